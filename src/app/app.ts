@@ -9,7 +9,6 @@ import { createTargetCheck } from '../outbound/target-check.ts'
 import { ownDocument } from '../platform/openapi.ts'
 import { openMetricsPort } from '../platform/metrics-server.ts'
 import type { Platform } from '../platform/server.ts'
-import { createDocumentReader } from '../publishing/document-reader.ts'
 import { exemptOldBackends } from '../publishing/exempt-backends.ts'
 import { migrateOldProxies } from '../publishing/revision-zero.ts'
 import { createTokenScopes } from '../access/token-scopes.ts'
@@ -110,7 +109,6 @@ function constructResources(core: Core, { limits, levels }: StreamServices, gate
   const { port, mutex, monitors } = gateway
   return createResources({
     ...core,
-    documents: createDocumentReader(core.documentThreads),
     gateway: port,
     mutex,
     limits,

@@ -6,8 +6,9 @@ import type { FirstAdmin } from '../access/first-admin.ts'
 import { createGrants, type Grants } from '../access/grants.ts'
 import type { Config } from '../config.ts'
 import { openKeyRing, type KeyRing } from '../identity/key-ring.ts'
-import { createThreadPool, type ThreadPool } from '../jobs/thread-pool.ts'
+import { createThreadPool } from '../jobs/thread-pool.ts'
 import { platformScopes } from '../platform/operations.ts'
+import { createDocumentReader, type DocumentReader } from '../publishing/document-reader.ts'
 import { systemClock as clock, type Clock } from '../runtime/clock.ts'
 import type { CountEvent } from '../runtime/event-reasons.ts'
 import { claimConnections, type ConnectionShares } from '../runtime/file-descriptors.ts'
@@ -44,8 +45,7 @@ export interface Core extends CoreOptions, Secrets, OpenedDataFolder {
   readonly admin: FirstAdmin
   readonly keyRing: KeyRing
   readonly grants: Grants
-  /** The threads that read, judge and compile documents. */
-  readonly documentThreads: ThreadPool
+  readonly documents: DocumentReader
 }
 
 /** Throws `StartRefused`. */
@@ -67,8 +67,9 @@ export async function openCore({ config, log, opened }: CoreOptions): Promise<Co
   const keyRing = await openKeyRing({ registry, vault, clock, author })
   const grants = createGrants({ registry })
   const entry = new URL('./document-thread.ts', import.meta.url)
-  const documentThreads = createThreadPool({ entry, clock, log })
-  opened('document threads', documentThreads.close)
+  // Apart from the linter's threads, so that no command waits until documents have been judged.
+  const documentThread = createThreadPool({ entry, clock, log, threads: 1 })
+  opened('document thread', documentThread.close)
 
   return {
     ...dataFolder,
@@ -88,6 +89,6 @@ export async function openCore({ config, log, opened }: CoreOptions): Promise<Co
     admin,
     keyRing,
     grants,
-    documentThreads,
+    documents: createDocumentReader(documentThread),
   }
 }

@@ -13,8 +13,7 @@ import type { UpstreamChange } from '../gateway/backend/backend-monitor.ts'
 import { createHealthProbe } from '../gateway/backend/health-probe.ts'
 import type { GatePlan } from '../gateway/backend/upstream-gate.ts'
 import { createUpstreamHealth, type UpstreamHealth } from '../gateway/backend/upstream-health.ts'
-import { createLinterOn } from '../governance/lint/linter.ts'
-import type { ThreadPool } from '../jobs/thread-pool.ts'
+import { createLinter } from '../governance/lint/linter.ts'
 import type { PlatformRecorder } from '../self-metering/platform-recorder.ts'
 import type { SpoolGauge } from '../record/spool-gauge.ts'
 import type { CountEvent } from '../runtime/event-reasons.ts'
@@ -31,7 +30,6 @@ export interface MonitorsOptions {
   readonly gauge: Pick<SpoolGauge, 'share'>
   readonly setGate: (api: string, gate: GatePlan) => Promise<void>
   readonly connectBackend: BackendConnect
-  readonly documentThreads: ThreadPool
   readonly mutex: KeyedMutex
   /** The tenant of the operator. */
   readonly tenant: string
@@ -87,7 +85,7 @@ export function openMonitors(options: MonitorsOptions): Monitors {
   opened('upstream health', upstreams.stop)
   const compliance = createCompliance({
     ...options,
-    linter: createLinterOn({ pool: options.documentThreads }),
+    linter: createLinter({ clock, log }),
     ownDeadlineMs: OWN_DEADLINE_MS,
     async onLow(of, api, score) {
       log.warn({ tenant: of, api, score }, 'activated revision has a low compliance score')

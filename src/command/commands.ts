@@ -77,8 +77,11 @@ export function toTime(timeMs: number): string {
 
 /** Decodes base64, which may contain white space. Throws a 400 problem at `pointer` if it is invalid. */
 export function fromBase64(text: string, pointer: string): Buffer {
-  // In two steps, because one expression that allows white space anywhere takes quadratic time.
   const digits = text.replaceAll(/\s/g, '')
-  if (!/^[A-Za-z0-9+/]+={0,2}$/.test(digits)) throw invalidAt(pointer, 'The value must be base64.')
-  return Buffer.from(digits, 'base64')
+  const bytes = Buffer.from(digits, 'base64')
+  // Decoding skips other characters, so the length tells whether there are any; an expression takes 80 ms for 10 MB.
+  const length = digits.length - /={0,2}$/.exec(digits.slice(-2))![0].length
+  const isBase64 = bytes.length === Math.floor((length * 3) / 4) && !digits.includes('-') && !digits.includes('_')
+  if (length === 0 || length % 4 === 1 || !isBase64) throw invalidAt(pointer, 'The value must be base64.')
+  return bytes
 }

@@ -1,4 +1,4 @@
-/** One thread of the pool: started on demand, replaced after an abort, ended when idle. */
+/** One thread of a pool: started on demand, replaced after an abort, ended when idle. */
 
 import { Worker } from 'node:worker_threads'
 import { Problem } from '../domain/problem.ts'

@@ -1,7 +1,7 @@
 /**
  * Plans as they are stored and passed between threads: with the document packed.
  *
- * What is compiled from a document can be megabytes, and cloning or parsing it at once would block the thread. Packed, it is
+ * The compiled form of a document can be megabytes, and cloning or parsing it at once would block the thread. Packed, it is
  * compressed JSON with one line per operation, response and component, so that a thread unpacks it in slices.
  */
 

@@ -5,7 +5,7 @@
 
 export type RoutePlan = RevisionPlan & DocumentPlan
 
-/** What a deployment adds to its document. */
+/** The part of a plan that comes from the deployment. */
 export interface RevisionPlan {
   /** The technical name, `<name>-v<major>`: the first segment of every path. */
   readonly api: string
@@ -20,7 +20,7 @@ export interface RevisionPlan {
   readonly memberOfProductIds: readonly string[]
 }
 
-/** What is compiled from the document. */
+/** The part of a plan that comes from the document. */
 export interface DocumentPlan {
   readonly dialect: '3.0' | '3.1'
   /** The target of every `$ref` in the schemas below: `#/components/...` of the document. */

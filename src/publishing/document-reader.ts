@@ -1,4 +1,4 @@
-/** Reads documents for commands on the document threads, since a large document would block the main thread for seconds. */
+/** Reads documents for commands on the document thread, since a large document would block the main thread for seconds. */
 
 import type { PlacedChange } from '../governance/compare/change.ts'
 import { jobKind } from '../jobs/job-kind.ts'
@@ -24,7 +24,7 @@ export interface PreviousDocument {
   readonly nowMs: number
 }
 
-/** What commands need to know about a document: small, however large the document is. */
+/** The facts of a document that commands need: few, however large the document is. */
 export interface ReadDocument {
   readonly technicalName: string
   readonly title: string

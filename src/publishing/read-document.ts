@@ -1,4 +1,4 @@
-/** The work of the document reader, executed on a document thread. */
+/** The work of the document reader, executed on the document thread. */
 
 import { PREVIOUS_INVALID } from '../governance/compare/change.ts'
 import { compareVersions } from '../governance/lint/compare-versions.ts'

@@ -24,7 +24,8 @@ export interface SchemaCompiler {
 }
 
 const COMPONENTS_ID = 'urn:tollgate:document'
-const COMPONENT = `${COMPONENTS_ID}#/components/schemas/`
+const OWN_COMPONENT = '#/components/schemas/'
+const COMPONENT = `${COMPONENTS_ID}${OWN_COMPONENT}`
 const STEP = 'x-tollgate-step'
 /** References followed for one value; well below the number that overflows the stack. */
 const STEPS_MAX = 20_000
@@ -74,11 +75,20 @@ export function createSchemaCompiler({ components }: Pick<RoutePlan, 'components
       const known = compiled.get(text)
       if (known !== undefined) return known
       unevaluated.begin()
-      const check = toCheck(ajv.compile(toAjvSchema(schema, COMPONENTS_ID) as object), budget)
+      const validate = findComponent(ajv, schema) ?? ajv.compile(toAjvSchema(schema, COMPONENTS_ID) as object)
+      const check = toCheck(validate as ValidateFunction, budget)
       compiled.set(text, check)
       return check
     },
   }
+}
+
+/** Compiles a component such that schemas that refer to it share it; ajv would compile it again for the first of them. */
+function findComponent(ajv: Ajv2020, schema: unknown): unknown {
+  if (typeof schema !== 'object' || schema === null || Object.keys(schema).length !== 1) return undefined
+  const { $ref: reference } = schema as { readonly $ref?: unknown }
+  if (typeof reference !== 'string' || !reference.startsWith(OWN_COMPONENT)) return undefined
+  return ajv.getSchema(`${COMPONENTS_ID}${reference}`)
 }
 
 function createAjv(budget: StepBudget): Ajv2020 {

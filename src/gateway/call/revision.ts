@@ -5,6 +5,7 @@
  * with, so a replaced revision is garbage-collected after its last call.
  */
 
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { OperationPlan, RoutePlan } from '../../plan/route-plan.ts'
 import type { Attribution } from '../../domain/attribution.ts'
 import type { SlaPlan } from '../../plan/sla-plan.ts'
@@ -54,6 +55,9 @@ export async function compileRevision(
 ): Promise<CompiledRevision> {
   const validators = await compileValidators(plan)
   const responses = compileResponses(plan)
+  await nextTurn()
+  const routes = createRouteTable(plan.operations)
+  await nextTurn()
   const operations = plan.operations.map((operation, position) => ({
     plan: operation,
     position,
@@ -64,7 +68,7 @@ export async function compileRevision(
   }))
   return {
     plan,
-    routes: createRouteTable(plan.operations),
+    routes,
     operations,
     allowedScopes: new Set(plan.allowedScopes),
     readBytesPerSecondMin: plan.readBytesPerSecondMin ?? READ_BYTES_PER_SECOND_MIN,

@@ -1,6 +1,34 @@
-/** Entry point of a thread that only lints, for the command line. */
+/** Entry point of a lint thread: executes the jobs of the linter. */
 
-import { serveJobs } from '../../jobs/serve-jobs.ts'
-import { LINT_JOBS } from './lint-jobs.ts'
+import type { ProblemPointer } from '../../domain/problem.ts'
+import { handles, serveJobs } from '../../jobs/serve-jobs.ts'
+import type { RulesetDocument } from '../ruleset-document.ts'
+import type { JudgedSpecification } from '../specification.ts'
+import { lintServable, lintUnservable, OWN_RULES, readToLint, type LintResult } from './lint.ts'
+import { LINT, RULESET, type LintReport, type LintRequest } from './lint-messages.ts'
 
-serveJobs(LINT_JOBS)
+const RULE_NAMES: ReadonlySet<string> = new Set(OWN_RULES.map(({ id }) => id))
+
+serveJobs([handles(LINT, lintDocument), handles(RULESET, faultsOf)])
+
+/** The report without the Spectral rules is the partial answer: it holds if they do not finish in time. */
+async function lintDocument(request: LintRequest, onPartial: (report: LintReport) => void): Promise<LintReport> {
+  const { specification, previous, ruleset, findingsMax } = request
+  const read = await readToLint(specification)
+  if ('faults' in read) return { ...lintUnservable(specification, read.faults, findingsMax), changes: [] }
+  const { changes } = previous === null ? { changes: [] } : await compare(previous, specification, read)
+  const onOwnResult = (partial: LintResult): void => onPartial({ ...partial, changes })
+  const result = await lintServable(specification, read, ruleset, { onOwnResult, findingsMax })
+  return { ...result, changes }
+}
+
+/** Loads the validator of schemas only if there is a version to compare with. */
+async function compare(previous: Uint8Array, bytes: Uint8Array, next: JudgedSpecification) {
+  const { compareVersions } = await import('./compare-versions.ts')
+  return compareVersions(previous, bytes, next)
+}
+
+async function faultsOf(ruleset: RulesetDocument): Promise<readonly ProblemPointer[]> {
+  const { faultsOfRuleset } = await import('../spectral/engine.ts')
+  return faultsOfRuleset(ruleset, RULE_NAMES)
+}

@@ -1,7 +1,7 @@
 /** Lints documents on worker threads, so that the main thread stays responsive. */
 
 import type { ProblemPointer } from '../../domain/problem.ts'
-import { createThreadPool, type ThreadPool, type ThreadPoolOptions } from '../../jobs/thread-pool.ts'
+import { createThreadPool, type ThreadPoolOptions } from '../../jobs/thread-pool.ts'
 import { FINDINGS_MAX } from '../finding.ts'
 import { EMPTY_RULESET, type RulesetDocument } from '../ruleset-document.ts'
 import { LINT, RULESET, type LintReport } from './lint-messages.ts'
@@ -23,8 +23,7 @@ export interface Linter {
   close(): Promise<void>
 }
 
-export interface LinterOptions {
-  readonly pool: ThreadPool
+export interface LinterOptions extends Omit<ThreadPoolOptions, 'entry'> {
   readonly deadlineMs?: number
   /** A cap on the findings of a report; the rest is counted. */
   readonly findingsMax?: number
@@ -33,15 +32,9 @@ export interface LinterOptions {
 /** A last resort: the work is bounded by what is visited, which takes some 10 s at most on an idle machine. */
 const DEADLINE_MS = 30_000
 
-/** Lints on threads of its own. */
-export function createLinter(options: Omit<ThreadPoolOptions, 'entry'> & Omit<LinterOptions, 'pool'>): Linter {
+export function createLinter(options: LinterOptions): Linter {
+  const { deadlineMs: defaultMs = DEADLINE_MS, findingsMax = FINDINGS_MAX } = options
   const pool = createThreadPool({ ...options, entry: new URL('./lint-thread.ts', import.meta.url) })
-  return createLinterOn({ ...options, pool })
-}
-
-/** Lints on the threads of `pool`, which execute `LINT_JOBS`. */
-export function createLinterOn({ pool, deadlineMs: defaultMs = DEADLINE_MS, ...rest }: LinterOptions): Linter {
-  const { findingsMax = FINDINGS_MAX } = rest
   return {
     lint: (specification, previous = null, ruleset = EMPTY_RULESET, tenant, deadlineMs = defaultMs) =>
       pool.run(LINT, { specification, previous, ruleset, findingsMax }, { tenant, deadlineMs }),

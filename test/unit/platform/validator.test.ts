@@ -1,0 +1,28 @@
+import { expect, it } from 'vitest'
+import { createValidatorCompiler } from '../../../src/platform/validator.ts'
+
+it.each([
+  ['', false],
+  ['a', false],
+  ['😀', false],
+  ['ab', true],
+  ['😀😀', true],
+  ['abcd', true],
+  ['😀😀😀😀', true],
+  ['a😀😀b', true],
+  ['abcde', false],
+  ['😀😀😀ab', false],
+  ['😀😀😀😀😀', false],
+  ['x'.repeat(100), false],
+])('counts the characters of %j, not its code units', (text, isValid) => {
+  const validate = createValidatorCompiler()({ schema: { type: 'string', minLength: 2, maxLength: 4 } })
+  expect(validate(text)).toBe(isValid)
+})
+
+it('says how long a text must be', () => {
+  const validate = createValidatorCompiler()({ schema: { type: 'string', minLength: 2, maxLength: 4 } })
+  validate('a')
+  expect(validate.errors?.[0]).toMatchObject({ message: 'must NOT have fewer than 2 characters', instancePath: '' })
+  validate('abcde')
+  expect(validate.errors?.[0]).toMatchObject({ message: 'must NOT have more than 4 characters', instancePath: '' })
+})
