@@ -74,6 +74,7 @@ describe('the settings of validate', () => {
     expect(readValidateSettings(['a.yaml'], ENV)).toEqual({
       file: 'a.yaml',
       previous: null,
+      root: null,
       minScore: 80,
       format: 'text',
       service: {
