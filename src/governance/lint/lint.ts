@@ -21,6 +21,7 @@ import { toLintDocument } from './lint-document.ts'
 import { ORIGIN_RULES } from './origin-rules.ts'
 import { findPlaces } from './places.ts'
 import type { Rule } from './rule.ts'
+import { toStablePointer } from './stable-pointer.ts'
 import { scoreOf, type RuleCount, type Score } from './score.ts'
 import { SECURITY_RULES } from './security-rules.ts'
 
@@ -68,6 +69,7 @@ export async function lintServable(
       coverage,
       text,
       isJson: mediaType === 'application/json',
+      document: swagger ?? document,
       findingsMax,
     })
   onOwnResult(resultOf(own, unfinished(operations.length)))
@@ -95,12 +97,18 @@ export async function readToLint(bytes: Uint8Array): Promise<Specification | { r
 export function lintUnservable(bytes: Uint8Array, faults: readonly Spot[], findingsMax = FINDINGS_MAX): LintResult {
   const parsed = parseDocumentBytes(bytes)
   if ('fault' in parsed) {
-    const result = toResult(faults, { coverage: null, text: '', isJson: false, findingsMax })
+    const result = toResult(faults, { coverage: null, text: '', isJson: false, document: null, findingsMax })
     // A document that does not parse has no pointers, but may have a position.
     return { ...result, findings: result.findings.map((finding) => ({ ...finding, ...parsed.place })) }
   }
   const isJson = parsed.mediaType === 'application/json'
-  return toResult(faults, { coverage: null, text: new TextDecoder().decode(bytes), isJson, findingsMax })
+  return toResult(faults, {
+    coverage: null,
+    text: new TextDecoder().decode(bytes),
+    isJson,
+    document: parsed.value,
+    findingsMax,
+  })
 }
 
 function* spotsIn(fields: Fields, ruleset: RulesetDocument): Iterable<Spot> {
@@ -126,10 +134,15 @@ interface ResultOptions {
   readonly coverage: Coverage | null
   readonly text: string
   readonly isJson: boolean
+  /** The value of `text`, as far as it is known. */
+  readonly document: unknown
   readonly findingsMax: number
 }
 
-function toResult(spots: readonly Spot[], { coverage, text, isJson, findingsMax }: ResultOptions): LintResult {
+function toResult(
+  spots: readonly Spot[],
+  { coverage, text, isJson, document, findingsMax }: ResultOptions,
+): LintResult {
   const isServable = coverage !== null
   const sorted = [...spots].sort(compareFindings)
   const shown = sorted.slice(0, findingsMax)
@@ -142,7 +155,12 @@ function toResult(spots: readonly Spot[], { coverage, text, isJson, findingsMax 
     ...scoreOf(countsOf(sorted), isServable),
     isServable,
     findings: shown
-      .map((spot) => ({ ...spot, ...placeOf(spot.pointer), fingerprint: fingerprintOf(spot), principle: null }))
+      .map((spot) => ({
+        ...spot,
+        ...placeOf(spot.pointer),
+        fingerprint: fingerprintOf(spot, document),
+        principle: null,
+      }))
       .sort(compareFindings),
     omitted: sorted.length - shown.length,
     coverage,
@@ -157,7 +175,10 @@ function countsOf(spots: readonly Spot[]): readonly RuleCount[] {
   return [...counts.values()]
 }
 
-/** Depends on rule and pointer only, so that it survives changes of other lines. */
-function fingerprintOf({ rule, pointer }: Spot): string {
-  return createHash('sha256').update(`${rule} ${pointer}`).digest('hex').slice(0, 16)
+/** Depends on the rule and the place only, so that it survives changes of other lines and of the order of a list. */
+function fingerprintOf({ rule, pointer }: Spot, document: unknown): string {
+  return createHash('sha256')
+    .update(`${rule} ${toStablePointer(document, pointer)}`)
+    .digest('hex')
+    .slice(0, 16)
 }
