@@ -9,15 +9,18 @@ export type Format = (typeof FORMATS)[number]
 export interface ValidateSettings {
   readonly file: string
   readonly previous: string | null
+  /** The folder of all files that the documents may refer to; null: that of each document. */
+  readonly root: string | null
   readonly minScore: number
   readonly format: Format
   readonly service: ServiceAddress
 }
 
 export const VALIDATE_HELP = `tollgate validate <openapi file> [--previous FILE] [--min-score 80] [--format ${FORMATS.join('|')}]
-                  [--gateway-url URL] [--base-url URL]
+                  [--root DIR] [--gateway-url URL] [--base-url URL]
 
-Lints a document with a running service. Exits with 1 if the score is below the minimum, or if the document
+Lints a document with a running service. References to files below the folder of the document (or below DIR)
+are followed. Exits with 1 if the score is below the minimum, or if the document
 has breaking changes from --previous. GATEWAY_URL and BASE_URL (or the flags) name the service; CLIENT_ID
 and CLIENT_SECRET belong to a subscription to platform-v1 with the scope programmes:read.
 `
@@ -31,6 +34,7 @@ export function readValidateSettings(
 ): ValidateSettings | string {
   const options = {
     previous: { type: 'string' },
+    root: { type: 'string' },
     'min-score': { type: 'string' },
     format: { type: 'string' },
     'gateway-url': { type: 'string' },
@@ -57,5 +61,5 @@ export function readValidateSettings(
   const clientSecret = environment['CLIENT_SECRET'] ?? environment['ADMIN_CLIENT_SECRET']
   if (!clientId || !clientSecret) return `Set CLIENT_ID and CLIENT_SECRET.\n\n${VALIDATE_HELP}`
   const service = { gatewayUrl, baseUrl, clientId, clientSecret }
-  return { file, previous: values.previous ?? null, minScore, format, service }
+  return { file, previous: values.previous ?? null, root: values.root ?? null, minScore, format, service }
 }

@@ -2,7 +2,7 @@
 
 import type { Readable } from 'node:stream'
 import { InputFault } from './gate/input-fault.ts'
-import { readInput } from './gate/read-input.ts'
+import { readDocument, type Sources } from './gate/read-document.ts'
 import { createPlatformClient, type PlatformClient } from './platform-client.ts'
 import type { ValidateSettings } from './validate-settings.ts'
 import { formatReport } from './report/format-report.ts'
@@ -25,14 +25,29 @@ export async function validate(
   platform: Pick<PlatformClient, 'post'> = createPlatformClient(settings.service),
   stdin: Readable = process.stdin,
 ): Promise<Validated> {
-  const { file, previous, minScore } = settings
-  const result = await platform.post<ValidationResult>('/v1/programmes/validate', {
-    specification: await readBase64(file, stdin),
-    ...(previous !== null && { previous: await readBase64(previous, stdin) }),
+  const { file, previous, root, minScore } = settings
+  const next = await readDocument(file, root, stdin)
+  const before = previous === null ? null : await readDocument(previous, root, stdin)
+  const answer = await platform.post<ValidationResult>('/v1/programmes/validate', {
+    specification: toBase64(next.bytes),
+    ...(before !== null && { previous: toBase64(before.bytes) }),
   })
-  const unread = result.breakingChanges.find(({ id }) => id === PREVIOUS_UNREADABLE)
+  const unread = answer.breakingChanges.find(({ id }) => id === PREVIOUS_UNREADABLE)
   if (previous !== null && unread !== undefined) throw new InputFault(previous, `${previous}: ${unread.message}`)
+  const result = next.sources === null ? answer : toPlaces(answer, next.sources, next.file)
   return { report: toReport(result, settings, colour), isGood: isGood(result, minScore) }
+}
+
+/** Replaces the places in the document that was sent by those in the files that it was made of. */
+function toPlaces(result: ValidationResult, { faults, findPlaces }: Sources, document: string): ValidationResult {
+  const { findings, breakingChanges } = result
+  const placeOf = findPlaces([...findings, ...breakingChanges].map(({ pointer }) => pointer))
+  const locate = <Item extends { readonly pointer: string; readonly message: string }>(item: Item): Item => {
+    const { file, line, column } = placeOf(item.pointer)
+    const message = faults.get(item.pointer) ?? item.message
+    return { ...item, message, line, column, ...(file !== document && { file }) }
+  }
+  return { ...result, findings: findings.map(locate), breakingChanges: breakingChanges.map(locate) }
 }
 
 function toReport(result: ValidationResult, { file, format, minScore }: ValidateSettings, colour: boolean): string {
@@ -41,6 +56,6 @@ function toReport(result: ValidationResult, { file, format, minScore }: Validate
   return formatReport(toValidationReport(result, file, minScore), { format, colour, quiet: false })
 }
 
-async function readBase64(name: string, stdin: Readable): Promise<string> {
-  return Buffer.from((await readInput(name, stdin)).bytes).toString('base64')
+function toBase64(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString('base64')
 }

@@ -10,25 +10,25 @@ export function toValidationReport(result: ValidationResult, file: string, minim
   const { score, findings, breakingChanges } = result
   const common = { previousPlace: null, operations: [], state: 'new', reason: null } as const
   const shown: readonly ReportFinding[] = [
-    ...breakingChanges.map(({ id, level, pointer, message }) => ({
+    ...breakingChanges.map(({ id, level, pointer, message, line = 1, column = 1, file: at = file }) => ({
       ...common,
       rule: id,
       severity: SEVERITY_OF[level],
       message,
       advice: '',
       pointer,
-      place: { file, line: 1, column: 1 },
+      place: { file: at, line, column },
       fingerprint: `${id} ${pointer}`,
       isFailure: level === 'breaking',
     })),
-    ...findings.map(({ rule, severity, message, advice, pointer, line, column }) => ({
+    ...findings.map(({ rule, severity, message, advice, pointer, line, column, file: at = file }) => ({
       ...common,
       rule,
       severity,
       message,
       advice,
       pointer,
-      place: { file, line, column },
+      place: { file: at, line, column },
       fingerprint: `${rule} ${pointer}`,
       isFailure: false,
     })),

@@ -9,6 +9,8 @@ export interface ShownFinding {
   readonly pointer: string
   readonly line: number
   readonly column: number
+  /** Set by the command line if the place is in another file than the document. */
+  readonly file?: string
 }
 
 export interface ShownChange {
@@ -16,6 +18,9 @@ export interface ShownChange {
   readonly level: 'breaking' | 'warning' | 'info'
   readonly pointer: string
   readonly message: string
+  readonly line?: number
+  readonly column?: number
+  readonly file?: string
 }
 
 export interface ValidationResult {

@@ -1,7 +1,7 @@
 /** Validation results as text: findings with their location, breaking changes, and recommended fixes. */
 
 import { toPlain } from './report/escape.ts'
-import { describeGap, showScore } from './report/report.ts'
+import { describeGap, showPlace, showScore } from './report/report.ts'
 import { reasonsAgainst, type ShownFinding, type ValidationResult } from './validation-result.ts'
 
 export interface TextOptions {
@@ -21,7 +21,7 @@ export function toText(result: ValidationResult, { file, minScore, colour }: Tex
   const reasons = reasonsAgainst(result, minScore)
   const verdict =
     reasons.length === 0 ? paint('good', 'good') : paint('error', `not good enough: ${reasons.join(', ')}`)
-  const places = findings.slice(0, FINDINGS_MAX).map(({ line, column }) => `${line}:${column}`)
+  const places = findings.slice(0, FINDINGS_MAX).map((finding) => toPlain(showPlace({ file, ...finding }, file)))
   const width = Math.max(0, ...places.map(({ length }) => length))
   const lines = [
     `${paint('bold', file)}  ${bar(score)} ${paint('bold', showScore(score))} of 100, ${compliance.band}; asked for ${minScore}: ${verdict}`,

@@ -151,8 +151,9 @@ const TABLE: Readonly<Record<string, Row>> = {
   sample: { folders: [], packages: ['node:'] },
   // The command line. Its gates run the rules of the service on this machine; the rest is a client of the public API.
   'cli/report': { folders: [], packages: ['node:'] },
+  'cli/bundle': { folders: ['json'], packages: ['node:'] },
   'cli/gate': {
-    folders: [...BASE, 'json', 'governance', 'governance/compare', 'governance/lint', 'cli/report'],
+    folders: [...BASE, 'json', 'governance', 'governance/compare', 'governance/lint', 'cli/bundle', 'cli/report'],
     packages: ['node:'],
   },
   cli: { folders: ['cli/gate', 'cli/report'], packages: ['eventsource-parser', 'undici', 'node:'] },

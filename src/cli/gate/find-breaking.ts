@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 import type { Readable } from 'node:stream'
 import { Problem } from '../../domain/problem.ts'
 import { compareDocuments, type Change } from '../../governance/compare/compare-documents.ts'
-import { findPlaces, type PlaceOf } from '../../governance/lint/places.ts'
+import { findPlaces } from '../../governance/lint/places.ts'
 import { parseDocumentBytes } from '../../governance/parse-document.ts'
 import { readIdentity } from '../../governance/identity.ts'
 import { readJudged, type JudgedSpecification } from '../../governance/specification.ts'
@@ -13,11 +13,10 @@ import type { BreakingSettings } from './gate-settings.ts'
 import { InputFault } from './input-fault.ts'
 import { judgeFindings, type JudgeOptions, type RawFinding } from './judge-findings.ts'
 import type { Judged } from './lint-documents.ts'
-import { readInput, type Input } from './read-input.ts'
+import { readDocument, type DocumentInput } from './read-document.ts'
 
 interface Version {
-  readonly file: string
-  readonly placeOf: PlaceOf
+  readonly placeOf: (pointer: string) => ReportPlace
 }
 
 const SEVERITY_OF: Readonly<Record<Change['level'], Severity>> = { breaking: 'error', warning: 'warning', info: 'info' }
@@ -28,8 +27,8 @@ export async function findBreaking(
   options: JudgeOptions,
   { stdin, nowMs }: { readonly stdin: Readable; readonly nowMs: number },
 ): Promise<Judged> {
-  const before = await readSide(await readInput(settings.previous, stdin))
-  const after = await readSide(await readInput(settings.next, stdin))
+  const before = await readSide(await readDocument(settings.previous, settings.root, stdin))
+  const after = await readSide(await readDocument(settings.next, settings.root, stdin))
   const changes = compareDocuments(before.specification, after.specification, nowMs)
   const previousPointers = changes.flatMap(({ previousPointer }) => (previousPointer === null ? [] : [previousPointer]))
   const previous = toVersion(before, previousPointers)
@@ -46,11 +45,11 @@ export async function findBreaking(
   return { documents, troubles: [], baselineText: judgement.baselineText }
 }
 
-interface ReadSide extends Input {
+interface ReadSide extends DocumentInput {
   readonly specification: JudgedSpecification
 }
 
-async function readSide(input: Input): Promise<ReadSide> {
+async function readSide(input: DocumentInput): Promise<ReadSide> {
   const { file, bytes } = input
   try {
     return { ...input, specification: readJudged(bytes) }
@@ -58,7 +57,8 @@ async function readSide(input: Input): Promise<ReadSide> {
     if (!(cause instanceof Problem)) throw cause
     const { pointer, detail } = cause.errors[0] ?? { pointer: '', detail: cause.message }
     const place = placeOfFault(input, pointer)
-    throw new InputFault(file, `${place}: it cannot be compared: ${toSentence(pointer, detail)}`, { cause })
+    const sentence = input.sources?.faults.get(pointer) ?? toSentence(pointer, detail)
+    throw new InputFault(file, `${place}: it cannot be compared: ${sentence}`, { cause })
   }
 }
 
@@ -67,7 +67,11 @@ function toSentence(pointer: string, detail: string): string {
   return detail.endsWith('.') ? detail : `${pointer || 'the document'} ${detail}.`
 }
 
-function placeOfFault({ file, bytes }: Input, pointer: string): string {
+function placeOfFault({ file, bytes, sources }: DocumentInput, pointer: string): string {
+  if (sources !== null) {
+    const found = sources.findPlaces([pointer])(pointer)
+    return `${found.file}:${found.line}:${found.column}`
+  }
   const parsed = parseDocumentBytes(bytes)
   const isJson = 'value' in parsed && parsed.mediaType === 'application/json'
   const place =
@@ -75,9 +79,11 @@ function placeOfFault({ file, bytes }: Input, pointer: string): string {
   return place === undefined ? file : `${file}:${place.line}:${place.column}`
 }
 
-function toVersion({ file, bytes, specification }: ReadSide, pointers: readonly string[]): Version {
+function toVersion({ file, bytes, sources, specification }: ReadSide, pointers: readonly string[]): Version {
+  if (sources !== null) return { placeOf: sources.findPlaces(pointers) }
   const isJson = specification.mediaType === 'application/json'
-  return { file, placeOf: findPlaces(new TextDecoder().decode(bytes), isJson, pointers) }
+  const placeOf = findPlaces(new TextDecoder().decode(bytes), isJson, pointers)
+  return { placeOf: (pointer) => ({ file, ...placeOf(pointer) }) }
 }
 
 /** A new major version may break, because its callers migrate to it. */
@@ -96,14 +102,10 @@ function toRaw(change: Change, previous: Version, next: Version, allowance: stri
     message,
     advice: '',
     pointer,
-    place: toPlace(next, pointer),
-    previousPlace: previousPointer === null ? null : toPlace(previous, previousPointer),
+    place: next.placeOf(pointer),
+    previousPlace: previousPointer === null ? null : previous.placeOf(previousPointer),
     operations,
     fingerprint,
     allowance: level === 'breaking' ? allowance : null,
   }
-}
-
-function toPlace({ file, placeOf }: Version, pointer: string): ReportPlace {
-  return { file, ...placeOf(pointer) }
 }

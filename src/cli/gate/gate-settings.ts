@@ -12,6 +12,8 @@ export interface OutputSettings {
 }
 
 export interface JudgeSettings {
+  /** The folder of all files that documents may refer to; null: that of each document. */
+  readonly root: string | null
   /** The lowest severity that fails; null: none. */
   readonly failSeverity: Severity | null
   readonly ignoreFile: string | null
@@ -58,6 +60,7 @@ major version may break: its breaking changes are listed, and fail only with --f
 
 OPTIONS of both:
   --fail-severity ${SEVERITIES.join('|')}|off   the lowest severity that fails [error]
+  --root DIR             follow references to files below DIR, instead of the folder of the document
   --format ${REPORT_FORMATS.join('|')}  [text]
   --output FILE          write the report to FILE; standard output then has one line per document
   --quiet                list only what fails, and print nothing about good documents
@@ -70,6 +73,7 @@ Exit codes: 0 good, 1 not good enough or breaking, 2 trouble.
 
 const COMMON = {
   'fail-severity': { type: 'string' },
+  root: { type: 'string' },
   format: { type: 'string' },
   output: { type: 'string' },
   quiet: { type: 'boolean' },
@@ -126,6 +130,7 @@ function readCommon(values: CommonValues): (JudgeSettings & OutputSettings) | Ga
     output: values.output ?? null,
     quiet: values.quiet === true,
     failSeverity,
+    root: values.root ?? null,
     ignoreFile: values['ignore-file'] ?? null,
     baseline: values.baseline ?? null,
     writeBaseline: values['write-baseline'] ?? null,

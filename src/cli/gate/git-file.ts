@@ -22,11 +22,17 @@ export function isGitName(name: string): boolean {
   return name.startsWith(PREFIX)
 }
 
-export async function readFromGit(name: string, bytesMax: number): Promise<Uint8Array> {
+/** Throws `InputFault` unless the name has both parts. */
+export function splitGitName(name: string): { readonly ref: string; readonly path: string } {
   const rest = name.slice(PREFIX.length)
   const colon = rest.indexOf(':')
   const [ref, path] = [rest.slice(0, colon), rest.slice(colon + 1)]
   if (colon < 1 || path === '') throw new InputFault(name, `${name} must have the form git:REF:PATH.`)
+  return { ref, path }
+}
+
+export async function readFromGit(name: string, bytesMax: number): Promise<Uint8Array> {
+  const { ref, path } = splitGitName(name)
   if (ref.startsWith('-')) throw new InputFault(name, `${name}: the name of a commit must not begin with -.`)
   const { cause, out, err } = await show(`${ref}:${path}`, bytesMax)
   if (cause !== null) throw new InputFault(name, `${name}: ${reasonOf({ cause, out, err }, bytesMax)}.`, { cause })

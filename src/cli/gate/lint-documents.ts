@@ -16,7 +16,7 @@ import type { LintSettings } from './gate-settings.ts'
 import { InputFault } from './input-fault.ts'
 import { judgeFindings, type JudgeOptions, type RawDocument } from './judge-findings.ts'
 import { readOptionFile } from './option-file.ts'
-import { readInput } from './read-input.ts'
+import { readDocument, type Sources } from './read-document.ts'
 
 export interface Judged {
   readonly documents: readonly ReportDocument[]
@@ -40,7 +40,8 @@ export async function lintDocuments(settings: LintSettings, options: JudgeOption
     const linted: Linted[] = []
     const troubles: Trouble[] = []
     for (const input of findInputs(settings.files)) {
-      const result = input instanceof InputFault ? input : await lintOne(input, ruleset, linter, stdin)
+      const result =
+        input instanceof InputFault ? input : await lintOne(input, { root: settings.root, ruleset, linter, stdin })
       if (result instanceof InputFault) troubles.push({ file: result.file, message: result.message })
       else linted.push(result)
     }
@@ -68,30 +69,38 @@ async function readRuleset(name: string, linter: Linter, stdin: Readable): Promi
   throw new InputFault(name, `--ruleset ${name}: ${sentences.join(' ')}`)
 }
 
-async function lintOne(
-  name: string,
-  ruleset: RulesetDocument,
-  linter: Linter,
-  stdin: Readable,
-): Promise<Linted | InputFault> {
+interface LintOptions {
+  readonly root: string | null
+  readonly ruleset: RulesetDocument
+  readonly linter: Linter
+  readonly stdin: Readable
+}
+
+async function lintOne(name: string, { root, ruleset, linter, stdin }: LintOptions): Promise<Linted | InputFault> {
   try {
-    const { file, bytes } = await readInput(name, stdin)
+    const { file, bytes, sources } = await readDocument(name, root, stdin)
     const report = await linter.lint(bytes, null, ruleset).catch((cause: unknown) => {
       const reason = cause instanceof Problem ? cause.message : `It could not be linted: ${String(cause)}`
       throw new InputFault(file, `${file}: ${reason}`, { cause })
     })
-    return { file, report, findings: report.findings.map((finding) => toRaw(file, finding)) }
+    return { file, report, findings: toRaws(file, report, sources) }
   } catch (cause) {
     if (cause instanceof InputFault) return cause
     throw cause
   }
 }
 
-function toRaw(file: string, finding: LintReport['findings'][number]): RawDocument['findings'][number] {
-  const { rule, severity, message, advice, pointer, line, column, fingerprint } = finding
-  const place = { file, line, column }
-  const none = { previousPlace: null, operations: [], allowance: null }
-  return { rule, severity, message, advice, pointer, place, fingerprint, ...none }
+type RawFinding = RawDocument['findings'][number]
+
+function toRaws(file: string, { findings }: LintReport, sources: Sources | null): readonly RawFinding[] {
+  const placeOf = sources?.findPlaces(findings.map(({ pointer }) => pointer)) ?? null
+  return findings.map((finding): RawFinding => {
+    const { rule, severity, advice, pointer, line, column, fingerprint } = finding
+    const place = placeOf?.(pointer) ?? { file, line, column }
+    const message = sources?.faults.get(pointer) ?? finding.message
+    const none = { previousPlace: null, operations: [], allowance: null }
+    return { rule, severity, message, advice, pointer, place, fingerprint, ...none }
+  })
 }
 
 function toDocument({ file, report }: Linted, findings: readonly ReportFinding[], minimum: number): ReportDocument {

@@ -30,20 +30,32 @@ const SENTENCES: Readonly<Record<string, string>> = {
 
 /** Throws `InputFault` with one sentence if the input cannot be read, or is empty. */
 export async function readInput(name: string, stdin: Readable): Promise<Input> {
-  const file = name === STANDARD_INPUT ? 'stdin' : name
-  const bytes = await readBytes(name, file, stdin)
-  if (bytes.every(isBlank)) throw new InputFault(file, `${file} is empty.`)
-  return { file, bytes }
+  if (isGitName(name)) return refuseEmpty({ file: name, bytes: await readFromGit(name, INPUT_BYTES_MAX) })
+  if (name !== STANDARD_INPUT) return readFileInput(name, name)
+  const file = 'stdin'
+  return refuseEmpty({ file, bytes: await explain(file, () => collect(stdin, file)) })
 }
 
-async function readBytes(name: string, file: string, stdin: Readable): Promise<Uint8Array> {
-  if (isGitName(name)) return readFromGit(name, INPUT_BYTES_MAX)
-  try {
-    if (name === STANDARD_INPUT) return await collect(stdin, file)
-    if ((await stat(name)).isDirectory()) {
+/** Reads the file at a path, whatever its name looks like; `file` is its name in messages. */
+export async function readFileInput(path: string, file: string): Promise<Input> {
+  const bytes = await explain(file, async () => {
+    if ((await stat(path)).isDirectory()) {
       throw new InputFault(file, `${file} is a folder; name a file, or a pattern such as '${file}/**/*.yaml'.`)
     }
-    return await collect(createReadStream(name), file)
+    return collect(createReadStream(path), file)
+  })
+  return refuseEmpty({ file, bytes })
+}
+
+function refuseEmpty(input: Input): Input {
+  if (input.bytes.every(isBlank)) throw new InputFault(input.file, `${input.file} is empty.`)
+  return input
+}
+
+/** Turns the error of a failed read into one sentence. */
+async function explain<Result>(file: string, read: () => Promise<Result>): Promise<Result> {
+  try {
+    return await read()
   } catch (cause) {
     if (cause instanceof InputFault) throw cause
     const { code = '', message } = cause as NodeJS.ErrnoException

@@ -6,6 +6,7 @@ import {
   describeState,
   exitCodeOf,
   sentencesOf,
+  showPlace,
   verdictOf,
   type Report,
   type ReportDocument,
@@ -45,7 +46,7 @@ ${body.join('\n')}
 function toSection(document: ReportDocument): readonly string[] {
   const { file, score, findings, notes } = document
   const points = score === null ? '' : `${describeScore(score)}: `
-  const rows = findings.map(toRow)
+  const rows = findings.map((finding) => toRow(finding, file))
   const head = '<tr><th>Place</th><th>Severity</th><th>Finding</th><th>Rule</th><th>Pointer</th></tr>'
   return [
     `<h2>${escapeHtml(file)}</h2>`,
@@ -55,11 +56,11 @@ function toSection(document: ReportDocument): readonly string[] {
   ]
 }
 
-function toRow(finding: ReportFinding): string {
+function toRow(finding: ReportFinding, file: string): string {
   const { place, previousPlace, severity, rule, pointer, isFailure } = finding
   const was = previousPlace === null ? '' : ` (was ${previousPlace.line}:${previousPlace.column})`
   const cells = [
-    `${place.line}:${place.column}${was}`,
+    escapeHtml(showPlace(place, file) + was),
     severity,
     escapeHtml(sentencesOf(finding) + describeState(finding)),
     `<code>${escapeHtml(rule)}</code>`,

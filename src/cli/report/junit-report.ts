@@ -6,6 +6,7 @@ import {
   describeState,
   isScoreLow,
   sentencesOf,
+  showPlace,
   type Report,
   type ReportDocument,
   type ReportFinding,
@@ -34,26 +35,23 @@ export function toJunit(report: Report): string {
 }
 
 function casesOf(document: ReportDocument): readonly Case[] {
-  const { score, findings } = document
+  const { file, score, findings } = document
   const byRule = Map.groupBy(findings, ({ rule }) => rule)
   const first: Case =
     score !== null && isScoreLow(document)
       ? { name: 'score', outcome: 'failure', lines: [describeScore(score)] }
       : { name: score === null ? 'comparison' : 'score', outcome: null, lines: [] }
-  return [first, ...[...byRule].map(([rule, items]) => toCase(rule, items))]
+  return [first, ...[...byRule].map(([rule, items]) => toCase(rule, items, file))]
 }
 
 /** A rule fails if one of its findings does, and is skipped if all of them are ignored, known or allowed. */
-function toCase(name: string, findings: readonly ReportFinding[]): Case {
+function toCase(name: string, findings: readonly ReportFinding[], file: string): Case {
+  const toLine = (finding: ReportFinding): string =>
+    `${showPlace(finding.place, file)} ${sentencesOf(finding)} ${finding.pointer}${describeState(finding)}`
   const failing = findings.filter(({ isFailure }) => isFailure)
   if (failing.length > 0) return { name, outcome: 'failure', lines: failing.map(toLine) }
   const isSkipped = findings.every(({ state }) => state !== 'new')
   return { name, outcome: isSkipped ? 'skipped' : null, lines: findings.map(toLine) }
-}
-
-function toLine(finding: ReportFinding): string {
-  const { line, column } = finding.place
-  return `${line}:${column} ${sentencesOf(finding)} ${finding.pointer}${describeState(finding)}`
 }
 
 function toSuite(file: string, cases: readonly Case[]): string {

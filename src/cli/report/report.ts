@@ -118,6 +118,11 @@ export function showScore(score: number): string {
   return (Math.floor(Number((score * 10).toFixed(6))) / 10).toFixed(1)
 }
 
+/** Line and column, with the file unless it is that of the document. */
+export function showPlace({ file, line, column }: ReportPlace, document: string): string {
+  return file === document ? `${line}:${column}` : `${file}:${line}:${column}`
+}
+
 /** The message, the advice if the two differ, and the operations that the pointer does not name. */
 export function sentencesOf(finding: Pick<ReportFinding, 'message' | 'advice' | 'pointer' | 'operations'>): string {
   const { message, advice, pointer, operations } = finding

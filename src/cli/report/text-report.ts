@@ -7,6 +7,7 @@ import {
   isGood,
   reasonsAgainst,
   sentencesOf,
+  showPlace,
   type Report,
   type ReportDocument,
   type ReportFinding,
@@ -53,7 +54,7 @@ function toLines(document: ReportDocument, command: Report['command'], paint: Pa
   const shown = listed.slice(0, FINDINGS_MAX)
   const places = shown.map(({ place, previousPlace }) => {
     const was = previousPlace === null ? '' : ` (was ${previousPlace.line}:${previousPlace.column})`
-    return `${place.line}:${place.column}${was}`
+    return toPlain(showPlace(place, document.file)) + was
   })
   const width = Math.max(0, ...places.map(({ length }) => length))
   const rest = listed.length - shown.length

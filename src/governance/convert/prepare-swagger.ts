@@ -19,6 +19,8 @@ export interface PreparedSwagger {
 }
 
 const MEDIA_TYPES_MAX = 50
+/** The converter copies all former headers for each header of a response. */
+const HEADERS_MAX = 100
 const CONTENTS_MAX = 200_000
 const ALIAS_STEPS_MAX = 5_000_000
 const ALIASES = ['x-ms-discriminator-value', 'x-discriminator-value'] as const
@@ -29,6 +31,7 @@ export function prepareSwagger(original: Fields): PreparedSwagger {
   const document = copyFields(original)
   document['swagger'] = '2.0'
   checkAliases(fieldsOf(document['definitions']))
+  checkHeaders(fieldsOf(document['responses']))
   dropEmptyTypes(document)
   const extensions = new Map<string, Fields>()
   const contents = { count: 0 }
@@ -114,10 +117,19 @@ function dropEmptyTypes(holder: Members): void {
 function countContents(document: Fields, operation: Fields, contents: { count: number }): void {
   const typesOf = (name: string): number =>
     [operation[name], document[name], DEFAULT_TYPES].map(listOf).find(({ length }) => length > 0)?.length ?? 1
-  const responses = Object.keys(fieldsOf(operation['responses'])).length
-  contents.count += typesOf('consumes') + responses * typesOf('produces')
+  const responses = fieldsOf(operation['responses'])
+  checkHeaders(responses)
+  contents.count += typesOf('consumes') + Object.keys(responses).length * typesOf('produces')
   if (contents.count > CONTENTS_MAX) {
     throw new ConversionFault(`The document declares more than ${CONTENTS_MAX} media types of bodies.`)
+  }
+}
+
+function checkHeaders(responses: Fields): void {
+  for (const response of Object.values(responses)) {
+    if (Object.keys(fieldsOf(fieldsOf(response)['headers'])).length > HEADERS_MAX) {
+      throw new ConversionFault(`A response must not have more than ${HEADERS_MAX} headers.`)
+    }
   }
 }
 

@@ -24,6 +24,7 @@ import { findPlaces } from './places.ts'
 import type { Rule } from './rule.ts'
 import { countRules, placesOf, uncheckedWeight } from './rule-counts.ts'
 import { gainsOf, scoreOf, type Gain, type RuleCount, type Score } from './score.ts'
+import { toStablePointer } from './stable-pointer.ts'
 import { SECURITY_RULES } from './security-rules.ts'
 
 export interface LintResult extends Score {
@@ -87,7 +88,7 @@ export async function lintServable(
     const counts = [...found, ...gapCounts(coverage, ruleset, uncheckedWeight(unchecked, found))]
     const isJson = mediaType === 'application/json'
     const shown = toSwaggerSpots(swagger, [...spots, ...gapSpots(coverage, ruleset)])
-    return toResult(shown, { coverage, counts, text, isJson, findingsMax })
+    return toResult(shown, { coverage, counts, text, isJson, document: swagger ?? document, findingsMax })
   }
   onOwnResult(resultOf(own, unfinished(operations.length), []))
   // Imported on demand: loading takes a third of a second.
@@ -116,12 +117,13 @@ export function lintUnservable(bytes: Uint8Array, faults: readonly Spot[], findi
   const parsed = parseDocumentBytes(bytes)
   const counts = countRules(faults, () => 1)
   if ('fault' in parsed) {
-    const result = toResult(faults, { coverage: null, counts, text: '', isJson: false, findingsMax })
+    const result = toResult(faults, { coverage: null, counts, text: '', isJson: false, document: null, findingsMax })
     // A document that does not parse has no pointers, but may have a position.
     return { ...result, findings: result.findings.map((finding) => ({ ...finding, ...parsed.place })) }
   }
   const isJson = parsed.mediaType === 'application/json'
-  return toResult(faults, { coverage: null, counts, text: new TextDecoder().decode(bytes), isJson, findingsMax })
+  const text = new TextDecoder().decode(bytes)
+  return toResult(faults, { coverage: null, counts, text, isJson, document: parsed.value, findingsMax })
 }
 
 function* spotsIn(document: LintDocument, ruleset: RulesetDocument): Iterable<Spot> {
@@ -140,10 +142,15 @@ interface ResultOptions {
   readonly counts: readonly RuleCount[]
   readonly text: string
   readonly isJson: boolean
+  /** The value of `text`, as far as it is known. */
+  readonly document: unknown
   readonly findingsMax: number
 }
 
-function toResult(spots: readonly Spot[], { coverage, counts, text, isJson, findingsMax }: ResultOptions): LintResult {
+function toResult(
+  spots: readonly Spot[],
+  { coverage, counts, text, isJson, document, findingsMax }: ResultOptions,
+): LintResult {
   const isServable = coverage !== null
   const sorted = [...spots].sort(compareFindings)
   const shown = sorted.slice(0, findingsMax)
@@ -156,7 +163,12 @@ function toResult(spots: readonly Spot[], { coverage, counts, text, isJson, find
     ...scoreOf(counts, isServable),
     isServable,
     findings: shown
-      .map((spot) => ({ ...spot, ...placeOf(spot.pointer), fingerprint: fingerprintOf(spot), principle: null }))
+      .map((spot) => ({
+        ...spot,
+        ...placeOf(spot.pointer),
+        fingerprint: fingerprintOf(spot, document),
+        principle: null,
+      }))
       .sort(compareFindings),
     omitted: sorted.length - shown.length,
     coverage,
@@ -172,7 +184,10 @@ function recommend(spots: readonly Spot[], gains: readonly Gain[]): readonly Rec
     .slice(0, RECOMMENDATIONS_MAX)
 }
 
-/** Depends on rule and pointer only, so that it survives changes of other lines. */
-function fingerprintOf({ rule, pointer }: Spot): string {
-  return createHash('sha256').update(`${rule} ${pointer}`).digest('hex').slice(0, 16)
+/** Depends on the rule and the place only, so that it survives changes of other lines and of the order of a list. */
+function fingerprintOf({ rule, pointer }: Spot, document: unknown): string {
+  return createHash('sha256')
+    .update(`${rule} ${toStablePointer(document, pointer)}`)
+    .digest('hex')
+    .slice(0, 16)
 }

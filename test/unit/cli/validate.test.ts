@@ -74,6 +74,7 @@ describe('the settings of validate', () => {
     expect(readValidateSettings(['a.yaml'], ENV)).toEqual({
       file: 'a.yaml',
       previous: null,
+      root: null,
       minScore: 80,
       format: 'text',
       service: {
@@ -151,6 +152,28 @@ describe('validate', () => {
 })
 
 describe('the inputs of validate', () => {
+  it('are sent as one document, and findings are shown in the file that holds them', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'validate-'))
+    onTestFinished(() => rmSync(folder, { recursive: true }))
+    const schemas = { Pet: { $ref: 'pet.yaml' } }
+    writeFileSync(join(folder, 'api.json'), JSON.stringify({ openapi: '3.1.0', components: { schemas } }))
+    writeFileSync(join(folder, 'pet.yaml'), '# A pet\ntype: object\n')
+    const settings = readValidateSettings([join(folder, 'api.json')], ENV) as ValidateSettings
+    let sent = ''
+    const platform = {
+      async post<T>(_: string, body?: unknown): Promise<T> {
+        sent = Buffer.from((body as { specification: string }).specification, 'base64').toString()
+        const finding = { ...RESULT.findings[0]!, pointer: '/components/schemas/pet/type' }
+        return { ...RESULT, breakingChanges: [], findings: [finding] } as T
+      },
+    }
+    const { report } = await validate(settings, false, platform)
+    expect(JSON.parse(sent)).toMatchObject({
+      components: { schemas: { Pet: { $ref: '#/components/schemas/pet' }, pet: { type: 'object' } } },
+    })
+    expect(report).toMatch(/pet\.yaml:2:1 {2}error/)
+  })
+
   const unread = { id: 'previous.invalid', level: 'warning', pointer: '', message: 'It cannot be read.' } as const
 
   it('fail with one sentence if the previous version is no document', async () => {

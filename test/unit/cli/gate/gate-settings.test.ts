@@ -11,6 +11,7 @@ describe('The command line of lint and breaking', () => {
       ignoreFile: null,
       baseline: null,
       writeBaseline: null,
+      root: null,
     }
     expect(readGateSettings('lint', ['a.yaml', '-'])).toEqual({
       command: 'lint',

@@ -103,6 +103,18 @@ describe('tollgate lint', () => {
     expect((await gate('lint', gated)).code).toBe(2)
   })
 
+  it('knows the findings of a parameter that has moved within its list', async () => {
+    const [first, second] = ['a', 'b'].map((name) => ({ name, in: 'query', schema: { type: 'string' } }))
+    openFolder({ 'a.json': documentOf({ operation: { parameters: [first] } }) })
+    const strict = ['a.json', '--fail-severity', 'info']
+    await gate('lint', [...strict, '--write-baseline', 'baseline.json'])
+    writeFileSync('a.json', documentOf({ operation: { parameters: [second, first] } }))
+    const { out } = await gate('lint', [...strict, '--baseline', 'baseline.json', '--format', 'json'])
+    const { documents } = JSON.parse(out) as { documents: { findings: { pointer: string; state: string }[] }[] }
+    const fresh = documents[0]!.findings.filter(({ state }) => state === 'new').map(({ pointer }) => pointer)
+    expect(new Set(fresh.map((pointer) => pointer.split('/')[5]))).toEqual(new Set(['0']))
+  })
+
   it('writes the report to a file, and one line per document to standard output unless it is quiet', async () => {
     openFolder({ 'a.json': documentOf() })
     const { out } = await gate('lint', ['a.json', '--format', 'sarif', '--output', 'r.sarif'])

@@ -133,6 +133,13 @@ describe('the conversion of a hostile Swagger 2.0 document', () => {
     expect(await faultOf(swaggerOf({ produces: [...types, ...types] }))).toContain('more than 50 media types')
   })
 
+  it('bounds the headers of a response, of an operation and of the document', async () => {
+    const headers = Object.fromEntries(Array.from({ length: 101 }, (_, index) => [`x-${index}`, { type: 'string' }]))
+    const response = { description: 'ok', headers }
+    expect(await faultOf(swaggerOf({ responses: { 200: response } }))).toContain('more than 100 headers')
+    expect(await faultOf(swaggerOf({}, { responses: { Shared: response } }))).toContain('more than 100 headers')
+  })
+
   it('bounds the search for the ancestors of schemas', async () => {
     const definitions = Object.fromEntries(
       Array.from({ length: 3_000 }, (_, index) => [
