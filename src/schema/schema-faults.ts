@@ -22,6 +22,8 @@ export interface SchemaFaultsOptions extends Pick<RoutePlan, 'components'> {
 
 const METASCHEMA = 'https://json-schema.org/draft/2020-12/schema'
 const MESSAGE_LENGTH_MAX = 300
+/** Failed attempts, since each one compiles all of its references again. */
+const FAILURES_MAX = 10
 /** Nested references that every thread can compile. */
 const DEPTH_SAFE = 50
 
@@ -71,10 +73,14 @@ function findUncompiled({ components, schemas, places }: SchemaFaultsOptions): P
   const compiler = createSchemaCompiler({ components })
   /** By message, because a schema also fails if one that it refers to does. */
   const faults = new Map<string, ProblemPointer>()
+  let failures = 0
   const attempt = (schema: unknown, place: string): void => {
+    if (failures >= FAILURES_MAX) return
     try {
       compiler.compile(schema)
     } catch (cause) {
+      // Every schema that refers to one that is too large fails at its depth.
+      failures += cause instanceof RangeError ? FAILURES_MAX : 1
       const message = cause instanceof RangeError ? 'it is too large' : messageOf(cause)
       if (!faults.has(message))
         faults.set(message, { pointer: place, detail: `The schema cannot be compiled: ${message}.` })
