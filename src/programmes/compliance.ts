@@ -16,6 +16,7 @@ import { readContent } from '../publishing/published-content.ts'
 import type { KeyedMutex } from '../command/keyed-mutex.ts'
 import { listAll } from '../command/page.ts'
 import { storeScore } from './compliance-score.ts'
+import { activeRuleset } from './tenant-policy.ts'
 import { createTenantLint, type TenantLint } from './tenant-lint.ts'
 
 export interface Compliance {
@@ -67,7 +68,8 @@ export function createCompliance(options: ComplianceOptions): Compliance {
   return {
     lint,
     checkRuleset: linter.checkRuleset,
-    compareVersions: (tenant, previous, next) => linter.compare(previous, next, tenant),
+    compareVersions: async (tenant, previous, next) =>
+      linter.compare(previous, next, await activeRuleset(options.registry, tenant), tenant),
     scoreOwn: (api, document) => (own = scoreOwn(api, document)),
     start: revisions.start,
     async stop() {

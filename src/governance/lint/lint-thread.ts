@@ -2,11 +2,12 @@
 
 import { parentPort } from 'node:worker_threads'
 import type { Specification } from '../specification.ts'
+import { POLICY_RULES } from '../compare/change-rules.ts'
 import type { RulesetDocument } from '../ruleset-document.ts'
 import { lintServable, lintUnservable, OWN_RULES, readToLint, type LintResult } from './lint.ts'
 import type { LintRequest, LintResponse } from './lint-messages.ts'
 
-const RULE_NAMES: ReadonlySet<string> = new Set(OWN_RULES.map(({ id }) => id))
+const RULE_NAMES: ReadonlySet<string> = new Set([...OWN_RULES.map(({ id }) => id), ...POLICY_RULES.keys()])
 
 parentPort?.on('message', (request: LintRequest) => {
   const { id } = request
@@ -22,7 +23,7 @@ async function respond(request: LintRequest): Promise<LintResponse> {
   const read = await readToLint(specification)
   if ('faults' in read)
     return { id, report: { ...lintUnservable(specification, read.faults, findingsMax), changes: [] } }
-  const comparison = previous === null ? { changes: [] } : await compare(previous, specification, read)
+  const comparison = previous === null ? { changes: [] } : await compare(previous, specification, read, ruleset)
   if (comparesOnly && 'serverUrl' in comparison) return { id, comparison }
   const { changes } = comparison
   const onOwnResult = (partial: LintResult): void =>
@@ -32,9 +33,9 @@ async function respond(request: LintRequest): Promise<LintResponse> {
 }
 
 /** Loads the validator of schemas only if there is a version to compare with. */
-async function compare(previous: Uint8Array, bytes: Uint8Array, next: Specification) {
+async function compare(previous: Uint8Array, bytes: Uint8Array, next: Specification, ruleset: RulesetDocument) {
   const { compareVersions } = await import('./compare-versions.ts')
-  return compareVersions(previous, bytes, next)
+  return compareVersions(previous, bytes, next, ruleset)
 }
 
 async function faultsOf(ruleset: RulesetDocument) {

@@ -26,7 +26,7 @@ export interface Linter {
     deadlineMs?: number,
   ): Promise<LintReport>
   /** Returns the changes from one version to the next, with their places. Throws like `lint`. */
-  compare(previous: Uint8Array, next: Uint8Array, tenant?: string): Promise<Comparison>
+  compare(previous: Uint8Array, next: Uint8Array, ruleset?: RulesetDocument, tenant?: string): Promise<Comparison>
   /** Returns the faults of a ruleset. Throws like `lint`. */
   checkRuleset(ruleset: RulesetDocument, tenant?: string): Promise<readonly ProblemPointer[]>
   close(): Promise<void>
@@ -63,8 +63,8 @@ export function createLinter(options: LinterOptions): Linter {
       if (!('report' in outcome)) throw new Error('the lint thread answered a document with the faults of a ruleset')
       return outcome.report
     },
-    async compare(previous, specification, tenant) {
-      const request = { specification, previous, ruleset: EMPTY_RULESET, findingsMax, comparesOnly: true }
+    async compare(previous, specification, ruleset = EMPTY_RULESET, tenant) {
+      const request = { specification, previous, ruleset, findingsMax, comparesOnly: true }
       const outcome = await submit(request, tenant, COMPARISON_DEADLINE_MS)
       if (!('comparison' in outcome)) throw new Error('the lint thread answered a comparison with something else')
       return outcome.comparison
