@@ -2,6 +2,7 @@
 
 import type { ApiPolicies } from '../publishing/api-policy.ts'
 import type { BackendRule } from '../publishing/backend-address.ts'
+import type { RulesetOf } from '../publishing/published-contract.ts'
 import type { Compliance } from '../programmes/compliance.ts'
 import { createProgrammes, type Programmes } from '../programmes/programmes.ts'
 import { createProgrammeRunner, type ProgrammeRunner } from '../programmes/programme-runner.ts'
@@ -25,6 +26,7 @@ export interface ProgrammeServicesOptions extends Omit<
 > {
   readonly backendRule: Pick<BackendRule, 'refuse'>
   readonly documents: DocumentReader
+  readonly rulesetOf: RulesetOf
   readonly compliance: Pick<Compliance, 'lint' | 'checkRuleset'>
   readonly apiPolicies: Pick<ApiPolicies, 'get'>
   readonly log: Log

@@ -1,5 +1,6 @@
 /** Composes the commands on resources, in the order of their dependencies. */
 
+import { activeRuleset } from '../programmes/tenant-policy.ts'
 import { createAdrs } from '../programmes/adrs.ts'
 import { createApiPolicies } from '../publishing/api-policy.ts'
 import { createApis } from '../publishing/apis.ts'
@@ -60,8 +61,9 @@ export type Resources = ReturnType<typeof createResources>
 export function createResources(options: ResourcesOptions) {
   const { registry, createId, levels: store, compliance } = options
   const operations = platformOperations()
+  const rulesetOf = (tenant: string) => activeRuleset(registry, tenant)
   const specifications = createSpecifications({ ...options, platformOperations: operations })
-  const proxies = createProxies({ ...options, specifications })
+  const proxies = createProxies({ ...options, specifications, rulesetOf })
   const retirement = createRetirement({ ...options, proxies })
   const credentials = createCredentials(options)
   const plans = createLatestPlans({ registry, specifications })
@@ -95,6 +97,6 @@ export function createResources(options: ResourcesOptions) {
     principles: createPrinciples({ registry, createId }),
     audit: createAudit({ registry }),
     approvals: createApprovals({ ...options, credentials, capacity }),
-    ...openProgrammes({ ...options, apiPolicies, proxies, specifications, subscriptions }),
+    ...openProgrammes({ ...options, rulesetOf, apiPolicies, proxies, specifications, subscriptions }),
   }
 }

@@ -97,7 +97,7 @@ function schemaOrContent({ oneOf, allOf }: Fields): Fields {
   return { oneOf: undefined, allOf: [...listOf(allOf), choice] }
 }
 
-/** What the schema of Swagger 2.0 takes from JSON Schema draft 4. */
+/** The schemas of JSON Schema draft 4 that the schema of Swagger 2.0 refers to. */
 const DRAFT_4 = 'http://json-schema.org/draft-04/schema#/'
 const [TEXT, BOOLEAN, NUMBER, COUNT] = [
   { type: 'string' },

@@ -28,7 +28,7 @@ import {
 } from './programme-document.ts'
 import type { DocumentReader, ReadDocument } from '../publishing/document-reader.ts'
 import { PROXY_KIND, type ProxyBody } from '../publishing/proxy-document.ts'
-import { readNext, refuseBreaking } from '../publishing/published-contract.ts'
+import { readNext, refuseBreaking, type RulesetOf } from '../publishing/published-contract.ts'
 import { contentWrite, readContent } from '../publishing/published-content.ts'
 import type { KeyedMutex } from '../command/keyed-mutex.ts'
 
@@ -56,6 +56,7 @@ export interface Programmes {
 export interface ProgrammesOptions {
   readonly registry: Registry
   readonly documents: Pick<DocumentReader, 'read'>
+  readonly rulesetOf: RulesetOf
   readonly createId: CreateId
   readonly clock: Clock
   readonly mutex: KeyedMutex

@@ -1,6 +1,7 @@
 /** Reads documents for commands on the document thread, since a large document would block the main thread for seconds. */
 
 import type { PlacedChange } from '../governance/compare/change.ts'
+import type { RulesetDocument } from '../governance/ruleset-document.ts'
 import { jobKind } from '../jobs/job-kind.ts'
 import type { ThreadPool } from '../jobs/thread-pool.ts'
 
@@ -22,6 +23,7 @@ export interface PreviousDocument {
   /** Its technical name; a document with another one is not compared. */
   readonly api: string
   readonly nowMs: number
+  readonly ruleset: RulesetDocument | undefined
 }
 
 /** The facts of a document that commands need: few, however large the document is. */

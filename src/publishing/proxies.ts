@@ -23,6 +23,7 @@ import { PROXY_KIND, activeDeployment, proxyWrite, stagedDeployment, type ProxyB
 import { steppedProxy } from './proxy-revisions.ts'
 import { showProxy, type Proxy } from './proxy-view.ts'
 import { createServingPlans, type ActivePlan } from './serving-plan.ts'
+import type { RulesetOf } from './published-contract.ts'
 import type { Specifications } from './specifications.ts'
 import { stageRevision } from './stage-revision.ts'
 
@@ -55,6 +56,7 @@ export interface Proxies {
 export interface ProxiesOptions {
   readonly registry: Registry
   readonly documents: DocumentReader
+  readonly rulesetOf: RulesetOf
   readonly gateway: GatewayPort
   readonly specifications: Pick<Specifications, 'plansInForce'>
   readonly createId: CreateId

@@ -5,20 +5,25 @@
 
 import { Problem } from '../domain/problem.ts'
 import type { Clock } from '../runtime/clock.ts'
+import type { RulesetDocument } from '../governance/ruleset-document.ts'
 import type { Registry } from '../store/registry.ts'
 import type { DocumentReader, ReadDocument } from './document-reader.ts'
 import { activeDeployment, type ProxyBody } from './proxy-document.ts'
 import { readContent } from './published-content.ts'
 
+/** Returns the ruleset of a tenant: it may have severities for changes. */
+export type RulesetOf = (tenant: string) => Promise<RulesetDocument | undefined>
+
 export interface ContractOptions {
   readonly registry: Registry
   readonly documents: Pick<DocumentReader, 'read'>
+  readonly rulesetOf: RulesetOf
   readonly clock: Clock
 }
 
 /** Reads a document and compares it with that of the active revision of `current`, if there is one. */
 export async function readNext(
-  { registry, documents, clock }: ContractOptions,
+  { registry, documents, rulesetOf, clock }: ContractOptions,
   tenant: string,
   bytes: Uint8Array,
   current: ProxyBody | null,
@@ -26,7 +31,9 @@ export async function readNext(
   const serving = current === null ? null : activeDeployment(current)
   if (current === null || serving === null) return documents.read({ bytes, previous: null }, tenant)
   const { bytes: before } = await readContent(registry, tenant, serving.specification)
-  return documents.read({ bytes, previous: { bytes: before, api: current.api, nowMs: clock.nowMs() } }, tenant)
+  const ruleset = await rulesetOf(tenant)
+  const previous = { bytes: before, api: current.api, nowMs: clock.nowMs(), ruleset }
+  return documents.read({ bytes, previous }, tenant)
 }
 
 /** Throws `Problem('breaking_change')` with the changes since the active revision of `current`. */

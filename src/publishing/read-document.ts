@@ -33,11 +33,11 @@ export async function compileAccepted(bytes: Uint8Array): Promise<Uint8Array> {
 }
 
 async function compare(
-  { bytes, nowMs }: PreviousDocument,
+  { bytes, nowMs, ruleset }: PreviousDocument,
   next: Uint8Array,
   specification: Specification,
 ): Promise<ComparedDocument> {
-  const { changes, serverUrl } = await compareVersions(bytes, next, specification, nowMs)
+  const { changes, serverUrl } = await compareVersions(bytes, next, specification, ruleset, nowMs)
   // A document that cannot be compared may break callers.
   const breaking = changes.filter(({ id, level }) => level === 'breaking' || id === PREVIOUS_INVALID)
   return { serverUrl, breaking: breaking.length, changes: breaking.slice(0, CHANGES_MAX) }

@@ -11,11 +11,12 @@ import { toDeployment, type StageInput } from './deployment.ts'
 import type { DocumentReader, ReadDocument } from './document-reader.ts'
 import { PROXY_KIND, proxyWrite, type Deployment, type ProxyBody } from './proxy-document.ts'
 import { initialRevisions, retained, stepRevisions } from './proxy-revisions.ts'
-import { readNext, refuseBreaking } from './published-contract.ts'
+import { readNext, refuseBreaking, type RulesetOf } from './published-contract.ts'
 
 export interface StageOptions {
   readonly registry: Registry
   readonly documents: Pick<DocumentReader, 'read'>
+  readonly rulesetOf: RulesetOf
   readonly createId: CreateId
   readonly clock: Clock
   readonly backendRule: Pick<BackendRule, 'refuse'>

@@ -16,6 +16,7 @@ it('shows the latest of many activations, and counts the drifts of the last 30 d
   const programmes = createProgrammes({
     registry,
     documents,
+    rulesetOf: async () => undefined,
     createId,
     clock,
     mutex: createKeyedMutex(),

@@ -4,15 +4,18 @@ import { createHash } from 'node:crypto'
 import type { Readable } from 'node:stream'
 import { Problem } from '../../domain/problem.ts'
 import { compareDocuments, type Change } from '../../governance/compare/compare-documents.ts'
+import { createLinter } from '../../governance/lint/linter.ts'
 import { findPlaces } from '../../governance/lint/places.ts'
 import { parseDocumentBytes } from '../../governance/parse-document.ts'
 import { readIdentity } from '../../governance/identity.ts'
+import { EMPTY_RULESET, type RulesetDocument } from '../../governance/ruleset-document.ts'
 import { readJudged, type JudgedSpecification } from '../../governance/specification.ts'
+import { systemClock } from '../../runtime/clock.ts'
 import type { ReportPlace, Severity } from '../report/report.ts'
 import type { BreakingSettings } from './gate-settings.ts'
 import { InputFault } from './input-fault.ts'
 import { judgeFindings, type JudgeOptions, type RawFinding } from './judge-findings.ts'
-import type { Judged } from './lint-documents.ts'
+import { readRuleset, type Judged } from './lint-documents.ts'
 import { readDocument, type DocumentInput } from './read-document.ts'
 
 interface Version {
@@ -29,7 +32,9 @@ export async function findBreaking(
 ): Promise<Judged> {
   const before = await readSide(await readDocument(settings.previous, settings.root, stdin))
   const after = await readSide(await readDocument(settings.next, settings.root, stdin))
-  const changes = compareDocuments(before.specification, after.specification, nowMs)
+  const changes = compareDocuments(before.specification, after.specification, nowMs, {
+    ruleset: settings.ruleset === null ? EMPTY_RULESET : await readPolicy(settings.ruleset, stdin),
+  })
   const previousPointers = changes.flatMap(({ previousPointer }) => (previousPointer === null ? [] : [previousPointer]))
   const previous = toVersion(before, previousPointers)
   const next = toVersion(
@@ -43,6 +48,15 @@ export async function findBreaking(
   const notes = allowance === null ? [] : [`${file} is ${allowance}`]
   const documents = [{ file, score: null, findings: judgement.findings[0]!, notes }]
   return { documents, troubles: [], baselineText: judgement.baselineText }
+}
+
+async function readPolicy(file: string, stdin: Readable): Promise<RulesetDocument> {
+  const linter = createLinter({ clock: systemClock, log: { error: () => {} } })
+  try {
+    return await readRuleset(file, linter, stdin)
+  } finally {
+    await linter.close()
+  }
 }
 
 interface ReadSide extends DocumentInput {

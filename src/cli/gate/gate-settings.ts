@@ -32,6 +32,8 @@ export interface BreakingSettings extends JudgeSettings, OutputSettings {
   readonly command: 'breaking'
   readonly previous: string
   readonly next: string
+  /** Switches on checks of the life of operations. */
+  readonly ruleset: string | null
   readonly failOnBreaking: boolean
 }
 
@@ -53,7 +55,7 @@ export const GATE_HELP = `tollgate lint FILE… [--ruleset FILE] [--fail-severit
 Lints documents on this machine, without a service and without credentials. A FILE may be a pattern in quotes
 ('apis/**/*.yaml'), - for standard input, or git:REF:PATH.
 
-tollgate breaking OLD NEW [--fail-on-breaking] [--fail-severity error] [OPTIONS]
+tollgate breaking OLD NEW [--ruleset FILE] [--fail-on-breaking] [--fail-severity error] [OPTIONS]
 
 Lists the changes from OLD to NEW, either of them a file, - or git:REF:PATH (git:origin/main:openapi.yaml). A new
 major version may break: its breaking changes are listed, and fail only with --fail-on-breaking.
@@ -83,7 +85,7 @@ const COMMON = {
   help: { type: 'boolean' },
 } as const satisfies ParseArgsConfig['options']
 const LINT = { ...COMMON, ruleset: { type: 'string' }, 'min-score': { type: 'string' } } as const
-const BREAKING = { ...COMMON, 'fail-on-breaking': { type: 'boolean' } } as const
+const BREAKING = { ...COMMON, ruleset: { type: 'string' }, 'fail-on-breaking': { type: 'boolean' } } as const
 
 export function readGateSettings(command: GateCommand, args: readonly string[]): GateArguments {
   try {
@@ -113,7 +115,8 @@ function readBreaking(args: readonly string[]): GateArguments {
     return refuse('Name two files: the old version and the new one.')
   }
   if (previous === '-' && next === '-') return refuse('Only one of the two files can be standard input.')
-  return { command: 'breaking', previous, next, failOnBreaking: values['fail-on-breaking'] === true, ...common }
+  const { ruleset = null, 'fail-on-breaking': failOnBreaking = false } = values
+  return { command: 'breaking', previous, next, ruleset, failOnBreaking, ...common }
 }
 
 type CommonValues = ReturnType<typeof parseArgs<{ options: typeof COMMON }>>['values']

@@ -53,7 +53,7 @@ export async function lintDocuments(settings: LintSettings, options: JudgeOption
   }
 }
 
-async function readRuleset(name: string, linter: Linter, stdin: Readable): Promise<RulesetDocument> {
+export async function readRuleset(name: string, linter: Linter, stdin: Readable): Promise<RulesetDocument> {
   const given = await readOptionFile('ruleset', name, stdin)
   if (given['rules'] === undefined && given['extends'] === undefined) {
     throw new InputFault(name, `--ruleset ${name}: A ruleset must have \`rules\`, \`extends\`, or both.`)

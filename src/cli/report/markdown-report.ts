@@ -43,22 +43,35 @@ function toTable({ file, findings }: ReportDocument): readonly string[] {
   return [['| Place | Severity | Fails | Finding | Rule |', '| --- | --- | --- | --- | --- |', ...rows].join('\n')]
 }
 
-const HEADINGS = { error: 'Breaking', warning: 'Attention', info: 'Compatible' } as const
+const HEADINGS = ['Breaking', 'Added', 'Changed', 'Deprecated', 'Removed'] as const
+const OPERATIONS_MAX = 20
 
 function toChangelog({ file, findings }: ReportDocument): readonly string[] {
-  const bySeverity = Map.groupBy(findings, ({ severity }) => severity)
-  const sections = (['error', 'warning', 'info'] as const).flatMap((severity) => {
-    const changes = bySeverity.get(severity) ?? []
-    return changes.length === 0
-      ? []
-      : [`### ${HEADINGS[severity]}`, changes.map((change) => toItem(change, file)).join('\n')]
+  const byHeading = Map.groupBy(findings, headingOf)
+  const sections = HEADINGS.flatMap((heading) => {
+    const changes = byHeading.get(heading) ?? []
+    const items = changes.map((change) => toItem(change, file))
+    return changes.length === 0 ? [] : [`### ${heading}`, items.join('\n')]
   })
   return sections.length === 0 ? ['No changes.'] : sections
 }
 
+/** By the name of the rule: its last part names what happened. */
+function headingOf({ rule, severity }: ReportFinding): (typeof HEADINGS)[number] {
+  if (severity === 'error') return 'Breaking'
+  const what = rule.slice(rule.lastIndexOf('.') + 1)
+  if (rule === 'operation.deprecated' || rule.startsWith('operation.sunset.')) return 'Deprecated'
+  if (what === 'added') return 'Added'
+  return what === 'removed' || what === 'sunset' || what === 'undeclared' ? 'Removed' : 'Changed'
+}
+
+/** The operations, what the change means for a caller, and its places. */
 function toItem(finding: ReportFinding, file: string): string {
-  const { place, previousPlace, pointer, rule } = finding
+  const { place, previousPlace, pointer, rule, operations } = finding
   const was = previousPlace === null ? '' : `, was line ${previousPlace.line}:${previousPlace.column}`
-  const text = escapeMarkdown(sentencesOf(finding) + describeState(finding))
-  return `- ${text} ${escapeMarkdown(pointer)} (line ${escapeMarkdown(showPlace(place, file))}${was}; ${escapeMarkdown(rule)})`
+  const rest = operations.length - OPERATIONS_MAX
+  const named = operations.slice(0, OPERATIONS_MAX).join(', ') + (rest > 0 ? ` and ${rest} more` : '')
+  const text = sentencesOf({ ...finding, operations: [] }) + describeState(finding)
+  const sentence = escapeMarkdown(named === '' ? text : `${named}: ${text}`)
+  return `- ${sentence} ${escapeMarkdown(pointer)} (line ${escapeMarkdown(showPlace(place, file))}${was}; ${escapeMarkdown(rule)})`
 }

@@ -1,5 +1,8 @@
 /** The rules of the comparison: level, message, and an example for the documentation. */
 
+import type { FindingSeverity } from '../finding.ts'
+import { severityIn, type RulesetDocument } from '../ruleset-document.ts'
+
 export type ChangeLevel = 'breaking' | 'warning' | 'info'
 
 export const RULES = {
@@ -197,11 +200,50 @@ export const RULES = {
   'callback.added': ['info', 'A callback was added.', '`onPaid` is added'],
   'callback.removed': ['info', 'A callback was removed.', '`onPaid` is removed'],
   'callback.changed': ['info', 'A callback changed.', 'the payload of `onPaid` changes'],
+  'operation.sunset.missing': [
+    'off',
+    'The operation became deprecated without the date of its sunset.',
+    '`deprecated: true` is added without `x-sunset`',
+  ],
+  'operation.sunset.near': [
+    'off',
+    'The sunset of the operation is less than 90 days away.',
+    '`x-sunset` is set to next week',
+  ],
+  'operation.stability.lowered': [
+    'off',
+    'The operation is less stable than it was.',
+    '`x-stability-level: stable` becomes `beta`',
+  ],
+  'enum.extensible.removed': [
+    'off',
+    'A value was removed from an extensible enum.',
+    '`x-extensible-enum: [EUR, USD]` becomes `[EUR]`',
+  ],
   'security.narrowed': [
     'breaking',
     'The operation no longer accepts credentials that it accepted before.',
     '`[cards:read]` becomes `[cards:read, cards:write]`',
   ],
-} as const satisfies Readonly<Record<string, readonly [level: ChangeLevel, message: string, example: string]>>
+} as const satisfies Readonly<Record<string, readonly [level: ChangeLevel | 'off', message: string, example: string]>>
 
 export type RuleId = keyof typeof RULES
+
+/** Rules that a ruleset may switch on or off, with the severity of one that is switched on without a severity. */
+export const POLICY_RULES: ReadonlyMap<string, FindingSeverity> = new Map([
+  ['operation.renamed', 'warning'],
+  ['request.default', 'warning'],
+  ['operation.sunset.missing', 'warning'],
+  ['operation.sunset.near', 'warning'],
+  ['operation.stability.lowered', 'warning'],
+  ['enum.extensible.removed', 'warning'],
+])
+
+/** The level of a rule in a ruleset: one of severity error counts as breaking. */
+export function levelIn(ruleset: RulesetDocument, id: RuleId): ChangeLevel | 'off' {
+  const [level] = RULES[id]
+  const own = POLICY_RULES.get(id)
+  if (own === undefined) return level
+  const severity = severityIn(ruleset, id, level === 'breaking' ? 'error' : level, own)
+  return severity === 'error' ? 'breaking' : severity
+}

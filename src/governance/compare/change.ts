@@ -1,6 +1,7 @@
 /** Differences between two versions of a document, with their effect on existing clients. */
 
-import { RULES, type ChangeLevel, type RuleId } from './change-rules.ts'
+import { levelIn, RULES, type ChangeLevel, type RuleId } from './change-rules.ts'
+import { EMPTY_RULESET, type RulesetDocument } from '../ruleset-document.ts'
 import { createWorkBudget, type WorkBudget } from '../containment/work-budget.ts'
 
 export interface Change {
@@ -51,8 +52,14 @@ const DETAIL_MAX = 128
 /** Work of a new change, and of an operation that it names. */
 const WORK = { change: 20, operation: 1 } as const
 
+export interface ReportOptions {
+  readonly budget?: WorkBudget
+  /** Sets the levels of the policy checks. */
+  readonly ruleset?: RulesetDocument
+}
+
 /** Changes are few as long as the work of the comparison is bounded. */
-export function createReport(budget: WorkBudget = createWorkBudget(Infinity)): {
+export function createReport({ budget = createWorkBudget(Infinity), ruleset = EMPTY_RULESET }: ReportOptions = {}): {
   readonly report: Report
   readonly changes: () => readonly Change[]
 } {
@@ -65,7 +72,9 @@ export function createReport(budget: WorkBudget = createWorkBudget(Infinity)): {
       let change = found.get(key)
       if (change === undefined) {
         budget.spend(WORK.change)
-        const [level, text] = RULES[id]
+        const level = levelIn(ruleset, id)
+        if (level === 'off') return
+        const [, text] = RULES[id]
         const message = detail === '' ? text : `${text} (${detail.slice(0, DETAIL_MAX)})`
         found.set(key, (change = { id, level, pointer, previousPointer, message, operations: new Set() }))
       }

@@ -8,12 +8,14 @@ import { fieldsOf, listOf, type Fields } from '../../json/fields.ts'
 import { escapePointer } from '../../json/references.ts'
 import { createWorkBudget } from '../containment/work-budget.ts'
 import { createToSwagger } from '../convert/swagger-pointer.ts'
+import { EMPTY_RULESET } from '../ruleset-document.ts'
 import type { DeclaredOperation } from '../operations.ts'
 import type { Specification } from '../specification.ts'
 import type { RuleId } from './change-rules.ts'
-import { createReport, type Change, type Report } from './change.ts'
+import { createReport, type Change, type Report, type ReportOptions } from './change.ts'
 import { compareParameters } from './parameter-comparison.ts'
 import { compareBodies } from './body-comparison.ts'
+import { comparePolicies } from './policy-comparison.ts'
 import { compareResponses } from './response-comparison.ts'
 import { createSameness, NOTHING_SAME, type Sameness } from './sameness.ts'
 import { createSchemaComparison } from './schema-comparison.ts'
@@ -25,16 +27,16 @@ export type { Change } from './change.ts'
 type Side = Pick<Specification, 'document' | 'dialect' | 'operations'> & Partial<Pick<Specification, 'swagger'>>
 
 /** A few seconds. A document of 12 MB with two changes to its most used schemas takes most of it. */
-const WORK_MAX = 1_500_000
+const WORK_MAX = 2_000_000
 
 /** Sorted: breaking changes first. An operation may be removed on and after its sunset date. */
 export function compareDocuments(
   previous: Side,
   next: Side,
   nowMs = -Infinity,
-  budget = createWorkBudget(WORK_MAX),
+  { budget = createWorkBudget(WORK_MAX), ruleset = EMPTY_RULESET }: ReportOptions = {},
 ): readonly Change[] {
-  const { report, changes } = createReport(budget)
+  const { report, changes } = createReport({ budget, ruleset })
   const sameness = createSameness(previous.document, next.document)
   // The same schema means something else in another dialect.
   const sameSchemas = previous.dialect === next.dialect ? sameness : NOTHING_SAME
@@ -55,7 +57,7 @@ export function compareDocuments(
     }
     const reportOfPair: Report = (id, change) => report(id, { operations, ...change })
     const documents = { previous: previous.document, next: next.document }
-    const sides = { ...documents, report: reportOfPair, requests, responses, sameness, budget, operation }
+    const sides = { ...documents, report: reportOfPair, requests, responses, sameness, budget, nowMs, operation }
     if (budget.isSpent) for (const each of [requests, responses]) each.giveUp(operation)
     else {
       compareSecurity(sides, before, same)
@@ -103,6 +105,7 @@ function compareOperations(sides: Sides, before: DeclaredOperation, after: Decla
   }
   const isDeprecatedNow = after.fields['deprecated'] === true && before.fields['deprecated'] !== true
   if (isDeprecatedNow) report('operation.deprecated', places)
+  comparePolicies(sides, before, after)
   compareParameters(sides, before, after)
   compareBodies(sides, before, after)
   compareResponses(sides, before, after)

@@ -132,6 +132,9 @@ class MemberWalk implements MemberComparison {
     if (direction === 'request' && one !== undefined && toCanonicalText(one) !== toCanonicalText(other)) {
       found.push({ id: 'request.default', ...at, detail: '' })
     }
+    const known = new Set(is.flatMap(extensibleValues))
+    const removed = was.flatMap(extensibleValues).find((value) => !known.has(value))
+    if (removed !== undefined) found.push({ id: 'enum.extensible.removed', ...at, detail: removed })
     const change = discriminatorChange(was, is)
     if (change !== null) found.push({ id: 'discriminator.changed', ...at, detail: change })
   }
@@ -139,6 +142,10 @@ class MemberWalk implements MemberComparison {
   #placeOf(parts: readonly Fields[]): string | null {
     return parts.map(this.#options.locate).find((place) => place !== null) ?? null
   }
+}
+
+function extensibleValues(schema: Fields): readonly string[] {
+  return listOf(schema['x-extensible-enum']).map(toCanonicalText)
 }
 
 /** Returns what changed for a caller that relies on the discriminator; null: nothing. */

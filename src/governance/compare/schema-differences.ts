@@ -278,7 +278,8 @@ class DifferenceWalk implements Differences {
   /** Goes on to a member or an item. If the members of a value do not depend on each other, the member alone decides. */
   #into(at: Step, member: string | number): Onward {
     const { root, inner, depth } = at
-    if (root.inner === inner && areMembersIndependent(this.#prover, this.#candidates, inner, this.#locate)) {
+    const place = { member, locate: this.#locate }
+    if (root.inner === inner && areMembersIndependent(this.#prover, this.#candidates, inner, place)) {
       return { root: null, depth: depth + 1 }
     }
     return { root: { ...root, embed: embedIn(this.#prover, this.#candidates, at, member) }, depth: depth + 1 }

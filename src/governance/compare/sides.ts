@@ -17,6 +17,7 @@ export interface Sides {
   readonly responses: SchemaComparison
   readonly sameness: Sameness
   readonly budget: WorkBudget
+  readonly nowMs: number
   /** Names the pair in reports, such as `POST /things`. */
   readonly operation: string
 }

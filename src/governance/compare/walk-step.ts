@@ -47,15 +47,22 @@ const DEPENDENT: ReadonlySet<string> = new Set(
   ).split(' '),
 )
 
+const ITEMS_MAX = 20
+
 /** Whether each value of a member occurs in some value of the schema, because nothing relates the members. */
-export function areMembersIndependent(prover: Prover, candidates: Candidates, set: SchemaSet, locate: Locate): boolean {
-  // The facts do not show that no multiple is within two bounds.
-  const isPossible = [...prover.facts(set).required].every((name) => {
-    const member = prover.property(set, name)
-    const { types, multiples } = prover.facts(member)
-    return multiples.length === 0 || types.size > 1 || candidates.valid(member) !== undefined
-  })
-  if (!isPossible) return false
+export function areMembersIndependent(
+  prover: Prover,
+  candidates: Candidates,
+  set: SchemaSet,
+  { member, locate }: { readonly member: string | number; readonly locate: Locate },
+): boolean {
+  // Another member may be impossible, such as a required one without a value between its bounds.
+  const { required, items } = prover.facts(set)
+  const others =
+    typeof member === 'string'
+      ? [...required].map((name) => prover.property(set, name))
+      : Array.from({ length: Math.min(items.min, ITEMS_MAX) }, (_, index) => prover.item(set, index))
+  if (others.some((each) => candidates.valid(each) === undefined)) return false
   return set.parts.every((part) => {
     // Schemas of the proof only exclude the other branches.
     if (locate(part) === null) return true
@@ -81,6 +88,11 @@ export interface Leaf {
   readonly values?: readonly unknown[]
 }
 
+/** The schema of the values that have a member or an item. */
+function around(member: string | number): Fields {
+  return typeof member === 'string' ? { type: 'object' } : { type: 'array', minItems: member + 1 }
+}
+
 /** Returns a function that puts a value in the place of a member or an item of a valid value. */
 export function embedIn(
   prover: Prover,
@@ -88,8 +100,7 @@ export function embedIn(
   { inner, root: { embed } }: Pick<Step, 'inner' | 'root'>,
   member: string | number,
 ): Embed {
-  const around = typeof member === 'string' ? { type: 'object' } : { type: 'array', minItems: member + 1 }
-  const set = prover.sets.and(inner, prover.own(around))
+  const set = prover.sets.and(inner, prover.own(around(member)))
   return (value) => {
     const base = candidates.valid(set)
     if (typeof base !== 'object' || base === null) return undefined

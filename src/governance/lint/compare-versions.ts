@@ -4,6 +4,7 @@ import { Problem } from '../../domain/problem.ts'
 import { systemClock } from '../../runtime/clock.ts'
 import { compareDocuments } from '../compare/compare-documents.ts'
 import { PREVIOUS_INVALID, type Change, type Comparison, type PlacedChange } from '../compare/change.ts'
+import { EMPTY_RULESET, type RulesetDocument } from '../ruleset-document.ts'
 import { readJudged, type JudgedSpecification } from '../specification.ts'
 import { findPlaces, type PlaceOf } from './places.ts'
 
@@ -12,6 +13,7 @@ export async function compareVersions(
   previous: Uint8Array,
   bytes: Uint8Array,
   next: JudgedSpecification,
+  ruleset: RulesetDocument = EMPTY_RULESET,
   nowMs = systemClock.nowMs(),
 ): Promise<Comparison> {
   let before: JudgedSpecification
@@ -26,7 +28,7 @@ export async function compareVersions(
     const change = { id: PREVIOUS_INVALID, level: 'warning', message, operations: [], ...places, ...nowhere } as const
     return { changes: [change], serverUrl: null }
   }
-  const changes = compareDocuments(before, next, nowMs)
+  const changes = compareDocuments(before, next, nowMs, { ruleset })
   const placeBefore = placesIn(
     previous,
     before,

@@ -2,12 +2,14 @@
 
 import type { ProblemPointer } from '../../domain/problem.ts'
 import { handles, serveJobs } from '../../jobs/serve-jobs.ts'
+import type { Comparison } from '../compare/change.ts'
+import { POLICY_RULES } from '../compare/change-rules.ts'
 import type { RulesetDocument } from '../ruleset-document.ts'
 import type { JudgedSpecification } from '../specification.ts'
 import { lintServable, lintUnservable, OWN_RULES, readToLint, type LintResult } from './lint.ts'
 import { LINT, RULESET, type LintReport, type LintRequest } from './lint-messages.ts'
 
-const RULE_NAMES: ReadonlySet<string> = new Set(OWN_RULES.map(({ id }) => id))
+const RULE_NAMES: ReadonlySet<string> = new Set([...OWN_RULES.map(({ id }) => id), ...POLICY_RULES.keys()])
 
 serveJobs([handles(LINT, lintDocument), handles(RULESET, faultsOf)])
 
@@ -16,16 +18,21 @@ async function lintDocument(request: LintRequest, onPartial: (report: LintReport
   const { specification, previous, ruleset, findingsMax } = request
   const read = await readToLint(specification)
   if ('faults' in read) return { ...lintUnservable(specification, read.faults, findingsMax), changes: [] }
-  const { changes } = previous === null ? { changes: [] } : await compare(previous, specification, read)
+  const { changes } = previous === null ? { changes: [] } : await compare(previous, specification, read, ruleset)
   const onOwnResult = (partial: LintResult): void => onPartial({ ...partial, changes })
   const result = await lintServable(specification, read, ruleset, { onOwnResult, findingsMax })
   return { ...result, changes }
 }
 
 /** Loads the validator of schemas only if there is a version to compare with. */
-async function compare(previous: Uint8Array, bytes: Uint8Array, next: JudgedSpecification) {
+async function compare(
+  previous: Uint8Array,
+  bytes: Uint8Array,
+  next: JudgedSpecification,
+  ruleset: RulesetDocument,
+): Promise<Comparison> {
   const { compareVersions } = await import('./compare-versions.ts')
-  return compareVersions(previous, bytes, next)
+  return compareVersions(previous, bytes, next, ruleset)
 }
 
 async function faultsOf(ruleset: RulesetDocument): Promise<readonly ProblemPointer[]> {

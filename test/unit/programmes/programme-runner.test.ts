@@ -19,7 +19,14 @@ afterAll(() => linter.close())
 
 function open(catalogue: TestCatalogue, live: (works: readonly ProgrammeStepWork[]) => readonly ProgrammeStepWork[]) {
   const { registry, createId, proxies, specifications, subscriptions } = catalogue
-  const shared = { registry, documents, createId, clock: systemClock, mutex: createKeyedMutex() }
+  const shared = {
+    registry,
+    documents,
+    rulesetOf: async () => undefined,
+    createId,
+    clock: systemClock,
+    mutex: createKeyedMutex(),
+  }
   const policies = createTenantPolicies({ registry })
   const apiPolicies = createApiPolicies(shared)
   const steps = createProgrammeSteps({

@@ -3,7 +3,7 @@ import { unpackDocument } from '../../../src/plan/packed-plan.ts'
 import { compileAccepted, readDocument } from '../../../src/publishing/read-document.ts'
 import { NOW_MS, OFFERED, orders } from '../../fixtures/test-catalogue.ts'
 
-const previous = (bytes: Buffer, api = 'orders-v1') => ({ bytes, api, nowMs: NOW_MS })
+const previous = (bytes: Buffer, api = 'orders-v1') => ({ bytes, api, nowMs: NOW_MS, ruleset: undefined })
 
 it('returns the facts of a document, and its compiled form', async () => {
   const { compiled, ...facts } = await readDocument({ bytes: orders(), previous: null })

@@ -24,6 +24,7 @@ describe('The command line of lint and breaking', () => {
       command: 'breaking',
       previous: 'old',
       next: 'new',
+      ruleset: null,
       failOnBreaking: false,
       ...common,
       failSeverity: null,

@@ -237,7 +237,24 @@ describe('tollgate breaking', () => {
   it('writes its changes as a changelog in Markdown', async () => {
     openFolder({ 'old.json': documentOf({ paths }), 'new.json': documentOf() })
     const { out } = await gate('breaking', ['old.json', 'new.json', '--format', 'markdown'])
-    expect(out).toMatch(/^# Changes of the API\n\n## new\.json\n[^]*### Breaking\n\n- The operation was removed\./)
+    expect(out).toMatch(
+      /^# Changes of the API\n\n## new\.json\n[^]*### Breaking\n\n- [A-Z]+ \/[^:]*: The operation was removed\./,
+    )
+    const { out: added } = await gate('breaking', ['new.json', 'old.json', '--format', 'markdown'])
+    expect(added).toMatch(/### Added\n\n- [A-Z]+ \/[^:]*: The operation was added\./)
+  })
+
+  it('fails for a policy check that a ruleset makes an error', async () => {
+    const renamed = documentOf().replace(/"operationId":\s*"/, '$&other')
+    openFolder({
+      'old.json': documentOf(),
+      'new.json': renamed,
+      'rules.json': JSON.stringify({ rules: { 'operation.renamed': 'error' } }),
+    })
+    expect((await gate('breaking', ['old.json', 'new.json'])).code).toBe(0)
+    const { code, out } = await gate('breaking', ['old.json', 'new.json', '--ruleset', 'rules.json'])
+    expect(code).toBe(1)
+    expect(out).toContain('operation.renamed')
   })
 })
 

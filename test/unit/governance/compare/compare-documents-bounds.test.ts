@@ -23,7 +23,7 @@ describe('A comparison that takes too much work', () => {
   it('ends soon after its steps are used up, and names the operations that were not compared', async () => {
     const [before, after] = [await read(wide(200, 9)), await read(wide(200, 8))]
     const budget = createWorkBudget(20_000)
-    const changes = compareDocuments(before, after, NOW_MS, budget)
+    const changes = compareDocuments(before, after, NOW_MS, { budget })
     const [found, undecided] = [
       changes.filter(({ id }) => id === 'request.bound'),
       changes.filter(({ id }) => id === 'request.undecided'),
@@ -38,13 +38,13 @@ describe('A comparison that takes too much work', () => {
 
   it('gives the same result in every run', async () => {
     const [before, after] = [await read(wide(50, 9)), await read(wide(50, 8))]
-    const compare = () => compareDocuments(before, after, NOW_MS, createWorkBudget(10_000))
+    const compare = () => compareDocuments(before, after, NOW_MS, { budget: createWorkBudget(10_000) })
     expect(compare()).toEqual(compare())
   })
 
   it('takes no step for what is the same', async () => {
     const budget = createWorkBudget(1)
-    expect(compareDocuments(await read(wide(50, 9)), await read(wide(50, 9)), NOW_MS, budget)).toEqual([])
+    expect(compareDocuments(await read(wide(50, 9)), await read(wide(50, 9)), NOW_MS, { budget })).toEqual([])
     expect(budget.used).toBe(0)
   })
 

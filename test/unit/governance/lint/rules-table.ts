@@ -71,6 +71,10 @@ ${Object.keys(FUNCTIONS)
 A new version may accept more from a client and may send less to it. A breaking change needs a new
 major version.
 
+A ruleset sets the severity of the rules that are off, and of \`operation.renamed\` and
+\`request.default\`: \`{"rules": {"operation.sunset.missing": "error"}}\`. An error counts as
+breaking. The other rules decide whether callers break, and no ruleset changes them.
+
 | Rule | Level | Meaning | Example |
 | --- | --- | --- | --- |
 ${compared.join('\n')}
