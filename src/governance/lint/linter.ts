@@ -38,7 +38,7 @@ export interface LinterOptions {
 }
 
 /** A last resort: the work is bounded by what is visited, which takes some 10 s at most on an idle machine. */
-const DEADLINE_MS = 30_000
+const DEADLINE_MS = 60_000
 const MEMORY_MB = 512
 const TEXT_MAX = 1_000
 const IDLE_MS = 60_000
