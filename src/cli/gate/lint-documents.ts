@@ -29,7 +29,7 @@ interface Linted extends RawDocument {
 }
 
 /** Longer than in the service: a build may wait, and has no other tenants. */
-const DEADLINE_MS = 60_000
+const DEADLINE_MS = 120_000
 const FINDINGS_MAX = 50_000
 
 export async function lintDocuments(settings: LintSettings, options: JudgeOptions, stdin: Readable): Promise<Judged> {

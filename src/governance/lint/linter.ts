@@ -30,7 +30,7 @@ export interface LinterOptions extends Omit<ThreadPoolOptions, 'entry'> {
 }
 
 /** A last resort: the work is bounded by what is visited, which takes some 10 s at most on an idle machine. */
-const DEADLINE_MS = 30_000
+const DEADLINE_MS = 60_000
 
 export function createLinter(options: LinterOptions): Linter {
   const { deadlineMs: defaultMs = DEADLINE_MS, findingsMax = FINDINGS_MAX } = options

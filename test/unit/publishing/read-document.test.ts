@@ -17,6 +17,7 @@ it('returns the facts of a document, and its compiled form', async () => {
     operationIds: ['listOrders', 'createOrder'],
     declaredScopes: ['orders:audit', 'orders:read', 'orders:write'],
     previous: null,
+    converted: null,
   })
   expect((await unpackDocument(compiled)).operations.map(({ operationId }) => operationId)).toEqual(facts.operationIds)
 })

@@ -9,7 +9,7 @@ import { AWFUL, bytesOf, clean, query, type Json } from './clean-document.ts'
 
 describe('the score', () => {
   it('never rises with one more finding, and the costs add up to the missing points', async () => {
-    for (let seed = 1; seed <= 30; seed++) {
+    for (let seed = 1; seed <= 12; seed++) {
       const random = createRandom(seed)
       let last = 100
       const operation: Json = {}
