@@ -8,10 +8,8 @@
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { parse } from 'yaml'
 import { lint, lintServable, readToLint } from '../src/governance/lint/lint.ts'
-import { readOperations } from '../src/governance/operations.ts'
-import type { Fields } from '../src/json/fields.ts'
+import { readDocument } from '../src/governance/specification.ts'
 import { readRealDocument, REAL_DOCUMENTS } from '../test/fixtures/real-documents.ts'
 
 const FILE = join(import.meta.dirname, '../docs/governance.md')
@@ -22,23 +20,13 @@ async function rowOf(document: (typeof REAL_DOCUMENTS)[number]): Promise<string>
   const bytes = readRealDocument(document)
   const before = process.cpuUsage()
   const read = await readToLint(bytes)
-  const score = 'faults' in read ? await scoreOfFaulty(bytes, document.path) : (await lint(bytes)).score
-  const { user, system } = process.cpuUsage(before)
   const faults = 'faults' in read ? read.faults.length : 0
-  const operations = readOperations(fieldsOf(bytes, document.path), []).length
+  // A document with faults shows the score that it would have without them.
+  const judged = 'faults' in read ? readDocument(bytes).specification : read
+  const { score } = await lintServable(bytes, judged, { rules: {} })
+  const { user, system } = process.cpuUsage(before)
   const shown = faults > 0 ? `(${score.toFixed(1)})` : score.toFixed(1)
-  return `| ${document.name} | ${operations} | ${((user + system) / 1e6).toFixed(1)} | ${shown} | ${faults} |`
-}
-
-/** The score that the document would have without its faults. */
-async function scoreOfFaulty(bytes: Buffer, path: string): Promise<number> {
-  const document = fieldsOf(bytes, path)
-  const specification = { document, operations: readOperations(document, []), mediaType: 'application/json' } as never
-  return (await lintServable(Buffer.alloc(0), specification, { rules: {} }, { findingsMax: 0 })).score
-}
-
-function fieldsOf(bytes: Buffer, path: string): Fields {
-  return (path.endsWith('.json') ? JSON.parse(bytes.toString()) : parse(bytes.toString())) as Fields
+  return `| ${document.name} | ${judged.operations.length} | ${((user + system) / 1e6).toFixed(1)} | ${shown} | ${faults} |`
 }
 
 await lint(Buffer.from('openapi: 3.0.0\ninfo: {title: t, version: 1.0.0}\npaths: {/a: {get: {responses: {}}}}\n'))

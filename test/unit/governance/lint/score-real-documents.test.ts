@@ -1,8 +1,6 @@
-import { parse } from 'yaml'
 import { describe, expect, it } from 'vitest'
 import { lintServable, type LintResult } from '../../../../src/governance/lint/lint.ts'
-import { readOperations } from '../../../../src/governance/operations.ts'
-import type { Fields } from '../../../../src/json/fields.ts'
+import { readDocument } from '../../../../src/governance/specification.ts'
 import { readRealDocument, REAL_DOCUMENTS } from '../../../fixtures/real-documents.ts'
 
 /** Larger documents take seconds each; the table in the documentation has them all. */
@@ -13,11 +11,8 @@ const TIMEOUT_MS = 300_000
 async function lintReal(document: (typeof REAL_DOCUMENTS)[number]): Promise<LintResult | null> {
   const bytes = readRealDocument(document)
   if (bytes.length > BYTES_MAX) return null
-  const text = bytes.toString()
-  const fields = (document.path.endsWith('.json') ? JSON.parse(text) : parse(text)) as Fields
-  const operations = readOperations(fields, [])
-  const specification = { document: fields, operations, mediaType: 'application/json' } as never
-  return lintServable(Buffer.alloc(0), specification, { rules: {} }, { findingsMax: 0 })
+  const { specification } = readDocument(bytes)
+  return lintServable(bytes, specification, { rules: {} }, { findingsMax: 0 })
 }
 
 function correlation(a: readonly number[], b: readonly number[]): number {
