@@ -119,7 +119,7 @@ describe('a document', () => {
     [
       'a weak scheme',
       clean({
-        root: { security: [{ basic: [] }, { key: [] }] },
+        root: { security: [{ key: [] }] },
         operation: { responses: { 200: { description: 'ok' }, default: PROBLEM } },
         components: {
           securitySchemes: {
