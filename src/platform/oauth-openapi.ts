@@ -83,8 +83,6 @@ export function buildOauthOpenApi({ baseUrl, gatewayUrl }: OauthOpenApiOptions):
         client: {
           type: 'http',
           scheme: 'basic',
-          // The endpoint itself verifies it.
-          'x-tollgate-security': 'ignore',
           description: 'Client id and secret; both may be sent in the form too.',
         },
         token: { type: 'http', scheme: 'bearer', description: 'An access token with the scope `openid`.' },

@@ -35,11 +35,14 @@ export const DEPLOYMENT_RULES: readonly Rule[] = [
     id: 'security-scheme-unsupported',
     category: 'security',
     severity: 'warning',
-    message: 'The gateway does not implement the security scheme, which no operation requires.',
+    message: 'The gateway does not implement the security scheme; it offers callers the other ones only.',
     advice: `Remove the scheme, or add \`${SECURITY}: ignore\` to it.`,
-    // A scheme that an operation requires is a fault.
-    *find({ fields }) {
-      for (const name of Object.keys(fieldsOf(fieldsOf(fields['components'])['securitySchemes']))) {
+    *find({ fields, operations }) {
+      const found = new Set<string>()
+      for (const { security } of operations) {
+        for (const name of (security ?? []).flatMap((each) => Object.keys(fieldsOf(each)))) found.add(name)
+      }
+      for (const name of found) {
         if (findScheme(fields, name)?.kind === 'unsupported') yield `/components/securitySchemes/${escapePointer(name)}`
       }
     },

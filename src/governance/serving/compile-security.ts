@@ -5,7 +5,7 @@
  * - `apiKey` requires a key whose subscription has the scopes that the operation requires of tokens.
  * - All schemes of one alternative are required together.
  * - `security: []` is public, and so is `{}` among the alternatives.
- * - A scheme that this gateway cannot verify (HTTP `basic`, mutual TLS) is a fault.
+ * - An alternative that this gateway cannot verify (HTTP `basic`, mutual TLS) grants no access. It is a fault if there is no other.
  * - A scheme with `x-tollgate-security: ignore` is left out. An alternative with no other scheme grants no access.
  * - Without any `security`, tokens and keys need `<technical name>:read` for reading and
  *   `<technical name>:write` for everything else.
@@ -32,11 +32,13 @@ export function compileSecurity(
   if (!Array.isArray(security)) return defaultSecurity(technicalName, method)
   const at = isOwn ? `${pointer}/security` : '/security'
   const requirements = security.map(fieldsOf)
-  const read = requirements.map((requirement, index) =>
-    readRequirement(document, requirement, { at: `${at}/${index}`, faults }),
-  )
   if (requirements.some((requirement) => Object.keys(requirement).length === 0)) return []
+  const unsupported: ProblemPointer[] = []
+  const read = requirements.map((requirement, index) =>
+    readRequirement(document, requirement, { at: `${at}/${index}`, faults, unsupported }),
+  )
   const usable = read.filter((alternative) => typeof alternative === 'object')
+  if (requirements.length > 0 && usable.length === 0) faults.push(...unsupported)
   if (requirements.length > 0 && read.every((alternative) => alternative === 'ignored')) {
     const detail =
       'All security schemes of the operation are ignored. Add a scheme that the gateway implements, or declare `security: []` if the operation is public.'
@@ -66,12 +68,14 @@ function defaultSecurity(technicalName: string, method: string): readonly Securi
 interface RequirementPlace {
   readonly at: string
   readonly faults: ProblemPointer[]
+  /** Faults if no other alternative grants access. */
+  readonly unsupported: ProblemPointer[]
 }
 
 function readRequirement(
   document: Fields,
   requirement: Fields,
-  { at, faults }: RequirementPlace,
+  { at, faults, unsupported }: RequirementPlace,
 ): SecurityAlternative | 'ignored' | 'unusable' {
   let tokenScopes: Set<string> | null = null
   let apiKey = false
@@ -79,7 +83,7 @@ function readRequirement(
   for (const [name, scopes] of Object.entries(requirement)) {
     const scheme = findScheme(document, name)
     if (scheme === null) faults.push(undeclared(at, name))
-    else if (scheme.kind === 'unsupported') faults.push(toFault(scheme, name))
+    else if (scheme.kind === 'unsupported') unsupported.push(toFault(scheme, name))
     else if (scheme.kind === 'key') apiKey = true
     else if (scheme.kind === 'token')
       tokenScopes = new Set([...(tokenScopes ?? []), ...(Array.isArray(scopes) ? scopes.map(String) : [])])

@@ -148,7 +148,13 @@ describe('/oauth.openapi.json, to which /openapi.json links', () => {
     expect((await new Validator().validate(structuredClone(body))).errors ?? []).toEqual([])
     const rules = new Set((await lint(bytes)).findings.map(({ rule }) => rule))
     // HTTP Basic for clients and errors of RFC 6749, `.well-known` of RFC 8615, a login that needs no credential.
-    const dictated = ['path-spelling', 'problem-details', 'security-public-write', 'security-weak-scheme']
+    const dictated = [
+      'path-spelling',
+      'problem-details',
+      'security-public-write',
+      'security-scheme-unsupported',
+      'security-weak-scheme',
+    ]
     expect([...rules].sort()).toEqual(dictated)
   })
 

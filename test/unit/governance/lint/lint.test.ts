@@ -119,7 +119,7 @@ describe('a document', () => {
     [
       'a weak scheme',
       clean({
-        root: { security: [{ key: [] }] },
+        root: { security: [{ basic: [] }, { key: [] }] },
         operation: { responses: { 200: { description: 'ok' }, default: PROBLEM } },
         components: {
           securitySchemes: {
