@@ -45,7 +45,9 @@ describe('a programme', () => {
   })
 
   it('publishes a Swagger 2.0 document in its converted form', async () => {
-    const { start, read, settled } = await openProgrammes()
+    const { platform, token, start, read, settled } = await openProgrammes()
+    const approval = { minScore: 0, allowErrors: true, allowBreaking: false, exposures: ['Internal'] }
+    await platform.send('PUT', '/v1/policy', { token, body: { approval } })
     expect(await settled(await start({ specification: base64(SWAGGER) }))).toMatchObject({ status: 'succeeded' })
     expect((await read('/v1/apis/stock-v1')).body).toMatchObject({ state: 'Active', version: '1.2.3' })
   })
