@@ -6,7 +6,7 @@
  */
 
 import { fieldsOf, listOf, type Fields } from '../../json/fields.ts'
-import { branchesOf } from './cases.ts'
+import { choicesOf } from './cases.ts'
 import { textsOf, TYPES, type Type } from './facts.ts'
 import { itemSchemas, mentionedParts, propertySchemas, undeclaredSchemas } from './members.ts'
 import type { Prover } from './proof.ts'
@@ -25,7 +25,6 @@ const DEPTH_MAX = 3
 const MEMBERS_MAX = 40
 const COUNT_MAX = [400, 40, 16, 8] as const
 const LENGTH_MAX = 5_000
-const CASES_MAX = 16
 const TEXTS = ['', 'a', 'A', '0', 'ab', '~ é', '😀']
 const COMMON: Readonly<Record<Type, readonly unknown[]>> = {
   null: [null],
@@ -84,7 +83,7 @@ class NearCandidates implements Candidates {
   #make({ set, hints, depth }: Goal): readonly unknown[] {
     if (set.isFalse || depth > DEPTH_MAX || this.#prover.isSpent) return []
     const found = [...(this.#prover.facts(set).values ?? []).slice(0, 50), ...listed(hints)]
-    for (const each of this.#cases(set)) {
+    for (const each of choicesOf(this.#prover, set)) {
       const { types } = this.#prover.facts(each)
       const goal = { set: each, hints, depth }
       if (types.has('null')) found.push(null)
@@ -96,20 +95,6 @@ class NearCandidates implements Candidates {
       if (found.length > 2 * (COUNT_MAX[depth] ?? 8)) break
     }
     return thin(found, COUNT_MAX[depth] ?? 8)
-  }
-
-  /** The set, and the set with one choice of each of its branches. */
-  #cases(set: SchemaSet): readonly SchemaSet[] {
-    let found: readonly SchemaSet[] = [set]
-    for (const part of set.parts) {
-      for (const branches of branchesOf(this.#prover, set, part)) {
-        const next = found.flatMap((each) =>
-          branches.map((branch) => this.#prover.sets.of(...each.parts, ...branch.parts)),
-        )
-        found = next.slice(0, CASES_MAX)
-      }
-    }
-    return found
   }
 
   #lists({ set, hints, depth }: Goal): readonly unknown[] {

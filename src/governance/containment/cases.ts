@@ -7,6 +7,7 @@ import type { Prover } from './proof.ts'
 import type { SchemaSet } from './schema-set.ts'
 
 const VALUES_MAX = 20
+export const CASES_MAX = 16
 
 export function* casesOf(prover: Prover, set: SchemaSet): Iterable<readonly SchemaSet[]> {
   for (const part of set.parts) yield* branchesOf(prover, set, part)
@@ -38,4 +39,16 @@ export function* branchesOf(prover: Prover, set: SchemaSet, part: Fields): Itera
   const fails = prover.complement(part['if'])
   if (hasAllParts(prover, set, part['if']) || set.parts.includes(fails)) return
   yield [prover.sets.and(set, part['if'], part['then'] ?? true), prover.sets.and(set, fails, part['else'] ?? true)]
+}
+
+/** The set with one choice of each of its branches: up to `CASES_MAX` sets. */
+export function choicesOf(prover: Prover, set: SchemaSet): readonly SchemaSet[] {
+  let found: readonly SchemaSet[] = [set]
+  for (const part of set.parts) {
+    for (const branches of branchesOf(prover, set, part)) {
+      const next = found.flatMap((each) => branches.map((branch) => prover.sets.of(...each.parts, ...branch.parts)))
+      found = next.slice(0, CASES_MAX)
+    }
+  }
+  return found
 }

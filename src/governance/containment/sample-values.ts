@@ -4,7 +4,7 @@
  * The validator confirms a value if the schema has keywords that the facts do not cover. `undefined` means that no value was found.
  */
 
-import { branchesOf } from './cases.ts'
+import { CASES_MAX, choicesOf } from './cases.ts'
 import type { Bound, Facts, Type } from './facts.ts'
 import type { Prover } from './proof.ts'
 import type { SchemaSet } from './schema-set.ts'
@@ -15,7 +15,6 @@ export interface SampleValues {
 }
 
 const DEPTH_MAX = 16
-const CASES_MAX = 16
 const MEMBERS_MAX = 200
 const LENGTH_MAX = 5_000
 /** Keywords that the construction of a value does not follow. */
@@ -56,7 +55,7 @@ class SmallValues implements SampleValues {
 
   #build(set: SchemaSet, depth: number): unknown {
     const isCertain = set.parts.every((part) => !Object.keys(part).some((keyword) => UNCERTAIN.has(keyword)))
-    for (const each of this.#cases(set)) {
+    for (const each of choicesOf(this.#prover, set)) {
       const facts = this.#prover.facts(each)
       for (const value of this.#values(each, facts, depth)) {
         if (value !== undefined && ((isCertain && facts.values === null) || this.#prover.accepts(set, value)))
@@ -64,20 +63,6 @@ class SmallValues implements SampleValues {
       }
     }
     return undefined
-  }
-
-  /** The set with one choice of each of its branches. */
-  #cases(set: SchemaSet): readonly SchemaSet[] {
-    let found: readonly SchemaSet[] = [set]
-    for (const part of set.parts) {
-      for (const branches of branchesOf(this.#prover, set, part)) {
-        const next = found.flatMap((each) =>
-          branches.map((branch) => this.#prover.sets.of(...each.parts, ...branch.parts)),
-        )
-        found = next.slice(0, CASES_MAX)
-      }
-    }
-    return found
   }
 
   *#values(set: SchemaSet, facts: Facts, depth: number): Iterable<unknown> {
