@@ -3,12 +3,12 @@
  * service recovers together with the disk. Each call that was answered 200 is billed once, and no other call is billed.
  */
 
-import { readdirSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { request } from 'undici'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { injectFaults, type Faults } from '../inject-faults.ts'
 import { ledgerDocument, startLedgerBackend, type LedgerBackend } from './ledger-backend.ts'
+import { liveFilesIn } from './live-folder.ts'
 import { startLoad, type Load } from './refusable-load.ts'
 import { createService, enrol, publish, type Enrolled, type Service } from './service.ts'
 import { openSmallDisk, type SmallDisk } from './small-disk.ts'
@@ -29,20 +29,23 @@ interface Bench {
   readonly service: Service
   readonly proxy: string
   readonly caller: Enrolled
-  /** Answered calls of all loads. */
-  answered: number
+  /** All loads, also those of tests that failed: their calls are billed too. */
+  readonly loads: Load[]
 }
 
 async function open(dataDir?: string): Promise<Bench> {
   const service = await createService({ args: ['--empty'], dataDir })
   await service.start()
   const proxy = await publish(service, 'ledger-v1', ledgerDocument(), backend.url)
-  return { service, proxy, caller: await enrol(service, 'ledger-v1'), answered: 0 }
+  return { service, proxy, caller: await enrol(service, 'ledger-v1'), loads: [] }
 }
 
-function load({ service, caller }: Bench): Load {
+const answeredBy = ({ loads }: Bench): number => loads.reduce((sum, { answered }) => sum + answered(), 0)
+
+function load({ service, caller, loads }: Bench): Load {
   const { gatewayUrl: origin } = service
   const made = startLoad({ origin, path: '/ledger-v1/entries?n=1', apiKey: caller.apiKey, clients: CLIENTS })
+  loads.push(made)
   onTestFinished(made.stop)
   return made
 }
@@ -77,23 +80,19 @@ async function billed({ service }: Bench): Promise<number> {
 }
 
 /** Stops the load; resolves when every answered call is billed. A call that is billed twice shows then, or after a restart. */
-async function settle(bench: Bench, { stop, answered, others }: Load): Promise<void> {
+async function settle(bench: Bench, { stop, others }: Load): Promise<void> {
   await stop()
-  bench.answered += answered()
-  await expect.poll(() => billed(bench), EVENTUALLY).toBeGreaterThanOrEqual(bench.answered)
-  expect(await billed(bench), JSON.stringify([...others])).toBe(bench.answered)
+  await expect.poll(() => billed(bench), EVENTUALLY).toBeGreaterThanOrEqual(answeredBy(bench))
+  expect(await billed(bench), JSON.stringify([...others])).toBe(answeredBy(bench))
 }
 
 async function settleForGood(bench: Bench): Promise<void> {
   expect(await bench.service.stop()).toBe(0)
   await bench.service.start()
-  expect(await billed(bench)).toBe(bench.answered)
+  expect(await billed(bench)).toBe(answeredBy(bench))
 }
 
-const spoolFiles = (dataDir: string): readonly string[] =>
-  readdirSync(join(dataDir, 'spool'), { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map(({ parentPath, name }) => join(parentPath, name))
+const spoolFiles = (dataDir: string): readonly string[] => liveFilesIn(join(dataDir, 'spool'))
 
 interface LogLine {
   readonly time: string
@@ -190,10 +189,7 @@ const databases = ({ service }: Bench) =>
   )
 /** The files in which the store logs the tokens of its inserts. */
 const tokenLogs = ({ service }: Bench) =>
-  readdirSync(join(service.dataDir, 'clickhouse'), { recursive: true, withFileTypes: true })
-    .filter(({ name }) => name.startsWith('deduplication_log'))
-    .filter((entry) => entry.isFile())
-    .map(({ parentPath, name }) => join(parentPath, name))
+  liveFilesIn(join(service.dataDir, 'clickhouse')).filter((path) => basename(path).startsWith('deduplication_log'))
 
 interface Case {
   readonly what: string

@@ -20,6 +20,7 @@ import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { createRandom, type Random } from '../random.ts'
 import { ledgerDocument, startLedgerBackend, type LedgerBackend } from './ledger-backend.ts'
+import { unlessGone } from './live-folder.ts'
 import { billOf, lineItemsOf, startLoad, type Load, type Tally } from './load.ts'
 import { createService, enrol, publish, type Enrolled, type Service } from './service.ts'
 
@@ -74,7 +75,7 @@ function copyPiece(from: string, to: string): void {
   const kind = lstatSync(from, { throwIfNoEntry: false })
   if (kind === undefined) return
   mkdirSync(dirname(to), { recursive: true, mode: 0o700 })
-  if (kind.isSymbolicLink()) symlinkSync(readlinkSync(from), to)
+  if (kind.isSymbolicLink()) unlessGone(() => symlinkSync(readlinkSync(from), to))
   else if (kind.isDirectory()) {
     mkdirSync(to, { recursive: true, mode: 0o700 })
     for (const name of list(from)) copyPiece(join(from, name), join(to, name))
@@ -82,15 +83,6 @@ function copyPiece(from: string, to: string): void {
 }
 
 const list = (path: string): string[] => unlessGone(() => readdirSync(path)) ?? []
-
-function unlessGone<T>(work: () => T): T | undefined {
-  try {
-    return work()
-  } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code !== 'ENOENT') throw cause
-    return undefined
-  }
-}
 
 interface Taken {
   readonly dataDir: string

@@ -5,7 +5,7 @@
  * in `test/scenario/`. The power-cut simulation is test code with tests of its own.
  */
 
-import { existsSync, globSync } from 'node:fs'
+import { existsSync, globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 
@@ -29,4 +29,11 @@ it('has a source file of the same name for each unit test', () => {
 
 it('lists no exception that has gone', () => {
   expect(WITHOUT_SOURCE.filter((test) => !tests.includes(test))).toEqual([])
+})
+
+it('has no journey that fails if the service removes a folder while the journey lists it', () => {
+  const journeys = globSync('journey/**/*.ts', { cwd: join(ROOT, 'test') })
+  const isUnsafe = (file: string) => /readdirSync\([^\n]*recursive/.test(readFileSync(join(ROOT, 'test', file), 'utf8'))
+  expect(journeys.length).toBeGreaterThan(0)
+  expect(journeys.filter(isUnsafe)).toEqual([])
 })

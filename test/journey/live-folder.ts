@@ -1,0 +1,24 @@
+/** Lists folders that a running process changes: what is removed meanwhile is left out. */
+
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+
+/** Returns undefined if `work` meets a file or folder that is gone. */
+export function unlessGone<T>(work: () => T): T | undefined {
+  try {
+    return work()
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code !== 'ENOENT') throw cause
+    return undefined
+  }
+}
+
+/** Returns the paths of all files below `folder`. */
+export function liveFilesIn(folder: string): readonly string[] {
+  const entries = unlessGone(() => readdirSync(folder, { withFileTypes: true })) ?? []
+  return entries.flatMap((entry) => {
+    const path = join(folder, entry.name)
+    if (entry.isDirectory()) return liveFilesIn(path)
+    return entry.isFile() ? [path] : []
+  })
+}
