@@ -9,16 +9,19 @@ export interface ConsumerInput {
   readonly name: string
   readonly kind: 'application' | 'agent'
   readonly contact?: string
+  /** The widest exposure of the APIs that the consumer sees; missing: `Public`. */
+  readonly exposure?: 'Internal' | 'Partner' | 'Public'
 }
 
 export interface Consumer extends ConsumerInput {
   readonly id: string
+  readonly exposure: NonNullable<ConsumerInput['exposure']>
   readonly createdAt: string
 }
 
 export type ConsumerBody = ConsumerInput
 
-export const CONSUMER_KIND = documentKind<ConsumerBody>('consumer', ['name', 'kind', 'contact'])
+export const CONSUMER_KIND = documentKind<ConsumerBody>('consumer', ['name', 'kind', 'contact', 'exposure'])
 
 export interface Consumers {
   create(author: Author, input: ConsumerInput): Promise<Consumer>
@@ -50,5 +53,5 @@ export function createConsumers({ registry, createId }: { registry: Registry; cr
 }
 
 function show({ id, body, createdAtMs }: Document<ConsumerBody>): Consumer {
-  return { id, ...body, createdAt: toTime(createdAtMs) }
+  return { id, exposure: 'Public', ...body, createdAt: toTime(createdAtMs) }
 }

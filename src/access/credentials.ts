@@ -1,5 +1,5 @@
 /**
- * Reads (with secrets), revokes and rotates the credentials of a subscription.
+ * Reads, revokes and rotates the credentials of a subscription.
  *
  * A revocation has reached every gateway thread before the command returns. A platform credential cannot be used to
  * escalate privileges: it reads and rotates the credentials of a subscription to the platform API only if it holds all scopes of that subscription.
@@ -25,6 +25,7 @@ import type { GatewayPort } from '../plan/gateway-port.ts'
 import { toGrant } from './grants.ts'
 import type { Page } from '../command/page.ts'
 import { PLATFORM_API } from '../domain/platform-api.ts'
+import { includesScope } from '../domain/scope-width.ts'
 import { SUBSCRIPTION_KIND, type SubscriptionBody } from '../subscriptions/document/subscription-document.ts'
 import type { HeldScopes } from './held-scopes.ts'
 
@@ -33,12 +34,24 @@ export interface RotatedCredentials extends Credential {
   readonly items: readonly Credential[]
 }
 
+/** The rights of a caller that reads credentials. */
+export interface CredentialReader {
+  readonly held: HeldScopes
+  /** Whether it may see secrets. */
+  readonly isRevealed: boolean
+}
+
 export interface Credentials {
-  /** Returns the secrets in clear text, and writes an audit entry. */
-  read(author: Author, subscription: string, held?: HeldScopes): Promise<Page<Credential>>
+  /** Lists the credentials, with their secrets if `isRevealed`, and writes an audit entry. */
+  read(author: Author, subscription: string, reader?: CredentialReader): Promise<Page<Credential>>
   revoke(author: Author, subscription: string, credential: string): Promise<void>
   /** Replaces each active credential that is not federated and not yet replaced; the old ones expire after the overlap at the latest. */
-  rotate(author: Author, subscription: string, overlapSeconds?: number, held?: HeldScopes): Promise<RotatedCredentials>
+  rotate(
+    author: Author,
+    subscription: string,
+    overlapSeconds?: number,
+    reader?: CredentialReader,
+  ): Promise<RotatedCredentials>
   of(tenant: string, subscription: string): Promise<readonly Document<CredentialBody>[]>
   /** Sends the current grants of a subscription to every gateway thread; resolves when all have them. */
   announce(tenant: string, subscription: string): Promise<void>
@@ -51,6 +64,10 @@ export interface CredentialsOptions extends Secrets {
 }
 
 export const DAY_MS = 86_400_000
+/** Adds the secrets to the credentials of other consumers. */
+export const REVEAL_SCOPE = 'credentials:reveal'
+/** The service itself. */
+const SERVICE: CredentialReader = { held: null, isRevealed: true }
 const OVERLAP_SECONDS = 86_400
 const CREDENTIALS_MAX = 500
 
@@ -60,13 +77,17 @@ export function createCredentials(options: CredentialsOptions): Credentials {
   return {
     of: (tenant, subscription) => listCredentials(options, tenant, subscription),
     announce: (tenant, subscription) => announce(options, tenant, subscription),
-    rotate: (author, id, overlapSeconds, held) => rotate(options, author, id, overlapSeconds, held),
-    async read(author, id, held = null) {
+    rotate: (author, id, overlapSeconds, reader) => rotate(options, author, id, overlapSeconds, reader),
+    async read(author, id, { held, isRevealed } = SERVICE) {
       const current = await find(registry, author.tenant, SUBSCRIPTION_KIND, id)
-      checkHeld(current.body, held)
+      if (isRevealed) checkHeld(current.body, held)
       const credentials = await listCredentials(options, current.tenant, id)
-      await registry.audit(author, 'credentials.read', { kind: SUBSCRIPTION_KIND, id, tenant: current.tenant })
-      return { items: credentials.map((each) => toCredential(options, each)), next: null }
+      await registry.audit(author, isRevealed ? 'credentials.read' : 'credentials.list', {
+        kind: SUBSCRIPTION_KIND,
+        id,
+        tenant: current.tenant,
+      })
+      return { items: credentials.map((each) => toCredential(options, each, isRevealed)), next: null }
     },
     async revoke(author, id, credential) {
       await find(registry, author.tenant, SUBSCRIPTION_KIND, id)
@@ -101,8 +122,13 @@ async function announce(options: CredentialsOptions, tenant: string, subscriptio
   }
 }
 
-function toCredential({ vault, clock }: CredentialsOptions, document: Document<CredentialBody>): Credential {
-  return showCredential(document, vault, clock.nowMs())
+function toCredential(
+  { vault, clock }: CredentialsOptions,
+  document: Document<CredentialBody>,
+  isRevealed: boolean,
+): Credential {
+  const shown = showCredential(document, vault, clock.nowMs())
+  return isRevealed ? shown : { ...shown, clientSecret: null, apiKey: null }
 }
 
 async function rotate(
@@ -110,7 +136,7 @@ async function rotate(
   author: Author,
   id: string,
   overlapSeconds = OVERLAP_SECONDS,
-  held: HeldScopes = null,
+  { held, isRevealed }: CredentialReader = SERVICE,
 ): Promise<RotatedCredentials> {
   const { registry, clock } = options
   const { tenant } = author
@@ -146,14 +172,14 @@ async function rotate(
   const ids = new Set(made.map((write) => write.id))
   const items = (await listCredentials(options, tenant, id))
     .filter((each) => ids.has(each.id))
-    .map((each) => toCredential(options, each))
+    .map((each) => toCredential(options, each, isRevealed))
   const client = items.find(({ clientId }) => clientId !== null) ?? items[0]
   if (client === undefined) throw new Error(`the new credentials of ${id} are gone`)
   return { ...client, items }
 }
 
 function checkHeld({ api, scopes }: SubscriptionBody, held: HeldScopes): void {
-  if (held === null || api !== PLATFORM_API || scopes.every((scope) => held.has(scope))) return
+  if (held === null || api !== PLATFORM_API || scopes.every((scope) => includesScope(held, scope))) return
   throw new Problem(
     'operation_forbidden',
     'These credentials have platform scopes that your own credential does not have.',

@@ -20,6 +20,7 @@ import {
 } from './credential-document.ts'
 import { newPlatformSubscription, newTenantWrites, toPlatformCredential } from './platform-access.ts'
 import { PLATFORM_API } from '../domain/platform-api.ts'
+import { migrateScopes } from './scope-migration.ts'
 import { ADMIN_DOCUMENTS_MAX, revokeAll, subscriptionsOfAdmin } from './admin-replacement.ts'
 import {
   SUBSCRIPTION_KIND,
@@ -53,12 +54,14 @@ export async function createFirstAdmin(options: FirstAdminOptions): Promise<Firs
       `ADMIN_TENANT is ${tenant}, but this data folder was set up for ${entry.tenant}; name that one`,
     )
   }
+  const { ownScopes: before = [] } = entry?.body ?? {}
+  if (entry !== null) await migrateScopes({ registry, author, before, after: options.scopes })
   const save = async (writes: readonly Write[]): Promise<void> => {
     if (writes.length > 0) await registry.commit(author, 'platform.start', writes)
   }
   const held = await subscriptionsOfAdmin(registry, tenant)
-  const before = held[0]?.body.consumer
-  if (before === undefined) {
+  const holder = held[0]?.body.consumer
+  if (holder === undefined) {
     const consumer = createId('con')
     const { subscription, credential } = newPlatformSubscription(options, consumer)
     await save([...entryWrites(options, entry), ...newTenantWrites(tenant, tenant, consumer), subscription, credential])
@@ -70,13 +73,13 @@ export async function createFirstAdmin(options: FirstAdminOptions): Promise<Firs
   if (current !== undefined) {
     const { writes, replaced } = await chosenWrites(options, current.id)
     await save(writes)
-    return { made: null, consumer: before, replaced }
+    return { made: null, consumer: holder, replaced }
   }
   if (chosen !== null && (await known(options)) === null) {
-    const { subscription, credential } = newPlatformSubscription(options, before)
+    const { subscription, credential } = newPlatformSubscription(options, holder)
     await save([subscription, credential])
   }
-  return { made: null, consumer: before, replaced: [] }
+  return { made: null, consumer: holder, replaced: [] }
 }
 
 function entryWrites({ tenant, scopes }: FirstAdminOptions, entry: Document<ApiBody> | null): Write[] {

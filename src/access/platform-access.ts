@@ -34,7 +34,7 @@ export async function findOperator(registry: Pick<Registry, 'get'>): Promise<str
 }
 
 export function newTenantWrites(tenant: string, name: string, consumer: string): Write[] {
-  const body = { name: 'admin', kind: 'application' }
+  const body = { name: 'admin', kind: 'application', exposure: 'Internal' }
   return [
     { kind: TENANT_KIND, id: tenant, tenant, expected: 0, body: { name }, keys: { name }, unique: ['name'] },
     { kind: CONSUMER_KIND, id: consumer, tenant, expected: 0, body, keys: { kind: 'application' } },

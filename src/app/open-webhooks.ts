@@ -9,6 +9,7 @@ import type { Log } from '../runtime/log.ts'
 import type { Metrics } from '../runtime/metrics.ts'
 import type { Vault } from '../runtime/vault.ts'
 import type { Registry } from '../store/registry.ts'
+import { createConsumerEvents } from '../subscriptions/consumer-events.ts'
 import { BOUNDS, createDeliveryQueue } from '../webhooks/delivery-queue.ts'
 import { createFanOut } from '../webhooks/fan-out.ts'
 import { createQueueFeed } from '../webhooks/queue-feed.ts'
@@ -40,8 +41,10 @@ const STORE_RETRY_DELAY_MS = 30_000
 /** Time limit for deliveries in flight at shutdown. */
 const DRAIN_MS = 5_000
 
-export function createWebhooks(options: WebhooksOptions): Webhooks {
-  const { registry, clock, log, count, metrics } = options
+export function createWebhooks(given: WebhooksOptions): Webhooks {
+  const { registry, clock, log, count, metrics } = given
+  const dataForConsumer = createConsumerEvents({ registry })
+  const options = { ...given, dataForConsumer }
   // Receivers of several tenants may share a host. As many connections as deliveries are allowed, so no tenant waits for another.
   const outbound = createGuardedFetch({ ...options, connectionsMax: BOUNDS.all })
   const send = createSender({

@@ -25,6 +25,7 @@ import { createProxies } from '../publishing/proxies.ts'
 import { createRetirement } from '../publishing/retirement.ts'
 import { createServiceLevels } from '../service-level/service-levels.ts'
 import { createSpecifications } from '../publishing/specifications.ts'
+import { createConsumerView } from '../subscriptions/consumer-view.ts'
 import { createSubscriptions } from '../subscriptions/subscriptions.ts'
 import { createTenants } from '../access/tenants.ts'
 import type { KeyedMutex } from '../command/keyed-mutex.ts'
@@ -84,6 +85,7 @@ export function createResources(options: ResourcesOptions) {
     capacity,
     apiPolicies,
     subscriptions,
+    consumerView: createConsumerView({ registry }),
     compliance,
     consumers: createConsumers({ registry, createId }),
     apis: createApis({ registry }),

@@ -23,9 +23,13 @@ export async function find<Body>(
 ): Promise<Document<Body>> {
   const document = await registry.get(kind, id)
   if (document === null || document.tenant !== tenant) {
-    throw new Problem('not_found', `There is no ${kind} ${id.slice(0, 128)}.`)
+    throw notFound(kind, id)
   }
   return document
+}
+
+export function notFound(kind: string, id: string): Problem {
+  return new Problem('not_found', `There is no ${kind} ${id.slice(0, 128)}.`)
 }
 
 /** Commits, and converts errors of the registry into problems. */

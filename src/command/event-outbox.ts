@@ -21,6 +21,9 @@ export interface EventBody {
   readonly data: Readonly<Record<string, unknown>>
 }
 
+/** Returns the data of an event that a consumer may see; null if the event does not concern the consumer. */
+export type DataForConsumer = (tenant: string, consumer: string, event: EventBody) => Promise<EventBody['data'] | null>
+
 export const OUTBOX_EVENT_KIND = documentKind<EventBody>('event', 'hidden')
 
 export function eventWrite(createId: CreateId, tenant: string, type: EventType, data: EventBody['data']): Write {

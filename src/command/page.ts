@@ -25,16 +25,37 @@ export interface ListOptions<Body, Item> {
 
 export async function listPage<Body, Item>(options: ListOptions<Body, Item>): Promise<Page<Item>> {
   const { registry, kind, tenant, query, where = {}, show } = options
-  const filters = Object.entries(where).filter((entry): entry is [string, string] => entry[1] !== undefined)
+  const filters = definedOf(where)
   const documents = await registry.list(kind, {
     tenant,
     limit: query.limit + 1,
     ...(query.cursor !== undefined && { after: fromCursor(query.cursor) }),
-    ...(filters.length > 0 && { where: Object.fromEntries(filters) }),
+    where: filters,
   })
   const shown = documents.slice(0, query.limit)
   const last = shown.at(-1)
   return { items: shown.map(show), next: documents.length > query.limit && last ? toCursor(last.id) : null }
+}
+
+interface FilteredListOptions<Body, Item> extends ListOptions<Body, Item> {
+  readonly isShown: (document: Document<Body>) => Promise<boolean>
+}
+
+/** Returns a page of the documents that `isShown` selects; reads as many documents as that takes. */
+export async function listFiltered<Body, Item>(options: FilteredListOptions<Body, Item>): Promise<Page<Item>> {
+  const { registry, kind, tenant, query, where = {}, show, isShown } = options
+  const found: Document<Body>[] = []
+  const after = query.cursor === undefined ? '' : fromCursor(query.cursor)
+  for await (const document of listAll(registry, kind, { tenant, where: definedOf(where), after })) {
+    if (!(await isShown(document))) continue
+    if (found.length === query.limit) return { items: found.map(show), next: toCursor(found.at(-1)?.id ?? '') }
+    found.push(document)
+  }
+  return { items: found.map(show), next: null }
+}
+
+function definedOf(where: Readonly<Record<string, string | undefined>>): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(where).filter((entry): entry is [string, string] => entry[1] !== undefined))
 }
 
 const BATCH_MAX = 500
@@ -43,9 +64,9 @@ const BATCH_MAX = 500
 export async function* listAll<Body>(
   registry: Pick<Registry, 'list'>,
   kind: DocumentKind<Body>,
-  { limit = BATCH_MAX, ...filter }: Partial<Pick<ListQuery, 'tenant' | 'where' | 'limit'>> = {},
+  { limit = BATCH_MAX, after: start = '', ...filter }: Partial<ListQuery> = {},
 ): AsyncGenerator<Document<Body>> {
-  for (let after = ''; ;) {
+  for (let after = start; ;) {
     const batch = await registry.list(kind, { ...filter, after, limit })
     yield* batch
     if (batch.length < limit) return

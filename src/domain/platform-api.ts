@@ -9,6 +9,6 @@ export interface PlatformOperation {
   readonly method: string
   /** Path template as in OpenAPI, `/v1/proxies/{id}`. */
   readonly path: string
-  /** Empty if the operation is public. */
-  readonly scopes: readonly string[]
+  /** Scopes of which a caller needs one, the widest first; empty if the operation is public. */
+  readonly alternatives: readonly string[]
 }

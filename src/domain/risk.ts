@@ -29,6 +29,8 @@ export interface AttributedTo {
   readonly kind: 'consumer' | 'agent' | 'person' | 'provider' | 'anonymous'
   readonly id: string
   readonly name: string
+  /** The consumer through which an agent calls that is not itself a consumer. */
+  readonly consumer?: string
   readonly onBehalfOf?: string
 }
 
@@ -66,3 +68,9 @@ export interface RiskEvidence {
 
 /** An episode clears after this long without an event. */
 export const QUIET_MS = 300_000
+
+/** Returns the consumer that a risk is attributed to, itself or through an agent; `''` if there is none. */
+export function consumerOf({ kind, id, consumer }: AttributedTo): string {
+  if (kind === 'agent') return consumer ?? id
+  return kind === 'consumer' ? id : ''
+}

@@ -3,6 +3,7 @@
 import type { ApiPolicies } from '../publishing/api-policy.ts'
 import type { Apis } from '../publishing/apis.ts'
 import type { Retirement } from '../publishing/retirement.ts'
+import type { ConsumerView } from '../subscriptions/consumer-view.ts'
 import type { Handlers, Operations } from './operation.ts'
 import { id, list, named, nullable, object, prose, pagedQuery, reference, text, time } from './schemas.ts'
 
@@ -40,6 +41,7 @@ export const API_OPERATIONS = {
     summary: 'Lists the APIs of the tenant',
     tag,
     scope: 'apis:read',
+    own: 'filtered',
     query: pagedQuery({ state }),
     status: 200,
     answer: list(api),
@@ -50,6 +52,7 @@ export const API_OPERATIONS = {
     summary: 'Returns an API by its technical name',
     tag,
     scope: 'apis:read',
+    own: 'filtered',
     status: 200,
     answer: api,
   },
@@ -107,13 +110,16 @@ export interface ApiHandlersOptions {
   readonly apis: Apis
   readonly apiPolicies: ApiPolicies
   readonly retirement: Retirement
+  readonly consumerView: ConsumerView
 }
 
 export function apiHandlers(options: ApiHandlersOptions): Handlers<typeof API_OPERATIONS> {
-  const { apis, apiPolicies: policies, retirement } = options
+  const { apis, apiPolicies: policies, retirement, consumerView: view } = options
   return {
-    listApis: async ({ author, query }) => apis.list(author.tenant, query),
-    getApi: async ({ author, params }) => apis.get(author.tenant, params.name),
+    listApis: async ({ author: { tenant }, owner, query }) =>
+      owner === null ? apis.list(tenant, query) : view.apis(tenant, owner, query),
+    getApi: async ({ author: { tenant }, owner, params }) =>
+      owner === null ? apis.get(tenant, params.name) : view.api(tenant, owner, params.name),
     getApiPolicy: async ({ author, params }) => policies.get(author.tenant, params.name),
     putApiPolicy: async ({ author, params, body }) => policies.put(author, params.name, body),
     deprecateApi: async ({ author, params, body }) => retirement.deprecate(author, params.name, body),

@@ -42,7 +42,7 @@ export const deciding = {
 } as const
 const tag = 'Approvals'
 const FLOWS = '/v1/subscriptions/:id/approvalFlows'
-const reading = { method: 'GET', tag, scope: 'subscriptions:read', status: 200 } as const
+const reading = { method: 'GET', tag, scope: 'subscriptions:read', own: 'subscription', status: 200 } as const
 
 export const APPROVAL_OPERATIONS = {
   listApprovalFlows: {
@@ -72,6 +72,7 @@ export const APPROVAL_OPERATIONS = {
     summary: 'Lists the approval flows of the tenant that wait for a decision, or those in `state`',
     tag,
     scope: 'approvals:read',
+    own: 'filtered',
     query: pagedQuery({ state }),
     status: 200,
     answer: list(flow),
@@ -82,6 +83,7 @@ export const APPROVAL_OPERATIONS = {
     summary: 'Requests another variant of the service level',
     tag: 'Subscriptions',
     scope: 'subscriptions:write',
+    own: 'subscription',
     body: named('TierChange', object({ slaVariant: reference, reason: prose }, ['slaVariant'])),
     status: 202,
     location: `${FLOWS}/:flowId`,
@@ -126,7 +128,8 @@ export function approvalHandlers(options: ApprovalHandlersOptions): Handlers<typ
       return pageOf(all, query)
     },
     decide: (call) => decideBy(approvals.decide, call, onSelfApproval),
-    listWaitingFlows: async ({ author, query }) => approvals.list(author.tenant, query),
+    listWaitingFlows: async ({ author, owner, query }) =>
+      owner === null ? approvals.list(author.tenant, query) : approvals.listRequested(author, query),
     requestTierChange: async ({ author, params, body }) =>
       approvals.requestTier(author, params.id, body as { slaVariant: string; reason?: string }),
   }

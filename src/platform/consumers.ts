@@ -5,9 +5,20 @@ import type { Handlers, Operations } from './operation.ts'
 import { id, line, list, name, named, object, pagedQuery, text, time } from './schemas.ts'
 
 const kind = { type: 'string', enum: ['application', 'agent'] } as const
+const exposure = {
+  type: 'string',
+  enum: ['Internal', 'Partner', 'Public'],
+  description: 'The widest exposure of the APIs that the consumer itself sees.',
+} as const
 const consumer = named(
   'Consumer',
-  object({ id, name: text, kind, contact: text, createdAt: time }, ['id', 'name', 'kind', 'createdAt']),
+  object({ id, name: text, kind, contact: text, exposure, createdAt: time }, [
+    'id',
+    'name',
+    'kind',
+    'exposure',
+    'createdAt',
+  ]),
 )
 const tag = 'Consumers'
 
@@ -18,7 +29,10 @@ export const CONSUMER_OPERATIONS = {
     summary: 'Creates a consumer',
     tag,
     scope: 'consumers:write',
-    body: named('ConsumerInput', object({ name, kind, contact: line }, ['name', 'kind'])),
+    body: named(
+      'ConsumerInput',
+      object({ name, kind, contact: line, exposure: { ...exposure, default: 'Public' } }, ['name', 'kind']),
+    ),
     status: 201,
     answer: consumer,
   },

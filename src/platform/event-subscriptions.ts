@@ -14,6 +14,10 @@ const url = { type: 'string', minLength: 1, maxLength: 2_048, pattern: '^https?:
 const kinds = { type: 'array', minItems: 1, maxItems: EVENT_TYPES.length, uniqueItems: true, items: kind } as const
 const shared = {
   id,
+  consumer: {
+    ...nullable(id),
+    description: 'Only events that concern this consumer are delivered. Null: all events of the tenant.',
+  },
   url: text,
   events: { type: ['array', 'null'], items: kind, description: 'Null: events of all types.' },
   state: { type: 'string', enum: [...EVENT_SUBSCRIPTION_STATES] },
@@ -48,12 +52,13 @@ const delivery = named(
 )
 const PATH = '/v1/eventsubscriptions'
 const tag = 'Events'
-const reading = { method: 'GET', tag, scope: 'eventsubscriptions:read', status: 200 } as const
-const writing = { tag, scope: 'eventsubscriptions:write' } as const
+const reading = { method: 'GET', tag, scope: 'eventsubscriptions:read', own: 'eventSubscription', status: 200 } as const
+const writing = { tag, scope: 'eventsubscriptions:write', own: 'eventSubscription' } as const
 
 export const EVENT_SUBSCRIPTION_OPERATIONS = {
   createEventSubscription: {
     ...writing,
+    own: 'filtered',
     method: 'POST',
     path: PATH,
     summary: 'Creates a subscription to events, delivered as Standard Webhooks; only this answer shows its secret',
@@ -64,6 +69,7 @@ export const EVENT_SUBSCRIPTION_OPERATIONS = {
   },
   listEventSubscriptions: {
     ...reading,
+    own: 'filtered',
     path: PATH,
     summary: 'Lists the event subscriptions of the tenant',
     query: pagedQuery(),
@@ -164,8 +170,9 @@ export function eventSubscriptionHandlers({
   deliveries,
 }: EventSubscriptionHandlersOptions): Handlers<typeof EVENT_SUBSCRIPTION_OPERATIONS> {
   return {
-    createEventSubscription: async ({ author, body }) => registrations.create(author, body),
-    listEventSubscriptions: async ({ author, query }) => registrations.list(author.tenant, query),
+    createEventSubscription: async ({ author, owner, body }) => registrations.create(author, body, owner),
+    listEventSubscriptions: async ({ author, owner, query }) =>
+      registrations.list(author.tenant, { ...query, ...(owner !== null && { consumer: owner }) }),
     getEventSubscription: async ({ author, params }) => registrations.get(author.tenant, params.id),
     updateEventSubscription: async ({ author, params, body }) => registrations.update(author, params.id, body),
     removeEventSubscription: async ({ author, params }) => registrations.remove(author, params.id),

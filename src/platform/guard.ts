@@ -14,10 +14,12 @@ import type { Caller } from '../plan/caller.ts'
 import type { Grant } from '../plan/grant.ts'
 import type { Explanation } from '../domain/explanation.ts'
 import { Problem } from '../domain/problem.ts'
+import { isOwnScope } from '../domain/scope-width.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Log } from '../runtime/log.ts'
 import { eachHeader, type AdmittedCall, type CallLimits, type CallTerms } from './call-limits.ts'
 import { toProblem, writeProblem } from './problems.ts'
+import { alternativesOf } from './scope-widths.ts'
 
 export interface PlatformRefusal {
   readonly code: 'credential_missing' | 'credential_invalid' | 'subscription_required' | 'unavailable'
@@ -61,6 +63,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Null on public routes, and until the credential has been verified. */
     caller: Caller | null
+    /** The consumer of the caller if it has only the own width of the scope. */
+    owner: string | null
     /** Records the call before its answer begins; for answers without an end. */
     recordNow: () => Promise<void>
     /** Whether the credential still grants the operation, or cannot be checked; for answers without an end. */
@@ -88,13 +92,17 @@ const VIOLATIONS = new Set(['payload_invalid', 'payload_too_large', 'media_type_
 export function installGuard(app: FastifyInstance, options: GuardOptions): void {
   const guard: Guard = { options, calls: new WeakMap() }
   app.decorateRequest('caller', null)
+  app.decorateRequest('owner', null)
   app.decorateRequest('recordNow', function (this: FastifyRequest) {
     return recordServed(guard, this, 200)
   })
   app.decorateRequest('isStillOpen', async function (this: FastifyRequest) {
-    const scope = this.routeOptions.config.operation?.scope ?? ''
+    const { operation } = this.routeOptions.config
     const result = await authenticateRequest(guard, this)
-    return 'code' in result ? result.code === 'unavailable' : result.scopes.has(scope)
+    if ('code' in result) return result.code === 'unavailable'
+    // A stream continues with what it began with, so a caller that is left with the own width must open it again.
+    const wanted = operation === undefined ? [] : alternativesOf(operation)
+    return (this.owner === null ? wanted.slice(0, 1) : wanted).some((scope) => result.scopes.has(scope))
   })
   app.addHook('onRequest', (request, reply) => admitCall(guard, request, reply))
   app.addHook('onError', async (request, _reply, error) => noteViolation(guard, request, error))
@@ -116,12 +124,15 @@ async function admitCall(guard: Guard, request: FastifyRequest, reply: FastifyRe
     throw new Problem(result.code, result.detail)
   }
   request.caller = result
-  if (!result.scopes.has(operation.scope)) {
-    const detail = `This operation requires the scope ${operation.scope}.`
+  const alternatives = alternativesOf(operation)
+  const opening = alternatives.find((scope) => result.scopes.has(scope))
+  if (opening === undefined) {
+    const detail = `This operation requires the scope ${alternatives.join(' or ')}.`
     call.refusal = { code: 'operation_forbidden', grant: result.grant, explanation: { detail } }
     void reply.header('WWW-Authenticate', `Bearer error="insufficient_scope", scope="${operation.scope}"`)
     throw new Problem('operation_forbidden', detail)
   }
+  request.owner = isOwnScope(opening) ? result.grant.consumer : null
   takeLimits(guard, call, result, operation.operationId, reply)
   refuseUnrecorded(guard, request)
 }

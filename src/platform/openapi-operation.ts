@@ -4,6 +4,7 @@ import { PROBLEMS, type ProblemCode } from '../domain/problem.ts'
 import { exampleOf } from './openapi-example.ts'
 import type { Operation } from './operation.ts'
 import { toTemplate } from './operations.ts'
+import { alternativesOf, singleWidthReason } from './scope-widths.ts'
 import { headersOf } from './serve.ts'
 import type { Schema } from './schema-type.ts'
 
@@ -30,13 +31,15 @@ const ANY_OTHER: Fragment = {
 const etags: Schema = { type: 'string', maxLength: 8_192, description: 'ETags, or *.' }
 
 export function toOpenApiOperation(operationId: string, operation: Operation): Fragment {
-  const { summary, description, tag, scope, body, status } = operation
+  const { summary, description, tag, body, status } = operation
+  const reason = singleWidthReason(operation)
   return {
     operationId,
     summary,
     ...(description !== undefined && { description }),
     tags: [tag],
-    security: scope === null ? [] : [{ oauth: [scope] }],
+    security: alternativesOf(operation).map((each) => ({ oauth: [each] })),
+    ...(reason !== null && { 'x-single-width': reason }),
     ...toParameters(operation),
     ...(body && {
       requestBody: { required: true, content: { 'application/json': { schema: body, example: exampleOf(body) } } },

@@ -4,11 +4,13 @@
  * Schemas with a title become components, so that generated clients have names for them.
  */
 
+import { REVEAL_SCOPE } from '../access/credentials.ts'
 import { PROBLEMS } from '../domain/problem.ts'
 import { toOpenApiOperation } from './openapi-operation.ts'
 import { TAGS, type Operation, type Operations } from './operation.ts'
 import { ALL_OPERATIONS, toTemplate } from './operations.ts'
 import { SERVICE_OPERATIONS } from './service-routes.ts'
+import { alternativesOf } from './scope-widths.ts'
 import type { Schema } from './schema-type.ts'
 import { problemSchema } from './schemas.ts'
 import { buildWebhooks } from './webhook-events.ts'
@@ -74,7 +76,7 @@ function toProblemSchemas(): Record<string, Schema> {
 }
 
 function toSecurityScheme(operations: readonly Operation[], gatewayUrl: string): Schema {
-  const names = operations.flatMap(({ scope }) => (scope === null ? [] : [scope]))
+  const names = [...operations.flatMap(alternativesOf), REVEAL_SCOPE]
   const scopes = Object.fromEntries([...new Set(names)].sort().map((scope) => [scope, describeScope(scope)]))
   return {
     type: 'oauth2',
@@ -83,9 +85,17 @@ function toSecurityScheme(operations: readonly Operation[], gatewayUrl: string):
   }
 }
 
+const VERBS: Readonly<Record<string, string>> = {
+  read: 'Read',
+  write: 'Change',
+  admin: 'Administer',
+  reveal: 'Read the secrets of',
+}
+
 function describeScope(scope: string): string {
-  const [resource = '', right = ''] = scope.split(':')
-  return `${right === 'read' ? 'Read' : 'Change'} ${resource}`
+  const [resource = '', right = '', width] = scope.split(':')
+  const verb = VERBS[right] ?? 'Change'
+  return width === undefined ? `${verb} ${resource}` : `${verb} ${resource} of the consumer of the caller`
 }
 
 /** Returns the value with each titled schema moved to `components`. */

@@ -31,6 +31,9 @@ export const TAGS = {
   Users: 'People who log in with a user name and a password.',
 } as const
 
+/** Kinds of resources that belong to a consumer. */
+export type OwnedKind = 'subscription' | 'eventSubscription'
+
 export interface Operation {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   /** fastify's form, `/v1/proxies/:id`. */
@@ -40,6 +43,13 @@ export interface Operation {
   readonly tag: keyof typeof TAGS
   /** `null`: public. */
   readonly scope: string | null
+  /**
+   * How the own width of the scope (`usage:read:own`) restricts a caller to its consumer: the handler restricts the result to
+   * `owner` (`filtered`), or the `:id` of the path must be a resource of this kind that belongs to the consumer.
+   */
+  readonly own?: 'filtered' | OwnedKind
+  /** Why the scope has only one width here; by default the reason of the tag. */
+  readonly singleWidth?: string
   readonly query?: Schema
   /** By the name of the header. */
   readonly headers?: Readonly<Record<string, Schema>>
@@ -75,6 +85,8 @@ export interface Call<Of extends Operation = Operation> {
   /** The caller as the registry records it. */
   readonly author: Author
   readonly caller: Caller
+  /** The consumer to whose resources the caller is restricted; null if its scope covers the tenant. */
+  readonly owner: string | null
   readonly request: FastifyRequest
 }
 

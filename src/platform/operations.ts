@@ -1,10 +1,12 @@
 /** All operations of the platform API. */
 
+import { REVEAL_SCOPE } from '../access/credentials.ts'
 import type { PlatformOperation } from '../domain/platform-api.ts'
 import type { Operation, Operations } from './operation.ts'
 import { RESOURCES } from './resources.ts'
 import { RISK_STREAM_OPERATIONS } from './risk-stream.ts'
 import { RISK_OPERATIONS } from './risks.ts'
+import { alternativesOf } from './scope-widths.ts'
 import { SERVICE_OPERATIONS } from './service-routes.ts'
 
 /** Operations that a separate port can serve as well. */
@@ -16,18 +18,18 @@ export const ALL_OPERATIONS: Operations = Object.fromEntries(TABLES.flatMap((tab
 
 /** The operations of the catalogue entry `platform-v1`. */
 export function platformOperations(): readonly PlatformOperation[] {
-  return Object.entries(ALL_OPERATIONS).map(([operationId, { method, path, scope }]) => ({
+  return Object.entries(ALL_OPERATIONS).map(([operationId, operation]) => ({
     operationId,
-    method,
-    path: toTemplate(path),
-    scopes: scope === null ? [] : [scope],
+    method: operation.method,
+    path: toTemplate(operation.path),
+    alternatives: alternativesOf(operation),
   }))
 }
 
-/** Returns the scopes of all operations, sorted. */
+/** Returns the scopes of all operations, and those that add to their answers, sorted. */
 export function platformScopes(): readonly string[] {
-  const scopes = Object.values<Operation>(ALL_OPERATIONS).flatMap(({ scope }) => (scope === null ? [] : [scope]))
-  return [...new Set(scopes)].sort()
+  const scopes = Object.values<Operation>(ALL_OPERATIONS).flatMap(alternativesOf)
+  return [...new Set([...scopes, REVEAL_SCOPE])].sort()
 }
 
 /** Converts a path from fastify's form to OpenAPI's. */

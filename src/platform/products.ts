@@ -1,6 +1,7 @@
 /** `/v1/products`: bundles of APIs with common subscriptions. */
 
 import type { Products } from '../publishing/products.ts'
+import type { ConsumerView } from '../subscriptions/consumer-view.ts'
 import type { Handlers, Operations } from './operation.ts'
 import { id, list, name, named, object, pagedQuery, reference, text } from './schemas.ts'
 
@@ -27,6 +28,7 @@ export const PRODUCT_OPERATIONS = {
     summary: 'Lists the products of the tenant',
     tag,
     scope: 'products:read',
+    own: 'filtered',
     query: pagedQuery(),
     status: 200,
     answer: list(product),
@@ -37,6 +39,7 @@ export const PRODUCT_OPERATIONS = {
     summary: 'Returns a product',
     tag,
     scope: 'products:read',
+    own: 'filtered',
     status: 200,
     answer: product,
   },
@@ -54,11 +57,21 @@ export const PRODUCT_OPERATIONS = {
   },
 } as const satisfies Operations
 
-export function productHandlers({ products }: { readonly products: Products }): Handlers<typeof PRODUCT_OPERATIONS> {
+export interface ProductHandlersOptions {
+  readonly products: Products
+  readonly consumerView: ConsumerView
+}
+
+export function productHandlers({
+  products,
+  consumerView: view,
+}: ProductHandlersOptions): Handlers<typeof PRODUCT_OPERATIONS> {
   return {
     createProduct: async ({ author, body }) => products.create(author, body),
-    listProducts: async ({ author, query }) => products.list(author.tenant, query),
-    getProduct: async ({ author, params }) => products.get(author.tenant, params.id),
+    listProducts: async ({ author: { tenant }, owner, query }) =>
+      owner === null ? products.list(tenant, query) : view.products(tenant, owner, query),
+    getProduct: async ({ author: { tenant }, owner, params }) =>
+      owner === null ? products.get(tenant, params.id) : view.product(tenant, owner, params.id),
     replaceProduct: async ({ author, params, body }) => products.replace(author, params.id, body),
   }
 }

@@ -10,6 +10,7 @@ import type { LoggedRequest, RequestStore } from '../store/request-store.ts'
 import { explainRequest, STORED_DAYS, reasonNotStored } from './explain-request.ts'
 import type { Handlers, Operations } from './operation.ts'
 import { list, named, object, pagedQuery, reference, text, time } from './schemas.ts'
+import { isOfOther, ofOwner } from './owner-filter.ts'
 import { checkRange, toRange } from './time-range.ts'
 
 const instant = { ...time, maxLength: 64 }
@@ -60,7 +61,8 @@ export const REQUEST_OPERATIONS = {
     description:
       'Refused calls, or all or none, as set by `REQUEST_LOG`. Bodies, credentials and addresses are never stored.',
     tag: 'Risks',
-    scope: 'risks:read',
+    scope: 'requests:read',
+    own: 'filtered',
     query: pagedQuery({
       from: { ...instant, description: 'Default: a day before `to`.' },
       to: { ...instant, description: 'Default: now.' },
@@ -81,7 +83,8 @@ export const REQUEST_OPERATIONS = {
       'Answers 404 for a call that is not stored, with the reason. A call appears some seconds after it has ended. ' +
       'Errors name locations, never values of the request.',
     tag: 'Risks',
-    scope: 'risks:read',
+    scope: 'requests:read',
+    own: 'filtered',
     status: 200,
     answer: named(
       'ExplainedRequest',
@@ -123,23 +126,32 @@ export function requestHandlers({
   clock,
 }: RequestHandlersOptions): Handlers<typeof REQUEST_OPERATIONS> {
   return {
-    async getRequest({ author, params }) {
+    async getRequest({ author, owner, params }) {
       const requestId = params.id
       if (requestLog === 'off' || requestId === '') throw new Problem('not_found', reasonNotStored(requestLog))
       const nowMs = clock.nowMs()
       const range = { fromMs: nowMs - STORED_DAYS * DAY_MS, toMs: nowMs + AHEAD_MS }
-      const [found] = await store.find({ tenant: author.tenant, ...range, requestId, limit: 1 })
+      const [found] = await store.find({ tenant: author.tenant, ...range, requestId, ...ofOwner(owner), limit: 1 })
       if (found === undefined) throw new Problem('not_found', reasonNotStored(requestLog))
       return { ...show(found), ...explainRequest(found) }
     },
-    async listRequests({ author, query }) {
+    async listRequests({ author, owner, query }) {
       const { limit, cursor, from: _from, to: _to, ...filter } = query
+      if (isOfOther(owner, filter.customer)) return { items: [], next: null }
       const page = cursor === undefined ? null : parseCursor(cursor)
       const range = page ?? toRange(query, clock.nowMs(), DEFAULT_RANGE_MS)
       checkRange(range)
       const { fromMs, toMs } = range
       const before = page === null ? {} : { before: page.before }
-      const found = await store.find({ tenant: author.tenant, fromMs, toMs, ...filter, ...before, limit: limit + 1 })
+      const found = await store.find({
+        tenant: author.tenant,
+        fromMs,
+        toMs,
+        ...filter,
+        ...ofOwner(owner),
+        ...before,
+        limit: limit + 1,
+      })
       const shown = found.slice(0, limit)
       const last = shown.at(-1)
       const next =

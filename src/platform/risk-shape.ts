@@ -32,6 +32,7 @@ export const riskProperties = {
       kind: { type: 'string', enum: ['consumer', 'agent', 'person', 'provider', 'anonymous'] },
       id: text,
       name: text,
+      consumer: { ...text, description: 'The consumer through which an agent called that is not a consumer itself.' },
       onBehalfOf: { ...text, description: 'The person that an agent acted for.' },
     },
     ['kind', 'id', 'name'],

@@ -6,7 +6,7 @@
  * of readers is limited in total and per tenant, so that one tenant cannot exclude the others.
  */
 
-import { SEVERITIES, type RiskEvent } from '../domain/risk.ts'
+import { consumerOf, SEVERITIES, type RiskEvent } from '../domain/risk.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Log } from '../runtime/log.ts'
 import type { RiskFeed } from '../store/risk-store.ts'
@@ -46,6 +46,7 @@ export const RISK_STREAM_OPERATIONS = {
       'The stream ends when the token expires. A slow client is disconnected and can resume with `Last-Event-ID`.',
     tag: 'Risks',
     scope: 'risks:read',
+    own: 'filtered',
     query: object({ category, severity: { ...severity, description: 'Minimum severity.' }, api: reference }, []),
     headers: {
       'Last-Event-ID': {
@@ -85,7 +86,7 @@ export function createRiskStream(options: RiskStreamOptions): RiskStream {
       async subscribeToRisks(call, reply) {
         const { author, request } = call
         const reader = await readers.open(call, reply)
-        const passes = createFilter(call.query)
+        const passes = createFilter(call.query, call.owner)
         const send = (event: RiskEvent): void => {
           if (passes(event)) reader.send(textOf(event))
         }
@@ -109,9 +110,13 @@ function lastEventIdOf({ request }: Pick<Call, 'request'>): string | null {
   return typeof id === 'string' && id !== '' ? id : null
 }
 
-function createFilter({ category: wanted, severity: least, api }: RiskQuery): (event: RiskEvent) => boolean {
+function createFilter(
+  { category: wanted, severity: least, api }: RiskQuery,
+  owner: string | null,
+): (event: RiskEvent) => boolean {
   const rank = least === undefined ? 0 : SEVERITIES.indexOf(least)
   return (event) =>
+    (owner === null || consumerOf(event.attributedTo) === owner) &&
     (wanted === undefined || event.category === wanted) &&
     (api === undefined || event.api === api) &&
     SEVERITIES.indexOf(event.severity) >= rank

@@ -2,6 +2,7 @@
 
 import { fromCursor, toCursor } from '../command/page.ts'
 import { Problem } from '../domain/problem.ts'
+import { consumerOf } from '../domain/risk.ts'
 import { timeOfId } from '../runtime/ids.ts'
 import type { RiskFeed } from '../store/risk-store.ts'
 import type { Handlers, Operations } from './operation.ts'
@@ -19,6 +20,7 @@ export const RISK_OPERATIONS = {
     description: 'The `id` of an item is the `riskId` in the stream. Cleared episodes are retained for 30 days.',
     tag: 'Risks',
     scope: 'risks:read',
+    own: 'filtered',
     query: pagedQuery({
       category,
       severity: { ...severity, description: 'Minimum severity.' },
@@ -36,6 +38,7 @@ export const RISK_OPERATIONS = {
     summary: 'Returns a risk episode with its events, oldest first',
     tag: 'Risks',
     scope: 'risks:read',
+    own: 'filtered',
     status: 200,
     answer: named(
       'RiskTimeline',
@@ -50,10 +53,16 @@ export const RISK_OPERATIONS = {
 
 export function riskHandlers(risks: RiskFeed): Handlers<typeof RISK_OPERATIONS> {
   return {
-    async listRisks({ author, query }) {
+    async listRisks({ author, owner, query }) {
       const { limit, cursor, ...filter } = query
       const after = cursor === undefined ? {} : { after: fromCursor(cursor) }
-      const found = await risks.position({ tenant: author.tenant, ...filter, ...after, limit: limit + 1 })
+      const found = await risks.position({
+        tenant: author.tenant,
+        ...filter,
+        ...(owner !== null && { consumer: owner }),
+        ...after,
+        limit: limit + 1,
+      })
       const shown = found.slice(0, limit)
       const last = shown.at(-1)
       return {
@@ -61,9 +70,9 @@ export function riskHandlers(risks: RiskFeed): Handlers<typeof RISK_OPERATIONS> 
         next: found.length > limit && last !== undefined ? toCursor(last.event.riskId) : null,
       }
     },
-    async getRisk({ author, params }) {
+    async getRisk({ author, owner, params }) {
       const found = await risks.episode(author.tenant, params.riskId)
-      if (found === null)
+      if (found === null || (owner !== null && consumerOf(found.event.attributedTo) !== owner))
         throw new Problem('not_found', 'This risk episode does not exist, or it was cleared over 30 days ago.')
       const { event, state: is, timeline } = found
       return {

@@ -10,7 +10,7 @@ import type { KeyedMutex } from '../command/keyed-mutex.ts'
 import { Problem } from '../domain/problem.ts'
 import { IDEMPOTENCY_HEADER, idempotencyKey, type Once } from './idempotency.ts'
 import { etagOf, matchesEtag } from './conditional.ts'
-import type { Call, Handler, Handlers, Operation, Operations } from './operation.ts'
+import type { Call, Handler, Handlers, Operation, Operations, OwnedKind } from './operation.ts'
 import type { Schema } from './schema-type.ts'
 import { NO_BODY } from './schemas.ts'
 
@@ -29,11 +29,15 @@ export interface ServeOptions {
   readonly once: Once
   readonly mutex: KeyedMutex
   readonly baseUrl: () => string
+  readonly owners: OwnerChecks
 }
+
+/** Throws `Problem('not_found')` unless the resource belongs to the consumer. */
+export type OwnerChecks = Readonly<Record<OwnedKind, (tenant: string, id: string, consumer: string) => Promise<void>>>
 
 export type Serve = <Table extends Operations>(operations: Table, handlers: Handlers<Table>) => void
 
-export function createServe({ app, baseUrl, once, mutex }: ServeOptions): Serve {
+export function createServe({ app, baseUrl, once, mutex, owners }: ServeOptions): Serve {
   return (operations, handlers) => {
     // Validation establishes the types that each handler declares for its call.
     const table = handlers as unknown as Readonly<Record<string, Handler>>
@@ -48,6 +52,7 @@ export function createServe({ app, baseUrl, once, mutex }: ServeOptions): Serve 
         ...toRouteOptions({ operationId, ...operation }),
         handler: async (request, reply) => {
           const call = toCall(request)
+          await checkOwner(owners, operation, call)
           const change = async (): Promise<unknown> => {
             if (current !== undefined) await checkMatch(request, await readForMatch(request, current, call, reply))
             return handler(call, reply)
@@ -64,6 +69,13 @@ export function createServe({ app, baseUrl, once, mutex }: ServeOptions): Serve 
       })
     }
   }
+}
+
+/** Throws the same problem for a resource of another consumer as for one that does not exist. */
+async function checkOwner(owners: OwnerChecks, { own }: Operation, { owner, author, params }: Call): Promise<void> {
+  if (owner === null || own === undefined || own === 'filtered') return
+  const { id = '' } = params
+  await owners[own](author.tenant, id, owner)
 }
 
 /** Returns the route options of an operation, public or not. */
@@ -98,12 +110,14 @@ const NO_QUERY: Schema = { type: 'object', additionalProperties: false }
 function toCall(request: FastifyRequest): Call {
   const { caller } = request
   if (caller === null) throw new Error('a route ran without a caller')
+  const { owner } = request
   const { grant, agent, person } = caller
   return {
     params: request.params as Record<string, string>,
     query: request.query as Record<string, unknown>,
     body: request.body ?? null,
     caller,
+    owner,
     author: {
       tenant: grant.tenant,
       consumer: grant.consumer,

@@ -68,7 +68,11 @@ export function createPlatform(options: PlatformOptions): Platform {
   let oauthOpenApi: string | null = null
 
   const app = createApp(options, ALL_OPERATIONS)
-  const shared = { baseUrl, once: createOnce(options.idempotency), mutex: createKeyedMutex() }
+  const owners = {
+    subscription: options.subscriptions.checkOwner,
+    eventSubscription: options.eventSubscriptions.checkOwner,
+  }
+  const shared = { baseUrl, once: createOnce(options.idempotency), mutex: createKeyedMutex(), owners }
   const serve = createServe({ app, ...shared })
   const apps = [app]
   serviceRoutes(app, {

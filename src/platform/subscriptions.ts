@@ -1,10 +1,12 @@
 /** `/v1/subscriptions`: access of consumers to APIs and products, with its credentials. */
 
 import type { Credentials } from '../access/credentials.ts'
+import type { ConsumerView } from '../subscriptions/consumer-view.ts'
 import type { Subscriptions } from '../subscriptions/subscriptions.ts'
 import { pageOf } from '../command/page.ts'
-import { LIMIT_KINDS } from '../domain/limit-rule.ts'
 import type { Handlers, Operation, Operations } from './operation.ts'
+import { isOfOther } from './owner-filter.ts'
+import { checkOwnRequest, toReader } from './own-subscriptions.ts'
 import { renamed } from './renamed-filter.ts'
 import {
   formerly,
@@ -21,6 +23,7 @@ import {
   text,
   time,
 } from './schemas.ts'
+import { subscribedOperation } from './subscribed-operation.ts'
 
 const state = {
   type: 'string',
@@ -69,42 +72,6 @@ const rotated = named(
   'RotatedCredentials',
   object({ ...credentialFields, items: { type: 'array', items: credential } }),
 )
-const limit = object({
-  name: text,
-  kind: { type: 'string', enum: LIMIT_KINDS },
-  value: { type: 'integer', description: '0: disabled.' },
-  per: nullable(text),
-  validity: {
-    type: 'array',
-    items: object({ start: text, end: text }),
-    description: 'Times of day in UTC at which the limit applies; empty: always.',
-  },
-  appliesNow: { type: 'boolean', description: 'Whether the limit applies to a call made now.' },
-  remaining: { type: ['integer', 'null'], description: 'Calls.' },
-  resetsAt: { ...nullable(time), description: 'Time at which a total is reset.' },
-})
-const units = { type: 'number', description: 'Resource units.' } as const
-const quota = object({
-  period: { type: 'string', enum: ['Daily', 'Monthly', 'Quarterly', 'Annual', 'PayAsYouGo'] },
-  resourceUnits: { ...nullable(units), description: 'Null: pay as you go.' },
-  used: units,
-  remaining: nullable(units),
-  resetsAt: time,
-})
-const operation = named(
-  'SubscribedOperation',
-  object({
-    api: { ...id, description: 'The API of the operation; for a product, one of its members.' },
-    operationId: text,
-    method: text,
-    path: text,
-    scopes: scopeNames,
-    security: { type: 'array', items: text },
-    resourceUnits: units,
-    limits: { type: 'array', items: limit },
-    quota: nullable(quota),
-  }),
-)
 const input = named(
   'SubscriptionInput',
   object(
@@ -135,13 +102,22 @@ const reading = {
   method: 'GET',
   tag: 'Subscriptions',
   scope: 'subscriptions:read',
+  own: 'subscription',
   status: 200,
 } as const satisfies Partial<Operation>
-const writing = { method: 'POST', tag: 'Subscriptions', scope: 'subscriptions:write' } as const
+const writing = { method: 'POST', tag: 'Subscriptions', scope: 'subscriptions:write', own: 'subscription' } as const
+/** A consumer cannot end a suspension by its provider. */
+const suspending = {
+  method: 'POST',
+  tag: 'Subscriptions',
+  scope: 'subscriptions:write',
+  singleWidth: 'The provider suspends and resumes subscriptions; a consumer can cancel its own.',
+} as const
 
 export const SUBSCRIPTION_OPERATIONS = {
   createSubscription: {
     ...writing,
+    own: 'filtered',
     path: '/v1/subscriptions',
     summary: 'Creates a subscription of a consumer, with its credentials',
     body: input,
@@ -151,6 +127,7 @@ export const SUBSCRIPTION_OPERATIONS = {
   },
   listSubscriptions: {
     ...reading,
+    own: 'filtered',
     path: '/v1/subscriptions',
     summary: 'Lists the subscriptions of the tenant',
     query: pagedQuery({
@@ -179,7 +156,7 @@ export const SUBSCRIPTION_OPERATIONS = {
     changes: 'getSubscription',
   },
   suspendSubscription: {
-    ...writing,
+    ...suspending,
     path: '/v1/subscriptions/:id/suspend',
     summary: 'Suspends a subscription; its credentials are refused until it is resumed',
     status: 200,
@@ -188,7 +165,7 @@ export const SUBSCRIPTION_OPERATIONS = {
     changes: 'getSubscription',
   },
   resumeSubscription: {
-    ...writing,
+    ...suspending,
     path: '/v1/subscriptions/:id/resume',
     summary: 'Resumes a suspended subscription',
     status: 200,
@@ -212,12 +189,14 @@ export const SUBSCRIPTION_OPERATIONS = {
     path: '/v1/subscriptions/:id/operations',
     summary: 'Lists the operations that the subscription may call, with limits, cost and remaining allowance',
     query: pagedQuery(),
-    answer: list(operation),
+    answer: list(subscribedOperation),
   },
   listCredentials: {
     ...reading,
     path: '/v1/subscriptions/:id/credentials',
-    summary: 'Lists the credentials with their secrets; each read is audited',
+    summary: 'Lists the credentials; each read is audited',
+    description:
+      'With the scope `credentials:reveal`, or with the own width of the scope, the items contain their secrets.',
     scope: 'credentials:read',
     query: pagedQuery(),
     answer: list(credential),
@@ -226,6 +205,8 @@ export const SUBSCRIPTION_OPERATIONS = {
     ...writing,
     path: '/v1/subscriptions/:id/credentials/rotate',
     summary: 'Creates new credentials; the previous ones stay valid for the overlap',
+    description:
+      'With the scope `credentials:reveal`, or with the own width of the scope, the answer contains the new secrets.',
     scope: 'credentials:write',
     body: {
       ...named(
@@ -252,36 +233,47 @@ export const SUBSCRIPTION_OPERATIONS = {
 export interface SubscriptionHandlersOptions {
   readonly subscriptions: Subscriptions
   readonly credentials: Credentials
+  readonly consumerView: Pick<ConsumerView, 'isVisible'>
 }
 
 export function subscriptionHandlers({
   subscriptions,
   credentials,
+  consumerView,
 }: SubscriptionHandlersOptions): Handlers<typeof SUBSCRIPTION_OPERATIONS> {
   return {
-    createSubscription: async ({ author, body, caller }) => subscriptions.create(author, body, caller.scopes),
-    listSubscriptions: async ({ author, query }) =>
-      subscriptions.list(author.tenant, {
+    async createSubscription(call) {
+      await checkOwnRequest(consumerView, call)
+      const { author, body, caller } = call
+      return subscriptions.create(author, body, caller.scopes)
+    },
+    listSubscriptions: async ({ author, owner, query }) => {
+      if (isOfOther(owner, query.consumer)) return { items: [], next: null }
+      return subscriptions.list(author.tenant, {
         ...query,
         ...renamed(query, 'ApiId', 'api'),
         ...renamed(query, 'ApiProductId', 'product'),
-      }),
+        ...(owner !== null && { consumer: owner }),
+      })
+    },
     getSubscription: async ({ author, params }) => subscriptions.get(author.tenant, params.id),
     cancelSubscription: async ({ author, params }) => subscriptions.cancel(author, params.id),
     suspendSubscription: async ({ author, params }) => subscriptions.suspend(author, params.id),
     resumeSubscription: async ({ author, params }) => subscriptions.resume(author, params.id),
-    setScopes: async ({ author, params, body, caller }) =>
-      subscriptions.setScopes(author, params.id, body.scopes, caller.scopes),
+    setScopes: async ({ author, owner, params, body, caller }) =>
+      subscriptions.setScopes(author, params.id, body.scopes, { held: caller.scopes, isConsumer: owner !== null }),
     listOperations: async ({ author, params, query }) =>
       pageOf((await subscriptions.operations(author.tenant, params.id)).items, query),
-    async listCredentials({ author, params, caller, query }, reply) {
+    async listCredentials(call, reply) {
+      const { author, params, query } = call
       void reply.header('Cache-Control', 'no-store')
-      const { items } = await credentials.read(author, params.id, caller.scopes)
+      const { items } = await credentials.read(author, params.id, toReader(call))
       return pageOf(items, query)
     },
-    async rotateCredentials({ author, params, body, caller }, reply) {
+    async rotateCredentials(call, reply) {
+      const { author, params, body } = call
       void reply.header('Cache-Control', 'no-store')
-      return credentials.rotate(author, params.id, body?.overlapSeconds, caller.scopes)
+      return credentials.rotate(author, params.id, body?.overlapSeconds, toReader(call))
     },
     revokeCredential: async ({ author, params }) => credentials.revoke(author, params.id, params.credentialId),
   }

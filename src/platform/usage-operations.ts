@@ -44,6 +44,7 @@ const shared = {
   method: 'GET',
   tag: 'Usage',
   scope: 'usage:read',
+  own: 'filtered',
   status: 200,
   mediaTypes: ['text/csv'],
   description: 'With `Accept: text/csv` the page is CSV (RFC 4180), and `Link` refers to the next page.',

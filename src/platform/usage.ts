@@ -10,6 +10,7 @@ import type { Clock } from '../runtime/clock.ts'
 import type { LineItemRow, SummaryRow, UsageFilter, UsageStore } from '../store/usage-store.ts'
 import type { Call, Handlers } from './operation.ts'
 import { LINE_ITEM_COLUMNS, summaryColumns, toGroups, type USAGE_OPERATIONS } from './usage-operations.ts'
+import { isOfOther, ofOwner } from './owner-filter.ts'
 import { sendTable } from './table.ts'
 import { checkRange, TIME_MS_MAX, toRange } from './time-range.ts'
 
@@ -31,15 +32,17 @@ interface Reading {
 export function usageHandlers({ usage, clock }: UsageHandlersOptions): Handlers<typeof USAGE_OPERATIONS> {
   return {
     async listLineItems(call, reply) {
-      const { filter, limit, position, toNext } = toReading(call.author.tenant, call.query, clock)
+      const { filter, limit, position, toNext } = toReading(call, call.query, clock)
+      if (isOfOther(call.owner, call.query.customer)) return sendTable(reply, LINE_ITEM_COLUMNS, [], null)
       const after = position === undefined ? {} : { after: position }
       const { rows, next } = await usage.lineItems({ ...filter, ...after, limit })
       return sendTable(reply, LINE_ITEM_COLUMNS, rows.map(showLineItem), next === null ? null : toNext(next))
     },
     async listSummaries(call, reply) {
       const { groupBy: groups, interval, ...page } = call.query
-      const { filter, limit, position, toNext } = toReading(call.author.tenant, page, clock)
+      const { filter, limit, position, toNext } = toReading(call, page, clock)
       const groupBy = toGroups(groups)
+      if (isOfOther(call.owner, page.customer)) return sendTable(reply, summaryColumns(groupBy), [], null)
       const offset = position === undefined ? 0 : toOffset(position)
       const query = { ...filter, groupBy, offset, limit: limit + 1, ...(interval !== undefined && { interval }) }
       const rows = await usage.summaries(query)
@@ -51,14 +54,14 @@ export function usageHandlers({ usage, clock }: UsageHandlersOptions): Handlers<
 
 type Query = Call<typeof USAGE_OPERATIONS.listLineItems>['query']
 
-function toReading(tenant: string, query: Query, clock: Clock): Reading {
+function toReading({ author, owner }: Pick<Call, 'author' | 'owner'>, query: Query, clock: Clock): Reading {
   const { limit, cursor, from: _from, to: _to, ...named } = query
   const page = cursor === undefined ? null : parseCursor(cursor)
   const { fromMs, toMs } = page ?? toRange(query, clock.nowMs(), DEFAULT_RANGE_MS)
   checkRange({ fromMs, toMs })
   const excluded = named.api === undefined ? { excludeApi: PLATFORM_API } : {}
   return {
-    filter: { tenant, fromMs, toMs, ...named, ...excluded },
+    filter: { tenant: author.tenant, fromMs, toMs, ...named, ...ofOwner(owner), ...excluded },
     limit,
     position: page?.position,
     toNext: (position) => toCursor(`${fromMs} ${toMs} ${position}`),

@@ -46,7 +46,7 @@ const PRODUCTS_PER_API_MAX = 500
 
 export function createProducts({ registry, gateway, createId, mutex }: ProductsOptions): Products {
   async function get(tenant: string, id: string): Promise<Product> {
-    return show(await find(registry, tenant, PRODUCT_KIND, id))
+    return showProduct(await find(registry, tenant, PRODUCT_KIND, id))
   }
 
   /** Commits the product and the proxies that join or leave it, then updates the gateway threads. */
@@ -93,7 +93,7 @@ export function createProducts({ registry, gateway, createId, mutex }: ProductsO
           return get(tenant, id)
         })
       }),
-    list: (tenant, query) => listPage({ registry, kind: PRODUCT_KIND, tenant, query, where: {}, show }),
+    list: (tenant, query) => listPage({ registry, kind: PRODUCT_KIND, tenant, query, show: showProduct }),
   }
 }
 
@@ -104,6 +104,6 @@ function tooMany(api: string): Problem {
   )
 }
 
-function show({ id, body }: Document<ProductBody>): Product {
+export function showProduct({ id, body }: Document<ProductBody>): Product {
   return { id, ...body }
 }

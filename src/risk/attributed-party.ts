@@ -17,8 +17,9 @@ export function providerOf(tenant: string): AttributedTo {
 
 export function attributedPartyOf({ consumer, consumerName, agent, person }: Attribution): AttributedTo {
   if (agent !== '') {
-    const name = agent === consumer ? consumerName : agent
-    return { kind: 'agent', id: agent, name, ...(person !== '' && { onBehalfOf: person }) }
+    const onBehalfOf = person === '' ? {} : { onBehalfOf: person }
+    if (agent === consumer) return { kind: 'agent', id: agent, name: consumerName, ...onBehalfOf }
+    return { kind: 'agent', id: agent, name: agent, ...(consumer !== '' && { consumer }), ...onBehalfOf }
   }
   return consumer === '' ? ANONYMOUS_CALLERS : { kind: 'consumer', id: consumer, name: consumerName }
 }

@@ -114,6 +114,6 @@ export class OpenEpisodes {
   }
 }
 
-function textOf({ tenant, type, api, attributedTo: { kind, id, onBehalfOf = '' } }: EpisodeKey): string {
-  return JSON.stringify([tenant, type, api, kind, id, onBehalfOf])
+function textOf({ tenant, type, api, attributedTo: { kind, id, consumer = '', onBehalfOf = '' } }: EpisodeKey): string {
+  return JSON.stringify([tenant, type, api, kind, id, consumer, onBehalfOf])
 }

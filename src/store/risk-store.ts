@@ -31,6 +31,8 @@ export interface RiskPositionQuery extends RiskEventFilter {
   readonly type?: RiskType
   /** Id of the attributed party. */
   readonly attributedTo?: string
+  /** Only risks of this consumer, itself or through an agent. */
+  readonly consumer?: string
   readonly state: 'open' | 'cleared'
   /** Only risks with an id after this one; results are in id order. */
   readonly after?: string

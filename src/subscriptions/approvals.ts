@@ -25,7 +25,7 @@ import type { Capacity } from './capacity.ts'
 import { commit, find, stateConflict, toTime } from '../command/commands.ts'
 import type { Credentials } from '../access/credentials.ts'
 import { waitlisted } from '../command/event-outbox.ts'
-import { listPage, type Page, type PageQuery } from '../command/page.ts'
+import { listFiltered, listPage, type Page, type PageQuery } from '../command/page.ts'
 import { SUBSCRIPTION_KIND, subscriptionWrite, type SubscriptionBody } from './document/subscription-document.ts'
 import { createTierRequest, grantTier, type GrantedTier, type TierInput } from './tier-changes.ts'
 import type { KeyedMutex } from '../command/keyed-mutex.ts'
@@ -57,6 +57,8 @@ export interface Approvals {
   flow(tenant: string, subscription: string, id: string): Promise<ApprovalFlow>
   /** Lists the flows of the tenant; by default those in progress. */
   list(tenant: string, query: PageQuery & { state?: string }): Promise<Page<ApprovalFlow>>
+  /** Lists the flows that the author, or its consumer, has requested; by default those in progress. */
+  listRequested(author: Author, query: PageQuery & { state?: string }): Promise<Page<ApprovalFlow>>
   decide(author: Author, subscription: string, id: string, decision: Decision): Promise<Approval>
   /** The same for the flows of one programme. */
   readonly ofProgramme: {
@@ -106,6 +108,16 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
     flow: async (tenant, subscription, id) => show(await flowOf(options, tenant, { subscription }, id)),
     list: (tenant, { state = 'InProgress', ...query }) =>
       listPage({ registry, kind: APPROVAL_KIND, tenant, query, where: { state }, show }),
+    listRequested: ({ tenant, consumer, person }, { state = 'InProgress', ...query }) =>
+      listFiltered({
+        registry,
+        kind: APPROVAL_KIND,
+        tenant,
+        query,
+        where: { state },
+        show,
+        isShown: async ({ body }) => body.requester === consumer || body.requester === person,
+      }),
     decide: (author, subscription, id, decision) =>
       runExclusive(author, subscription, () => decide(options, author, { subscription }, id, decision)),
     ofProgramme: {

@@ -82,12 +82,13 @@ export function ofPlatform(
   granted: readonly string[],
   { plan, usage, nowMs }: { readonly plan: SlaPlan | null; readonly usage: LimitUsage | null; readonly nowMs: number },
 ): SubscribedOperation[] {
-  return operations
-    .filter(({ scopes }) => scopes.every((scope) => granted.includes(scope)))
-    .map((operation) => {
-      const security = operation.scopes.length === 0 ? [] : ['OAuth2']
-      return { api: PLATFORM_API, ...operation, security, ...describeLimits(plan, operation.operationId, usage, nowMs) }
-    })
+  return operations.flatMap(({ alternatives, ...operation }) => {
+    const opening = alternatives.find((scope) => granted.includes(scope))
+    if (opening === undefined && alternatives.length > 0) return []
+    const [scopes, security] = opening === undefined ? [[], []] : [[opening], ['OAuth2']]
+    const limits = describeLimits(plan, operation.operationId, usage, nowMs)
+    return [{ api: PLATFORM_API, ...operation, scopes, security, ...limits }]
+  })
 }
 
 /** Returns the plan of a variant, or the default plan if the API does not declare the variant. */

@@ -10,6 +10,7 @@ import type { HeldScopes } from '../access/held-scopes.ts'
 import { API_KIND, type ApiBody } from '../publishing/apis.ts'
 import { invalidAt } from '../command/commands.ts'
 import { PLATFORM_API } from '../domain/platform-api.ts'
+import { includesScope, isOwnScope } from '../domain/scope-width.ts'
 import { PRODUCT_KIND } from '../publishing/products.ts'
 import { PROXY_KIND, servingOrStaged } from '../publishing/proxy-document.ts'
 import { OPENSLA_SPEC_KIND } from '../publishing/specifications.ts'
@@ -56,8 +57,7 @@ export function createSubscriptionTerms({ registry }: { registry: Registry }): S
       if (input.force !== true) await checkNotDeprecated(registry, apis)
       checkDeclared(declared, input.scopes ?? [])
       const isPlatform = apis.includes(PLATFORM_API)
-      const own = isPlatform && held !== null ? declared.filter((scope) => held.has(scope)) : declared
-      const scopes = [...new Set(input.scopes ?? own)]
+      const scopes = [...new Set(input.scopes ?? (isPlatform ? ownScopes(declared, held) : declared))]
       checkHeld(apis, scopes, held)
       const slaVariant = input.slaVariant ?? ''
       await checkVariant(registry, tenant, apis, slaVariant)
@@ -158,9 +158,15 @@ async function checkVariant(
   throw invalidAt('/slaVariant', 'No OpenSLA declaration in force has this variant.')
 }
 
+/** Returns the scopes of a subscription to the platform API that names none: never those of the tenant. */
+function ownScopes(declared: readonly string[], held: HeldScopes): readonly string[] {
+  return declared.filter((scope) => isOwnScope(scope) && (held === null || includesScope(held, scope)))
+}
+
 /** Prevents privilege escalation: a platform credential grants only platform scopes that it holds itself. */
 function checkHeld(apis: readonly string[], scopes: readonly string[], held: HeldScopes): void {
-  const beyond = held === null || !apis.includes(PLATFORM_API) ? [] : scopes.filter((scope) => !held.has(scope))
+  const beyond =
+    held === null || !apis.includes(PLATFORM_API) ? [] : scopes.filter((scope) => !includesScope(held, scope))
   if (beyond.length === 0) return
   throw new Problem(
     'operation_forbidden',

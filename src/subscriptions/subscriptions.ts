@@ -21,7 +21,7 @@ import {
 } from '../approvals/approval-document.ts'
 import type { Capacity } from './capacity.ts'
 import { federatedTaken, toClientTerms, type ClientInput, type ClientTerms } from './client-terms.ts'
-import { commit, find, invalidAt, stateConflict } from '../command/commands.ts'
+import { commit, find, invalidAt, notFound, stateConflict } from '../command/commands.ts'
 import { CONSUMER_KIND } from '../access/consumers.ts'
 import { credentialWrite, newCredentialWrite, type Secrets } from '../access/credential-document.ts'
 import { firstWarningWrite } from '../access/credential-expiry.ts'
@@ -30,6 +30,7 @@ import { waitlisted } from '../command/event-outbox.ts'
 import { federatedHoldings, isHeld } from '../access/federated-clients.ts'
 import type { LimitBook } from '../plan/limit-book.ts'
 import type { PlatformOperation } from '../domain/platform-api.ts'
+import { policyOfSubscribed } from '../publishing/api-policy.ts'
 import { PRODUCT_KIND } from '../publishing/products.ts'
 import type { DocumentReader } from '../publishing/document-reader.ts'
 import type { Specifications } from '../publishing/specifications.ts'
@@ -43,12 +44,20 @@ export interface SubscriptionInput extends TermsInput, ClientInput {
   readonly consumer: string
 }
 
+interface ScopeSetter {
+  readonly held: HeldScopes
+  /** Whether the consumer itself sets the scopes, and not its provider. */
+  readonly isConsumer: boolean
+}
+
 export interface Subscriptions extends SubscriptionReader {
   create(author: Author, input: SubscriptionInput, held?: HeldScopes): Promise<Subscription>
   cancel(author: Author, id: string): Promise<Subscription>
   suspend(author: Author, id: string): Promise<Subscription>
   resume(author: Author, id: string): Promise<Subscription>
-  setScopes(author: Author, id: string, scopes: readonly string[], held?: HeldScopes): Promise<Subscription>
+  setScopes(author: Author, id: string, scopes: readonly string[], by?: ScopeSetter): Promise<Subscription>
+  /** Throws `Problem('not_found')` unless the subscription belongs to the consumer. */
+  checkOwner(tenant: string, id: string, consumer: string): Promise<void>
 }
 
 export interface SubscriptionsOptions extends Secrets {
@@ -87,7 +96,12 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
       send(context, author, id, 'cancelled', await withdrawnFlows(registry, author.tenant, id, clock.nowMs())),
     suspend: (author, id) => send(context, author, id, 'suspended'),
     resume: (author, id) => resume(context, author, id),
-    setScopes: (author, id, scopes, held = null) => setScopes(context, author, id, scopes, held),
+    setScopes: (author, id, scopes, by = { held: null, isConsumer: false }) =>
+      setScopes(context, author, id, scopes, by),
+    async checkOwner(tenant, id, consumer) {
+      const { body } = await find(registry, tenant, SUBSCRIPTION_KIND, id)
+      if (body.consumer !== consumer) throw notFound(SUBSCRIPTION_KIND, id)
+    },
   }
 }
 
@@ -223,7 +237,7 @@ async function setScopes(
   author: Author,
   id: string,
   requested: readonly string[],
-  held: HeldScopes,
+  { held, isConsumer }: ScopeSetter,
 ): Promise<Subscription> {
   const { registry, credentials } = context
   const { tenant } = author
@@ -231,6 +245,7 @@ async function setScopes(
   // Checked first: a subscription that has ended cannot change.
   if (body.actor.status === 'done') throw stateConflict({ state: String(body.actor.value), allowed: [] })
   const scopes = [...new Set(requested)]
+  if (isConsumer) await checkNoneAdded(context, body, scopes)
   await context.terms.checkScopes(tenant, body, scopes, held)
   const credentialWrites = (await credentials.of(tenant, id)).map((credential) =>
     credentialWrite(credential.id, tenant, credential.revision, { ...credential.body, scopes }),
@@ -240,6 +255,14 @@ async function setScopes(
     ...credentialWrites,
     ...resubmitted,
   ])
+}
+
+/** A consumer cannot add scopes that nobody approves. */
+async function checkNoneAdded({ registry }: Context, body: SubscriptionBody, scopes: readonly string[]): Promise<void> {
+  if (body.actor.value === 'Pending' || scopes.every((scope) => body.scopes.includes(scope))) return
+  const { subscriptionApproval } = await policyOfSubscribed(registry, body)
+  if (subscriptionApproval === 'Auto') return
+  throw new Problem('operation_forbidden', 'The provider approves the scopes of this API. You can only remove scopes.')
 }
 
 /** Resubmits the flow if an amendment was requested. */

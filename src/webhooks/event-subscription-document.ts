@@ -12,6 +12,8 @@ import { stateConflict, toTime } from '../command/commands.ts'
 import type { EventType } from '../command/event-outbox.ts'
 
 export interface EventSubscriptionBody {
+  /** The consumer whose events are delivered; missing: all events of the tenant. */
+  readonly consumer?: string
   readonly url: string
   /** Null: all types. */
   readonly events: readonly EventType[] | null
@@ -22,6 +24,7 @@ export interface EventSubscriptionBody {
 
 export interface EventSubscription {
   readonly id: string
+  readonly consumer: string | null
   readonly url: string
   readonly events: readonly EventType[] | null
   readonly state: EventSubscriptionState
@@ -29,7 +32,11 @@ export interface EventSubscription {
   readonly createdAt: string
 }
 
-export const EVENT_SUBSCRIPTION_KIND = documentKind<EventSubscriptionBody>('event_subscription', ['events', 'state'])
+export const EVENT_SUBSCRIPTION_KIND = documentKind<EventSubscriptionBody>('event_subscription', [
+  'consumer',
+  'events',
+  'state',
+])
 
 export const freshEventSubscription = (): PersistedActor => begin(machine, undefined)
 
@@ -71,14 +78,17 @@ export function eventSubscriptionWrite(
   expected: number,
   body: EventSubscriptionBody,
 ): Write {
-  return { kind: EVENT_SUBSCRIPTION_KIND, id, tenant, expected, body, keys: { state: stateOfSubscription(body) } }
+  const { consumer } = body
+  const keys = { state: stateOfSubscription(body), ...(consumer !== undefined && { consumer }) }
+  return { kind: EVENT_SUBSCRIPTION_KIND, id, tenant, expected, body, keys }
 }
 
 export function showEventSubscription({ id, body, createdAtMs }: Document<EventSubscriptionBody>): EventSubscription {
-  const { url, events, actor } = body
+  const { consumer = null, url, events, actor } = body
   const { failingSinceMs } = actor.context as { readonly failingSinceMs: number | null }
   return {
     id,
+    consumer,
     url,
     events,
     state: stateOfSubscription(body),

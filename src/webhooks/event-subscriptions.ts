@@ -3,7 +3,7 @@
 import { Problem } from '../domain/problem.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Author, Document, Registry } from '../store/registry.ts'
-import { commit, find, invalidAt } from '../command/commands.ts'
+import { commit, find, invalidAt, notFound } from '../command/commands.ts'
 import type { Secrets } from '../access/credential-document.ts'
 import {
   EVENT_SUBSCRIPTION_KIND,
@@ -37,9 +37,12 @@ export interface EventSubscriptionChange {
 export type WithSecret = EventSubscription & { readonly secret: string }
 
 export interface EventSubscriptions {
-  create(author: Author, input: EventSubscriptionInput): Promise<WithSecret>
+  /** With `consumer`, only events that concern that consumer are delivered. */
+  create(author: Author, input: EventSubscriptionInput, consumer?: string | null): Promise<WithSecret>
   get(tenant: string, id: string): Promise<EventSubscription>
-  list(tenant: string, query: PageQuery): Promise<Page<EventSubscription>>
+  list(tenant: string, query: PageQuery & { readonly consumer?: string }): Promise<Page<EventSubscription>>
+  /** Throws `Problem('not_found')` unless the event subscription belongs to the consumer. */
+  checkOwner(tenant: string, id: string, consumer: string): Promise<void>
   update(author: Author, id: string, change: EventSubscriptionChange): Promise<EventSubscription>
   remove(author: Author, id: string): Promise<void>
   /** Creates a new secret; the previous one keeps signing for a day. */
@@ -55,7 +58,11 @@ export interface EventSubscriptionsOptions extends Secrets {
   readonly refuseTarget: (url: string) => Promise<string | null>
 }
 
-export const SUBSCRIPTIONS_OF_TENANT_MAX = 100
+const RECEIVERS_OF_TENANT_MAX = 100
+const RECEIVERS_OF_CONSUMER_MAX = 5
+const RECEIVERS_OF_CONSUMERS_MAX = 900
+/** All receivers of a tenant: an event is compared with each. */
+export const RECEIVERS_MAX = RECEIVERS_OF_TENANT_MAX + RECEIVERS_OF_CONSUMERS_MAX
 const OVERLAP_MS = 86_400_000
 /** Includes the newest secret. */
 const SECRETS_MAX = 3
@@ -64,7 +71,11 @@ export function createEventSubscriptions(options: EventSubscriptionsOptions): Ev
   const { registry, vault, randomBytes, clock, mutex } = options
 
   return {
-    create: (author, input) => create(options, author, input),
+    create: (author, input, consumer = null) => create(options, author, input, consumer),
+    async checkOwner(tenant, id, consumer) {
+      const { body } = await read(registry, tenant, id)
+      if (body.consumer !== consumer) throw notFound(EVENT_SUBSCRIPTION_KIND, id)
+    },
     get: async (tenant, id) => showEventSubscription(await read(registry, tenant, id)),
     list: (tenant, query) =>
       listPage({
@@ -72,6 +83,7 @@ export function createEventSubscriptions(options: EventSubscriptionsOptions): Ev
         kind: EVENT_SUBSCRIPTION_KIND,
         tenant,
         query,
+        where: { consumer: query.consumer },
         show: showEventSubscription,
       }),
     async update(author, id, { url, events, state }) {
@@ -118,6 +130,7 @@ async function create(
   options: EventSubscriptionsOptions,
   author: Author,
   { url, events, secret: given }: EventSubscriptionInput,
+  consumer: string | null,
 ): Promise<WithSecret> {
   const { registry, vault, createId, randomBytes, mutex } = options
   const { tenant } = author
@@ -126,6 +139,7 @@ async function create(
   const id = createId('evs')
   const secret = given ?? makeSecret(randomBytes)
   const body: EventSubscriptionBody = {
+    ...(consumer !== null && { consumer }),
     url,
     events: events ?? null,
     secrets: [toStored(vault, id, secret)],
@@ -133,15 +147,28 @@ async function create(
   }
   // One at a time per tenant, so that concurrent requests cannot exceed the limit.
   await mutex.runExclusive([`event subscriptions of ${tenant}`], async () => {
-    const limit = SUBSCRIPTIONS_OF_TENANT_MAX
-    if ((await registry.list(EVENT_SUBSCRIPTION_KIND, { tenant, limit })).length >= limit)
-      throw new Problem(
-        'state_conflict',
-        `A tenant can register at most ${limit} receivers; remove one that is not used.`,
-      )
+    await checkRoom(registry, tenant, consumer)
     await commit(registry, author, 'event_subscription.create', [eventSubscriptionWrite(id, tenant, 0, body)])
   })
   return { ...showEventSubscription(await read(registry, tenant, id)), secret }
+}
+
+/** The consumers of a tenant have a limit of their own, so that they cannot exclude the tenant. */
+async function checkRoom(registry: Registry, tenant: string, consumer: string | null): Promise<void> {
+  const all = await registry.list(EVENT_SUBSCRIPTION_KIND, { tenant, limit: RECEIVERS_MAX })
+  const ofTenant = all.filter(({ body }) => body.consumer === undefined)
+  const ofConsumer = all.filter(({ body }) => body.consumer === consumer)
+  const [count, limit, who] =
+    consumer === null
+      ? [ofTenant.length, RECEIVERS_OF_TENANT_MAX, 'tenant']
+      : [ofConsumer.length, RECEIVERS_OF_CONSUMER_MAX, 'consumer']
+  if (count >= limit)
+    throw new Problem(
+      'state_conflict',
+      `A ${who} can register at most ${limit} receivers; remove one that is not used.`,
+    )
+  if (consumer !== null && all.length - ofTenant.length >= RECEIVERS_OF_CONSUMERS_MAX)
+    throw new Problem('state_conflict', 'The consumers of this tenant cannot register more receivers.')
 }
 
 async function change(

@@ -7,9 +7,9 @@
 
 import type { CountEvent } from '../runtime/event-reasons.ts'
 import { deliveryWrite, freshDelivery, newDelivery, transitionDelivery } from './delivery-document.ts'
-import { EVENT_SUBSCRIPTION_KIND, includesType } from './event-subscription-document.ts'
-import { isEnabled, SUBSCRIPTIONS_OF_TENANT_MAX } from './event-subscriptions.ts'
-import { OUTBOX_EVENT_KIND, type EventBody } from '../command/event-outbox.ts'
+import { EVENT_SUBSCRIPTION_KIND, includesType, type EventSubscriptionBody } from './event-subscription-document.ts'
+import { isEnabled, RECEIVERS_MAX } from './event-subscriptions.ts'
+import { OUTBOX_EVENT_KIND, type DataForConsumer, type EventBody } from '../command/event-outbox.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { CreateId } from '../runtime/ids.ts'
 import { documentKind, isOfKind, type Document, type Registry, type Write } from '../store/registry.ts'
@@ -28,6 +28,7 @@ export interface FanOutOptions {
   readonly tenant: string
   /** Returns the number of queued deliveries of an event subscription. */
   readonly queuedFor: (subscription: string) => number
+  readonly dataForConsumer: DataForConsumer
   readonly count: CountEvent
   readonly log: { error(fields: object, message: string): void }
 }
@@ -144,24 +145,28 @@ function watchLater(state: State): void {
 }
 
 async function deliveriesOf(
-  { registry, createId, clock, queuedFor, count }: FanOutOptions,
+  { registry, createId, clock, queuedFor, count, dataForConsumer }: FanOutOptions,
   { id, tenant, body }: Document<EventBody>,
 ): Promise<Write[]> {
   const { type } = body
   const subscriptions = await registry.list(EVENT_SUBSCRIPTION_KIND, {
     tenant,
-    limit: SUBSCRIPTIONS_OF_TENANT_MAX,
+    limit: RECEIVERS_MAX,
   })
-  return subscriptions
-    .filter((each) => isEnabled(each.body) && includesType(each.body, type))
-    .map((each) => {
-      const delivery = freshDelivery(each.id, { id, type }, clock.nowMs())
-      const made = newDelivery(createId, tenant, delivery)
-      if (queuedFor(each.id) < QUEUED_MAX) return made.write
-      // The overflow is stored as failed, so that it can be redelivered.
-      count('webhook_overflow')
-      return deliveryWrite(made.id, tenant, 0, { ...delivery, actor: transitionDelivery(delivery, 'abandoned') })
-    })
+  const receivers: Document<EventSubscriptionBody>[] = []
+  for (const each of subscriptions) {
+    if (!isEnabled(each.body) || !includesType(each.body, type)) continue
+    const { consumer } = each.body
+    if (consumer === undefined || (await dataForConsumer(tenant, consumer, body)) !== null) receivers.push(each)
+  }
+  return receivers.map((each) => {
+    const delivery = freshDelivery(each.id, { id, type }, clock.nowMs())
+    const made = newDelivery(createId, tenant, delivery)
+    if (queuedFor(each.id) < QUEUED_MAX) return made.write
+    // The overflow is stored as failed, so that it can be redelivered.
+    count('webhook_overflow')
+    return deliveryWrite(made.id, tenant, 0, { ...delivery, actor: transitionDelivery(delivery, 'abandoned') })
+  })
 }
 
 async function commit(state: State, writes: readonly Write[], position: number): Promise<void> {

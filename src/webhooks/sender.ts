@@ -24,7 +24,7 @@ import {
   type EventSubscriptionBody,
 } from './event-subscription-document.ts'
 import type { EventSubscriptionEvent } from './event-subscription-machine.ts'
-import { OUTBOX_EVENT_KIND, type EventBody } from '../command/event-outbox.ts'
+import { OUTBOX_EVENT_KIND, type DataForConsumer, type EventBody } from '../command/event-outbox.ts'
 import type { KeyedMutex } from '../command/keyed-mutex.ts'
 import type { GuardedFetch, OutboundResult } from '../outbound/guarded-fetch.ts'
 import type { CountEvent } from '../runtime/event-reasons.ts'
@@ -42,6 +42,7 @@ export interface SenderOptions {
   readonly clock: Pick<Clock, 'nowMs'>
   /** Returns a number in [0, 1). */
   readonly random: () => number
+  readonly dataForConsumer: DataForConsumer
   /** Keyed by event subscription. */
   readonly mutex: KeyedMutex
   /** Counts attempts, abandoned deliveries and changes of receiver states. */
@@ -84,7 +85,7 @@ async function send(sender: Sender, id: string): Promise<boolean | null> {
   const delivery = await registry.get(DELIVERY_KIND, id)
   if (delivery === null || stateOfDelivery(delivery.body) !== 'pending') return null
   const subscription = await registry.get(EVENT_SUBSCRIPTION_KIND, delivery.body.subscription)
-  const body = await messageOf(sender, delivery)
+  const body = subscription === null ? null : await messageOf(sender, delivery, subscription.body)
   if (subscription === null || body === null) {
     count('webhook_abandoned')
     await abandon(sender, delivery)
@@ -129,11 +130,17 @@ function request(
   })
 }
 
-async function messageOf({ registry }: Sender, { body, createdAtMs }: Document<DeliveryBody>): Promise<string | null> {
+async function messageOf(
+  { registry, dataForConsumer }: Sender,
+  { tenant, body, createdAtMs }: Document<DeliveryBody>,
+  { consumer }: EventSubscriptionBody,
+): Promise<string | null> {
   const { event, type, sample } = body
   if (sample !== null) return toMessage(type, createdAtMs, sample)
   const document = await registry.get(OUTBOX_EVENT_KIND, event)
-  return document === null ? null : toMessage(type, document.createdAtMs, document.body.data)
+  if (document === null) return null
+  const data = consumer === undefined ? document.body.data : await dataForConsumer(tenant, consumer, document.body)
+  return data === null ? null : toMessage(type, document.createdAtMs, data)
 }
 
 function abandon({ registry }: Sender, { id, tenant, revision, body }: Document<DeliveryBody>): Promise<void> {

@@ -1,7 +1,7 @@
 /** Risk episodes in the checkpoint's file (`checkpoint-file.ts`): one row per risk. */
 
 import type { DatabaseSync } from 'node:sqlite'
-import { SEVERITIES, type RiskEvent } from '../../domain/risk.ts'
+import { consumerOf, SEVERITIES, type RiskEvent } from '../../domain/risk.ts'
 import type { SavedEpisode } from '../risk-checkpoint.ts'
 import type { RiskPosition, RiskPositionQuery } from '../risk-store.ts'
 import { checksumOf, verifyRow } from './row-checksum.ts'
@@ -66,13 +66,14 @@ export function openEpisodeTable(database: DatabaseSync): EpisodeTable {
 
 /** Whether the latest event of an episode passes the filters of a query. */
 export function matches(event: RiskEvent, query: RiskPositionQuery): boolean {
-  const { category, severity, api, type, attributedTo } = query
+  const { category, severity, api, type, attributedTo, consumer } = query
   return (
     (category === undefined || event.category === category) &&
     (severity === undefined || SEVERITIES.indexOf(event.severity) >= SEVERITIES.indexOf(severity)) &&
     (api === undefined || event.api === api) &&
     (type === undefined || event.type === type) &&
-    (attributedTo === undefined || event.attributedTo.id === attributedTo)
+    (attributedTo === undefined || event.attributedTo.id === attributedTo) &&
+    (consumer === undefined || consumerOf(event.attributedTo) === consumer)
   )
 }
 

@@ -8,6 +8,7 @@ import { openTestPlatform, type Answer, type TestPlatform } from '../../fixtures
 const CLERK_SCOPES = [
   'consumers:read',
   'credentials:read',
+  'credentials:reveal',
   'credentials:write',
   'subscriptions:read',
   'subscriptions:write',
@@ -25,7 +26,8 @@ async function setUp() {
 }
 
 function subscribe(platform: TestPlatform, token: string, consumer: string, fields: object = {}): Promise<Answer> {
-  return platform.send('POST', '/v1/subscriptions', { token, body: { consumer, api: 'platform-v1', ...fields } })
+  const body = { consumer, api: 'platform-v1', ...fields }
+  return platform.send('POST', '/v1/subscriptions', { token, body })
 }
 
 const pathOf = ({ body }: Answer) => `/v1/subscriptions/${String(body['id'])}`
@@ -35,7 +37,9 @@ describe('a caller that holds only some platform scopes', () => {
     const { platform, clerk, consumer } = await setUp()
     const created = await subscribe(platform, clerk, consumer)
     expect(created.status).toBe(201)
-    expect((created.body['scopes'] as string[]).toSorted()).toEqual(CLERK_SCOPES)
+    // Without `scopes`, the own widths of the scopes that the caller holds.
+    const own = ['credentials:read:own', 'credentials:write:own', 'subscriptions:read:own', 'subscriptions:write:own']
+    expect((created.body['scopes'] as string[]).toSorted()).toEqual(own)
 
     const before = (await platform.send('GET', '/v1/subscriptions', { token: clerk })).text
     for (const scopes of [['users:write'], [...CLERK_SCOPES, 'platform:admin']]) {
@@ -46,7 +50,7 @@ describe('a caller that holds only some platform scopes', () => {
 
   it('cannot add scopes that it does not hold to a subscription, but can remove any scope', async () => {
     const { platform, admin, clerk, consumer } = await setUp()
-    const path = pathOf(await subscribe(platform, admin, consumer))
+    const path = pathOf(await subscribe(platform, admin, consumer, { scopes: platformScopes() }))
     const put = (scopes: readonly string[]) =>
       platform.send('PUT', `${path}/scopes`, { token: clerk, body: { scopes } })
 
@@ -58,7 +62,7 @@ describe('a caller that holds only some platform scopes', () => {
 
   it('cannot read or rotate credentials that have scopes it does not hold, and receives no secret in the response', async () => {
     const { platform, admin, clerk, consumer } = await setUp()
-    const path = `${pathOf(await subscribe(platform, admin, consumer))}/credentials`
+    const path = `${pathOf(await subscribe(platform, admin, consumer, { scopes: platformScopes() }))}/credentials`
     const { text } = await platform.send('GET', path, { token: admin })
     const secrets = [...text.matchAll(/"(?:clientSecret|apiKey)":"([^"]+)"/g)].map(([, secret]) => secret ?? '')
     expect(secrets).toHaveLength(2)

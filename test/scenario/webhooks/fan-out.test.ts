@@ -33,6 +33,28 @@ describe('an event of a webhook', () => {
     expect(rival.state).toBe('active')
   })
 
+  it('is delivered to a receiver of a consumer only if it concerns that consumer', async () => {
+    const { registrations, registration, registry, createId, fanOut, deliveriesOf } = await openTestReceiver(
+      (response) => response.end(),
+    )
+    const url = 'https://receiver.example/'
+    const [own, other] = [
+      await registrations.create(ACME, { url }, 'con_own'),
+      await registrations.create(ACME, { url }, 'con_other'),
+    ]
+    const subscription = { consumer: 'con_own', api: 'orders-v1', apiProductId: '', actor: { value: 'Active' } }
+    await fanOut.start()
+    await registry.commit(ACME, 'test', [
+      { kind: 'subscription', id: 'sub_own', tenant: 'acme', expected: 0, body: subscription },
+      eventWrite(createId, 'acme', 'SlaChanged', { subscription: 'sub_own', to: '1' }),
+    ])
+    await fanOut.stop()
+    const counts = await Promise.all(
+      [registration.id, own.id, other.id].map(async (id) => (await deliveriesOf(id)).length),
+    )
+    expect(counts).toEqual([1, 1, 0])
+  })
+
   it('from the time when the process was down is delivered at the next start', async () => {
     const { registry, createId, clock, registration, fanOut, deliveriesOf } = await openTestReceiver((response) =>
       response.end(),
@@ -44,6 +66,7 @@ describe('an event of a webhook', () => {
         clock,
         tenant: 'own',
         queuedFor: () => 0,
+        dataForConsumer: async () => null,
         count: () => {},
         log: { error() {} },
       })
@@ -83,6 +106,7 @@ describe('an event of a webhook', () => {
       clock,
       tenant: 'own',
       queuedFor: () => 10_000,
+      dataForConsumer: async () => null,
       count: (reason) => void counted.push(reason),
       log: { error() {} },
     })

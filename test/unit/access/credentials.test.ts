@@ -141,7 +141,7 @@ describe('the platform scopes that a caller can grant', () => {
     const { consumer } = await publishApi(catalogue)
     const body = { title: 'Platform', major: 1, version: '1.0.0', state: 'Active', owner: 'system' } as const
     const rest = { complianceScore: null, programme: null, retirementDate: null, successor: null }
-    const ownScopes = ['orders:read', 'orders:write']
+    const ownScopes = ['orders:read', 'orders:read:own', 'orders:write']
     const write = apiWrite('platform-v1', 'acme', 0, { ...body, ...rest, ownScopes })
     await catalogue.registry.commit(ACME, 'test', [write])
     return consumer
@@ -152,23 +152,27 @@ describe('the platform scopes that a caller can grant', () => {
     const consumer = await platformOf(catalogue)
     const { subscriptions } = catalogue
     const own = await subscriptions.create(ACME, { consumer, api: 'platform-v1' }, held)
-    expect(own.scopes).toEqual(['orders:read'])
+    expect(own.scopes).toEqual(['orders:read:own'])
 
     const forbidden = { status: 403, code: 'operation_forbidden' }
     const scopes = ['orders:read', 'orders:write']
     const more = subscriptions.create(ACME, { consumer, api: 'platform-v1', scopes }, held)
     await expect(more).rejects.toMatchObject(forbidden)
-    await expect(subscriptions.setScopes(ACME, own.id, scopes, held)).rejects.toMatchObject(forbidden)
+    await expect(subscriptions.setScopes(ACME, own.id, scopes, { held, isConsumer: false })).rejects.toMatchObject(
+      forbidden,
+    )
   })
 
   it('also bound the existing credentials that it can read and rotate', async () => {
     const catalogue = openTestCatalogue()
     const consumer = await platformOf(catalogue)
-    const { id } = await catalogue.subscriptions.create(ACME, { consumer, api: 'platform-v1' })
+    const scopes = ['orders:read', 'orders:write']
+    const { id } = await catalogue.subscriptions.create(ACME, { consumer, api: 'platform-v1', scopes })
 
     const forbidden = { status: 403, code: 'operation_forbidden' }
-    await expect(catalogue.credentials.read(ACME, id, held)).rejects.toMatchObject(forbidden)
-    await expect(catalogue.credentials.rotate(ACME, id, 0, held)).rejects.toMatchObject(forbidden)
+    const reader = { held, isRevealed: true }
+    await expect(catalogue.credentials.read(ACME, id, reader)).rejects.toMatchObject(forbidden)
+    await expect(catalogue.credentials.rotate(ACME, id, 0, reader)).rejects.toMatchObject(forbidden)
     expect((await catalogue.credentials.read(ACME, id)).items).toHaveLength(2)
   })
 })

@@ -29,7 +29,7 @@ it('a stored request reveals neither its password nor its answer', async () => {
     rmSync(folder, { recursive: true })
   })
   app.post('/v1/users', async (request, reply) => {
-    const call = { params: {}, query: {}, body: request.body, author: toAuthor('acme'), caller, request }
+    const call = { params: {}, query: {}, body: request.body, author: toAuthor('acme'), caller, owner: null, request }
     return once(call, reply, async () => ({ clientSecret: 'a secret of the answer' }))
   })
   const send = () =>

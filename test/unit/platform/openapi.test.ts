@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { REVEAL_SCOPE } from '../../../src/access/credentials.ts'
 import { PROBLEMS } from '../../../src/domain/problem.ts'
 import { createOauthServer } from '../../../src/gateway/oauth/oauth-server.ts'
 import { lint } from '../../../src/governance/lint/lint.ts'
@@ -12,6 +13,7 @@ import { BASE_URL, GATEWAY_URL, openTestPlatform, type TestPlatform } from '../.
 
 interface Described {
   readonly operationId: string
+  readonly 'x-single-width'?: string
   readonly security: readonly Readonly<Record<string, readonly string[]>>[]
   readonly responses: Readonly<Record<string, { readonly description: string }>>
   readonly requestBody?: { readonly content: { readonly 'application/json': { readonly example: unknown } } }
@@ -100,7 +102,7 @@ describe('/openapi.json', () => {
     expect(new Set(operations.map(({ operationId }) => operationId)).size).toBe(operations.length)
 
     const scopes = operations.flatMap(({ security }) => security.flatMap(({ oauth = [] }) => oauth))
-    expect([...new Set(scopes)].sort()).toEqual(platformScopes())
+    expect([...new Set([...scopes, REVEAL_SCOPE])].sort()).toEqual(platformScopes())
     const { clientCredentials } = document.components.securitySchemes['oauth']!.flows
     expect(Object.keys(clientCredentials.scopes)).toEqual(platformScopes())
     expect(clientCredentials.tokenUrl).toBe(`${GATEWAY_URL}/platform-v1/oauth2/v2/token`)
@@ -113,6 +115,19 @@ describe('/openapi.json', () => {
       expect(codes.length).toBeGreaterThan(0)
       expect(codes.map((code) => String(PROBLEMS[code].status))).toEqual(codes.map(() => status))
     }
+  })
+
+  it('states both widths of the scope of each operation, or why it has only one', async () => {
+    const operations = operationsOf(await documentOf(await openTestPlatform()))
+    const closed = operations.filter(({ security }) => security.length > 0)
+    for (const { operationId, security, 'x-single-width': reason } of closed) {
+      const [wide = '', own] = security.flatMap(({ oauth = [] }) => oauth)
+      expect([operationId, own ?? reason]).toEqual([
+        operationId,
+        reason === undefined ? `${wide}:own` : expect.stringMatching(/\w+.*\.$/),
+      ])
+    }
+    expect(closed.filter(({ security }) => security.length === 2).length).toBeGreaterThan(25)
   })
 
   it('declares each parameter of a path', async () => {
@@ -129,7 +144,7 @@ describe('/openapi.json', () => {
       operationId,
       method,
       path,
-      scopes: security.flatMap(({ oauth = [] }) => oauth),
+      alternatives: security.flatMap(({ oauth = [] }) => oauth),
     }))
     const byId = (a: { operationId: string }, b: { operationId: string }) => (a.operationId < b.operationId ? -1 : 1)
     expect([...platformOperations()].sort(byId)).toEqual(described.sort(byId))
