@@ -85,7 +85,7 @@ export function createResources(options: ResourcesOptions) {
     apiPolicies,
     subscriptions,
     compliance,
-    consumers: createConsumers({ registry, createId }),
+    consumers: createConsumers(options),
     apis: createApis({ registry }),
     apiCompliance: createApiComplianceReader(options),
     serviceLevels: createServiceLevels({ registry, plans, store }),

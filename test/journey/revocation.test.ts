@@ -141,6 +141,27 @@ describe('no call is served after the answer', () => {
     expect(await takeAway(bearer(await token()), cancel)).toEqual([401])
   })
 
+  it('to the disabling of a consumer, nor after a restart, until it is enabled', async () => {
+    const { token, apiKey, consumer, clientId, clientSecret } = await enrol(service, 'ledger-v1')
+    const text = await token()
+    const disable = () => service.platform.post(`/v1/consumers/${consumer}/disable`)
+    expect(await takeAway(bearer(text), disable)).toEqual([403])
+    expect(await statusOf({ 'x-api-key': apiKey })).toBe(403)
+    await service.stop()
+    await service.start()
+    expect(await statusOf(bearer(text))).toBe(403)
+    const form = new URLSearchParams({
+      grant_type: 'client_credentials',
+      client_id: clientId,
+      client_secret: clientSecret,
+    })
+    const issued = await fetch(`${service.gatewayUrl}/ledger-v1/oauth2/v2/token`, { method: 'POST', body: form })
+    expect([400, 401, 403]).toContain(issued.status)
+
+    await service.platform.post(`/v1/consumers/${consumer}/enable`)
+    expect(await statusOf(bearer(text))).toBe(200)
+  })
+
   it('to the removal of an API from a product', async () => {
     const { id: product } = await service.platform.post<{ id: string }>('/v1/products', {
       name: 'Books',

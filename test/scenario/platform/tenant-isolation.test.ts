@@ -93,6 +93,7 @@ const BODIES: Readonly<Record<string, unknown>> = {
   replaceProduct: { name: 'Mine', apis: [] },
   updateEventSubscription: { events: null },
   setScopes: { scopes: [] },
+  updateConsumer: { name: 'Mine' },
   testEventSubscription: { type: 'SlaChanged' },
   redeliver: { since: '2026-01-01T00:00:00Z' },
 }

@@ -1,0 +1,19 @@
+/** The registry document of a consumer. */
+
+import { documentKind } from '../store/registry.ts'
+
+export interface ConsumerInput {
+  readonly name: string
+  readonly kind: 'application' | 'agent'
+  readonly contact?: string
+}
+
+export interface ConsumerBody extends ConsumerInput {
+  /** Missing if the consumer may call. */
+  readonly isDisabled?: true
+}
+
+export const CONSUMER_KIND = documentKind<ConsumerBody>('consumer', ['name', 'kind', 'contact', 'isDisabled'])
+
+/** Name of the lock that a consumer and the creation of its subscriptions share. */
+export const consumerLock = (id: string): string => `consumer ${id}`
