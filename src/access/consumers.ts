@@ -7,11 +7,11 @@
 
 import { Problem } from '../domain/problem.ts'
 import type { CreateId } from '../runtime/ids.ts'
-import type { Author, Document, Registry, Write } from '../store/registry.ts'
-import { commit, find, toTime } from '../command/commands.ts'
+import type { Author, Document, Write } from '../store/registry.ts'
+import { commit, find, removeDocument, toTime } from '../command/commands.ts'
 import type { KeyedMutex } from '../command/keyed-mutex.ts'
 import { listPage, type Page, type PageQuery } from '../command/page.ts'
-import { LIVE_STATES, SUBSCRIPTION_KIND } from '../subscriptions/document/subscription-document.ts'
+import { refuseSubscribed } from '../subscriptions/document/live-subscriptions.ts'
 import { announceConsumer, type AnnouncementOptions } from './announced-grants.ts'
 import { CONSUMER_KIND, consumerLock, type ConsumerBody, type ConsumerInput } from './consumer-document.ts'
 
@@ -43,9 +43,6 @@ export interface ConsumersOptions extends AnnouncementOptions {
   readonly createId: CreateId
   readonly mutex: KeyedMutex
 }
-
-/** Upper bound of the ids that a problem lists. */
-const NAMED_MAX = 500
 
 export function createConsumers(options: ConsumersOptions): Consumers {
   const { registry, createId, mutex } = options
@@ -100,28 +97,10 @@ function change(
 }
 
 async function remove({ registry }: ConsumersOptions, author: Author, id: string): Promise<void> {
-  const { tenant, revision } = await find(registry, author.tenant, CONSUMER_KIND, id)
-  const live = await liveSubscriptions(registry, tenant, id)
-  if (live.length > 0) {
-    throw new Problem('subscriptions_active', 'The consumer has subscriptions. Cancel them before you remove it.', {
-      extensions: { subscriptions: live },
-    })
-  }
-  await commit(registry, author, 'consumer.remove', [
-    { kind: CONSUMER_KIND, id, tenant, expected: revision, body: null },
-  ])
-}
-
-/** Returns the subscriptions of a consumer that have not ended. */
-async function liveSubscriptions(registry: Registry, tenant: string, consumer: string): Promise<readonly string[]> {
-  const found: string[] = []
-  for (const state of LIVE_STATES) {
-    const limit = NAMED_MAX - found.length
-    if (limit === 0) break
-    const documents = await registry.list(SUBSCRIPTION_KIND, { tenant, where: { consumer, state }, limit })
-    found.push(...documents.map(({ id }) => id))
-  }
-  return found
+  const { tenant } = await find(registry, author.tenant, CONSUMER_KIND, id)
+  const detail = 'The consumer has subscriptions. Cancel them before you remove it.'
+  await refuseSubscribed(registry, tenant, [{ consumer: id }], detail)
+  await removeDocument(registry, author, 'consumer.remove', CONSUMER_KIND, id)
 }
 
 function consumerWrite(id: string, tenant: string, expected: number, body: ConsumerBody): Write {

@@ -28,6 +28,18 @@ export async function find<Body>(
   return document
 }
 
+/** Removes a document of the tenant. Throws `Problem('not_found')`. */
+export async function removeDocument<Body>(
+  registry: Registry,
+  author: Author,
+  action: string,
+  kind: DocumentKind<Body>,
+  id: string,
+): Promise<void> {
+  const { tenant, revision } = await find(registry, author.tenant, kind, id)
+  await commit(registry, author, action, [{ kind, id, tenant, expected: revision, body: null }])
+}
+
 /** Commits, and converts errors of the registry into problems. */
 export async function commit(
   registry: Registry,

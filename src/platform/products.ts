@@ -52,6 +52,28 @@ export const PRODUCT_OPERATIONS = {
     problems: ['state_conflict'],
     changes: 'getProduct',
   },
+  updateProduct: {
+    method: 'PATCH',
+    path: '/v1/products/:id',
+    summary: 'Changes members of a product; access to a removed API ends before this call returns',
+    tag,
+    scope: 'products:write',
+    body: named('ProductChange', object({ name, apis }, [])),
+    status: 200,
+    answer: product,
+    problems: ['state_conflict'],
+    changes: 'getProduct',
+  },
+  removeProduct: {
+    method: 'DELETE',
+    path: '/v1/products/:id',
+    summary: 'Deletes a product whose subscriptions have ended',
+    tag,
+    scope: 'products:write',
+    status: 204,
+    problems: ['state_conflict', 'subscriptions_active'],
+    changes: 'getProduct',
+  },
 } as const satisfies Operations
 
 export function productHandlers({ products }: { readonly products: Products }): Handlers<typeof PRODUCT_OPERATIONS> {
@@ -60,5 +82,7 @@ export function productHandlers({ products }: { readonly products: Products }): 
     listProducts: async ({ author, query }) => products.list(author.tenant, query),
     getProduct: async ({ author, params }) => products.get(author.tenant, params.id),
     replaceProduct: async ({ author, params, body }) => products.replace(author, params.id, body),
+    updateProduct: async ({ author, params, body }) => products.update(author, params.id, body),
+    removeProduct: async ({ author, params }) => products.remove(author, params.id),
   }
 }

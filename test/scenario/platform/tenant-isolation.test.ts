@@ -94,6 +94,11 @@ const BODIES: Readonly<Record<string, unknown>> = {
   updateEventSubscription: { events: null },
   setScopes: { scopes: [] },
   updateConsumer: { name: 'Mine' },
+  updateProduct: { name: 'Mine' },
+  updateAdr: { title: 'Mine' },
+  updatePrinciple: { name: 'Mine' },
+  updateRuleset: { rules: {} },
+  updateIdentityProvider: { apis: [] },
   testEventSubscription: { type: 'SlaChanged' },
   redeliver: { since: '2026-01-01T00:00:00Z' },
 }
