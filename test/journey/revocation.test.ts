@@ -206,6 +206,34 @@ describe('no call is served after the answer', () => {
   })
 })
 
+it('answers 404 for a removed API on every thread after the answer, also after a restart, and its name is free', async () => {
+  const document = { ...ledgerDocument(), info: { title: 'Attic', version: '1.0.0' } }
+  await publish(service, 'attic-v1', document, backend.url)
+  const { token, subscription } = await enrol(service, 'attic-v1')
+  const headers = bearer(await token())
+  const path = '/attic-v1/entries?n=1'
+  const remove = () => service.platform.delete('/v1/apis/attic-v1')
+  await expect(remove()).rejects.toThrow(subscription)
+  const hammering = hammer(headers, path)
+  await hammering.served(200)
+  await hammering.stop()
+  await service.platform.post(`/v1/subscriptions/${subscription}/cancel`)
+
+  // A call with a cancelled subscription is refused with 401 while the API exists, and with 404 afterwards.
+  const refused = hammer(headers, path)
+  expect([...(await refused.after(500)).keys()]).toEqual([401])
+  await remove()
+  expect([...(await refused.after(2_000)).keys()]).toEqual([404])
+  await refused.stop()
+  await service.stop()
+  await service.start()
+  const late = await request(service.gatewayUrl + path, { headers })
+  await late.body.dump()
+  expect(late.statusCode).toBe(404)
+  await publish(service, 'attic-v1', document, backend.url)
+  expect((await fetch(service.gatewayUrl + path, { headers })).status).toBe(401)
+})
+
 it('deprecates an API without a failed call, and answers 410 on every thread once it is retired', async () => {
   const document = { ...ledgerDocument(), info: { title: 'Archive', version: '1.0.0' } }
   await publish(service, 'archive-v1', document, backend.url)
