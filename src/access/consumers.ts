@@ -1,42 +1,58 @@
-/** Consumers: the applications and agents that subscribe to APIs. */
+/**
+ * Consumers: the applications and agents that subscribe to APIs.
+ *
+ * When the command that disables a consumer returns, every gateway thread refuses its credentials and the tokens issued for them. A
+ * consumer can be removed when all its subscriptions have ended; its usage keeps its name.
+ */
 
+import { Problem } from '../domain/problem.ts'
 import type { CreateId } from '../runtime/ids.ts'
-import { documentKind, type Author, type Document, type Registry } from '../store/registry.ts'
-import { commit, find, toTime } from '../command/commands.ts'
+import type { Author, Document, Write } from '../store/registry.ts'
+import { commit, find, removeDocument, toTime } from '../command/commands.ts'
+import type { KeyedMutex } from '../command/keyed-mutex.ts'
 import { listPage, type Page, type PageQuery } from '../command/page.ts'
+import { refuseSubscribed } from '../subscriptions/document/live-subscriptions.ts'
+import { announceConsumer, type AnnouncementOptions } from './announced-grants.ts'
+import { CONSUMER_KIND, consumerLock, type ConsumerBody, type ConsumerInput } from './consumer-document.ts'
 
-export interface ConsumerInput {
-  readonly name: string
-  readonly kind: 'application' | 'agent'
-  readonly contact?: string
-  /** The widest exposure of the APIs that the consumer sees; missing: `Public`. */
-  readonly exposure?: 'Internal' | 'Partner' | 'Public'
+export interface ConsumerChange {
+  readonly name?: string
+  /** Null removes it. */
+  readonly contact?: string | null
+  readonly exposure?: NonNullable<ConsumerInput['exposure']>
 }
 
 export interface Consumer extends ConsumerInput {
   readonly id: string
   readonly exposure: NonNullable<ConsumerInput['exposure']>
+  readonly state: 'Active' | 'Disabled'
   readonly createdAt: string
 }
-
-export type ConsumerBody = ConsumerInput
-
-export const CONSUMER_KIND = documentKind<ConsumerBody>('consumer', ['name', 'kind', 'contact', 'exposure'])
 
 export interface Consumers {
   create(author: Author, input: ConsumerInput): Promise<Consumer>
   get(tenant: string, id: string): Promise<Consumer>
   list(tenant: string, query: PageQuery & { kind?: string }): Promise<Page<Consumer>>
+  update(author: Author, id: string, change: ConsumerChange): Promise<Consumer>
+  /** Throws `Problem('state_conflict')` if the author is the consumer itself, which could not enable itself again. */
+  disable(author: Author, id: string): Promise<Consumer>
+  enable(author: Author, id: string): Promise<Consumer>
+  /** Throws `Problem('subscriptions_active')` if a subscription of the consumer has not ended. */
+  remove(author: Author, id: string): Promise<void>
 }
 
-export function createConsumers({ registry, createId }: { registry: Registry; createId: CreateId }): Consumers {
+export interface ConsumersOptions extends AnnouncementOptions {
+  readonly createId: CreateId
+  readonly mutex: KeyedMutex
+}
+
+export function createConsumers(options: ConsumersOptions): Consumers {
+  const { registry, createId, mutex } = options
+
   return {
     async create(author, input) {
       const id = createId('con')
-      const keys = { kind: input.kind }
-      await commit(registry, author, 'consumer.create', [
-        { kind: CONSUMER_KIND, id, tenant: author.tenant, expected: 0, body: input, keys },
-      ])
+      await commit(registry, author, 'consumer.create', [consumerWrite(id, author.tenant, 0, input)])
       return show(await find(registry, author.tenant, CONSUMER_KIND, id))
     },
     get: async (tenant, id) => show(await find(registry, tenant, CONSUMER_KIND, id)),
@@ -49,9 +65,60 @@ export function createConsumers({ registry, createId }: { registry: Registry; cr
         where: { kind: query.kind },
         show,
       }),
+    update: (author, id, { contact, ...given }) =>
+      change(options, author, id, 'consumer.update', ({ contact: before, ...body }) => {
+        const next = contact === undefined ? before : contact
+        return { ...body, ...given, ...(typeof next === 'string' && { contact: next }) }
+      }),
+    disable: (author, id) =>
+      change(options, author, id, 'consumer.disable', (body) => {
+        if (author.consumer === id) throw refusedForSelf()
+        return { ...body, isDisabled: true }
+      }),
+    enable: (author, id) => change(options, author, id, 'consumer.enable', ({ isDisabled: _, ...body }) => body),
+    remove: (author, id) => mutex.runExclusive([consumerLock(id)], () => remove(options, author, id)),
   }
 }
 
-function show({ id, body, createdAtMs }: Document<ConsumerBody>): Consumer {
-  return { id, exposure: 'Public', ...body, createdAt: toTime(createdAtMs) }
+/** Commits a change of a consumer and sends its grants, which contain its name, to every gateway thread. */
+function change(
+  options: ConsumersOptions,
+  author: Author,
+  id: string,
+  action: string,
+  to: (body: ConsumerBody) => ConsumerBody,
+): Promise<Consumer> {
+  const { registry, mutex } = options
+  const { tenant } = author
+  return mutex.runExclusive([consumerLock(id)], async () => {
+    const { revision, body } = await find(registry, tenant, CONSUMER_KIND, id)
+    await commit(registry, author, action, [consumerWrite(id, tenant, revision, to(body))])
+    await announceConsumer(options, tenant, id)
+    return show(await find(registry, tenant, CONSUMER_KIND, id))
+  })
+}
+
+async function remove({ registry }: ConsumersOptions, author: Author, id: string): Promise<void> {
+  const { tenant } = await find(registry, author.tenant, CONSUMER_KIND, id)
+  const detail = 'The consumer has subscriptions. Cancel them before you remove it.'
+  await refuseSubscribed(registry, tenant, [{ consumer: id }], detail)
+  await removeDocument(registry, author, 'consumer.remove', CONSUMER_KIND, id)
+}
+
+function consumerWrite(id: string, tenant: string, expected: number, body: ConsumerBody): Write {
+  return { kind: CONSUMER_KIND, id, tenant, expected, body, keys: { kind: body.kind } }
+}
+
+function refusedForSelf(): Problem {
+  return new Problem('state_conflict', 'A consumer cannot disable itself. Use a credential of another consumer.')
+}
+
+function show({ id, body: { isDisabled, ...body }, createdAtMs }: Document<ConsumerBody>): Consumer {
+  return {
+    id,
+    exposure: 'Public',
+    ...body,
+    state: isDisabled === true ? 'Disabled' : 'Active',
+    createdAt: toTime(createdAtMs),
+  }
 }

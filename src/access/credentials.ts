@@ -10,6 +10,7 @@ import type { Clock } from '../runtime/clock.ts'
 import type { Author, Document, Registry } from '../store/registry.ts'
 import { policyOfSubscribed } from '../publishing/api-policy.ts'
 import { commit, find } from '../command/commands.ts'
+import { announceSubscription } from './announced-grants.ts'
 import {
   CREDENTIAL_KIND,
   credentialWrite,
@@ -22,7 +23,6 @@ import {
 import { firstWarningWrite } from './credential-expiry.ts'
 import { eventWrite } from '../command/event-outbox.ts'
 import type { GatewayPort } from '../plan/gateway-port.ts'
-import { toGrant } from './grants.ts'
 import type { Page } from '../command/page.ts'
 import { PLATFORM_API } from '../domain/platform-api.ts'
 import { includesScope } from '../domain/scope-width.ts'
@@ -76,7 +76,7 @@ export function createCredentials(options: CredentialsOptions): Credentials {
 
   return {
     of: (tenant, subscription) => listCredentials(options, tenant, subscription),
-    announce: (tenant, subscription) => announce(options, tenant, subscription),
+    announce: (tenant, subscription) => announceSubscription(options, tenant, subscription),
     rotate: (author, id, overlapSeconds, reader) => rotate(options, author, id, overlapSeconds, reader),
     async read(author, id, { held, isRevealed } = SERVICE) {
       const current = await find(registry, author.tenant, SUBSCRIPTION_KIND, id)
@@ -102,7 +102,7 @@ export function createCredentials(options: CredentialsOptions): Credentials {
         // A repeated revocation reaches the threads again, but emits no second event.
         ...(state === 'Revoked' ? [] : [eventWrite(createId, tenant, 'CredentialRevoked', data)]),
       ])
-      await announce(options, author.tenant, id)
+      await announceSubscription(options, author.tenant, id)
     },
   }
 }
@@ -113,13 +113,6 @@ function listCredentials(
   subscription: string,
 ): Promise<readonly Document<CredentialBody>[]> {
   return registry.list(CREDENTIAL_KIND, { tenant, where: { subscription }, limit: CREDENTIALS_MAX })
-}
-
-async function announce(options: CredentialsOptions, tenant: string, subscription: string): Promise<void> {
-  for (const credential of await listCredentials(options, tenant, subscription)) {
-    const grant = await toGrant(options.registry, credential)
-    if (grant !== null) await options.gateway.applyGrant(grant)
-  }
 }
 
 function toCredential(
@@ -168,7 +161,7 @@ async function rotate(
   })
   const warnings = made.map((write) => firstWarningWrite(write.id, tenant, expiresAtMs, nowMs))
   await commit(registry, author, 'credential.rotate', [...ending, ...made, ...warnings])
-  await announce(options, tenant, id)
+  await announceSubscription(options, tenant, id)
   const ids = new Set(made.map((write) => write.id))
   const items = (await listCredentials(options, tenant, id))
     .filter((each) => ids.has(each.id))

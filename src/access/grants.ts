@@ -7,7 +7,7 @@
 
 import type { SubscriptionState } from '../subscriptions/document/subscription-machine.ts'
 import type { Document, Registry } from '../store/registry.ts'
-import { CONSUMER_KIND } from './consumers.ts'
+import { CONSUMER_KIND } from './consumer-document.ts'
 import { CREDENTIAL_KIND, type CredentialBody } from './credential-document.ts'
 import { federatedHoldings, type FederatedName } from './federated-clients.ts'
 import type { CredentialName, Grant } from '../plan/grant.ts'
@@ -81,7 +81,7 @@ export async function toGrant(
     credential: id,
     type: body.type,
     valid: body.state === 'Active' && state !== 'Cancelled',
-    active: state === 'Active',
+    active: state === 'Active' && consumer.body.isDisabled !== true,
     expiresAtMs: body.expiresAtMs,
     tenant,
     subscription: subscription.id,

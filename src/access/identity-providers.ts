@@ -7,9 +7,9 @@
 
 import { Problem } from '../domain/problem.ts'
 import type { CreateId } from '../runtime/ids.ts'
-import { documentKind, type Author, type Document, type Registry } from '../store/registry.ts'
+import { documentKind, type Author, type Document, type Registry, type Write } from '../store/registry.ts'
 import { API_KIND } from '../publishing/apis.ts'
-import { commit, find, invalidAt } from '../command/commands.ts'
+import { commit, find, invalidAt, removeDocument } from '../command/commands.ts'
 import { listPage, type Page, type PageQuery } from '../command/page.ts'
 import type { ProviderClaims, ProviderPlan } from '../plan/provider-plan.ts'
 
@@ -28,10 +28,17 @@ export interface IdentityProvider {
   readonly apis: readonly string[]
 }
 
+export interface IdentityProviderChange extends Partial<Omit<IdentityProviderInput, 'issuer' | 'audience'>> {
+  /** Null: the default. */
+  readonly audience?: string | null
+}
+
 export interface IdentityProviders {
   create(author: Author, input: IdentityProviderInput): Promise<IdentityProvider>
   get(tenant: string, id: string): Promise<IdentityProvider>
   list(tenant: string, query: PageQuery): Promise<Page<IdentityProvider>>
+  /** Every gateway thread has the change when this resolves. The issuer is constant. */
+  update(author: Author, id: string, change: IdentityProviderChange): Promise<IdentityProvider>
   remove(author: Author, id: string): Promise<void>
 }
 
@@ -71,25 +78,28 @@ export function createIdentityProviders(options: IdentityProvidersOptions): Iden
     )
   }
 
+  async function checkApis(tenant: string, apis: readonly string[]): Promise<void> {
+    for (const [position, api] of apis.entries()) {
+      const entry = await registry.get(API_KIND, api)
+      if (entry?.tenant !== tenant) throw invalidAt(`/apis/${position}`, 'There is no such API.')
+    }
+  }
+
   return {
     async create(author, input) {
       const { tenant } = author
       const apis = [...new Set(input.apis ?? [])]
-      for (const [position, api] of apis.entries()) {
-        const entry = await registry.get(API_KIND, api)
-        if (entry?.tenant !== tenant) throw invalidAt(`/apis/${position}`, 'There is no such API.')
-      }
+      await checkApis(tenant, apis)
       const fault = await federation.probe(input.issuer)
       if (fault !== null) throw invalidAt('/issuer', fault)
       await checkLimit(tenant)
       const id = createId('idp')
       const body: IdentityProviderInput = { ...input, apis }
-      const keys = { issuer: keyOf(tenant, input.issuer) }
       await commit(
         registry,
         author,
         'identity_provider.create',
-        [{ kind: IDENTITY_PROVIDER_KIND, id, tenant, expected: 0, body, keys, unique: ['issuer'] }],
+        [providerWrite(id, tenant, 0, body)],
         'The issuer is already registered.',
       )
       await federation.changed()
@@ -97,11 +107,18 @@ export function createIdentityProviders(options: IdentityProvidersOptions): Iden
     },
     get: async (tenant, id) => show(await find(registry, tenant, IDENTITY_PROVIDER_KIND, id)),
     list: (tenant, query) => listPage({ registry, kind: IDENTITY_PROVIDER_KIND, tenant, query, where: {}, show }),
+    async update(author, id, { audience, ...change }) {
+      const { tenant, revision, body } = await find(registry, author.tenant, IDENTITY_PROVIDER_KIND, id)
+      await checkApis(tenant, change.apis ?? [])
+      const { audience: before, ...members } = body
+      const expected = audience === undefined ? before : audience
+      const next = { ...members, ...change, ...(typeof expected === 'string' && { audience: expected }) }
+      await commit(registry, author, 'identity_provider.update', [providerWrite(id, tenant, revision, next)])
+      await federation.changed()
+      return show(await find(registry, tenant, IDENTITY_PROVIDER_KIND, id))
+    },
     async remove(author, id) {
-      const { tenant, revision } = await find(registry, author.tenant, IDENTITY_PROVIDER_KIND, id)
-      await commit(registry, author, 'identity_provider.remove', [
-        { kind: IDENTITY_PROVIDER_KIND, id, tenant, expected: revision, body: null },
-      ])
+      await removeDocument(registry, author, 'identity_provider.remove', IDENTITY_PROVIDER_KIND, id)
       await federation.changed()
     },
   }
@@ -125,6 +142,11 @@ export async function registeredProviders(registry: Pick<Registry, 'list'>): Pro
 function toPlan({ id, tenant, body }: Document<IdentityProviderInput>): Omit<ProviderPlan, 'keys'> {
   const { issuer, audience = '', claims = {}, apis = [] } = body
   return { id, tenant, issuer, audience, apis, claims: { clientId: '', scope: '', person: '', ...claims } }
+}
+
+function providerWrite(id: string, tenant: string, expected: number, body: IdentityProviderInput): Write {
+  const keys = { issuer: keyOf(tenant, body.issuer) }
+  return { kind: IDENTITY_PROVIDER_KIND, id, tenant, expected, body, keys, unique: ['issuer'] }
 }
 
 function keyOf(tenant: string, issuer: string): string {

@@ -9,7 +9,7 @@ import { documentKind, type Registry, type Write } from '../store/registry.ts'
 import { newCredentialWrite, type NewCredential, type Secrets } from './credential-document.ts'
 import { PLATFORM_API } from '../domain/platform-api.ts'
 import { subscriptionWrite } from '../subscriptions/document/subscription-document.ts'
-import { CONSUMER_KIND } from './consumers.ts'
+import { CONSUMER_KIND } from './consumer-document.ts'
 import { API_KIND } from '../publishing/apis.ts'
 
 export interface PlatformAccessOptions extends Secrets {

@@ -19,6 +19,8 @@ export interface GatewayParts {
   readonly authenticator: Authenticator
   /** Receives the backend of each API that is activated. */
   readonly onBackend: (tenant: string, api: string, backend: BackendPlan) => void
+  /** Receives each API that is withdrawn. */
+  readonly onWithdrawal: (api: string) => void
 }
 
 export function createGatewayPort({
@@ -27,6 +29,7 @@ export function createGatewayPort({
   platformLimits,
   authenticator,
   onBackend,
+  onWithdrawal,
 }: GatewayParts): GatewayPort {
   return {
     async prepare(plan, slas) {
@@ -40,6 +43,11 @@ export function createGatewayPort({
           if (plan.backend !== null) onBackend(plan.tenant, plan.api, plan.backend)
         },
       }
+    },
+    async withdraw(api) {
+      await gatewayPool.withdraw(api)
+      declarations.remove(api)
+      onWithdrawal(api)
     },
     applySla: (sla) =>
       declarations.change(sla, async () => {

@@ -70,6 +70,7 @@ export function openGateway(options: GatewayOptions): GatewayServices {
     platformLimits,
     authenticator,
     onBackend: monitors.upstreams.watch,
+    onWithdrawal: monitors.upstreams.unwatch,
   })
   return { pool, port, authenticator, platformLimits, monitors, mutex }
 }

@@ -3,6 +3,7 @@
 import { activeRuleset } from '../programmes/tenant-policy.ts'
 import { createAdrs } from '../programmes/adrs.ts'
 import { createApiPolicies } from '../publishing/api-policy.ts'
+import { createApiRemoval } from '../publishing/api-removal.ts'
 import { createApis } from '../publishing/apis.ts'
 import { createApprovals } from '../subscriptions/approvals.ts'
 import { createAudit } from '../command/audit-log.ts'
@@ -16,6 +17,7 @@ import { createCredentials } from '../access/credentials.ts'
 import type { GatewayPort } from '../plan/gateway-port.ts'
 import { createDeliveries } from '../webhooks/deliveries.ts'
 import { createEventSubscriptions } from '../webhooks/event-subscriptions.ts'
+import { createDeclarationRemoval } from '../publishing/declaration-removal.ts'
 import type { DocumentReader } from '../publishing/document-reader.ts'
 import { createLatestPlans } from '../publishing/latest-plans.ts'
 import type { LimitBook } from '../plan/limit-book.ts'
@@ -87,8 +89,10 @@ export function createResources(options: ResourcesOptions) {
     subscriptions,
     consumerView: createConsumerView({ registry }),
     compliance,
-    consumers: createConsumers({ registry, createId }),
+    consumers: createConsumers(options),
     apis: createApis({ registry }),
+    apiRemoval: createApiRemoval(options),
+    declarationRemoval: createDeclarationRemoval(options),
     apiCompliance: createApiComplianceReader(options),
     serviceLevels: createServiceLevels({ registry, plans, store }),
     products: createProducts(options),

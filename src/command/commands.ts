@@ -32,6 +32,18 @@ export function notFound(kind: string, id: string): Problem {
   return new Problem('not_found', `There is no ${kind} ${id.slice(0, 128)}.`)
 }
 
+/** Removes a document of the tenant. Throws `Problem('not_found')`. */
+export async function removeDocument<Body>(
+  registry: Registry,
+  author: Author,
+  action: string,
+  kind: DocumentKind<Body>,
+  id: string,
+): Promise<void> {
+  const { tenant, revision } = await find(registry, author.tenant, kind, id)
+  await commit(registry, author, action, [{ kind, id, tenant, expected: revision, body: null }])
+}
+
 /** Commits, and converts errors of the registry into problems. */
 export async function commit(
   registry: Registry,

@@ -18,6 +18,8 @@ export interface PreparedRevision {
 export interface GatewayPort {
   /** Compiles the revision on every thread without serving it. Throws `Problem('specification_invalid')` if a thread cannot. */
   prepare(plan: PackedPlan, slas: readonly SlaPlan[]): Promise<PreparedRevision>
+  /** Stops serving an API: the next call is answered as for an API that does not exist. */
+  withdraw(api: string): Promise<void>
   /** Applies a declaration to running subscriptions; counters with the same `key` continue. */
   applySla(sla: SlaPlan): Promise<void>
   /** Updates the cached grant of a credential; an invalid grant leaves a tombstone. */

@@ -17,6 +17,12 @@ const input = named(
     'consequences',
   ]),
 )
+const writing = {
+  tag: 'Governance',
+  scope: 'adrs:write',
+  problems: ['state_conflict'],
+  changes: 'getAdr',
+} as const
 const reading = { method: 'GET', tag: 'Governance', scope: 'adrs:read', status: 200 } as const
 
 export const ADR_OPERATIONS = {
@@ -38,6 +44,28 @@ export const ADR_OPERATIONS = {
     answer: list(adr),
   },
   getAdr: { ...reading, path: '/v1/adrs/:id', summary: 'Returns an architecture decision record', answer: adr },
+  updateAdr: {
+    ...writing,
+    method: 'PATCH',
+    path: '/v1/adrs/:id',
+    summary: 'Changes members of an architecture decision record',
+    body: named(
+      'AdrChange',
+      object(
+        { title: name, status, context: prose, decision: prose, consequences: prose, api: nullable(reference) },
+        [],
+      ),
+    ),
+    status: 200,
+    answer: adr,
+  },
+  removeAdr: {
+    ...writing,
+    method: 'DELETE',
+    path: '/v1/adrs/:id',
+    summary: 'Deletes an architecture decision record',
+    status: 204,
+  },
 } as const satisfies Operations
 
 export function adrHandlers({ adrs }: { readonly adrs: Adrs }): Handlers<typeof ADR_OPERATIONS> {
@@ -45,5 +73,7 @@ export function adrHandlers({ adrs }: { readonly adrs: Adrs }): Handlers<typeof 
     createAdr: async ({ author, body }) => adrs.create(author, body),
     listAdrs: async ({ author, query }) => adrs.list(author.tenant, query),
     getAdr: async ({ author, params }) => adrs.get(author.tenant, params.id),
+    updateAdr: async ({ author, params, body }) => adrs.update(author, params.id, body),
+    removeAdr: async ({ author, params }) => adrs.remove(author, params.id),
   }
 }

@@ -1,6 +1,7 @@
 /** `/v1/apis`: APIs with their access policy, deprecation and retirement. */
 
 import type { ApiPolicies } from '../publishing/api-policy.ts'
+import type { ApiRemoval } from '../publishing/api-removal.ts'
 import type { Apis } from '../publishing/apis.ts'
 import type { Retirement } from '../publishing/retirement.ts'
 import type { ConsumerView } from '../subscriptions/consumer-view.ts'
@@ -104,17 +105,28 @@ export const API_OPERATIONS = {
     problems: ['state_conflict', 'subscriptions_active'],
     changes: 'getApi',
   },
+  removeApi: {
+    method: 'DELETE',
+    path: '/v1/apis/:name',
+    summary: 'Deletes an API without subscriptions; no thread serves it, and its name is free, once this call returns',
+    tag,
+    scope: 'apis:write',
+    status: 204,
+    problems: ['state_conflict', 'subscriptions_active'],
+    changes: 'getApi',
+  },
 } as const satisfies Operations
 
 export interface ApiHandlersOptions {
   readonly apis: Apis
+  readonly apiRemoval: ApiRemoval
   readonly apiPolicies: ApiPolicies
   readonly retirement: Retirement
   readonly consumerView: ConsumerView
 }
 
 export function apiHandlers(options: ApiHandlersOptions): Handlers<typeof API_OPERATIONS> {
-  const { apis, apiPolicies: policies, retirement, consumerView: view } = options
+  const { apis, apiRemoval, apiPolicies: policies, retirement, consumerView: view } = options
   return {
     listApis: async ({ author: { tenant }, owner, query }) =>
       owner === null ? apis.list(tenant, query) : view.apis(tenant, owner, query),
@@ -123,6 +135,7 @@ export function apiHandlers(options: ApiHandlersOptions): Handlers<typeof API_OP
     getApiPolicy: async ({ author, params }) => policies.get(author.tenant, params.name),
     putApiPolicy: async ({ author, params, body }) => policies.put(author, params.name, body),
     deprecateApi: async ({ author, params, body }) => retirement.deprecate(author, params.name, body),
+    removeApi: async ({ author, params }) => apiRemoval.remove(author, params.name),
     retireApi: async ({ author, params, body }) => {
       return retirement.retire(author, params.name, body?.force ?? false)
     },

@@ -2,7 +2,7 @@
 
 import type { Consumers } from '../access/consumers.ts'
 import type { Handlers, Operations } from './operation.ts'
-import { id, line, list, name, named, object, pagedQuery, text, time } from './schemas.ts'
+import { id, line, list, name, named, nullable, object, pagedQuery, text, time } from './schemas.ts'
 
 const kind = { type: 'string', enum: ['application', 'agent'] } as const
 const exposure = {
@@ -10,17 +10,26 @@ const exposure = {
   enum: ['Internal', 'Partner', 'Public'],
   description: 'The widest exposure of the APIs that the consumer itself sees.',
 } as const
+const state = { type: 'string', enum: ['Active', 'Disabled'] } as const
 const consumer = named(
   'Consumer',
-  object({ id, name: text, kind, contact: text, exposure, createdAt: time }, [
+  object({ id, name: text, kind, contact: text, exposure, state, createdAt: time }, [
     'id',
     'name',
     'kind',
     'exposure',
+    'state',
     'createdAt',
   ]),
 )
 const tag = 'Consumers'
+const writing = {
+  method: 'POST',
+  tag,
+  scope: 'consumers:write',
+  problems: ['state_conflict'],
+  changes: 'getConsumer',
+} as const
 
 export const CONSUMER_OPERATIONS = {
   createConsumer: {
@@ -55,6 +64,37 @@ export const CONSUMER_OPERATIONS = {
     status: 200,
     answer: consumer,
   },
+  updateConsumer: {
+    ...writing,
+    method: 'PATCH',
+    path: '/v1/consumers/:id',
+    summary: 'Changes the name, the contact or the exposure of a consumer',
+    body: named('ConsumerChange', object({ name, contact: nullable(line), exposure }, [])),
+    status: 200,
+    answer: consumer,
+  },
+  disableConsumer: {
+    ...writing,
+    path: '/v1/consumers/:id/disable',
+    summary: 'Disables a consumer; its credentials and tokens are refused once this call returns',
+    status: 200,
+    answer: consumer,
+  },
+  enableConsumer: {
+    ...writing,
+    path: '/v1/consumers/:id/enable',
+    summary: 'Enables a disabled consumer',
+    status: 200,
+    answer: consumer,
+  },
+  removeConsumer: {
+    ...writing,
+    method: 'DELETE',
+    path: '/v1/consumers/:id',
+    summary: 'Deletes a consumer whose subscriptions have ended; its usage keeps its name',
+    status: 204,
+    problems: ['state_conflict', 'subscriptions_active'],
+  },
 } as const satisfies Operations
 
 export function consumerHandlers({
@@ -66,5 +106,9 @@ export function consumerHandlers({
     createConsumer: async ({ author, body }) => consumers.create(author, body),
     listConsumers: async ({ author, query }) => consumers.list(author.tenant, query),
     getConsumer: async ({ author, params }) => consumers.get(author.tenant, params.id),
+    updateConsumer: async ({ author, params, body }) => consumers.update(author, params.id, body),
+    disableConsumer: async ({ author, params }) => consumers.disable(author, params.id),
+    enableConsumer: async ({ author, params }) => consumers.enable(author, params.id),
+    removeConsumer: async ({ author, params }) => consumers.remove(author, params.id),
   }
 }

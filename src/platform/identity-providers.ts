@@ -45,6 +45,19 @@ export const IDENTITY_PROVIDER_OPERATIONS = {
     status: 200,
     answer: provider,
   },
+  updateIdentityProvider: {
+    method: 'PATCH',
+    path: '/v1/identityproviders/:id',
+    summary:
+      'Changes the audience, the claims or the APIs of an identity provider on every thread before this call returns',
+    tag,
+    scope: 'identityproviders:write',
+    body: named('IdentityProviderChange', object({ audience: nullable(line), claims: claims(claim), apis }, [])),
+    status: 200,
+    answer: provider,
+    problems: ['state_conflict'],
+    changes: 'getIdentityProvider',
+  },
   removeIdentityProvider: {
     method: 'DELETE',
     path: '/v1/identityproviders/:id',
@@ -66,6 +79,7 @@ export function identityProviderHandlers({
     createIdentityProvider: async ({ author, body }) => providers.create(author, body),
     listIdentityProviders: async ({ author, query }) => providers.list(author.tenant, query),
     getIdentityProvider: async ({ author, params }) => providers.get(author.tenant, params.id),
+    updateIdentityProvider: async ({ author, params, body }) => providers.update(author, params.id, body),
     removeIdentityProvider: async ({ author, params }) => providers.remove(author, params.id),
   }
 }

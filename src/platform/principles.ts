@@ -13,6 +13,12 @@ const input = named(
   'PrincipleInput',
   object({ name, statement: prose, rationale: prose, rules }, ['name', 'statement', 'rationale']),
 )
+const writing = {
+  tag: 'Governance',
+  scope: 'principles:write',
+  problems: ['state_conflict'],
+  changes: 'getPrinciple',
+} as const
 const reading = { method: 'GET', tag: 'Governance', scope: 'principles:read', status: 200 } as const
 
 export const PRINCIPLE_OPERATIONS = {
@@ -34,6 +40,22 @@ export const PRINCIPLE_OPERATIONS = {
     answer: list(principle),
   },
   getPrinciple: { ...reading, path: '/v1/principles/:id', summary: 'Returns a design principle', answer: principle },
+  updatePrinciple: {
+    ...writing,
+    method: 'PATCH',
+    path: '/v1/principles/:id',
+    summary: 'Changes members of a design principle',
+    body: named('PrincipleChange', object({ name, statement: prose, rationale: prose, rules }, [])),
+    status: 200,
+    answer: principle,
+  },
+  removePrinciple: {
+    ...writing,
+    method: 'DELETE',
+    path: '/v1/principles/:id',
+    summary: 'Deletes a design principle',
+    status: 204,
+  },
 } as const satisfies Operations
 
 export function principleHandlers({
@@ -45,5 +67,7 @@ export function principleHandlers({
     createPrinciple: async ({ author, body }) => principles.create(author, body),
     listPrinciples: async ({ author, query }) => principles.list(author.tenant, query),
     getPrinciple: async ({ author, params }) => principles.get(author.tenant, params.id),
+    updatePrinciple: async ({ author, params, body }) => principles.update(author, params.id, body),
+    removePrinciple: async ({ author, params }) => principles.remove(author, params.id),
   }
 }

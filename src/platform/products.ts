@@ -55,6 +55,28 @@ export const PRODUCT_OPERATIONS = {
     problems: ['state_conflict'],
     changes: 'getProduct',
   },
+  updateProduct: {
+    method: 'PATCH',
+    path: '/v1/products/:id',
+    summary: 'Changes members of a product; access to a removed API ends before this call returns',
+    tag,
+    scope: 'products:write',
+    body: named('ProductChange', object({ name, apis }, [])),
+    status: 200,
+    answer: product,
+    problems: ['state_conflict'],
+    changes: 'getProduct',
+  },
+  removeProduct: {
+    method: 'DELETE',
+    path: '/v1/products/:id',
+    summary: 'Deletes a product whose subscriptions have ended',
+    tag,
+    scope: 'products:write',
+    status: 204,
+    problems: ['state_conflict', 'subscriptions_active'],
+    changes: 'getProduct',
+  },
 } as const satisfies Operations
 
 export interface ProductHandlersOptions {
@@ -73,5 +95,7 @@ export function productHandlers({
     getProduct: async ({ author: { tenant }, owner, params }) =>
       owner === null ? products.get(tenant, params.id) : view.product(tenant, owner, params.id),
     replaceProduct: async ({ author, params, body }) => products.replace(author, params.id, body),
+    updateProduct: async ({ author, params, body }) => products.update(author, params.id, body),
+    removeProduct: async ({ author, params }) => products.remove(author, params.id),
   }
 }

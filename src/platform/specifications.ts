@@ -2,6 +2,7 @@
 
 import type { FastifyReply } from 'fastify'
 import type { Content } from '../publishing/published-content.ts'
+import type { DeclarationRemoval } from '../publishing/declaration-removal.ts'
 import type { Specifications } from '../publishing/specifications.ts'
 import type { Handlers, Operation, Operations } from './operation.ts'
 import {
@@ -88,13 +89,27 @@ export const SPECIFICATION_OPERATIONS = {
     summary: 'Returns an OpenSLA declaration as published, byte for byte',
     mediaTypes,
   },
+  removeOpenSlaSpec: {
+    method: 'DELETE',
+    tag: openSlas.tag,
+    path: '/v1/openslaspecs/:id',
+    summary: 'Deletes an OpenSLA declaration that was never in force, because no revision of its API has served yet',
+    scope: 'openslaspecs:write',
+    status: 204,
+    problems: ['state_conflict'],
+    changes: 'getOpenSlaSpec',
+  },
 } as const satisfies Operations
+
+export interface SpecificationHandlersOptions {
+  readonly specifications: Specifications
+  readonly declarationRemoval: DeclarationRemoval
+}
 
 export function specificationHandlers({
   specifications,
-}: {
-  readonly specifications: Specifications
-}): Handlers<typeof SPECIFICATION_OPERATIONS> {
+  declarationRemoval,
+}: SpecificationHandlersOptions): Handlers<typeof SPECIFICATION_OPERATIONS> {
   return {
     listOpenApiSpecs: async ({ author, query }) => specifications.openApis(author.tenant, query),
     getOpenApiSpec: async ({ author, params }) => specifications.openApi(author.tenant, params.id),
@@ -103,6 +118,7 @@ export function specificationHandlers({
     createOpenSlaSpec: async ({ author, body }) => specifications.createOpenSla(author, body),
     listOpenSlaSpecs: async ({ author, query }) => specifications.openSlas(author.tenant, query),
     getOpenSlaSpec: async ({ author, params }) => specifications.openSla(author.tenant, params.id),
+    removeOpenSlaSpec: async ({ author, params }) => declarationRemoval.remove(author, params.id),
     getOpenSlaContent: async ({ author, params }, reply) =>
       sendContent(reply, await specifications.openSlaContent(author.tenant, params.id)),
   }

@@ -80,7 +80,8 @@ async function write(
 ): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     const entry = await registry.get(API_KIND, api)
-    if (entry === null) return
+    // Another tenant may have taken the name since the API was removed.
+    if (entry?.tenant !== tenant) return
     try {
       await registry.commit({ tenant, consumer: 'system' }, 'api.scored', [
         ...(isNew ? [{ kind: COMPLIANCE_KIND, id, tenant, expected: 0, body, keys: { api } }] : []),

@@ -74,7 +74,7 @@ function linkToProgramme(
 ): Promise<void> {
   return mutex.runExclusive([api], async () => {
     const entry = await registry.get(API_KIND, api)
-    if (entry === null || entry.body.programme === programme) return
+    if (entry?.tenant !== tenant || entry.body.programme === programme) return
     const write = apiWrite(api, tenant, entry.revision, { ...entry.body, programme })
     await commit(registry, { tenant, consumer: 'system' }, 'api.programme', [write])
   })

@@ -2,7 +2,7 @@
 
 import type { CreateId } from '../runtime/ids.ts'
 import { documentKind, type Author, type Document, type Registry } from '../store/registry.ts'
-import { commit, find, toTime } from '../command/commands.ts'
+import { commit, find, removeDocument, toTime } from '../command/commands.ts'
 import { listPage, type Page, type PageQuery } from '../command/page.ts'
 
 export interface PrincipleInput {
@@ -20,6 +20,8 @@ export interface Principle extends PrincipleInput {
 
 export interface Principles {
   create(author: Author, input: PrincipleInput): Promise<Principle>
+  update(author: Author, id: string, change: Partial<PrincipleInput>): Promise<Principle>
+  remove(author: Author, id: string): Promise<void>
   get(tenant: string, id: string): Promise<Principle>
   list(tenant: string, query: PageQuery): Promise<Page<Principle>>
 }
@@ -36,6 +38,14 @@ export function createPrinciples({ registry, createId }: { registry: Registry; c
       ])
       return show(await find(registry, tenant, PRINCIPLE_KIND, id))
     },
+    async update(author, id, change) {
+      const { tenant, revision, body } = await find(registry, author.tenant, PRINCIPLE_KIND, id)
+      await commit(registry, author, 'principle.update', [
+        { kind: PRINCIPLE_KIND, id, tenant, expected: revision, body: { ...body, ...change } },
+      ])
+      return show(await find(registry, tenant, PRINCIPLE_KIND, id))
+    },
+    remove: (author, id) => removeDocument(registry, author, 'principle.remove', PRINCIPLE_KIND, id),
     get: async (tenant, id) => show(await find(registry, tenant, PRINCIPLE_KIND, id)),
     list: (tenant, query) => listPage({ registry, kind: PRINCIPLE_KIND, tenant, query, where: {}, show }),
   }

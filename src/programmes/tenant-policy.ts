@@ -41,23 +41,33 @@ export function createTenantPolicies({ registry }: { readonly registry: Registry
     async put(author, body) {
       const { tenant } = author
       const { ruleset } = body
-      if (ruleset !== undefined && ruleset !== null && (await registry.get(RULESET_KIND, ruleset))?.tenant !== tenant) {
+      const named = typeof ruleset === 'string' ? await registry.get(RULESET_KIND, ruleset) : null
+      if (typeof ruleset === 'string' && named?.tenant !== tenant) {
         throw invalidAt('/ruleset', 'The ruleset does not exist.')
       }
       const id = idOf(tenant)
       const before = await registry.get(TENANT_POLICY_KIND, id)
       await commit(registry, author, 'policy.put', [
         { kind: TENANT_POLICY_KIND, id, tenant, expected: before?.revision ?? 0, body },
+        // An unchanged write of the ruleset, so that its concurrent removal fails.
+        ...(named === null
+          ? []
+          : [{ kind: RULESET_KIND, id: named.id, tenant, expected: named.revision, body: named.body }]),
       ])
       return get(tenant)
     },
   }
 }
 
+/** Returns the id of the ruleset that the tenant's policy names, or null. */
+export async function activeRulesetId(registry: Registry, tenant: string): Promise<string | null> {
+  return (await createTenantPolicies({ registry }).get(tenant)).ruleset ?? null
+}
+
 /** Returns the ruleset that the tenant's policy names; undefined: the built-in rules apply. */
 export async function activeRuleset(registry: Registry, tenant: string): Promise<RulesetDocument | undefined> {
-  const { ruleset } = await createTenantPolicies({ registry }).get(tenant)
-  if (ruleset === undefined || ruleset === null) return undefined
+  const ruleset = await activeRulesetId(registry, tenant)
+  if (ruleset === null) return undefined
   const found = await registry.get(RULESET_KIND, ruleset)
   return found?.tenant === tenant ? found.body : undefined
 }

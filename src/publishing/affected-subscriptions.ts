@@ -3,7 +3,11 @@
 import { listAll } from '../command/page.ts'
 import type { Registry } from '../store/registry.ts'
 import { PROXY_KIND } from './proxy-document.ts'
-import { SUBSCRIPTION_KIND, type SubscriptionBody } from '../subscriptions/document/subscription-document.ts'
+import {
+  LIVE_STATES,
+  SUBSCRIPTION_KIND,
+  type SubscriptionBody,
+} from '../subscriptions/document/subscription-document.ts'
 
 export interface NewVariant {
   readonly api: string
@@ -12,8 +16,6 @@ export interface NewVariant {
   /** The variants declared so far. */
   readonly declared: readonly string[]
 }
-
-const LIVE_STATES = ['Active', 'Suspended', 'Pending', 'WaitlistedForCapacity']
 
 /** Searches the subscriptions to the API and to products that contain it. */
 export async function affectsSubscriptions(

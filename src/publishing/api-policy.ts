@@ -25,7 +25,7 @@ export interface ApiPolicies {
   put(author: Author, api: string, policy: Partial<ApiPolicy>): Promise<ApiPolicy>
 }
 
-const API_POLICY_KIND = documentKind<ApiPolicy>('api_policy', [
+export const API_POLICY_KIND = documentKind<ApiPolicy>('api_policy', [
   'subscriptionApproval',
   'exposure',
   'tokenAlgorithm',

@@ -38,6 +38,12 @@ export async function contentWrite(id: string, tenant: string, { bytes, mediaTyp
   return { kind: CONTENT_KIND, id, tenant, expected: 0, body }
 }
 
+/** Returns the write that removes the content of a document. */
+export async function contentRemoval(registry: Registry, tenant: string, id: string): Promise<readonly Write[]> {
+  const { revision } = await find(registry, tenant, CONTENT_KIND, id)
+  return [{ kind: CONTENT_KIND, id, tenant, expected: revision, body: null }]
+}
+
 /** Returns the bytes as published. Throws `Problem('not_found')`. */
 export async function readContent(registry: Registry, tenant: string, id: string): Promise<Content> {
   const { body } = await find(registry, tenant, CONTENT_KIND, id)

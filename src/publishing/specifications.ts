@@ -163,6 +163,11 @@ async function createOpenSla(
   return { ...showSla(await find(registry, tenant, OPENSLA_SPEC_KIND, id)), warnings }
 }
 
+/** Returns the writes that end the declarations in force of an API that is removed. */
+export async function endedDeclarationWrites(registry: Registry, api: string): Promise<readonly Write[]> {
+  return (await inForce(registry, api)).map(retire)
+}
+
 /** Returns the operations of the active and the staged revision, because a declaration may precede its revision. */
 async function operationsOf(options: SpecificationsOptions, api: string): Promise<readonly string[]> {
   if (api === PLATFORM_API) return platformOperationIds(options)

@@ -1,7 +1,6 @@
 /** Stages a revision of an API; the first one also creates the proxy and the catalogue entry. */
 
 import { commit, invalidAt, stateConflict } from '../command/commands.ts'
-import { Problem } from '../domain/problem.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { CreateId } from '../runtime/ids.ts'
 import type { Author, Document, Registry, Write } from '../store/registry.ts'
@@ -12,6 +11,7 @@ import type { DocumentReader, ReadDocument } from './document-reader.ts'
 import { PROXY_KIND, proxyWrite, type Deployment, type ProxyBody } from './proxy-document.ts'
 import { initialRevisions, retained, stepRevisions } from './proxy-revisions.ts'
 import { readNext, refuseBreaking, type RulesetOf } from './published-contract.ts'
+import { takenName } from './taken-name.ts'
 
 export interface StageOptions {
   readonly registry: Registry
@@ -30,7 +30,7 @@ export async function stageRevision(options: StageOptions, author: Author, input
   const current = await registry.find(PROXY_KIND, 'api', api)
   const entry = await registry.get(API_KIND, api)
   if (isForeign(current, author) || isForeign(entry, author) || entry?.body.ownScopes !== undefined) {
-    throw new Problem('name_taken', nameTaken(api))
+    throw await takenName(registry, createId, api)
   }
   if (entry !== null) refuseRetired(entry.body)
   const before = current?.body ?? null

@@ -97,7 +97,8 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
   const requestTier = createTierRequest(options)
 
   function runExclusive<T>({ tenant }: Author, subscription: string, work: () => Promise<T>): Promise<T> {
-    return mutex.runExclusive([subscription], () => capacity.runExclusive(tenant, work))
+    // The prefix keeps an id from being the name of another lock.
+    return mutex.runExclusive([`flows of ${subscription}`], () => capacity.runExclusive(tenant, work))
   }
 
   return {

@@ -16,6 +16,7 @@ import { createActiveTally } from './active-tally.ts'
 import { APPROVAL_KIND } from '../approvals/approval-document.ts'
 import { PRODUCT_KIND } from '../publishing/products.ts'
 import { PROXY_KIND } from '../publishing/proxy-document.ts'
+import { subscriptionsLock } from './document/live-subscriptions.ts'
 import { SUBSCRIPTION_KIND } from './document/subscription-document.ts'
 import type { KeyedMutex } from '../command/keyed-mutex.ts'
 
@@ -108,7 +109,7 @@ export function createCapacity({ registry, plans: latest, mutex }: CapacityOptio
   }
 
   return {
-    runExclusive: (tenant, work) => mutex.runExclusive([`capacity ${tenant}`], work),
+    runExclusive: (tenant, work) => mutex.runExclusive([subscriptionsLock(tenant)], work),
     check,
     async isOpenTo(tenant, claim) {
       for (const { api, fits } of await check(claim)) if (!fits || (await hasWaiting(tenant, api))) return false

@@ -6,7 +6,7 @@
  * is.
  */
 
-import { CONSUMER_KIND } from '../access/consumers.ts'
+import { CONSUMER_KIND } from '../access/consumer-document.ts'
 import { find, notFound } from '../command/commands.ts'
 import { listFiltered, type Page, type PageQuery } from '../command/page.ts'
 import type { Document, Registry } from '../store/registry.ts'

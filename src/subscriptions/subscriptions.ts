@@ -22,7 +22,7 @@ import {
 import type { Capacity } from './capacity.ts'
 import { federatedTaken, toClientTerms, type ClientInput, type ClientTerms } from './client-terms.ts'
 import { commit, find, invalidAt, notFound, stateConflict } from '../command/commands.ts'
-import { CONSUMER_KIND } from '../access/consumers.ts'
+import { CONSUMER_KIND, consumerLock } from '../access/consumer-document.ts'
 import { credentialWrite, newCredentialWrite, type Secrets } from '../access/credential-document.ts'
 import { firstWarningWrite } from '../access/credential-expiry.ts'
 import { DAY_MS, type Credentials } from '../access/credentials.ts'
@@ -88,9 +88,10 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
     create(author, input, held) {
       const { federated } = input
       const createExclusive = () => capacity.runExclusive(author.tenant, () => create(context, author, input, held))
-      if (federated === undefined) return createExclusive()
-      const client = JSON.stringify([author.tenant, federated.issuer, federated.clientId])
-      return mutex.runExclusive([client], createExclusive)
+      // The lock of the consumer keeps it from being removed while its subscription is created.
+      const locks = [consumerLock(input.consumer)]
+      if (federated !== undefined) locks.push(JSON.stringify([author.tenant, federated.issuer, federated.clientId]))
+      return mutex.runExclusive(locks, createExclusive)
     },
     cancel: async (author, id) =>
       send(context, author, id, 'cancelled', await withdrawnFlows(registry, author.tenant, id, clock.nowMs())),
@@ -115,6 +116,9 @@ async function create(
   const { tenant } = author
   const consumer = await registry.get(CONSUMER_KIND, input.consumer)
   if (consumer?.tenant !== tenant) throw invalidAt('/consumer', 'The consumer does not exist.')
+  if (consumer.body.isDisabled === true) {
+    throw new Problem('state_conflict', 'The consumer is disabled. Enable it before you create a subscription.')
+  }
   const terms = await context.terms.of(tenant, input, held)
   const client = await toClientTerms(registry, tenant, input)
   await checkFederated(context, tenant, terms, client)

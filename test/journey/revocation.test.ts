@@ -141,6 +141,27 @@ describe('no call is served after the answer', () => {
     expect(await takeAway(bearer(await token()), cancel)).toEqual([401])
   })
 
+  it('to the disabling of a consumer, nor after a restart, until it is enabled', async () => {
+    const { token, apiKey, consumer, clientId, clientSecret } = await enrol(service, 'ledger-v1')
+    const text = await token()
+    const disable = () => service.platform.post(`/v1/consumers/${consumer}/disable`)
+    expect(await takeAway(bearer(text), disable)).toEqual([403])
+    expect(await statusOf({ 'x-api-key': apiKey })).toBe(403)
+    await service.stop()
+    await service.start()
+    expect(await statusOf(bearer(text))).toBe(403)
+    const form = new URLSearchParams({
+      grant_type: 'client_credentials',
+      client_id: clientId,
+      client_secret: clientSecret,
+    })
+    const issued = await fetch(`${service.gatewayUrl}/ledger-v1/oauth2/v2/token`, { method: 'POST', body: form })
+    expect([400, 401, 403]).toContain(issued.status)
+
+    await service.platform.post(`/v1/consumers/${consumer}/enable`)
+    expect(await statusOf(bearer(text))).toBe(200)
+  })
+
   it('to the removal of an API from a product', async () => {
     const { id: product } = await service.platform.post<{ id: string }>('/v1/products', {
       name: 'Books',
@@ -183,6 +204,34 @@ describe('no call is served after the answer', () => {
     await stage(['entries:read'])
     await activate()
   })
+})
+
+it('answers 404 for a removed API on every thread after the answer, also after a restart, and its name is free', async () => {
+  const document = { ...ledgerDocument(), info: { title: 'Attic', version: '1.0.0' } }
+  await publish(service, 'attic-v1', document, backend.url)
+  const { token, subscription } = await enrol(service, 'attic-v1')
+  const headers = bearer(await token())
+  const path = '/attic-v1/entries?n=1'
+  const remove = () => service.platform.delete('/v1/apis/attic-v1')
+  await expect(remove()).rejects.toThrow(subscription)
+  const hammering = hammer(headers, path)
+  await hammering.served(200)
+  await hammering.stop()
+  await service.platform.post(`/v1/subscriptions/${subscription}/cancel`)
+
+  // A call with a cancelled subscription is refused with 401 while the API exists, and with 404 afterwards.
+  const refused = hammer(headers, path)
+  expect([...(await refused.after(500)).keys()]).toEqual([401])
+  await remove()
+  expect([...(await refused.after(2_000)).keys()]).toEqual([404])
+  await refused.stop()
+  await service.stop()
+  await service.start()
+  const late = await request(service.gatewayUrl + path, { headers })
+  await late.body.dump()
+  expect(late.statusCode).toBe(404)
+  await publish(service, 'attic-v1', document, backend.url)
+  expect((await fetch(service.gatewayUrl + path, { headers })).status).toBe(401)
 })
 
 it('deprecates an API without a failed call, and answers 410 on every thread once it is retired', async () => {

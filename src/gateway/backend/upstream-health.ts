@@ -15,6 +15,8 @@ import type { UpstreamReport } from './upstream-gate.ts'
 export interface UpstreamHealth {
   /** Monitors the new backend of an API. A backend that differs from the previous one is assumed to be healthy. */
   watch(tenant: string, api: string, backend: BackendPlan): void
+  /** Ends the monitoring of an API that is no longer served. */
+  unwatch(api: string): void
   report(reports: readonly UpstreamReport[]): void
   stateOf(api: string): UpstreamState
   stop(): void
@@ -29,6 +31,10 @@ export function createUpstreamHealth(options: BackendMonitorOptions): UpstreamHe
       if (before !== undefined && isSame(before.backend, backend)) return
       before?.release()
       monitors.set(api, new BackendMonitor({ tenant, api, backend }, options))
+    },
+    unwatch(api) {
+      monitors.get(api)?.release()
+      monitors.delete(api)
     },
     report(reports) {
       for (const report of reports) monitors.get(report.api)?.report(report)

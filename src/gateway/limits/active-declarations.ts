@@ -17,6 +17,8 @@ export interface Promises {
 export interface ActiveDeclarations {
   /** Activates a declaration; one with the same limits keeps its counters in place. */
   setPlan(plan: SlaPlan): void
+  /** Removes the declarations of an API that is no longer served. */
+  remove(api: string): void
   /** Returns the active declaration of a variant; `''` is the default tier. */
   planOf(api: string, variant: string): SlaPlan | null
   /** Promises of the providers in the active declarations. */
@@ -53,6 +55,11 @@ export function createActiveDeclarations(memory: LimitMemory): ActiveDeclaration
 
   return {
     setPlan,
+    remove(api) {
+      for (const variant of runtimes.get(api)?.keys() ?? []) plans.delete(`${api} ${variant}`)
+      runtimes.delete(api)
+      generation++
+    },
     planOf: (api, variant) => plans.get(`${api} ${variant}`) ?? null,
     promises: {
       of: (api) => [...(runtimes.get(api)?.values() ?? [])].flat(),

@@ -30,6 +30,7 @@ export type Command =
   | { readonly type: 'prepare'; readonly plan: PackedPlan; readonly slas: readonly SlaPlan[] }
   | { readonly type: 'swap'; readonly prepared: number }
   | { readonly type: 'abort'; readonly prepared: number }
+  | { readonly type: 'withdraw'; readonly api: string }
   | { readonly type: 'sla'; readonly sla: SlaPlan }
   | { readonly type: 'grant'; readonly grant: Grant }
   | { readonly type: 'keys'; readonly jwks: JsonWebKeySet }

@@ -35,6 +35,7 @@ export function createGatewayPool(options: GatewayPoolOptions): GatewayPool {
     start: () => workers.start(),
     stop: () => workers.stop(),
     prepare: (plan, slas) => prepareRevision(workers, state, plan, slas),
+    withdraw: (api) => apply({ type: 'withdraw', api }, () => state.removePlan(api)),
     applySla: (sla) => apply({ type: 'sla', sla }, () => state.setSla(sla)),
     applyGrant: (grant) => workers.enqueue(() => workers.execute({ type: 'grant', grant })),
     applyMembership: (api, productIds) =>

@@ -19,6 +19,8 @@ export interface ServedRevisions {
   prepare(id: number, plan: PackedPlan, slas: readonly SlaPlan[]): Promise<void>
   swap(id: number): void
   abort(id: number): void
+  /** Stops serving an API. */
+  withdraw(api: string): void
   setSla(sla: SlaPlan): void
   setMembership(api: string, productIds: readonly string[]): void
 }
@@ -56,6 +58,10 @@ export function createServedRevisions({ limiter, backends, gates }: ServedRevisi
     abort(id) {
       prepared.get(id)?.revision.backend?.close()
       prepared.delete(id)
+    },
+    withdraw(api) {
+      serving.get(api)?.backend?.close()
+      serving.delete(api)
     },
     setSla(sla) {
       const revision = serving.get(sla.api)

@@ -17,6 +17,7 @@ export interface ServingState {
   membershipVersion(): number
   /** Replaces the plan of an API; membership that was set after `capturedAt` overrides the plan's own. */
   setPlan(plan: PackedPlan, slas: readonly SlaPlan[], capturedAt: number): void
+  removePlan(api: string): void
   setSla(sla: SlaPlan): void
   setMembership(api: string, productIds: readonly string[]): void
   /** Returns false if the maximum number of revoked tokens is reached. */
@@ -43,6 +44,10 @@ export function createServingState(nowMs: () => number): ServingState {
     setPlan(plan, slas, capturedAt) {
       const current = membership.apply(plan, capturedAt)
       serving.set(plan.api, { plan: current, slas: new Map(slas.map((sla) => [sla.variant, sla])) })
+    },
+    removePlan(api) {
+      serving.delete(api)
+      gates.delete(api)
     },
     setSla(sla) {
       serving.get(sla.api)?.slas.set(sla.variant, sla)

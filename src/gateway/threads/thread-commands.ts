@@ -38,6 +38,9 @@ export async function executeCommand(thread: ThreadParts, id: number, command: C
       return revisions.swap(command.prepared)
     case 'abort':
       return revisions.abort(command.prepared)
+    case 'withdraw':
+      revisions.withdraw(command.api)
+      return callerContexts.release(command.api)
     case 'sla':
       revisions.setSla(command.sla)
       return callerContexts.release(command.sla.api)

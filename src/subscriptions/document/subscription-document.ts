@@ -2,6 +2,7 @@
 
 import type { PersistedActor } from '../../command/persisted-machine.ts'
 import { documentKind, type Write } from '../../store/registry.ts'
+import type { SubscriptionState } from './subscription-machine.ts'
 
 export interface SubscriptionBody {
   readonly consumer: string
@@ -25,6 +26,9 @@ export const SUBSCRIPTION_KIND = documentKind<SubscriptionBody>('subscription', 
   'scopes',
   'redirectUris',
 ])
+
+/** The states of a subscription that has not ended. */
+export const LIVE_STATES: readonly SubscriptionState[] = ['Active', 'Suspended', 'Pending', 'WaitlistedForCapacity']
 
 export function subscriptionWrite(id: string, tenant: string, expected: number, body: SubscriptionBody): Write {
   const { consumer, api, apiProductId, actor } = body

@@ -3,7 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { CONSUMER_KIND, createConsumers } from '../../../src/access/consumers.ts'
+import { CONSUMER_KIND } from '../../../src/access/consumer-document.ts'
+import { createConsumers } from '../../../src/access/consumers.ts'
+import { createKeyedMutex } from '../../../src/command/keyed-mutex.ts'
 import { createIdFactory } from '../../../src/runtime/ids.ts'
 import { openSqliteRegistry } from '../../../src/store/sqlite/registry.ts'
 import { StoreUnwritable } from '../../../src/store/unwritable.ts'
@@ -26,8 +28,9 @@ it('a full disk is answered 503, and the registry stays consistent and works aga
   const path = join(folder, 'registry.db')
   const clock = { nowMs: () => NOW_MS, after: () => () => {}, every: () => () => {} }
   const full = openSqliteRegistry({ path, clock, bytesMax: 400 * 1024 })
-  const createId = createIdFactory(clock.nowMs)
-  const consumers = createConsumers({ registry: full, createId })
+  const gateway = { applyGrant: async () => {} }
+  const rest = { createId: createIdFactory(clock.nowMs), gateway, mutex: createKeyedMutex() }
+  const consumers = createConsumers({ ...rest, registry: full })
   const made: string[] = []
   const fill = async (): Promise<never> => {
     for (;;) made.push((await consumers.create(ACME, { name: 'x'.repeat(128), kind: 'agent' })).id)
@@ -45,7 +48,7 @@ it('a full disk is answered 503, and the registry stays consistent and works aga
   const roomy = openSqliteRegistry({ path, clock })
   onTestFinished(() => roomy.close())
   expect(await roomy.list(CONSUMER_KIND, { limit: 10_000 })).toHaveLength(made.length)
-  const after = createConsumers({ registry: roomy, createId })
+  const after = createConsumers({ ...rest, registry: roomy })
   expect(await after.create(ACME, { name: 'Ada', kind: 'agent' })).toMatchObject({ name: 'Ada' })
 })
 

@@ -152,7 +152,7 @@ describe('paths and methods', () => {
 
   it.each([
     ['DELETE', '/v1/consumers', 'POST, GET, HEAD'],
-    ['PUT', '/v1/consumers/con_a', 'GET, HEAD'],
+    ['PUT', '/v1/consumers/con_a', 'GET, HEAD, PATCH, DELETE'],
     ['GET', '/v1/proxies/prx_a/activate', 'POST'],
     ['HEAD', '/v1/events/subscribe', 'GET'],
     ['OPTIONS', '/v1', 'GET, HEAD'],

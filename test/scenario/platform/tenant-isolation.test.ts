@@ -93,6 +93,12 @@ const BODIES: Readonly<Record<string, unknown>> = {
   replaceProduct: { name: 'Mine', apis: [] },
   updateEventSubscription: { events: null },
   setScopes: { scopes: [] },
+  updateConsumer: { name: 'Mine' },
+  updateProduct: { name: 'Mine' },
+  updateAdr: { title: 'Mine' },
+  updatePrinciple: { name: 'Mine' },
+  updateRuleset: { rules: {} },
+  updateIdentityProvider: { apis: [] },
   testEventSubscription: { type: 'SlaChanged' },
   redeliver: { since: '2026-01-01T00:00:00Z' },
 }

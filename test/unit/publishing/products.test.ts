@@ -24,6 +24,51 @@ async function twoApis(catalogue: TestCatalogue): Promise<string> {
 }
 
 describe('a product', () => {
+  it('is refused with a member that has the name of a lock, and later changes are made', async () => {
+    const catalogue = openTestCatalogue()
+    await twoApis(catalogue)
+    const { id } = await catalogue.products.create(ACME, { name: 'Trade', apis: [API] })
+    for (const apis of [['product'], ['capacity acme'], [API, 'product']]) {
+      await expect(catalogue.products.replace(ACME, id, { name: 'Trade', apis })).rejects.toMatchObject({
+        code: 'payload_invalid',
+      })
+    }
+    expect(await catalogue.products.update(ACME, id, { name: 'Trade 2' })).toMatchObject({
+      name: 'Trade 2',
+      apis: [API],
+    })
+  })
+
+  it('loses its members on every thread when it is removed, and cannot be removed while it is subscribed', async () => {
+    const catalogue = openTestCatalogue()
+    const consumer = await twoApis(catalogue)
+    const { id } = await catalogue.products.create(ACME, { name: 'Trade', apis: [API, 'parcels-v1'] })
+    const { id: subscription } = await catalogue.subscriptions.create(ACME, { consumer, product: id })
+    const remove = () => catalogue.products.remove(ACME, id)
+    const refusal = { code: 'subscriptions_active', extensions: { subscriptions: [subscription] } }
+    await expect(remove()).rejects.toMatchObject(refusal)
+    await expect(catalogue.products.remove(RIVAL, id)).rejects.toMatchObject({ code: 'not_found' })
+    await catalogue.subscriptions.cancel(ACME, subscription)
+    catalogue.gateway.calls.length = 0
+    await remove()
+
+    expect(catalogue.gateway.calls.toSorted()).toEqual([`members ${API} `, 'members parcels-v1 '])
+    const { items } = await catalogue.proxies.list('acme', { limit: 9 })
+    expect(items.map(({ MemberOfProductIds }) => MemberOfProductIds)).toEqual([[], []])
+    await expect(catalogue.products.get('acme', id)).rejects.toMatchObject({ code: 'not_found' })
+  })
+
+  it('is not removed while a subscription to it is being created', async () => {
+    const catalogue = openTestCatalogue()
+    const consumer = await twoApis(catalogue)
+    const { id } = await catalogue.products.create(ACME, { name: 'Trade', apis: [API] })
+    const [subscribed, removed] = await Promise.allSettled([
+      catalogue.subscriptions.create(ACME, { consumer, product: id }),
+      catalogue.products.remove(ACME, id),
+    ])
+    expect([subscribed.status, removed.status].toSorted()).toEqual(['fulfilled', 'rejected'])
+  })
+
   it('is applied to its members and to every thread before the command returns', async () => {
     const catalogue = openTestCatalogue()
     await twoApis(catalogue)

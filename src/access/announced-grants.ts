@@ -1,0 +1,43 @@
+/**
+ * Sends the current grants of credentials to every gateway thread.
+ *
+ * A command that removes access calls one of these functions after its commit and before it returns. Documents are read in batches,
+ * so that a consumer with many subscriptions needs little memory.
+ */
+
+import { listAll } from '../command/page.ts'
+import type { GatewayPort } from '../plan/gateway-port.ts'
+import type { Document, Registry } from '../store/registry.ts'
+import { SUBSCRIPTION_KIND } from '../subscriptions/document/subscription-document.ts'
+import { CREDENTIAL_KIND, type CredentialBody } from './credential-document.ts'
+import { toGrant } from './grants.ts'
+
+export interface AnnouncementOptions {
+  readonly registry: Registry
+  readonly gateway: Pick<GatewayPort, 'applyGrant'>
+}
+
+/** Resolves when every thread has the grants of the subscription. */
+export async function announceSubscription(
+  options: AnnouncementOptions,
+  tenant: string,
+  subscription: string,
+): Promise<void> {
+  const where = { subscription }
+  for await (const credential of listAll(options.registry, CREDENTIAL_KIND, { tenant, where })) {
+    await announce(options, credential)
+  }
+}
+
+/** Resolves when every thread has the grants of the consumer. */
+export async function announceConsumer(options: AnnouncementOptions, tenant: string, consumer: string): Promise<void> {
+  const where = { consumer }
+  for await (const { id, body } of listAll(options.registry, SUBSCRIPTION_KIND, { tenant, where })) {
+    if (body.actor.status !== 'done') await announceSubscription(options, tenant, id)
+  }
+}
+
+async function announce({ registry, gateway }: AnnouncementOptions, credential: Document<CredentialBody>) {
+  const grant = await toGrant(registry, credential)
+  if (grant !== null) await gateway.applyGrant(grant)
+}

@@ -1,0 +1,27 @@
+/** The registry document of a consumer. */
+
+import { documentKind } from '../store/registry.ts'
+
+export interface ConsumerInput {
+  readonly name: string
+  readonly kind: 'application' | 'agent'
+  readonly contact?: string
+  /** The widest exposure of the APIs that the consumer sees; missing: `Public`. */
+  readonly exposure?: 'Internal' | 'Partner' | 'Public'
+}
+
+export interface ConsumerBody extends ConsumerInput {
+  /** Missing if the consumer may call. */
+  readonly isDisabled?: true
+}
+
+export const CONSUMER_KIND = documentKind<ConsumerBody>('consumer', [
+  'name',
+  'kind',
+  'contact',
+  'exposure',
+  'isDisabled',
+])
+
+/** Name of the lock that a consumer and the creation of its subscriptions share. */
+export const consumerLock = (id: string): string => `consumer ${id}`

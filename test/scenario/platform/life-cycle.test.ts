@@ -1,0 +1,107 @@
+/** Resources that can be created can be changed and removed, with the checks that a user expects. */
+
+import { describe, expect, it } from 'vitest'
+import { publishApi } from '../../fixtures/published-api.ts'
+import { openTestPlatform, type Answer } from '../../fixtures/test-platform.ts'
+
+async function setUp() {
+  const platform = await openTestPlatform()
+  const token = platform.token('acme')
+  const send = (method: string, path: string, body?: unknown, headers: Readonly<Record<string, string>> = {}) =>
+    platform.send(method, path, { token, headers, ...(body !== undefined && { body }) })
+  const create = async (path: string, body: unknown): Promise<string> => {
+    const { status, body: made, text } = await send('POST', path, body)
+    expect(status, text).toBe(201)
+    return `${path}/${String(made['id'])}`
+  }
+  return { platform, token, send, create }
+}
+
+const codeOf = ({ status, body }: Answer): unknown => [status, body['code']]
+
+const ADR = { title: 'Use it', status: 'Proposed', context: 'a', decision: 'b', consequences: 'c' }
+const PRINCIPLE = { name: 'Small', statement: 'a', rationale: 'b', rules: ['path-verb'] }
+const PROVIDER = { issuer: 'https://idp.example', audience: 'orders', claims: { clientId: 'azp' } }
+
+/** Collection, body of the creation, change, and the audit action of the change. */
+const CASES: readonly (readonly [string, object, object, string])[] = [
+  ['/v1/consumers', { name: 'Shop', kind: 'agent', contact: 'a@b.example' }, { name: 'Store' }, 'consumer.update'],
+  ['/v1/products', { name: 'Bundle', apis: [] }, { name: 'Trade' }, 'product.save'],
+  ['/v1/adrs', ADR, { status: 'Accepted' }, 'adr.update'],
+  ['/v1/principles', PRINCIPLE, { rules: [] }, 'principle.update'],
+  ['/v1/rulesets', { rules: { 'info-contact': 'off' } }, { rules: { 'info-contact': 'error' } }, 'ruleset.update'],
+  ['/v1/identityproviders', PROVIDER, { claims: { scope: 'scp' } }, 'identity_provider.update'],
+]
+
+describe.each(CASES)('a resource of %s', (collection, input, change, action) => {
+  it('keeps the members that a change omits, and the change and the removal are audited', async () => {
+    const { send, create } = await setUp()
+    const path = await create(collection, input)
+    const before = (await send('GET', path)).body
+    const answer = await send('PATCH', path, change)
+    expect(answer.status, answer.text).toBe(200)
+    expect(answer.body).toEqual({ ...before, ...change })
+    expect((await send('GET', path)).body).toEqual(answer.body)
+    expect((await send('PATCH', path, {})).body).toEqual(answer.body)
+    expect((await send('DELETE', path)).status).toBe(204)
+
+    expect(codeOf(await send('GET', path))).toEqual([404, 'not_found'])
+    expect(codeOf(await send('DELETE', path))).toEqual([404, 'not_found'])
+    expect(codeOf(await send('PATCH', path, change))).toEqual([404, 'not_found'])
+    const { body } = await send('GET', `/v1/audit?id=${path.split('/').at(-1)}`)
+    const actions = (body['items'] as { action: string }[]).map((entry) => entry.action)
+    expect(actions).toContain(action)
+    expect(actions[0]).toBe(action.replace(/\.\w+$/, '.remove'))
+  })
+
+  it('is neither changed nor removed if it has changed since it was read', async () => {
+    const { send, create } = await setUp()
+    const path = await create(collection, input)
+    const { headers } = await send('GET', path)
+    const stale = { 'if-match': headers['etag'] ?? '' }
+    expect((await send('PATCH', path, change)).status).toBe(200)
+    expect((await send('PATCH', path, input, stale)).status).not.toBe(200)
+    expect(codeOf(await send('DELETE', path, undefined, stale))).toEqual([412, 'version_conflict'])
+    expect((await send('GET', path)).status).toBe(200)
+  })
+
+  it('is not changed by a body with an unknown member or a wrong type', async () => {
+    const { send, create } = await setUp()
+    const path = await create(collection, input)
+    const before = (await send('GET', path)).text
+    const hostile = [null, [], { id: 'x' }, { tenant: 'rival' }, { name: { $ne: 1 } }, '{"__proto__":{"name":"x"}}']
+    for (const body of hostile) expect((await send('PATCH', path, body)).status, JSON.stringify(body)).toBe(400)
+    expect((await send('GET', path)).text).toBe(before)
+  })
+})
+
+describe('a ruleset', () => {
+  it('cannot be removed while the policy of the tenant names it, and is checked when it is changed', async () => {
+    const { send, create } = await setUp()
+    const path = await create('/v1/rulesets', { rules: {} })
+    const approval = { minScore: 80, allowErrors: false, allowBreaking: true, exposures: [] }
+    const name = (ruleset: string | null) => send('PUT', '/v1/policy', { approval, ruleset })
+    expect((await name(path.split('/').at(-1) ?? '')).status).toBe(200)
+    expect(codeOf(await send('DELETE', path))).toEqual([409, 'state_conflict'])
+    const faulty = { rules: { mine: { given: '$', then: { function: 'eval' } } } }
+    expect(codeOf(await send('PATCH', path, faulty))).toEqual([400, 'specification_invalid'])
+    await name(null)
+    expect((await send('DELETE', path)).status).toBe(204)
+    expect((await name(path.split('/').at(-1) ?? '')).status).toBe(400)
+  })
+})
+
+describe('an architecture decision record', () => {
+  it('is listed under its new API after a change, and under none after null', async () => {
+    const { platform, token, send, create } = await setUp()
+    await publishApi(platform, token)
+    const path = await create('/v1/adrs', ADR)
+    const listed = async () => (await send('GET', '/v1/adrs?api=payments-v1')).body['items'] as { id: string }[]
+    const before = (await listed()).length
+    expect((await send('PATCH', path, { api: 'payments-v1' })).body).toMatchObject({ api: 'payments-v1' })
+    expect(await listed()).toHaveLength(before + 1)
+    expect((await send('PATCH', path, { api: null })).body).toMatchObject({ api: null })
+    expect(await listed()).toHaveLength(before)
+    expect(codeOf(await send('PATCH', path, { api: 'none-v1' }))).toEqual([400, 'payload_invalid'])
+  })
+})
