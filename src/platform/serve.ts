@@ -130,8 +130,9 @@ async function checkMatch(request: FastifyRequest, resource: unknown): Promise<v
   throw new Problem('version_conflict', 'The resource has changed: `If-Match` does not match its ETag. Read it again.')
 }
 
-/** Fills the parameters of a path from the call, and a missing one from the `id` of the answer. */
+/** Fills the parameters of a path from the call, and a missing one from the answer: its member of that name, or its `id`. */
 function fill(path: string, params: Call['params'], answer: unknown): string {
-  const { id = '' } = answer as { readonly id?: string }
-  return path.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(params[name] ?? id))
+  const fields = answer as Readonly<Record<string, string>>
+  const valueOf = (name: string): string => params[name] ?? fields[name] ?? fields['id'] ?? ''
+  return path.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(valueOf(name)))
 }
