@@ -1,85 +1,204 @@
-/** Users: people who log in at the authorization endpoint, and on whose behalf clients call. */
+/**
+ * Users: people who log in at the authorization endpoint, and on whose behalf clients call.
+ *
+ * A command that takes access away (disable, remove, reset, change of roles) answers when every gateway thread refuses the tokens
+ * of the person, and logins that have begun fail. The last owner of a tenant keeps the role.
+ */
 
 import type { CreateId } from '../runtime/ids.ts'
 import type { PasswordHasher } from '../runtime/password-hash.ts'
-import { documentKind, type Author, type Document, type Registry } from '../store/registry.ts'
-import { commit, find, toTime } from '../command/commands.ts'
-import { listPage, type Page, type PageQuery } from '../command/page.ts'
+import type { Author, Document, Registry } from '../store/registry.ts'
+import { commit, find } from '../command/commands.ts'
+import type { KeyedMutex } from '../command/keyed-mutex.ts'
+import { listAll, listPage, type Page, type PageQuery } from '../command/page.ts'
+import { Problem } from '../domain/problem.ts'
+import type { HeldScopes } from './held-scopes.ts'
+import { OWNER } from './people/built-in-roles.ts'
+import type { Granting } from './people/granting.ts'
+import { INVITATION_MS, RESET_MS, type Invitation, type NewLink, type OneTimeLinks } from './people/one-time-links.ts'
+import {
+  holdersOf,
+  showUser,
+  stateOf,
+  USER_KIND,
+  userWrite,
+  type RoleAssignment,
+  type User,
+  type UserBody,
+} from './people/user-document.ts'
+import type { PersonRevocations } from './person-revocations.ts'
 
 export interface UserInput {
   readonly username: string
-  readonly password: string
+  /** Without a password the answer has a one-time link that sets it. */
+  readonly password?: string
   readonly name: string
+  readonly roles?: readonly RoleAssignment[]
 }
 
-export interface User {
-  readonly id: string
-  readonly username: string
-  readonly name: string
-  readonly createdAt: string
-}
+export type UserChange = Partial<Pick<UserInput, 'username' | 'name' | 'roles'>>
 
-interface UserBody {
-  readonly username: string
-  readonly name: string
-  /** As `runtime/password-hash.ts` encodes it. */
-  readonly passwordHash: string
+export interface InvitedUser extends User {
+  readonly invitation?: Invitation
 }
 
 export interface Users {
-  create(author: Author, input: UserInput): Promise<User>
+  create(author: Author, input: UserInput, held?: HeldScopes): Promise<InvitedUser>
   get(tenant: string, id: string): Promise<User>
   list(tenant: string, query: PageQuery): Promise<Page<User>>
-  /** Returns null if the user name or the password is wrong, after the same time in both cases. */
-  verify(tenant: string, username: string, password: string): Promise<Omit<User, 'createdAt'> | null>
-  /** Returns null if there is no user with this id. */
-  find(tenant: string, id: string): Promise<Omit<User, 'createdAt'> | null>
+  update(author: Author, id: string, change: UserChange, held?: HeldScopes): Promise<User>
+  disable(author: Author, id: string, held?: HeldScopes): Promise<User>
+  enable(author: Author, id: string, held?: HeldScopes): Promise<User>
+  remove(author: Author, id: string, held?: HeldScopes): Promise<void>
+  /** Makes a new link for a user without a password. */
+  invite(author: Author, id: string, held?: HeldScopes): Promise<InvitedUser>
+  /** Removes the password and makes a link for a new one. */
+  resetPassword(author: Author, id: string, held?: HeldScopes): Promise<InvitedUser>
 }
 
 export interface UsersOptions {
   readonly registry: Registry
   readonly createId: CreateId
   readonly passwords: PasswordHasher
+  readonly links: OneTimeLinks
+  readonly granting: Granting
+  readonly revocations: Pick<PersonRevocations, 'revoke'>
+  readonly mutex: KeyedMutex
 }
 
-const USER_KIND = documentKind<UserBody>('user', ['username', 'name'])
+interface UserCommand {
+  readonly author: Author
+  readonly id: string
+  readonly held: HeldScopes
+  readonly action: string
+}
 
-export function createUsers({ registry, createId, passwords }: UsersOptions): Users {
+export function createUsers(options: UsersOptions): Users {
+  const { registry, revocations, links } = options
+  const get = async (tenant: string, id: string): Promise<User> => showUser(await find(registry, tenant, USER_KIND, id))
+
+  /** Changes a user and ends the access that was given before. */
+  async function cutOff(command: UserCommand, to: (body: UserBody) => UserBody): Promise<User> {
+    const { author, id } = command
+    await change(options, command, (body) => ({ ...to(body), epoch: (body.epoch ?? 0) + 1 }))
+    await revocations.revoke(author.tenant, [id])
+    return get(author.tenant, id)
+  }
+
   return {
-    async create(author, { username, password, name }) {
-      const { tenant } = author
-      const id = createId('usr')
-      const body: UserBody = { username, name, passwordHash: await passwords.hash(password) }
-      const keys = { username: keyOf(tenant, username) }
-      await commit(
-        registry,
-        author,
-        'user.create',
-        [{ kind: USER_KIND, id, tenant, expected: 0, body, keys, unique: ['username'] }],
-        'The user name is taken.',
-      )
-      return show(await find(registry, tenant, USER_KIND, id))
+    get,
+    create: (author, input, held = null) => create(options, author, input, held),
+    list: (tenant, query) => listPage({ registry, kind: USER_KIND, tenant, query, where: {}, show: showUser }),
+    async update(author, id, { username, name, roles }, held = null) {
+      const to = (body: UserBody): UserBody => ({
+        ...body,
+        ...(username !== undefined && { username }),
+        ...(name !== undefined && { name }),
+        ...(roles !== undefined && { roles }),
+      })
+      const command = { author, id, held, action: 'user.update' }
+      if (roles !== undefined) return cutOff(command, to)
+      await change(options, command, to)
+      return get(author.tenant, id)
     },
-    get: async (tenant, id) => show(await find(registry, tenant, USER_KIND, id)),
-    list: (tenant, query) => listPage({ registry, kind: USER_KIND, tenant, query, where: {}, show }),
-    async verify(tenant, username, password) {
-      const found = await registry.find(USER_KIND, 'username', keyOf(tenant, username))
-      const isRight = await passwords.verify(password, found?.body.passwordHash ?? null)
-      return found === null || !isRight ? null : { id: found.id, username: found.body.username, name: found.body.name }
+    disable: (author, id, held = null) =>
+      cutOff({ author, id, held, action: 'user.disable' }, (body) => ({ ...body, disabled: true, link: null })),
+    async enable(author, id, held = null) {
+      await change(options, { author, id, held, action: 'user.enable' }, (body) => ({ ...body, disabled: false }))
+      return get(author.tenant, id)
     },
-    async find(tenant, id) {
-      const found = await registry.get(USER_KIND, id)
-      if (found === null || found.tenant !== tenant) return null
-      return { id, username: found.body.username, name: found.body.name }
+    async remove(author, id, held = null) {
+      // Disabled first, so that a repetition after a crash still finds the user and revokes the tokens.
+      const command = { author, id, held, action: 'user.remove' }
+      await cutOff(command, (body) => ({ ...body, disabled: true, link: null }))
+      await removeDocument(options, command)
+    },
+    async invite(author, id, held = null) {
+      const link = links.create(id, INVITATION_MS)
+      await change(options, { author, id, held, action: 'user.invite' }, (body) => {
+        if (stateOf(body) !== 'Pending') throw wrongState(body, 'Only a user without a password can be invited.')
+        return { ...body, link: link.stored }
+      })
+      return withLink(await get(author.tenant, id), link)
+    },
+    async resetPassword(author, id, held = null) {
+      const link = links.create(id, RESET_MS)
+      const user = await cutOff({ author, id, held, action: 'user.resetPassword' }, (body) => {
+        if (body.disabled === true) throw wrongState(body, 'The user is disabled. Enable the user first.')
+        return { ...body, passwordHash: null, link: link.stored }
+      })
+      return withLink(user, link)
     },
   }
 }
 
-/** Normalizes the user name, because the same letters can be composed in two ways. */
-function keyOf(tenant: string, username: string): string {
-  return JSON.stringify([tenant, username.normalize('NFC')])
+async function create(
+  { registry, createId, passwords, links, granting, mutex }: UsersOptions,
+  author: Author,
+  { username, password, name, roles = [] }: UserInput,
+  held: HeldScopes,
+): Promise<InvitedUser> {
+  const { tenant } = author
+  const id = createId('usr')
+  const link = password === undefined ? links.create(id, INVITATION_MS) : null
+  const passwordHash = password === undefined ? null : await passwords.hash(password)
+  const body: UserBody = { username, name, passwordHash, roles, link: link?.stored ?? null }
+  await mutex.runExclusive([peopleOf(tenant)], async () => {
+    await granting.checkAssignments(author, held, roles)
+    await commit(registry, author, 'user.create', [userWrite(id, tenant, 0, body)], USER_NAME_TAKEN)
+  })
+  return withLink(showUser(await find(registry, tenant, USER_KIND, id)), link)
 }
 
-function show({ id, body, createdAtMs }: Document<UserBody>): User {
-  return { id, username: body.username, name: body.name, createdAt: toTime(createdAtMs) }
+/** Commits a change of one user, alone among the changes of people and roles of the tenant. */
+async function change(
+  { registry, granting, mutex }: UsersOptions,
+  { author, id, held, action }: UserCommand,
+  to: (body: UserBody) => UserBody,
+): Promise<void> {
+  const { tenant } = author
+  await mutex.runExclusive([peopleOf(tenant)], async () => {
+    const user = await find(registry, tenant, USER_KIND, id)
+    await granting.checkUser(author, held, user.body)
+    const body = to(user.body)
+    if (body.roles !== user.body.roles) await granting.checkAssignments(author, held, body.roles ?? [])
+    if (isOwner(user.body) && (!isOwner(body) || body.disabled === true)) await checkOwnerRemains(registry, user)
+    await commit(registry, author, action, [userWrite(id, tenant, user.revision, body)], USER_NAME_TAKEN)
+  })
 }
+
+async function removeDocument({ registry, mutex }: UsersOptions, { author, id, action }: UserCommand): Promise<void> {
+  const { tenant } = author
+  await mutex.runExclusive([peopleOf(tenant)], async () => {
+    const { revision } = await find(registry, tenant, USER_KIND, id)
+    await commit(registry, author, action, [{ kind: USER_KIND, id, tenant, expected: revision, body: null }])
+  })
+}
+
+/** Throws 409 if no other user of the tenant can log in as an owner. */
+async function checkOwnerRemains(registry: Registry, { id, tenant }: Document<UserBody>): Promise<void> {
+  for await (const other of listAll(registry, USER_KIND, { tenant, where: holdersOf(OWNER) })) {
+    if (other.id !== id && stateOf(other.body) === 'Active') return
+  }
+  const detail = 'This is the last owner who can log in. Give another active user the role `owner` first.'
+  throw new Problem('state_conflict', detail)
+}
+
+/** The key of the lock for people and roles of a tenant. */
+export function peopleOf(tenant: string): string {
+  return `people ${tenant}`
+}
+
+function isOwner({ roles = [] }: UserBody): boolean {
+  return roles.some(({ role }) => role === OWNER)
+}
+
+function withLink(user: User, link: NewLink | null): InvitedUser {
+  return link === null ? user : { ...user, invitation: link.shown }
+}
+
+function wrongState(body: UserBody, detail: string): Problem {
+  return new Problem('state_conflict', detail, { extensions: { state: stateOf(body) } })
+}
+
+const USER_NAME_TAKEN = 'The user name is taken.'

@@ -93,6 +93,8 @@ function startIdentity(core: Core, { recorder }: StreamServices, gateway: Gatewa
   return openIdentity({
     ...core,
     gateway: gateway.port,
+    mutex: gateway.mutex,
+    operator: config.adminTenant,
     gatewayUrl: addresses.gatewayUrl,
     scopesOf: createTokenScopes({ registry }),
     recorder,

@@ -5,7 +5,9 @@ import { API_KIND } from '../publishing/apis.ts'
 import type { Grants } from '../access/grants.ts'
 import type { TokenRevocations } from '../access/token-revocations.ts'
 import type { TokenScopes } from '../access/token-scopes.ts'
-import type { Users } from '../access/users.ts'
+import type { PersonRevocations } from '../access/person-revocations.ts'
+import type { People } from '../access/people/people.ts'
+import { isPassword } from '../access/people/password-rule.ts'
 import { createAccessTokens } from '../identity/access-token.ts'
 import { createAuthorizationCodes } from '../identity/authorization-codes.ts'
 import { createAuthorizeFlow } from '../identity/authorize-flow.ts'
@@ -13,6 +15,7 @@ import { createClientAuthentication } from '../identity/client-authentication.ts
 import { createIdTokens } from '../identity/id-token.ts'
 import { createIntrospection } from '../identity/introspection.ts'
 import { createIssuedTokens } from '../identity/issued-token.ts'
+import { createPasswordPage } from '../identity/password-page.ts'
 import type { KeyRing } from '../identity/key-ring.ts'
 import type { OauthEndpoint } from '../plan/oauth-call.ts'
 import { createOauthDispatcher } from '../identity/oauth-dispatcher.ts'
@@ -31,8 +34,9 @@ export interface AuthorizationOptions {
   readonly registry: Registry
   readonly keyRing: KeyRing
   readonly grants: Grants
-  readonly users: Users
+  readonly people: Pick<People, 'signIn' | 'grantPerson'>
   readonly revocations: TokenRevocations
+  readonly personRevocations: PersonRevocations
   readonly scopesOf: (api: string) => Promise<TokenScopes | null>
   readonly vault: Vault
   readonly clock: Clock
@@ -43,14 +47,18 @@ export interface AuthorizationOptions {
 }
 
 export function createAuthorization(options: AuthorizationOptions): OauthEndpoint {
-  const { registry, grants, users, revocations, vault, log, count } = options
+  const { registry, grants, people, revocations, personRevocations, vault, log, count } = options
+  const { signIn, grantPerson } = people
   const { clientFor } = grants
   const { keyedHash } = vault
   const { revoke, isRevoked } = revocations
   const shared = { ...options, clientFor, keyedHash, randomBytes }
   const authenticateClient = createClientAuthentication({ ...shared, throttle: createSecretThrottle(options.clock) })
   const codes = createAuthorizationCodes(shared)
-  const tokens = createIssuedTokens({ ...shared, isRevoked })
+  const tokens = createIssuedTokens({
+    ...shared,
+    isRevoked: ({ jti, sub }) => isRevoked(jti) || personRevocations.isRevoked(sub, jti),
+  })
   const titleOf = async (api: string): Promise<string> => (await registry.get(API_KIND, api))?.body.title ?? api
 
   return createOauthDispatcher({
@@ -59,14 +67,16 @@ export function createAuthorization(options: AuthorizationOptions): OauthEndpoin
         ...shared,
         authenticateClient,
         codes,
+        grantPerson,
         revoke,
         mint: createAccessTokens(shared),
         mintIdToken: createIdTokens(shared),
       }),
-      authorize: createAuthorizeFlow({ ...shared, codes, titleOf, verify: users.verify }),
+      authorize: createAuthorizeFlow({ ...shared, codes, titleOf, verify: signIn.verify }),
+      password: createPasswordPage({ ...signIn, isPassword }),
       introspect: createIntrospection({ authenticateClient, tokens }),
       revoke: createRevocation({ authenticateClient, tokens, revoke }),
-      userinfo: createUserinfo({ tokens, personOf: users.find }),
+      userinfo: createUserinfo({ tokens, personOf: signIn.find }),
     },
     onFailure(cause) {
       count('oauth_failed')

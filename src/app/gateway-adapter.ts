@@ -63,6 +63,10 @@ export function createGatewayPort({
       authenticator.revokeToken(token)
       await gatewayPool.revokeToken(token)
     },
+    async revokePeople(people) {
+      for (const person of people) authenticator.revokePerson(person)
+      await gatewayPool.revokePeople(people)
+    },
     async applyProviders(providers) {
       authenticator.setProviders(providers)
       await gatewayPool.applyProviders(providers)

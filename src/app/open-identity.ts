@@ -10,7 +10,10 @@ import type { Grants } from '../access/grants.ts'
 import { createIdentityProviders, registeredProviders, type IdentityProviders } from '../access/identity-providers.ts'
 import { openTokenRevocations } from '../access/token-revocations.ts'
 import type { TokenScopes } from '../access/token-scopes.ts'
-import { createUsers, type Users } from '../access/users.ts'
+import { createPeople, type People } from '../access/people/people.ts'
+import { openPersonRevocations, type PersonRevocations } from '../access/person-revocations.ts'
+import type { KeyedMutex } from '../command/keyed-mutex.ts'
+import { LIFETIME_SECONDS } from '../identity/access-token.ts'
 import { createFederation, type Federation } from '../identity/federation/provider-keys.ts'
 import { createKeyRotation, type KeyRotation } from '../identity/key-rotation.ts'
 import type { KeyRing } from '../identity/key-ring.ts'
@@ -32,6 +35,11 @@ export interface IdentityOptions extends Secrets {
   readonly scopesOf: (api: string) => Promise<TokenScopes | null>
   readonly recorder: PlatformRecorder
   readonly clock: Clock
+  readonly mutex: KeyedMutex
+  /** All scopes of the platform API. */
+  readonly scopes: readonly string[]
+  /** The tenant of the operator. */
+  readonly operator: string
   readonly gatewayUrl: string
   readonly log: Log
   readonly count: CountEvent
@@ -42,7 +50,8 @@ export interface IdentityOptions extends Secrets {
 }
 
 export interface Identity {
-  readonly users: Users
+  readonly people: People
+  readonly personRevocations: PersonRevocations
   readonly providers: IdentityProviders
   readonly federation: Federation
   readonly rotation: KeyRotation
@@ -52,7 +61,10 @@ export interface Identity {
 
 export async function openIdentity(options: IdentityOptions): Promise<Identity> {
   const { registry, gateway, keyRing, clock, log, count, createId, randomBytes, publishKeys } = options
-  const users = createUsers({ registry, createId, passwords: createPasswordHasher({ randomBytes }) })
+  const tokenLifetimeMs = LIFETIME_SECONDS * 1_000
+  const personRevocations = await openPersonRevocations({ registry, gateway, clock, createId, tokenLifetimeMs })
+  const passwords = createPasswordHasher({ randomBytes })
+  const people = createPeople({ ...options, passwords, revocations: personRevocations })
   const outbound = createGuardedFetch({ clock, allowPrivate: options.allowPrivate })
   const federation = createFederation({
     registry,
@@ -75,15 +87,20 @@ export async function openIdentity(options: IdentityOptions): Promise<Identity> 
   })
   const revocations = await openTokenRevocations({ registry, gateway, clock })
   for (const token of revocations.live()) await gateway.revokeToken(token)
+  await gateway.revokePeople(personRevocations.live())
   await rotation.start()
   await federation.start()
 
   return {
-    users,
+    people,
+    personRevocations,
     federation,
     rotation,
     providers: createIdentityProviders({ registry, createId, federation }),
-    oauth: recordOauthAttempts({ ...options, endpoints: createAuthorization({ ...options, users, revocations }) }),
+    oauth: recordOauthAttempts({
+      ...options,
+      endpoints: createAuthorization({ ...options, people, revocations, personRevocations }),
+    }),
     async close() {
       rotation.stop()
       federation.stop()

@@ -30,7 +30,8 @@ export function openPlatform(options: OpenPlatformOptions): Platform {
   const { gatewayUrl, baseUrl } = addresses
   return createPlatform({
     ...resources,
-    users: identity.users,
+    ...identity.people,
+    watchRevokedPeople: identity.personRevocations.watch,
     identityProviders: identity.providers,
     signingKeys: identity.rotation,
     onSelfApproval: (caller) => recorder.note('self_approval', caller.grant.tenant, PLATFORM_API, caller),

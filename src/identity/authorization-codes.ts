@@ -6,6 +6,7 @@
  * deleted after the token that they gave has expired.
  */
 
+import type { Person } from './userinfo.ts'
 import { isSameHash } from '../plan/credential-format.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { CreateId } from '../runtime/ids.ts'
@@ -20,7 +21,7 @@ export interface Consent {
   readonly api: string
   readonly redirectUri: string
   readonly challenge: string
-  readonly person: { readonly id: string; readonly username: string; readonly name: string }
+  readonly person: Person
   /** The `scope` of the request; null if none was sent. */
   readonly scope: string | null
   readonly wantsIdToken: boolean

@@ -43,7 +43,7 @@ export interface IssuedTokensOptions {
   readonly keyRing: Pick<KeyRing, 'publicKeys'>
   readonly clientFor: (clientId: string) => Promise<RegisteredClient | null>
   readonly scopesOf: (api: string) => Promise<ApiScopes | null>
-  readonly isRevoked: (jti: string) => boolean
+  readonly isRevoked: (token: Pick<IssuedToken, 'jti' | 'sub'>) => boolean
   readonly clock: Pick<Clock, 'nowMs'>
   readonly gatewayUrl: string
 }
@@ -78,7 +78,7 @@ export function createIssuedTokens(options: IssuedTokensOptions): IssuedTokens {
     async live(token) {
       const client = await clientFor(token.client_id)
       const target = await scopesOf(token.aud)
-      if (client === null || target === null || isRevoked(token.jti)) return null
+      if (client === null || target === null || isRevoked(token)) return null
       const { grant } = client
       const isPast = grant.expiresAtMs !== 0 && grant.expiresAtMs <= clock.nowMs()
       if (!grant.valid || isPast || !isSubscribed(grant, token.aud, target)) return null

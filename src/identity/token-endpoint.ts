@@ -14,6 +14,7 @@ import type { MintIdToken } from './id-token.ts'
 import { answer, refuse, signalled, type OauthAnswer, type OauthEndpoint } from '../plan/oauth-call.ts'
 import { verifies } from './pkce.ts'
 import { readForm } from './token-request.ts'
+import type { Person } from './userinfo.ts'
 import type { Clock } from '../runtime/clock.ts'
 
 export interface TokenEndpointOptions {
@@ -22,6 +23,12 @@ export interface TokenEndpointOptions {
   readonly mint: MintAccessToken
   readonly mintIdToken: MintIdToken
   readonly codes: AuthorizationCodes
+  /** Returns null if the person may no longer use the login that the code comes from. */
+  readonly grantPerson: (
+    tenant: string,
+    api: string,
+    person: Person,
+  ) => Promise<{ readonly scopes: ReadonlySet<string> | null; isCurrent(): boolean } | null>
   /** Resolves when every gateway thread rejects the token. */
   readonly revoke: (token: GivenToken & { readonly tenant: string; readonly credential: string }) => Promise<void>
   readonly clock: Pick<Clock, 'nowMs'>
@@ -94,17 +101,27 @@ async function redeemCode(options: TokenEndpointOptions, tokenRequest: TokenRequ
 
   const { grant, clientId } = client
   const { scope, person, wantsIdToken } = code
-  const request: AccessTokenRequest = { api, target, grant, clientId, scope, person, opensUserinfo: wantsIdToken }
+  const granted = await options.grantPerson(grant.tenant, api, person)
+  if (granted === null) return invalidCode()
+  const entitled = entitledTo(target, granted.scopes)
+  const opensUserinfo = wantsIdToken
+  const request: AccessTokenRequest = { api, target: entitled, grant, clientId, scope, person, opensUserinfo }
   const token = mint(request)
   if (token === null) return tooLong()
   if (!(await codes.use(code, { jti: token.jti, expiresAtMs: token.expiresAtMs }))) {
     const used = await codes.find(text)
     return used === null || used.gave === null ? invalidCode() : refuseReuse(options, used, used.gave)
   }
+  if (!granted.isCurrent()) return invalidCode()
   if (!wantsIdToken) return answer(200, bearer(token))
   const algorithm = target.tokenAlgorithm ?? 'ES256'
   const idToken = mintIdToken({ api, code, accessToken: token.text, algorithm })
   return answer(200, { ...bearer(token), id_token: idToken })
+}
+
+/** Returns the scopes of an API without those that the person is not entitled to. */
+function entitledTo(target: ApiScopes, scopes: ReadonlySet<string> | null): ApiScopes {
+  return scopes === null ? target : { ...target, allowed: target.allowed.filter((scope) => scopes.has(scope)) }
 }
 
 function isBoundTo(code: Code, { api, client, values }: TokenRequest, verifier: string): boolean {

@@ -10,6 +10,8 @@ export interface Person {
   readonly id: string
   readonly username: string
   readonly name: string
+  /** A login or a code with an earlier epoch has ended. */
+  readonly epoch: number
 }
 
 export interface UserinfoOptions {

@@ -28,6 +28,8 @@ export interface GatewayPort {
   applyMembership(api: string, productIds: readonly string[]): Promise<void>
   /** Refuses a token of this gateway, although its signature still verifies. */
   revokeToken(token: RevokedToken): Promise<void>
+  /** Refuses the tokens that were issued for these people up to a mark. */
+  revokePeople(people: readonly RevokedPerson[]): Promise<void>
   /** Replaces all federated providers. */
   applyProviders(providers: readonly ProviderPlan[]): Promise<void>
 }
@@ -35,5 +37,14 @@ export interface GatewayPort {
 export interface RevokedToken {
   readonly jti: string
   /** Expiry of the token, after which the revocation is not needed. */
+  readonly untilMs: number
+}
+
+export interface RevokedPerson {
+  /** The subject of the tokens. */
+  readonly person: string
+  /** Tokens of this gateway with this id or a lower one are refused; ids sort in order of creation. */
+  readonly before: string
+  /** Expiry of the last of these tokens. */
   readonly untilMs: number
 }

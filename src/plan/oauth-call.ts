@@ -6,8 +6,8 @@
 import type { Grant } from './grant.ts'
 
 export interface OauthCall {
-  readonly endpoint: 'token' | 'introspect' | 'revoke' | 'userinfo' | 'authorize'
-  /** `''` for the authorize endpoint, which serves all APIs. */
+  readonly endpoint: 'token' | 'introspect' | 'revoke' | 'userinfo' | 'authorize' | 'password'
+  /** `''` for the endpoints that people visit, which serve all APIs. */
   readonly api: string
   readonly method: 'GET' | 'POST'
   /** The form of a POST or the query of a GET, in order, with repetitions. */

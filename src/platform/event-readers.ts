@@ -14,6 +14,8 @@ export interface EventReaders {
    * if the call cannot be recorded.
    */
   open(call: Call, reply: FastifyReply): Promise<EventReader>
+  /** Ends the streams of a person. */
+  endOf(person: string): void
   close(): void
 }
 
@@ -30,7 +32,8 @@ export interface EventReadersOptions {
 
 export function createEventReaders(options: EventReadersOptions): EventReaders {
   const { clock, onEnd, onUnknown } = options
-  const readers = new Set<EventReader>()
+  /** The person of each reader. */
+  const readers = new Map<EventReader, string>()
   const places = createPlaces(options)
 
   return {
@@ -38,9 +41,16 @@ export function createEventReaders(options: EventReadersOptions): EventReaders {
       return readers.size
     },
     async open({ author: { tenant }, caller, request }, reply) {
+      const isStillOpen = (): Promise<boolean> =>
+        request.isStillOpen().catch((cause: unknown) => {
+          onUnknown?.(cause, request.id)
+          return true
+        })
       places.take(tenant)
       try {
         await request.recordNow()
+        // The credential may have been revoked while the call was recorded.
+        if (!(await isStillOpen())) throw new Problem('credential_invalid', 'The credential has been revoked.')
       } catch (cause) {
         places.release(tenant)
         throw cause
@@ -55,11 +65,7 @@ export function createEventReaders(options: EventReadersOptions): EventReaders {
         headers: limitHeadersOf(reply),
         clock,
         endsAtMs: caller.expiresAtMs,
-        isStillOpen: () =>
-          request.isStillOpen().catch((cause: unknown) => {
-            onUnknown?.(cause, request.id)
-            return true
-          }),
+        isStillOpen,
         onEnd(reason) {
           isOver = true
           if (reader !== null) readers.delete(reader)
@@ -67,11 +73,14 @@ export function createEventReaders(options: EventReadersOptions): EventReaders {
           onEnd?.(reason)
         },
       })
-      if (!isOver) readers.add(reader)
+      if (!isOver) readers.set(reader, caller.person)
       return reader
     },
+    endOf(person) {
+      for (const [reader, of] of readers) if (of === person) reader.end('credential_closed')
+    },
     close() {
-      for (const reader of readers) reader.end('service_stopping')
+      for (const reader of readers.keys()) reader.end('service_stopping')
     },
   }
 }

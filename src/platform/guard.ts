@@ -10,6 +10,7 @@
  */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Entitlements } from '../access/people/entitlements.ts'
 import type { Caller } from '../plan/caller.ts'
 import type { Grant } from '../plan/grant.ts'
 import type { Explanation } from '../domain/explanation.ts'
@@ -17,6 +18,7 @@ import { Problem } from '../domain/problem.ts'
 import { isOwnScope } from '../domain/scope-width.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Log } from '../runtime/log.ts'
+import { CONSUMER_HEADER, ownerOf } from './caller-owner.ts'
 import { eachHeader, type AdmittedCall, type CallLimits, type CallTerms } from './call-limits.ts'
 import { toProblem, writeProblem } from './problems.ts'
 import { alternativesOf } from './scope-widths.ts'
@@ -48,6 +50,7 @@ export interface GuardOptions {
     authorization: string | undefined,
     apiKey: string | undefined,
   ) => Promise<Caller | PlatformRefusal>
+  readonly entitlements: Pick<Entitlements, 'ofUser'>
   readonly limits: CallLimits
   /** Resolves when the record is safe. */
   readonly record: (call: PlatformCall) => Promise<void>
@@ -132,7 +135,14 @@ async function admitCall(guard: Guard, request: FastifyRequest, reply: FastifyRe
     void reply.header('WWW-Authenticate', `Bearer error="insufficient_scope", scope="${operation.scope}"`)
     throw new Problem('operation_forbidden', detail)
   }
-  request.owner = isOwnScope(opening) ? result.grant.consumer : null
+  if (isOwnScope(opening)) {
+    request.owner = await ownerOf(guard.options.entitlements, result, opening, wantedConsumer(request))
+    if (request.owner === null) {
+      const detail = 'The roles of the person do not cover this consumer.'
+      call.refusal = { code: 'operation_forbidden', grant: result.grant, explanation: { detail } }
+      throw new Problem('operation_forbidden', detail)
+    }
+  }
   takeLimits(guard, call, result, operation.operationId, reply)
   refuseUnrecorded(guard, request)
 }
@@ -140,6 +150,11 @@ async function admitCall(guard: Guard, request: FastifyRequest, reply: FastifyRe
 function authenticateRequest(guard: Guard, { headers }: FastifyRequest): Promise<Caller | PlatformRefusal> {
   const key = headers['x-api-key']
   return guard.options.authenticate(headers.authorization, Array.isArray(key) ? key.join() : key)
+}
+
+function wantedConsumer({ headers }: FastifyRequest): string | undefined {
+  const wanted = headers[CONSUMER_HEADER.toLowerCase()]
+  return Array.isArray(wanted) ? wanted.join() : wanted
 }
 
 function challenge(reply: FastifyReply, code: string): void {

@@ -12,6 +12,8 @@ export interface ProgressStream {
   /** Takes the reply over; throws `Problem('unavailable')` if too many streams are open. */
   open(call: Call, reply: FastifyReply, id: string): Promise<void>
   close(): void
+  /** Ends the streams of a person. */
+  endOf(person: string): void
 }
 
 export interface ProgressStreamOptions {
@@ -56,6 +58,7 @@ export function createProgressStream({ programmes, clock, log }: ProgressStreamO
           )
       }
     },
+    endOf: readers.endOf,
     close: readers.close,
   }
 }

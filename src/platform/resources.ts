@@ -19,6 +19,7 @@ import { productHandlers, PRODUCT_OPERATIONS } from './products.ts'
 import { programmeHandlers, PROGRAMME_OPERATIONS } from './programmes.ts'
 import { proxyHandlers, PROXY_OPERATIONS } from './proxies.ts'
 import { requestHandlers, REQUEST_OPERATIONS } from './requests.ts'
+import { roleHandlers, ROLE_OPERATIONS } from './roles.ts'
 import type { Serve } from './serve.ts'
 import { serviceLevelHandlers, SERVICE_LEVEL_OPERATIONS } from './service-levels.ts'
 import { signingKeyHandlers, SIGNING_KEY_OPERATIONS } from './signing-keys.ts'
@@ -52,6 +53,7 @@ export const RESOURCES = [
   resource(SUBSCRIPTION_OPERATIONS, subscriptionHandlers),
   resource(APPROVAL_OPERATIONS, approvalHandlers),
   resource(USER_OPERATIONS, userHandlers),
+  resource(ROLE_OPERATIONS, roleHandlers),
   resource(IDENTITY_PROVIDER_OPERATIONS, identityProviderHandlers),
   resource(SIGNING_KEY_OPERATIONS, signingKeyHandlers),
   resource(TENANT_OPERATIONS, tenantHandlers),

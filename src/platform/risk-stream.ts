@@ -28,6 +28,8 @@ export interface RiskStreamOptions {
 export interface RiskStream {
   readonly readers: number
   readonly handlers: Handlers<typeof RISK_STREAM_OPERATIONS>
+  /** Ends the streams of a person. */
+  endOf(person: string): void
   /** Ends all streams; clients reconnect. */
   close(): void
 }
@@ -99,6 +101,7 @@ export function createRiskStream(options: RiskStreamOptions): RiskStream {
         return reply
       },
     },
+    endOf: readers.endOf,
     close: readers.close,
   }
 }

@@ -8,11 +8,12 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastify'
 import type { KeyedMutex } from '../command/keyed-mutex.ts'
 import { Problem } from '../domain/problem.ts'
+import { CONSUMER_HEADER } from './caller-owner.ts'
 import { IDEMPOTENCY_HEADER, idempotencyKey, type Once } from './idempotency.ts'
 import { etagOf, matchesEtag } from './conditional.ts'
 import type { Call, Handler, Handlers, Operation, Operations, OwnedKind } from './operation.ts'
 import type { Schema } from './schema-type.ts'
-import { NO_BODY } from './schemas.ts'
+import { NO_BODY, reference } from './schemas.ts'
 
 export interface OperationConfig extends Operation {
   readonly operationId: string
@@ -95,9 +96,23 @@ export function toRouteOptions(operation: OperationConfig): RouteShorthandOption
 }
 
 /** Returns the schemas of the headers that an operation reads, by name. */
-export function headersOf({ method, headers }: Pick<Operation, 'method' | 'headers'>): Operation['headers'] {
-  return method === 'POST' ? { ...headers, [IDEMPOTENCY_HEADER]: idempotencyKey } : headers
+export function headersOf({
+  method,
+  headers,
+  own,
+}: Pick<Operation, 'method' | 'headers' | 'own'>): Operation['headers'] {
+  const all = {
+    ...headers,
+    ...(method === 'POST' && { [IDEMPOTENCY_HEADER]: idempotencyKey }),
+    ...(own !== undefined && { [CONSUMER_HEADER]: chosenConsumer }),
+  }
+  return Object.keys(all).length === 0 ? undefined : all
 }
+
+const chosenConsumer = {
+  ...reference,
+  description: 'With the own width: the consumer to act for, if the roles of the person cover several.',
+} as const
 
 /** Node reports header names in lower case. */
 function toHeaderSchema(headers: Readonly<Record<string, Schema>>): Schema {
@@ -144,8 +159,9 @@ async function checkMatch(request: FastifyRequest, resource: unknown): Promise<v
   throw new Problem('version_conflict', 'The resource has changed: `If-Match` does not match its ETag. Read it again.')
 }
 
-/** Fills the parameters of a path from the call, and a missing one from the `id` of the answer. */
+/** Fills the parameters of a path from the call, and a missing one from the answer: its member of that name, or its `id`. */
 function fill(path: string, params: Call['params'], answer: unknown): string {
-  const { id = '' } = answer as { readonly id?: string }
-  return path.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(params[name] ?? id))
+  const fields = answer as Readonly<Record<string, string>>
+  const valueOf = (name: string): string => params[name] ?? fields[name] ?? fields['id'] ?? ''
+  return path.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(valueOf(name)))
 }

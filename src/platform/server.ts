@@ -40,6 +40,8 @@ export interface PlatformOptions extends GuardOptions, Omit<ResourceServices, 'p
   readonly metrics: Metrics
   /** Default: loopback. */
   readonly metricsAccess?: MetricsAccess
+  /** Registers a listener for people whose access was taken away. */
+  readonly watchRevokedPeople: (listener: (person: string) => void) => void
   /** Returns why the service is not ready, or null. */
   readonly notReady: () => string | null
   /** Returns the public addresses; called once they are known. */
@@ -85,6 +87,8 @@ export function createPlatform(options: PlatformOptions): Platform {
   if (options.rootPage !== undefined) rootRoute(app, options.rootPage)
   const progress = createProgressStream(options)
   const services = { ...options, progress }
+  options.watchRevokedPeople(stream.endOf)
+  options.watchRevokedPeople(progress.endOf)
   for (const { serveWith } of RESOURCES) serveWith(serve, services)
   serve(RISK_PATHS, riskPaths)
 

@@ -1,57 +1,137 @@
-/** `/v1/users`: users who may log in at the authorize endpoint. */
+/** `/v1/users`: people who may log in at the authorize endpoint. */
 
+import { PASSWORD } from '../access/people/password-rule.ts'
 import type { Users } from '../access/users.ts'
 import type { Handlers, Operations } from './operation.ts'
-import { id, list, name, named, object, pagedQuery, text, time } from './schemas.ts'
+import { id, list, name, named, object, pagedQuery, reference, text, time } from './schemas.ts'
 
-const user = named('User', object({ id, username: text, name: text, createdAt: time }))
+const roleAssignments = {
+  type: 'array',
+  maxItems: 20,
+  items: named(
+    'RoleAssignment',
+    object(
+      {
+        role: reference,
+        consumers: {
+          type: 'array',
+          maxItems: 100,
+          uniqueItems: true,
+          items: reference,
+          description: 'The consumers that the scopes of the role with the own width cover.',
+        },
+      },
+      ['role'],
+    ),
+  ),
+} as const
+const state = {
+  type: 'string',
+  enum: ['Active', 'Pending', 'Disabled'],
+  description: '`Pending`: no password has been set.',
+} as const
+const fields = { id, username: text, name: text, state, roles: roleAssignments, createdAt: time }
+const user = named('User', object(fields))
+const invitation = {
+  ...named('OneTimeLink', object({ url: text, expiresAt: time })),
+  description: 'Opens a page that sets the password, once. Only this answer has it.',
+}
+const invited = named(
+  'InvitedUser',
+  object({ ...fields, invitation }, ['id', 'username', 'name', 'state', 'roles', 'createdAt']),
+)
 const password = {
   type: 'string',
-  minLength: 12,
-  maxLength: 256,
-  pattern: '^[^\\p{Cc}\\p{Cs}]+$',
+  ...PASSWORD,
   writeOnly: true,
   description: 'Stored only as a hash, and never shown.',
 } as const
-const tag = 'Users'
+const shared = { tag: 'Users', scope: 'users:write', status: 200, answer: user } as const
+const reading = { ...shared, method: 'GET', scope: 'users:read' } as const
+const writing = { ...shared, method: 'POST', problems: ['state_conflict', 'operation_forbidden'] } as const
 
 export const USER_OPERATIONS = {
   createUser: {
-    method: 'POST',
+    ...writing,
     path: '/v1/users',
-    summary: 'Creates a user who may log in',
-    tag,
-    scope: 'users:write',
-    body: named('UserInput', object({ username: name, password, name })),
+    summary: 'Creates a user who may log in; without a password the answer has a one-time link',
+    body: named('UserInput', object({ username: name, password, name, roles: roleAssignments }, ['username', 'name'])),
     status: 201,
-    answer: user,
-    problems: ['name_taken', 'unavailable'],
+    answer: invited,
+    problems: ['name_taken', 'state_conflict', 'operation_forbidden', 'unavailable'],
   },
   listUsers: {
-    method: 'GET',
+    ...reading,
     path: '/v1/users',
     summary: 'Lists the users of the tenant',
-    tag,
-    scope: 'users:read',
     query: pagedQuery(),
-    status: 200,
     answer: list(user),
   },
-  getUser: {
-    method: 'GET',
+  getUser: { ...reading, path: '/v1/users/:id', summary: 'Returns a user' },
+  updateUser: {
+    ...writing,
+    method: 'PATCH',
     path: '/v1/users/:id',
-    summary: 'Returns a user',
-    tag,
-    scope: 'users:read',
-    status: 200,
-    answer: user,
+    summary: 'Changes a user; a change of roles ends the access of earlier tokens before this call returns',
+    body: named('UserChange', object({ username: name, name, roles: roleAssignments }, [])),
+    problems: ['name_taken', 'state_conflict', 'operation_forbidden'],
+    changes: 'getUser',
+  },
+  deleteUser: {
+    method: 'DELETE',
+    path: '/v1/users/:id',
+    summary: 'Removes a user; the tokens of the person are refused once this call returns',
+    tag: 'Users',
+    scope: 'users:write',
+    status: 204,
+    problems: ['state_conflict', 'operation_forbidden'],
+    changes: 'getUser',
+  },
+  disableUser: {
+    ...writing,
+    path: '/v1/users/:id/disable',
+    summary: 'Disables a user; the tokens of the person are refused once this call returns',
+    changes: 'getUser',
+  },
+  enableUser: {
+    ...writing,
+    path: '/v1/users/:id/enable',
+    summary: 'Lets a disabled user log in again',
+    changes: 'getUser',
+  },
+  inviteUser: {
+    ...writing,
+    path: '/v1/users/:id/invite',
+    summary: 'Makes a new one-time link for a user without a password; an earlier link stops working',
+    answer: invited,
+  },
+  resetPassword: {
+    ...writing,
+    path: '/v1/users/:id/resetPassword',
+    summary: 'Removes the password and makes a one-time link for a new one; earlier tokens and links stop working',
+    answer: invited,
   },
 } as const satisfies Operations
 
 export function userHandlers({ users }: { readonly users: Users }): Handlers<typeof USER_OPERATIONS> {
   return {
-    createUser: async ({ author, body }) => users.create(author, body),
+    async createUser({ author, body, caller }, reply) {
+      void reply.header('Cache-Control', 'no-store')
+      return users.create(author, body, caller.scopes)
+    },
     listUsers: async ({ author, query }) => users.list(author.tenant, query),
     getUser: async ({ author, params }) => users.get(author.tenant, params.id),
+    updateUser: async ({ author, params, body, caller }) => users.update(author, params.id, body, caller.scopes),
+    deleteUser: async ({ author, params, caller }) => users.remove(author, params.id, caller.scopes),
+    disableUser: async ({ author, params, caller }) => users.disable(author, params.id, caller.scopes),
+    enableUser: async ({ author, params, caller }) => users.enable(author, params.id, caller.scopes),
+    async inviteUser({ author, params, caller }, reply) {
+      void reply.header('Cache-Control', 'no-store')
+      return users.invite(author, params.id, caller.scopes)
+    },
+    async resetPassword({ author, params, caller }, reply) {
+      void reply.header('Cache-Control', 'no-store')
+      return users.resetPassword(author, params.id, caller.scopes)
+    },
   }
 }

@@ -11,7 +11,7 @@
 
 import type { CountEvent } from '../../runtime/event-reasons.ts'
 import type { Caller } from '../../plan/caller.ts'
-import type { RevokedToken } from '../../plan/gateway-port.ts'
+import type { RevokedPerson, RevokedToken } from '../../plan/gateway-port.ts'
 import type { CredentialName, Grant } from '../../plan/grant.ts'
 import type { ProviderPlan } from '../../plan/provider-plan.ts'
 import type { Clock } from '../../runtime/clock.ts'
@@ -25,6 +25,7 @@ import type { KnownCaller } from './known-caller.ts'
 import { createTokenKeys } from './own-token.ts'
 import { createPendingVerifications } from './pending-verifications.ts'
 import { createProviders } from './providers.ts'
+import { createRevokedPeople } from './revoked-people.ts'
 import { createRevokedTokens } from './revoked-tokens.ts'
 import { TokenAuthentication } from './token-authentication.ts'
 import { createTokenVerifier } from './token-verifier.ts'
@@ -37,6 +38,8 @@ export interface Authenticator {
   applyGrant(grant: Grant): void
   /** Refuses the token at every later call. */
   revokeToken(token: RevokedToken): void
+  /** Refuses the earlier tokens of the person at every later call. */
+  revokePerson(person: RevokedPerson): void
   setKeys(jwks: { readonly keys: readonly Readonly<Record<string, unknown>>[] }): void
   setProviders(providers: readonly ProviderPlan[]): void
   /** An API of the tenant has joined or left a product, so federated clients may have other subscriptions. */
@@ -72,6 +75,7 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
   const tokenKeys = createTokenKeys()
   const providers = createProviders()
   const revoked = createRevokedTokens(nowMs)
+  const revokedPeople = createRevokedPeople(nowMs)
   const grants = createGrantCache({ resolve, ...(pendingMax !== undefined && { pendingMax }) })
   const lookup = new GrantLookup(grants, count)
   const cache = { callersMax, charactersMax: CHARACTERS_MAX, onEvicted: () => count('callers_forgotten') }
@@ -85,6 +89,7 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
     pending: createPendingVerifications(options),
     providers,
     revoked,
+    revokedPeople,
     nowMs,
     count,
   })
@@ -99,6 +104,7 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
     },
     applyGrant: grants.apply,
     revokeToken: (token) => void (revoked.add(token) || count('revoked_tokens_full')),
+    revokePerson: (person) => void (revokedPeople.add(person) || count('revoked_tokens_full')),
     setKeys({ keys: jwks }) {
       if (tokenKeys.set(jwks)) tokens.forgetOwn()
     },

@@ -20,6 +20,7 @@ import { TOKEN_LENGTH_MAX } from './jwt.ts'
 import { checkCaller, refuseKnown, toTokenCaller, type KnownCaller } from './known-caller.ts'
 import type { PendingVerifications } from './pending-verifications.ts'
 import type { Providers } from './providers.ts'
+import type { RevokedPeople } from './revoked-people.ts'
 import type { RevokedTokens } from './revoked-tokens.ts'
 import type { TokenVerifier, Verified } from './token-verifier.ts'
 
@@ -33,6 +34,7 @@ export interface TokenAuthenticationOptions {
   readonly pending: PendingVerifications
   readonly providers: Pick<Providers, 'isEmpty'>
   readonly revoked: Pick<RevokedTokens, 'has'>
+  readonly revokedPeople: Pick<RevokedPeople, 'has'>
   readonly nowMs: () => number
   readonly count: CountEvent
 }
@@ -117,9 +119,14 @@ export class TokenAuthentication {
 
   /** Revocation of the token comes first, so that its refusal does not depend on the credential. */
   #check(caller: KnownCaller, api: string): Caller | Refusal {
-    const { revoked, nowMs } = this.#options
+    const { revoked, revokedPeople, nowMs } = this.#options
+    const { token } = caller
     const now = nowMs()
-    if (caller.token !== null && revoked.has(caller.token.jti, now)) {
+    // A federated issuer names the subjects of its own tokens.
+    if (
+      token !== null &&
+      (revoked.has(token.jti, now) || (token.provider === null && revokedPeople.has(token.subject, token.jti, now)))
+    ) {
       return refuseKnown(caller, 'The token has been revoked.')
     }
     return checkCaller(caller, api, now)

@@ -7,7 +7,7 @@
  */
 
 import type { CredentialName, Grant } from '../../plan/grant.ts'
-import type { RevokedToken } from '../../plan/gateway-port.ts'
+import type { RevokedPerson, RevokedToken } from '../../plan/gateway-port.ts'
 import type { OauthAnswer, OauthCall } from '../../plan/oauth-call.ts'
 import type { OwnAddresses } from '../../outbound/backend-guard.ts'
 import type { ProviderPlan } from '../../plan/provider-plan.ts'
@@ -37,6 +37,7 @@ export type Command =
   | { readonly type: 'membership'; readonly api: string; readonly productIds: readonly string[] }
   /** Contains several tokens only while a thread starts. */
   | { readonly type: 'revoked'; readonly tokens: readonly RevokedToken[] }
+  | { readonly type: 'revokedPeople'; readonly people: readonly RevokedPerson[] }
   | { readonly type: 'providers'; readonly providers: readonly ProviderPlan[] }
   /** Sets the circuit breaker for the backend of an API. */
   | { readonly type: 'gate'; readonly api: string; readonly gate: GatePlan }

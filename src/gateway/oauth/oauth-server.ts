@@ -30,11 +30,13 @@ export interface OauthServer {
 
 const FORM_BYTES_MAX = 16_384
 const JWKS_SECONDS = 300
+/** Endpoints that people visit; they serve all APIs. */
+const PAGES = ['authorize', 'password'] as const
 /** Patterns of the paths with the methods that they accept. */
 const PATHS: readonly (readonly [RegExp, string])[] = [
   [/^\/[^/]+(\/v1)?\/oauth2\/v2\/(token|introspect|revoke)$/, 'POST'],
   [/^\/[^/]+(\/v1)?\/oauth2\/v2\/userinfo$/, 'GET, HEAD, POST'],
-  [/^\/oauth2\/v2\/authorize$/, 'GET, POST'],
+  [/^\/oauth2\/v2\/(authorize|password)$/, 'GET, POST'],
   [/^\/[^/]+\/\.well-known\/openid-configuration$/, 'GET, HEAD'],
   [/^\/\.well-known\/(jwks|oauth-authorization-server\/[^/]+)$/, 'GET, HEAD'],
 ]
@@ -75,12 +77,14 @@ function addEndpoints(app: FastifyInstance, options: OauthServerOptions): void {
       handler: (request, reply) => serve(options, 'userinfo', request, reply),
     })
   }
-  app.route({
-    method: ['GET', 'POST'],
-    url: '/oauth2/v2/authorize',
-    exposeHeadRoute: false,
-    handler: (request, reply) => serve(options, 'authorize', request, reply),
-  })
+  for (const endpoint of PAGES) {
+    app.route({
+      method: ['GET', 'POST'],
+      url: `/oauth2/v2/${endpoint}`,
+      exposeHeadRoute: false,
+      handler: (request, reply) => serve(options, endpoint, request, reply),
+    })
+  }
 }
 
 function addDiscovery(app: FastifyInstance, { gatewayUrl, jwks, scopesOf }: OauthServerOptions): void {
@@ -102,8 +106,9 @@ async function serve(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
-  const api = endpoint === 'authorize' ? '' : apiOf(request)
-  if (endpoint !== 'authorize' && scopesOf(api) === null) return send(reply, noSuchApi())
+  const isPage = PAGES.some((page) => page === endpoint)
+  const api = isPage ? '' : apiOf(request)
+  if (!isPage && scopesOf(api) === null) return send(reply, noSuchApi())
   const { authorization, cookie } = request.headers
   const method = request.method === 'POST' ? 'POST' : 'GET'
   return send(reply, await execute({ endpoint, api, method, form: formOf(request), authorization, cookie }))

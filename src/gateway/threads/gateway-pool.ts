@@ -44,6 +44,10 @@ export function createGatewayPool(options: GatewayPoolOptions): GatewayPool {
       apply({ type: 'revoked', tokens: [token] }, () => {
         if (!state.addRevokedToken(token)) throw tooManyRevokedTokens()
       }),
+    revokePeople: (people) =>
+      apply({ type: 'revokedPeople', people }, () => {
+        if (!people.every((person) => state.addRevokedPerson(person))) throw tooManyRevokedTokens()
+      }),
     applyProviders: (providers) => apply({ type: 'providers', providers }, () => state.setProviders(providers)),
     setKeys: (jwks) => apply({ type: 'keys', jwks }, () => state.setKeys(jwks)),
     setGate: (api, gate) => apply({ type: 'gate', api, gate }, () => state.setGate(api, gate)),

@@ -3,12 +3,13 @@
  * tokens. The main thread keeps it to bring a restarted thread up to date before that thread accepts calls.
  */
 
-import type { RevokedToken } from '../../plan/gateway-port.ts'
+import type { RevokedPerson, RevokedToken } from '../../plan/gateway-port.ts'
 import type { ProviderPlan } from '../../plan/provider-plan.ts'
 import type { PackedPlan } from '../../plan/packed-plan.ts'
 import type { SlaPlan } from '../../plan/sla-plan.ts'
 import { createProductMembership } from './product-membership.ts'
 import type { Command, JsonWebKeySet } from '../messages/messages.ts'
+import { createRevokedPeople } from '../authentication/revoked-people.ts'
 import { createRevokedTokens } from '../authentication/revoked-tokens.ts'
 import type { GatePlan } from '../backend/upstream-gate.ts'
 
@@ -22,6 +23,8 @@ export interface ServingState {
   setMembership(api: string, productIds: readonly string[]): void
   /** Returns false if the maximum number of revoked tokens is reached. */
   addRevokedToken(token: RevokedToken): boolean
+  /** Returns false if the maximum number of revoked people is reached. */
+  addRevokedPerson(person: RevokedPerson): boolean
   setKeys(jwks: JsonWebKeySet): void
   setGate(api: string, gate: GatePlan): void
   setProviders(providers: readonly ProviderPlan[]): void
@@ -36,6 +39,7 @@ export function createServingState(nowMs: () => number): ServingState {
   const serving = new Map<string, { plan: PackedPlan; slas: Map<string, SlaPlan> }>()
   const membership = createProductMembership()
   const revokedTokens = createRevokedTokens(nowMs)
+  const revokedPeople = createRevokedPeople(nowMs)
   let jwks: JsonWebKeySet = { keys: [] }
   let providers: readonly ProviderPlan[] = []
 
@@ -58,6 +62,7 @@ export function createServingState(nowMs: () => number): ServingState {
       if (entry !== undefined) entry.plan = { ...entry.plan, memberOfProductIds: productIds }
     },
     addRevokedToken: (token) => revokedTokens.add(token),
+    addRevokedPerson: (person) => revokedPeople.add(person),
     setGate(api, gate) {
       if (gate.mode === 'open') gates.delete(api)
       else gates.set(api, gate)
@@ -73,6 +78,7 @@ export function createServingState(nowMs: () => number): ServingState {
       { type: 'keys', jwks },
       { type: 'providers', providers },
       { type: 'revoked', tokens: revokedTokens.live(nowMs()) },
+      { type: 'revokedPeople', people: revokedPeople.live(nowMs()) },
       ...[...gates].map(([api, gate]) => ({ type: 'gate', api, gate }) as const),
     ],
   }

@@ -53,6 +53,8 @@ export async function executeCommand(thread: ThreadParts, id: number, command: C
       return setMembership(thread, command.api, command.productIds)
     case 'revoked':
       return command.tokens.forEach(authenticator.revokeToken)
+    case 'revokedPeople':
+      return command.people.forEach(authenticator.revokePerson)
     case 'providers':
       return authenticator.setProviders(command.providers)
     case 'gate':

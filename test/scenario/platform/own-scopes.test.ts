@@ -19,7 +19,7 @@ async function setUp(exposure: Exposure = 'Public') {
     const body = { name: 'Shop', kind: 'application', ...(reach && { exposure: reach }) }
     const made = await platform.send('POST', '/v1/consumers', { token: admin, body })
     const consumer = String(made.body['id'])
-    return { consumer, token: platform.token('acme', OWN_SCOPES, undefined, consumer) }
+    return { consumer, token: platform.token('acme', OWN_SCOPES, undefined, { consumer }) }
   }
   return { platform, admin, product, partyOf, ...(await partyOf()) }
 }

@@ -2,6 +2,7 @@
 
 import { describe, expect, it } from 'vitest'
 import { platformScopes } from '../../../src/platform/operations.ts'
+import { createRandom } from '../../random.ts'
 import { publishApi } from '../../fixtures/published-api.ts'
 import { openTestPlatform, type Answer, type TestPlatform } from '../../fixtures/test-platform.ts'
 
@@ -82,6 +83,68 @@ describe('a caller that holds only some platform scopes', () => {
     expect(await platform.send('GET', path, { token: clerk })).toMatchObject({ status: 200 })
     expect(await platform.send('POST', `${path}/rotate`, { token: clerk })).toMatchObject({ status: 200 })
   })
+})
+
+describe('no sequence of commands on people and roles', () => {
+  it.each(Array.from({ length: 12 }, (_, at) => at + 1))(
+    'gives anybody a right that the caller does not hold (seed %i)',
+    { timeout: 120_000 },
+    async (seed) => {
+      const { platform, admin, consumer } = await setUp()
+      const random = createRandom(seed)
+      const all = [...platformScopes(), 'platform:admin']
+      const pick = <T>(items: readonly T[]): T => items[random.below(items.length)]!
+      const some = (items: readonly string[]): string[] => [...new Set(items.filter(() => random.below(4) === 0))]
+      const held = [...new Set([...some(all), 'users:write', 'roles:write', 'users:read', 'roles:read'])]
+      const caller = platform.token('acme', held)
+      const body = (name: string) => ({ name, scopes: some(random.below(2) === 0 ? held : all) })
+      for (const name of ['a', 'b']) await platform.send('POST', '/v1/roles', { token: admin, body: body(name) })
+      const users: string[] = []
+      const roleOf = (role: string) => ({ role, ...(role === 'consumer' && { consumers: [consumer] }) })
+      const names = ['a', 'b', 'c', 'd', 'owner', 'admin', 'auditor', 'billing', 'publisher', 'security', 'consumer']
+      for (const [at, role] of ['a', 'auditor', 'owner', 'billing'].entries()) {
+        const user = { username: `u${at}`, name: 'U', roles: [roleOf(role)] }
+        users.push(String((await platform.send('POST', '/v1/users', { token: admin, body: user })).body['id']))
+      }
+      const rightsOf = async () =>
+        new Map(
+          await Promise.all(
+            users.map(async (id) => {
+              const entitlement = await platform.people.entitlements.ofUser('acme', id)
+              return [id, [...(entitlement?.scopes ?? [])]] as const
+            }),
+          ),
+        )
+      const accessible = new Set(['me:read', 'me:write', ...held])
+      let accepted = 0
+      for (let round = 0; round < 40; round++) {
+        const before = await rightsOf()
+        const user = `/v1/users/${pick(users)}`
+        const roles = { roles: [roleOf(pick(names))] }
+        const [method, path, sent] = pick<readonly [string, string, object?]>([
+          ['POST', '/v1/roles', body(pick(names))],
+          ['PUT', `/v1/roles/${pick(names)}`, { scopes: body('a').scopes }],
+          ['PATCH', user, roles],
+          ['POST', '/v1/users', { username: `n${round}`, name: 'N', ...roles }],
+          ['POST', `${user}/resetPassword`],
+          ['POST', `${user}/enable`],
+          ['POST', `${user}/invite`],
+        ])
+        const answer = await platform.send(method, path, { token: caller, ...(sent && { body: sent }) })
+        if (answer.status < 300) accepted++
+        if (method === 'POST' && path === '/v1/users' && answer.status === 201) users.push(String(answer.body['id']))
+        for (const [id, scopes] of await rightsOf()) {
+          const had = before.get(id) ?? []
+          const gained = scopes.filter((scope) => !had.includes(scope))
+          expect(gained.filter((scope) => !accessible.has(scope))).toEqual([])
+          // A link gives its reader every right of the user.
+          if (answer.body['invitation'] === undefined || answer.body['id'] !== id) continue
+          expect(scopes.filter((scope) => !accessible.has(scope))).toEqual([])
+        }
+      }
+      expect(accepted).toBeGreaterThan(0)
+    },
+  )
 })
 
 describe('the body of a subscription request', () => {

@@ -18,7 +18,8 @@ async function createResources(platform: TestPlatform, token: string) {
   const approval = { minScore: 100, allowErrors: false, allowBreaking: false, exposures: [] }
   await platform.send('PUT', '/v1/policy', { token, body: { approval } })
   const { body: made } = await platform.send('POST', '/v1/rulesets', { token, body: { rules: {} } })
-  const own = { risk: event.riskId, ruleset: String(made['id']) }
+  const { body: role } = await platform.send('POST', '/v1/roles', { token, body: { name: 'readers', scopes: [] } })
+  const own = { risk: event.riskId, ruleset: String(made['id']), role: String(role['name']) }
   return { ...resources, ...(await createWaitingProgramme(platform, token)), ...own }
 }
 
@@ -54,6 +55,7 @@ function fillPath(path: string, resources: Resources): string {
     '/v1/eventsubscriptions': resources.receiver,
     '/v1/risks': resources.risk,
     '/v1/rulesets': resources.ruleset,
+    '/v1/roles': resources.role,
     '/v1/requests': loggedRequest(2).requestId,
   }
   const collection = Object.keys(own).find((start) => path.startsWith(`${start}/`)) ?? ''
@@ -99,6 +101,8 @@ const BODIES: Readonly<Record<string, unknown>> = {
   updatePrinciple: { name: 'Mine' },
   updateRuleset: { rules: {} },
   updateIdentityProvider: { apis: [] },
+  updateUser: { name: 'Mine' },
+  replaceRole: { scopes: [] },
   testEventSubscription: { type: 'SlaChanged' },
   redeliver: { since: '2026-01-01T00:00:00Z' },
 }
@@ -114,8 +118,8 @@ const LIST_OPERATIONS = Object.entries(ALL_OPERATIONS).filter(
     scope !== OPERATORS_SCOPE &&
     !path.includes(':') &&
     !endless &&
-    // Every tenant has exactly one policy, so it is not a list.
-    path !== '/v1/policy',
+    // Every tenant has exactly one policy, and the built-in roles.
+    !['/v1/policy', '/v1/roles'].includes(path),
 )
 
 function loggedRequest(ago: number) {

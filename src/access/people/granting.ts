@@ -1,0 +1,91 @@
+/**
+ * The rule that no caller grants a right that it does not hold.
+ *
+ * A caller may assign a role if it holds every scope of the role, and may manage a person only if it holds every right of that
+ * person, because a reset of the password gives access as that person.
+ */
+
+import { Problem } from '../../domain/problem.ts'
+import { invalidAt } from '../../command/commands.ts'
+import type { Author, Registry } from '../../store/registry.ts'
+import { CONSUMER_KIND } from '../consumer-document.ts'
+import type { HeldScopes } from '../held-scopes.ts'
+import { isOwn, wideOf } from './built-in-roles.ts'
+import type { Entitlement, Entitlements } from './entitlements.ts'
+import type { RoleAssignment, UserBody } from './user-document.ts'
+
+export interface Granting {
+  /** Throws 400 for an unknown role or consumer, and 403 for a right that the caller does not hold. */
+  checkAssignments(author: Author, held: HeldScopes, roles: readonly RoleAssignment[]): Promise<void>
+  /** Throws 403 if the user has a right that the caller does not hold. */
+  checkUser(author: Author, held: HeldScopes, user: Pick<UserBody, 'roles'>): Promise<void>
+  /** Throws 403 if a scope of a role is not held for the tenant, because holders of the role may have other consumers. */
+  checkScopes(held: HeldScopes, scopes: readonly string[]): void
+}
+
+export interface GrantingOptions {
+  readonly registry: Registry
+  readonly entitlements: Entitlements
+}
+
+export function createGranting({ registry, entitlements }: GrantingOptions): Granting {
+  async function checkUser(author: Author, held: HeldScopes, { roles = [] }: Pick<UserBody, 'roles'>): Promise<void> {
+    if (held === null || roles.length === 0) return
+    const wanted = await entitlements.ofRoles(author.tenant, roles)
+    const own = await consumersOf(entitlements, author)
+    const missing = [...wanted.scopes].filter((scope) => !covers(held, own(scope), scope, wanted))
+    if (missing.length > 0) throw notHeld(missing)
+  }
+
+  return {
+    checkUser,
+    async checkAssignments(author, held, roles) {
+      for (const [index, assignment] of roles.entries()) {
+        const role = await entitlements.role(author.tenant, assignment.role)
+        if (roles.findIndex(({ role: name }) => name === assignment.role) < index) {
+          throw invalidAt(`/roles/${index}/role`, 'The role is assigned more than once.')
+        }
+        if (role === null) throw invalidAt(`/roles/${index}/role`, 'There is no such role.')
+        const { consumers = [] } = assignment
+        if (role.scopes.every(isOwn) && consumers.length === 0) {
+          throw invalidAt(`/roles/${index}/consumers`, 'The role needs the consumers that it covers.')
+        }
+        for (const [at, id] of consumers.entries()) {
+          const consumer = await registry.get(CONSUMER_KIND, id)
+          if (consumer?.tenant === author.tenant) continue
+          throw invalidAt(`/roles/${index}/consumers/${at}`, 'The consumer does not exist.')
+        }
+      }
+      await checkUser(author, held, { roles })
+    },
+    checkScopes(held, scopes) {
+      const missing = held === null ? [] : scopes.filter((scope) => !held.has(wideOf(scope)))
+      if (missing.length > 0) throw notHeld(missing)
+    },
+  }
+}
+
+/** Returns the consumers for which the caller holds a scope with the own width. */
+async function consumersOf(
+  entitlements: Entitlements,
+  { tenant, consumer, person }: Author,
+): Promise<(scope: string) => ReadonlySet<string>> {
+  if (person === undefined) return () => new Set([consumer])
+  const entitlement = await entitlements.ofUser(tenant, person)
+  return (scope) => entitlement?.consumers.get(scope) ?? new Set()
+}
+
+function covers(
+  held: ReadonlySet<string>,
+  own: ReadonlySet<string>,
+  scope: string,
+  { consumers }: Entitlement,
+): boolean {
+  if (held.has(wideOf(scope))) return true
+  return isOwn(scope) && held.has(scope) && (consumers.get(scope) ?? new Set()).isSubsetOf(own)
+}
+
+function notHeld(scopes: readonly string[]): Problem {
+  const detail = `This needs rights that the caller does not hold: ${scopes.slice(0, 10).join(', ')}.`
+  return new Problem('operation_forbidden', detail)
+}

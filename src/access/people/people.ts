@@ -1,0 +1,51 @@
+/** Composes the services of people: users, roles, sign-in, and what tokens in their name may carry. */
+
+import type { KeyedMutex } from '../../command/keyed-mutex.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import type { PasswordHasher } from '../../runtime/password-hash.ts'
+import type { Registry } from '../../store/registry.ts'
+import type { Secrets } from '../credential-document.ts'
+import type { PersonRevocations } from '../person-revocations.ts'
+import { createRoles, type Roles } from '../roles.ts'
+import { createUsers, type Users } from '../users.ts'
+import { createEntitlements, type Entitlements } from './entitlements.ts'
+import { createGranting } from './granting.ts'
+import { createOneTimeLinks } from './one-time-links.ts'
+import { createPersonGrants, type GrantPerson } from './person-grants.ts'
+import { createSignIn, type SignIn } from './sign-in.ts'
+
+export interface People {
+  readonly users: Users
+  readonly roles: Roles
+  readonly signIn: SignIn
+  readonly entitlements: Entitlements
+  readonly grantPerson: GrantPerson
+}
+
+export interface PeopleOptions extends Secrets {
+  readonly registry: Registry
+  readonly passwords: PasswordHasher
+  readonly revocations: PersonRevocations
+  readonly clock: Pick<Clock, 'nowMs'>
+  readonly mutex: KeyedMutex
+  readonly gatewayUrl: string
+  /** All scopes of the platform API. */
+  readonly scopes: readonly string[]
+  /** The tenant of the operator. */
+  readonly operator: string
+}
+
+export function createPeople(options: PeopleOptions): People {
+  const { vault, clock } = options
+  const links = createOneTimeLinks({ ...options, keyedHash: vault.keyedHash, nowMs: clock.nowMs })
+  const entitlements = createEntitlements(options)
+  const granting = createGranting({ ...options, entitlements })
+  const signIn = createSignIn({ ...options, links })
+  return {
+    users: createUsers({ ...options, links, granting }),
+    roles: createRoles({ ...options, entitlements, granting }),
+    signIn,
+    entitlements,
+    grantPerson: createPersonGrants({ ...options, signIn, entitlements }),
+  }
+}

@@ -1,0 +1,121 @@
+/**
+ * Roles: named sets of platform scopes. Each tenant has the built-in roles and may define its own.
+ *
+ * To change a role that others hold is to grant, so that a caller can put only scopes that it holds into a role. A change refuses
+ * the earlier tokens of all holders before it answers. A role that a user holds cannot be removed.
+ */
+
+import type { CreateId } from '../runtime/ids.ts'
+import type { Author, Document, Registry } from '../store/registry.ts'
+import { commit, invalidAt } from '../command/commands.ts'
+import type { KeyedMutex } from '../command/keyed-mutex.ts'
+import { listAll, pageOf, type Page, type PageQuery } from '../command/page.ts'
+import { Problem } from '../domain/problem.ts'
+import type { HeldScopes } from './held-scopes.ts'
+import type { Entitlements } from './people/entitlements.ts'
+import type { Granting } from './people/granting.ts'
+import { ROLE_KIND, roleNameKey, roleWrite, type Role, type RoleBody } from './people/role-document.ts'
+import { holdersOf, USER_KIND } from './people/user-document.ts'
+import type { PersonRevocations } from './person-revocations.ts'
+import { peopleOf } from './users.ts'
+
+export interface RoleInput {
+  readonly description?: string
+  readonly scopes: readonly string[]
+}
+
+export interface Roles {
+  list(tenant: string, query: PageQuery): Promise<Page<Role>>
+  get(tenant: string, name: string): Promise<Role>
+  create(author: Author, input: RoleInput & { readonly name: string }, held?: HeldScopes): Promise<Role>
+  replace(author: Author, name: string, input: RoleInput, held?: HeldScopes): Promise<Role>
+  remove(author: Author, name: string): Promise<void>
+}
+
+export interface RolesOptions {
+  readonly registry: Registry
+  readonly createId: CreateId
+  readonly entitlements: Entitlements
+  readonly granting: Granting
+  readonly revocations: Pick<PersonRevocations, 'revoke'>
+  readonly mutex: KeyedMutex
+  /** All scopes of the platform API. */
+  readonly scopes: readonly string[]
+}
+
+const ROLES_MAX = 1_000
+
+export function createRoles(options: RolesOptions): Roles {
+  const { registry, createId, entitlements, revocations, mutex } = options
+  const get = async (tenant: string, name: string): Promise<Role> =>
+    (await entitlements.role(tenant, name)) ?? notFound(name)
+
+  return {
+    get,
+    list: async (tenant, query) => pageOf(await entitlements.roles(tenant), query),
+    create: (author, { name, ...input }, held = null) =>
+      mutex.runExclusive([peopleOf(author.tenant)], async () => {
+        const { tenant } = author
+        checkScopes(options, held, input.scopes)
+        const known = await entitlements.roles(tenant)
+        if (known.some((role) => role.name === name)) throw new Problem('name_taken', 'The name is taken.')
+        if (known.length >= ROLES_MAX) {
+          throw new Problem('state_conflict', `The tenant has ${known.length} roles, which is the maximum.`)
+        }
+        await commit(registry, author, 'role.create', [roleWrite(createId('rol'), tenant, 0, toBody(name, input))])
+        return get(tenant, name)
+      }),
+    async replace(author, name, input, held = null) {
+      const { tenant } = author
+      await mutex.runExclusive([peopleOf(tenant)], async () => {
+        const { id, revision, body } = await findOwn(options, tenant, name)
+        const added = input.scopes.filter((scope) => !body.scopes.includes(scope))
+        checkScopes(options, held, input.scopes, added)
+        await commit(registry, author, 'role.replace', [roleWrite(id, tenant, revision, toBody(name, input))])
+      })
+      const holders: string[] = []
+      for await (const { id } of listAll(registry, USER_KIND, { tenant, where: holdersOf(name) })) holders.push(id)
+      await revocations.revoke(tenant, holders)
+      return get(tenant, name)
+    },
+    remove: (author, name) =>
+      mutex.runExclusive([peopleOf(author.tenant)], async () => {
+        const { tenant } = author
+        const { id, revision } = await findOwn(options, tenant, name)
+        const holders = await registry.list(USER_KIND, { tenant, where: holdersOf(name), limit: 1 })
+        if (holders.length > 0) throw new Problem('state_conflict', 'People hold this role. Remove it from them first.')
+        await commit(registry, author, 'role.remove', [{ kind: ROLE_KIND, id, tenant, expected: revision, body: null }])
+      }),
+  }
+}
+
+/** Throws 400 for a scope that the platform API does not have, and 403 for an added scope that the caller does not hold. */
+function checkScopes(
+  { scopes: known, granting }: RolesOptions,
+  held: HeldScopes,
+  scopes: readonly string[],
+  added = scopes,
+): void {
+  const unknown = scopes.findIndex((scope) => !known.includes(scope) && added.includes(scope))
+  if (unknown >= 0) throw invalidAt(`/scopes/${unknown}`, 'The platform API has no such scope.')
+  granting.checkScopes(held, added)
+}
+
+async function findOwn(
+  { registry, entitlements }: RolesOptions,
+  tenant: string,
+  name: string,
+): Promise<Document<RoleBody>> {
+  const found = await registry.find(ROLE_KIND, 'name', roleNameKey(tenant, name))
+  if (found !== null) return found
+  if ((await entitlements.role(tenant, name)) === null) return notFound(name)
+  throw new Problem('state_conflict', 'A built-in role cannot be changed. Define a role with another name.')
+}
+
+function toBody(name: string, { description = '', scopes }: RoleInput): RoleBody {
+  return { name, description, scopes: [...new Set(scopes)].sort() }
+}
+
+function notFound(name: string): never {
+  throw new Problem('not_found', `There is no role ${name.slice(0, 128)}.`)
+}

@@ -1,0 +1,57 @@
+import { describe, expect, it } from 'vitest'
+import { openPersonRevocations, type PersonRevocations } from '../../../src/access/person-revocations.ts'
+import { openTestCatalogue, type TestCatalogue } from '../../fixtures/test-catalogue.ts'
+
+const HOUR_MS = 3_600_000
+
+function open({ registry, gateway, clock, createId }: TestCatalogue): Promise<PersonRevocations> {
+  return openPersonRevocations({
+    registry,
+    gateway,
+    clock: { nowMs: () => clock.nowMs },
+    createId,
+    tokenLifetimeMs: HOUR_MS,
+  })
+}
+
+describe('the revocation of a person', () => {
+  it('covers the tokens that were issued before, and no other', async () => {
+    const catalogue = openTestCatalogue()
+    const revocations = await open(catalogue)
+    const before = catalogue.createId('tok')
+    await revocations.revoke('acme', ['usr_1'])
+    const after = catalogue.createId('tok')
+    expect(revocations.isRevoked('usr_1', before)).toBe(true)
+    expect(revocations.isRevoked('usr_1', after)).toBe(false)
+    expect(revocations.isRevoked('usr_2', before)).toBe(false)
+    await revocations.revoke('acme', ['usr_1'])
+    expect(revocations.isRevoked('usr_1', after)).toBe(true)
+  })
+
+  it('has reached the threads and the listeners when it resolves', async () => {
+    const catalogue = openTestCatalogue()
+    const revocations = await open(catalogue)
+    const ended: string[] = []
+    revocations.watch((person) => ended.push(person))
+    const people = Array.from({ length: 1_200 }, (_, at) => `usr_${at}`)
+    await revocations.revoke('acme', people)
+    expect(catalogue.gateway.revokedPeople.map(({ person }) => person)).toEqual(people)
+    expect(ended).toEqual(people)
+  })
+
+  it('stays across a restart until the tokens have expired, and is deleted some time later', async () => {
+    const catalogue = openTestCatalogue()
+    const before = catalogue.createId('tok')
+    await (await open(catalogue)).revoke('acme', ['usr_1', 'usr_2'])
+    const again = await open(catalogue.restart())
+    expect(again.isRevoked('usr_1', before)).toBe(true)
+    expect(again.live().map(({ person }) => person)).toEqual(['usr_1', 'usr_2'])
+    catalogue.clock.nowMs += HOUR_MS
+    expect(again.live()).toEqual([])
+    await again.revoke('acme', ['usr_3'])
+    expect((await open(catalogue.restart())).live().map(({ person }) => person)).toEqual(['usr_3'])
+    expect(again.isRevoked('usr_1', before)).toBe(false)
+    await again.revoke('acme', ['usr_1'])
+    expect(again.isRevoked('usr_1', before)).toBe(true)
+  })
+})
