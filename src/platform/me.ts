@@ -62,7 +62,13 @@ export const ME_OPERATIONS = {
     method: 'DELETE',
     path: '/v1/me/totp',
     summary: 'Removes the second factor, unless the policy of the tenant requires one',
-    body: named('TotpRemoval', object({ password: present })),
+    headers: {
+      'X-Second-Factor': {
+        type: 'string',
+        maxLength: 32,
+        description: 'A code of the authenticator app or a recovery code, which is used up. Required.',
+      },
+    },
     status: 204,
     problems: ['operation_forbidden', 'not_found', 'state_conflict', 'unavailable'],
   },
@@ -81,7 +87,10 @@ export function meHandlers({ accounts }: { readonly accounts: Accounts }): Handl
       if (given === undefined) return accounts.beginTotp(author)
       return { recoveryCodes: await accounts.confirmTotp(author, given) }
     },
-    removeTotp: async (call) => accounts.removeTotp(personOf(call), call.body.password),
+    async removeTotp(call) {
+      const code = call.request.headers['x-second-factor']
+      return accounts.removeTotp(personOf(call), typeof code === 'string' ? code : '')
+    },
   }
 }
 

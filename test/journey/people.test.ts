@@ -2,6 +2,7 @@
 
 import { request } from 'undici'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { appCode } from '../fixtures/authenticator-app.ts'
 import { ledgerDocument, startLedgerBackend, type LedgerBackend } from './ledger-backend.ts'
 import { createPublicClient, getCode, logIn, redeem, setPassword } from './person.ts'
 import { createService, publish, type Service } from './service.ts'
@@ -13,11 +14,13 @@ let service: Service
 let backend: LedgerBackend
 let ledgerClient: string
 let platformClient: string
+let firstOutput: string
 
 beforeAll(async () => {
   backend = await startLedgerBackend()
   service = await createService({ args: ['--empty'], env: { GATEWAY_THREADS: '3' } })
   await service.start()
+  firstOutput = service.output()
   await publish(service, 'ledger-v1', ledgerDocument(), backend.url)
   ledgerClient = await createPublicClient(service, 'ledger-v1')
   const { scopes } = await service.platform.get<{ scopes: string[] }>('/v1/roles/owner')
@@ -103,6 +106,42 @@ describe('a person', () => {
     const { ledger, platform } = await invite()
     expect(await callLedger((await logIn(service, ledger)).token)).toBe(200)
     expect((await logIn(service, platform)).scope.split(' ').toSorted()).toEqual(['me:read', 'me:write'])
+  })
+})
+
+describe('the first owner', () => {
+  it('sets a password by the link that the first start printed, and has every scope', async () => {
+    const [url = ''] = /http\S+\/oauth2\/v2\/password\?link=\S+/.exec(firstOutput) ?? []
+    expect(await setPassword(url, PASSWORD)).toBe(200)
+    const owner = { username: 'owner', password: PASSWORD, api: 'platform-v1', clientId: platformClient }
+    const { scopes } = await service.platform.get<{ scopes: string[] }>('/v1/roles/owner')
+    expect((await logIn(service, owner)).scope.split(' ').toSorted()).toEqual(scopes)
+  })
+})
+
+describe('a login with a second factor', () => {
+  it('needs a code of the app, each of which works once, or a recovery code', async () => {
+    const { ledger, platform } = await invite()
+    const { token } = await logIn(service, platform)
+    const post = async (body: object) => {
+      const headers = { ...bearer(token), 'content-type': 'application/json' }
+      const answer = await request(`${service.baseUrl}/v1/me/totp`, {
+        method: 'POST',
+        headers,
+        body: JSON.stringify(body),
+      })
+      return (await answer.body.json()) as { secret: string; recoveryCodes: string[] }
+    }
+    const { secret } = await post({})
+    const { recoveryCodes } = await post({ code: appCode(secret, Date.now()) })
+    const withCode = (code: string) =>
+      logIn(service, { ...ledger, second: (browser, page) => browser.submit(page, { code }) })
+    expect(await withCode(recoveryCodes[0] ?? '')).toMatchObject({ status: 200 })
+    expect(await withCode(recoveryCodes[0] ?? '')).toMatchObject({ status: 401 })
+    // The step after the present one is accepted as well, and used for the first time.
+    const next = appCode(secret, Date.now() + 30_000)
+    expect(await withCode(next)).toMatchObject({ status: 200 })
+    expect(await withCode(next)).toMatchObject({ status: 401 })
   })
 })
 

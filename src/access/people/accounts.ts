@@ -1,8 +1,8 @@
 /**
  * The own account of a person: name, password and second factor.
  *
- * A change of the password or the removal of the second factor needs the present password; attempts are throttled like logins, apart
- * from them, so that neither delays the other.
+ * A change of the password needs the present one, and the removal of the second factor a code. Attempts are throttled like logins,
+ * apart from them, so that neither delays the other.
  */
 
 import { Problem } from '../../domain/problem.ts'
@@ -31,7 +31,8 @@ export interface Accounts {
   beginTotp(author: PersonAuthor): Promise<TotpSecret>
   /** Returns the recovery codes. */
   confirmTotp(author: PersonAuthor, code: string): Promise<readonly string[]>
-  removeTotp(author: PersonAuthor, password: string): Promise<void>
+  /** Uses up a code of the second factor. */
+  removeTotp(author: PersonAuthor, code: string): Promise<void>
 }
 
 export interface AccountsOptions {
@@ -57,13 +58,6 @@ export function createAccounts(options: AccountsOptions): Accounts {
     await commit(registry, author, action, [userWrite(id, tenant, revision, to(body))])
   }
 
-  async function checkPassword(author: PersonAuthor, password: string, pointer: string): Promise<void> {
-    await attempt(options.throttle, `password ${author.person}`, async () => {
-      const { body } = await userOf(author)
-      if (!(await passwords.verify(password, body.passwordHash))) throw invalidAt(pointer, 'The password is wrong.')
-    })
-  }
-
   return {
     get,
     async rename(author, name) {
@@ -71,7 +65,11 @@ export function createAccounts(options: AccountsOptions): Accounts {
       return get(author)
     },
     async changePassword(author, oldPassword, newPassword) {
-      await checkPassword(author, oldPassword, '/oldPassword')
+      await attempt(options.throttle, `password ${author.person}`, async () => {
+        const { body } = await userOf(author)
+        if (await passwords.verify(oldPassword, body.passwordHash)) return
+        throw invalidAt('/oldPassword', 'The password is wrong.')
+      })
       const passwordHash = await passwords.hash(newPassword)
       await change(author, 'user.password', (body) => ({
         ...body,
@@ -88,8 +86,11 @@ export function createAccounts(options: AccountsOptions): Accounts {
         if (codes === null) throw invalidAt('/code', 'The code is wrong or too old.')
         return codes
       }),
-    async removeTotp(author, password) {
-      await checkPassword(author, password, '/password')
+    async removeTotp(author, code) {
+      await attempt(options.throttle, `code ${author.person}`, async () => {
+        if (await secondFactors.use(author.tenant, author.person, code)) return
+        throw invalidAt('/x-second-factor', 'The code is missing or wrong, or there is no second factor.')
+      })
       await secondFactors.remove(author, author.person)
     },
   }

@@ -113,7 +113,9 @@ const LIST_OPERATIONS = Object.entries(ALL_OPERATIONS).filter(
     !path.includes(':') &&
     !endless &&
     // Every tenant has exactly one policy, and the built-in roles.
-    !['/v1/policy', '/v1/roles'].includes(path),
+    !['/v1/policy', '/v1/roles'].includes(path) &&
+    // The own account is for people alone.
+    !path.startsWith('/v1/me'),
 )
 
 function loggedRequest(ago: number) {
