@@ -20,6 +20,9 @@ import {
 } from './credential-document.ts'
 import { newPlatformSubscription, newTenantWrites, toPlatformCredential } from './platform-access.ts'
 import { PLATFORM_API } from '../domain/platform-api.ts'
+import { OWNER } from './people/built-in-roles.ts'
+import { createOneTimeLinks, INVITATION_MS, type Invitation } from './people/one-time-links.ts'
+import { userWrite } from './people/user-document.ts'
 import { migrateScopes } from './scope-migration.ts'
 import { ADMIN_DOCUMENTS_MAX, revokeAll, subscriptionsOfAdmin } from './admin-replacement.ts'
 import {
@@ -35,12 +38,15 @@ export interface FirstAdminOptions extends Secrets {
   /** Every scope of the platform API; scopes of a new version are added to the admin's. */
   readonly scopes: readonly string[]
   readonly chosen: { readonly clientId: string; readonly clientSecret: string } | null
+  readonly gatewayUrl: string
 }
 
 export interface FirstAdmin {
   /** Null if the credential was created on an earlier start. */
   readonly made: { readonly clientId: string; readonly clientSecret: string } | null
   readonly consumer: string
+  /** The link with which the first owner sets a password; missing if the owner was created on an earlier start. */
+  readonly ownerLink?: Invitation
   /** Client ids that this start revoked, because the operator named another credential. */
   readonly replaced: readonly string[]
 }
@@ -64,9 +70,12 @@ export async function createFirstAdmin(options: FirstAdminOptions): Promise<Firs
   if (holder === undefined) {
     const consumer = createId('con')
     const { subscription, credential } = newPlatformSubscription(options, consumer)
-    await save([...entryWrites(options, entry), ...newTenantWrites(tenant, tenant, consumer), subscription, credential])
+    const { owner, ownerLink } = newOwner(options)
+    const access = [...newTenantWrites(tenant, tenant, consumer), subscription, credential, owner]
+    await save([...entryWrites(options, entry), ...access])
     const { clientId, clientSecret } = credential.body as CredentialBody
-    return { made: { clientId, clientSecret: vault.decrypt(clientSecret, credential.id) }, consumer, replaced: [] }
+    const made = { clientId, clientSecret: vault.decrypt(clientSecret, credential.id) }
+    return { made, consumer, ownerLink, replaced: [] }
   }
   const current = held.find(({ body }) => body.actor.value === 'Active')
   await save([...entryWrites(options, entry), ...(current === undefined ? [] : await widened(options, current))])
@@ -80,6 +89,16 @@ export async function createFirstAdmin(options: FirstAdminOptions): Promise<Firs
     await save([subscription, credential])
   }
   return { made: null, consumer: holder, replaced: [] }
+}
+
+/** The first person, who has every right and invites the others. */
+function newOwner(options: FirstAdminOptions): { readonly owner: Write; readonly ownerLink: Invitation } {
+  const { vault, clock, tenant, createId } = options
+  const id = createId('usr')
+  const links = createOneTimeLinks({ ...options, keyedHash: vault.keyedHash, nowMs: clock.nowMs })
+  const link = links.create(id, INVITATION_MS)
+  const body = { username: OWNER, name: 'Owner', passwordHash: null, roles: [{ role: OWNER }], link: link.stored }
+  return { owner: userWrite(id, tenant, 0, body), ownerLink: link.shown }
 }
 
 function entryWrites({ tenant, scopes }: FirstAdminOptions, entry: Document<ApiBody> | null): Write[] {

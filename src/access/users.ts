@@ -42,6 +42,11 @@ export interface InvitedUser extends User {
   readonly invitation?: Invitation
 }
 
+export interface PasswordReset {
+  /** For a person who has lost the second factor and the recovery codes. */
+  readonly removeSecondFactor?: boolean
+}
+
 export interface Users {
   create(author: Author, input: UserInput, held?: HeldScopes): Promise<InvitedUser>
   get(tenant: string, id: string): Promise<User>
@@ -50,10 +55,12 @@ export interface Users {
   disable(author: Author, id: string, held?: HeldScopes): Promise<User>
   enable(author: Author, id: string, held?: HeldScopes): Promise<User>
   remove(author: Author, id: string, held?: HeldScopes): Promise<void>
+  /** Refuses the earlier tokens, codes and logins of the user. */
+  endSessions(author: Author, id: string, held?: HeldScopes): Promise<void>
   /** Makes a new link for a user without a password. */
   invite(author: Author, id: string, held?: HeldScopes): Promise<InvitedUser>
   /** Removes the password and makes a link for a new one. */
-  resetPassword(author: Author, id: string, held?: HeldScopes): Promise<InvitedUser>
+  resetPassword(author: Author, id: string, held?: HeldScopes, reset?: PasswordReset): Promise<InvitedUser>
 }
 
 export interface UsersOptions {
@@ -74,16 +81,8 @@ interface UserCommand {
 }
 
 export function createUsers(options: UsersOptions): Users {
-  const { registry, revocations, links } = options
+  const { registry, links } = options
   const get = async (tenant: string, id: string): Promise<User> => showUser(await find(registry, tenant, USER_KIND, id))
-
-  /** Changes a user and ends the access that was given before. */
-  async function cutOff(command: UserCommand, to: (body: UserBody) => UserBody): Promise<User> {
-    const { author, id } = command
-    await change(options, command, (body) => ({ ...to(body), epoch: (body.epoch ?? 0) + 1 }))
-    await revocations.revoke(author.tenant, [id])
-    return get(author.tenant, id)
-  }
 
   return {
     get,
@@ -97,12 +96,16 @@ export function createUsers(options: UsersOptions): Users {
         ...(roles !== undefined && { roles }),
       })
       const command = { author, id, held, action: 'user.update' }
-      if (roles !== undefined) return cutOff(command, to)
+      if (roles !== undefined) return cutOff(options, command, to)
       await change(options, command, to)
       return get(author.tenant, id)
     },
     disable: (author, id, held = null) =>
-      cutOff({ author, id, held, action: 'user.disable' }, (body) => ({ ...body, disabled: true, link: null })),
+      cutOff(options, { author, id, held, action: 'user.disable' }, (body) => ({
+        ...body,
+        disabled: true,
+        link: null,
+      })),
     async enable(author, id, held = null) {
       await change(options, { author, id, held, action: 'user.enable' }, (body) => ({ ...body, disabled: false }))
       return get(author.tenant, id)
@@ -110,8 +113,11 @@ export function createUsers(options: UsersOptions): Users {
     async remove(author, id, held = null) {
       // Disabled first, so that a repetition after a crash still finds the user and revokes the tokens.
       const command = { author, id, held, action: 'user.remove' }
-      await cutOff(command, (body) => ({ ...body, disabled: true, link: null }))
+      await cutOff(options, command, (body) => ({ ...body, disabled: true, link: null }))
       await removeDocument(options, command)
+    },
+    async endSessions(author, id, held = null) {
+      await cutOff(options, { author, id, held, action: 'user.endSessions' }, (body) => body)
     },
     async invite(author, id, held = null) {
       const link = links.create(id, INVITATION_MS)
@@ -121,15 +127,31 @@ export function createUsers(options: UsersOptions): Users {
       })
       return withLink(await get(author.tenant, id), link)
     },
-    async resetPassword(author, id, held = null) {
-      const link = links.create(id, RESET_MS)
-      const user = await cutOff({ author, id, held, action: 'user.resetPassword' }, (body) => {
-        if (body.disabled === true) throw wrongState(body, 'The user is disabled. Enable the user first.')
-        return { ...body, passwordHash: null, link: link.stored }
-      })
-      return withLink(user, link)
-    },
+    resetPassword: (author, id, held = null, reset = {}) =>
+      resetPassword(options, { author, id, held, action: 'user.resetPassword' }, reset),
   }
+}
+
+/** Changes a user and ends the access that was given before. */
+async function cutOff(options: UsersOptions, command: UserCommand, to: (body: UserBody) => UserBody): Promise<User> {
+  const { author, id } = command
+  await change(options, command, (body) => ({ ...to(body), epoch: (body.epoch ?? 0) + 1 }))
+  await options.revocations.revoke(author.tenant, [id])
+  return showUser(await find(options.registry, author.tenant, USER_KIND, id))
+}
+
+async function resetPassword(
+  options: UsersOptions,
+  command: UserCommand,
+  { removeSecondFactor = false }: PasswordReset,
+): Promise<InvitedUser> {
+  const link = options.links.create(command.id, RESET_MS)
+  const user = await cutOff(options, command, (body) => {
+    if (body.disabled === true) throw wrongState(body, 'The user is disabled. Enable the user first.')
+    const rest = removeSecondFactor ? { ...body, totp: null, pendingTotp: null } : body
+    return { ...rest, passwordHash: null, link: link.stored }
+  })
+  return withLink(user, link)
 }
 
 async function create(

@@ -83,8 +83,19 @@ async function build(options: CoreOptions, startedAt: number): Promise<Facts> {
   const { gatewayUrl, baseUrl, riskUrl } = addresses
   const threads = config.gatewayThreads
   log.info({ gatewayUrl, baseUrl, riskUrl, threads }, 'tollgate is up')
+  const ownerUrl = admin.ownerLink?.url ?? null
   const startedInMs = performance.now() - startedAt
-  return { gatewayUrl, baseUrl, riskUrl, dataDir: config.dataDir, threads, startedInMs, admin: admin.made, sample }
+  return {
+    gatewayUrl,
+    baseUrl,
+    riskUrl,
+    dataDir: config.dataDir,
+    threads,
+    startedInMs,
+    admin: admin.made,
+    ownerUrl,
+    sample,
+  }
 }
 
 function startIdentity(core: Core, { recorder }: StreamServices, gateway: GatewayServices): Promise<Identity> {

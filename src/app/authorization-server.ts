@@ -5,7 +5,7 @@ import { API_KIND } from '../publishing/apis.ts'
 import type { Grants } from '../access/grants.ts'
 import type { TokenRevocations } from '../access/token-revocations.ts'
 import type { TokenScopes } from '../access/token-scopes.ts'
-import type { PersonRevocations } from '../access/person-revocations.ts'
+import type { LoginThrottle } from '../access/people/login-throttle.ts'
 import type { People } from '../access/people/people.ts'
 import { isPassword } from '../access/people/password-rule.ts'
 import { createAccessTokens } from '../identity/access-token.ts'
@@ -21,6 +21,7 @@ import type { OauthEndpoint } from '../plan/oauth-call.ts'
 import { createOauthDispatcher } from '../identity/oauth-dispatcher.ts'
 import { createRevocation } from '../identity/revocation.ts'
 import { createSecretThrottle } from '../identity/secret-throttle.ts'
+import type { IsRevoked } from '../identity/sessions.ts'
 import { createTokenEndpoint } from '../identity/token-endpoint.ts'
 import { createUserinfo } from '../identity/userinfo.ts'
 import type { CountEvent } from '../runtime/event-reasons.ts'
@@ -34,9 +35,10 @@ export interface AuthorizationOptions {
   readonly registry: Registry
   readonly keyRing: KeyRing
   readonly grants: Grants
-  readonly people: Pick<People, 'signIn' | 'grantPerson'>
+  readonly people: Pick<People, 'signIn' | 'secondFactors' | 'grantPerson'>
+  readonly throttle: LoginThrottle
   readonly revocations: TokenRevocations
-  readonly personRevocations: PersonRevocations
+  readonly isRevoked: IsRevoked
   readonly scopesOf: (api: string) => Promise<TokenScopes | null>
   readonly vault: Vault
   readonly clock: Clock
@@ -47,18 +49,15 @@ export interface AuthorizationOptions {
 }
 
 export function createAuthorization(options: AuthorizationOptions): OauthEndpoint {
-  const { registry, grants, people, revocations, personRevocations, vault, log, count } = options
-  const { signIn, grantPerson } = people
+  const { registry, grants, people, revocations, vault, log, count } = options
+  const { signIn, secondFactors, grantPerson } = people
   const { clientFor } = grants
   const { keyedHash } = vault
-  const { revoke, isRevoked } = revocations
+  const { revoke } = revocations
   const shared = { ...options, clientFor, keyedHash, randomBytes }
   const authenticateClient = createClientAuthentication({ ...shared, throttle: createSecretThrottle(options.clock) })
   const codes = createAuthorizationCodes(shared)
-  const tokens = createIssuedTokens({
-    ...shared,
-    isRevoked: ({ jti, sub }) => isRevoked(jti) || personRevocations.isRevoked(sub, jti),
-  })
+  const tokens = createIssuedTokens(shared)
   const titleOf = async (api: string): Promise<string> => (await registry.get(API_KIND, api))?.body.title ?? api
 
   return createOauthDispatcher({
@@ -72,7 +71,7 @@ export function createAuthorization(options: AuthorizationOptions): OauthEndpoin
         mint: createAccessTokens(shared),
         mintIdToken: createIdTokens(shared),
       }),
-      authorize: createAuthorizeFlow({ ...shared, codes, titleOf, verify: signIn.verify }),
+      authorize: createAuthorizeFlow({ ...shared, secondFactors, codes, titleOf, verify: signIn.verify }),
       password: createPasswordPage({ ...signIn, isPassword }),
       introspect: createIntrospection({ authenticateClient, tokens }),
       revoke: createRevocation({ authenticateClient, tokens, revoke }),

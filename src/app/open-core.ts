@@ -63,7 +63,7 @@ export async function openCore({ config, log, opened }: CoreOptions): Promise<Co
   const author = { tenant: config.adminTenant, consumer: 'system' }
   const secrets = { vault, createId, randomBytes }
   const scopes = platformScopes()
-  const admin = await openAdmin({ ...secrets, config, registry, clock, scopes, log })
+  const admin = await openAdmin({ ...secrets, config, registry, clock, scopes, log, gatewayUrl: addresses.gatewayUrl })
   const keyRing = await openKeyRing({ registry, vault, clock, author })
   const grants = createGrants({ registry })
   const entry = new URL('./document-thread.ts', import.meta.url)

@@ -10,14 +10,18 @@ import type { Grants } from '../access/grants.ts'
 import { createIdentityProviders, registeredProviders, type IdentityProviders } from '../access/identity-providers.ts'
 import { openTokenRevocations } from '../access/token-revocations.ts'
 import type { TokenScopes } from '../access/token-scopes.ts'
+import { createLoginThrottle } from '../access/people/login-throttle.ts'
 import { createPeople, type People } from '../access/people/people.ts'
+import type { Sessions } from '../access/people/sessions.ts'
 import { openPersonRevocations, type PersonRevocations } from '../access/person-revocations.ts'
 import type { KeyedMutex } from '../command/keyed-mutex.ts'
 import { LIFETIME_SECONDS } from '../identity/access-token.ts'
 import { createFederation, type Federation } from '../identity/federation/provider-keys.ts'
+import { createSessions, type IsRevoked } from '../identity/sessions.ts'
 import { createKeyRotation, type KeyRotation } from '../identity/key-rotation.ts'
 import type { KeyRing } from '../identity/key-ring.ts'
 import type { OauthEndpoint } from '../plan/oauth-call.ts'
+import { createTenantPolicies } from '../programmes/tenant-policy.ts'
 import { recordOauthAttempts } from '../self-metering/oauth-attempts.ts'
 import { createGuardedFetch } from '../outbound/guarded-fetch.ts'
 import type { PlatformRecorder } from '../self-metering/platform-recorder.ts'
@@ -51,6 +55,7 @@ export interface IdentityOptions extends Secrets {
 
 export interface Identity {
   readonly people: People
+  readonly sessions: Sessions
   readonly personRevocations: PersonRevocations
   readonly providers: IdentityProviders
   readonly federation: Federation
@@ -64,7 +69,11 @@ export async function openIdentity(options: IdentityOptions): Promise<Identity> 
   const tokenLifetimeMs = LIFETIME_SECONDS * 1_000
   const personRevocations = await openPersonRevocations({ registry, gateway, clock, createId, tokenLifetimeMs })
   const passwords = createPasswordHasher({ randomBytes })
-  const people = createPeople({ ...options, passwords, revocations: personRevocations })
+  const throttle = createLoginThrottle(clock)
+  const policies = createTenantPolicies({ registry })
+  const isRequired = async (tenant: string): Promise<boolean> =>
+    (await policies.get(tenant)).secondFactor === 'required'
+  const people = createPeople({ ...options, passwords, throttle, isRequired, revocations: personRevocations })
   const outbound = createGuardedFetch({ clock, allowPrivate: options.allowPrivate })
   const federation = createFederation({
     registry,
@@ -86,6 +95,7 @@ export async function openIdentity(options: IdentityOptions): Promise<Identity> 
     },
   })
   const revocations = await openTokenRevocations({ registry, gateway, clock })
+  const isRevoked: IsRevoked = ({ jti, sub }) => revocations.isRevoked(jti) || personRevocations.isRevoked(sub, jti)
   for (const token of revocations.live()) await gateway.revokeToken(token)
   await gateway.revokePeople(personRevocations.live())
   await rotation.start()
@@ -93,13 +103,14 @@ export async function openIdentity(options: IdentityOptions): Promise<Identity> 
 
   return {
     people,
+    sessions: createSessions({ registry, isRevoked, clock }),
     personRevocations,
     federation,
     rotation,
     providers: createIdentityProviders({ registry, createId, federation }),
     oauth: recordOauthAttempts({
       ...options,
-      endpoints: createAuthorization({ ...options, people, revocations, personRevocations }),
+      endpoints: createAuthorization({ ...options, people, throttle, revocations, isRevoked }),
     }),
     async close() {
       rotation.stop()

@@ -31,6 +31,7 @@ export function openPlatform(options: OpenPlatformOptions): Platform {
   return createPlatform({
     ...resources,
     ...identity.people,
+    sessions: identity.sessions,
     watchRevokedPeople: identity.personRevocations.watch,
     identityProviders: identity.providers,
     signingKeys: identity.rotation,

@@ -89,7 +89,7 @@ export function createAuthorizationCodes(options: AuthorizationCodesOptions): Au
       const expiresAtMs = clock.nowMs() + LIFETIME_MS
       const body: CodeBody = { ...consent, secretHash: keyedHash(secret), expiresAtMs, gave: null }
       await registry.commit(author(consent), 'authorization_code.create', [
-        { kind: AUTHORIZATION_CODE_KIND, id, tenant: consent.tenant, expected: 0, body },
+        { kind: AUTHORIZATION_CODE_KIND, id, tenant: consent.tenant, expected: 0, body, keys: keysOf(consent) },
       ])
       const removed = (await expiredCodes()).map(({ id, tenant, revision }) => ({
         ...{ kind: AUTHORIZATION_CODE_KIND, id, tenant, expected: revision },
@@ -114,6 +114,7 @@ export function createAuthorizationCodes(options: AuthorizationCodesOptions): Au
             tenant: code.tenant,
             expected: revision,
             body: { ...code, gave: gives },
+            keys: keysOf(code),
           },
         ])
         return true
@@ -123,6 +124,11 @@ export function createAuthorizationCodes(options: AuthorizationCodesOptions): Au
       }
     },
   }
+}
+
+/** The codes of a person are its sessions. */
+function keysOf({ person }: Consent): Readonly<Record<string, string>> {
+  return { person: person.id }
 }
 
 function author({ tenant, person }: Consent): Author {

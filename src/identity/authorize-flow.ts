@@ -16,16 +16,17 @@ import {
   createAuthorizeRequests,
   type AuthorizeRequest,
   type Back,
+  type LoggedInRequest,
   type ReadAuthorizeRequest,
 } from './authorize-request.ts'
 import type { RegisteredClient } from './client-authentication.ts'
 import { createLoginCookies, type LoginCookies } from './login-cookies.ts'
-import { createLoginThrottle, type LoginThrottle } from './login-throttle.ts'
 import { answer, signalled, type OauthAnswer, type OauthEndpoint } from '../plan/oauth-call.ts'
+import { createSecondFactorStep, type SecondFactorStep, type SecondFactorStepOptions } from './second-factor-step.ts'
 import { createSeals, type Seals } from './sealed-transaction.ts'
 import type { Person } from './userinfo.ts'
 
-export interface AuthorizeFlowOptions {
+export interface AuthorizeFlowOptions extends Pick<SecondFactorStepOptions, 'secondFactors' | 'throttle'> {
   readonly clientFor: (clientId: string) => Promise<RegisteredClient | null>
   readonly scopesOf: (api: string) => Promise<ApiScopes | null>
   /** Returns the title of an API, or its technical name if it has none. */
@@ -39,18 +40,12 @@ export interface AuthorizeFlowOptions {
   readonly gatewayUrl: string
 }
 
-/** A request whose person has logged in. */
-interface LoggedInRequest extends AuthorizeRequest {
-  readonly person: Person
-  readonly loggedInAtMs: number
-}
-
 interface Flow extends AuthorizeFlowOptions {
   readonly readRequest: ReadAuthorizeRequest
   readonly loginSeals: Seals<AuthorizeRequest>
+  readonly secondFactorStep: SecondFactorStep
   readonly consentSeals: Seals<LoggedInRequest>
   readonly cookies: LoginCookies
-  readonly throttle: LoginThrottle
 }
 
 interface SubmittedForm {
@@ -69,9 +64,9 @@ export function createAuthorizeFlow(options: AuthorizeFlowOptions): OauthEndpoin
     ...options,
     readRequest: createAuthorizeRequests({ clientFor, scopesOf, gatewayUrl, nowMs: clock.nowMs }),
     loginSeals: createSeals({ vault, clock, stage: 'password', lifetimeMs: TRANSACTION_MS }),
+    secondFactorStep: createSecondFactorStep({ ...options, lifetimeMs: TRANSACTION_MS }),
     consentSeals: createSeals({ vault, clock, stage: 'consent', lifetimeMs: TRANSACTION_MS }),
     cookies: createLoginCookies(options),
-    throttle: createLoginThrottle(clock),
   }
 
   return async ({ method, form, cookie }) => {
@@ -85,6 +80,7 @@ export function createAuthorizeFlow(options: AuthorizeFlowOptions): OauthEndpoin
       const request = flow.consentSeals.open(transaction, browser)
       return request === null ? faultPage(EXPIRED) : decide(flow, request, fields.get('decision'))
     }
+    if (fields.has('code')) return submitCode(flow, transaction, { fields, browser, cookie })
     const request = flow.loginSeals.open(transaction, browser)
     return request === null ? faultPage(EXPIRED) : logIn(flow, request, { fields, browser, cookie })
   }
@@ -104,7 +100,7 @@ async function begin(
   return loginPage(await toLoginPage(flow, result.request, browser, '', null), 200, headers)
 }
 
-/** Checks the password and shows the consent page. */
+/** Checks the password; shows the page of the second factor, or the consent page. */
 async function logIn(flow: Flow, request: AuthorizeRequest, form: SubmittedForm): Promise<OauthAnswer> {
   const { cookies, throttle, verify } = flow
   const { fields, browser, cookie } = form
@@ -112,7 +108,7 @@ async function logIn(flow: Flow, request: AuthorizeRequest, form: SubmittedForm)
   if (client === null) return faultPage('This app is no longer allowed to ask you to log in.')
   const { tenant } = client.grant
   const [username = '', password = ''] = [fields.get('username'), fields.get('password')]
-  const account = JSON.stringify([tenant, username])
+  const account = accountOf(client, username)
   const key = cookies.deviceOf(cookie, account) ?? account
   const waitSeconds = throttle.waitSeconds(key)
   if (waitSeconds > 0) {
@@ -128,7 +124,21 @@ async function logIn(flow: Flow, request: AuthorizeRequest, form: SubmittedForm)
     return failedLogin(request, client, loginPage(page, 401))
   }
   throttle.removeFailure(key)
-  return showConsent(flow, client, { ...request, person, loggedInAtMs: flow.clock.nowMs() }, form, account)
+  const loggedIn = { ...request, person, loggedInAtMs: flow.clock.nowMs() }
+  return (await flow.secondFactorStep.begin(tenant, loggedIn, browser)) ?? showConsent(flow, client, loggedIn, form)
+}
+
+/** Checks the code of the second factor and shows the consent page. */
+async function submitCode(flow: Flow, transaction: string, form: SubmittedForm): Promise<OauthAnswer> {
+  const { fields, browser } = form
+  const step = flow.secondFactorStep.open(transaction, browser)
+  if (step === null) return faultPage(EXPIRED)
+  const { request } = step
+  const client = await findClient(flow, request)
+  if (client === null) return faultPage('This app is no longer allowed to ask you to log in.')
+  const result = await flow.secondFactorStep.check(client.grant.tenant, step, browser, fields.get('code') ?? '')
+  if ('page' in result) return failedLogin(request, client, result.page)
+  return showConsent(flow, client, request, form, result.recoveryCodes)
 }
 
 async function showConsent(
@@ -136,7 +146,7 @@ async function showConsent(
   client: RegisteredClient,
   request: LoggedInRequest,
   { browser }: SubmittedForm,
-  account: string,
+  recoveryCodes: readonly string[] = [],
 ): Promise<OauthAnswer> {
   const { api, person, redirectUri, wantsIdToken } = request
   const page = {
@@ -145,10 +155,16 @@ async function showConsent(
     person: person.name,
     scopes: await scopesOfConsent(flow, client, request),
     sharesIdentity: wantsIdToken,
+    recoveryCodes,
     transaction: flow.consentSeals.seal(request, browser),
     redirectUri,
   }
-  return consentPage(page, flow.cookies.markDevice(account))
+  return consentPage(page, flow.cookies.markDevice(accountOf(client, person.username)))
+}
+
+/** Returns the name of an account for the throttle and the device cookie. */
+function accountOf({ grant }: RegisteredClient, username: string): string {
+  return JSON.stringify([grant.tenant, username])
 }
 
 /** Signals the failed attempt without a subject: a user name that was typed proves no identity. */

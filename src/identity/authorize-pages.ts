@@ -25,6 +25,8 @@ export interface ConsentPage {
   readonly scopes: readonly string[]
   /** The client receives the name and the user name of the person. */
   readonly sharesIdentity: boolean
+  /** Shown this once, after the second factor was set up. */
+  readonly recoveryCodes: readonly string[]
   readonly transaction: string
   readonly redirectUri: string
 }
@@ -48,14 +50,19 @@ ${fault === null ? '' : `<p class="fault" id="fault" role="alert">${escape(fault
 }
 
 export function consentPage(page: ConsentPage, headers: Readonly<Record<string, string>>): OauthAnswer {
-  const { app, api, person, scopes, sharesIdentity, transaction, redirectUri } = page
+  const { app, api, person, scopes, sharesIdentity, recoveryCodes, transaction, redirectUri } = page
   const items = [...(sharesIdentity ? ['your name and user name'] : []), ...scopes]
   const list = items.map((item) => `<li>${escape(item)}</li>`).join('\n')
   const access =
     items.length === 0
       ? '<p>It asks for no permissions, and can use only what is open to everyone.</p>'
       : `<p>${api === '' ? 'It' : `At <strong>${escape(api)}</strong> it`} will have access to:</p>\n<ul>\n${list}\n</ul>`
-  const body = `<h1>Allow ${escape(app)} to act on your behalf?</h1>
+  const codes = recoveryCodes.map((code) => `<li>${escape(code)}</li>`).join('\n')
+  const recovery =
+    codes === ''
+      ? ''
+      : `<p>Your second factor is set up. Keep these recovery codes; each replaces a code once, and they are not shown again:</p>\n<ul>\n${codes}\n</ul>\n`
+  const body = `${recovery}<h1>Allow ${escape(app)} to act on your behalf?</h1>
 <p>You are logged in as <strong>${escape(person)}</strong>.</p>
 ${access}
 <p>You will be redirected to <strong>${escape(destinationOf(redirectUri))}</strong>.</p>

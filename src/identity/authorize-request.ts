@@ -9,6 +9,7 @@ import type { ApiScopes } from './access-token.ts'
 import { isSubscribed } from './access-token.ts'
 import type { RegisteredClient } from './client-authentication.ts'
 import { isChallenge } from './pkce.ts'
+import type { Person } from './userinfo.ts'
 
 export interface AuthorizeRequest {
   readonly clientId: string
@@ -22,6 +23,12 @@ export interface AuthorizeRequest {
   readonly wantsProfile: boolean
   readonly nonce: string | null
   readonly state: string | null
+}
+
+/** A request whose person has logged in. */
+export interface LoggedInRequest extends AuthorizeRequest {
+  readonly person: Person
+  readonly loggedInAtMs: number
 }
 
 export type AuthorizeResult =

@@ -11,6 +11,8 @@ export interface Facts {
   readonly startedInMs: number
   /** Null unless this start created it. */
   readonly admin: { readonly clientId: string; readonly clientSecret: string } | null
+  /** The one-time link of the first owner; null unless this start created it. */
+  readonly ownerUrl: string | null
   /** The credential of the sample's consumer; null without a sample. */
   readonly sample: SampleFacts | null
 }
@@ -41,6 +43,13 @@ export function greeting(facts: Facts, isTerminal: boolean): string {
       `  ${bold('Admin credential')}, shown this once:`,
       `    client id      ${facts.admin.clientId}`,
       `    client secret  ${facts.admin.clientSecret}`,
+      '',
+    )
+  }
+  if (facts.ownerUrl !== null) {
+    lines.push(
+      `  ${bold('Owner')}: this link sets the password of the user owner, once, within 72 hours:`,
+      `    ${facts.ownerUrl}`,
       '',
     )
   }

@@ -76,7 +76,7 @@ export function buildOauthOpenApi({ baseUrl, gatewayUrl }: OauthOpenApiOptions):
       { name: 'Discovery', description: 'Keys and metadata for clients and resource servers.' },
     ],
     security: [],
-    paths: { ...tokenPaths(), ...loginPaths(), ...discoveryPaths() },
+    paths: { ...tokenPaths(), ...loginPaths(), ...passwordPaths(), ...discoveryPaths() },
     components: {
       schemas: { OAuthError: object({ error: text, error_description: text }, ['error']), Token: tokenAnswer },
       securitySchemes: {
@@ -184,6 +184,34 @@ function loginPaths(): Fragment {
         security: [],
         requestBody: { required: true, content: { [FORM]: { schema: { type: 'object' } } } },
         responses,
+      },
+    },
+  }
+}
+
+function passwordPaths(): Fragment {
+  const html = { 'text/html': { schema: { type: 'string' } } }
+  const responses = {
+    200: { description: 'The page of the link.', content: html },
+    400: { description: 'The link does not work, or the password breaks the rule.', content: html },
+    503: failure('503'),
+    default: failure('default'),
+  }
+  const link = { name: 'link', in: 'query', required: true, schema: { type: 'string' } }
+  const shared = { tags: ['Login'], security: [], responses }
+  return {
+    '/oauth2/v2/password': {
+      get: {
+        operationId: 'openLink',
+        summary: 'Shows the page of a one-time link',
+        parameters: [{ ...link, description: 'The text of the link.' }],
+        ...shared,
+      },
+      post: {
+        operationId: 'useLink',
+        summary: 'Sets a password with a one-time link',
+        requestBody: { required: true, content: { [FORM]: { schema: { type: 'object' } } } },
+        ...shared,
       },
     },
   }

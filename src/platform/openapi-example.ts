@@ -26,6 +26,7 @@ const TEXTS: Readonly<Record<string, string>> = {
   slaVariant: 'gold',
   kind: 'application',
   tenant: 'acme',
+  code: '123456',
 }
 const DEPTH_MAX = 6
 

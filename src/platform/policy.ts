@@ -21,6 +21,11 @@ const policy = named(
       exposures: { type: 'array', maxItems: 3, items: { type: 'string', enum: ['Internal', 'Partner', 'Public'] } },
     }),
     ruleset: nullable(reference),
+    secondFactor: {
+      type: 'string',
+      enum: ['off', 'required'],
+      description: '`required`: people need a second factor to log in, and set it up at the next login.',
+    },
   }),
 )
 const document = {

@@ -12,6 +12,7 @@ import { complianceHandlers, COMPLIANCE_OPERATIONS } from './compliance.ts'
 import { consumerHandlers, CONSUMER_OPERATIONS } from './consumers.ts'
 import { eventSubscriptionHandlers, EVENT_SUBSCRIPTION_OPERATIONS } from './event-subscriptions.ts'
 import { identityProviderHandlers, IDENTITY_PROVIDER_OPERATIONS } from './identity-providers.ts'
+import { meHandlers, ME_OPERATIONS } from './me.ts'
 import type { Handlers, Operations } from './operation.ts'
 import { policyHandlers, POLICY_OPERATIONS } from './policy.ts'
 import { principleHandlers, PRINCIPLE_OPERATIONS } from './principles.ts'
@@ -22,6 +23,7 @@ import { requestHandlers, REQUEST_OPERATIONS } from './requests.ts'
 import { roleHandlers, ROLE_OPERATIONS } from './roles.ts'
 import type { Serve } from './serve.ts'
 import { serviceLevelHandlers, SERVICE_LEVEL_OPERATIONS } from './service-levels.ts'
+import { sessionHandlers, SESSION_OPERATIONS } from './sessions.ts'
 import { signingKeyHandlers, SIGNING_KEY_OPERATIONS } from './signing-keys.ts'
 import { specificationHandlers, SPECIFICATION_OPERATIONS } from './specifications.ts'
 import { subscriptionHandlers, SUBSCRIPTION_OPERATIONS } from './subscriptions.ts'
@@ -53,6 +55,8 @@ export const RESOURCES = [
   resource(SUBSCRIPTION_OPERATIONS, subscriptionHandlers),
   resource(APPROVAL_OPERATIONS, approvalHandlers),
   resource(USER_OPERATIONS, userHandlers),
+  resource(ME_OPERATIONS, meHandlers),
+  resource(SESSION_OPERATIONS, sessionHandlers),
   resource(ROLE_OPERATIONS, roleHandlers),
   resource(IDENTITY_PROVIDER_OPERATIONS, identityProviderHandlers),
   resource(SIGNING_KEY_OPERATIONS, signingKeyHandlers),

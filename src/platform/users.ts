@@ -30,17 +30,17 @@ const state = {
   enum: ['Active', 'Pending', 'Disabled'],
   description: '`Pending`: no password has been set.',
 } as const
-const fields = { id, username: text, name: text, state, roles: roleAssignments, createdAt: time }
-const user = named('User', object(fields))
+export const userFields = { id, username: text, name: text, state, roles: roleAssignments, createdAt: time }
+const user = named('User', object(userFields))
 const invitation = {
   ...named('OneTimeLink', object({ url: text, expiresAt: time })),
   description: 'Opens a page that sets the password, once. Only this answer has it.',
 }
 const invited = named(
   'InvitedUser',
-  object({ ...fields, invitation }, ['id', 'username', 'name', 'state', 'roles', 'createdAt']),
+  object({ ...userFields, invitation }, ['id', 'username', 'name', 'state', 'roles', 'createdAt']),
 )
-const password = {
+export const password = {
   type: 'string',
   ...PASSWORD,
   writeOnly: true,
@@ -109,6 +109,22 @@ export const USER_OPERATIONS = {
     ...writing,
     path: '/v1/users/:id/resetPassword',
     summary: 'Removes the password and makes a one-time link for a new one; earlier tokens and links stop working',
+    body: {
+      ...named(
+        'PasswordReset',
+        object(
+          {
+            removeSecondFactor: {
+              type: 'boolean',
+              default: false,
+              description: 'For a person who has lost the second factor and the recovery codes.',
+            },
+          },
+          [],
+        ),
+      ),
+      type: ['object', 'null'],
+    },
     answer: invited,
   },
 } as const satisfies Operations
@@ -129,9 +145,9 @@ export function userHandlers({ users }: { readonly users: Users }): Handlers<typ
       void reply.header('Cache-Control', 'no-store')
       return users.invite(author, params.id, caller.scopes)
     },
-    async resetPassword({ author, params, caller }, reply) {
+    async resetPassword({ author, params, body, caller }, reply) {
       void reply.header('Cache-Control', 'no-store')
-      return users.resetPassword(author, params.id, caller.scopes)
+      return users.resetPassword(author, params.id, caller.scopes, body ?? {})
     },
   }
 }

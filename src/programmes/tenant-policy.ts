@@ -15,6 +15,8 @@ export interface TenantPolicy {
   }
   /** Id of the ruleset for linting; null or missing: the built-in rules. */
   readonly ruleset?: string | null
+  /** Whether people need a second factor to log in. */
+  readonly secondFactor?: 'off' | 'required'
 }
 
 export interface TenantPolicies {
@@ -27,6 +29,7 @@ export const RULESET_KIND = documentKind<RulesetDocument>('ruleset', 'hidden')
 const DEFAULT_TENANT_POLICY: TenantPolicy = {
   approval: { minScore: 80, allowErrors: false, allowBreaking: true, exposures: ['Internal', 'Partner', 'Public'] },
   ruleset: null,
+  secondFactor: 'off',
 }
 
 export function createTenantPolicies({ registry }: { readonly registry: Registry }): TenantPolicies {

@@ -123,7 +123,8 @@ const TABLE: Readonly<Record<string, Row>> = {
   approvals: { folders: COMMANDS, packages: ['node:'] },
   'subscriptions/document': { folders: COMMANDS, packages: ['node:'] },
   publishing: { folders: [...PUBLISHING, 'governance/lint'], packages: ['node:'] },
-  access: { folders: [...PUBLISHING, 'publishing'], packages: ['node:'] },
+  'access/second-factor': { folders: BASE, packages: ['otpauth', 'node:'] },
+  access: { folders: [...PUBLISHING, 'publishing', 'access/second-factor'], packages: ['node:'] },
   subscriptions: { folders: [...PUBLISHING, 'approvals', 'publishing', 'access'], packages: ['node:'] },
   programmes: {
     folders: [...PUBLISHING, 'approvals', 'publishing', 'access', 'subscriptions', 'governance/lint'],

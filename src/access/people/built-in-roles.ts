@@ -28,6 +28,9 @@ const BILLING = [
   'usage:read',
 ]
 
+/** The scopes of the roles that are listed one by one. */
+export const LISTED_SCOPES = { publisher: PUBLISHER, security: SECURITY, billing: BILLING } as const
+
 /** A role by a rule, which also covers scopes of later versions. */
 interface Rule {
   readonly name: string

@@ -21,6 +21,19 @@ export interface UserBody {
   readonly epoch?: number
   /** The only link that is open; a new one replaces it. */
   readonly link?: OneTimeLink | null
+  /** The second factor in force. */
+  readonly totp?: TotpBody | null
+  /** An encrypted secret that no code has confirmed yet. */
+  readonly pendingTotp?: string | null
+}
+
+export interface TotpBody {
+  /** Encrypted. */
+  readonly secret: string
+  /** The step of the last code; codes of this and of earlier steps are refused. */
+  readonly lastStep: number
+  /** Keyed hashes of the recovery codes that are left. */
+  readonly recovery: readonly string[]
 }
 
 export interface OneTimeLink {

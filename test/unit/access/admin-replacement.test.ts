@@ -10,7 +10,15 @@ const SCOPES = ['apis:read', 'platform:admin']
 const clock = { nowMs: () => NOW_MS, after: () => () => {}, every: () => () => {} }
 
 const start = (catalogue: TestCatalogue, chosen: { clientId: string; clientSecret: string } | null = null) =>
-  createFirstAdmin({ ...catalogue, randomBytes, clock, tenant: 'acme', scopes: SCOPES, chosen })
+  createFirstAdmin({
+    ...catalogue,
+    randomBytes,
+    clock,
+    tenant: 'acme',
+    scopes: SCOPES,
+    gatewayUrl: 'https://gateway.example',
+    chosen,
+  })
 const reset = (catalogue: TestCatalogue, vault = catalogue.vault) =>
   resetAdmin({ ...catalogue, vault, randomBytes, clock })
 

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { createFirstAdmin, type FirstAdmin, type FirstAdminOptions } from '../../../src/access/first-admin.ts'
 import { ACME, publishApi, NOW_MS, openTestCatalogue, type TestCatalogue } from '../../fixtures/test-catalogue.ts'
+import { openTestPeople, PASSWORD } from '../../fixtures/test-people.ts'
 
 const SCOPES = ['apis:read', 'consumers:write', 'platform:admin']
 const CHOSEN = { clientId: 'operator', clientSecret: 'a-secret-of-the-operator' }
@@ -19,6 +20,7 @@ function start(catalogue: TestCatalogue, more: Partial<FirstAdminOptions> = {}):
     tenant: 'acme',
     scopes: SCOPES,
     chosen: null,
+    gatewayUrl: 'https://gateway.example',
     ...more,
   })
 }
@@ -153,5 +155,18 @@ describe('the first admin', () => {
     const chosen = { clientId: client?.clientId ?? '', clientSecret: 'x' }
     await expect(start(catalogue, { chosen })).rejects.toThrow(/client of another subscription/)
     expect((await clientOf(catalogue, chosen.clientId))?.grant.api).toBe('orders-v1')
+  })
+})
+
+describe('the first owner', () => {
+  it('is created once, with a link that sets the password', async () => {
+    const catalogue = openTestCatalogue()
+    const { ownerLink } = await start(catalogue)
+    expect((await start(catalogue)).ownerLink).toBeUndefined()
+    const { users, signIn } = await openTestPeople(catalogue)
+    const { items } = await users.list('acme', { limit: 9 })
+    expect(items).toMatchObject([{ username: 'owner', state: 'Pending', roles: [{ role: 'owner' }] }])
+    expect(await signIn.useLink(new URL(ownerLink?.url ?? '').searchParams.get('link') ?? '', PASSWORD)).toBe(true)
+    expect(await signIn.verify('acme', 'owner', PASSWORD)).toMatchObject({ username: 'owner' })
   })
 })

@@ -6,7 +6,11 @@ describe('the policy of a tenant', () => {
   it('has default values until it is changed, and applies to one tenant', async () => {
     const { platform, read, strict } = await openProgrammes()
     const exposures = ['Internal', 'Partner', 'Public']
-    const standard = { approval: { minScore: 80, allowErrors: false, allowBreaking: true, exposures }, ruleset: null }
+    const standard = {
+      approval: { minScore: 80, allowErrors: false, allowBreaking: true, exposures },
+      ruleset: null,
+      secondFactor: 'off',
+    }
     expect((await read('/v1/policy')).body).toEqual(standard)
     await strict()
     expect((await read('/v1/policy')).body).toMatchObject({ approval: { minScore: 100 } })

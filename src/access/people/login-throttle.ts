@@ -6,7 +6,7 @@
  * attempts of others do not count against the owner. Above the limit no password is compared.
  */
 
-import type { Clock } from '../runtime/clock.ts'
+import type { Clock } from '../../runtime/clock.ts'
 
 export interface LoginThrottle {
   /** Returns the seconds until the next attempt is allowed; 0: now. */
