@@ -1,8 +1,9 @@
 /** The registry document of a consumer. */
 
+import type { Labelled } from '../store/labels.ts'
 import { documentKind } from '../store/registry.ts'
 
-export interface ConsumerInput {
+export interface ConsumerInput extends Labelled {
   readonly name: string
   readonly kind: 'application' | 'agent'
   readonly contact?: string
@@ -13,7 +14,7 @@ export interface ConsumerBody extends ConsumerInput {
   readonly isDisabled?: true
 }
 
-export const CONSUMER_KIND = documentKind<ConsumerBody>('consumer', ['name', 'kind', 'contact', 'isDisabled'])
+export const CONSUMER_KIND = documentKind<ConsumerBody>('consumer', ['name', 'kind', 'contact', 'isDisabled', 'labels'])
 
 /** Name of the lock that a consumer and the creation of its subscriptions share. */
 export const consumerLock = (id: string): string => `consumer ${id}`

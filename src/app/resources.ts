@@ -88,7 +88,7 @@ export function createResources(options: ResourcesOptions) {
     subscriptions,
     compliance,
     consumers: createConsumers(options),
-    apis: createApis({ registry }),
+    apis: createApis(options),
     apiRemoval: createApiRemoval(options),
     declarationRemoval: createDeclarationRemoval(options),
     apiCompliance: createApiComplianceReader(options),

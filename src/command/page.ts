@@ -1,11 +1,14 @@
 /** Lists of the registry: pages for the API, whose `next` is an opaque cursor (null on the last page), and all documents for internal use. */
 
 import { Problem } from '../domain/problem.ts'
+import { LABEL_KEY } from '../store/labels.ts'
 import type { Document, DocumentKind, ListQuery, Registry } from '../store/registry.ts'
 
 export interface PageQuery {
   readonly limit: number
   readonly cursor?: string
+  /** `key:value`; an item must have all of these labels. */
+  readonly label?: readonly string[]
 }
 
 export interface Page<Item> {
@@ -25,12 +28,13 @@ export interface ListOptions<Body, Item> {
 
 export async function listPage<Body, Item>(options: ListOptions<Body, Item>): Promise<Page<Item>> {
   const { registry, kind, tenant, query, where = {}, show } = options
-  const filters = Object.entries(where).filter((entry): entry is [string, string] => entry[1] !== undefined)
+  const all: Readonly<Record<string, string | readonly string[] | undefined>> = { ...where, [LABEL_KEY]: query.label }
+  const filters = Object.entries(all).filter(([, value]) => value !== undefined && value.length > 0)
   const documents = await registry.list(kind, {
     tenant,
     limit: query.limit + 1,
     ...(query.cursor !== undefined && { after: fromCursor(query.cursor) }),
-    ...(filters.length > 0 && { where: Object.fromEntries(filters) }),
+    ...(filters.length > 0 && { where: Object.fromEntries(filters) as NonNullable<ListQuery['where']> }),
   })
   const shown = documents.slice(0, query.limit)
   const last = shown.at(-1)

@@ -5,7 +5,7 @@ import type { ApiRemoval } from '../publishing/api-removal.ts'
 import type { Apis } from '../publishing/apis.ts'
 import type { Retirement } from '../publishing/retirement.ts'
 import type { Handlers, Operations } from './operation.ts'
-import { id, list, named, nullable, object, prose, pagedQuery, reference, text, time } from './schemas.ts'
+import { id, labelledQuery, labels, list, named, nullable, object, prose, reference, text, time } from './schemas.ts'
 
 const state = { type: 'string', enum: ['Prospect', 'Active', 'Deprecated', 'Retired'] } as const
 const api = named(
@@ -21,6 +21,7 @@ const api = named(
     programme: nullable(id),
     retirementDate: nullable(time),
     successor: nullable(id),
+    labels,
   }),
 )
 const policy = named(
@@ -41,7 +42,7 @@ export const API_OPERATIONS = {
     summary: 'Lists the APIs of the tenant',
     tag,
     scope: 'apis:read',
-    query: pagedQuery({ state }),
+    query: labelledQuery({ state }),
     status: 200,
     answer: list(api),
   },
@@ -74,6 +75,18 @@ export const API_OPERATIONS = {
     answer: policy,
     problems: ['state_conflict'],
     changes: 'getApiPolicy',
+  },
+  updateApi: {
+    method: 'PATCH',
+    path: '/v1/apis/:name',
+    summary: 'Changes the labels of an API',
+    tag,
+    scope: 'apis:write',
+    body: named('ApiChange', object({ labels }, [])),
+    status: 200,
+    answer: api,
+    problems: ['state_conflict'],
+    changes: 'getApi',
   },
   deprecateApi: {
     method: 'POST',
@@ -126,6 +139,7 @@ export function apiHandlers(options: ApiHandlersOptions): Handlers<typeof API_OP
   return {
     listApis: async ({ author, query }) => apis.list(author.tenant, query),
     getApi: async ({ author, params }) => apis.get(author.tenant, params.name),
+    updateApi: async ({ author, params, body }) => apis.update(author, params.name, body),
     getApiPolicy: async ({ author, params }) => policies.get(author.tenant, params.name),
     putApiPolicy: async ({ author, params, body }) => policies.put(author, params.name, body),
     deprecateApi: async ({ author, params, body }) => retirement.deprecate(author, params.name, body),

@@ -2,13 +2,20 @@
 
 import type { Consumers } from '../access/consumers.ts'
 import type { Handlers, Operations } from './operation.ts'
-import { id, line, list, name, named, nullable, object, pagedQuery, text, time } from './schemas.ts'
+import { id, labelledQuery, labels, line, list, name, named, nullable, object, text, time } from './schemas.ts'
 
 const kind = { type: 'string', enum: ['application', 'agent'] } as const
 const state = { type: 'string', enum: ['Active', 'Disabled'] } as const
 const consumer = named(
   'Consumer',
-  object({ id, name: text, kind, contact: text, state, createdAt: time }, ['id', 'name', 'kind', 'state', 'createdAt']),
+  object({ id, name: text, kind, contact: text, state, labels, createdAt: time }, [
+    'id',
+    'name',
+    'kind',
+    'state',
+    'labels',
+    'createdAt',
+  ]),
 )
 const tag = 'Consumers'
 const writing = {
@@ -26,7 +33,7 @@ export const CONSUMER_OPERATIONS = {
     summary: 'Creates a consumer',
     tag,
     scope: 'consumers:write',
-    body: named('ConsumerInput', object({ name, kind, contact: line }, ['name', 'kind'])),
+    body: named('ConsumerInput', object({ name, kind, contact: line, labels }, ['name', 'kind'])),
     status: 201,
     answer: consumer,
   },
@@ -36,7 +43,7 @@ export const CONSUMER_OPERATIONS = {
     summary: 'Lists the consumers of the tenant',
     tag,
     scope: 'consumers:read',
-    query: pagedQuery({ kind }),
+    query: labelledQuery({ kind }),
     status: 200,
     answer: list(consumer),
   },
@@ -53,8 +60,8 @@ export const CONSUMER_OPERATIONS = {
     ...writing,
     method: 'PATCH',
     path: '/v1/consumers/:id',
-    summary: 'Changes the name or the contact of a consumer',
-    body: named('ConsumerChange', object({ name, contact: nullable(line) }, [])),
+    summary: 'Changes the name, the contact or the labels of a consumer',
+    body: named('ConsumerChange', object({ name, contact: nullable(line), labels }, [])),
     status: 200,
     answer: consumer,
   },

@@ -3,12 +3,14 @@
 import type { Credentials } from '../access/credentials.ts'
 import type { Subscriptions } from '../subscriptions/subscriptions.ts'
 import { pageOf } from '../command/page.ts'
-import { LIMIT_KINDS } from '../domain/limit-rule.ts'
 import type { Handlers, Operation, Operations } from './operation.ts'
 import { renamed } from './renamed-filter.ts'
+import { subscribedOperation } from './subscribed-operation-schema.ts'
 import {
   formerly,
   id,
+  labelledQuery,
+  labels,
   line,
   list,
   named,
@@ -48,6 +50,9 @@ const subscription = named(
     scopes: scopeNames,
     redirectUris: { type: 'array', items: text },
     approvalFlow: nullable(id),
+    contact: nullable(text),
+    expiresAt: { ...nullable(time), description: 'The subscription is cancelled at this time.' },
+    labels,
     recommendations: { type: 'array', items: recommendation },
     createdAt: time,
   }),
@@ -69,42 +74,6 @@ const rotated = named(
   'RotatedCredentials',
   object({ ...credentialFields, items: { type: 'array', items: credential } }),
 )
-const limit = object({
-  name: text,
-  kind: { type: 'string', enum: LIMIT_KINDS },
-  value: { type: 'integer', description: '0: disabled.' },
-  per: nullable(text),
-  validity: {
-    type: 'array',
-    items: object({ start: text, end: text }),
-    description: 'Times of day in UTC at which the limit applies; empty: always.',
-  },
-  appliesNow: { type: 'boolean', description: 'Whether the limit applies to a call made now.' },
-  remaining: { type: ['integer', 'null'], description: 'Calls.' },
-  resetsAt: { ...nullable(time), description: 'Time at which a total is reset.' },
-})
-const units = { type: 'number', description: 'Resource units.' } as const
-const quota = object({
-  period: { type: 'string', enum: ['Daily', 'Monthly', 'Quarterly', 'Annual', 'PayAsYouGo'] },
-  resourceUnits: { ...nullable(units), description: 'Null: pay as you go.' },
-  used: units,
-  remaining: nullable(units),
-  resetsAt: time,
-})
-const operation = named(
-  'SubscribedOperation',
-  object({
-    api: { ...id, description: 'The API of the operation; for a product, one of its members.' },
-    operationId: text,
-    method: text,
-    path: text,
-    scopes: scopeNames,
-    security: { type: 'array', items: text },
-    resourceUnits: units,
-    limits: { type: 'array', items: limit },
-    quota: nullable(quota),
-  }),
-)
 const input = named(
   'SubscriptionInput',
   object(
@@ -122,6 +91,9 @@ const input = named(
       },
       redirectUris: { type: 'array', maxItems: 20, items: { type: 'string', minLength: 1, maxLength: 2_048 } },
       federated: object({ issuer: line, clientId: line }),
+      contact: line,
+      expiresAt: time,
+      labels,
       force: {
         type: 'boolean',
         default: false,
@@ -153,7 +125,7 @@ export const SUBSCRIPTION_OPERATIONS = {
     ...reading,
     path: '/v1/subscriptions',
     summary: 'Lists the subscriptions of the tenant',
-    query: pagedQuery({
+    query: labelledQuery({
       consumer: reference,
       ApiId: reference,
       ApiProductId: reference,
@@ -168,6 +140,17 @@ export const SUBSCRIPTION_OPERATIONS = {
     path: '/v1/subscriptions/:id',
     summary: 'Returns a subscription',
     answer: subscription,
+  },
+  updateSubscription: {
+    ...writing,
+    method: 'PATCH',
+    path: '/v1/subscriptions/:id',
+    summary: 'Changes the labels, the contact or the expiry date of a subscription',
+    body: named('SubscriptionChange', object({ contact: nullable(line), expiresAt: nullable(time), labels }, [])),
+    status: 200,
+    answer: subscription,
+    problems: ['state_conflict'],
+    changes: 'getSubscription',
   },
   cancelSubscription: {
     ...writing,
@@ -212,7 +195,7 @@ export const SUBSCRIPTION_OPERATIONS = {
     path: '/v1/subscriptions/:id/operations',
     summary: 'Lists the operations that the subscription may call, with limits, cost and remaining allowance',
     query: pagedQuery(),
-    answer: list(operation),
+    answer: list(subscribedOperation),
   },
   listCredentials: {
     ...reading,
@@ -267,6 +250,7 @@ export function subscriptionHandlers({
         ...renamed(query, 'ApiProductId', 'product'),
       }),
     getSubscription: async ({ author, params }) => subscriptions.get(author.tenant, params.id),
+    updateSubscription: async ({ author, params, body }) => subscriptions.update(author, params.id, body),
     cancelSubscription: async ({ author, params }) => subscriptions.cancel(author, params.id),
     suspendSubscription: async ({ author, params }) => subscriptions.suspend(author, params.id),
     resumeSubscription: async ({ author, params }) => subscriptions.resume(author, params.id),
