@@ -1,8 +1,9 @@
 /** The registry document of a consumer. */
 
+import type { Labelled } from '../store/labels.ts'
 import { documentKind } from '../store/registry.ts'
 
-export interface ConsumerInput {
+export interface ConsumerInput extends Labelled {
   readonly name: string
   readonly kind: 'application' | 'agent'
   readonly contact?: string
@@ -21,6 +22,7 @@ export const CONSUMER_KIND = documentKind<ConsumerBody>('consumer', [
   'contact',
   'exposure',
   'isDisabled',
+  'labels',
 ])
 
 /** Name of the lock that a consumer and the creation of its subscriptions share. */

@@ -7,6 +7,7 @@
 
 import { Problem } from '../domain/problem.ts'
 import type { CreateId } from '../runtime/ids.ts'
+import type { Labelled, Labels } from '../store/labels.ts'
 import type { Author, Document, Write } from '../store/registry.ts'
 import { commit, find, removeDocument, toTime } from '../command/commands.ts'
 import type { KeyedMutex } from '../command/keyed-mutex.ts'
@@ -15,7 +16,7 @@ import { refuseSubscribed } from '../subscriptions/document/live-subscriptions.t
 import { announceConsumer, type AnnouncementOptions } from './announced-grants.ts'
 import { CONSUMER_KIND, consumerLock, type ConsumerBody, type ConsumerInput } from './consumer-document.ts'
 
-export interface ConsumerChange {
+export interface ConsumerChange extends Labelled {
   readonly name?: string
   /** Null removes it. */
   readonly contact?: string | null
@@ -23,6 +24,7 @@ export interface ConsumerChange {
 }
 
 export interface Consumer extends ConsumerInput {
+  readonly labels: Labels
   readonly id: string
   readonly exposure: NonNullable<ConsumerInput['exposure']>
   readonly state: 'Active' | 'Disabled'
@@ -65,10 +67,10 @@ export function createConsumers(options: ConsumersOptions): Consumers {
         where: { kind: query.kind },
         show,
       }),
-    update: (author, id, { contact, ...given }) =>
+    update: (author, id, { contact, ...members }) =>
       change(options, author, id, 'consumer.update', ({ contact: before, ...body }) => {
         const next = contact === undefined ? before : contact
-        return { ...body, ...given, ...(typeof next === 'string' && { contact: next }) }
+        return { ...body, ...members, ...(typeof next === 'string' && { contact: next }) }
       }),
     disable: (author, id) =>
       change(options, author, id, 'consumer.disable', (body) => {
@@ -118,6 +120,7 @@ function show({ id, body: { isDisabled, ...body }, createdAtMs }: Document<Consu
     id,
     exposure: 'Public',
     ...body,
+    labels: body.labels ?? {},
     state: isDisabled === true ? 'Disabled' : 'Active',
     createdAt: toTime(createdAtMs),
   }

@@ -15,7 +15,7 @@ import { eventWrite } from '../command/event-outbox.ts'
 
 export const CREDENTIAL_DUE = 'credential_expiring'
 const DAY_MS = 86_400_000
-const WARN_DAYS = [30, 7, 1]
+export const WARN_DAYS = [30, 7, 1]
 
 export interface CredentialExpiryOptions {
   readonly registry: Registry
@@ -45,7 +45,14 @@ export function createCredentialExpiry(options: CredentialExpiryOptions): (due: 
     const { state, isReplaced, expiresAtMs, subscription, type, clientId } = credential.body
     const nowMs = clock.nowMs()
     if (state === 'Revoked' || isReplaced === true || expiresAtMs <= nowMs) return
-    const data = { credential: id, subscription, type, clientId: clientId || null, expiresAt: toTime(expiresAtMs) }
+    const data = {
+      credential: id,
+      subscription,
+      type,
+      clientId: clientId || null,
+      expiresAt: toTime(expiresAtMs),
+      reason: 'CredentialExpires',
+    }
     await registry.commit({ tenant, consumer: 'system' }, 'credential.expiring', [
       eventWrite(createId, tenant, 'CredentialExpiringSoon', data),
       ...(await dropDueWrite(registry, CREDENTIAL_DUE, id, atMs)),

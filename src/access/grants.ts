@@ -82,7 +82,7 @@ export async function toGrant(
     type: body.type,
     valid: body.state === 'Active' && state !== 'Cancelled',
     active: state === 'Active' && consumer.body.isDisabled !== true,
-    expiresAtMs: body.expiresAtMs,
+    expiresAtMs: earlier(body.expiresAtMs, subscription.body.expiresAtMs ?? 0),
     tenant,
     subscription: subscription.id,
     consumer: consumer.id,
@@ -94,4 +94,9 @@ export async function toGrant(
     variant: subscription.body.slaVariant,
     version: revision + subscription.revision + consumer.revision,
   }
+}
+
+/** Returns the earlier of two times; 0 is never. */
+function earlier(one: number, other: number): number {
+  return one === 0 || other === 0 ? Math.max(one, other) : Math.min(one, other)
 }

@@ -7,13 +7,14 @@
 
 import { Problem } from '../domain/problem.ts'
 import type { CreateId } from '../runtime/ids.ts'
+import type { Labelled, Labels } from '../store/labels.ts'
 import { documentKind, type Author, type Document, type Registry, type Write } from '../store/registry.ts'
 import { API_KIND } from '../publishing/apis.ts'
 import { commit, find, invalidAt, removeDocument } from '../command/commands.ts'
 import { listPage, type Page, type PageQuery } from '../command/page.ts'
 import type { ProviderClaims, ProviderPlan } from '../plan/provider-plan.ts'
 
-export interface IdentityProviderInput {
+export interface IdentityProviderInput extends Labelled {
   readonly issuer: string
   readonly audience?: string
   readonly claims?: Partial<ProviderClaims>
@@ -26,6 +27,7 @@ export interface IdentityProvider {
   readonly audience: string | null
   readonly claims: Partial<ProviderClaims>
   readonly apis: readonly string[]
+  readonly labels: Labels
 }
 
 export interface IdentityProviderChange extends Partial<Omit<IdentityProviderInput, 'issuer' | 'audience'>> {
@@ -61,6 +63,7 @@ const IDENTITY_PROVIDER_KIND = documentKind<IdentityProviderInput>('identity_pro
   'audience',
   'claims',
   'apis',
+  'labels',
 ])
 const PAGE = 100
 /** Bounds the keys that every thread holds and that each change sends to all threads. */
@@ -154,6 +157,6 @@ function keyOf(tenant: string, issuer: string): string {
 }
 
 function show({ id, body }: Document<IdentityProviderInput>): IdentityProvider {
-  const { issuer, audience, claims, apis } = body
-  return { id, issuer, audience: audience ?? null, claims: claims ?? {}, apis: apis ?? [] }
+  const { issuer, audience, claims, apis, labels = {} } = body
+  return { id, issuer, audience: audience ?? null, claims: claims ?? {}, apis: apis ?? [], labels }
 }

@@ -90,7 +90,7 @@ export function createResources(options: ResourcesOptions) {
     consumerView: createConsumerView({ registry }),
     compliance,
     consumers: createConsumers(options),
-    apis: createApis({ registry }),
+    apis: createApis(options),
     apiRemoval: createApiRemoval(options),
     declarationRemoval: createDeclarationRemoval(options),
     apiCompliance: createApiComplianceReader(options),

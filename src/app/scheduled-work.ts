@@ -13,6 +13,12 @@ import type { ProgrammeRunner } from '../programmes/programme-runner.ts'
 import type { Credentials } from '../access/credentials.ts'
 import { RETIREMENT_DUE, type Retirement } from '../publishing/retirement.ts'
 import { createScheduler } from '../command/scheduler.ts'
+import {
+  createSubscriptionExpiry,
+  SUBSCRIPTION_EXPIRY,
+  SUBSCRIPTION_WARNING,
+} from '../subscriptions/subscription-expiry.ts'
+import type { Subscriptions } from '../subscriptions/subscriptions.ts'
 import { createWaitingList } from '../subscriptions/waiting-list.ts'
 import type { Webhooks } from './open-webhooks.ts'
 import type { PlatformRecorder } from '../self-metering/platform-recorder.ts'
@@ -27,6 +33,7 @@ export interface ScheduledWorkOptions {
   readonly registry: Registry
   readonly capacity: Capacity
   readonly credentials: Pick<Credentials, 'announce'>
+  readonly subscriptions: Pick<Subscriptions, 'cancel'>
   readonly compliance: Pick<Compliance, 'start' | 'scoreOwn'>
   /** The OpenAPI document of the platform's own API. */
   readonly ownDocument: Uint8Array
@@ -47,6 +54,7 @@ const OWN_SCORE_DELAY_MS = 2_000
 /** Resolves when all work that was already due is complete. */
 export async function startScheduledWork(options: ScheduledWorkOptions): Promise<void> {
   const { registry, compliance, runner, webhooks, retirement, recorder, createId, clock, log, count, opened } = options
+  const expiry = createSubscriptionExpiry({ registry, clock, createId, cancel: options.subscriptions.cancel })
   const scheduler = createScheduler({
     registry,
     clock,
@@ -61,6 +69,8 @@ export async function startScheduledWork(options: ScheduledWorkOptions): Promise
           log.warn({ tenant, approvalFlow }, 'approval request has been pending for three days; see /v1/approvals')
         },
       }),
+      [SUBSCRIPTION_WARNING]: expiry.warn,
+      [SUBSCRIPTION_EXPIRY]: expiry.expire,
       [CREDENTIAL_DUE]: createCredentialExpiry({ registry, clock, createId }),
       async [RETIREMENT_DUE]({ tenant, subject: api }) {
         if (await retirement.retirementDue(tenant, api)) return

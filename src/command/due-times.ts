@@ -21,6 +21,12 @@ export function dueWrite(due: DueTime): Write {
   return { kind: DUE_KIND, id: dueId(kind, subject, atMs), tenant, expected: 0, body: due, keys: { subject } }
 }
 
+/** Returns the write of a task; none if the same task is scheduled already. */
+export async function addDueWrite(registry: Pick<Registry, 'get'>, due: DueTime): Promise<Write[]> {
+  const write = dueWrite(due)
+  return (await registry.get(DUE_KIND, write.id)) === null ? [write] : []
+}
+
 /** Returns the write that removes a task; none if the task has run. */
 export async function dropDueWrite(
   registry: Pick<Registry, 'get'>,

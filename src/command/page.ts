@@ -1,11 +1,14 @@
 /** Lists of the registry: pages for the API, whose `next` is an opaque cursor (null on the last page), and all documents for internal use. */
 
 import { Problem } from '../domain/problem.ts'
+import { LABEL_KEY } from '../store/labels.ts'
 import type { Document, DocumentKind, ListQuery, Registry } from '../store/registry.ts'
 
 export interface PageQuery {
   readonly limit: number
   readonly cursor?: string
+  /** `key:value`; an item must have all of these labels. */
+  readonly label?: readonly string[]
 }
 
 export interface Page<Item> {
@@ -25,7 +28,7 @@ export interface ListOptions<Body, Item> {
 
 export async function listPage<Body, Item>(options: ListOptions<Body, Item>): Promise<Page<Item>> {
   const { registry, kind, tenant, query, where = {}, show } = options
-  const filters = definedOf(where)
+  const filters = filtersOf(query, where)
   const documents = await registry.list(kind, {
     tenant,
     limit: query.limit + 1,
@@ -46,7 +49,7 @@ export async function listFiltered<Body, Item>(options: FilteredListOptions<Body
   const { registry, kind, tenant, query, where = {}, show, isShown } = options
   const found: Document<Body>[] = []
   const after = query.cursor === undefined ? '' : fromCursor(query.cursor)
-  for await (const document of listAll(registry, kind, { tenant, where: definedOf(where), after })) {
+  for await (const document of listAll(registry, kind, { tenant, where: filtersOf(query, where), after })) {
     if (!(await isShown(document))) continue
     if (found.length === query.limit) return { items: found.map(show), next: toCursor(found.at(-1)?.id ?? '') }
     found.push(document)
@@ -54,8 +57,11 @@ export async function listFiltered<Body, Item>(options: FilteredListOptions<Body
   return { items: found.map(show), next: null }
 }
 
-function definedOf(where: Readonly<Record<string, string | undefined>>): Readonly<Record<string, string>> {
-  return Object.fromEntries(Object.entries(where).filter((entry): entry is [string, string] => entry[1] !== undefined))
+/** Returns the filters by keys and labels that are set. */
+function filtersOf({ label }: PageQuery, where: Readonly<Record<string, string | undefined>>) {
+  const all: Readonly<Record<string, string | readonly string[] | undefined>> = { ...where, [LABEL_KEY]: label }
+  const filters = Object.entries(all).filter(([, value]) => value !== undefined && value.length > 0)
+  return Object.fromEntries(filters) as NonNullable<ListQuery['where']>
 }
 
 const BATCH_MAX = 500

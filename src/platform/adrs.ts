@@ -2,14 +2,27 @@
 
 import type { Adrs } from '../programmes/adrs.ts'
 import type { Handlers, Operations } from './operation.ts'
-import { id, list, name, named, nullable, object, prose, pagedQuery, reference, text, time } from './schemas.ts'
+import {
+  id,
+  labelledQuery,
+  labels,
+  list,
+  name,
+  named,
+  nullable,
+  object,
+  prose,
+  reference,
+  text,
+  time,
+} from './schemas.ts'
 
 const fields = { title: text, status: text, context: text, decision: text, consequences: text }
-const adr = named('Adr', object({ id, ...fields, api: nullable(id), createdAt: time }))
+const adr = named('Adr', object({ id, ...fields, api: nullable(id), labels, createdAt: time }))
 const status = { type: 'string', enum: ['Proposed', 'Accepted', 'Deprecated', 'Superseded'] } as const
 const input = named(
   'AdrInput',
-  object({ title: name, status, context: prose, decision: prose, consequences: prose, api: reference }, [
+  object({ title: name, status, context: prose, decision: prose, consequences: prose, api: reference, labels }, [
     'title',
     'status',
     'context',
@@ -40,7 +53,7 @@ export const ADR_OPERATIONS = {
     ...reading,
     path: '/v1/adrs',
     summary: 'Lists the architecture decision records of the tenant',
-    query: pagedQuery({ api: reference }),
+    query: labelledQuery({ api: reference }),
     answer: list(adr),
   },
   getAdr: { ...reading, path: '/v1/adrs/:id', summary: 'Returns an architecture decision record', answer: adr },
@@ -52,7 +65,7 @@ export const ADR_OPERATIONS = {
     body: named(
       'AdrChange',
       object(
-        { title: name, status, context: prose, decision: prose, consequences: prose, api: nullable(reference) },
+        { title: name, status, context: prose, decision: prose, consequences: prose, api: nullable(reference), labels },
         [],
       ),
     ),

@@ -6,7 +6,7 @@ import type { Apis } from '../publishing/apis.ts'
 import type { Retirement } from '../publishing/retirement.ts'
 import type { ConsumerView } from '../subscriptions/consumer-view.ts'
 import type { Handlers, Operations } from './operation.ts'
-import { id, list, named, nullable, object, prose, pagedQuery, reference, text, time } from './schemas.ts'
+import { id, labelledQuery, labels, list, named, nullable, object, prose, reference, text, time } from './schemas.ts'
 
 const state = { type: 'string', enum: ['Prospect', 'Active', 'Deprecated', 'Retired'] } as const
 const api = named(
@@ -22,6 +22,7 @@ const api = named(
     programme: nullable(id),
     retirementDate: nullable(time),
     successor: nullable(id),
+    labels,
   }),
 )
 const policy = named(
@@ -43,7 +44,7 @@ export const API_OPERATIONS = {
     tag,
     scope: 'apis:read',
     own: 'filtered',
-    query: pagedQuery({ state }),
+    query: labelledQuery({ state }),
     status: 200,
     answer: list(api),
   },
@@ -77,6 +78,18 @@ export const API_OPERATIONS = {
     answer: policy,
     problems: ['state_conflict'],
     changes: 'getApiPolicy',
+  },
+  updateApi: {
+    method: 'PATCH',
+    path: '/v1/apis/:name',
+    summary: 'Changes the labels of an API',
+    tag,
+    scope: 'apis:write',
+    body: named('ApiChange', object({ labels }, [])),
+    status: 200,
+    answer: api,
+    problems: ['state_conflict'],
+    changes: 'getApi',
   },
   deprecateApi: {
     method: 'POST',
@@ -132,6 +145,7 @@ export function apiHandlers(options: ApiHandlersOptions): Handlers<typeof API_OP
       owner === null ? apis.list(tenant, query) : view.apis(tenant, owner, query),
     getApi: async ({ author: { tenant }, owner, params }) =>
       owner === null ? apis.get(tenant, params.name) : view.api(tenant, owner, params.name),
+    updateApi: async ({ author, params, body }) => apis.update(author, params.name, body),
     getApiPolicy: async ({ author, params }) => policies.get(author.tenant, params.name),
     putApiPolicy: async ({ author, params, body }) => policies.put(author, params.name, body),
     deprecateApi: async ({ author, params, body }) => retirement.deprecate(author, params.name, body),

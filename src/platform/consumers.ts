@@ -2,7 +2,7 @@
 
 import type { Consumers } from '../access/consumers.ts'
 import type { Handlers, Operations } from './operation.ts'
-import { id, line, list, name, named, nullable, object, pagedQuery, text, time } from './schemas.ts'
+import { id, labelledQuery, labels, line, list, name, named, nullable, object, text, time } from './schemas.ts'
 
 const kind = { type: 'string', enum: ['application', 'agent'] } as const
 const exposure = {
@@ -13,12 +13,13 @@ const exposure = {
 const state = { type: 'string', enum: ['Active', 'Disabled'] } as const
 const consumer = named(
   'Consumer',
-  object({ id, name: text, kind, contact: text, exposure, state, createdAt: time }, [
+  object({ id, name: text, kind, contact: text, exposure, state, labels, createdAt: time }, [
     'id',
     'name',
     'kind',
     'exposure',
     'state',
+    'labels',
     'createdAt',
   ]),
 )
@@ -40,7 +41,7 @@ export const CONSUMER_OPERATIONS = {
     scope: 'consumers:write',
     body: named(
       'ConsumerInput',
-      object({ name, kind, contact: line, exposure: { ...exposure, default: 'Public' } }, ['name', 'kind']),
+      object({ name, kind, contact: line, exposure: { ...exposure, default: 'Public' }, labels }, ['name', 'kind']),
     ),
     status: 201,
     answer: consumer,
@@ -51,7 +52,7 @@ export const CONSUMER_OPERATIONS = {
     summary: 'Lists the consumers of the tenant',
     tag,
     scope: 'consumers:read',
-    query: pagedQuery({ kind }),
+    query: labelledQuery({ kind }),
     status: 200,
     answer: list(consumer),
   },
@@ -68,8 +69,8 @@ export const CONSUMER_OPERATIONS = {
     ...writing,
     method: 'PATCH',
     path: '/v1/consumers/:id',
-    summary: 'Changes the name, the contact or the exposure of a consumer',
-    body: named('ConsumerChange', object({ name, contact: nullable(line), exposure }, [])),
+    summary: 'Changes the name, the contact, the exposure or the labels of a consumer',
+    body: named('ConsumerChange', object({ name, contact: nullable(line), exposure, labels }, [])),
     status: 200,
     answer: consumer,
   },

@@ -7,7 +7,19 @@ import { invalidAt } from '../command/commands.ts'
 import type { EventSubscriptions } from '../webhooks/event-subscriptions.ts'
 import { EVENT_TYPES } from '../command/event-outbox.ts'
 import type { Handlers, Operations } from './operation.ts'
-import { id, list, named, nullable, object, pagedQuery, reference, text, time } from './schemas.ts'
+import {
+  id,
+  labelledQuery,
+  labels,
+  list,
+  named,
+  nullable,
+  object,
+  pagedQuery,
+  reference,
+  text,
+  time,
+} from './schemas.ts'
 
 const kind = { type: 'string', enum: [...EVENT_TYPES] } as const
 const url = { type: 'string', minLength: 1, maxLength: 2_048, pattern: '^https?://[^\\s\\\\]+$' } as const
@@ -22,6 +34,7 @@ const shared = {
   events: { type: ['array', 'null'], items: kind, description: 'Null: events of all types.' },
   state: { type: 'string', enum: [...EVENT_SUBSCRIPTION_STATES] },
   failingSince: nullable(time),
+  labels,
   createdAt: time,
 } as const
 const secret = { type: 'string', pattern: '^whsec_[A-Za-z0-9+/]{32,88}={0,2}$', maxLength: 100 } as const
@@ -62,7 +75,7 @@ export const EVENT_SUBSCRIPTION_OPERATIONS = {
     method: 'POST',
     path: PATH,
     summary: 'Creates a subscription to events, delivered as Standard Webhooks; only this answer shows its secret',
-    body: named('EventSubscriptionInput', object({ url, events: kinds, secret }, ['url'])),
+    body: named('EventSubscriptionInput', object({ url, events: kinds, secret, labels }, ['url'])),
     status: 201,
     answer: withSecret,
     problems: ['state_conflict'],
@@ -72,7 +85,7 @@ export const EVENT_SUBSCRIPTION_OPERATIONS = {
     own: 'filtered',
     path: PATH,
     summary: 'Lists the event subscriptions of the tenant',
-    query: pagedQuery(),
+    query: labelledQuery(),
     answer: list(subscription),
   },
   getEventSubscription: {
@@ -93,6 +106,7 @@ export const EVENT_SUBSCRIPTION_OPERATIONS = {
           url,
           events: { ...kinds, type: ['array', 'null'] },
           state: { type: 'string', enum: ['active', 'disabled'] },
+          labels,
         },
         [],
       ),

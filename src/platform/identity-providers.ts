@@ -2,7 +2,7 @@
 
 import type { IdentityProviders } from '../access/identity-providers.ts'
 import type { Handlers, Operations } from './operation.ts'
-import { id, line, list, named, nullable, object, pagedQuery, reference, text } from './schemas.ts'
+import { id, labelledQuery, labels, line, list, named, nullable, object, reference, text } from './schemas.ts'
 
 const issuer = { type: 'string', minLength: 8, maxLength: 512, pattern: '^https?://[^\\s?#@\\\\]+$' } as const
 const claim = { type: 'string', minLength: 1, maxLength: 256, pattern: '^[^\\p{Cc}\\p{Cs}]+$' } as const
@@ -10,7 +10,14 @@ const claims = (value: typeof claim | typeof text) => object({ clientId: value, 
 const apis = { type: 'array', maxItems: 100, uniqueItems: true, items: reference } as const
 const provider = named(
   'IdentityProvider',
-  object({ id, issuer: text, audience: nullable(text), claims: claims(text), apis: { type: 'array', items: text } }),
+  object({
+    id,
+    issuer: text,
+    audience: nullable(text),
+    claims: claims(text),
+    apis: { type: 'array', items: text },
+    labels,
+  }),
 )
 const tag = 'Identity'
 
@@ -21,7 +28,10 @@ export const IDENTITY_PROVIDER_OPERATIONS = {
     summary: 'Registers an OpenID Connect provider, which must be reachable',
     tag,
     scope: 'identityproviders:write',
-    body: named('IdentityProviderInput', object({ issuer, audience: line, claims: claims(claim), apis }, ['issuer'])),
+    body: named(
+      'IdentityProviderInput',
+      object({ issuer, audience: line, claims: claims(claim), apis, labels }, ['issuer']),
+    ),
     status: 201,
     answer: provider,
     problems: ['name_taken', 'state_conflict'],
@@ -32,7 +42,7 @@ export const IDENTITY_PROVIDER_OPERATIONS = {
     summary: 'Lists the identity providers of the tenant',
     tag,
     scope: 'identityproviders:read',
-    query: pagedQuery(),
+    query: labelledQuery(),
     status: 200,
     answer: list(provider),
   },
@@ -52,7 +62,10 @@ export const IDENTITY_PROVIDER_OPERATIONS = {
       'Changes the audience, the claims or the APIs of an identity provider on every thread before this call returns',
     tag,
     scope: 'identityproviders:write',
-    body: named('IdentityProviderChange', object({ audience: nullable(line), claims: claims(claim), apis }, [])),
+    body: named(
+      'IdentityProviderChange',
+      object({ audience: nullable(line), claims: claims(claim), apis, labels }, []),
+    ),
     status: 200,
     answer: provider,
     problems: ['state_conflict'],

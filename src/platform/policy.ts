@@ -4,7 +4,7 @@ import type { Rulesets } from '../programmes/rulesets.ts'
 import type { TenantPolicies } from '../programmes/tenant-policy.ts'
 import type { Handlers, Operations } from './operation.ts'
 import type { Schema } from './schema-type.ts'
-import { id, list, named, nullable, object, prose, pagedQuery, reference, time } from './schemas.ts'
+import { id, labelledQuery, labels, list, named, nullable, object, prose, reference, time } from './schemas.ts'
 
 const points = { type: 'number', minimum: 0, maximum: 100 } as const
 const policy = named(
@@ -43,7 +43,10 @@ const document = {
     description: 'Each name maps to a severity, or to a custom rule with `given`, `then`, `severity` and `message`.',
   },
 } as const satisfies Record<string, Schema>
-const ruleset = named('Ruleset', object({ id, ...document, createdAt: time }, ['id', 'rules', 'createdAt']))
+const ruleset = named(
+  'Ruleset',
+  object({ id, ...document, labels, createdAt: time }, ['id', 'rules', 'labels', 'createdAt']),
+)
 const tag = 'Governance'
 const reading = { method: 'GET', tag, scope: 'policy:read', status: 200 } as const
 
@@ -57,7 +60,7 @@ export const POLICY_OPERATIONS = {
       'functions alphabetical, casing, defined, enumeration, falsy, length, or, pattern, schema, truthy, undefined and xor.',
     tag,
     scope: 'policy:write',
-    body: named('RulesetInput', object(document, [])),
+    body: named('RulesetInput', object({ ...document, labels }, [])),
     status: 201,
     answer: ruleset,
     problems: ['specification_invalid'],
@@ -66,7 +69,7 @@ export const POLICY_OPERATIONS = {
     ...reading,
     path: '/v1/rulesets',
     summary: 'Lists the rulesets of the tenant',
-    query: pagedQuery(),
+    query: labelledQuery(),
     answer: list(ruleset),
   },
   getRuleset: { ...reading, path: '/v1/rulesets/:id', summary: 'Returns a ruleset', answer: ruleset },
@@ -76,7 +79,7 @@ export const POLICY_OPERATIONS = {
     summary: 'Replaces members of a ruleset; the next lint uses them if the policy names the ruleset',
     tag,
     scope: 'policy:write',
-    body: named('RulesetChange', object(document, [])),
+    body: named('RulesetChange', object({ ...document, labels }, [])),
     status: 200,
     answer: ruleset,
     problems: ['specification_invalid', 'state_conflict'],

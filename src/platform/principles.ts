@@ -2,16 +2,24 @@
 
 import type { Principles } from '../programmes/principles.ts'
 import type { Handlers, Operations } from './operation.ts'
-import { id, line, list, name, named, object, prose, pagedQuery, text, time } from './schemas.ts'
+import { id, labelledQuery, labels, line, list, name, named, object, prose, text, time } from './schemas.ts'
 
 const rules = { type: 'array', maxItems: 100, uniqueItems: true, items: line } as const
 const principle = named(
   'Principle',
-  object({ id, name: text, statement: text, rationale: text, rules: { type: 'array', items: text }, createdAt: time }),
+  object({
+    id,
+    name: text,
+    statement: text,
+    rationale: text,
+    rules: { type: 'array', items: text },
+    labels,
+    createdAt: time,
+  }),
 )
 const input = named(
   'PrincipleInput',
-  object({ name, statement: prose, rationale: prose, rules }, ['name', 'statement', 'rationale']),
+  object({ name, statement: prose, rationale: prose, rules, labels }, ['name', 'statement', 'rationale']),
 )
 const writing = {
   tag: 'Governance',
@@ -36,7 +44,7 @@ export const PRINCIPLE_OPERATIONS = {
     ...reading,
     path: '/v1/principles',
     summary: 'Lists the design principles of the tenant',
-    query: pagedQuery(),
+    query: labelledQuery(),
     answer: list(principle),
   },
   getPrinciple: { ...reading, path: '/v1/principles/:id', summary: 'Returns a design principle', answer: principle },
@@ -45,7 +53,7 @@ export const PRINCIPLE_OPERATIONS = {
     method: 'PATCH',
     path: '/v1/principles/:id',
     summary: 'Changes members of a design principle',
-    body: named('PrincipleChange', object({ name, statement: prose, rationale: prose, rules }, [])),
+    body: named('PrincipleChange', object({ name, statement: prose, rationale: prose, rules, labels }, [])),
     status: 200,
     answer: principle,
   },

@@ -3,11 +3,11 @@
 import type { Products } from '../publishing/products.ts'
 import type { ConsumerView } from '../subscriptions/consumer-view.ts'
 import type { Handlers, Operations } from './operation.ts'
-import { id, list, name, named, object, pagedQuery, reference, text } from './schemas.ts'
+import { id, labelledQuery, labels, list, name, named, object, reference, text } from './schemas.ts'
 
 const apis = { type: 'array', maxItems: 100, uniqueItems: true, items: reference } as const
-const product = named('Product', object({ id, name: text, apis: { type: 'array', items: text } }))
-const input = named('ProductInput', object({ name, apis }))
+const product = named('Product', object({ id, name: text, apis: { type: 'array', items: text }, labels }))
+const input = named('ProductInput', object({ name, apis, labels }, ['name', 'apis']))
 const tag = 'Products'
 
 export const PRODUCT_OPERATIONS = {
@@ -29,7 +29,7 @@ export const PRODUCT_OPERATIONS = {
     tag,
     scope: 'products:read',
     own: 'filtered',
-    query: pagedQuery(),
+    query: labelledQuery(),
     status: 200,
     answer: list(product),
   },
@@ -61,7 +61,7 @@ export const PRODUCT_OPERATIONS = {
     summary: 'Changes members of a product; access to a removed API ends before this call returns',
     tag,
     scope: 'products:write',
-    body: named('ProductChange', object({ name, apis }, [])),
+    body: named('ProductChange', object({ name, apis, labels }, [])),
     status: 200,
     answer: product,
     problems: ['state_conflict'],

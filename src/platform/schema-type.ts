@@ -59,7 +59,9 @@ type FromMembers<Of> = Of extends { readonly properties: infer Properties }
     >
   : Of extends { readonly additionalProperties: false }
     ? Readonly<Record<string, never>>
-    : Readonly<Record<string, unknown>>
+    : Of extends { readonly additionalProperties: infer Value }
+      ? Readonly<Record<string, FromSchema<Value>>>
+      : Readonly<Record<string, unknown>>
 
 /** Members that are present after validation: the required ones, and those with a default. */
 type Present<Of, Properties> =

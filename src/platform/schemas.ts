@@ -67,6 +67,22 @@ export function object<
   return { type: 'object', additionalProperties: false, required: names as Required, properties }
 }
 
+const LABEL_KEY = '[a-z0-9][a-z0-9._/-]{0,62}'
+/** Labels of a resource; a key is never the name of a member of `Object.prototype`. */
+export const labels = {
+  type: 'object',
+  maxProperties: 32,
+  propertyNames: { type: 'string', pattern: `^${LABEL_KEY}$`, not: { const: 'constructor' } },
+  additionalProperties: { type: 'string', maxLength: 128, pattern: PLAIN },
+  description: 'Up to 32 labels. A change replaces all of them.',
+} as const satisfies Schema
+const labelFilter = {
+  type: 'array',
+  maxItems: 8,
+  items: { type: 'string', maxLength: 192, pattern: `^${LABEL_KEY}:[^\\p{Cc}\\p{Cs}]{0,128}$` },
+  description: '`key:value`. May be repeated; an item must have all of these labels.',
+} as const satisfies Schema
+
 const pageQuery = {
   limit: {
     type: 'integer',
@@ -82,6 +98,13 @@ export function pagedQuery<const Properties extends Readonly<Record<string, Sche
   properties: Properties = {} as Properties,
 ) {
   return object({ ...properties, ...pageQuery }, [])
+}
+
+/** The query of a list of resources, which have labels. */
+export function labelledQuery<const Properties extends Readonly<Record<string, Schema>> = {}>(
+  properties: Properties = {} as Properties,
+) {
+  return object({ ...properties, label: labelFilter, ...pageQuery }, [])
 }
 
 /** A filter under its former name, which is still accepted. */

@@ -8,9 +8,12 @@ import type { Handlers, Operation, Operations } from './operation.ts'
 import { isOfOther } from './owner-filter.ts'
 import { checkOwnRequest, toReader } from './own-subscriptions.ts'
 import { renamed } from './renamed-filter.ts'
+import { subscribedOperation } from './subscribed-operation-schema.ts'
 import {
   formerly,
   id,
+  labelledQuery,
+  labels,
   line,
   list,
   named,
@@ -23,7 +26,6 @@ import {
   text,
   time,
 } from './schemas.ts'
-import { subscribedOperation } from './subscribed-operation.ts'
 
 const state = {
   type: 'string',
@@ -51,6 +53,9 @@ const subscription = named(
     scopes: scopeNames,
     redirectUris: { type: 'array', items: text },
     approvalFlow: nullable(id),
+    contact: nullable(text),
+    expiresAt: { ...nullable(time), description: 'The subscription is cancelled at this time.' },
+    labels,
     recommendations: { type: 'array', items: recommendation },
     createdAt: time,
   }),
@@ -89,6 +94,9 @@ const input = named(
       },
       redirectUris: { type: 'array', maxItems: 20, items: { type: 'string', minLength: 1, maxLength: 2_048 } },
       federated: object({ issuer: line, clientId: line }),
+      contact: line,
+      expiresAt: time,
+      labels,
       force: {
         type: 'boolean',
         default: false,
@@ -130,7 +138,7 @@ export const SUBSCRIPTION_OPERATIONS = {
     own: 'filtered',
     path: '/v1/subscriptions',
     summary: 'Lists the subscriptions of the tenant',
-    query: pagedQuery({
+    query: labelledQuery({
       consumer: reference,
       ApiId: reference,
       ApiProductId: reference,
@@ -145,6 +153,17 @@ export const SUBSCRIPTION_OPERATIONS = {
     path: '/v1/subscriptions/:id',
     summary: 'Returns a subscription',
     answer: subscription,
+  },
+  updateSubscription: {
+    ...writing,
+    method: 'PATCH',
+    path: '/v1/subscriptions/:id',
+    summary: 'Changes the labels, the contact or the expiry date of a subscription',
+    body: named('SubscriptionChange', object({ contact: nullable(line), expiresAt: nullable(time), labels }, [])),
+    status: 200,
+    answer: subscription,
+    problems: ['state_conflict'],
+    changes: 'getSubscription',
   },
   cancelSubscription: {
     ...writing,
@@ -257,6 +276,7 @@ export function subscriptionHandlers({
       })
     },
     getSubscription: async ({ author, params }) => subscriptions.get(author.tenant, params.id),
+    updateSubscription: async ({ author, params, body }) => subscriptions.update(author, params.id, body),
     cancelSubscription: async ({ author, params }) => subscriptions.cancel(author, params.id),
     suspendSubscription: async ({ author, params }) => subscriptions.suspend(author, params.id),
     resumeSubscription: async ({ author, params }) => subscriptions.resume(author, params.id),

@@ -1,5 +1,5 @@
 /**
- * Compiles validators of requests: texts of a query are coerced to declared numbers, members of a body are not.
+ * Compiles validators of requests: texts of a query are coerced to declared numbers and lists, members of a body are not.
  *
  * Validation stops at the first error, which bounds the cost of an invalid request.
  */
@@ -10,7 +10,7 @@ import formats from 'ajv-formats'
 export function createValidatorCompiler(): (route: { schema: unknown; httpPart?: string }) => ValidateFunction {
   const options = { strict: true, allowUnionTypes: true, useDefaults: true, removeAdditional: false } as const
   const literal = withFormats(new Ajv(options))
-  const coercing = withFormats(new Ajv({ ...options, coerceTypes: true }))
+  const coercing = withFormats(new Ajv({ ...options, coerceTypes: 'array' }))
   return ({ schema, httpPart }) => (httpPart === 'querystring' ? coercing : literal).compile(schema as object)
 }
 

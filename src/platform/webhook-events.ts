@@ -34,7 +34,14 @@ const EVENT_SHAPES: Readonly<Record<EventType, EventShape>> = {
   },
   CredentialExpiringSoon: {
     summary: 'A credential is about to expire',
-    properties: { credential: id, subscription: id, type: text, clientId: nullable(text), expiresAt: time },
+    properties: {
+      credential: id,
+      subscription: id,
+      type: text,
+      clientId: nullable(text),
+      expiresAt: time,
+      reason: { type: 'string', enum: ['CredentialExpires', 'SubscriptionExpires'] },
+    },
   },
   CredentialRevoked: {
     summary: 'A credential was revoked',

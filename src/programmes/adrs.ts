@@ -1,12 +1,13 @@
 /** Architecture decision records, stored with the APIs that they concern. */
 
 import type { CreateId } from '../runtime/ids.ts'
+import type { Labelled, Labels } from '../store/labels.ts'
 import { documentKind, type Author, type Document, type Registry, type Write } from '../store/registry.ts'
 import { API_KIND } from '../publishing/apis.ts'
 import { commit, find, invalidAt, removeDocument, toTime } from '../command/commands.ts'
 import { listPage, type Page, type PageQuery } from '../command/page.ts'
 
-export interface AdrInput {
+export interface AdrInput extends Labelled {
   readonly title: string
   readonly status: string
   readonly context: string
@@ -18,6 +19,7 @@ export interface AdrInput {
 export interface Adr extends Omit<AdrInput, 'api'> {
   readonly id: string
   readonly api: string | null
+  readonly labels: Labels
   readonly createdAt: string
 }
 
@@ -34,7 +36,15 @@ export interface Adrs {
   list(tenant: string, query: PageQuery & { api?: string }): Promise<Page<Adr>>
 }
 
-const ADR_KIND = documentKind<AdrInput>('adr', ['title', 'status', 'context', 'decision', 'consequences', 'api'])
+const ADR_KIND = documentKind<AdrInput>('adr', [
+  'title',
+  'status',
+  'context',
+  'decision',
+  'consequences',
+  'api',
+  'labels',
+])
 
 export function createAdrs({ registry, createId }: { registry: Registry; createId: CreateId }): Adrs {
   async function checkApi(tenant: string, api: string | null | undefined): Promise<void> {
@@ -72,5 +82,5 @@ function adrWrite(id: string, tenant: string, expected: number, body: AdrInput):
 }
 
 function show({ id, body, createdAtMs }: Document<AdrInput>): Adr {
-  return { id, ...body, api: body.api ?? null, createdAt: toTime(createdAtMs) }
+  return { id, ...body, api: body.api ?? null, labels: body.labels ?? {}, createdAt: toTime(createdAtMs) }
 }

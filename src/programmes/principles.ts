@@ -1,11 +1,12 @@
 /** Design principles of a tenant, and the governance rules that enforce them. */
 
 import type { CreateId } from '../runtime/ids.ts'
+import type { Labelled, Labels } from '../store/labels.ts'
 import { documentKind, type Author, type Document, type Registry } from '../store/registry.ts'
 import { commit, find, removeDocument, toTime } from '../command/commands.ts'
 import { listPage, type Page, type PageQuery } from '../command/page.ts'
 
-export interface PrincipleInput {
+export interface PrincipleInput extends Labelled {
   readonly name: string
   readonly statement: string
   readonly rationale: string
@@ -15,6 +16,7 @@ export interface PrincipleInput {
 export interface Principle extends PrincipleInput {
   readonly id: string
   readonly rules: readonly string[]
+  readonly labels: Labels
   readonly createdAt: string
 }
 
@@ -26,7 +28,13 @@ export interface Principles {
   list(tenant: string, query: PageQuery): Promise<Page<Principle>>
 }
 
-export const PRINCIPLE_KIND = documentKind<PrincipleInput>('principle', ['name', 'statement', 'rationale', 'rules'])
+export const PRINCIPLE_KIND = documentKind<PrincipleInput>('principle', [
+  'name',
+  'statement',
+  'rationale',
+  'rules',
+  'labels',
+])
 
 export function createPrinciples({ registry, createId }: { registry: Registry; createId: CreateId }): Principles {
   return {
@@ -52,5 +60,5 @@ export function createPrinciples({ registry, createId }: { registry: Registry; c
 }
 
 function show({ id, body, createdAtMs }: Document<PrincipleInput>): Principle {
-  return { id, ...body, rules: body.rules ?? [], createdAt: toTime(createdAtMs) }
+  return { id, ...body, rules: body.rules ?? [], labels: body.labels ?? {}, createdAt: toTime(createdAtMs) }
 }

@@ -7,22 +7,24 @@
 import type { RulesetDocument } from '../governance/ruleset-document.ts'
 import { Problem } from '../domain/problem.ts'
 import type { CreateId } from '../runtime/ids.ts'
+import type { Labels } from '../store/labels.ts'
 import type { Author, Document, Registry } from '../store/registry.ts'
 import { commit, find, invalidAt, toTime } from '../command/commands.ts'
 import type { Compliance } from './compliance.ts'
 import { listPage, type Page, type PageQuery } from '../command/page.ts'
-import { activeRulesetId, RULESET_KIND } from './tenant-policy.ts'
+import { activeRulesetId, RULESET_KIND, type RulesetBody } from './tenant-policy.ts'
 
 export interface Ruleset extends RulesetDocument {
+  readonly labels: Labels
   readonly id: string
   readonly createdAt: string
 }
 
 export interface Rulesets {
   /** Throws `Problem('specification_invalid')` with a pointer for each fault. */
-  create(author: Author, document: Partial<RulesetDocument>): Promise<Ruleset>
+  create(author: Author, document: Partial<RulesetBody>): Promise<Ruleset>
   /** Replaces the given members. Throws `Problem('specification_invalid')` with a pointer for each fault. */
-  update(author: Author, id: string, members: Partial<RulesetDocument>): Promise<Ruleset>
+  update(author: Author, id: string, members: Partial<RulesetBody>): Promise<Ruleset>
   /** Throws `Problem('state_conflict')` if the policy of the tenant names the ruleset. */
   remove(author: Author, id: string): Promise<void>
   get(tenant: string, id: string): Promise<Ruleset>
@@ -40,7 +42,7 @@ const TEXT_MAX = 100_000
 
 export function createRulesets({ registry, createId, compliance }: RulesetsOptions): Rulesets {
   /** Returns the document to store. */
-  async function checked(tenant: string, given: Partial<RulesetDocument>): Promise<RulesetDocument> {
+  async function checked(tenant: string, { labels, ...given }: Partial<RulesetBody>): Promise<RulesetBody> {
     if (given.rules === undefined && given.extends === undefined) {
       throw invalidAt('/rules', 'A ruleset must have `rules`, `extends`, or both.')
     }
@@ -53,7 +55,7 @@ export function createRulesets({ registry, createId, compliance }: RulesetsOptio
       const errors = faults.slice(0, FAULTS_MAX)
       throw new Problem('specification_invalid', 'The ruleset is invalid.', { errors })
     }
-    return document
+    return { ...document, ...(labels !== undefined && { labels }) }
   }
 
   return {
@@ -88,6 +90,6 @@ export function createRulesets({ registry, createId, compliance }: RulesetsOptio
   }
 }
 
-function show({ id, body, createdAtMs }: Document<RulesetDocument>): Ruleset {
-  return { id, ...body, createdAt: toTime(createdAtMs) }
+function show({ id, body, createdAtMs }: Document<RulesetBody>): Ruleset {
+  return { id, ...body, labels: body.labels ?? {}, createdAt: toTime(createdAtMs) }
 }

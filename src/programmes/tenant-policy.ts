@@ -1,6 +1,7 @@
 /** The policy of a tenant: its active ruleset, and which documents are approved without a decision. */
 
 import type { RulesetDocument } from '../governance/ruleset-document.ts'
+import type { Labelled } from '../store/labels.ts'
 import { documentKind, type Author, type Registry } from '../store/registry.ts'
 import { commit, invalidAt } from '../command/commands.ts'
 
@@ -25,7 +26,8 @@ export interface TenantPolicies {
 }
 
 const TENANT_POLICY_KIND = documentKind<TenantPolicy>('tenant_policy', 'hidden')
-export const RULESET_KIND = documentKind<RulesetDocument>('ruleset', 'hidden')
+export type RulesetBody = RulesetDocument & Labelled
+export const RULESET_KIND = documentKind<RulesetBody>('ruleset', 'hidden')
 const DEFAULT_TENANT_POLICY: TenantPolicy = {
   approval: { minScore: 80, allowErrors: false, allowBreaking: true, exposures: ['Internal', 'Partner', 'Public'] },
   ruleset: null,
@@ -72,5 +74,7 @@ export async function activeRuleset(registry: Registry, tenant: string): Promise
   const ruleset = await activeRulesetId(registry, tenant)
   if (ruleset === null) return undefined
   const found = await registry.get(RULESET_KIND, ruleset)
-  return found?.tenant === tenant ? found.body : undefined
+  if (found?.tenant !== tenant) return undefined
+  const { labels: _, ...document } = found.body
+  return document
 }

@@ -2,13 +2,15 @@
 
 import { apiLifecycle, type ApiState } from './api-machine.ts'
 import { begin, step, type PersistedActor } from '../command/persisted-machine.ts'
-import { documentKind, type Document, type Registry, type Write } from '../store/registry.ts'
-import { find } from '../command/commands.ts'
+import type { Labelled, Labels } from '../store/labels.ts'
+import { documentKind, type Author, type Document, type Registry, type Write } from '../store/registry.ts'
+import { commit, find } from '../command/commands.ts'
+import type { KeyedMutex } from '../command/keyed-mutex.ts'
 import { listPage, type Page, type PageQuery } from '../command/page.ts'
 
 export type { ApiState } from './api-machine.ts'
 
-export interface ApiBody {
+export interface ApiBody extends Labelled {
   readonly title: string
   readonly major: number
   readonly version: string
@@ -36,19 +38,29 @@ export const API_KIND = documentKind<ApiBody>('api', [
   'programme',
   'retirementDate',
   'successor',
+  'labels',
 ])
 
 export interface Api extends Omit<ApiBody, 'ownScopes' | 'actor' | 'deprecatedAt'> {
   readonly id: string
+  readonly labels: Labels
 }
 
 export interface Apis {
+  update(author: Author, name: string, change: Labelled): Promise<Api>
   get(tenant: string, name: string): Promise<Api>
   list(tenant: string, query: PageQuery & { state?: string }): Promise<Page<Api>>
 }
 
-export function createApis({ registry }: { registry: Registry }): Apis {
+export function createApis({ registry, mutex }: { registry: Registry; mutex: KeyedMutex }): Apis {
   return {
+    update: (author, name, { labels }) =>
+      mutex.runExclusive([name], async () => {
+        const { tenant, revision, body } = await find(registry, author.tenant, API_KIND, name)
+        const next = { ...body, ...(labels !== undefined && { labels }) }
+        await commit(registry, author, 'api.update', [apiWrite(name, tenant, revision, next)])
+        return showApi(await find(registry, tenant, API_KIND, name))
+      }),
     get: async (tenant, name) => showApi(await find(registry, tenant, API_KIND, name)),
     list: (tenant, query) =>
       listPage({ registry, kind: API_KIND, tenant, query, where: { state: query.state }, show: showApi }),
@@ -72,5 +84,5 @@ export function apiActor({ actor, state }: ApiBody): PersistedActor {
 
 export function showApi({ id, body }: Document<ApiBody>): Api {
   const { ownScopes: _, actor: __, deprecatedAt: ___, ...shown } = body
-  return { id, ...shown }
+  return { id, ...shown, labels: body.labels ?? {} }
 }

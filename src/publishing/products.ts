@@ -8,6 +8,7 @@
 
 import { Problem } from '../domain/problem.ts'
 import type { CreateId } from '../runtime/ids.ts'
+import type { Labelled, Labels } from '../store/labels.ts'
 import { documentKind, type Author, type Document, type Registry, type Write } from '../store/registry.ts'
 import { commit, find, invalidAt } from '../command/commands.ts'
 import type { GatewayPort } from '../plan/gateway-port.ts'
@@ -16,13 +17,14 @@ import { PROXY_KIND, proxyWrite, type ProxyBody } from './proxy-document.ts'
 import type { KeyedMutex } from '../command/keyed-mutex.ts'
 import { refuseSubscribed, subscriptionsLock } from '../subscriptions/document/live-subscriptions.ts'
 
-export interface ProductInput {
+export interface ProductInput extends Labelled {
   readonly name: string
   readonly apis: readonly string[]
 }
 
 export interface Product extends ProductInput {
   readonly id: string
+  readonly labels: Labels
 }
 
 export type ProductBody = ProductInput
@@ -44,7 +46,7 @@ export interface ProductsOptions {
   readonly mutex: KeyedMutex
 }
 
-export const PRODUCT_KIND = documentKind<ProductBody>('product', ['name', 'apis'])
+export const PRODUCT_KIND = documentKind<ProductBody>('product', ['name', 'apis', 'labels'])
 /** Limited, because every gateway thread holds the list. */
 const PRODUCTS_PER_API_MAX = 500
 
@@ -62,7 +64,8 @@ export function createProducts(options: ProductsOptions): Products {
         await save(options, author, write, input.apis, [])
         return get(author.tenant, id)
       }),
-    replace: (author, id, input) => change(options, author, id, () => input),
+    // A client that does not know labels keeps them.
+    replace: (author, id, input) => change(options, author, id, ({ labels = {} }) => ({ labels, ...input })),
     update: (author, id, members) => change(options, author, id, (body) => ({ ...body, ...members })),
     remove: (author, id) => mutex.runExclusive([PRODUCT_KIND], () => remove(options, author, id)),
     list: (tenant, query) => listPage({ registry, kind: PRODUCT_KIND, tenant, query, show: showProduct }),
@@ -145,5 +148,5 @@ function tooMany(api: string): Problem {
 }
 
 export function showProduct({ id, body }: Document<ProductBody>): Product {
-  return { id, ...body }
+  return { id, ...body, labels: body.labels ?? {} }
 }

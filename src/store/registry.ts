@@ -66,7 +66,10 @@ export interface Write {
   readonly expected: number
   /** `null` removes the document. */
   readonly body: unknown
-  /** Values by which `find` finds the document; they replace those of the previous revision. */
+  /**
+   * Values by which `find` finds the document; they replace those of the previous revision. The labels of the body are values of the
+   * key `label` in addition (`labels.ts`).
+   */
   readonly keys?: Readonly<Record<string, string>>
   /** Names in `keys` whose value no other document of the kind may have, in any tenant. */
   readonly unique?: readonly string[]
@@ -135,8 +138,8 @@ export interface AuditQuery {
 
 export interface ListQuery {
   readonly tenant?: string
-  /** Only documents with these values as `keys`. */
-  readonly where?: Readonly<Record<string, string>>
+  /** Only documents with these values as `keys`; with all of them, if there are several for a name. */
+  readonly where?: Readonly<Record<string, string | readonly string[]>>
   /** Only documents with an id after this one. */
   readonly after?: string
   readonly limit: number

@@ -1,9 +1,12 @@
 /** The credential types of a subscription, and the data that each type requires. */
 
 import { Problem } from '../domain/problem.ts'
+import { PRODUCT_KIND } from '../publishing/products.ts'
+import type { Clock } from '../runtime/clock.ts'
 import type { Registry } from '../store/registry.ts'
 import { invalidAt } from '../command/commands.ts'
 import type { CredentialType, FederatedClient } from '../access/credential-document.ts'
+import { federatedHoldings, isHeld } from '../access/federated-clients.ts'
 import { isRegistered } from '../access/identity-providers.ts'
 import { redirectUriFault } from '../access/redirect-uri.ts'
 
@@ -56,4 +59,19 @@ export async function toClientTerms(
 
 export function federatedTaken(): Problem {
   return new Problem('name_taken', 'This client of the issuer already has a subscription to the API.')
+}
+
+/** A federated client can have only one subscription to an API. */
+export async function checkFederated(
+  { registry, clock }: { readonly registry: Registry; readonly clock: Pick<Clock, 'nowMs'> },
+  tenant: string,
+  { api, apiProductId }: { readonly api: string; readonly apiProductId: string },
+  federated: FederatedClient | null,
+): Promise<void> {
+  if (federated === null) return
+  const product = api === '' ? await registry.get(PRODUCT_KIND, apiProductId) : null
+  for (const each of product?.body.apis ?? [api]) {
+    const holdings = await federatedHoldings(registry, { tenant, api: each, ...federated })
+    if (holdings.some((holding) => isHeld(holding, clock.nowMs()))) throw federatedTaken()
+  }
 }

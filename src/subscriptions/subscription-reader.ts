@@ -2,6 +2,7 @@
 
 import type { SubscriptionState } from './document/subscription-machine.ts'
 import type { Clock } from '../runtime/clock.ts'
+import type { Labels } from '../store/labels.ts'
 import type { Document, Registry } from '../store/registry.ts'
 import { find, toTime } from '../command/commands.ts'
 import type { LimitBook } from '../plan/limit-book.ts'
@@ -25,6 +26,10 @@ export interface Subscription {
   readonly redirectUris: readonly string[]
   readonly approvalFlow: string | null
   readonly recommendations: readonly Recommendation[]
+  readonly contact: string | null
+  /** On this date the subscription is cancelled. */
+  readonly expiresAt: string | null
+  readonly labels: Labels
   readonly createdAt: string
 }
 
@@ -112,6 +117,9 @@ function toSubscription({ id, body, createdAtMs }: Document<SubscriptionBody>): 
     scopes: body.scopes,
     redirectUris: body.redirectUris ?? [],
     approvalFlow: body.approvalFlow ?? null,
+    contact: body.contact ?? null,
+    expiresAt: body.expiresAtMs === undefined ? null : toTime(body.expiresAtMs),
+    labels: body.labels ?? {},
     createdAt: toTime(createdAtMs),
   }
 }

@@ -9,6 +9,7 @@ import { begin, step, type PersistedActor } from '../command/persisted-machine.t
 import { subscription as machine, type SubscriptionEvent } from './document/subscription-machine.ts'
 import { Problem } from '../domain/problem.ts'
 import type { Clock } from '../runtime/clock.ts'
+import type { Labelled } from '../store/labels.ts'
 import type { Author, Registry, Write } from '../store/registry.ts'
 import {
   APPROVAL_KIND,
@@ -20,28 +21,30 @@ import {
   withdrawnFlows,
 } from '../approvals/approval-document.ts'
 import type { Capacity } from './capacity.ts'
-import { federatedTaken, toClientTerms, type ClientInput, type ClientTerms } from './client-terms.ts'
+import { checkFederated, toClientTerms, type ClientInput, type ClientTerms } from './client-terms.ts'
 import { commit, find, invalidAt, notFound, stateConflict } from '../command/commands.ts'
 import { CONSUMER_KIND, consumerLock } from '../access/consumer-document.ts'
 import { credentialWrite, newCredentialWrite, type Secrets } from '../access/credential-document.ts'
 import { firstWarningWrite } from '../access/credential-expiry.ts'
 import { DAY_MS, type Credentials } from '../access/credentials.ts'
 import { waitlisted } from '../command/event-outbox.ts'
-import { federatedHoldings, isHeld } from '../access/federated-clients.ts'
 import type { LimitBook } from '../plan/limit-book.ts'
 import type { PlatformOperation } from '../domain/platform-api.ts'
 import { policyOfSubscribed } from '../publishing/api-policy.ts'
-import { PRODUCT_KIND } from '../publishing/products.ts'
 import type { DocumentReader } from '../publishing/document-reader.ts'
 import type { Specifications } from '../publishing/specifications.ts'
 import { createSubscriptionReader, type Subscription, type SubscriptionReader } from './subscription-reader.ts'
 import { SUBSCRIPTION_KIND, subscriptionWrite, type SubscriptionBody } from './document/subscription-document.ts'
+import { expiryWrites, toExpiryMs } from './subscription-expiry.ts'
+import { changedBody, type SubscriptionChange } from './subscription-change.ts'
 import type { HeldScopes } from '../access/held-scopes.ts'
 import { createSubscriptionTerms, type SubscriptionTerms, type Terms, type TermsInput } from './subscription-terms.ts'
 import type { KeyedMutex } from '../command/keyed-mutex.ts'
 
-export interface SubscriptionInput extends TermsInput, ClientInput {
+export interface SubscriptionInput extends TermsInput, ClientInput, Labelled {
   readonly consumer: string
+  readonly contact?: string
+  readonly expiresAt?: string
 }
 
 interface ScopeSetter {
@@ -52,6 +55,8 @@ interface ScopeSetter {
 
 export interface Subscriptions extends SubscriptionReader {
   create(author: Author, input: SubscriptionInput, held?: HeldScopes): Promise<Subscription>
+  /** Throws `Problem('state_conflict')` if the subscription has ended. */
+  update(author: Author, id: string, change: SubscriptionChange): Promise<Subscription>
   cancel(author: Author, id: string): Promise<Subscription>
   suspend(author: Author, id: string): Promise<Subscription>
   resume(author: Author, id: string): Promise<Subscription>
@@ -93,6 +98,7 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
       if (federated !== undefined) locks.push(JSON.stringify([author.tenant, federated.issuer, federated.clientId]))
       return mutex.runExclusive(locks, createExclusive)
     },
+    update: (author, id, members) => update(context, author, id, members),
     cancel: async (author, id) =>
       send(context, author, id, 'cancelled', await withdrawnFlows(registry, author.tenant, id, clock.nowMs())),
     suspend: (author, id) => send(context, author, id, 'suspended'),
@@ -121,8 +127,10 @@ async function create(
   }
   const terms = await context.terms.of(tenant, input, held)
   const client = await toClientTerms(registry, tenant, input)
-  await checkFederated(context, tenant, terms, client)
+  await checkFederated(context, tenant, terms, client.federated)
   const id = createId('sub')
+  const nowMs = context.clock.nowMs()
+  const expiresAtMs = input.expiresAt === undefined ? undefined : toExpiryMs(input.expiresAt, nowMs)
   const { policy, ...subscribed } = terms
   const pending = begin(machine, undefined)
   const isAuto = policy.subscriptionApproval === 'Auto'
@@ -132,6 +140,9 @@ async function create(
     ...subscribed,
     actor: isAuto ? transition(pending, { type: hasCapacity ? 'approved' : 'capacity.short' }) : pending,
     redirectUris: client.redirectUris,
+    ...(input.contact !== undefined && { contact: input.contact }),
+    ...(expiresAtMs !== undefined && { expiresAtMs }),
+    ...(input.labels !== undefined && { labels: input.labels }),
     ...(!isAuto && { approvalFlow: createId('apf') }),
   }
   await commit(registry, author, 'subscription.create', [
@@ -139,6 +150,7 @@ async function create(
     ...flowOf(context, author, id, body),
     ...(hasCapacity ? [] : [waitlisted(createId, tenant, id, body)]),
     ...credentialsOf(context, tenant, id, terms, client),
+    ...(expiresAtMs === undefined ? [] : await expiryWrites(registry, { id, tenant }, expiresAtMs, nowMs)),
   ])
   // A thread may have cached that this client has no grant.
   if (client.federated !== null) await credentials.announce(tenant, id)
@@ -152,22 +164,6 @@ function flowOf(context: Context, author: Author, subscription: string, { approv
   const requester = deciderOf(author)
   const flow = { kind: 'subscription', subscription, requester, slaVariant: null, reason: null } as const
   return openFlow(approvalFlow, author.tenant, flow, clock.nowMs())
-}
-
-/** A federated client can have only one subscription to an API. */
-async function checkFederated(
-  context: Context,
-  tenant: string,
-  { api, apiProductId }: Terms,
-  { federated }: ClientTerms,
-): Promise<void> {
-  const { registry, clock } = context
-  if (federated === null) return
-  const product = api === '' ? await registry.get(PRODUCT_KIND, apiProductId) : null
-  for (const each of product?.body.apis ?? [api]) {
-    const holdings = await federatedHoldings(registry, { tenant, api: each, ...federated })
-    if (holdings.some((holding) => isHeld(holding, clock.nowMs()))) throw federatedTaken()
-  }
 }
 
 function credentialsOf(
@@ -204,6 +200,22 @@ async function change(
   await commit(registry, author, action, [write, ...more])
   await credentials.announce(tenant, id)
   return context.get(tenant, id)
+}
+
+async function update(
+  context: Context,
+  author: Author,
+  id: string,
+  members: SubscriptionChange,
+): Promise<Subscription> {
+  const { registry, clock } = context
+  const { tenant, body } = await find(registry, author.tenant, SUBSCRIPTION_KIND, id)
+  if (body.actor.status === 'done') throw stateConflict({ state: String(body.actor.value), allowed: [] })
+  const nowMs = clock.nowMs()
+  const { expiresAt } = members
+  const due = typeof expiresAt === 'string' ? toExpiryMs(expiresAt, nowMs) : null
+  const writes = due === null ? [] : await expiryWrites(registry, { id, tenant }, due, nowMs)
+  return change(context, author, id, 'subscription.update', (current) => changedBody(current, members), writes)
 }
 
 async function send(

@@ -25,6 +25,7 @@ export const EVENT_SAMPLES: Readonly<Record<EventType, EventBody['data']>> = {
     type: 'oauth',
     clientId: 'client-1',
     expiresAt: '2026-12-20T09:30:00.000Z',
+    reason: 'CredentialExpires',
   },
   CredentialRevoked: { credential: CREDENTIAL, subscription: SUBSCRIPTION, type: 'apiKey', clientId: null },
   VersionDeprecated: { api: API, retirementDate: '2027-06-30T00:00:00.000Z', successor: 'payments-v2', note: null },

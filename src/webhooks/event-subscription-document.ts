@@ -7,11 +7,12 @@ import {
 } from './event-subscription-machine.ts'
 import { begin, step, type PersistedActor } from '../command/persisted-machine.ts'
 import type { Vault } from '../runtime/vault.ts'
+import type { Labelled, Labels } from '../store/labels.ts'
 import { documentKind, type Document, type Write } from '../store/registry.ts'
 import { stateConflict, toTime } from '../command/commands.ts'
 import type { EventType } from '../command/event-outbox.ts'
 
-export interface EventSubscriptionBody {
+export interface EventSubscriptionBody extends Labelled {
   /** The consumer whose events are delivered; missing: all events of the tenant. */
   readonly consumer?: string
   readonly url: string
@@ -29,6 +30,7 @@ export interface EventSubscription {
   readonly events: readonly EventType[] | null
   readonly state: EventSubscriptionState
   readonly failingSince: string | null
+  readonly labels: Labels
   readonly createdAt: string
 }
 
@@ -36,6 +38,7 @@ export const EVENT_SUBSCRIPTION_KIND = documentKind<EventSubscriptionBody>('even
   'consumer',
   'events',
   'state',
+  'labels',
 ])
 
 export const freshEventSubscription = (): PersistedActor => begin(machine, undefined)
@@ -93,6 +96,7 @@ export function showEventSubscription({ id, body, createdAtMs }: Document<EventS
     events,
     state: stateOfSubscription(body),
     failingSince: failingSinceMs === null ? null : toTime(failingSinceMs),
+    labels: body.labels ?? {},
     createdAt: toTime(createdAtMs),
   }
 }

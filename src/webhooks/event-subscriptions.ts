@@ -2,6 +2,7 @@
 
 import { Problem } from '../domain/problem.ts'
 import type { Clock } from '../runtime/clock.ts'
+import type { Labelled } from '../store/labels.ts'
 import type { Author, Document, Registry } from '../store/registry.ts'
 import { commit, find, invalidAt, notFound } from '../command/commands.ts'
 import type { Secrets } from '../access/credential-document.ts'
@@ -21,13 +22,13 @@ import { listPage, type Page, type PageQuery } from '../command/page.ts'
 import type { KeyedMutex } from '../command/keyed-mutex.ts'
 import { makeSecret, checkSecret } from './webhook-secret.ts'
 
-export interface EventSubscriptionInput {
+export interface EventSubscriptionInput extends Labelled {
   readonly url: string
   readonly events?: readonly EventType[]
   readonly secret?: string
 }
 
-export interface EventSubscriptionChange {
+export interface EventSubscriptionChange extends Labelled {
   readonly url?: string
   readonly events?: readonly EventType[] | null
   readonly state?: 'active' | 'disabled'
@@ -86,7 +87,7 @@ export function createEventSubscriptions(options: EventSubscriptionsOptions): Ev
         where: { consumer: query.consumer },
         show: showEventSubscription,
       }),
-    async update(author, id, { url, events, state }) {
+    async update(author, id, { url, events, state, labels }) {
       await read(registry, author.tenant, id)
       if (url !== undefined) await checkTarget(options, url)
       return change(options, author, id, 'event_subscription.update', (body) => {
@@ -95,6 +96,7 @@ export function createEventSubscriptions(options: EventSubscriptionsOptions): Ev
           ...body,
           ...(url !== undefined && { url }),
           ...(events !== undefined && { events }),
+          ...(labels !== undefined && { labels }),
           ...(wanted !== null && { actor: transitionSubscription(body, { type: wanted }) }),
         }
       })
@@ -129,7 +131,7 @@ async function checkTarget(options: EventSubscriptionsOptions, url: string): Pro
 async function create(
   options: EventSubscriptionsOptions,
   author: Author,
-  { url, events, secret: given }: EventSubscriptionInput,
+  { url, events, secret: given, labels }: EventSubscriptionInput,
   consumer: string | null,
 ): Promise<WithSecret> {
   const { registry, vault, createId, randomBytes, mutex } = options
@@ -144,6 +146,7 @@ async function create(
     events: events ?? null,
     secrets: [toStored(vault, id, secret)],
     actor: freshEventSubscription(),
+    ...(labels !== undefined && { labels }),
   }
   // One at a time per tenant, so that concurrent requests cannot exceed the limit.
   await mutex.runExclusive([`event subscriptions of ${tenant}`], async () => {

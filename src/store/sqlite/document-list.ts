@@ -40,7 +40,9 @@ export function createDocumentList(
   }
 
   function byNumberOfDocuments(kind: string, { where = {}, tenant }: ListQuery): [string, string][] {
-    const filters = Object.entries(where)
+    const filters = Object.entries(where).flatMap(([name, value]) =>
+      [value].flat().map((each): [string, string] => [name, each]),
+    )
     if (filters.length < 2) return filters
     return filters
       .map((filter) => ({ filter, documents: count(kind, filter, tenant) }))

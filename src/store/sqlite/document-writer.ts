@@ -3,6 +3,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { Clock } from '../../runtime/clock.ts'
 import { KeyTaken, RevisionConflict, type Commit, type Write } from '../registry.ts'
+import { LABEL_KEY, labelValues } from '../labels.ts'
 import { documentChecksum, type DocumentRow } from './document-row.ts'
 
 type Statements = ReturnType<typeof prepare>
@@ -84,4 +85,5 @@ function writeKeys(statements: Statements, { kind, id, tenant, body, keys = {}, 
     if (isUnique && statements.otherHolder.get(kind, name, value, id) !== undefined) throw new KeyTaken(name)
     statements.key.run(kind, name, value, tenant, id, isUnique ? 1 : 0)
   }
+  for (const value of labelValues(body)) statements.key.run(kind, LABEL_KEY, value, tenant, id, 0)
 }

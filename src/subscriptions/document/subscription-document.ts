@@ -1,10 +1,11 @@
 /** The registry document of a subscription. */
 
 import type { PersistedActor } from '../../command/persisted-machine.ts'
+import type { Labelled } from '../../store/labels.ts'
 import { documentKind, type Write } from '../../store/registry.ts'
 import type { SubscriptionState } from './subscription-machine.ts'
 
-export interface SubscriptionBody {
+export interface SubscriptionBody extends Labelled {
   readonly consumer: string
   readonly api: string
   readonly apiProductId: string
@@ -15,6 +16,9 @@ export interface SubscriptionBody {
   readonly approvalFlow?: string
   /** Missing in subscriptions of an earlier version. */
   readonly redirectUris?: readonly string[]
+  readonly contact?: string
+  /** The subscription is cancelled at this time. */
+  readonly expiresAtMs?: number
 }
 
 export const SUBSCRIPTION_KIND = documentKind<SubscriptionBody>('subscription', [
@@ -25,6 +29,9 @@ export const SUBSCRIPTION_KIND = documentKind<SubscriptionBody>('subscription', 
   'slaVariant',
   'scopes',
   'redirectUris',
+  'contact',
+  'expiresAtMs',
+  'labels',
 ])
 
 /** The states of a subscription that has not ended. */

@@ -10,6 +10,7 @@ import { documentKind, RegistryFull, type Author, type Commit, type Registry } f
 import { createDocumentList } from '../../../src/store/sqlite/document-list.ts'
 import { openSqliteRegistry } from '../../../src/store/sqlite/registry.ts'
 import { auditContract } from './registry-audit.contract.ts'
+import { registryLabelsContract } from './registry-labels.contract.ts'
 import { registryContract } from './registry.contract.ts'
 import type { OpenRegistry } from './registry-contract-helpers.ts'
 
@@ -80,6 +81,7 @@ function fresh(): OpenRegistry {
 
 registryContract('sqlite', fresh)
 auditContract('sqlite', fresh)
+registryLabelsContract('sqlite', fresh)
 
 describe('registry in a file', () => {
   it('contains every commit that was acknowledged before a kill -9, and no partial commit', async () => {

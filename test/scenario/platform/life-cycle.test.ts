@@ -54,6 +54,33 @@ describe.each(CASES)('a resource of %s', (collection, input, change, action) => 
     expect(actions[0]).toBe(action.replace(/\.\w+$/, '.remove'))
   })
 
+  it('has labels, which a list filters by, page by page', async () => {
+    const { send, create } = await setUp()
+    const labels = { team: 'a', 'cost/center': '4:2' }
+    const input2 = 'issuer' in input ? { ...input, issuer: 'https://other.example' } : input
+    const path = await create(collection, { ...input, labels })
+    const other = await create(collection, input2)
+    expect((await send('GET', path)).body).toMatchObject({ labels })
+    expect((await send('GET', other)).body).toMatchObject({ labels: {} })
+    expect((await send('PATCH', other, { labels: { team: 'a' } })).body).toMatchObject({ labels: { team: 'a' } })
+    const list = async (query: string): Promise<readonly string[]> => {
+      const ids: string[] = []
+      for (let cursor = ''; ;) {
+        const { status, text, body } = await send('GET', `${collection}?limit=1${query}${cursor}`)
+        expect(status, text).toBe(200)
+        ids.push(...(body['items'] as { id: string }[]).map(({ id }) => `${collection}/${id}`))
+        if (body['next'] === null) return ids
+        cursor = `&cursor=${String(body['next'])}`
+      }
+    }
+    expect(await list('&label=team:a')).toEqual([path, other])
+    expect(await list('&label=team:a&label=cost/center:4:2')).toEqual([path])
+    expect(await list('&label=team:b')).toEqual([])
+    expect((await send('PATCH', path, change)).body).toMatchObject({ labels })
+    expect((await send('PATCH', path, { labels: {} })).body).toMatchObject({ labels: {} })
+    expect(await list('&label=team:a')).toEqual([other])
+  })
+
   it('is neither changed nor removed if it has changed since it was read', async () => {
     const { send, create } = await setUp()
     const path = await create(collection, input)
@@ -103,5 +130,78 @@ describe('an architecture decision record', () => {
     expect((await send('PATCH', path, { api: null })).body).toMatchObject({ api: null })
     expect(await listed()).toHaveLength(before)
     expect(codeOf(await send('PATCH', path, { api: 'none-v1' }))).toEqual([400, 'payload_invalid'])
+  })
+})
+
+describe('labels', () => {
+  const many = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, at) => [`k${at}`, 'v']))
+
+  it.each([
+    [many(33)],
+    [{ '': 'a' }],
+    [{ '-a': 'a' }],
+    [{ Team: 'a' }],
+    [{ 'a b': 'a' }],
+    [{ 'a:b': 'c' }],
+    [{ ['k'.repeat(64)]: 'a' }],
+    [{ constructor: 'a' }],
+    [{ team: 'x'.repeat(129) }],
+    [{ team: 'a\u0000b' }],
+    [{ team: 1 }],
+    [{ team: null }],
+    [{ team: { nested: 'a' } }],
+    [['team']],
+    ['team:a'],
+    [null],
+  ])('%j are refused', async (labels) => {
+    const { send } = await setUp()
+    const { status } = await send('POST', '/v1/consumers', { name: 'Shop', kind: 'agent', labels })
+    expect(status).toBe(400)
+  })
+
+  it('with the name of the prototype are refused', async () => {
+    const { send } = await setUp()
+    const body = '{"name":"Shop","kind":"agent","labels":{"__proto__":"a"}}'
+    expect((await send('POST', '/v1/consumers', body)).status).toBe(400)
+  })
+
+  it('of the largest size are accepted and found', async () => {
+    const { send, create } = await setUp()
+    const labels = { ...many(31), ['k'.repeat(63)]: '✓'.repeat(128) }
+    const path = await create('/v1/consumers', { name: 'Shop', kind: 'agent', labels })
+    const query = encodeURIComponent(`${'k'.repeat(63)}:${'✓'.repeat(128)}`)
+    const { body } = await send('GET', `/v1/consumers?label=${query}&label=k0:v`)
+    expect((body['items'] as object[]).length).toBe(1)
+    expect((await send('GET', path)).body).toMatchObject({ labels })
+  })
+
+  it.each(['team', ':a', 'Team:a', 'team%3Aa%00', 'a:b&label=', Array(9).fill('a:b').join('&label=')])(
+    'are not searched by %s',
+    async (filter) => {
+      const { send } = await setUp()
+      expect((await send('GET', `/v1/consumers?label=${filter}`)).status).toBe(400)
+    },
+  )
+
+  it('of another tenant find nothing', async () => {
+    const { platform, create } = await setUp()
+    await create('/v1/consumers', { name: 'Shop', kind: 'agent', labels: { team: 'a' } })
+    const answer = await platform.send('GET', '/v1/consumers?label=team:a', { token: platform.token('rival') })
+    expect(answer.body).toEqual({ items: [], next: null })
+  })
+
+  it('of an API and of a subscription survive other changes', async () => {
+    const { platform, token, send } = await setUp()
+    const { subscription } = await publishApi(platform, token)
+    const labels = { team: 'a' }
+    expect((await send('PATCH', '/v1/apis/payments-v1', { labels })).body).toMatchObject({ labels })
+    await send('POST', '/v1/apis/payments-v1/deprecate', { retirementDate: '2030-01-01T00:00:00Z' })
+    const path = `/v1/subscriptions/${subscription}`
+    expect((await send('PATCH', path, { labels, contact: 'ops@shop.example' })).body).toMatchObject({ labels })
+    await send('POST', `${path}/suspend`)
+    for (const list of ['/v1/apis', '/v1/subscriptions']) {
+      const { body } = await send('GET', `${list}?label=team:a`)
+      expect(body['items']).toMatchObject([{ labels }])
+    }
   })
 })

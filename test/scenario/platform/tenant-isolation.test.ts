@@ -101,6 +101,8 @@ const BODIES: Readonly<Record<string, unknown>> = {
   updateEventSubscription: { events: null },
   setScopes: { scopes: [] },
   updateConsumer: { name: 'Mine' },
+  updateApi: { labels: {} },
+  updateSubscription: { labels: {} },
   updateProduct: { name: 'Mine' },
   updateAdr: { title: 'Mine' },
   updatePrinciple: { name: 'Mine' },

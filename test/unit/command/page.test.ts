@@ -57,6 +57,8 @@ describe('a consumer', () => {
       name: 'Shop',
       kind: 'application',
       contact: 'shop@example.org',
+      state: 'Active',
+      labels: {},
       createdAt: '2027-01-15T12:00:00.000Z',
     })
     expect(await consumers.get('acme', made.id)).toEqual(made)

@@ -10,7 +10,7 @@ import type { Caller } from '../../../src/plan/caller.ts'
 import { createOnce } from '../../../src/platform/idempotency.ts'
 import { createVault } from '../../../src/runtime/vault.ts'
 import { openSqliteIdempotencyStore } from '../../../src/store/sqlite/idempotency-store.ts'
-import { NOW_MS, toAuthor, toGrant } from '../../fixtures/test-platform.ts'
+import { NOW_MS, toGrant } from '../../fixtures/test-platform.ts'
 
 const PERSON = { username: 'grace', password: 'a long password', name: 'Grace' }
 
@@ -29,7 +29,15 @@ it('a stored request reveals neither its password nor its answer', async () => {
     rmSync(folder, { recursive: true })
   })
   app.post('/v1/users', async (request, reply) => {
-    const call = { params: {}, query: {}, body: request.body, author: toAuthor('acme'), caller, owner: null, request }
+    const call = {
+      params: {},
+      query: {},
+      body: request.body,
+      author: { tenant: 'acme', consumer: 'con_acme' },
+      caller,
+      owner: null,
+      request,
+    }
     return once(call, reply, async () => ({ clientSecret: 'a secret of the answer' }))
   })
   const send = () =>

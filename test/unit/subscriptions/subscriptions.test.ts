@@ -47,6 +47,9 @@ describe('a subscription', () => {
       scopes: ['orders:audit', 'orders:read', 'orders:write'],
       redirectUris: [],
       approvalFlow: null,
+      contact: null,
+      expiresAt: null,
+      labels: {},
       recommendations: [],
       createdAt: '2027-01-15T12:00:00.000Z',
     })

@@ -1,4 +1,4 @@
-/** Schema of an operation that a subscription may call, with its limits and quota. */
+/** The schema of an operation that a subscription may call, with its limits and its quota. */
 
 import { LIMIT_KINDS } from '../domain/limit-rule.ts'
 import { id, named, nullable, object, scopeNames, text, time } from './schemas.ts'
