@@ -57,7 +57,7 @@ export async function toClientTerms(
   return { types, redirectUris, federated }
 }
 
-export function federatedTaken(): Problem {
+function federatedTaken(): Problem {
   return new Problem('name_taken', 'This client of the issuer already has a subscription to the API.')
 }
 
