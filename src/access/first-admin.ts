@@ -18,6 +18,8 @@ import {
   type CredentialBody,
   type Secrets,
 } from './credential-document.ts'
+import { OPERATORS_SCOPE } from './tenants.ts'
+import { widenAdmins } from './widened-admins.ts'
 import { newPlatformSubscription, newTenantWrites, toPlatformCredential } from './platform-access.ts'
 import { PLATFORM_API } from '../domain/platform-api.ts'
 import { ADMIN_DOCUMENTS_MAX, revokeAll, subscriptionsOfAdmin } from './admin-replacement.ts'
@@ -56,12 +58,21 @@ export async function createFirstAdmin(options: FirstAdminOptions): Promise<Firs
   const save = async (writes: readonly Write[]): Promise<void> => {
     if (writes.length > 0) await registry.commit(author, 'platform.start', writes)
   }
+  // Before the entry, so that a start that was interrupted is repeated.
+  const ofTenants = (all: readonly string[] = []): readonly string[] => all.filter((scope) => scope !== OPERATORS_SCOPE)
+  const before = ofTenants(entry?.body.ownScopes)
+  if (before.length > 0) await widenAdmins({ registry, operator: tenant, before, scopes: ofTenants(options.scopes) })
   const held = await subscriptionsOfAdmin(registry, tenant)
-  const before = held[0]?.body.consumer
-  if (before === undefined) {
+  const owner = held[0]?.body.consumer
+  if (owner === undefined) {
     const consumer = createId('con')
     const { subscription, credential } = newPlatformSubscription(options, consumer)
-    await save([...entryWrites(options, entry), ...newTenantWrites(tenant, tenant, consumer), subscription, credential])
+    await save([
+      ...entryWrites(options, entry),
+      ...newTenantWrites(tenant, { name: tenant }, consumer),
+      subscription,
+      credential,
+    ])
     const { clientId, clientSecret } = credential.body as CredentialBody
     return { made: { clientId, clientSecret: vault.decrypt(clientSecret, credential.id) }, consumer, replaced: [] }
   }
@@ -70,13 +81,13 @@ export async function createFirstAdmin(options: FirstAdminOptions): Promise<Firs
   if (current !== undefined) {
     const { writes, replaced } = await chosenWrites(options, current.id)
     await save(writes)
-    return { made: null, consumer: before, replaced }
+    return { made: null, consumer: owner, replaced }
   }
   if (chosen !== null && (await known(options)) === null) {
-    const { subscription, credential } = newPlatformSubscription(options, before)
+    const { subscription, credential } = newPlatformSubscription(options, owner)
     await save([subscription, credential])
   }
-  return { made: null, consumer: before, replaced: [] }
+  return { made: null, consumer: owner, replaced: [] }
 }
 
 function entryWrites({ tenant, scopes }: FirstAdminOptions, entry: Document<ApiBody> | null): Write[] {
