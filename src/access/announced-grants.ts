@@ -37,6 +37,13 @@ export async function announceConsumer(options: AnnouncementOptions, tenant: str
   }
 }
 
+/** Resolves when every thread has the grants of the tenant. */
+export async function announceTenant(options: AnnouncementOptions, tenant: string): Promise<void> {
+  for await (const credential of listAll(options.registry, CREDENTIAL_KIND, { tenant })) {
+    if (credential.body.state === 'Active') await announce(options, credential)
+  }
+}
+
 async function announce({ registry, gateway }: AnnouncementOptions, credential: Document<CredentialBody>) {
   const grant = await toGrant(registry, credential)
   if (grant !== null) await gateway.applyGrant(grant)

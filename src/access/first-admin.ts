@@ -18,6 +18,8 @@ import {
   type CredentialBody,
   type Secrets,
 } from './credential-document.ts'
+import { OPERATORS_SCOPE } from './tenants.ts'
+import { widenAdmins } from './widened-admins.ts'
 import { newPlatformSubscription, newTenantWrites, toPlatformCredential } from './platform-access.ts'
 import { PLATFORM_API } from '../domain/platform-api.ts'
 import { OWNER } from './people/built-in-roles.ts'
@@ -60,18 +62,22 @@ export async function createFirstAdmin(options: FirstAdminOptions): Promise<Firs
       `ADMIN_TENANT is ${tenant}, but this data folder was set up for ${entry.tenant}; name that one`,
     )
   }
-  const { ownScopes: before = [] } = entry?.body ?? {}
-  if (entry !== null) await migrateScopes({ registry, author, before, after: options.scopes })
   const save = async (writes: readonly Write[]): Promise<void> => {
     if (writes.length > 0) await registry.commit(author, 'platform.start', writes)
   }
+  // Before the entry, so that a start that was interrupted is repeated.
+  const stored = entry?.body.ownScopes ?? []
+  if (entry !== null) await migrateScopes({ registry, author, before: stored, after: options.scopes })
+  const ofTenants = (all: readonly string[] = []): readonly string[] => all.filter((scope) => scope !== OPERATORS_SCOPE)
+  const before = ofTenants(stored)
+  if (before.length > 0) await widenAdmins({ registry, operator: tenant, before, scopes: ofTenants(options.scopes) })
   const held = await subscriptionsOfAdmin(registry, tenant)
   const holder = held[0]?.body.consumer
   if (holder === undefined) {
     const consumer = createId('con')
     const { subscription, credential } = newPlatformSubscription(options, consumer)
     const { owner, ownerLink } = newOwner(options)
-    const access = [...newTenantWrites(tenant, tenant, consumer), subscription, credential, owner]
+    const access = [...newTenantWrites(tenant, { name: tenant }, consumer), subscription, credential, owner]
     await save([...entryWrites(options, entry), ...access])
     const { clientId, clientSecret } = credential.body as CredentialBody
     const made = { clientId, clientSecret: vault.decrypt(clientSecret, credential.id) }

@@ -1,5 +1,5 @@
 /**
- * Computes the grant of a credential from the credential, its subscription and its consumer.
+ * Computes the grant of a credential from the credential, its subscription, its consumer and its tenant.
  *
  * The version of a grant is the sum of the revisions of these documents. Each revision only rises, so every change gives a
  * higher version, and an older grant never replaces a newer one.
@@ -11,6 +11,7 @@ import { CONSUMER_KIND } from './consumer-document.ts'
 import { CREDENTIAL_KIND, type CredentialBody } from './credential-document.ts'
 import { federatedHoldings, type FederatedName } from './federated-clients.ts'
 import type { CredentialName, Grant } from '../plan/grant.ts'
+import { TENANT_KIND } from './platform-access.ts'
 import { SUBSCRIPTION_KIND } from '../subscriptions/document/subscription-document.ts'
 
 export interface Grants {
@@ -76,12 +77,14 @@ export async function toGrant(
   if (subscription === null) return null
   const consumer = await registry.get(CONSUMER_KIND, subscription.body.consumer)
   if (consumer === null) return null
+  const owner = await registry.get(TENANT_KIND, tenant)
+  const isDisabled = consumer.body.isDisabled === true || owner?.body.isDisabled === true
   const state = subscription.body.actor.value as SubscriptionState
   return {
     credential: id,
     type: body.type,
     valid: body.state === 'Active' && state !== 'Cancelled',
-    active: state === 'Active' && consumer.body.isDisabled !== true,
+    active: state === 'Active' && !isDisabled,
     expiresAtMs: earlier(body.expiresAtMs, subscription.body.expiresAtMs ?? 0),
     tenant,
     subscription: subscription.id,
@@ -92,7 +95,7 @@ export async function toGrant(
     apiProductId: subscription.body.apiProductId,
     scopes: body.scopes,
     variant: subscription.body.slaVariant,
-    version: revision + subscription.revision + consumer.revision,
+    version: revision + subscription.revision + consumer.revision + (owner?.revision ?? 0),
   }
 }
 

@@ -5,6 +5,7 @@
 import { begin, step } from '../command/persisted-machine.ts'
 import { subscription as machine } from '../subscriptions/document/subscription-machine.ts'
 import type { Clock } from '../runtime/clock.ts'
+import type { Labelled } from '../store/labels.ts'
 import { documentKind, type Registry, type Write } from '../store/registry.ts'
 import { newCredentialWrite, type NewCredential, type Secrets } from './credential-document.ts'
 import { PLATFORM_API } from '../domain/platform-api.ts'
@@ -20,11 +21,15 @@ export interface PlatformAccessOptions extends Secrets {
   readonly chosen: { readonly clientId: string; readonly clientSecret: string } | null
 }
 
-export interface TenantBody {
+export interface TenantBody extends Labelled {
   readonly name: string
+  /** Missing if the tenant may call. */
+  readonly isDisabled?: true
+  /** Time of the last complete export since the tenant was disabled. */
+  readonly exportedAtMs?: number
 }
 
-export const TENANT_KIND = documentKind<TenantBody>('tenant', ['name'])
+export const TENANT_KIND = documentKind<TenantBody>('tenant', ['name', 'isDisabled', 'exportedAtMs', 'labels'])
 
 const LIFETIME_MS = 10 * 365 * 86_400_000
 
@@ -33,12 +38,16 @@ export async function findOperator(registry: Pick<Registry, 'get'>): Promise<str
   return (await registry.get(API_KIND, PLATFORM_API))?.tenant ?? null
 }
 
-export function newTenantWrites(tenant: string, name: string, consumer: string): Write[] {
+export function newTenantWrites(tenant: string, owner: TenantBody, consumer: string): Write[] {
   const body = { name: 'admin', kind: 'application', exposure: 'Internal' }
   return [
-    { kind: TENANT_KIND, id: tenant, tenant, expected: 0, body: { name }, keys: { name }, unique: ['name'] },
+    tenantWrite(tenant, 0, owner),
     { kind: CONSUMER_KIND, id: consumer, tenant, expected: 0, body, keys: { kind: 'application' } },
   ]
+}
+
+export function tenantWrite(id: string, expected: number, body: TenantBody): Write {
+  return { kind: TENANT_KIND, id, tenant: id, expected, body, keys: { name: body.name }, unique: ['name'] }
 }
 
 export function newPlatformSubscription(

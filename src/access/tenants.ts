@@ -5,17 +5,33 @@
  * operator. The secret of the admin is returned once.
  */
 
+import type { KeyedMutex } from '../command/keyed-mutex.ts'
+import { Problem } from '../domain/problem.ts'
+import type { GatewayPort } from '../plan/gateway-port.ts'
 import type { Clock } from '../runtime/clock.ts'
-import type { Author, Document, Registry } from '../store/registry.ts'
+import { LABEL_KEY, type Labelled, type Labels } from '../store/labels.ts'
+import type { Author, Document } from '../store/registry.ts'
 import { commit, find, toTime } from '../command/commands.ts'
 import type { CredentialBody, Secrets } from './credential-document.ts'
 import { firstWarningWrite } from './credential-expiry.ts'
 import { fromCursor, toCursor, type Page, type PageQuery } from '../command/page.ts'
-import { newPlatformSubscription, newTenantWrites, TENANT_KIND, type TenantBody } from './platform-access.ts'
+import { announceTenant, type AnnouncementOptions } from './announced-grants.ts'
+import {
+  findOperator,
+  newPlatformSubscription,
+  newTenantWrites,
+  TENANT_KIND,
+  tenantWrite,
+  type TenantBody,
+} from './platform-access.ts'
+import { exportTenant } from './tenant-export.ts'
+import { removeTenant } from './tenant-removal.ts'
 
 export interface Tenant {
   readonly id: string
   readonly name: string
+  readonly state: 'Active' | 'Disabled'
+  readonly labels: Labels
   readonly createdAt: string
 }
 
@@ -23,15 +39,27 @@ export interface NewTenant extends Tenant {
   readonly credential: { readonly clientId: string; readonly clientSecret: string }
 }
 
+export interface TenantInput extends Labelled {
+  readonly name: string
+}
+
 export interface Tenants {
-  create(author: Author, name: string): Promise<NewTenant>
+  create(author: Author, input: TenantInput): Promise<NewTenant>
+  update(author: Author, id: string, change: Partial<TenantInput>): Promise<Tenant>
+  /** Throws `Problem('state_conflict')` for the tenant of the operator. */
+  disable(author: Author, id: string): Promise<Tenant>
+  enable(author: Author, id: string): Promise<Tenant>
+  /** Returns the lines of the export; a disabled tenant can be removed when all of them have been read. */
+  export(author: Author, id: string): Promise<AsyncGenerator<string>>
+  remove(author: Author, id: string): Promise<void>
   get(id: string): Promise<Tenant>
   /** Lists all tenants of the gateway. */
   list(query: PageQuery): Promise<Page<Tenant>>
 }
 
-export interface TenantsOptions extends Secrets {
-  readonly registry: Registry
+export interface TenantsOptions extends Secrets, AnnouncementOptions {
+  readonly gateway: Pick<GatewayPort, 'applyGrant' | 'withdraw'>
+  readonly mutex: KeyedMutex
   readonly clock: Pick<Clock, 'nowMs'>
   readonly scopes: readonly string[]
 }
@@ -39,10 +67,10 @@ export interface TenantsOptions extends Secrets {
 export const OPERATORS_SCOPE = 'platform:admin'
 
 export function createTenants(options: TenantsOptions): Tenants {
-  const { registry, createId, vault, clock } = options
+  const { registry, createId, vault, clock, mutex } = options
 
   return {
-    async create(author, name) {
+    async create(author, { name, labels }) {
       const id = createId('ten')
       const scopes = options.scopes.filter((scope) => scope !== OPERATORS_SCOPE)
       const consumer = createId('con')
@@ -50,7 +78,7 @@ export function createTenants(options: TenantsOptions): Tenants {
       const { subscription, credential } = made
       const { clientId, clientSecret, expiresAtMs } = credential.body as CredentialBody
       await commit(registry, author, 'tenant.create', [
-        ...newTenantWrites(id, name, consumer),
+        ...newTenantWrites(id, { name, ...(labels !== undefined && { labels }) }, consumer),
         subscription,
         credential,
         firstWarningWrite(credential.id, id, expiresAtMs, clock.nowMs()),
@@ -58,6 +86,8 @@ export function createTenants(options: TenantsOptions): Tenants {
       return {
         id,
         name,
+        state: 'Active',
+        labels: labels ?? {},
         createdAt: toTime(clock.nowMs()),
         credential: { clientId, clientSecret: vault.decrypt(clientSecret, credential.id) },
       }
@@ -65,8 +95,17 @@ export function createTenants(options: TenantsOptions): Tenants {
     async get(id) {
       return showTenant(await find(registry, id, TENANT_KIND, id))
     },
-    async list({ limit, cursor }) {
-      const after = cursor === undefined ? {} : { after: fromCursor(cursor) }
+    update: (author, id, members) => change(options, author, id, 'tenant.update', (body) => ({ ...body, ...members })),
+    async disable(author, id) {
+      if ((await findOperator(registry)) === id) throw refusedForOperator()
+      return change(options, author, id, 'tenant.disable', (body) => ({ ...body, isDisabled: true }))
+    },
+    enable: (author, id) =>
+      change(options, author, id, 'tenant.enable', ({ isDisabled: _, exportedAtMs: __, ...body }) => body),
+    export: (author, id) => exportTenant(options, author, id),
+    remove: (author, id) => mutex.runExclusive([lockOf(id)], () => removeTenant(options, author, id)),
+    async list({ limit, cursor, label = [] }) {
+      const after = { ...(cursor !== undefined && { after: fromCursor(cursor) }), where: { [LABEL_KEY]: label } }
       const documents = await registry.list(TENANT_KIND, { limit: limit + 1, ...after })
       const items = documents.slice(0, limit).map(showTenant)
       return { items, next: documents.length > limit ? toCursor(items.at(-1)?.id ?? '') : null }
@@ -74,6 +113,30 @@ export function createTenants(options: TenantsOptions): Tenants {
   }
 }
 
+/** Commits a change of a tenant and sends its grants to every gateway thread. */
+function change(
+  options: TenantsOptions,
+  author: Author,
+  id: string,
+  action: string,
+  to: (body: TenantBody) => TenantBody,
+): Promise<Tenant> {
+  const { registry, mutex } = options
+  return mutex.runExclusive([lockOf(id)], async () => {
+    const { revision, body } = await find(registry, id, TENANT_KIND, id)
+    await commit(registry, author, action, [tenantWrite(id, revision, to(body))])
+    await announceTenant(options, id)
+    return showTenant(await find(registry, id, TENANT_KIND, id))
+  })
+}
+
+const lockOf = (id: string): string => `tenant ${id}`
+
+function refusedForOperator(): Problem {
+  return new Problem('state_conflict', 'The tenant of the operator cannot be disabled or removed.')
+}
+
 function showTenant({ id, body, createdAtMs }: Document<TenantBody>): Tenant {
-  return { id, name: body.name, createdAt: toTime(createdAtMs) }
+  const { name, isDisabled, labels = {} } = body
+  return { id, name, state: isDisabled === true ? 'Disabled' : 'Active', labels, createdAt: toTime(createdAtMs) }
 }

@@ -75,8 +75,8 @@ function show(
     actor: actorOf(author, tenant),
     kind,
     ...entry,
-    before: shown(before, fields),
-    after: shown(after, fields),
+    before: shownBody(before, fields),
+    after: shownBody(after, fields),
   }
 }
 
@@ -85,7 +85,8 @@ function actorOf({ tenant: of, ...actor }: Author, tenant: string): AuditRecord[
   return of === tenant || actor.consumer === 'system' ? actor : { consumer: FOREIGN_AUTHOR }
 }
 
-function shown(body: unknown, fields: readonly string[]): unknown {
+/** Returns the fields of a body that may be shown; null if there is none. */
+export function shownBody(body: unknown, fields: readonly string[]): unknown {
   if (fields.length === 0 || typeof body !== 'object' || body === null) return null
   const all = body as Fields
   const { actor } = all as { readonly actor?: { readonly value: unknown } }

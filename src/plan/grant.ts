@@ -8,7 +8,7 @@ export interface Grant {
   readonly type: 'OAuth2' | 'ApiKey' | 'PKCE' | 'Federated'
   /** False if it is revoked or expired, or its subscription is cancelled; calls are refused with 401. */
   readonly valid: boolean
-  /** False while the subscription is pending or suspended, or the consumer is disabled; calls are refused with 403. */
+  /** False while the subscription is pending or suspended, or the consumer or the tenant is disabled; calls are refused with 403. */
   readonly active: boolean
   /** 0 for never. */
   readonly expiresAtMs: number

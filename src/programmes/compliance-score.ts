@@ -16,7 +16,7 @@ export interface ComplianceBody extends Pick<Score, 'score' | 'byCategory'> {
   readonly scoredAtMs: number
 }
 
-export const COMPLIANCE_KIND = documentKind<ComplianceBody>('compliance', 'hidden')
+export const COMPLIANCE_KIND = documentKind<ComplianceBody>('compliance', 'hidden', 'exported')
 
 /** A document to score, with the API that it describes. */
 export interface ScoredDocument {

@@ -33,7 +33,7 @@ export interface DriftsOptions {
   readonly count: CountEvent
 }
 
-export const DRIFT_KIND = documentKind<DriftBody>('drift', 'hidden')
+export const DRIFT_KIND = documentKind<DriftBody>('drift', 'hidden', 'exported')
 const REPORT_AGAIN_MS = 86_400_000
 /** The cache of reported drifts is cleared at this size; the registry then answers which drifts are known. */
 const CACHE_MAX = 10_000

@@ -68,7 +68,7 @@ export interface Progress {
   readonly steps: readonly (ProgrammeStep & { readonly number: number; readonly name: string })[]
 }
 
-export const PROGRAMME_KIND = documentKind<ProgrammeBody>('programme', 'hidden')
+export const PROGRAMME_KIND = documentKind<ProgrammeBody>('programme', 'hidden', 'exported')
 const PENDING: ProgrammeStep = { status: 'pending', startedAt: null, endedAt: null, errors: [] }
 
 export function initialActor(): PersistedActor {

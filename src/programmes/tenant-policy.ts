@@ -25,9 +25,9 @@ export interface TenantPolicies {
   put(author: Author, policy: TenantPolicy): Promise<TenantPolicy>
 }
 
-const TENANT_POLICY_KIND = documentKind<TenantPolicy>('tenant_policy', 'hidden')
+const TENANT_POLICY_KIND = documentKind<TenantPolicy>('tenant_policy', 'hidden', 'exported')
 export type RulesetBody = RulesetDocument & Labelled
-export const RULESET_KIND = documentKind<RulesetBody>('ruleset', 'hidden')
+export const RULESET_KIND = documentKind<RulesetBody>('ruleset', 'hidden', 'exported')
 const DEFAULT_TENANT_POLICY: TenantPolicy = {
   approval: { minScore: 80, allowErrors: false, allowBreaking: true, exposures: ['Internal', 'Partner', 'Public'] },
   ruleset: null,

@@ -26,7 +26,7 @@ interface OldContentBody {
   readonly base64: string
 }
 
-const CONTENT_KIND = documentKind<ContentBody | OldContentBody>('content', 'hidden')
+const CONTENT_KIND = documentKind<ContentBody | OldContentBody>('content', 'hidden', 'exported')
 const compress = promisify(brotliCompress)
 const decompress = promisify(brotliDecompress)
 /** 10 MB: 0.15 s beside the main thread; higher qualities take seconds for a few percent. */

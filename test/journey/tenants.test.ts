@@ -41,6 +41,36 @@ async function statusOf(api: string, token: string): Promise<number> {
 }
 
 describe('a tenant', () => {
+  it('is refused as soon as it is disabled, until it is enabled, and is removed after its export', async () => {
+    const made = await service.platform.post<NewTenant>('/v1/tenants', { name: 'Guest' })
+    const issue = () => fetchToken({ gatewayUrl: service.gatewayUrl, api: 'platform-v1', ...made.credential })
+    const { accessToken } = await issue()
+    const list = async () =>
+      (await fetch(`${service.baseUrl}/v1/consumers`, { headers: { authorization: `Bearer ${accessToken}` } })).status
+    expect(await list()).toBe(200)
+    await service.platform.post(`/v1/tenants/${made.id}/disable`)
+    expect(await list()).toBe(403)
+    await expect(issue()).rejects.toThrow()
+    await service.platform.post(`/v1/tenants/${made.id}/enable`)
+    expect(await list()).toBe(200)
+
+    await service.platform.post(`/v1/tenants/${made.id}/disable`)
+    const { accessToken: operator } = await fetchToken({
+      gatewayUrl: service.gatewayUrl,
+      api: 'platform-v1',
+      clientId: 'journey-admin',
+      clientSecret: 'journey-admin-secret-0123456789',
+    })
+    await expect(service.platform.delete(`/v1/tenants/${made.id}`)).rejects.toThrow()
+    const exported = await fetch(`${service.baseUrl}/v1/tenants/${made.id}/export`, {
+      headers: { authorization: `Bearer ${operator}` },
+    })
+    const lines = (await exported.text()).trim().split('\n')
+    expect(JSON.parse(lines.at(-1) ?? '')).toEqual({ end: true, tenant: made.id, documents: lines.length - 1 })
+    await service.platform.delete(`/v1/tenants/${made.id}`)
+    expect(await list()).toBe(403)
+  })
+
   it('publishes, subscribes and is called like any other', async () => {
     const own = { ...service, platform: other }
     await publish(own, 'archive-v1', archive, backend.url)

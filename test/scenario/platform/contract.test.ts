@@ -237,7 +237,13 @@ describe('contract, tenants', () => {
     const made = await platform.send('POST', '/v1/tenants', { token: operator, body: { name: 'Other' } })
     const path = `/v1/tenants/${String(made.body['id'])}`
     const shown = await platform.send('GET', path, { token: operator })
-    expect(shown.body).toEqual({ id: made.body['id'], name: 'Other', createdAt: made.body['createdAt'] })
+    expect(shown.body).toEqual({
+      id: made.body['id'],
+      name: 'Other',
+      state: 'Active',
+      labels: {},
+      createdAt: made.body['createdAt'],
+    })
     expect((await platform.send('GET', '/v1/tenants/ten_none', { token: operator })).status).toBe(404)
     const others = platformScopes().filter((scope) => scope !== OPERATORS_SCOPE)
     expect((await platform.send('GET', path, { token: platform.token('other', others) })).status).toBe(403)

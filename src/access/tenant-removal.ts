@@ -1,0 +1,44 @@
+/**
+ * Removes a tenant with all its documents. The audit log and usage stay.
+ *
+ * The document of the tenant is removed last, so that a removal that was interrupted can be repeated.
+ */
+
+import { commit, find } from '../command/commands.ts'
+import { listAll } from '../command/page.ts'
+import { Problem } from '../domain/problem.ts'
+import type { GatewayPort } from '../plan/gateway-port.ts'
+import { API_KIND } from '../publishing/apis.ts'
+import { declaredKinds, type Author, type DocumentKind, type Registry } from '../store/registry.ts'
+import { TENANT_KIND } from './platform-access.ts'
+
+export interface TenantRemovalOptions {
+  readonly registry: Registry
+  readonly gateway: Pick<GatewayPort, 'withdraw'>
+}
+
+/** Documents per commit. */
+const BATCH_MAX = 100
+
+/** Throws `Problem('state_conflict')` unless the tenant is disabled and has been exported since. */
+export async function removeTenant(options: TenantRemovalOptions, author: Author, tenant: string): Promise<void> {
+  const { registry, gateway } = options
+  const { body } = await find(registry, tenant, TENANT_KIND, tenant)
+  if (body.isDisabled !== true || body.exportedAtMs === undefined) {
+    const detail = 'Disable the tenant and export it completely before you remove it.'
+    const extensions = { state: body.isDisabled === true ? 'Disabled' : 'Active' }
+    throw new Problem('state_conflict', detail, { extensions })
+  }
+  for await (const { id } of listAll(registry, API_KIND, { tenant })) await gateway.withdraw(id)
+  for (const kind of declaredKinds()) if (kind !== TENANT_KIND) await removeAll(registry, author, tenant, kind)
+  await removeAll(registry, author, tenant, TENANT_KIND)
+}
+
+async function removeAll(registry: Registry, author: Author, tenant: string, kind: string): Promise<void> {
+  for (;;) {
+    const batch = await registry.list(kind as DocumentKind<unknown>, { tenant, limit: BATCH_MAX })
+    if (batch.length === 0) return
+    const writes = batch.map(({ id, revision }) => ({ kind, id, tenant, expected: revision, body: null }))
+    await commit(registry, author, 'tenant.remove', writes)
+  }
+}
