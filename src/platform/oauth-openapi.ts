@@ -197,7 +197,7 @@ function passwordPaths(): Fragment {
     503: failure('503'),
     default: failure('default'),
   }
-  const link = { name: 'link', in: 'query', required: true, schema: { type: 'string' } }
+  const link = { name: 'link', in: 'query', required: true, schema: { type: 'string', maxLength: 128 } }
   const shared = { tags: ['Login'], security: [], responses }
   return {
     '/oauth2/v2/password': {

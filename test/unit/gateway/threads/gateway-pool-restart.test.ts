@@ -28,11 +28,11 @@ describe('a gateway thread that ends', () => {
     expect(counts.get('call_lost_with_thread')).toBe(lost)
   })
 
-  it('is replaced by one with the same revoked tokens, membership and providers', async () => {
-    const { callAll, request, revokeToken, applyMembership, applyProviders, restarts } = await openGatewayPool({
-      grant: { ...GRANT, api: '', apiProductId: 'prd_9' },
-    })
+  it('is replaced by one with the same revoked tokens and people, membership and providers', async () => {
+    const pool = await openGatewayPool({ grant: { ...GRANT, api: '', apiProductId: 'prd_9' } })
+    const { callAll, request, revokeToken, revokePeople, applyMembership, applyProviders, restarts } = pool
     await revokeToken({ jti: 'tok_1', untilMs: UNTIL_MS })
+    await revokePeople([{ person: 'usr_1', before: 'tok_5', untilMs: UNTIL_MS }])
     await applyMembership(API, ['prd_9'])
     await applyProviders([toPlan([key])])
     await request('/die', '').catch(() => {})
@@ -42,6 +42,8 @@ describe('a gateway thread that ends', () => {
 
     expect(await callAll(token())).toEqual(new Set([401]))
     expect(await callAll(token({ jti: 'tok_2' }))).toEqual(new Set([200]))
+    expect(await callAll(token({ jti: 'tok_3', sub: 'usr_1' }))).toEqual(new Set([401]))
+    expect(await callAll(token({ jti: 'tok_6', sub: 'usr_1' }))).toEqual(new Set([200]))
     expect(await callAll(federated())).toEqual(new Set([200]))
   })
 })
