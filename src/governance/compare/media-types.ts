@@ -21,10 +21,28 @@ export function entryFor(media: Media, mediaType: string): Placed | undefined {
   return media.get(mediaType) ?? media.get(`${mediaType.slice(0, mediaType.indexOf('/'))}/*`) ?? media.get('*/*')
 }
 
-/** Whether the gateway holds values of a media type to their schema. */
+/** Ranges that include one of the media types. */
+export function rangesOf(media: Media): ReadonlySet<string> {
+  return new Set([...media.keys()].flatMap((name) => [`${name.slice(0, name.indexOf('/'))}/*`, '*/*']))
+}
+
+/** Whether bodies of a media type, or of some type in a range, are JSON, which the gateway compares with the schema. */
+export function isJson(mediaType: string): boolean {
+  return /^(?:application|text)\/json$|\+json$|\/\*$/.test(mediaType)
+}
+
+/** Whether the gateway validates request bodies of a media type. It only limits the size of others, such as those of several parts. */
 export function isValidated(mediaType: string): boolean {
-  const isRange = mediaType === '*/*' || mediaType === 'application/*' || mediaType === 'multipart/*'
-  return isRange || mediaType.endsWith('json') || mediaType.includes('form')
+  return isJson(mediaType) || mediaType === 'application/x-www-form-urlencoded'
+}
+
+/** The bodies of a request by media type. The gateway accepts any body in place of a binary one. */
+export function requestMediaOf(body: Fields, pointer: string): Media {
+  const media = [...mediaOf(body, pointer)].map(([name, placed]) => {
+    const { type, format } = fieldsOf(placed.schema)
+    return [name, type === 'string' && format === 'binary' ? { ...placed, schema: undefined } : placed] as const
+  })
+  return new Map(media)
 }
 
 /** The schema of a parameter or a header: of its one media type if it has `content`, whose values are not read from text. */

@@ -115,7 +115,8 @@ function isBinary(schema: unknown): boolean {
   return type === 'string' && format === 'binary'
 }
 
-function readBytesMax(value: unknown, pointer: string, faults: ProblemPointer[]): number {
+/** Returns the limit of a validated body, from `x-tollgate-max-body-bytes`. */
+export function readBytesMax(value: unknown, pointer: string, faults: ProblemPointer[]): number {
   if (value === undefined) return BODY_BYTES_MAX
   if (typeof value === 'number' && Number.isInteger(value) && value > 0 && value <= BODY_BYTES_LIMIT) return value
   const at = `${pointer}/x-tollgate-max-body-bytes`
