@@ -104,20 +104,102 @@ describe('A change of a keyword that the gateway enforces', () => {
     expect(await idsOf(after, before)).toEqual([])
   })
 
-  it('is compared beside a reference', async () => {
-    const schemas = { S: text }
-    const referring = (more: Json) =>
-      toDocument({ requestBody: { content: json({ $ref: '#/components/schemas/S', ...more }) } }, { schemas })
-    expect(await idsOf(referring({}), referring({ maxLength: 3 }))).toEqual(['request.bound'])
+  it('is breaking in the boolean spelling of exclusiveMinimum as well', async () => {
+    const old = (more: Json) => ({ ...sent({ type: 'number', minimum: 0, ...more }), openapi: '3.0.3' })
+    const [before, after] = [old({}), old({ exclusiveMinimum: true })]
+    const gateways = [await openGateway(before), await openGateway(after)]
+    expect(gateways.map((gateway) => gateway.accepts({ body: 0 }))).toEqual([true, false])
+    expect(await levelsOf(before, after)).toEqual(['breaking request.bound'])
+    expect(await levelsOf(after, before)).toEqual([])
   })
 
-  it('ignores readOnly properties in requests and writeOnly ones in responses', async () => {
-    const required = (more: Json) => object({ id: { ...text, ...more } }, ['id'])
-    expect(await idsOf(sent(object({ id: { ...text, readOnly: true } })), sent(required({ readOnly: true })))).toEqual(
-      [],
+  it('is compared beside a reference', async () => {
+    const referring = (more: Json) =>
+      toDocument(
+        { requestBody: { content: json({ $ref: '#/components/schemas/S', ...more }) } },
+        { schemas: { S: text } },
+      )
+    const gateways = [await openGateway(referring({})), await openGateway(referring({ maxLength: 3 }))]
+    expect(gateways.map((gateway) => gateway.accepts({ body: 'abcd' }))).toEqual([true, false])
+    expect(await levelsOf(referring({}), referring({ maxLength: 3 }))).toEqual(['breaking request.bound'])
+    expect(await levelsOf(referring({ maxLength: 3 }), referring({}))).toEqual([])
+  })
+
+  it('is not compared beside a reference of 3.0, which ignores it', async () => {
+    const referring = (more: Json) => ({
+      ...toDocument(
+        { requestBody: { content: json({ $ref: '#/components/schemas/S', ...more }) } },
+        { schemas: { S: text } },
+      ),
+      openapi: '3.0.3',
+    })
+    const gateways = [await openGateway(referring({})), await openGateway(referring({ maxLength: 3 }))]
+    expect(gateways.map((gateway) => gateway.accepts({ body: 'abcd' }))).toEqual([true, true])
+    expect(await levelsOf(referring({}), referring({ maxLength: 3 }))).toEqual([])
+  })
+})
+
+describe('The direction of a property', () => {
+  const having = (more: Json, required: string[] = []) => object({ id: { ...text, ...more } }, required)
+  const breaking = async (before: unknown, after: unknown) =>
+    (await idsOf(before, after)).filter((id) => !id.endsWith('added'))
+  const readOnly = { readOnly: true }
+  const writeOnly = { writeOnly: true }
+
+  it('ignores a required readOnly property in requests', async () => {
+    const [before, after] = [sent(having(readOnly)), sent(having(readOnly, ['id']))]
+    expect((await openGateway(after)).accepts({ body: {} })).toBe(true)
+    expect([await breaking(before, after), await breaking(after, before)]).toEqual([[], []])
+  })
+
+  it('ignores a required writeOnly property in responses', async () => {
+    const [before, after] = [got(having(writeOnly, ['id'])), got(having(writeOnly))]
+    expect((await openGateway(before)).allows({ body: {} })).toBe(true)
+    expect([await breaking(before, after), await breaking(after, before)]).toEqual([[], []])
+  })
+
+  it('matters if a readOnly property becomes one that requests need, and not the other way', async () => {
+    const [before, after] = [sent(having(readOnly, ['id'])), sent(having({}, ['id']))]
+    const gateways = [await openGateway(before), await openGateway(after)]
+    expect(gateways.map((gateway) => gateway.accepts({ body: {} }))).toEqual([true, false])
+    expect(await breaking(before, after)).toEqual(['request.property.required'])
+    expect(await breaking(after, before)).toEqual([])
+  })
+
+  it('matters if a property of responses becomes writeOnly, and not the other way', async () => {
+    const [before, after] = [got(having({}, ['id'])), got(having(writeOnly, ['id']))]
+    const gateways = [await openGateway(before), await openGateway(after)]
+    expect(gateways.map((gateway) => gateway.allows({ body: {} }))).toEqual([false, true])
+    expect(await breaking(before, after)).toEqual(['response.property.optional'])
+    expect(await breaking(after, before)).toEqual([])
+  })
+
+  it('decides if a property changes between optional and required: breaking in one direction each', async () => {
+    const [optional, required] = [having({}), having({}, ['id'])]
+    expect(await breaking(sent(optional), sent(required))).toEqual(['request.property.required'])
+    expect(await breaking(sent(required), sent(optional))).toEqual([])
+    expect(await breaking(got(required), got(optional))).toEqual(['response.property.optional'])
+    expect(await breaking(got(optional), got(required))).toEqual([])
+  })
+})
+
+describe('A discriminator', () => {
+  const branch = (name: string) => object({ kind: { const: name } }, ['kind'])
+  const schemas = { A: branch('a'), B: branch('b') }
+  const refs = ['A', 'B'].map((name) => ({ $ref: `#/components/schemas/${name}` }))
+  const mapped = (mapping: Json) =>
+    toDocument(
+      { requestBody: { content: json({ oneOf: refs, discriminator: { propertyName: 'kind', mapping } }) } },
+      { schemas },
     )
-    expect(await idsOf(got(required({ writeOnly: true })), got(object({ id: { ...text, writeOnly: true } })))).toEqual(
-      [],
-    )
+  const [a, b] = ['#/components/schemas/A', '#/components/schemas/B']
+
+  it('whose mapping leads to another schema is breaking', async () => {
+    expect(await idsOf(mapped({ a, b }), mapped({ a: b, b: a }))).toEqual(['discriminator.changed'])
+  })
+
+  it('whose mapping has one value less is breaking, and one with one value more is not', async () => {
+    expect(await idsOf(mapped({ a, b }), mapped({ a }))).toEqual(['discriminator.changed'])
+    expect(await idsOf(mapped({ a }), mapped({ a, b }))).toEqual([])
   })
 })
