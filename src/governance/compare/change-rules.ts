@@ -210,12 +210,12 @@ export const RULES = {
   ],
   'request.unvalidated': [
     'warning',
-    'The schema of a request body became stricter; the gateway does not validate this media type.',
+    'The schema of a request body may have become stricter; the gateway does not validate this media type.',
     'a field of `multipart/form-data` becomes required',
   ],
   'response.unwatched': [
     'warning',
-    'The schema of a response became wider; the gateway does not check this media type.',
+    'The schema of a response may have become wider; the gateway does not check this media type.',
     '`text/csv` gets a longer `maxLength`',
   ],
   'request.property.added': ['info', 'An optional property was added to the request.', '`nickname` is added'],

@@ -5,7 +5,7 @@
  */
 
 import { fieldsOf, listOf, type Fields } from '../../json/fields.ts'
-import { escapePointer } from '../../json/references.ts'
+import { escapePointer, resolvePointer } from '../../json/references.ts'
 import { createWorkBudget } from '../containment/work-budget.ts'
 import { createToSwagger } from '../convert/swagger-pointer.ts'
 import { EMPTY_RULESET } from '../ruleset-document.ts'
@@ -29,6 +29,7 @@ type Side = Pick<Specification, 'document' | 'dialect' | 'operations'> & Partial
 /** A few seconds. A document of 12 MB with two changes to its most used schemas takes most of it. */
 const WORK_MAX = 2_000_000
 const SERVERS_SHOWN = 3
+const BYTE = 'format "byte"'
 
 /** Sorted: breaking changes first. An operation may be removed on and after its sunset date. */
 export function compareDocuments(
@@ -43,7 +44,11 @@ export function compareDocuments(
   const sameSchemas = previous.dialect === next.dialect ? sameness : NOTHING_SAME
   const compared = { previous, next, budget }
   const requests = createSchemaComparison({ ...compared, sameness: sameSchemas }, 'request', report)
-  const responses = createSchemaComparison({ ...compared, sameness: sameSchemas }, 'response', report)
+  const responses = createSchemaComparison(
+    { ...compared, sameness: sameSchemas },
+    'response',
+    exceptEncodings(report, next.document),
+  )
   const unvalidated = createSchemaComparison(
     { ...compared, sameness: sameSchemas },
     'request',
@@ -83,6 +88,15 @@ export function compareDocuments(
   compareWebhooks(previous.document, next.document, { sameness, report })
   compareServers(previous.document, next.document, report)
   return inSources(changes(), previous, next)
+}
+
+/** OpenAPI 3.1 spells `format: byte` as `contentEncoding: base64`, which is an annotation. */
+function exceptEncodings(report: Report, next: Fields): Report {
+  return (id, change) => {
+    const isByte = change.detail === BYTE && (id === 'response.format' || id === 'response.undecided')
+    const schema = isByte ? fieldsOf(resolvePointer(next, `#${change.pointer}`)) : {}
+    if (schema['contentEncoding'] !== 'base64') report(id, change)
+  }
 }
 
 /** Reports what would break callers as a warning, because the gateway does not enforce it. */

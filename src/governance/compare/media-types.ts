@@ -7,7 +7,7 @@ import type { Placed } from './schema-comparison.ts'
 export type Media = ReadonlyMap<string, Placed>
 
 /** Schemas of a `content` object by media type. */
-export function mediaOf({ content }: Fields, pointer: string): Media {
+function mediaOf({ content }: Fields, pointer: string): Media {
   return new Map(
     Object.entries(fieldsOf(content)).map(([name, media]) => [
       (name.split(';')[0] ?? '').trim().toLowerCase(),
@@ -38,11 +38,21 @@ export function isValidated(mediaType: string): boolean {
 
 /** The bodies of a request by media type. The gateway accepts any body in place of a binary one. */
 export function requestMediaOf(body: Fields, pointer: string): Media {
-  const media = [...mediaOf(body, pointer)].map(([name, placed]) => {
+  return withoutBinary(mediaOf(body, pointer), () => true)
+}
+
+/** The bodies of a response by media type. A binary body of a type that is not JSON may be anything. */
+export function responseMediaOf(response: Fields, pointer: string): Media {
+  return withoutBinary(mediaOf(response, pointer), (mediaType) => !isJson(mediaType))
+}
+
+function withoutBinary(media: Media, mayBeBinary: (mediaType: string) => boolean): Media {
+  const entries = [...media].map(([name, placed]) => {
     const { type, format } = fieldsOf(placed.schema)
-    return [name, type === 'string' && format === 'binary' ? { ...placed, schema: undefined } : placed] as const
+    const isBinary = type === 'string' && format === 'binary' && mayBeBinary(name)
+    return [name, isBinary ? { ...placed, schema: undefined } : placed] as const
   })
-  return new Map(media)
+  return new Map(entries)
 }
 
 /** The schema of a parameter or a header: of its one media type if it has `content`, whose values are not read from text. */

@@ -8,7 +8,7 @@
 import { fieldsOf, type Fields } from '../../json/fields.ts'
 import { escapePointer } from '../../json/references.ts'
 import type { DeclaredOperation } from '../operations.ts'
-import { entryFor, isJson, mediaOf, rangesOf, valueOf } from './media-types.ts'
+import { entryFor, isJson, rangesOf, responseMediaOf, valueOf } from './media-types.ts'
 import { follow, type Sides } from './sides.ts'
 
 interface Response {
@@ -77,7 +77,7 @@ function responseFor(responses: Responses, status: string): Response | undefined
 
 function compareResponse(sides: Sides, before: Response, after: Response): void {
   compareHeaders(sides, before, after)
-  const [was, is] = [mediaOf(before.fields, before.pointer), mediaOf(after.fields, after.pointer)]
+  const [was, is] = [responseMediaOf(before.fields, before.pointer), responseMediaOf(after.fields, after.pointer)]
   sides.budget.spend(was.size + is.size)
   // A response without content may have any body.
   if (was.size === 0) return

@@ -1,3 +1,4 @@
+import { fullFormats } from 'ajv-formats/dist/formats.js'
 import { describe, expect, it } from 'vitest'
 import { compareDocuments } from '../../../../src/governance/compare/compare-documents.ts'
 import { openGateway } from './gateway-verdict.ts'
@@ -85,6 +86,11 @@ describe('A change of a keyword that the gateway enforces', () => {
       number({ exclusiveMinimum: 0 }),
       number({ exclusiveMinimum: 0, minimum: 0 }),
     ],
+    [
+      'null as a type and as a branch',
+      { type: ['object', 'null'], properties: { a: text }, required: ['a'] },
+      { oneOf: [object({ a: text }, ['a']), { type: 'null' }] },
+    ],
     ['an alternative that another one contains', text, { anyOf: [text, { const: 'a' }] }],
     ['a condition that always holds', text, { if: true, then: text }],
     ['an integer and a multiple of one', { type: 'integer' }, number({ multipleOf: 1 })],
@@ -136,6 +142,24 @@ describe('A change of a keyword that the gateway enforces', () => {
     const gateways = [await openGateway(referring({})), await openGateway(referring({ maxLength: 3 }))]
     expect(gateways.map((gateway) => gateway.accepts({ body: 'abcd' }))).toEqual([true, true])
     expect(await levelsOf(referring({}), referring({ maxLength: 3 }))).toEqual([])
+  })
+})
+
+describe('A format', () => {
+  const number = { type: 'number' }
+  it.each([...Object.keys(fullFormats), 'unknown'])('%s is compared as the gateway enforces it', async (format) => {
+    const texts = await openGateway(sent({ ...text, format }))
+    const isText = !['', 'a b', '(', '%'].every((body) => texts.accepts({ body }))
+    expect(await idsOf(sent(text), sent({ ...text, format }))).toEqual(isText ? ['request.format'] : [])
+    const numbers = await openGateway(sent({ ...number, format }))
+    const isNumber = ![1.5, 2 ** 40].every((body) => numbers.accepts({ body }))
+    expect(await idsOf(sent(number), sent({ ...number, format }))).toEqual(isNumber ? ['request.format'] : [])
+  })
+
+  it('may be spelled as contentEncoding in a response of 3.1', async () => {
+    const before = { ...got({ ...text, format: 'byte' }), openapi: '3.0.3' }
+    expect(await idsOf(before, got({ ...text, contentEncoding: 'base64' }))).toEqual([])
+    expect(await idsOf(before, got(text))).toEqual(['response.format'])
   })
 })
 
