@@ -10,7 +10,7 @@ export type Media = ReadonlyMap<string, Placed>
 function mediaOf({ content }: Fields, pointer: string): Media {
   return new Map(
     Object.entries(fieldsOf(content)).map(([name, media]) => [
-      (name.split(';')[0] ?? '').trim().toLowerCase(),
+      typeOf(name),
       { schema: fieldsOf(media)['schema'], pointer: `${pointer}/content/${escapePointer(name)}/schema` },
     ]),
   )
@@ -55,11 +55,19 @@ function withoutBinary(media: Media, mayBeBinary: (mediaType: string) => boolean
   return new Map(entries)
 }
 
+/** How a value is written: by a style, as JSON text, or in another media type. */
+export type ValueKind = 'text' | 'json' | 'other'
+
 /** The schema of a parameter or a header: of its one media type if it has `content`, whose values are not read from text. */
-export function valueOf(fields: Fields, pointer: string): Placed & { readonly kind: 'text' | 'json' } {
+export function valueOf(fields: Fields, pointer: string): Placed & { readonly kind: ValueKind } {
   const [content] = Object.entries(fieldsOf(fields['content']))
   if (content === undefined) return { schema: fields['schema'], pointer: `${pointer}/schema`, kind: 'text' }
   const [mediaType, media] = content
   const at = `${pointer}/content/${escapePointer(mediaType)}/schema`
-  return { schema: fieldsOf(media)['schema'], pointer: at, kind: 'json' }
+  return { schema: fieldsOf(media)['schema'], pointer: at, kind: isJson(typeOf(mediaType)) ? 'json' : 'other' }
+}
+
+/** The type in lower case without parameters. */
+export function typeOf(mediaType: string): string {
+  return (mediaType.split(';')[0] ?? '').trim().toLowerCase()
 }

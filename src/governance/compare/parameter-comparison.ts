@@ -2,7 +2,7 @@
 
 import { fieldsOf, listOf, type Fields } from '../../json/fields.ts'
 import type { DeclaredOperation } from '../operations.ts'
-import { valueOf } from './media-types.ts'
+import { typeOf, valueOf } from './media-types.ts'
 import { follow, type Sides } from './sides.ts'
 
 interface Parameter {
@@ -14,6 +14,8 @@ interface Parameter {
 const NOT_PARAMETERS: ReadonlySet<string> = new Set(['header accept', 'header content-type', 'header authorization'])
 const SCHEMAS_DEEP_MAX = 8
 const STYLES: Readonly<Record<string, string>> = { path: 'simple', header: 'simple', query: 'form', cookie: 'form' }
+/** Styles that the gateway does not read. */
+const UNREADABLE: ReadonlySet<string> = new Set(['label', 'matrix'])
 /** Styles that differ in how they separate the items of a list. */
 const DELIMITED: ReadonlySet<string> = new Set(['form', 'spaceDelimited', 'pipeDelimited'])
 
@@ -65,7 +67,7 @@ function nameOf({ fields }: Parameter): string {
 }
 
 function compareParameter(sides: Sides, key: string, before: Parameter, after: Parameter): void {
-  const { report, requests, operation } = sides
+  const { report, requests, unvalidated, operation } = sides
   const at = { pointer: after.pointer, previousPointer: before.pointer }
   // A parameter of the path is in every request.
   const isNewlyRequired = after.fields['required'] === true && before.fields['required'] !== true
@@ -76,7 +78,9 @@ function compareParameter(sides: Sides, key: string, before: Parameter, after: P
   if (reserved[0] !== reserved[1]) report('parameter.reserved', { ...at, detail: key })
   const [was, is] = [valueOf(before.fields, before.pointer), valueOf(after.fields, after.pointer)]
   // The values of one media type are no values of another.
-  if (was.kind === is.kind) requests.add(was, is, operation, is.kind)
+  if (was.kind !== is.kind) return
+  if (is.kind === 'other' || UNREADABLE.has(String(after.fields['style']))) unvalidated.add(was, is, operation)
+  else requests.add(was, is, operation, is.kind)
 }
 
 interface Spelling {
@@ -90,7 +94,7 @@ interface Spelling {
 /** Returns how the value is written in the request. */
 function spellingOf(document: Fields, fields: Fields): Spelling {
   const [mediaType] = Object.keys(fieldsOf(fields['content']))
-  if (mediaType !== undefined) return { style: mediaType.toLowerCase(), isExploded: false, isStructured: false }
+  if (mediaType !== undefined) return { style: typeOf(mediaType), isExploded: false, isStructured: false }
   const { style = STYLES[String(fields['in'])], explode, schema } = fields
   return {
     style: String(style),
