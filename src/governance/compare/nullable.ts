@@ -17,8 +17,13 @@ export function withoutNull(sets: SchemaSets, set: SchemaSet): SchemaSet {
   return found
 }
 
+/** Branches other than null, whose position differs between the spellings. */
+export function branchesBesideNull(branches: readonly unknown[]): readonly unknown[] {
+  return branches.filter((branch) => fieldsOf(branch)['type'] !== 'null')
+}
+
 function onlyBranch(list: unknown): readonly unknown[] {
   const branches = listOf(list)
-  const others = branches.filter((branch) => fieldsOf(branch)['type'] !== 'null')
+  const others = branchesBesideNull(branches)
   return others.length === 1 && branches.length > 1 ? others : []
 }

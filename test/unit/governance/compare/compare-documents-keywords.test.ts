@@ -91,6 +91,11 @@ describe('A change of a keyword that the gateway enforces', () => {
       { type: ['object', 'null'], properties: { a: text }, required: ['a'] },
       { oneOf: [object({ a: text }, ['a']), { type: 'null' }] },
     ],
+    [
+      'null before and after the other branches',
+      { anyOf: [{ type: 'null' }, object({ a: text }), { type: 'array', items: object({ b: text }) }] },
+      { anyOf: [object({ a: text }), { type: 'array', items: object({ b: text }) }, { type: 'null' }] },
+    ],
     ['an alternative that another one contains', text, { anyOf: [text, { const: 'a' }] }],
     ['a condition that always holds', text, { if: true, then: text }],
     ['an integer and a multiple of one', { type: 'integer' }, number({ multipleOf: 1 })],
