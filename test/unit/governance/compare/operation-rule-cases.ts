@@ -1,6 +1,7 @@
 import type { RuleId } from '../../../../src/governance/compare/change-rules.ts'
 import {
   answered,
+  based,
   called,
   ending,
   hooked,
@@ -44,6 +45,10 @@ export const OPERATION_CASES: readonly (readonly [RuleId | null, RuleId | null, 
     secured([{ key: [] }, { oauth: [] }]),
   ],
   ['server.path', 'server.path', 'a base path', served('/v1'), served('/v2')],
+  ['server.path', 'server.path', 'a base path by the default of a variable', based('v1'), based('v2')],
+  [null, null, 'a base path spelled by a variable', served('/v1'), based('v1')],
+  ['server.path', null, 'one of two base paths', served('/v1', '/v2'), served('/v2')],
+  [null, null, 'the order of the servers', served('/v1', '/v2'), served('/v2', '/v1')],
   [null, null, 'the host of a server', served('https://a.example/v1'), served('https://b.example/v1/')],
   ['webhook.removed', 'webhook.added', 'a webhook', hooked({ a: item }), hooked({})],
   ['webhook.changed', 'webhook.changed', 'the content of a webhook', hooked({ a: item }), hooked({ a: {} })],

@@ -61,7 +61,11 @@ export const list = (more: Json = {}) => query({ schema: { type: 'array', items:
 export const named = (more: Json) => object({}, [], more)
 export const spelt = (pattern: string) => ({ ...text, pattern })
 export const mapped = (mapping: Json) => ({ oneOf: [object({})], discriminator: { propertyName: 'kind', mapping } })
-export const served = (url: string) => ({ ...one, servers: [{ url }] })
+export const served = (...urls: string[]) => ({ ...one, servers: urls.map((url) => ({ url })) })
+export const based = (version: string) => ({
+  ...one,
+  servers: [{ url: 'https://a.example/{version}', variables: { version: { default: version } } }],
+})
 export const hooked = (webhooks: Json) => ({ ...one, webhooks })
 export const called = (callbacks: Json) => toDocument({ callbacks })
 export const item = { post: { responses: { 200: { description: 'ok' } } } }
