@@ -97,6 +97,8 @@ export interface ParameterPlan {
   readonly explode: boolean
   /** JSON schema; null accepts anything. */
   readonly schema: unknown
+  /** Whether the value is JSON text: the document declares `content` of a JSON type. */
+  readonly isJson?: boolean
   /** RFC 6901 pointer of the parameter in the document. */
   readonly pointer: string
 }

@@ -101,7 +101,14 @@ const TABLE: Readonly<Record<string, Row>> = {
   'governance/serving': { folders: [...DOCUMENTS, 'schema', 'governance', 'governance/convert'], packages: ['node:'] },
   'governance/containment': { folders: [...BASE, 'json'], packages: [] },
   'governance/compare': {
-    folders: [...DOCUMENTS, 'schema', 'governance', 'governance/containment', 'governance/convert'],
+    folders: [
+      ...DOCUMENTS,
+      'schema',
+      'governance',
+      'governance/containment',
+      'governance/convert',
+      'governance/serving',
+    ],
     packages: ['node:'],
   },
   'governance/spectral': { folders: [...DOCUMENTS, 'governance'], packages: ['@stoplight', 'node:'] },

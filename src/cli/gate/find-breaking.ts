@@ -3,13 +3,16 @@
 import { createHash } from 'node:crypto'
 import type { Readable } from 'node:stream'
 import { Problem } from '../../domain/problem.ts'
+import { RULES, type RuleId } from '../../governance/compare/change-rules.ts'
 import { compareDocuments, type Change } from '../../governance/compare/compare-documents.ts'
 import { createLinter } from '../../governance/lint/linter.ts'
 import { findPlaces } from '../../governance/lint/places.ts'
+import { toStablePointer } from '../../governance/lint/stable-pointer.ts'
 import { parseDocumentBytes } from '../../governance/parse-document.ts'
 import { readIdentity } from '../../governance/identity.ts'
 import { EMPTY_RULESET, type RulesetDocument } from '../../governance/ruleset-document.ts'
 import { readJudged, type JudgedSpecification } from '../../governance/specification.ts'
+import { resolvePointer } from '../../json/references.ts'
 import { systemClock } from '../../runtime/clock.ts'
 import type { ReportPlace, Severity } from '../report/report.ts'
 import type { BreakingSettings } from './gate-settings.ts'
@@ -19,6 +22,7 @@ import { readRuleset, type Judged } from './lint-documents.ts'
 import { readDocument, type DocumentInput } from './read-document.ts'
 
 interface Version {
+  readonly document: unknown
   readonly placeOf: (pointer: string) => ReportPlace
 }
 
@@ -94,10 +98,11 @@ function placeOfFault({ file, bytes, sources }: DocumentInput, pointer: string):
 }
 
 function toVersion({ file, bytes, sources, specification }: ReadSide, pointers: readonly string[]): Version {
-  if (sources !== null) return { placeOf: sources.findPlaces(pointers) }
+  const document = specification.swagger ?? specification.document
+  if (sources !== null) return { document, placeOf: sources.findPlaces(pointers) }
   const isJson = specification.mediaType === 'application/json'
   const placeOf = findPlaces(new TextDecoder().decode(bytes), isJson, pointers)
-  return { placeOf: (pointer) => ({ file, ...placeOf(pointer) }) }
+  return { document, placeOf: (pointer) => ({ file, ...placeOf(pointer) }) }
 }
 
 /** A new major version may break, because its callers migrate to it. */
@@ -109,7 +114,6 @@ function allowanceOf(previous: JudgedSpecification, next: JudgedSpecification): 
 
 function toRaw(change: Change, previous: Version, next: Version, allowance: string | null): RawFinding {
   const { id, level, pointer, previousPointer, message, operations } = change
-  const fingerprint = createHash('sha256').update(`${id} ${pointer} ${message}`).digest('hex').slice(0, 16)
   return {
     rule: id,
     severity: SEVERITY_OF[level],
@@ -119,7 +123,16 @@ function toRaw(change: Change, previous: Version, next: Version, allowance: stri
     place: next.placeOf(pointer),
     previousPlace: previousPointer === null ? null : previous.placeOf(previousPointer),
     operations,
-    fingerprint,
+    fingerprint: fingerprintOf(change, previous.document, next.document),
     allowance: level === 'breaking' ? allowance : null,
   }
+}
+
+/** Depends neither on positions in lists and in the text, nor on the wording of the rule. */
+function fingerprintOf({ id, pointer, message }: Change, previous: unknown, next: unknown): string {
+  const detail = message.slice(RULES[id as RuleId][1].length)
+  // The pointer of what was removed is one into the earlier document.
+  const document = resolvePointer(next, `#${pointer}`) === undefined ? previous : next
+  const stable = toStablePointer(document, pointer, '*')
+  return createHash('sha256').update(`${id} ${stable}${detail}`).digest('hex').slice(0, 16)
 }

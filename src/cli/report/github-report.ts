@@ -6,6 +6,7 @@ import {
   describeState,
   isScoreLow,
   sentencesOf,
+  showPrevious,
   verdictOf,
   type Report,
   type ReportDocument,
@@ -58,7 +59,7 @@ function annotationsOf(document: ReportDocument): readonly Annotation[] {
 
 function toAnnotation(finding: ReportFinding): Annotation {
   const { place, rule, severity, isFailure } = finding
-  const message = sentencesOf(finding) + describeState(finding)
+  const message = sentencesOf(finding) + describeState(finding) + showPrevious(finding)
   return { command: isFailure ? 'error' : COMMANDS[severity], ...place, title: rule, message }
 }
 

@@ -7,6 +7,7 @@ import {
   exitCodeOf,
   sentencesOf,
   showPlace,
+  showPrevious,
   verdictOf,
   type Report,
   type ReportDocument,
@@ -57,10 +58,9 @@ function toSection(document: ReportDocument): readonly string[] {
 }
 
 function toRow(finding: ReportFinding, file: string): string {
-  const { place, previousPlace, severity, rule, pointer, isFailure } = finding
-  const was = previousPlace === null ? '' : ` (was ${previousPlace.line}:${previousPlace.column})`
+  const { place, severity, rule, pointer, isFailure } = finding
   const cells = [
-    escapeHtml(showPlace(place, file) + was),
+    escapeHtml(showPlace(place, file) + showPrevious(finding)),
     severity,
     escapeHtml(sentencesOf(finding) + describeState(finding)),
     `<code>${escapeHtml(rule)}</code>`,

@@ -7,6 +7,7 @@ import {
   isScoreLow,
   sentencesOf,
   showPlace,
+  showPrevious,
   type Report,
   type ReportDocument,
   type ReportFinding,
@@ -47,7 +48,7 @@ function casesOf(document: ReportDocument): readonly Case[] {
 /** A rule fails if one of its findings does, and is skipped if all of them are ignored, known or allowed. */
 function toCase(name: string, findings: readonly ReportFinding[], file: string): Case {
   const toLine = (finding: ReportFinding): string =>
-    `${showPlace(finding.place, file)} ${sentencesOf(finding)} ${finding.pointer}${describeState(finding)}`
+    `${showPlace(finding.place, file)}${showPrevious(finding)} ${sentencesOf(finding)} ${finding.pointer}${describeState(finding)}`
   const failing = findings.filter(({ isFailure }) => isFailure)
   if (failing.length > 0) return { name, outcome: 'failure', lines: failing.map(toLine) }
   const isSkipped = findings.every(({ state }) => state !== 'new')

@@ -68,10 +68,10 @@ function headingOf({ rule, severity }: ReportFinding): (typeof HEADINGS)[number]
 /** The operations, what the change means for a caller, and its places. */
 function toItem(finding: ReportFinding, file: string): string {
   const { place, previousPlace, pointer, rule, operations } = finding
-  const was = previousPlace === null ? '' : `, was line ${previousPlace.line}:${previousPlace.column}`
+  const was = previousPlace === null ? '' : `, was ${showPlace(previousPlace, '')}`
   const rest = operations.length - OPERATIONS_MAX
   const named = operations.slice(0, OPERATIONS_MAX).join(', ') + (rest > 0 ? ` and ${rest} more` : '')
   const text = sentencesOf({ ...finding, operations: [] }) + describeState(finding)
   const sentence = escapeMarkdown(named === '' ? text : `${named}: ${text}`)
-  return `- ${sentence} ${escapeMarkdown(pointer)} (line ${escapeMarkdown(showPlace(place, file))}${was}; ${escapeMarkdown(rule)})`
+  return `- ${sentence} ${escapeMarkdown(pointer)} (line ${escapeMarkdown(showPlace(place, file))}${escapeMarkdown(was)}; ${escapeMarkdown(rule)})`
 }

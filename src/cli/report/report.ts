@@ -123,6 +123,11 @@ export function showPlace({ file, line, column }: ReportPlace, document: string)
   return file === document ? `${line}:${column}` : `${file}:${line}:${column}`
 }
 
+/** The place in the previous version, always with its file: ` (was old.yaml:1:17)`; empty if there is none. */
+export function showPrevious({ previousPlace }: Pick<ReportFinding, 'previousPlace'>): string {
+  return previousPlace === null ? '' : ` (was ${showPlace(previousPlace, '')})`
+}
+
 /** The message, the advice if the two differ, and the operations that the pointer does not name. */
 export function sentencesOf(finding: Pick<ReportFinding, 'message' | 'advice' | 'pointer' | 'operations'>): string {
   const { message, advice, pointer, operations } = finding

@@ -8,6 +8,7 @@ import {
   reasonsAgainst,
   sentencesOf,
   showPlace,
+  showPrevious,
   type Report,
   type ReportDocument,
   type ReportFinding,
@@ -52,10 +53,7 @@ function toLines(document: ReportDocument, command: Report['command'], paint: Pa
   // Ignored and known findings are counted, not listed.
   const listed = document.findings.filter(({ state }) => state === 'new' || state === 'allowed')
   const shown = listed.slice(0, FINDINGS_MAX)
-  const places = shown.map(({ place, previousPlace }) => {
-    const was = previousPlace === null ? '' : ` (was ${previousPlace.line}:${previousPlace.column})`
-    return toPlain(showPlace(place, document.file)) + was
-  })
+  const places = shown.map((finding) => toPlain(showPlace(finding.place, document.file) + showPrevious(finding)))
   const width = Math.max(0, ...places.map(({ length }) => length))
   const rest = listed.length - shown.length
   return [

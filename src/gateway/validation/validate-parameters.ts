@@ -8,6 +8,7 @@ import type { IncomingMessage } from 'node:http'
 import type { OperationPlan, ParameterPlan, RoutePlan } from '../../plan/route-plan.ts'
 import type { ProblemPointer } from '../../domain/problem.ts'
 import { escapePointer } from '../../json/references.ts'
+import { parseJsonBody } from './json-body.ts'
 import {
   isReadable,
   parsePairs,
@@ -48,9 +49,10 @@ export function compileParameters(
     .filter((plan) => isReadable(plan) && !isEmpty(plan))
     .map((plan) => ({
       plan,
-      shape: toShape(plan.schema, components),
+      // The members of a JSON text have their types already.
+      shape: toShape(plan.isJson === true ? true : plan.schema, components),
       position: names.indexOf(plan.name),
-      check: acceptsAll(plan.schema) ? null : compiler.compile(plan.schema),
+      check: acceptsAll(plan.schema) ? null : compile(plan, compiler),
       pointer: `/${plan.in}/${escapePointer(plan.name)}`,
     }))
   if (parameters.length === 0) return null
@@ -65,6 +67,16 @@ export function compileParameters(
       if (found !== null) errors = errors === null ? found : [...errors, ...found]
     }
     return errors === null ? null : invalid('The parameters do not match their schemas.', errors)
+  }
+}
+
+/** Earlier versions accepted any schema of a JSON text: one that cannot be compiled is not checked. */
+function compile({ schema, isJson }: ParameterPlan, compiler: SchemaCompiler): Check | null {
+  try {
+    return compiler.compile(schema)
+  } catch (cause) {
+    if (isJson === true) return null
+    throw cause
   }
 }
 
@@ -88,12 +100,22 @@ function validateOne(
   if (value === undefined) return plan.required ? [{ pointer, detail: 'is required' }] : null
   if (value === UNREADABLE) return [{ pointer, detail: 'cannot be decoded' }]
   if (check === null) return null
+  if (plan.isJson === true) return validateJson(value, check, pointer)
   const errors = check(value)
   if (errors === null) return null
   // The schema may accept the text as a number, such as `anyOf` an integer and an enum of texts.
   const typed = typeof value === 'string' ? toTyped(value, shape.types) : value
   if (typed !== value && check(typed) === null) return null
   return toPointers(errors, pointer)
+}
+
+/** A parameter that occurs twice is refused, because the backend might read the other value. */
+function validateJson(value: unknown, check: Check, pointer: string): ProblemPointer[] | null {
+  if (typeof value !== 'string') return [{ pointer, detail: 'must occur once' }]
+  const result = parseJsonBody(Buffer.from(value))
+  if ('fault' in result) return [{ pointer, detail: 'is not valid JSON' }]
+  const errors = check(result.value)
+  return errors === null ? null : toPointers(errors, pointer)
 }
 
 function read(

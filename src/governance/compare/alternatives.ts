@@ -4,6 +4,7 @@ import { fieldsOf, type Fields } from '../../json/fields.ts'
 import { declaredNames } from '../containment/members.ts'
 import type { Prover } from '../containment/proof.ts'
 import type { SchemaSet } from '../containment/schema-set.ts'
+import { branchesBesideNull } from './nullable.ts'
 
 const COMPONENTS = '/components/schemas/'
 
@@ -62,9 +63,10 @@ export function pairBranches(
   before: readonly unknown[],
   after: readonly unknown[],
 ): readonly (readonly [one: unknown, other: unknown])[] {
-  return before.flatMap((one, index) => {
+  const candidates = branchesBesideNull(after)
+  return branchesBesideNull(before).flatMap((one, index) => {
     const name = nameOf(one)
-    const other = name === null ? after[index] : after.find((each) => nameOf(each) === name)
+    const other = name === null ? candidates[index] : candidates.find((each) => nameOf(each) === name)
     return other === undefined ? [] : [[one, other] as const]
   })
 }

@@ -1,8 +1,5 @@
 /** The rules of the comparison: level, message, and an example for the documentation. */
 
-import type { FindingSeverity } from '../finding.ts'
-import { severityIn, type RulesetDocument } from '../ruleset-document.ts'
-
 export type ChangeLevel = 'breaking' | 'warning' | 'info'
 
 export const RULES = {
@@ -22,9 +19,19 @@ export const RULES = {
   'parameter.made.required': ['breaking', 'The optional parameter became required.', '`?region` gets `required: true`'],
   'parameter.added': ['info', 'An optional parameter was added.', '`?page` is added'],
   'parameter.moved': [
-    'breaking',
-    'The parameter moved to another location, where existing clients do not send it.',
+    'warning',
+    'The optional parameter moved; where existing clients send it, it is ignored now.',
     '`X-Region` becomes `?region`',
+  ],
+  'parameter.moved.required': [
+    'breaking',
+    'The required parameter moved to another location, where existing clients do not send it.',
+    '`X-Region` becomes `?region` with `required: true`',
+  ],
+  'parameter.reserved': [
+    'warning',
+    'Reserved characters in the parameter are encoded in another way; the gateway accepts both.',
+    '`allowReserved: true` is removed',
   ],
   'parameter.serialization': [
     'breaking',
@@ -43,23 +50,48 @@ export const RULES = {
     '`requestBody` gets `required: true`',
   ],
   'body.removed': ['warning', 'The request body was removed; the API ignores it.', '`requestBody` is removed'],
+  'body.size': [
+    'breaking',
+    'The API refuses bodies of a size that it accepted.',
+    '`x-tollgate-max-body-bytes: 5000000` becomes `1000000`',
+  ],
   'request.mediaType.removed': [
     'breaking',
     'A media type of the request body was removed, which clients may send.',
     '`application/xml` is removed from a request body',
   ],
   'response.status.removed': [
+    'warning',
+    'A status is no longer declared; others remain.',
+    '`202` is removed beside `200`',
+  ],
+  'response.success.removed': [
     'breaking',
-    'A success status was removed, which clients may rely on.',
-    '`201` is removed',
+    'No success status is left that clients expect.',
+    '`200` is removed or becomes `201`',
   ],
   'response.mediaType.removed': [
-    'breaking',
-    'A media type of the response was removed, which clients may rely on.',
-    '`text/csv` is removed from a response',
+    'warning',
+    'A media type of the response was removed; others remain.',
+    '`text/csv` is removed beside `application/json`',
   ],
-  'response.mediaType.added': ['info', 'A media type of the response was added.', '`text/csv` is added to a response'],
-  'response.status.added': ['info', 'A success status was added.', '`202` is added'],
+  'response.content.removed': [
+    'breaking',
+    'The content of the response is no longer declared, so that the response may contain anything.',
+    '`content` is removed from a response',
+  ],
+  'response.mediaType.added': [
+    'breaking',
+    'The response may have a new media type, which clients do not expect.',
+    '`text/csv` is added to a response',
+  ],
+  'response.status.added': [
+    'breaking',
+    'The response may have a new status, which clients do not expect.',
+    '`202` is added beside `200`',
+  ],
+  'response.error.added': ['info', 'An error status is declared.', '`404` is added'],
+  'response.error.removed': ['info', 'An error status is no longer declared.', '`404` is removed'],
   'request.type': ['breaking', 'The request no longer accepts values of a type.', '`number` becomes `integer`'],
   'response.type': ['breaking', 'The response may contain values of a new type.', '`string` becomes `[string, null]`'],
   'request.enum.removed': [
@@ -125,6 +157,7 @@ export const RULES = {
     'A response header was removed, which clients may read.',
     '`ETag` is removed from a response',
   ],
+  'response.header.added': ['info', 'A response header was added.', '`ETag` is added to a response'],
   'response.header.optional': [
     'breaking',
     'A response header may now be missing, which clients may rely on.',
@@ -175,6 +208,16 @@ export const RULES = {
     'The response cannot be shown to be compatible: it may contain values that it could not contain.',
     '`pattern: ^a*a$` becomes `^a+$`',
   ],
+  'request.unvalidated': [
+    'warning',
+    'The schema of a request body may have become stricter; the gateway does not validate this media type.',
+    'a field of `multipart/form-data` becomes required',
+  ],
+  'response.unwatched': [
+    'warning',
+    'The schema of a response may have become wider; the gateway does not check this media type.',
+    '`text/csv` gets a longer `maxLength`',
+  ],
   'request.property.added': ['info', 'An optional property was added to the request.', '`nickname` is added'],
   'response.property.added': ['info', 'A property was added to the response.', '`nickname` is added'],
   'response.property.undeclared': [
@@ -189,6 +232,16 @@ export const RULES = {
     '`propertyName: kind` becomes `type`',
   ],
   'security.removed': ['breaking', 'The operation no longer requires authentication.', '`[oauth]` becomes `[]`'],
+  'security.optional': [
+    'warning',
+    'The operation now accepts calls without a credential beside those with one.',
+    '`[oauth]` becomes `[oauth, {}]`',
+  ],
+  'security.key.scopes': [
+    'warning',
+    'The operation now refuses API keys of subscriptions without the scopes that it requires of tokens.',
+    '`[key]` becomes `[key, oauth: [cards:read]]`',
+  ],
   'server.path': [
     'warning',
     'The base path of the servers changed; clients that call the servers directly use the former one.',
@@ -228,22 +281,3 @@ export const RULES = {
 } as const satisfies Readonly<Record<string, readonly [level: ChangeLevel | 'off', message: string, example: string]>>
 
 export type RuleId = keyof typeof RULES
-
-/** Rules that a ruleset may switch on or off, with the severity of one that is switched on without a severity. */
-export const POLICY_RULES: ReadonlyMap<string, FindingSeverity> = new Map([
-  ['operation.renamed', 'warning'],
-  ['request.default', 'warning'],
-  ['operation.sunset.missing', 'warning'],
-  ['operation.sunset.near', 'warning'],
-  ['operation.stability.lowered', 'warning'],
-  ['enum.extensible.removed', 'warning'],
-])
-
-/** The level of a rule in a ruleset: one of severity error counts as breaking. */
-export function levelIn(ruleset: RulesetDocument, id: RuleId): ChangeLevel | 'off' {
-  const [level] = RULES[id]
-  const own = POLICY_RULES.get(id)
-  if (own === undefined) return level
-  const severity = severityIn(ruleset, id, level === 'breaking' ? 'error' : level, own)
-  return severity === 'error' ? 'breaking' : severity
-}

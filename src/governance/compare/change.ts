@@ -1,6 +1,7 @@
 /** Differences between two versions of a document, with their effect on existing clients. */
 
-import { levelIn, RULES, type ChangeLevel, type RuleId } from './change-rules.ts'
+import { RULES, type ChangeLevel, type RuleId } from './change-rules.ts'
+import { levelIn } from './policy-rules.ts'
 import { EMPTY_RULESET, type RulesetDocument } from '../ruleset-document.ts'
 import { createWorkBudget, type WorkBudget } from '../containment/work-budget.ts'
 

@@ -5,13 +5,13 @@
  */
 
 import { fieldsOf, listOf, type Fields } from '../../json/fields.ts'
-import { escapePointer } from '../../json/references.ts'
+import { escapePointer, resolvePointer } from '../../json/references.ts'
 import { createWorkBudget } from '../containment/work-budget.ts'
 import { createToSwagger } from '../convert/swagger-pointer.ts'
 import { EMPTY_RULESET } from '../ruleset-document.ts'
 import type { DeclaredOperation } from '../operations.ts'
 import type { Specification } from '../specification.ts'
-import type { RuleId } from './change-rules.ts'
+import { RULES, type RuleId } from './change-rules.ts'
 import { createReport, type Change, type Report, type ReportOptions } from './change.ts'
 import { compareParameters } from './parameter-comparison.ts'
 import { compareBodies } from './body-comparison.ts'
@@ -28,6 +28,8 @@ type Side = Pick<Specification, 'document' | 'dialect' | 'operations'> & Partial
 
 /** A few seconds. A document of 12 MB with two changes to its most used schemas takes most of it. */
 const WORK_MAX = 2_000_000
+const SERVERS_SHOWN = 3
+const BYTE = 'format "byte"'
 
 /** Sorted: breaking changes first. An operation may be removed on and after its sunset date. */
 export function compareDocuments(
@@ -42,7 +44,22 @@ export function compareDocuments(
   const sameSchemas = previous.dialect === next.dialect ? sameness : NOTHING_SAME
   const compared = { previous, next, budget }
   const requests = createSchemaComparison({ ...compared, sameness: sameSchemas }, 'request', report)
-  const responses = createSchemaComparison({ ...compared, sameness: sameSchemas }, 'response', report)
+  const responses = createSchemaComparison(
+    { ...compared, sameness: sameSchemas },
+    'response',
+    exceptEncodings(report, next.document),
+  )
+  const unvalidated = createSchemaComparison(
+    { ...compared, sameness: sameSchemas },
+    'request',
+    unenforced(report, 'request.unvalidated'),
+  )
+  const unwatched = createSchemaComparison(
+    { ...compared, sameness: sameSchemas },
+    'response',
+    unenforced(report, 'response.unwatched'),
+  )
+  const schemas = { requests, responses, unvalidated, unwatched }
   const after = new Map(next.operations.map((operation) => [shapeOf(operation), operation]))
   for (const before of previous.operations) {
     const shape = shapeOf(before)
@@ -57,7 +74,7 @@ export function compareDocuments(
     }
     const reportOfPair: Report = (id, change) => report(id, { operations, ...change })
     const documents = { previous: previous.document, next: next.document }
-    const sides = { ...documents, report: reportOfPair, requests, responses, sameness, budget, nowMs, operation }
+    const sides = { ...documents, ...schemas, report: reportOfPair, sameness, budget, nowMs, operation }
     if (budget.isSpent) for (const each of [requests, responses]) each.giveUp(operation)
     else {
       compareSecurity(sides, before, same)
@@ -67,11 +84,27 @@ export function compareDocuments(
   for (const { pointer, method, path } of after.values()) {
     report('operation.added', { pointer, operations: [`${method} ${path}`] })
   }
-  requests.finish()
-  responses.finish()
+  for (const each of Object.values(schemas)) each.finish()
   compareWebhooks(previous.document, next.document, { sameness, report })
   compareServers(previous.document, next.document, report)
   return inSources(changes(), previous, next)
+}
+
+/** OpenAPI 3.1 spells `format: byte` as `contentEncoding: base64`, which is an annotation. */
+function exceptEncodings(report: Report, next: Fields): Report {
+  return (id, change) => {
+    const isByte = change.detail === BYTE && (id === 'response.format' || id === 'response.undecided')
+    const schema = isByte ? fieldsOf(resolvePointer(next, `#${change.pointer}`)) : {}
+    if (schema['contentEncoding'] !== 'base64') report(id, change)
+  }
+}
+
+/** Reports what would break callers as a warning, because the gateway does not enforce it. */
+function unenforced(report: Report, warning: RuleId): Report {
+  return (id, change) => {
+    const isBreaking = RULES[id][0] === 'breaking' || id.endsWith('.undecided')
+    report(isBreaking ? warning : id, change)
+  }
 }
 
 /** Points to the documents before their conversion. */
@@ -148,17 +181,28 @@ function compareNamed(before: Fields, after: Fields, { ids, previous, next, same
   }
 }
 
+/** A base path that is left out is reported; the order of the servers does not matter. */
 function compareServers(previous: Fields, next: Fields, report: Report): void {
-  const [one, other] = [basePathOf(previous), basePathOf(next)]
-  if (one === null || other === null || one === other) return
-  report('server.path', { pointer: '/servers/0/url', previousPointer: '/servers/0/url', detail: `${one} to ${other}` })
+  const [was, is] = [basePathsOf(previous), basePathsOf(next)]
+  if (was.size === 0 || is.size === 0 || was.isSubsetOf(is)) return
+  const detail = [was, is].map((paths) => [...paths].slice(0, SERVERS_SHOWN).join(', ')).join(' to ')
+  report('server.path', { pointer: '/servers', previousPointer: '/servers', detail })
 }
 
-/** The path of the first server; null if the document names none. */
-function basePathOf(document: Fields): string | null {
-  const { url } = fieldsOf(listOf(document['servers'])[0])
-  if (typeof url !== 'string') return null
-  return url.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/]*/i, '').replace(/\/+$/, '') || '/'
+/** The paths of the servers, with the defaults of their variables; empty if the document names none. */
+function basePathsOf(document: Fields): Set<string> {
+  const servers = listOf(document['servers']).map(fieldsOf)
+  return new Set(
+    servers.flatMap(({ url, variables }) => {
+      if (typeof url !== 'string') return []
+      const full = url.replaceAll(/\{([^{}]*)\}/g, (whole, name: string) => {
+        const { default: value } = fieldsOf(fieldsOf(variables)[name])
+        return typeof value === 'string' ? value : whole
+      })
+      const path = full.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/]*/i, '')
+      return [path.endsWith('/') ? path.slice(0, -1) || '/' : path || '/']
+    }),
+  )
 }
 
 function shapeOf({ method, path }: DeclaredOperation): string {

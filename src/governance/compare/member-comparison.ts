@@ -13,6 +13,7 @@ import type { SchemaSet } from '../containment/schema-set.ts'
 import type { WorkBudget } from '../containment/work-budget.ts'
 import { pairBranches } from './alternatives.ts'
 import type { RuleId } from './change-rules.ts'
+import { withoutNull } from './nullable.ts'
 
 export interface Declared {
   readonly id: RuleId
@@ -69,7 +70,9 @@ class MemberWalk implements MemberComparison {
     return [...seen].flatMap(({ found }) => found)
   }
 
-  #nodeOf(before: SchemaSet, after: SchemaSet, depth: number): Node {
+  #nodeOf(one: SchemaSet, other: SchemaSet, depth: number): Node {
+    const { sets } = this.#options.prover
+    const [before, after] = [withoutNull(sets, one), withoutNull(sets, other)]
     const key = `${before.key}|${after.key}`
     const known = this.#nodes.get(key)
     if (known !== undefined) return known

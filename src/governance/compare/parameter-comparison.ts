@@ -2,7 +2,7 @@
 
 import { fieldsOf, listOf, type Fields } from '../../json/fields.ts'
 import type { DeclaredOperation } from '../operations.ts'
-import { valueOf } from './media-types.ts'
+import { typeOf, valueOf } from './media-types.ts'
 import { follow, type Sides } from './sides.ts'
 
 interface Parameter {
@@ -14,6 +14,10 @@ interface Parameter {
 const NOT_PARAMETERS: ReadonlySet<string> = new Set(['header accept', 'header content-type', 'header authorization'])
 const SCHEMAS_DEEP_MAX = 8
 const STYLES: Readonly<Record<string, string>> = { path: 'simple', header: 'simple', query: 'form', cookie: 'form' }
+/** Styles that the gateway does not read. */
+const UNREADABLE: ReadonlySet<string> = new Set(['label', 'matrix'])
+/** Styles that differ in how they separate the items of a list. */
+const DELIMITED: ReadonlySet<string> = new Set(['form', 'spaceDelimited', 'pipeDelimited'])
 
 export function compareParameters(sides: Sides, before: DeclaredOperation, after: DeclaredOperation): void {
   const [one, other] = [parametersOf(sides.previous, before), parametersOf(sides.next, after)]
@@ -27,8 +31,9 @@ export function compareParameters(sides: Sides, before: DeclaredOperation, after
       const elsewhere = moves.get(key)
       if (elsewhere === undefined) sides.report('parameter.removed', at)
       else {
-        const { pointer = after.pointer } = other.get(elsewhere) ?? {}
-        sides.report('parameter.moved', { ...at, pointer, detail: `${key} to ${elsewhere}` })
+        const { pointer = after.pointer, fields = {} } = other.get(elsewhere) ?? {}
+        const id = fields['required'] === true ? 'parameter.moved.required' : 'parameter.moved'
+        sides.report(id, { ...at, pointer, detail: `${key} to ${elsewhere}` })
       }
     }
   }
@@ -62,32 +67,37 @@ function nameOf({ fields }: Parameter): string {
 }
 
 function compareParameter(sides: Sides, key: string, before: Parameter, after: Parameter): void {
-  const { report, requests, operation } = sides
+  const { report, requests, unvalidated, operation } = sides
   const at = { pointer: after.pointer, previousPointer: before.pointer }
-  if (after.fields['required'] === true && before.fields['required'] !== true) {
-    report('parameter.made.required', { ...at, detail: key })
-  }
+  // A parameter of the path is in every request.
+  const isNewlyRequired = after.fields['required'] === true && before.fields['required'] !== true
+  if (isNewlyRequired && after.fields['in'] !== 'path') report('parameter.made.required', { ...at, detail: key })
   const spelling = spellingChange(spellingOf(sides.previous, before.fields), spellingOf(sides.next, after.fields))
-  if (spelling !== null) return report('parameter.serialization', { ...at, detail: `${key}: ${spelling}` })
+  if (spelling !== null) report('parameter.serialization', { ...at, detail: `${key}: ${spelling}` })
+  const reserved = [before, after].map(({ fields }) => fields['allowReserved'] === true)
+  if (reserved[0] !== reserved[1]) report('parameter.reserved', { ...at, detail: key })
   const [was, is] = [valueOf(before.fields, before.pointer), valueOf(after.fields, after.pointer)]
-  requests.add(was, is, operation, is.kind)
+  // The values of one media type are no values of another.
+  if (was.kind !== is.kind) return
+  if (is.kind === 'other' || UNREADABLE.has(String(after.fields['style']))) unvalidated.add(was, is, operation)
+  else requests.add(was, is, operation, is.kind)
 }
 
 interface Spelling {
   /** The style, or the media type. */
   readonly style: string
   readonly isExploded: boolean
-  /** Lists and objects alone depend on `explode`. */
+  /** Lists and objects alone depend on `explode` and on the delimiter. */
   readonly isStructured: boolean
 }
 
 /** Returns how the value is written in the request. */
 function spellingOf(document: Fields, fields: Fields): Spelling {
   const [mediaType] = Object.keys(fieldsOf(fields['content']))
-  if (mediaType !== undefined) return { style: mediaType.toLowerCase(), isExploded: false, isStructured: false }
-  const { style = STYLES[String(fields['in'])], explode, allowReserved, schema } = fields
+  if (mediaType !== undefined) return { style: typeOf(mediaType), isExploded: false, isStructured: false }
+  const { style = STYLES[String(fields['in'])], explode, schema } = fields
   return {
-    style: `${String(style)}${allowReserved === true ? ' with reserved characters' : ''}`,
+    style: String(style),
     isExploded: explode === undefined ? style === 'form' : explode === true,
     isStructured: isStructured(document, schema, 0),
   }
@@ -104,7 +114,8 @@ function isStructured(document: Fields, schema: unknown, depth: number): boolean
 
 /** Returns the two spellings in words; null if they are the same for every value. */
 function spellingChange(one: Spelling, other: Spelling): string | null {
-  if (one.style !== other.style) return `${one.style} to ${other.style}`
+  const isDelimited = [one, other].every(({ style, isStructured }) => DELIMITED.has(style) && !isStructured)
+  if (one.style !== other.style) return isDelimited ? null : `${one.style} to ${other.style}`
   if (one.isExploded === other.isExploded || !(one.isStructured || other.isStructured)) return null
   return `explode: ${one.isExploded} to ${other.isExploded}`
 }

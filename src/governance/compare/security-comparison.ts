@@ -1,70 +1,118 @@
-/** Who could call an operation before must be able to call it after: schemes and scopes may only become fewer. */
+/**
+ * Who could call an operation before must be able to call it after.
+ *
+ * The alternatives are compared as the gateway enforces them: names of schemes do not matter, and an alternative with an unsupported
+ * or without any scheme left grants no access. Scopes that an added alternative makes keys need are a warning only, because an
+ * alternative beside the existing ones is compatible by agreement.
+ */
 
+import { toCanonicalText } from '../../json/canonical-value.ts'
 import { fieldsOf, listOf, type Fields } from '../../json/fields.ts'
+import type { ProblemPointer } from '../../domain/problem.ts'
+import type { SecurityAlternative } from '../../plan/route-plan.ts'
 import type { DeclaredOperation } from '../operations.ts'
+import { compileSecurity } from '../serving/compile-security.ts'
+import { findScheme } from '../security-schemes.ts'
 import type { Sides } from './sides.ts'
 
-interface Alternative {
-  /** Kinds of schemes; their names do not matter. */
-  readonly schemes: ReadonlySet<string>
-  readonly scopes: ReadonlySet<string>
+interface Access {
+  readonly isDeclared: boolean
+  /** Whether a call without a credential is accepted. */
+  readonly isOpen: boolean
+  /** Alternatives that grant access to a credential. */
+  readonly alternatives: readonly SecurityAlternative[]
+  /** The requirements as declared, by the kinds of their schemes. */
+  readonly declared: readonly string[]
+  readonly pointer: string
 }
 
-/** A requirement that is removed or replaced is reported; an alternative beside the existing ones is not. */
+/** Stands for the name of the API in the default scopes, which are equal in both versions. */
+const UNNAMED = 'unnamed-v0'
+
+/** A requirement that is removed or replaced is breaking; an alternative beside the existing ones is not. */
 export function compareSecurity(sides: Sides, before: DeclaredOperation, after: DeclaredOperation): void {
   const lists = [listOf(securityOf(sides.previous, before)), listOf(securityOf(sides.next, after))]
   sides.budget.spend(lists[0]!.length * lists[1]!.length)
   if (sides.budget.isSpent) return sides.requests.giveUp(sides.operation)
-  const [one, other] = [alternativesOf(sides.previous, before), alternativesOf(sides.next, after)]
-  const at = { pointer: `${after.pointer}/security`, previousPointer: `${before.pointer}/security` }
+  const [was, is] = [accessOf(sides.previous, before), accessOf(sides.next, after)]
   // The gateway protects an operation that declares nothing.
-  if (one === null && other === null) return
-  if (other !== null && other.length === 0 && one !== null && one.some(isProtected)) {
-    sides.report('security.removed', at)
-  } else if (one === null ? !isOpen(other) : !isOpen(other) && !isCovered(one, other)) {
-    sides.report('security.narrowed', at)
+  if (!was.isDeclared && !is.isDeclared) return
+  sides.budget.spend(was.alternatives.length * sizeOf(is) + is.alternatives.length * sizeOf(was))
+  if (sides.budget.isSpent) return sides.requests.giveUp(sides.operation)
+  const at = { pointer: is.pointer, previousPointer: was.pointer }
+  const lost = lostOf(was, is)
+  if (is.isOpen) {
+    if (was.isOpen) return
+    const isBeside = lost.length === 0 && is.declared.length > 0
+    return sides.report(isBeside ? 'security.optional' : 'security.removed', at)
   }
-}
-
-/** Whether a call without credentials is accepted. */
-function isOpen(alternatives: readonly Alternative[] | null): boolean {
-  return alternatives !== null && (alternatives.length === 0 || !alternatives.every(isProtected))
-}
-
-function isProtected({ schemes }: Alternative): boolean {
-  return schemes.size > 0
-}
-
-/** Whether each of the alternatives before is enough for one after. */
-function isCovered(before: readonly Alternative[], after: readonly Alternative[] | null): boolean {
-  if (isOpen(before) || after === null) return false
-  return before.every((one) =>
-    after.some((other) => isWithin(other.schemes, one.schemes) && isWithin(other.scopes, one.scopes)),
+  if (was.isOpen) return sides.report('security.narrowed', { ...at, detail: 'calls without a credential' })
+  for (const detail of lost) sides.report('security.narrowed', { ...at, detail })
+  if (lost.length > 0) return
+  const keys = was.alternatives.filter(
+    (one) => one.apiKey && !is.alternatives.some((other) => serves(other, one, true)),
   )
+  if (keys.length > 0) sides.report('security.key.scopes', at)
+}
+
+/** Describes the alternatives of which none is enough any more. */
+function lostOf(was: Access, is: Access): readonly string[] {
+  // An operation that could not be served is compared as declared.
+  if (was.alternatives.length === 0) {
+    return was.declared.every((each) => is.declared.includes(each)) ? [] : ['the declared schemes']
+  }
+  const lost = was.alternatives.filter((one) => !is.alternatives.some((other) => serves(other, one, false)))
+  return [...new Set(lost.map(describe))]
+}
+
+/** Whether a caller with the credentials of one alternative is accepted by another one. */
+function serves(after: SecurityAlternative, before: SecurityAlternative, needsKeyScopes: boolean): boolean {
+  const { tokenScopes, apiKey, keyScopes } = after
+  const isTokenEnough =
+    tokenScopes === null || (before.tokenScopes !== null && isWithin(tokenScopes, before.tokenScopes))
+  return isTokenEnough && (!apiKey || before.apiKey) && (!needsKeyScopes || isWithin(keyScopes, before.keyScopes))
+}
+
+function describe({ tokenScopes, apiKey }: SecurityAlternative): string {
+  const scopes = tokenScopes === null || tokenScopes.length === 0 ? '' : ` with ${tokenScopes.join(', ')}`
+  const parts = [...(tokenScopes === null ? [] : [`a token${scopes}`]), ...(apiKey ? ['an API key'] : [])]
+  return parts.join(' and ')
 }
 
 function securityOf(document: Fields, { fields }: DeclaredOperation): unknown {
   return Array.isArray(fields['security']) ? fields['security'] : document['security']
 }
 
-/** Null: nothing is declared. */
-function alternativesOf(document: Fields, operation: DeclaredOperation): readonly Alternative[] | null {
+function accessOf(document: Fields, operation: DeclaredOperation): Access {
+  const isOwn = Array.isArray(operation.fields['security'])
   const security = securityOf(document, operation)
-  if (!Array.isArray(security)) return null
-  const requirements = security.map(fieldsOf)
-  const schemes = fieldsOf(fieldsOf(document['components'])['securitySchemes'])
-  return requirements.map((requirement) => ({
-    schemes: new Set(Object.keys(requirement).map((name) => kindOf(fieldsOf(schemes[name])))),
-    scopes: new Set(Object.values(requirement).flatMap((scopes) => (Array.isArray(scopes) ? scopes.map(String) : []))),
-  }))
+  const isDeclared = Array.isArray(security)
+  const requirements = listOf(security).map(fieldsOf)
+  const required = requirements.filter((requirement) => Object.keys(requirement).length > 0)
+  const faults: ProblemPointer[] = []
+  const fields = isDeclared ? { security: required } : {}
+  const alternatives = compileSecurity({ ...operation, fields }, { document, technicalName: UNNAMED }, faults)
+  return {
+    isDeclared,
+    isOpen: isDeclared && (requirements.length === 0 || required.length < requirements.length),
+    alternatives,
+    declared: required.map((requirement) => toDeclared(document, requirement)),
+    pointer: isOwn ? `${operation.pointer}/security` : isDeclared ? '/security' : operation.pointer,
+  }
 }
 
-/** Tokens are tokens, by whatever scheme they are declared. */
-function kindOf({ type, scheme }: Fields): string {
-  const isToken = type === 'oauth2' || type === 'openIdConnect' || String(scheme).toLowerCase() === 'bearer'
-  return isToken ? 'token' : `${String(type)} ${String(scheme ?? '')}`
+function toDeclared(document: Fields, requirement: Fields): string {
+  const schemes = Object.entries(requirement).map(([name, scopes]) => {
+    const { kind = 'unknown', description = name } = findScheme(document, name) ?? {}
+    return [kind === 'unsupported' ? description : kind, scopes]
+  })
+  return schemes.map(toCanonicalText).sort().join()
 }
 
-function isWithin(inner: ReadonlySet<string>, outer: ReadonlySet<string>): boolean {
-  return [...inner].every((each) => outer.has(each))
+function sizeOf({ alternatives }: Access): number {
+  return alternatives.reduce((size, each) => size + 1 + (each.tokenScopes?.length ?? 0) + each.keyScopes.length, 0)
+}
+
+function isWithin(inner: readonly string[], outer: readonly string[]): boolean {
+  return new Set(inner).isSubsetOf(new Set(outer))
 }

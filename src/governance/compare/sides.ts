@@ -15,6 +15,10 @@ export interface Sides {
   readonly report: Report
   readonly requests: SchemaComparison
   readonly responses: SchemaComparison
+  /** For bodies of requests that the gateway does not validate. */
+  readonly unvalidated: SchemaComparison
+  /** For bodies of responses that the gateway does not compare with their schema. */
+  readonly unwatched: SchemaComparison
   readonly sameness: Sameness
   readonly budget: WorkBudget
   readonly nowMs: number

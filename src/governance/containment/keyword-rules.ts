@@ -9,7 +9,14 @@ import type { SchemaSet } from './schema-set.ts'
 
 type FactRule = (facts: Facts, value: unknown, prover: Prover) => boolean
 
-const NUMBER_FORMATS: ReadonlySet<string> = new Set(['int32', 'int64', 'float', 'double'])
+/** Formats that the gateway asserts. It accepts every value of another one. */
+const NUMBER_FORMATS: ReadonlySet<string> = new Set(['int32', 'int64'])
+const TEXT_FORMATS: ReadonlySet<string> = new Set(
+  (
+    'date time date-time iso-time iso-date-time duration uri uri-reference uri-template url email hostname ipv4 ipv6 regex ' +
+    'uuid json-pointer json-pointer-uri-fragment relative-json-pointer byte'
+  ).split(' '),
+)
 
 export const KEYWORD_RULES: Readonly<Record<string, KeywordRule>> = {
   type: (prover, inner, part) => hasTypes(prover.facts(inner), typesOfKeyword(part['type'])),
@@ -28,7 +35,8 @@ export const KEYWORD_RULES: Readonly<Record<string, KeywordRule>> = {
   format: (prover, inner, part) => {
     const { types, formats } = prover.facts(inner)
     const format = String(part['format'])
-    return !types.has(NUMBER_FORMATS.has(format) ? 'number' : 'string') || formats.has(format)
+    if (formats.has(format)) return true
+    return !(NUMBER_FORMATS.has(format) && types.has('number')) && !(TEXT_FORMATS.has(format) && types.has('string'))
   },
   minItems: ofType('array', ({ items }, value) => items.min >= Number(value)),
   maxItems: ofType('array', ({ items }, value) => items.max <= Number(value)),

@@ -3,7 +3,7 @@
 import type { ProblemPointer } from '../../domain/problem.ts'
 import { handles, serveJobs } from '../../jobs/serve-jobs.ts'
 import type { Comparison } from '../compare/change.ts'
-import { POLICY_RULES } from '../compare/change-rules.ts'
+import { POLICY_RULES } from '../compare/policy-rules.ts'
 import type { RulesetDocument } from '../ruleset-document.ts'
 import type { JudgedSpecification } from '../specification.ts'
 import { lintServable, lintUnservable, OWN_RULES, readToLint, type LintResult } from './lint.ts'

@@ -4,15 +4,18 @@ import { fieldsOf } from '../../json/fields.ts'
 
 const TEXT_MAX = 200
 
-/** Replaces positions in lists by what identifies the item: a reference, a name with its location, a URL, or a text. */
-export function toStablePointer(document: unknown, pointer: string): string {
+/**
+ * Replaces positions in lists by what identifies the item: a reference, a name with its location, a URL, or a text; else by `unnamed`
+ * if it is given.
+ */
+export function toStablePointer(document: unknown, pointer: string, unnamed: string | null = null): string {
   let value = document
   let stable = ''
   for (const part of pointer.split('/').slice(1)) {
     const key = part.replaceAll('~1', '/').replaceAll('~0', '~')
     const isMember = typeof value === 'object' && value !== null && Object.hasOwn(value, key)
     const inner: unknown = isMember ? (value as Record<string, unknown>)[key] : undefined
-    const identity = Array.isArray(value) ? identityOf(inner) : null
+    const identity = Array.isArray(value) ? (identityOf(inner) ?? unnamed) : null
     stable += `/${identity ?? part}`
     value = inner
   }

@@ -24,6 +24,8 @@ const BODY_BYTES_LIMIT = 64 * 1024 * 1024
 /** Header parameters that OpenAPI tells implementations to ignore. */
 const NOT_PARAMETERS: ReadonlySet<string> = new Set(['accept', 'content-type', 'authorization'])
 const STYLES = { path: 'simple', header: 'simple', query: 'form', cookie: 'form' } as const
+/** Without parameters of the media type. */
+const JSON_TYPE = /^(?:(?:application|text)\/json|[^;]+\+json)\s*(?:;|$)/i
 const REFERENCES_MAX = 16
 
 export function createRequestCompiler(options: RequestCompilerOptions): RequestCompiler {
@@ -48,20 +50,32 @@ export function createRequestCompiler(options: RequestCompilerOptions): RequestC
 
 function toParameter(options: RequestCompilerOptions, item: unknown, pointer: string): ParameterPlan | null {
   const { fields, pointer: at } = follow(options, item, pointer)
-  const { name, in: place, style: declared, explode, schema, required } = fields
+  const { name, in: place, style: declared, explode, schema, content, required } = fields
   if (typeof name !== 'string' || typeof place !== 'string' || !Object.hasOwn(STYLES, place)) return null
   if (place === 'header' && NOT_PARAMETERS.has(name.toLowerCase())) return null
   const where = place as ParameterPlan['in']
   const style = typeof declared === 'string' ? declared : STYLES[where]
+  const json = schema === undefined ? jsonContentOf(content, at) : null
+  const isShared = at !== pointer
   return {
     name,
     in: where,
     required: required === true || where === 'path',
     style,
     explode: typeof explode === 'boolean' ? explode : style === 'form',
-    schema: schema === undefined ? null : convert(options, schema, `${at}/schema`, at !== pointer),
+    ...(json === null
+      ? { schema: schema === undefined ? null : convert(options, schema, `${at}/schema`, isShared) }
+      : { schema: convert(options, json.schema, json.pointer, isShared), isJson: true }),
     pointer: at,
   }
+}
+
+/** The schema of a parameter that is JSON text; null if it is not, or has no schema. */
+function jsonContentOf(content: unknown, pointer: string) {
+  const [entry] = Object.entries(fieldsOf(content))
+  if (entry === undefined || !JSON_TYPE.test(entry[0])) return null
+  const { schema } = fieldsOf(entry[1])
+  return schema === undefined ? null : { schema, pointer: `${pointer}/content/${escapePointer(entry[0])}/schema` }
 }
 
 function toBody(options: RequestCompilerOptions, { fields: operation, pointer }: DeclaredOperation): BodyPlan | null {
@@ -115,7 +129,8 @@ function isBinary(schema: unknown): boolean {
   return type === 'string' && format === 'binary'
 }
 
-function readBytesMax(value: unknown, pointer: string, faults: ProblemPointer[]): number {
+/** Returns the limit of a validated body, from `x-tollgate-max-body-bytes`. */
+export function readBytesMax(value: unknown, pointer: string, faults: ProblemPointer[]): number {
   if (value === undefined) return BODY_BYTES_MAX
   if (typeof value === 'number' && Number.isInteger(value) && value > 0 && value <= BODY_BYTES_LIMIT) return value
   const at = `${pointer}/x-tollgate-max-body-bytes`

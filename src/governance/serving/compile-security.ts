@@ -37,7 +37,7 @@ export function compileSecurity(
   const read = requirements.map((requirement, index) =>
     readRequirement(document, requirement, { at: `${at}/${index}`, faults, unsupported }),
   )
-  const usable = read.filter((alternative) => typeof alternative === 'object')
+  const usable = distinct(read.filter((alternative) => typeof alternative === 'object'))
   if (requirements.length > 0 && usable.length === 0) faults.push(...unsupported)
   if (requirements.length > 0 && read.every((alternative) => alternative === 'ignored')) {
     const detail =
@@ -102,6 +102,11 @@ function undeclared(at: string, name: string): ProblemPointer {
 function toFault({ description }: SecurityScheme, name: string): ProblemPointer {
   const detail = `The gateway does not implement ${description}. Use OAuth 2.0 with client credentials or an API key, or add \`${SECURITY}: ignore\` to leave the scheme out.`
   return { pointer: `/components/securitySchemes/${escapePointer(name)}`, detail }
+}
+
+/** Every key is combined with every token alternative, so that duplicates would multiply. */
+function distinct(alternatives: readonly SecurityAlternative[]): readonly SecurityAlternative[] {
+  return [...new Map(alternatives.map((alternative) => [JSON.stringify(alternative), alternative])).values()]
 }
 
 /** Requires the scopes of the token alternatives from the subscription of a key, so that a key grants no more than a token. */

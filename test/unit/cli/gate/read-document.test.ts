@@ -105,7 +105,7 @@ describe('a reference of a document', () => {
     })
     const { code, out } = await gate('breaking', ['old/a.json', 'new/a.json'])
     expect(code).toBe(1)
-    expect(out).toMatch(/✗ new\/thing\.yaml:\d:\d \(was \d:\d\) {2}breaking/)
+    expect(out).toMatch(/✗ new\/thing\.yaml:\d:\d \(was old\/thing\.yaml:\d:\d\) {2}breaking/)
     expect((await gate('breaking', ['old/a.json', 'old/a.json'])).code).toBe(0)
   })
 })

@@ -147,7 +147,7 @@ describe('tollgate breaking', () => {
     const { code, out } = await gate('breaking', ['old.json', 'new.json'])
     expect(code).toBe(1)
     expect(out).toMatch(/^new\.json {2}1 breaking change: not good enough: 1 failing finding\n/)
-    expect(out).toMatch(/^✗ 16:3 \(was 34:7\) {2}breaking {2}The operation was removed\./m)
+    expect(out).toMatch(/^✗ 16:3 \(was old\.json:34:7\) {2}breaking {2}The operation was removed\./m)
     expect(await gate('breaking', ['new.json', 'old.json'])).toMatchObject({ code: 0 })
     expect((await gate('breaking', ['new.json', 'old.json', '--fail-severity', 'info'])).code).toBe(1)
   })

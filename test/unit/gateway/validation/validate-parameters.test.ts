@@ -30,6 +30,28 @@ describe('request parameters', () => {
     expect(send('/a/9223372036854775807/abc')).toBe('ok')
   })
 
+  it('of content are JSON texts, and each occurs once', async () => {
+    const schema = { type: 'object', properties: { a: { type: 'integer' } }, required: ['a'] }
+    const content = { 'application/json; charset=utf-8': { schema } }
+    const { send } = await openTestValidator({
+      path: '/a/{x}',
+      ...withParameters(
+        { in: 'path', name: 'x', required: true, content: { 'application/json': { schema: { type: 'integer' } } } },
+        { in: 'query', name: 'q', content },
+        { in: 'header', name: 'X-Q', content },
+        { in: 'query', name: 'text', content: { 'text/plain': { schema } } },
+      ),
+    })
+    const json = encodeURIComponent('{"a":1}')
+    expect(send('/a/1')).toBe('ok')
+    expect(send('/a/b')).toBe('payload_invalid: /path/x is not valid JSON')
+    expect(send(`/a/1?q=${json}&text=any`, { headers: { 'x-q': '{"a":1}' } })).toBe('ok')
+    expect(send(`/a/1?q=${encodeURIComponent('{"a":"1"}')}`)).toBe('payload_invalid: /query/q/a must be integer')
+    expect(send('/a/1?q=a')).toBe('payload_invalid: /query/q is not valid JSON')
+    expect(send(`/a/1?q=${json}&q=${json}`)).toBe('payload_invalid: /query/q must occur once')
+    expect(send('/a/1', { headers: { 'x-q': '{}' } })).toMatch(/\/header\/X-Q must have required property/)
+  })
+
   it('of a query are typed by their schema, also through references and alternatives', async () => {
     const { send } = await openTestValidator({
       operation: {

@@ -42,6 +42,39 @@ describe('what is no change', () => {
     }
   })
 
+  it('is the spelling of a whole document in 3.0 and in 3.1', async () => {
+    const spell = (openapi: string, { Money, Kind, Note, Count, File }: Record<string, Json>) => {
+      const [money, kind, note, count] = ['Money', 'Kind', 'Note', 'Count'].map((name) => ({
+        $ref: `#/components/schemas/${name}`,
+      }))
+      const order = object({ money, kind, note, counts: { type: 'array', items: count } }, ['money'])
+      const content = { ...json(order), 'application/octet-stream': { schema: File } }
+      const parameters = [{ name: 'count', in: 'query', schema: count }]
+      const answers = { 200: { description: 'ok', content: json(order), headers: { 'X-Count': { schema: count } } } }
+      const document = toDocument(
+        { requestBody: { required: true, content }, parameters, responses: answers },
+        { schemas: { Money, Kind, Note, Count } },
+      )
+      return { ...document, openapi }
+    }
+    const old = spell('3.0.3', {
+      Money: { type: 'number', minimum: 0, exclusiveMinimum: true, maximum: 9, exclusiveMaximum: false, example: 1 },
+      Kind: { ...text, enum: ['a', 'b', null], nullable: true },
+      Note: { nullable: true, allOf: [text], type: 'string' },
+      Count: { type: 'integer', nullable: true, default: 1, minimum: 0, exclusiveMinimum: false },
+      File: { ...text, format: 'binary' },
+    })
+    const now = spell('3.1.0', {
+      Money: { type: 'number', exclusiveMinimum: 0, maximum: 9, examples: [1] },
+      Kind: { anyOf: [{ const: 'a' }, { const: 'b' }, { type: 'null' }] },
+      Note: { type: ['string', 'null'], allOf: [{ ...text }] },
+      Count: { type: ['integer', 'null'], default: 1, minimum: 0 },
+      File: {},
+    })
+    expect(await idsOf(old, now)).toEqual([])
+    expect(await idsOf(now, old)).toEqual([])
+  })
+
   it.each(['payments.openapi.yaml'])('is the order of anything in %s', async (file) => {
     const bytes = readFileSync(join(import.meta.dirname, '../../../../src/sample', file))
     const specification = await readSpecification(bytes)

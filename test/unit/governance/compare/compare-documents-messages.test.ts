@@ -78,8 +78,8 @@ const PARAMETERS: readonly Case[] = [
     'allowReserved',
     asked(query()),
     asked(query({ allowReserved: true })),
-    ['parameter.serialization'],
-    ['parameter.serialization'],
+    ['parameter.reserved'],
+    ['parameter.reserved'],
   ],
   [
     'a parameter that moves to a header',
@@ -166,7 +166,7 @@ const RESPONSES: readonly Case[] = [
     answerOf({ default: ok(json(limited(3))) }),
     answerOf({ 200: ok(json(text)) }),
     ['response.bound'],
-    [],
+    ['response.status.added'],
   ],
   [
     'a wider default',
@@ -180,7 +180,7 @@ const RESPONSES: readonly Case[] = [
     'a range that is removed',
     replying('200', '3XX', '2XX'),
     replying('3XX'),
-    ['response.status.removed', 'response.status.removed'],
+    ['response.success.removed', 'response.success.removed'],
     ['response.status.added', 'response.status.added'],
   ],
 ]

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { POLICY_RULES } from '../../../../src/governance/compare/change-rules.ts'
+import { POLICY_RULES } from '../../../../src/governance/compare/policy-rules.ts'
 import { compareDocuments } from '../../../../src/governance/compare/compare-documents.ts'
 import { asked, NOW_MS, query, read, sent, text, toDocument, type Json } from './small-documents.ts'
 

@@ -61,14 +61,22 @@ export const list = (more: Json = {}) => query({ schema: { type: 'array', items:
 export const named = (more: Json) => object({}, [], more)
 export const spelt = (pattern: string) => ({ ...text, pattern })
 export const mapped = (mapping: Json) => ({ oneOf: [object({})], discriminator: { propertyName: 'kind', mapping } })
-export const served = (url: string) => ({ ...one, servers: [{ url }] })
+export const served = (...urls: string[]) => ({ ...one, servers: urls.map((url) => ({ url })) })
+export const based = (version: string) => ({
+  ...one,
+  servers: [{ url: 'https://a.example/{version}', variables: { version: { default: version } } }],
+})
 export const hooked = (webhooks: Json) => ({ ...one, webhooks })
 export const called = (callbacks: Json) => toDocument({ callbacks })
 export const item = { post: { responses: { 200: { description: 'ok' } } } }
 export const typed = (mediaType: string) =>
   toDocument({ requestBody: { content: { [mediaType]: { schema: object({}) } } } })
-export const answering = (mediaType: string) =>
-  toDocument({ responses: { 200: { description: 'ok', content: { ...json(text), [mediaType]: {} } } } })
+export const partsOf = (schema: unknown) =>
+  toDocument({ requestBody: { content: { 'multipart/form-data': { schema } } } })
+export const sized = (bytes: number) =>
+  toDocument({ requestBody: { content: json(text) }, 'x-tollgate-max-body-bytes': bytes })
+export const answering = (mediaType: string, schema: unknown = {}) =>
+  toDocument({ responses: { 200: { description: 'ok', content: { ...json(text), [mediaType]: { schema } } } } })
 export const replying = (...statuses: string[]) =>
   toDocument({ responses: Object.fromEntries(statuses.map((status) => [status, { description: 'ok' }])) })
 export const ending = (sunset: string) =>
