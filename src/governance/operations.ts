@@ -20,6 +20,9 @@ export interface DeclaredOperation {
 const METHODS = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace'] as const
 const ID_LENGTH_MAX = 256
 const OPERATIONS_MAX = 5_000
+const REFERENCES_MAX = 16
+
+export const NO_OPERATION: ProblemPointer = { pointer: '/paths', detail: 'The document declares no operation.' }
 
 /** Returns the operations in document order. Appends faults to `faults`. */
 export function readOperations(document: Fields, faults: ProblemPointer[]): DeclaredOperation[] {
@@ -27,8 +30,7 @@ export function readOperations(document: Fields, faults: ProblemPointer[]): Decl
     .filter(([path]) => path.startsWith('/'))
     .flatMap(([path, item]) => readItem(document, path, item))
   // Webhooks are judged as well, although the gateway serves none.
-  if (operations.length === 0 && Object.keys(fieldsOf(document['webhooks'])).length === 0)
-    faults.push({ pointer: '/paths', detail: 'The document declares no operation.' })
+  if (operations.length === 0 && Object.keys(fieldsOf(document['webhooks'])).length === 0) faults.push(NO_OPERATION)
   if (operations.length > OPERATIONS_MAX) {
     faults.push({ pointer: '/paths', detail: `The document must not declare more than ${OPERATIONS_MAX} operations.` })
   }
@@ -46,8 +48,9 @@ export function declaresOperation(document: Fields): boolean {
 function readItem(document: Fields, path: string, item: unknown): DeclaredOperation[] {
   let fields = fieldsOf(item)
   let itemPointer = `/paths/${escapePointer(path)}`
-  const reference = fields['$ref']
-  if (typeof reference === 'string' && reference.startsWith('#/')) {
+  for (let count = 0; typeof fields['$ref'] === 'string' && count < REFERENCES_MAX; count++) {
+    const reference = fields['$ref']
+    if (!reference.startsWith('#/')) break
     fields = fieldsOf(resolvePointer(document, reference))
     itemPointer = reference.slice(1)
   }

@@ -6,6 +6,7 @@ import type { ProblemPointer } from '../domain/problem.ts'
 import { escapePointer } from '../json/references.ts'
 import { toPreciseFaults } from '../json/precise-errors.ts'
 import type { RoutePlan } from '../plan/route-plan.ts'
+import { findEndlessSchemas } from './endless-schemas.ts'
 import { referenceDepth } from './reference-depth.ts'
 import { createSchemaCompiler } from './schema-compiler.ts'
 
@@ -37,6 +38,11 @@ export function findSchemaFaults(options: SchemaFaultsOptions): ProblemPointer[]
   const places = new Set(known.map(({ pointer }) => pointer))
   const invalid = [...Object.values(named), ...schemas].flatMap((schema) => findInvalid(schema, options))
   const faults = invalid.filter(({ pointer }) => !places.has(pointer))
+  for (const name of findEndlessSchemas(named)) {
+    const pointer = placeIn(named[name], '', options.places)
+    const detail = 'The schema applies itself to the same value, so that validation has no end.'
+    faults.push({ pointer, detail })
+  }
   if (faults.length > 0 || known.length > 0) return faults
   const isSafe = !options.hasUnevaluated && referenceDepth(named, Object.keys(named).reverse()) <= DEPTH_SAFE
   return isSafe ? [] : findUncompiled(options)
