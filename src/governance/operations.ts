@@ -81,23 +81,41 @@ function findIdFaults(operations: readonly DeclaredOperation[], faults: ProblemP
 
 const SEGMENT = /^(?:[^{}?#\\\s]|\{[^{}]+\})*$/
 const PARAMETER = /\{[^{}]*\}/g
+/** Decoded text that two parsers of a path could read differently. */
+// oxlint-disable-next-line no-control-regex
+const AMBIGUOUS = /^\.{1,2}(?:;|$)|[/\\\u0000-\u001f\u007f]/
 
 function findPathFaults(operations: readonly DeclaredOperation[], faults: ProblemPointer[]): void {
   const seen = new Set<string>()
   for (const { method, path, pointer } of operations) {
     const segments = path.slice(1).split('/')
+    const shapes = segments.map(toShape)
     const isReachable = segments.every(
-      (segment, index) =>
-        SEGMENT.test(segment) &&
-        segment !== '.' &&
-        segment !== '..' &&
-        !segment.includes('}{') &&
-        (segment !== '' || index === segments.length - 1),
+      (segment, index) => shapes[index] !== null && (segment !== '' || index === segments.length - 1),
     )
-    if (!isReachable) faults.push({ pointer, detail: 'No request in canonical form can match this path.' })
-    const shape = `${method} ${path.replaceAll(PARAMETER, '{}')}`
-    if (seen.has(shape))
-      faults.push({ pointer, detail: 'Another path of the same method differs from this one only in parameter names.' })
+    if (!isReachable) {
+      faults.push({ pointer, detail: 'No request in canonical form can match this path.' })
+      continue
+    }
+    const shape = `${method} /${shapes.join('/')}`
+    if (seen.has(shape)) {
+      const detail =
+        'Another path of the same method differs from this one only in parameter names or in percent-encoding.'
+      faults.push({ pointer, detail })
+    }
     seen.add(shape)
+  }
+}
+
+/** Returns the same text for all segments that match the same requests; null for one that matches none. */
+function toShape(segment: string): string | null {
+  if (!SEGMENT.test(segment) || segment.includes('}{')) return null
+  const texts = segment.split(PARAMETER)
+  try {
+    // The separator occurs in no text.
+    const shape = texts.map((text) => decodeURIComponent(text)).join('\n')
+    return AMBIGUOUS.test(texts.length > 1 ? shape.replaceAll('\n', '{}') : shape) ? null : shape
+  } catch {
+    return null
   }
 }
