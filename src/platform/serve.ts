@@ -8,6 +8,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastify'
 import type { KeyedMutex } from '../command/keyed-mutex.ts'
 import { Problem } from '../domain/problem.ts'
+import { bodyOf } from './document-bodies.ts'
 import { IDEMPOTENCY_HEADER, idempotencyKey, type Once } from './idempotency.ts'
 import { etagOf, matchesEtag } from './conditional.ts'
 import type { Call, Handler, Handlers, Operation, Operations } from './operation.ts'
@@ -102,7 +103,7 @@ function toCall(request: FastifyRequest): Call {
   return {
     params: request.params as Record<string, string>,
     query: request.query as Record<string, unknown>,
-    body: request.body ?? null,
+    body: bodyOf(request),
     caller,
     author: {
       tenant: grant.tenant,
