@@ -1,6 +1,7 @@
 /** Helpers of all commands: find a resource of the tenant, commit, and convert store errors into problems. */
 
 import type { StepRefused } from './persisted-machine.ts'
+import type { EncodedText } from '../domain/encoded-text.ts'
 import { Problem } from '../domain/problem.ts'
 import {
   KeyTaken,
@@ -92,7 +93,8 @@ export function toTime(timeMs: number): string {
 }
 
 /** Decodes base64, which may contain white space. Throws a 400 problem at `pointer` if it is invalid. */
-export function fromBase64(text: string, pointer: string): Buffer {
+export function fromBase64(text: EncodedText, pointer: string): Buffer {
+  if (typeof text !== 'string') return Buffer.from(text.buffer, text.byteOffset, text.length)
   const digits = text.replaceAll(/\s/g, '')
   const bytes = Buffer.from(digits, 'base64')
   // Decoding skips other characters, so the length tells whether there are any; an expression takes 80 ms for 10 MB.

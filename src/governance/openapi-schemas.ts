@@ -24,6 +24,7 @@ export function readOpenApiSchema(version: OpenApiVersion): Fields {
   delete schema['id']
   // Checked with the operations: the document must declare one of these members, and operations or webhooks in it.
   delete schema['anyOf']
+  if (version === '3.0') schema['required'] = ['openapi', 'info']
   const groups = fieldsOf(schema[version === '3.1' || version === '3.2' ? '$defs' : 'definitions'])
   for (const [name, group] of Object.entries(version === '2.0' ? REWRITTEN_SWAGGER : REWRITTEN)) {
     const fields = groups[name]
@@ -62,6 +63,7 @@ const REWRITTEN: Readonly<Record<string, (group: Fields) => Fields>> = {
     else: { required: ['schema'] },
   }),
   // 3.1 and 3.2
+  responses: () => ({ if: undefined, then: undefined }),
   parameter: schemaOrContent,
   header: schemaOrContent,
   link: () => ({
@@ -133,6 +135,8 @@ function whenSame(name: string, schema: unknown): Fields {
   return when(name, String(value), { ...rest, properties: others })
 }
 
+const SELECTORS: ReadonlySet<string> = new Set(['in', 'type'])
+
 function rewrite(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(rewrite)
   if (typeof schema !== 'object' || schema === null) return schema
@@ -140,6 +144,10 @@ function rewrite(schema: unknown): unknown {
   if (typeof $ref === 'string' && $ref.startsWith(DRAFT_4)) return DRAFT_4_SCHEMAS[$ref.slice(DRAFT_4.length)] ?? true
   const result: Record<string, unknown> = {}
   for (const [keyword, value] of Object.entries(schema)) if (value !== undefined) result[keyword] = rewrite(value)
+  const condition = fieldsOf(result['if'])
+  const selectors = Object.keys(fieldsOf(condition['properties'])).filter((name) => SELECTORS.has(name))
+  // An object without `type` or `in` is of none of the types, not of all.
+  if (selectors.length > 0 && condition['required'] === undefined) result['if'] = { ...condition, required: selectors }
   // The dialect of 3.0: a bound that is exclusive.
   if (result['exclusiveMinimum'] === true) {
     result['exclusiveMinimum'] = result['minimum']

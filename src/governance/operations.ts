@@ -20,6 +20,9 @@ export interface DeclaredOperation {
 const METHODS = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace'] as const
 const ID_LENGTH_MAX = 256
 const OPERATIONS_MAX = 5_000
+const REFERENCES_MAX = 16
+
+export const NO_OPERATION: ProblemPointer = { pointer: '/paths', detail: 'The document declares no operation.' }
 
 /** Returns the operations in document order. Appends faults to `faults`. */
 export function readOperations(document: Fields, faults: ProblemPointer[]): DeclaredOperation[] {
@@ -27,8 +30,7 @@ export function readOperations(document: Fields, faults: ProblemPointer[]): Decl
     .filter(([path]) => path.startsWith('/'))
     .flatMap(([path, item]) => readItem(document, path, item))
   // Webhooks are judged as well, although the gateway serves none.
-  if (operations.length === 0 && Object.keys(fieldsOf(document['webhooks'])).length === 0)
-    faults.push({ pointer: '/paths', detail: 'The document declares no operation.' })
+  if (operations.length === 0 && Object.keys(fieldsOf(document['webhooks'])).length === 0) faults.push(NO_OPERATION)
   if (operations.length > OPERATIONS_MAX) {
     faults.push({ pointer: '/paths', detail: `The document must not declare more than ${OPERATIONS_MAX} operations.` })
   }
@@ -46,8 +48,9 @@ export function declaresOperation(document: Fields): boolean {
 function readItem(document: Fields, path: string, item: unknown): DeclaredOperation[] {
   let fields = fieldsOf(item)
   let itemPointer = `/paths/${escapePointer(path)}`
-  const reference = fields['$ref']
-  if (typeof reference === 'string' && reference.startsWith('#/')) {
+  for (let count = 0; typeof fields['$ref'] === 'string' && count < REFERENCES_MAX; count++) {
+    const reference = fields['$ref']
+    if (!reference.startsWith('#/')) break
     fields = fieldsOf(resolvePointer(document, reference))
     itemPointer = reference.slice(1)
   }
@@ -78,23 +81,41 @@ function findIdFaults(operations: readonly DeclaredOperation[], faults: ProblemP
 
 const SEGMENT = /^(?:[^{}?#\\\s]|\{[^{}]+\})*$/
 const PARAMETER = /\{[^{}]*\}/g
+/** Decoded text that two parsers of a path could read differently. */
+// oxlint-disable-next-line no-control-regex
+const AMBIGUOUS = /^\.{1,2}(?:;|$)|[/\\\u0000-\u001f\u007f]/
 
 function findPathFaults(operations: readonly DeclaredOperation[], faults: ProblemPointer[]): void {
   const seen = new Set<string>()
   for (const { method, path, pointer } of operations) {
     const segments = path.slice(1).split('/')
+    const shapes = segments.map(toShape)
     const isReachable = segments.every(
-      (segment, index) =>
-        SEGMENT.test(segment) &&
-        segment !== '.' &&
-        segment !== '..' &&
-        !segment.includes('}{') &&
-        (segment !== '' || index === segments.length - 1),
+      (segment, index) => shapes[index] !== null && (segment !== '' || index === segments.length - 1),
     )
-    if (!isReachable) faults.push({ pointer, detail: 'No request in canonical form can match this path.' })
-    const shape = `${method} ${path.replaceAll(PARAMETER, '{}')}`
-    if (seen.has(shape))
-      faults.push({ pointer, detail: 'Another path of the same method differs from this one only in parameter names.' })
+    if (!isReachable) {
+      faults.push({ pointer, detail: 'No request in canonical form can match this path.' })
+      continue
+    }
+    const shape = `${method} /${shapes.join('/')}`
+    if (seen.has(shape)) {
+      const detail =
+        'Another path of the same method differs from this one only in parameter names or in percent-encoding.'
+      faults.push({ pointer, detail })
+    }
     seen.add(shape)
+  }
+}
+
+/** Returns the same text for all segments that match the same requests; null for one that matches none. */
+function toShape(segment: string): string | null {
+  if (!SEGMENT.test(segment) || segment.includes('}{')) return null
+  const texts = segment.split(PARAMETER)
+  try {
+    // The separator occurs in no text.
+    const shape = texts.map((text) => decodeURIComponent(text)).join('\n')
+    return AMBIGUOUS.test(texts.length > 1 ? shape.replaceAll('\n', '{}') : shape) ? null : shape
+  } catch {
+    return null
   }
 }

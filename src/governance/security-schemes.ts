@@ -31,6 +31,12 @@ export function findScheme(document: Fields, name: string): SecurityScheme | nul
   return { kind: kindOf(fields), description: describe(fields) }
 }
 
+/** Returns false if the list of the schemes is of the wrong form, which is a fault of its own. */
+export function areSchemesReadable({ components }: Fields): boolean {
+  const isReadable = (value: unknown): boolean => value === undefined || value === fieldsOf(value)
+  return isReadable(components) && isReadable(fieldsOf(components)['securitySchemes'])
+}
+
 function kindOf({ type, scheme, [SECURITY]: choice }: Fields): SchemeKind {
   if (choice === 'ignore') return 'ignored'
   if (type === 'apiKey') return 'key'

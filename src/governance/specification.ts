@@ -10,7 +10,7 @@ import { convertSwagger, isSwagger } from './convert/convert-swagger.ts'
 import { toSwaggerSpots } from './convert/swagger-pointer.ts'
 import { readDeclaredScopes } from './declared-scopes.ts'
 import { fieldsOf, type Fields } from '../json/fields.ts'
-import { declaresOperation, readOperations, type DeclaredOperation } from './operations.ts'
+import { declaresOperation, NO_OPERATION, readOperations, type DeclaredOperation } from './operations.ts'
 import { findNameObstacles, readIdentity } from './identity.ts'
 import { findNotServed } from './not-served.ts'
 import { findFormFaults } from './openapi-form.ts'
@@ -85,8 +85,7 @@ export function readDocument(bytes: Uint8Array): ReadDocument {
 /** Throws `Problem('specification_invalid')` if the document cannot be converted. */
 function readSwagger(swagger: Fields, mediaType: JudgedSpecification['mediaType']): ReadDocument {
   // Before the conversion, so that faults have their places in the document.
-  const broken = findBrokenReferences(swagger, FAULTS_MAX)
-  broken.push(...findFormFaults({ ...swagger, swagger: '2.0' }, '2.0', countValues(swagger)))
+  const broken = findReadFaults({ ...swagger, swagger: '2.0' }, '2.0')
   if (broken.length > 0) throw refuse(broken)
   const converted = convertSwagger(swagger)
   if ('fault' in converted) throw refuse([{ pointer: '/swagger', detail: converted.fault }])
@@ -101,8 +100,7 @@ function readSwagger(swagger: Fields, mediaType: JudgedSpecification['mediaType'
 
 function readOpenApi(document: Fields, mediaType: JudgedSpecification['mediaType']): ReadDocument {
   const openApi = versionOf(document)
-  const faults = findBrokenReferences(document, FAULTS_MAX)
-  faults.push(...findFormFaults(document, openApi, countValues(document)))
+  const faults = findReadFaults(document, openApi)
   const identity = readIdentity(document, faults)
   const operations = readOperations(document, faults)
   const declaredScopes = readDeclaredScopes(document, operations, faults)
@@ -124,9 +122,23 @@ function readOpenApi(document: Fields, mediaType: JudgedSpecification['mediaType
       name === null || version === null || obstacles.length > 0
         ? null
         : { technicalName: `${name}-v${version.major}`, version: version.full, major: version.major },
-    faults,
+    faults: withoutConsequences(faults),
     obstacles,
   }
+}
+
+/** Returns the faults of the form and of references, one for each cause. */
+function findReadFaults(document: Fields, version: OpenApiVersion): ProblemPointer[] {
+  const form = findFormFaults(document, version, countValues(document))
+  const references = findBrokenReferences(document, FAULTS_MAX, new Set(form.map(({ pointer }) => pointer)))
+  const broken = new Set(references.map(({ pointer }) => pointer))
+  return [...references, ...form.filter(({ pointer }) => !broken.has(pointer))]
+}
+
+/** A path item that is a fault may be the reason why there is no operation. */
+export function withoutConsequences(faults: readonly ProblemPointer[]): readonly ProblemPointer[] {
+  const others = faults.filter(({ detail }) => detail !== NO_OPERATION.detail)
+  return others.some(({ pointer }) => `${pointer}/`.startsWith('/paths/')) ? others : faults
 }
 
 /** Returns the reasons why a document that can be judged cannot be deployed. */

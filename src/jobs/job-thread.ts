@@ -8,6 +8,7 @@ import type { JobMessage, ThreadMessage } from './job-kind.ts'
 export interface Job extends JobMessage {
   readonly tenant: string | undefined
   readonly deadlineMs: number
+  readonly moved: readonly ArrayBuffer[]
   readonly resolve: (answer: unknown) => void
   readonly reject: (cause: Error) => void
   /** The answer that holds if the job is aborted, once the thread has sent it. */
@@ -50,14 +51,14 @@ export class JobThread {
   }
 
   run(job: Job): void {
-    const { id, kind, request, deadlineMs } = job
+    const { id, kind, request, deadlineMs, moved } = job
     this.#cancelTimer()
     this.#job = job
     this.#worker ??= this.#start()
     this.#cancelTimer = this.#options.clock.after(deadlineMs, () =>
       this.#abort(`Processing the document takes longer than ${deadlineMs / 1_000} s.`),
     )
-    this.#worker.postMessage({ id, kind, request } satisfies JobMessage)
+    this.#worker.postMessage({ id, kind, request } satisfies JobMessage, [...moved])
   }
 
   /** Ends the thread and rejects its job. */

@@ -24,6 +24,8 @@ export interface ThreadPool {
 export interface JobOptions {
   readonly deadlineMs: number
   readonly tenant?: string | undefined
+  /** Buffers of the request that are moved to the thread instead of copied. */
+  readonly moved?: readonly ArrayBuffer[]
 }
 
 export interface ThreadPoolOptions extends JobThreadOptions {
@@ -57,13 +59,17 @@ export function createThreadPool(options: ThreadPoolOptions): ThreadPool {
   }
 
   return {
-    run<Request, Answer>(kind: JobKind<Request, Answer>, request: Request, { tenant, deadlineMs }: JobOptions) {
+    run<Request, Answer>(
+      kind: JobKind<Request, Answer>,
+      request: Request,
+      { tenant, deadlineMs, moved = [] }: JobOptions,
+    ) {
       if (isClosed || queue.isFull(tenant)) {
         return Promise.reject(new Problem('unavailable', 'Too many documents are waiting. Retry shortly.'))
       }
       const { promise, resolve, reject } = Promise.withResolvers<Answer>()
       const settle = resolve as (answer: unknown) => void
-      queue.push({ id: ++lastId, kind, request, tenant, deadlineMs, resolve: settle, reject, partial: null })
+      queue.push({ id: ++lastId, kind, request, tenant, deadlineMs, moved, resolve: settle, reject, partial: null })
       assign()
       return promise
     },

@@ -36,15 +36,21 @@ export function toPreciseFaults(errors: readonly SchemaError[]): ProblemPointer[
   const faults = new Map<string, ProblemPointer>()
   const add = (fault: ProblemPointer): unknown => faults.set(`${fault.pointer} ${fault.detail}`, fault)
   const chosen = new Set<string>()
+  // A value of the wrong type fails other keywords as well.
+  const mistyped = new Set(causes.filter(isOfType).map(({ instancePath }) => instancePath))
   for (const error of [...causes].sort(byChoice)) {
     const { instancePath: at } = error
-    if (alternatives.has(at) && (deeper.has(at) || chosen.has(at))) continue
+    if (alternatives.has(at) ? deeper.has(at) || chosen.has(at) : mistyped.has(at) && !isOfType(error)) continue
     chosen.add(at)
     add(toFault(error))
   }
   for (const error of errors) if (isUnexplained(error, explained)) add(toFault(error))
   if (faults.size === 0) for (const error of errors) add(toFault(error))
   return [...faults.values()]
+}
+
+function isOfType({ keyword }: SchemaError): boolean {
+  return keyword === 'type'
 }
 
 function isUnexplained({ keyword, instancePath }: SchemaError, explained: ReadonlySet<string>): boolean {

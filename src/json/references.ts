@@ -23,6 +23,21 @@ export function resolvePointer(document: unknown, reference: string): unknown {
   return value
 }
 
+/** Levels that a document may have. */
+const DEPTH_MAX = 256
+
+/** Tests whether a target is missing because a value that should contain it is a known fault, and no object. */
+function isInside(known: ReadonlySet<string>, document: unknown, reference: string): boolean {
+  for (let end = reference.indexOf('/', 2), depth = 0; end > 0 && depth < DEPTH_MAX; depth++) {
+    if (known.has(reference.slice(1, end))) {
+      const value = resolvePointer(document, reference.slice(0, end))
+      if (typeof value !== 'object' || value === null || Array.isArray(value)) return true
+    }
+    end = reference.indexOf('/', end + 1)
+  }
+  return false
+}
+
 function decodePart(part: string): string | null {
   try {
     return (part.includes('%') ? decodeURIComponent(part) : part).replaceAll('~1', '/').replaceAll('~0', '~')
@@ -40,8 +55,15 @@ const NAMED: ReadonlySet<string> = new Set(
 )
 const DATA: ReadonlySet<string> = new Set(['example', 'examples', 'default', 'const', 'enum'])
 
-/** Returns a fault for each reference that leaves the document or has no target, up to `faultsMax`. */
-export function findBrokenReferences(document: unknown, faultsMax: number): ProblemPointer[] {
+/**
+ * Returns a fault for each reference that leaves the document or has no target, up to `faultsMax`. A target inside of a value that
+ * is one of the `known` faults is a consequence of that fault.
+ */
+export function findBrokenReferences(
+  document: unknown,
+  faultsMax: number,
+  known: ReadonlySet<string> = new Set(),
+): ProblemPointer[] {
   const faults: ProblemPointer[] = []
 
   function walk(value: unknown, pointer: string, isNamed: boolean): void {
@@ -65,7 +87,7 @@ export function findBrokenReferences(document: unknown, faultsMax: number): Prob
         pointer,
         detail: 'A reference must begin with #/: references to other documents are not supported.',
       })
-    } else if (resolvePointer(document, reference) === undefined) {
+    } else if (resolvePointer(document, reference) === undefined && !isInside(known, document, reference)) {
       faults.push({ pointer, detail: `The document has no value at ${reference.slice(0, 200)}.` })
     }
   }

@@ -7,6 +7,8 @@
  * (declared without `as const`) accepts `unknown`, which no handler can pass on by mistake.
  */
 
+import type { EncodedText } from '../domain/encoded-text.ts'
+
 /** A JSON schema of any shape. */
 export type Schema = Readonly<Record<string, unknown>>
 
@@ -36,7 +38,9 @@ export type FromSchema<Of> = Of extends { readonly const: infer Value }
 
 /** Distributes over the members of `Type`. */
 type FromType<Type, Of> = Type extends 'string'
-  ? string
+  ? Of extends { readonly contentEncoding: 'base64' }
+    ? EncodedText
+    : string
   : Type extends 'number' | 'integer'
     ? number
     : Type extends 'boolean'

@@ -34,10 +34,15 @@ export const scopes = {
   uniqueItems: true,
   items: { type: 'string', minLength: 1, maxLength: 128, pattern: '^[\\x21\\x23-\\x5b\\x5d-\\x7e]+$' },
 } as const satisfies Schema
-/** A document of up to 10 MB. */
-export const base64 = { type: 'string', minLength: 1, maxLength: 14_000_000 } as const satisfies Schema
+/** A document of up to 16 MiB. */
+export const base64 = {
+  type: 'string',
+  minLength: 1,
+  maxLength: 22_369_624,
+  contentEncoding: 'base64',
+} as const satisfies Schema
 /** Maximum size of a body with one such document. */
-export const DOCUMENT_BODY_BYTES_MAX = 15 * 1024 * 1024
+export const DOCUMENT_BODY_BYTES_MAX = 23 * 1024 * 1024
 export const backendUrl = {
   type: 'string',
   minLength: 1,

@@ -9,6 +9,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, RouteShorthandOptio
 import type { KeyedMutex } from '../command/keyed-mutex.ts'
 import { Problem } from '../domain/problem.ts'
 import { CONSUMER_HEADER } from './caller-owner.ts'
+import { bodyOf } from './document-bodies.ts'
 import { IDEMPOTENCY_HEADER, idempotencyKey, type Once } from './idempotency.ts'
 import { etagOf, matchesEtag } from './conditional.ts'
 import type { Call, Handler, Handlers, Operation, Operations, OwnedKind } from './operation.ts'
@@ -130,7 +131,7 @@ function toCall(request: FastifyRequest): Call {
   return {
     params: request.params as Record<string, string>,
     query: request.query as Record<string, unknown>,
-    body: request.body ?? null,
+    body: bodyOf(request),
     caller,
     owner,
     author: {

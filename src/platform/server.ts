@@ -16,6 +16,7 @@ import { HTTP_BOUNDS, refuseMalformed } from './http-bounds.ts'
 import { createOnce, type IdempotencyOptions } from './idempotency.ts'
 import { installJsonBody } from './json-body.ts'
 import type { MetricsAccess } from './metrics-access.ts'
+import { installDocumentBodies } from './document-bodies.ts'
 import { buildOauthOpenApi } from './oauth-openapi.ts'
 import { buildOpenApi } from './openapi.ts'
 import type { Operations } from './operation.ts'
@@ -131,6 +132,7 @@ function createApp(options: PlatformOptions, operations: Operations): FastifyIns
   // ETags come first: the guard records the status that is sent, which may be 304.
   installEtags(app)
   installGuard(app, options)
+  installDocumentBodies(app)
   return app
 }
 

@@ -48,7 +48,7 @@ async function deploy(options: DeployStepsOptions, { id, tenant, body }: Program
     current !== null &&
     ((await isDeployed(registry, tenant, stagedDeployment(current.body), bytes)) ||
       (await isDeployed(registry, tenant, activeDeployment(current.body), bytes)))
-  const input = { api, specification: bytes.toString('base64'), ...(backend !== null && { backend }) }
+  const input = { api, specification: bytes, ...(backend !== null && { backend }) }
   const proxy = isDone ? current.id : (await proxies.stage(author, input)).id
   await linkToProgramme(options, tenant, api, id)
   if (openSla !== null) await declare(options, tenant, body, openSla)
@@ -91,7 +91,7 @@ async function declare(
   for (const { id } of await registry.list(OPENSLA_SPEC_KIND, { tenant, where, limit: LIST_MAX })) {
     if ((await readContent(registry, tenant, id)).bytes.equals(bytes)) return
   }
-  await specifications.createOpenSla(author, { api, specification: bytes.toString('base64') })
+  await specifications.createOpenSla(author, { api, specification: bytes })
 }
 
 async function subscribe({ subscriptions }: DeployStepsOptions, { tenant, body }: Programme): Promise<StepResult> {

@@ -5,6 +5,7 @@
  * not break callers of the active revision, which is checked before any step.
  */
 
+import type { EncodedText } from '../domain/encoded-text.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { CreateId } from '../runtime/ids.ts'
 import type { Author, Document, Registry, Write } from '../store/registry.ts'
@@ -34,8 +35,8 @@ import type { KeyedMutex } from '../command/keyed-mutex.ts'
 
 export interface ProgrammeInput {
   readonly name: string
-  readonly specification: string
-  readonly openSla?: string
+  readonly specification: EncodedText
+  readonly openSla?: EncodedText
   readonly backend?: NonNullable<ProgrammeBody['backend']>
 }
 
@@ -44,7 +45,7 @@ export interface Programmes {
   get(tenant: string, id: string): Promise<ProgrammeWithSpecification>
   list(tenant: string, query: PageQuery & { api?: string; state?: string }): Promise<Page<Programme>>
   /** Starts the steps again with another version of the document, within the major version. */
-  update(author: Author, id: string, specification: string): Promise<Programme>
+  update(author: Author, id: string, specification: EncodedText): Promise<Programme>
   retry(author: Author, id: string): Promise<Programme>
   progress(tenant: string, id: string): Promise<Progress>
   /** Calls `listener` with the current progress and with each change. Returns a function that stops it. */
@@ -134,13 +135,13 @@ async function checkBackend(
   if (refused !== null) throw invalidAt('/backend/url', refused)
 }
 
-async function contentOf(id: string, tenant: string, text: string, pointer: string): Promise<Write> {
+async function contentOf(id: string, tenant: string, text: EncodedText, pointer: string): Promise<Write> {
   const bytes = fromBase64(text, pointer)
   const mediaType = /^\s*\{/.test(bytes.toString('latin1', 0, 64)) ? 'application/json' : 'application/yaml'
   return contentWrite(id, tenant, { bytes, mediaType })
 }
 
-async function update(options: ProgrammesOptions, author: Author, id: string, text: string): Promise<Programme> {
+async function update(options: ProgrammesOptions, author: Author, id: string, text: EncodedText): Promise<Programme> {
   const { registry, createId } = options
   const { tenant } = author
   const { revision, body } = await find(registry, tenant, PROGRAMME_KIND, id)

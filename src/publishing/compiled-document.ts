@@ -6,6 +6,8 @@
  */
 
 import type { Specification } from '../governance/specification.ts'
+import { commit } from '../command/commands.ts'
+import { Problem } from '../domain/problem.ts'
 import { packDocument } from '../plan/packed-plan.ts'
 import { documentKind, type Registry, type Write } from '../store/registry.ts'
 import { compileRoutePlan } from '../governance/serving/compile-route-plan.ts'
@@ -49,7 +51,7 @@ export interface CompiledOptions {
   readonly documents: Pick<DocumentReader, 'compile'>
 }
 
-/** Returns the packed form. */
+/** Returns the packed form. One of an earlier version is replaced, so that it is compiled again only once. */
 export async function readCompiled(
   { registry, documents }: CompiledOptions,
   tenant: string,
@@ -58,5 +60,17 @@ export async function readCompiled(
   const stored = await registry.get(COMPILED_KIND, id)
   if (stored?.tenant === tenant && stored.body.rules === RULES) return Buffer.from(stored.body.packed, 'base64')
   const { bytes } = await readContent(registry, tenant, id)
-  return documents.compile(bytes, tenant)
+  const compiled = await documents.compile(bytes, tenant)
+  const isOwn = stored === null || stored.tenant === tenant
+  if (isOwn) await replace(registry, { ...compiledWrite(id, tenant, compiled), expected: stored?.revision ?? 0 })
+  return compiled
+}
+
+async function replace(registry: Registry, write: Write): Promise<void> {
+  try {
+    await commit(registry, { tenant: write.tenant, consumer: 'system' }, 'api.compile', [write])
+  } catch (cause) {
+    // The API serves without it: another start, or another command, stores it.
+    if (!(cause instanceof Problem)) throw cause
+  }
 }

@@ -1,5 +1,6 @@
 /** The deployment of a new revision: a servable document, its backend, and the scopes that callers may use. */
 
+import type { EncodedText } from '../domain/encoded-text.ts'
 import type { CreateId } from '../runtime/ids.ts'
 import type { Author, Write } from '../store/registry.ts'
 import { toBackend, type BackendInput, type BackendRule } from './backend-address.ts'
@@ -13,8 +14,7 @@ import { OPENAPI_SPEC_KIND, type OpenApiSpecBody } from './specifications.ts'
 
 export interface StageInput {
   readonly api: string
-  /** base64 */
-  readonly specification?: string
+  readonly specification?: EncodedText
   readonly fromRevision?: number
   readonly backend?: BackendInput
   readonly allowedScopes?: readonly string[]
@@ -63,7 +63,7 @@ async function fromRetained(options: DeploymentOptions, revision: number): Promi
   }
 }
 
-async function fromDocument(options: DeploymentOptions, text: string): Promise<NewDeployment> {
+async function fromDocument(options: DeploymentOptions, text: EncodedText): Promise<NewDeployment> {
   const { author, input, current, createId, read } = options
   const bytes = fromBase64(text, '/specification')
   const { serverUrl, title, major, version, mediaType, declaredScopes, operationIds, previous, compiled, converted } =

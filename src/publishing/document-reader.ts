@@ -19,6 +19,7 @@ export interface DocumentRequest {
 
 /** The active document, to compare with. */
 export interface PreviousDocument {
+  /** Moved to the thread: not readable afterwards. */
   readonly bytes: Uint8Array
   /** Its technical name; a document with another one is not compared. */
   readonly api: string
@@ -59,10 +60,19 @@ export const COMPILE = jobKind<Uint8Array, Uint8Array>('compile')
 
 /** Longer than for judging, because the command must succeed on a busy machine too. */
 const DEADLINE_MS = 30_000
+const MOVED_BYTES_MIN = 1024 * 1024
 
 export function createDocumentReader(pool: Pick<ThreadPool, 'run'>): DocumentReader {
   return {
-    read: (request, tenant) => pool.run(READ, request, { tenant, deadlineMs: DEADLINE_MS }),
+    read: (request, tenant) =>
+      pool.run(READ, request, { tenant, deadlineMs: DEADLINE_MS, moved: movable(request.previous?.bytes) }),
     compile: (bytes, tenant) => pool.run(COMPILE, bytes, { tenant, deadlineMs: DEADLINE_MS }),
   }
+}
+
+/** Returns the buffer of large bytes; small ones may be parts of a buffer that they share. */
+function movable(bytes: Uint8Array | undefined): readonly ArrayBuffer[] {
+  return bytes !== undefined && bytes.length >= MOVED_BYTES_MIN && bytes.buffer instanceof ArrayBuffer
+    ? [bytes.buffer]
+    : []
 }

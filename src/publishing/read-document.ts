@@ -1,8 +1,15 @@
 /** The work of the document reader, executed on the document thread. */
 
+import { Problem } from '../domain/problem.ts'
 import { PREVIOUS_INVALID } from '../governance/compare/change.ts'
 import { compareVersions } from '../governance/lint/compare-versions.ts'
-import { readSpecification, type Specification } from '../governance/specification.ts'
+import { judge } from '../governance/serving/verdict.ts'
+import {
+  readDocument as readSpecificationParts,
+  readSpecification,
+  refuse,
+  type Specification,
+} from '../governance/specification.ts'
 import { compileDocument } from './compiled-document.ts'
 import { defaultScopes, usesDefaultScopes } from '../governance/serving/compile-security.ts'
 import type { ComparedDocument, DocumentRequest, PreviousDocument, ReadDocument } from './document-reader.ts'
@@ -11,7 +18,7 @@ import type { ComparedDocument, DocumentRequest, PreviousDocument, ReadDocument 
 const CHANGES_MAX = 100
 
 export async function readDocument({ bytes, previous }: DocumentRequest): Promise<ReadDocument> {
-  const specification = await readSpecification(bytes)
+  const specification = await readServable(bytes)
   const { document, swagger, technicalName, title, version, major, mediaType, serverUrl, operations } = specification
   return {
     technicalName,
@@ -28,8 +35,22 @@ export async function readDocument({ bytes, previous }: DocumentRequest): Promis
   }
 }
 
+/** Compiles a document that an earlier version accepted, also if it has faults by the rules of this version. */
 export async function compileAccepted(bytes: Uint8Array): Promise<Uint8Array> {
-  return compileDocument(await readSpecification(bytes), { isAccepted: true })
+  const { specification, deployable, faults, obstacles } = readSpecificationParts(bytes)
+  if (deployable === null) throw refuse([...faults, ...obstacles])
+  return compileDocument({ ...specification, ...deployable }, { isAccepted: true })
+}
+
+/** Throws `Problem('specification_invalid')` with all faults, also those that only compiling finds. */
+async function readServable(bytes: Uint8Array): Promise<Specification> {
+  try {
+    return await readSpecification(bytes)
+  } catch (cause) {
+    if (!(cause instanceof Problem)) throw cause
+    const { faults, obstacles } = judge(bytes)
+    throw refuse([...faults, ...obstacles])
+  }
 }
 
 async function compare(

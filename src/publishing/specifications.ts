@@ -1,5 +1,6 @@
 /** Published OpenAPI and OpenSLA documents, byte for byte, and the OpenSLA declarations in force. */
 
+import type { EncodedText } from '../domain/encoded-text.ts'
 import { Problem, type ProblemPointer } from '../domain/problem.ts'
 import { checkDeclaration, parseDeclaration } from '../opensla/declaration.ts'
 import type { SlaPlan } from '../plan/sla-plan.ts'
@@ -70,7 +71,7 @@ export interface Specifications {
   openApis(tenant: string, query: PageQuery & { api?: string }): Promise<Page<OpenApiSpec>>
   openApiContent(tenant: string, id: string): Promise<Content>
   /** Puts a declaration in force, also for existing subscriptions. Every thread applies it when this resolves. */
-  createOpenSla(author: Author, input: { api: string; specification: string }): Promise<DeclaredOpenSla>
+  createOpenSla(author: Author, input: { api: string; specification: EncodedText }): Promise<DeclaredOpenSla>
   openSla(tenant: string, id: string): Promise<OpenSlaSpec>
   openSlas(tenant: string, query: PageQuery & { api?: string }): Promise<Page<OpenSlaSpec>>
   openSlaContent(tenant: string, id: string): Promise<Content>
@@ -130,7 +131,7 @@ export function createSpecifications(options: SpecificationsOptions): Specificat
 async function createOpenSla(
   options: SpecificationsOptions,
   author: Author,
-  { api, specification }: { api: string; specification: string },
+  { api, specification }: { api: string; specification: EncodedText },
 ): Promise<DeclaredOpenSla> {
   const { registry, createId, gateway } = options
   const { tenant } = author

@@ -5,39 +5,62 @@
  * overflows the stack.
  */
 
+import { fieldsOf } from '../json/fields.ts'
+
 const COMPONENT = '#/components/schemas/'
 
-/** `names` are in the order of compilation. */
-export function referenceDepth(components: Readonly<Record<string, unknown>>, names: readonly string[]): number {
-  const compiled = new Set<string>()
-  let depth = 0
-  for (const name of names) {
-    const open: Iterator<string>[] = []
-    const enter = (next: string): void => {
-      if (compiled.has(next) || !Object.hasOwn(components, next)) return
-      compiled.add(next)
-      open.push(referencesIn(components[next]).values())
-      depth = Math.max(depth, open.length)
-    }
-    enter(name)
-    while (open.length > 0) {
-      const next = open.at(-1)!.next()
-      if (next.done === true) open.pop()
-      else enter(next.value)
-    }
-  }
-  return depth
+/** A reference costs as much of the stack as this many levels of a schema. */
+const REFERENCE_LEVELS = 2
+
+export interface ReferenceDepth {
+  /** Levels of schemas, with those of the schemas that they refer to. */
+  readonly levels: number
+  /** The component whose compilation recurses the deepest; empty if there is none. */
+  readonly name: string
 }
 
-/** Returns the names of the components that a schema refers to. */
-function referencesIn(schema: unknown): ReadonlySet<string> {
-  const names = new Set<string>()
-  const open: unknown[] = [schema]
-  for (let next = open.pop(); next !== undefined; next = open.pop()) {
-    if (typeof next !== 'object' || next === null) continue
-    const reference = (next as Record<string, unknown>)['$ref']
-    if (typeof reference === 'string' && reference.startsWith(COMPONENT)) names.add(reference.slice(COMPONENT.length))
-    for (const inner of Object.values(next)) if (typeof inner === 'object' && inner !== null) open.push(inner)
+/** `names` are in the order of compilation. */
+export function referenceDepth(components: Readonly<Record<string, unknown>>, names: Iterable<string>): ReferenceDepth {
+  const compiled = new Set<string>()
+  let deepest: ReferenceDepth = { levels: 0, name: '' }
+  for (const name of names) {
+    const open: { readonly references: Iterator<[string, number]>; readonly depth: number }[] = []
+    const enter = (next: string, at: number): void => {
+      if (compiled.has(next) || !Object.hasOwn(components, next)) return
+      compiled.add(next)
+      const { levels, references } = measure(components[next])
+      open.push({ references: references.entries(), depth: at })
+      if (at + levels > deepest.levels) deepest = { levels: at + levels, name }
+    }
+    enter(name, 0)
+    for (let last = open.at(-1); last !== undefined; last = open.at(-1)) {
+      const next = last.references.next()
+      if (next.done === true) open.pop()
+      else enter(next.value[0], last.depth + next.value[1] + REFERENCE_LEVELS)
+    }
   }
-  return names
+  return deepest
+}
+
+interface Measured {
+  readonly levels: number
+  /** The deepest level at which the schema refers to each component. */
+  readonly references: ReadonlyMap<string, number>
+}
+
+function measure(schema: unknown): Measured {
+  const references = new Map<string, number>()
+  let levels = 0
+  let level: unknown[] = [schema]
+  for (; level.length > 0; levels++) {
+    const inner: unknown[] = []
+    for (const value of level) {
+      const { $ref: reference } = fieldsOf(value)
+      if (typeof reference === 'string' && reference.startsWith(COMPONENT))
+        references.set(reference.slice(COMPONENT.length), levels)
+      for (const each of Object.values(value as object)) if (typeof each === 'object' && each !== null) inner.push(each)
+    }
+    level = inner
+  }
+  return { levels, references }
 }

@@ -6,7 +6,9 @@ import type { ProblemPointer } from '../domain/problem.ts'
 import { escapePointer } from '../json/references.ts'
 import { toPreciseFaults } from '../json/precise-errors.ts'
 import type { RoutePlan } from '../plan/route-plan.ts'
+import { findEndlessSchemas } from './endless-schemas.ts'
 import { referenceDepth } from './reference-depth.ts'
+import { referencedFirst } from './reference-order.ts'
 import { createSchemaCompiler } from './schema-compiler.ts'
 
 export interface SchemaFaultsOptions extends Pick<RoutePlan, 'components'> {
@@ -24,12 +26,12 @@ const METASCHEMA = 'https://json-schema.org/draft/2020-12/schema'
 const MESSAGE_LENGTH_MAX = 300
 /** Failed attempts, since each one compiles all of its references again. */
 const FAILURES_MAX = 10
-/** Nested references that every thread can compile. */
-const DEPTH_SAFE = 50
+/** The smallest stack, that of a main thread, is enough for more than twice as many. */
+const LEVELS_MAX = 300
 
 /**
  * The metaschema finds invalid schemas and gives the place of an error. A valid schema compiles, unless its references are nested
- * too deeply or its unevaluated keywords depend on too much; only then all schemas are compiled, which takes longer.
+ * too deeply or its unevaluated keywords depend on too much; because of these all schemas are compiled, which takes longer.
  */
 export function findSchemaFaults(options: SchemaFaultsOptions): ProblemPointer[] {
   const { components, schemas, known } = options
@@ -37,9 +39,17 @@ export function findSchemaFaults(options: SchemaFaultsOptions): ProblemPointer[]
   const places = new Set(known.map(({ pointer }) => pointer))
   const invalid = [...Object.values(named), ...schemas].flatMap((schema) => findInvalid(schema, options))
   const faults = invalid.filter(({ pointer }) => !places.has(pointer))
-  if (faults.length > 0 || known.length > 0) return faults
-  const isSafe = !options.hasUnevaluated && referenceDepth(named, Object.keys(named).reverse()) <= DEPTH_SAFE
-  return isSafe ? [] : findUncompiled(options)
+  for (const name of findEndlessSchemas(named)) {
+    const pointer = placeIn(named[name], '', options.places)
+    const detail = 'The schema applies itself to the same value, so that validation has no end.'
+    faults.push({ pointer, detail })
+  }
+  const { levels, name } = referenceDepth(named, referencedFirst(named))
+  if (levels > LEVELS_MAX) {
+    const detail = `The schema and those that it refers to are nested more than ${LEVELS_MAX} levels deep.`
+    faults.push({ pointer: placeIn(named[name], '', options.places), detail })
+  }
+  return faults.length > 0 || known.length > 0 || !options.hasUnevaluated ? faults : findUncompiled(options)
 }
 
 function namedIn(components: RoutePlan['components']): Readonly<Record<string, unknown>> {
@@ -67,9 +77,9 @@ function compileMetaschema(): ValidateFunction {
   return validate
 }
 
-/** Compiles in the order of the gateway: components first, in reverse order. */
+/** Compiles in the order of the gateway: each component after those that it refers to. */
 function findUncompiled({ components, schemas, places }: SchemaFaultsOptions): ProblemPointer[] {
-  const named = Object.entries(namedIn(components)).reverse()
+  const named = namedIn(components)
   const compiler = createSchemaCompiler({ components })
   /** By message, because a schema also fails if one that it refers to does. */
   const faults = new Map<string, ProblemPointer>()
@@ -86,8 +96,8 @@ function findUncompiled({ components, schemas, places }: SchemaFaultsOptions): P
         faults.set(message, { pointer: place, detail: `The schema cannot be compiled: ${message}.` })
     }
   }
-  for (const [name, schema] of named) {
-    attempt({ $ref: `#/components/schemas/${escapePointer(name)}` }, placeIn(schema, '', places))
+  for (const name of referencedFirst(named)) {
+    attempt({ $ref: `#/components/schemas/${escapePointer(name)}` }, placeIn(named[name], '', places))
   }
   for (const schema of schemas) attempt(schema, placeIn(schema, '', places))
   return [...faults.values()]

@@ -57,12 +57,15 @@ class SchemaConverter implements SchemaStore {
     this.#options = options
   }
 
-  convert(schema: unknown, pointer: string): unknown {
+  convert(root: unknown, pointer: string): unknown {
     this.#parts = 0
-    const converted = this.#toSchema(schema, pointer)
+    const converted = this.#toSchema(root, pointer)
     for (let next = this.#pending.pop(); next !== undefined; next = this.#pending.pop()) {
       this.#parts = 0
-      const target = this.#toSchema(resolvePointer(this.#options.document, next), next.slice(1))
+      const value = resolvePointer(this.#options.document, next)
+      // A target that is no schema is a fault of the reference.
+      const schema = value === fieldsOf(value) || typeof value === 'boolean' ? value : {}
+      const target = this.#toSchema(schema, next.slice(1))
       this.#components.push([this.#names.get(next) ?? '', target])
     }
     return converted
@@ -88,6 +91,7 @@ class SchemaConverter implements SchemaStore {
       return {}
     }
     const fields = fieldsOf(schema)
+    if (fields !== schema) this.#options.faults.push({ pointer, detail: 'A schema must be an object or a boolean.' })
     const reference = fields['$ref']
     const result: Record<string, unknown> = {}
     if (typeof reference === 'string') {
@@ -123,8 +127,10 @@ class SchemaConverter implements SchemaStore {
   }
 
   #toNamed(keyword: string, value: unknown, pointer: string): unknown {
+    const named = fieldsOf(value)
+    if (named !== value) this.#options.faults.push({ pointer, detail: 'The value must be an object.' })
     return Object.fromEntries(
-      Object.entries(fieldsOf(value)).map(([name, schema]) => {
+      Object.entries(named).map(([name, schema]) => {
         const at = `${pointer}/${escapePointer(name)}`
         if (keyword === 'patternProperties') this.#checkPattern(name, at)
         return [name, this.#toSchema(schema, at)]

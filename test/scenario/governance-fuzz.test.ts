@@ -2,7 +2,8 @@
  * Lints randomly damaged documents: every document gets a score or a finding, nothing throws, and a document that can be served is
  * one that activates.
  *
- * `DOCUMENTS` is their number (300 in the suite, 100,000 in `npm run fuzz`); `SEED` repeats a run.
+ * `DOCUMENTS` is their number (300 in the suite, 100,000 in `npm run fuzz`); `SEED` repeats a run. In the suite a few small real
+ * documents are damaged as well, in `npm run fuzz` all real documents, each one several times.
  */
 
 import { readFileSync } from 'node:fs'
@@ -10,6 +11,7 @@ import { expect, it } from 'vitest'
 import { compareVersions } from '../../src/governance/lint/compare-versions.ts'
 import { lint } from '../../src/governance/lint/lint.ts'
 import { judge } from '../../src/governance/serving/verdict.ts'
+import { parseDocumentBytes } from '../../src/governance/parse-document.ts'
 import { readJudged, readSpecification } from '../../src/governance/specification.ts'
 import { compileDocument } from '../../src/publishing/compiled-document.ts'
 import { unpackDocument } from '../../src/plan/packed-plan.ts'
@@ -19,6 +21,7 @@ import { createRouteTable } from '../../src/gateway/routing/route-table.ts'
 import { Problem } from '../../src/domain/problem.ts'
 import { KEYWORDS } from '../../src/json/schema-keywords.ts'
 import type { RoutePlan } from '../../src/plan/route-plan.ts'
+import { REAL_DOCUMENTS, readRealDocument } from '../fixtures/real-documents.ts'
 import { createRandom, type Random } from '../random.ts'
 
 const DOCUMENTS = Number(process.env['DOCUMENTS'] ?? 300)
@@ -171,6 +174,11 @@ function damage(document: unknown, random: Random): unknown {
   return copy
 }
 
+/** A document that yields a name and a version, so that it can be deployed. */
+function toDeployable(document: unknown): unknown {
+  return { ...(document as object), 'x-tollgate-name': 'real', 'x-tollgate-version': '1.0.0' }
+}
+
 function damageBytes(bytes: Buffer, random: Random): Buffer {
   const copy = Buffer.from(bytes)
   for (let changes = random.below(6); changes >= 0; changes--) copy[random.below(copy.length)] = random.below(256)
@@ -218,3 +226,39 @@ it(`every one of ${DOCUMENTS} damaged documents can be linted`, { timeout: DOCUM
   }
   expect(activated).toBeGreaterThan(DOCUMENTS / 50)
 })
+
+const IS_LONG = DOCUMENTS > 10_000
+const DAMAGED = REAL_DOCUMENTS.map((real) => ({ ...real, bytes: readRealDocument(real) })).filter(
+  ({ bytes }) => IS_LONG || bytes.length < 100_000,
+)
+const PER_DOCUMENT = IS_LONG ? 40 : 4
+
+it.each(DAMAGED)(
+  `the document of $name, damaged ${PER_DOCUMENT} times, can be served if and only if it activates`,
+  { timeout: IS_LONG ? 3_600_000 : 120_000 },
+  async ({ bytes }) => {
+    const random = createRandom(SEED)
+    const parsed = parseDocumentBytes(bytes)
+    const document = toDeployable('value' in parsed && parsed.value)
+    for (let round = 0; round < PER_DOCUMENT; round++) {
+      // The first one is not damaged.
+      const damaged = round === 0 ? document : damage(document, random)
+      const text = Buffer.from(JSON.stringify(damaged))
+      const label = `seed ${SEED}, round ${round}`
+      const verdict = verdictOf(text)
+      const refusal = await refusalOf(text)
+      expect(refusal === null, `${label}\n${JSON.stringify(verdict)}\n${refusal}`).toBe(verdict === null)
+    }
+  },
+)
+
+/** Returns the faults and obstacles of a document; null if there are none. */
+function verdictOf(bytes: Buffer): unknown {
+  try {
+    const { faults, obstacles } = judge(bytes)
+    return faults.length + obstacles.length === 0 ? null : { faults, obstacles }
+  } catch (cause) {
+    if (cause instanceof Problem) return cause.errors
+    throw cause
+  }
+}

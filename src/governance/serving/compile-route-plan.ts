@@ -7,6 +7,7 @@
  */
 
 import type { ProblemPointer } from '../../domain/problem.ts'
+import { findMisledReferences } from '../reference-kinds.ts'
 import { refuse, type Specification } from '../specification.ts'
 import { createRequestCompiler } from './compile-parameters.ts'
 import { compileResponses } from './compile-responses.ts'
@@ -68,6 +69,7 @@ export function compileServing(
   }))
   const readBytesPerSecondMin = readMinRead(document, found)
   const components = schemas.components()
+  if (faults !== null) known.push(...findMisledReferences(document))
   found.push(...known)
   if (faults !== null)
     found.push(...findSchemaFaults({ components, schemas: schemasOf(operations), places, known, hasUnevaluated }))

@@ -15,7 +15,7 @@ import type { ProblemPointer } from '../../domain/problem.ts'
 import { fieldsOf, type Fields } from '../../json/fields.ts'
 import type { DeclaredOperation } from '../operations.ts'
 import { escapePointer } from '../../json/references.ts'
-import { findScheme, SECURITY, type SecurityScheme } from '../security-schemes.ts'
+import { areSchemesReadable, findScheme, SECURITY, type SecurityScheme } from '../security-schemes.ts'
 import type { Specification } from '../specification.ts'
 import type { SecurityAlternative } from '../../plan/route-plan.ts'
 
@@ -82,8 +82,9 @@ function readRequirement(
   let isUsable = true
   for (const [name, scopes] of Object.entries(requirement)) {
     const scheme = findScheme(document, name)
-    if (scheme === null) faults.push(undeclared(at, name))
-    else if (scheme.kind === 'unsupported') unsupported.push(toFault(scheme, name))
+    if (scheme === null) {
+      if (areSchemesReadable(document)) faults.push(undeclared(at, name))
+    } else if (scheme.kind === 'unsupported') unsupported.push(toFault(scheme, name))
     else if (scheme.kind === 'key') apiKey = true
     else if (scheme.kind === 'token')
       tokenScopes = new Set([...(tokenScopes ?? []), ...(Array.isArray(scopes) ? scopes.map(String) : [])])

@@ -6,7 +6,7 @@
 
 import type { ProblemPointer } from '../../domain/problem.ts'
 import { toSwaggerSpots } from '../convert/swagger-pointer.ts'
-import { distinct, readDocument, type JudgedSpecification } from '../specification.ts'
+import { distinct, readDocument, withoutConsequences, type JudgedSpecification } from '../specification.ts'
 import { compileServing } from './compile-route-plan.ts'
 
 export interface Verdict {
@@ -27,7 +27,7 @@ export function judge(bytes: Uint8Array): Verdict {
   const technicalName = deployable?.technicalName ?? null
   const serving = findServingFaults({ ...specification, technicalName: technicalName ?? UNNAMED }, faults)
   const served = toSwaggerSpots(specification.swagger, serving)
-  return { specification, technicalName, faults: distinct([...faults, ...served]), obstacles }
+  return { specification, technicalName, faults: withoutConsequences(distinct([...faults, ...served])), obstacles }
 }
 
 /** Leaves out consequences of the `known` faults. */

@@ -6,6 +6,7 @@
 import owaspRuleset from '@stoplight/spectral-owasp-ruleset'
 import spectralRulesets from '@stoplight/spectral-rulesets'
 import type { RuleDefinition, RulesetDefinition } from '@stoplight/spectral-core'
+import { withTolerantFunctions } from './tolerant-functions.ts'
 import type { FindingCategory, FindingSeverity } from '../finding.ts'
 import { ownSeverityOf } from '../ruleset-document.ts'
 
@@ -26,7 +27,9 @@ export interface KnownRule {
 }
 
 export const SPECTRAL_OAS = spectralRulesets.oas as RulesetDefinition
-export const SPECTRAL_OWASP = ((owaspRuleset as { default?: unknown }).default ?? owaspRuleset) as RulesetDefinition
+export const SPECTRAL_OWASP = withTolerantFunctions(
+  ((owaspRuleset as { default?: unknown }).default ?? owaspRuleset) as RulesetDefinition,
+)
 
 /** Rules that report the same flaw as a rule of ours, which checks documents of any size. A flaw costs points once. */
 const COVERED: Readonly<Record<string, string>> = {

@@ -12,6 +12,8 @@ export const EXHAUST = jobKind<null, void>('exhaust')
 export const EXIT = jobKind<null, void>('exit')
 export const REFUSE = jobKind<null, void>('refuse')
 export const FAIL = jobKind<null, void>('fail')
+/** Returns the number of bytes. */
+export const MEASURE = jobKind<Uint8Array, number>('measure')
 export const UNKNOWN = jobKind<null, void>('unknown')
 
 function hold(cells: Int32Array): string {
@@ -27,6 +29,7 @@ serveJobs([
     onPartial('partial')
     return hold(cells)
   }),
+  handles(MEASURE, async (bytes) => bytes.length),
   handles(EXHAUST, async () => {
     const kept: unknown[] = []
     for (;;) kept.push(new Array(4_000_000).fill(kept))

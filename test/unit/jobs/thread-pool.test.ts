@@ -2,7 +2,7 @@ import { expect, it, onTestFinished } from 'vitest'
 import { createThreadPool, type ThreadPool } from '../../../src/jobs/thread-pool.ts'
 import { systemClock, type Clock } from '../../../src/runtime/clock.ts'
 import { createFakeClock } from '../../fixtures/fake-clock.ts'
-import { EXHAUST, EXIT, FAIL, HOLD, HOLD_PARTLY, REFUSE, UNKNOWN } from './test-thread.ts'
+import { EXHAUST, EXIT, FAIL, HOLD, HOLD_PARTLY, MEASURE, REFUSE, UNKNOWN } from './test-thread.ts'
 
 const entry = new URL('./test-thread.ts', import.meta.url)
 const LONG = { deadlineMs: 60_000 }
@@ -141,4 +141,12 @@ it('refuses jobs if the queue is full, and all jobs once it is closed', async ()
 
   for (const { result } of held) await expect(result).rejects.toMatchObject({ code: 'unavailable' })
   await expect(pool.run(HOLD, new Int32Array(2), LONG)).rejects.toMatchObject({ code: 'unavailable' })
+})
+
+it('moves buffers to the thread', async () => {
+  const { pool } = open()
+  const [copied, moved] = [new Uint8Array(7), new Uint8Array(8)]
+  expect(await pool.run(MEASURE, copied, LONG)).toBe(7)
+  expect(await pool.run(MEASURE, moved, { ...LONG, moved: [moved.buffer] })).toBe(8)
+  expect([copied.length, moved.length]).toEqual([7, 0])
 })

@@ -44,7 +44,7 @@ describe('active revisions', () => {
     expect(plans.filter(({ slas }) => slas.length > 0).map(({ plan }) => plan.api)).toEqual(['orders-v7'])
   })
 
-  it('are compiled again only if an earlier compiler version compiled them', async () => {
+  it('are compiled again once if an earlier compiler version compiled them', async () => {
     const catalogue = openTestCatalogue()
     await publishApi(catalogue)
     const [document] = await catalogue.registry.list(COMPILED_KIND, { limit: 2 })
@@ -61,6 +61,11 @@ describe('active revisions', () => {
 
     expect(await change(1, { ...document.body, packed })).toEqual([])
     expect(await change(2, { packed, rules: 0 })).toEqual(['listOrders', 'createOrder'])
+    // The compiled form replaced the one of the earlier version, and a further start reads it.
+    const [renewed] = await catalogue.registry.list(COMPILED_KIND, { limit: 2 })
+    expect(renewed).toMatchObject({ id, tenant, revision: 4, body: { rules: document.body.rules } })
+    expect(await plansOf(catalogue.restart().proxies)).toHaveLength(1)
+    expect(await catalogue.registry.list(COMPILED_KIND, { limit: 2 })).toEqual([renewed])
   })
 
   it('are served although a declaration names an operation that was only staged, or was removed', async () => {

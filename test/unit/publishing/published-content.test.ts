@@ -7,9 +7,14 @@ it('returns a document byte for byte, also one that an earlier version stored wi
   const bytes = Buffer.from([0, 255, 10, 13, ...Buffer.from('öpenapi: 3.1.0')])
   const write = await contentWrite('spc_1', ACME.tenant, { bytes, mediaType: 'application/yaml' })
   const old = { mediaType: 'application/yaml', base64: bytes.toString('base64') }
-  await registry.commit(ACME, 'test', [write, { ...write, id: 'spc_2', body: old }])
+  const { size: _, ...withoutSize } = write.body as { size: number }
+  await registry.commit(ACME, 'test', [
+    write,
+    { ...write, id: 'spc_2', body: old },
+    { ...write, id: 'spc_3', body: withoutSize },
+  ])
 
-  for (const id of ['spc_1', 'spc_2']) {
+  for (const id of ['spc_1', 'spc_2', 'spc_3']) {
     expect(await readContent(registry, ACME.tenant, id)).toEqual({ bytes, mediaType: 'application/yaml' })
   }
   await expect(readContent(registry, 'rival', 'spc_1')).rejects.toMatchObject({ code: 'not_found' })

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import type { Problem } from '../../../src/domain/problem.ts'
 import { unpackDocument } from '../../../src/plan/packed-plan.ts'
 import { compileAccepted, readDocument } from '../../../src/publishing/read-document.ts'
 import { NOW_MS, OFFERED, orders } from '../../fixtures/test-catalogue.ts'
@@ -46,4 +47,24 @@ it('compiles a document with faults only if an earlier version accepted it', asy
   const bytes = orders({ operations: { listOrders: [{ unknown: [] }] } })
   await expect(readDocument({ bytes, previous: null })).rejects.toMatchObject({ code: 'specification_invalid' })
   expect((await unpackDocument(await compileAccepted(bytes))).operations).toHaveLength(1)
+})
+
+it('serves a document that an earlier version accepted although its form is a fault now', async () => {
+  const { paths, ...rest } = JSON.parse(orders().toString()) as { paths: object }
+  const [item] = Object.values(paths) as object[]
+  const bytes = Buffer.from(
+    JSON.stringify({ ...rest, paths: { ...paths, '/a%2Fb': { trace: Object.values(item!)[0] } } }),
+  )
+  await expect(readDocument({ bytes, previous: null })).rejects.toMatchObject({ code: 'specification_invalid' })
+  expect((await unpackDocument(await compileAccepted(bytes))).operations.length).toBeGreaterThan(1)
+  await expect(compileAccepted(Buffer.from('{"openapi": "3.1.0"}'))).rejects.toMatchObject({
+    code: 'specification_invalid',
+  })
+})
+
+it('reports the faults of the form and those of serving at once', async () => {
+  const document = JSON.parse(orders({ operations: { listOrders: [{ unknown: [] }] } }).toString()) as { paths: object }
+  const bytes = Buffer.from(JSON.stringify({ ...document, servers: {} }))
+  const { errors } = (await readDocument({ bytes, previous: null }).catch((cause: unknown) => cause)) as Problem
+  expect(errors.map(({ pointer }) => pointer)).toEqual(['/servers', expect.stringMatching(/security\/0\/unknown$/)])
 })

@@ -79,23 +79,29 @@ describe('the faults of schemas', () => {
     expect(faultsOf(bytes).length === 0).toBe(await isActivated(bytes))
   })
 
-  it(
-    'agree with activation on references that are nested in the order of compilation',
-    { timeout: 120_000 },
-    async () => {
-      for (const length of [40, 400, 900]) {
-        const names = Array.from({ length }, (_, index) => `N${index}`)
-        const schemas = Object.fromEntries(
-          names.map((name, index) => [
-            name,
-            index === 0 ? {} : { items: { $ref: `#/components/schemas/N${index - 1}` } },
-          ]),
-        )
-        // The components are stored in the order N0, N1, …, and compiled in reverse order.
-        const references = names.map((name) => ({ $ref: `#/components/schemas/${name}` })).reverse()
-        const bytes = documentOf({ allOf: references }, schemas)
-        expect([length, faultsOf(bytes).length === 0]).toEqual([length, await isActivated(bytes)])
-      }
-    },
-  )
+  it('agree with activation on long chains of references', { timeout: 120_000 }, async () => {
+    for (const length of [40, 99, 101, 400, 900]) {
+      const schemas = Object.fromEntries(
+        Array.from({ length }, (_, index) => [`N${index}`, { items: { $ref: `#/components/schemas/N${index + 1}` } }]),
+      )
+      const first = { $ref: '#/components/schemas/N0' }
+      const chain = documentOf(first, { ...schemas, [`N${length}`]: {} })
+      expect([length, faultsOf(chain), await isActivated(chain)]).toEqual([length, [], true])
+      const circle = documentOf(first, { ...schemas, [`N${length}`]: { items: first } })
+      expect([length, faultsOf(circle).length]).toEqual([length, length < 100 ? 0 : 1])
+      expect(await isActivated(circle)).toBe(length < 100)
+    }
+  })
+
+  it('name the schema whose references are nested too deeply', () => {
+    const nested = (levels: number, inner: object): object =>
+      levels === 0 ? inner : { items: nested(levels - 1, inner) }
+    const to = (name: string) => ({ $ref: `#/components/schemas/${name}` })
+    const schemas = { A: nested(120, to('B')), B: nested(120, to('C')), C: nested(120, to('A')) }
+    expect(faultsOf(documentOf(to('A'), schemas))).toEqual([
+      expect.stringMatching(
+        /^\/components\/schemas\/[ABC] The schema and those that it refers to are nested more than 300/,
+      ),
+    ])
+  })
 })
