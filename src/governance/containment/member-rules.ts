@@ -13,19 +13,24 @@ import {
 } from './members.ts'
 import type { KeywordRule, Prover } from './proof.ts'
 import type { SchemaSet } from './schema-set.ts'
+import { asAdditional } from './unevaluated-members.ts'
 
 export const ITEM_RULES = onlyFor('array', {
   items: itemsFollow,
   prefixItems: itemsFollow,
   contains: (prover, inner, part) => hasFewest(prover, inner, part) && hasMost(prover, inner, part),
-  unevaluatedItems: (_, __, part) => part['unevaluatedItems'] === true,
+  unevaluatedItems: (prover, inner, part, keyword) => {
+    const items = asAdditional(prover, part, keyword)
+    return items === null || itemsFollow(prover, inner, items)
+  },
 })
 
 export const PROPERTY_RULES = onlyFor('object', {
   properties: (prover, inner, part) =>
     Object.entries(fieldsOf(part['properties'])).every(
       ([name, schema]) =>
-        isTolerated(prover, inner, name) || prover.isMemberWithin(prover.property(inner, name), prover.sets.of(schema)),
+        isTolerated(prover, inner, name, schema) ||
+        prover.isMemberWithin(prover.property(inner, name), prover.sets.of(schema)),
     ),
   patternProperties: (prover, inner, part) =>
     Object.entries(fieldsOf(part['patternProperties'])).every(([pattern, schema]) =>
@@ -36,9 +41,12 @@ export const PROPERTY_RULES = onlyFor('object', {
   dependentRequired: dependentFollows,
   dependentSchemas: (prover, inner, part) =>
     Object.entries(fieldsOf(part['dependentSchemas'])).every(([name, schema]) =>
-      prover.isWithin(prover.sets.and(inner, prover.own({ required: [name] })), prover.sets.of(schema)),
+      prover.isWithin(having(prover, inner, name), prover.sets.of(schema)),
     ),
-  unevaluatedProperties: (_, __, part) => part['unevaluatedProperties'] === true,
+  unevaluatedProperties: (prover, inner, part, keyword) => {
+    const members = asAdditional(prover, part, keyword)
+    return members === null || additionalFollows(prover, inner, members)
+  },
 })
 
 /** Keywords that values of other types satisfy. */
@@ -55,10 +63,26 @@ function onlyFor(type: Type, rules: Readonly<Record<string, KeywordRule>>): Read
  * Whether `name` is a newly declared property of an open request schema. A caller may have sent the name before with another
  * value; a new optional property counts as compatible nevertheless. If every value already had the name, its schema is a new limit.
  */
-export function isTolerated(prover: Prover, inner: SchemaSet, name: string): boolean {
+export function isTolerated(prover: Prover, inner: SchemaSet, name: string, schema: unknown): boolean {
   if (prover.tolerance !== 'declared by outer' || prover.facts(inner).required.has(name)) return false
   const { parts, isFalse } = prover.property(inner, name)
-  return parts.length === 0 && !isFalse && !mentionedNames(prover.sets, inner).has(name) && !mentionsUnevaluated(inner)
+  return (
+    parts.length === 0 &&
+    !isFalse &&
+    !mentionedNames(prover.sets, inner).has(name) &&
+    !mentionsUnevaluated(inner) &&
+    // A schema without values refuses the name.
+    !prover.isEmpty(prover.sets.of(schema))
+  )
+}
+
+/** The set of the values that have a member, with what depends on it. */
+export function having(prover: Prover, set: SchemaSet, name: string): SchemaSet {
+  const depending = set.parts.flatMap((part) => {
+    const schemas = fieldsOf(part['dependentSchemas'])
+    return Object.hasOwn(schemas, name) ? [schemas[name]] : []
+  })
+  return prover.sets.and(set, prover.own({ required: [name] }), ...depending)
 }
 
 /** The largest number of members that an object may have. */
@@ -163,10 +187,10 @@ function namesFollow(prover: Prover, inner: SchemaSet, part: Fields): boolean {
 
 function dependentFollows(prover: Prover, inner: SchemaSet, part: Fields): boolean {
   return Object.entries(fieldsOf(part['dependentRequired'])).every(([name, needed]) => {
-    const having = prover.facts(prover.sets.and(inner, prover.own({ required: [name] })))
+    const { required } = prover.facts(having(prover, inner, name))
     const known = inner.parts.flatMap((each) => textsOf(fieldsOf(each['dependentRequired'])[name]))
     return (
-      textsOf(needed).every((each) => having.required.has(each) || known.includes(each)) ||
+      textsOf(needed).every((each) => required.has(each) || known.includes(each)) ||
       prover.isEmpty(prover.property(inner, name))
     )
   })

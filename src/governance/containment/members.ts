@@ -36,16 +36,16 @@ export function itemSchemas(part: Fields, index: number): readonly unknown[] {
 }
 
 /** Names that a part declares. */
-export function declaredNames({ parts }: SchemaSet): ReadonlySet<string> {
+export function declaredNames({ parts }: Pick<SchemaSet, 'parts'>): ReadonlySet<string> {
   return new Set(parts.flatMap((part) => Object.keys(fieldsOf(part['properties']))))
 }
 
-export function declaredPatterns({ parts }: SchemaSet): ReadonlySet<string> {
+export function declaredPatterns({ parts }: Pick<SchemaSet, 'parts'>): ReadonlySet<string> {
   return new Set(parts.flatMap((part) => Object.keys(fieldsOf(part['patternProperties']))))
 }
 
 /** Length of the longest `prefixItems`. */
-export function prefixLength({ parts }: SchemaSet): number {
+export function prefixLength({ parts }: Pick<SchemaSet, 'parts'>): number {
   return Math.max(0, ...parts.map(({ prefixItems }) => (Array.isArray(prefixItems) ? prefixItems.length : 0)))
 }
 
@@ -61,7 +61,7 @@ export function undeclaredSchemas(part: Fields, matching: readonly string[]): re
   return mayMatch || part['additionalProperties'] === undefined ? [] : [part['additionalProperties']]
 }
 
-const MENTIONS_MAX = 1_000
+export const MENTIONS_MAX = 1_000
 const ALTERNATIVES = ['anyOf', 'oneOf', 'allOf'] as const
 const CONDITIONS = ['if', 'then', 'else', 'not'] as const
 

@@ -19,6 +19,7 @@ import { ITEM_RULES, PROPERTY_RULES } from './member-rules.ts'
 import { itemSchemas, propertySchemas, undeclaredSchemas } from './members.ts'
 import type { KeywordRule, Prover, Tolerance } from './proof.ts'
 import { createSchemaSets, type SchemaSet, type SchemaSets } from './schema-set.ts'
+import { unevaluatedItem, unevaluatedProperty, unevaluatedRest } from './unevaluated-members.ts'
 import { createWorkBudget, type WorkBudget } from './work-budget.ts'
 
 export interface ProverOptions {
@@ -53,7 +54,7 @@ class SchemaProver implements Prover {
   readonly #compile: ProverOptions['compile']
   readonly #budget: WorkBudget
   readonly #facts = new Map<string, Facts>()
-  readonly #checks = new Map<string, (value: unknown) => boolean>()
+  readonly #checks = new Map<number, (value: unknown) => boolean>()
   readonly #empty = new Map<string, boolean>()
   readonly #proved = new Map<string, boolean>()
   /** Pairs under proof. */
@@ -97,30 +98,39 @@ class SchemaProver implements Prover {
     return facts
   }
 
-  accepts(set: SchemaSet, value: unknown): boolean {
-    if (set.isFalse || set.parts.length === 0) return !set.isFalse
-    let check = this.#checks.get(set.key)
+  accepts({ parts, isFalse }: SchemaSet, value: unknown): boolean {
+    return !isFalse && parts.every((part) => this.#acceptsPart(part, value))
+  }
+
+  /** Sets have many parts in common, so that each part has a validator of its own. */
+  #acceptsPart(part: Fields, value: unknown): boolean {
+    const { not } = part
+    if (not !== undefined && Object.keys(part).length === 1) return !this.accepts(this.sets.of(not), value)
+    const id = this.sets.idOf(part)
+    let check = this.#checks.get(id)
     if (check === undefined) {
       this.#steps -= COMPILE_STEPS
       this.#budget.spend(WORK.compile)
-      check = this.#compile(set.parts.length === 1 ? set.parts[0] : { allOf: set.parts })
-      this.#checks.set(set.key, check)
+      this.#checks.set(id, (check = this.#compile(part)))
     }
     // The validator goes through a list of values one by one.
-    for (const part of set.parts) this.#budget.spend(WORK.check + listOf(part['enum']).length * WORK.listed)
+    this.#budget.spend(WORK.check + listOf(part['enum']).length * WORK.listed)
     return check(value)
   }
 
   property(set: SchemaSet, name: string): SchemaSet {
-    return this.sets.of(...set.parts.flatMap((part) => propertySchemas(part, name)))
+    const schemas = (part: Fields) => [...propertySchemas(part, name), ...unevaluatedProperty(this.sets, part, name)]
+    return this.sets.of(...set.parts.flatMap(schemas))
   }
 
   item(set: SchemaSet, index: number): SchemaSet {
-    return this.sets.of(...set.parts.flatMap((part) => itemSchemas(part, index)))
+    const schemas = (part: Fields) => [...itemSchemas(part, index), ...unevaluatedItem(this.sets, part, index)]
+    return this.sets.of(...set.parts.flatMap(schemas))
   }
 
   undeclared(set: SchemaSet, matching: readonly string[] = []): SchemaSet {
-    return this.sets.of(...set.parts.flatMap((part) => undeclaredSchemas(part, matching)))
+    const rest = set.parts.flatMap((part) => unevaluatedRest(this.sets, set, part, matching))
+    return this.sets.of(...set.parts.flatMap((part) => undeclaredSchemas(part, matching)), ...rest)
   }
 
   own(schema: Fields): Fields {

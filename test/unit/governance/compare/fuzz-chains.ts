@@ -13,6 +13,7 @@ import { createWorkBudget } from '../../../../src/governance/containment/work-bu
 import { createSchemaCompiler } from '../../../../src/schema/schema-compiler.ts'
 import { createSchemaStore } from '../../../../src/schema/schema-store.ts'
 import { createRandom } from '../../../random.ts'
+import { DocumentChange } from './document-change.ts'
 import { randomDocument, type RandomDocument } from './random-schemas.ts'
 import { realDocument } from './real-schemas.ts'
 import { edit } from './schema-edits.ts'
@@ -130,11 +131,12 @@ function judge(
     return { direction, inner: inner!, outer: outer!, changes, kind, tries: count, witness: null }
   })
   const random = createRandom(seed)
+  const change = new DocumentChange(before, after)
   const most = Math.max(...trials.map((each) => each.tries))
   for (let count = 0; count < most; count++) {
     const open = trials.filter((each) => each.witness === null && count < each.tries)
     if (open.length === 0) break
-    const value = valueNear(random, [before, after])
+    const value = valueNear(random, [before, after], change)
     for (const trial of open) if (isWitness(trial, value)) trial.witness = { value }
   }
   return trials

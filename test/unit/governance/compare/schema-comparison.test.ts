@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { compareDocuments } from '../../../../src/governance/compare/compare-documents.ts'
-import { idsOf, NOW_MS, object, read, sent, text } from './small-documents.ts'
+import { got, idsOf, NOW_MS, object, read, sent, text } from './small-documents.ts'
 
 describe('A property that only a condition of the new schema declares', () => {
   const CONDITIONS = [
-    ['dependentSchemas', { dependentSchemas: { a: { properties: { c: { type: 'integer' } } } } }],
-    ['then', { if: { required: ['a'] }, then: { properties: { c: { type: 'integer' } } } }],
+    ['dependentSchemas', { dependentSchemas: { a: { properties: { c: { type: 'integer' } } } } }, 'request.type'],
+    ['then', { if: { required: ['a'] }, then: { properties: { c: { type: 'integer' } } } }, 'request.narrowed'],
   ] as const
 
   it.each(CONDITIONS)('is information: %s', async (_, condition) => {
@@ -15,8 +15,58 @@ describe('A property that only a condition of the new schema declares', () => {
     expect(changes[0]).toMatchObject({ level: 'info', pointer: expect.stringMatching(/\/properties\/c$/) as string })
   })
 
-  it.each(CONDITIONS)('is breaking if the property was declared already: %s', async (_, condition) => {
+  it.each(CONDITIONS)('is breaking if the property was declared already: %s', async (_, condition, rule) => {
     const before = object({ a: text, c: text })
-    expect(await idsOf(sent(before), sent({ ...before, ...condition }))).toEqual(['request.narrowed'])
+    expect(await idsOf(sent(before), sent({ ...before, ...condition }))).toEqual([rule])
+  })
+})
+
+describe('A newly declared property', () => {
+  it('is breaking in a request if its schema refuses every value', async () => {
+    expect(await idsOf(sent(object({})), sent(object({ a: false })))).toEqual(['request.property.refused'])
+    expect(await idsOf(sent(object({})), sent(object({ a: { type: 'string', enum: [1] } })))).toEqual([
+      'request.property.refused',
+    ])
+  })
+})
+
+describe('What cannot occur', () => {
+  const UNCHANGED: readonly (readonly [what: string, one: unknown, other: unknown])[] = [
+    ['a number between two multiples', { type: 'integer', exclusiveMinimum: 0, maximum: 0.5 }, false],
+    [
+      'a bound beyond the last multiple',
+      { type: 'integer', multipleOf: 4, maximum: 5 },
+      { type: 'integer', multipleOf: 4, maximum: 7 },
+    ],
+    [
+      'unevaluatedProperties beside additionalProperties',
+      object({ a: text }, [], { additionalProperties: false, unevaluatedProperties: false }),
+      object({ a: text }, [], { additionalProperties: false }),
+    ],
+    [
+      'unevaluatedProperties that is additionalProperties',
+      object({ a: text }, [], { unevaluatedProperties: false }),
+      object({ a: text }, [], { additionalProperties: false }),
+    ],
+    [
+      'unevaluatedItems that is items',
+      { type: 'array', prefixItems: [text], unevaluatedItems: false },
+      { type: 'array', prefixItems: [text], items: false },
+    ],
+    [
+      'a member whose two schemas exclude each other',
+      object({ c: { type: 'boolean' } }, [], { dependentSchemas: { b: { properties: { c: text } } } }),
+      object({ c: { type: 'boolean' } }, [], { dependentSchemas: { b: { properties: { c: { type: 'null' } } } } }),
+    ],
+  ]
+  it.each(UNCHANGED)('is no change: %s', async (_, one, other) => {
+    for (const place of [sent, got]) {
+      const [before, after] = [place(object({ a: one })), place(object({ a: other }))]
+      const levels = [
+        ...compareDocuments(await read(before), await read(after), NOW_MS),
+        ...compareDocuments(await read(after), await read(before), NOW_MS),
+      ]
+      expect(levels.filter(({ level, id }) => level === 'breaking' || id.endsWith('undecided'))).toEqual([])
+    }
   })
 })

@@ -38,7 +38,10 @@ function schemasIn(schema: unknown, components: Json): readonly Json[] {
 export function edit(random: Random, document: RandomDocument): RandomDocument {
   const copy = JSON.parse(JSON.stringify(document)) as RandomDocument
   for (let count = 1 + random.below(3); count > 0; count--) {
-    editSchema(random, pick(random, schemasIn(copy.schema, copy.components.schemas)))
+    const all = schemasIn(copy.schema, copy.components.schemas)
+    // References of 3.0 have no siblings.
+    const found = copy.dialect === '3.0' ? all.filter(({ $ref }) => $ref === undefined) : all
+    editSchema(random, pick(random, found))
   }
   return copy
 }
