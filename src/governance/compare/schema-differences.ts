@@ -95,14 +95,18 @@ class DifferenceWalk implements Differences {
     if (outer.isFalse || depth > DEPTH_MAX) return [this.#unexplained(at)]
     const found: Difference[] = []
     const cyclesBefore = this.#cycles
+    let isWithin = true
     for (const part of outer.parts) {
       for (const keyword of Object.keys(part)) {
         this.#prover.reset()
         if (this.#prover.isSpent) return found
-        if (!this.#prover.satisfies(inner, part, keyword)) found.push(...this.#explainKeyword(at, part, keyword))
+        if (this.#prover.satisfies(inner, part, keyword)) continue
+        isWithin = false
+        found.push(...this.#explainKeyword(at, part, keyword))
       }
     }
-    if (found.length > 0 || this.#cycles > cyclesBefore) return found
+    // The keywords one by one have more steps than the pair had.
+    if (isWithin || found.length > 0 || this.#cycles > cyclesBefore) return found
     return [this.#unexplained(at)]
   }
 

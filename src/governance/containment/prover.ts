@@ -20,6 +20,7 @@ import { itemSchemas, propertySchemas, undeclaredSchemas } from './members.ts'
 import type { KeywordRule, Prover, Tolerance } from './proof.ts'
 import { createSchemaSets, type SchemaSet, type SchemaSets } from './schema-set.ts'
 import { unevaluatedItem, unevaluatedProperty, unevaluatedRest } from './unevaluated-members.ts'
+import { createValueCheck, type ValueCheck } from './value-check.ts'
 import { createWorkBudget, type WorkBudget } from './work-budget.ts'
 
 export interface ProverOptions {
@@ -51,10 +52,9 @@ export function createProver(options: ProverOptions): Prover {
 class SchemaProver implements Prover {
   readonly sets: SchemaSets
   readonly #tolerance: Tolerance
-  readonly #compile: ProverOptions['compile']
+  readonly #check: ValueCheck
   readonly #budget: WorkBudget
   readonly #facts = new Map<string, Facts>()
-  readonly #checks = new Map<number, (value: unknown) => boolean>()
   readonly #empty = new Map<string, boolean>()
   readonly #proved = new Map<string, boolean>()
   /** Pairs under proof. */
@@ -73,7 +73,16 @@ class SchemaProver implements Prover {
   constructor({ components, compile, tolerance = 'none', budget = createWorkBudget(Infinity) }: ProverOptions) {
     this.sets = createSchemaSets(components, (parts) => budget.spend(parts * WORK.part))
     this.#budget = budget
-    this.#compile = compile
+    this.#check = createValueCheck({
+      sets: this.sets,
+      compile,
+      onCompile: () => {
+        this.#steps -= COMPILE_STEPS
+        budget.spend(WORK.compile)
+      },
+      // The validator goes through a list of values one by one.
+      onCheck: (listed) => budget.spend(WORK.check + listed * WORK.listed),
+    })
     this.#tolerance = tolerance
   }
 
@@ -98,24 +107,8 @@ class SchemaProver implements Prover {
     return facts
   }
 
-  accepts({ parts, isFalse }: SchemaSet, value: unknown): boolean {
-    return !isFalse && parts.every((part) => this.#acceptsPart(part, value))
-  }
-
-  /** Sets have many parts in common, so that each part has a validator of its own. */
-  #acceptsPart(part: Fields, value: unknown): boolean {
-    const { not } = part
-    if (not !== undefined && Object.keys(part).length === 1) return !this.accepts(this.sets.of(not), value)
-    const id = this.sets.idOf(part)
-    let check = this.#checks.get(id)
-    if (check === undefined) {
-      this.#steps -= COMPILE_STEPS
-      this.#budget.spend(WORK.compile)
-      this.#checks.set(id, (check = this.#compile(part)))
-    }
-    // The validator goes through a list of values one by one.
-    this.#budget.spend(WORK.check + listOf(part['enum']).length * WORK.listed)
-    return check(value)
+  accepts(set: SchemaSet, value: unknown): boolean {
+    return this.#check(set, value)
   }
 
   property(set: SchemaSet, name: string): SchemaSet {
@@ -184,7 +177,8 @@ class SchemaProver implements Prover {
     this.#depth--
     this.#open.delete(key)
     const restsOnOpen = this.#assumed < depth
-    if (!holds || !restsOnOpen) this.#proved.set(key, holds)
+    // A proof that ended for want of steps may be found later.
+    if (holds ? !restsOnOpen : this.#steps >= 0) this.#proved.set(key, holds)
     this.#assumed = holds && restsOnOpen ? Math.min(assumedBefore, this.#assumed) : assumedBefore
     return holds
   }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { compareDocuments } from '../../../../src/governance/compare/compare-documents.ts'
-import { got, idsOf, NOW_MS, object, read, sent, text } from './small-documents.ts'
+import { got, idsOf, json, NOW_MS, object, read, sent, text, toDocument } from './small-documents.ts'
 
 describe('A property that only a condition of the new schema declares', () => {
   const CONDITIONS = [
@@ -27,6 +27,23 @@ describe('A newly declared property', () => {
     expect(await idsOf(sent(object({})), sent(object({ a: { type: 'string', enum: [1] } })))).toEqual([
       'request.property.refused',
     ])
+  })
+})
+
+describe('A schema that refers to itself', () => {
+  const referring = (schemas: Record<string, unknown>) =>
+    toDocument({ requestBody: { content: json({ $ref: '#/components/schemas/Tree' }) } }, { schemas })
+  const tree = (more: Record<string, unknown>) =>
+    referring({ Tree: object({ children: { type: 'array', items: { $ref: '#/components/schemas/Tree', ...more } } }) })
+
+  it('differs if a sibling of its reference differs', async () => {
+    expect(await idsOf(tree({ maxProperties: 3 }), tree({ type: 'number' }))).not.toEqual([])
+  })
+
+  it('accepts nothing if it refers to itself for the same value, as in the gateway', async () => {
+    const endless = { allOf: [{}, { $ref: '#/components/schemas/Tree' }] }
+    expect(await idsOf(referring({ Tree: text }), referring({ Tree: endless }))).not.toEqual([])
+    expect(await idsOf(referring({ Tree: endless }), referring({ Tree: text }))).toEqual([])
   })
 })
 
