@@ -1,7 +1,7 @@
 /**
  * Checks one value with the gateway's validator.
  *
- * Compiling a schema compiles all schemas that it refers to, perhaps a whole document. Of a schema with references, only the
+ * Compiling a schema compiles all schemas that it refers to, perhaps a whole document. If a schema has references, only its
  * keywords without subschemas are compiled; the subschemas are visited for the members and items that the value has.
  */
 
