@@ -7,7 +7,14 @@
 import { fieldsOf, listOf, type Fields } from '../../json/fields.ts'
 import { toCanonicalText } from '../../json/canonical-value.ts'
 import { escapePointer } from '../../json/references.ts'
-import { declaredNames, itemSchemas, mentionedNames, mentionedParts, prefixLength } from '../containment/members.ts'
+import {
+  declaredNames,
+  declaredPatterns,
+  itemSchemas,
+  mentionedNames,
+  mentionedParts,
+  prefixLength,
+} from '../containment/members.ts'
 import type { Prover } from '../containment/proof.ts'
 import type { SchemaSet } from '../containment/schema-set.ts'
 import type { WorkBudget } from '../containment/work-budget.ts'
@@ -86,8 +93,24 @@ class MemberWalk implements MemberComparison {
       const isListed = [before, after].every(({ parts }) => parts.some((part) => itemSchemas(part, index).length > 0))
       if (isListed) node.inner.push(this.#nodeOf(prover.item(before, index), prover.item(after, index), depth + 1))
     }
+    this.#compareRest(node, before, after, depth)
     this.#compareBranches(node, before, after, depth)
     return node
+  }
+
+  /** Members that both schemas describe without their names. */
+  #compareRest(node: Node, before: SchemaSet, after: SchemaSet, depth: number): void {
+    const { prover } = this.#options
+    const has = ({ parts }: SchemaSet) => parts.some((part) => part['additionalProperties'] !== undefined)
+    if (has(before) && has(after)) {
+      node.inner.push(this.#nodeOf(prover.undeclared(before), prover.undeclared(after), depth + 1))
+    }
+    const patterns = declaredPatterns(after)
+    for (const pattern of declaredPatterns(before)) {
+      if (!patterns.has(pattern)) continue
+      const [was, is] = [prover.undeclared(before, [pattern]), prover.undeclared(after, [pattern])]
+      node.inner.push(this.#nodeOf(was, is, depth + 1))
+    }
   }
 
   #compareBranches(node: Node, before: SchemaSet, after: SchemaSet, depth: number): void {

@@ -9,7 +9,9 @@ import {
   matches,
   mentionedNames,
   mentionsUnevaluated,
+  openParts,
   prefixLength,
+  propertySchemas,
 } from './members.ts'
 import type { KeywordRule, Prover } from './proof.ts'
 import type { SchemaSet } from './schema-set.ts'
@@ -30,7 +32,11 @@ export const PROPERTY_RULES = onlyFor('object', {
     Object.entries(fieldsOf(part['properties'])).every(
       ([name, schema]) =>
         isTolerated(prover, inner, name, schema) ||
-        prover.isMemberWithin(prover.property(inner, name), prover.sets.of(schema)),
+        prover.isMemberWithin(
+          prover.property(inner, name),
+          prover.sets.of(schema),
+          isOpen(prover, inner, (each) => propertySchemas(each, name).length > 0),
+        ),
     ),
   patternProperties: (prover, inner, part) =>
     Object.entries(fieldsOf(part['patternProperties'])).every(([pattern, schema]) =>
@@ -76,6 +82,17 @@ export function isTolerated(prover: Prover, inner: SchemaSet, name: string, sche
   )
 }
 
+/** Whether a combination that the set is not split by says something about a member. */
+function isOpen(prover: Prover, set: SchemaSet, says: (part: Fields) => boolean): boolean {
+  if (prover.tolerance === 'none') return false
+  for (const part of openParts(prover.sets, set)) if (says(part)) return true
+  return false
+}
+
+function hasMembers(part: Fields): boolean {
+  return ['properties', 'patternProperties', 'additionalProperties'].some((keyword) => part[keyword] !== undefined)
+}
+
 /** The set of the values that have a member, with what depends on it. */
 export function having(prover: Prover, set: SchemaSet, name: string): SchemaSet {
   const depending = set.parts.flatMap((part) => {
@@ -100,9 +117,10 @@ export function firstItems(prover: Prover, set: SchemaSet, count: number): reado
 function itemsFollow(prover: Prover, inner: SchemaSet, part: Fields): boolean {
   const { items } = prover.facts(inner)
   const lists = Math.max(prefixLength(inner), listOf(part['prefixItems']).length)
+  const isExact = isOpen(prover, inner, (each) => each['items'] !== undefined || each['prefixItems'] !== undefined)
   for (let index = 0; index <= lists && index < items.max; index++) {
     const wanted = prover.sets.of(...itemSchemas(part, index))
-    if (!prover.isMemberWithin(prover.item(inner, index), wanted)) return false
+    if (!prover.isMemberWithin(prover.item(inner, index), wanted, isExact)) return false
   }
   return true
 }
@@ -116,10 +134,12 @@ function hasFewest(prover: Prover, inner: SchemaSet, { contains, minContains = 1
     (each) =>
       each['contains'] !== undefined &&
       Number(each['minContains'] ?? 1) >= least &&
-      prover.isMemberWithin(prover.sets.of(each['contains']), wanted),
+      prover.isMemberWithin(prover.sets.of(each['contains']), wanted, true),
   )
   if (isDeclared) return true
-  return items.min >= least && firstItems(prover, inner, least).every((item) => prover.isMemberWithin(item, wanted))
+  return (
+    items.min >= least && firstItems(prover, inner, least).every((item) => prover.isMemberWithin(item, wanted, true))
+  )
 }
 
 function hasMost(prover: Prover, inner: SchemaSet, { contains, maxContains = Infinity }: Fields): boolean {
@@ -131,16 +151,17 @@ function hasMost(prover: Prover, inner: SchemaSet, { contains, maxContains = Inf
     (each) =>
       each['contains'] !== undefined &&
       Number(each['maxContains'] ?? Infinity) <= most &&
-      prover.isMemberWithin(wanted, prover.sets.of(each['contains'])),
+      prover.isMemberWithin(wanted, prover.sets.of(each['contains']), true),
   )
 }
 
 /** Properties that `pattern` matches. */
 function patternFollows(prover: Prover, inner: SchemaSet, pattern: string, wanted: SchemaSet): boolean {
   const declared = [...declaredNames(inner)].filter((name) => matches(pattern, name))
-  if (!declared.every((name) => prover.isMemberWithin(prover.property(inner, name), wanted))) return false
+  const isExact = isOpen(prover, inner, hasMembers)
+  if (!declared.every((name) => prover.isMemberWithin(prover.property(inner, name), wanted, isExact))) return false
   const patterns = declaredPatterns(inner)
-  if (patterns.has(pattern)) return prover.isMemberWithin(prover.undeclared(inner, [pattern]), wanted)
+  if (patterns.has(pattern)) return prover.isMemberWithin(prover.undeclared(inner, [pattern]), wanted, isExact)
   return othersFollow(prover, inner, wanted, [...patterns])
 }
 
@@ -150,7 +171,8 @@ function additionalFollows(prover: Prover, inner: SchemaSet, part: Fields): bool
   const isNewTolerated = prover.tolerance === 'declared by inner' && part['additionalProperties'] === false
   if (!isNewTolerated) {
     const declared = additionalNames(inner, part)
-    if (!declared.every((name) => prover.isMemberWithin(prover.property(inner, name), wanted))) return false
+    const isExact = isOpen(prover, inner, hasMembers)
+    if (!declared.every((name) => prover.isMemberWithin(prover.property(inner, name), wanted, isExact))) return false
   }
   const others = [...declaredPatterns(inner)].filter((pattern) => !patterns.includes(pattern))
   return othersFollow(prover, inner, wanted, others)
@@ -166,9 +188,10 @@ export function additionalNames(inner: SchemaSet, part: Fields): readonly string
 
 /** Undeclared properties, those that one of `patterns` matches included. */
 function othersFollow(prover: Prover, inner: SchemaSet, wanted: SchemaSet, patterns: readonly string[]): boolean {
+  const isExact = isOpen(prover, inner, hasMembers)
   return (
-    prover.isMemberWithin(prover.undeclared(inner), wanted) &&
-    patterns.every((pattern) => prover.isMemberWithin(prover.undeclared(inner, [pattern]), wanted))
+    prover.isMemberWithin(prover.undeclared(inner), wanted, isExact) &&
+    patterns.every((pattern) => prover.isMemberWithin(prover.undeclared(inner, [pattern]), wanted, isExact))
   )
 }
 

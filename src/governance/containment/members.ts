@@ -83,6 +83,28 @@ export function mentionedParts(sets: SchemaSets, set: SchemaSet): ReadonlySet<Fi
   return found
 }
 
+/**
+ * Parts of the combinations that the set is not split by. They may declare properties of a member that the set does not have.
+ */
+export function* openParts(sets: SchemaSets, set: SchemaSet): Iterable<Fields> {
+  const own = new Set(set.parts)
+  const isOwn = (schema: unknown): boolean => {
+    const { parts } = sets.of(schema)
+    return parts.length > 0 && parts.every((each) => own.has(each))
+  }
+  for (const part of set.parts) {
+    const { if: condition, then: consequence, else: alternative } = part
+    const branches = [listOf(part['anyOf']), listOf(part['oneOf']), [condition, consequence, alternative]]
+    const open = [
+      ...branches.filter((list) => !list.some(isOwn)).flat(),
+      ...Object.values(fieldsOf(part['dependentSchemas'])),
+    ]
+    for (const schema of open) {
+      for (const each of mentionedParts(sets, sets.of(schema ?? true))) if (!own.has(each)) yield each
+    }
+  }
+}
+
 /** Names that a set, or a combination in it, declares. */
 export function mentionedNames(sets: SchemaSets, set: SchemaSet): ReadonlySet<string> {
   return new Set([...mentionedParts(sets, set)].flatMap((part) => Object.keys(fieldsOf(part['properties']))))

@@ -183,9 +183,11 @@ class SchemaProver implements Prover {
     return holds
   }
 
-  isMemberWithin(inner: SchemaSet, outer: SchemaSet): boolean {
+  isMemberWithin(inner: SchemaSet, outer: SchemaSet, isExact = false): boolean {
     this.#level++
+    if (isExact) this.#exact++
     const holds = this.isWithin(inner, outer)
+    if (isExact) this.#exact--
     this.#level--
     return holds
   }

@@ -22,6 +22,26 @@ describe('A property that only a condition of the new schema declares', () => {
 })
 
 describe('A newly declared property', () => {
+  const nested = (schema: unknown) => object({ details: { properties: { folder: schema } } })
+
+  it('is not one that a branch declares already', async () => {
+    const more = { type: 'object', additionalProperties: text }
+    const [before, after] = [text, { ...text, const: 'a' }].map((each) => ({ anyOf: [nested(each), more] }))
+    expect(await idsOf(sent(before), sent(after))).toEqual(['request.enum.removed'])
+  })
+
+  it('is information also in a branch, and in members without a name', async () => {
+    const [before, after] = [object({}), object({ a: text })]
+    const PLACES = [
+      (schema: unknown) => ({ oneOf: [object({ details: schema }), text] }),
+      (schema: unknown) => object({}, [], { additionalProperties: schema }),
+      (schema: unknown) => object({}, [], { patternProperties: { '^x-': schema } }),
+    ]
+    for (const place of PLACES) {
+      expect(await idsOf(sent(place(before)), sent(place(after)))).toEqual(['request.property.added'])
+    }
+  })
+
   it('is breaking in a request if its schema refuses every value', async () => {
     expect(await idsOf(sent(object({})), sent(object({ a: false })))).toEqual(['request.property.refused'])
     expect(await idsOf(sent(object({})), sent(object({ a: { type: 'string', enum: [1] } })))).toEqual([
