@@ -7,7 +7,14 @@
 import { fieldsOf, listOf, type Fields } from '../../json/fields.ts'
 import { toCanonicalText } from '../../json/canonical-value.ts'
 import { escapePointer } from '../../json/references.ts'
-import { declaredNames, itemSchemas, prefixLength } from '../containment/members.ts'
+import {
+  declaredNames,
+  declaredPatterns,
+  itemSchemas,
+  mentionedNames,
+  mentionedParts,
+  prefixLength,
+} from '../containment/members.ts'
 import type { Prover } from '../containment/proof.ts'
 import type { SchemaSet } from '../containment/schema-set.ts'
 import type { WorkBudget } from '../containment/work-budget.ts'
@@ -32,6 +39,7 @@ export interface MemberOptions {
   readonly after: (part: Fields) => Fields
 }
 
+const ADDED = { request: 'request.property.added', response: 'response.property.added' } as const
 const DEPTH_MAX = 40
 /** Work of a pair of schemas, each time that it is visited. */
 const NODE_WORK = 5
@@ -88,13 +96,43 @@ class MemberWalk implements MemberComparison {
       const isListed = [before, after].every(({ parts }) => parts.some((part) => itemSchemas(part, index).length > 0))
       if (isListed) node.inner.push(this.#nodeOf(prover.item(before, index), prover.item(after, index), depth + 1))
     }
+    this.#compareRest(node, before, after, depth)
+    this.#compareBranches(node, before, after, depth)
+    return node
+  }
+
+  /** Members that both schemas describe without their names. */
+  #compareRest(node: Node, before: SchemaSet, after: SchemaSet, depth: number): void {
+    const { prover } = this.#options
+    const has = ({ parts }: SchemaSet) => parts.some((part) => part['additionalProperties'] !== undefined)
+    if (has(before) && has(after)) {
+      node.inner.push(this.#nodeOf(prover.undeclared(before), prover.undeclared(after), depth + 1))
+    }
+    const patterns = declaredPatterns(after)
+    for (const pattern of declaredPatterns(before)) {
+      if (!patterns.has(pattern)) continue
+      const [was, is] = [prover.undeclared(before, [pattern]), prover.undeclared(after, [pattern])]
+      node.inner.push(this.#nodeOf(was, is, depth + 1))
+    }
+  }
+
+  #compareBranches(node: Node, before: SchemaSet, after: SchemaSet, depth: number): void {
+    const { sets } = this.#options.prover
+    const known = new Set([...mentionedNames(sets, before), ...declaredNames(after)])
     for (const keyword of ['anyOf', 'oneOf'] as const) {
       const [one, other] = [before, after].map(({ parts }) => parts.flatMap((part) => listOf(part[keyword])))
       for (const [was, is] of pairBranches(one ?? [], other ?? [])) {
-        node.inner.push(this.#nodeOf(prover.sets.of(was), prover.sets.of(is), depth + 1))
+        const [earlier, later] = [sets.of(was), sets.of(is)]
+        for (const name of mentionedNames(sets, later)) known.add(name)
+        node.inner.push(this.#nodeOf(earlier, later, depth + 1))
       }
     }
-    return node
+    // Names that only a condition or a new alternative declares.
+    for (const part of mentionedParts(sets, after)) {
+      for (const name of Object.keys(fieldsOf(part['properties']))) {
+        if (!known.has(name)) this.#add(node, ADDED[this.#options.direction], before, sets.of(part), name)
+      }
+    }
   }
 
   #compareProperties(node: Node, before: SchemaSet, after: SchemaSet, depth: number): void {

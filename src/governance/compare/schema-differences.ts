@@ -7,27 +7,14 @@
  */
 
 import { fieldsOf, listOf, type Fields } from '../../json/fields.ts'
-import { toCanonicalText } from '../../json/canonical-value.ts'
 import { branchesOf } from '../containment/cases.ts'
 import type { Candidates } from '../containment/candidates.ts'
-import { textsOf } from '../containment/facts.ts'
-import { listedIn } from '../containment/keyword-rules.ts'
-import { additionalNames, isTolerated } from '../containment/member-rules.ts'
-import { itemSchemas, mentionedNames, prefixLength } from '../containment/members.ts'
 import type { Prover } from '../containment/proof.ts'
 import type { SchemaSet } from '../containment/schema-set.ts'
-import { kindOf, nearest, placeIn, shown, type Difference, type Locate } from './difference.ts'
-import {
-  areMembersIndependent,
-  embedIn,
-  findWitness,
-  inCase,
-  strangeTypes,
-  type Leaf,
-  type Onward,
-  type Step,
-} from './walk-step.ts'
+import { nearest, placeIn, type Difference, type Locate } from './difference.ts'
+import { areMembersIndependent, embedIn, findWitness, inCase, type Leaf, type Onward, type Step } from './walk-step.ts'
 import { findPartner } from './alternatives.ts'
+import { explainKeyword, type Walk } from './keyword-differences.ts'
 
 export interface DifferenceOptions {
   readonly prover: Prover
@@ -42,9 +29,6 @@ export interface Differences {
 
 const DEPTH_MAX = 40
 const SPLITS_MAX = 2
-const VALUES_MAX = 20
-/** Values that are tried, because others of the schema may exclude them. */
-const TRIED_MAX = 200
 
 export function createDifferences(options: DifferenceOptions): Differences {
   return new DifferenceWalk(options)
@@ -61,10 +45,22 @@ class DifferenceWalk implements Differences {
   /** How often the walk met a pair that it is inside of. */
   #cycles = 0
 
+  readonly #walk: Walk
+
   constructor({ prover, candidates, locate }: DifferenceOptions) {
     this.#prover = prover
     this.#candidates = candidates
     this.#locate = locate
+    const cycles = (): number => this.#cycles
+    this.#walk = {
+      prover,
+      get cycles() {
+        return cycles()
+      },
+      findAt: (inner, outer, onward) => this.#findAt(inner, outer, onward),
+      into: (at, member) => this.#into(at, member),
+      leaf: (at, leaf) => this.#leaf(at, leaf),
+    }
   }
 
   find(inner: SchemaSet, outer: SchemaSet): readonly Difference[] {
@@ -99,14 +95,18 @@ class DifferenceWalk implements Differences {
     if (outer.isFalse || depth > DEPTH_MAX) return [this.#unexplained(at)]
     const found: Difference[] = []
     const cyclesBefore = this.#cycles
+    let isWithin = true
     for (const part of outer.parts) {
       for (const keyword of Object.keys(part)) {
         this.#prover.reset()
         if (this.#prover.isSpent) return found
-        if (!this.#prover.satisfies(inner, part, keyword)) found.push(...this.#explainKeyword(at, part, keyword))
+        if (this.#prover.satisfies(inner, part, keyword)) continue
+        isWithin = false
+        found.push(...this.#explainKeyword(at, part, keyword))
       }
     }
-    if (found.length > 0 || this.#cycles > cyclesBefore) return found
+    // The keywords one by one have more steps than the pair had.
+    if (isWithin || found.length > 0 || this.#cycles > cyclesBefore) return found
     return [this.#unexplained(at)]
   }
 
@@ -122,30 +122,7 @@ class DifferenceWalk implements Differences {
         this.#explainKeyword({ ...inCase(at, inner), splits: at.splits - 1 }, part, keyword),
       )
     }
-    const outer = this.#prover.sets.of(this.#prover.alone(part, keyword))
-    switch (keyword) {
-      case 'type':
-        return [
-          this.#leaf(at, { kind: 'type', detail: strangeTypes(this.#prover, at.inner, part), part, outer, keyword }),
-        ]
-      case 'enum':
-      case 'const':
-        return this.#explainValues(at, part, keyword, outer)
-      case 'required':
-        return this.#explainRequired(at, part)
-      case 'properties':
-        return this.#explainProperties(at, part)
-      case 'additionalProperties':
-        return this.#explainAdditional(at, part, outer)
-      case 'items':
-      case 'prefixItems':
-        return this.#explainItems(at, part)
-      default: {
-        const kind = kindOf(keyword)
-        const value = kind === 'other' ? '' : ` ${shown(part[keyword])}`
-        return [this.#leaf(at, { kind, detail: `${keyword}${value}`, part, outer, keyword })]
-      }
-    }
+    return explainKeyword(this.#walk, at, part, keyword)
   }
 
   /** Branches of the inner schema that do not satisfy the keyword, if it has branches. */
@@ -157,88 +134,6 @@ class DifferenceWalk implements Differences {
       }
     }
     return []
-  }
-
-  #explainValues(at: Step, part: Fields, keyword: string, outer: SchemaSet): readonly Difference[] {
-    const { values } = this.#prover.facts(at.inner)
-    const listed = listedIn(part, keyword)
-    const refused = (values ?? [])
-      .filter((value) => !listed.has(toCanonicalText(value)))
-      .slice(0, TRIED_MAX)
-      .filter((value) => this.#prover.accepts(at.inner, value))
-    if (refused.length === 0)
-      return [this.#leaf(at, { kind: 'value', detail: 'any other value', part, outer, keyword })]
-    return refused
-      .slice(0, VALUES_MAX)
-      .map((value) => this.#leaf(at, { kind: 'value', detail: shown(value), part, outer, keyword, values: [value] }))
-  }
-
-  #explainRequired(at: Step, part: Fields): readonly Difference[] {
-    const { required } = this.#prover.facts(at.inner)
-    return textsOf(part['required'])
-      .filter((name) => !required.has(name))
-      .map((name) => {
-        const outer = this.#prover.sets.of(this.#prover.own({ required: [name] }))
-        // A new required property of a request was never there.
-        const isGone =
-          this.#prover.tolerance === 'declared by inner' &&
-          Object.hasOwn(fieldsOf(part['properties']), name) &&
-          !mentionedNames(this.#prover.sets, at.inner).has(name)
-        const kind = isGone ? 'property' : 'required'
-        return this.#leaf(at, { kind, detail: name, part, outer, keyword: 'required' })
-      })
-  }
-
-  #explainProperties(at: Step, part: Fields): readonly Difference[] {
-    const names = mentionedNames(this.#prover.sets, at.inner)
-    return Object.entries(fieldsOf(part['properties'])).flatMap(([name, schema]) => {
-      const [inner, outer] = [this.#prover.property(at.inner, name), this.#prover.sets.of(schema)]
-      if (isTolerated(this.#prover, at.inner, name) || this.#prover.isMemberWithin(inner, outer)) return []
-      if (inner.parts.length > 0 && (names.has(name) || this.#prover.tolerance === 'declared by outer')) {
-        return this.#findAt(inner, outer, this.#into(at, name))
-      }
-      const alone = this.#prover.sets.of(this.#prover.own({ properties: { [name]: schema } }))
-      return [
-        this.#leaf(at, { kind: 'property', detail: name, part, outer: alone, keyword: 'properties', member: name }),
-      ]
-    })
-  }
-
-  #explainAdditional(at: Step, part: Fields, alone: SchemaSet): readonly Difference[] {
-    const keyword = 'additionalProperties'
-    const cyclesBefore = this.#cycles
-    const wanted = this.#prover.sets.of(part[keyword])
-    const found: Difference[] = []
-    const isNewTolerated = this.#prover.tolerance === 'declared by inner' && wanted.isFalse
-    for (const name of isNewTolerated ? [] : additionalNames(at.inner, part)) {
-      const inner = this.#prover.property(at.inner, name)
-      if (this.#prover.isMemberWithin(inner, wanted)) continue
-      const refused = this.#prover.sets.of(this.#prover.own({ properties: { [name]: false } }))
-      if (wanted.isFalse) {
-        found.push(this.#leaf(at, { kind: 'property', detail: name, part, outer: refused, keyword, gone: name }))
-      } else found.push(...this.#findAt(inner, wanted, this.#into(at, name)))
-    }
-    const others = this.#prover.undeclared(at.inner)
-    if (this.#prover.isMemberWithin(others, wanted)) {
-      if (found.length > 0 || this.#cycles > cyclesBefore) return found
-      return [this.#leaf(at, { kind: 'other', detail: 'patternProperties', part, outer: alone, keyword })]
-    }
-    if (wanted.isFalse || others.parts.length === 0) {
-      return [...found, this.#leaf(at, { kind: 'closed', part, outer: alone, keyword })]
-    }
-    return [...found, ...this.#findAt(others, wanted, this.#into(at, 'zz'))]
-  }
-
-  #explainItems(at: Step, part: Fields): readonly Difference[] {
-    const count = Math.max(prefixLength(at.inner), listOf(part['prefixItems']).length)
-    const found: Difference[] = []
-    for (let index = 0; index <= count; index++) {
-      const [inner, outer] = [this.#prover.item(at.inner, index), this.#prover.sets.of(...itemSchemas(part, index))]
-      if (!this.#prover.isMemberWithin(inner, outer)) {
-        found.push(...this.#findAt(inner, outer, this.#into(at, index)))
-      }
-    }
-    return found
   }
 
   #explainAlternatives(at: Step, part: Fields, keyword: 'anyOf' | 'oneOf'): readonly Difference[] {

@@ -90,7 +90,7 @@ export interface Leaf {
 
 /** The schema of the values that have a member or an item. */
 function around(member: string | number): Fields {
-  return typeof member === 'string' ? { type: 'object' } : { type: 'array', minItems: member + 1 }
+  return typeof member === 'string' ? { type: 'object', required: [member] } : { type: 'array', minItems: member + 1 }
 }
 
 /** Returns a function that puts a value in the place of a member or an item of a valid value. */
@@ -101,8 +101,10 @@ export function embedIn(
   member: string | number,
 ): Embed {
   const set = prover.sets.and(inner, prover.own(around(member)))
+  // A value without the member is the base if one with it was not found.
+  const larger = typeof member === 'string' ? prover.sets.and(inner, prover.own({ type: 'object' })) : set
   return (value) => {
-    const base = candidates.valid(set)
+    const base = candidates.valid(set) ?? candidates.valid(larger)
     if (typeof base !== 'object' || base === null) return undefined
     if (typeof member === 'string') return embed(Object.fromEntries(new Map(Object.entries(base)).set(member, value)))
     return Array.isArray(base) ? embed((base as readonly unknown[]).with(member, value)) : undefined

@@ -38,14 +38,23 @@ export interface Span {
   readonly max: number
 }
 
+/** Bounds up to here have exact quotients. */
+const EXACT_MAX = 2 ** 40
+
 export function factsOf({ parts, isFalse }: SchemaSet): Facts {
   const types = isFalse ? new Set<Type>() : typesOf(parts)
+  const multiples = multiplesOf(parts)
   const required = new Set(parts.flatMap((part) => textsOf(part['required'])))
   return {
     types,
-    from: highest(parts.flatMap((part) => bounds(part, 'minimum', 'exclusiveMinimum'))),
-    to: lowest(parts.flatMap((part) => bounds(part, 'maximum', 'exclusiveMaximum'))),
-    multiples: multiplesOf(parts),
+    from: multiples.reduce(nextMultiple, highest(parts.flatMap((part) => bounds(part, 'minimum', 'exclusiveMinimum')))),
+    to: negated(
+      multiples.reduce(
+        nextMultiple,
+        negated(lowest(parts.flatMap((part) => bounds(part, 'maximum', 'exclusiveMaximum')))),
+      ),
+    ),
+    multiples,
     length: spanOf(parts, 'minLength', 'maxLength'),
     patterns: new Set(parts.flatMap(({ pattern }) => (typeof pattern === 'string' ? [pattern] : []))),
     formats: new Set(parts.flatMap(({ format }) => (typeof format === 'string' ? [format] : []))),
@@ -86,6 +95,18 @@ function bounds(part: Fields, closed: string, open: string): readonly Bound[] {
     ...(typeof inclusive === 'number' ? [{ value: inclusive, isOpen: false }] : []),
     ...(typeof exclusive === 'number' ? [{ value: exclusive, isOpen: true }] : []),
   ]
+}
+
+/** The least multiple from a bound on; the bound itself unless it can be computed exactly. */
+function nextMultiple(bound: Bound, step: number): Bound {
+  if (!Number.isSafeInteger(step) || step <= 0 || Math.abs(bound.value) > EXACT_MAX) return bound
+  const next = Math.ceil(bound.value / step) * step
+  if (!Number.isSafeInteger(next)) return bound
+  return { value: next === bound.value && bound.isOpen ? next + step : next, isOpen: false }
+}
+
+export function negated({ value, isOpen }: Bound): Bound {
+  return { value: -value, isOpen }
 }
 
 function highest(found: readonly Bound[]): Bound {

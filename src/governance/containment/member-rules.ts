@@ -9,23 +9,34 @@ import {
   matches,
   mentionedNames,
   mentionsUnevaluated,
+  openParts,
   prefixLength,
+  propertySchemas,
 } from './members.ts'
 import type { KeywordRule, Prover } from './proof.ts'
 import type { SchemaSet } from './schema-set.ts'
+import { asAdditional } from './unevaluated-members.ts'
 
 export const ITEM_RULES = onlyFor('array', {
   items: itemsFollow,
   prefixItems: itemsFollow,
   contains: (prover, inner, part) => hasFewest(prover, inner, part) && hasMost(prover, inner, part),
-  unevaluatedItems: (_, __, part) => part['unevaluatedItems'] === true,
+  unevaluatedItems: (prover, inner, part, keyword) => {
+    const items = asAdditional(prover, part, keyword)
+    return items === null || itemsFollow(prover, inner, items)
+  },
 })
 
 export const PROPERTY_RULES = onlyFor('object', {
   properties: (prover, inner, part) =>
     Object.entries(fieldsOf(part['properties'])).every(
       ([name, schema]) =>
-        isTolerated(prover, inner, name) || prover.isMemberWithin(prover.property(inner, name), prover.sets.of(schema)),
+        isTolerated(prover, inner, name, schema) ||
+        prover.isMemberWithin(
+          prover.property(inner, name),
+          prover.sets.of(schema),
+          isOpen(prover, inner, (each) => propertySchemas(each, name).length > 0),
+        ),
     ),
   patternProperties: (prover, inner, part) =>
     Object.entries(fieldsOf(part['patternProperties'])).every(([pattern, schema]) =>
@@ -36,9 +47,12 @@ export const PROPERTY_RULES = onlyFor('object', {
   dependentRequired: dependentFollows,
   dependentSchemas: (prover, inner, part) =>
     Object.entries(fieldsOf(part['dependentSchemas'])).every(([name, schema]) =>
-      prover.isWithin(prover.sets.and(inner, prover.own({ required: [name] })), prover.sets.of(schema)),
+      prover.isWithin(having(prover, inner, name), prover.sets.of(schema)),
     ),
-  unevaluatedProperties: (_, __, part) => part['unevaluatedProperties'] === true,
+  unevaluatedProperties: (prover, inner, part, keyword) => {
+    const members = asAdditional(prover, part, keyword)
+    return members === null || additionalFollows(prover, inner, members)
+  },
 })
 
 /** Keywords that values of other types satisfy. */
@@ -55,10 +69,37 @@ function onlyFor(type: Type, rules: Readonly<Record<string, KeywordRule>>): Read
  * Whether `name` is a newly declared property of an open request schema. A caller may have sent the name before with another
  * value; a new optional property counts as compatible nevertheless. If every value already had the name, its schema is a new limit.
  */
-export function isTolerated(prover: Prover, inner: SchemaSet, name: string): boolean {
+export function isTolerated(prover: Prover, inner: SchemaSet, name: string, schema: unknown): boolean {
   if (prover.tolerance !== 'declared by outer' || prover.facts(inner).required.has(name)) return false
   const { parts, isFalse } = prover.property(inner, name)
-  return parts.length === 0 && !isFalse && !mentionedNames(prover.sets, inner).has(name) && !mentionsUnevaluated(inner)
+  return (
+    parts.length === 0 &&
+    !isFalse &&
+    !mentionedNames(prover.sets, inner).has(name) &&
+    !mentionsUnevaluated(inner) &&
+    // A schema without values refuses the name.
+    !prover.isEmpty(prover.sets.of(schema))
+  )
+}
+
+/** Whether a combination that the set is not split by says something about a member. */
+function isOpen(prover: Prover, set: SchemaSet, says: (part: Fields) => boolean): boolean {
+  if (prover.tolerance === 'none') return false
+  for (const part of openParts(prover.sets, set)) if (says(part)) return true
+  return false
+}
+
+function hasMembers(part: Fields): boolean {
+  return ['properties', 'patternProperties', 'additionalProperties'].some((keyword) => part[keyword] !== undefined)
+}
+
+/** The set of the values that have a member, with what depends on it. */
+export function having(prover: Prover, set: SchemaSet, name: string): SchemaSet {
+  const depending = set.parts.flatMap((part) => {
+    const schemas = fieldsOf(part['dependentSchemas'])
+    return Object.hasOwn(schemas, name) ? [schemas[name]] : []
+  })
+  return prover.sets.and(set, prover.own({ required: [name] }), ...depending)
 }
 
 /** The largest number of members that an object may have. */
@@ -76,9 +117,10 @@ export function firstItems(prover: Prover, set: SchemaSet, count: number): reado
 function itemsFollow(prover: Prover, inner: SchemaSet, part: Fields): boolean {
   const { items } = prover.facts(inner)
   const lists = Math.max(prefixLength(inner), listOf(part['prefixItems']).length)
+  const isExact = isOpen(prover, inner, (each) => each['items'] !== undefined || each['prefixItems'] !== undefined)
   for (let index = 0; index <= lists && index < items.max; index++) {
     const wanted = prover.sets.of(...itemSchemas(part, index))
-    if (!prover.isMemberWithin(prover.item(inner, index), wanted)) return false
+    if (!prover.isMemberWithin(prover.item(inner, index), wanted, isExact)) return false
   }
   return true
 }
@@ -92,10 +134,12 @@ function hasFewest(prover: Prover, inner: SchemaSet, { contains, minContains = 1
     (each) =>
       each['contains'] !== undefined &&
       Number(each['minContains'] ?? 1) >= least &&
-      prover.isMemberWithin(prover.sets.of(each['contains']), wanted),
+      prover.isMemberWithin(prover.sets.of(each['contains']), wanted, true),
   )
   if (isDeclared) return true
-  return items.min >= least && firstItems(prover, inner, least).every((item) => prover.isMemberWithin(item, wanted))
+  return (
+    items.min >= least && firstItems(prover, inner, least).every((item) => prover.isMemberWithin(item, wanted, true))
+  )
 }
 
 function hasMost(prover: Prover, inner: SchemaSet, { contains, maxContains = Infinity }: Fields): boolean {
@@ -107,16 +151,17 @@ function hasMost(prover: Prover, inner: SchemaSet, { contains, maxContains = Inf
     (each) =>
       each['contains'] !== undefined &&
       Number(each['maxContains'] ?? Infinity) <= most &&
-      prover.isMemberWithin(wanted, prover.sets.of(each['contains'])),
+      prover.isMemberWithin(wanted, prover.sets.of(each['contains']), true),
   )
 }
 
 /** Properties that `pattern` matches. */
 function patternFollows(prover: Prover, inner: SchemaSet, pattern: string, wanted: SchemaSet): boolean {
   const declared = [...declaredNames(inner)].filter((name) => matches(pattern, name))
-  if (!declared.every((name) => prover.isMemberWithin(prover.property(inner, name), wanted))) return false
+  const isExact = isOpen(prover, inner, hasMembers)
+  if (!declared.every((name) => prover.isMemberWithin(prover.property(inner, name), wanted, isExact))) return false
   const patterns = declaredPatterns(inner)
-  if (patterns.has(pattern)) return prover.isMemberWithin(prover.undeclared(inner, [pattern]), wanted)
+  if (patterns.has(pattern)) return prover.isMemberWithin(prover.undeclared(inner, [pattern]), wanted, isExact)
   return othersFollow(prover, inner, wanted, [...patterns])
 }
 
@@ -126,7 +171,8 @@ function additionalFollows(prover: Prover, inner: SchemaSet, part: Fields): bool
   const isNewTolerated = prover.tolerance === 'declared by inner' && part['additionalProperties'] === false
   if (!isNewTolerated) {
     const declared = additionalNames(inner, part)
-    if (!declared.every((name) => prover.isMemberWithin(prover.property(inner, name), wanted))) return false
+    const isExact = isOpen(prover, inner, hasMembers)
+    if (!declared.every((name) => prover.isMemberWithin(prover.property(inner, name), wanted, isExact))) return false
   }
   const others = [...declaredPatterns(inner)].filter((pattern) => !patterns.includes(pattern))
   return othersFollow(prover, inner, wanted, others)
@@ -142,9 +188,10 @@ export function additionalNames(inner: SchemaSet, part: Fields): readonly string
 
 /** Undeclared properties, those that one of `patterns` matches included. */
 function othersFollow(prover: Prover, inner: SchemaSet, wanted: SchemaSet, patterns: readonly string[]): boolean {
+  const isExact = isOpen(prover, inner, hasMembers)
   return (
-    prover.isMemberWithin(prover.undeclared(inner), wanted) &&
-    patterns.every((pattern) => prover.isMemberWithin(prover.undeclared(inner, [pattern]), wanted))
+    prover.isMemberWithin(prover.undeclared(inner), wanted, isExact) &&
+    patterns.every((pattern) => prover.isMemberWithin(prover.undeclared(inner, [pattern]), wanted, isExact))
   )
 }
 
@@ -163,10 +210,10 @@ function namesFollow(prover: Prover, inner: SchemaSet, part: Fields): boolean {
 
 function dependentFollows(prover: Prover, inner: SchemaSet, part: Fields): boolean {
   return Object.entries(fieldsOf(part['dependentRequired'])).every(([name, needed]) => {
-    const having = prover.facts(prover.sets.and(inner, prover.own({ required: [name] })))
+    const { required } = prover.facts(having(prover, inner, name))
     const known = inner.parts.flatMap((each) => textsOf(fieldsOf(each['dependentRequired'])[name]))
     return (
-      textsOf(needed).every((each) => having.required.has(each) || known.includes(each)) ||
+      textsOf(needed).every((each) => required.has(each) || known.includes(each)) ||
       prover.isEmpty(prover.property(inner, name))
     )
   })

@@ -36,16 +36,16 @@ export function itemSchemas(part: Fields, index: number): readonly unknown[] {
 }
 
 /** Names that a part declares. */
-export function declaredNames({ parts }: SchemaSet): ReadonlySet<string> {
+export function declaredNames({ parts }: Pick<SchemaSet, 'parts'>): ReadonlySet<string> {
   return new Set(parts.flatMap((part) => Object.keys(fieldsOf(part['properties']))))
 }
 
-export function declaredPatterns({ parts }: SchemaSet): ReadonlySet<string> {
+export function declaredPatterns({ parts }: Pick<SchemaSet, 'parts'>): ReadonlySet<string> {
   return new Set(parts.flatMap((part) => Object.keys(fieldsOf(part['patternProperties']))))
 }
 
 /** Length of the longest `prefixItems`. */
-export function prefixLength({ parts }: SchemaSet): number {
+export function prefixLength({ parts }: Pick<SchemaSet, 'parts'>): number {
   return Math.max(0, ...parts.map(({ prefixItems }) => (Array.isArray(prefixItems) ? prefixItems.length : 0)))
 }
 
@@ -61,7 +61,7 @@ export function undeclaredSchemas(part: Fields, matching: readonly string[]): re
   return mayMatch || part['additionalProperties'] === undefined ? [] : [part['additionalProperties']]
 }
 
-const MENTIONS_MAX = 1_000
+export const MENTIONS_MAX = 1_000
 const ALTERNATIVES = ['anyOf', 'oneOf', 'allOf'] as const
 const CONDITIONS = ['if', 'then', 'else', 'not'] as const
 
@@ -81,6 +81,28 @@ export function mentionedParts(sets: SchemaSets, set: SchemaSet): ReadonlySet<Fi
     open.push(...inner.flatMap((schema) => sets.of(schema).parts))
   }
   return found
+}
+
+/**
+ * Parts of the combinations that the set is not split by. They may declare properties of a member that the set does not have.
+ */
+export function* openParts(sets: SchemaSets, set: SchemaSet): Iterable<Fields> {
+  const own = new Set(set.parts)
+  const isOwn = (schema: unknown): boolean => {
+    const { parts } = sets.of(schema)
+    return parts.length > 0 && parts.every((each) => own.has(each))
+  }
+  for (const part of set.parts) {
+    const { if: condition, then: consequence, else: alternative } = part
+    const branches = [listOf(part['anyOf']), listOf(part['oneOf']), [condition, consequence, alternative]]
+    const open = [
+      ...branches.filter((list) => !list.some(isOwn)).flat(),
+      ...Object.values(fieldsOf(part['dependentSchemas'])),
+    ]
+    for (const schema of open) {
+      for (const each of mentionedParts(sets, sets.of(schema ?? true))) if (!own.has(each)) yield each
+    }
+  }
 }
 
 /** Names that a set, or a combination in it, declares. */

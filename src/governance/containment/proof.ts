@@ -24,8 +24,8 @@ export interface Prover {
   isEmpty(set: SchemaSet): boolean
   /** True if certainly every value of `inner` is a value of `outer`. */
   isWithin(inner: SchemaSet, outer: SchemaSet): boolean
-  /** As `isWithin`, for a member, an item or a name of the value. */
-  isMemberWithin(inner: SchemaSet, outer: SchemaSet): boolean
+  /** As `isWithin`, for a member, an item or a name of the value. Exact: newly declared properties count. */
+  isMemberWithin(inner: SchemaSet, outer: SchemaSet, isExact?: boolean): boolean
   /** True if both schemas certainly accept the same values, newly declared properties included. */
   isEqual(one: SchemaSet, other: SchemaSet): boolean
   /** Whether every value of `inner` certainly satisfies one keyword of `part`. */

@@ -19,6 +19,8 @@ import { ITEM_RULES, PROPERTY_RULES } from './member-rules.ts'
 import { itemSchemas, propertySchemas, undeclaredSchemas } from './members.ts'
 import type { KeywordRule, Prover, Tolerance } from './proof.ts'
 import { createSchemaSets, type SchemaSet, type SchemaSets } from './schema-set.ts'
+import { unevaluatedItem, unevaluatedProperty, unevaluatedRest } from './unevaluated-members.ts'
+import { createValueCheck, type ValueCheck } from './value-check.ts'
 import { createWorkBudget, type WorkBudget } from './work-budget.ts'
 
 export interface ProverOptions {
@@ -50,10 +52,9 @@ export function createProver(options: ProverOptions): Prover {
 class SchemaProver implements Prover {
   readonly sets: SchemaSets
   readonly #tolerance: Tolerance
-  readonly #compile: ProverOptions['compile']
+  readonly #check: ValueCheck
   readonly #budget: WorkBudget
   readonly #facts = new Map<string, Facts>()
-  readonly #checks = new Map<string, (value: unknown) => boolean>()
   readonly #empty = new Map<string, boolean>()
   readonly #proved = new Map<string, boolean>()
   /** Pairs under proof. */
@@ -72,7 +73,16 @@ class SchemaProver implements Prover {
   constructor({ components, compile, tolerance = 'none', budget = createWorkBudget(Infinity) }: ProverOptions) {
     this.sets = createSchemaSets(components, (parts) => budget.spend(parts * WORK.part))
     this.#budget = budget
-    this.#compile = compile
+    this.#check = createValueCheck({
+      sets: this.sets,
+      compile,
+      onCompile: () => {
+        this.#steps -= COMPILE_STEPS
+        budget.spend(WORK.compile)
+      },
+      // The validator goes through a list of values one by one.
+      onCheck: (listed) => budget.spend(WORK.check + listed * WORK.listed),
+    })
     this.#tolerance = tolerance
   }
 
@@ -98,29 +108,22 @@ class SchemaProver implements Prover {
   }
 
   accepts(set: SchemaSet, value: unknown): boolean {
-    if (set.isFalse || set.parts.length === 0) return !set.isFalse
-    let check = this.#checks.get(set.key)
-    if (check === undefined) {
-      this.#steps -= COMPILE_STEPS
-      this.#budget.spend(WORK.compile)
-      check = this.#compile(set.parts.length === 1 ? set.parts[0] : { allOf: set.parts })
-      this.#checks.set(set.key, check)
-    }
-    // The validator goes through a list of values one by one.
-    for (const part of set.parts) this.#budget.spend(WORK.check + listOf(part['enum']).length * WORK.listed)
-    return check(value)
+    return this.#check(set, value)
   }
 
   property(set: SchemaSet, name: string): SchemaSet {
-    return this.sets.of(...set.parts.flatMap((part) => propertySchemas(part, name)))
+    const schemas = (part: Fields) => [...propertySchemas(part, name), ...unevaluatedProperty(this.sets, part, name)]
+    return this.sets.of(...set.parts.flatMap(schemas))
   }
 
   item(set: SchemaSet, index: number): SchemaSet {
-    return this.sets.of(...set.parts.flatMap((part) => itemSchemas(part, index)))
+    const schemas = (part: Fields) => [...itemSchemas(part, index), ...unevaluatedItem(this.sets, part, index)]
+    return this.sets.of(...set.parts.flatMap(schemas))
   }
 
   undeclared(set: SchemaSet, matching: readonly string[] = []): SchemaSet {
-    return this.sets.of(...set.parts.flatMap((part) => undeclaredSchemas(part, matching)))
+    const rest = set.parts.flatMap((part) => unevaluatedRest(this.sets, set, part, matching))
+    return this.sets.of(...set.parts.flatMap((part) => undeclaredSchemas(part, matching)), ...rest)
   }
 
   own(schema: Fields): Fields {
@@ -174,14 +177,17 @@ class SchemaProver implements Prover {
     this.#depth--
     this.#open.delete(key)
     const restsOnOpen = this.#assumed < depth
-    if (!holds || !restsOnOpen) this.#proved.set(key, holds)
+    // A proof that ended for want of steps may be found later.
+    if (holds ? !restsOnOpen : this.#steps >= 0) this.#proved.set(key, holds)
     this.#assumed = holds && restsOnOpen ? Math.min(assumedBefore, this.#assumed) : assumedBefore
     return holds
   }
 
-  isMemberWithin(inner: SchemaSet, outer: SchemaSet): boolean {
+  isMemberWithin(inner: SchemaSet, outer: SchemaSet, isExact = false): boolean {
     this.#level++
+    if (isExact) this.#exact++
     const holds = this.isWithin(inner, outer)
+    if (isExact) this.#exact--
     this.#level--
     return holds
   }

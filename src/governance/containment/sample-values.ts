@@ -5,7 +5,7 @@
  */
 
 import { CASES_MAX, choicesOf } from './cases.ts'
-import type { Bound, Facts, Type } from './facts.ts'
+import { negated, type Bound, type Facts, type Type } from './facts.ts'
 import type { Prover } from './proof.ts'
 import type { SchemaSet } from './schema-set.ts'
 import { samplesOfFormat, samplesOfPattern } from './text-samples.ts'
@@ -116,10 +116,6 @@ function numbersWithin({ from, to, multiples }: Facts): readonly number[] {
 
 function isAbove({ value, isOpen }: Bound, number: number): boolean {
   return isOpen ? number > value : number >= value
-}
-
-function negated({ value, isOpen }: Bound): Bound {
-  return { value: -value, isOpen }
 }
 
 function textsWithin({ length, patterns, formats }: Facts): readonly string[] {

@@ -40,6 +40,9 @@ class ComponentSets implements SchemaSets {
   #count = 0
   /** Pairs found to be the same, or being compared: a cycle of references ends. */
   readonly #same = new Set<string>()
+  readonly #different = new Set<string>()
+  /** Pairs of `#same` that are not certain yet, in the order of their comparison. */
+  readonly #assumed: string[] = []
 
   constructor(components: Fields, spend: (parts: number) => void) {
     this.#components = components
@@ -65,22 +68,28 @@ class ComponentSets implements SchemaSets {
     return this.#components[reference.slice(REFERENCE.length)] ?? true
   }
 
-  /** Adds a schema, what it refers to, and its `allOf`; one with other keywords besides these is a part. */
-  #add(parts: Map<number, Fields>, visited: Set<number>, schema: unknown): boolean {
+  /**
+   * Adds a schema, what it refers to, and its `allOf`; one with other keywords besides these is a part. Returns false for a schema
+   * that contains itself for the same value: the validation of a value never ends, so that the gateway refuses it.
+   */
+  #add(parts: Map<number, Fields>, visited: Map<number, 'open' | 'done'>, schema: unknown): boolean {
     if (schema === false) return false
     const part = fieldsOf(schema)
     const id = this.idOf(part)
+    if (visited.get(id) === 'open') return false
     if (parts.has(id)) return true
     if (Object.keys(part).some((keyword) => keyword !== '$ref' && keyword !== 'allOf')) parts.set(id, part)
     else if (visited.has(id)) return true
-    visited.add(id)
+    visited.set(id, 'open')
     const inner = [...(part['$ref'] === undefined ? [] : [this.#resolve(part['$ref'])]), ...listOf(part['allOf'])]
-    return inner.every((each) => this.#add(parts, visited, each))
+    const mayAccept = inner.every((each) => this.#add(parts, visited, each))
+    visited.set(id, 'done')
+    return mayAccept
   }
 
   #make(known: readonly Fields[], isFalse: boolean, schemas: readonly unknown[]): SchemaSet {
     const parts = new Map(known.map((part) => [this.idOf(part), part]))
-    const visited = new Set<number>()
+    const visited = new Map<number, 'open' | 'done'>()
     let accepts = !isFalse
     for (const schema of schemas) accepts = this.#add(parts, visited, schema) && accepts
     this.#spend(1 + parts.size)
@@ -94,9 +103,16 @@ class ComponentSets implements SchemaSets {
     const pair = `${this.idOf(one)} ${this.idOf(other)}`
     this.#spend(1)
     if (this.#same.has(pair)) return true
+    if (this.#different.has(pair)) return false
+    const mark = this.#assumed.push(pair) - 1
     this.#same.add(pair)
-    if (this.#isSameObject(one, other)) return true
-    this.#same.delete(pair)
+    if (this.#isSameObject(one, other)) {
+      if (mark === 0) this.#assumed.length = 0
+      return true
+    }
+    // Pairs that were added meanwhile may rest on the assumption that this one is the same.
+    for (const each of this.#assumed.splice(mark)) this.#same.delete(each)
+    this.#different.add(pair)
     return false
   }
 

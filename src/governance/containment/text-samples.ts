@@ -26,13 +26,14 @@ export function samplesOfFormat(format: string): readonly string[] {
   return FORMATS[format] ?? []
 }
 
-/** Returns texts that a simple pattern matches: its alternatives, and few and many repetitions. */
+/** Returns texts that a simple pattern matches: its alternatives, few and many repetitions, and more text at open ends. */
 export function samplesOfPattern(pattern: string): readonly string[] {
-  return [
-    ...new Set(
-      [false, true].flatMap((isLong) => [0, 1, 2].map((turn) => new PatternSample(pattern, isLong, turn).read())),
-    ),
-  ]
+  const found = [false, true].flatMap((isLong) =>
+    [0, 1, 2].map((turn) => new PatternSample(pattern, isLong, turn).read()),
+  )
+  const [one = ''] = found
+  const longer = [...(pattern.endsWith('$') ? [] : [`${one}b`]), ...(pattern.startsWith('^') ? [] : [`b${one}`])]
+  return [...new Set([...found, ...longer])]
 }
 
 /** Reads one pattern from the left; `turn` chooses among alternatives and the members of classes. */

@@ -19,6 +19,7 @@ const ref = (name: string): Json => ({ $ref: `#/components/schemas/${name}` })
 export interface RandomDocument {
   readonly components: { readonly schemas: Json }
   readonly schema: Json
+  readonly dialect: '3.0' | '3.1'
 }
 
 /** A recursive component, one that refers to it, and a plain one; the schema itself may refer to them. */
@@ -28,6 +29,7 @@ export function randomDocument(random: Random): RandomDocument {
   return {
     components: { schemas: { Item: item, Tree: tree, Kind: plain(random, 0) } },
     schema: randomSchema(random, 2),
+    dialect: '3.1',
   }
 }
 
@@ -47,9 +49,18 @@ function combination(random: Random, depth: number): Json {
     () => ({ allOf: [ref('Item'), plainObject(random, depth - 1)] }),
     () => ({ ...plain(random, depth - 1), not: plain(random, 0) }),
     () => ({ if: { required: ['a'] }, then: { required: ['b'] }, ...plainObject(random, depth - 1) }),
-    () => ({ ...ref('Item'), ...keywordOf(random, 'object', depth - 1) }),
+    () => ({ if: inner(), then: inner(), ...(some(random, 0.6) && { else: inner() }) }),
+    () => ({ ...ref(pick(random, NAMES)), ...keywordOf(random, 'object', depth - 1) }),
+    () => ({ ...ref('Tree'), properties: { b: inner() }, required: ['b'] }),
+    () => discriminated(random, depth),
+    () => ({ const: Object.fromEntries(PROPERTIES.slice(0, 2).map((name) => [name, pick(random, TEXTS)])) }),
   ]
   return pick(random, kinds)()
+}
+
+function discriminated(random: Random, depth: number): Json {
+  const branches = ['x', 'y', 'z'].slice(random.below(2)).map((kind) => withKind(plainObject(random, depth - 1), kind))
+  return { [some(random, 0.7) ? 'oneOf' : 'anyOf']: branches, discriminator: { propertyName: 'kind' } }
 }
 
 function withKind(schema: Json, kind: string): Json {
@@ -66,6 +77,7 @@ function plain(random: Random, depth: number): Json {
   if (type === 'array') schema['items'] = randomSchema(random, depth - 1)
   if (some(random, 0.1)) schema['type'] = [type, 'null']
   for (let count = random.below(3); count > 0; count--) Object.assign(schema, keywordOf(random, type, depth))
+  if (Array.isArray(schema['enum']) && some(random, 0.2)) schema['enum'] = [...(schema['enum'] as unknown[]), null]
   return schema
 }
 
@@ -73,10 +85,18 @@ function plainObject(random: Random, depth: number): Json {
   const names = PROPERTIES.filter(() => some(random, 0.4))
   return {
     type: 'object',
-    properties: Object.fromEntries(names.map((name) => [name, randomSchema(random, Math.max(0, depth - 1))])),
+    properties: Object.fromEntries(names.map((name) => [name, member(random, depth)])),
     ...(names.length > 0 && some(random, 0.5) && { required: [pick(random, names)] }),
     ...(some(random, 0.25) && { additionalProperties: false }),
   }
+}
+
+/** A schema of a property; sometimes one that is sent in one direction only, or a boolean. */
+function member(random: Random, depth: number): unknown {
+  if (some(random, 0.04)) return some(random, 0.6)
+  const schema = randomSchema(random, Math.max(0, depth - 1))
+  if (some(random, 0.9)) return schema
+  return { ...schema, [some(random, 0.5) ? 'readOnly' : 'writeOnly']: true }
 }
 
 /** One keyword for values of a type. */
@@ -120,6 +140,8 @@ export function keywordOf(random: Random, type: string, depth: number): Json {
       () => ({ propertyNames: { maxLength: 1 + random.below(5) } }),
       () => ({ dependentRequired: { [pick(random, ['a', 'b', 'c'])]: [pick(random, PROPERTIES)] } }),
       () => ({ dependentSchemas: { a: { required: ['b'] } } }),
+      () => ({ dependentSchemas: { [pick(random, ['a', 'b'])]: { properties: { c: inner() } } } }),
+      () => ({ not: { required: [pick(random, PROPERTIES)] } }),
       () => ({ unevaluatedProperties: false }),
     ],
   }

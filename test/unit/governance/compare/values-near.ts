@@ -1,143 +1,227 @@
 /** Random values near the limits of two schemas. */
 
+import { samplesOfFormat, samplesOfPattern } from '../../../../src/governance/containment/text-samples.ts'
 import type { Random } from '../../../random.ts'
+import type { DocumentChange } from './document-change.ts'
 import { NUMBERS, pick, some, TEXTS, type Json, type RandomDocument } from './random-schemas.ts'
 
-/** A value near the limits of one of the two schemas; the schema is chosen anew for each member. */
-export function valueNear(random: Random, documents: readonly RandomDocument[]): unknown {
-  const sides = documents.map(({ components, schema }) => ({
-    schema: schema as unknown,
-    components: components.schemas,
-  }))
-  return valueAt(random, sides, 0)
-}
+const DEPTH_MAX = 10
+const LENGTH_MAX = 300
+const LIST_MAX = 8
+const NOTHING: Json = { properties: {}, required: [] }
+const OF_OBJECTS: ReadonlySet<string> = new Set(
+  (
+    'patternProperties additionalProperties propertyNames minProperties maxProperties dependentRequired dependentSchemas ' +
+    'unevaluatedProperties'
+  ).split(' '),
+)
+const FAR = [1e21, -1e21, 1e10, 0.123]
+const STRANGE = ['a', 'b', 'zz', 'A1', '12', '1', '', 'long-name']
+const ANYTHING = [...TEXTS, ...NUMBERS, null, true, [], {}]
 
 interface Sided {
   readonly schema: unknown
   readonly components: Json
+  /** References of 3.0 have no siblings. */
+  readonly dialect: '3.0' | '3.1'
 }
 
-function valueAt(random: Random, sides: readonly Sided[], depth: number): unknown {
-  const flat = sides.map((side) => ({ ...side, schema: flatten(random, side.schema, side.components, 0) }))
-  const first = pick(random, flat)
-  const schema = first.schema as Json
-  if (depth > 4 || some(random, 0.04)) return pick(random, [...TEXTS, ...NUMBERS, null, true, [], {}])
-  if (schema['const'] !== undefined && some(random, 0.8)) return schema['const']
-  if (Array.isArray(schema['enum']) && some(random, 0.8)) return pick(random, schema['enum'])
-  const all = flat.map((side) => side.schema as Json)
-  switch (pick(random, [schema['type'] ?? guess(schema)].flat())) {
+interface Flat extends Sided {
+  readonly schema: Json
+}
+
+/** How one value is chosen: the noise, the side that it leans to, and how many optional members it has. */
+interface Manner {
+  readonly random: Random
+  readonly noise: number
+  readonly lean: number
+  readonly density: number
+  readonly change: DocumentChange
+  /** How often a member is present whose schemas differ. */
+  readonly curiosity: number
+}
+
+/** A value near the limits of one of the two schemas; the schema is chosen anew for each member. */
+export function valueNear(random: Random, documents: readonly RandomDocument[], change: DocumentChange): unknown {
+  const sides = documents.map(({ components, schema, dialect }) => ({
+    schema,
+    components: components.schemas,
+    dialect,
+  }))
+  const manner = {
+    random,
+    noise: pick(random, [0, 0, 0.01, 0.04]),
+    lean: pick(random, [0, 0.5, 0.5, 1]),
+    density: pick(random, [0, 0.3, 0.6, 0.95]),
+    change,
+    curiosity: pick(random, [0, 0.5, 0.9]),
+  }
+  return valueAt(manner, sides, 0)
+}
+
+function valueAt(manner: Manner, sides: readonly Sided[], depth: number): unknown {
+  const { random, noise, lean } = manner
+  const flat = sides.map((side) => ({ ...side, schema: flatten(random, side, 0) }))
+  const [one, other] = flat
+  const first = some(random, lean) ? other! : one!
+  const { schema } = first
+  if (depth > DEPTH_MAX || some(random, noise)) return pick(random, ANYTHING)
+  if (schema['const'] !== undefined && some(random, 0.9)) return schema['const']
+  if (Array.isArray(schema['enum']) && some(random, 0.9)) return pick(random, schema['enum'])
+  const all = flat.map((side) => side.schema)
+  const type = pick(random, [schema['type'] ?? guess(schema)].flat())
+  switch (schema['nullable'] === true && some(random, 0.2) ? 'null' : type) {
     case 'string':
-      return textNear(random, all)
+      return textNear(random, schema, all)
     case 'integer':
     case 'number':
-      return numberNear(random, all)
+      return numberNear(random, schema, all)
     case 'boolean':
       return some(random, 0.5)
     case 'null':
       return null
     case 'array':
-      return listNear(random, flat, depth)
+      return listNear(manner, flat, depth)
+    case 'any':
+      return pick(random, ANYTHING)
     default:
-      return objectNear(random, flat, depth)
+      return objectNear(manner, first, flat, depth)
   }
 }
 
 function guess(schema: Json): string {
-  return schema['items'] !== undefined || schema['prefixItems'] !== undefined ? 'array' : 'object'
+  if (schema['items'] !== undefined || schema['prefixItems'] !== undefined) return 'array'
+  return Object.keys(schema).some((name) => OF_OBJECTS.has(name)) ||
+    Object.keys(schema['properties'] as Json).length > 0
+    ? 'object'
+    : 'any'
 }
 
 /** The schema with its references, `allOf` and one branch of its alternatives. */
-function flatten(random: Random, schema: unknown, components: Json, depth: number): Json {
-  if (typeof schema !== 'object' || schema === null || depth > 6) return { properties: {}, required: [] }
+function flatten(random: Random, side: Sided, depth: number): Json {
+  const { schema } = side
+  if (typeof schema !== 'object' || schema === null || depth > 8) return NOTHING
   const fields = schema as Json
+  const parts = partsOf(random, fields, side)
+  if (parts.length === 0 && fields['properties'] !== undefined && fields['required'] !== undefined) return fields
+  const inner = parts.map((part) => flatten(random, { ...side, schema: part }, depth + 1))
+  if (side.dialect === '3.0' && fields['$ref'] !== undefined) return inner[0] ?? NOTHING
+  const flat = [...inner, fields]
+  const properties = Object.fromEntries(flat.flatMap((part) => Object.entries((part['properties'] ?? {}) as Json)))
+  const required = flat.flatMap((part) => (part['required'] ?? []) as string[])
+  return { ...Object.assign({}, ...flat), properties, required }
+}
+
+function partsOf(random: Random, fields: Json, { components }: Sided): readonly unknown[] {
   const reference = fields['$ref']
-  const parts: unknown[] = [
+  return [
     ...(typeof reference === 'string' ? [components[reference.slice('#/components/schemas/'.length)]] : []),
     ...((fields['allOf'] ?? []) as unknown[]),
     ...['anyOf', 'oneOf'].flatMap((name) =>
       fields[name] === undefined ? [] : [pick(random, fields[name] as unknown[])],
     ),
-    ...(some(random, 0.3) && fields['then'] !== undefined ? [fields['then']] : []),
-    ...(some(random, 0.2) && fields['not'] !== undefined ? [fields['not']] : []),
+    ...['then', 'else'].filter((name) => fields[name] !== undefined && some(random, 0.4)).map((name) => fields[name]),
+    ...['not', 'if'].filter((name) => fields[name] !== undefined && some(random, 0.3)).map((name) => fields[name]),
+    ...(fields['dependentSchemas'] !== undefined && some(random, 0.5)
+      ? Object.values(fields['dependentSchemas'] as Json)
+      : []),
   ]
-  const flat = parts.map((part) => flatten(random, part, components, depth + 1))
-  const properties = Object.fromEntries(
-    [...flat, fields].flatMap((part) => Object.entries((part['properties'] ?? {}) as Json)),
-  )
-  const required = [...flat, fields].flatMap((part) => (part['required'] ?? []) as string[])
-  return { ...Object.assign({}, ...flat), ...fields, properties, required }
 }
 
-function textNear(random: Random, schemas: readonly Json[]): string {
-  const schema = pick(random, schemas)
-  const lengths = schemas
-    .flatMap(({ minLength, maxLength }) => [minLength, maxLength])
-    .filter((each) => typeof each === 'number')
-  const samples: Json = {
-    date: '2026-01-02',
-    uuid: '123e4567-e89b-42d3-a456-426614174000',
-    email: 'a@example.com',
-    ipv4: '192.0.2.1',
-    '^a': 'abc',
-    b$: 'aab',
-    '^[ab]+$': 'abab',
-    '^.{2}$': 'zz',
-    '^\\d*$': '12',
-    '^[A-Z][0-9]{1,3}$': 'A12',
-  }
-  const sample = samples[String(schema['format'])] ?? samples[String(schema['pattern'])]
-  if (sample !== undefined && some(random, 0.6)) return String(sample)
+function textNear(random: Random, own: Json, schemas: readonly Json[]): string {
+  const { format, pattern } = own
+  const samples = [
+    ...(typeof format === 'string' ? samplesOfFormat(format).slice(0, 1) : []),
+    ...(typeof pattern === 'string' ? samplesOfPattern(pattern) : []),
+  ]
+  if (samples.length > 0 && some(random, 0.7)) return pick(random, samples)
+  const lengths = limitsOf(schemas, ['minLength', 'maxLength'])
   if (lengths.length > 0 && some(random, 0.7)) {
-    return pick(random, ['a', 'b', '1', 'Z']).repeat(Math.max(0, pick(random, lengths) + random.below(3) - 1))
+    const length = pick(random, lengths) + pick(random, [0, 0, 1, -1])
+    return pick(random, ['a', 'b', '1', 'Z']).repeat(Math.min(LENGTH_MAX, Math.max(0, length)))
   }
   return pick(random, TEXTS)
 }
 
-function numberNear(random: Random, schemas: readonly Json[]): number {
-  const bounds = schemas
-    .flatMap((schema) =>
-      ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf'].map((name) => schema[name]),
-    )
-    .filter((each) => typeof each === 'number')
-  const from = pick(random, [...bounds, ...NUMBERS])
-  return some(random, 0.3) ? from * (1 + random.below(4)) : from + pick(random, [0, 0, 1, -1, 0.5, -0.5])
+function numberNear(random: Random, own: Json, schemas: readonly Json[]): number {
+  const bounds = ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf']
+  const from = pick(random, [...limitsOf(schemas, bounds), ...NUMBERS, ...(some(random, 0.1) ? FAR : [])])
+  const step = own['multipleOf']
+  if (typeof step === 'number' && some(random, 0.5)) return Math.round(from / step) * step
+  const near = some(random, 0.3) ? from * (1 + random.below(4)) : from + pick(random, [0, 0, 1, -1, 0.5, -0.5, 0.25])
+  return own['type'] === 'integer' && some(random, 0.8) ? Math.round(near) : near
 }
 
-function listNear(random: Random, sides: readonly Sided[], depth: number): unknown[] {
-  const limits = sides
-    .flatMap(({ schema }) =>
-      ['minItems', 'maxItems', 'minContains', 'maxContains'].map((name) => (schema as Json)[name]),
-    )
+function limitsOf(schemas: readonly Json[], keywords: readonly string[]): readonly number[] {
+  return schemas
+    .flatMap((schema) => keywords.map((keyword) => schema[keyword]))
     .filter((each) => typeof each === 'number')
-  const length = Math.max(0, pick(random, [...limits, 0, 1, 2]) + pick(random, [0, 0, 1, -1]))
-  const list = Array.from({ length }, (_, index) => {
-    const inner = sides.map(({ schema, components }) => {
-      const { prefixItems, items, contains } = schema as Json
+}
+
+function listNear(manner: Manner, sides: readonly Flat[], depth: number): unknown[] {
+  const { random } = manner
+  const schemas = sides.map(({ schema }) => schema)
+  const limits = limitsOf(schemas, ['minItems', 'maxItems', 'minContains', 'maxContains'])
+  const isCurious = manner.change.differ(schemas[0]!['items'], schemas[1]!['items']) && some(random, manner.curiosity)
+  const length = Math.max(isCurious ? 1 : 0, pick(random, [...limits, 0, 1, 2]) + pick(random, [0, 0, 1, -1]))
+  const containing = pick(random, [0, 0.5, 1])
+  const list = Array.from({ length: Math.min(length, LIST_MAX) }, (_, index) => {
+    const inner = sides.map((side) => {
+      const { prefixItems, items, contains } = side.schema
       const own = (prefixItems as unknown[] | undefined)?.[index] ?? items
-      return { schema: contains !== undefined && some(random, 0.5) ? contains : own, components }
+      return { ...side, schema: contains !== undefined && some(random, containing) ? contains : own }
     })
-    return valueAt(random, inner, depth + 1)
+    return valueAt(manner, inner, depth + 1)
   })
   return some(random, 0.1) && list.length > 1 ? list.with(0, list[1]) : list
 }
 
-function objectNear(random: Random, sides: readonly Sided[], depth: number): unknown {
-  const schemas = sides.map(({ schema }) => schema as Json)
-  const first = pick(random, schemas)
+function objectNear(manner: Manner, first: Flat, sides: readonly Flat[], depth: number): unknown {
+  const { random } = manner
+  const density = depth > 4 ? 0 : depth === 0 ? manner.density : pick(random, [manner.density, 0, 0.9])
   const names = new Set<string>()
-  const density = pick(random, [0, 0.3, 0.6, 0.95])
-  for (const schema of schemas) {
-    for (const name of Object.keys(schema['properties'] as Json)) if (some(random, density)) names.add(name)
+  for (const { schema } of sides) {
+    for (const name of namesOf(schema)) {
+      const [one, other] = sides.map((side) => (side.schema['properties'] as Json)[name])
+      const isCurious = manner.change.differ(one, other) && some(random, manner.curiosity)
+      if (isCurious || some(random, density)) names.add(name)
+    }
   }
-  for (const name of first['required'] as string[]) if (some(random, 0.95)) names.add(name)
-  for (const name of ['a', 'b', 'zz', 'A1', 'long-name']) if (some(random, 0.06)) names.add(name)
+  for (const name of first.schema['required'] as string[]) if (some(random, 0.97)) names.add(name)
+  const strange = pick(random, [0, 0, 0.05, 0.3])
+  for (const name of STRANGE) if (some(random, strange)) names.add(name)
   const members = [...names].map((name) => {
-    const inner = sides.map(({ schema, components }) => {
-      const { properties, patternProperties, additionalProperties } = schema as Json
-      const own = Object.hasOwn(properties as Json, name) ? (properties as Json)[name] : undefined
-      return { schema: own ?? Object.values((patternProperties ?? {}) as Json)[0] ?? additionalProperties, components }
-    })
-    return [name, valueAt(random, inner, depth + 1)] as const
+    const inner = sides.map((side) => ({ ...side, schema: memberOf(random, side.schema, name) }))
+    return [name, valueAt(manner, inner, depth + 1)] as const
   })
   return Object.fromEntries(members)
+}
+
+/** Names that a schema declares, or that one of its patterns may match. */
+function namesOf({
+  properties,
+  patternProperties,
+  propertyNames,
+  dependentRequired,
+  dependentSchemas,
+}: Json): string[] {
+  const patterns = Object.keys((patternProperties ?? {}) as Json)
+  const listed = (propertyNames as Json | undefined)?.['enum']
+  return [
+    ...Object.keys(properties as Json),
+    ...patterns.flatMap((pattern) => samplesOfPattern(pattern).slice(0, 2)),
+    ...(Array.isArray(listed) ? listed.map(String) : []),
+    ...Object.entries((dependentRequired ?? {}) as Json).flatMap(([name, needed]) => [name, ...(needed as string[])]),
+    ...Object.keys((dependentSchemas ?? {}) as Json),
+  ]
+}
+
+/** The schema of a member; sometimes another one that may apply to it. */
+function memberOf(random: Random, schema: Json, name: string): unknown {
+  const { properties, patternProperties, additionalProperties } = schema
+  const own = Object.hasOwn(properties as Json, name) ? (properties as Json)[name] : undefined
+  const patterns = Object.values((patternProperties ?? {}) as Json)
+  if (own !== undefined && (patterns.length === 0 || some(random, 0.7))) return own
+  const others = [...patterns, additionalProperties].filter((each) => each !== undefined)
+  return others.length === 0 ? own : pick(random, others)
 }
