@@ -26,9 +26,14 @@ export class Model {
   readonly apis = new Map<string, ModelApi>()
   readonly products = new Map<string, readonly string[]>()
   readonly subscriptions = new Map<string, ModelSubscription>()
+  isConsumerDisabled = false
 
   membersOf(product: string): readonly string[] {
     return this.products.get(product) ?? []
+  }
+
+  isSubscribed(product: string): boolean {
+    return [...this.subscriptions.values()].some((each) => each.product === product && each.state !== 'Cancelled')
   }
 
   activeAt(api: string): string[] {

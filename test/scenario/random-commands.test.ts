@@ -79,6 +79,21 @@ async function saveProduct(catalogue: TestCatalogue, model: Model, author: Autho
   if (expected === 'done') model.products.set(id, apis)
 }
 
+async function removeProduct(catalogue: TestCatalogue, model: Model, author: Author, random: Random) {
+  const id = pick(random, [...model.products.keys()])
+  if (id === undefined) return
+  const expected = author.tenant === 'rival' ? 'not_found' : model.isSubscribed(id) ? 'subscriptions_active' : 'done'
+  expect(await outcomeOf(catalogue.products.remove(author, id))).toBe(expected)
+  if (expected === 'done') model.products.delete(id)
+}
+
+async function toggleConsumer(catalogue: TestCatalogue, model: Model, author: Author, consumer: string) {
+  const verb = model.isConsumerDisabled ? 'enable' : 'disable'
+  const expected = author.tenant === 'rival' ? 'not_found' : 'done'
+  expect(await outcomeOf(catalogue.consumers[verb](author, consumer))).toBe(expected)
+  if (expected === 'done') model.isConsumerDisabled = verb === 'disable'
+}
+
 async function subscribe(catalogue: TestCatalogue, model: Model, author: Author, random: Random, consumer: string) {
   const product = random.next() < 0.3 ? pick(random, [...model.products.keys()]) : undefined
   const api = product === undefined ? pick(random, [...documents.keys()]) : undefined
@@ -100,13 +115,15 @@ async function subscribe(catalogue: TestCatalogue, model: Model, author: Author,
   const expected =
     author.tenant === 'rival'
       ? 'payload_invalid'
-      : isOffered && !isRetired
-        ? isDeprecated && !force
-          ? 'state_conflict'
-          : 'done'
-        : firstBad?.state === 'Retired'
-          ? 'state_conflict'
-          : 'payload_invalid'
+      : model.isConsumerDisabled
+        ? 'state_conflict'
+        : isOffered && !isRetired
+          ? isDeprecated && !force
+            ? 'state_conflict'
+            : 'done'
+          : firstBad?.state === 'Retired'
+            ? 'state_conflict'
+            : 'payload_invalid'
   expect(await outcomeOf(work)).toBe(expected)
   if (expected !== 'done') return
   const { items } = await catalogue.credentials.read(author, id)
@@ -213,7 +230,7 @@ async function compare(catalogue: TestCatalogue, model: Model): Promise<void> {
     for (const credential of (await catalogue.credentials.of('acme', id)).filter(({ body }) => body.clientId !== '')) {
       const client = await catalogue.grants.clientFor(credential.body.clientId)
       const valid = credentials.get(credential.id) === true && state !== 'Cancelled'
-      expect(client?.grant).toMatchObject({ valid, active: state === 'Active' })
+      expect(client?.grant).toMatchObject({ valid, active: state === 'Active' && !model.isConsumerDisabled })
     }
   }
   expect(await all((query) => catalogue.subscriptions.list('rival', query))).toEqual([])
@@ -236,8 +253,10 @@ it(`finds no difference between the catalogue and a model of it in ${STEPS} step
       if (dice < 0.02 && (author.tenant === 'acme' || model.apis.has(name))) await stage(catalogue, model, author, name)
       else if (dice < 0.08)
         await activateOrDiscard(catalogue, model, author, random.next() < 0.6 ? 'activate' : 'discard', name)
-      else if (dice < 0.16) await saveProduct(catalogue, model, author, random)
+      else if (dice < 0.15) await saveProduct(catalogue, model, author, random)
+      else if (dice < 0.16) await removeProduct(catalogue, model, author, random)
       else if (dice < 0.3) await subscribe(catalogue, model, author, random, consumer)
+      else if (dice < 0.303) await toggleConsumer(catalogue, model, author, consumer)
       else if (dice < 0.65) await changeState(catalogue, model, author, random)
       else if (dice < 0.8) await setScopes(catalogue, model, author, random)
       else if (dice < 0.998) await revoke(catalogue, model, author, random)
