@@ -124,7 +124,7 @@ export function findMisledReferences(document: unknown): ProblemPointer[] {
 
   function walkEach(values: unknown, kind: Kind, pointer: string): void {
     if (typeof values !== 'object' || values === null) return
-    kinds.set(values, NO_KIND)
+    if (!kinds.has(values)) kinds.set(values, NO_KIND)
     for (const [name, value] of Object.entries(values)) {
       if (!name.startsWith('x-') || kind === 'schema') walk(value, kind, `${pointer}/${escapePointer(name)}`)
     }

@@ -40,6 +40,13 @@ it('accepts a reference to an object of unknown kind, and in data', () => {
   expect(pointersOf(document)).toEqual([])
 })
 
+it('accepts a reference to a callback', () => {
+  const callbacks = { done: { '{$url}': { post: { responses: {} } } } }
+  const paths = { '/a': { put: { callbacks: { finished: { $ref: '#/components/callbacks/done' } } } } }
+  expect(pointersOf({ paths, components: { callbacks } })).toEqual([])
+  expect(pointersOf({ components: { callbacks }, paths })).toEqual([])
+})
+
 it('does not check the schemas of responses', () => {
   const content = { 'text/plain': { schema: { $ref: '#/info' } } }
   expect(pointersOf({ info: {}, components: { responses: { A: { content } } } })).toEqual([])
