@@ -13,7 +13,12 @@ export function isOwnScope(scope: string): boolean {
   return scope.endsWith(OWN)
 }
 
+/** Returns the scope of the same right that covers the tenant. */
+export function wideScope(scope: string): string {
+  return isOwnScope(scope) ? scope.slice(0, -OWN.length) : scope
+}
+
 /** Returns whether `held` has the scope, or includes it in a wider one. */
 export function includesScope(held: { has(scope: string): boolean }, scope: string): boolean {
-  return held.has(scope) || (isOwnScope(scope) && held.has(scope.slice(0, -OWN.length)))
+  return held.has(scope) || held.has(wideScope(scope))
 }

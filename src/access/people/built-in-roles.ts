@@ -1,12 +1,12 @@
 /** The roles that every tenant has, computed from the scopes of the platform API. */
 
+import { isOwnScope } from '../../domain/scope-width.ts'
 import { OPERATORS_SCOPE } from '../tenants.ts'
 import type { Role } from './role-document.ts'
 
 /** The scope that makes an owner: its holders define what the others may do. */
 const OWNERS_SCOPE = 'roles:write'
 export const OWNER = 'owner'
-const OWN = ':own'
 
 const PUBLISHER = [
   ...['adrs:read', 'adrs:write', 'apis:read', 'apis:write', 'approvals:read', 'approvals:write', 'consumers:read'],
@@ -52,7 +52,7 @@ const RULES: readonly Rule[] = [
   {
     name: 'consumer',
     description: 'Has every scope that ends with `:own`, for the consumers of the assignment.',
-    has: (scope) => scope.endsWith(OWN),
+    has: isOwnScope,
   },
 ]
 
@@ -64,14 +64,4 @@ export function builtInRoles(scopes: readonly string[], isOperator: boolean): Re
     { name, description, scopes: known.filter(has), builtIn: true },
   ]
   return new Map(RULES.map(toRole))
-}
-
-/** Whether a scope covers only the consumers of its holder. */
-export function isOwn(scope: string): boolean {
-  return scope.endsWith(OWN)
-}
-
-/** Returns the scope of the same right that covers the tenant. */
-export function wideOf(scope: string): string {
-  return isOwn(scope) ? scope.slice(0, -OWN.length) : scope
 }

@@ -5,8 +5,9 @@
  */
 
 import { listAll } from '../../command/page.ts'
+import { isOwnScope } from '../../domain/scope-width.ts'
 import type { Registry } from '../../store/registry.ts'
-import { builtInRoles, isOwn } from './built-in-roles.ts'
+import { builtInRoles } from './built-in-roles.ts'
 import { ROLE_KIND, roleNameKey, type Role } from './role-document.ts'
 import { USER_KIND, type RoleAssignment } from './user-document.ts'
 
@@ -53,9 +54,9 @@ export function createEntitlements({ registry, scopes, operator }: EntitlementsO
     const consumersOf = new Map<string, Set<string>>()
     for (const { role: name, consumers = [] } of roles) {
       for (const scope of (await role(tenant, name))?.scopes ?? []) {
-        if (isOwn(scope) && consumers.length === 0) continue
+        if (isOwnScope(scope) && consumers.length === 0) continue
         held.add(scope)
-        if (isOwn(scope)) consumersOf.set(scope, new Set([...(consumersOf.get(scope) ?? []), ...consumers]))
+        if (isOwnScope(scope)) consumersOf.set(scope, new Set([...(consumersOf.get(scope) ?? []), ...consumers]))
       }
     }
     return { scopes: held, consumers: consumersOf }

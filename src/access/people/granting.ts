@@ -6,11 +6,11 @@
  */
 
 import { Problem } from '../../domain/problem.ts'
+import { isOwnScope, wideScope } from '../../domain/scope-width.ts'
 import { invalidAt } from '../../command/commands.ts'
 import type { Author, Registry } from '../../store/registry.ts'
 import { CONSUMER_KIND } from '../consumer-document.ts'
 import type { HeldScopes } from '../held-scopes.ts'
-import { isOwn, wideOf } from './built-in-roles.ts'
 import type { Entitlement, Entitlements } from './entitlements.ts'
 import type { RoleAssignment, UserBody } from './user-document.ts'
 
@@ -47,7 +47,7 @@ export function createGranting({ registry, entitlements }: GrantingOptions): Gra
         }
         if (role === null) throw invalidAt(`/roles/${index}/role`, 'There is no such role.')
         const { consumers = [] } = assignment
-        if (role.scopes.every(isOwn) && consumers.length === 0) {
+        if (role.scopes.every(isOwnScope) && consumers.length === 0) {
           throw invalidAt(`/roles/${index}/consumers`, 'The role needs the consumers that it covers.')
         }
         for (const [at, id] of consumers.entries()) {
@@ -59,7 +59,7 @@ export function createGranting({ registry, entitlements }: GrantingOptions): Gra
       await checkUser(author, held, { roles })
     },
     checkScopes(held, scopes) {
-      const missing = held === null ? [] : scopes.filter((scope) => !held.has(wideOf(scope)))
+      const missing = held === null ? [] : scopes.filter((scope) => !held.has(wideScope(scope)))
       if (missing.length > 0) throw notHeld(missing)
     },
   }
@@ -81,8 +81,8 @@ function covers(
   scope: string,
   { consumers }: Entitlement,
 ): boolean {
-  if (held.has(wideOf(scope))) return true
-  return isOwn(scope) && held.has(scope) && (consumers.get(scope) ?? new Set()).isSubsetOf(own)
+  if (held.has(wideScope(scope))) return true
+  return isOwnScope(scope) && held.has(scope) && (consumers.get(scope) ?? new Set()).isSubsetOf(own)
 }
 
 function notHeld(scopes: readonly string[]): Problem {
