@@ -7,6 +7,7 @@ import { NUMBERS, pick, some, TEXTS, type Json, type RandomDocument } from './ra
 
 const DEPTH_MAX = 10
 const LENGTH_MAX = 300
+const SIZE_MAX = 200
 const LIST_MAX = 8
 const NOTHING: Json = { properties: {}, required: [] }
 const OF_OBJECTS: ReadonlySet<string> = new Set(
@@ -16,7 +17,7 @@ const OF_OBJECTS: ReadonlySet<string> = new Set(
   ).split(' '),
 )
 const FAR = [1e21, -1e21, 1e10, 0.123]
-const STRANGE = ['a', 'b', 'zz', 'A1', '12', '1', '', 'long-name']
+const STRANGE = ['a', 'b', 'zz', 'A1', '12', '1', '', 'abc', 'abcd', 'long-name']
 const ANYTHING = [...TEXTS, ...NUMBERS, null, true, [], {}]
 
 interface Sided {
@@ -39,6 +40,8 @@ interface Manner {
   readonly change: DocumentChange
   /** How often a member is present whose schemas differ. */
   readonly curiosity: number
+  /** Members and items that the value may still have. */
+  left: number
 }
 
 /** A value near the limits of one of the two schemas; the schema is chosen anew for each member. */
@@ -55,12 +58,14 @@ export function valueNear(random: Random, documents: readonly RandomDocument[], 
     density: pick(random, [0, 0.3, 0.6, 0.95]),
     change,
     curiosity: pick(random, [0, 0.5, 0.9]),
+    left: SIZE_MAX,
   }
   return valueAt(manner, sides, 0)
 }
 
 function valueAt(manner: Manner, sides: readonly Sided[], depth: number): unknown {
   const { random, noise, lean } = manner
+  if (--manner.left < 0) return null
   const flat = sides.map((side) => ({ ...side, schema: flatten(random, side, 0) }))
   const [one, other] = flat
   const first = some(random, lean) ? other! : one!
