@@ -21,6 +21,7 @@ declare module 'fastify' {
 
 /** Smaller bodies are read and parsed at once. */
 const LARGE_BYTES_MIN = 1024 * 1024
+const TURN_BYTES_MAX = 256 * 1024
 const BODIES_MAX = 8
 const BODIES_PER_TENANT_MAX = 4
 const RETRY_AFTER_SECONDS = '5'
@@ -84,6 +85,15 @@ function scanned({ request, payload, members, length, reserve }: ScannedOptions)
     payload.resume()
     rest.destroy(cause)
   }
+  let inTurn = 0
+  /** One turn of the event loop can read two megabytes; other requests are served in between. */
+  function pause(bytes: number): void {
+    inTurn += bytes
+    if (inTurn < TURN_BYTES_MAX) return
+    inTurn = 0
+    payload.pause()
+    setImmediate(() => payload.resume())
+  }
   function onData(chunk: Buffer): void {
     rest.receivedEncodedLength += chunk.length
     try {
@@ -92,6 +102,7 @@ function scanned({ request, payload, members, length, reserve }: ScannedOptions)
       if (!isLarge && rest.receivedEncodedLength > LARGE_BYTES_MIN) reserve()
       isLarge ||= rest.receivedEncodedLength > LARGE_BYTES_MIN
       scanner.write(chunk)
+      pause(chunk.length)
     } catch (cause) {
       fail(cause as Error)
     }
