@@ -256,7 +256,7 @@ describe('a client at the token endpoint', () => {
 })
 
 describe('the scope of a token', () => {
-  it('is the intersection of requested, granted, declared and allowed scopes, for random sets', async () => {
+  it('is the intersection of requested, granted, declared and allowed scopes, for random sets', { timeout: 240_000 }, async () => {
     const names = ['a', 'b', 'c', 'ab', 'a:b', 'A', 'openid', 'profile']
     for (let seed = 1; seed <= 300; seed++) {
       const random = createRandom(seed)

@@ -88,7 +88,7 @@ describe('a product', () => {
 
     await catalogue.products.replace(ACME, id, { name: 'Trade', apis: ['parcels-v1'] })
     expect(catalogue.gateway.calls.toSorted()).toEqual([`members ${API} ${other.id}`, `members parcels-v1 ${id}`])
-    expect(await catalogue.products.get('acme', id)).toEqual({ id, name: 'Trade', apis: ['parcels-v1'] })
+    expect(await catalogue.products.get('acme', id)).toEqual({ id, labels: {}, name: 'Trade', apis: ['parcels-v1'] })
   })
 
   it('retains its members after activations and a restart', async () => {
