@@ -256,31 +256,35 @@ describe('a client at the token endpoint', () => {
 })
 
 describe('the scope of a token', () => {
-  it('is the intersection of requested, granted, declared and allowed scopes, for random sets', { timeout: 240_000 }, async () => {
-    const names = ['a', 'b', 'c', 'ab', 'a:b', 'A', 'openid', 'profile']
-    for (let seed = 1; seed <= 300; seed++) {
-      const random = createRandom(seed)
-      const some = (): string[] => names.filter(() => random.next() < 0.5)
-      const [requested, granted, declared, allowed] = [some(), some(), some(), some()]
-      const isAsked = random.next() < 0.8
-      const scopes = { declared, allowed }
-      const { post, redeem, code } = await openTestOauthServer({
-        scopes,
-        grant: { scopes: granted },
-        publicGrant: { scopes: granted },
-      })
-      const text = requested.join(' ')
-      const left = granted.filter((each) => declared.includes(each) && allowed.includes(each))
-      const expected = left.filter((each) => !isAsked || text === '' || requested.includes(each)).sort()
+  it(
+    'is the intersection of requested, granted, declared and allowed scopes, for random sets',
+    { timeout: 240_000 },
+    async () => {
+      const names = ['a', 'b', 'c', 'ab', 'a:b', 'A', 'openid', 'profile']
+      for (let seed = 1; seed <= 300; seed++) {
+        const random = createRandom(seed)
+        const some = (): string[] => names.filter(() => random.next() < 0.5)
+        const [requested, granted, declared, allowed] = [some(), some(), some(), some()]
+        const isAsked = random.next() < 0.8
+        const scopes = { declared, allowed }
+        const { post, redeem, code } = await openTestOauthServer({
+          scopes,
+          grant: { scopes: granted },
+          publicGrant: { scopes: granted },
+        })
+        const text = requested.join(' ')
+        const left = granted.filter((each) => declared.includes(each) && allowed.includes(each))
+        const expected = left.filter((each) => !isAsked || text === '' || requested.includes(each)).sort()
 
-      const own = await post({ scope: isAsked ? text : undefined })
-      const consent = { scope: isAsked && text !== '' ? text : null }
-      const personal = await redeem({ code: await code(consent) })
-      for (const answer of [own, personal]) {
-        const { scope } = answer.body as { scope: string }
-        expect(scope.split(' ').filter(Boolean).sort(), `seed ${seed}`).toEqual(expected)
-        expect(tokenOf(answer).claims['scope'], `seed ${seed}`).toBe(scope)
+        const own = await post({ scope: isAsked ? text : undefined })
+        const consent = { scope: isAsked && text !== '' ? text : null }
+        const personal = await redeem({ code: await code(consent) })
+        for (const answer of [own, personal]) {
+          const { scope } = answer.body as { scope: string }
+          expect(scope.split(' ').filter(Boolean).sort(), `seed ${seed}`).toEqual(expected)
+          expect(tokenOf(answer).claims['scope'], `seed ${seed}`).toBe(scope)
+        }
       }
-    }
-  })
+    },
+  )
 })
