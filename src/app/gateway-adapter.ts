@@ -17,6 +17,8 @@ export interface GatewayParts {
   readonly declarations: ActiveDeclarations
   readonly platformLimits: Pick<PlatformLimits, 'setPlan'>
   readonly authenticator: Authenticator
+  /** Receives each credential that no longer gives access, once this thread refuses it. */
+  readonly onClosed: (credential: string) => void
   /** Receives the backend of each API that is activated. */
   readonly onBackend: (tenant: string, api: string, backend: BackendPlan) => void
   /** Receives each API that is withdrawn. */
@@ -28,6 +30,7 @@ export function createGatewayPort({
   declarations,
   platformLimits,
   authenticator,
+  onClosed,
   onBackend,
   onWithdrawal,
 }: GatewayParts): GatewayPort {
@@ -56,6 +59,7 @@ export function createGatewayPort({
       }),
     async applyGrant(grant) {
       authenticator.applyGrant(grant)
+      if (!grant.valid || !grant.active) onClosed(grant.credential)
       await gatewayPool.applyGrant(grant)
     },
     applyMembership: (api, productIds) => gatewayPool.applyMembership(api, productIds),

@@ -34,6 +34,8 @@ export interface GatewayServices {
   readonly authenticator: Authenticator
   readonly platformLimits: PlatformLimits
   readonly monitors: Monitors
+  /** Registers a listener for credentials that no longer give access. */
+  readonly watchClosed: (listener: (credential: string) => void) => void
   /** Locks by API, subscription or event subscription; shared by all commands. */
   readonly mutex: KeyedMutex
 }
@@ -64,15 +66,18 @@ export function openGateway(options: GatewayOptions): GatewayServices {
     operatorTenant: tenant,
     clock,
   })
+  const closedListeners: ((credential: string) => void)[] = []
   const port = createGatewayPort({
     gatewayPool: pool,
     declarations: limits.declarations,
     platformLimits,
     authenticator,
+    onClosed: (credential) => closedListeners.forEach((listener) => listener(credential)),
     onBackend: monitors.upstreams.watch,
     onWithdrawal: monitors.upstreams.unwatch,
   })
-  return { pool, port, authenticator, platformLimits, monitors, mutex }
+  const watchClosed = (listener: (credential: string) => void): void => void closedListeners.push(listener)
+  return { pool, port, authenticator, platformLimits, monitors, watchClosed, mutex }
 }
 
 function openPool(options: GatewayOptions, monitors: () => Monitors): GatewayPool {

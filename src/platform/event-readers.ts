@@ -3,6 +3,7 @@
 import type { OutgoingHttpHeaders } from 'node:http'
 import type { FastifyReply } from 'fastify'
 import { Problem } from '../domain/problem.ts'
+import type { Caller } from '../plan/caller.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { createEventReader, type EndReason, type EventReader } from './event-reader.ts'
 import type { Call } from './operation.ts'
@@ -14,8 +15,8 @@ export interface EventReaders {
    * if the call cannot be recorded.
    */
   open(call: Call, reply: FastifyReply): Promise<EventReader>
-  /** Ends the streams of a person. */
-  endOf(person: string): void
+  /** Ends the streams of the callers that `isOver` selects. */
+  endOf(isOver: (caller: Caller) => boolean): void
   close(): void
 }
 
@@ -32,8 +33,7 @@ export interface EventReadersOptions {
 
 export function createEventReaders(options: EventReadersOptions): EventReaders {
   const { clock, onEnd, onUnknown } = options
-  /** The person of each reader. */
-  const readers = new Map<EventReader, string>()
+  const readers = new Map<EventReader, Caller>()
   const places = createPlaces(options)
 
   return {
@@ -73,11 +73,11 @@ export function createEventReaders(options: EventReadersOptions): EventReaders {
           onEnd?.(reason)
         },
       })
-      if (!isOver) readers.set(reader, caller.person)
+      if (!isOver) readers.set(reader, caller)
       return reader
     },
-    endOf(person) {
-      for (const [reader, of] of readers) if (of === person) reader.end('credential_closed')
+    endOf(isOver) {
+      for (const [reader, caller] of readers) if (isOver(caller)) reader.end('credential_closed')
     },
     close() {
       for (const reader of readers.keys()) reader.end('service_stopping')

@@ -3,6 +3,7 @@
 import type { FastifyReply } from 'fastify'
 import type { Progress } from '../programmes/programme-document.ts'
 import type { Programmes } from '../programmes/programmes.ts'
+import type { Caller } from '../plan/caller.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Log } from '../runtime/log.ts'
 import { createEventReaders } from './event-readers.ts'
@@ -12,8 +13,8 @@ export interface ProgressStream {
   /** Takes the reply over; throws `Problem('unavailable')` if too many streams are open. */
   open(call: Call, reply: FastifyReply, id: string): Promise<void>
   close(): void
-  /** Ends the streams of a person. */
-  endOf(person: string): void
+  /** Ends the streams of the callers that `isOver` selects. */
+  endOf(isOver: (caller: Caller) => boolean): void
 }
 
 export interface ProgressStreamOptions {

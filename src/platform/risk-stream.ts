@@ -7,6 +7,7 @@
  */
 
 import { consumerOf, SEVERITIES, type RiskEvent } from '../domain/risk.ts'
+import type { Caller } from '../plan/caller.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Log } from '../runtime/log.ts'
 import type { RiskFeed } from '../store/risk-store.ts'
@@ -28,8 +29,8 @@ export interface RiskStreamOptions {
 export interface RiskStream {
   readonly readers: number
   readonly handlers: Handlers<typeof RISK_STREAM_OPERATIONS>
-  /** Ends the streams of a person. */
-  endOf(person: string): void
+  /** Ends the streams of the callers that `isOver` selects. */
+  endOf(isOver: (caller: Caller) => boolean): void
   /** Ends all streams; clients reconnect. */
   close(): void
 }

@@ -43,6 +43,8 @@ export interface PlatformOptions extends GuardOptions, Omit<ResourceServices, 'p
   readonly metricsAccess?: MetricsAccess
   /** Registers a listener for people whose access was taken away. */
   readonly watchRevokedPeople: (listener: (person: string) => void) => void
+  /** Registers a listener for credentials that no longer give access. */
+  readonly watchClosedCredentials: (listener: (credential: string) => void) => void
   /** Returns why the service is not ready, or null. */
   readonly notReady: () => string | null
   /** Returns the public addresses; called once they are known. */
@@ -88,8 +90,10 @@ export function createPlatform(options: PlatformOptions): Platform {
   if (options.rootPage !== undefined) rootRoute(app, options.rootPage)
   const progress = createProgressStream(options)
   const services = { ...options, progress }
-  options.watchRevokedPeople(stream.endOf)
-  options.watchRevokedPeople(progress.endOf)
+  for (const streams of [stream, progress]) {
+    options.watchRevokedPeople((person) => streams.endOf((caller) => caller.person === person))
+    options.watchClosedCredentials((credential) => streams.endOf(({ grant }) => grant.credential === credential))
+  }
   for (const { serveWith } of RESOURCES) serveWith(serve, services)
   serve(RISK_PATHS, riskPaths)
 

@@ -1,48 +1,14 @@
 import { once } from 'node:events'
-import { connect, type AddressInfo, type Socket } from 'node:net'
+import { type AddressInfo, type Socket } from 'node:net'
 import { EventSource, type FetchLike } from 'eventsource'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import { NOW_MS, openTestPlatform, type TestPlatform, type TestPlatformOptions } from '../../fixtures/test-platform.ts'
+import { NOW_MS, openTestPlatform } from '../../fixtures/test-platform.ts'
 import { riskEvent } from '../../fixtures/risk-event.ts'
+import { endsOf, listen, read } from '../../fixtures/risk-reader.ts'
 
 const HOUR_MS = 3_600_000
 
-async function listen(
-  options: TestPlatformOptions = {},
-): Promise<{ platform: TestPlatform; port: number; url: string }> {
-  const platform = await openTestPlatform(options)
-  await platform.server.app.listen({ host: '127.0.0.1', port: 0 })
-  const { port } = platform.server.app.server.address() as AddressInfo
-  return { platform, port, url: `http://127.0.0.1:${port}/v1/events/subscribe` }
-}
-
-interface Reader {
-  /** All received text. */
-  readonly text: () => string
-  /** Resolves when `text` has been received. */
-  seen(text: string | RegExp): Promise<void>
-  readonly ended: Promise<void>
-  readonly socket: Socket
-}
-
-/** Opens a raw connection, so that a test sees the bytes on the wire. */
-function read(port: number, token: string, path = '/v1/events/subscribe', headers = ''): Reader {
-  const socket = connect(port, '127.0.0.1')
-  onTestFinished(() => void socket.destroy())
-  let text = ''
-  socket.setEncoding('utf8').on('data', (chunk: string) => (text += chunk))
-  socket.on('error', () => {})
-  socket.write(`GET ${path} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${token}\r\n${headers}\r\n`)
-  return {
-    socket,
-    text: () => text,
-    ended: new Promise((resolve) => socket.once('close', () => resolve())),
-    seen: async (wanted) => vi.waitFor(() => expect(text).toMatch(wanted), { timeout: 5_000, interval: 5 }),
-  }
-}
-
 const idsIn = (text: string): string[] => [...text.matchAll(/^id: (\S+)$/gm)].map(([, id]) => id ?? '')
-const endsOf = async (platform: TestPlatform): Promise<string> => platform.metrics.registry.metrics()
 
 describe('the risk stream', () => {
   it('sends events to a standard client, with RFC 3339 times and without the tenant', async () => {
