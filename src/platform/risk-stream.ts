@@ -2,7 +2,7 @@
  * `GET /v1/events/subscribe`: risks as Server-Sent Events.
  *
  * A reader receives the events of the tenant of its token, and resumes with `Last-Event-ID`. The stream ends when the token
- * expires, or within one heartbeat of the revocation of its credential. Each event is serialised once for all readers. The number
+ * expires or its credential loses access, and within one heartbeat if it only loses the scope. Each event is serialised once for all readers. The number
  * of readers is limited in total and per tenant, so that one tenant cannot exclude the others.
  */
 
