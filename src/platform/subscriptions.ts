@@ -114,12 +114,12 @@ const reading = {
   status: 200,
 } as const satisfies Partial<Operation>
 const writing = { method: 'POST', tag: 'Subscriptions', scope: 'subscriptions:write', own: 'subscription' } as const
-/** A consumer cannot end a suspension by its provider. */
-const suspending = {
+/** A consumer cannot end a suspension by its provider, nor move the date on which its access ends. */
+const byProvider = {
   method: 'POST',
   tag: 'Subscriptions',
   scope: 'subscriptions:write',
-  singleWidth: 'The provider suspends and resumes subscriptions; a consumer can cancel its own.',
+  singleWidth: 'The provider decides; a consumer can cancel its own subscriptions.',
 } as const
 
 export const SUBSCRIPTION_OPERATIONS = {
@@ -155,7 +155,7 @@ export const SUBSCRIPTION_OPERATIONS = {
     answer: subscription,
   },
   updateSubscription: {
-    ...writing,
+    ...byProvider,
     method: 'PATCH',
     path: '/v1/subscriptions/:id',
     summary: 'Changes the labels, the contact or the expiry date of a subscription',
@@ -175,7 +175,7 @@ export const SUBSCRIPTION_OPERATIONS = {
     changes: 'getSubscription',
   },
   suspendSubscription: {
-    ...suspending,
+    ...byProvider,
     path: '/v1/subscriptions/:id/suspend',
     summary: 'Suspends a subscription; its credentials are refused until it is resumed',
     status: 200,
@@ -184,7 +184,7 @@ export const SUBSCRIPTION_OPERATIONS = {
     changes: 'getSubscription',
   },
   resumeSubscription: {
-    ...suspending,
+    ...byProvider,
     path: '/v1/subscriptions/:id/resume',
     summary: 'Resumes a suspended subscription',
     status: 200,

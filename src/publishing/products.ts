@@ -65,7 +65,8 @@ export function createProducts(options: ProductsOptions): Products {
         return get(author.tenant, id)
       }),
     // A client that does not know labels keeps them.
-    replace: (author, id, input) => change(options, author, id, ({ labels = {} }) => ({ labels, ...input })),
+    replace: (author, id, input) =>
+      change(options, author, id, ({ labels }) => ({ ...(labels && { labels }), ...input })),
     update: (author, id, members) => change(options, author, id, (body) => ({ ...body, ...members })),
     remove: (author, id) => mutex.runExclusive([PRODUCT_KIND], () => remove(options, author, id)),
     list: (tenant, query) => listPage({ registry, kind: PRODUCT_KIND, tenant, query, show: showProduct }),

@@ -48,6 +48,7 @@ describe('a staged revision', () => {
     })
     expect(await apis.get('acme', API)).toEqual({
       id: API,
+      labels: {},
       title: 'Orders',
       major: 1,
       version: '1.2.3',
