@@ -57,6 +57,7 @@ describe('a consumer', () => {
       name: 'Shop',
       kind: 'application',
       contact: 'shop@example.org',
+      exposure: 'Public',
       state: 'Active',
       labels: {},
       createdAt: '2027-01-15T12:00:00.000Z',

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { builtInRoles, LISTED_SCOPES } from '../../../../src/access/people/built-in-roles.ts'
 import { platformScopes } from '../../../../src/platform/operations.ts'
 
-const SCOPES = [...platformScopes(), 'usage:read:own', 'credentials:reveal']
+const SCOPES = platformScopes()
 const rolesOf = (isOperator: boolean) => builtInRoles(SCOPES, isOperator)
 const scopesOf = (name: string, isOperator = true) => rolesOf(isOperator).get(name)?.scopes ?? []
 
@@ -42,6 +42,6 @@ describe('the built-in roles', () => {
     const scopes = scopesOf('auditor')
     expect(scopes).toEqual(SCOPES.filter((scope) => scope.split(':')[1] === 'read' && !scope.endsWith(':own')))
     expect(scopes).not.toContain('credentials:reveal')
-    expect(scopesOf('consumer')).toEqual(['usage:read:own'])
+    expect(scopesOf('consumer')).toEqual(SCOPES.filter((scope) => scope.endsWith(':own')))
   })
 })

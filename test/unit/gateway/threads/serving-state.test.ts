@@ -28,6 +28,7 @@ describe('the serving state', () => {
       { type: 'keys', jwks: { keys: [{ kid: 'b' }] } },
       { type: 'providers', providers: [] },
       { type: 'revoked', tokens: [{ jti: 'tok_2', untilMs: 20 }] },
+      { type: 'revokedPeople', people: [] },
     ])
   })
 
