@@ -128,8 +128,11 @@ export function approvalHandlers(options: ApprovalHandlersOptions): Handlers<typ
       return pageOf(all, query)
     },
     decide: (call) => decideBy(approvals.decide, call, onSelfApproval),
-    listWaitingFlows: async ({ author, owner, query }) =>
-      owner === null ? approvals.list(author.tenant, query) : approvals.listRequested(author, query),
+    async listWaitingFlows({ author: { tenant, person }, owner, query }) {
+      if (owner === null) return approvals.list(tenant, query)
+      // The consumer of a person's client may belong to the provider: its requests are not the person's.
+      return approvals.listRequested(tenant, person === undefined ? [owner] : [owner, person], query)
+    },
     requestTierChange: async ({ author, params, body }) =>
       approvals.requestTier(author, params.id, body as { slaVariant: string; reason?: string }),
   }

@@ -18,9 +18,10 @@ export async function ownerOf(
   scope: string,
   wanted: string | undefined,
 ): Promise<string | null> {
-  const entitlement =
-    person === '' || grant.type === 'Federated' ? null : await entitlements.ofUser(grant.tenant, person)
-  const consumers = entitlement === null ? [grant.consumer] : [...(entitlement.consumers.get(scope) ?? [])]
+  const isUser = person !== '' && grant.type !== 'Federated'
+  // A user that no longer exists covers none.
+  const covered = isUser ? (await entitlements.ofUser(grant.tenant, person))?.consumers.get(scope) : [grant.consumer]
+  const consumers = [...(covered ?? [])]
   if (wanted === undefined) return consumers[0] ?? null
   return consumers.includes(wanted) ? wanted : null
 }

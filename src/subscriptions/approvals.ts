@@ -57,8 +57,12 @@ export interface Approvals {
   flow(tenant: string, subscription: string, id: string): Promise<ApprovalFlow>
   /** Lists the flows of the tenant; by default those in progress. */
   list(tenant: string, query: PageQuery & { state?: string }): Promise<Page<ApprovalFlow>>
-  /** Lists the flows that the author, or its consumer, has requested; by default those in progress. */
-  listRequested(author: Author, query: PageQuery & { state?: string }): Promise<Page<ApprovalFlow>>
+  /** Lists the flows that one of the requesters has requested; by default those in progress. */
+  listRequested(
+    tenant: string,
+    requesters: readonly string[],
+    query: PageQuery & { state?: string },
+  ): Promise<Page<ApprovalFlow>>
   decide(author: Author, subscription: string, id: string, decision: Decision): Promise<Approval>
   /** The same for the flows of one programme. */
   readonly ofProgramme: {
@@ -109,7 +113,7 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
     flow: async (tenant, subscription, id) => show(await flowOf(options, tenant, { subscription }, id)),
     list: (tenant, { state = 'InProgress', ...query }) =>
       listPage({ registry, kind: APPROVAL_KIND, tenant, query, where: { state }, show }),
-    listRequested: ({ tenant, consumer, person }, { state = 'InProgress', ...query }) =>
+    listRequested: (tenant, requesters, { state = 'InProgress', ...query }) =>
       listFiltered({
         registry,
         kind: APPROVAL_KIND,
@@ -117,7 +121,7 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
         query,
         where: { state },
         show,
-        isShown: async ({ body }) => body.requester === consumer || body.requester === person,
+        isShown: async ({ body }) => requesters.includes(body.requester),
       }),
     decide: (author, subscription, id, decision) =>
       runExclusive(author, subscription, () => decide(options, author, { subscription }, id, decision)),

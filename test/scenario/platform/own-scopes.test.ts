@@ -97,6 +97,21 @@ describe('a consumer with own scopes', () => {
     expect((await platform.send('PUT', path, { token, body: { scopes: ['usage:read'] } })).status).toBe(403)
   })
 
+  it('is shown to a person through a client of the provider, without what the provider has asked for', async () => {
+    const { platform, admin, consumer } = await setUp()
+    await subscribe(platform, admin, { consumer, api: 'payments-v1' })
+    const roles = [{ role: 'consumer', consumers: [consumer] }]
+    const user = { username: 'hopper', name: 'Grace', roles }
+    const { body: made } = await platform.send('POST', '/v1/users', { token: admin, body: user })
+    expect(made).toMatchObject({ roles })
+    const token = platform.token('acme', OWN_SCOPES, undefined, { person: String(made['id']) })
+    const itemsAt = async (path: string, as: string) =>
+      (await platform.send('GET', path, { token: as })).body['items'] as { consumer: string }[]
+    expect(await itemsAt('/v1/approvals', admin)).toHaveLength(1)
+    expect(await itemsAt('/v1/approvals', token)).toEqual([])
+    expect((await itemsAt('/v1/subscriptions', token)).map((each) => each.consumer)).toEqual([consumer])
+  })
+
   it('registers a bounded number of receivers', async () => {
     const { platform, token, consumer } = await setUp()
     const register = () =>

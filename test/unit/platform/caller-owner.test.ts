@@ -16,6 +16,7 @@ it.each([
   ['a client cannot choose another consumer', { grant, person: '' }, 'con_a', null],
   ['a user acts for the first consumer of their roles', { grant, person: 'usr_1' }, undefined, 'con_a'],
   ['a user can choose another consumer of their roles', { grant, person: 'usr_1' }, 'con_b', 'con_b'],
+  ['a user that does not exist covers no consumer', { grant, person: 'usr_2' }, undefined, null],
   ['a user cannot choose the consumer of the client', { grant, person: 'usr_1' }, 'con_acme', null],
   [
     'a person of an external provider acts for the consumer of the client, also with the id of a user',
