@@ -25,6 +25,8 @@ export interface Client {
   /** Hash of the client secret; `''` for a public client. */
   readonly secretHash: string
   readonly redirectUris: readonly string[]
+  /** Whether logins with the client give refresh tokens. */
+  readonly mayRefresh: boolean
 }
 
 export function createGrants({ registry }: { registry: Registry }): Grants {
@@ -53,7 +55,8 @@ export function createGrants({ registry }: { registry: Registry }): Grants {
       const grant = await toGrant(registry, credential)
       const subscribed = await registry.get(SUBSCRIPTION_KIND, subscription)
       if (grant === null || subscribed === null) return null
-      return { grant, secretHash, redirectUris: subscribed.body.redirectUris ?? [] }
+      const { redirectUris = [], refreshTokens = false } = subscribed.body
+      return { grant, secretHash, redirectUris, mayRefresh: refreshTokens }
     },
   }
 }
