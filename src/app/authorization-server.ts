@@ -19,6 +19,7 @@ import { createPasswordPage } from '../identity/password-page.ts'
 import type { KeyRing } from '../identity/key-ring.ts'
 import type { OauthEndpoint } from '../plan/oauth-call.ts'
 import { createOauthDispatcher } from '../identity/oauth-dispatcher.ts'
+import { createRefreshGrants } from '../identity/refresh-grants.ts'
 import { createRevocation } from '../identity/revocation.ts'
 import { createSecretThrottle } from '../identity/secret-throttle.ts'
 import type { IsRevoked } from '../identity/sessions.ts'
@@ -57,6 +58,7 @@ export function createAuthorization(options: AuthorizationOptions): OauthEndpoin
   const shared = { ...options, clientFor, keyedHash, randomBytes }
   const authenticateClient = createClientAuthentication({ ...shared, throttle: createSecretThrottle(options.clock) })
   const codes = createAuthorizationCodes(shared)
+  const refreshGrants = createRefreshGrants({ ...shared, revoke })
   const tokens = createIssuedTokens(shared)
   const titleOf = async (api: string): Promise<string> => (await registry.get(API_KIND, api))?.body.title ?? api
 
@@ -66,15 +68,20 @@ export function createAuthorization(options: AuthorizationOptions): OauthEndpoin
         ...shared,
         authenticateClient,
         codes,
+        refreshGrants,
         grantPerson,
         revoke,
+        onReuse({ id, tenant, clientId, person }) {
+          count('refresh_token_reused')
+          log.warn({ tenant, clientId, person, grant: id }, 'refresh token was used twice; its login has ended')
+        },
         mint: createAccessTokens(shared),
         mintIdToken: createIdTokens(shared),
       }),
       authorize: createAuthorizeFlow({ ...shared, secondFactors, codes, titleOf, verify: signIn.verify }),
       password: createPasswordPage({ ...signIn, isPassword }),
-      introspect: createIntrospection({ authenticateClient, tokens }),
-      revoke: createRevocation({ authenticateClient, tokens, revoke }),
+      introspect: createIntrospection({ authenticateClient, tokens, refreshGrants, grantPerson }),
+      revoke: createRevocation({ authenticateClient, tokens, refreshGrants, revoke }),
       userinfo: createUserinfo({ tokens, personOf: signIn.find }),
     },
     onFailure(cause) {
