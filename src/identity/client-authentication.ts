@@ -18,6 +18,8 @@ export interface RegisteredClient {
   /** `''` for a public client. */
   readonly secretHash: string
   readonly redirectUris: readonly string[]
+  /** The client may return to every address on the computer of the browser. */
+  readonly isLocal?: true
 }
 
 export interface Client {

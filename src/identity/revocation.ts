@@ -2,6 +2,7 @@
 
 import type { AuthenticateClient } from './client-authentication.ts'
 import type { IssuedTokens } from './issued-token.ts'
+import { isSharedClient } from '../plan/grant.ts'
 import { answer, refuse, type OauthEndpoint } from '../plan/oauth-call.ts'
 import { readForm } from './token-request.ts'
 
@@ -29,7 +30,10 @@ export function createRevocation({ authenticateClient, tokens, revoke }: Revocat
     // An invalid or expired token counts as revoked (RFC 7009, 2.2).
     if (token === null) return answer(200, null)
     if (token.client_id !== client.clientId) return refuse('invalid_grant', 'The token was issued to another client.')
-    const { tenant, credential } = client.grant
+    // The tokens of a shared client are bounded per person.
+    const { tenant, credential } = isSharedClient(client.grant)
+      ? { tenant: token.tenant, credential: token.sub }
+      : client.grant
     await revoke({ tenant, credential, jti: token.jti, expiresAtMs: token.exp * 1_000 })
     return answer(200, null)
   }

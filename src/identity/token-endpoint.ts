@@ -6,15 +6,15 @@
  * carry a signal, so that they are recorded for the client that they concern.
  */
 
+import type { GrantPerson } from '../access/people/person-grants.ts'
 import type { AccessToken, AccessTokenRequest, ApiScopes, MintAccessToken } from './access-token.ts'
-import { isSubscribed, LIFETIME_SECONDS } from './access-token.ts'
+import { entitledTo, isSubscribed, LIFETIME_SECONDS } from './access-token.ts'
 import type { AuthorizationCodes, Code, GivenToken } from './authorization-codes.ts'
 import type { AuthenticateClient, Client } from './client-authentication.ts'
 import type { MintIdToken } from './id-token.ts'
 import { answer, refuse, signalled, type OauthAnswer, type OauthEndpoint } from '../plan/oauth-call.ts'
 import { verifies } from './pkce.ts'
 import { readForm } from './token-request.ts'
-import type { Person } from './userinfo.ts'
 import type { Clock } from '../runtime/clock.ts'
 
 export interface TokenEndpointOptions {
@@ -23,12 +23,7 @@ export interface TokenEndpointOptions {
   readonly mint: MintAccessToken
   readonly mintIdToken: MintIdToken
   readonly codes: AuthorizationCodes
-  /** Returns null if the person may no longer use the login that the code comes from. */
-  readonly grantPerson: (
-    tenant: string,
-    api: string,
-    person: Person,
-  ) => Promise<{ readonly scopes: ReadonlySet<string> | null; isCurrent(): boolean } | null>
+  readonly grantPerson: GrantPerson
   /** Resolves when every gateway thread rejects the token. */
   readonly revoke: (token: GivenToken & { readonly tenant: string; readonly credential: string }) => Promise<void>
   readonly clock: Pick<Clock, 'nowMs'>
@@ -99,10 +94,12 @@ async function redeemCode(options: TokenEndpointOptions, tokenRequest: TokenRequ
   if (code.gave !== null) return refuseReuse(options, code, code.gave)
   if (code.expiresAtMs <= clock.nowMs()) return invalidCode()
 
-  const { grant, clientId } = client
-  const { scope, person, wantsIdToken } = code
-  const granted = await options.grantPerson(grant.tenant, api, person)
+  const { clientId } = client
+  const { tenant, scope, person, wantsIdToken } = code
+  const granted = await options.grantPerson({ client: client.grant, tenant, api, person })
   if (granted === null) return invalidCode()
+  if (granted === 'unsubscribed' || !isSubscribed(granted.grant, api, target)) return refuseUnsubscribed(api)
+  const { grant } = granted
   const entitled = entitledTo(target, granted.scopes)
   const opensUserinfo = wantsIdToken
   const request: AccessTokenRequest = { api, target: entitled, grant, clientId, scope, person, opensUserinfo }
@@ -119,9 +116,9 @@ async function redeemCode(options: TokenEndpointOptions, tokenRequest: TokenRequ
   return answer(200, { ...bearer(token), id_token: idToken })
 }
 
-/** Returns the scopes of an API without those that the person is not entitled to. */
-function entitledTo(target: ApiScopes, scopes: ReadonlySet<string> | null): ApiScopes {
-  return scopes === null ? target : { ...target, allowed: target.allowed.filter((scope) => scopes.has(scope)) }
+function refuseUnsubscribed(api: string): OauthAnswer {
+  const refused = refuse('unauthorized_client', 'No consumer of the person has an active subscription to this API.')
+  return signalled(refused, { api, outcome: 'subscription_required', grant: null })
 }
 
 function isBoundTo(code: Code, { api, client, values }: TokenRequest, verifier: string): boolean {
