@@ -2,6 +2,7 @@
 
 import { randomBytes } from 'node:crypto'
 import { API_KIND } from '../publishing/apis.ts'
+import { findTenant } from '../access/platform-access.ts'
 import type { Grants } from '../access/grants.ts'
 import type { TokenRevocations } from '../access/token-revocations.ts'
 import type { TokenScopes } from '../access/token-scopes.ts'
@@ -11,7 +12,8 @@ import { isPassword } from '../access/people/password-rule.ts'
 import { createAccessTokens } from '../identity/access-token.ts'
 import { createAuthorizationCodes } from '../identity/authorization-codes.ts'
 import { createAuthorizeFlow } from '../identity/authorize-flow.ts'
-import { createClientAuthentication } from '../identity/client-authentication.ts'
+import { createClientAuthentication, type RegisteredClient } from '../identity/client-authentication.ts'
+import { createFirstPartyClients } from '../identity/clients/first-party-clients.ts'
 import { createIdTokens } from '../identity/id-token.ts'
 import { createIntrospection } from '../identity/introspection.ts'
 import { createIssuedTokens } from '../identity/issued-token.ts'
@@ -52,10 +54,12 @@ export interface AuthorizationOptions {
 export function createAuthorization(options: AuthorizationOptions): OauthEndpoint {
   const { registry, grants, people, revocations, vault, log, count } = options
   const { signIn, secondFactors, grantPerson } = people
-  const { clientFor } = grants
+  const findFirstParty = createFirstPartyClients({ tenantNamed: (name) => findTenant(registry, name) })
+  const clientFor = async (clientId: string): Promise<RegisteredClient | null> =>
+    (await grants.clientFor(clientId)) ?? findFirstParty(clientId)
   const { keyedHash } = vault
   const { revoke } = revocations
-  const shared = { ...options, clientFor, keyedHash, randomBytes }
+  const shared = { ...options, clientFor, grantPerson, grantOf: grants.resolve, keyedHash, randomBytes }
   const authenticateClient = createClientAuthentication({ ...shared, throttle: createSecretThrottle(options.clock) })
   const codes = createAuthorizationCodes(shared)
   const refreshGrants = createRefreshGrants({ ...shared, revoke })
@@ -69,7 +73,6 @@ export function createAuthorization(options: AuthorizationOptions): OauthEndpoin
         authenticateClient,
         codes,
         refreshGrants,
-        grantPerson,
         revoke,
         onReuse({ id, tenant, clientId, person }) {
           count('refresh_token_reused')

@@ -20,6 +20,8 @@ export interface RegisteredClient {
   readonly redirectUris: readonly string[]
   /** Whether logins with the client give refresh tokens. */
   readonly mayRefresh: boolean
+  /** The client may return to every address on the computer of the browser. */
+  readonly isLocal?: true
 }
 
 export interface Client {

@@ -5,12 +5,12 @@
 
 import { createHash } from 'node:crypto'
 import type { Clock } from '../runtime/clock.ts'
-import type { Login } from './login-tokens.ts'
+import type { Login } from './token-grants.ts'
 import type { KeyRing, TokenAlgorithm } from './key-ring.ts'
 
 export interface IdTokenRequest {
   readonly api: string
-  readonly login: Omit<Login, 'scope'>
+  readonly login: Omit<Login, 'tenant' | 'scope'>
   readonly accessToken: string
   readonly algorithm: TokenAlgorithm
 }

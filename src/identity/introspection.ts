@@ -5,10 +5,10 @@
  */
 
 import type { AuthenticateClient, Client } from './client-authentication.ts'
+import type { GrantPerson } from '../access/people/person-grants.ts'
 import type { IssuedTokens } from './issued-token.ts'
 import { answer, refuse, type OauthAnswer, type OauthEndpoint } from '../plan/oauth-call.ts'
 import { isRefreshTokenShaped, type RefreshGrants } from './refresh-grants.ts'
-import type { GrantPerson } from './token-grants.ts'
 import { readForm } from './token-request.ts'
 
 export interface IntrospectionOptions {
@@ -55,9 +55,10 @@ async function introspectRefreshToken(
   const { grant } = found
   const { tenant, clientId, person, epoch, scope, loggedInAtMs } = grant
   const expiresAtMs = refreshGrants.expiryOf(grant)
-  if (tenant !== client.grant.tenant || clientId !== client.clientId || grant.api !== api) return inactive
+  if (clientId !== client.clientId || grant.api !== api) return inactive
   if (!client.mayRefresh || expiresAtMs === null) return inactive
-  if ((await grantPerson(tenant, api, { id: person, epoch })) === null) return inactive
+  const granted = await grantPerson({ client: client.grant, tenant, api, person: { id: person, epoch } })
+  if (granted === null || granted === 'unsubscribed') return inactive
   const [iat, exp] = [Math.floor(loggedInAtMs / 1_000), Math.floor(expiresAtMs / 1_000)]
   return answer(200, { active: true, scope, client_id: clientId, sub: person, aud: api, iat, exp })
 }

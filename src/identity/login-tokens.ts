@@ -6,19 +6,15 @@
  * tokens or none.
  */
 
-import type { AccessTokenRequest, MintAccessToken } from './access-token.ts'
-import type { Consent, GivenToken } from './authorization-codes.ts'
+import type { GrantPerson } from '../access/people/person-grants.ts'
+import { entitledTo, isSubscribed, type AccessTokenRequest, type MintAccessToken } from './access-token.ts'
+import type { GivenToken } from './authorization-codes.ts'
 import type { MintIdToken } from './id-token.ts'
+import { isSharedClient } from '../plan/grant.ts'
 import type { OauthAnswer } from '../plan/oauth-call.ts'
 import type { RefreshGrants } from './refresh-grants.ts'
-import { bearer, entitledTo, tooLong, type GrantPerson, type TokenRequest } from './token-grants.ts'
+import { bearer, tooLong, unsubscribed, type Login, type TokenRequest } from './token-grants.ts'
 import type { Write } from '../store/registry.ts'
-
-/** What a person has allowed, as far as tokens depend on it. */
-export type Login = Pick<
-  Consent,
-  'person' | 'clientId' | 'scope' | 'wantsIdToken' | 'wantsProfile' | 'nonce' | 'loggedInAtMs'
->
 
 export interface LoginTokensOptions {
   readonly mint: MintAccessToken
@@ -37,17 +33,20 @@ export function createLoginTokens(options: LoginTokensOptions): IssueLogin {
   const { mint, mintIdToken, refreshGrants, grantPerson } = options
 
   return async ({ api, target, client }, login, useCode) => {
-    const { grant, clientId, mayRefresh } = client
-    const { scope, person, wantsIdToken, loggedInAtMs } = login
-    const { tenant, credential } = grant
-    const granted = await grantPerson(tenant, api, person)
+    const { clientId, mayRefresh } = client
+    const { tenant, scope, person, wantsIdToken, loggedInAtMs } = login
+    const granted = await grantPerson({ client: client.grant, tenant, api, person })
     if (granted === null) return null
+    if (granted === 'unsubscribed' || !isSubscribed(granted.grant, api, target)) return unsubscribed(api)
+    const { grant } = granted
     const entitled = entitledTo(target, granted.scopes)
     const opensUserinfo = wantsIdToken
     const request: AccessTokenRequest = { api, target: entitled, grant, clientId, scope, person, opensUserinfo }
     const token = mint(request)
     if (token === null) return tooLong()
     const gives = { jti: token.jti, expiresAtMs: token.expiresAtMs }
+    // The tokens of a shared client are bounded per person.
+    const credential = isSharedClient(client.grant) ? person.id : grant.credential
     const kept = { tenant, credential, clientId, api, person, scope: token.scope, opensUserinfo, loggedInAtMs }
     const refresh = mayRefresh ? refreshGrants.begin(kept, gives) : null
     const used =

@@ -6,10 +6,12 @@
  * in again. Scopes are computed anew at each use and never exceed those of the login.
  */
 
-import type { MintAccessToken } from './access-token.ts'
+import type { GrantPerson } from '../access/people/person-grants.ts'
+import { entitledTo, isSubscribed, type MintAccessToken } from './access-token.ts'
+import { isSharedClient } from '../plan/grant.ts'
 import { answer, refuse, signalled, type OauthAnswer } from '../plan/oauth-call.ts'
 import type { FoundGrant, RefreshGrant, RefreshGrants } from './refresh-grants.ts'
-import { bearer, entitledTo, tooLong, type GrantPerson, type IssueToken, type TokenRequest } from './token-grants.ts'
+import { bearer, tooLong, unsubscribed, type IssueToken, type TokenRequest } from './token-grants.ts'
 import type { Clock } from '../runtime/clock.ts'
 
 export interface RefreshExchangeOptions {
@@ -55,11 +57,13 @@ async function exchange(
 ): Promise<OauthAnswer> {
   const { mint, refreshGrants, grantPerson } = options
   const { api, target, client } = request
-  const { grant, clientId } = client
-  const { id, person: personId, epoch, opensUserinfo } = found.grant
-  const granted = await grantPerson(grant.tenant, api, { id: personId, epoch })
-  if (granted === null) return invalidToken()
+  const { clientId } = client
+  const { id, tenant, person: personId, epoch, opensUserinfo } = found.grant
   const person = { id: personId }
+  const granted = await grantPerson({ client: client.grant, tenant, api, person: { ...person, epoch } })
+  if (granted === null) return invalidToken()
+  if (granted === 'unsubscribed' || !isSubscribed(granted.grant, api, target)) return unsubscribed(api)
+  const { grant } = granted
   const entitled = entitledTo(target, granted.scopes)
   const token = mint({ api, target: entitled, grant, clientId, scope, person, opensUserinfo })
   if (token === null) return tooLong()
@@ -67,13 +71,12 @@ async function exchange(
   if (next === null) return refuseReuse(options, request, found.grant)
   if (granted.isCurrent()) return bearer(token, { refresh_token: next })
   // Access was taken away meanwhile, and the client does not learn the new refresh token.
-  await refreshGrants.end({ tenant: grant.tenant, consumer: 'system', person: personId }, id)
+  await refreshGrants.end({ tenant, consumer: 'system', person: personId }, id)
   return invalidToken()
 }
 
-function isBoundTo({ tenant, clientId, api }: RefreshGrant, request: TokenRequest): boolean {
-  const { client } = request
-  return tenant === client.grant.tenant && clientId === client.clientId && api === request.api
+function isBoundTo(grant: RefreshGrant, { api, client }: TokenRequest): boolean {
+  return grant.clientId === client.clientId && grant.api === api
 }
 
 async function refuseReuse(
@@ -83,8 +86,9 @@ async function refuseReuse(
 ): Promise<OauthAnswer> {
   const { id, tenant, person } = grant
   onReuse(grant)
-  await refreshGrants.end({ tenant, consumer: client.grant.consumer, person }, id, 'refresh_grant.reuse')
-  return signalled(invalidToken(), { api, outcome: 'credential_invalid', grant: client.grant })
+  await refreshGrants.end({ tenant, consumer: client.grant.consumer || 'system', person }, id, 'refresh_grant.reuse')
+  const subject = isSharedClient(client.grant) ? null : client.grant
+  return signalled(invalidToken(), { api, outcome: 'credential_invalid', grant: subject })
 }
 
 function isWithin(scope: string, given: string): boolean {

@@ -6,6 +6,7 @@
 
 import type { AuthenticateClient, Client } from './client-authentication.ts'
 import type { IssuedTokens } from './issued-token.ts'
+import { isSharedClient } from '../plan/grant.ts'
 import { answer, refuse, type OauthAnswer, type OauthEndpoint } from '../plan/oauth-call.ts'
 import { isRefreshTokenShaped, type RefreshGrants } from './refresh-grants.ts'
 import { readForm } from './token-request.ts'
@@ -38,7 +39,10 @@ export function createRevocation(options: RevocationOptions): OauthEndpoint {
     // An invalid or expired token counts as revoked (RFC 7009, 2.2).
     if (token === null) return answer(200, null)
     if (token.client_id !== client.clientId) return otherClient()
-    const { tenant, credential } = client.grant
+    // The tokens of a shared client are bounded per person.
+    const { tenant, credential } = isSharedClient(client.grant)
+      ? { tenant: token.tenant, credential: token.sub }
+      : client.grant
     await revoke({ tenant, credential, jti: token.jti, expiresAtMs: token.exp * 1_000 })
     return answer(200, null)
   }
@@ -48,8 +52,8 @@ async function endGrant({ refreshGrants }: RevocationOptions, client: Client, te
   const found = await refreshGrants.find(text)
   if (found === null) return answer(200, null)
   const { id, tenant, clientId, person } = found.grant
-  if (clientId !== client.clientId || tenant !== client.grant.tenant) return otherClient()
-  await refreshGrants.end({ tenant, consumer: client.grant.consumer, person }, id)
+  if (clientId !== client.clientId) return otherClient()
+  await refreshGrants.end({ tenant, consumer: client.grant.consumer || 'system', person }, id)
   return answer(200, null)
 }
 

@@ -109,7 +109,8 @@ async function refuseReuse(
   { tenant, credential, person }: Code,
   { grant, ...gave }: GivenToken,
 ): Promise<OauthAnswer> {
-  await revoke({ tenant, credential, ...gave })
+  // A shared client has no credential; its tokens are bounded per person.
+  await revoke({ tenant, credential: credential || person.id, ...gave })
   if (grant !== undefined) {
     await refreshGrants.end({ tenant, consumer: 'system', person: person.id }, grant, 'refresh_grant.reuse')
   }

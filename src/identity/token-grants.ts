@@ -1,9 +1,9 @@
 /** What the grant types of the token endpoint share: the authenticated request, and the parts of its answer. */
 
 import { LIFETIME_SECONDS, type AccessToken, type ApiScopes } from './access-token.ts'
+import type { Consent } from './authorization-codes.ts'
 import type { Client } from './client-authentication.ts'
-import { answer, refuse, type OauthAnswer } from '../plan/oauth-call.ts'
-import type { Person } from './userinfo.ts'
+import { answer, refuse, signalled, type OauthAnswer } from '../plan/oauth-call.ts'
 
 /** A request of a client that is authenticated and subscribed to the API. */
 export interface TokenRequest {
@@ -13,20 +13,14 @@ export interface TokenRequest {
   readonly values: ReadonlyMap<string, string>
 }
 
+/** What a person has allowed, as far as tokens depend on it. */
+export type Login = Pick<
+  Consent,
+  'tenant' | 'person' | 'clientId' | 'scope' | 'wantsIdToken' | 'wantsProfile' | 'nonce' | 'loggedInAtMs'
+>
+
 /** Serves one `grant_type`. */
 export type IssueToken = (request: TokenRequest) => Promise<OauthAnswer>
-
-/** Returns null if the person may no longer use the login that `person` comes from. */
-export type GrantPerson = (
-  tenant: string,
-  api: string,
-  person: Pick<Person, 'id' | 'epoch'>,
-) => Promise<{ readonly scopes: ReadonlySet<string> | null; isCurrent(): boolean } | null>
-
-/** Returns the scopes of an API without those that the person is not entitled to. */
-export function entitledTo(target: ApiScopes, scopes: ReadonlySet<string> | null): ApiScopes {
-  return scopes === null ? target : { ...target, allowed: target.allowed.filter((scope) => scopes.has(scope)) }
-}
 
 /** The other tokens of an answer. */
 interface MoreTokens {
@@ -40,4 +34,10 @@ export function bearer({ text, scope }: AccessToken, more: MoreTokens = {}): Oau
 
 export function tooLong(): OauthAnswer {
   return refuse('invalid_scope', 'The token would be too long for an HTTP header; request fewer scopes.')
+}
+
+/** No consumer of the person is subscribed to the API. */
+export function unsubscribed(api: string): OauthAnswer {
+  const refused = refuse('unauthorized_client', 'No consumer of the person has an active subscription to this API.')
+  return signalled(refused, { api, outcome: 'subscription_required', grant: null })
 }
