@@ -21,7 +21,7 @@ import { createPasswordPage } from '../identity/password-page.ts'
 import type { KeyRing } from '../identity/key-ring.ts'
 import type { OauthEndpoint } from '../plan/oauth-call.ts'
 import { createOauthDispatcher } from '../identity/oauth-dispatcher.ts'
-import { createRefreshGrants } from '../identity/refresh-grants.ts'
+import type { RefreshGrants } from '../identity/refresh-grants.ts'
 import { createRevocation } from '../identity/revocation.ts'
 import { createSecretThrottle } from '../identity/secret-throttle.ts'
 import type { IsRevoked } from '../identity/sessions.ts'
@@ -41,6 +41,7 @@ export interface AuthorizationOptions {
   readonly people: Pick<People, 'signIn' | 'secondFactors' | 'grantPerson'>
   readonly throttle: LoginThrottle
   readonly revocations: TokenRevocations
+  readonly refreshGrants: RefreshGrants
   readonly isRevoked: IsRevoked
   readonly scopesOf: (api: string) => Promise<TokenScopes | null>
   readonly vault: Vault
@@ -52,7 +53,7 @@ export interface AuthorizationOptions {
 }
 
 export function createAuthorization(options: AuthorizationOptions): OauthEndpoint {
-  const { registry, grants, people, revocations, vault, log, count } = options
+  const { registry, grants, people, revocations, refreshGrants, vault, log, count } = options
   const { signIn, secondFactors, grantPerson } = people
   const findFirstParty = createFirstPartyClients({ tenantNamed: (name) => findTenant(registry, name) })
   const clientFor = async (clientId: string): Promise<RegisteredClient | null> =>
@@ -62,7 +63,6 @@ export function createAuthorization(options: AuthorizationOptions): OauthEndpoin
   const shared = { ...options, clientFor, grantPerson, grantOf: grants.resolve, keyedHash, randomBytes }
   const authenticateClient = createClientAuthentication({ ...shared, throttle: createSecretThrottle(options.clock) })
   const codes = createAuthorizationCodes(shared)
-  const refreshGrants = createRefreshGrants({ ...shared, revoke })
   const tokens = createIssuedTokens(shared)
   const titleOf = async (api: string): Promise<string> => (await registry.get(API_KIND, api))?.body.title ?? api
 
@@ -72,7 +72,6 @@ export function createAuthorization(options: AuthorizationOptions): OauthEndpoin
         ...shared,
         authenticateClient,
         codes,
-        refreshGrants,
         revoke,
         onReuse({ id, tenant, clientId, person }) {
           count('refresh_token_reused')

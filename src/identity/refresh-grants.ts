@@ -208,7 +208,7 @@ function toWrite(
 }
 
 /** Returns when a grant expires unless it is used; null if it has ended or expired. */
-function expiryOfGrant(body: RefreshGrantBody, nowMs: number): number | null {
+export function expiryOfGrant(body: RefreshGrantBody, nowMs: number): number | null {
   const expiresAtMs = toExpiryMs(body)
   return body.isEnded === true || expiresAtMs <= nowMs ? null : expiresAtMs
 }
