@@ -2,6 +2,7 @@
 
 import { randomBytes } from 'node:crypto'
 import { API_KIND } from '../publishing/apis.ts'
+import { findTenant } from '../access/platform-access.ts'
 import type { Grants } from '../access/grants.ts'
 import type { TokenRevocations } from '../access/token-revocations.ts'
 import type { TokenScopes } from '../access/token-scopes.ts'
@@ -11,7 +12,8 @@ import { isPassword } from '../access/people/password-rule.ts'
 import { createAccessTokens } from '../identity/access-token.ts'
 import { createAuthorizationCodes } from '../identity/authorization-codes.ts'
 import { createAuthorizeFlow } from '../identity/authorize-flow.ts'
-import { createClientAuthentication } from '../identity/client-authentication.ts'
+import { createClientAuthentication, type RegisteredClient } from '../identity/client-authentication.ts'
+import { createFirstPartyClients } from '../identity/clients/first-party-clients.ts'
 import { createIdTokens } from '../identity/id-token.ts'
 import { createIntrospection } from '../identity/introspection.ts'
 import { createIssuedTokens } from '../identity/issued-token.ts'
@@ -19,6 +21,7 @@ import { createPasswordPage } from '../identity/password-page.ts'
 import type { KeyRing } from '../identity/key-ring.ts'
 import type { OauthEndpoint } from '../plan/oauth-call.ts'
 import { createOauthDispatcher } from '../identity/oauth-dispatcher.ts'
+import type { RefreshGrants } from '../identity/refresh-grants.ts'
 import { createRevocation } from '../identity/revocation.ts'
 import { createSecretThrottle } from '../identity/secret-throttle.ts'
 import type { IsRevoked } from '../identity/sessions.ts'
@@ -38,6 +41,7 @@ export interface AuthorizationOptions {
   readonly people: Pick<People, 'signIn' | 'secondFactors' | 'grantPerson'>
   readonly throttle: LoginThrottle
   readonly revocations: TokenRevocations
+  readonly refreshGrants: RefreshGrants
   readonly isRevoked: IsRevoked
   readonly scopesOf: (api: string) => Promise<TokenScopes | null>
   readonly vault: Vault
@@ -49,12 +53,14 @@ export interface AuthorizationOptions {
 }
 
 export function createAuthorization(options: AuthorizationOptions): OauthEndpoint {
-  const { registry, grants, people, revocations, vault, log, count } = options
+  const { registry, grants, people, revocations, refreshGrants, vault, log, count } = options
   const { signIn, secondFactors, grantPerson } = people
-  const { clientFor } = grants
+  const findFirstParty = createFirstPartyClients({ tenantNamed: (name) => findTenant(registry, name) })
+  const clientFor = async (clientId: string): Promise<RegisteredClient | null> =>
+    (await grants.clientFor(clientId)) ?? findFirstParty(clientId)
   const { keyedHash } = vault
   const { revoke } = revocations
-  const shared = { ...options, clientFor, keyedHash, randomBytes }
+  const shared = { ...options, clientFor, grantPerson, grantOf: grants.resolve, keyedHash, randomBytes }
   const authenticateClient = createClientAuthentication({ ...shared, throttle: createSecretThrottle(options.clock) })
   const codes = createAuthorizationCodes(shared)
   const tokens = createIssuedTokens(shared)
@@ -66,15 +72,18 @@ export function createAuthorization(options: AuthorizationOptions): OauthEndpoin
         ...shared,
         authenticateClient,
         codes,
-        grantPerson,
         revoke,
+        onReuse({ id, tenant, clientId, person }) {
+          count('refresh_token_reused')
+          log.warn({ tenant, clientId, person, grant: id }, 'refresh token was used twice; its login has ended')
+        },
         mint: createAccessTokens(shared),
         mintIdToken: createIdTokens(shared),
       }),
       authorize: createAuthorizeFlow({ ...shared, secondFactors, codes, titleOf, verify: signIn.verify }),
       password: createPasswordPage({ ...signIn, isPassword }),
-      introspect: createIntrospection({ authenticateClient, tokens }),
-      revoke: createRevocation({ authenticateClient, tokens, revoke }),
+      introspect: createIntrospection({ authenticateClient, tokens, refreshGrants, grantPerson }),
+      revoke: createRevocation({ authenticateClient, tokens, refreshGrants, revoke }),
       userinfo: createUserinfo({ tokens, personOf: signIn.find }),
     },
     onFailure(cause) {
