@@ -12,6 +12,7 @@ import type { KeyedMutex } from '../command/keyed-mutex.ts'
 import { listAll, pageOf, type Page, type PageQuery } from '../command/page.ts'
 import { Problem } from '../domain/problem.ts'
 import type { HeldScopes } from './held-scopes.ts'
+import { isMapped } from './identity-provider-document.ts'
 import type { Entitlements } from './people/entitlements.ts'
 import type { Granting } from './people/granting.ts'
 import { ROLE_KIND, roleNameKey, roleWrite, type Role, type RoleBody } from './people/role-document.ts'
@@ -84,6 +85,12 @@ export function createRoles(options: RolesOptions): Roles {
         const { id, revision } = await findOwn(options, tenant, name)
         const holders = await registry.list(USER_KIND, { tenant, where: holdersOf(name), limit: 1 })
         if (holders.length > 0) throw new Problem('state_conflict', 'People hold this role. Remove it from them first.')
+        if (await isMapped(registry, tenant, name)) {
+          throw new Problem(
+            'state_conflict',
+            'An identity provider gives this role. Remove it from its `signIn` first.',
+          )
+        }
         await commit(registry, author, 'role.remove', [{ kind: ROLE_KIND, id, tenant, expected: revision, body: null }])
       }),
   }

@@ -14,6 +14,7 @@ import { listAll, listPage, type Page, type PageQuery } from '../command/page.ts
 import { Problem } from '../domain/problem.ts'
 import type { HeldScopes } from './held-scopes.ts'
 import { OWNER } from './people/built-in-roles.ts'
+import { checkHasPassword } from './people/accounts.ts'
 import type { Granting } from './people/granting.ts'
 import { INVITATION_MS, RESET_MS, type Invitation, type NewLink, type OneTimeLinks } from './people/one-time-links.ts'
 import {
@@ -91,12 +92,15 @@ export function createUsers(options: UsersOptions): Users {
     create: (author, input, held = null) => create(options, author, input, held),
     list: (tenant, query) => listPage({ registry, kind: USER_KIND, tenant, query, where: {}, show: showUser }),
     async update(author, id, { username, name, roles }, held = null) {
-      const to = (body: UserBody): UserBody => ({
-        ...body,
-        ...(username !== undefined && { username }),
-        ...(name !== undefined && { name }),
-        ...(roles !== undefined && { roles }),
-      })
+      const to = (body: UserBody): UserBody => {
+        if (roles !== undefined && body.identity !== undefined) throw rolesOfProvider()
+        return {
+          ...body,
+          ...(username !== undefined && { username }),
+          ...(name !== undefined && { name }),
+          ...(roles !== undefined && { roles }),
+        }
+      }
       const command = { author, id, held, action: 'user.update' }
       if (roles !== undefined) return cutOff(options, command, to)
       await change(options, command, to)
@@ -153,6 +157,7 @@ async function resetPassword(
 ): Promise<InvitedUser> {
   const link = options.links.create(command.id, RESET_MS)
   const user = await cutOff(options, command, (body) => {
+    checkHasPassword(body)
     if (body.disabled === true) throw wrongState(body, 'The user is disabled. Enable the user first.')
     const rest = removeSecondFactor ? { ...body, totp: null, pendingTotp: null } : body
     return { ...rest, passwordHash: null, link: link.stored }
@@ -190,7 +195,8 @@ async function change(
     await granting.checkUser(author, held, user.body)
     const body = to(user.body)
     if (body.roles !== user.body.roles) await granting.checkAssignments(author, held, body.roles ?? [])
-    if (isOwner(user.body) && (!isOwner(body) || body.disabled === true)) await checkOwnerRemains(registry, user)
+    if (isOwner(user.body) && user.body.identity === undefined && (!isOwner(body) || body.disabled === true))
+      await checkOwnerRemains(registry, user)
     await commit(registry, author, action, [userWrite(id, tenant, user.revision, body)], USER_NAME_TAKEN)
   })
 }
@@ -203,10 +209,10 @@ async function removeDocument({ registry, mutex }: UsersOptions, { author, id, a
   })
 }
 
-/** Throws 409 if no other user of the tenant can log in as an owner. */
+/** Throws 409 if no other user of the tenant can log in as an owner, whatever an identity provider says. */
 async function checkOwnerRemains(registry: Registry, { id, tenant }: Document<UserBody>): Promise<void> {
   for await (const other of listAll(registry, USER_KIND, { tenant, where: holdersOf(OWNER) })) {
-    if (other.id !== id && stateOf(other.body) === 'Active') return
+    if (other.id !== id && other.body.identity === undefined && stateOf(other.body) === 'Active') return
   }
   const detail = 'This is the last owner who can log in. Give another active user the role `owner` first.'
   throw new Problem('state_conflict', detail)
@@ -227,6 +233,11 @@ function withLink(user: User, link: NewLink | null): InvitedUser {
 
 function wrongState(body: UserBody, detail: string): Problem {
   return new Problem('state_conflict', detail, { extensions: { state: stateOf(body) } })
+}
+
+function rolesOfProvider(): Problem {
+  const detail = 'The roles of this person come from the claims of an identity provider. Change its `signIn.roles`.'
+  return new Problem('state_conflict', detail)
 }
 
 const USER_NAME_TAKEN = 'The user name is taken.'

@@ -9,11 +9,13 @@ import type { TokenScopes } from '../access/token-scopes.ts'
 import type { LoginThrottle } from '../access/people/login-throttle.ts'
 import type { People } from '../access/people/people.ts'
 import { isPassword } from '../access/people/password-rule.ts'
+import { createSignInProviders } from '../access/sign-in-providers.ts'
 import { createAccessTokens } from '../identity/access-token.ts'
 import { createAuthorizationCodes } from '../identity/authorization-codes.ts'
 import { createAuthorizeFlow } from '../identity/authorize-flow.ts'
 import { createClientAuthentication, type RegisteredClient } from '../identity/client-authentication.ts'
 import { createFirstPartyClients } from '../identity/clients/first-party-clients.ts'
+import { createCodeExchange, type CodeExchangeOptions } from '../identity/federation/code-exchange.ts'
 import { createIdTokens } from '../identity/id-token.ts'
 import { createIntrospection } from '../identity/introspection.ts'
 import { createIssuedTokens } from '../identity/issued-token.ts'
@@ -38,7 +40,8 @@ export interface AuthorizationOptions {
   readonly registry: Registry
   readonly keyRing: KeyRing
   readonly grants: Grants
-  readonly people: Pick<People, 'signIn' | 'secondFactors' | 'grantPerson'>
+  readonly people: Pick<People, 'signIn' | 'secondFactors' | 'grantPerson' | 'federated'>
+  readonly federation: CodeExchangeOptions
   readonly throttle: LoginThrottle
   readonly revocations: TokenRevocations
   readonly refreshGrants: RefreshGrants
@@ -66,6 +69,18 @@ export function createAuthorization(options: AuthorizationOptions): OauthEndpoin
   const tokens = createIssuedTokens(shared)
   const titleOf = async (api: string): Promise<string> => (await registry.get(API_KIND, api))?.body.title ?? api
 
+  const authorizeFlow = createAuthorizeFlow({
+    ...shared,
+    ...{ secondFactors, codes, titleOf, verify: signIn.verify },
+    people: people.federated,
+    providers: createSignInProviders(options),
+    exchange: createCodeExchange(options.federation),
+    onFault(provider, fault) {
+      count('provider_sign_in_failed')
+      log.warn({ provider, fault }, 'an identity provider could not sign a person in')
+    },
+  })
+
   return createOauthDispatcher({
     endpoints: {
       token: createTokenEndpoint({
@@ -80,7 +95,8 @@ export function createAuthorization(options: AuthorizationOptions): OauthEndpoin
         mint: createAccessTokens(shared),
         mintIdToken: createIdTokens(shared),
       }),
-      authorize: createAuthorizeFlow({ ...shared, secondFactors, codes, titleOf, verify: signIn.verify }),
+      authorize: authorizeFlow,
+      callback: authorizeFlow,
       password: createPasswordPage({ ...signIn, isPassword }),
       introspect: createIntrospection({ authenticateClient, tokens, refreshGrants, grantPerson }),
       revoke: createRevocation({ authenticateClient, tokens, refreshGrants, revoke }),

@@ -7,7 +7,8 @@ import { createAuthorization } from './authorization-server.ts'
 import type { GatewayPort } from '../plan/gateway-port.ts'
 import type { Secrets } from '../access/credential-document.ts'
 import type { Grants } from '../access/grants.ts'
-import { createIdentityProviders, registeredProviders, type IdentityProviders } from '../access/identity-providers.ts'
+import { registeredProviders } from '../access/identity-provider-document.ts'
+import { createIdentityProviders, type IdentityProviders } from '../access/identity-providers.ts'
 import { openTokenRevocations } from '../access/token-revocations.ts'
 import type { TokenScopes } from '../access/token-scopes.ts'
 import { createLoginThrottle } from '../access/people/login-throttle.ts'
@@ -110,10 +111,13 @@ export async function openIdentity(options: IdentityOptions): Promise<Identity> 
     personRevocations,
     federation,
     rotation,
-    providers: createIdentityProviders({ registry, createId, federation }),
+    providers: createIdentityProviders({ ...options, federation, people }),
     oauth: recordOauthAttempts({
       ...options,
-      endpoints: createAuthorization({ ...options, people, throttle, revocations, refreshGrants, isRevoked }),
+      endpoints: createAuthorization({
+        ...{ ...options, people, throttle, revocations, refreshGrants, isRevoked },
+        federation: { ...federation, fetch: outbound.fetch, clock },
+      }),
     }),
     async close() {
       rotation.stop()

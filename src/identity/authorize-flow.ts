@@ -24,12 +24,14 @@ import {
 } from './authorize-request.ts'
 import type { RegisteredClient } from './client-authentication.ts'
 import { createLoginCookies, type LoginCookies } from './login-cookies.ts'
-import { answer, signalled, type OauthAnswer, type OauthEndpoint } from '../plan/oauth-call.ts'
+import { createFederatedSignIn, type FederatedSignIn, type FederatedSignInOptions } from './federated-sign-in.ts'
+import { answer, signalled, type OauthAnswer, type OauthCall, type OauthEndpoint } from '../plan/oauth-call.ts'
 import { createSecondFactorStep, type SecondFactorStep, type SecondFactorStepOptions } from './second-factor-step.ts'
 import { createSeals, type Seals } from './sealed-transaction.ts'
 import type { Person } from './userinfo.ts'
 
-export interface AuthorizeFlowOptions extends Pick<SecondFactorStepOptions, 'secondFactors' | 'throttle'> {
+export interface AuthorizeFlowOptions
+  extends Pick<SecondFactorStepOptions, 'secondFactors' | 'throttle'>, Pick<FederatedSignInOptions, FederationParts> {
   readonly clientFor: (clientId: string) => Promise<RegisteredClient | null>
   readonly scopesOf: (api: string) => Promise<ApiScopes | null>
   /** Returns the title of an API, or its technical name if it has none. */
@@ -44,10 +46,13 @@ export interface AuthorizeFlowOptions extends Pick<SecondFactorStepOptions, 'sec
   readonly gatewayUrl: string
 }
 
+type FederationParts = 'providers' | 'people' | 'exchange' | 'onFault'
+
 interface Flow extends AuthorizeFlowOptions {
   readonly readRequest: ReadAuthorizeRequest
   readonly loginSeals: Seals<AuthorizeRequest>
   readonly secondFactorStep: SecondFactorStep
+  readonly federatedSignIn: FederatedSignIn
   readonly consentSeals: Seals<LoggedInRequest>
   readonly cookies: LoginCookies
 }
@@ -69,11 +74,14 @@ export function createAuthorizeFlow(options: AuthorizeFlowOptions): OauthEndpoin
     readRequest: createAuthorizeRequests({ clientFor, scopesOf, gatewayUrl, nowMs: clock.nowMs }),
     loginSeals: createSeals({ vault, clock, stage: 'password', lifetimeMs: TRANSACTION_MS }),
     secondFactorStep: createSecondFactorStep({ ...options, lifetimeMs: TRANSACTION_MS }),
+    federatedSignIn: createFederatedSignIn({ ...options, lifetimeMs: TRANSACTION_MS }),
     consentSeals: createSeals({ vault, clock, stage: 'consent', lifetimeMs: TRANSACTION_MS }),
     cookies: createLoginCookies(options),
   }
 
-  return async ({ method, form, cookie }) => {
+  return async (call) => {
+    const { endpoint, method, form, cookie } = call
+    if (endpoint === 'callback') return returnFromProvider(flow, call)
     const transaction = form.find(([name]) => name === 'transaction')?.[1]
     if (method === 'GET' || transaction === undefined) return begin(flow, form, cookie)
     const fields = new Map(form)
@@ -86,6 +94,8 @@ export function createAuthorizeFlow(options: AuthorizeFlowOptions): OauthEndpoin
     }
     if (fields.has('code')) return submitCode(flow, transaction, { fields, browser, cookie })
     const request = flow.loginSeals.open(transaction, browser)
+    if (request !== null && fields.has('provider'))
+      return goToProvider(flow, request, fields.get('provider') ?? '', browser)
     return request === null ? faultPage(EXPIRED) : logIn(flow, request, { fields, browser, cookie })
   }
 }
@@ -143,6 +153,37 @@ async function submitCode(flow: Flow, transaction: string, form: SubmittedForm):
   const result = await flow.secondFactorStep.check(client.grant.tenant, step, browser, fields.get('code') ?? '')
   if ('page' in result) return failedLogin(request, client, result.page)
   return showConsent(flow, client, request, form, result.recoveryCodes)
+}
+
+/** Sends the browser to an identity provider of the tenant. */
+async function goToProvider(
+  flow: Flow,
+  request: AuthorizeRequest,
+  provider: string,
+  browser: string,
+): Promise<OauthAnswer> {
+  const client = await findClient(flow, request)
+  if (client === null) return faultPage('This app is no longer allowed to ask you to log in.')
+  const redirect = await flow.federatedSignIn.begin(client.grant.tenant, request, provider, browser)
+  if (redirect !== null) return redirect
+  const description = 'state and nonce are too long for a login at an identity provider.'
+  return sendBack(flow, request, { error: 'invalid_request', error_description: description })
+}
+
+/** Signs in the person whom the provider names, and shows the consent page. */
+async function returnFromProvider(flow: Flow, call: OauthCall): Promise<OauthAnswer> {
+  const browser = flow.cookies.readBrowser(call.cookie)
+  const step = browser === null ? null : flow.federatedSignIn.open(call, browser)
+  if (browser === null || step === null) return faultPage(EXPIRED)
+  const client = await findClient(flow, step.request)
+  if (client === null) return faultPage('This app is no longer allowed to ask you to log in.')
+  const result = await flow.federatedSignIn.finish(client.grant.tenant, step, call)
+  if ('isDenied' in result) {
+    const error_description = 'The user cancelled the login at the identity provider.'
+    return sendBack(flow, step.request, { error: 'access_denied', error_description })
+  }
+  if ('page' in result) return failedLogin(step.request, client, result.page)
+  return showConsent(flow, client, result.request, { fields: new Map(), browser, cookie: call.cookie })
 }
 
 async function showConsent(
@@ -215,9 +256,11 @@ async function toLoginPage(
   fault: string | null,
 ): Promise<LoginPage> {
   const { clientId, api, redirectUri } = request
-  const app = (await flow.clientFor(clientId))?.grant.consumerName ?? ''
+  const grant = (await flow.clientFor(clientId))?.grant
+  const app = grant?.consumerName ?? ''
+  const providers = grant === undefined ? [] : await flow.federatedSignIn.list(grant.tenant)
   const transaction = flow.loginSeals.seal(request, browser)
-  return { app, api: await displayName(flow, api), transaction, redirectUri, username, fault }
+  return { app, api: await displayName(flow, api), transaction, redirectUri, username, fault, providers }
 }
 
 async function displayName({ titleOf }: Flow, api: string): Promise<string> {

@@ -5,6 +5,7 @@
  * it to the redirect after the form. All text that comes from clients, providers and users is escaped.
  */
 
+import type { SignInProvider } from '../access/sign-in-providers.ts'
 import { answer, type OauthAnswer } from '../plan/oauth-call.ts'
 import { escapeHtml as escape, htmlPage } from './html-page.ts'
 
@@ -16,6 +17,8 @@ export interface LoginPage {
   readonly username: string
   /** Why the previous attempt failed; null on the first. */
   readonly fault: string | null
+  /** Identity providers that sign people in. */
+  readonly providers: readonly SignInProvider[]
 }
 
 export interface ConsentPage {
@@ -32,7 +35,7 @@ export interface ConsentPage {
 }
 
 export function loginPage(page: LoginPage, status = 200, headers: Readonly<Record<string, string>> = {}): OauthAnswer {
-  const { app, api, transaction, redirectUri, username, fault } = page
+  const { app, api, transaction, redirectUri, username, fault, providers } = page
   const described = fault === null ? '' : ' aria-describedby="fault" aria-invalid="true"'
   const focus = (isFirst: boolean): string => (isFirst ? ' autofocus' : '')
   const body = `<h1>Log in</h1>
@@ -45,8 +48,21 @@ ${fault === null ? '' : `<p class="fault" id="fault" role="alert">${escape(fault
 <label for="password">Password</label>
 <input id="password" name="password" type="password" autocomplete="current-password" maxlength="256" required${described}${focus(username !== '')}>
 <button type="submit">Log in</button>
+</form>${providerForm(page)}`
+  return html(status, 'Log in', body, headers, `${formTargets(redirectUri)}${providerTargets(providers)}`)
+}
+
+function providerForm({ providers, transaction }: LoginPage): string {
+  if (providers.length === 0) return ''
+  const buttons = providers.map(
+    ({ id, name }) =>
+      `<button type="submit" name="provider" value="${escape(id)}" class="quiet">Continue with ${escape(name)}</button>`,
+  )
+  return `
+<form method="post" action="/oauth2/v2/authorize">
+<input type="hidden" name="transaction" value="${escape(transaction)}">
+${buttons.join('\n')}
 </form>`
-  return html(status, 'Log in', body, headers, formTargets(redirectUri))
 }
 
 export function consentPage(page: ConsentPage, headers: Readonly<Record<string, string>>): OauthAnswer {
@@ -97,6 +113,11 @@ function html(
 function formTargets(redirectUri: string): string {
   const { origin, protocol } = new URL(redirectUri)
   return `'self' ${origin === 'null' ? protocol : origin}`
+}
+
+/** A provider redirects among hosts of its own, which nobody can list. */
+function providerTargets(providers: readonly SignInProvider[]): string {
+  return [...new Set(providers.map(({ issuer }) => ` ${new URL(issuer).protocol}`))].join('')
 }
 
 function destinationOf(redirectUri: string): string {

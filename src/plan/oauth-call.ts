@@ -6,9 +6,11 @@
 import type { Grant } from './grant.ts'
 
 export interface OauthCall {
-  readonly endpoint: 'token' | 'introspect' | 'revoke' | 'userinfo' | 'authorize' | 'password'
+  readonly endpoint: 'token' | 'introspect' | 'revoke' | 'userinfo' | 'authorize' | 'callback' | 'password'
   /** `''` for the endpoints that people visit, which serve all APIs. */
   readonly api: string
+  /** The identity provider that a callback comes from. */
+  readonly provider?: string
   readonly method: 'GET' | 'POST'
   /** The form of a POST or the query of a GET, in order, with repetitions. */
   readonly form: readonly (readonly [string, string])[]

@@ -3,34 +3,41 @@
 import { PASSWORD } from '../access/people/password-rule.ts'
 import type { Users } from '../access/users.ts'
 import type { Handlers, Operations } from './operation.ts'
-import { id, list, name, named, object, pagedQuery, reference, text, time } from './schemas.ts'
+import { id, list, name, named, nullable, object, pagedQuery, reference, text, time } from './schemas.ts'
 
+export const assignmentFields = {
+  role: reference,
+  consumers: {
+    type: 'array',
+    maxItems: 100,
+    uniqueItems: true,
+    items: reference,
+    description: 'The consumers that the scopes of the role with the own width cover.',
+  },
+} as const
 const roleAssignments = {
   type: 'array',
   maxItems: 20,
-  items: named(
-    'RoleAssignment',
-    object(
-      {
-        role: reference,
-        consumers: {
-          type: 'array',
-          maxItems: 100,
-          uniqueItems: true,
-          items: reference,
-          description: 'The consumers that the scopes of the role with the own width cover.',
-        },
-      },
-      ['role'],
-    ),
-  ),
+  items: named('RoleAssignment', object(assignmentFields, ['role'])),
+} as const
+const identityProvider = {
+  ...nullable(text),
+  description: 'The identity provider that signs the person in and whose claims give the roles.',
 } as const
 const state = {
   type: 'string',
   enum: ['Active', 'Pending', 'Disabled'],
   description: '`Pending`: no password has been set.',
 } as const
-export const userFields = { id, username: text, name: text, state, roles: roleAssignments, createdAt: time }
+export const userFields = {
+  id,
+  username: text,
+  name: text,
+  state,
+  roles: roleAssignments,
+  identityProvider,
+  createdAt: time,
+}
 const user = named('User', object(userFields))
 const invitation = {
   ...named('OneTimeLink', object({ url: text, expiresAt: time })),
@@ -38,7 +45,7 @@ const invitation = {
 }
 const invited = named(
   'InvitedUser',
-  object({ ...userFields, invitation }, ['id', 'username', 'name', 'state', 'roles', 'createdAt']),
+  object({ ...userFields, invitation }, ['id', 'username', 'name', 'state', 'roles', 'identityProvider', 'createdAt']),
 )
 export const password = {
   type: 'string',

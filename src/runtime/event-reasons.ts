@@ -49,6 +49,7 @@ export const EVENT_REASONS = {
   provider_keys_not_published: 'New keys of an identity provider could not be sent to the gateway threads.',
   provider_refetch_rests:
     'A token named an unknown key shortly after a fetch that brought none; no new fetch was made.',
+  provider_sign_in_failed: 'An identity provider could not sign a person in. The log has the reason.',
   records_damaged:
     'Call records are missing because a file is damaged. [Durability](durability.md) lists the remedies.',
   records_uncertain:

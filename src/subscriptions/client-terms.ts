@@ -7,7 +7,7 @@ import type { Registry } from '../store/registry.ts'
 import { invalidAt } from '../command/commands.ts'
 import type { CredentialType, FederatedClient } from '../access/credential-document.ts'
 import { federatedHoldings, isHeld } from '../access/federated-clients.ts'
-import { isRegistered } from '../access/identity-providers.ts'
+import { isRegistered } from '../access/identity-provider-document.ts'
 import { redirectUriFault } from '../access/redirect-uri.ts'
 
 export interface ClientInput {

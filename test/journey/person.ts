@@ -29,6 +29,8 @@ export interface LoginOptions {
   readonly username: string
   readonly password: string
   readonly redirectUri?: string
+  /** Logs in on the login page; default: with user name and password. */
+  readonly first?: (browser: ReturnType<typeof createBrowser>, page: Page) => Promise<Page>
   /** Answers the page that follows the password, if there is one before the consent. */
   readonly second?: (browser: ReturnType<typeof createBrowser>, page: Page) => Promise<Page>
 }
@@ -49,7 +51,7 @@ export async function setPassword(url: string, password: string): Promise<number
 /** Logs in and consents. Returns the code, with the verifier that redeems it; the status of the refused step otherwise. */
 export async function getCode(
   service: Service,
-  { api, clientId, username, password, redirectUri = REDIRECT, second = async (_, page) => page }: LoginOptions,
+  { api, clientId, username, password, redirectUri = REDIRECT, first, second = async (_, page) => page }: LoginOptions,
 ): Promise<{ readonly status: number; readonly code: string; readonly verifier: string }> {
   const verifier = randomBytes(32).toString('base64url')
   const url = new URL(`${service.gatewayUrl}/oauth2/v2/authorize`)
@@ -62,7 +64,8 @@ export async function getCode(
     code_challenge_method: 'S256',
   }).toString()
   const browser = createBrowser()
-  const page = await browser.submit(await browser.open(url.href), { username, password })
+  const login = await browser.open(url.href)
+  const page = await (first?.(browser, login) ?? browser.submit(login, { username, password }))
   const consent = page.status === 200 ? await second(browser, page) : page
   if (consent.status !== 200) return { status: consent.status, code: '', verifier }
   const back = await browser.submit(consent, {}, buttonOf(consent, 'Allow'))

@@ -1,20 +1,24 @@
 import { describe, expect, it } from 'vitest'
-import { createIdentityProviders, registeredProviders } from '../../src/access/identity-providers.ts'
+import { registeredProviders } from '../../src/access/identity-provider-document.ts'
+import { createIdentityProviders } from '../../src/access/identity-providers.ts'
+import { createKeyedMutex } from '../../src/command/keyed-mutex.ts'
 import { ACME, publishApi, openTestCatalogue, RIVAL, type TestCatalogue } from '../fixtures/test-catalogue.ts'
+import { openTestPeople } from '../fixtures/test-people.ts'
 
 const API = 'orders-v1'
 const ISSUER = 'https://idp.example'
 const federated = { issuer: ISSUER, clientId: 'partner' }
 
-function providersOf({ registry, createId }: TestCatalogue, changes: string[] = []) {
+async function providersOf(catalogue: TestCatalogue, changes: string[] = []) {
   const federation = { probe: async () => null, changed: async () => void changes.push('changed') }
-  return createIdentityProviders({ registry, createId, federation })
+  const [people, mutex] = [await openTestPeople(catalogue), createKeyedMutex()]
+  return createIdentityProviders({ ...catalogue, federation, people, mutex, gatewayUrl: 'https://gateway.example' })
 }
 
 /** Publishes an API and creates a consumer and a provider. */
 async function prepare(catalogue: TestCatalogue): Promise<string> {
   const { consumer } = await publishApi(catalogue)
-  await providersOf(catalogue).create(ACME, { issuer: ISSUER })
+  await (await providersOf(catalogue)).create(ACME, { issuer: ISSUER })
   return consumer
 }
 
@@ -124,7 +128,7 @@ describe('a provider', () => {
   it('is refused above the limit per tenant; other tenants are not affected', async () => {
     const catalogue = openTestCatalogue()
     const changes: string[] = []
-    const providers = providersOf(catalogue, changes)
+    const providers = await providersOf(catalogue, changes)
     const writes = Array.from({ length: 100 }, (_, at) => {
       const issuer = `https://idp-${at}.example`
       return { kind: 'identity_provider', id: `idp_${at}`, tenant: 'acme', expected: 0, body: { issuer, apis: [] } }
@@ -142,7 +146,7 @@ describe('a provider', () => {
   it('is registered for a tenant, and reaches the threads before the command returns', async () => {
     const catalogue = openTestCatalogue()
     const changes: string[] = []
-    const providers = providersOf(catalogue, changes)
+    const providers = await providersOf(catalogue, changes)
     const { id } = await providers.create(ACME, { issuer: ISSUER, claims: { person: 'email' }, audience: 'apis' })
     await providers.create(RIVAL, { issuer: ISSUER })
     expect(changes).toHaveLength(2)

@@ -46,6 +46,7 @@ export interface AccountsOptions {
 export function createAccounts(options: AccountsOptions): Accounts {
   const { registry, passwords, secondFactors, revocations } = options
   const userOf = ({ tenant, person }: PersonAuthor) => find(registry, tenant, USER_KIND, person)
+  const checkOwnLogin = async (author: PersonAuthor) => checkHasPassword((await userOf(author)).body)
 
   async function get(author: PersonAuthor): Promise<Account> {
     const user = await userOf(author)
@@ -65,6 +66,7 @@ export function createAccounts(options: AccountsOptions): Accounts {
       return get(author)
     },
     async changePassword(author, oldPassword, newPassword) {
+      await checkOwnLogin(author)
       await attempt(options.throttle, `password ${author.person}`, async () => {
         const { body } = await userOf(author)
         if (await passwords.verify(oldPassword, body.passwordHash)) return
@@ -79,7 +81,10 @@ export function createAccounts(options: AccountsOptions): Accounts {
       }))
       await revocations.revoke(author.tenant, [author.person])
     },
-    beginTotp: (author) => secondFactors.begin(author, author.person),
+    async beginTotp(author) {
+      await checkOwnLogin(author)
+      return secondFactors.begin(author, author.person)
+    },
     confirmTotp: (author, code) =>
       attempt(options.throttle, `code ${author.person}`, async () => {
         const codes = await secondFactors.confirm(author, author.person, code)
@@ -94,6 +99,13 @@ export function createAccounts(options: AccountsOptions): Accounts {
       await secondFactors.remove(author, author.person)
     },
   }
+}
+
+/** Throws 409 for a person whom an identity provider signs in. */
+export function checkHasPassword({ identity }: UserBody): void {
+  if (identity === undefined) return
+  const detail = 'An identity provider signs this person in. The password and the second factor are managed there.'
+  throw new Problem('state_conflict', detail)
 }
 
 /** Runs a check; one that fails counts, and above the limit it is refused without a comparison. */

@@ -17,6 +17,8 @@ import type { RoleAssignment, UserBody } from './user-document.ts'
 export interface Granting {
   /** Throws 400 for an unknown role or consumer, and 403 for a right that the caller does not hold. */
   checkAssignments(author: Author, held: HeldScopes, roles: readonly RoleAssignment[]): Promise<void>
+  /** As `checkAssignments`, for the mappings of an identity provider, several of which may give one role. */
+  checkMappings(author: Author, held: HeldScopes, mappings: readonly RoleAssignment[]): Promise<void>
   /** Throws 403 if the user has a right that the caller does not hold. */
   checkUser(author: Author, held: HeldScopes, user: Pick<UserBody, 'roles'>): Promise<void>
   /** Throws 403 if a scope of a role is not held for the tenant, because holders of the role may have other consumers. */
@@ -37,26 +39,35 @@ export function createGranting({ registry, entitlements }: GrantingOptions): Gra
     if (missing.length > 0) throw notHeld(missing)
   }
 
+  /** Throws 400 with a pointer into the assignment. */
+  async function checkExists({ tenant }: Author, assignment: RoleAssignment, pointer: string): Promise<void> {
+    const { role: name, consumers = [] } = assignment
+    const role = await entitlements.role(tenant, name)
+    if (role === null) throw invalidAt(`${pointer}/role`, 'There is no such role.')
+    if (role.scopes.every(isOwnScope) && consumers.length === 0) {
+      throw invalidAt(`${pointer}/consumers`, 'The role needs the consumers that it covers.')
+    }
+    for (const [at, id] of consumers.entries()) {
+      const consumer = await registry.get(CONSUMER_KIND, id)
+      if (consumer?.tenant === tenant) continue
+      throw invalidAt(`${pointer}/consumers/${at}`, 'The consumer does not exist.')
+    }
+  }
+
   return {
     checkUser,
     async checkAssignments(author, held, roles) {
       for (const [index, assignment] of roles.entries()) {
-        const role = await entitlements.role(author.tenant, assignment.role)
         if (roles.findIndex(({ role: name }) => name === assignment.role) < index) {
           throw invalidAt(`/roles/${index}/role`, 'The role is assigned more than once.')
         }
-        if (role === null) throw invalidAt(`/roles/${index}/role`, 'There is no such role.')
-        const { consumers = [] } = assignment
-        if (role.scopes.every(isOwnScope) && consumers.length === 0) {
-          throw invalidAt(`/roles/${index}/consumers`, 'The role needs the consumers that it covers.')
-        }
-        for (const [at, id] of consumers.entries()) {
-          const consumer = await registry.get(CONSUMER_KIND, id)
-          if (consumer?.tenant === author.tenant) continue
-          throw invalidAt(`/roles/${index}/consumers/${at}`, 'The consumer does not exist.')
-        }
+        await checkExists(author, assignment, `/roles/${index}`)
       }
       await checkUser(author, held, { roles })
+    },
+    async checkMappings(author, held, mappings) {
+      for (const [index, mapping] of mappings.entries()) await checkExists(author, mapping, `/signIn/roles/${index}`)
+      await checkUser(author, held, { roles: mappings })
     },
     checkScopes(held, scopes) {
       const missing = held === null ? [] : scopes.filter((scope) => !held.has(wideScope(scope)))

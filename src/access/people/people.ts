@@ -10,7 +10,8 @@ import { createRoles, type Roles } from '../roles.ts'
 import { createUsers, type Users } from '../users.ts'
 import { createAccounts, type Accounts } from './accounts.ts'
 import { createEntitlements, type Entitlements } from './entitlements.ts'
-import { createGranting } from './granting.ts'
+import { createFederatedPeople, type FederatedPeople } from './federated-people.ts'
+import { createGranting, type Granting } from './granting.ts'
 import type { LoginThrottle } from './login-throttle.ts'
 import { createOneTimeLinks } from './one-time-links.ts'
 import { createPersonGrants, type GrantPerson } from './person-grants.ts'
@@ -25,6 +26,8 @@ export interface People {
   readonly signIn: SignIn
   readonly secondFactors: SecondFactors
   readonly entitlements: Entitlements
+  readonly granting: Granting
+  readonly federated: FederatedPeople
   readonly grantPerson: GrantPerson
 }
 
@@ -58,6 +61,8 @@ export function createPeople(options: PeopleOptions): People {
     signIn,
     secondFactors,
     entitlements,
+    granting,
+    federated: createFederatedPeople(options),
     grantPerson: createPersonGrants({
       ...options,
       signIn,

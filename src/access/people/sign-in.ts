@@ -1,11 +1,12 @@
 /**
- * Signs people in with their passwords, and sets passwords by one-time links.
+ * Signs people in with their passwords, and sets passwords by one-time links. Finds those whom an identity provider signs in.
  *
  * An unknown user name, a wrong password, a disabled user and a user without a password get the same answer after the same time.
  */
 
 import { RevisionConflict, type Document, type Registry } from '../../store/registry.ts'
 import type { PasswordHasher } from '../../runtime/password-hash.ts'
+import { IDENTITY_PROVIDER_KIND } from '../identity-provider-document.ts'
 import type { PersonRevocations } from '../person-revocations.ts'
 import { readLink, type OneTimeLinks } from './one-time-links.ts'
 import { USER_KIND, usernameKey, userWrite, type UserBody } from './user-document.ts'
@@ -22,7 +23,7 @@ export interface Person {
 export interface SignIn {
   /** Returns null if the person cannot log in with this password. */
   verify(tenant: string, username: string, password: string): Promise<Person | null>
-  /** Returns null if there is no such person, or it is disabled. */
+  /** Returns null if there is no such person, it is disabled, or its identity provider no longer signs people in. */
   find(tenant: string, id: string): Promise<Person | null>
   /** Returns null if the link is not open. */
   openLink(text: string): Promise<Person | null>
@@ -52,7 +53,7 @@ export function createSignIn({ registry, passwords, links, revocations }: SignIn
     },
     async find(tenant, id) {
       const found = await registry.get(USER_KIND, id)
-      return found?.tenant === tenant ? toPerson(found) : null
+      return found?.tenant === tenant && (await isServed(registry, found)) ? toPerson(found) : null
     },
     async openLink(text) {
       const user = await userOfLink(text)
@@ -78,7 +79,16 @@ export function createSignIn({ registry, passwords, links, revocations }: SignIn
   }
 }
 
-function toPerson({ id, body }: Document<UserBody>): Person | null {
+/** Whether the person has a password, or a provider that signs people in. */
+async function isServed(registry: Registry, { tenant, body }: Document<UserBody>): Promise<boolean> {
+  const { identity } = body
+  if (identity === undefined) return true
+  const provider = await registry.get(IDENTITY_PROVIDER_KIND, identity.provider)
+  return provider?.tenant === tenant && provider.body.signIn !== undefined
+}
+
+/** Returns null if the person is disabled. */
+export function toPerson({ id, body }: Document<UserBody>): Person | null {
   const { username, name, epoch = 0, disabled } = body
   return disabled === true ? null : { id, username, name, epoch }
 }

@@ -17,6 +17,8 @@ export interface UserBody {
   readonly passwordHash: string | null
   readonly disabled?: boolean
   readonly roles?: readonly RoleAssignment[]
+  /** Who signs the person in, if there is no password. The roles come from its claims. */
+  readonly identity?: ProviderIdentity
   /** Increases when logins that have begun, and codes that were issued, end. */
   readonly epoch?: number
   /** The only link that is open; a new one replaces it. */
@@ -25,6 +27,14 @@ export interface UserBody {
   readonly totp?: TotpBody | null
   /** An encrypted secret that no code has confirmed yet. */
   readonly pendingTotp?: string | null
+}
+
+/** A person of an identity provider. */
+export interface ProviderIdentity {
+  /** The id of the provider. */
+  readonly provider: string
+  /** The claim `sub`, which the provider never gives to another person. */
+  readonly subject: string
 }
 
 export interface TotpBody {
@@ -48,17 +58,28 @@ export interface User {
   /** `Pending`: no password has been set. */
   readonly state: 'Active' | 'Pending' | 'Disabled'
   readonly roles: readonly RoleAssignment[]
+  /** The id of the identity provider that signs the person in; null: the person has a password. */
+  readonly identityProvider: string | null
   readonly createdAt: string
 }
 
-export const USER_KIND = documentKind<UserBody>('user', ['username', 'name', 'disabled', 'roles'])
+export const USER_KIND = documentKind<UserBody>('user', ['username', 'name', 'disabled', 'roles', 'identity'])
 
 const HELD = 'held'
 
 export function userWrite(id: string, tenant: string, expected: number, body: UserBody): Write {
   const roles = (body.roles ?? []).map(({ role }) => [roleKey(role), HELD])
-  const keys = { username: usernameKey(tenant, body.username), ...Object.fromEntries(roles) }
-  return { kind: USER_KIND, id, tenant, expected, body, keys, unique: ['username'] }
+  const { identity } = body
+  const keys = {
+    username: usernameKey(tenant, body.username),
+    ...(identity && { identity: identityKey(identity), provider: identity.provider }),
+    ...Object.fromEntries(roles),
+  }
+  return { kind: USER_KIND, id, tenant, expected, body, keys, unique: ['username', 'identity'] }
+}
+
+export function identityKey({ provider, subject }: ProviderIdentity): string {
+  return JSON.stringify([provider, subject])
 }
 
 /** Normalizes the user name, because the same letters can be composed in two ways. */
@@ -76,11 +97,12 @@ function roleKey(role: string): string {
 }
 
 export function showUser({ id, body, createdAtMs }: Document<UserBody>): User {
-  const { username, name, roles = [] } = body
-  return { id, username, name, state: stateOf(body), roles, createdAt: toTime(createdAtMs) }
+  const { username, name, roles = [], identity } = body
+  const identityProvider = identity?.provider ?? null
+  return { id, username, name, state: stateOf(body), roles, identityProvider, createdAt: toTime(createdAtMs) }
 }
 
-export function stateOf({ disabled, passwordHash }: UserBody): User['state'] {
+export function stateOf({ disabled, passwordHash, identity }: UserBody): User['state'] {
   if (disabled === true) return 'Disabled'
-  return passwordHash === null ? 'Pending' : 'Active'
+  return passwordHash === null && identity === undefined ? 'Pending' : 'Active'
 }

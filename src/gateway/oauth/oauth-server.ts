@@ -37,6 +37,7 @@ const PATHS: readonly (readonly [RegExp, string])[] = [
   [/^\/[^/]+(\/v1)?\/oauth2\/v2\/(token|introspect|revoke)$/, 'POST'],
   [/^\/[^/]+(\/v1)?\/oauth2\/v2\/userinfo$/, 'GET, HEAD, POST'],
   [/^\/oauth2\/v2\/(authorize|password)$/, 'GET, POST'],
+  [/^\/oauth2\/v2\/callback\/[^/]+$/, 'GET'],
   [/^\/[^/]+\/\.well-known\/openid-configuration$/, 'GET, HEAD'],
   [/^\/\.well-known\/(jwks|oauth-authorization-server\/[^/]+)$/, 'GET, HEAD'],
 ]
@@ -53,6 +54,7 @@ export async function createOauthServer(options: OauthServerOptions): Promise<Oa
   })
   installForms(app, options.onFailure ?? (() => {}))
   addEndpoints(app, options)
+  addCallback(app, options)
   addDiscovery(app, options)
   await app.ready()
 
@@ -85,6 +87,16 @@ function addEndpoints(app: FastifyInstance, options: OauthServerOptions): void {
       handler: (request, reply) => serve(options, endpoint, request, reply),
     })
   }
+}
+
+/** Where an identity provider returns people to. */
+function addCallback(app: FastifyInstance, { execute }: OauthServerOptions): void {
+  app.get('/oauth2/v2/callback/:provider', { exposeHeadRoute: false }, async (request, reply) => {
+    const { cookie } = request.headers
+    const { provider } = request.params as { readonly provider: string }
+    const call = { endpoint: 'callback', api: '', provider, method: 'GET', authorization: undefined, cookie } as const
+    return send(reply, await execute({ ...call, form: formOf(request) }))
+  })
 }
 
 function addDiscovery(app: FastifyInstance, { gatewayUrl, jwks, scopesOf }: OauthServerOptions): void {

@@ -7,12 +7,15 @@
 
 import { toVerificationKey } from '../../plan/verification-key.ts'
 import type { GuardedFetch } from '../../outbound/guarded-fetch.ts'
+import { readSignInMetadata, type SignInMetadata } from './sign-in-metadata.ts'
 
 export type PublicKey = Readonly<Record<string, string>>
 
 export interface Published {
   readonly jwksUri: string
   readonly keys: readonly PublicKey[]
+  /** Null: people cannot sign in. */
+  readonly signIn: SignInMetadata | null
 }
 
 export interface DiscoveryFault {
@@ -35,7 +38,7 @@ export async function discover(issuer: string, fetch: GuardedFetch['fetch']): Pr
   if (typeof jwksUri !== 'string' || jwksUri.length > URL_LENGTH_MAX)
     return { fault: `The document at ${url} has no valid jwks_uri.` }
   const keys = await fetchKeys(jwksUri, fetch)
-  return 'fault' in keys ? keys : { jwksUri, keys: keys.keys }
+  return 'fault' in keys ? keys : { jwksUri, keys: keys.keys, signIn: readSignInMetadata(issuer, document.value) }
 }
 
 export async function fetchKeys(

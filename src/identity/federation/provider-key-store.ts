@@ -18,8 +18,10 @@ export interface StoredProvider {
   readonly issuer: string
 }
 
-interface StoredKeysBody extends Published {
+interface StoredKeysBody extends Omit<Published, 'signIn'> {
   readonly issuer: string
+  /** Missing if the keys were stored before people could sign in. */
+  readonly signIn?: Published['signIn']
 }
 
 export const PROVIDER_KEYS_KIND = documentKind<StoredKeysBody>('provider_keys', 'hidden')
@@ -36,11 +38,11 @@ export function createProviderKeyStore(registry: Registry): ProviderKeyStore {
     async load(provider, issuer) {
       const document = await registry.get(PROVIDER_KEYS_KIND, provider)
       if (document === null || document.body.issuer !== issuer) return null
-      const { jwksUri, keys } = document.body
-      return { jwksUri, keys }
+      const { jwksUri, keys, signIn = null } = document.body
+      return { jwksUri, keys, signIn }
     },
-    save: (provider, { jwksUri, keys }) =>
-      write(provider, 'provider_keys.change', { issuer: provider.issuer, jwksUri, keys }),
+    save: (provider, { jwksUri, keys, signIn }) =>
+      write(provider, 'provider_keys.change', { issuer: provider.issuer, jwksUri, keys, signIn }),
     remove: (provider) => write(provider, 'provider_keys.remove', null),
   }
 }

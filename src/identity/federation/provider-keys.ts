@@ -22,6 +22,9 @@ import { createProviderKeyStore, type ProviderKeyStore } from './provider-key-st
 /** A registered provider, without its keys. */
 export type ProviderRecord = Omit<ProviderPlan, 'keys'>
 
+/** What a provider is registered for: to verify its tokens, or also to sign people in. */
+export type ProviderUse = 'tokens' | 'signIn'
+
 export interface Federation {
   /** Loads the registered providers, publishes their stored keys, and starts to fetch. */
   start(): Promise<void>
@@ -31,7 +34,9 @@ export interface Federation {
    */
   changed(): Promise<void>
   /** Returns why a provider cannot be used now, or null. */
-  probe(issuer: string): Promise<string | null>
+  probe(issuer: string, use?: ProviderUse): Promise<string | null>
+  /** Returns what the provider published at the last successful fetch; null if none has succeeded yet. */
+  publishedBy(provider: string): Published | null
   /** Fetches the keys of a provider immediately, and publishes new ones. Returns whether they have changed. */
   refetch(provider: string): Promise<boolean>
   stop(): void
@@ -74,6 +79,8 @@ const REFRESH_MS = 600_000
 const REFETCH_PAUSE_MS = 30_000
 const RETRY = { firstMs: 5_000, maxMs: REFRESH_MS }
 const JITTER = 0.1
+const NO_SIGN_IN =
+  'The provider publishes no authorization endpoint, token endpoint, client_secret_basic or client_secret_post, or asymmetric algorithm.'
 /** Limit of concurrent fetches at startup. */
 const FETCHES_MAX = 16
 
@@ -102,9 +109,11 @@ export function createFederation({ providers, registry, ...options }: Federation
       const added = await reloadInOrder()
       await Promise.all(added.map((provider) => renew(state, provider)))
     },
-    async probe(issuer) {
+    publishedBy: (id) => state.providers.get(id)?.published ?? null,
+    async probe(issuer, use = 'tokens') {
       const found = await discover(issuer, state.fetch)
       if ('fault' in found) return found.fault
+      if (use === 'signIn' && found.signIn === null) return NO_SIGN_IN
       return found.keys.length === 0 ? `${found.jwksUri} has no key that can verify signatures.` : null
     },
     refetch: (id) => refetch(state, id),
@@ -242,9 +251,9 @@ function fetchWithDiscovery({ fetch }: State, { record }: Provider): Promise<Pub
 /** Skips the discovery document if the address of the key set is known, because a call is waiting. */
 async function fetchKnownKeySet(state: State, provider: Provider): Promise<Published | DiscoveryFault> {
   if (provider.published === null) return fetchWithDiscovery(state, provider)
-  const { jwksUri } = provider.published
+  const { jwksUri, signIn } = provider.published
   const found = await fetchKeys(jwksUri, state.fetch)
-  return 'fault' in found ? found : { jwksUri, keys: found.keys }
+  return 'fault' in found ? found : { jwksUri, keys: found.keys, signIn }
 }
 
 function schedule(state: State, provider: Provider): void {
