@@ -14,6 +14,7 @@ import {
   mentionedNames,
   mentionedParts,
   prefixLength,
+  propertySchemas,
 } from '../containment/members.ts'
 import type { Prover } from '../containment/proof.ts'
 import type { SchemaSet } from '../containment/schema-set.ts'
@@ -51,6 +52,8 @@ export interface MemberComparison {
 export function createMemberComparison(options: MemberOptions): MemberComparison {
   return new MemberWalk(options)
 }
+
+type Parts = ReadonlySet<Fields>
 
 /** A pair of schemas; each pair is compared once, however many others contain it. */
 interface Node {
@@ -127,11 +130,25 @@ class MemberWalk implements MemberComparison {
         node.inner.push(this.#nodeOf(earlier, later, depth + 1))
       }
     }
+    const mentioned = [mentionedParts(sets, before), mentionedParts(sets, after)] as const
+    if (mentioned[0].size > before.parts.length) this.#compareMentioned(node, mentioned, depth)
     // Names that only a condition or a new alternative declares.
-    for (const part of mentionedParts(sets, after)) {
+    for (const part of mentioned[1]) {
       for (const name of Object.keys(fieldsOf(part['properties']))) {
         if (!known.has(name)) this.#add(node, ADDED[this.#options.direction], before, sets.of(part), name)
       }
+    }
+  }
+
+  /** Members that conditions and alternatives declare. */
+  #compareMentioned(node: Node, mentioned: readonly [Parts, Parts], depth: number): void {
+    const { sets } = this.#options.prover
+    const [was, is] = mentioned.map((parts) => declaredNames(sets.of(...parts)))
+    for (const name of is ?? []) {
+      if (this.#options.budget.isSpent) return
+      if (was?.has(name) !== true) continue
+      const [one, other] = mentioned.map((parts) => [...parts].flatMap((part) => propertySchemas(part, name)))
+      node.inner.push(this.#nodeOf(sets.of(...(one ?? [])), sets.of(...(other ?? [])), depth + 1))
     }
   }
 

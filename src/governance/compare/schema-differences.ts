@@ -64,7 +64,10 @@ class DifferenceWalk implements Differences {
   }
 
   find(inner: SchemaSet, outer: SchemaSet): readonly Difference[] {
-    return this.#findAt(inner, outer, { root: null, depth: 0 })
+    const found = this.#findAt(inner, outer, { root: null, depth: 0 })
+    if (found.length > 0 || this.#prover.isSpent || this.#prover.isWithin(inner, outer)) return found
+    // A schema that refers to itself for the same value leads back to where the difference was looked for.
+    return [this.#unexplained(startOf(inner, outer, { root: null, depth: 0 }))]
   }
 
   #findAt(inner: SchemaSet, outer: SchemaSet, { root, depth }: Onward): readonly Difference[] {
@@ -77,15 +80,7 @@ class DifferenceWalk implements Differences {
     this.#prover.reset()
     // The pair is reported as a whole if the work is used up.
     if (this.#prover.isSpent) return []
-    const found = this.#prover.isWithin(inner, outer)
-      ? []
-      : this.#explain({
-          inner,
-          outer,
-          root: root ?? { inner, outer, embed: (value) => value },
-          depth,
-          splits: SPLITS_MAX,
-        })
+    const found = this.#prover.isWithin(inner, outer) ? [] : this.#explain(startOf(inner, outer, { root, depth }))
     this.#known.set(key, found)
     return found
   }
@@ -191,4 +186,8 @@ class DifferenceWalk implements Differences {
       ...(witness !== undefined && { witness: { value: witness } }),
     } satisfies Difference
   }
+}
+
+function startOf(inner: SchemaSet, outer: SchemaSet, { root, depth }: Onward): Step {
+  return { inner, outer, root: root ?? { inner, outer, embed: (value) => value }, depth, splits: SPLITS_MAX }
 }

@@ -42,6 +42,15 @@ describe('A newly declared property', () => {
     }
   })
 
+  it('is information also in a member that a condition declares', async () => {
+    const details = (schema: unknown) =>
+      object({}, [], {
+        dependentSchemas: { a: { properties: { details: { type: 'object', ...(schema as object) } } } },
+      })
+    const more = { dependentSchemas: { b: { properties: { c: text } } } }
+    expect(await idsOf(sent(details({})), sent(details(more)))).toEqual(['request.property.added'])
+  })
+
   it('is one that another part of the schema refused', async () => {
     const closed = { type: 'object', additionalProperties: false }
     const one = object({ a: text }, [], { additionalProperties: false })
@@ -67,6 +76,14 @@ describe('A schema that refers to itself', () => {
 
   it('differs if a sibling of its reference differs', async () => {
     expect(await idsOf(tree({ maxProperties: 3 }), tree({ type: 'number' }))).not.toEqual([])
+  })
+
+  it('is breaking if it refers to itself for the same value, and one of its other branches narrows', async () => {
+    const either = (schema: unknown) =>
+      referring({ Tree: { allOf: [{ anyOf: [schema, { $ref: '#/components/schemas/Tree' }] }] } })
+    expect(await idsOf(either({ type: 'integer' }), either({ type: 'integer', maximum: 1 }))).toEqual([
+      'request.narrowed',
+    ])
   })
 
   it('accepts nothing if it refers to itself for the same value, as in the gateway', async () => {
