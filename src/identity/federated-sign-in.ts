@@ -47,7 +47,7 @@ export interface FederatedSignInOptions extends Omit<SealsOptions, 'stage'> {
   readonly onFault: (provider: string, fault: string) => void
 }
 
-/** What providers and browsers accept in an address. */
+/** Longer addresses are refused by some providers. */
 const STATE_LENGTH_MAX = 4_096
 const SECRET_BYTES = 32
 /** Exchanges with one provider at a time. */
