@@ -220,7 +220,7 @@ async function decide(flow: Flow, request: LoggedInRequest, decision: string | u
   if (decision !== 'allow') {
     return sendBack(flow, request, { error: 'access_denied', error_description: 'The user denied the request.' })
   }
-  const { state: _, ...consent } = request
+  const { state: _, needsNewLogin: __, ...consent } = request
   const { tenant, credential } = client.grant
   return sendBack(flow, request, { code: await flow.codes.create({ ...consent, tenant, credential }) })
 }

@@ -8,6 +8,7 @@
 
 import { createHash } from 'node:crypto'
 import * as oauth from 'oauth4webapi'
+import type { Claims } from '../../access/people/role-mapping.ts'
 import type { RelyingParty } from '../../access/sign-in-providers.ts'
 import type { GuardedFetch } from '../../outbound/guarded-fetch.ts'
 import type { Clock } from '../../runtime/clock.ts'
@@ -20,10 +21,14 @@ export interface SignInProof {
   readonly verifier: string
 }
 
-export type ProviderClaims = Readonly<Record<string, unknown>>
+export interface ProviderRequest {
+  readonly state: string
+  /** Whether the provider has to ask a person who is logged in there. */
+  readonly needsNewLogin: boolean
+}
 
 export type ExchangeResult =
-  | { readonly claims: ProviderClaims }
+  | { readonly claims: Claims }
   /** The error of the provider, as in `access_denied`. */
   | { readonly refused: string }
   /** For the log. */
@@ -31,7 +36,7 @@ export type ExchangeResult =
 
 export interface CodeExchange {
   /** Returns the address that the browser is sent to; null if the provider does not publish what a sign-in needs. */
-  authorizationUrl(party: RelyingParty, proof: SignInProof, state: string): string | null
+  authorizationUrl(party: RelyingParty, proof: SignInProof, request: ProviderRequest): string | null
   /** Validates the response of the provider and returns the claims of the person. */
   redeem(party: RelyingParty, proof: SignInProof, response: URLSearchParams): Promise<ExchangeResult>
 }
@@ -55,7 +60,7 @@ export function createCodeExchange(options: CodeExchangeOptions): CodeExchange {
   const { publishedBy } = options
 
   return {
-    authorizationUrl({ id, clientId, scopes, redirectUri }, { nonce, verifier }, state) {
+    authorizationUrl({ id, clientId, scopes, redirectUri }, { nonce, verifier }, { state, needsNewLogin }) {
       const metadata = publishedBy(id)?.signIn
       if (metadata === undefined || metadata === null) return null
       const url = new URL(metadata.authorizationEndpoint)
@@ -68,6 +73,7 @@ export function createCodeExchange(options: CodeExchangeOptions): CodeExchange {
         nonce,
         code_challenge: createHash('sha256').update(verifier).digest('base64url'),
         code_challenge_method: 'S256',
+        ...(needsNewLogin && { prompt: 'login' }),
       }
       for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value)
       return url.href
@@ -97,7 +103,7 @@ async function exchange(
   metadata: SignInMetadata,
   { nonce, verifier }: SignInProof,
   response: URLSearchParams,
-): Promise<ProviderClaims> {
+): Promise<Claims> {
   const { fetch, clock } = options
   const { issuer, clientId, clientSecret, redirectUri } = party
   const server = toServer(issuer, metadata)
@@ -197,7 +203,7 @@ async function readUserinfo(
   accessToken: string,
   subject: string,
   requests: Parameters<typeof oauth.userInfoRequest>[3],
-): Promise<ProviderClaims> {
+): Promise<Claims> {
   const answer = await oauth.userInfoRequest(server, client, accessToken, requests)
   return oauth.processUserInfoResponse(server, client, subject, answer)
 }

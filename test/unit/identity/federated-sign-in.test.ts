@@ -63,6 +63,16 @@ describe('a sign-in at an identity provider', () => {
     ])
   })
 
+  it.each([{ prompt: 'consent login' }, { max_age: '3600' }])(
+    'is a new login at the provider if the client asks for it with %o',
+    async (parameters) => {
+      const { login, registered } = await openFederatedLogin()
+      const browser = login.browser()
+      const there = backOf(await browser.submit(await browser.open(parameters), { provider: registered.id }))
+      expect(there.searchParams.get('prompt')).toBe('login')
+    },
+  )
+
   it('asks for no second factor, and tells the client when the person has logged in', async () => {
     const server = await openFederatedLogin()
     server.login.secondFactors.stateOf = async () => 'enrol'
