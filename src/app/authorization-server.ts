@@ -14,6 +14,7 @@ import { createAuthorizationCodes } from '../identity/authorization-codes.ts'
 import { createAuthorizeFlow } from '../identity/authorize-flow.ts'
 import { createClientAuthentication } from '../identity/client-authentication.ts'
 import { createCodeExchange, type CodeExchangeOptions } from '../identity/federation/code-exchange.ts'
+import { createSignInFaults } from '../identity/federation/sign-in-faults.ts'
 import { createIdTokens } from '../identity/id-token.ts'
 import { createIntrospection } from '../identity/introspection.ts'
 import { createIssuedTokens } from '../identity/issued-token.ts'
@@ -69,10 +70,7 @@ export function createAuthorization(options: AuthorizationOptions): OauthEndpoin
     people: people.federated,
     providers: createSignInProviders(options),
     exchange: createCodeExchange(options.federation),
-    onFault(provider, fault) {
-      count('provider_sign_in_failed')
-      log.warn({ provider, fault }, 'an identity provider could not sign a person in')
-    },
+    onFault: createSignInFaults(options),
   })
 
   return createOauthDispatcher({

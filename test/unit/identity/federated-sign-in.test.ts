@@ -182,6 +182,17 @@ describe('a response of a provider', () => {
   })
 })
 
+it('Sixteen logins at a time wait for one provider; further ones are asked to try again', async () => {
+  const server = await openFederatedLogin()
+  const gate = Promise.withResolvers<void>()
+  server.provider.gate = gate.promise
+  const logins = Array.from({ length: 17 }, () => signIn(server))
+  expect(await Promise.race(logins)).toMatchObject({ status: 503, headers: { 'Retry-After': '5' } })
+  gate.resolve()
+  const statuses = (await Promise.all(logins)).map(({ status }) => status)
+  expect(statuses.filter((status) => status === 200)).toHaveLength(16)
+})
+
 describe('a provider of one tenant', () => {
   it('signs nobody in to another tenant, at the beginning or in the middle of a login', async () => {
     const server = await openFederatedLogin()
