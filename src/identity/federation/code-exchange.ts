@@ -43,8 +43,8 @@ export interface CodeExchange {
 
 export interface CodeExchangeOptions {
   readonly publishedBy: (provider: string) => Published | null
-  /** Fetches the keys of a provider; returns whether they have changed. */
-  readonly refetch: (provider: string) => Promise<boolean>
+  /** Fetches the keys of a provider, if the last such fetch was not just before. */
+  readonly refetch: (provider: string) => Promise<unknown>
   readonly fetch: GuardedFetch['fetch']
   readonly clock: Pick<Clock, 'nowMs'>
 }
@@ -170,12 +170,16 @@ async function verifySignature(
     oauth.validateApplicationLevelSignature({ ...server }, answer, {
       [oauth.jwksCache]: { jwks: { keys: [...keys] as oauth.JWK[] }, uat: Math.floor(Date.now() / 1_000) },
     })
+  const known = publishedBy(id)?.keys ?? []
   try {
-    await verify(publishedBy(id)?.keys ?? [])
+    await verify(known)
   } catch (cause) {
     if (!(cause instanceof oauth.OperationProcessingError) || cause.code !== oauth.KEY_SELECTION) throw cause
-    if (!(await refetch(id))) throw cause
-    await verify(publishedBy(id)?.keys ?? [])
+    await refetch(id)
+    const keys = publishedBy(id)?.keys ?? known
+    // Another login may have fetched them meanwhile.
+    if (keys === known) throw cause
+    await verify(keys)
   }
 }
 
