@@ -8,9 +8,9 @@
 import { listAll } from '../command/page.ts'
 import type { GatewayPort } from '../plan/gateway-port.ts'
 import type { Document, Registry } from '../store/registry.ts'
-import { SUBSCRIPTION_KIND } from '../subscriptions/document/subscription-document.ts'
+import { SUBSCRIPTION_KIND, type SubscriptionBody } from '../subscriptions/document/subscription-document.ts'
 import { CREDENTIAL_KIND, type CredentialBody } from './credential-document.ts'
-import { toGrant } from './grants.ts'
+import { toGrant, toSharedGrant } from './grants.ts'
 
 export interface AnnouncementOptions {
   readonly registry: Registry
@@ -27,6 +27,8 @@ export async function announceSubscription(
   for await (const credential of listAll(options.registry, CREDENTIAL_KIND, { tenant, where })) {
     await announce(options, credential)
   }
+  const current = await options.registry.get(SUBSCRIPTION_KIND, subscription)
+  if (current !== null) await announceShared(options, current)
 }
 
 /** Resolves when every thread has the grants of the consumer. */
@@ -42,9 +44,17 @@ export async function announceTenant(options: AnnouncementOptions, tenant: strin
   for await (const credential of listAll(options.registry, CREDENTIAL_KIND, { tenant })) {
     if (credential.body.state === 'Active') await announce(options, credential)
   }
+  for await (const subscription of listAll(options.registry, SUBSCRIPTION_KIND, { tenant })) {
+    if (subscription.body.actor.status !== 'done') await announceShared(options, subscription)
+  }
 }
 
 async function announce({ registry, gateway }: AnnouncementOptions, credential: Document<CredentialBody>) {
   const grant = await toGrant(registry, credential)
+  if (grant !== null) await gateway.applyGrant(grant)
+}
+
+async function announceShared({ registry, gateway }: AnnouncementOptions, subscription: Document<SubscriptionBody>) {
+  const grant = await toSharedGrant(registry, subscription)
   if (grant !== null) await gateway.applyGrant(grant)
 }

@@ -14,6 +14,7 @@ import type { KeyedMutex } from '../command/keyed-mutex.ts'
 import { listPage, type Page, type PageQuery } from '../command/page.ts'
 import { refuseSubscribed } from '../subscriptions/document/live-subscriptions.ts'
 import { announceConsumer, type AnnouncementOptions } from './announced-grants.ts'
+import { refuseOwnConsumer } from './own-consumer.ts'
 import { CONSUMER_KIND, consumerLock, type ConsumerBody, type ConsumerInput } from './consumer-document.ts'
 
 export interface ConsumerChange extends Labelled {
@@ -72,11 +73,13 @@ export function createConsumers(options: ConsumersOptions): Consumers {
         const next = contact === undefined ? before : contact
         return { ...body, ...members, ...(typeof next === 'string' && { contact: next }) }
       }),
-    disable: (author, id) =>
-      change(options, author, id, 'consumer.disable', (body) => {
+    async disable(author, id) {
+      await refuseOwnConsumer(registry, author.tenant, id)
+      return change(options, author, id, 'consumer.disable', (body) => {
         if (author.consumer === id) throw refusedForSelf()
         return { ...body, isDisabled: true }
-      }),
+      })
+    },
     enable: (author, id) => change(options, author, id, 'consumer.enable', ({ isDisabled: _, ...body }) => body),
     remove: (author, id) => mutex.runExclusive([consumerLock(id)], () => remove(options, author, id)),
   }
@@ -102,6 +105,7 @@ function change(
 
 async function remove({ registry }: ConsumersOptions, author: Author, id: string): Promise<void> {
   const { tenant } = await find(registry, author.tenant, CONSUMER_KIND, id)
+  await refuseOwnConsumer(registry, tenant, id)
   const detail = 'The consumer has subscriptions. Cancel them before you remove it.'
   await refuseSubscribed(registry, tenant, [{ consumer: id }], detail)
   await removeDocument(registry, author, 'consumer.remove', CONSUMER_KIND, id)

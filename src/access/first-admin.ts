@@ -18,7 +18,7 @@ import {
   type CredentialBody,
   type Secrets,
 } from './credential-document.ts'
-import { OPERATORS_SCOPE } from './tenants.ts'
+import { ensureOwnConsumers, newOwnConsumer, scopesOfTenants } from './own-consumer.ts'
 import { widenAdmins } from './widened-admins.ts'
 import { newPlatformSubscription, newTenantWrites, toPlatformCredential } from './platform-access.ts'
 import { PLATFORM_API } from '../domain/platform-api.ts'
@@ -68,16 +68,19 @@ export async function createFirstAdmin(options: FirstAdminOptions): Promise<Firs
   // Before the entry, so that a start that was interrupted is repeated.
   const stored = entry?.body.ownScopes ?? []
   if (entry !== null) await migrateScopes({ registry, author, before: stored, after: options.scopes })
-  const ofTenants = (all: readonly string[] = []): readonly string[] => all.filter((scope) => scope !== OPERATORS_SCOPE)
-  const before = ofTenants(stored)
-  if (before.length > 0) await widenAdmins({ registry, operator: tenant, before, scopes: ofTenants(options.scopes) })
+  const before = scopesOfTenants(stored)
+  const after = scopesOfTenants(options.scopes)
+  if (before.length > 0) await widenAdmins({ registry, operator: tenant, before, scopes: after })
+  await ensureOwnConsumers({ ...options, operator: tenant })
   const held = await subscriptionsOfAdmin(registry, tenant)
   const holder = held[0]?.body.consumer
   if (holder === undefined) {
     const consumer = createId('con')
     const { subscription, credential } = newPlatformSubscription(options, consumer)
     const { owner, ownerLink } = newOwner(options)
-    const access = [...newTenantWrites(tenant, { name: tenant }, consumer), subscription, credential, owner]
+    const own = newOwnConsumer(createId, tenant, options.scopes)
+    const members = newTenantWrites(tenant, { name: tenant, ownConsumer: own.id }, consumer)
+    const access = [...members, subscription, credential, ...own.writes, owner]
     await save([...entryWrites(options, entry), ...access])
     const { clientId, clientSecret } = credential.body as CredentialBody
     const made = { clientId, clientSecret: vault.decrypt(clientSecret, credential.id) }

@@ -1,5 +1,6 @@
 /**
- * Computes the grant of a credential from the credential, its subscription, its consumer and its tenant.
+ * Computes the grant of a credential from the credential, its subscription, its consumer and its tenant. Shared clients act
+ * under a subscription without a credential.
  *
  * The version of a grant is the sum of the revisions of these documents. Each revision only rises, so every change gives a
  * higher version, and an older grant never replaces a newer one.
@@ -12,7 +13,7 @@ import { CREDENTIAL_KIND, type CredentialBody } from './credential-document.ts'
 import { federatedHoldings, type FederatedName } from './federated-clients.ts'
 import type { CredentialName, Grant } from '../plan/grant.ts'
 import { TENANT_KIND } from './platform-access.ts'
-import { SUBSCRIPTION_KIND } from '../subscriptions/document/subscription-document.ts'
+import { SUBSCRIPTION_KIND, type SubscriptionBody } from '../subscriptions/document/subscription-document.ts'
 
 export interface Grants {
   resolve(name: CredentialName): Promise<Grant | null>
@@ -25,6 +26,8 @@ export interface Client {
   /** Hash of the client secret; `''` for a public client. */
   readonly secretHash: string
   readonly redirectUris: readonly string[]
+  /** Whether logins with the client give refresh tokens. */
+  readonly mayRefresh: boolean
 }
 
 export function createGrants({ registry }: { registry: Registry }): Grants {
@@ -40,6 +43,10 @@ export function createGrants({ registry }: { registry: Registry }): Grants {
   return {
     async resolve(name) {
       if (name.kind === 'federated') return byFederated(name)
+      if (name.kind === 'subscription') {
+        const subscription = await registry.get(SUBSCRIPTION_KIND, name.subscription)
+        return subscription === null ? null : toSharedGrant(registry, subscription)
+      }
       const credential =
         name.kind === 'client'
           ? await registry.find(CREDENTIAL_KIND, 'clientId', name.clientId)
@@ -53,7 +60,8 @@ export function createGrants({ registry }: { registry: Registry }): Grants {
       const grant = await toGrant(registry, credential)
       const subscribed = await registry.get(SUBSCRIPTION_KIND, subscription)
       if (grant === null || subscribed === null) return null
-      return { grant, secretHash, redirectUris: subscribed.body.redirectUris ?? [] }
+      const { redirectUris = [], refreshTokens = false } = subscribed.body
+      return { grant, secretHash, redirectUris, mayRefresh: refreshTokens }
     },
   }
 }
@@ -71,31 +79,48 @@ function rank({ valid, active }: Grant): number {
 
 export async function toGrant(
   registry: Registry,
-  { id, tenant, revision, body }: Document<CredentialBody>,
+  { id, revision, body }: Document<CredentialBody>,
 ): Promise<Grant | null> {
   const subscription = await registry.get(SUBSCRIPTION_KIND, body.subscription)
-  if (subscription === null) return null
-  const consumer = await registry.get(CONSUMER_KIND, subscription.body.consumer)
+  const shared = subscription === null ? null : await toSharedGrant(registry, subscription)
+  if (shared === null) return null
+  return {
+    ...shared,
+    credential: id,
+    type: body.type,
+    valid: body.state === 'Active' && shared.valid,
+    expiresAtMs: earlier(body.expiresAtMs, shared.expiresAtMs),
+    scopes: body.scopes,
+    version: revision + shared.version,
+  }
+}
+
+/** Returns the access of people to a subscription through shared clients; null if it has no consumer. */
+export async function toSharedGrant(
+  registry: Registry,
+  { id, tenant, revision, body }: Document<SubscriptionBody>,
+): Promise<Grant | null> {
+  const consumer = await registry.get(CONSUMER_KIND, body.consumer)
   if (consumer === null) return null
   const owner = await registry.get(TENANT_KIND, tenant)
   const isDisabled = consumer.body.isDisabled === true || owner?.body.isDisabled === true
-  const state = subscription.body.actor.value as SubscriptionState
+  const state = body.actor.value as SubscriptionState
   return {
     credential: id,
-    type: body.type,
-    valid: body.state === 'Active' && state !== 'Cancelled',
+    type: 'Shared',
+    valid: state !== 'Cancelled',
     active: state === 'Active' && !isDisabled,
-    expiresAtMs: earlier(body.expiresAtMs, subscription.body.expiresAtMs ?? 0),
+    expiresAtMs: body.expiresAtMs ?? 0,
     tenant,
-    subscription: subscription.id,
+    subscription: id,
     consumer: consumer.id,
     consumerName: consumer.body.name,
     consumerKind: consumer.body.kind,
-    api: subscription.body.api,
-    apiProductId: subscription.body.apiProductId,
+    api: body.api,
+    apiProductId: body.apiProductId,
     scopes: body.scopes,
-    variant: subscription.body.slaVariant,
-    version: revision + subscription.revision + consumer.revision + (owner?.revision ?? 0),
+    variant: body.slaVariant,
+    version: revision + consumer.revision + (owner?.revision ?? 0),
   }
 }
 

@@ -9,7 +9,7 @@ import type { Labelled } from '../store/labels.ts'
 import { documentKind, type Registry, type Write } from '../store/registry.ts'
 import { newCredentialWrite, type NewCredential, type Secrets } from './credential-document.ts'
 import { PLATFORM_API } from '../domain/platform-api.ts'
-import { subscriptionWrite } from '../subscriptions/document/subscription-document.ts'
+import { subscriptionWrite, type SubscriptionBody } from '../subscriptions/document/subscription-document.ts'
 import { CONSUMER_KIND } from './consumer-document.ts'
 import { API_KIND } from '../publishing/apis.ts'
 
@@ -27,15 +27,36 @@ export interface TenantBody extends Labelled {
   readonly isDisabled?: true
   /** Time of the last complete export since the tenant was disabled. */
   readonly exportedAtMs?: number
+  /** The consumer that people without a consumer of their own act for. */
+  readonly ownConsumer?: string
 }
 
-export const TENANT_KIND = documentKind<TenantBody>('tenant', ['name', 'isDisabled', 'exportedAtMs', 'labels'])
+export const TENANT_KIND = documentKind<TenantBody>('tenant', [
+  'name',
+  'isDisabled',
+  'exportedAtMs',
+  'ownConsumer',
+  'labels',
+])
 
+/** Scope that only the tenant of the operator may hold. */
+export const OPERATORS_SCOPE = 'platform:admin'
 const LIFETIME_MS = 10 * 365 * 86_400_000
 
 /** Returns the tenant that owns the platform API, or null before the first start. */
 export async function findOperator(registry: Pick<Registry, 'get'>): Promise<string | null> {
   return (await registry.get(API_KIND, PLATFORM_API))?.tenant ?? null
+}
+
+/** Returns the id of the tenant with this id or name, after the same look-ups whether it exists; null if it may not call. */
+export async function findTenant(
+  registry: Pick<Registry, 'get' | 'find'>,
+  organisation: string,
+): Promise<string | null> {
+  const byId = await registry.get(TENANT_KIND, organisation)
+  const byName = await registry.find(TENANT_KIND, 'name', organisation)
+  const found = byId ?? byName
+  return found === null || found.body.isDisabled === true ? null : found.id
 }
 
 export function newTenantWrites(tenant: string, owner: TenantBody, consumer: string): Write[] {
@@ -56,11 +77,15 @@ export function newPlatformSubscription(
 ): { readonly subscription: Write; readonly credential: Write } {
   const { createId, tenant, scopes, chosen } = options
   const id = createId('sub')
-  const approved = step(machine, begin(machine, undefined), { type: 'approved' })
-  if ('refused' in approved) throw new Error('a new subscription cannot be approved')
-  const body = { consumer, api: PLATFORM_API, apiProductId: '', actor: approved.next, slaVariant: '', scopes }
+  const body = approvedPlatformBody(consumer, scopes)
   const credential = { ...toPlatformCredential(options), subscription: id, ...(chosen && { chosen }) }
   return { subscription: subscriptionWrite(id, tenant, 0, body), credential: newCredentialWrite(options, credential) }
+}
+
+export function approvedPlatformBody(consumer: string, scopes: readonly string[]): SubscriptionBody {
+  const approved = step(machine, begin(machine, undefined), { type: 'approved' })
+  if ('refused' in approved) throw new Error('a new subscription cannot be approved')
+  return { consumer, api: PLATFORM_API, apiProductId: '', actor: approved.next, slaVariant: '', scopes }
 }
 
 export function toPlatformCredential(options: PlatformAccessOptions): Omit<NewCredential, 'subscription'> {

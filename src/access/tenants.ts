@@ -16,6 +16,7 @@ import type { CredentialBody, Secrets } from './credential-document.ts'
 import { firstWarningWrite } from './credential-expiry.ts'
 import { fromCursor, toCursor, type Page, type PageQuery } from '../command/page.ts'
 import { announceTenant, type AnnouncementOptions } from './announced-grants.ts'
+import { newOwnConsumer, scopesOfTenants } from './own-consumer.ts'
 import {
   findOperator,
   newPlatformSubscription,
@@ -64,23 +65,23 @@ export interface TenantsOptions extends Secrets, AnnouncementOptions {
   readonly scopes: readonly string[]
 }
 
-export const OPERATORS_SCOPE = 'platform:admin'
-
 export function createTenants(options: TenantsOptions): Tenants {
   const { registry, createId, vault, clock, mutex } = options
 
   return {
     async create(author, { name, labels }) {
       const id = createId('ten')
-      const scopes = options.scopes.filter((scope) => scope !== OPERATORS_SCOPE)
+      const scopes = scopesOfTenants(options.scopes)
       const consumer = createId('con')
       const made = newPlatformSubscription({ ...options, tenant: id, scopes, chosen: null }, consumer)
       const { subscription, credential } = made
+      const own = newOwnConsumer(createId, id, scopes)
       const { clientId, clientSecret, expiresAtMs } = credential.body as CredentialBody
       await commit(registry, author, 'tenant.create', [
-        ...newTenantWrites(id, { name, ...(labels !== undefined && { labels }) }, consumer),
+        ...newTenantWrites(id, { name, ownConsumer: own.id, ...(labels !== undefined && { labels }) }, consumer),
         subscription,
         credential,
+        ...own.writes,
         firstWarningWrite(credential.id, id, expiresAtMs, clock.nowMs()),
       ])
       return {

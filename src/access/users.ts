@@ -62,6 +62,8 @@ export interface Users {
   remove(author: Author, id: string, held?: HeldScopes): Promise<void>
   /** Refuses the earlier tokens, codes and logins of the user. */
   endSessions(author: Author, id: string, held?: HeldScopes): Promise<void>
+  /** Throws 403 if the user has a right that the caller does not hold. */
+  checkRights(author: Author, id: string, held: HeldScopes): Promise<void>
   /** Makes a new link for a user without a password. */
   invite(author: Author, id: string, held?: HeldScopes): Promise<InvitedUser>
   /** Removes the password and makes a link for a new one. */
@@ -126,6 +128,10 @@ export function createUsers(options: UsersOptions): Users {
     },
     async endSessions(author, id, held = null) {
       await cutOff(options, { author, id, held, action: 'user.endSessions' }, (body) => body)
+    },
+    async checkRights(author, id, held) {
+      const { body } = await find(registry, author.tenant, USER_KIND, id)
+      await options.granting.checkUser(author, held, body)
     },
     async invite(author, id, held = null) {
       const link = links.create(id, INVITATION_MS)

@@ -2,6 +2,7 @@
 
 import { randomBytes } from 'node:crypto'
 import { API_KIND } from '../publishing/apis.ts'
+import { findTenant } from '../access/platform-access.ts'
 import type { Grants } from '../access/grants.ts'
 import type { TokenRevocations } from '../access/token-revocations.ts'
 import type { TokenScopes } from '../access/token-scopes.ts'
@@ -12,7 +13,8 @@ import { createSignInProviders } from '../access/sign-in-providers.ts'
 import { createAccessTokens } from '../identity/access-token.ts'
 import { createAuthorizationCodes } from '../identity/authorization-codes.ts'
 import { createAuthorizeFlow } from '../identity/authorize-flow.ts'
-import { createClientAuthentication } from '../identity/client-authentication.ts'
+import { createClientAuthentication, type RegisteredClient } from '../identity/client-authentication.ts'
+import { createFirstPartyClients } from '../identity/clients/first-party-clients.ts'
 import { createCodeExchange, type CodeExchangeOptions } from '../identity/federation/code-exchange.ts'
 import { createSignInFaults } from '../identity/federation/sign-in-faults.ts'
 import { createIdTokens } from '../identity/id-token.ts'
@@ -22,6 +24,7 @@ import { createPasswordPage } from '../identity/password-page.ts'
 import type { KeyRing } from '../identity/key-ring.ts'
 import type { OauthEndpoint } from '../plan/oauth-call.ts'
 import { createOauthDispatcher } from '../identity/oauth-dispatcher.ts'
+import type { RefreshGrants } from '../identity/refresh-grants.ts'
 import { createRevocation } from '../identity/revocation.ts'
 import { createSecretThrottle } from '../identity/secret-throttle.ts'
 import type { IsRevoked } from '../identity/sessions.ts'
@@ -42,6 +45,7 @@ export interface AuthorizationOptions {
   readonly federation: CodeExchangeOptions
   readonly throttle: LoginThrottle
   readonly revocations: TokenRevocations
+  readonly refreshGrants: RefreshGrants
   readonly isRevoked: IsRevoked
   readonly scopesOf: (api: string) => Promise<TokenScopes | null>
   readonly vault: Vault
@@ -53,12 +57,14 @@ export interface AuthorizationOptions {
 }
 
 export function createAuthorization(options: AuthorizationOptions): OauthEndpoint {
-  const { registry, grants, people, revocations, vault, log, count } = options
+  const { registry, grants, people, revocations, refreshGrants, vault, log, count } = options
   const { signIn, secondFactors, grantPerson } = people
-  const { clientFor } = grants
+  const findFirstParty = createFirstPartyClients({ tenantNamed: (name) => findTenant(registry, name) })
+  const clientFor = async (clientId: string): Promise<RegisteredClient | null> =>
+    (await grants.clientFor(clientId)) ?? findFirstParty(clientId)
   const { keyedHash } = vault
   const { revoke } = revocations
-  const shared = { ...options, clientFor, keyedHash, randomBytes }
+  const shared = { ...options, clientFor, grantPerson, grantOf: grants.resolve, keyedHash, randomBytes }
   const authenticateClient = createClientAuthentication({ ...shared, throttle: createSecretThrottle(options.clock) })
   const codes = createAuthorizationCodes(shared)
   const tokens = createIssuedTokens(shared)
@@ -79,16 +85,19 @@ export function createAuthorization(options: AuthorizationOptions): OauthEndpoin
         ...shared,
         authenticateClient,
         codes,
-        grantPerson,
         revoke,
+        onReuse({ id, tenant, clientId, person }) {
+          count('refresh_token_reused')
+          log.warn({ tenant, clientId, person, grant: id }, 'refresh token was used twice; its login has ended')
+        },
         mint: createAccessTokens(shared),
         mintIdToken: createIdTokens(shared),
       }),
       authorize: authorizeFlow,
       callback: authorizeFlow,
       password: createPasswordPage({ ...signIn, isPassword }),
-      introspect: createIntrospection({ authenticateClient, tokens }),
-      revoke: createRevocation({ authenticateClient, tokens, revoke }),
+      introspect: createIntrospection({ authenticateClient, tokens, refreshGrants, grantPerson }),
+      revoke: createRevocation({ authenticateClient, tokens, refreshGrants, revoke }),
       userinfo: createUserinfo({ tokens, personOf: signIn.find }),
     },
     onFailure(cause) {

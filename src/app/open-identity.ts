@@ -18,6 +18,7 @@ import { openPersonRevocations, type PersonRevocations } from '../access/person-
 import type { KeyedMutex } from '../command/keyed-mutex.ts'
 import { LIFETIME_SECONDS } from '../identity/access-token.ts'
 import { createFederation, type Federation } from '../identity/federation/provider-keys.ts'
+import { createRefreshGrants } from '../identity/refresh-grants.ts'
 import { createSessions, type IsRevoked } from '../identity/sessions.ts'
 import { createKeyRotation, type KeyRotation } from '../identity/key-rotation.ts'
 import type { KeyRing } from '../identity/key-ring.ts'
@@ -97,6 +98,8 @@ export async function openIdentity(options: IdentityOptions): Promise<Identity> 
   })
   const revocations = await openTokenRevocations({ registry, gateway, clock })
   const isRevoked: IsRevoked = ({ jti, sub }) => revocations.isRevoked(jti) || personRevocations.isRevoked(sub, jti)
+  const { revoke } = revocations
+  const refreshGrants = createRefreshGrants({ ...options, keyedHash: options.vault.keyedHash, revoke })
   for (const token of revocations.live()) await gateway.revokeToken(token)
   await gateway.revokePeople(personRevocations.live())
   await rotation.start()
@@ -104,7 +107,7 @@ export async function openIdentity(options: IdentityOptions): Promise<Identity> 
 
   return {
     people,
-    sessions: createSessions({ registry, isRevoked, clock }),
+    sessions: createSessions({ registry, refreshGrants, isRevoked, revoke, clock }),
     personRevocations,
     federation,
     rotation,
@@ -112,7 +115,7 @@ export async function openIdentity(options: IdentityOptions): Promise<Identity> 
     oauth: recordOauthAttempts({
       ...options,
       endpoints: createAuthorization({
-        ...{ ...options, people, throttle, revocations, isRevoked },
+        ...{ ...options, people, throttle, revocations, refreshGrants, isRevoked },
         federation: { ...federation, fetch: outbound.fetch, clock },
       }),
     }),

@@ -3,10 +3,10 @@
  *
  * A token carries the requested scopes that the credential was granted, the API declares and its proxy allows (RFC 6749,
  * 3.3); other scopes are dropped. `sub` is the consumer, or the person on whose behalf the client calls. If that client
- * is an agent, `act` names it (RFC 8693, 4.1).
+ * is an agent, `act` names it (RFC 8693, 4.1). `shared_client` marks a token that acts under a subscription of the person.
  */
 
-import type { Grant } from '../plan/grant.ts'
+import { isSharedClient, type Grant } from '../plan/grant.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { CreateId } from '../runtime/ids.ts'
 import type { KeyRing, TokenAlgorithm } from './key-ring.ts'
@@ -70,6 +70,7 @@ export function createAccessTokens({ keyRing, clock, createId, gatewayUrl }: Acc
       scope,
       tenant: grant.tenant,
       subscription: grant.subscription,
+      ...(grant.type === 'Shared' && { shared_client: true }),
       ...(grant.apiProductId !== '' && { ApiProductId: grant.apiProductId }),
       ...(person !== null && grant.consumerKind === 'agent' && { act: { sub: grant.consumer } }),
       ...(opensUserinfo && { openid: true }),
@@ -96,8 +97,20 @@ export function scopesFor(
   )
 }
 
-/** Returns whether the grant's subscription is active and covers this API, directly or through a product. */
+/**
+ * Returns whether the grant's subscription is active and covers this API, directly or through a product. The person decides the
+ * subscription of a shared client, so such a client may ask people for every API.
+ */
 export function isSubscribed(grant: Grant, api: string, { tenant, isShared, productIds }: ApiScopes): boolean {
+  if (isSharedClient(grant)) return true
   if (!grant.active || (grant.tenant !== tenant && isShared !== true)) return false
   return grant.apiProductId === '' ? grant.api === api : productIds.includes(grant.apiProductId)
+}
+
+/** Returns the scopes of an API without those that the person is not entitled to; null: all scopes of the grant. */
+export function entitledTo<Scopes extends Pick<ApiScopes, 'allowed'>>(
+  target: Scopes,
+  scopes: ReadonlySet<string> | null,
+): Scopes {
+  return scopes === null ? target : { ...target, allowed: target.allowed.filter((scope) => scopes.has(scope)) }
 }

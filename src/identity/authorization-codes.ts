@@ -10,7 +10,7 @@ import type { Person } from './userinfo.ts'
 import { isSameHash } from '../plan/credential-format.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { CreateId } from '../runtime/ids.ts'
-import { documentKind, RevisionConflict, type Author, type Registry } from '../store/registry.ts'
+import { documentKind, RevisionConflict, type Author, type Registry, type Write } from '../store/registry.ts'
 
 /** The access that a person has allowed. */
 export interface Consent {
@@ -40,6 +40,8 @@ export interface CodeBody extends Consent {
 export interface GivenToken {
   readonly jti: string
   readonly expiresAtMs: number
+  /** The refresh grant that began with the token; missing if there is none. */
+  readonly grant?: string
 }
 
 export interface Code extends CodeBody {
@@ -52,8 +54,8 @@ export interface AuthorizationCodes {
   create(consent: Consent): Promise<string>
   /** Returns the code of a text, even if it is used or expired; null if there is none. */
   find(text: string): Promise<Code | null>
-  /** Marks the code as used; returns false if a concurrent request has used it. */
-  use(code: Code, gives: GivenToken): Promise<boolean>
+  /** Marks the code as used and commits `more` with it; returns false if a concurrent request has used it. */
+  use(code: Code, gives: GivenToken, more?: readonly Write[]): Promise<boolean>
 }
 
 export interface AuthorizationCodesOptions {
@@ -105,7 +107,7 @@ export function createAuthorizationCodes(options: AuthorizationCodesOptions): Au
       if (document === null || !isSameHash(keyedHash(secret), document.body.secretHash)) return null
       return { ...document.body, id, revision: document.revision }
     },
-    async use({ id, revision, ...code }, gives) {
+    async use({ id, revision, ...code }, gives, more = []) {
       try {
         await registry.commit(author(code), 'authorization_code.use', [
           {
@@ -116,6 +118,7 @@ export function createAuthorizationCodes(options: AuthorizationCodesOptions): Au
             body: { ...code, gave: gives },
             keys: keysOf(code),
           },
+          ...more,
         ])
         return true
       } catch (cause) {

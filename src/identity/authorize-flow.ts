@@ -6,14 +6,17 @@
  * its redirect URI is shown to the person. Every other error goes to the client, with `iss` (RFC 9207).
  */
 
+import type { GrantPerson, PersonGrant } from '../access/people/person-grants.ts'
+import { isSharedClient } from '../plan/grant.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Vault } from '../runtime/vault.ts'
-import { scopesFor, type ApiScopes } from './access-token.ts'
+import { entitledTo, scopesFor, type ApiScopes } from './access-token.ts'
 import type { AuthorizationCodes } from './authorization-codes.ts'
 import { consentPage, faultPage, loginPage, type LoginPage } from './authorize-pages.ts'
 import {
   canLogIn,
   createAuthorizeRequests,
+  mayReturnTo,
   type AuthorizeRequest,
   type Back,
   type LoggedInRequest,
@@ -35,6 +38,7 @@ export interface AuthorizeFlowOptions
   readonly titleOf: (api: string) => Promise<string>
   /** Returns null if the user name or the password is wrong, after the same time in both cases. */
   readonly verify: (tenant: string, username: string, password: string) => Promise<Person | null>
+  readonly grantPerson: GrantPerson
   readonly codes: Pick<AuthorizationCodes, 'create'>
   readonly vault: Pick<Vault, 'encrypt' | 'decrypt'>
   readonly clock: Pick<Clock, 'nowMs'>
@@ -190,11 +194,18 @@ async function showConsent(
   recoveryCodes: readonly string[] = [],
 ): Promise<OauthAnswer> {
   const { api, person, redirectUri, wantsIdToken } = request
+  const { grant } = client
+  const granted = await flow.grantPerson({ client: grant, tenant: grant.tenant, api, person })
+  if (granted === null) return faultPage(EXPIRED)
+  if (granted === 'unsubscribed') {
+    const description = 'No consumer of the user has an active subscription to this API.'
+    return sendBack(flow, request, { error: 'access_denied', error_description: description })
+  }
   const page = {
-    app: client.grant.consumerName,
+    app: grant.consumerName,
     api: await displayName(flow, api),
     person: person.name,
-    scopes: await scopesOfConsent(flow, client, request),
+    scopes: await scopesOfConsent(flow, granted, request),
     sharesIdentity: wantsIdToken,
     recoveryCodes,
     transaction: flow.consentSeals.seal(request, browser),
@@ -221,7 +232,9 @@ async function decide(flow: Flow, request: LoggedInRequest, decision: string | u
     return sendBack(flow, request, { error: 'access_denied', error_description: 'The user denied the request.' })
   }
   const { state: _, needsNewLogin: __, ...consent } = request
-  const { tenant, credential } = client.grant
+  const { tenant } = client.grant
+  // The tokens of a shared client are bounded per person.
+  const credential = isSharedClient(client.grant) ? request.person.id : client.grant.credential
   return sendBack(flow, request, { code: await flow.codes.create({ ...consent, tenant, credential }) })
 }
 
@@ -232,7 +245,7 @@ async function findClient(
 ): Promise<RegisteredClient | null> {
   const client = await clientFor(clientId)
   if (client === null || !canLogIn(client, clock.nowMs()) || !client.grant.active) return null
-  return client.redirectUris.includes(redirectUri) ? client : null
+  return mayReturnTo(client, redirectUri) ? client : null
 }
 
 async function toLoginPage(
@@ -256,11 +269,11 @@ async function displayName({ titleOf }: Flow, api: string): Promise<string> {
 
 async function scopesOfConsent(
   { scopesOf }: Flow,
-  { grant }: RegisteredClient,
+  { grant, scopes }: PersonGrant,
   { api, scope }: AuthorizeRequest,
 ): Promise<string[]> {
   const target = api === '' ? { declared: grant.scopes, allowed: grant.scopes } : await scopesOf(api)
-  return target === null ? [] : scopesFor(grant, target, scope)
+  return target === null ? [] : scopesFor(grant, entitledTo(target, scopes), scope)
 }
 
 /** Redirects with 303, so that the browser does not send the form to the client. */

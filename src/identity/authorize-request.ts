@@ -5,6 +5,7 @@
  * URI; otherwise it is shown to the person.
  */
 
+import { isLoopbackUri, isRegisteredUri } from '../access/redirect-uri.ts'
 import type { ApiScopes } from './access-token.ts'
 import { isSubscribed } from './access-token.ts'
 import type { RegisteredClient } from './client-authentication.ts'
@@ -72,7 +73,7 @@ export function createAuthorizeRequests(options: AuthorizeRequestOptions): ReadA
     if (client === null || !canLogIn(client, nowMs()))
       return { fault: 'The app that sent you here is not registered for logins.' }
     const redirectUri = values.get('redirect_uri') ?? onlyOne(client.redirectUris)
-    if (redirectUri === null || !client.redirectUris.includes(redirectUri)) {
+    if (redirectUri === null || !mayReturnTo(client, redirectUri)) {
       return { fault: 'The app asked to return you to an address that is not registered for it.' }
     }
 
@@ -128,9 +129,15 @@ async function isOpenTo(
 }
 
 /** Returns whether a client may log people in: it has a redirect URI and is valid. */
-export function canLogIn({ grant, redirectUris }: RegisteredClient, nowMs: number): boolean {
-  if (redirectUris.length === 0 || (grant.type !== 'PKCE' && grant.type !== 'OAuth2')) return false
+export function canLogIn({ grant, redirectUris, isLocal }: RegisteredClient, nowMs: number): boolean {
+  if (redirectUris.length === 0 && isLocal !== true) return false
+  if (grant.type === 'ApiKey' || grant.type === 'Federated') return false
   return grant.valid && (grant.expiresAtMs === 0 || grant.expiresAtMs > nowMs)
+}
+
+/** Returns whether the browser may be sent to this address with an answer for the client. */
+export function mayReturnTo({ redirectUris, isLocal }: RegisteredClient, uri: string): boolean {
+  return isRegisteredUri(redirectUris, uri) || (isLocal === true && isLoopbackUri(uri))
 }
 
 function faultOf(values: ReadonlyMap<string, string>): { error: string; description: string } | null {

@@ -18,12 +18,18 @@ export interface RegisteredClient {
   /** `''` for a public client. */
   readonly secretHash: string
   readonly redirectUris: readonly string[]
+  /** Whether logins with the client give refresh tokens. */
+  readonly mayRefresh: boolean
+  /** The client may return to every address on the computer of the browser. */
+  readonly isLocal?: true
 }
 
 export interface Client {
   readonly clientId: string
   readonly grant: Grant
   readonly isPublic: boolean
+  /** Whether logins with the client give refresh tokens. */
+  readonly mayRefresh: boolean
 }
 
 export type AuthenticateClient = (
@@ -61,8 +67,8 @@ export function createClientAuthentication(options: ClientAuthenticationOptions)
     }
     const isRight = clientSecret === null || isSameHash(keyedHash(clientSecret), known?.secretHash || dummyHash)
     if (known === null || !isRight) return { refused: wrongSecret(api, named, known?.grant ?? null) }
-    const { grant } = known
-    if (grant.valid && !isPast(grant)) return { clientId, grant, isPublic }
+    const { grant, mayRefresh } = known
+    if (grant.valid && !isPast(grant)) return { clientId, grant, isPublic, mayRefresh }
     return { refused: wrongSecret(api, named, grant) }
   }
 

@@ -5,12 +5,12 @@
 
 import { createHash } from 'node:crypto'
 import type { Clock } from '../runtime/clock.ts'
-import type { Code } from './authorization-codes.ts'
+import type { Login } from './token-grants.ts'
 import type { KeyRing, TokenAlgorithm } from './key-ring.ts'
 
 export interface IdTokenRequest {
   readonly api: string
-  readonly code: Code
+  readonly login: Omit<Login, 'tenant' | 'scope'>
   readonly accessToken: string
   readonly algorithm: TokenAlgorithm
 }
@@ -26,8 +26,8 @@ export interface IdTokenOptions {
 const LIFETIME_SECONDS = 600
 
 export function createIdTokens({ keyRing, clock, gatewayUrl }: IdTokenOptions): MintIdToken {
-  return ({ api, code, accessToken, algorithm }) => {
-    const { person, clientId, nonce, loggedInAtMs, wantsProfile } = code
+  return ({ api, login, accessToken, algorithm }) => {
+    const { person, clientId, nonce, loggedInAtMs, wantsProfile } = login
     const iat = Math.floor(clock.nowMs() / 1_000)
     const claims = {
       iss: `${gatewayUrl}/${api}`,

@@ -5,10 +5,9 @@
  */
 
 import { createLocalJWKSet, jwtVerify } from 'jose'
-import type { Grant } from '../plan/grant.ts'
+import type { CredentialName, Grant } from '../plan/grant.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { isSubscribed, scopesFor, type ApiScopes } from './access-token.ts'
-import type { RegisteredClient } from './client-authentication.ts'
 import type { KeyRing } from './key-ring.ts'
 
 export interface IssuedToken {
@@ -23,6 +22,9 @@ export interface IssuedToken {
   readonly exp: number
   readonly act?: { readonly sub: string }
   readonly openid?: boolean
+  readonly tenant: string
+  readonly subscription: string
+  readonly shared_client?: boolean
 }
 
 export interface LiveToken {
@@ -41,7 +43,7 @@ export interface IssuedTokens {
 
 export interface IssuedTokensOptions {
   readonly keyRing: Pick<KeyRing, 'publicKeys'>
-  readonly clientFor: (clientId: string) => Promise<RegisteredClient | null>
+  readonly grantOf: (name: CredentialName) => Promise<Grant | null>
   readonly scopesOf: (api: string) => Promise<ApiScopes | null>
   readonly isRevoked: (token: Pick<IssuedToken, 'jti' | 'sub'>) => boolean
   readonly clock: Pick<Clock, 'nowMs'>
@@ -51,7 +53,7 @@ export interface IssuedTokensOptions {
 const TOKEN_LENGTH_MAX = 12_288
 
 export function createIssuedTokens(options: IssuedTokensOptions): IssuedTokens {
-  const { keyRing, clientFor, scopesOf, isRevoked, clock, gatewayUrl } = options
+  const { keyRing, grantOf, scopesOf, isRevoked, clock, gatewayUrl } = options
 
   return {
     async read(text, api) {
@@ -76,13 +78,16 @@ export function createIssuedTokens(options: IssuedTokensOptions): IssuedTokens {
       }
     },
     async live(token) {
-      const client = await clientFor(token.client_id)
+      const grant = await grantOf(nameOf(token))
       const target = await scopesOf(token.aud)
-      if (client === null || target === null || isRevoked(token)) return null
-      const { grant } = client
+      if (grant === null || target === null || isRevoked(token)) return null
       const isPast = grant.expiresAtMs !== 0 && grant.expiresAtMs <= clock.nowMs()
       if (!grant.valid || isPast || !isSubscribed(grant, token.aud, target)) return null
       return { token, grant, scope: scopesFor(grant, target, token.scope).join(' ') }
     },
   }
+}
+
+function nameOf({ client_id: clientId, shared_client: isShared, subscription }: IssuedToken): CredentialName {
+  return isShared === true ? { kind: 'subscription', subscription } : { kind: 'client', clientId }
 }

@@ -1,50 +1,118 @@
 /**
- * Sessions of people: logins whose token is still accepted.
+ * Sessions of people: logins from which a client still has access.
  *
- * The service keeps the code of a login until the token that it gave has expired, so that the codes of a person list the sessions.
+ * A login with a refresh token is a refresh grant. Of any other login the service keeps the code until the token that it gave has
+ * expired. Their number is bounded by the grants of each client and by the logins of an hour, so that a list reads all of them.
  */
 
 import type { Session, Sessions } from '../access/people/sessions.ts'
-import { listPage } from '../command/page.ts'
-import { toTime } from '../command/commands.ts'
-import type { Document, Registry } from '../store/registry.ts'
-import { AUTHORIZATION_CODE_KIND, type CodeBody } from './authorization-codes.ts'
+import { USER_KIND } from '../access/people/user-document.ts'
+import { fromCursor, listAll, toCursor } from '../command/page.ts'
+import { notFound, toTime } from '../command/commands.ts'
+import type { Author, Document, Registry } from '../store/registry.ts'
+import { AUTHORIZATION_CODE_KIND, type CodeBody, type GivenToken } from './authorization-codes.ts'
+import { expiryOfGrant, REFRESH_GRANT_KIND, type RefreshGrantBody, type RefreshGrants } from './refresh-grants.ts'
 
 export type IsRevoked = (token: { readonly jti: string; readonly sub: string }) => boolean
 
 export interface SessionsOptions {
   readonly registry: Registry
+  readonly refreshGrants: Pick<RefreshGrants, 'end'>
   readonly isRevoked: IsRevoked
+  /** Resolves when every gateway thread refuses the token. */
+  readonly revoke: (token: GivenToken & { readonly tenant: string; readonly credential: string }) => Promise<void>
   readonly clock: { nowMs(): number }
 }
 
-export function createSessions({ registry, isRevoked, clock }: SessionsOptions): Sessions {
-  const isLive = ({ gave }: CodeBody, sub: string): boolean =>
-    gave !== null && gave.expiresAtMs > clock.nowMs() && !isRevoked({ jti: gave.jti, sub })
+/** A session and the document that it is made from. */
+interface FoundSession {
+  readonly session: Session
+  end(author: Author): Promise<void>
+}
+
+export function createSessions(options: SessionsOptions): Sessions {
+  /** Returns the live sessions in the order of their ids, which is that of the logins. */
+  async function findAll(tenant: string, person: string): Promise<readonly FoundSession[]> {
+    const found = [...(await grantsOf(options, tenant, person)), ...(await codesOf(options, tenant, person))]
+    return found.sort((a, b) => (a.session.id < b.session.id ? -1 : 1))
+  }
 
   return {
-    async list(tenant, person, query) {
-      const page = await listPage({
-        registry,
-        kind: AUTHORIZATION_CODE_KIND,
-        tenant,
-        query,
-        where: { person },
-        show: (code) => (isLive(code.body, person) ? toSession(code) : null),
-      })
-      return { ...page, items: page.items.filter((session) => session !== null) }
+    async list(tenant, person, { limit, cursor }) {
+      const after = cursor === undefined ? '' : fromCursor(cursor)
+      const all = (await findAll(tenant, person)).map(({ session }) => session).filter(({ id }) => id > after)
+      const items = all.slice(0, limit)
+      return { items, next: all.length > limit ? toCursor(items.at(-1)?.id ?? '') : null }
+    },
+    async end(author, person, id) {
+      const found = (await findAll(author.tenant, person)).find(({ session }) => session.id === id)
+      if (found === undefined) throw notFound('session', id)
+      await found.end(author)
     },
   }
 }
 
-function toSession({ id, body }: Document<CodeBody>): Session {
-  const { clientId, api, loggedInAtMs, gave } = body
+/** A grant of an earlier epoch gives no more tokens, so that it is no session. */
+async function grantsOf(
+  { registry, clock, refreshGrants }: SessionsOptions,
+  tenant: string,
+  person: string,
+): Promise<readonly FoundSession[]> {
+  const found: FoundSession[] = []
+  const user = await registry.get(USER_KIND, person)
+  if (user === null || user.body.disabled === true) return found
+  const { epoch = 0 } = user.body
+  for await (const { id, body } of listAll(registry, REFRESH_GRANT_KIND, { tenant, where: { person } })) {
+    const expiresAtMs = expiryOfGrant(body, clock.nowMs())
+    if (expiresAtMs === null || body.epoch !== epoch) continue
+    found.push({ session: toSession(id, body, expiresAtMs), end: (author) => refreshGrants.end(author, id) })
+  }
+  return found
+}
+
+async function codesOf(options: SessionsOptions, tenant: string, person: string): Promise<readonly FoundSession[]> {
+  const { registry, clock, isRevoked, revoke } = options
+  const found: FoundSession[] = []
+  for await (const code of listAll(registry, AUTHORIZATION_CODE_KIND, { tenant, where: { person } })) {
+    const { gave, credential } = code.body
+    if (gave === null || gave.grant !== undefined || gave.expiresAtMs <= clock.nowMs()) continue
+    if (isRevoked({ jti: gave.jti, sub: person })) continue
+    found.push({
+      session: toSessionOfCode(code, gave),
+      async end(author) {
+        await registry.audit(author, 'session.end', { kind: AUTHORIZATION_CODE_KIND, id: code.id, tenant })
+        await revoke({ tenant, credential: credential || person, ...gave })
+      },
+    })
+  }
+  return found
+}
+
+function toSession(id: string, body: RefreshGrantBody, expiresAtMs: number): Session {
+  const { clientId, api, loggedInAtMs, lastUsedAtMs } = body
   return {
-    // The id of the code without its kind: it opens nothing.
-    id: `ses_${id.slice(id.indexOf('_') + 1)}`,
+    id: toSessionId(id),
+    clientId,
+    api,
+    loggedInAt: toTime(loggedInAtMs),
+    lastUsedAt: toTime(lastUsedAtMs),
+    expiresAt: toTime(expiresAtMs),
+  }
+}
+
+function toSessionOfCode({ id, body, updatedAtMs }: Document<CodeBody>, { expiresAtMs }: GivenToken): Session {
+  const { clientId, api, loggedInAtMs } = body
+  return {
+    id: toSessionId(id),
     clientId,
     api: api === '' ? null : api,
     loggedInAt: toTime(loggedInAtMs),
-    expiresAt: toTime(gave?.expiresAtMs ?? loggedInAtMs),
+    lastUsedAt: toTime(updatedAtMs),
+    expiresAt: toTime(expiresAtMs),
   }
+}
+
+/** Returns the id of the document without its kind: it opens nothing. */
+function toSessionId(id: string): string {
+  return `ses_${id.slice(id.indexOf('_') + 1)}`
 }

@@ -1,52 +1,40 @@
 /**
- * The token endpoint of an API (RFC 6749, 3.2): client credentials, and authorization codes with PKCE.
+ * The token endpoint of an API (RFC 6749, 3.2): client credentials, authorization codes with PKCE, and refresh tokens.
  *
  * A code is bound to its client, its verifier, its redirect URI and its API. A request without the right verifier gets a
- * uniform error and leaves the code unused. A second use of a code revokes the token of the first use. Failed attempts
+ * uniform error and leaves the code unused. A second use of a code revokes the tokens of the first use. Failed attempts
  * carry a signal, so that they are recorded for the client that they concern.
  */
 
-import type { AccessToken, AccessTokenRequest, ApiScopes, MintAccessToken } from './access-token.ts'
-import { isSubscribed, LIFETIME_SECONDS } from './access-token.ts'
+import type { ApiScopes } from './access-token.ts'
+import { isSubscribed } from './access-token.ts'
 import type { AuthorizationCodes, Code, GivenToken } from './authorization-codes.ts'
-import type { AuthenticateClient, Client } from './client-authentication.ts'
-import type { MintIdToken } from './id-token.ts'
-import { answer, refuse, signalled, type OauthAnswer, type OauthEndpoint } from '../plan/oauth-call.ts'
+import type { AuthenticateClient } from './client-authentication.ts'
+import { refuse, signalled, type OauthAnswer, type OauthEndpoint } from '../plan/oauth-call.ts'
+import { createLoginTokens, type IssueLogin, type LoginTokensOptions } from './login-tokens.ts'
 import { verifies } from './pkce.ts'
+import { createRefreshExchange, type RefreshExchangeOptions } from './refresh-exchange.ts'
+import type { RefreshGrants } from './refresh-grants.ts'
+import { tooLong, bearer, type TokenRequest, type IssueToken } from './token-grants.ts'
 import { readForm } from './token-request.ts'
-import type { Person } from './userinfo.ts'
-import type { Clock } from '../runtime/clock.ts'
 
-export interface TokenEndpointOptions {
+export interface TokenEndpointOptions extends LoginTokensOptions, RefreshExchangeOptions {
   readonly authenticateClient: AuthenticateClient
   readonly scopesOf: (api: string) => Promise<ApiScopes | null>
-  readonly mint: MintAccessToken
-  readonly mintIdToken: MintIdToken
   readonly codes: AuthorizationCodes
-  /** Returns null if the person may no longer use the login that the code comes from. */
-  readonly grantPerson: (
-    tenant: string,
-    api: string,
-    person: Person,
-  ) => Promise<{ readonly scopes: ReadonlySet<string> | null; isCurrent(): boolean } | null>
+  readonly refreshGrants: RefreshGrants
   /** Resolves when every gateway thread rejects the token. */
   readonly revoke: (token: GivenToken & { readonly tenant: string; readonly credential: string }) => Promise<void>
-  readonly clock: Pick<Clock, 'nowMs'>
   readonly gatewayUrl: string
-}
-
-interface TokenRequest {
-  readonly api: string
-  readonly target: ApiScopes
-  readonly client: Client
-  readonly values: ReadonlyMap<string, string>
 }
 
 export function createTokenEndpoint(options: TokenEndpointOptions): OauthEndpoint {
   const { authenticateClient, scopesOf, gatewayUrl } = options
-  const grantTypes = new Map([
-    ['client_credentials', issueForClient],
-    ['authorization_code', redeemCode],
+  const issueLogin = createLoginTokens(options)
+  const grantTypes = new Map<string, IssueToken>([
+    ['client_credentials', (request) => issueForClient(options, request)],
+    ['authorization_code', (request) => redeemCode(options, issueLogin, request)],
+    ['refresh_token', createRefreshExchange(options)],
   ])
 
   return async ({ api, form, authorization }) => {
@@ -57,7 +45,7 @@ export function createTokenEndpoint(options: TokenEndpointOptions): OauthEndpoin
     if (grantType === undefined) return refuse('invalid_request', 'grant_type is missing.')
     const issue = grantTypes.get(grantType)
     if (issue === undefined) {
-      return refuse('unsupported_grant_type', `grant_type must be ${[...grantTypes.keys()].join(' or ')}.`)
+      return refuse('unsupported_grant_type', `grant_type must be one of ${[...grantTypes.keys()].join(', ')}.`)
     }
     const client = await authenticateClient(api, values, authorization)
     if ('refused' in client) return client.refused
@@ -72,7 +60,7 @@ export function createTokenEndpoint(options: TokenEndpointOptions): OauthEndpoin
     if (resource !== undefined && resource !== `${gatewayUrl}/${api}`) {
       return refuse('invalid_target', 'resource must be the address of the API that this token endpoint belongs to.')
     }
-    return issue(options, { api, target, client, values })
+    return issue({ api, target, client, values })
   }
 }
 
@@ -85,12 +73,16 @@ async function issueForClient(
     return refuse('unauthorized_client', 'A public client cannot use client_credentials, because it has no secret.')
   const scope = values.get('scope') ?? null
   const token = options.mint({ api, target, grant, clientId, scope, person: null, opensUserinfo: false })
-  return token === null ? tooLong() : answer(200, bearer(token))
+  return token === null ? tooLong() : bearer(token)
 }
 
-async function redeemCode(options: TokenEndpointOptions, tokenRequest: TokenRequest): Promise<OauthAnswer> {
-  const { mint, mintIdToken, codes, clock } = options
-  const { api, target, client, values } = tokenRequest
+async function redeemCode(
+  options: TokenEndpointOptions,
+  issueLogin: IssueLogin,
+  tokenRequest: TokenRequest,
+): Promise<OauthAnswer> {
+  const { codes, clock } = options
+  const { values } = tokenRequest
   const [text, verifier] = [values.get('code'), values.get('code_verifier')]
   if (text === undefined) return refuse('invalid_request', 'code is missing.')
   if (verifier === undefined) return refuse('invalid_request', 'code_verifier is missing.')
@@ -98,30 +90,11 @@ async function redeemCode(options: TokenEndpointOptions, tokenRequest: TokenRequ
   if (code === null || !isBoundTo(code, tokenRequest, verifier)) return invalidCode()
   if (code.gave !== null) return refuseReuse(options, code, code.gave)
   if (code.expiresAtMs <= clock.nowMs()) return invalidCode()
-
-  const { grant, clientId } = client
-  const { scope, person, wantsIdToken } = code
-  const granted = await options.grantPerson(grant.tenant, api, person)
-  if (granted === null) return invalidCode()
-  const entitled = entitledTo(target, granted.scopes)
-  const opensUserinfo = wantsIdToken
-  const request: AccessTokenRequest = { api, target: entitled, grant, clientId, scope, person, opensUserinfo }
-  const token = mint(request)
-  if (token === null) return tooLong()
-  if (!(await codes.use(code, { jti: token.jti, expiresAtMs: token.expiresAtMs }))) {
-    const used = await codes.find(text)
-    return used === null || used.gave === null ? invalidCode() : refuseReuse(options, used, used.gave)
-  }
-  if (!granted.isCurrent()) return invalidCode()
-  if (!wantsIdToken) return answer(200, bearer(token))
-  const algorithm = target.tokenAlgorithm ?? 'ES256'
-  const idToken = mintIdToken({ api, code, accessToken: token.text, algorithm })
-  return answer(200, { ...bearer(token), id_token: idToken })
-}
-
-/** Returns the scopes of an API without those that the person is not entitled to. */
-function entitledTo(target: ApiScopes, scopes: ReadonlySet<string> | null): ApiScopes {
-  return scopes === null ? target : { ...target, allowed: target.allowed.filter((scope) => scopes.has(scope)) }
+  const issued = await issueLogin(tokenRequest, code, (gives, writes) => codes.use(code, gives, writes))
+  if (issued !== null) return issued
+  // A concurrent request may have used the code.
+  const used = await codes.find(text)
+  return used === null || used.gave === null ? invalidCode() : refuseReuse(options, used, used.gave)
 }
 
 function isBoundTo(code: Code, { api, client, values }: TokenRequest, verifier: string): boolean {
@@ -130,18 +103,18 @@ function isBoundTo(code: Code, { api, client, values }: TokenRequest, verifier: 
   return redirectUri === code.redirectUri && (code.api === '' || code.api === api)
 }
 
-/** Revokes the token of the first use, because it may have been issued to an attacker (RFC 6749, 10.5). */
+/** Revokes the tokens of the first use, because they may have been issued to an attacker (RFC 6749, 10.5). */
 async function refuseReuse(
-  options: TokenEndpointOptions,
-  { tenant, credential }: Code,
-  gave: GivenToken,
+  { revoke, refreshGrants }: TokenEndpointOptions,
+  { tenant, credential, person }: Code,
+  { grant, ...gave }: GivenToken,
 ): Promise<OauthAnswer> {
-  await options.revoke({ tenant, credential, ...gave })
+  // A shared client has no credential; its tokens are bounded per person.
+  await revoke({ tenant, credential: credential || person.id, ...gave })
+  if (grant !== undefined) {
+    await refreshGrants.end({ tenant, consumer: 'system', person: person.id }, grant, 'refresh_grant.reuse')
+  }
   return invalidCode()
-}
-
-function bearer({ text, scope }: AccessToken): object {
-  return { access_token: text, token_type: 'Bearer', expires_in: LIFETIME_SECONDS, scope }
 }
 
 /** The same answer for every fault, so that it reveals nothing about codes of other clients. */
@@ -150,8 +123,4 @@ function invalidCode(): OauthAnswer {
     'invalid_grant',
     'The code is invalid or expired, or it was issued for another client, code_verifier, redirect_uri or API.',
   )
-}
-
-function tooLong(): OauthAnswer {
-  return refuse('invalid_scope', 'The token would be too long for an HTTP header; request fewer scopes.')
 }

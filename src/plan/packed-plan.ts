@@ -5,9 +5,9 @@
  * compressed JSON with one line per operation, response and component, so that a thread unpacks it in slices.
  */
 
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { gunzip, gzipSync } from 'node:zlib'
+import { createPace, type Pace } from '../runtime/pace.ts'
 import type { DocumentPlan, OperationPlan, ResponsePlan, RevisionPlan, RoutePlan } from './route-plan.ts'
 
 export interface PackedPlan extends RevisionPlan {
@@ -23,8 +23,6 @@ type Line =
   | readonly [Components, string]
   | readonly [Components, string, string, unknown]
 
-/** The longest turn of the event loop, except for a single long line. */
-const TURN_MS = 4
 const LINE_END = 0x0a
 
 const decompress = promisify(gunzip)
@@ -48,13 +46,12 @@ function* linesOf(plan: DocumentPlan): Iterable<Head | Line> {
 }
 
 /** Unpacks in slices, so that the thread does other work between them. */
-export async function unpackDocument(packed: Uint8Array): Promise<DocumentPlan> {
+export async function unpackDocument(packed: Uint8Array, pace: Pace = createPace()): Promise<DocumentPlan> {
   const bytes = await decompress(packed)
   const operations: OperationPlan[] = []
   const responses: ResponsePlan[] = []
   const components: Record<Components, Section[]> = { components: [], responseComponents: [] }
   let head: Head | null = null
-  let turnEndMs = performance.now() + TURN_MS
   for (let from = 0; from < bytes.length;) {
     const end = bytes.indexOf(LINE_END, from)
     const text = bytes.toString('utf8', from, end < 0 ? bytes.length : end)
@@ -67,17 +64,15 @@ export async function unpackDocument(packed: Uint8Array): Promise<DocumentPlan> 
       else if (line.length === 2) components[line[0]].push([line[1], []])
       else components[line[0]].at(-1)?.[1].push([line[2], line[3]])
     }
-    if (performance.now() < turnEndMs) continue
-    await nextTurn()
-    turnEndMs = performance.now() + TURN_MS
+    await pace()
   }
   if (head === null) throw new Error('a packed document has no head')
   const [own, ofResponses] = [toComponents(components.components), toComponents(components.responseComponents)]
   return { ...head, operations, responses, components: own, responseComponents: ofResponses }
 }
 
-export async function unpackPlan({ document, ...revision }: PackedPlan): Promise<RoutePlan> {
-  return { ...revision, ...(await unpackDocument(document)) }
+export async function unpackPlan({ document, ...revision }: PackedPlan, pace?: Pace): Promise<RoutePlan> {
+  return { ...revision, ...(await unpackDocument(document, pace)) }
 }
 
 type Section = readonly [string, (readonly [string, unknown])[]]

@@ -34,12 +34,13 @@ const apiParameter = {
 
 const tokenForm = form(
   {
-    grant_type: { type: 'string', enum: ['client_credentials', 'authorization_code'] },
+    grant_type: { type: 'string', enum: ['client_credentials', 'authorization_code', 'refresh_token'] },
     ...client,
     scope: { ...long, description: 'Scopes, separated by spaces. Default: all granted scopes.' },
     code: { ...long, description: 'The authorization code.' },
     code_verifier: { ...long, description: 'Required with an authorization code (RFC 7636).' },
     redirect_uri: { ...long, description: 'If sent, the redirect URI of the authorization request.' },
+    refresh_token: { ...long, description: 'A refresh token that has not been used.' },
     resource: { ...long, description: 'The address of the API (RFC 8707).' },
   },
   ['grant_type'],
@@ -50,6 +51,7 @@ const tokenAnswer = object(
     token_type: { type: 'string', const: 'Bearer' },
     expires_in: { type: 'integer', description: 'Seconds.' },
     scope: text,
+    refresh_token: { ...text, description: 'Issued if the client is entitled to it; replaces the one that was used.' },
     id_token: { ...text, description: 'Issued for an authorization code whose scopes include `openid`.' },
   },
   ['access_token', 'token_type', 'expires_in', 'scope'],
@@ -109,7 +111,15 @@ function tokenPaths(): Fragment {
             additionalProperties: true,
           }),
         ],
-        [`${path}/revoke`, posting(`revokeToken${suffix}`, `Revokes a token (RFC 7009)${of}`, tokenInput, null)],
+        [
+          `${path}/revoke`,
+          posting(
+            `revokeToken${suffix}`,
+            `Revokes an access token or a refresh token (RFC 7009)${of}`,
+            tokenInput,
+            null,
+          ),
+        ],
         [`${path}/userinfo`, userinfo(suffix, of)],
       ]
     }),

@@ -1,4 +1,4 @@
-/** `/v1/me/sessions` and `/v1/users/{id}/sessions`: logins whose tokens are still accepted. */
+/** `/v1/me/sessions` and `/v1/users/{id}/sessions`: logins from which a client still has access. */
 
 import type { Sessions } from '../access/people/sessions.ts'
 import type { Users } from '../access/users.ts'
@@ -6,7 +6,20 @@ import { personOf } from './me.ts'
 import type { Handlers, Operations } from './operation.ts'
 import { id, list, named, nullable, object, pagedQuery, text, time } from './schemas.ts'
 
-const session = named('Session', object({ id, clientId: text, api: nullable(text), loggedInAt: time, expiresAt: time }))
+const session = named(
+  'Session',
+  object({
+    id,
+    clientId: text,
+    api: nullable(text),
+    loggedInAt: time,
+    lastUsedAt: { ...time, description: 'When the client last got an access token.' },
+    expiresAt: {
+      ...time,
+      description: 'A client with a refresh token can extend it by use, up to 90 days after the login.',
+    },
+  }),
+)
 const listing = { method: 'GET', tag: 'Users', status: 200, query: pagedQuery(), answer: list(session) } as const
 const ending = { method: 'DELETE', tag: 'Users', status: 204 } as const
 
@@ -25,6 +38,13 @@ export const SESSION_OPERATIONS = {
     scope: 'me:write',
     problems: ['operation_forbidden', 'not_found', 'state_conflict'],
   },
+  endMySession: {
+    ...ending,
+    path: '/v1/me/sessions/:id',
+    summary: 'Ends one session of the person; its tokens are refused once this call returns',
+    scope: 'me:write',
+    problems: ['operation_forbidden'],
+  },
   listSessions: {
     ...listing,
     path: '/v1/users/:id/sessions',
@@ -37,6 +57,13 @@ export const SESSION_OPERATIONS = {
     summary: 'Ends all sessions of a user; their tokens are refused once this call returns',
     scope: 'users:write',
     problems: ['operation_forbidden', 'state_conflict'],
+  },
+  endSession: {
+    ...ending,
+    path: '/v1/users/:id/sessions/:sessionId',
+    summary: 'Ends one session of a user; its tokens are refused once this call returns',
+    scope: 'users:write',
+    problems: ['operation_forbidden'],
   },
 } as const satisfies Operations
 
@@ -56,10 +83,18 @@ export function sessionHandlers({ sessions, users }: SessionHandlersOptions): Ha
       const author = personOf(call)
       await users.endSessions(author, author.person)
     },
+    async endMySession(call) {
+      const author = personOf(call)
+      await sessions.end(author, author.person, call.params.id)
+    },
     async listSessions({ author, params, query }) {
       await users.get(author.tenant, params.id)
       return sessions.list(author.tenant, params.id, query)
     },
     endSessions: async ({ author, params, caller }) => users.endSessions(author, params.id, caller.scopes),
+    async endSession({ author, params, caller }) {
+      await users.checkRights(author, params.id, caller.scopes)
+      await sessions.end(author, params.id, params.sessionId)
+    },
   }
 }

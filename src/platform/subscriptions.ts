@@ -9,6 +9,7 @@ import { isOfOther } from './owner-filter.ts'
 import { checkOwnRequest, toReader } from './own-subscriptions.ts'
 import { renamed } from './renamed-filter.ts'
 import { subscribedOperation } from './subscribed-operation-schema.ts'
+import { state, subscription, subscriptionChange } from './subscription-schema.ts'
 import {
   formerly,
   id,
@@ -27,39 +28,6 @@ import {
   time,
 } from './schemas.ts'
 
-const state = {
-  type: 'string',
-  enum: ['Pending', 'WaitlistedForCapacity', 'Active', 'Suspended', 'Rejected', 'Cancelled'],
-} as const
-const recommendation = object({
-  kind: { type: 'string', enum: ['TierChange'] },
-  api: id,
-  message: text,
-  breaches: {
-    type: 'array',
-    items: time,
-    description: 'Start of each breach; at most the latest ten of the last 30 days.',
-  },
-})
-const subscription = named(
-  'Subscription',
-  object({
-    id,
-    consumer: id,
-    ApiId: nullable(id),
-    ApiProductId: nullable(id),
-    state,
-    slaVariant: nullable(text),
-    scopes: scopeNames,
-    redirectUris: { type: 'array', items: text },
-    approvalFlow: nullable(id),
-    contact: nullable(text),
-    expiresAt: { ...nullable(time), description: 'The subscription is cancelled at this time.' },
-    labels,
-    recommendations: { type: 'array', items: recommendation },
-    createdAt: time,
-  }),
-)
 const credentialFields = {
   id,
   type: { type: 'string', enum: ['OAuth2', 'ApiKey', 'PKCE', 'Federated'] },
@@ -158,8 +126,8 @@ export const SUBSCRIPTION_OPERATIONS = {
     ...byProvider,
     method: 'PATCH',
     path: '/v1/subscriptions/:id',
-    summary: 'Changes the labels, the contact or the expiry date of a subscription',
-    body: named('SubscriptionChange', object({ contact: nullable(line), expiresAt: nullable(time), labels }, [])),
+    summary: 'Changes the labels, the contact or the expiry date of a subscription, and whether it has refresh tokens',
+    body: subscriptionChange,
     status: 200,
     answer: subscription,
     problems: ['state_conflict'],

@@ -1,7 +1,8 @@
 /** `/v1/tenants`: the tenants of this gateway; for the operator only. */
 
 import { Readable } from 'node:stream'
-import { OPERATORS_SCOPE, type Tenants } from '../access/tenants.ts'
+import { OPERATORS_SCOPE } from '../access/platform-access.ts'
+import type { Tenants } from '../access/tenants.ts'
 import type { Handlers, Operations } from './operation.ts'
 import { id, labelledQuery, labels, list, name, named, object, text, time } from './schemas.ts'
 

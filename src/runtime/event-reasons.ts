@@ -55,6 +55,8 @@ export const EVENT_REASONS = {
   records_uncertain:
     'Records may be lost with a power cut, because a sync of the spool failed. The log has the time range.',
   refetch_failed: 'The keys of an identity provider could not be fetched for a token with an unknown key.',
+  refresh_token_reused:
+    'A refresh token was used twice, so that its login has ended. The token may have been stolen; the log names the client.',
   request_log_skipped: 'A call was left out of the request log because one flush takes 20,000 calls.',
   request_too_slow: 'A client sent a request head too slowly.',
   retirement_blocked: 'A retirement date came while subscriptions of the API are active.',

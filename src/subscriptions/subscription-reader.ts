@@ -24,6 +24,7 @@ export interface Subscription {
   readonly slaVariant: string | null
   readonly scopes: readonly string[]
   readonly redirectUris: readonly string[]
+  readonly refreshTokens: boolean
   readonly approvalFlow: string | null
   readonly recommendations: readonly Recommendation[]
   readonly contact: string | null
@@ -116,6 +117,7 @@ function toSubscription({ id, body, createdAtMs }: Document<SubscriptionBody>): 
     slaVariant: body.slaVariant === '' ? null : body.slaVariant,
     scopes: body.scopes,
     redirectUris: body.redirectUris ?? [],
+    refreshTokens: body.refreshTokens === true,
     approvalFlow: body.approvalFlow ?? null,
     contact: body.contact ?? null,
     expiresAt: body.expiresAtMs === undefined ? null : toTime(body.expiresAtMs),

@@ -27,6 +27,7 @@ import { CONSUMER_KIND, consumerLock } from '../access/consumer-document.ts'
 import { credentialWrite, newCredentialWrite, type Secrets } from '../access/credential-document.ts'
 import { firstWarningWrite } from '../access/credential-expiry.ts'
 import { DAY_MS, type Credentials } from '../access/credentials.ts'
+import { refuseOwnAccess } from '../access/own-consumer.ts'
 import { waitlisted } from '../command/event-outbox.ts'
 import type { LimitBook } from '../plan/limit-book.ts'
 import type { PlatformOperation } from '../domain/platform-api.ts'
@@ -196,6 +197,7 @@ async function change(
   const { registry, credentials } = context
   const { tenant } = author
   const current = await find(registry, tenant, SUBSCRIPTION_KIND, id)
+  await refuseOwnAccess(registry, current)
   const write = subscriptionWrite(id, tenant, current.revision, to(current.body))
   await commit(registry, author, action, [write, ...more])
   await credentials.announce(tenant, id)

@@ -28,6 +28,7 @@ export interface LoginOptions {
   readonly clientId: string
   readonly username: string
   readonly password: string
+  readonly redirectUri?: string
   /** Logs in on the login page; default: with user name and password. */
   readonly first?: (browser: ReturnType<typeof createBrowser>, page: Page) => Promise<Page>
   /** Answers the page that follows the password, if there is one before the consent. */
@@ -50,14 +51,14 @@ export async function setPassword(url: string, password: string): Promise<number
 /** Logs in and consents. Returns the code, with the verifier that redeems it; the status of the refused step otherwise. */
 export async function getCode(
   service: Service,
-  { api, clientId, username, password, first, second = async (_, page) => page }: LoginOptions,
+  { api, clientId, username, password, redirectUri = REDIRECT, first, second = async (_, page) => page }: LoginOptions,
 ): Promise<{ readonly status: number; readonly code: string; readonly verifier: string }> {
   const verifier = randomBytes(32).toString('base64url')
   const url = new URL(`${service.gatewayUrl}/oauth2/v2/authorize`)
   url.search = new URLSearchParams({
     response_type: 'code',
     client_id: clientId,
-    redirect_uri: REDIRECT,
+    redirect_uri: redirectUri,
     resource: `${service.gatewayUrl}/${api}`,
     code_challenge: createHash('sha256').update(verifier).digest('base64url'),
     code_challenge_method: 'S256',

@@ -1,7 +1,7 @@
 /** The roles that every tenant has, computed from the scopes of the platform API. */
 
 import { isOwnScope } from '../../domain/scope-width.ts'
-import { OPERATORS_SCOPE } from '../tenants.ts'
+import { OPERATORS_SCOPE } from '../platform-access.ts'
 import type { Role } from './role-document.ts'
 
 /** The scope that makes an owner: its holders define what the others may do. */

@@ -15,6 +15,7 @@ import { createGranting, type Granting } from './granting.ts'
 import type { LoginThrottle } from './login-throttle.ts'
 import { createOneTimeLinks } from './one-time-links.ts'
 import { createPersonGrants, type GrantPerson } from './person-grants.ts'
+import { createPersonSubscriptions } from './person-subscriptions.ts'
 import { createSecondFactors, type SecondFactors } from './second-factors.ts'
 import { createSignIn, type SignIn } from './sign-in.ts'
 
@@ -62,6 +63,11 @@ export function createPeople(options: PeopleOptions): People {
     entitlements,
     granting,
     federated: createFederatedPeople(options),
-    grantPerson: createPersonGrants({ ...options, signIn, entitlements }),
+    grantPerson: createPersonGrants({
+      ...options,
+      signIn,
+      entitlements,
+      subscriptionOf: createPersonSubscriptions(options),
+    }),
   }
 }

@@ -1,42 +1,61 @@
 /**
  * Decides what a token may carry that is issued for a person.
  *
- * At the platform API a person has the scopes of their roles; at every other API all scopes of the client.
+ * At the platform API a person has the scopes of their roles; at every other API all scopes of the client. A client without a
+ * subscription of its own acts under one of the person's.
  */
 
 import { PLATFORM_API } from '../../domain/platform-api.ts'
+import { isSharedClient, type Grant } from '../../plan/grant.ts'
 import type { PersonRevocations } from '../person-revocations.ts'
 import type { Entitlements } from './entitlements.ts'
+import type { SubscriptionOfPerson } from './person-subscriptions.ts'
 import type { Person, SignIn } from './sign-in.ts'
 
 export interface PersonGrant {
-  /** The scopes that the person is entitled to; null: all scopes of the client. */
+  /** The grant of the client, or of the subscription that a shared client acts under. */
+  readonly grant: Grant
+  /** The scopes that the person is entitled to; null: all scopes of the grant. */
   readonly scopes: ReadonlySet<string> | null
   /** False if access of the person was taken away since; a token that was created meanwhile must not be issued. */
   isCurrent(): boolean
 }
 
-/** Returns null if the person may no longer use the login that `person` comes from. */
-export type GrantPerson = (
-  tenant: string,
-  api: string,
-  person: Pick<Person, 'id' | 'epoch'>,
-) => Promise<PersonGrant | null>
+export interface PersonAtClient {
+  /** The grant of the client. */
+  readonly client: Grant
+  /** The tenant of the person. */
+  readonly tenant: string
+  readonly api: string
+  readonly person: Pick<Person, 'id' | 'epoch'>
+}
+
+/**
+ * Returns null if the person may no longer use the login that `person` comes from, and `unsubscribed` if the client is shared and no
+ * consumer of the person is subscribed to the API.
+ */
+export type GrantPerson = (login: PersonAtClient) => Promise<PersonGrant | 'unsubscribed' | null>
 
 export interface PersonGrantsOptions {
   readonly signIn: Pick<SignIn, 'find'>
   readonly entitlements: Pick<Entitlements, 'ofUser'>
   readonly revocations: Pick<PersonRevocations, 'markOf'>
+  readonly subscriptionOf: SubscriptionOfPerson
 }
 
-export function createPersonGrants({ signIn, entitlements, revocations }: PersonGrantsOptions): GrantPerson {
-  return async (tenant, api, { id, epoch }) => {
+export function createPersonGrants(options: PersonGrantsOptions): GrantPerson {
+  const { signIn, entitlements, revocations, subscriptionOf } = options
+
+  return async ({ client, tenant, api, person: { id, epoch } }) => {
     // Read first: a change that is stored after this line also changes the mark.
     const mark = revocations.markOf(id)
     const current = await signIn.find(tenant, id)
     if (current === null || current.epoch !== epoch) return null
+    const grant = isSharedClient(client) ? await subscriptionOf(tenant, id, api) : client
+    if (grant === null) return 'unsubscribed'
     const entitlement = api === PLATFORM_API ? await entitlements.ofUser(tenant, id) : null
     return {
+      grant,
       scopes: api === PLATFORM_API ? (entitlement?.scopes ?? new Set()) : null,
       isCurrent: () => revocations.markOf(id) === mark,
     }

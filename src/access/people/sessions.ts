@@ -1,6 +1,7 @@
 /** Sessions of people, as the API shows them. */
 
 import type { Page, PageQuery } from '../../command/page.ts'
+import type { Author } from '../../store/registry.ts'
 
 export interface Session {
   readonly id: string
@@ -8,10 +9,14 @@ export interface Session {
   /** Null: an API of the product of the client. */
   readonly api: string | null
   readonly loggedInAt: string
+  /** When the client last got an access token. */
+  readonly lastUsedAt: string
+  /** Unless it is used before, if the client has a refresh token. */
   readonly expiresAt: string
 }
 
 export interface Sessions {
-  /** A page may have fewer items than its limit, because sessions that have ended are left out. */
   list(tenant: string, person: string, query: PageQuery): Promise<Page<Session>>
+  /** Resolves when every gateway thread refuses the tokens of the session. Throws `Problem('not_found')`. */
+  end(author: Author, person: string, id: string): Promise<void>
 }

@@ -129,6 +129,8 @@ class CredentialNames {
     switch (name.kind) {
       case 'client':
         return `c ${name.clientId}`
+      case 'subscription':
+        return `s ${name.subscription}`
       case 'key':
         return `k ${name.hash}`
       case 'federated': {
@@ -148,15 +150,15 @@ class CredentialNames {
   }
 
   /**
-   * Does not cache an unknown client of this gateway: verified tokens name clients, so they rarely name unknown
-   * ones.
+   * Does not cache an unknown client or subscription of this gateway: verified tokens name them, so they rarely name
+   * unknown ones.
    */
   set(name: CredentialName, key: string, grant: Grant | null): void {
     if (grant !== null) {
       this.#credentials.set(key, grant.credential)
       return evictOldest(this.#credentials, this.#namesMax)
     }
-    if (name.kind === 'client') return
+    if (name.kind === 'client' || name.kind === 'subscription') return
     const unknown = name.kind === 'key' ? this.#unknownKeys : this.#unknownClients
     unknown.add(key)
     evictOldest(unknown, UNKNOWN_MAX)

@@ -10,6 +10,7 @@
  */
 
 import { createPublicKey, verify, type JsonWebKeyInput, type KeyObject } from 'node:crypto'
+import type { CredentialName } from '../../plan/grant.ts'
 import type { Fault, Jwt } from './jwt.ts'
 import type { VerifiedToken } from './verified-token.ts'
 import { isRsaLength } from './rsa-length.ts'
@@ -24,6 +25,9 @@ export interface TokenClaims {
   readonly nbf: number
   readonly jti: string
   readonly act?: { readonly sub: string }
+  readonly subscription?: string
+  /** The client has no subscription of its own: the token acts under `subscription`. */
+  readonly shared_client?: boolean
 }
 
 export interface TokenKeys {
@@ -80,6 +84,15 @@ export function toVerifiedToken({ aud, scope, sub, act, nbf, exp, jti }: TokenCl
   return { api: aud, scopes: scope.split(' '), subject: sub, actor: act?.sub ?? '', ...times, jti, provider: null }
 }
 
+/** Returns the name of the credential that the token was issued to. */
+export function toCredentialName({
+  client_id: clientId,
+  shared_client: isShared,
+  subscription,
+}: TokenClaims): CredentialName {
+  return isShared === true ? { kind: 'subscription', subscription: subscription ?? '' } : { kind: 'client', clientId }
+}
+
 function isSigned(signed: string, signature: Buffer, { alg, key }: TokenKey): boolean {
   if (alg === 'RS256') return isRsaLength(key, signature) && verify('sha256', Buffer.from(signed), key, signature)
   return (
@@ -91,8 +104,8 @@ function isSigned(signed: string, signature: Buffer, { alg, key }: TokenKey): bo
 function isClaims(
   claims: Readonly<Record<string, unknown>>,
 ): claims is Readonly<Record<string, unknown>> & TokenClaims {
-  const { iss, sub, aud, exp, nbf, scope, jti, client_id: client, act } = claims
-  const texts = [iss, sub, aud, scope, client, jti]
+  const { iss, sub, aud, exp, nbf, scope, jti, client_id: client, act, shared_client: isShared } = claims
+  const texts = [iss, sub, aud, scope, client, jti, ...(isShared === undefined ? [] : [claims['subscription']])]
   if (texts.some((text) => typeof text !== 'string')) return false
   if (typeof exp !== 'number' || typeof nbf !== 'number') return false
   return (

@@ -12,7 +12,7 @@ import { readJwt, type Jwt } from './jwt.ts'
 import type { KeyRefetch } from './key-refetch.ts'
 import type { Provider, Providers } from './providers.ts'
 import { createRefusal, refuseUnverified, type Refusal } from './credential-refusal.ts'
-import { toVerifiedToken, verifyOwnToken, type TokenKeys } from './own-token.ts'
+import { toCredentialName, toVerifiedToken, verifyOwnToken, type TokenKeys } from './own-token.ts'
 import type { VerifiedToken } from './verified-token.ts'
 import type { CountEvent } from '../../runtime/event-reasons.ts'
 
@@ -47,7 +47,7 @@ export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifie
     const result = verifyOwnToken(jwt, gatewayUrl, tokenKeys)
     if ('fault' in result) return refuseUnverified(result.fault)
     const { claims } = result
-    return { token: toVerifiedToken(claims), name: { kind: 'client', clientId: claims.client_id } }
+    return { token: toVerifiedToken(claims), name: toCredentialName(claims) }
   }
 
   function verifyFederated(jwt: Jwt, provider: Provider, api: string): Verified | Refusal | 'unknown_key' {

@@ -5,9 +5,9 @@
  * with, so a replaced revision is garbage-collected after its last call.
  */
 
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { OperationPlan, RoutePlan } from '../../plan/route-plan.ts'
 import type { Attribution } from '../../domain/attribution.ts'
+import { createPace, type Pace } from '../../runtime/pace.ts'
 import type { SlaPlan } from '../../plan/sla-plan.ts'
 import { Backend, type BackendSettings } from '../backend/backend.ts'
 import { READ_BYTES_PER_SECOND_MIN } from '../connection/reader-watch.ts'
@@ -52,12 +52,13 @@ export async function compileRevision(
   slas: readonly SlaPlan[],
   limiter: Limiter,
   backends: BackendSettings,
+  pace: Pace = createPace(),
 ): Promise<CompiledRevision> {
-  const validators = await compileValidators(plan)
+  const validators = await compileValidators(plan, pace)
   const responses = compileResponses(plan)
-  await nextTurn()
+  await pace()
   const routes = createRouteTable(plan.operations)
-  await nextTurn()
+  await pace()
   const operations = plan.operations.map((operation, position) => ({
     plan: operation,
     position,

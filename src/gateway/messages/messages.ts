@@ -28,7 +28,8 @@ export interface JsonWebKeySet {
 export type Command =
   /** Compiles a revision under the `id` of the command; `swap` or `abort` refer to it by that number. */
   | { readonly type: 'prepare'; readonly plan: PackedPlan; readonly slas: readonly SlaPlan[] }
-  | { readonly type: 'swap'; readonly prepared: number }
+  /** With the products that the API belongs to now; the plan names those of the time when it was made. */
+  | { readonly type: 'swap'; readonly prepared: number; readonly memberOfProductIds: readonly string[] }
   | { readonly type: 'abort'; readonly prepared: number }
   | { readonly type: 'withdraw'; readonly api: string }
   | { readonly type: 'sla'; readonly sla: SlaPlan }

@@ -66,16 +66,15 @@ async function prepareRevision(
   slas: readonly SlaPlan[],
 ): ReturnType<GatewayPort['prepare']> {
   const id = workers.createId()
-  let capturedAt = 0
-  const error = await workers.enqueue(() => {
-    capturedAt = state.membershipVersion()
-    return workers.broadcast({ type: 'prepare', plan, slas }, id)
+  // In order with the commands before, but no later command waits: a revocation must not wait for a large document.
+  const { capturedAt, compiling } = await workers.enqueue(async () => {
+    return { capturedAt: state.membershipVersion(), compiling: workers.prepare(id, { plan, slas }) }
   })
+  const { error, preparedOn } = await compiling
   const prepared: PreparedRevision = {
     swap: () =>
       workers.enqueue(async () => {
-        state.setPlan(plan, slas, capturedAt)
-        await workers.execute({ type: 'swap', prepared: id })
+        await workers.swap(id, { plan: state.setPlan(plan, slas, capturedAt), slas }, preparedOn)
       }),
     abort: () => void workers.enqueue(() => workers.broadcast({ type: 'abort', prepared: id })),
   }
@@ -83,6 +82,13 @@ async function prepareRevision(
   prepared.abort()
   throw toCompileProblem(error)
 }
+
+interface Revision {
+  readonly plan: PackedPlan
+  readonly slas: readonly SlaPlan[]
+}
+
+type Threads = ReadonlySet<GatewayWorker>
 
 /** The workers of the pool: starts, replaces and stops them, and sends commands to all of them. */
 class Workers {
@@ -128,9 +134,33 @@ class Workers {
 
   /** Sends a command to all threads that listen; returns the first error. */
   async broadcast(command: Command, id = this.createId()): Promise<CommandError | null> {
-    const ready = this.#workers.filter((worker) => worker?.isReady === true) as GatewayWorker[]
-    const errors = await Promise.all(ready.map((worker) => worker.post(id, command)))
+    const errors = await Promise.all(this.#ready().map((worker) => worker.post(id, command)))
     return errors.find((error) => error !== null) ?? null
+  }
+
+  /** Compiles on half of the threads at a time, so that the others serve meanwhile. */
+  async prepare(id: number, { plan, slas }: Revision): Promise<{ error: CommandError | null; preparedOn: Threads }> {
+    const preparedOn = new Set<GatewayWorker>()
+    const half = Math.ceil(this.#workers.length / 2)
+    for (const [from, to] of [[0, half], [half]]) {
+      const group = this.#ready(from, to)
+      const errors = await Promise.all(group.map((worker) => worker.post(id, { type: 'prepare', plan, slas })))
+      const error = errors.find((fault) => fault !== null)
+      if (error !== undefined) return { error, preparedOn }
+      for (const worker of group) preparedOn.add(worker)
+    }
+    return { error: null, preparedOn }
+  }
+
+  /** A thread that has been replaced since the revision was prepared compiles it now. */
+  async swap(id: number, revision: Revision, preparedOn: Threads): Promise<void> {
+    const swap = (worker: GatewayWorker): Promise<void> =>
+      preparedOn.has(worker) ? this.#swapOn(worker, id, revision) : this.#restoreRevision(worker, revision)
+    await Promise.all(this.#ready().map(swap))
+  }
+
+  #ready(from = 0, to = this.#workers.length): readonly GatewayWorker[] {
+    return this.#workers.slice(from, to).filter((worker): worker is GatewayWorker => worker?.isReady === true)
   }
 
   async stop(): Promise<void> {
@@ -158,12 +188,18 @@ class Workers {
 
   async #restoreState(worker: GatewayWorker): Promise<void> {
     for (const command of this.#state.restoreCommands()) await this.#executeOn(worker, command)
-    for (const { plan, slas } of this.#state.plans()) {
-      const id = this.createId()
-      const error = await worker.post(id, { type: 'prepare', plan, slas })
-      if (error !== null) throw toCompileProblem(error)
-      await this.#executeOn(worker, { type: 'swap', prepared: id })
-    }
+    for (const revision of this.#state.plans()) await this.#restoreRevision(worker, revision)
+  }
+
+  async #restoreRevision(worker: GatewayWorker, { plan, slas }: Revision): Promise<void> {
+    const id = this.createId()
+    const error = await worker.post(id, { type: 'prepare', plan, slas })
+    if (error !== null) throw toCompileProblem(error)
+    await this.#swapOn(worker, id, { plan, slas })
+  }
+
+  #swapOn(worker: GatewayWorker, prepared: number, { plan: { memberOfProductIds } }: Revision): Promise<void> {
+    return this.#executeOn(worker, { type: 'swap', prepared, memberOfProductIds })
   }
 
   async #executeOn(worker: GatewayWorker, command: Command): Promise<void> {

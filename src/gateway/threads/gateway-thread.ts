@@ -77,12 +77,14 @@ export async function startThread(options: ThreadOptions): Promise<void> {
   const callerContexts = createCallerContexts({ mainThread, limiter })
   const gates = createUpstreamGates({ clock, send: (reports) => mainThread.send({ type: 'upstream', reports }) })
   const backends = { threads: settings.threads, connect: createConnect(settings, clock, mainThread) }
-  const revisions = createServedRevisions({ limiter, backends, gates })
+  const inFlight = new Int32Array(settings.inFlight)
+  const isBusy = (): boolean => inFlight[0]! > 0
+  const revisions = createServedRevisions({ limiter, backends, gates, isBusy, clock })
   const authenticator = createThreadAuthenticator(options, mainThread, revisions)
   const publishedKeys: ThreadParts['publishedKeys'] = { jwks: { keys: [] } }
   const oauth = await createOauth(toOauthPort(settings, mainThread, revisions, publishedKeys))
   const faults = createFaultLog({ clock, send: mainThread.send })
-  const parts = { mainThread, spool, limiter, callerContexts, revisions, authenticator }
+  const parts = { mainThread, spool, inFlight, limiter, callerContexts, revisions, authenticator }
   const server = createServer(options, { ...parts, oauth, faults })
   const thread: ThreadParts = { ...parts, settings, clock, gates, publishedKeys, server, oauth }
 
@@ -176,6 +178,7 @@ function toOauthPort(
 interface ServerParts {
   readonly mainThread: MainThreadLink
   readonly spool: SpoolWriter
+  readonly inFlight: Int32Array
   readonly limiter: Limiter
   readonly callerContexts: CallerContexts
   readonly revisions: ServedRevisions
@@ -186,7 +189,7 @@ interface ServerParts {
 
 /** Constructs the server with the stages of a call. */
 function createServer({ settings, clock: { nowMs }, keyedHash }: ThreadOptions, parts: ServerParts): Server {
-  const { mainThread, spool, limiter, callerContexts, revisions, authenticator, oauth, faults } = parts
+  const { mainThread, spool, inFlight, limiter, callerContexts, revisions, authenticator, oauth, faults } = parts
   const { count } = mainThread
   const onFault = (cause: unknown): void => {
     count('call_failed')
@@ -216,7 +219,6 @@ function createServer({ settings, clock: { nowMs }, keyedHash }: ThreadOptions, 
     count,
   })
   const admissions = createAdmissions({ limiter })
-  const inFlight = new Int32Array(settings.inFlight)
   return createGatewayServer({
     context: { spool, nowMs, count, readers, inFlight, onFault },
     handleCall: createHandleCall({ authenticator, callerContexts, admissions, loops, drift, nowMs, isAccepting, send }),

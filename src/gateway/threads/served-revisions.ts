@@ -9,15 +9,15 @@ import type { SlaPlan } from '../../plan/sla-plan.ts'
 import type { BackendSettings } from '../backend/backend.ts'
 import type { UpstreamGates } from '../backend/upstream-gates.ts'
 import { compileRevision, operationIdsOf, type CompiledRevision } from '../call/revision.ts'
+import { createPace, type PaceOptions } from '../../runtime/pace.ts'
 import type { Limiter } from '../limits/limiter.ts'
-import { createProductMembership } from './product-membership.ts'
 
 export interface ServedRevisions {
   /** Returns the revision that serves an API. */
   of(this: void, api: string): CompiledRevision | undefined
   /** Compiles a revision; `swap` or `abort` with the same id must follow. */
   prepare(id: number, plan: PackedPlan, slas: readonly SlaPlan[]): Promise<void>
-  swap(id: number): void
+  swap(id: number, memberOfProductIds: readonly string[]): void
   abort(id: number): void
   /** Stops serving an API. */
   withdraw(api: string): void
@@ -25,30 +25,28 @@ export interface ServedRevisions {
   setMembership(api: string, productIds: readonly string[]): void
 }
 
-export interface ServedRevisionsOptions {
+export interface ServedRevisionsOptions extends Pick<PaceOptions, 'isBusy' | 'clock'> {
   readonly limiter: Limiter
   readonly backends: BackendSettings
   readonly gates: Pick<UpstreamGates, 'of'>
 }
 
-export function createServedRevisions({ limiter, backends, gates }: ServedRevisionsOptions): ServedRevisions {
+export function createServedRevisions(options: ServedRevisionsOptions): ServedRevisions {
+  const { limiter, backends, gates } = options
   const serving = new Map<string, CompiledRevision>()
-  const prepared = new Map<number, { readonly revision: CompiledRevision; readonly capturedAt: number }>()
-  const membership = createProductMembership()
+  const prepared = new Map<number, CompiledRevision>()
 
   return {
     of: (api) => serving.get(api),
     async prepare(id, plan, slas) {
-      const capturedAt = membership.version()
-      const revision = await compileRevision(await unpackPlan(plan), slas, limiter, backends)
-      prepared.set(id, { revision, capturedAt })
+      const pace = createPace(options)
+      prepared.set(id, await compileRevision(await unpackPlan(plan, pace), slas, limiter, backends, pace))
     },
-    swap(id) {
-      const entry = prepared.get(id)
-      if (entry === undefined) throw new Error(`no revision is prepared under ${id}`)
+    swap(id, memberOfProductIds) {
+      const revision = prepared.get(id)
+      if (revision === undefined) throw new Error(`no revision is prepared under ${id}`)
       prepared.delete(id)
-      const { revision, capturedAt } = entry
-      const next = { ...revision, plan: membership.apply(revision.plan, capturedAt) }
+      const next = { ...revision, plan: { ...revision.plan, memberOfProductIds } }
       const { api } = next.plan
       const previous = serving.get(api)
       if (next.backend !== null) next.backend.gate = gates.of(api)
@@ -56,7 +54,7 @@ export function createServedRevisions({ limiter, backends, gates }: ServedRevisi
       previous?.backend?.close()
     },
     abort(id) {
-      prepared.get(id)?.revision.backend?.close()
+      prepared.get(id)?.backend?.close()
       prepared.delete(id)
     },
     withdraw(api) {
@@ -68,7 +66,6 @@ export function createServedRevisions({ limiter, backends, gates }: ServedRevisi
       revision?.slas.set(sla.variant, limiter.compile(sla, operationIdsOf(revision.plan)))
     },
     setMembership(api, productIds) {
-      membership.set(api, productIds)
       const revision = serving.get(api)
       if (revision === undefined) return
       serving.set(api, { ...revision, plan: { ...revision.plan, memberOfProductIds: productIds } })

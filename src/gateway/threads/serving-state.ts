@@ -16,8 +16,8 @@ import type { GatePlan } from '../backend/upstream-gate.ts'
 export interface ServingState {
   /** Returns the version to pass to `setPlan` for a plan that is compiled now. */
   membershipVersion(): number
-  /** Replaces the plan of an API; membership that was set after `capturedAt` overrides the plan's own. */
-  setPlan(plan: PackedPlan, slas: readonly SlaPlan[], capturedAt: number): void
+  /** Replaces the plan of an API; returns it with the membership that was set after `capturedAt`, if any. */
+  setPlan(plan: PackedPlan, slas: readonly SlaPlan[], capturedAt: number): PackedPlan
   removePlan(api: string): void
   setSla(sla: SlaPlan): void
   setMembership(api: string, productIds: readonly string[]): void
@@ -48,6 +48,7 @@ export function createServingState(nowMs: () => number): ServingState {
     setPlan(plan, slas, capturedAt) {
       const current = membership.apply(plan, capturedAt)
       serving.set(plan.api, { plan: current, slas: new Map(slas.map((sla) => [sla.variant, sla])) })
+      return current
     },
     removePlan(api) {
       serving.delete(api)

@@ -35,7 +35,7 @@ export async function executeCommand(thread: ThreadParts, id: number, command: C
     case 'prepare':
       return revisions.prepare(id, command.plan, command.slas)
     case 'swap':
-      return revisions.swap(command.prepared)
+      return revisions.swap(command.prepared, command.memberOfProductIds)
     case 'abort':
       return revisions.abort(command.prepared)
     case 'withdraw':

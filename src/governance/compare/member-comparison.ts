@@ -140,8 +140,12 @@ class MemberWalk implements MemberComparison {
     const [was, is] = [declaredNames(before), declaredNames(after)]
     for (const name of was) {
       const [one, other] = [prover.property(before, name), prover.property(after, name)]
-      if (is.has(name)) node.inner.push(this.#nodeOf(one, other, depth + 1))
-      else if (direction === 'request') {
+      if (is.has(name)) {
+        node.inner.push(this.#nodeOf(one, other, depth + 1))
+        // Declared before by one part of a combination and refused by another: no value could have it.
+        if (direction === 'response' && prover.isEmpty(one) && !prover.isEmpty(other))
+          this.#add(node, 'response.property.added', before, after, name)
+      } else if (direction === 'request') {
         if (!prover.isEmpty(other)) this.#add(node, 'request.property.removed', before, after, name)
       } else if (prover.isWithin(other, one)) this.#add(node, 'response.property.undeclared', before, after, name)
     }

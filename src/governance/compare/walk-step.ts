@@ -56,12 +56,12 @@ export function areMembersIndependent(
   set: SchemaSet,
   { member, locate }: { readonly member: string | number; readonly locate: Locate },
 ): boolean {
-  // Another member may be impossible, such as a required one without a value between its bounds.
+  // Another member may be impossible, such as a required one, or an item before this one, without a value between its bounds.
   const { required, items } = prover.facts(set)
   const others =
     typeof member === 'string'
       ? [...required].map((name) => prover.property(set, name))
-      : Array.from({ length: Math.min(items.min, ITEMS_MAX) }, (_, index) => prover.item(set, index))
+      : Array.from({ length: Math.min(Math.max(items.min, member), ITEMS_MAX) }, (_, index) => prover.item(set, index))
   if (others.some((each) => candidates.valid(each) === undefined)) return false
   return set.parts.every((part) => {
     // Schemas of the proof only exclude the other branches.

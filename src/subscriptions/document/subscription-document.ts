@@ -16,6 +16,8 @@ export interface SubscriptionBody extends Labelled {
   readonly approvalFlow?: string
   /** Missing in subscriptions of an earlier version. */
   readonly redirectUris?: readonly string[]
+  /** Whether logins give refresh tokens; missing: they do not. */
+  readonly refreshTokens?: boolean
   readonly contact?: string
   /** The subscription is cancelled at this time. */
   readonly expiresAtMs?: number
@@ -29,6 +31,7 @@ export const SUBSCRIPTION_KIND = documentKind<SubscriptionBody>('subscription', 
   'slaVariant',
   'scopes',
   'redirectUris',
+  'refreshTokens',
   'contact',
   'expiresAtMs',
   'labels',

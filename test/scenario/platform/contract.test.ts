@@ -4,7 +4,7 @@
 
 import { describe, expect, it } from 'vitest'
 import { buildOpenApi } from '../../../src/platform/openapi.ts'
-import { OPERATORS_SCOPE } from '../../../src/access/tenants.ts'
+import { OPERATORS_SCOPE } from '../../../src/access/platform-access.ts'
 import { ALL_OPERATIONS, platformScopes } from '../../../src/platform/operations.ts'
 import { publishApi } from '../../fixtures/published-api.ts'
 import { BASE_URL, GATEWAY_URL, openTestPlatform } from '../../fixtures/test-platform.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { OPERATORS_SCOPE } from '../../../src/access/tenants.ts'
+import { OPERATORS_SCOPE } from '../../../src/access/platform-access.ts'
 import { ALL_OPERATIONS } from '../../../src/platform/operations.ts'
 import type { RequestStore } from '../../../src/store/request-store.ts'
 import type { RiskEvent } from '../../../src/domain/risk.ts'

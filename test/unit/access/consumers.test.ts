@@ -17,10 +17,12 @@ async function isActive({ grants }: TestCatalogue, clientId: string): Promise<bo
 
 describe('a disabled consumer', () => {
   it('loses its access on every thread and at the token endpoint before the command returns', async () => {
-    const { catalogue, consumer, clientId, credentials } = await setUp()
+    const { catalogue, consumer, subscription, clientId, credentials } = await setUp()
     expect(await catalogue.consumers.disable(ACME, consumer)).toMatchObject({ state: 'Disabled' })
     const sent = catalogue.gateway.grants.map(({ credential, active, valid }) => ({ credential, active, valid }))
-    expect(sent).toEqual(credentials.map((credential) => ({ credential, active: false, valid: true })))
+    // The last one is the access of people to the subscription.
+    const refused = [...credentials, subscription].map((credential) => ({ credential, active: false, valid: true }))
+    expect(sent).toEqual(refused)
     expect(await isActive(catalogue, clientId)).toBe(false)
     expect(await isActive(catalogue.restart(), clientId)).toBe(false)
   })
@@ -49,7 +51,7 @@ describe('a disabled consumer', () => {
     await expect(catalogue.consumers.disable(ACME, consumer)).rejects.toThrow()
     catalogue.gateway.onGrant = async () => {}
     await catalogue.consumers.disable(ACME, consumer)
-    expect(catalogue.gateway.grants.map(({ active }) => active)).toEqual([false, false])
+    expect(catalogue.gateway.grants.map(({ active }) => active)).toEqual([false, false, false])
   })
 
   it('cannot be the author itself', async () => {
@@ -64,7 +66,7 @@ describe('a consumer', () => {
     const { catalogue, consumer } = await setUp()
     const change = { name: 'Store', contact: 'ops@shop.example' }
     expect(await catalogue.consumers.update(ACME, consumer, change)).toMatchObject(change)
-    expect(catalogue.gateway.grants.map(({ consumerName }) => consumerName)).toEqual(['Store', 'Store'])
+    expect(catalogue.gateway.grants.map(({ consumerName }) => consumerName)).toEqual(['Store', 'Store', 'Store'])
     expect(await catalogue.consumers.update(ACME, consumer, { contact: null })).not.toHaveProperty('contact')
   })
 

@@ -52,6 +52,7 @@ describe('the first admin', () => {
     expect(await catalogue.consumers.get('acme', consumer)).toMatchObject({ name: 'admin', kind: 'application' })
     expect((await catalogue.subscriptions.list('acme', { limit: 9 })).items).toMatchObject([
       { consumer, state: 'Active' },
+      { state: 'Active', scopes: SCOPES },
     ])
   })
 
@@ -108,7 +109,7 @@ describe('the first admin', () => {
     await start(catalogue, { scopes })
 
     expect((await clientOf(catalogue, made?.clientId ?? ''))?.grant.scopes).toEqual(scopes)
-    expect((await catalogue.subscriptions.list('acme', { limit: 9 })).items).toMatchObject([{ scopes }])
+    expect((await catalogue.subscriptions.list('acme', { limit: 9 })).items).toMatchObject([{ scopes }, { scopes }])
   })
 
   it('stays revoked or cancelled if the operator still names the credential', async () => {

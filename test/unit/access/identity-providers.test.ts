@@ -4,6 +4,7 @@ import { createAudit } from '../../../src/command/audit-log.ts'
 import { openFederatedLogin, signIn, type FederatedLogin } from '../../fixtures/federated-login.ts'
 import { CLIENT } from '../../fixtures/sign-in-provider.ts'
 import { ACME } from '../../fixtures/test-catalogue.ts'
+import { GRANT } from '../../fixtures/token-authority.ts'
 
 const OWNERS = { claim: 'groups', value: 'staff', role: 'owner' }
 const AUDITORS = { claim: 'groups', value: 'auditors', role: 'auditor' }
@@ -85,7 +86,7 @@ describe('the sign-in of a provider', () => {
     const person = await personOf(server)
     await server.identityProviders.update(ACME, server.registered.id, { signIn: change })
     expect(server.gateway.revokedPeople.map((revoked) => revoked.person)).toEqual(ends ? [person.id] : [])
-    expect((await server.grantPerson('acme', 'orders-v1', person)) === null).toBe(ends)
+    expect((await server.grantPerson({ client: GRANT, tenant: 'acme', api: 'orders-v1', person })) === null).toBe(ends)
   })
 
   it.each(['sign-in', 'provider'])('ends the access of its people with the removal of the %s', async (removed) => {
@@ -97,7 +98,7 @@ describe('the sign-in of a provider', () => {
     else await identityProviders.update(ACME, registered.id, { signIn: null })
     expect(server.gateway.revokedPeople.map((revoked) => revoked.person)).toEqual([person.id])
     expect(await server.signIn.find('acme', person.id)).toBeNull()
-    expect(await server.grantPerson('acme', 'orders-v1', person)).toBeNull()
+    expect(await server.grantPerson({ client: GRANT, tenant: 'acme', api: 'orders-v1', person })).toBeNull()
   })
 })
 

@@ -3,6 +3,7 @@ import type { Author } from '../../../../src/store/registry.ts'
 import { ADA, openFederatedLogin, signIn, type FederatedLogin } from '../../../fixtures/federated-login.ts'
 import { ACME } from '../../../fixtures/test-catalogue.ts'
 import { PASSWORD } from '../../../fixtures/test-people.ts'
+import { GRANT } from '../../../fixtures/token-authority.ts'
 
 const NO_ACCESS = { status: 403, signal: { outcome: 'credential_invalid', grant: null } }
 
@@ -99,11 +100,13 @@ describe('a person whom a provider signs in', () => {
     await signIn(server)
     const { id } = await only(server)
     const before = await server.signIn.find('acme', id)
-    expect(await server.grantPerson('acme', 'platform-v1', before!)).not.toBeNull()
+    expect(
+      await server.grantPerson({ client: GRANT, tenant: 'acme', api: 'platform-v1', person: before! }),
+    ).not.toBeNull()
     server.provider.claims = { ...ADA, groups: [] }
     expect(await signIn(server)).toMatchObject(NO_ACCESS)
     expect(server.gateway.revokedPeople.map(({ person }) => person)).toEqual([id])
-    expect(await server.grantPerson('acme', 'platform-v1', before!)).toBeNull()
+    expect(await server.grantPerson({ client: GRANT, tenant: 'acme', api: 'platform-v1', person: before! })).toBeNull()
     expect(await only(server)).toMatchObject({ roles: [] })
     server.provider.claims = ADA
     expect(await signIn(server)).toMatchObject({ status: 200 })

@@ -46,4 +46,14 @@ describe('a gateway thread that ends', () => {
     expect(await callAll(token({ jti: 'tok_6', sub: 'usr_1' }))).toEqual(new Set([200]))
     expect(await callAll(federated())).toEqual(new Set([200]))
   })
+
+  it('is replaced by one that compiles a revision which was prepared before, when it is swapped in', async () => {
+    const { callAll, request, prepare, plan, restarts } = await openGatewayPool()
+    const prepared = await prepare({ ...plan, allowedScopes: [] }, [])
+    await request('/die', '').catch(() => {})
+    await restarts
+    await prepared.swap()
+
+    expect(await callAll(token())).toEqual(new Set([403]))
+  })
 })

@@ -4,6 +4,18 @@ import { describe, expect, it } from 'vitest'
 import { toPlan } from '../../../fixtures/federated-issuer.ts'
 import { federated, key, next, openGatewayPool, token, UNTIL_MS } from '../../../fixtures/test-gateway-pool.ts'
 import { API, GRANT } from '../../../fixtures/token-authority.ts'
+import { packDocument } from '../../../../src/plan/packed-plan.ts'
+import type { DocumentPlan, OperationPlan } from '../../../../src/plan/route-plan.ts'
+
+function largeDocument(schemas: number): DocumentPlan {
+  const operations: OperationPlan[] = []
+  const members = Array.from({ length: schemas }, (_, at) => [
+    `Schema${at}`,
+    { type: 'object', required: ['id'], properties: { id: { type: 'string', pattern: `^${at}-[a-z]+$` } } },
+  ])
+  const components = { schemas: Object.fromEntries(members) as object }
+  return { dialect: '3.1', components, responses: [], responseComponents: {}, operations }
+}
 
 describe('GatewayPool', () => {
   it('rejects every call that is sent after the revocation of its token has resolved', async () => {
@@ -28,6 +40,20 @@ describe('GatewayPool', () => {
     expect(late.length).toBeGreaterThan(0)
     expect(new Set(late)).toEqual(new Set([401]))
     expect(await callAll(other)).toEqual(new Set([200]))
+  })
+
+  it('applies a revocation while a large revision is compiled', async () => {
+    const { prepare, plan, revokeToken, callAll } = await openGatewayPool()
+    const settled: string[] = []
+    const preparing = prepare({ ...plan, document: packDocument(largeDocument(400)) }, []).then((prepared) => {
+      settled.push('compiled')
+      return prepared
+    })
+    await revokeToken({ jti: 'tok_1', untilMs: UNTIL_MS }).then(() => settled.push('revoked'))
+    expect(await callAll(token())).toEqual(new Set([401]))
+
+    await (await preparing).swap()
+    expect(settled).toEqual(['revoked', 'compiled'])
   })
 
   it('rejects a call whose token is revoked while the call waits for its counters', async () => {

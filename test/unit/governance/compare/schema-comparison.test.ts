@@ -42,6 +42,15 @@ describe('A newly declared property', () => {
     }
   })
 
+  it('is one that another part of the schema refused', async () => {
+    const closed = { type: 'object', additionalProperties: false }
+    const one = object({ a: text }, [], { additionalProperties: false })
+    for (const refusing of [closed, { unevaluatedProperties: false }]) {
+      const before = got({ allOf: [one, { allOf: [refusing] }] })
+      expect(await idsOf(before, got({ allOf: [one] }))).toEqual(['response.property.added'])
+    }
+  })
+
   it('is breaking in a request if its schema refuses every value', async () => {
     expect(await idsOf(sent(object({})), sent(object({ a: false })))).toEqual(['request.property.refused'])
     expect(await idsOf(sent(object({})), sent(object({ a: { type: 'string', enum: [1] } })))).toEqual([
@@ -105,5 +114,14 @@ describe('What cannot occur', () => {
       ]
       expect(levels.filter(({ level, id }) => level === 'breaking' || id.endsWith('undecided'))).toEqual([])
     }
+  })
+
+  it('is not reported as breaking: an item behind one without values', async () => {
+    const list = (second: unknown) => ({
+      type: 'array',
+      prefixItems: [{ type: 'integer', minimum: 5, maximum: 1 }, second],
+    })
+    const changes = compareDocuments(await read(sent(list(text))), await read(sent(list({ type: 'null' }))), NOW_MS)
+    expect(changes.filter(({ level, id }) => level === 'breaking' && !id.endsWith('undecided'))).toEqual([])
   })
 })

@@ -1,0 +1,54 @@
+/** Schemas of a subscription and of its change. */
+
+import { id, labels, line, named, nullable, object, scopeNames, text, time } from './schemas.ts'
+
+export const state = {
+  type: 'string',
+  enum: ['Pending', 'WaitlistedForCapacity', 'Active', 'Suspended', 'Rejected', 'Cancelled'],
+} as const
+const recommendation = object({
+  kind: { type: 'string', enum: ['TierChange'] },
+  api: id,
+  message: text,
+  breaches: {
+    type: 'array',
+    items: time,
+    description: 'Start of each breach; at most the latest ten of the last 30 days.',
+  },
+})
+export const subscription = named(
+  'Subscription',
+  object({
+    id,
+    consumer: id,
+    ApiId: nullable(id),
+    ApiProductId: nullable(id),
+    state,
+    slaVariant: nullable(text),
+    scopes: scopeNames,
+    redirectUris: { type: 'array', items: text },
+    refreshTokens: { type: 'boolean', description: 'Logins with the clients of the subscription give refresh tokens.' },
+    approvalFlow: nullable(id),
+    contact: nullable(text),
+    expiresAt: { ...nullable(time), description: 'The subscription is cancelled at this time.' },
+    labels,
+    recommendations: { type: 'array', items: recommendation },
+    createdAt: time,
+  }),
+)
+export const subscriptionChange = named(
+  'SubscriptionChange',
+  object(
+    {
+      contact: nullable(line),
+      expiresAt: nullable(time),
+      refreshTokens: {
+        type: 'boolean',
+        description:
+          'Lets clients keep the access of a person without a new login (RFC 6749, 6), and devices log in (RFC 8628).',
+      },
+      labels,
+    },
+    [],
+  ),
+)
