@@ -134,7 +134,7 @@ export function createIdentityProviders(options: IdentityProvidersOptions): Iden
     },
     async remove(author, id, held = null) {
       const { body } = await find(registry, author.tenant, IDENTITY_PROVIDER_KIND, id)
-      // Nobody can sign in from here on, and a repetition after a crash still finds the provider and ends the access.
+      // First the sign-in, so that a repetition after a crash still finds the provider and ends the access.
       if (body.signIn !== undefined) await change(author, id, held, { signIn: null })
       await people.federated.endAccess(author, id)
       await removeDocument(registry, author, 'identity_provider.remove', IDENTITY_PROVIDER_KIND, id)

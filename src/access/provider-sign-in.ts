@@ -1,9 +1,8 @@
 /**
  * Changes of how an identity provider signs people in.
  *
- * To map a claim to a role is to grant the role to people whom only the provider knows, and whoever chooses the client at the provider
- * chooses them too. So a caller needs every right of the mappings, before and after the change. The client secret is stored encrypted
- * and never shown.
+ * A mapping grants its role to people whom only the provider knows, and the client at the provider decides who they are. So a caller
+ * needs every right of the mappings, before and after the change. The client secret is stored encrypted and never shown.
  */
 
 import { invalidAt } from '../command/commands.ts'

@@ -8,11 +8,12 @@
 import type { CreateId } from '../runtime/ids.ts'
 import type { PasswordHasher } from '../runtime/password-hash.ts'
 import type { Author, Document, Registry } from '../store/registry.ts'
-import { commit, find } from '../command/commands.ts'
+import { commit, find, invalidAt } from '../command/commands.ts'
 import type { KeyedMutex } from '../command/keyed-mutex.ts'
 import { listAll, listPage, type Page, type PageQuery } from '../command/page.ts'
 import { Problem } from '../domain/problem.ts'
 import type { HeldScopes } from './held-scopes.ts'
+import { IDENTITY_PROVIDER_KIND } from './identity-provider-document.ts'
 import { OWNER } from './people/built-in-roles.ts'
 import { checkHasPassword } from './people/accounts.ts'
 import type { Granting } from './people/granting.ts'
@@ -23,6 +24,7 @@ import {
   stateOf,
   USER_KIND,
   userWrite,
+  type ProviderIdentity,
   type RoleAssignment,
   type User,
   type UserBody,
@@ -35,6 +37,8 @@ export interface UserInput {
   readonly password?: string
   readonly name: string
   readonly roles?: readonly RoleAssignment[]
+  /** A person whom an identity provider signs in, and whose roles come from its claims. */
+  readonly identity?: ProviderIdentity
 }
 
 export type UserChange = Partial<Pick<UserInput, 'username' | 'name' | 'roles'>>
@@ -168,19 +172,39 @@ async function resetPassword(
 async function create(
   { registry, createId, passwords, links, granting, mutex }: UsersOptions,
   author: Author,
-  { username, password, name, roles = [] }: UserInput,
+  input: UserInput,
   held: HeldScopes,
 ): Promise<InvitedUser> {
+  const { username, password, name, roles = [], identity } = input
   const { tenant } = author
   const id = createId('usr')
-  const link = password === undefined ? links.create(id, INVITATION_MS) : null
+  const link = password === undefined && identity === undefined ? links.create(id, INVITATION_MS) : null
   const passwordHash = password === undefined ? null : await passwords.hash(password)
-  const body: UserBody = { username, name, passwordHash, roles, link: link?.stored ?? null }
+  const rest = { passwordHash, roles, link: link?.stored ?? null, ...(identity && { identity }) }
+  const body: UserBody = { username, name, ...rest }
   await mutex.runExclusive([peopleOf(tenant)], async () => {
     await granting.checkAssignments(author, held, roles)
-    await commit(registry, author, 'user.create', [userWrite(id, tenant, 0, body)], USER_NAME_TAKEN)
+    // To admit a person to a provider is to grant what its mappings give.
+    await granting.checkUser(author, held, { roles: await mappedRolesOf(registry, tenant, input) })
+    await commit(registry, author, 'user.create', [userWrite(id, tenant, 0, body)], taken(identity))
   })
   return withLink(showUser(await find(registry, tenant, USER_KIND, id)), link)
+}
+
+/** Returns the roles that the provider of a new user may give. Throws 400 if the user has other roles or a password. */
+async function mappedRolesOf(
+  registry: Registry,
+  tenant: string,
+  { identity, password, roles }: UserInput,
+): Promise<readonly RoleAssignment[]> {
+  if (identity === undefined) return []
+  if (password !== undefined) throw invalidAt('/password', 'An identity provider signs this person in.')
+  if (roles !== undefined) throw invalidAt('/roles', 'The roles come from the claims of the identity provider.')
+  const provider = await registry.get(IDENTITY_PROVIDER_KIND, identity.provider)
+  if (provider?.tenant !== tenant || provider.body.signIn === undefined) {
+    throw invalidAt('/identity/provider', 'There is no identity provider that signs people in.')
+  }
+  return provider.body.signIn.roles
 }
 
 /** Commits a change of one user, alone among the changes of people and roles of the tenant. */
@@ -238,6 +262,10 @@ function wrongState(body: UserBody, detail: string): Problem {
 function rolesOfProvider(): Problem {
   const detail = 'The roles of this person come from the claims of an identity provider. Change its `signIn.roles`.'
   return new Problem('state_conflict', detail)
+}
+
+function taken(identity: ProviderIdentity | undefined): string {
+  return identity === undefined ? USER_NAME_TAKEN : 'The user name or the person of the provider is taken.'
 }
 
 const USER_NAME_TAKEN = 'The user name is taken.'

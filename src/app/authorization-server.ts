@@ -16,6 +16,7 @@ import { createAuthorizeFlow } from '../identity/authorize-flow.ts'
 import { createClientAuthentication, type RegisteredClient } from '../identity/client-authentication.ts'
 import { createFirstPartyClients } from '../identity/clients/first-party-clients.ts'
 import { createCodeExchange, type CodeExchangeOptions } from '../identity/federation/code-exchange.ts'
+import { createSignInFaults } from '../identity/federation/sign-in-faults.ts'
 import { createIdTokens } from '../identity/id-token.ts'
 import { createIntrospection } from '../identity/introspection.ts'
 import { createIssuedTokens } from '../identity/issued-token.ts'
@@ -75,10 +76,7 @@ export function createAuthorization(options: AuthorizationOptions): OauthEndpoin
     people: people.federated,
     providers: createSignInProviders(options),
     exchange: createCodeExchange(options.federation),
-    onFault(provider, fault) {
-      count('provider_sign_in_failed')
-      log.warn({ provider, fault }, 'an identity provider could not sign a person in')
-    },
+    onFault: createSignInFaults(options),
   })
 
   return createOauthDispatcher({

@@ -231,7 +231,7 @@ async function decide(flow: Flow, request: LoggedInRequest, decision: string | u
   if (decision !== 'allow') {
     return sendBack(flow, request, { error: 'access_denied', error_description: 'The user denied the request.' })
   }
-  const { state: _, ...consent } = request
+  const { state: _, needsNewLogin: __, ...consent } = request
   const { tenant } = client.grant
   // The tokens of a shared client are bounded per person.
   const credential = isSharedClient(client.grant) ? request.person.id : client.grant.credential

@@ -24,6 +24,8 @@ export interface AuthorizeRequest {
   readonly wantsProfile: boolean
   readonly nonce: string | null
   readonly state: string | null
+  /** The client does not accept an earlier login (`prompt=login`, `max_age`), which only an identity provider remembers. */
+  readonly needsNewLogin?: true
 }
 
 /** A request whose person has logged in. */
@@ -103,6 +105,7 @@ export function createAuthorizeRequests(options: AuthorizeRequestOptions): ReadA
       wantsProfile: asked.has('profile'),
       nonce: values.get('nonce') ?? null,
       state,
+      ...(needsNewLogin(values) && { needsNewLogin: true }),
     }
     return { request }
   }
@@ -161,6 +164,10 @@ function faultOf(values: ReadonlyMap<string, string>): { error: string; descript
   if ((values.get('prompt') ?? '').split(' ').includes('none'))
     return wrong('login_required', 'The user has to log in; prompt=none is not supported.')
   return null
+}
+
+function needsNewLogin(values: ReadonlyMap<string, string>): boolean {
+  return (values.get('prompt') ?? '').split(' ').includes('login') || values.has('max_age')
 }
 
 function onlyOne(uris: readonly string[]): string | null {

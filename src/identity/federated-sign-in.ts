@@ -7,12 +7,13 @@
  */
 
 import type { FederatedPeople, SignInRefusal } from '../access/people/federated-people.ts'
+import type { Claims } from '../access/people/role-mapping.ts'
 import type { SignInProviders } from '../access/sign-in-providers.ts'
 import type { OauthAnswer, OauthCall } from '../plan/oauth-call.ts'
 import { answer } from '../plan/oauth-call.ts'
 import { faultPage } from './authorize-pages.ts'
 import type { AuthorizeRequest, LoggedInRequest } from './authorize-request.ts'
-import type { CodeExchange, ProviderClaims, SignInProof } from './federation/code-exchange.ts'
+import type { CodeExchange, SignInProof } from './federation/code-exchange.ts'
 import { createSeals, type SealsOptions } from './sealed-transaction.ts'
 
 /** The sealed state of this step. */
@@ -47,7 +48,7 @@ export interface FederatedSignInOptions extends Omit<SealsOptions, 'stage'> {
   readonly onFault: (provider: string, fault: string) => void
 }
 
-/** What providers and browsers accept in an address. */
+/** Longer addresses are refused by some providers. */
 const STATE_LENGTH_MAX = 4_096
 const SECRET_BYTES = 32
 /** Exchanges with one provider at a time. */
@@ -74,7 +75,7 @@ export function createFederatedSignIn(options: FederatedSignInOptions): Federate
       const proof = { nonce: secret(), verifier: secret() }
       const state = seals.seal({ request, provider, proof }, browser)
       if (state.length > STATE_LENGTH_MAX) return null
-      const url = exchange.authorizationUrl(party, proof, state)
+      const url = exchange.authorizationUrl(party, proof, { state, needsNewLogin: request.needsNewLogin === true })
       if (url === null) return failedPage(party.name)
       return answer(303, null, { Location: url, 'Referrer-Policy': 'no-referrer' })
     },
@@ -128,6 +129,6 @@ function failedPage(name: string): OauthAnswer {
 }
 
 /** The provider may have logged the person in earlier. */
-function loggedInAt({ auth_time: seconds }: ProviderClaims, nowMs: number): number {
+function loggedInAt({ auth_time: seconds }: Claims, nowMs: number): number {
   return typeof seconds === 'number' && seconds > 0 && seconds * 1_000 < nowMs ? Math.floor(seconds) * 1_000 : nowMs
 }

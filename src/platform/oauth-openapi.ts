@@ -78,7 +78,7 @@ export function buildOauthOpenApi({ baseUrl, gatewayUrl }: OauthOpenApiOptions):
       { name: 'Discovery', description: 'Keys and metadata for clients and resource servers.' },
     ],
     security: [],
-    paths: { ...tokenPaths(), ...loginPaths(), ...passwordPaths(), ...discoveryPaths() },
+    paths: { ...tokenPaths(), ...loginPaths(), ...callbackPath(), ...passwordPaths(), ...discoveryPaths() },
     components: {
       schemas: { OAuthError: object({ error: text, error_description: text }, ['error']), Token: tokenAnswer },
       securitySchemes: {
@@ -194,6 +194,31 @@ function loginPaths(): Fragment {
         security: [],
         requestBody: { required: true, content: { [FORM]: { schema: { type: 'object' } } } },
         responses,
+      },
+    },
+  }
+}
+
+function callbackPath(): Fragment {
+  const html = { 'text/html': { schema: { type: 'string' } } }
+  const provider = { name: 'provider', in: 'path', required: true, schema: { type: 'string', maxLength: 64 } }
+  return {
+    '/oauth2/v2/callback/{provider}': {
+      get: {
+        operationId: 'returnFromProvider',
+        summary: 'Continues a login at an identity provider, which redirects here',
+        tags: ['Login'],
+        security: [],
+        parameters: [{ ...provider, description: 'The id of the identity provider.' }],
+        responses: {
+          200: { description: 'The consent page.', content: html },
+          303: { description: 'Redirects to the client, with `error=access_denied`.' },
+          400: { description: 'The login has expired or began in another browser.', content: html },
+          403: { description: 'The person has no account or no role.', content: html },
+          502: { description: 'The identity provider did not prove who the person is.', content: html },
+          503: failure('503'),
+          default: failure('default'),
+        },
       },
     },
   }

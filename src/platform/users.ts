@@ -38,6 +38,14 @@ export const userFields = {
   identityProvider,
   createdAt: time,
 }
+const identity = {
+  ...object({
+    provider: reference,
+    subject: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[^\\p{Cc}\\p{Cs}]+$' },
+  }),
+  description:
+    'A person whom an identity provider signs in: its id, and the claim `sub`. Without `password` and `roles`.',
+} as const
 const user = named('User', object(userFields))
 const invitation = {
   ...named('OneTimeLink', object({ url: text, expiresAt: time })),
@@ -62,7 +70,10 @@ export const USER_OPERATIONS = {
     ...writing,
     path: '/v1/users',
     summary: 'Creates a user who may log in; without a password the answer has a one-time link',
-    body: named('UserInput', object({ username: name, password, name, roles: roleAssignments }, ['username', 'name'])),
+    body: named(
+      'UserInput',
+      object({ username: name, password, name, roles: roleAssignments, identity }, ['username', 'name']),
+    ),
     status: 201,
     answer: invited,
     problems: ['name_taken', 'state_conflict', 'operation_forbidden', 'unavailable'],

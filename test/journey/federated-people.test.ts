@@ -4,7 +4,7 @@ import { request } from 'undici'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ledgerDocument, startLedgerBackend, type LedgerBackend } from './ledger-backend.ts'
 import { CLIENT, startPeopleProvider, type PeopleProvider } from './people-provider.ts'
-import { createPublicClient, logIn } from './person.ts'
+import { createPublicClient, logIn, refresh } from './person.ts'
 import { createService, publish, type Service } from './service.ts'
 
 let service: Service
@@ -21,6 +21,9 @@ beforeAll(async () => {
   await service.start()
   await publish(service, 'ledger-v1', ledgerDocument(), backend.url)
   ledgerClient = await createPublicClient(service, 'ledger-v1')
+  const { items } = await service.platform.get<{ items: { id: string; ApiId: string }[] }>('/v1/subscriptions')
+  const { id = '' } = items.find(({ ApiId }) => ApiId === 'ledger-v1') ?? {}
+  await send('PATCH', `/v1/subscriptions/${id}`, { refreshTokens: true })
   const { scopes } = await service.platform.get<{ scopes: string[] }>('/v1/roles/owner')
   platformClient = await createPublicClient(service, 'platform-v1', scopes)
   registered = await service.platform.post('/v1/identityproviders', { issuer: provider.issuer })
@@ -92,6 +95,18 @@ describe('people of an identity provider', () => {
     expect((await enter('platform-v1', 'bob')).status).toBe(403)
     expect(await statusOfLedger(third.token)).toBe(401)
     expect((await callPlatform('/v1/me', second.token)).status).toBe(401)
+  })
+
+  it('have refresh tokens only until their roles are gone', async () => {
+    provider.people.set('kay', { name: 'Kay', preferred_username: 'kay', groups: ['auditors'] })
+    const client = { api: 'ledger-v1', clientId: ledgerClient }
+    const first = await enter('ledger-v1', 'kay')
+    const second = await refresh(service, client, first.refresh)
+    expect(await statusOfLedger(second.token)).toBe(200)
+    provider.people.set('kay', { name: 'Kay', preferred_username: 'kay', groups: [] })
+    expect((await enter('ledger-v1', 'kay')).status).toBe(403)
+    expect(await statusOfLedger(second.token)).toBe(401)
+    expect((await refresh(service, client, second.refresh)).status).toBe(400)
   })
 
   it('cannot sign in while they are disabled', async () => {

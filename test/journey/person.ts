@@ -39,6 +39,8 @@ export interface PersonToken {
   readonly status: number
   readonly token: string
   readonly scope: string
+  /** `''` if the client gets no refresh token. */
+  readonly refresh: string
 }
 
 export async function setPassword(url: string, password: string): Promise<number> {
@@ -78,17 +80,35 @@ export async function redeem(
   { api, clientId }: Pick<LoginOptions, 'api' | 'clientId'>,
   { code, verifier }: { readonly code: string; readonly verifier: string },
 ): Promise<PersonToken> {
-  const form = { grant_type: 'authorization_code', client_id: clientId, code, code_verifier: verifier }
+  return askToken(service, api, {
+    grant_type: 'authorization_code',
+    client_id: clientId,
+    code,
+    code_verifier: verifier,
+  })
+}
+
+export async function refresh(
+  service: Service,
+  { api, clientId }: Pick<LoginOptions, 'api' | 'clientId'>,
+  token: string,
+): Promise<PersonToken> {
+  return askToken(service, api, { grant_type: 'refresh_token', client_id: clientId, refresh_token: token })
+}
+
+async function askToken(service: Service, api: string, form: Readonly<Record<string, string>>): Promise<PersonToken> {
   const { statusCode, body } = await request(`${service.gatewayUrl}/${api}/oauth2/v2/token`, {
     method: 'POST',
     headers: { 'content-type': 'application/x-www-form-urlencoded' },
     body: new URLSearchParams(form).toString(),
   })
-  const answer = (await body.json()) as { access_token?: string; scope?: string }
-  return { status: statusCode, token: answer.access_token ?? '', scope: answer.scope ?? '' }
+  const answer = (await body.json()) as { access_token?: string; scope?: string; refresh_token?: string }
+  const { access_token: token = '', scope = '', refresh_token: refreshToken = '' } = answer
+  return { status: statusCode, token, scope, refresh: refreshToken }
 }
 
 export async function logIn(service: Service, options: LoginOptions): Promise<PersonToken> {
   const login = await getCode(service, options)
-  return login.status === 303 ? redeem(service, options, login) : { status: login.status, token: '', scope: '' }
+  if (login.status === 303) return redeem(service, options, login)
+  return { status: login.status, token: '', scope: '', refresh: '' }
 }

@@ -8,6 +8,7 @@
 
 import { createHash } from 'node:crypto'
 import * as oauth from 'oauth4webapi'
+import type { Claims } from '../../access/people/role-mapping.ts'
 import type { RelyingParty } from '../../access/sign-in-providers.ts'
 import type { GuardedFetch } from '../../outbound/guarded-fetch.ts'
 import type { Clock } from '../../runtime/clock.ts'
@@ -20,10 +21,14 @@ export interface SignInProof {
   readonly verifier: string
 }
 
-export type ProviderClaims = Readonly<Record<string, unknown>>
+export interface ProviderRequest {
+  readonly state: string
+  /** Whether the provider has to ask a person who is logged in there. */
+  readonly needsNewLogin: boolean
+}
 
 export type ExchangeResult =
-  | { readonly claims: ProviderClaims }
+  | { readonly claims: Claims }
   /** The error of the provider, as in `access_denied`. */
   | { readonly refused: string }
   /** For the log. */
@@ -31,15 +36,15 @@ export type ExchangeResult =
 
 export interface CodeExchange {
   /** Returns the address that the browser is sent to; null if the provider does not publish what a sign-in needs. */
-  authorizationUrl(party: RelyingParty, proof: SignInProof, state: string): string | null
+  authorizationUrl(party: RelyingParty, proof: SignInProof, request: ProviderRequest): string | null
   /** Validates the response of the provider and returns the claims of the person. */
   redeem(party: RelyingParty, proof: SignInProof, response: URLSearchParams): Promise<ExchangeResult>
 }
 
 export interface CodeExchangeOptions {
   readonly publishedBy: (provider: string) => Published | null
-  /** Fetches the keys of a provider; returns whether they have changed. */
-  readonly refetch: (provider: string) => Promise<boolean>
+  /** Fetches the keys of a provider, if the last such fetch was not just before. */
+  readonly refetch: (provider: string) => Promise<unknown>
   readonly fetch: GuardedFetch['fetch']
   readonly clock: Pick<Clock, 'nowMs'>
 }
@@ -55,7 +60,7 @@ export function createCodeExchange(options: CodeExchangeOptions): CodeExchange {
   const { publishedBy } = options
 
   return {
-    authorizationUrl({ id, clientId, scopes, redirectUri }, { nonce, verifier }, state) {
+    authorizationUrl({ id, clientId, scopes, redirectUri }, { nonce, verifier }, { state, needsNewLogin }) {
       const metadata = publishedBy(id)?.signIn
       if (metadata === undefined || metadata === null) return null
       const url = new URL(metadata.authorizationEndpoint)
@@ -68,6 +73,7 @@ export function createCodeExchange(options: CodeExchangeOptions): CodeExchange {
         nonce,
         code_challenge: createHash('sha256').update(verifier).digest('base64url'),
         code_challenge_method: 'S256',
+        ...(needsNewLogin && { prompt: 'login' }),
       }
       for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value)
       return url.href
@@ -97,7 +103,7 @@ async function exchange(
   metadata: SignInMetadata,
   { nonce, verifier }: SignInProof,
   response: URLSearchParams,
-): Promise<ProviderClaims> {
+): Promise<Claims> {
   const { fetch, clock } = options
   const { issuer, clientId, clientSecret, redirectUri } = party
   const server = toServer(issuer, metadata)
@@ -164,12 +170,16 @@ async function verifySignature(
     oauth.validateApplicationLevelSignature({ ...server }, answer, {
       [oauth.jwksCache]: { jwks: { keys: [...keys] as oauth.JWK[] }, uat: Math.floor(Date.now() / 1_000) },
     })
+  const known = publishedBy(id)?.keys ?? []
   try {
-    await verify(publishedBy(id)?.keys ?? [])
+    await verify(known)
   } catch (cause) {
     if (!(cause instanceof oauth.OperationProcessingError) || cause.code !== oauth.KEY_SELECTION) throw cause
-    if (!(await refetch(id))) throw cause
-    await verify(publishedBy(id)?.keys ?? [])
+    await refetch(id)
+    const keys = publishedBy(id)?.keys ?? known
+    // Another login may have fetched them meanwhile.
+    if (keys === known) throw cause
+    await verify(keys)
   }
 }
 
@@ -197,7 +207,7 @@ async function readUserinfo(
   accessToken: string,
   subject: string,
   requests: Parameters<typeof oauth.userInfoRequest>[3],
-): Promise<ProviderClaims> {
+): Promise<Claims> {
   const answer = await oauth.userInfoRequest(server, client, accessToken, requests)
   return oauth.processUserInfoResponse(server, client, subject, answer)
 }

@@ -22,7 +22,7 @@ import { createProviderKeyStore, type ProviderKeyStore } from './provider-key-st
 /** A registered provider, without its keys. */
 export type ProviderRecord = Omit<ProviderPlan, 'keys'>
 
-/** What a provider is registered for: to verify its tokens, or also to sign people in. */
+/** The use of a provider: to verify its tokens, or also to sign people in. */
 export type ProviderUse = 'tokens' | 'signIn'
 
 export interface Federation {

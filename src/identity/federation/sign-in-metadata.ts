@@ -1,7 +1,7 @@
 /**
- * What a provider publishes for the sign-in of people (OpenID Connect Discovery, 3).
+ * Reads the metadata of a provider that the sign-in of people needs (OpenID Connect Discovery, 3).
  *
- * Only asymmetric algorithms are accepted for ID tokens: with a symmetric one, whoever knows the client secret could sign in as anybody.
+ * Accepts only asymmetric algorithms for ID tokens: a symmetric one would let the owner of the client secret sign in as anybody.
  */
 
 export interface SignInMetadata {

@@ -15,6 +15,16 @@ const CLERK_SCOPES = [
   'subscriptions:read',
   'subscriptions:write',
 ]
+const MANAGING = [
+  ...['users:write', 'roles:write', 'users:read', 'roles:read'],
+  ...['identityproviders:read', 'identityproviders:write'],
+]
+
+interface MappedProvider {
+  readonly id: string
+  readonly signIn: { readonly roles: readonly { readonly role: string }[] } | null
+}
+
 const FORBIDDEN = { status: 403, body: { code: 'operation_forbidden' } }
 
 async function setUp() {
@@ -86,7 +96,7 @@ describe('a caller that holds only some platform scopes', () => {
   })
 })
 
-describe('no sequence of commands on people and roles', () => {
+describe('no sequence of commands on people, roles and identity providers', () => {
   let accepted = 0
   it.each(Array.from({ length: 12 }, (_, at) => at + 1))(
     'gives anybody a right that the caller does not hold (seed %i)',
@@ -97,7 +107,7 @@ describe('no sequence of commands on people and roles', () => {
       const all = [...platformScopes(), 'platform:admin']
       const pick = <T>(items: readonly T[]): T => items[random.below(items.length)]!
       const some = (items: readonly string[]): string[] => [...new Set(items.filter(() => random.below(4) === 0))]
-      const held = [...new Set([...some(all), 'users:write', 'roles:write', 'users:read', 'roles:read'])]
+      const held = [...new Set([...some(all), ...MANAGING])]
       const caller = platform.token('acme', held)
       const grantable = all.filter((scope) => held.includes(wideScope(scope)))
       const body = (name: string) => ({ name, scopes: some(random.below(2) === 0 ? grantable : all) })
@@ -109,20 +119,33 @@ describe('no sequence of commands on people and roles', () => {
         const user = { username: `u${at}`, name: 'U', roles: [roleOf(role)] }
         users.push(String((await platform.send('POST', '/v1/users', { token: admin, body: user })).body['id']))
       }
-      const rightsOf = async () =>
-        new Map(
-          await Promise.all(
-            users.map(async (id) => {
-              const entitlement = await platform.people.entitlements.ofUser('acme', id)
-              return [id, [...(entitlement?.scopes ?? [])]] as const
-            }),
-          ),
-        )
+      const mapping = () => ({ claim: 'groups', value: 'all', ...roleOf(pick(names)) })
+      const provider = (name: string, role: object) => ({
+        issuer: `https://${name}.example`,
+        signIn: { clientId: 'a', clientSecret: 'b', roles: [{ claim: 'groups', value: 'all', ...role }] },
+      })
+      const providers: string[] = []
+      for (const role of ['a', 'owner']) {
+        const made = { token: admin, body: provider(role, roleOf(role)) }
+        providers.push(String((await platform.send('POST', '/v1/identityproviders', made)).body['id']))
+      }
+      /** The rights of each user, and those that each provider gives. */
+      const rightsOf = async () => {
+        const { entitlements } = platform.people
+        const rights = new Map<string, string[]>()
+        for (const id of users) rights.set(id, [...((await entitlements.ofUser('acme', id))?.scopes ?? [])])
+        const { body: list } = await platform.send('GET', '/v1/identityproviders?limit=100', { token: admin })
+        for (const { id, signIn } of list['items'] as MappedProvider[]) {
+          rights.set(id, [...(await entitlements.ofRoles('acme', signIn?.roles ?? [])).scopes])
+        }
+        return rights
+      }
       const accessible = new Set(['me:read', 'me:write', ...held])
       for (let round = 0; round < 40; round++) {
         const before = await rightsOf()
         const user = `/v1/users/${pick(users)}`
         const roles = { roles: [roleOf(pick(names))] }
+        const pathOfProvider = `/v1/identityproviders/${pick(providers)}`
         const [method, path, sent] = pick<readonly [string, string, object?]>([
           ['POST', '/v1/roles', body(pick(names))],
           ['PUT', `/v1/roles/${pick(names)}`, { scopes: body('a').scopes }],
@@ -131,6 +154,10 @@ describe('no sequence of commands on people and roles', () => {
           ['POST', `${user}/resetPassword`],
           ['POST', `${user}/enable`],
           ['POST', `${user}/invite`],
+          ['POST', '/v1/identityproviders', provider(`idp${round}`, roleOf(pick(names)))],
+          ['PATCH', pathOfProvider, { signIn: { roles: [mapping()] } }],
+          ['PATCH', pathOfProvider, { signIn: { clientId: 'other', clientSecret: 'c' } }],
+          ['PATCH', pathOfProvider, { signIn: null }],
         ])
         const answer = await platform.send(method, path, { token: caller, ...(sent && { body: sent }) })
         if (answer.status < 300) accepted++
@@ -139,8 +166,9 @@ describe('no sequence of commands on people and roles', () => {
           const had = before.get(id) ?? []
           const gained = scopes.filter((scope) => !had.includes(scope))
           expect(gained.filter((scope) => !includesScope(accessible, scope))).toEqual([])
-          // A link gives its reader every right of the user.
-          if (answer.body['invitation'] === undefined || answer.body['id'] !== id) continue
+          if (answer.body['id'] !== id) continue
+          // A link gives its reader every right of the user, and the client of a provider decides who its people are.
+          if (answer.body['invitation'] === undefined && path !== pathOfProvider) continue
           expect(scopes.filter((scope) => !includesScope(accessible, scope))).toEqual([])
         }
       }

@@ -63,6 +63,16 @@ describe('a sign-in at an identity provider', () => {
     ])
   })
 
+  it.each([{ prompt: 'consent login' }, { max_age: '3600' }])(
+    'is a new login at the provider if the client asks for it with %o',
+    async (parameters) => {
+      const { login, registered } = await openFederatedLogin()
+      const browser = login.browser()
+      const there = backOf(await browser.submit(await browser.open(parameters), { provider: registered.id }))
+      expect(there.searchParams.get('prompt')).toBe('login')
+    },
+  )
+
   it('asks for no second factor, and tells the client when the person has logged in', async () => {
     const server = await openFederatedLogin()
     server.login.secondFactors.stateOf = async () => 'enrol'
@@ -170,6 +180,17 @@ describe('a response of a provider', () => {
     expect(await browser.comeBack(back)).toMatchObject({ status: 400 })
     await expectIgnored(server)
   })
+})
+
+it('Sixteen logins at a time wait for one provider; further ones are asked to try again', async () => {
+  const server = await openFederatedLogin()
+  const gate = Promise.withResolvers<void>()
+  server.provider.gate = gate.promise
+  const logins = Array.from({ length: 17 }, () => signIn(server))
+  expect(await Promise.race(logins)).toMatchObject({ status: 503, headers: { 'Retry-After': '5' } })
+  gate.resolve()
+  const statuses = (await Promise.all(logins)).map(({ status }) => status)
+  expect(statuses.filter((status) => status === 200)).toHaveLength(16)
 })
 
 describe('a provider of one tenant', () => {

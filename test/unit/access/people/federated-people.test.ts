@@ -24,6 +24,29 @@ describe('a person whom a provider signs in', () => {
     expect(await signIn(server)).toMatchObject({ status: 200 })
   })
 
+  it('can be created before the first sign-in, without a password and without roles', async () => {
+    const server = await openFederatedLogin({ createPeople: false })
+    const { users, registered } = server
+    const identity = { provider: registered.id, subject: ADA.sub }
+    const input = { username: 'countess', name: 'Ada', identity }
+    const made = await users.create(ACME, input)
+    expect(made).toMatchObject({ state: 'Active', roles: [], identityProvider: registered.id })
+    expect(made).not.toHaveProperty('invitation')
+    expect(await signIn(server)).toMatchObject({ status: 200 })
+    expect(await only(server)).toMatchObject({ id: made.id, username: 'countess', roles: [{ role: 'auditor' }] })
+    await expect(users.create(ACME, { ...input, username: 'x' })).rejects.toMatchObject({ code: 'name_taken' })
+    for (const [more, pointer] of [
+      [{ password: PASSWORD }, '/password'],
+      [{ roles: [] }, '/roles'],
+      [{ identity: { ...identity, provider: 'idp_none' } }, '/identity/provider'],
+    ] as const) {
+      await expect(users.create(ACME, { ...input, ...more })).rejects.toMatchObject({ errors: [{ pointer }] })
+    }
+    const held = new Set(['users:write'])
+    const other = { ...input, username: 'x', identity: { ...identity, subject: 'bob' } }
+    await expect(users.create(ACME, other, held)).rejects.toMatchObject({ code: 'operation_forbidden' })
+  })
+
   it('never becomes a user who has the same name or address, and gets another user name', async () => {
     const server = await openFederatedLogin()
     const ada = await server.users.create(ACME, { username: 'ada', name: 'Ada', password: PASSWORD })

@@ -4,7 +4,7 @@ import { createLocalJWKSet, jwtVerify } from 'jose'
 import * as oauth from 'oauth4webapi'
 import { afterEach, describe, expect, it } from 'vitest'
 import { createOauthServer, type OauthServer } from '../../../../src/gateway/oauth/oauth-server.ts'
-import type { OauthEndpoint } from '../../../../src/plan/oauth-call.ts'
+import type { OauthCall, OauthEndpoint } from '../../../../src/plan/oauth-call.ts'
 import { API, openTestOauthServer, SCOPES, SECRET } from '../../../fixtures/token-endpoints.ts'
 
 const open: { close(): unknown }[] = []
@@ -168,6 +168,35 @@ describe('the token endpoint', () => {
     expect(response.headers.get('retry-after')).toBe('1')
     expect(await response.text()).not.toContain('secret')
     expect(failures).toMatchObject([{ message: 'registry at /secret/path is gone' }])
+  })
+})
+
+describe('the address to which an identity provider redirects', () => {
+  it('passes on the provider, the response with its repetitions, and the cookies', async () => {
+    const calls: OauthCall[] = []
+    const { gatewayUrl, post } = await start(async (call) => {
+      calls.push(call)
+      return { status: 200, headers: {}, body: 'answered', signal: null }
+    })
+    const url = `${gatewayUrl}/oauth2/v2/callback/idp_1?code=a+b&code=c&state=%26`
+    expect((await fetch(url, { headers: { Cookie: 'a=b' } })).status).toBe(200)
+    const form = Object.entries({ code: 'a b', state: '&' })
+    form.splice(1, 0, ['code', 'c'])
+    expect(calls).toEqual([
+      {
+        endpoint: 'callback',
+        api: '',
+        provider: 'idp_1',
+        method: 'GET',
+        authorization: undefined,
+        cookie: 'a=b',
+        form,
+      },
+    ])
+    const refused = await post('/oauth2/v2/callback/idp_1', 'code=a')
+    expect([refused.status, refused.headers.get('allow')]).toEqual([405, 'GET'])
+    expect((await fetch(`${gatewayUrl}/oauth2/v2/callback/`)).status).toBe(418)
+    expect(calls).toHaveLength(1)
   })
 })
 
