@@ -13,6 +13,7 @@ import type { KeyedMutex } from '../command/keyed-mutex.ts'
 import { listAll, listPage, type Page, type PageQuery } from '../command/page.ts'
 import { Problem } from '../domain/problem.ts'
 import type { HeldScopes } from './held-scopes.ts'
+import { eraseRemoved, erasureWrites, USER_ERASURE, type ErasureOptions, type Removal } from './erasure.ts'
 import { OWNER } from './people/built-in-roles.ts'
 import type { Granting } from './people/granting.ts'
 import { INVITATION_MS, RESET_MS, type Invitation, type NewLink, type OneTimeLinks } from './people/one-time-links.ts'
@@ -54,7 +55,8 @@ export interface Users {
   update(author: Author, id: string, change: UserChange, held?: HeldScopes): Promise<User>
   disable(author: Author, id: string, held?: HeldScopes): Promise<User>
   enable(author: Author, id: string, held?: HeldScopes): Promise<User>
-  remove(author: Author, id: string, held?: HeldScopes): Promise<void>
+  /** With `erase` the names of the user are erased, also if the user was removed earlier. */
+  remove(author: Author, id: string, held?: HeldScopes, removal?: Removal): Promise<void>
   /** Refuses the earlier tokens, codes and logins of the user. */
   endSessions(author: Author, id: string, held?: HeldScopes): Promise<void>
   /** Makes a new link for a user without a password. */
@@ -63,8 +65,7 @@ export interface Users {
   resetPassword(author: Author, id: string, held?: HeldScopes, reset?: PasswordReset): Promise<InvitedUser>
 }
 
-export interface UsersOptions {
-  readonly registry: Registry
+export interface UsersOptions extends ErasureOptions {
   readonly createId: CreateId
   readonly passwords: PasswordHasher
   readonly links: OneTimeLinks
@@ -110,11 +111,12 @@ export function createUsers(options: UsersOptions): Users {
       await change(options, { author, id, held, action: 'user.enable' }, (body) => ({ ...body, disabled: false }))
       return get(author.tenant, id)
     },
-    async remove(author, id, held = null) {
+    async remove(author, id, held = null, { erase = false } = {}) {
+      if (erase && (await registry.get(USER_KIND, id)) === null) return eraseRemoved(options, USER_ERASURE, author, id)
       // Disabled first, so that a repetition after a crash still finds the user and revokes the tokens.
       const command = { author, id, held, action: 'user.remove' }
       await cutOff(options, command, (body) => ({ ...body, disabled: true, link: null }))
-      await removeDocument(options, command)
+      await removeDocument(options, command, erase)
     },
     async endSessions(author, id, held = null) {
       await cutOff(options, { author, id, held, action: 'user.endSessions' }, (body) => body)
@@ -189,11 +191,18 @@ async function change(
   })
 }
 
-async function removeDocument({ registry, mutex }: UsersOptions, { author, id, action }: UserCommand): Promise<void> {
+async function removeDocument(
+  options: UsersOptions,
+  { author, id, action }: UserCommand,
+  erase: boolean,
+): Promise<void> {
+  const { registry, mutex } = options
   const { tenant } = author
   await mutex.runExclusive([peopleOf(tenant)], async () => {
     const { revision } = await find(registry, tenant, USER_KIND, id)
-    await commit(registry, author, action, [{ kind: USER_KIND, id, tenant, expected: revision, body: null }])
+    const erasure = erase ? await erasureWrites(options, USER_ERASURE, tenant, id) : []
+    const removal = { kind: USER_KIND, id, tenant, expected: revision, body: null }
+    await commit(registry, author, action, [removal, ...erasure])
   })
 }
 

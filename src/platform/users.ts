@@ -3,7 +3,7 @@
 import { PASSWORD } from '../access/people/password-rule.ts'
 import type { Users } from '../access/users.ts'
 import type { Handlers, Operations } from './operation.ts'
-import { id, list, name, named, object, pagedQuery, reference, text, time } from './schemas.ts'
+import { eraseQuery, id, list, name, named, object, pagedQuery, reference, text, time } from './schemas.ts'
 
 const roleAssignments = {
   type: 'array',
@@ -83,6 +83,7 @@ export const USER_OPERATIONS = {
     summary: 'Removes a user; the tokens of the person are refused once this call returns',
     tag: 'Users',
     scope: 'users:write',
+    query: eraseQuery,
     status: 204,
     problems: ['state_conflict', 'operation_forbidden'],
     changes: 'getUser',
@@ -138,7 +139,7 @@ export function userHandlers({ users }: { readonly users: Users }): Handlers<typ
     listUsers: async ({ author, query }) => users.list(author.tenant, query),
     getUser: async ({ author, params }) => users.get(author.tenant, params.id),
     updateUser: async ({ author, params, body, caller }) => users.update(author, params.id, body, caller.scopes),
-    deleteUser: async ({ author, params, caller }) => users.remove(author, params.id, caller.scopes),
+    deleteUser: async ({ author, params, caller, query }) => users.remove(author, params.id, caller.scopes, query),
     disableUser: async ({ author, params, caller }) => users.disable(author, params.id, caller.scopes),
     enableUser: async ({ author, params, caller }) => users.enable(author, params.id, caller.scopes),
     async inviteUser({ author, params, caller }, reply) {

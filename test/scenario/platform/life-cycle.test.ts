@@ -205,3 +205,18 @@ describe('labels', () => {
     }
   })
 })
+
+describe.each([
+  ['/v1/consumers', { name: 'Shop', kind: 'agent' }],
+  ['/v1/users', { username: 'ada', name: 'Ada' }],
+])('a removal of %s with `erase`', (collection, input) => {
+  it('is accepted again after the removal, also without a name to erase, but not for an unknown id', async () => {
+    const { send, create } = await setUp()
+    const path = await create(collection, input)
+    expect((await send('DELETE', `${path}?erase=true`)).status).toBe(204)
+    expect((await send('DELETE', `${path}?erase=true`)).status).toBe(204)
+    expect(codeOf(await send('DELETE', path))).toEqual([404, 'not_found'])
+    expect(codeOf(await send('DELETE', `${collection}/unknown?erase=true`))).toEqual([404, 'not_found'])
+    expect((await send('DELETE', `${path}?erase=1`)).status).toBe(400)
+  })
+})
