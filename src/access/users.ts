@@ -7,6 +7,7 @@
 
 import type { CreateId } from '../runtime/ids.ts'
 import type { PasswordHasher } from '../runtime/password-hash.ts'
+import type { Labelled } from '../store/labels.ts'
 import type { Author, Document, Registry } from '../store/registry.ts'
 import { commit, find } from '../command/commands.ts'
 import type { KeyedMutex } from '../command/keyed-mutex.ts'
@@ -29,7 +30,7 @@ import {
 } from './people/user-document.ts'
 import type { PersonRevocations } from './person-revocations.ts'
 
-export interface UserInput {
+export interface UserInput extends Labelled {
   readonly username: string
   /** Without a password the answer has a one-time link that sets it. */
   readonly password?: string
@@ -37,7 +38,7 @@ export interface UserInput {
   readonly roles?: readonly RoleAssignment[]
 }
 
-export type UserChange = Partial<Pick<UserInput, 'username' | 'name' | 'roles'>>
+export type UserChange = Partial<Pick<UserInput, 'username' | 'name' | 'roles' | 'labels'>>
 
 export interface InvitedUser extends User {
   readonly invitation?: Invitation
@@ -89,12 +90,13 @@ export function createUsers(options: UsersOptions): Users {
     get,
     create: (author, input, held = null) => create(options, author, input, held),
     list: (tenant, query) => listPage({ registry, kind: USER_KIND, tenant, query, where: {}, show: showUser }),
-    async update(author, id, { username, name, roles }, held = null) {
+    async update(author, id, { username, name, roles, labels }, held = null) {
       const to = (body: UserBody): UserBody => ({
         ...body,
         ...(username !== undefined && { username }),
         ...(name !== undefined && { name }),
         ...(roles !== undefined && { roles }),
+        ...(labels !== undefined && { labels }),
       })
       const command = { author, id, held, action: 'user.update' }
       if (roles !== undefined) return cutOff(options, command, to)
@@ -159,14 +161,14 @@ async function resetPassword(
 async function create(
   { registry, createId, passwords, links, granting, mutex }: UsersOptions,
   author: Author,
-  { username, password, name, roles = [] }: UserInput,
+  { username, password, name, roles = [], labels }: UserInput,
   held: HeldScopes,
 ): Promise<InvitedUser> {
   const { tenant } = author
   const id = createId('usr')
   const link = password === undefined ? links.create(id, INVITATION_MS) : null
   const passwordHash = password === undefined ? null : await passwords.hash(password)
-  const body: UserBody = { username, name, passwordHash, roles, link: link?.stored ?? null }
+  const body: UserBody = { username, name, passwordHash, roles, link: link?.stored ?? null, ...(labels && { labels }) }
   await mutex.runExclusive([peopleOf(tenant)], async () => {
     await granting.checkAssignments(author, held, roles)
     await commit(registry, author, 'user.create', [userWrite(id, tenant, 0, body)], USER_NAME_TAKEN)

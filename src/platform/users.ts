@@ -3,7 +3,7 @@
 import { PASSWORD } from '../access/people/password-rule.ts'
 import type { Users } from '../access/users.ts'
 import type { Handlers, Operations } from './operation.ts'
-import { eraseQuery, id, list, name, named, object, pagedQuery, reference, text, time } from './schemas.ts'
+import { eraseQuery, id, labelledQuery, labels, list, name, named, object, reference, text, time } from './schemas.ts'
 
 const roleAssignments = {
   type: 'array',
@@ -30,7 +30,7 @@ const state = {
   enum: ['Active', 'Pending', 'Disabled'],
   description: '`Pending`: no password has been set.',
 } as const
-export const userFields = { id, username: text, name: text, state, roles: roleAssignments, createdAt: time }
+export const userFields = { id, username: text, name: text, state, roles: roleAssignments, labels, createdAt: time }
 const user = named('User', object(userFields))
 const invitation = {
   ...named('OneTimeLink', object({ url: text, expiresAt: time })),
@@ -38,7 +38,7 @@ const invitation = {
 }
 const invited = named(
   'InvitedUser',
-  object({ ...userFields, invitation }, ['id', 'username', 'name', 'state', 'roles', 'createdAt']),
+  object({ ...userFields, invitation }, ['id', 'username', 'name', 'state', 'roles', 'labels', 'createdAt']),
 )
 export const password = {
   type: 'string',
@@ -55,7 +55,10 @@ export const USER_OPERATIONS = {
     ...writing,
     path: '/v1/users',
     summary: 'Creates a user who may log in; without a password the answer has a one-time link',
-    body: named('UserInput', object({ username: name, password, name, roles: roleAssignments }, ['username', 'name'])),
+    body: named(
+      'UserInput',
+      object({ username: name, password, name, roles: roleAssignments, labels }, ['username', 'name']),
+    ),
     status: 201,
     answer: invited,
     problems: ['name_taken', 'state_conflict', 'operation_forbidden', 'unavailable'],
@@ -64,7 +67,7 @@ export const USER_OPERATIONS = {
     ...reading,
     path: '/v1/users',
     summary: 'Lists the users of the tenant',
-    query: pagedQuery(),
+    query: labelledQuery(),
     answer: list(user),
   },
   getUser: { ...reading, path: '/v1/users/:id', summary: 'Returns a user' },
@@ -73,7 +76,7 @@ export const USER_OPERATIONS = {
     method: 'PATCH',
     path: '/v1/users/:id',
     summary: 'Changes a user; a change of roles ends the access of earlier tokens before this call returns',
-    body: named('UserChange', object({ username: name, name, roles: roleAssignments }, [])),
+    body: named('UserChange', object({ username: name, name, roles: roleAssignments, labels }, [])),
     problems: ['name_taken', 'state_conflict', 'operation_forbidden'],
     changes: 'getUser',
   },

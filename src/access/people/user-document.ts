@@ -1,6 +1,7 @@
 /** The stored form of a user, and its form in the API. */
 
 import type { Role } from './role-document.ts'
+import type { Labelled, Labels } from '../../store/labels.ts'
 import { documentKind, type Document, type Write } from '../../store/registry.ts'
 import { toTime } from '../../command/commands.ts'
 
@@ -10,7 +11,7 @@ export interface RoleAssignment {
   readonly consumers?: readonly string[]
 }
 
-export interface UserBody {
+export interface UserBody extends Labelled {
   readonly username: string
   readonly name: string
   /** As `runtime/password-hash.ts` encodes it; null until a one-time link has set a password. */
@@ -48,10 +49,11 @@ export interface User {
   /** `Pending`: no password has been set. */
   readonly state: 'Active' | 'Pending' | 'Disabled'
   readonly roles: readonly RoleAssignment[]
+  readonly labels: Labels
   readonly createdAt: string
 }
 
-export const USER_KIND = documentKind<UserBody>('user', ['username', 'name', 'disabled', 'roles'])
+export const USER_KIND = documentKind<UserBody>('user', ['username', 'name', 'disabled', 'roles', 'labels'])
 
 const HELD = 'held'
 
@@ -76,8 +78,8 @@ function roleKey(role: string): string {
 }
 
 export function showUser({ id, body, createdAtMs }: Document<UserBody>): User {
-  const { username, name, roles = [] } = body
-  return { id, username, name, state: stateOf(body), roles, createdAt: toTime(createdAtMs) }
+  const { username, name, roles = [], labels = {} } = body
+  return { id, username, name, state: stateOf(body), roles, labels, createdAt: toTime(createdAtMs) }
 }
 
 export function stateOf({ disabled, passwordHash }: UserBody): User['state'] {

@@ -39,7 +39,15 @@ describe('a user', () => {
     const { id, createdAt } = await users.create(ACME, { ...GRACE, roles: [{ role: 'auditor' }] })
     const changed = await users.update(ACME, id, { username: 'hopper' })
     const roles = [{ role: 'auditor' }]
-    expect(changed).toEqual({ id, username: 'hopper', name: 'Grace Hopper', state: 'Active', roles, createdAt })
+    expect(changed).toEqual({
+      id,
+      username: 'hopper',
+      name: 'Grace Hopper',
+      state: 'Active',
+      roles,
+      labels: {},
+      createdAt,
+    })
     expect(catalogue.gateway.revokedPeople).toEqual([])
     expect(await signIn.verify('acme', 'hopper', PASSWORD)).toMatchObject({ id })
     expect(await signIn.verify('acme', 'grace', PASSWORD)).toBeNull()
