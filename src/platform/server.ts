@@ -20,8 +20,9 @@ import { installDocumentBodies } from './document-bodies.ts'
 import { buildOauthOpenApi } from './oauth-openapi.ts'
 import { buildOpenApi } from './openapi.ts'
 import type { Operations } from './operation.ts'
-import { ALL_OPERATIONS, RISK_PATHS } from './operations.ts'
+import { ALL_OPERATIONS, platformScopes, RISK_PATHS } from './operations.ts'
 import { installProblems, sendProblem, toProblem } from './problems.ts'
+import { toProtectedResource, type PublicAddresses } from './protected-resource.ts'
 import { createProgressStream } from './progress-stream.ts'
 import { RESOURCES, type ResourceServices } from './resources.ts'
 import { createRiskStream } from './risk-stream.ts'
@@ -47,8 +48,7 @@ export interface PlatformOptions extends GuardOptions, Omit<ResourceServices, 'p
   readonly watchClosedCredentials: (listener: (credential: string) => void) => void
   /** Returns why the service is not ready, or null. */
   readonly notReady: () => string | null
-  /** Returns the public addresses; called once they are known. */
-  readonly addresses: () => { readonly baseUrl: string; readonly gatewayUrl: string }
+  readonly addresses: () => PublicAddresses
   /** The start page at `/`. Default: 404. */
   readonly rootPage?: RootPage
   /** Maximum number of concurrent readers of the risk stream, in total and per tenant. */
@@ -85,6 +85,7 @@ export function createPlatform(options: PlatformOptions): Platform {
     metricsAccess,
     notReady,
     openApi: () => (openApi ??= JSON.stringify(buildOpenApi({ operations: ALL_OPERATIONS, ...addresses() }))),
+    protectedResource: () => JSON.stringify(toProtectedResource(addresses(), platformScopes())),
     oauthOpenApi: () => (oauthOpenApi ??= JSON.stringify(buildOauthOpenApi(addresses()))),
   })
   if (options.rootPage !== undefined) rootRoute(app, options.rootPage)

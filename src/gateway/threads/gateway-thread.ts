@@ -76,8 +76,9 @@ export async function startThread(options: ThreadOptions): Promise<void> {
   const limiter = createLimiter({ thread: settings.thread, threads: settings.threads })
   const callerContexts = createCallerContexts({ mainThread, limiter })
   const gates = createUpstreamGates({ clock, send: (reports) => mainThread.send({ type: 'upstream', reports }) })
-  const backends = { threads: settings.threads, connect: createConnect(settings, clock, mainThread) }
-  const revisions = createServedRevisions({ limiter, backends, gates })
+  const { threads, gatewayUrl } = settings
+  const connect = createConnect(settings, clock, mainThread)
+  const revisions = createServedRevisions({ limiter, settings: { threads, connect, gatewayUrl }, gates })
   const authenticator = createThreadAuthenticator(options, mainThread, revisions)
   const publishedKeys: ThreadParts['publishedKeys'] = { jwks: { keys: [] } }
   const oauth = await createOauth(toOauthPort(settings, mainThread, revisions, publishedKeys))

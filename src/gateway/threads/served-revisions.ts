@@ -6,9 +6,8 @@
 
 import { unpackPlan, type PackedPlan } from '../../plan/packed-plan.ts'
 import type { SlaPlan } from '../../plan/sla-plan.ts'
-import type { BackendSettings } from '../backend/backend.ts'
 import type { UpstreamGates } from '../backend/upstream-gates.ts'
-import { compileRevision, operationIdsOf, type CompiledRevision } from '../call/revision.ts'
+import { compileRevision, operationIdsOf, type CompiledRevision, type RevisionSettings } from '../call/revision.ts'
 import type { Limiter } from '../limits/limiter.ts'
 import { createProductMembership } from './product-membership.ts'
 
@@ -27,11 +26,11 @@ export interface ServedRevisions {
 
 export interface ServedRevisionsOptions {
   readonly limiter: Limiter
-  readonly backends: BackendSettings
+  readonly settings: RevisionSettings
   readonly gates: Pick<UpstreamGates, 'of'>
 }
 
-export function createServedRevisions({ limiter, backends, gates }: ServedRevisionsOptions): ServedRevisions {
+export function createServedRevisions({ limiter, settings, gates }: ServedRevisionsOptions): ServedRevisions {
   const serving = new Map<string, CompiledRevision>()
   const prepared = new Map<number, { readonly revision: CompiledRevision; readonly capturedAt: number }>()
   const membership = createProductMembership()
@@ -40,7 +39,7 @@ export function createServedRevisions({ limiter, backends, gates }: ServedRevisi
     of: (api) => serving.get(api),
     async prepare(id, plan, slas) {
       const capturedAt = membership.version()
-      const revision = await compileRevision(await unpackPlan(plan), slas, limiter, backends)
+      const revision = await compileRevision(await unpackPlan(plan), slas, limiter, settings)
       prepared.set(id, { revision, capturedAt })
     },
     swap(id) {
