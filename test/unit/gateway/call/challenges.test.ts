@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { compileChallenges } from '../../../../src/gateway/authentication/challenges.ts'
+import { compileChallenges } from '../../../../src/gateway/call/challenges.ts'
 import type { RoutePlan, SecurityAlternative } from '../../../../src/plan/route-plan.ts'
 
 const TOKEN = { tokenScopes: ['read'], apiKey: false, keyScopes: [] }
