@@ -38,6 +38,10 @@ export async function findOperator(registry: Pick<Registry, 'get'>): Promise<str
   return (await registry.get(API_KIND, PLATFORM_API))?.tenant ?? null
 }
 
+export async function isDisabled(registry: Pick<Registry, 'get'>, tenant: string): Promise<boolean> {
+  return (await registry.get(TENANT_KIND, tenant))?.body.isDisabled === true
+}
+
 export function newTenantWrites(tenant: string, owner: TenantBody, consumer: string): Write[] {
   const body = { name: 'admin', kind: 'application', exposure: 'Internal' }
   return [

@@ -7,6 +7,8 @@
 
 import fastify, { type FastifyInstance } from 'fastify'
 import { createKeyedMutex } from '../command/keyed-mutex.ts'
+import type { Caller } from '../plan/caller.ts'
+import type { Grant } from '../plan/grant.ts'
 import type { Metrics } from '../runtime/metrics.ts'
 import type { RiskFeed } from '../store/risk-store.ts'
 import { createAllowedMethods } from './allowed-methods.ts'
@@ -44,8 +46,8 @@ export interface PlatformOptions extends GuardOptions, Omit<ResourceServices, 'p
   readonly metricsAccess?: MetricsAccess
   /** Registers a listener for people whose access was taken away. */
   readonly watchRevokedPeople: (listener: (person: string) => void) => void
-  /** Registers a listener for credentials that no longer give access. */
-  readonly watchClosedCredentials: (listener: (credential: string) => void) => void
+  /** Registers a listener for grants that change. */
+  readonly watchGrants: (listener: (grant: Grant) => void) => void
   /** Returns why the service is not ready, or null. */
   readonly notReady: () => string | null
   readonly addresses: () => PublicAddresses
@@ -93,7 +95,7 @@ export function createPlatform(options: PlatformOptions): Platform {
   const services = { ...options, progress }
   for (const streams of [stream, progress]) {
     options.watchRevokedPeople((person) => streams.endOf((caller) => caller.person === person))
-    options.watchClosedCredentials((credential) => streams.endOf(({ grant }) => grant.credential === credential))
+    options.watchGrants((grant) => streams.endOf((caller) => isReduced(caller, grant)))
   }
   for (const { serveWith } of RESOURCES) serveWith(serve, services)
   serve(RISK_PATHS, riskPaths)
@@ -112,6 +114,11 @@ export function createPlatform(options: PlatformOptions): Platform {
       await Promise.all(apps.map((each) => each.close()))
     },
   }
+}
+
+/** Whether a grant gives the caller less than its stream began with. */
+function isReduced({ grant, scopes }: Caller, { credential, valid, active, scopes: left }: Grant): boolean {
+  return grant.credential === credential && (!valid || !active || [...scopes].some((scope) => !left.includes(scope)))
 }
 
 function createApp(options: PlatformOptions, operations: Operations): FastifyInstance {
