@@ -1,5 +1,6 @@
 /**
- * Replaces the credentials of the admin: creates a new one and revokes all others in the same commit.
+ * Replaces the credentials of the admin: creates a new one and revokes all others in the same commit, which also makes a one-time
+ * link for an owner.
  *
  * Runs while no gateway thread does: at startup, or on the data folder of a stopped service.
  */
@@ -17,6 +18,8 @@ import {
   type Secrets,
 } from './credential-document.ts'
 import { eventWrite } from '../command/event-outbox.ts'
+import { restoredOwner } from './owner-link.ts'
+import type { Invitation } from './people/one-time-links.ts'
 import { newPlatformSubscription, toPlatformCredential } from './platform-access.ts'
 import { PLATFORM_API } from '../domain/platform-api.ts'
 import { SUBSCRIPTION_KIND, type SubscriptionBody } from '../subscriptions/document/subscription-document.ts'
@@ -24,6 +27,7 @@ import { SUBSCRIPTION_KIND, type SubscriptionBody } from '../subscriptions/docum
 export interface AdminResetOptions extends Secrets {
   readonly registry: Registry
   readonly clock: Pick<Clock, 'nowMs'>
+  readonly gatewayUrl: string
 }
 
 export interface AdminReset {
@@ -31,6 +35,9 @@ export interface AdminReset {
   readonly clientSecret: string
   /** Client ids of the revoked credentials. */
   readonly revoked: readonly string[]
+  /** User name of the owner whom the link lets set a password. */
+  readonly owner: string
+  readonly ownerLink: Invitation
 }
 
 export interface Revocations {
@@ -70,10 +77,12 @@ export async function resetAdmin(options: AdminResetOptions): Promise<AdminReset
             subscription: current.id,
           }),
         }
-  const writes = [...('subscription' in made ? [made.subscription] : []), made.credential, ...old]
+  const { owner, username, ownerLink } = await restoredOwner({ ...options, tenant })
+  const writes = [...('subscription' in made ? [made.subscription] : []), made.credential, ...old, owner]
   await registry.commit({ tenant, consumer: 'system' }, 'admin.reset', writes)
   const { clientId, clientSecret } = made.credential.body as CredentialBody
-  return { clientId, clientSecret: vault.decrypt(clientSecret, made.credential.id), revoked: clientIds }
+  const secret = vault.decrypt(clientSecret, made.credential.id)
+  return { clientId, clientSecret: secret, revoked: clientIds, owner: username, ownerLink }
 }
 
 /** The admin's subscriptions to the platform, oldest first. */

@@ -2,19 +2,20 @@
  * Consumers: the applications and agents that subscribe to APIs.
  *
  * When the command that disables a consumer returns, every gateway thread refuses its credentials and the tokens issued for them. A
- * consumer can be removed when all its subscriptions have ended; its usage keeps its name.
+ * consumer can be removed when all its subscriptions have ended; its usage keeps its name unless it is erased (`erasure.ts`).
  */
 
 import { Problem } from '../domain/problem.ts'
 import type { CreateId } from '../runtime/ids.ts'
 import type { Labelled, Labels } from '../store/labels.ts'
-import type { Author, Document, Write } from '../store/registry.ts'
-import { commit, find, removeDocument, toTime } from '../command/commands.ts'
+import type { Author, Document, Registry, Write } from '../store/registry.ts'
+import { commit, find, toTime } from '../command/commands.ts'
 import type { KeyedMutex } from '../command/keyed-mutex.ts'
 import { listPage, type Page, type PageQuery } from '../command/page.ts'
 import { refuseSubscribed } from '../subscriptions/document/live-subscriptions.ts'
 import { announceConsumer, type AnnouncementOptions } from './announced-grants.ts'
 import { refuseOwnConsumer } from './own-consumer.ts'
+import { CONSUMER_ERASURE, eraseRemoved, erasureWrites, type ErasureOptions, type Removal } from './erasure.ts'
 import { CONSUMER_KIND, consumerLock, type ConsumerBody, type ConsumerInput } from './consumer-document.ts'
 
 export interface ConsumerChange extends Labelled {
@@ -40,11 +41,15 @@ export interface Consumers {
   /** Throws `Problem('state_conflict')` if the author is the consumer itself, which could not enable itself again. */
   disable(author: Author, id: string): Promise<Consumer>
   enable(author: Author, id: string): Promise<Consumer>
-  /** Throws `Problem('subscriptions_active')` if a subscription of the consumer has not ended. */
-  remove(author: Author, id: string): Promise<void>
+  /**
+   * Throws `Problem('subscriptions_active')` if a subscription of the consumer has not ended. With `erase` its names are erased, also
+   * if it was removed earlier.
+   */
+  remove(author: Author, id: string, removal?: Removal): Promise<void>
 }
 
-export interface ConsumersOptions extends AnnouncementOptions {
+export interface ConsumersOptions extends AnnouncementOptions, ErasureOptions {
+  readonly registry: Registry
   readonly createId: CreateId
   readonly mutex: KeyedMutex
 }
@@ -81,7 +86,8 @@ export function createConsumers(options: ConsumersOptions): Consumers {
       })
     },
     enable: (author, id) => change(options, author, id, 'consumer.enable', ({ isDisabled: _, ...body }) => body),
-    remove: (author, id) => mutex.runExclusive([consumerLock(id)], () => remove(options, author, id)),
+    remove: (author, id, removal = {}) =>
+      mutex.runExclusive([consumerLock(id)], () => remove(options, author, id, removal)),
   }
 }
 
@@ -103,12 +109,23 @@ function change(
   })
 }
 
-async function remove({ registry }: ConsumersOptions, author: Author, id: string): Promise<void> {
-  const { tenant } = await find(registry, author.tenant, CONSUMER_KIND, id)
+async function remove(
+  options: ConsumersOptions,
+  author: Author,
+  id: string,
+  { erase = false }: Removal,
+): Promise<void> {
+  const { registry } = options
+  const { tenant } = author
+  const document = await registry.get(CONSUMER_KIND, id)
+  if (document === null && erase) return eraseRemoved(options, CONSUMER_ERASURE, author, id)
+  const { revision } = await find(registry, tenant, CONSUMER_KIND, id)
   await refuseOwnConsumer(registry, tenant, id)
   const detail = 'The consumer has subscriptions. Cancel them before you remove it.'
   await refuseSubscribed(registry, tenant, [{ consumer: id }], detail)
-  await removeDocument(registry, author, 'consumer.remove', CONSUMER_KIND, id)
+  const removal = { kind: CONSUMER_KIND, id, tenant, expected: revision, body: null }
+  const erasure = erase ? await erasureWrites(options, CONSUMER_ERASURE, tenant, id) : []
+  await commit(registry, author, 'consumer.remove', [removal, ...erasure])
 }
 
 function consumerWrite(id: string, tenant: string, expected: number, body: ConsumerBody): Write {

@@ -22,9 +22,8 @@ import { ensureOwnConsumers, newOwnConsumer, scopesOfTenants } from './own-consu
 import { widenAdmins } from './widened-admins.ts'
 import { newPlatformSubscription, newTenantWrites, toPlatformCredential } from './platform-access.ts'
 import { PLATFORM_API } from '../domain/platform-api.ts'
-import { OWNER } from './people/built-in-roles.ts'
-import { createOneTimeLinks, INVITATION_MS, type Invitation } from './people/one-time-links.ts'
-import { userWrite } from './people/user-document.ts'
+import { newOwner } from './owner-link.ts'
+import type { Invitation } from './people/one-time-links.ts'
 import { migrateScopes } from './scope-migration.ts'
 import { ADMIN_DOCUMENTS_MAX, revokeAll, subscriptionsOfAdmin } from './admin-replacement.ts'
 import {
@@ -98,16 +97,6 @@ export async function createFirstAdmin(options: FirstAdminOptions): Promise<Firs
     await save([subscription, credential])
   }
   return { made: null, consumer: holder, replaced: [] }
-}
-
-/** The first person, who has every right and invites the others. */
-function newOwner(options: FirstAdminOptions): { readonly owner: Write; readonly ownerLink: Invitation } {
-  const { vault, clock, tenant, createId } = options
-  const id = createId('usr')
-  const links = createOneTimeLinks({ ...options, keyedHash: vault.keyedHash, nowMs: clock.nowMs })
-  const link = links.create(id, INVITATION_MS)
-  const body = { username: OWNER, name: 'Owner', passwordHash: null, roles: [{ role: OWNER }], link: link.stored }
-  return { owner: userWrite(id, tenant, 0, body), ownerLink: link.shown }
 }
 
 function entryWrites({ tenant, scopes }: FirstAdminOptions, entry: Document<ApiBody> | null): Write[] {

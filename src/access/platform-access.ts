@@ -59,6 +59,10 @@ export async function findTenant(
   return found === null || found.body.isDisabled === true ? null : found.id
 }
 
+export async function isDisabled(registry: Pick<Registry, 'get'>, tenant: string): Promise<boolean> {
+  return (await registry.get(TENANT_KIND, tenant))?.body.isDisabled === true
+}
+
 export function newTenantWrites(tenant: string, owner: TenantBody, consumer: string): Write[] {
   const body = { name: 'admin', kind: 'application', exposure: 'Internal' }
   return [

@@ -6,10 +6,11 @@
  */
 
 import type { CreateId } from '../runtime/ids.ts'
+import type { Labelled } from '../store/labels.ts'
 import type { Author, Document, Registry } from '../store/registry.ts'
 import { commit, invalidAt } from '../command/commands.ts'
 import type { KeyedMutex } from '../command/keyed-mutex.ts'
-import { listAll, pageOf, type Page, type PageQuery } from '../command/page.ts'
+import { hasLabels, listAll, pageOf, type Page, type PageQuery } from '../command/page.ts'
 import { Problem } from '../domain/problem.ts'
 import type { HeldScopes } from './held-scopes.ts'
 import { isMapped } from './identity-provider-document.ts'
@@ -20,7 +21,7 @@ import { holdersOf, USER_KIND } from './people/user-document.ts'
 import type { PersonRevocations } from './person-revocations.ts'
 import { peopleOf } from './users.ts'
 
-export interface RoleInput {
+export interface RoleInput extends Labelled {
   readonly description?: string
   readonly scopes: readonly string[]
 }
@@ -53,7 +54,7 @@ export function createRoles(options: RolesOptions): Roles {
 
   return {
     get,
-    list: async (tenant, query) => pageOf(await entitlements.roles(tenant), query),
+    list: async (tenant, query) => pageOf((await entitlements.roles(tenant)).filter(hasLabels(query)), query),
     create: (author, { name, ...input }, held = null) =>
       mutex.runExclusive([peopleOf(author.tenant)], async () => {
         const { tenant } = author
@@ -72,7 +73,9 @@ export function createRoles(options: RolesOptions): Roles {
         const { id, revision, body } = await findOwn(options, tenant, name)
         const added = input.scopes.filter((scope) => !body.scopes.includes(scope))
         checkScopes(options, held, input.scopes, added)
-        await commit(registry, author, 'role.replace', [roleWrite(id, tenant, revision, toBody(name, input))])
+        const { labels = body.labels } = input
+        const next = toBody(name, { ...input, ...(labels && { labels }) })
+        await commit(registry, author, 'role.replace', [roleWrite(id, tenant, revision, next)])
       })
       const holders: string[] = []
       for await (const { id } of listAll(registry, USER_KIND, { tenant, where: holdersOf(name) })) holders.push(id)
@@ -119,8 +122,8 @@ async function findOwn(
   throw new Problem('state_conflict', 'A built-in role cannot be changed. Define a role with another name.')
 }
 
-function toBody(name: string, { description = '', scopes }: RoleInput): RoleBody {
-  return { name, description, scopes: [...new Set(scopes)].sort() }
+function toBody(name: string, { description = '', scopes, labels }: RoleInput): RoleBody {
+  return { name, description, scopes: [...new Set(scopes)].sort(), ...(labels && { labels }) }
 }
 
 function notFound(name: string): never {

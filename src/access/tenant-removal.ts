@@ -1,5 +1,6 @@
 /**
- * Removes a tenant with all its documents. The audit log and usage stay.
+ * Removes a tenant with all its documents. The audit log and usage stay. When it is removed, every gateway thread refuses its
+ * credentials as unknown.
  *
  * The document of the tenant is removed last, so that a removal that was interrupted can be repeated.
  */
@@ -10,11 +11,13 @@ import { Problem } from '../domain/problem.ts'
 import type { GatewayPort } from '../plan/gateway-port.ts'
 import { API_KIND } from '../publishing/apis.ts'
 import { declaredKinds, type Author, type DocumentKind, type Registry } from '../store/registry.ts'
+import { CREDENTIAL_KIND } from './credential-document.ts'
+import { toGrant } from './grants.ts'
 import { TENANT_KIND } from './platform-access.ts'
 
 export interface TenantRemovalOptions {
   readonly registry: Registry
-  readonly gateway: Pick<GatewayPort, 'withdraw'>
+  readonly gateway: Pick<GatewayPort, 'withdraw' | 'applyGrant'>
 }
 
 /** Documents per commit. */
@@ -30,8 +33,17 @@ export async function removeTenant(options: TenantRemovalOptions, author: Author
     throw new Problem('state_conflict', detail, { extensions })
   }
   for await (const { id } of listAll(registry, API_KIND, { tenant })) await gateway.withdraw(id)
+  await invalidate(options, tenant)
   for (const kind of declaredKinds()) if (kind !== TENANT_KIND) await removeAll(registry, author, tenant, kind)
   await removeAll(registry, author, tenant, TENANT_KIND)
+}
+
+/** Before the documents are removed, because a removal that is repeated finds no credential that is gone. */
+async function invalidate({ registry, gateway }: TenantRemovalOptions, tenant: string): Promise<void> {
+  for await (const credential of listAll(registry, CREDENTIAL_KIND, { tenant })) {
+    const grant = await toGrant(registry, credential)
+    if (grant !== null) await gateway.applyGrant({ ...grant, valid: false, active: false, version: grant.version + 1 })
+  }
 }
 
 async function removeAll(registry: Registry, author: Author, tenant: string, kind: string): Promise<void> {

@@ -7,6 +7,7 @@
 
 import type { CreateId } from '../runtime/ids.ts'
 import type { PasswordHasher } from '../runtime/password-hash.ts'
+import type { Labelled } from '../store/labels.ts'
 import type { Author, Document, Registry } from '../store/registry.ts'
 import { commit, find, invalidAt } from '../command/commands.ts'
 import type { KeyedMutex } from '../command/keyed-mutex.ts'
@@ -14,6 +15,7 @@ import { listAll, listPage, type Page, type PageQuery } from '../command/page.ts
 import { Problem } from '../domain/problem.ts'
 import type { HeldScopes } from './held-scopes.ts'
 import { IDENTITY_PROVIDER_KIND } from './identity-provider-document.ts'
+import { eraseRemoved, erasureWrites, USER_ERASURE, type ErasureOptions, type Removal } from './erasure.ts'
 import { OWNER } from './people/built-in-roles.ts'
 import { checkHasPassword } from './people/accounts.ts'
 import type { Granting } from './people/granting.ts'
@@ -31,7 +33,7 @@ import {
 } from './people/user-document.ts'
 import type { PersonRevocations } from './person-revocations.ts'
 
-export interface UserInput {
+export interface UserInput extends Labelled {
   readonly username: string
   /** Without a password the answer has a one-time link that sets it. */
   readonly password?: string
@@ -41,7 +43,7 @@ export interface UserInput {
   readonly identity?: ProviderIdentity
 }
 
-export type UserChange = Partial<Pick<UserInput, 'username' | 'name' | 'roles'>>
+export type UserChange = Partial<Pick<UserInput, 'username' | 'name' | 'roles' | 'labels'>>
 
 export interface InvitedUser extends User {
   readonly invitation?: Invitation
@@ -59,7 +61,8 @@ export interface Users {
   update(author: Author, id: string, change: UserChange, held?: HeldScopes): Promise<User>
   disable(author: Author, id: string, held?: HeldScopes): Promise<User>
   enable(author: Author, id: string, held?: HeldScopes): Promise<User>
-  remove(author: Author, id: string, held?: HeldScopes): Promise<void>
+  /** With `erase` the names of the user are erased, also if the user was removed earlier. */
+  remove(author: Author, id: string, held?: HeldScopes, removal?: Removal): Promise<void>
   /** Refuses the earlier tokens, codes and logins of the user. */
   endSessions(author: Author, id: string, held?: HeldScopes): Promise<void>
   /** Throws 403 if the user has a right that the caller does not hold. */
@@ -70,8 +73,7 @@ export interface Users {
   resetPassword(author: Author, id: string, held?: HeldScopes, reset?: PasswordReset): Promise<InvitedUser>
 }
 
-export interface UsersOptions {
-  readonly registry: Registry
+export interface UsersOptions extends ErasureOptions {
   readonly createId: CreateId
   readonly passwords: PasswordHasher
   readonly links: OneTimeLinks
@@ -95,7 +97,7 @@ export function createUsers(options: UsersOptions): Users {
     get,
     create: (author, input, held = null) => create(options, author, input, held),
     list: (tenant, query) => listPage({ registry, kind: USER_KIND, tenant, query, where: {}, show: showUser }),
-    async update(author, id, { username, name, roles }, held = null) {
+    async update(author, id, { username, name, roles, labels }, held = null) {
       const to = (body: UserBody): UserBody => {
         if (roles !== undefined && body.identity !== undefined) throw rolesOfProvider()
         return {
@@ -103,6 +105,7 @@ export function createUsers(options: UsersOptions): Users {
           ...(username !== undefined && { username }),
           ...(name !== undefined && { name }),
           ...(roles !== undefined && { roles }),
+          ...(labels !== undefined && { labels }),
         }
       }
       const command = { author, id, held, action: 'user.update' }
@@ -120,11 +123,12 @@ export function createUsers(options: UsersOptions): Users {
       await change(options, { author, id, held, action: 'user.enable' }, (body) => ({ ...body, disabled: false }))
       return get(author.tenant, id)
     },
-    async remove(author, id, held = null) {
+    async remove(author, id, held = null, { erase = false } = {}) {
+      if (erase && (await registry.get(USER_KIND, id)) === null) return eraseRemoved(options, USER_ERASURE, author, id)
       // Disabled first, so that a repetition after a crash still finds the user and revokes the tokens.
       const command = { author, id, held, action: 'user.remove' }
       await cutOff(options, command, (body) => ({ ...body, disabled: true, link: null }))
-      await removeDocument(options, command)
+      await removeDocument(options, command, erase)
     },
     async endSessions(author, id, held = null) {
       await cutOff(options, { author, id, held, action: 'user.endSessions' }, (body) => body)
@@ -175,13 +179,13 @@ async function create(
   input: UserInput,
   held: HeldScopes,
 ): Promise<InvitedUser> {
-  const { username, password, name, roles = [], identity } = input
+  const { username, password, name, roles = [], identity, labels } = input
   const { tenant } = author
   const id = createId('usr')
   const link = password === undefined && identity === undefined ? links.create(id, INVITATION_MS) : null
   const passwordHash = password === undefined ? null : await passwords.hash(password)
   const rest = { passwordHash, roles, link: link?.stored ?? null, ...(identity && { identity }) }
-  const body: UserBody = { username, name, ...rest }
+  const body: UserBody = { username, name, ...rest, ...(labels && { labels }) }
   await mutex.runExclusive([peopleOf(tenant)], async () => {
     await granting.checkAssignments(author, held, roles)
     // To admit a person to a provider is to grant what its mappings give.
@@ -225,11 +229,18 @@ async function change(
   })
 }
 
-async function removeDocument({ registry, mutex }: UsersOptions, { author, id, action }: UserCommand): Promise<void> {
+async function removeDocument(
+  options: UsersOptions,
+  { author, id, action }: UserCommand,
+  erase: boolean,
+): Promise<void> {
+  const { registry, mutex } = options
   const { tenant } = author
   await mutex.runExclusive([peopleOf(tenant)], async () => {
     const { revision } = await find(registry, tenant, USER_KIND, id)
-    await commit(registry, author, action, [{ kind: USER_KIND, id, tenant, expected: revision, body: null }])
+    const erasure = erase ? await erasureWrites(options, USER_ERASURE, tenant, id) : []
+    const removal = { kind: USER_KIND, id, tenant, expected: revision, body: null }
+    await commit(registry, author, action, [removal, ...erasure])
   })
 }
 

@@ -168,9 +168,9 @@ async function openSample({ core, resources }: Parts, backend: SampleBackend | n
 }
 
 /** Starts webhooks and the work that the service starts on its own initiative. */
-async function startWork({ core, stream: { recorder }, gateway: { mutex }, resources }: Parts): Promise<void> {
+async function startWork({ core, stream: { recorder, names }, gateway: { mutex }, resources }: Parts): Promise<void> {
   const { adminTenant: tenant, allowPrivateAddresses } = core.config
   const allowPrivate = allowPrivateAddresses.includes('webhooks')
   const webhooks = createWebhooks({ ...core, mutex, tenant, allowPrivate })
-  await startScheduledWork({ ...core, ...resources, ownDocument: ownDocument(), webhooks, recorder })
+  await startScheduledWork({ ...core, ...resources, ownDocument: ownDocument(), webhooks, recorder, names })
 }

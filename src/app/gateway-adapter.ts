@@ -5,6 +5,7 @@
 
 import { PLATFORM_API } from '../domain/platform-api.ts'
 import type { GatewayPort } from '../plan/gateway-port.ts'
+import type { Grant } from '../plan/grant.ts'
 import { packDocument, type PackedPlan } from '../plan/packed-plan.ts'
 import type { BackendPlan } from '../plan/route-plan.ts'
 import type { Authenticator } from '../gateway/authentication/authenticate.ts'
@@ -17,8 +18,8 @@ export interface GatewayParts {
   readonly declarations: ActiveDeclarations
   readonly platformLimits: Pick<PlatformLimits, 'setPlan'>
   readonly authenticator: Authenticator
-  /** Receives each credential that no longer gives access, once this thread refuses it. */
-  readonly onClosed: (credential: string) => void
+  /** Receives each grant, once this thread applies it. */
+  readonly onGrant: (grant: Grant) => void
   /** Receives the backend of each API that is activated. */
   readonly onBackend: (tenant: string, api: string, backend: BackendPlan) => void
   /** Receives each API that is withdrawn. */
@@ -30,7 +31,7 @@ export function createGatewayPort({
   declarations,
   platformLimits,
   authenticator,
-  onClosed,
+  onGrant,
   onBackend,
   onWithdrawal,
 }: GatewayParts): GatewayPort {
@@ -59,7 +60,7 @@ export function createGatewayPort({
       }),
     async applyGrant(grant) {
       authenticator.applyGrant(grant)
-      if (!grant.valid || !grant.active) onClosed(grant.credential)
+      onGrant(grant)
       await gatewayPool.applyGrant(grant)
     },
     applyMembership: (api, productIds) => gatewayPool.applyMembership(api, productIds),

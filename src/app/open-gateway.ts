@@ -9,6 +9,7 @@ import type { GatewayPool } from '../gateway/threads/gateway-pool-options.ts'
 import { createGatewayPool } from '../gateway/threads/gateway-pool.ts'
 import { createKeyedMutex, type KeyedMutex } from '../command/keyed-mutex.ts'
 import type { GatewayPort } from '../plan/gateway-port.ts'
+import type { Grant } from '../plan/grant.ts'
 import { platformOperations } from '../platform/operations.ts'
 import type { OnDamage } from '../record/damage.ts'
 import { createPlatformLimits, type PlatformLimits } from '../self-metering/platform-limits.ts'
@@ -34,8 +35,8 @@ export interface GatewayServices {
   readonly authenticator: Authenticator
   readonly platformLimits: PlatformLimits
   readonly monitors: Monitors
-  /** Registers a listener for credentials that no longer give access. */
-  readonly watchClosed: (listener: (credential: string) => void) => void
+  /** Registers a listener for grants that change. */
+  readonly watchGrants: (listener: (grant: Grant) => void) => void
   /** Locks by API, subscription or event subscription; shared by all commands. */
   readonly mutex: KeyedMutex
 }
@@ -66,18 +67,18 @@ export function openGateway(options: GatewayOptions): GatewayServices {
     operatorTenant: tenant,
     clock,
   })
-  const closedListeners: ((credential: string) => void)[] = []
+  const grantListeners: ((grant: Grant) => void)[] = []
   const port = createGatewayPort({
     gatewayPool: pool,
     declarations: limits.declarations,
     platformLimits,
     authenticator,
-    onClosed: (credential) => closedListeners.forEach((listener) => listener(credential)),
+    onGrant: (grant) => grantListeners.forEach((listener) => listener(grant)),
     onBackend: monitors.upstreams.watch,
     onWithdrawal: monitors.upstreams.unwatch,
   })
-  const watchClosed = (listener: (credential: string) => void): void => void closedListeners.push(listener)
-  return { pool, port, authenticator, platformLimits, monitors, watchClosed, mutex }
+  const watchGrants = (listener: (grant: Grant) => void): void => void grantListeners.push(listener)
+  return { pool, port, authenticator, platformLimits, monitors, watchGrants, mutex }
 }
 
 function openPool(options: GatewayOptions, monitors: () => Monitors): GatewayPool {

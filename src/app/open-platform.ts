@@ -14,7 +14,7 @@ import type { Resources } from './resources.ts'
 export interface OpenPlatformOptions {
   readonly core: Core
   readonly stream: StreamServices
-  readonly gateway: Pick<GatewayServices, 'authenticator' | 'platformLimits' | 'watchClosed'>
+  readonly gateway: Pick<GatewayServices, 'authenticator' | 'platformLimits' | 'watchGrants'>
   readonly identity: Identity
   readonly resources: Resources
   /** The HTML page at `/`. */
@@ -33,7 +33,7 @@ export function openPlatform(options: OpenPlatformOptions): Platform {
     ...identity.people,
     sessions: identity.sessions,
     watchRevokedPeople: identity.personRevocations.watch,
-    watchClosedCredentials: gateway.watchClosed,
+    watchGrants: gateway.watchGrants,
     identityProviders: identity.providers,
     signingKeys: identity.rotation,
     onSelfApproval: (caller) => recorder.note('self_approval', caller.grant.tenant, PLATFORM_API, caller),

@@ -14,6 +14,8 @@ import type { SpoolWriter } from '../record/spool-writer.ts'
 import type { CreateId } from '../runtime/ids.ts'
 import { createPlatformRecorder, type PlatformRecorder } from '../self-metering/platform-recorder.ts'
 import { createFlushLog } from '../store/clickhouse/flush-log.ts'
+import { createClickHouseNameStore } from '../store/clickhouse/name-store.ts'
+import type { NameStore } from '../store/name-store.ts'
 import { matches, openSqliteCheckpoint, type SqliteCheckpoint } from '../store/sqlite/checkpoint.ts'
 import { createPipeline, type Pipeline } from '../stream/topology.ts'
 import { createStoreHold, keepSegments } from './backup-holds.ts'
@@ -51,6 +53,8 @@ export interface StreamServices extends Stores {
   readonly refusing: () => string | null
   /** Reason why calls of the platform API cannot be recorded; null if they can. */
   readonly cannotRecord: () => string | null
+  /** Stores that hold names of consumers. */
+  readonly names: readonly NameStore[]
   /** Writers that a backup pauses. */
   readonly holds: Holds
 }
@@ -89,6 +93,7 @@ export async function openStream(options: StreamOptions): Promise<StreamServices
     threadSpoolSettings: spool.threadSpoolSettings,
     refusing: () => spoolRefusal(spool),
     cannotRecord: () => spool.faults.reasonOf(platformFaultIndex(config)),
+    names: [createClickHouseNameStore(clickHouse), checkpoint],
     holds,
   }
 }

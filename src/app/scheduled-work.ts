@@ -7,6 +7,7 @@ import { APPROVAL_DUE } from '../approvals/approval-document.ts'
 import { createApprovalEscalation } from '../approvals/approval-escalation.ts'
 import type { Capacity } from '../subscriptions/capacity.ts'
 import { createCredentialExpiry, CREDENTIAL_DUE } from '../access/credential-expiry.ts'
+import { createErasureTasks } from '../access/erasure.ts'
 import { PLATFORM_API } from '../domain/platform-api.ts'
 import type { Compliance } from '../programmes/compliance.ts'
 import type { ProgrammeRunner } from '../programmes/programme-runner.ts'
@@ -27,6 +28,7 @@ import type { Clock } from '../runtime/clock.ts'
 import type { CreateId } from '../runtime/ids.ts'
 import type { Opened } from '../runtime/lifecycle.ts'
 import type { Log } from '../runtime/log.ts'
+import type { NameStore } from '../store/name-store.ts'
 import type { Registry } from '../store/registry.ts'
 
 export interface ScheduledWorkOptions {
@@ -40,6 +42,8 @@ export interface ScheduledWorkOptions {
   readonly runner: ProgrammeRunner
   readonly retirement: Pick<Retirement, 'retirementDue'>
   readonly webhooks: Webhooks
+  /** Stores that hold names of consumers. */
+  readonly names: readonly NameStore[]
   readonly recorder: Pick<PlatformRecorder, 'note'>
   readonly createId: CreateId
   readonly clock: Clock
@@ -71,6 +75,7 @@ export async function startScheduledWork(options: ScheduledWorkOptions): Promise
       }),
       [SUBSCRIPTION_WARNING]: expiry.warn,
       [SUBSCRIPTION_EXPIRY]: expiry.expire,
+      ...createErasureTasks(options),
       [CREDENTIAL_DUE]: createCredentialExpiry({ registry, clock, createId }),
       async [RETIREMENT_DUE]({ tenant, subject: api }) {
         if (await retirement.retirementDue(tenant, api)) return

@@ -2,6 +2,7 @@
 
 import { approvalFlow, type ApprovalEvent, type ApprovalState } from './approval-machine.ts'
 import { begin, step, type PersistedActor } from '../command/persisted-machine.ts'
+import type { Labelled } from '../store/labels.ts'
 import { documentKind, type Author, type Document, type Registry, type Write } from '../store/registry.ts'
 import { stateConflict } from '../command/commands.ts'
 import { dropDueWrite, dueWrite } from '../command/due-times.ts'
@@ -15,7 +16,7 @@ export interface Approval {
   readonly time: string
 }
 
-export interface ApprovalFlowBody {
+export interface ApprovalFlowBody extends Labelled {
   readonly kind: 'subscription' | 'tierChange' | 'programme'
   /** Empty for a programme. */
   readonly subscription: string
@@ -47,6 +48,7 @@ export const APPROVAL_KIND = documentKind<ApprovalFlowBody>('approval_flow', [
   'reason',
   'state',
   'approvals',
+  'labels',
 ])
 export const APPROVAL_DUE = 'approval_silent'
 const ESCALATE_AFTER_MS = 3 * 86_400_000

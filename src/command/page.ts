@@ -1,7 +1,7 @@
 /** Lists of the registry: pages for the API, whose `next` is an opaque cursor (null on the last page), and all documents for internal use. */
 
 import { Problem } from '../domain/problem.ts'
-import { LABEL_KEY } from '../store/labels.ts'
+import { LABEL_KEY, labelValues } from '../store/labels.ts'
 import type { Document, DocumentKind, ListQuery, Registry } from '../store/registry.ts'
 
 export interface PageQuery {
@@ -77,6 +77,15 @@ export async function* listAll<Body>(
     yield* batch
     if (batch.length < limit) return
     after = batch.at(-1)?.id ?? ''
+  }
+}
+
+/** Returns the filter of a list in memory for items that have all labels of the query. */
+export function hasLabels({ label = [] }: Pick<PageQuery, 'label'>): (item: unknown) => boolean {
+  if (label.length === 0) return () => true
+  return (item) => {
+    const values = new Set(labelValues(item))
+    return label.every((each) => values.has(each))
   }
 }
 

@@ -7,7 +7,6 @@
  */
 
 import type { Caller } from '../plan/caller.ts'
-import type { Outcome } from '../domain/outcome.ts'
 import { FLAG_APPROACHING_LIMIT, FLAG_PAST_RETIREMENT } from '../record/call-record.ts'
 import type { Admissions } from './admission.ts'
 import type { Authenticator, Refusal } from './authentication/authenticate.ts'
@@ -39,12 +38,6 @@ export interface HandleCall {
   /** Handles a call of a published API. The path of the operation starts at `pathFrom` in the request target. */
   (call: Call, headers: RequestHeaders, revision: CompiledRevision, pathFrom: number, queryAt: number): void
 }
-
-const CHALLENGES = {
-  credential_missing: 'Bearer',
-  credential_invalid: 'Bearer error="invalid_token"',
-  subscription_required: null,
-} as const satisfies Partial<Record<Outcome, string | null>>
 
 export function createHandleCall(options: HandleCallOptions): HandleCall {
   return (call, headers, revision, pathFrom, queryAt) => route(options, call, headers, revision, pathFrom, queryAt)
@@ -155,7 +148,7 @@ function authoriseCaller(options: HandleCallOptions, routed: RoutedCall, context
   if (refused === null) return limit(options, routed, context)
   if (refused === 'operation_forbidden') {
     const needed = operation.plan.security.flatMap(({ tokenScopes }) => tokenScopes ?? [])
-    const challenge = `Bearer error="insufficient_scope", scope="${[...new Set(needed)].join(' ')}"`
+    const challenge = `Bearer error="insufficient_scope", scope="${[...new Set(needed)].join(' ')}"${revision.challenges.metadata}`
     return call.refuse(refused, 'The credential does not grant access to this operation.', {
       headers: ['WWW-Authenticate', challenge],
     })
@@ -180,7 +173,7 @@ function refuseCredential({ call, revision, operation }: RoutedCall, refusal: Re
     call.attribution = toAttribution(revision.plan, operation.plan.operationId, { grant, agent, person }, null)
   }
   if (refusal.code === 'unavailable') return refuseUnavailable(call, refusal.detail, 'authenticate')
-  const challenge = CHALLENGES[refusal.code]
+  const challenge = revision.challenges[refusal.code]
   call.refuse(refusal.code, refusal.detail, challenge === null ? {} : { headers: ['WWW-Authenticate', challenge] })
 }
 

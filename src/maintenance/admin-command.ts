@@ -1,5 +1,5 @@
 /**
- * `tollgate admin reset`: replaces a lost admin secret, directly on the data folder of a service that is stopped.
+ * `tollgate admin reset`: replaces a lost admin secret and makes a link for an owner, directly on the data folder of a service that is stopped.
  *
  * Holds the folder's lock while it works, so it is refused while the service runs. Exit codes: 0 done, 2 refused.
  */
@@ -19,8 +19,10 @@ import { openSqliteRegistry } from '../store/sqlite/registry.ts'
 const OPTIONS = { 'data-dir': { type: 'string' }, help: { type: 'boolean' } } as const
 const HELP = `tollgate admin reset [--data-dir DIR]
 
-Creates a new admin credential, prints it once, and revokes the earlier ones. Stop the service first.
+Creates a new admin credential, prints it once, and revokes the earlier ones. Also prints a one-time link with which
+an owner sets a password; a tenant without an owner gets one. Stop the service first.
 DIR is the service's DATA_DIR (default: $DATA_DIR, else ./data). If the service runs with MASTER_KEY, set it here too.
+Set GATEWAY_URL to the service's; the link begins with it (default: http://127.0.0.1:8080).
 `
 
 await runCommand(run)
@@ -50,11 +52,15 @@ async function reset(folder: string, masterKey: string | null): Promise<string> 
   const registry = openSqliteRegistry({ path: join(folder, 'registry.db'), clock })
   try {
     const createId = createIdFactory(clock.nowMs)
-    const { clientId, clientSecret, revoked } = await resetAdmin({ registry, vault, createId, randomBytes, clock })
+    const gatewayUrl = (process.env['GATEWAY_URL'] || 'http://127.0.0.1:8080').replace(/\/+$/, '')
+    const made = await resetAdmin({ registry, vault, createId, randomBytes, clock, gatewayUrl })
+    const { clientId, clientSecret, revoked, owner, ownerLink } = made
     return [
       'Admin credential, shown this once:',
       `  client id      ${clientId}`,
       `  client secret  ${clientSecret}`,
+      `Link with which the user ${owner} sets a password, until ${ownerLink.expiresAt}, once:`,
+      `  ${ownerLink.url}`,
       `Revoked: ${revoked.length === 0 ? 'none' : revoked.join(', ')}`,
       '',
     ].join('\n')

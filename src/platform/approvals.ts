@@ -4,7 +4,20 @@ import { SelfApproval, type Approvals } from '../subscriptions/approvals.ts'
 import type { Caller } from '../plan/caller.ts'
 import { pageOf } from '../command/page.ts'
 import type { Call, Handlers, Operation, Operations } from './operation.ts'
-import { id, list, named, nullable, object, prose, pagedQuery, reference, text, time } from './schemas.ts'
+import {
+  id,
+  labelledQuery,
+  labels,
+  list,
+  named,
+  nullable,
+  object,
+  prose,
+  pagedQuery,
+  reference,
+  text,
+  time,
+} from './schemas.ts'
 
 const outcome = { type: 'string', enum: ['Approved', 'Rejected', 'AmendmentRequired'] } as const
 const state = {
@@ -28,6 +41,7 @@ const flow = named(
       ...nullable(time),
       description: 'Time of the escalation, three days after the request without a decision.',
     },
+    labels,
     createdAt: time,
   }),
 )
@@ -49,7 +63,7 @@ export const APPROVAL_OPERATIONS = {
     ...reading,
     path: FLOWS,
     summary: 'Lists the approval flows of a subscription, decided and open',
-    query: pagedQuery(),
+    query: labelledQuery(),
     answer: list(flow),
   },
   getApprovalFlow: { ...reading, path: `${FLOWS}/:flowId`, summary: 'Returns an approval flow', answer: flow },
@@ -73,9 +87,20 @@ export const APPROVAL_OPERATIONS = {
     tag,
     scope: 'approvals:read',
     own: 'filtered',
-    query: pagedQuery({ state }),
+    query: labelledQuery({ state }),
     status: 200,
     answer: list(flow),
+  },
+  labelApprovalFlow: {
+    method: 'PATCH',
+    path: '/v1/approvals/:id',
+    summary: 'Changes the labels of an approval flow',
+    tag,
+    scope: 'approvals:write',
+    body: named('ApprovalFlowChange', object({ labels }, [])),
+    status: 200,
+    answer: flow,
+    problems: ['state_conflict'],
   },
   requestTierChange: {
     method: 'POST',
@@ -133,6 +158,7 @@ export function approvalHandlers(options: ApprovalHandlersOptions): Handlers<typ
       // The consumer of a person's client may belong to the provider: its requests are not the person's.
       return approvals.listRequested(tenant, person === undefined ? [owner] : [owner, person], query)
     },
+    labelApprovalFlow: async ({ author, params, body }) => approvals.label(author, params.id, body),
     requestTierChange: async ({ author, params, body }) =>
       approvals.requestTier(author, params.id, body as { slaVariant: string; reason?: string }),
   }

@@ -2,7 +2,20 @@
 
 import type { Consumers } from '../access/consumers.ts'
 import type { Handlers, Operations } from './operation.ts'
-import { id, labelledQuery, labels, line, list, name, named, nullable, object, text, time } from './schemas.ts'
+import {
+  eraseQuery,
+  id,
+  labelledQuery,
+  labels,
+  line,
+  list,
+  name,
+  named,
+  nullable,
+  object,
+  text,
+  time,
+} from './schemas.ts'
 
 const kind = { type: 'string', enum: ['application', 'agent'] } as const
 const exposure = {
@@ -92,7 +105,8 @@ export const CONSUMER_OPERATIONS = {
     ...writing,
     method: 'DELETE',
     path: '/v1/consumers/:id',
-    summary: 'Deletes a consumer whose subscriptions have ended; its usage keeps its name',
+    summary: 'Deletes a consumer whose subscriptions have ended; its usage keeps its name unless `erase` is set',
+    query: eraseQuery,
     status: 204,
     problems: ['state_conflict', 'subscriptions_active'],
   },
@@ -110,6 +124,6 @@ export function consumerHandlers({
     updateConsumer: async ({ author, params, body }) => consumers.update(author, params.id, body),
     disableConsumer: async ({ author, params }) => consumers.disable(author, params.id),
     enableConsumer: async ({ author, params }) => consumers.enable(author, params.id),
-    removeConsumer: async ({ author, params }) => consumers.remove(author, params.id),
+    removeConsumer: async ({ author, params, query }) => consumers.remove(author, params.id, query),
   }
 }

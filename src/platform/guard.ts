@@ -21,6 +21,7 @@ import type { Log } from '../runtime/log.ts'
 import { CONSUMER_HEADER, ownerOf } from './caller-owner.ts'
 import { eachHeader, type AdmittedCall, type CallLimits, type CallTerms } from './call-limits.ts'
 import { toProblem, writeProblem } from './problems.ts'
+import { RESOURCE_METADATA_PATH, type PublicAddresses } from './protected-resource.ts'
 import { alternativesOf } from './scope-widths.ts'
 
 export interface PlatformRefusal {
@@ -58,6 +59,8 @@ export interface GuardOptions {
   readonly cannotRecord: () => string | null
   /** Called for each call that was served without a record. */
   readonly onUnrecorded: () => void
+  /** Returns the public addresses; called once they are known. */
+  readonly addresses: () => Pick<PublicAddresses, 'baseUrl'>
   readonly clock: Clock
   readonly log: Log
 }
@@ -123,7 +126,8 @@ async function admitCall(guard: Guard, request: FastifyRequest, reply: FastifyRe
   const result = await authenticateRequest(guard, request)
   if ('code' in result) {
     call.refusal = { code: result.code, grant: result.grant, explanation: { detail: result.detail } }
-    challenge(reply, result.code)
+    if (result.code === 'credential_missing') challenge(guard, reply)
+    if (result.code === 'credential_invalid') challenge(guard, reply, 'error="invalid_token"')
     throw new Problem(result.code, result.detail)
   }
   request.caller = result
@@ -132,7 +136,7 @@ async function admitCall(guard: Guard, request: FastifyRequest, reply: FastifyRe
   if (opening === undefined) {
     const detail = `This operation requires the scope ${alternatives.join(' or ')}.`
     call.refusal = { code: 'operation_forbidden', grant: result.grant, explanation: { detail } }
-    void reply.header('WWW-Authenticate', `Bearer error="insufficient_scope", scope="${operation.scope}"`)
+    challenge(guard, reply, `error="insufficient_scope", scope="${operation.scope}"`)
     throw new Problem('operation_forbidden', detail)
   }
   if (isOwnScope(opening)) {
@@ -157,9 +161,10 @@ function wantedConsumer({ headers }: FastifyRequest): string | undefined {
   return Array.isArray(wanted) ? wanted.join() : wanted
 }
 
-function challenge(reply: FastifyReply, code: string): void {
-  if (code === 'credential_missing') void reply.header('WWW-Authenticate', 'Bearer')
-  if (code === 'credential_invalid') void reply.header('WWW-Authenticate', 'Bearer error="invalid_token"')
+/** Names the metadata of the platform as a protected resource (RFC 9728, 5.1). */
+function challenge({ options }: Guard, reply: FastifyReply, error = ''): void {
+  const metadata = `resource_metadata="${options.addresses().baseUrl}${RESOURCE_METADATA_PATH}"`
+  void reply.header('WWW-Authenticate', error === '' ? `Bearer ${metadata}` : `Bearer ${error}, ${metadata}`)
 }
 
 function takeLimits(

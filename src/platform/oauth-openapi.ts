@@ -268,6 +268,10 @@ function discoveryPaths(): Fragment {
       parameters: [apiParameter],
       ...get('getAuthorizationServer', 'Metadata of an API as an issuer (RFC 8414)', document, ['404', '503']),
     },
+    '/.well-known/oauth-protected-resource/{api}': {
+      parameters: [apiParameter],
+      ...get('getApiResource', 'Metadata of an API as a protected resource (RFC 9728)', document, ['404', '503']),
+    },
   }
 }
 

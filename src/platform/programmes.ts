@@ -15,6 +15,8 @@ import {
   finding,
   formerly,
   id,
+  labelledQuery,
+  labels,
   list,
   name,
   named,
@@ -41,6 +43,7 @@ const programmeFields = {
   proxy: nullable(id),
   subscription: nullable(id),
   recommendations: { type: 'array', items: object({ rule: text, advice: text, count, gain: points }) },
+  labels,
   createdAt: time,
 } as const
 const programme = named('Programme', object(programmeFields))
@@ -83,7 +86,10 @@ export const PROGRAMME_OPERATIONS = {
     description: `The steps: ${STEPS.join(', ')}. \`progress\` reports the current step.`,
     body: named(
       'ProgrammeInput',
-      object({ name, specification: base64, openSla: base64, backend: backendInput }, ['name', 'specification']),
+      object({ name, specification: base64, openSla: base64, backend: backendInput, labels }, [
+        'name',
+        'specification',
+      ]),
     ),
     bodyBytesMax: 2 * DOCUMENT_BODY_BYTES_MAX,
     status: 202,
@@ -94,7 +100,7 @@ export const PROGRAMME_OPERATIONS = {
     ...reading,
     path: PATH,
     summary: 'Lists the programmes of the tenant',
-    query: pagedQuery({ api: reference, status, state: formerly('status', status) }),
+    query: labelledQuery({ api: reference, status, state: formerly('status', status) }),
     answer: list(programme),
   },
   getProgramme: {
@@ -114,6 +120,17 @@ export const PROGRAMME_OPERATIONS = {
     location: `${PATH}/:id/progress`,
     answer: programme,
     problems: ['state_conflict', 'breaking_change', 'specification_invalid'],
+    changes: 'getProgramme',
+  },
+  labelProgramme: {
+    ...writing,
+    method: 'PATCH',
+    path: `${PATH}/:id`,
+    summary: 'Changes the labels of a programme, after the step that is running',
+    body: named('ProgrammeChange', object({ labels }, [])),
+    status: 200,
+    answer: programme,
+    problems: ['state_conflict'],
     changes: 'getProgramme',
   },
   retryProgramme: {
@@ -172,6 +189,7 @@ export function programmeHandlers(options: ProgrammeHandlersOptions): Handlers<t
       programmes.list(author.tenant, { ...query, ...renamed(query, 'status', 'state') }),
     getProgramme: async ({ author, params }) => programmes.get(author.tenant, params.id),
     updateProgramme: async ({ author, params, body }) => programmes.update(author, params.id, body.specification),
+    labelProgramme: async ({ author, params, body }) => programmes.label(author, params.id, body),
     retryProgramme: async ({ author, params }) => programmes.retry(author, params.id),
     async getProgress(call, reply) {
       const { author, params, request } = call

@@ -8,6 +8,8 @@ import {
   base64,
   DOCUMENT_BODY_BYTES_MAX,
   id,
+  labelledQuery,
+  labels,
   list,
   named,
   nullable,
@@ -45,6 +47,7 @@ const proxy = named(
     backend,
     backendSource,
     staging: nullable(object({ revision: { type: 'integer' }, backend, backendSource })),
+    labels,
   }),
 )
 /** Answer of staging and activation. */
@@ -112,7 +115,7 @@ export const PROXY_OPERATIONS = {
     summary: 'Lists the proxies of the tenant',
     tag,
     scope: 'proxies:read',
-    query: pagedQuery({ api: reference }),
+    query: labelledQuery({ api: reference }),
     status: 200,
     answer: list(proxy),
   },
@@ -124,6 +127,14 @@ export const PROXY_OPERATIONS = {
     scope: 'proxies:read',
     status: 200,
     answer: proxy,
+  },
+  updateProxy: {
+    ...change,
+    method: 'PATCH',
+    path: '/v1/proxies/:id',
+    summary: 'Changes the labels of a proxy',
+    body: named('ProxyChange', object({ labels }, [])),
+    problems: ['state_conflict'],
   },
   listRevisions: {
     method: 'GET',
@@ -153,6 +164,7 @@ export function proxyHandlers({ proxies }: { readonly proxies: Proxies }): Handl
     stageRevision: async ({ author, body }) => proxies.stage(author, body),
     listProxies: async ({ author, query }) => proxies.list(author.tenant, query),
     getProxy: async ({ author, params }) => proxies.get(author.tenant, params.id),
+    updateProxy: async ({ author, params, body }) => proxies.update(author, params.id, body),
     listRevisions: async ({ author, params, query }) =>
       pageOf((await proxies.revisions(author.tenant, params.id)).items, query),
     activateRevision: async ({ author, params }) => proxies.activate(author, params.id),

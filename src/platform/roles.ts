@@ -2,7 +2,7 @@
 
 import type { Roles } from '../access/roles.ts'
 import type { Handlers, Operations } from './operation.ts'
-import { list, named, object, pagedQuery, scopeNames, scopes, text } from './schemas.ts'
+import { labelledQuery, labels, list, named, object, scopeNames, scopes, text } from './schemas.ts'
 
 const name = {
   type: 'string',
@@ -11,7 +11,10 @@ const name = {
   pattern: '^[A-Za-z][A-Za-z0-9_.-]*$',
 } as const
 const description = { type: 'string', maxLength: 256, pattern: '^[^\\p{Cc}\\p{Cs}]*$' } as const
-const role = named('Role', object({ name: text, description: text, scopes: scopeNames, builtIn: { type: 'boolean' } }))
+const role = named(
+  'Role',
+  object({ name: text, description: text, scopes: scopeNames, builtIn: { type: 'boolean' }, labels }),
+)
 const reading = { method: 'GET', tag: 'Users', scope: 'roles:read', status: 200 } as const
 const writing = { tag: 'Users', scope: 'roles:write' } as const
 
@@ -20,7 +23,7 @@ export const ROLE_OPERATIONS = {
     ...reading,
     path: '/v1/roles',
     summary: 'Lists the roles of the tenant: the built-in ones and its own',
-    query: pagedQuery(),
+    query: labelledQuery(),
     answer: list(role),
   },
   getRole: { ...reading, path: '/v1/roles/:name', summary: 'Returns a role', answer: role },
@@ -29,7 +32,7 @@ export const ROLE_OPERATIONS = {
     method: 'POST',
     path: '/v1/roles',
     summary: 'Defines a role with scopes that the caller holds',
-    body: named('RoleInput', object({ name, description, scopes }, ['name', 'scopes'])),
+    body: named('RoleInput', object({ name, description, scopes, labels }, ['name', 'scopes'])),
     status: 201,
     answer: role,
     location: '/v1/roles/:name',
@@ -41,7 +44,7 @@ export const ROLE_OPERATIONS = {
     path: '/v1/roles/:name',
     summary: 'Replaces the scopes of a role; earlier tokens of its holders are refused once this call returns',
     description: 'A scope that is added must be held by the caller.',
-    body: named('RoleChange', object({ description, scopes }, ['scopes'])),
+    body: named('RoleChange', object({ description, scopes, labels }, ['scopes'])),
     status: 200,
     answer: role,
     problems: ['state_conflict', 'operation_forbidden'],

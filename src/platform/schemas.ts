@@ -112,6 +112,20 @@ export function labelledQuery<const Properties extends Readonly<Record<string, S
   return object({ ...properties, label: labelFilter, ...pageQuery }, [])
 }
 
+/** The query of a removal. */
+export const eraseQuery = object(
+  {
+    erase: {
+      type: 'boolean',
+      default: false,
+      description:
+        'Replaces the names by the id in usage, the request log, risks and the audit log, within minutes of the answer. ' +
+        'Amounts stay. Also for what was removed earlier.',
+    },
+  },
+  [],
+)
+
 /** A filter under its former name, which is still accepted. */
 export function formerly<const Of extends Schema>(name: string, schema: Of): Of {
   return { ...schema, deprecated: true, description: `Former name of \`${name}\`.` }

@@ -7,6 +7,8 @@
 
 import fastify, { type FastifyInstance } from 'fastify'
 import { createKeyedMutex } from '../command/keyed-mutex.ts'
+import type { Caller } from '../plan/caller.ts'
+import type { Grant } from '../plan/grant.ts'
 import type { Metrics } from '../runtime/metrics.ts'
 import type { RiskFeed } from '../store/risk-store.ts'
 import { createAllowedMethods } from './allowed-methods.ts'
@@ -20,8 +22,9 @@ import { installDocumentBodies } from './document-bodies.ts'
 import { buildOauthOpenApi } from './oauth-openapi.ts'
 import { buildOpenApi } from './openapi.ts'
 import type { Operations } from './operation.ts'
-import { ALL_OPERATIONS, RISK_PATHS } from './operations.ts'
+import { ALL_OPERATIONS, platformScopes, RISK_PATHS } from './operations.ts'
 import { installProblems, sendProblem, toProblem } from './problems.ts'
+import { toProtectedResource, type PublicAddresses } from './protected-resource.ts'
 import { createProgressStream } from './progress-stream.ts'
 import { RESOURCES, type ResourceServices } from './resources.ts'
 import { createRiskStream } from './risk-stream.ts'
@@ -43,12 +46,11 @@ export interface PlatformOptions extends GuardOptions, Omit<ResourceServices, 'p
   readonly metricsAccess?: MetricsAccess
   /** Registers a listener for people whose access was taken away. */
   readonly watchRevokedPeople: (listener: (person: string) => void) => void
-  /** Registers a listener for credentials that no longer give access. */
-  readonly watchClosedCredentials: (listener: (credential: string) => void) => void
+  /** Registers a listener for grants that change. */
+  readonly watchGrants: (listener: (grant: Grant) => void) => void
   /** Returns why the service is not ready, or null. */
   readonly notReady: () => string | null
-  /** Returns the public addresses; called once they are known. */
-  readonly addresses: () => { readonly baseUrl: string; readonly gatewayUrl: string }
+  readonly addresses: () => PublicAddresses
   /** The start page at `/`. Default: 404. */
   readonly rootPage?: RootPage
   /** Maximum number of concurrent readers of the risk stream, in total and per tenant. */
@@ -85,6 +87,7 @@ export function createPlatform(options: PlatformOptions): Platform {
     metricsAccess,
     notReady,
     openApi: () => (openApi ??= JSON.stringify(buildOpenApi({ operations: ALL_OPERATIONS, ...addresses() }))),
+    protectedResource: () => JSON.stringify(toProtectedResource(addresses(), platformScopes())),
     oauthOpenApi: () => (oauthOpenApi ??= JSON.stringify(buildOauthOpenApi(addresses()))),
   })
   if (options.rootPage !== undefined) rootRoute(app, options.rootPage)
@@ -92,7 +95,7 @@ export function createPlatform(options: PlatformOptions): Platform {
   const services = { ...options, progress }
   for (const streams of [stream, progress]) {
     options.watchRevokedPeople((person) => streams.endOf((caller) => caller.person === person))
-    options.watchClosedCredentials((credential) => streams.endOf(({ grant }) => grant.credential === credential))
+    options.watchGrants((grant) => streams.endOf((caller) => isReduced(caller, grant)))
   }
   for (const { serveWith } of RESOURCES) serveWith(serve, services)
   serve(RISK_PATHS, riskPaths)
@@ -111,6 +114,11 @@ export function createPlatform(options: PlatformOptions): Platform {
       await Promise.all(apps.map((each) => each.close()))
     },
   }
+}
+
+/** Whether a grant gives the caller less than its stream began with. */
+function isReduced({ grant, scopes }: Caller, { credential, valid, active, scopes: left }: Grant): boolean {
+  return grant.credential === credential && (!valid || !active || [...scopes].some((scope) => !left.includes(scope)))
 }
 
 function createApp(options: PlatformOptions, operations: Operations): FastifyInstance {

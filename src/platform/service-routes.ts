@@ -6,6 +6,7 @@ import type { Metrics } from '../runtime/metrics.ts'
 import { refuseMetrics, type MetricsAccess } from './metrics-access.ts'
 import type { Operation, Operations } from './operation.ts'
 import { object } from './schemas.ts'
+import { protectedResourceShape, RESOURCE_METADATA_PATH } from './protected-resource.ts'
 import { toRouteOptions } from './serve.ts'
 
 export interface ServiceRoutesOptions {
@@ -15,6 +16,8 @@ export interface ServiceRoutesOptions {
   readonly notReady: () => string | null
   /** Returns the OpenAPI document of the platform. */
   readonly openApi: () => string
+  /** Returns the metadata of the platform as a protected resource. */
+  readonly protectedResource: () => string
   /** Returns the OpenAPI document of the gateway's OAuth paths. */
   readonly oauthOpenApi: () => string
 }
@@ -40,6 +43,12 @@ export const SERVICE_OPERATIONS = {
     mediaTypes: ['text/plain'],
   },
   getOpenApi: { ...shared, path: '/openapi.json', summary: 'Returns this document', answer: { type: 'object' } },
+  getProtectedResource: {
+    ...shared,
+    path: RESOURCE_METADATA_PATH,
+    summary: 'Returns the metadata of this API as a protected resource (RFC 9728)',
+    answer: protectedResourceShape,
+  },
   getOauthOpenApi: {
     ...shared,
     path: '/oauth.openapi.json',
@@ -68,6 +77,7 @@ export function serviceRoutes(app: FastifyInstance, options: ServiceRoutesOption
       return reply.type(metrics.registry.contentType).send(await metrics.registry.metrics())
     },
     getOpenApi: (reply) => json(reply, options.openApi()),
+    getProtectedResource: (reply) => json(reply, options.protectedResource()),
     getOauthOpenApi: (reply) => json(reply, options.oauthOpenApi()),
   }
   for (const operationId of Object.keys(answers) as (keyof typeof answers)[]) {

@@ -10,22 +10,24 @@ import {
   DOCUMENT_BODY_BYTES_MAX,
   finding,
   id,
+  labelledQuery,
+  labels,
   list,
   named,
   object,
-  pagedQuery,
   reference,
   text,
   time,
 } from './schemas.ts'
 
-const openApi = named('OpenApiSpec', object({ id, api: id, version: text, mediaType: text, createdAt: time }))
+const openApi = named('OpenApiSpec', object({ id, api: id, version: text, mediaType: text, labels, createdAt: time }))
 const openSlaFields = {
   id,
   api: id,
   variant: text,
   version: text,
   inForce: { type: 'boolean' },
+  labels,
   createdAt: time,
 } as const
 const openSla = named('OpenSlaSpec', object(openSlaFields))
@@ -33,6 +35,13 @@ const declared = named('DeclaredOpenSla', object({ ...openSlaFields, warnings: {
 const tag = 'Specifications'
 const openApis = { tag, method: 'GET', scope: 'openapispecs:read', status: 200 } as const satisfies Partial<Operation>
 const openSlas = { tag, method: 'GET', scope: 'openslaspecs:read', status: 200 } as const satisfies Partial<Operation>
+const labelling = {
+  tag,
+  method: 'PATCH',
+  body: named('SpecificationChange', object({ labels }, [])),
+  status: 200,
+  problems: ['state_conflict'],
+} as const satisfies Partial<Operation>
 const mediaTypes = ['application/json', 'application/yaml'] as const
 
 export const SPECIFICATION_OPERATIONS = {
@@ -40,7 +49,7 @@ export const SPECIFICATION_OPERATIONS = {
     ...openApis,
     path: '/v1/openapispecs',
     summary: 'Lists the OpenAPI documents of the tenant',
-    query: pagedQuery({ api: reference }),
+    query: labelledQuery({ api: reference }),
     answer: list(openApi),
   },
   getOpenApiSpec: {
@@ -48,6 +57,14 @@ export const SPECIFICATION_OPERATIONS = {
     path: '/v1/openapispecs/:id',
     summary: 'Returns the metadata of an OpenAPI document',
     answer: openApi,
+  },
+  updateOpenApiSpec: {
+    ...labelling,
+    path: '/v1/openapispecs/:id',
+    summary: 'Changes the labels of an OpenAPI document',
+    scope: 'proxies:write',
+    answer: openApi,
+    changes: 'getOpenApiSpec',
   },
   getOpenApiContent: {
     ...openApis,
@@ -64,7 +81,10 @@ export const SPECIFICATION_OPERATIONS = {
       'It replaces the declaration in force for the same API and variant, which is retained. `warnings` list members of the ' +
       'declaration that have no effect or are probably mistakes.',
     scope: 'openslaspecs:write',
-    body: named('OpenSlaSpecInput', object({ api: reference, specification: base64 })),
+    body: named(
+      'OpenSlaSpecInput',
+      object({ api: reference, specification: base64, labels }, ['api', 'specification']),
+    ),
     bodyBytesMax: DOCUMENT_BODY_BYTES_MAX,
     status: 201,
     answer: declared,
@@ -74,7 +94,7 @@ export const SPECIFICATION_OPERATIONS = {
     ...openSlas,
     path: '/v1/openslaspecs',
     summary: 'Lists the OpenSLA declarations of the tenant',
-    query: pagedQuery({ api: reference }),
+    query: labelledQuery({ api: reference }),
     answer: list(openSla),
   },
   getOpenSlaSpec: {
@@ -82,6 +102,14 @@ export const SPECIFICATION_OPERATIONS = {
     path: '/v1/openslaspecs/:id',
     summary: 'Returns the metadata of an OpenSLA declaration',
     answer: openSla,
+  },
+  updateOpenSlaSpec: {
+    ...labelling,
+    path: '/v1/openslaspecs/:id',
+    summary: 'Changes the labels of an OpenSLA declaration',
+    scope: 'openslaspecs:write',
+    answer: openSla,
+    changes: 'getOpenSlaSpec',
   },
   getOpenSlaContent: {
     ...openSlas,
@@ -113,11 +141,13 @@ export function specificationHandlers({
   return {
     listOpenApiSpecs: async ({ author, query }) => specifications.openApis(author.tenant, query),
     getOpenApiSpec: async ({ author, params }) => specifications.openApi(author.tenant, params.id),
+    updateOpenApiSpec: async ({ author, params, body }) => specifications.updateOpenApi(author, params.id, body),
     getOpenApiContent: async ({ author, params }, reply) =>
       sendContent(reply, await specifications.openApiContent(author.tenant, params.id)),
     createOpenSlaSpec: async ({ author, body }) => specifications.createOpenSla(author, body),
     listOpenSlaSpecs: async ({ author, query }) => specifications.openSlas(author.tenant, query),
     getOpenSlaSpec: async ({ author, params }) => specifications.openSla(author.tenant, params.id),
+    updateOpenSlaSpec: async ({ author, params, body }) => specifications.updateOpenSla(author, params.id, body),
     removeOpenSlaSpec: async ({ author, params }) => declarationRemoval.remove(author, params.id),
     getOpenSlaContent: async ({ author, params }, reply) =>
       sendContent(reply, await specifications.openSlaContent(author.tenant, params.id)),

@@ -3,7 +3,20 @@
 import { PASSWORD } from '../access/people/password-rule.ts'
 import type { Users } from '../access/users.ts'
 import type { Handlers, Operations } from './operation.ts'
-import { id, list, name, named, nullable, object, pagedQuery, reference, text, time } from './schemas.ts'
+import {
+  eraseQuery,
+  id,
+  labelledQuery,
+  labels,
+  list,
+  name,
+  named,
+  nullable,
+  object,
+  reference,
+  text,
+  time,
+} from './schemas.ts'
 
 export const assignmentFields = {
   role: reference,
@@ -36,6 +49,7 @@ export const userFields = {
   state,
   roles: roleAssignments,
   identityProvider,
+  labels,
   createdAt: time,
 }
 const identity = {
@@ -53,7 +67,16 @@ const invitation = {
 }
 const invited = named(
   'InvitedUser',
-  object({ ...userFields, invitation }, ['id', 'username', 'name', 'state', 'roles', 'identityProvider', 'createdAt']),
+  object({ ...userFields, invitation }, [
+    'id',
+    'username',
+    'name',
+    'state',
+    'roles',
+    'identityProvider',
+    'labels',
+    'createdAt',
+  ]),
 )
 export const password = {
   type: 'string',
@@ -72,7 +95,7 @@ export const USER_OPERATIONS = {
     summary: 'Creates a user who may log in; without a password the answer has a one-time link',
     body: named(
       'UserInput',
-      object({ username: name, password, name, roles: roleAssignments, identity }, ['username', 'name']),
+      object({ username: name, password, name, roles: roleAssignments, identity, labels }, ['username', 'name']),
     ),
     status: 201,
     answer: invited,
@@ -82,7 +105,7 @@ export const USER_OPERATIONS = {
     ...reading,
     path: '/v1/users',
     summary: 'Lists the users of the tenant',
-    query: pagedQuery(),
+    query: labelledQuery(),
     answer: list(user),
   },
   getUser: { ...reading, path: '/v1/users/:id', summary: 'Returns a user' },
@@ -91,7 +114,7 @@ export const USER_OPERATIONS = {
     method: 'PATCH',
     path: '/v1/users/:id',
     summary: 'Changes a user; a change of roles ends the access of earlier tokens before this call returns',
-    body: named('UserChange', object({ username: name, name, roles: roleAssignments }, [])),
+    body: named('UserChange', object({ username: name, name, roles: roleAssignments, labels }, [])),
     problems: ['name_taken', 'state_conflict', 'operation_forbidden'],
     changes: 'getUser',
   },
@@ -101,6 +124,7 @@ export const USER_OPERATIONS = {
     summary: 'Removes a user; the tokens of the person are refused once this call returns',
     tag: 'Users',
     scope: 'users:write',
+    query: eraseQuery,
     status: 204,
     problems: ['state_conflict', 'operation_forbidden'],
     changes: 'getUser',
@@ -156,7 +180,7 @@ export function userHandlers({ users }: { readonly users: Users }): Handlers<typ
     listUsers: async ({ author, query }) => users.list(author.tenant, query),
     getUser: async ({ author, params }) => users.get(author.tenant, params.id),
     updateUser: async ({ author, params, body, caller }) => users.update(author, params.id, body, caller.scopes),
-    deleteUser: async ({ author, params, caller }) => users.remove(author, params.id, caller.scopes),
+    deleteUser: async ({ author, params, caller, query }) => users.remove(author, params.id, caller.scopes, query),
     disableUser: async ({ author, params, caller }) => users.disable(author, params.id, caller.scopes),
     enableUser: async ({ author, params, caller }) => users.enable(author, params.id, caller.scopes),
     async inviteUser({ author, params, caller }, reply) {

@@ -2,9 +2,11 @@
 
 import { Problem, type ProblemPointer } from '../domain/problem.ts'
 import type { LintReport } from '../governance/lint/linter.ts'
+import type { CreateId } from '../runtime/ids.ts'
 import type { Document, Registry } from '../store/registry.ts'
 import { API_KIND } from '../publishing/apis.ts'
 import type { DocumentReader } from '../publishing/document-reader.ts'
+import { takenName } from '../publishing/taken-name.ts'
 import { readContent } from '../publishing/published-content.ts'
 import type { Compliance } from './compliance.ts'
 import { findEarlierMajor } from './earlier-major.ts'
@@ -13,6 +15,7 @@ import type { ProgrammeStepWork, StepResult } from './step-result.ts'
 
 export interface LintStepsOptions {
   readonly registry: Registry
+  readonly createId: CreateId
   readonly documents: Pick<DocumentReader, 'read'>
   readonly compliance: Pick<Compliance, 'lint'>
 }
@@ -60,7 +63,7 @@ async function bytesOf(registry: Registry, { tenant, body }: Programme): Promise
 }
 
 async function validate(
-  { registry, documents }: LintStepsOptions,
+  { registry, documents, createId }: LintStepsOptions,
   lint: LintProgramme,
   programme: Programme,
 ): Promise<StepResult> {
@@ -78,7 +81,7 @@ async function validate(
   const entry = await registry.get(API_KIND, technicalName)
   const isForeign =
     entry !== null && (entry.tenant !== programme.tenant || ![null, programme.id].includes(entry.body.programme))
-  if (isForeign) throw new Problem('name_taken', `The name ${technicalName} is taken on this gateway.`)
+  if (isForeign) throw await takenName(registry, createId, technicalName)
   return { changes: { api: technicalName } }
 }
 

@@ -3,6 +3,7 @@
 import { programme as machine, STEPS, type ProgrammeEvent, type ProgrammeState } from './programme-machine.ts'
 import { begin, step, type PersistedActor } from '../command/persisted-machine.ts'
 import type { ProblemPointer } from '../domain/problem.ts'
+import type { Labelled, Labels } from '../store/labels.ts'
 import { documentKind, type Author, type Document, type Write } from '../store/registry.ts'
 import type { BackendInput } from '../publishing/backend-address.ts'
 import { stateConflict, toTime } from '../command/commands.ts'
@@ -21,7 +22,7 @@ export interface ProgrammeAdvice {
   readonly gain: number
 }
 
-export interface ProgrammeBody {
+export interface ProgrammeBody extends Labelled {
   readonly name: string
   /** Technical name; `''` until the document is read. */
   readonly api: string
@@ -53,6 +54,7 @@ export interface Programme {
   readonly proxy: string | null
   readonly subscription: string | null
   readonly recommendations: readonly ProgrammeAdvice[]
+  readonly labels: Labels
   readonly createdAt: string
 }
 
@@ -109,7 +111,7 @@ export function programmeWrite(id: string, tenant: string, expected: number, bod
 }
 
 export function showProgramme({ id, body, createdAtMs }: Document<ProgrammeBody>): Programme {
-  const { name, api, score, approvalFlow, proxy, subscription, recommendations } = body
+  const { name, api, score, approvalFlow, proxy, subscription, recommendations, labels = {} } = body
   return {
     id,
     name,
@@ -120,6 +122,7 @@ export function showProgramme({ id, body, createdAtMs }: Document<ProgrammeBody>
     proxy,
     subscription,
     recommendations,
+    labels,
     createdAt: toTime(createdAtMs),
   }
 }

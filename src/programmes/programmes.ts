@@ -8,11 +8,13 @@
 import type { EncodedText } from '../domain/encoded-text.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { CreateId } from '../runtime/ids.ts'
+import type { Labelled } from '../store/labels.ts'
 import type { Author, Document, Registry, Write } from '../store/registry.ts'
 import { APPROVAL_KIND, movedFlow, stateOfFlow, stepFlow } from '../approvals/approval-document.ts'
 import { toBackend, type BackendInput, type BackendRule } from '../publishing/backend-address.ts'
 import { commit, find, fromBase64, invalidAt } from '../command/commands.ts'
 import { createApiComplianceReader, type ApiCompliance } from './api-compliance.ts'
+import { changeLabels } from '../command/label-change.ts'
 import { listPage, type Page, type PageQuery } from '../command/page.ts'
 import {
   initialActor,
@@ -33,7 +35,7 @@ import { readNext, refuseBreaking, type RulesetOf } from '../publishing/publishe
 import { contentWrite, readContent } from '../publishing/published-content.ts'
 import type { KeyedMutex } from '../command/keyed-mutex.ts'
 
-export interface ProgrammeInput {
+export interface ProgrammeInput extends Labelled {
   readonly name: string
   readonly specification: EncodedText
   readonly openSla?: EncodedText
@@ -46,6 +48,8 @@ export interface Programmes {
   list(tenant: string, query: PageQuery & { api?: string; state?: string }): Promise<Page<Programme>>
   /** Starts the steps again with another version of the document, within the major version. */
   update(author: Author, id: string, specification: EncodedText): Promise<Programme>
+  /** Changes the labels; waits for the steps that are running. */
+  label(author: Author, id: string, change: Labelled): Promise<Programme>
   retry(author: Author, id: string): Promise<Programme>
   progress(tenant: string, id: string): Promise<Progress>
   /** Calls `listener` with the current progress and with each change. Returns a function that stops it. */
@@ -85,6 +89,11 @@ export function createProgrammes(options: ProgrammesOptions): Programmes {
         show: showProgramme,
       }),
     update: (author, id, specification) => mutex.runExclusive([id], () => update(options, author, id, specification)),
+    label: (author, id, change) =>
+      mutex.runExclusive([id], async () => {
+        const of = { kind: PROGRAMME_KIND, id, action: 'programme.label', write: programmeWrite }
+        return showProgramme(await changeLabels(registry, author, of, change))
+      }),
     retry: (author, id) => mutex.runExclusive([id], () => retry(options, author, id)),
     progress: async (tenant, id) => showProgress(await find(registry, tenant, PROGRAMME_KIND, id)),
     follow: (tenant, id, listener) => follow(registry, tenant, id, listener),
@@ -116,6 +125,7 @@ async function create(options: ProgrammesOptions, author: Author, input: Program
     subscription: null,
     steps: initialSteps(),
     actor: initialActor(),
+    ...(input.labels && { labels: input.labels }),
   }
   await commit(registry, author, 'programme.create', [
     programmeWrite(id, tenant, 0, body),

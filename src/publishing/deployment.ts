@@ -10,7 +10,7 @@ import { compiledWrite } from './compiled-document.ts'
 import type { ReadDocument } from './document-reader.ts'
 import { activeDeployment, type Deployment, type ProxyBody } from './proxy-document.ts'
 import { contentWrite, type Content } from './published-content.ts'
-import { OPENAPI_SPEC_KIND, type OpenApiSpecBody } from './specifications.ts'
+import { openApiWrite, type OpenApiSpecBody } from './specifications.ts'
 
 export interface StageInput {
   readonly api: string
@@ -88,7 +88,7 @@ async function fromDocument(options: DeploymentOptions, text: EncodedText): Prom
   const content: Content =
     converted === null ? { bytes, mediaType } : { bytes: Buffer.from(converted), mediaType: 'application/json' }
   const body: OpenApiSpecBody = { api: input.api, version, mediaType: content.mediaType }
-  const write: Write = { kind: OPENAPI_SPEC_KIND, id, tenant, expected: 0, body, keys: { api: input.api } }
+  const write = openApiWrite(id, tenant, 0, body)
   return {
     deployment,
     writes: [write, await contentWrite(id, tenant, content), compiledWrite(id, tenant, compiled)],

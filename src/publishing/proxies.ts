@@ -8,6 +8,7 @@
 
 import type { Clock } from '../runtime/clock.ts'
 import type { CreateId } from '../runtime/ids.ts'
+import type { Labelled } from '../store/labels.ts'
 import type { Author, Registry, Write } from '../store/registry.ts'
 import { activateRevision, changeEntry } from './activate-revision.ts'
 import { API_KIND, type ApiBody } from './apis.ts'
@@ -17,6 +18,7 @@ import { commit, find, toTime } from '../command/commands.ts'
 import type { StageInput } from './deployment.ts'
 import type { DocumentReader } from './document-reader.ts'
 import type { GatewayPort } from '../plan/gateway-port.ts'
+import { changeLabels } from '../command/label-change.ts'
 import type { KeyedMutex } from '../command/keyed-mutex.ts'
 import { listAll, listPage, type Page, type PageQuery } from '../command/page.ts'
 import { PROXY_KIND, activeDeployment, proxyWrite, stagedDeployment, type ProxyBody } from './proxy-document.ts'
@@ -41,6 +43,8 @@ export interface Proxies {
   stage(author: Author, input: StageInput): Promise<Proxy>
   activate(author: Author, id: string): Promise<Proxy>
   discard(author: Author, id: string): Promise<Proxy>
+  /** Changes the labels. */
+  update(author: Author, id: string, change: Labelled): Promise<Proxy>
   get(tenant: string, id: string): Promise<Proxy>
   list(tenant: string, query: PageQuery & { api?: string }): Promise<Page<Proxy>>
   revisions(tenant: string, id: string): Promise<Page<Revision>>
@@ -96,6 +100,11 @@ export function createProxies(options: ProxiesOptions): Proxies {
       const proxy = await runExclusive(author, id, () => activateRevision(options, planOf, author, id))
       return withWarnings(registry, author, proxy, probeBackend)
     },
+    update: (author, id, change) =>
+      runExclusive(author, id, async () => {
+        const of = { kind: PROXY_KIND, id, action: 'proxy.update', write: proxyWrite }
+        await changeLabels(registry, author, of, change)
+      }),
     discard: (author, id) => runExclusive(author, id, () => discardRevision(options, author, id)),
     change: (api, entry, save) => changeEntry(options, planOf, api, entry, save),
     get,

@@ -2,10 +2,11 @@
 
 import type { PersistedActor } from '../command/persisted-machine.ts'
 import type { ProxyContext } from './proxy-machine.ts'
+import type { Labelled } from '../store/labels.ts'
 import { documentKind, type Write } from '../store/registry.ts'
 import type { BackendPlan } from '../plan/route-plan.ts'
 
-export interface ProxyBody {
+export interface ProxyBody extends Labelled {
   readonly api: string
   readonly actor: PersistedActor & { readonly context: ProxyContext }
   /** By revision number, for the retained revisions. */
@@ -13,7 +14,7 @@ export interface ProxyBody {
   readonly memberOfProductIds: readonly string[]
 }
 
-export const PROXY_KIND = documentKind<ProxyBody>('proxy', ['api', 'memberOfProductIds', 'state'])
+export const PROXY_KIND = documentKind<ProxyBody>('proxy', ['api', 'memberOfProductIds', 'state', 'labels'])
 
 export interface Deployment {
   /** Id of the OpenAPI document. */

@@ -1,5 +1,6 @@
 /** A proxy in the platform API, with its active and its staged revision. */
 
+import type { Labels } from '../store/labels.ts'
 import type { Document } from '../store/registry.ts'
 import type { BackendInput } from './backend-address.ts'
 import type { BackendSource } from './backend-choice.ts'
@@ -20,6 +21,7 @@ export interface Proxy {
   readonly backendSource: BackendSource | null
   /** The deployment of the staged revision; null if there is none. */
   readonly staging: Staging | null
+  readonly labels: Labels
   /** Only in the responses to staging and activation. */
   readonly warnings?: readonly string[]
 }
@@ -53,6 +55,7 @@ export function showProxy({ id, body }: Document<ProxyBody>): Proxy {
             backend: showBackend(staged.backend),
             backendSource: staged.backendSource ?? null,
           },
+    labels: body.labels ?? {},
   }
 }
 

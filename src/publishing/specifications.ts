@@ -4,6 +4,7 @@ import type { EncodedText } from '../domain/encoded-text.ts'
 import { Problem, type ProblemPointer } from '../domain/problem.ts'
 import { checkDeclaration, parseDeclaration } from '../opensla/declaration.ts'
 import type { SlaPlan } from '../plan/sla-plan.ts'
+import type { Labelled, Labels } from '../store/labels.ts'
 import type { CreateId } from '../runtime/ids.ts'
 import {
   type DocumentKind,
@@ -18,6 +19,7 @@ import { API_KIND, apiWrite } from './apis.ts'
 import { commit, find, fromBase64, invalidAt, toTime } from '../command/commands.ts'
 import { eventWrite } from '../command/event-outbox.ts'
 import type { GatewayPort } from '../plan/gateway-port.ts'
+import { changeLabels } from '../command/label-change.ts'
 import { listPage, type Page, type PageQuery } from '../command/page.ts'
 import { PLATFORM_API, type PlatformOperation } from '../domain/platform-api.ts'
 import { defaultPlatformSla } from './platform-sla.ts'
@@ -30,6 +32,7 @@ export interface OpenApiSpec {
   readonly api: string
   readonly version: string
   readonly mediaType: string
+  readonly labels: Labels
   readonly createdAt: string
 }
 
@@ -39,6 +42,7 @@ export interface OpenSlaSpec {
   readonly variant: string
   readonly version: string
   readonly inForce: boolean
+  readonly labels: Labels
   readonly createdAt: string
 }
 
@@ -47,15 +51,15 @@ export interface DeclaredOpenSla extends OpenSlaSpec {
   readonly warnings: readonly ProblemPointer[]
 }
 
-export interface OpenApiSpecBody {
+export interface OpenApiSpecBody extends Labelled {
   readonly api: string
   readonly version: string
   readonly mediaType: string
 }
 
-export const OPENAPI_SPEC_KIND = documentKind<OpenApiSpecBody>('openapispec', ['api', 'version', 'mediaType'])
+export const OPENAPI_SPEC_KIND = documentKind<OpenApiSpecBody>('openapispec', ['api', 'version', 'mediaType', 'labels'])
 
-export interface OpenSlaSpecBody {
+export interface OpenSlaSpecBody extends Labelled {
   readonly api: string
   readonly variant: string
   readonly version: string
@@ -64,14 +68,29 @@ export interface OpenSlaSpecBody {
   readonly operationIds: readonly string[]
 }
 
-export const OPENSLA_SPEC_KIND = documentKind<OpenSlaSpecBody>('openslaspec', ['api', 'variant', 'version', 'inForce'])
+export const OPENSLA_SPEC_KIND = documentKind<OpenSlaSpecBody>('openslaspec', [
+  'api',
+  'variant',
+  'version',
+  'inForce',
+  'labels',
+])
+
+export interface OpenSlaInput extends Labelled {
+  readonly api: string
+  readonly specification: EncodedText
+}
 
 export interface Specifications {
   openApi(tenant: string, id: string): Promise<OpenApiSpec>
+  /** Changes the labels. */
+  updateOpenApi(author: Author, id: string, change: Labelled): Promise<OpenApiSpec>
   openApis(tenant: string, query: PageQuery & { api?: string }): Promise<Page<OpenApiSpec>>
   openApiContent(tenant: string, id: string): Promise<Content>
   /** Puts a declaration in force, also for existing subscriptions. Every thread applies it when this resolves. */
-  createOpenSla(author: Author, input: { api: string; specification: EncodedText }): Promise<DeclaredOpenSla>
+  createOpenSla(author: Author, input: OpenSlaInput): Promise<DeclaredOpenSla>
+  /** Changes the labels. */
+  updateOpenSla(author: Author, id: string, change: Labelled): Promise<OpenSlaSpec>
   openSla(tenant: string, id: string): Promise<OpenSlaSpec>
   openSlas(tenant: string, query: PageQuery & { api?: string }): Promise<Page<OpenSlaSpec>>
   openSlaContent(tenant: string, id: string): Promise<Content>
@@ -101,6 +120,10 @@ export function createSpecifications(options: SpecificationsOptions): Specificat
 
   return {
     openApi: async (tenant, id) => showOpenApi(await find(registry, tenant, OPENAPI_SPEC_KIND, id)),
+    async updateOpenApi(author, id, labelling) {
+      const of = { kind: OPENAPI_SPEC_KIND, id, action: 'openapispec.update', write: openApiWrite }
+      return showOpenApi(await changeLabels(registry, author, of, labelling))
+    },
     openApis: (tenant, query) =>
       listPage({
         registry,
@@ -114,6 +137,7 @@ export function createSpecifications(options: SpecificationsOptions): Specificat
     // Serialized with activations, so that no activation restores a plan that this declaration replaces.
     createOpenSla: (author, input) => mutex.runExclusive([input.api], () => createOpenSla(options, author, input)),
     openSla: async (tenant, id) => showSla(await find(registry, tenant, OPENSLA_SPEC_KIND, id)),
+    updateOpenSla: (author, id, labelling) => updateOpenSla(options, author, id, labelling),
     openSlas: (tenant, query) =>
       listPage({
         registry,
@@ -131,7 +155,7 @@ export function createSpecifications(options: SpecificationsOptions): Specificat
 async function createOpenSla(
   options: SpecificationsOptions,
   author: Author,
-  { api, specification }: { api: string; specification: EncodedText },
+  { api, specification, labels }: OpenSlaInput,
 ): Promise<DeclaredOpenSla> {
   const { registry, createId, gateway } = options
   const { tenant } = author
@@ -150,10 +174,10 @@ async function createOpenSla(
   const declared = current.map((each) => each.body.variant)
   const isChange = before !== undefined || (await affectsSubscriptions(registry, { api, variant, declared }))
   const id = createId('sla')
-  const body: OpenSlaSpecBody = { api, variant, version, inForce: true, operationIds }
+  const body: OpenSlaSpecBody = { api, variant, version, inForce: true, operationIds, ...(labels && { labels }) }
   const mediaType = isJson(bytes) ? 'application/json' : 'application/yaml'
   await commit(registry, author, 'openslaspec.create', [
-    { kind: OPENSLA_SPEC_KIND, id, tenant, expected: 0, body, keys: keysOf(body) },
+    openSlaWrite(id, tenant, 0, body),
     await contentWrite(id, tenant, { bytes, mediaType }),
     // An unchanged write of the entry, so that a concurrent declaration or activation fails.
     apiWrite(api, tenant, entry.revision, entry.body),
@@ -162,6 +186,18 @@ async function createOpenSla(
   ])
   await gateway.applySla(plan)
   return { ...showSla(await find(registry, tenant, OPENSLA_SPEC_KIND, id)), warnings }
+}
+
+/** Serialized with the declaration that replaces this one. */
+async function updateOpenSla(
+  { registry, mutex }: SpecificationsOptions,
+  author: Author,
+  id: string,
+  labelling: Labelled,
+): Promise<OpenSlaSpec> {
+  const { body } = await find(registry, author.tenant, OPENSLA_SPEC_KIND, id)
+  const of = { kind: OPENSLA_SPEC_KIND, id, action: 'openslaspec.update', write: openSlaWrite }
+  return mutex.runExclusive([body.api], async () => showSla(await changeLabels(registry, author, of, labelling)))
 }
 
 /** Returns the writes that end the declarations in force of an API that is removed. */
@@ -213,23 +249,27 @@ function slaChanged(createId: CreateId, tenant: string, before: OpenSlaSpecBody 
   })
 }
 
-function keysOf({ api, inForce }: OpenSlaSpecBody): Record<string, string> {
-  return { api, inForce: String(inForce) }
+export function openApiWrite(id: string, tenant: string, expected: number, body: OpenApiSpecBody): Write {
+  return { kind: OPENAPI_SPEC_KIND, id, tenant, expected, body, keys: { api: body.api } }
 }
 
-function retire({ kind, id, tenant, revision, body }: Document<OpenSlaSpecBody>) {
-  const retired = { ...body, inForce: false }
-  return { kind, id, tenant, expected: revision, body: retired, keys: keysOf(retired) }
+function openSlaWrite(id: string, tenant: string, expected: number, body: OpenSlaSpecBody): Write {
+  const keys = { api: body.api, inForce: String(body.inForce) }
+  return { kind: OPENSLA_SPEC_KIND, id, tenant, expected, body, keys }
+}
+
+function retire({ id, tenant, revision, body }: Document<OpenSlaSpecBody>): Write {
+  return openSlaWrite(id, tenant, revision, { ...body, inForce: false })
 }
 
 function showOpenApi({ id, body, createdAtMs }: Document<OpenApiSpecBody>): OpenApiSpec {
-  const { api, version, mediaType } = body
-  return { id, api, version, mediaType, createdAt: toTime(createdAtMs) }
+  const { api, version, mediaType, labels = {} } = body
+  return { id, api, version, mediaType, labels, createdAt: toTime(createdAtMs) }
 }
 
 function showSla({ id, body, createdAtMs }: Document<OpenSlaSpecBody>): OpenSlaSpec {
-  const { api, variant, version, inForce } = body
-  return { id, api, variant, version, inForce, createdAt: toTime(createdAtMs) }
+  const { api, variant, version, inForce, labels = {} } = body
+  return { id, api, variant, version, inForce, labels, createdAt: toTime(createdAtMs) }
 }
 
 function isJson(bytes: Buffer): boolean {

@@ -72,6 +72,7 @@ function withStaged(before: ProxyBody | null, api: string, deployment: Deploymen
   const actor = stepRevisions(before?.actor ?? initialRevisions(nowMs), 'revision.staged', nowMs)
   const staged = { ...before?.deployments, [String(actor.context.stagingRevision)]: deployment }
   return {
+    ...(before?.labels && { labels: before.labels }),
     api,
     actor,
     deployments: retained(actor.context, staged),

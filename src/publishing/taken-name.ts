@@ -10,13 +10,13 @@ const SUFFIX_LENGTH = 5
 
 /** The suggestion ends in random characters, so that it discloses no name of another tenant. */
 export async function takenName(registry: Pick<Registry, 'get'>, createId: CreateId, api: string): Promise<Problem> {
-  const detail = `The name ${api} is taken on this gateway. Choose another title, or set \`x-tollgate-name\`.`
+  const detail = `The name ${api} is taken on this gateway. Choose another title, or set \`x-tollgate-name\``
   const [, base = api, major = ''] = /^(.*?)(-v\d+)?$/s.exec(api) ?? []
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const suggestion = `${base}-${createId('api').slice(-SUFFIX_LENGTH)}${major}`
     if ((await registry.get(API_KIND, suggestion)) === null) {
-      return new Problem('name_taken', detail, { extensions: { suggestion } })
+      return new Problem('name_taken', `${detail}; \`${suggestion}\` is free.`, { extensions: { suggestion } })
     }
   }
-  return new Problem('name_taken', detail)
+  return new Problem('name_taken', `${detail}.`)
 }

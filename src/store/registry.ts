@@ -206,6 +206,11 @@ export interface Registry {
   commitEach(commits: readonly Commit[]): Promise<readonly (Error | null)[]>
   /** Writes an audit entry for a read. */
   audit(author: Author, action: string, of: Pick<Document, 'kind' | 'id' | 'tenant'>): Promise<void>
+  /**
+   * Replaces the bodies in the audit log of a document by what `edit` returns. Rejects with `RevisionConflict` if the document still
+   * exists and its body is not what `edit` returns, because its next change would store the body again.
+   */
+  redact(of: Pick<Document, 'kind' | 'id' | 'tenant'>, edit: (body: unknown) => unknown): Promise<void>
   /** Returns audit entries, newest first. */
   history(query: AuditQuery): Promise<readonly AuditEntry[]>
   /** Returns the position of the last change; `watch` from there delivers only future changes. */

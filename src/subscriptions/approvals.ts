@@ -10,10 +10,12 @@ import { subscription as machine, type SubscriptionEvent } from './document/subs
 import { Problem } from '../domain/problem.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { CreateId } from '../runtime/ids.ts'
+import type { Labelled, Labels } from '../store/labels.ts'
 import type { Author, Document, Registry } from '../store/registry.ts'
 import {
   APPROVAL_KIND,
   deciderOf,
+  flowWrite,
   movedFlow,
   stateOfFlow,
   stepFlow,
@@ -25,6 +27,7 @@ import type { Capacity } from './capacity.ts'
 import { commit, find, stateConflict, toTime } from '../command/commands.ts'
 import type { Credentials } from '../access/credentials.ts'
 import { waitlisted } from '../command/event-outbox.ts'
+import { changeLabels } from '../command/label-change.ts'
 import { listFiltered, listPage, type Page, type PageQuery } from '../command/page.ts'
 import { SUBSCRIPTION_KIND, subscriptionWrite, type SubscriptionBody } from './document/subscription-document.ts'
 import { createTierRequest, grantTier, type GrantedTier, type TierInput } from './tier-changes.ts'
@@ -43,6 +46,7 @@ export interface ApprovalFlow {
   readonly approvals: readonly Approval[]
   /** When the flow was escalated; null if it is not overdue, or decided. */
   readonly escalatedAt: string | null
+  readonly labels: Labels
   readonly createdAt: string
 }
 
@@ -63,6 +67,8 @@ export interface Approvals {
     requesters: readonly string[],
     query: PageQuery & { state?: string },
   ): Promise<Page<ApprovalFlow>>
+  /** Changes the labels of any flow of the tenant. */
+  label(author: Author, id: string, change: Labelled): Promise<ApprovalFlow>
   decide(author: Author, subscription: string, id: string, decision: Decision): Promise<Approval>
   /** The same for the flows of one programme. */
   readonly ofProgramme: {
@@ -123,6 +129,14 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
         show,
         isShown: async ({ body }) => requesters.includes(body.requester),
       }),
+    async label(author, id, change) {
+      const { body } = await find(registry, author.tenant, APPROVAL_KIND, id)
+      const of = { kind: APPROVAL_KIND, id, action: 'approval.label', write: flowWrite }
+      const work = async () => show(await changeLabels(registry, author, of, change))
+      return body.programme === undefined
+        ? runExclusive(author, body.subscription, work)
+        : mutex.runExclusive([id], work)
+    },
     decide: (author, subscription, id, decision) =>
       runExclusive(author, subscription, () => decide(options, author, { subscription }, id, decision)),
     ofProgramme: {
@@ -213,8 +227,8 @@ function transition({ actor }: SubscriptionBody, type: SubscriptionEvent['type']
 }
 
 function show({ id, body, createdAtMs }: Document<ApprovalFlowBody>): ApprovalFlow {
-  const { kind, programme = null, requester, slaVariant, reason, approvals, escalatedAt = null } = body
+  const { kind, programme = null, requester, slaVariant, reason, approvals, escalatedAt = null, labels = {} } = body
   const subscription = programme === null ? body.subscription : null
-  const shown = { id, kind, subscription, programme, requester, slaVariant, reason, approvals, escalatedAt }
+  const shown = { id, kind, subscription, programme, requester, slaVariant, reason, approvals, escalatedAt, labels }
   return { ...shown, state: stateOfFlow(body), createdAt: toTime(createdAtMs) }
 }

@@ -5,6 +5,7 @@
  * committed together with the deliveries, so a crash neither loses a delivery nor creates it twice.
  */
 
+import { isDisabled } from '../access/platform-access.ts'
 import type { CountEvent } from '../runtime/event-reasons.ts'
 import { deliveryWrite, freshDelivery, newDelivery, transitionDelivery } from './delivery-document.ts'
 import { EVENT_SUBSCRIPTION_KIND, includesType, type EventSubscriptionBody } from './event-subscription-document.ts'
@@ -149,6 +150,7 @@ async function deliveriesOf(
   { id, tenant, body }: Document<EventBody>,
 ): Promise<Write[]> {
   const { type } = body
+  if (await isDisabled(registry, tenant)) return []
   const subscriptions = await registry.list(EVENT_SUBSCRIPTION_KIND, {
     tenant,
     limit: RECEIVERS_MAX,

@@ -1,12 +1,14 @@
 /**
  * Fills the delivery queue from the registry: all pending deliveries at startup, then every change.
  *
- * The deliveries of a disabled event subscription leave the queue, and are loaded again when it is enabled.
+ * The deliveries of a disabled event subscription leave the queue, and are loaded again when it is enabled. Those of a disabled
+ * tenant leave it when they are due.
  */
 
 import type { CountEvent } from '../runtime/event-reasons.ts'
 import type { Log } from '../runtime/log.ts'
 import { isOfKind, type Change, type Document, type Registry } from '../store/registry.ts'
+import { TENANT_KIND } from '../access/platform-access.ts'
 import { DELIVERY_KIND, stateOfDelivery, type DeliveryBody } from './delivery-document.ts'
 import type { DeliveryQueue } from './delivery-queue.ts'
 import {
@@ -38,6 +40,8 @@ export function createQueueFeed(options: QueueFeedOptions): QueueFeed {
 
   function apply({ document, removed }: Change): void {
     if (isOfKind(document, DELIVERY_KIND) && !removed) addIfPending(queue, document)
+    if (isOfKind(document, TENANT_KIND) && !removed && document.body.isDisabled !== true)
+      void reload({ tenant: document.id }, options)
     if (document.kind !== EVENT_SUBSCRIPTION_KIND) return
     const { id, body } = document as Document<EventSubscriptionBody>
     if (removed) queue.forget(id)
@@ -45,7 +49,7 @@ export function createQueueFeed(options: QueueFeedOptions): QueueFeed {
       queue.drop(id)
       disabled.add(id)
       // Pending deliveries of a deleted event subscription are marked as abandoned when they are due.
-    } else if (disabled.delete(id)) void reload(id, options)
+    } else if (disabled.delete(id)) void reload({ where: { subscription: id } }, options)
   }
 
   return {
@@ -61,23 +65,29 @@ export function createQueueFeed(options: QueueFeedOptions): QueueFeed {
   }
 }
 
-async function reload(subscription: string, options: QueueFeedOptions): Promise<void> {
+interface Selection {
+  readonly tenant?: string
+  readonly where?: Readonly<Record<string, string>>
+}
+
+async function reload(of: Selection, options: QueueFeedOptions): Promise<void> {
   try {
-    await load({ subscription }, options)
+    await load(of, options)
   } catch (cause) {
     options.count('webhook_not_taken_up')
     options.log.error(
-      { err: cause, subscription },
-      'webhook queue could not be loaded for this subscription; its deliveries are paused until restart',
+      { err: cause, ...of },
+      'webhook queue could not be loaded for this subscription or tenant; its deliveries are paused until restart',
     )
   }
 }
 
-/** Adds the pending deliveries that match `where` to the queue. */
-async function load(where: Readonly<Record<string, string>>, { registry, queue }: QueueFeedOptions): Promise<void> {
+/** Adds the selected pending deliveries to the queue. */
+async function load({ tenant, where }: Selection, { registry, queue }: QueueFeedOptions): Promise<void> {
   for (let after = ''; ;) {
     const page = await registry.list(DELIVERY_KIND, {
       where: { ...where, state: 'pending' },
+      ...(tenant !== undefined && { tenant }),
       limit: PAGE,
       ...(after !== '' && { after }),
     })

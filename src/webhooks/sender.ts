@@ -5,6 +5,7 @@
  * message id.
  */
 
+import { isDisabled } from '../access/platform-access.ts'
 import {
   deliveryWrite,
   DELIVERY_KIND,
@@ -91,8 +92,9 @@ async function send(sender: Sender, id: string): Promise<boolean | null> {
     await abandon(sender, delivery)
     return null
   }
-  // The delivery stays pending until the subscription is enabled again.
-  if (stateOfSubscription(subscription.body) === 'disabled') return null
+  // The delivery stays pending until the subscription or the tenant is enabled again.
+  if (stateOfSubscription(subscription.body) === 'disabled' || (await isDisabled(registry, delivery.tenant)))
+    return null
   const startedMs = clock.nowMs()
   const result = await request(sender, subscription, delivery.body.event, body, startedMs)
   const nowMs = clock.nowMs()

@@ -165,6 +165,7 @@ describe('first use: tollgate admin reset', () => {
     const { status, stdout } = admin(['reset', '--data-dir', service.dataDir], env)
     const [, newId = '', newSecret = ''] = credential.exec(stdout) ?? []
     expect([status, stdout]).toEqual([0, expect.stringContaining(`Revoked: ${oldId}`)])
+    expect(stdout).toMatch(/user owner sets .*\n {2}http:\S+\/oauth2\/v2\/password\?link=usr_\S{70}\n/)
     await service.start()
     await tokenOf(service, newId, newSecret)
     await expect(tokenOf(service, oldId, oldSecret)).rejects.toThrow('invalid_client')

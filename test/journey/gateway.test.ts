@@ -50,17 +50,18 @@ const withType = async (type: string) => ({ ...(await bearer()), 'content-type':
 
 describe('the gateway', () => {
   it('responds to each fault of a credential with its own code and challenge', async () => {
+    const metadata = `resource_metadata="${service.gatewayUrl}/.well-known/oauth-protected-resource/things-v1"`
     const missing = await call('/things-v1/things')
     expect([missing.status, missing.code, missing.headers['www-authenticate']]).toEqual([
       401,
       'credential_missing',
-      'Bearer',
+      `Bearer ${metadata}`,
     ])
     const wrong = await call('/things-v1/things', { headers: { authorization: 'Bearer a.b.c' } })
     expect([wrong.status, wrong.code, wrong.headers['www-authenticate']]).toEqual([
       401,
       'credential_invalid',
-      'Bearer error="invalid_token"',
+      `Bearer error="invalid_token", ${metadata}`,
     ])
     const forbidden = await call('/things-v1/things', {
       method: 'POST',

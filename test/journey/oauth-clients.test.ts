@@ -81,6 +81,30 @@ async function callLedger(token: string): Promise<number> {
 
 const issuer = (): URL => new URL(`${service.gatewayUrl}/ledger-v1`)
 
+/** Follows the challenge of a call without a credential (RFC 9728, 5) to the issuer of its tokens. */
+async function discoverFrom(call: string): Promise<oauth.AuthorizationServer> {
+  const { headers, body } = await request(call)
+  await body.dump()
+  const [, metadataUrl = ''] = /resource_metadata="([^"]+)"/.exec(String(headers['www-authenticate'])) ?? []
+  const resource = new URL(metadataUrl.replace('/.well-known/oauth-protected-resource', ''))
+  const found = await oauth.resourceDiscoveryRequest(resource, insecure)
+  expect(found.url).toBe(metadataUrl)
+  const { authorization_servers: [issuer = ''] = [] } = await oauth.processResourceDiscoveryResponse(resource, found)
+  const server = await oauth.discoveryRequest(new URL(issuer), { algorithm: 'oauth2', ...insecure })
+  return oauth.processDiscoveryResponse(new URL(issuer), server)
+}
+
+describe('protected-resource metadata', () => {
+  it('leads from the challenge of a call to the issuer, for an API and for the platform', async () => {
+    const { gatewayUrl, baseUrl } = service
+    const ofApi = await discoverFrom(`${gatewayUrl}/ledger-v1/entries?n=1`)
+    expect(ofApi.issuer).toBe(`${gatewayUrl}/ledger-v1`)
+    expect((await discoverFrom(`${baseUrl}/v1/consumers`)).issuer).toBe(`${gatewayUrl}/platform-v1`)
+    const unknown = await oauth.resourceDiscoveryRequest(new URL(`${gatewayUrl}/unknown-v1`), insecure)
+    expect(unknown.status).toBe(404)
+  })
+})
+
 describe('oauth4webapi', () => {
   async function discover(algorithm: 'oidc' | 'oauth2'): Promise<oauth.AuthorizationServer> {
     const response = await oauth.discoveryRequest(issuer(), { algorithm, ...insecure })

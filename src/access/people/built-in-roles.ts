@@ -61,7 +61,7 @@ export function builtInRoles(scopes: readonly string[], isOperator: boolean): Re
   const known = isOperator ? scopes : scopes.filter((scope) => scope !== OPERATORS_SCOPE)
   const toRole = ({ name, description, has }: Rule): [string, Role] => [
     name,
-    { name, description, scopes: known.filter(has), builtIn: true },
+    { name, description, scopes: known.filter(has), builtIn: true, labels: {} },
   ]
   return new Map(RULES.map(toRole))
 }

@@ -8,7 +8,7 @@ import { listAll } from '../../command/page.ts'
 import { isOwnScope } from '../../domain/scope-width.ts'
 import type { Registry } from '../../store/registry.ts'
 import { builtInRoles } from './built-in-roles.ts'
-import { ROLE_KIND, roleNameKey, type Role } from './role-document.ts'
+import { ROLE_KIND, roleNameKey, showRole, type Role } from './role-document.ts'
 import { USER_KIND, type RoleAssignment } from './user-document.ts'
 
 export interface Entitlement {
@@ -46,7 +46,7 @@ export function createEntitlements({ registry, scopes, operator }: EntitlementsO
     const known = builtIn(tenant).get(name)
     if (known !== undefined) return known
     const found = await registry.find(ROLE_KIND, 'name', roleNameKey(tenant, name))
-    return found === null ? null : { ...found.body, builtIn: false }
+    return found === null ? null : showRole(found.body)
   }
 
   async function ofRoles(tenant: string, roles: readonly RoleAssignment[]): Promise<Entitlement> {
@@ -67,7 +67,7 @@ export function createEntitlements({ registry, scopes, operator }: EntitlementsO
     ofRoles,
     async roles(tenant) {
       const own: Role[] = []
-      for await (const { body } of listAll(registry, ROLE_KIND, { tenant })) own.push({ ...body, builtIn: false })
+      for await (const { body } of listAll(registry, ROLE_KIND, { tenant })) own.push(showRole(body))
       return [...builtIn(tenant).values(), ...own]
     },
     async ofUser(tenant, id) {

@@ -1,6 +1,7 @@
 /** The stored form of a user, and its form in the API. */
 
 import type { Role } from './role-document.ts'
+import type { Labelled, Labels } from '../../store/labels.ts'
 import { documentKind, type Document, type Write } from '../../store/registry.ts'
 import { toTime } from '../../command/commands.ts'
 
@@ -10,7 +11,7 @@ export interface RoleAssignment {
   readonly consumers?: readonly string[]
 }
 
-export interface UserBody {
+export interface UserBody extends Labelled {
   readonly username: string
   readonly name: string
   /** As `runtime/password-hash.ts` encodes it; null until a one-time link has set a password. */
@@ -60,10 +61,11 @@ export interface User {
   readonly roles: readonly RoleAssignment[]
   /** The id of the identity provider that signs the person in; null: the person has a password. */
   readonly identityProvider: string | null
+  readonly labels: Labels
   readonly createdAt: string
 }
 
-export const USER_KIND = documentKind<UserBody>('user', ['username', 'name', 'disabled', 'roles', 'identity'])
+export const USER_KIND = documentKind<UserBody>('user', ['username', 'name', 'disabled', 'roles', 'identity', 'labels'])
 
 const HELD = 'held'
 
@@ -97,9 +99,9 @@ function roleKey(role: string): string {
 }
 
 export function showUser({ id, body, createdAtMs }: Document<UserBody>): User {
-  const { username, name, roles = [], identity } = body
+  const { username, name, roles = [], identity, labels = {} } = body
   const identityProvider = identity?.provider ?? null
-  return { id, username, name, state: stateOf(body), roles, identityProvider, createdAt: toTime(createdAtMs) }
+  return { id, username, name, state: stateOf(body), roles, identityProvider, labels, createdAt: toTime(createdAtMs) }
 }
 
 export function stateOf({ disabled, passwordHash, identity }: UserBody): User['state'] {

@@ -9,6 +9,7 @@ import type { OperationPlan, RoutePlan } from '../../plan/route-plan.ts'
 import type { Attribution } from '../../domain/attribution.ts'
 import { createPace, type Pace } from '../../runtime/pace.ts'
 import type { SlaPlan } from '../../plan/sla-plan.ts'
+import { compileChallenges, type Challenges } from './challenges.ts'
 import { Backend, type BackendSettings } from '../backend/backend.ts'
 import { READ_BYTES_PER_SECOND_MIN } from '../connection/reader-watch.ts'
 import { compileResponses, type DeclaredResponses } from '../validation/declared-responses.ts'
@@ -35,6 +36,7 @@ export interface CompiledRevision {
   readonly routes: RouteTable
   readonly operations: readonly CompiledOperation[]
   readonly allowedScopes: ReadonlySet<string>
+  readonly challenges: Challenges
   /** Minimum rate at which a client must read a response while bytes are queued. */
   readonly readBytesPerSecondMin: number
   readonly backend: Backend | null
@@ -46,12 +48,16 @@ export interface CompiledRevision {
   readonly unrouted: Attribution
 }
 
+export interface RevisionSettings extends BackendSettings {
+  readonly gatewayUrl: string
+}
+
 /** Compiles in slices, so that the thread continues to serve calls. Throws if a schema cannot be compiled. */
 export async function compileRevision(
   plan: RoutePlan,
   slas: readonly SlaPlan[],
   limiter: Limiter,
-  backends: BackendSettings,
+  settings: RevisionSettings,
   pace: Pace = createPace(),
 ): Promise<CompiledRevision> {
   const validators = await compileValidators(plan, pace)
@@ -72,8 +78,9 @@ export async function compileRevision(
     routes,
     operations,
     allowedScopes: new Set(plan.allowedScopes),
+    challenges: compileChallenges(plan, settings.gatewayUrl),
     readBytesPerSecondMin: plan.readBytesPerSecondMin ?? READ_BYTES_PER_SECOND_MIN,
-    backend: plan.backend === null ? null : new Backend(plan.backend, backends),
+    backend: plan.backend === null ? null : new Backend(plan.backend, settings),
     slas: new Map(slas.map((sla) => [sla.variant, limiter.compile(sla, operationIdsOf(plan))])),
     apiHeaders: plan.deprecation === undefined ? null : toDeprecationHeaders(plan.deprecation),
     unrouted: toAttribution(plan, '', null, null),

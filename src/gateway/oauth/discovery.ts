@@ -1,12 +1,24 @@
 /**
- * The discovery document of an API as an issuer (RFC 8414; OpenID Connect Discovery 1.0, 3). Everything that it lists is
- * implemented.
+ * The discovery documents of an API: as an issuer (RFC 8414; OpenID Connect Discovery 1.0, 3) and as a protected resource.
+ * Everything that they list is implemented.
  */
 
 export interface Discovered {
   readonly gatewayUrl: string
   readonly api: string
   readonly scopes: readonly string[]
+}
+
+/** The metadata of an API as a protected resource (RFC 9728). */
+export function toProtectedResource({ gatewayUrl, api, scopes }: Discovered): object {
+  const resource = `${gatewayUrl}/${api}`
+  return {
+    resource,
+    authorization_servers: [resource],
+    scopes_supported: scopes,
+    bearer_methods_supported: ['header'],
+    resource_name: api,
+  }
 }
 
 export function toDiscovery({ gatewayUrl, api, scopes }: Discovered): object {

@@ -8,7 +8,7 @@
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
-import { toDiscovery } from './discovery.ts'
+import { toDiscovery, toProtectedResource } from './discovery.ts'
 import { refuse, type OauthAnswer, type OauthCall } from '../../plan/oauth-call.ts'
 
 export interface OauthServerOptions {
@@ -39,8 +39,14 @@ const PATHS: readonly (readonly [RegExp, string])[] = [
   [/^\/oauth2\/v2\/(authorize|password)$/, 'GET, POST'],
   [/^\/oauth2\/v2\/callback\/[^/]+$/, 'GET'],
   [/^\/[^/]+\/\.well-known\/openid-configuration$/, 'GET, HEAD'],
-  [/^\/\.well-known\/(jwks|oauth-authorization-server\/[^/]+)$/, 'GET, HEAD'],
+  [/^\/\.well-known\/(jwks|oauth-(authorization-server|protected-resource)\/[^/]+)$/, 'GET, HEAD'],
 ]
+
+const DISCOVERY = [
+  ['/:api/.well-known/openid-configuration', toDiscovery],
+  ['/.well-known/oauth-authorization-server/:api', toDiscovery],
+  ['/.well-known/oauth-protected-resource/:api', toProtectedResource],
+] as const
 
 export async function createOauthServer(options: OauthServerOptions): Promise<OauthServer> {
   let route: (request: IncomingMessage, response: ServerResponse) => void = () => {}
@@ -103,11 +109,11 @@ function addDiscovery(app: FastifyInstance, { gatewayUrl, jwks, scopesOf }: Oaut
   app.get('/.well-known/jwks', (_request, reply) =>
     reply.header('Cache-Control', `public, max-age=${JWKS_SECONDS}`).send(jwks()),
   )
-  for (const path of ['/:api/.well-known/openid-configuration', '/.well-known/oauth-authorization-server/:api']) {
+  for (const [path, toDocument] of DISCOVERY) {
     app.get(path, (request, reply) => {
       const api = apiOf(request)
       const scopes = scopesOf(api)
-      return scopes === null ? send(reply, noSuchApi()) : reply.send(toDiscovery({ gatewayUrl, api, scopes }))
+      return scopes === null ? send(reply, noSuchApi()) : reply.send(toDocument({ gatewayUrl, api, scopes }))
     })
   }
 }

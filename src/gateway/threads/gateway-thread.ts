@@ -76,10 +76,12 @@ export async function startThread(options: ThreadOptions): Promise<void> {
   const limiter = createLimiter({ thread: settings.thread, threads: settings.threads })
   const callerContexts = createCallerContexts({ mainThread, limiter })
   const gates = createUpstreamGates({ clock, send: (reports) => mainThread.send({ type: 'upstream', reports }) })
-  const backends = { threads: settings.threads, connect: createConnect(settings, clock, mainThread) }
+  const { threads, gatewayUrl } = settings
+  const connect = createConnect(settings, clock, mainThread)
   const inFlight = new Int32Array(settings.inFlight)
   const isBusy = (): boolean => inFlight[0]! > 0
-  const revisions = createServedRevisions({ limiter, backends, gates, isBusy, clock })
+  const served = { threads, connect, gatewayUrl }
+  const revisions = createServedRevisions({ limiter, settings: served, gates, isBusy, clock })
   const authenticator = createThreadAuthenticator(options, mainThread, revisions)
   const publishedKeys: ThreadParts['publishedKeys'] = { jwks: { keys: [] } }
   const oauth = await createOauth(toOauthPort(settings, mainThread, revisions, publishedKeys))

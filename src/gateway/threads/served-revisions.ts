@@ -6,9 +6,8 @@
 
 import { unpackPlan, type PackedPlan } from '../../plan/packed-plan.ts'
 import type { SlaPlan } from '../../plan/sla-plan.ts'
-import type { BackendSettings } from '../backend/backend.ts'
 import type { UpstreamGates } from '../backend/upstream-gates.ts'
-import { compileRevision, operationIdsOf, type CompiledRevision } from '../call/revision.ts'
+import { compileRevision, operationIdsOf, type CompiledRevision, type RevisionSettings } from '../call/revision.ts'
 import { createPace, type PaceOptions } from '../../runtime/pace.ts'
 import type { Limiter } from '../limits/limiter.ts'
 
@@ -27,12 +26,12 @@ export interface ServedRevisions {
 
 export interface ServedRevisionsOptions extends Pick<PaceOptions, 'isBusy' | 'clock'> {
   readonly limiter: Limiter
-  readonly backends: BackendSettings
+  readonly settings: RevisionSettings
   readonly gates: Pick<UpstreamGates, 'of'>
 }
 
 export function createServedRevisions(options: ServedRevisionsOptions): ServedRevisions {
-  const { limiter, backends, gates } = options
+  const { limiter, settings, gates } = options
   const serving = new Map<string, CompiledRevision>()
   const prepared = new Map<number, CompiledRevision>()
 
@@ -40,7 +39,7 @@ export function createServedRevisions(options: ServedRevisionsOptions): ServedRe
     of: (api) => serving.get(api),
     async prepare(id, plan, slas) {
       const pace = createPace(options)
-      prepared.set(id, await compileRevision(await unpackPlan(plan, pace), slas, limiter, backends, pace))
+      prepared.set(id, await compileRevision(await unpackPlan(plan, pace), slas, limiter, settings, pace))
     },
     swap(id, memberOfProductIds) {
       const revision = prepared.get(id)

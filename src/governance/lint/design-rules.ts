@@ -23,9 +23,9 @@ function segmentsOf(path: string): readonly string[] {
   return path.split('/').filter((segment) => segment !== '')
 }
 
-/** Returns the segments that are not parameters. */
+/** Returns the segments that are not parameters. A registry spells the names of well-known paths (RFC 8615). */
 function wordsOf(path: string): readonly string[] {
-  return segmentsOf(path).filter((segment) => !segment.includes('{'))
+  return path.startsWith('/.well-known/') ? [] : segmentsOf(path).filter((segment) => !segment.includes('{'))
 }
 
 /** Tests whether a successful response is an unbounded list, or an object that holds one. */

@@ -6,6 +6,7 @@
 
 import type { Checkpoint, CheckpointClaims, CheckpointRepair, PendingFlush, SpoolPosition } from '../checkpoint.ts'
 import type { LimitCheckpoint } from '../limit-checkpoint.ts'
+import type { NameStore } from '../name-store.ts'
 import type { LevelMark, RiskCheckpoint } from '../risk-checkpoint.ts'
 import { openCheckpointFile, type CheckpointFile } from './checkpoint-file.ts'
 import { openCounterTable } from './counter-table.ts'
@@ -17,7 +18,7 @@ export { matches } from './episode-table.ts'
 /** About 200 MB, for a store that is unavailable for a long time. */
 const OUTBOX_MAX = 200_000
 
-export interface SqliteCheckpoint extends Checkpoint, RiskCheckpoint, LimitCheckpoint {
+export interface SqliteCheckpoint extends Checkpoint, RiskCheckpoint, LimitCheckpoint, NameStore {
   /** Distinguishes the insert tokens of this data folder from those of any other. */
   readonly instance: string
   claims(): CheckpointClaims
@@ -121,7 +122,7 @@ function repair(file: CheckpointFile, { levelPosition, pending, ...to }: Checkpo
   })
 }
 
-function riskCheckpoint(file: CheckpointFile, outboxMax: number): RiskCheckpoint {
+function riskCheckpoint(file: CheckpointFile, outboxMax: number): RiskCheckpoint & NameStore {
   const { database, state, setState, once } = file
   const episodeTable = openEpisodeTable(database)
   const outbox = openOutboxTable(file, outboxMax)
@@ -142,6 +143,11 @@ function riskCheckpoint(file: CheckpointFile, outboxMax: number): RiskCheckpoint
       })
       outbox.grew(events.length - dropped)
       return dropped
+    },
+    async replaceConsumerName(tenant, consumer, name) {
+      let replaced = 0
+      once(() => void (replaced = episodeTable.rename(tenant, consumer, name)))
+      return replaced
     },
     clearedEpisode: episodeTable.clearedOne,
     clearedEpisodes: episodeTable.cleared,

@@ -1,7 +1,7 @@
 /** Risk episodes in the checkpoint's file (`checkpoint-file.ts`): one row per risk. */
 
 import type { DatabaseSync } from 'node:sqlite'
-import { consumerOf, SEVERITIES, type RiskEvent } from '../../domain/risk.ts'
+import { consumerOf, SEVERITIES, type AttributedTo, type RiskEvent } from '../../domain/risk.ts'
 import type { SavedEpisode } from '../risk-checkpoint.ts'
 import type { RiskPosition, RiskPositionQuery } from '../risk-store.ts'
 import { checksumOf, verifyRow } from './row-checksum.ts'
@@ -22,10 +22,12 @@ export interface EpisodeTable {
   cleared(query: RiskPositionQuery): readonly RiskPosition[]
   /** Saves episodes and deletes those that cleared before `deleteBeforeMs`. Call it within a transaction. */
   save(episodes: readonly SavedEpisode[], deleteBeforeMs: number): void
+  /** Replaces the name of a consumer in cleared episodes. Returns their number. Call it within a transaction. */
+  rename(tenant: string, consumer: string, name: string): number
 }
 
 export function openEpisodeTable(database: DatabaseSync): EpisodeTable {
-  const write = database.prepare(
+  const upsert = database.prepare(
     `INSERT INTO episode (risk_id, tenant, state, last_seen_ms, body, checksum) VALUES (?, ?, ?, ?, ?, ?)
      ON CONFLICT (risk_id) DO UPDATE SET tenant = excluded.tenant, state = excluded.state,
        last_seen_ms = excluded.last_seen_ms, body = excluded.body, checksum = excluded.checksum`,
@@ -36,6 +38,16 @@ export function openEpisodeTable(database: DatabaseSync): EpisodeTable {
     `SELECT * FROM episode WHERE state = 'cleared' AND tenant = ? AND risk_id > ? ORDER BY risk_id`,
   )
   const clearedOne = database.prepare(`SELECT * FROM episode WHERE state = 'cleared' AND tenant = ? AND risk_id = ?`)
+  const clearedOf = database.prepare(
+    `SELECT * FROM episode WHERE state = 'cleared' AND tenant = ? AND instr(body, ?) > 0 ORDER BY risk_id`,
+  )
+
+  function write(episode: SavedEpisode): void {
+    const { riskId, tenant, state, event } = episode
+    const body = JSON.stringify(episode)
+    const checksum = checksumOf([riskId, tenant, state, event.lastSeenMs], body)
+    upsert.run(riskId, tenant, state, event.lastSeenMs, body, checksum)
+  }
 
   return {
     open: () => (open.all() as unknown as EpisodeRow[]).map(toEpisode),
@@ -53,13 +65,14 @@ export function openEpisodeTable(database: DatabaseSync): EpisodeTable {
       return found
     },
     save(episodes, deleteBeforeMs) {
-      for (const episode of episodes) {
-        const { riskId, tenant, state, event } = episode
-        const body = JSON.stringify(episode)
-        const checksum = checksumOf([riskId, tenant, state, event.lastSeenMs], body)
-        write.run(riskId, tenant, state, event.lastSeenMs, body, checksum)
-      }
+      for (const episode of episodes) write(episode)
       deleteOld.run(deleteBeforeMs)
+    },
+    rename(tenant, consumer, name) {
+      const rows = clearedOf.all(tenant, JSON.stringify(consumer)) as unknown as EpisodeRow[]
+      const named = rows.map(toEpisode).filter(({ event: { attributedTo } }) => isNamed(attributedTo, consumer, name))
+      for (const episode of named) write({ ...episode, event: renamed(episode.event, name) })
+      return named.length
     },
   }
 }
@@ -75,6 +88,17 @@ export function matches(event: RiskEvent, query: RiskPositionQuery): boolean {
     (attributedTo === undefined || event.attributedTo.id === attributedTo) &&
     (consumer === undefined || consumerOf(event.attributedTo) === consumer)
   )
+}
+
+/** Whether the party is the consumer, under another name. */
+function isNamed(party: AttributedTo, consumer: string, name: string): boolean {
+  return party.id === consumer && consumerOf(party) === consumer && party.name !== name
+}
+
+/** The message of an event begins with the name of its party. */
+function renamed({ attributedTo, message, ...event }: RiskEvent, name: string): RiskEvent {
+  const rest = message.startsWith(attributedTo.name) ? message.slice(attributedTo.name.length) : ''
+  return { ...event, attributedTo: { ...attributedTo, name }, message: `${name}${rest}` }
 }
 
 function toEpisode(row: EpisodeRow): SavedEpisode {

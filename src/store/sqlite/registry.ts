@@ -2,7 +2,8 @@
  * The registry of one node, in SQLite.
  *
  * A commit is one transaction on disk (`synchronous = FULL`): documents, their keys, the change feed and the audit log together.
- * Documents are not held in memory, so adding documents uses only disk space. The audit log is append-only.
+ * Documents are not held in memory, so adding documents uses only disk space. The audit log is append-only; only `redact`
+ * changes bodies in it.
  */
 
 import type { DatabaseSync } from 'node:sqlite'
@@ -15,6 +16,7 @@ import { createDocumentList } from './document-list.ts'
 import { toDocument, type DocumentRow } from './document-row.ts'
 import { createDocumentWriter } from './document-writer.ts'
 import { openRegistryFile } from './registry-file.ts'
+import { createRedaction } from './redaction.ts'
 import { isFull, isUnwritable } from './sqlite-error.ts'
 import { transact, runInSavepoint } from './transaction.ts'
 
@@ -38,6 +40,7 @@ export function openSqliteRegistry(options: SqliteRegistryOptions): Registry {
   const feed = createChangeFeed(database)
   const readAudit = createAuditReader(database)
   const apply = createDocumentWriter(database, clock)
+  const redact = createRedaction(database)
 
   function runInTransaction<Result>(work: () => Result): Result {
     try {
@@ -65,6 +68,12 @@ export function openSqliteRegistry(options: SqliteRegistryOptions): Registry {
     },
     audit: async (author, action, { kind, id, tenant }) => {
       runInTransaction(() => statements.insertNote.run(kind, id, tenant, clock.nowMs(), JSON.stringify(author), action))
+    },
+    redact: async (of, edit) => {
+      for (let after: number | null = 0; after !== null;) {
+        const from: number = after
+        after = runInTransaction(() => redact(of, edit, from))
+      }
     },
     history: async (query) => readAudit(query),
     end: async () => Number(statements.lastPosition.get()?.['position'] ?? 0),

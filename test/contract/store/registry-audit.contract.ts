@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { RevisionConflict } from '../../../src/store/registry.ts'
 import { AUTHOR, write, startRegistry, type OpenRegistry } from './registry-contract-helpers.ts'
 
 /** The audit log of every registry; run once per adapter. */
@@ -33,6 +34,38 @@ export function auditContract(name: string, fresh: () => OpenRegistry): void {
         },
         { ...of, atMs: 1_000, action: 'make', fromRevision: null, toRevision: 1, before: null, after: { n: 1 } },
       ])
+    })
+
+    it('redacts the bodies of a removed document, also twice and of many entries, and of no other document', async () => {
+      const { registry } = start()
+      const name = 'Ada Lovelace'
+      const entries = 1_200
+      for (let n = 0; n < entries; n++) await registry.commit(AUTHOR, 'change', [write('a', n, { n, name })])
+      await registry.commit(AUTHOR, 'remove', [write('a', entries, null)])
+      await registry.commit(AUTHOR, 'make', [write('b', 0, { name })])
+      const of = { kind: 'thing', id: 'a', tenant: 'acme' }
+      const edit = (body: unknown) => ({ ...(body as object), name: 'x' })
+      const before = await registry.history({ ...all, limit: 5_000 })
+      await registry.redact(of, edit)
+      await registry.redact(of, edit)
+
+      const after = await registry.history({ ...all, limit: 5_000 })
+      const named = (body: unknown) => (body === null ? null : { ...(body as object), name: 'x' })
+      expect(after).toEqual(
+        before.map((entry) =>
+          entry.id === 'a' ? { ...entry, before: named(entry.before), after: named(entry.after) } : entry,
+        ),
+      )
+    })
+
+    it('does not redact a document that would write the text again', async () => {
+      const { registry } = start()
+      await registry.commit(AUTHOR, 'make', [write('a', 0, { name: 'Ada' })])
+      const redact = (name: string) => registry.redact({ kind: 'thing', id: 'a', tenant: 'acme' }, () => ({ name }))
+      await expect(redact('x')).rejects.toThrow(RevisionConflict)
+      await registry.commit(AUTHOR, 'change', [write('a', 1, { name: 'x' })])
+      await redact('x')
+      expect(JSON.stringify(await registry.history(all))).not.toContain('Ada')
     })
 
     it('returns bodies of the requested kinds only, and nothing of another tenant', async () => {

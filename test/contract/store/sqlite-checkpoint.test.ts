@@ -207,4 +207,28 @@ describe('counters of limits', () => {
     expect(checkpoint.countersOf('sub_1', 'payments-v1')).toBeNull()
     expect(checkpoint.countersOf('sub_2', 'payments-v1')).not.toBeNull()
   })
+
+  it('replaces the name of a consumer in cleared episodes, and in no other party', async () => {
+    const message = 'Shop has been quiet at payments-v1 for five minutes.'
+    const other = { kind: 'consumer', id: 'con_12', name: 'Shop' } as const
+    checkpoint.commitRisk(
+      at(1),
+      [
+        episode('rsk_1', 'cleared', { message }),
+        episode('rsk_2', 'cleared', { message, attributedTo: other }),
+        episode('rsk_3', 'cleared', { message, tenant: 'rival' }),
+      ],
+      [],
+      0,
+    )
+    expect(await checkpoint.replaceConsumerName('acme', 'con_1', 'con_1')).toBe(1)
+    expect(await checkpoint.replaceConsumerName('acme', 'con_1', 'con_1')).toBe(0)
+    reopen()
+    expect(checkpoint.clearedEpisode('acme', 'rsk_1')).toMatchObject({
+      attributedTo: { kind: 'consumer', id: 'con_1', name: 'con_1' },
+      message: 'con_1 has been quiet at payments-v1 for five minutes.',
+    })
+    expect(checkpoint.clearedEpisode('acme', 'rsk_2')).toMatchObject({ message, attributedTo: other })
+    expect(checkpoint.clearedEpisode('rival', 'rsk_3')).toMatchObject({ message })
+  })
 })

@@ -127,6 +127,41 @@ describe('contract, lists', () => {
   })
 })
 
+/** Lists of what is no resource of its own, with the reason why their items have no labels. */
+const WITHOUT_LABELS: Readonly<Record<string, string>> = {
+  listApprovals: 'a decision is part of an approval flow',
+  listAudit: 'an entry of a log',
+  listCredentials: 'a credential is part of a subscription',
+  listDeliveries: 'an entry of a log',
+  listLineItems: 'an entry of a log',
+  listMySessions: 'the service makes it',
+  listProgrammeApprovals: 'a decision is part of an approval flow',
+  listRequests: 'an entry of a log',
+  listRevisions: 'a revision is part of a proxy',
+  listRisks: 'the service makes it',
+  listSigningKeys: 'the service makes it',
+  listOperations: 'an operation is part of a document',
+  listSummaries: 'an entry of a log',
+  listSessions: 'the service makes it',
+}
+
+describe('contract, labels', () => {
+  it('every list takes `label`, and every resource has `labels`, except those with a reason', () => {
+    const lists = operations.filter(isList)
+    const without = lists.filter((operation) => !queryOf(operation).some(({ name }) => name === 'label'))
+    expect(without.map(({ operationId }) => operationId).sort()).toEqual(Object.keys(WITHOUT_LABELS).sort())
+    for (const operation of lists.filter(({ operationId }) => !Object.hasOwn(WITHOUT_LABELS, operationId))) {
+      const { items } = propertiesOf(answerOf(operation)) as { readonly items: { readonly items: Schema } }
+      const { required } = resolve(items.items)
+      expect(required, operation.operationId).toContain('labels')
+      const isChanged = operations.some(
+        ({ path, method }) => path.startsWith(operation.path) && ['PATCH', 'PUT'].includes(method),
+      )
+      expect(isChanged || operation.operationId === 'listApprovalFlows', operation.operationId).toBe(true)
+    }
+  })
+})
+
 describe('contract, filters', () => {
   it('accept the field names `status`, `ApiId` and `ApiProductId` as well as the old names', async () => {
     const platform = await openTestPlatform()

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest'
 import { publishApi } from '../../fixtures/published-api.ts'
-import { openTestPlatform, type Answer } from '../../fixtures/test-platform.ts'
+import { openTestPlatform, PAYMENTS, type Answer } from '../../fixtures/test-platform.ts'
 
 async function setUp() {
   const platform = await openTestPlatform()
@@ -26,6 +26,7 @@ const PROVIDER = { issuer: 'https://idp.example', audience: 'orders', claims: { 
 /** Collection, body of the creation, change, and the audit action of the change. */
 const CASES: readonly (readonly [string, object, object, string])[] = [
   ['/v1/consumers', { name: 'Shop', kind: 'agent', contact: 'a@b.example' }, { name: 'Store' }, 'consumer.update'],
+  ['/v1/users', { username: 'ada', name: 'Ada' }, { name: 'Lovelace' }, 'user.update'],
   ['/v1/products', { name: 'Bundle', apis: [] }, { name: 'Trade' }, 'product.save'],
   ['/v1/adrs', ADR, { status: 'Accepted' }, 'adr.update'],
   ['/v1/principles', PRINCIPLE, { rules: [] }, 'principle.update'],
@@ -57,7 +58,11 @@ describe.each(CASES)('a resource of %s', (collection, input, change, action) => 
   it('has labels, which a list filters by, page by page', async () => {
     const { send, create } = await setUp()
     const labels = { team: 'a', 'cost/center': '4:2' }
-    const input2 = 'issuer' in input ? { ...input, issuer: 'https://other.example' } : input
+    const unique = {
+      ...('issuer' in input && { issuer: 'https://other.example' }),
+      ...('username' in input && { username: 'bob' }),
+    }
+    const input2 = { ...input, ...unique }
     const path = await create(collection, { ...input, labels })
     const other = await create(collection, input2)
     expect((await send('GET', path)).body).toMatchObject({ labels })
@@ -203,5 +208,72 @@ describe('labels', () => {
       const { body } = await send('GET', `${list}?label=team:a`)
       expect(body['items']).toMatchObject([{ labels }])
     }
+  })
+})
+
+describe('labels of a resource that a deployment or a request creates', () => {
+  const labels = { team: 'a' }
+
+  it('are changed, listed and kept by later changes', async () => {
+    const { platform, token, send } = await setUp()
+    const { proxy, flow } = await publishApi(platform, token)
+    const idOf = async (list: string): Promise<string> => {
+      const { body } = await send('GET', `${list}?limit=1`)
+      return String((body['items'] as readonly { id: string }[])[0]?.id)
+    }
+    const paths = [
+      ['/v1/proxies', proxy],
+      ['/v1/openapispecs', await idOf('/v1/openapispecs')],
+      ['/v1/openslaspecs', await idOf('/v1/openslaspecs')],
+      ['/v1/approvals', flow],
+    ] as const
+    for (const [collection, id] of paths) {
+      expect((await send('PATCH', `${collection}/${id}`, { labels })).body, collection).toMatchObject({ id, labels })
+      expect((await send('PATCH', `${collection}/${id}`, {})).body, collection).toMatchObject({ id, labels })
+    }
+    await send('POST', '/v1/proxies', { api: 'payments-v1', fromRevision: 1 })
+    await send('POST', `/v1/proxies/${proxy}/activate`)
+    for (const [collection, id] of paths) {
+      const found = async (label: string) =>
+        ((await send('GET', `${collection}?label=${label}`)).body['items'] as { id: string }[]).map((each) => each.id)
+      expect(await found('team:a'), collection).toEqual([id])
+      expect(await found('team:b'), collection).toEqual([])
+    }
+  })
+
+  it('of a role are filtered, kept by a replacement without labels, and empty for a built-in role', async () => {
+    const { send } = await setUp()
+    const role = { name: 'Support', scopes: ['apis:read'] }
+    expect((await send('POST', '/v1/roles', { ...role, labels })).status).toBe(201)
+    expect((await send('PUT', '/v1/roles/Support', { scopes: [] })).body).toMatchObject({ labels })
+    const { items } = (await send('GET', '/v1/roles?label=team:a')).body
+    expect(items).toMatchObject([{ name: 'Support', labels }])
+    expect((await send('GET', '/v1/roles/owner')).body).toMatchObject({ labels: {} })
+    expect((await send('PUT', '/v1/roles/Support', { scopes: [], labels: {} })).body).toMatchObject({ labels: {} })
+  })
+
+  it('of a programme are set at its creation and changed', async () => {
+    const { send } = await setUp()
+    const body = { name: 'Pay', specification: PAYMENTS.toString('base64'), labels }
+    const { id } = (await send('POST', '/v1/programmes', body)).body
+    const changed = await send('PATCH', `/v1/programmes/${String(id)}`, { labels: { team: 'b' } })
+    expect(changed.body, changed.text).toMatchObject({ labels: { team: 'b' } })
+    const { items } = (await send('GET', '/v1/programmes?label=team:b')).body
+    expect(items).toMatchObject([{ id }])
+  })
+})
+
+describe.each([
+  ['/v1/consumers', { name: 'Shop', kind: 'agent' }],
+  ['/v1/users', { username: 'ada', name: 'Ada' }],
+])('a removal of %s with `erase`', (collection, input) => {
+  it('is accepted again after the removal, also without a name to erase, but not for an unknown id', async () => {
+    const { send, create } = await setUp()
+    const path = await create(collection, input)
+    expect((await send('DELETE', `${path}?erase=true`)).status).toBe(204)
+    expect((await send('DELETE', `${path}?erase=true`)).status).toBe(204)
+    expect(codeOf(await send('DELETE', path))).toEqual([404, 'not_found'])
+    expect(codeOf(await send('DELETE', `${collection}/unknown?erase=true`))).toEqual([404, 'not_found'])
+    expect((await send('DELETE', `${path}?erase=1`)).status).toBe(400)
   })
 })

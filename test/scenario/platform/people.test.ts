@@ -141,7 +141,11 @@ describe('a role', () => {
     const platform = await openTestPlatform()
     const token = platform.token('acme')
     const body = { name: 'readers', description: 'Reads.', scopes: ['apis:read'] }
-    expect((await platform.send('POST', '/v1/roles', { token, body })).body).toEqual({ ...body, builtIn: false })
+    expect((await platform.send('POST', '/v1/roles', { token, body })).body).toEqual({
+      ...body,
+      builtIn: false,
+      labels: {},
+    })
     expect(await platform.send('POST', '/v1/roles', { token, body })).toMatchObject({ status: 409 })
     const { path } = await createUser(platform, { ...GRACE, roles: [{ role: 'readers' }] })
     const scopes = ['apis:read', 'usage:read']

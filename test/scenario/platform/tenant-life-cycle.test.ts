@@ -67,6 +67,10 @@ describe('a tenant', () => {
       expect((await platform.send('GET', list, { token })).body).toEqual({ items: [], next: null })
     }
     expect((await platform.send('GET', '/v1/audit', { token })).body['items']).not.toEqual([])
+    const last = new Map(platform.grants.map((grant) => [grant.credential, grant]))
+    const own = [...last.values()].filter((grant) => grant.tenant === id)
+    expect(own.map(({ valid, active }) => [valid, active])).toEqual(own.map(() => [false, false]))
+    expect(own.length).toBeGreaterThan(1)
     expect((await send('POST', '/v1/tenants', { name: 'Guest' })).status).toBe(201)
     const other = platform.token('rival')
     await publishApi(platform, other)

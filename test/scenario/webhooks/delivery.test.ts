@@ -7,6 +7,8 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it, onTestFinished, vi } from 'vitest'
+import { tenantWrite } from '../../../src/access/platform-access.ts'
+import { eventWrite } from '../../../src/command/event-outbox.ts'
 import { createDeliveries } from '../../../src/webhooks/deliveries.ts'
 import { createEventSubscriptions } from '../../../src/webhooks/event-subscriptions.ts'
 import { createKeyedMutex } from '../../../src/command/keyed-mutex.ts'
@@ -104,6 +106,25 @@ it('deliveries of a disabled event subscription are sent when it is enabled agai
   clock.advanceSync(DAY_MS)
   await registrations.update(ACME, registration, { state: 'active' })
   await until(async () => expect(await stateOf(id)).toBe('delivered'))
+})
+
+it('pending deliveries of a disabled tenant wait until it is enabled, and its events meanwhile get none', async () => {
+  const { receiver, test, stateOf, clock, registry, createId } = await open()
+  const system = { tenant: 'acme', consumer: 'system' }
+  await registry.commit(system, 'test', [tenantWrite('acme', 0, { name: 'Acme' })])
+  receiver.status = 500
+  const { id } = await test()
+  await until(async () => {
+    expect((await registry.get(DELIVERY_KIND, id))?.body.attempts).toHaveLength(1)
+  })
+  await registry.commit(system, 'test', [tenantWrite('acme', 1, { name: 'Acme', isDisabled: true })])
+  receiver.status = 204
+  clock.advanceSync(DAY_MS)
+  await registry.commit(system, 'test', [eventWrite(createId, 'acme', 'SlaChanged', { api: 'a-v1' })])
+  await registry.commit(system, 'test', [tenantWrite('acme', 2, { name: 'Acme' })])
+  await until(async () => expect(await stateOf(id)).toBe('delivered'))
+  expect(receiver.asked).toBe(2)
+  expect(await registry.list(DELIVERY_KIND, { limit: 9 })).toHaveLength(1)
 })
 
 it('deliveries of a removed event subscription are abandoned', async () => {

@@ -39,7 +39,7 @@ describe('a user', () => {
     const { id, createdAt } = await users.create(ACME, { ...GRACE, roles: [{ role: 'auditor' }] })
     const changed = await users.update(ACME, id, { username: 'hopper' })
     const roles = [{ role: 'auditor' }]
-    const rest = { id, name: 'Grace Hopper', state: 'Active', roles, identityProvider: null, createdAt }
+    const rest = { id, name: 'Grace Hopper', state: 'Active', roles, identityProvider: null, labels: {}, createdAt }
     expect(changed).toEqual({ ...rest, username: 'hopper' })
     expect(catalogue.gateway.revokedPeople).toEqual([])
     expect(await signIn.verify('acme', 'hopper', PASSWORD)).toMatchObject({ id })

@@ -2,9 +2,10 @@ import { describe, expect, it } from 'vitest'
 import { Problem } from '../../../src/domain/problem.ts'
 import { ALL_OPERATIONS, platformScopes } from '../../../src/platform/operations.ts'
 import { alternativesOf } from '../../../src/platform/scope-widths.ts'
-import { openTestPlatform, toGrant } from '../../fixtures/test-platform.ts'
+import { BASE_URL, openTestPlatform, toGrant } from '../../fixtures/test-platform.ts'
 
 const PROTECTED = Object.entries(ALL_OPERATIONS).filter(([, { scope }]) => scope !== null)
+const METADATA = `resource_metadata="${BASE_URL}/.well-known/oauth-protected-resource"`
 const toPath = (path: string): string => path.replace(/:\w+/g, 'any')
 
 describe('the guard of the platform API', () => {
@@ -13,7 +14,7 @@ describe('the guard of the platform API', () => {
     const answer = await platform.send(method, toPath(path))
 
     expect(answer).toMatchObject({ status: 401, body: { code: 'credential_missing' } })
-    expect(answer.headers['www-authenticate']).toBe('Bearer')
+    expect(answer.headers['www-authenticate']).toBe(`Bearer ${METADATA}`)
     expect(platform.calls).toMatchObject([{ operationId, status: 401, code: 'credential_missing', caller: null }])
   })
 
@@ -24,7 +25,7 @@ describe('the guard of the platform API', () => {
     const answer = await platform.send(method, toPath(path), { token: platform.token('acme', others) })
 
     expect(answer).toMatchObject({ status: 403, body: { code: 'operation_forbidden' } })
-    expect(answer.headers['www-authenticate']).toBe(`Bearer error="insufficient_scope", scope="${scope}"`)
+    expect(answer.headers['www-authenticate']).toBe(`Bearer error="insufficient_scope", scope="${scope}", ${METADATA}`)
     expect(platform.calls).toMatchObject([{ operationId, status: 403, code: 'operation_forbidden', caller: null }])
     expect(platform.calls[0]?.grant?.tenant).toBe('acme')
   })
@@ -35,7 +36,7 @@ describe('the guard of the platform API', () => {
     const answer = await platform.send('GET', '/v1/consumers', { token: 'expired' })
 
     expect(answer).toMatchObject({ status: 401, body: { code: 'credential_invalid', detail: 'It has expired.' } })
-    expect(answer.headers['www-authenticate']).toBe('Bearer error="invalid_token"')
+    expect(answer.headers['www-authenticate']).toBe(`Bearer error="invalid_token", ${METADATA}`)
     expect(platform.calls).toMatchObject([{ code: 'credential_invalid', grant: { consumer: 'con_acme' } }])
   })
 

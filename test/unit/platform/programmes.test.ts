@@ -61,7 +61,9 @@ describe('a programme', () => {
     })
     const progress = await settled(await start())
 
-    expect(progress.steps[0]?.errors).toMatchObject([{ detail: 'The name payments-v1 is taken on this gateway.' }])
+    expect(progress.steps[0]?.errors).toMatchObject([
+      { detail: expect.stringMatching(/^The name payments-v1 is taken .*`payments-[0-9a-z]{5}-v1` is free\.$/) },
+    ])
   })
 
   it('accepts a minor version, and refuses a breaking one or another name', async () => {

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { type AddressInfo, type Socket } from 'node:net'
 import { EventSource, type FetchLike } from 'eventsource'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import { NOW_MS, openTestPlatform } from '../../fixtures/test-platform.ts'
+import { NOW_MS, openTestPlatform, toGrant } from '../../fixtures/test-platform.ts'
 import { riskEvent } from '../../fixtures/risk-event.ts'
 import { endsOf, listen, read } from '../../fixtures/risk-reader.ts'
 
@@ -125,6 +125,18 @@ describe('the risk stream', () => {
     await reader.seen('retry')
     platform.callers.set(token, { code: 'credential_invalid', grant: null, detail: 'It was revoked.' })
     platform.clock.advanceSync(15_000)
+    await reader.ended
+    expect(await endsOf(platform)).toMatch('reason="credential_closed"} 1')
+  })
+
+  it('ends when its credential loses a scope of its token, and not when it loses another one', async () => {
+    const { platform, port } = await listen()
+    const reader = read(port, platform.token('acme', ['risks:read', 'usage:read']))
+    await reader.seen('retry')
+    const grant = { ...toGrant('acme'), scopes: ['risks:read', 'usage:read', 'apis:read'] }
+    await platform.gateway.applyGrant({ ...grant, scopes: ['risks:read', 'usage:read'] })
+    expect(platform.risks.subscribers).toBe(1)
+    await platform.gateway.applyGrant({ ...grant, scopes: ['usage:read', 'apis:read'] })
     await reader.ended
     expect(await endsOf(platform)).toMatch('reason="credential_closed"} 1')
   })

@@ -44,6 +44,7 @@ describe('a staged revision', () => {
         backend: { url: 'https://orders.example/base', timeoutMs: 30_000 },
         backendSource: 'document',
       },
+      labels: {},
       warnings: [],
     })
     expect(await apis.get('acme', API)).toEqual({

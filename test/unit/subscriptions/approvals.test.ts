@@ -53,6 +53,7 @@ describe('a request for access', () => {
       reason: null,
       approvals: [],
       escalatedAt: null,
+      labels: {},
       createdAt: '2027-01-15T12:00:00.000Z',
     }
     expect(await catalogue.approvals.list('acme', { limit: 9 })).toEqual({ items: [shown], next: null })

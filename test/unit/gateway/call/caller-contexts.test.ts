@@ -54,8 +54,8 @@ async function open(slas: readonly SlaPlan[]) {
       responses: [],
     })),
   } as const
-  const backends = { threads: 1, connect: (_: unknown, base: object) => base }
-  const compile = (declared: readonly SlaPlan[]) => compileRevision(plan, declared, limiter, backends)
+  const settings = { threads: 1, gatewayUrl: 'https://gateway.example', connect: (_: unknown, base: object) => base }
+  const compile = (declared: readonly SlaPlan[]) => compileRevision(plan, declared, limiter, settings)
   return { contexts, declarations, requested, compile, revision: await compile(slas) }
 }
 

@@ -42,9 +42,9 @@ async function openWatch(responses: object | null = RESPONSES, components: objec
   const specification = await readSpecification(Buffer.from(JSON.stringify(document)))
   const rest = { tenant: 'acme', revision: 1, state: 'Active', backend: null } as const
   const plan = compileRoutePlan({ specification, ...rest, allowedScopes: [], memberOfProductIds: [] })
-  const backends = { threads: 1, connect: (_: unknown, base: object) => base }
+  const settings = { threads: 1, gatewayUrl: 'https://gateway.example', connect: (_: unknown, base: object) => base }
   const limiter = createLimiter({ thread: 0, threads: 1 })
-  const revision = await compileRevision(structuredClone(plan), [], limiter, backends)
+  const revision = await compileRevision(structuredClone(plan), [], limiter, settings)
   const emitted: Drift[] = []
   const recorded: RecordedCall[] = []
   const counted: string[] = []

@@ -47,6 +47,23 @@ const credentials = new URLSearchParams({
 }).toString()
 
 describe('a standard OAuth client', () => {
+  it('reads the metadata of an API as a protected resource, and 404 for a name that is not published', async () => {
+    const { gatewayUrl } = await start()
+    const resource = new URL(`${gatewayUrl}/${API}`)
+    const insecure = { [oauth.allowInsecureRequests]: true }
+    const response = await oauth.resourceDiscoveryRequest(resource, insecure)
+    expect(response.headers.get('content-type')).toContain('application/json')
+    expect(await oauth.processResourceDiscoveryResponse(resource, response)).toEqual({
+      resource: resource.href,
+      authorization_servers: [resource.href],
+      scopes_supported: SCOPES.allowed,
+      bearer_methods_supported: ['header'],
+      resource_name: API,
+    })
+    const unknown = await oauth.resourceDiscoveryRequest(new URL(`${gatewayUrl}/unknown-v1`), insecure)
+    expect(unknown.status).toBe(404)
+  })
+
   it.each(['oauth2', 'oidc'] as const)('gets from %s discovery to a token that jose verifies', async (algorithm) => {
     const { gatewayUrl } = await start()
     const issuer = new URL(`${gatewayUrl}/${API}`)
