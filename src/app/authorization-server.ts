@@ -12,6 +12,9 @@ import { isPassword } from '../access/people/password-rule.ts'
 import { createAccessTokens } from '../identity/access-token.ts'
 import { createAuthorizationCodes } from '../identity/authorization-codes.ts'
 import { createAuthorizeFlow } from '../identity/authorize-flow.ts'
+import { createDeviceAuthorization } from '../identity/device-authorization.ts'
+import { createDeviceCodes } from '../identity/device-codes.ts'
+import { createDeviceThrottle } from '../identity/device-throttle.ts'
 import { createClientAuthentication, type RegisteredClient } from '../identity/client-authentication.ts'
 import { createFirstPartyClients } from '../identity/clients/first-party-clients.ts'
 import { createIdTokens } from '../identity/id-token.ts'
@@ -63,8 +66,13 @@ export function createAuthorization(options: AuthorizationOptions): OauthEndpoin
   const shared = { ...options, clientFor, grantPerson, grantOf: grants.resolve, keyedHash, randomBytes }
   const authenticateClient = createClientAuthentication({ ...shared, throttle: createSecretThrottle(options.clock) })
   const codes = createAuthorizationCodes(shared)
+  const deviceCodes = createDeviceCodes(shared)
+  const deviceThrottle = createDeviceThrottle(options.clock)
   const tokens = createIssuedTokens(shared)
   const titleOf = async (api: string): Promise<string> => (await registry.get(API_KIND, api))?.body.title ?? api
+
+  const login = { secondFactors, codes, deviceCodes, deviceThrottle, titleOf, verify: signIn.verify }
+  const authorize = createAuthorizeFlow({ ...shared, ...login })
 
   return createOauthDispatcher({
     endpoints: {
@@ -72,6 +80,7 @@ export function createAuthorization(options: AuthorizationOptions): OauthEndpoin
         ...shared,
         authenticateClient,
         codes,
+        deviceCodes,
         revoke,
         onReuse({ id, tenant, clientId, person }) {
           count('refresh_token_reused')
@@ -80,7 +89,9 @@ export function createAuthorization(options: AuthorizationOptions): OauthEndpoin
         mint: createAccessTokens(shared),
         mintIdToken: createIdTokens(shared),
       }),
-      authorize: createAuthorizeFlow({ ...shared, secondFactors, codes, titleOf, verify: signIn.verify }),
+      authorize,
+      device: authorize,
+      device_authorization: createDeviceAuthorization({ ...shared, authenticateClient, deviceCodes }),
       password: createPasswordPage({ ...signIn, isPassword }),
       introspect: createIntrospection({ authenticateClient, tokens, refreshGrants, grantPerson }),
       revoke: createRevocation({ authenticateClient, tokens, refreshGrants, revoke }),

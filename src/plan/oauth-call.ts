@@ -6,8 +6,9 @@
 import type { Grant } from './grant.ts'
 
 export interface OauthCall {
-  readonly endpoint: 'token' | 'introspect' | 'revoke' | 'userinfo' | 'authorize' | 'password'
-  /** `''` for the endpoints that people visit, which serve all APIs. */
+  readonly endpoint:
+    'token' | 'introspect' | 'revoke' | 'userinfo' | 'authorize' | 'password' | 'device' | 'device_authorization'
+  /** `''` for the endpoints that serve all APIs. */
   readonly api: string
   readonly method: 'GET' | 'POST'
   /** The form of a POST or the query of a GET, in order, with repetitions. */
