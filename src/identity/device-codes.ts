@@ -11,7 +11,7 @@ import type { Clock } from '../runtime/clock.ts'
 import type { CreateId } from '../runtime/ids.ts'
 import type { Login } from './token-grants.ts'
 
-/** What the device asks for. */
+/** The access that a device requests. */
 export interface DeviceRequest {
   readonly clientId: string
   /** `''`: the member of the client's product that redeems the code. */

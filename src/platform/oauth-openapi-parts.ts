@@ -1,4 +1,4 @@
-/** What the descriptions of OAuth paths share: parameters of clients, forms, and answers with their errors. */
+/** Common parts of the descriptions of OAuth paths: parameters of clients, forms, and answers with their errors. */
 
 import type { Schema } from './schema-type.ts'
 
