@@ -13,6 +13,9 @@ import { createSignInProviders } from '../access/sign-in-providers.ts'
 import { createAccessTokens } from '../identity/access-token.ts'
 import { createAuthorizationCodes } from '../identity/authorization-codes.ts'
 import { createAuthorizeFlow } from '../identity/authorize-flow.ts'
+import { createDeviceAuthorization } from '../identity/device-authorization.ts'
+import { createDeviceCodes } from '../identity/device-codes.ts'
+import { createDeviceThrottle } from '../identity/device-throttle.ts'
 import { createClientAuthentication, type RegisteredClient } from '../identity/client-authentication.ts'
 import { createFirstPartyClients } from '../identity/clients/first-party-clients.ts'
 import { createCodeExchange, type CodeExchangeOptions } from '../identity/federation/code-exchange.ts'
@@ -67,12 +70,14 @@ export function createAuthorization(options: AuthorizationOptions): OauthEndpoin
   const shared = { ...options, clientFor, grantPerson, grantOf: grants.resolve, keyedHash, randomBytes }
   const authenticateClient = createClientAuthentication({ ...shared, throttle: createSecretThrottle(options.clock) })
   const codes = createAuthorizationCodes(shared)
+  const deviceCodes = createDeviceCodes(shared)
+  const deviceThrottle = createDeviceThrottle(options.clock)
   const tokens = createIssuedTokens(shared)
   const titleOf = async (api: string): Promise<string> => (await registry.get(API_KIND, api))?.body.title ?? api
 
-  const authorizeFlow = createAuthorizeFlow({
+  const authorize = createAuthorizeFlow({
     ...shared,
-    ...{ secondFactors, codes, titleOf, verify: signIn.verify },
+    ...{ secondFactors, codes, deviceCodes, deviceThrottle, titleOf, verify: signIn.verify },
     people: people.federated,
     providers: createSignInProviders(options),
     exchange: createCodeExchange(options.federation),
@@ -85,6 +90,7 @@ export function createAuthorization(options: AuthorizationOptions): OauthEndpoin
         ...shared,
         authenticateClient,
         codes,
+        deviceCodes,
         revoke,
         onReuse({ id, tenant, clientId, person }) {
           count('refresh_token_reused')
@@ -93,8 +99,10 @@ export function createAuthorization(options: AuthorizationOptions): OauthEndpoin
         mint: createAccessTokens(shared),
         mintIdToken: createIdTokens(shared),
       }),
-      authorize: authorizeFlow,
-      callback: authorizeFlow,
+      authorize,
+      callback: authorize,
+      device: authorize,
+      device_authorization: createDeviceAuthorization({ ...shared, authenticateClient, deviceCodes }),
       password: createPasswordPage({ ...signIn, isPassword }),
       introspect: createIntrospection({ authenticateClient, tokens, refreshGrants, grantPerson }),
       revoke: createRevocation({ authenticateClient, tokens, refreshGrants, revoke }),

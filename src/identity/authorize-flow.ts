@@ -12,26 +12,31 @@ import type { Clock } from '../runtime/clock.ts'
 import type { Vault } from '../runtime/vault.ts'
 import { entitledTo, scopesFor, type ApiScopes } from './access-token.ts'
 import type { AuthorizationCodes } from './authorization-codes.ts'
+import { sendBack } from './authorize-answer.ts'
 import { consentPage, faultPage, loginPage, type LoginPage } from './authorize-pages.ts'
 import {
   canLogIn,
   createAuthorizeRequests,
   mayReturnTo,
   type AuthorizeRequest,
-  type Back,
   type LoggedInRequest,
   type ReadAuthorizeRequest,
 } from './authorize-request.ts'
 import type { RegisteredClient } from './client-authentication.ts'
+import { mayUseDevices } from './device-authorization.ts'
+import { createDeviceStep, type DeviceStep, type DeviceStepOptions } from './device-step.ts'
 import { createLoginCookies, type LoginCookies } from './login-cookies.ts'
 import { createFederatedSignIn, type FederatedSignIn, type FederatedSignInOptions } from './federated-sign-in.ts'
-import { answer, signalled, type OauthAnswer, type OauthCall, type OauthEndpoint } from '../plan/oauth-call.ts'
+import { signalled, type OauthAnswer, type OauthCall, type OauthEndpoint } from '../plan/oauth-call.ts'
 import { createSecondFactorStep, type SecondFactorStep, type SecondFactorStepOptions } from './second-factor-step.ts'
 import { createSeals, type Seals } from './sealed-transaction.ts'
 import type { Person } from './userinfo.ts'
 
 export interface AuthorizeFlowOptions
-  extends Pick<SecondFactorStepOptions, 'secondFactors' | 'throttle'>, Pick<FederatedSignInOptions, FederationParts> {
+  extends
+    Pick<SecondFactorStepOptions, 'secondFactors' | 'throttle'>,
+    Pick<DeviceStepOptions, 'deviceCodes' | 'deviceThrottle'>,
+    Pick<FederatedSignInOptions, FederationParts> {
   readonly clientFor: (clientId: string) => Promise<RegisteredClient | null>
   readonly scopesOf: (api: string) => Promise<ApiScopes | null>
   /** Returns the title of an API, or its technical name if it has none. */
@@ -53,6 +58,7 @@ interface Flow extends AuthorizeFlowOptions {
   readonly loginSeals: Seals<AuthorizeRequest>
   readonly secondFactorStep: SecondFactorStep
   readonly federatedSignIn: FederatedSignIn
+  readonly deviceStep: DeviceStep
   readonly consentSeals: Seals<LoggedInRequest>
   readonly cookies: LoginCookies
 }
@@ -75,6 +81,7 @@ export function createAuthorizeFlow(options: AuthorizeFlowOptions): OauthEndpoin
     loginSeals: createSeals({ vault, clock, stage: 'password', lifetimeMs: TRANSACTION_MS }),
     secondFactorStep: createSecondFactorStep({ ...options, lifetimeMs: TRANSACTION_MS }),
     federatedSignIn: createFederatedSignIn({ ...options, lifetimeMs: TRANSACTION_MS }),
+    deviceStep: createDeviceStep({ ...options, lifetimeMs: TRANSACTION_MS }),
     consentSeals: createSeals({ vault, clock, stage: 'consent', lifetimeMs: TRANSACTION_MS }),
     cookies: createLoginCookies(options),
   }
@@ -82,6 +89,7 @@ export function createAuthorizeFlow(options: AuthorizeFlowOptions): OauthEndpoin
   return async (call) => {
     const { endpoint, method, form, cookie } = call
     if (endpoint === 'callback') return returnFromProvider(flow, call)
+    if (endpoint === 'device') return enterUserCode(flow, call)
     const transaction = form.find(([name]) => name === 'transaction')?.[1]
     if (method === 'GET' || transaction === undefined) return begin(flow, form, cookie)
     const fields = new Map(form)
@@ -112,6 +120,13 @@ async function begin(
     return sendBack(flow, result.back, { error: result.error, error_description: result.description })
   const { browser, headers } = flow.cookies.ensureBrowser(cookie)
   return loginPage(await toLoginPage(flow, result.request, browser, '', null), 200, headers)
+}
+
+/** Asks for the code of a device, and shows the login page for its client. */
+async function enterUserCode(flow: Flow, call: OauthCall): Promise<OauthAnswer> {
+  const entered = flow.deviceStep.enter(call)
+  if ('page' in entered) return entered.page
+  return loginPage(await toLoginPage(flow, entered.request, entered.browser, '', null))
 }
 
 /** Checks the password; shows the page of the second factor, or the consent page. */
@@ -210,6 +225,8 @@ async function showConsent(
     recoveryCodes,
     transaction: flow.consentSeals.seal(request, browser),
     redirectUri,
+    userCode: request.device?.userCode ?? null,
+    isKept: client.mayRefresh,
   }
   return consentPage(page, flow.cookies.markDevice(accountOf(client, person.username)))
 }
@@ -231,20 +248,23 @@ async function decide(flow: Flow, request: LoggedInRequest, decision: string | u
   if (decision !== 'allow') {
     return sendBack(flow, request, { error: 'access_denied', error_description: 'The user denied the request.' })
   }
-  const { state: _, needsNewLogin: __, ...consent } = request
+  const { state: _, needsNewLogin: __, device, ...consent } = request
   const { tenant } = client.grant
   // The tokens of a shared client are bounded per person.
   const credential = isSharedClient(client.grant) ? request.person.id : client.grant.credential
+  if (device !== undefined) return flow.deviceStep.allow(device, { ...consent, tenant })
   return sendBack(flow, request, { code: await flow.codes.create({ ...consent, tenant, credential }) })
 }
 
 /** Returns the client of a request if it may still log people in and the redirect URI is still registered. */
 async function findClient(
   { clientFor, clock }: Flow,
-  { clientId, redirectUri }: AuthorizeRequest,
+  { clientId, redirectUri, device }: AuthorizeRequest,
 ): Promise<RegisteredClient | null> {
   const client = await clientFor(clientId)
   if (client === null || !canLogIn(client, clock.nowMs()) || !client.grant.active) return null
+  const { secretHash, mayRefresh } = client
+  if (device !== undefined) return mayUseDevices({ isPublic: secretHash === '', mayRefresh }) ? client : null
   return mayReturnTo(client, redirectUri) ? client : null
 }
 
@@ -274,18 +294,4 @@ async function scopesOfConsent(
 ): Promise<string[]> {
   const target = api === '' ? { declared: grant.scopes, allowed: grant.scopes } : await scopesOf(api)
   return target === null ? [] : scopesFor(grant, entitledTo(target, scopes), scope)
-}
-
-/** Redirects with 303, so that the browser does not send the form to the client. */
-function sendBack(
-  { gatewayUrl }: Flow,
-  { redirectUri, state, api }: Back,
-  parameters: Readonly<Record<string, string>>,
-): OauthAnswer {
-  const url = new URL(redirectUri)
-  const added = new URLSearchParams(parameters)
-  if (state !== null) added.set('state', state)
-  if (api !== '') added.set('iss', `${gatewayUrl}/${api}`)
-  url.search = `${url.search}${url.search === '' ? '?' : '&'}${added.toString()}`
-  return answer(303, null, { Location: url.href, 'Referrer-Policy': 'no-referrer' })
 }

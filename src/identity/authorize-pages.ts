@@ -32,6 +32,10 @@ export interface ConsentPage {
   readonly recoveryCodes: readonly string[]
   readonly transaction: string
   readonly redirectUri: string
+  /** The code that the device shows; null if a browser returns to the client. */
+  readonly userCode: string | null
+  /** The client gets a refresh token. */
+  readonly isKept: boolean
 }
 
 export function loginPage(page: LoginPage, status = 200, headers: Readonly<Record<string, string>> = {}): OauthAnswer {
@@ -66,7 +70,7 @@ ${buttons.join('\n')}
 }
 
 export function consentPage(page: ConsentPage, headers: Readonly<Record<string, string>>): OauthAnswer {
-  const { app, api, person, scopes, sharesIdentity, recoveryCodes, transaction, redirectUri } = page
+  const { app, api, person, scopes, sharesIdentity, recoveryCodes, transaction, redirectUri, userCode, isKept } = page
   const items = [...(sharesIdentity ? ['your name and user name'] : []), ...scopes]
   const list = items.map((item) => `<li>${escape(item)}</li>`).join('\n')
   const access =
@@ -81,7 +85,7 @@ export function consentPage(page: ConsentPage, headers: Readonly<Record<string, 
   const body = `${recovery}<h1>Allow ${escape(app)} to act on your behalf?</h1>
 <p>You are logged in as <strong>${escape(person)}</strong>.</p>
 ${access}
-<p>You will be redirected to <strong>${escape(destinationOf(redirectUri))}</strong>.</p>
+${isKept ? '<p>It keeps this access for up to 90 days, until you end the session.</p>\n' : ''}${destination(redirectUri, userCode)}
 <form method="post" action="/oauth2/v2/authorize">
 <input type="hidden" name="transaction" value="${escape(transaction)}">
 <button type="submit" name="decision" value="allow">Allow</button>
@@ -118,6 +122,13 @@ function formTargets(redirectUri: string): string {
 /** A provider redirects among hosts of its own, which nobody can list. */
 function providerTargets(providers: readonly SignInProvider[]): string {
   return [...new Set(providers.map(({ issuer }) => ` ${new URL(issuer).protocol}`))].join('')
+}
+
+/** A device may have been set up by someone else, who sent the person here (RFC 8628, 5.4). */
+function destination(redirectUri: string, userCode: string | null): string {
+  if (userCode === null)
+    return `<p>You will be redirected to <strong>${escape(destinationOf(redirectUri))}</strong>.</p>`
+  return `<p role="alert">A device asks for this access. Allow it only if you started this yourself, and the device in front of you shows the code <strong>${escape(userCode)}</strong>.</p>`
 }
 
 function destinationOf(redirectUri: string): string {

@@ -26,6 +26,8 @@ export interface AuthorizeRequest {
   readonly state: string | null
   /** The client does not accept an earlier login (`prompt=login`, `max_age`), which only an identity provider remembers. */
   readonly needsNewLogin?: true
+  /** The device that waits for the answer, instead of an address (RFC 8628). */
+  readonly device?: { readonly id: string; readonly userCode: string }
 }
 
 /** A request whose person has logged in. */
@@ -47,6 +49,7 @@ export interface Back {
   readonly state: string | null
   /** `''` if not known yet. */
   readonly api: string
+  readonly device?: AuthorizeRequest['device']
 }
 
 export interface AuthorizeRequestOptions {
@@ -112,15 +115,15 @@ export function createAuthorizeRequests(options: AuthorizeRequestOptions): ReadA
 }
 
 /** Returns null if `resource` is not an address of this gateway. */
-function apiOf(gatewayUrl: string, resource: string | undefined, own: string): string | null {
+export function apiOf(gatewayUrl: string, resource: string | undefined, own: string): string | null {
   if (resource === undefined) return own
   const prefix = `${gatewayUrl}/`
   return resource.startsWith(prefix) && resource.length > prefix.length ? resource.slice(prefix.length) : null
 }
 
-async function isOpenTo(
+export async function isOpenTo(
   scopesOf: AuthorizeRequestOptions['scopesOf'],
-  { grant }: RegisteredClient,
+  { grant }: Pick<RegisteredClient, 'grant'>,
   api: string,
 ): Promise<boolean> {
   if (api === '') return grant.active && grant.apiProductId !== ''

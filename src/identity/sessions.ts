@@ -1,7 +1,7 @@
 /**
  * Sessions of people: logins from which a client still has access.
  *
- * A login with a refresh token is a refresh grant. Of any other login the service keeps the code until the token that it gave has
+ * A login with a refresh token is a refresh grant. The service keeps the code of any other login until the token that it gave has
  * expired. Their number is bounded by the grants of each client and by the logins of an hour, so that a list reads all of them.
  */
 

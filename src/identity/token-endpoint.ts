@@ -1,5 +1,6 @@
 /**
- * The token endpoint of an API (RFC 6749, 3.2): client credentials, authorization codes with PKCE, and refresh tokens.
+ * The token endpoint of an API (RFC 6749, 3.2): client credentials, authorization codes with PKCE, refresh tokens and
+ * device codes.
  *
  * A code is bound to its client, its verifier, its redirect URI and its API. A request without the right verifier gets a
  * uniform error and leaves the code unused. A second use of a code revokes the tokens of the first use. Failed attempts
@@ -11,6 +12,7 @@ import { isSubscribed } from './access-token.ts'
 import type { AuthorizationCodes, Code, GivenToken } from './authorization-codes.ts'
 import type { AuthenticateClient } from './client-authentication.ts'
 import { refuse, signalled, type OauthAnswer, type OauthEndpoint } from '../plan/oauth-call.ts'
+import { createDeviceExchange, DEVICE_CODE_GRANT, type DeviceExchangeOptions } from './device-exchange.ts'
 import { createLoginTokens, type IssueLogin, type LoginTokensOptions } from './login-tokens.ts'
 import { verifies } from './pkce.ts'
 import { createRefreshExchange, type RefreshExchangeOptions } from './refresh-exchange.ts'
@@ -18,7 +20,7 @@ import type { RefreshGrants } from './refresh-grants.ts'
 import { tooLong, bearer, type TokenRequest, type IssueToken } from './token-grants.ts'
 import { readForm } from './token-request.ts'
 
-export interface TokenEndpointOptions extends LoginTokensOptions, RefreshExchangeOptions {
+export interface TokenEndpointOptions extends LoginTokensOptions, RefreshExchangeOptions, DeviceExchangeOptions {
   readonly authenticateClient: AuthenticateClient
   readonly scopesOf: (api: string) => Promise<ApiScopes | null>
   readonly codes: AuthorizationCodes
@@ -35,6 +37,7 @@ export function createTokenEndpoint(options: TokenEndpointOptions): OauthEndpoin
     ['client_credentials', (request) => issueForClient(options, request)],
     ['authorization_code', (request) => redeemCode(options, issueLogin, request)],
     ['refresh_token', createRefreshExchange(options)],
+    [DEVICE_CODE_GRANT, createDeviceExchange(options, issueLogin)],
   ])
 
   return async ({ api, form, authorization }) => {

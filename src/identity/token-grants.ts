@@ -1,4 +1,4 @@
-/** What the grant types of the token endpoint share: the authenticated request, and the parts of its answer. */
+/** Common parts of the grant types of the token endpoint: the authenticated request, and its answer. */
 
 import { LIFETIME_SECONDS, type AccessToken, type ApiScopes } from './access-token.ts'
 import type { Consent } from './authorization-codes.ts'
@@ -13,7 +13,7 @@ export interface TokenRequest {
   readonly values: ReadonlyMap<string, string>
 }
 
-/** What a person has allowed, as far as tokens depend on it. */
+/** The access that a person has allowed, as far as tokens depend on it. */
 export type Login = Pick<
   Consent,
   'tenant' | 'person' | 'clientId' | 'scope' | 'wantsIdToken' | 'wantsProfile' | 'nonce' | 'loggedInAtMs'

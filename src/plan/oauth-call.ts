@@ -6,8 +6,17 @@
 import type { Grant } from './grant.ts'
 
 export interface OauthCall {
-  readonly endpoint: 'token' | 'introspect' | 'revoke' | 'userinfo' | 'authorize' | 'callback' | 'password'
-  /** `''` for the endpoints that people visit, which serve all APIs. */
+  readonly endpoint:
+    | 'token'
+    | 'introspect'
+    | 'revoke'
+    | 'userinfo'
+    | 'authorize'
+    | 'callback'
+    | 'password'
+    | 'device'
+    | 'device_authorization'
+  /** `''` for the endpoints that serve all APIs. */
   readonly api: string
   /** The identity provider that a callback comes from. */
   readonly provider?: string

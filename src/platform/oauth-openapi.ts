@@ -4,27 +4,16 @@
  * `/openapi.json` links to it. Errors are those of RFC 6749 (5.2 and 4.1.2.1), not problem documents.
  */
 
+import { devicePaths } from './oauth-openapi-device.ts'
+import { answers, client, failure, FORM, form, long, type Fragment } from './oauth-openapi-parts.ts'
 import type { Schema } from './schema-type.ts'
 import { object, text } from './schemas.ts'
-
-type Fragment = Readonly<Record<string, unknown>>
 
 export interface OauthOpenApiOptions {
   readonly baseUrl: string
   readonly gatewayUrl: string
 }
 
-const FORM = 'application/x-www-form-urlencoded'
-const long: Schema = { type: 'string', maxLength: 4_096 }
-const client = { client_id: long, client_secret: { ...long, writeOnly: true } }
-const ERRORS: Readonly<Record<string, string>> = {
-  default: 'Any other error.',
-  400: 'The request is refused; `error` contains the reason.',
-  401: 'The client could not be authenticated.',
-  404: 'This API does not exist.',
-  429: 'The client has sent too many wrong secrets. `Retry-After` contains the time to wait.',
-  503: 'The request cannot be served at the moment.',
-}
 const apiName = { name: 'api', in: 'path', required: true, schema: { type: 'string', maxLength: 128 } }
 const apiParameter = {
   ...apiName,
@@ -34,13 +23,22 @@ const apiParameter = {
 
 const tokenForm = form(
   {
-    grant_type: { type: 'string', enum: ['client_credentials', 'authorization_code', 'refresh_token'] },
+    grant_type: {
+      type: 'string',
+      enum: [
+        'client_credentials',
+        'authorization_code',
+        'refresh_token',
+        'urn:ietf:params:oauth:grant-type:device_code',
+      ],
+    },
     ...client,
     scope: { ...long, description: 'Scopes, separated by spaces. Default: all granted scopes.' },
     code: { ...long, description: 'The authorization code.' },
     code_verifier: { ...long, description: 'Required with an authorization code (RFC 7636).' },
     redirect_uri: { ...long, description: 'If sent, the redirect URI of the authorization request.' },
     refresh_token: { ...long, description: 'A refresh token that has not been used.' },
+    device_code: { ...long, description: 'The code of a device (RFC 8628).' },
     resource: { ...long, description: 'The address of the API (RFC 8707).' },
   },
   ['grant_type'],
@@ -78,7 +76,14 @@ export function buildOauthOpenApi({ baseUrl, gatewayUrl }: OauthOpenApiOptions):
       { name: 'Discovery', description: 'Keys and metadata for clients and resource servers.' },
     ],
     security: [],
-    paths: { ...tokenPaths(), ...loginPaths(), ...callbackPath(), ...passwordPaths(), ...discoveryPaths() },
+    paths: {
+      ...tokenPaths(),
+      ...loginPaths(),
+      ...callbackPath(),
+      ...passwordPaths(),
+      ...devicePaths(),
+      ...discoveryPaths(),
+    },
     components: {
       schemas: { OAuthError: object({ error: text, error_description: text }, ['error']), Token: tokenAnswer },
       securitySchemes: {
@@ -273,22 +278,4 @@ function discoveryPaths(): Fragment {
       ...get('getApiResource', 'Metadata of an API as a protected resource (RFC 9728)', document, ['404', '503']),
     },
   }
-}
-
-function answers(status: number, description: string, schema: Schema | null, codes: readonly string[]): Fragment {
-  const content = schema === null ? {} : { content: { 'application/json': { schema } } }
-  return {
-    [status]: { description, ...content },
-    ...Object.fromEntries([...codes, 'default'].map((code) => [code, failure(code)])),
-  }
-}
-
-/** Other parameters are ignored (RFC 6749, 3.2). */
-function form(properties: Readonly<Record<string, Schema>>, required: readonly string[]): Schema {
-  return { type: 'object', required, properties }
-}
-
-function failure(code: string): Fragment {
-  const schema = { $ref: '#/components/schemas/OAuthError' }
-  return { description: ERRORS[code], content: { 'application/json': { schema } } }
 }

@@ -60,7 +60,7 @@ export const SESSION_OPERATIONS = {
   },
   endSession: {
     ...ending,
-    path: '/v1/users/:id/sessions/:sessionId',
+    path: '/v1/users/:id/sessions/:session',
     summary: 'Ends one session of a user; its tokens are refused once this call returns',
     scope: 'users:write',
     problems: ['operation_forbidden'],
@@ -94,7 +94,7 @@ export function sessionHandlers({ sessions, users }: SessionHandlersOptions): Ha
     endSessions: async ({ author, params, caller }) => users.endSessions(author, params.id, caller.scopes),
     async endSession({ author, params, caller }) {
       await users.checkRights(author, params.id, caller.scopes)
-      await sessions.end(author, params.id, params.sessionId)
+      await sessions.end(author, params.id, params.session)
     },
   }
 }

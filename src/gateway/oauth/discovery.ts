@@ -29,6 +29,7 @@ export function toDiscovery({ gatewayUrl, api, scopes }: Discovered): object {
     issuer,
     // One endpoint for all APIs; the subscription or `resource` (RFC 8707) selects the API.
     authorization_endpoint: `${gatewayUrl}/oauth2/v2/authorize`,
+    device_authorization_endpoint: `${gatewayUrl}/oauth2/v2/device_authorization`,
     token_endpoint: `${oauth}/token`,
     introspection_endpoint: `${oauth}/introspect`,
     revocation_endpoint: `${oauth}/revoke`,
@@ -37,7 +38,12 @@ export function toDiscovery({ gatewayUrl, api, scopes }: Discovered): object {
     scopes_supported: [...new Set([...scopes, 'openid', 'profile', 'offline_access'])],
     response_types_supported: ['code'],
     response_modes_supported: ['query'],
-    grant_types_supported: ['client_credentials', 'authorization_code', 'refresh_token'],
+    grant_types_supported: [
+      'client_credentials',
+      'authorization_code',
+      'refresh_token',
+      'urn:ietf:params:oauth:grant-type:device_code',
+    ],
     token_endpoint_auth_methods_supported: [...byConfidential, 'none'],
     introspection_endpoint_auth_methods_supported: byConfidential,
     revocation_endpoint_auth_methods_supported: [...byConfidential, 'none'],

@@ -31,13 +31,15 @@ export interface OauthServer {
 const FORM_BYTES_MAX = 16_384
 const JWKS_SECONDS = 300
 /** Endpoints that people visit; they serve all APIs. */
-const PAGES = ['authorize', 'password'] as const
+const PAGES = ['authorize', 'password', 'device'] as const
+const DEVICE_AUTHORIZATION = 'device_authorization'
 /** Patterns of the paths with the methods that they accept. */
 const PATHS: readonly (readonly [RegExp, string])[] = [
   [/^\/[^/]+(\/v1)?\/oauth2\/v2\/(token|introspect|revoke)$/, 'POST'],
   [/^\/[^/]+(\/v1)?\/oauth2\/v2\/userinfo$/, 'GET, HEAD, POST'],
-  [/^\/oauth2\/v2\/(authorize|password)$/, 'GET, POST'],
+  [/^\/oauth2\/v2\/(authorize|password|device)$/, 'GET, POST'],
   [/^\/oauth2\/v2\/callback\/[^/]+$/, 'GET'],
+  [/^\/oauth2\/v2\/device_authorization$/, 'POST'],
   [/^\/[^/]+\/\.well-known\/openid-configuration$/, 'GET, HEAD'],
   [/^\/\.well-known\/(jwks|oauth-(authorization-server|protected-resource)\/[^/]+)$/, 'GET, HEAD'],
 ]
@@ -85,6 +87,9 @@ function addEndpoints(app: FastifyInstance, options: OauthServerOptions): void {
       handler: (request, reply) => serve(options, 'userinfo', request, reply),
     })
   }
+  app.post(`/oauth2/v2/${DEVICE_AUTHORIZATION}`, (request, reply) =>
+    serve(options, DEVICE_AUTHORIZATION, request, reply),
+  )
   for (const endpoint of PAGES) {
     app.route({
       method: ['GET', 'POST'],
@@ -124,9 +129,9 @@ async function serve(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
-  const isPage = PAGES.some((page) => page === endpoint)
-  const api = isPage ? '' : apiOf(request)
-  if (!isPage && scopesOf(api) === null) return send(reply, noSuchApi())
+  const isShared = endpoint === DEVICE_AUTHORIZATION || PAGES.some((page) => page === endpoint)
+  const api = isShared ? '' : apiOf(request)
+  if (!isShared && scopesOf(api) === null) return send(reply, noSuchApi())
   const { authorization, cookie } = request.headers
   const method = request.method === 'POST' ? 'POST' : 'GET'
   return send(reply, await execute({ endpoint, api, method, form: formOf(request), authorization, cookie }))

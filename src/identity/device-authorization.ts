@@ -1,0 +1,69 @@
+/**
+ * The device authorization endpoint (RFC 8628, 3.1): a device without a browser begins a login, which a person continues elsewhere.
+ *
+ * For public clients that are entitled to refresh tokens.
+ */
+
+import type { ApiScopes } from './access-token.ts'
+import { apiOf, isOpenTo } from './authorize-request.ts'
+import type { AuthenticateClient } from './client-authentication.ts'
+import type { DeviceCodes } from './device-codes.ts'
+import { answer, refuse, type OauthAnswer, type OauthEndpoint } from '../plan/oauth-call.ts'
+import { readForm } from './token-request.ts'
+
+export interface DeviceAuthorizationOptions {
+  readonly authenticateClient: AuthenticateClient
+  readonly scopesOf: (api: string) => Promise<ApiScopes | null>
+  readonly deviceCodes: Pick<DeviceCodes, 'create'>
+  readonly gatewayUrl: string
+}
+
+/** Bounds the memory of a login in progress. */
+const SCOPE_LENGTH_MAX = 1_000
+const RETRY_SECONDS = 60
+
+/** Whether devices may log people in to the client. */
+export function mayUseDevices({ isPublic, mayRefresh }: { isPublic: boolean; mayRefresh: boolean }): boolean {
+  return isPublic && mayRefresh
+}
+
+export function createDeviceAuthorization(options: DeviceAuthorizationOptions): OauthEndpoint {
+  const { authenticateClient, scopesOf, deviceCodes, gatewayUrl } = options
+
+  return async ({ form, authorization }) => {
+    const fields = readForm(form)
+    if ('fault' in fields) return refuse('invalid_request', fields.fault)
+    const { values } = fields
+    const client = await authenticateClient('', values, authorization)
+    if ('refused' in client) return client.refused
+    if (!mayUseDevices(client)) return refuse('unauthorized_client', 'The client may not log people in on devices.')
+    const { clientId, grant } = client
+    const api = apiOf(gatewayUrl, values.get('resource'), grant.api)
+    if (api === null || !(await isOpenTo(scopesOf, client, api))) {
+      return refuse('invalid_target', 'resource must be the address of an API that the client is subscribed to.')
+    }
+    const scope = values.get('scope') ?? null
+    if (scope !== null && scope.length > SCOPE_LENGTH_MAX) return refuse('invalid_scope', 'scope is too long.')
+    const asked = new Set((scope ?? '').split(' '))
+    const request = { clientId, api, scope, wantsIdToken: asked.has('openid'), wantsProfile: asked.has('profile') }
+    const code = deviceCodes.create(request)
+    return code === null ? tooMany() : answer(200, toAnswer(gatewayUrl, code))
+  }
+}
+
+function toAnswer(gatewayUrl: string, code: NonNullable<ReturnType<DeviceCodes['create']>>): object {
+  const verificationUri = `${gatewayUrl}/oauth2/v2/device`
+  return {
+    device_code: code.deviceCode,
+    user_code: code.userCode,
+    verification_uri: verificationUri,
+    verification_uri_complete: `${verificationUri}?user_code=${code.userCode}`,
+    expires_in: code.expiresInSeconds,
+    interval: code.intervalSeconds,
+  }
+}
+
+function tooMany(): OauthAnswer {
+  const refused = refuse('temporarily_unavailable', 'Too many devices are logging in; try again later.', 503)
+  return { ...refused, headers: { ...refused.headers, 'Retry-After': String(RETRY_SECONDS) } }
+}
