@@ -12,8 +12,9 @@ import { isPassword } from '../access/people/password-rule.ts'
 import { createAccessTokens } from '../identity/access-token.ts'
 import { createAuthorizationCodes } from '../identity/authorization-codes.ts'
 import { createAuthorizeFlow } from '../identity/authorize-flow.ts'
-import { createClientAuthentication, type RegisteredClient } from '../identity/client-authentication.ts'
-import { createFirstPartyClients } from '../identity/clients/first-party-clients.ts'
+import { createClientAuthentication } from '../identity/client-authentication.ts'
+import { createMetadataClients, type MetadataClientsOptions } from '../identity/clients/metadata-clients.ts'
+import { createRegisteredClients } from '../identity/clients/registered-clients.ts'
 import { createIdTokens } from '../identity/id-token.ts'
 import { createIntrospection } from '../identity/introspection.ts'
 import { createIssuedTokens } from '../identity/issued-token.ts'
@@ -48,14 +49,17 @@ export interface AuthorizationOptions {
   readonly gatewayUrl: string
   readonly log: Log
   readonly count: CountEvent
+  readonly clientMetadata: MetadataClientsOptions
 }
 
 export function createAuthorization(options: AuthorizationOptions): OauthEndpoint {
   const { registry, grants, people, revocations, vault, log, count } = options
   const { signIn, secondFactors, grantPerson } = people
-  const findFirstParty = createFirstPartyClients({ tenantNamed: (name) => findTenant(registry, name) })
-  const clientFor = async (clientId: string): Promise<RegisteredClient | null> =>
-    (await grants.clientFor(clientId)) ?? findFirstParty(clientId)
+  const clientFor = createRegisteredClients({
+    subscribed: grants.clientFor,
+    tenantNamed: (name) => findTenant(registry, name),
+    findMetadataClient: createMetadataClients(options.clientMetadata),
+  })
   const { keyedHash } = vault
   const { revoke } = revocations
   const shared = { ...options, clientFor, grantPerson, grantOf: grants.resolve, keyedHash, randomBytes }

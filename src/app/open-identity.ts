@@ -49,6 +49,8 @@ export interface IdentityOptions extends Secrets {
   readonly count: CountEvent
   /** Allows providers to have private addresses. */
   readonly allowPrivate: boolean
+  /** Allows metadata documents of clients to have private addresses. */
+  readonly allowPrivateClients: boolean
   /** Resolves when every thread has the keys. */
   readonly publishKeys: (jwks: { keys: readonly Readonly<Record<string, unknown>>[] }) => Promise<void>
 }
@@ -75,6 +77,9 @@ export async function openIdentity(options: IdentityOptions): Promise<Identity> 
     (await policies.get(tenant)).secondFactor === 'required'
   const people = createPeople({ ...options, passwords, throttle, isRequired, revocations: personRevocations })
   const outbound = createGuardedFetch({ clock, allowPrivate: options.allowPrivate })
+  const { allowPrivateClients } = options
+  const outboundForClients = createGuardedFetch({ clock, allowPrivate: allowPrivateClients })
+  const clientMetadata = { ...outboundForClients, allowPrivate: allowPrivateClients, clock, count }
   const federation = createFederation({
     registry,
     clock,
@@ -110,12 +115,12 @@ export async function openIdentity(options: IdentityOptions): Promise<Identity> 
     providers: createIdentityProviders({ registry, createId, federation }),
     oauth: recordOauthAttempts({
       ...options,
-      endpoints: createAuthorization({ ...options, people, throttle, revocations, isRevoked }),
+      endpoints: createAuthorization({ ...options, people, throttle, revocations, isRevoked, clientMetadata }),
     }),
     async close() {
       rotation.stop()
       federation.stop()
-      await outbound.close()
+      await Promise.all([outbound.close(), outboundForClients.close()])
     },
   }
 }

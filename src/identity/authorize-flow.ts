@@ -30,7 +30,7 @@ import { createSeals, type Seals } from './sealed-transaction.ts'
 import type { Person } from './userinfo.ts'
 
 export interface AuthorizeFlowOptions extends Pick<SecondFactorStepOptions, 'secondFactors' | 'throttle'> {
-  readonly clientFor: (clientId: string) => Promise<RegisteredClient | null>
+  readonly clientFor: (clientId: string, organisation?: string) => Promise<RegisteredClient | null>
   readonly scopesOf: (api: string) => Promise<ApiScopes | null>
   /** Returns the title of an API, or its technical name if it has none. */
   readonly titleOf: (api: string) => Promise<string>
@@ -59,6 +59,7 @@ interface SubmittedForm {
 }
 
 const TRANSACTION_MS = 10 * 60_000
+const ORGANISATION_LENGTH_MAX = 256
 const EXPIRED = 'This login has expired, or it was started in another browser or window.'
 const WRONG_PASSWORD = 'The user name or password is incorrect.'
 
@@ -105,9 +106,11 @@ async function begin(
 }
 
 /** Checks the password; shows the page of the second factor, or the consent page. */
-async function logIn(flow: Flow, request: AuthorizeRequest, form: SubmittedForm): Promise<OauthAnswer> {
+async function logIn(flow: Flow, begun: AuthorizeRequest, form: SubmittedForm): Promise<OauthAnswer> {
   const { cookies, throttle, verify } = flow
   const { fields, browser, cookie } = form
+  const organisation = fields.get('organisation')?.slice(0, ORGANISATION_LENGTH_MAX)
+  const request: AuthorizeRequest = { ...begun, ...(organisation !== undefined && { organisation }) }
   const client = await findClient(flow, request)
   if (client === null) return faultPage('This app is no longer allowed to ask you to log in.')
   const { tenant } = client.grant
@@ -190,7 +193,7 @@ async function decide(flow: Flow, request: LoggedInRequest, decision: string | u
   if (decision !== 'allow') {
     return sendBack(flow, request, { error: 'access_denied', error_description: 'The user denied the request.' })
   }
-  const { state: _, ...consent } = request
+  const { state: _, organisation: __, ...consent } = request
   const { tenant } = client.grant
   // The tokens of a shared client are bounded per person.
   const credential = isSharedClient(client.grant) ? request.person.id : client.grant.credential
@@ -200,9 +203,9 @@ async function decide(flow: Flow, request: LoggedInRequest, decision: string | u
 /** Returns the client of a request if it may still log people in and the redirect URI is still registered. */
 async function findClient(
   { clientFor, clock }: Flow,
-  { clientId, redirectUri }: AuthorizeRequest,
+  { clientId, redirectUri, organisation }: AuthorizeRequest,
 ): Promise<RegisteredClient | null> {
-  const client = await clientFor(clientId)
+  const client = await clientFor(clientId, organisation)
   if (client === null || !canLogIn(client, clock.nowMs()) || !client.grant.active) return null
   return mayReturnTo(client, redirectUri) ? client : null
 }
@@ -215,9 +218,11 @@ async function toLoginPage(
   fault: string | null,
 ): Promise<LoginPage> {
   const { clientId, api, redirectUri } = request
-  const app = (await flow.clientFor(clientId))?.grant.consumerName ?? ''
+  const client = await flow.clientFor(clientId)
+  const app = client?.grant.consumerName ?? ''
+  const organisation = client?.asksOrganisation === true ? (request.organisation ?? '') : null
   const transaction = flow.loginSeals.seal(request, browser)
-  return { app, api: await displayName(flow, api), transaction, redirectUri, username, fault }
+  return { app, api: await displayName(flow, api), transaction, redirectUri, organisation, username, fault }
 }
 
 async function displayName({ titleOf }: Flow, api: string): Promise<string> {

@@ -24,6 +24,8 @@ export interface AuthorizeRequest {
   readonly wantsProfile: boolean
   readonly nonce: string | null
   readonly state: string | null
+  /** The organisation that the person has named, if the client belongs to none. */
+  readonly organisation?: string
 }
 
 /** A request whose person has logged in. */

@@ -29,6 +29,8 @@ export interface LoginOptions {
   readonly username: string
   readonly password: string
   readonly redirectUri?: string
+  /** For a client that belongs to no organisation. */
+  readonly organisation?: string
   /** Answers the page that follows the password, if there is one before the consent. */
   readonly second?: (browser: ReturnType<typeof createBrowser>, page: Page) => Promise<Page>
 }
@@ -49,8 +51,10 @@ export async function setPassword(url: string, password: string): Promise<number
 /** Logs in and consents. Returns the code, with the verifier that redeems it; the status of the refused step otherwise. */
 export async function getCode(
   service: Service,
-  { api, clientId, username, password, redirectUri = REDIRECT, second = async (_, page) => page }: LoginOptions,
+  options: LoginOptions,
 ): Promise<{ readonly status: number; readonly code: string; readonly verifier: string }> {
+  const { api, clientId, username, password, organisation = '', redirectUri = REDIRECT } = options
+  const { second = async (_, page) => page } = options
   const verifier = randomBytes(32).toString('base64url')
   const url = new URL(`${service.gatewayUrl}/oauth2/v2/authorize`)
   url.search = new URLSearchParams({
@@ -62,7 +66,7 @@ export async function getCode(
     code_challenge_method: 'S256',
   }).toString()
   const browser = createBrowser()
-  const page = await browser.submit(await browser.open(url.href), { username, password })
+  const page = await browser.submit(await browser.open(url.href), { organisation, username, password })
   const consent = page.status === 200 ? await second(browser, page) : page
   if (consent.status !== 200) return { status: consent.status, code: '', verifier }
   const back = await browser.submit(consent, {}, buttonOf(consent, 'Allow'))
