@@ -38,7 +38,7 @@ export interface Config {
   readonly metricsToken: string | null
   readonly requestLog: 'off' | 'refused' | 'all'
   readonly riskRules: RiskRules
-  readonly allowPrivateAddresses: readonly ('webhooks' | 'federation' | 'backends')[]
+  readonly allowPrivateAddresses: readonly ('webhooks' | 'federation' | 'backends' | 'clients')[]
   readonly logLevel: LogLevel
   /** Starts without the sample API. */
   readonly empty: boolean
@@ -129,7 +129,11 @@ export function readConfig(argv: readonly string[], environment: Readonly<Record
     metricsToken: setting<string | null>('METRICS_TOKEN', null, token),
     requestLog: setting('REQUEST_LOG', 'refused', oneOf('off', 'refused', 'all')),
     riskRules: setting('RISK_THRESHOLDS', DEFAULT_RISK_RULES, thresholds),
-    allowPrivateAddresses: setting('ALLOW_PRIVATE_ADDRESSES', [], listOf('webhooks', 'federation', 'backends')),
+    allowPrivateAddresses: setting(
+      'ALLOW_PRIVATE_ADDRESSES',
+      [],
+      listOf('webhooks', 'federation', 'backends', 'clients'),
+    ),
     logLevel: setting('LOG_LEVEL', 'info', oneOf(...LOG_LEVELS)),
     empty,
   }

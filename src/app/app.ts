@@ -110,6 +110,7 @@ function startIdentity(core: Core, { recorder }: StreamServices, gateway: Gatewa
     scopesOf: createTokenScopes({ registry }),
     recorder,
     allowPrivate: config.allowPrivateAddresses.includes('federation'),
+    allowPrivateClients: config.allowPrivateAddresses.includes('clients'),
     async publishKeys(jwks) {
       authenticator.setKeys(jwks)
       await pool.setKeys(jwks)

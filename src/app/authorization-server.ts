@@ -16,8 +16,9 @@ import { createAuthorizeFlow } from '../identity/authorize-flow.ts'
 import { createDeviceAuthorization } from '../identity/device-authorization.ts'
 import { createDeviceCodes } from '../identity/device-codes.ts'
 import { createDeviceThrottle } from '../identity/device-throttle.ts'
-import { createClientAuthentication, type RegisteredClient } from '../identity/client-authentication.ts'
-import { createFirstPartyClients } from '../identity/clients/first-party-clients.ts'
+import { createClientAuthentication } from '../identity/client-authentication.ts'
+import { createMetadataClients, type MetadataClientsOptions } from '../identity/clients/metadata-clients.ts'
+import { createRegisteredClients } from '../identity/clients/registered-clients.ts'
 import { createCodeExchange, type CodeExchangeOptions } from '../identity/federation/code-exchange.ts'
 import { createSignInFaults } from '../identity/federation/sign-in-faults.ts'
 import { createIdTokens } from '../identity/id-token.ts'
@@ -57,14 +58,17 @@ export interface AuthorizationOptions {
   readonly gatewayUrl: string
   readonly log: Log
   readonly count: CountEvent
+  readonly clientMetadata: MetadataClientsOptions
 }
 
 export function createAuthorization(options: AuthorizationOptions): OauthEndpoint {
   const { registry, grants, people, revocations, refreshGrants, vault, log, count } = options
   const { signIn, secondFactors, grantPerson } = people
-  const findFirstParty = createFirstPartyClients({ tenantNamed: (name) => findTenant(registry, name) })
-  const clientFor = async (clientId: string): Promise<RegisteredClient | null> =>
-    (await grants.clientFor(clientId)) ?? findFirstParty(clientId)
+  const clientFor = createRegisteredClients({
+    subscribed: grants.clientFor,
+    tenantNamed: (name) => findTenant(registry, name),
+    findMetadataClient: createMetadataClients(options.clientMetadata),
+  })
   const { keyedHash } = vault
   const { revoke } = revocations
   const shared = { ...options, clientFor, grantPerson, grantOf: grants.resolve, keyedHash, randomBytes }

@@ -51,6 +51,8 @@ export interface IdentityOptions extends Secrets {
   readonly count: CountEvent
   /** Allows providers to have private addresses. */
   readonly allowPrivate: boolean
+  /** Allows metadata documents of clients to have private addresses. */
+  readonly allowPrivateClients: boolean
   /** Resolves when every thread has the keys. */
   readonly publishKeys: (jwks: { keys: readonly Readonly<Record<string, unknown>>[] }) => Promise<void>
 }
@@ -77,6 +79,9 @@ export async function openIdentity(options: IdentityOptions): Promise<Identity> 
     (await policies.get(tenant)).secondFactor === 'required'
   const people = createPeople({ ...options, passwords, throttle, isRequired, revocations: personRevocations })
   const outbound = createGuardedFetch({ clock, allowPrivate: options.allowPrivate })
+  const { allowPrivateClients } = options
+  const outboundForClients = createGuardedFetch({ clock, allowPrivate: allowPrivateClients })
+  const clientMetadata = { ...outboundForClients, allowPrivate: allowPrivateClients, clock, count }
   const federation = createFederation({
     registry,
     clock,
@@ -115,14 +120,14 @@ export async function openIdentity(options: IdentityOptions): Promise<Identity> 
     oauth: recordOauthAttempts({
       ...options,
       endpoints: createAuthorization({
-        ...{ ...options, people, throttle, revocations, refreshGrants, isRevoked },
+        ...{ ...options, people, throttle, revocations, refreshGrants, isRevoked, clientMetadata },
         federation: { ...federation, fetch: outbound.fetch, clock },
       }),
     }),
     async close() {
       rotation.stop()
       federation.stop()
-      await outbound.close()
+      await Promise.all([outbound.close(), outboundForClients.close()])
     },
   }
 }

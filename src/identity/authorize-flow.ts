@@ -15,15 +15,13 @@ import type { AuthorizationCodes } from './authorization-codes.ts'
 import { sendBack } from './authorize-answer.ts'
 import { consentPage, faultPage, loginPage, type LoginPage } from './authorize-pages.ts'
 import {
-  canLogIn,
   createAuthorizeRequests,
-  mayReturnTo,
+  findLoginClient,
   type AuthorizeRequest,
   type LoggedInRequest,
   type ReadAuthorizeRequest,
 } from './authorize-request.ts'
 import type { RegisteredClient } from './client-authentication.ts'
-import { mayUseDevices } from './device-authorization.ts'
 import { createDeviceStep, type DeviceStep, type DeviceStepOptions } from './device-step.ts'
 import { createLoginCookies, type LoginCookies } from './login-cookies.ts'
 import { createFederatedSignIn, type FederatedSignIn, type FederatedSignInOptions } from './federated-sign-in.ts'
@@ -37,7 +35,7 @@ export interface AuthorizeFlowOptions
     Pick<SecondFactorStepOptions, 'secondFactors' | 'throttle'>,
     Pick<DeviceStepOptions, 'deviceCodes' | 'deviceThrottle'>,
     Pick<FederatedSignInOptions, FederationParts> {
-  readonly clientFor: (clientId: string) => Promise<RegisteredClient | null>
+  readonly clientFor: (clientId: string, organisation?: string) => Promise<RegisteredClient | null>
   readonly scopesOf: (api: string) => Promise<ApiScopes | null>
   /** Returns the title of an API, or its technical name if it has none. */
   readonly titleOf: (api: string) => Promise<string>
@@ -70,6 +68,7 @@ interface SubmittedForm {
 }
 
 const TRANSACTION_MS = 10 * 60_000
+const ORGANISATION_LENGTH_MAX = 256
 const EXPIRED = 'This login has expired, or it was started in another browser or window.'
 const WRONG_PASSWORD = 'The user name or password is incorrect.'
 
@@ -130,9 +129,11 @@ async function enterUserCode(flow: Flow, call: OauthCall): Promise<OauthAnswer> 
 }
 
 /** Checks the password; shows the page of the second factor, or the consent page. */
-async function logIn(flow: Flow, request: AuthorizeRequest, form: SubmittedForm): Promise<OauthAnswer> {
+async function logIn(flow: Flow, begun: AuthorizeRequest, form: SubmittedForm): Promise<OauthAnswer> {
   const { cookies, throttle, verify } = flow
   const { fields, browser, cookie } = form
+  const organisation = fields.get('organisation')?.slice(0, ORGANISATION_LENGTH_MAX)
+  const request: AuthorizeRequest = { ...begun, ...(organisation !== undefined && { organisation }) }
   const client = await findClient(flow, request)
   if (client === null) return faultPage('This app is no longer allowed to ask you to log in.')
   const { tenant } = client.grant
@@ -248,7 +249,7 @@ async function decide(flow: Flow, request: LoggedInRequest, decision: string | u
   if (decision !== 'allow') {
     return sendBack(flow, request, { error: 'access_denied', error_description: 'The user denied the request.' })
   }
-  const { state: _, needsNewLogin: __, device, ...consent } = request
+  const { state: _, organisation: __, needsNewLogin: ___, device, ...consent } = request
   const { tenant } = client.grant
   // The tokens of a shared client are bounded per person.
   const credential = isSharedClient(client.grant) ? request.person.id : client.grant.credential
@@ -256,16 +257,8 @@ async function decide(flow: Flow, request: LoggedInRequest, decision: string | u
   return sendBack(flow, request, { code: await flow.codes.create({ ...consent, tenant, credential }) })
 }
 
-/** Returns the client of a request if it may still log people in and the redirect URI is still registered. */
-async function findClient(
-  { clientFor, clock }: Flow,
-  { clientId, redirectUri, device }: AuthorizeRequest,
-): Promise<RegisteredClient | null> {
-  const client = await clientFor(clientId)
-  if (client === null || !canLogIn(client, clock.nowMs()) || !client.grant.active) return null
-  const { secretHash, mayRefresh } = client
-  if (device !== undefined) return mayUseDevices({ isPublic: secretHash === '', mayRefresh }) ? client : null
-  return mayReturnTo(client, redirectUri) ? client : null
+function findClient({ clientFor, clock }: Flow, request: AuthorizeRequest): Promise<RegisteredClient | null> {
+  return findLoginClient(clientFor, request, clock.nowMs())
 }
 
 async function toLoginPage(
@@ -276,11 +269,13 @@ async function toLoginPage(
   fault: string | null,
 ): Promise<LoginPage> {
   const { clientId, api, redirectUri } = request
-  const grant = (await flow.clientFor(clientId))?.grant
-  const app = grant?.consumerName ?? ''
-  const providers = grant === undefined ? [] : await flow.federatedSignIn.list(grant.tenant)
+  const client = await flow.clientFor(clientId)
+  const app = client?.grant.consumerName ?? ''
+  const organisation = client?.asksOrganisation === true ? (request.organisation ?? '') : null
+  const providers = client === null ? [] : await flow.federatedSignIn.list(client.grant.tenant)
   const transaction = flow.loginSeals.seal(request, browser)
-  return { app, api: await displayName(flow, api), transaction, redirectUri, username, fault, providers }
+  const title = await displayName(flow, api)
+  return { app, api: title, transaction, redirectUri, organisation, username, fault, providers }
 }
 
 async function displayName({ titleOf }: Flow, api: string): Promise<string> {

@@ -14,6 +14,8 @@ export interface LoginPage {
   readonly api: string
   readonly transaction: string
   readonly redirectUri: string
+  /** Null: the client belongs to an organisation. */
+  readonly organisation: string | null
   readonly username: string
   /** Why the previous attempt failed; null on the first. */
   readonly fault: string | null
@@ -39,18 +41,25 @@ export interface ConsentPage {
 }
 
 export function loginPage(page: LoginPage, status = 200, headers: Readonly<Record<string, string>> = {}): OauthAnswer {
-  const { app, api, transaction, redirectUri, username, fault, providers } = page
+  const { app, api, transaction, redirectUri, organisation, username, fault, providers } = page
   const described = fault === null ? '' : ' aria-describedby="fault" aria-invalid="true"'
-  const focus = (isFirst: boolean): string => (isFirst ? ' autofocus' : '')
+  const first = organisation === '' ? 'organisation' : username === '' ? 'username' : 'password'
+  const focus = (name: string): string => (name === first ? ' autofocus' : '')
+  const organisationInput =
+    organisation === null
+      ? ''
+      : `<label for="organisation">Organisation</label>
+<input id="organisation" name="organisation" type="text" autocomplete="organization" autocapitalize="none" spellcheck="false" maxlength="256" required value="${escape(organisation)}"${focus('organisation')}>
+`
   const body = `<h1>Log in</h1>
 <p><strong>${escape(app)}</strong> asks to use ${api === '' ? 'APIs' : `<strong>${escape(api)}</strong>`} on your behalf.</p>
 ${fault === null ? '' : `<p class="fault" id="fault" role="alert">${escape(fault)}</p>`}
 <form method="post" action="/oauth2/v2/authorize">
 <input type="hidden" name="transaction" value="${escape(transaction)}">
-<label for="username">User name</label>
-<input id="username" name="username" type="text" autocomplete="username" autocapitalize="none" spellcheck="false" maxlength="128" required value="${escape(username)}"${described}${focus(username === '')}>
+${organisationInput}<label for="username">User name</label>
+<input id="username" name="username" type="text" autocomplete="username" autocapitalize="none" spellcheck="false" maxlength="128" required value="${escape(username)}"${described}${focus('username')}>
 <label for="password">Password</label>
-<input id="password" name="password" type="password" autocomplete="current-password" maxlength="256" required${described}${focus(username !== '')}>
+<input id="password" name="password" type="password" autocomplete="current-password" maxlength="256" required${described}${focus('password')}>
 <button type="submit">Log in</button>
 </form>${providerForm(page)}`
   return html(status, 'Log in', body, headers, `${formTargets(redirectUri)}${providerTargets(providers)}`)

@@ -9,6 +9,7 @@ import { isLoopbackUri, isRegisteredUri } from '../access/redirect-uri.ts'
 import type { ApiScopes } from './access-token.ts'
 import { isSubscribed } from './access-token.ts'
 import type { RegisteredClient } from './client-authentication.ts'
+import { mayUseDevices } from './device-authorization.ts'
 import { isChallenge } from './pkce.ts'
 import type { Person } from './userinfo.ts'
 
@@ -28,6 +29,8 @@ export interface AuthorizeRequest {
   readonly needsNewLogin?: true
   /** The device that waits for the answer, instead of an address (RFC 8628). */
   readonly device?: { readonly id: string; readonly userCode: string }
+  /** The organisation that the person has named, if the client belongs to none. */
+  readonly organisation?: string
 }
 
 /** A request whose person has logged in. */
@@ -131,15 +134,28 @@ export async function isOpenTo(
   return target !== null && isSubscribed(grant, api, target)
 }
 
+/** Returns the client of a request if it may still log people in and return to where the request says. */
+export async function findLoginClient(
+  clientFor: (clientId: string, organisation?: string) => Promise<RegisteredClient | null>,
+  { clientId, redirectUri, organisation, device }: AuthorizeRequest,
+  nowMs: number,
+): Promise<RegisteredClient | null> {
+  const client = await clientFor(clientId, organisation)
+  if (client === null || !canLogIn(client, nowMs) || !client.grant.active) return null
+  const { secretHash, mayRefresh } = client
+  if (device !== undefined) return mayUseDevices({ isPublic: secretHash === '', mayRefresh }) ? client : null
+  return mayReturnTo(client, redirectUri) ? client : null
+}
+
 /** Returns whether a client may log people in: it has a redirect URI and is valid. */
-export function canLogIn({ grant, redirectUris, isLocal }: RegisteredClient, nowMs: number): boolean {
+function canLogIn({ grant, redirectUris, isLocal }: RegisteredClient, nowMs: number): boolean {
   if (redirectUris.length === 0 && isLocal !== true) return false
   if (grant.type === 'ApiKey' || grant.type === 'Federated') return false
   return grant.valid && (grant.expiresAtMs === 0 || grant.expiresAtMs > nowMs)
 }
 
 /** Returns whether the browser may be sent to this address with an answer for the client. */
-export function mayReturnTo({ redirectUris, isLocal }: RegisteredClient, uri: string): boolean {
+function mayReturnTo({ redirectUris, isLocal }: RegisteredClient, uri: string): boolean {
   return isRegisteredUri(redirectUris, uri) || (isLocal === true && isLoopbackUri(uri))
 }
 

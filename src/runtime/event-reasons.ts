@@ -19,6 +19,9 @@ export const EVENT_REASONS = {
     'A verified caller was evicted from the full cache of a gateway thread; the next call verifies it again.',
   checkpoint_repaired: '`checkpoint.db` was behind the store at startup. Its position was taken from the store.',
   checkpoint_went_back: '`checkpoint.db` was an older copy at startup. [Durability](durability.md) lists the effects.',
+  client_metadata_busy:
+    'The metadata document of a client was not fetched: too many fetches in one minute, in total or of one host.',
+  client_metadata_failed: 'The metadata document of a client could not be fetched, or cannot be used.',
   client_too_slow: 'A client did not read the end of a response that is recorded already, and was disconnected.',
   connection_refused: 'A gateway thread has as many connections from clients as it may accept. Raise `ulimit -n`.',
   drift_not_recorded: 'A difference between a call and its contract could not be recorded: the spool refused it.',

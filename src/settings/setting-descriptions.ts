@@ -44,7 +44,7 @@ export const SETTINGS_HELP: Readonly<Record<SettingName, SettingHelp>> = {
   RISK_THRESHOLDS: { fallback: 'docs/risks.md', meaning: 'thresholds by type of risk, as JSON' },
   ALLOW_PRIVATE_ADDRESSES: {
     fallback: 'unset',
-    meaning: 'list of webhooks, federation, backends: lets them have private addresses',
+    meaning: 'list of webhooks, federation, backends, clients: lets them have private addresses',
   },
   LOG_LEVEL: { fallback: 'info', meaning: 'level of the JSON log on stderr' },
 }

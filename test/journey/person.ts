@@ -31,6 +31,8 @@ export interface LoginOptions {
   readonly redirectUri?: string
   /** Logs in on the login page; default: with user name and password. */
   readonly first?: (browser: ReturnType<typeof createBrowser>, page: Page) => Promise<Page>
+  /** For a client that belongs to no organisation. */
+  readonly organisation?: string
   /** Answers the page that follows the password, if there is one before the consent. */
   readonly second?: (browser: ReturnType<typeof createBrowser>, page: Page) => Promise<Page>
 }
@@ -53,8 +55,10 @@ export async function setPassword(url: string, password: string): Promise<number
 /** Logs in and consents. Returns the code, with the verifier that redeems it; the status of the refused step otherwise. */
 export async function getCode(
   service: Service,
-  { api, clientId, username, password, redirectUri = REDIRECT, first, second = async (_, page) => page }: LoginOptions,
+  options: LoginOptions,
 ): Promise<{ readonly status: number; readonly code: string; readonly verifier: string }> {
+  const { api, clientId, username, password, organisation = '', redirectUri = REDIRECT } = options
+  const { first, second = async (_, page) => page } = options
   const verifier = randomBytes(32).toString('base64url')
   const url = new URL(`${service.gatewayUrl}/oauth2/v2/authorize`)
   url.search = new URLSearchParams({
@@ -67,7 +71,7 @@ export async function getCode(
   }).toString()
   const browser = createBrowser()
   const login = await browser.open(url.href)
-  const page = await (first?.(browser, login) ?? browser.submit(login, { username, password }))
+  const page = await (first?.(browser, login) ?? browser.submit(login, { organisation, username, password }))
   const consent = page.status === 200 ? await second(browser, page) : page
   if (consent.status !== 200) return { status: consent.status, code: '', verifier }
   const back = await browser.submit(consent, {}, buttonOf(consent, 'Allow'))

@@ -5,12 +5,20 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createPlatformClient } from '../../src/cli/platform-client.ts'
 import { createBrowser } from './browser.ts'
 import { ledgerDocument, startLedgerBackend, type LedgerBackend } from './ledger-backend.ts'
-import { getCode, logIn, setPassword, type LoginOptions } from './person.ts'
+import { getCode, logIn, setPassword } from './person.ts'
+import {
+  authorizeUrl,
+  call,
+  callLedger,
+  claimsOf,
+  CLIENT,
+  createConsumer,
+  invite,
+  LOOPBACK,
+  PASSWORD,
+  subscribe,
+} from './shared-client.ts'
 import { createService, publish, type Service } from './service.ts'
-
-const PASSWORD = 'nanoseconds are eleven inches'
-const CLIENT = 'tollgate-cli.default'
-const LOOPBACK = 'http://127.0.0.1:50123/callback'
 
 let service: Service
 let backend: LedgerBackend
@@ -27,66 +35,16 @@ afterAll(async () => {
   await backend.close()
 })
 
-interface Role {
-  readonly role: string
-  readonly consumers?: readonly string[]
-}
-
-let people = 0
-
-/** Invites a person, who sets a password. Returns how the person logs in through the command line tool. */
-async function invite(...roles: readonly Role[]): Promise<LoginOptions & { readonly id: string }> {
-  const username = `person-${++people}`
-  const body = { username, name: 'Grace', roles }
-  const { id, invitation } = await service.platform.post<{ id: string; invitation: { url: string } }>('/v1/users', body)
-  expect(await setPassword(invitation.url, PASSWORD)).toBe(200)
-  return { id, username, password: PASSWORD, clientId: CLIENT, api: 'ledger-v1', redirectUri: LOOPBACK }
-}
-
-async function subscribe(consumer: string, to: object = { api: 'ledger-v1' }): Promise<string> {
-  const { id } = await service.platform.post<{ id: string }>('/v1/subscriptions', { consumer, ...to })
-  return id
-}
-
-async function createConsumer(): Promise<string> {
-  const consumer = { name: 'Shop', kind: 'application' }
-  return (await service.platform.post<{ id: string }>('/v1/consumers', consumer)).id
-}
-
 async function ownConsumer(): Promise<string> {
   const { items } = await service.platform.get<{ items: { id: string; name: string }[] }>('/v1/consumers')
   return items.find(({ name }) => name === 'People of the tenant')?.id ?? ''
 }
 
-interface Answer {
-  readonly status: number
-  readonly code: string | undefined
-}
-
-async function call(url: string, token: string): Promise<Answer> {
-  const { statusCode, body } = await request(url, { headers: { authorization: `Bearer ${token}` } })
-  const { code } = (await body.json()) as { code?: string }
-  return { status: statusCode, code }
-}
-
-const callLedger = (token: string) => call(`${service.gatewayUrl}/ledger-v1/entries?n=1`, token)
 const callPlatform = (path: string, token: string) => call(service.baseUrl + path, token)
-
-function claimsOf(token: string): Record<string, unknown> {
-  return JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString())
-}
-
-function authorizeUrl(clientId: string, parameters: Readonly<Record<string, string>> = {}): string {
-  const url = new URL(`${service.gatewayUrl}/oauth2/v2/authorize`)
-  const challenge = { code_challenge: 'x'.repeat(43), code_challenge_method: 'S256' }
-  const shared = { response_type: 'code', client_id: clientId, redirect_uri: LOOPBACK, ...challenge }
-  url.search = new URLSearchParams({ ...shared, ...parameters }).toString()
-  return url.href
-}
 
 describe('a person without a consumer', () => {
   it('uses the platform with the scopes of their roles, under the own consumer of the tenant', async () => {
-    const person = { ...(await invite({ role: 'auditor' })), api: 'platform-v1' }
+    const person = { ...(await invite(service, { role: 'auditor' })), api: 'platform-v1' }
     const { token, scope } = await logIn(service, person)
     expect(scope.split(' ').filter((each) => !each.endsWith(':read'))).toEqual(['me:write'])
     expect(await callPlatform('/v1/users', token)).toMatchObject({ status: 200 })
@@ -99,16 +57,16 @@ describe('a person without a consumer', () => {
   })
 
   it('has only the own account at the platform if the person has no role', async () => {
-    const person = { ...(await invite()), api: 'platform-v1' }
+    const person = { ...(await invite(service)), api: 'platform-v1' }
     const { token, scope } = await logIn(service, person)
     expect(scope.split(' ').toSorted()).toEqual(['me:read', 'me:write'])
     expect(await callPlatform('/v1/apis', token)).toMatchObject({ status: 403 })
   })
 
   it('is sent back without a code while the tenant has no subscription, and then shares its life', async () => {
-    const person = await invite()
+    const person = await invite(service)
     const browser = createBrowser()
-    const url = authorizeUrl(CLIENT, { resource: `${service.gatewayUrl}/ledger-v1`, state: 'xyz' })
+    const url = authorizeUrl(service, CLIENT, { resource: `${service.gatewayUrl}/ledger-v1`, state: 'xyz' })
     const { headers } = await browser.submit(await browser.open(url), {
       username: person.username,
       password: PASSWORD,
@@ -118,19 +76,19 @@ describe('a person without a consumer', () => {
     expect(Object.fromEntries(back.searchParams)).toMatchObject({ error: 'access_denied', state: 'xyz' })
 
     const consumer = await ownConsumer()
-    const subscription = await subscribe(consumer)
+    const subscription = await subscribe(service, consumer)
     const { token } = await logIn(service, person)
     expect(claimsOf(token)).toMatchObject({ subscription, sub: person.id })
-    expect(await callLedger(token)).toMatchObject({ status: 200 })
+    expect(await callLedger(service, token)).toMatchObject({ status: 200 })
     const command = (name: string) => service.platform.post(`/v1/subscriptions/${subscription}/${name}`)
     await command('suspend')
-    expect(await callLedger(token)).toEqual({ status: 403, code: 'subscription_required' })
+    expect(await callLedger(service, token)).toEqual({ status: 403, code: 'subscription_required' })
     await command('resume')
-    expect(await callLedger(token)).toMatchObject({ status: 200 })
+    expect(await callLedger(service, token)).toMatchObject({ status: 200 })
     await service.platform.put(`/v1/subscriptions/${subscription}/scopes`, { scopes: [] })
-    expect(await callLedger(token)).toEqual({ status: 403, code: 'operation_forbidden' })
+    expect(await callLedger(service, token)).toEqual({ status: 403, code: 'operation_forbidden' })
     await command('cancel')
-    expect(await callLedger(token)).toEqual({ status: 401, code: 'credential_invalid' })
+    expect(await callLedger(service, token)).toEqual({ status: 401, code: 'credential_invalid' })
     expect((await callPlatform('/v1/me', (await logIn(service, { ...person, api: 'platform-v1' })).token)).status).toBe(
       200,
     )
@@ -139,28 +97,28 @@ describe('a person without a consumer', () => {
 
 describe('a person of a consumer', () => {
   it('acts under the first consumer that is subscribed, directly or by a product', async () => {
-    const [other, shop] = [await createConsumer(), await createConsumer()]
-    const person = await invite({ role: 'consumer', consumers: [other, shop] })
+    const [other, shop] = [await createConsumer(service), await createConsumer(service)]
+    const person = await invite(service, { role: 'consumer', consumers: [other, shop] })
     const product = { name: 'Books', apis: ['ledger-v1'] }
     const { id } = await service.platform.post<{ id: string }>('/v1/products', product)
-    const subscription = await subscribe(shop, { product: id })
+    const subscription = await subscribe(service, shop, { product: id })
     const { token } = await logIn(service, person)
     expect(claimsOf(token)).toMatchObject({ subscription, ApiProductId: id, sub: person.id })
-    expect(await callLedger(token)).toMatchObject({ status: 200 })
+    expect(await callLedger(service, token)).toMatchObject({ status: 200 })
 
-    const first = await subscribe(other)
+    const first = await subscribe(service, other)
     const { token: second } = await logIn(service, person)
     expect(claimsOf(second)).toMatchObject({ subscription: first })
     await service.platform.post(`/v1/consumers/${other}/disable`)
-    expect(await callLedger(second)).toEqual({ status: 403, code: 'subscription_required' })
-    expect(await callLedger(token)).toMatchObject({ status: 200 })
+    expect(await callLedger(service, second)).toEqual({ status: 403, code: 'subscription_required' })
+    expect(await callLedger(service, token)).toMatchObject({ status: 200 })
   })
 
   it('reads only what belongs to the consumer at the platform', async () => {
-    const shop = await createConsumer()
-    const person = { ...(await invite({ role: 'consumer', consumers: [shop] })), api: 'platform-v1' }
+    const shop = await createConsumer(service)
+    const person = { ...(await invite(service, { role: 'consumer', consumers: [shop] })), api: 'platform-v1' }
     expect((await getCode(service, person)).code).toBe('')
-    await subscribe(shop, { api: 'platform-v1' })
+    await subscribe(service, shop, { api: 'platform-v1' })
     const { token, scope } = await logIn(service, person)
     expect(scope.split(' ').filter((each) => !each.endsWith(':own'))).toEqual([])
     const { body } = await request(`${service.baseUrl}/v1/subscriptions`, {
@@ -171,7 +129,7 @@ describe('a person of a consumer', () => {
   })
 
   it('loses the token when the person is disabled', async () => {
-    const person = { ...(await invite({ role: 'auditor' })), api: 'platform-v1' }
+    const person = { ...(await invite(service, { role: 'auditor' })), api: 'platform-v1' }
     const { token } = await logIn(service, person)
     await service.platform.post(`/v1/users/${person.id}/disable`)
     expect(await callPlatform('/v1/me', token)).toEqual({ status: 401, code: 'credential_invalid' })
@@ -182,7 +140,7 @@ describe('the client of a tenant', () => {
   const withoutSeals = (html: string) => html.replaceAll(/value="[^"]{64,}"/g, 'value=""')
 
   it('has the same pages for an unknown organisation, for another tenant and for a wrong password', async () => {
-    const { username } = await invite()
+    const { username } = await invite(service)
     const { id, credential } = await service.platform.post<{ id: string; credential: Record<string, string> }>(
       '/v1/tenants',
       { name: 'rival' },
@@ -202,7 +160,7 @@ describe('the client of a tenant', () => {
       ['default', 'mallory', PASSWORD],
     ] as const) {
       const browser = createBrowser()
-      const first = await browser.open(authorizeUrl(`tollgate-cli.${organisation}`))
+      const first = await browser.open(authorizeUrl(service, `tollgate-cli.${organisation}`))
       const second = await browser.submit(first, { username: name, password })
       pages.push([first, second].map(({ status, html }) => [status, withoutSeals(html).replaceAll(name, 'NAME')]))
       expect([first.status, second.status]).toEqual([200, 401])
@@ -221,7 +179,7 @@ describe('the client of a tenant', () => {
 
   it('returns only to the computer of the browser', async () => {
     const statusOf = async (uri: string) =>
-      (await createBrowser().open(authorizeUrl(CLIENT, { redirect_uri: uri }))).status
+      (await createBrowser().open(authorizeUrl(service, CLIENT, { redirect_uri: uri }))).status
     for (const uri of [LOOPBACK, 'http://127.0.0.1/', 'http://[::1]:9/x?y=z']) expect(await statusOf(uri)).toBe(200)
     for (const uri of [
       'https://app.example/back',

@@ -109,7 +109,7 @@ describe('a start', () => {
 
     expect(service.output()).not.toContain('client secret')
     const { items } = await service.platform.get<{ items: readonly unknown[] }>('/v1/consumers')
-    expect(items).toHaveLength(3)
+    expect(items).toHaveLength(4)
   })
 })
 

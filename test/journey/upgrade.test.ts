@@ -24,12 +24,17 @@ it('upgrade: the reference data folder of commit 091145f exists', () => {
   expect(FIXTURES.map(({ fixture }) => fixture.commit)).toContain('091145f')
 })
 
-/** A new version adds scopes to the administrators of tenants. */
-function withMoreScopes({ subscriptions = [], ...lists }: State['lists']) {
+/** A new version adds scopes to the administrators of tenants, and a consumer for the people of each tenant. */
+function afterUpgrade({ subscriptions = [], consumers = [], ...lists }: State['lists']) {
   const expected = subscriptions.map((each) =>
     each['ApiId'] === 'platform-v1' ? { ...each, scopes: expect.arrayContaining(each['scopes'] as string[]) } : each,
   )
-  return { ...lists, subscriptions: expected }
+  const own = { ApiId: 'platform-v1', state: 'Active' }
+  return {
+    ...lists,
+    consumers: [...consumers, expect.objectContaining({ name: 'People of the tenant' })],
+    subscriptions: [...expected, expect.objectContaining(own)],
+  }
 }
 
 describe.each(FIXTURES)('upgrade: a data folder written by $fixture.commit', ({ fixture, archive }) => {
@@ -79,9 +84,9 @@ describe.each(FIXTURES)('upgrade: a data folder written by $fixture.commit', ({ 
 
   it('has every resource in its previous state, and every document byte for byte', async () => {
     const { lists, contents } = await read(admin)
-    expect(lists).toEqual(withMoreScopes(fixture.state.lists))
+    expect(lists).toEqual(afterUpgrade(fixture.state.lists))
     expect(contents).toEqual(fixture.state.contents)
-    expect((await read(otherAdmin)).lists).toEqual(withMoreScopes(fixture.otherState.lists))
+    expect((await read(otherAdmin)).lists).toEqual(afterUpgrade(fixture.otherState.lists))
   })
 
   it('shows its risks and its audit log', async () => {

@@ -138,7 +138,7 @@ const TABLE: Readonly<Record<string, Row>> = {
     packages: ['node:'],
   },
   webhooks: { folders: [...COMMANDS, 'access', 'outbound'], packages: ['undici', 'node:'] },
-  identity: { folders: [...COMMANDS, 'access', 'outbound'], packages: ['jose', 'oauth4webapi', 'node:'] },
+  identity: { folders: [...COMMANDS, 'json', 'access', 'outbound'], packages: ['jose', 'oauth4webapi', 'node:'] },
 
   // What the outside sees.
   platform: {

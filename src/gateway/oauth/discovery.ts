@@ -48,6 +48,7 @@ export function toDiscovery({ gatewayUrl, api, scopes }: Discovered): object {
     introspection_endpoint_auth_methods_supported: byConfidential,
     revocation_endpoint_auth_methods_supported: [...byConfidential, 'none'],
     code_challenge_methods_supported: ['S256'],
+    client_id_metadata_document_supported: true,
     authorization_response_iss_parameter_supported: true,
     subject_types_supported: ['public'],
     id_token_signing_alg_values_supported: ['ES256', 'RS256'],

@@ -74,7 +74,7 @@ describe('a request for access', () => {
       time: '2027-01-15T12:00:00.000Z',
     })
     expect(await stateOf(catalogue, id)).toBe('Active')
-    expect(catalogue.gateway.grants.map(({ active }) => active)).toEqual([true, true])
+    expect(catalogue.gateway.grants.map(({ active }) => active)).toEqual([true, true, true])
     expect(await catalogue.approvals.flow('acme', id, flow)).toMatchObject({ state: 'Complete', approvals: [approval] })
     expect((await catalogue.approvals.list('acme', { limit: 9 })).items).toEqual([])
     expect(await dueOf(catalogue)).toEqual([])
@@ -177,7 +177,7 @@ describe('a tier change', () => {
     catalogue.gateway.grants.length = 0
     await catalogue.approvals.decide(BOSS, id, flow.id, { outcome: 'Approved' })
     expect((await catalogue.subscriptions.get('acme', id)).slaVariant).toBe('gold')
-    expect(catalogue.gateway.grants.map(({ variant }) => variant)).toEqual(['gold', 'gold'])
+    expect(catalogue.gateway.grants.map(({ variant }) => variant)).toEqual(['gold', 'gold', 'gold'])
     expect(await eventsOf(catalogue)).toEqual(['TierChangeRequested', 'SlaChanged'])
   })
 

@@ -22,9 +22,10 @@ describe('the end of', () => {
     const cancelled = await catalogue.subscriptions.cancel(ACME, subscription.id)
 
     expect(cancelled.state).toBe('Cancelled')
-    expect(states).toEqual(['Cancelled', 'Cancelled'])
+    expect(states).toEqual(['Cancelled', 'Cancelled', 'Cancelled'])
     expect(catalogue.gateway.grants.map(({ credential, valid }) => [credential, valid])).toEqual(
-      credentials.map(({ id }) => [id, false]),
+      // The last one is the access of people to the subscription.
+      [...credentials, subscription].map(({ id }) => [id, false]),
     )
   })
 
@@ -105,5 +106,5 @@ it('a repeated cancellation reaches a thread that missed the first', async () =>
   await expect(catalogue.subscriptions.cancel(ACME, subscription.id)).rejects.toThrow('a thread does not respond')
   catalogue.gateway.onGrant = async () => {}
   await expect(catalogue.subscriptions.cancel(ACME, subscription.id)).rejects.toMatchObject({ code: 'state_conflict' })
-  expect(catalogue.gateway.grants.map(({ valid }) => valid)).toEqual([false, false])
+  expect(catalogue.gateway.grants.map(({ valid }) => valid)).toEqual([false, false, false])
 })

@@ -12,7 +12,7 @@ describe('a waiting subscription', () => {
     await catalogue.waitingList.settled()
     expect(await statesOf(...ids)).toEqual(['Cancelled', 'Active', WAITING])
     const notified = catalogue.gateway.grants.filter(({ subscription }) => subscription === ids[1])
-    expect(notified.map(({ active }) => active)).toEqual([true, true])
+    expect(notified.map(({ active }) => active)).toEqual([true, true, true])
   })
 
   it('is admitted when another is suspended, which then cannot be resumed', async () => {
@@ -153,7 +153,7 @@ describe('a tier change with limited capacity', () => {
     expect(await tierOf(ids[0])).toBe('gold')
     expect(await stateOfFlow(ids[0], flow.id)).toBe('Complete')
     const notified = catalogue.gateway.grants.filter(({ subscription }) => subscription === ids[0])
-    expect(notified.map(({ variant }) => variant)).toEqual(['gold', 'gold'])
+    expect(notified.map(({ variant }) => variant)).toEqual(['gold', 'gold', 'gold'])
     const events = await catalogue.registry.list(OUTBOX_EVENT_KIND, { limit: 9 })
     expect(events.map(({ body }) => body.type)).toEqual([
       'TierChangeRequested',

@@ -1,0 +1,95 @@
+/**
+ * Clients that are known by the URL of a metadata document, which is fetched when such a client appears.
+ *
+ * Anyone can name a URL here, so fetches go through the address guard, follow no redirects, and are bounded in size, time
+ * and number (`fetch-budget.ts`). Concurrent requests for one client share a fetch. A document is kept for ten minutes,
+ * and one that cannot be used is not fetched again for half a minute.
+ */
+
+import { toSharedClientGrant } from '../../plan/grant.ts'
+import type { GuardedFetch, OutboundResult } from '../../outbound/guarded-fetch.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import type { CountEvent } from '../../runtime/event-reasons.ts'
+import type { RegisteredClient } from '../client-authentication.ts'
+import { createFetchBudget } from './fetch-budget.ts'
+import { isMetadataUrl, readMetadata, type ClientMetadata } from './metadata-document.ts'
+
+export interface MetadataClientsOptions {
+  readonly fetch: GuardedFetch['fetch']
+  /** Allows private addresses, plain http and any port. */
+  readonly allowPrivate: boolean
+  readonly clock: Pick<Clock, 'nowMs'>
+  readonly count: CountEvent
+}
+
+/** Returns null if the id is no such URL, or its document cannot be used. The tenant of the person is part of the login. */
+export type FindMetadataClient = (clientId: string, tenant: string) => Promise<RegisteredClient | null>
+
+interface Known {
+  readonly metadata: ClientMetadata | null
+  readonly untilMs: number
+}
+
+const KEPT_MS = 600_000
+const FAULT_KEPT_MS = 30_000
+const KNOWN_MAX = 500
+const BYTES_MAX = 16_384
+const TIMEOUT_MS = 3_000
+
+export function createMetadataClients(options: MetadataClientsOptions): FindMetadataClient {
+  const { clock, count, allowPrivate } = options
+  const budget = createFetchBudget(clock.nowMs)
+  /** The oldest first. */
+  const known = new Map<string, Known>()
+  const pending = new Map<string, Promise<ClientMetadata | null>>()
+
+  async function load(clientId: string): Promise<ClientMetadata | null> {
+    const end = budget.take(new URL(clientId).host)
+    if (end === null) {
+      count('client_metadata_busy')
+      return null
+    }
+    try {
+      const metadata = await fetchMetadata(options, clientId)
+      if (metadata === null) count('client_metadata_failed')
+      known.delete(clientId)
+      known.set(clientId, { metadata, untilMs: clock.nowMs() + (metadata === null ? FAULT_KEPT_MS : KEPT_MS) })
+      for (const oldest of known.keys()) if (known.size > KNOWN_MAX) known.delete(oldest)
+      return metadata
+    } finally {
+      end()
+    }
+  }
+
+  function metadataOf(clientId: string): Promise<ClientMetadata | null> {
+    const loading = pending.get(clientId)
+    if (loading !== undefined) return loading
+    const loaded = load(clientId).finally(() => pending.delete(clientId))
+    pending.set(clientId, loaded)
+    return loaded
+  }
+
+  return async (clientId, tenant) => {
+    if (!isMetadataUrl(clientId, allowPrivate)) return null
+    const kept = known.get(clientId)
+    const isKept = kept !== undefined && kept.untilMs > clock.nowMs()
+    const metadata = isKept ? kept.metadata : await metadataOf(clientId)
+    if (metadata === null) return null
+    const { name, redirectUris } = metadata
+    return { grant: toSharedClientGrant(tenant, name), secretHash: '', redirectUris, mayRefresh: false, asksOrganisation: true }
+  }
+}
+
+async function fetchMetadata({ fetch }: MetadataClientsOptions, clientId: string): Promise<ClientMetadata | null> {
+  const headers = { accept: 'application/json' }
+  const result = await fetch({ url: clientId, headers, timeoutMs: TIMEOUT_MS, bytesMax: BYTES_MAX })
+  if (!isJson(result)) return null
+  const metadata = readMetadata(clientId, result.body)
+  return 'fault' in metadata ? null : metadata
+}
+
+function isJson(result: OutboundResult): result is OutboundResult & { readonly kind: 'answered' } {
+  if (result.kind === 'failed' || result.status !== 200) return false
+  const type = result.headers['content-type']
+  return typeof type === 'string' && /^application\/(?:[a-z0-9.-]+\+)?json *(?:;|$)/i.test(type)
+}
