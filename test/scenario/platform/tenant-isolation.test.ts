@@ -66,6 +66,7 @@ function fillPath(path: string, resources: Resources): string {
   return path
     .replace(':credentialId', resources.credential)
     .replace(':deliveryId', resources.delivery)
+    .replace(':session', 'ses_1')
     .replace(/:(id|name|riskId)/, (parameter) => own[collection] ?? noResource(path, parameter))
 }
 
@@ -115,7 +116,8 @@ const BODIES: Readonly<Record<string, unknown>> = {
 }
 
 const ITEM_OPERATIONS = Object.entries(ALL_OPERATIONS).filter(
-  ([, { path, scope }]) => path.includes(':') && scope !== OPERATORS_SCOPE,
+  // The own account is for people alone.
+  ([, { path, scope }]) => path.includes(':') && scope !== OPERATORS_SCOPE && !path.startsWith('/v1/me/'),
 )
 const LIST_OPERATIONS = Object.entries(ALL_OPERATIONS).filter(
   ([, { method, path, scope, endless }]) =>
