@@ -7,7 +7,7 @@ import { commit, find } from './commands.ts'
 export interface LabelChange<Body> {
   readonly kind: DocumentKind<Body>
   readonly id: string
-  /** Of the audit entry. */
+  /** Action of the audit entry. */
   readonly action: string
   /** Returns the write of a body, with its keys. */
   readonly write: (id: string, tenant: string, expected: number, body: Body) => Write
