@@ -3,7 +3,8 @@
  * person, without password hashing.
  *
  * Two registries in one process, with 10 and with 100,000 people, who each hold three of 1,000 roles; blocks of requests alternate
- * between them. A code is created before its request is timed; its use is a commit on disk, which is part of the request. On a busy machine the CPU time is the figure to compare.
+ * between them. A code is created before its request is timed; its use is a commit on disk, which is part of the request. On a busy
+ * machine the CPU time is the figure to compare.
  *
  *   BENCH_PEOPLE=100000 BENCH_BLOCKS=20 BENCH_REQUESTS=100 node bench/token-issue.ts
  */
@@ -26,6 +27,8 @@ import { createKeyedMutex } from '../src/command/keyed-mutex.ts'
 import { PLATFORM_API } from '../src/domain/platform-api.ts'
 import { createAuthorizationCodes } from '../src/identity/authorization-codes.ts'
 import { openKeyRing } from '../src/identity/key-ring.ts'
+import { createRefreshGrants } from '../src/identity/refresh-grants.ts'
+import { createGuardedFetch } from '../src/outbound/guarded-fetch.ts'
 import { platformScopes } from '../src/platform/operations.ts'
 import { systemClock as clock } from '../src/runtime/clock.ts'
 import { createIdFactory } from '../src/runtime/ids.ts'
@@ -208,13 +211,23 @@ async function createEndpoint(options: EndpointOptions) {
     isRequired: async () => false,
     operator: TENANT,
   })
+  const revokedTokens = await openTokenRevocations({ ...options, gateway })
+  const { fetch } = createGuardedFetch({ clock, allowPrivate: false })
   return createAuthorization({
     ...options,
     people,
     throttle,
     keyRing: await openKeyRing({ ...options, author: AUTHOR }),
     grants: createGrants({ registry }),
-    revocations: await openTokenRevocations({ ...options, gateway }),
+    revocations: revokedTokens,
+    refreshGrants: createRefreshGrants({
+      ...options,
+      keyedHash: options.vault.keyedHash,
+      revoke: revokedTokens.revoke,
+    }),
+    // No provider signs people in, and no client publishes a metadata document.
+    federation: { publishedBy: () => null, refetch: async () => {}, fetch, clock },
+    clientMetadata: { ...options, fetch, allowPrivate: false },
     isRevoked: () => false,
     scopesOf: createTokenScopes({ registry }),
     log: createLog('silent'),

@@ -69,7 +69,7 @@ export interface Identity {
 }
 
 export async function openIdentity(options: IdentityOptions): Promise<Identity> {
-  const { registry, gateway, keyRing, clock, log, count, createId, randomBytes, publishKeys } = options
+  const { registry, gateway, clock, log, count, createId, randomBytes } = options
   const tokenLifetimeMs = LIFETIME_SECONDS * 1_000
   const personRevocations = await openPersonRevocations({ registry, gateway, clock, createId, tokenLifetimeMs })
   const passwords = createPasswordHasher({ randomBytes })
@@ -92,15 +92,7 @@ export async function openIdentity(options: IdentityOptions): Promise<Identity> 
     random: Math.random,
     publish: gateway.applyProviders,
   })
-  const rotation = createKeyRotation({
-    keyRing,
-    clock,
-    publish: ({ keys }) => publishKeys({ keys: keys.map((key) => ({ ...key })) }),
-    onFailure(cause) {
-      count('key_rotation_failed')
-      log.error({ err: cause }, 'signing keys could not be rotated; retrying in a minute')
-    },
-  })
+  const rotation = openKeyRotation(options)
   const revocations = await openTokenRevocations({ registry, gateway, clock })
   const isRevoked: IsRevoked = ({ jti, sub }) => revocations.isRevoked(jti) || personRevocations.isRevoked(sub, jti)
   const { revoke } = revocations
@@ -130,4 +122,16 @@ export async function openIdentity(options: IdentityOptions): Promise<Identity> 
       await Promise.all([outbound.close(), outboundForClients.close()])
     },
   }
+}
+
+function openKeyRotation({ keyRing, clock, log, count, publishKeys }: IdentityOptions): KeyRotation {
+  return createKeyRotation({
+    keyRing,
+    clock,
+    publish: ({ keys }) => publishKeys({ keys: keys.map((key) => ({ ...key })) }),
+    onFailure(cause) {
+      count('key_rotation_failed')
+      log.error({ err: cause }, 'signing keys could not be rotated; retrying in a minute')
+    },
+  })
 }
