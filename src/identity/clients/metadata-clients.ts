@@ -76,7 +76,13 @@ export function createMetadataClients(options: MetadataClientsOptions): FindMeta
     const metadata = isKept ? kept.metadata : await metadataOf(clientId)
     if (metadata === null) return null
     const { name, redirectUris } = metadata
-    return { grant: toSharedClientGrant(tenant, name), secretHash: '', redirectUris, mayRefresh: false, asksOrganisation: true }
+    return {
+      grant: toSharedClientGrant(tenant, name),
+      secretHash: '',
+      redirectUris,
+      mayRefresh: false,
+      asksOrganisation: true,
+    }
   }
 }
 
