@@ -3,7 +3,12 @@
 import { generateKeyPairSync, sign } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { readJwt } from '../../../../src/gateway/authentication/jwt.ts'
-import { createTokenKeys, verifyOwnToken, type TokenResult } from '../../../../src/gateway/authentication/own-token.ts'
+import {
+  createTokenKeys,
+  toCredentialName,
+  verifyOwnToken,
+  type TokenResult,
+} from '../../../../src/gateway/authentication/own-token.ts'
 import { API, CLAIMS, createAuthority, GATEWAY_URL, signEs256, signHs256 } from '../../../fixtures/token-authority.ts'
 
 const authority = createAuthority()
@@ -26,6 +31,15 @@ const OTHER_ISSUER = { fault: 'This API does not accept tokens of this issuer.' 
 describe('a token of this gateway', () => {
   it('verifies', () => {
     expect(verify(authority.token())).toEqual({ claims: CLAIMS })
+  })
+
+  it('of a shared client names the subscription, and is refused without one', () => {
+    const shared = { ...CLAIMS, subscription: 'sub_1', shared_client: true }
+    expect(toCredentialName(shared)).toEqual({ kind: 'subscription', subscription: 'sub_1' })
+    expect(toCredentialName({ ...shared, shared_client: false })).toMatchObject({ kind: 'client' })
+    for (const subscription of [undefined, null, 7, ['sub_1']]) {
+      expect(verify(authority.forge({}, { shared_client: true, subscription }, byUs))).toEqual(UNUSABLE_CLAIMS)
+    }
   })
 
   it('is refused with the algorithm none, in every spelling, with and without a signature', () => {
