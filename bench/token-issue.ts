@@ -122,7 +122,7 @@ async function openIssuer(people: number) {
   const registry = openSqliteRegistry({ path: join(folder, `${people}.db`), clock })
   const secrets = { vault: createVault(randomBytes(32)), createId: createIdFactory(clock.nowMs), randomBytes }
   const scopes = platformScopes()
-  const shared = { ...secrets, registry, clock, scopes, gatewayUrl: GATEWAY_URL, count: () => {} }
+  const shared = { ...secrets, registry, clock, scopes, gatewayUrl: GATEWAY_URL, baseUrl: GATEWAY_URL, count: () => {} }
   const { made } = await createFirstAdmin({ ...shared, tenant: TENANT, chosen: null })
   if (made === null) throw new Error('the registry is not new')
   const ids = await addPeople(registry, people, secrets.createId, scopes)
@@ -194,7 +194,7 @@ async function addPeople(
 
 type EndpointOptions = Pick<
   Parameters<typeof createAuthorization>[0],
-  'registry' | 'vault' | 'createId' | 'clock' | 'gatewayUrl' | 'count'
+  'registry' | 'vault' | 'createId' | 'clock' | 'gatewayUrl' | 'baseUrl' | 'count'
 > & { readonly scopes: readonly string[]; readonly randomBytes: typeof randomBytes }
 
 async function createEndpoint(options: EndpointOptions) {

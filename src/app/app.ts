@@ -107,6 +107,7 @@ function startIdentity(core: Core, { recorder }: StreamServices, gateway: Gatewa
     mutex: gateway.mutex,
     operator: config.adminTenant,
     gatewayUrl: addresses.gatewayUrl,
+    baseUrl: addresses.baseUrl,
     scopesOf: createTokenScopes({ registry }),
     recorder,
     allowPrivate: config.allowPrivateAddresses.includes('federation'),

@@ -56,6 +56,7 @@ export interface AuthorizationOptions {
   readonly clock: Clock
   readonly createId: CreateId
   readonly gatewayUrl: string
+  readonly baseUrl: string
   readonly log: Log
   readonly count: CountEvent
   readonly clientMetadata: MetadataClientsOptions

@@ -47,6 +47,7 @@ export interface IdentityOptions extends Secrets {
   /** The tenant of the operator. */
   readonly operator: string
   readonly gatewayUrl: string
+  readonly baseUrl: string
   readonly log: Log
   readonly count: CountEvent
   /** Allows providers to have private addresses. */

@@ -47,6 +47,7 @@ export interface AuthorizeFlowOptions
   readonly clock: Pick<Clock, 'nowMs'>
   readonly randomBytes: (size: number) => Buffer
   readonly gatewayUrl: string
+  readonly baseUrl: string
 }
 
 type FederationParts = 'providers' | 'people' | 'exchange' | 'onFault'
@@ -73,10 +74,10 @@ const EXPIRED = 'This login has expired, or it was started in another browser or
 const WRONG_PASSWORD = 'The user name or password is incorrect.'
 
 export function createAuthorizeFlow(options: AuthorizeFlowOptions): OauthEndpoint {
-  const { clientFor, scopesOf, vault, clock, gatewayUrl } = options
+  const { vault, clock } = options
   const flow: Flow = {
     ...options,
-    readRequest: createAuthorizeRequests({ clientFor, scopesOf, gatewayUrl, nowMs: clock.nowMs }),
+    readRequest: createAuthorizeRequests({ ...options, nowMs: clock.nowMs }),
     loginSeals: createSeals({ vault, clock, stage: 'password', lifetimeMs: TRANSACTION_MS }),
     secondFactorStep: createSecondFactorStep({ ...options, lifetimeMs: TRANSACTION_MS }),
     federatedSignIn: createFederatedSignIn({ ...options, lifetimeMs: TRANSACTION_MS }),

@@ -8,9 +8,9 @@
 import { isLoopbackUri, isRegisteredUri } from '../access/redirect-uri.ts'
 import type { ApiScopes } from './access-token.ts'
 import { isSubscribed } from './access-token.ts'
-import type { RegisteredClient } from './client-authentication.ts'
-import { mayUseDevices } from './device-authorization.ts'
+import { mayUseDevices, type RegisteredClient } from './client-authentication.ts'
 import { isChallenge } from './pkce.ts'
+import { apiOfResource, type ResourceAddresses } from './resource.ts'
 import type { Person } from './userinfo.ts'
 
 export interface AuthorizeRequest {
@@ -55,10 +55,9 @@ export interface Back {
   readonly device?: AuthorizeRequest['device']
 }
 
-export interface AuthorizeRequestOptions {
+export interface AuthorizeRequestOptions extends ResourceAddresses {
   readonly clientFor: (clientId: string) => Promise<RegisteredClient | null>
   readonly scopesOf: (api: string) => Promise<ApiScopes | null>
-  readonly gatewayUrl: string
   readonly nowMs: () => number
 }
 
@@ -67,7 +66,7 @@ export type ReadAuthorizeRequest = (form: readonly (readonly [string, string])[]
 const STATE_LENGTH_MAX = 4_096
 
 export function createAuthorizeRequests(options: AuthorizeRequestOptions): ReadAuthorizeRequest {
-  const { clientFor, scopesOf, gatewayUrl, nowMs } = options
+  const { clientFor, scopesOf, nowMs } = options
 
   return async (form) => {
     const values = new Map(form)
@@ -92,7 +91,8 @@ export function createAuthorizeRequests(options: AuthorizeRequestOptions): ReadA
     if (again !== undefined) return refuse('invalid_request', `${printable(again)} must not be sent more than once.`)
     const fault = faultOf(values)
     if (fault !== null) return refuse(fault.error, fault.description)
-    const api = apiOf(gatewayUrl, values.get('resource'), grant.api)
+    const resource = values.get('resource')
+    const api = resource === undefined ? grant.api : apiOfResource(options, resource)
     if (api === null) return refuse('invalid_target', 'resource must be the address of an API of this gateway.')
     if (!(await isOpenTo(scopesOf, client, api))) {
       const isOther = values.has('resource') && api !== grant.api
@@ -115,13 +115,6 @@ export function createAuthorizeRequests(options: AuthorizeRequestOptions): ReadA
     }
     return { request }
   }
-}
-
-/** Returns null if `resource` is not an address of this gateway. */
-export function apiOf(gatewayUrl: string, resource: string | undefined, own: string): string | null {
-  if (resource === undefined) return own
-  const prefix = `${gatewayUrl}/`
-  return resource.startsWith(prefix) && resource.length > prefix.length ? resource.slice(prefix.length) : null
 }
 
 export async function isOpenTo(

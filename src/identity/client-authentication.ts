@@ -26,6 +26,11 @@ export interface RegisteredClient {
   readonly asksOrganisation?: true
 }
 
+/** Whether devices may log people in to the client. */
+export function mayUseDevices({ isPublic, mayRefresh }: { isPublic: boolean; mayRefresh: boolean }): boolean {
+  return isPublic && mayRefresh
+}
+
 export interface Client {
   readonly clientId: string
   readonly grant: Grant

@@ -5,27 +5,22 @@
  */
 
 import type { ApiScopes } from './access-token.ts'
-import { apiOf, isOpenTo } from './authorize-request.ts'
-import type { AuthenticateClient } from './client-authentication.ts'
+import { isOpenTo } from './authorize-request.ts'
+import { mayUseDevices, type AuthenticateClient } from './client-authentication.ts'
 import type { DeviceCodes } from './device-codes.ts'
 import { answer, refuse, type OauthAnswer, type OauthEndpoint } from '../plan/oauth-call.ts'
+import { apiOfResource, type ResourceAddresses } from './resource.ts'
 import { readForm } from './token-request.ts'
 
-export interface DeviceAuthorizationOptions {
+export interface DeviceAuthorizationOptions extends ResourceAddresses {
   readonly authenticateClient: AuthenticateClient
   readonly scopesOf: (api: string) => Promise<ApiScopes | null>
   readonly deviceCodes: Pick<DeviceCodes, 'create'>
-  readonly gatewayUrl: string
 }
 
 /** Bounds the memory of a login in progress. */
 const SCOPE_LENGTH_MAX = 1_000
 const RETRY_SECONDS = 60
-
-/** Whether devices may log people in to the client. */
-export function mayUseDevices({ isPublic, mayRefresh }: { isPublic: boolean; mayRefresh: boolean }): boolean {
-  return isPublic && mayRefresh
-}
 
 export function createDeviceAuthorization(options: DeviceAuthorizationOptions): OauthEndpoint {
   const { authenticateClient, scopesOf, deviceCodes, gatewayUrl } = options
@@ -38,7 +33,8 @@ export function createDeviceAuthorization(options: DeviceAuthorizationOptions): 
     if ('refused' in client) return client.refused
     if (!mayUseDevices(client)) return refuse('unauthorized_client', 'The client may not log people in on devices.')
     const { clientId, grant } = client
-    const api = apiOf(gatewayUrl, values.get('resource'), grant.api)
+    const resource = values.get('resource')
+    const api = resource === undefined ? grant.api : apiOfResource(options, resource)
     if (api === null || !(await isOpenTo(scopesOf, client, api))) {
       return refuse('invalid_target', 'resource must be the address of an API that the client is subscribed to.')
     }

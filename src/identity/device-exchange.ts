@@ -1,7 +1,7 @@
 /** `grant_type=urn:ietf:params:oauth:grant-type:device_code` (RFC 8628, 3.4): a device asks whether the person has decided. */
 
 import type { DeviceCodes } from './device-codes.ts'
-import { mayUseDevices } from './device-authorization.ts'
+import { mayUseDevices } from './client-authentication.ts'
 import type { IssueLogin } from './login-tokens.ts'
 import { refuse, type OauthAnswer } from '../plan/oauth-call.ts'
 import type { IssueToken } from './token-grants.ts'

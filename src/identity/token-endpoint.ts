@@ -18,20 +18,21 @@ import { verifies } from './pkce.ts'
 import { createRefreshExchange, type RefreshExchangeOptions } from './refresh-exchange.ts'
 import type { RefreshGrants } from './refresh-grants.ts'
 import { tooLong, bearer, type TokenRequest, type IssueToken } from './token-grants.ts'
+import { apiOfResource, type ResourceAddresses } from './resource.ts'
 import { readForm } from './token-request.ts'
 
-export interface TokenEndpointOptions extends LoginTokensOptions, RefreshExchangeOptions, DeviceExchangeOptions {
+export interface TokenEndpointOptions
+  extends LoginTokensOptions, RefreshExchangeOptions, DeviceExchangeOptions, ResourceAddresses {
   readonly authenticateClient: AuthenticateClient
   readonly scopesOf: (api: string) => Promise<ApiScopes | null>
   readonly codes: AuthorizationCodes
   readonly refreshGrants: RefreshGrants
   /** Resolves when every gateway thread rejects the token. */
   readonly revoke: (token: GivenToken & { readonly tenant: string; readonly credential: string }) => Promise<void>
-  readonly gatewayUrl: string
 }
 
 export function createTokenEndpoint(options: TokenEndpointOptions): OauthEndpoint {
-  const { authenticateClient, scopesOf, gatewayUrl } = options
+  const { authenticateClient, scopesOf } = options
   const issueLogin = createLoginTokens(options)
   const grantTypes = new Map<string, IssueToken>([
     ['client_credentials', (request) => issueForClient(options, request)],
@@ -60,7 +61,7 @@ export function createTokenEndpoint(options: TokenEndpointOptions): OauthEndpoin
       return signalled(refused, { api, outcome: 'subscription_required', grant })
     }
     const resource = values.get('resource')
-    if (resource !== undefined && resource !== `${gatewayUrl}/${api}`) {
+    if (resource !== undefined && apiOfResource(options, resource) !== api) {
       return refuse('invalid_target', 'resource must be the address of the API that this token endpoint belongs to.')
     }
     return issue({ api, target, client, values })
