@@ -1,9 +1,9 @@
 /** Matches the alternatives of two schemas by content: by name, by a constant member, or by type. */
 
 import { fieldsOf, type Fields } from '../../json/fields.ts'
-import { declaredNames } from '../containment/members.ts'
+import { declaredNames, mentionedNames } from '../containment/members.ts'
 import type { Prover } from '../containment/proof.ts'
-import type { SchemaSet } from '../containment/schema-set.ts'
+import type { SchemaSet, SchemaSets } from '../containment/schema-set.ts'
 import { branchesBesideNull } from './nullable.ts'
 
 const COMPONENTS = '/components/schemas/'
@@ -69,6 +69,14 @@ export function pairBranches(
     const other = name === null ? candidates[index] : candidates.find((each) => nameOf(each) === name)
     return other === undefined ? [] : [[one, other] as const]
   })
+}
+
+/** The branch that declares the most properties of a schema; none if there are no branches. */
+export function nearestBranch(sets: SchemaSets, set: SchemaSet, branches: readonly unknown[]): readonly SchemaSet[] {
+  const names = mentionedNames(sets, set)
+  const found = branchesBesideNull(branches).map((branch) => sets.of(branch))
+  const shared = found.map((branch) => mentionedNames(sets, branch).intersection(names).size)
+  return found.slice(shared.indexOf(Math.max(...shared))).slice(0, 1)
 }
 
 /** The name of a component without what tells the two documents apart. */

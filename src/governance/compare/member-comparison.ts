@@ -19,7 +19,7 @@ import {
 import type { Prover } from '../containment/proof.ts'
 import type { SchemaSet } from '../containment/schema-set.ts'
 import type { WorkBudget } from '../containment/work-budget.ts'
-import { pairBranches } from './alternatives.ts'
+import { nearestBranch, pairBranches } from './alternatives.ts'
 import type { RuleId } from './change-rules.ts'
 import { withoutNull } from './nullable.ts'
 
@@ -122,13 +122,17 @@ class MemberWalk implements MemberComparison {
   #compareBranches(node: Node, before: SchemaSet, after: SchemaSet, depth: number): void {
     const { sets } = this.#options.prover
     const known = new Set([...mentionedNames(sets, before), ...declaredNames(after)])
+    const pairs: [SchemaSet, SchemaSet][] = []
     for (const keyword of ['anyOf', 'oneOf'] as const) {
       const [one, other] = [before, after].map(({ parts }) => parts.flatMap((part) => listOf(part[keyword])))
-      for (const [was, is] of pairBranches(one ?? [], other ?? [])) {
-        const [earlier, later] = [sets.of(was), sets.of(is)]
-        for (const name of mentionedNames(sets, later)) known.add(name)
-        node.inner.push(this.#nodeOf(earlier, later, depth + 1))
-      }
+      for (const [was, is] of pairBranches(one ?? [], other ?? [])) pairs.push([sets.of(was), sets.of(is)])
+      // A schema that became one of several, or that several became.
+      if (one?.length === 0) for (const is of nearestBranch(sets, before, other ?? [])) pairs.push([before, is])
+      if (other?.length === 0) for (const was of nearestBranch(sets, after, one ?? [])) pairs.push([was, after])
+    }
+    for (const [earlier, later] of pairs) {
+      if (later !== after) for (const name of mentionedNames(sets, later)) known.add(name)
+      node.inner.push(this.#nodeOf(earlier, later, depth + 1))
     }
     const mentioned = [mentionedParts(sets, before), mentionedParts(sets, after)] as const
     if (mentioned[0].size > before.parts.length) this.#compareMentioned(node, mentioned, depth)
@@ -163,7 +167,8 @@ class MemberWalk implements MemberComparison {
         if (direction === 'response' && prover.isEmpty(one) && !prover.isEmpty(other))
           this.#add(node, 'response.property.added', before, after, name)
       } else if (direction === 'request') {
-        if (!prover.isEmpty(other)) this.#add(node, 'request.property.removed', before, after, name)
+        const isElsewhere = mentionedNames(prover.sets, after).has(name)
+        if (!isElsewhere && !prover.isEmpty(other)) this.#add(node, 'request.property.removed', before, after, name)
       } else if (prover.isWithin(other, one)) this.#add(node, 'response.property.undeclared', before, after, name)
     }
     const { required } = prover.facts(after)

@@ -26,6 +26,8 @@ export interface Prover {
   isWithin(inner: SchemaSet, outer: SchemaSet): boolean
   /** As `isWithin`, for a member, an item or a name of the value. Exact: newly declared properties count. */
   isMemberWithin(inner: SchemaSet, outer: SchemaSet, isExact?: boolean): boolean
+  /** As `isWithin`; newly declared properties count. */
+  isExactlyWithin(inner: SchemaSet, outer: SchemaSet): boolean
   /** True if both schemas certainly accept the same values, newly declared properties included. */
   isEqual(one: SchemaSet, other: SchemaSet): boolean
   /** Whether every value of `inner` certainly satisfies one keyword of `part`. */

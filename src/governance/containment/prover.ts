@@ -192,11 +192,15 @@ class SchemaProver implements Prover {
     return holds
   }
 
-  isEqual(one: SchemaSet, other: SchemaSet): boolean {
+  isExactlyWithin(inner: SchemaSet, outer: SchemaSet): boolean {
     this.#exact++
-    const isEqual = this.isWithin(one, other) && this.isWithin(other, one)
+    const holds = this.isWithin(inner, outer)
     this.#exact--
-    return isEqual
+    return holds
+  }
+
+  isEqual(one: SchemaSet, other: SchemaSet): boolean {
+    return this.isExactlyWithin(one, other) && this.isExactlyWithin(other, one)
   }
 
   satisfies(inner: SchemaSet, part: Fields, keyword: string): boolean {

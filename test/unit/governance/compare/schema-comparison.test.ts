@@ -51,6 +51,19 @@ describe('A newly declared property', () => {
     expect(await idsOf(sent(details({})), sent(details(more)))).toEqual(['request.property.added'])
   })
 
+  it('is not one that another branch of a response declares already', async () => {
+    const closed = (properties: Record<string, unknown>) => object(properties, [], { additionalProperties: false })
+    const either = (schema: unknown) => got({ anyOf: [closed({}), closed({ a: schema })] })
+    const ids = await idsOf(either({ type: 'integer', maximum: 2 }), either({ type: 'integer' }))
+    expect(ids).toEqual(['response.bound'])
+  })
+
+  it('is information also if the schema became the only one of its alternatives', async () => {
+    const details = (schema: unknown) => object({ details: schema })
+    const after = { anyOf: [details(object({ a: text }))] }
+    expect(await idsOf(sent(details(object({}))), sent(after))).toEqual(['request.property.added'])
+  })
+
   it('is one that another part of the schema refused', async () => {
     const closed = { type: 'object', additionalProperties: false }
     const one = object({ a: text }, [], { additionalProperties: false })
