@@ -3,6 +3,7 @@
 import { request } from 'undici'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { appCode } from '../fixtures/authenticator-app.ts'
+import { statusesAfter } from './calls-after.ts'
 import { ledgerDocument, startLedgerBackend, type LedgerBackend } from './ledger-backend.ts'
 import { createPublicClient, getCode, logIn, redeem, setPassword } from './person.ts'
 import { createService, publish, type Service } from './service.ts'
@@ -65,29 +66,6 @@ async function statusOf(url: string, token: string, method: 'GET' | 'POST' = 'GE
 
 const callLedger = (token: string) => statusOf(`${service.gatewayUrl}/ledger-v1/entries?n=1`, token)
 const callPlatform = (path: string, token: string) => statusOf(service.baseUrl + path, token)
-
-/** Calls with 24 connections; returns the statuses of the calls that are sent after `change` is answered. */
-async function statusesAfter(call: () => Promise<number>, change: () => Promise<unknown>): Promise<number[]> {
-  let isChanged = false
-  let served = 0
-  let refused = 0
-  const after = new Set<number>()
-  const { promise: warm, resolve } = Promise.withResolvers<void>()
-  const lanes = Array.from({ length: 24 }, async () => {
-    while (refused < 500) {
-      const isAfter = isChanged
-      const status = await call()
-      if (isAfter) after.add(status)
-      if (isAfter) refused++
-      else if (status === 200 && ++served === 300) resolve()
-    }
-  })
-  await warm
-  await change()
-  isChanged = true
-  await Promise.all(lanes)
-  return [...after]
-}
 
 describe('a person', () => {
   it('sets a password by a link that works once, and has the scopes of the roles at the platform', async () => {
