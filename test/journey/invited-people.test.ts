@@ -60,7 +60,7 @@ describe('a publisher whom the owner has invited', () => {
     const { token } = await invite('publisher', { role: 'publisher' })
     const specification = Buffer.from(JSON.stringify(ledgerDocument('1.1.0'))).toString('base64')
     expect(await send('POST', '/v1/programmes', token, { name: 'Ledger', specification })).toMatchObject({
-      status: 201,
+      status: 202,
     })
     expect(await statusOf('/v1/consumers', token)).toBe(200)
     expect(await statusOf('/v1/users', token)).toBe(403)
