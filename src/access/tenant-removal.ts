@@ -9,10 +9,12 @@ import { commit, find } from '../command/commands.ts'
 import { listAll } from '../command/page.ts'
 import { Problem } from '../domain/problem.ts'
 import type { GatewayPort } from '../plan/gateway-port.ts'
+import type { Grant } from '../plan/grant.ts'
 import { API_KIND } from '../publishing/apis.ts'
 import { declaredKinds, type Author, type DocumentKind, type Registry } from '../store/registry.ts'
+import { SUBSCRIPTION_KIND } from '../subscriptions/document/subscription-document.ts'
 import { CREDENTIAL_KIND } from './credential-document.ts'
-import { toGrant } from './grants.ts'
+import { toGrant, toSharedGrant } from './grants.ts'
 import { TENANT_KIND } from './platform-access.ts'
 
 export interface TenantRemovalOptions {
@@ -40,9 +42,14 @@ export async function removeTenant(options: TenantRemovalOptions, author: Author
 
 /** Before the documents are removed, because a removal that is repeated finds no credential that is gone. */
 async function invalidate({ registry, gateway }: TenantRemovalOptions, tenant: string): Promise<void> {
-  for await (const credential of listAll(registry, CREDENTIAL_KIND, { tenant })) {
-    const grant = await toGrant(registry, credential)
+  const refuse = async (grant: Grant | null): Promise<void> => {
     if (grant !== null) await gateway.applyGrant({ ...grant, valid: false, active: false, version: grant.version + 1 })
+  }
+  for await (const credential of listAll(registry, CREDENTIAL_KIND, { tenant })) {
+    await refuse(await toGrant(registry, credential))
+  }
+  for await (const subscription of listAll(registry, SUBSCRIPTION_KIND, { tenant })) {
+    await refuse(await toSharedGrant(registry, subscription))
   }
 }
 

@@ -46,6 +46,7 @@ describe('a subscription', () => {
       slaVariant: null,
       scopes: ['orders:audit', 'orders:read', 'orders:write'],
       redirectUris: [],
+      refreshTokens: false,
       approvalFlow: null,
       contact: null,
       expiresAt: null,
