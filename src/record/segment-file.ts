@@ -137,7 +137,8 @@ class Segment implements SegmentFile {
     let stretch = this.#skipped.size === 0 ? undefined : this.#skipped.get(offset)
     const batch = stretch === undefined ? this.#scan.batchAt(offset) : null
     if (batch !== null) {
-      if (offset === this.#tableEnd) stretch = this.#examine(offset, batch)
+      // Above the end of the table if reading started inside a damaged range.
+      if (offset >= this.#tableEnd) stretch = this.#examine(offset, batch)
       if (stretch === undefined) {
         if (onBatch !== null) {
           onBatch(this.#toRecords(this.#window.load(offset, batch.bytes), batch), batch.firstRecord, offset)

@@ -1,11 +1,18 @@
 /** One kind of damage to a spool at a time: records that are read, reports, and the file afterwards. */
 
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import type { SpoolPosition } from '../../../src/store/checkpoint.ts'
 import { createRandom } from '../../random.ts'
-import { createSpoolCopies, segmentsOf, START_MS, startProcess, type Written } from '../../fixtures/spool-copy.ts'
+import {
+  createSpoolCopies,
+  pathOf,
+  segmentsOf,
+  START_MS,
+  startProcess,
+  type Written,
+} from '../../fixtures/spool-copy.ts'
 import { batchesOf, consumersOf, flip, killedSpool, SOURCE } from './killed-spool.ts'
 
 const copies = createSpoolCopies()
@@ -138,6 +145,30 @@ describe('a position that is not at the beginning of a batch', () => {
       const process = startProcess(folder, [], from)
       expect(process.read(from).ids).toEqual(ids.slice(records + batches[3]!.records))
       expect(process.damages).toEqual([expect.objectContaining({ records: batches[3]!.records, isExact: true })])
+      process.kill()
+    }
+  })
+
+  it('attributes no record to another consumer if bytes before it are cut out and bytes after it are damaged', async () => {
+    const spool = await killedSpool(copies, { segmentBytesMax: 1 << 20 })
+    const segment = spool.segments[0]!
+    const batches = batchesOf(spool.path(0))
+    for (let index = 1; index < batches.length - 2; index++) {
+      const { at } = batches[index]!
+      const folder = copies.copyOf(spool.folder)
+      const path = pathOf(folder, SOURCE, segment)
+      flip(path, batches[index + 1]!.at + 40)
+      const bytes = readFileSync(path)
+      writeFileSync(path, Buffer.concat([bytes.subarray(0, at - 64), bytes.subarray(at)]))
+      const records = batches.slice(0, index).reduce((sum, batch) => sum + batch.records, 0)
+      const from = { [SOURCE]: { segment, offset: at, records } }
+      const process = startProcess(folder, [], from)
+      const read = process.read(from)
+
+      expect(read.consumers).toEqual(consumersOf(spool.written, read.ids))
+      expect(process.read(from).ids).toEqual(read.ids)
+      const reported = process.damages.reduce((sum, each) => sum + each.records, 0)
+      expect(reported).toBe(spool.ids.length - records - read.ids.length)
       process.kill()
     }
   })
