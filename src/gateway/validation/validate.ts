@@ -29,7 +29,9 @@ export async function compileValidators(
   plan: RoutePlan,
   pace: Pace = createPace(),
 ): Promise<readonly OperationValidators[]> {
+  await pace()
   const compiler = createSchemaCompiler(plan)
+  await pace()
   for (const name of referencedFirst(plan.components['schemas'] ?? {})) {
     const pointer = `/components/schemas/${name}`
     attempt(pointer, name, () => compiler.compile({ $ref: `#${pointer}` }))
