@@ -1,0 +1,66 @@
+#!/usr/bin/env node
+/**
+ * Runs the command with a Node that can: the current one, or the one among the dependencies.
+ *
+ * The package has JavaScript in `dist/`, because Node does not strip types below `node_modules`; a clone has only `src/`. This file
+ * must run on old versions of Node.
+ */
+
+import { spawn } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import process from 'node:process'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+
+const EXIT_TROUBLE = 2
+const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..')
+const BUILT = join(ROOT, 'dist/cli/main.js')
+const MAIN = existsSync(join(ROOT, 'src')) ? join(ROOT, 'src/cli/main.ts') : BUILT
+
+const needed = readNeededVersion()
+if (isAtLeast(process.versions.node, needed)) await import(pathToFileURL(MAIN).href)
+else {
+  const node = findNode()
+  if (node === null) {
+    process.stderr.write(`tollgate: needs Node ${needed} or newer; this is ${process.versions.node}\n`)
+    process.exitCode = EXIT_TROUBLE
+  } else runWith(node)
+}
+
+function readNeededVersion() {
+  const { engines } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
+  return engines.node.replace('>=', '')
+}
+
+function isAtLeast(version, least) {
+  const [major, minor] = version.split('.').map(Number)
+  const [leastMajor, leastMinor] = least.split('.').map(Number)
+  return major > leastMajor || (major === leastMajor && minor >= leastMinor)
+}
+
+/** Returns the Node among the dependencies; null if its installation was refused. */
+function findNode() {
+  try {
+    const node = join(dirname(createRequire(import.meta.url).resolve('node/package.json')), 'bin/node')
+    return existsSync(node) ? node : null
+  } catch {
+    return null
+  }
+}
+
+function runWith(node) {
+  const child = spawn(node, [MAIN, ...process.argv.slice(2)], { stdio: 'inherit' })
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
+  child.on('error', (cause) => {
+    process.stderr.write(`tollgate: ${node} could not be started: ${cause.message}\n`)
+    process.exitCode = EXIT_TROUBLE
+  })
+  child.on('exit', (code, signal) => {
+    if (signal === null) process.exitCode = code ?? EXIT_TROUBLE
+    else {
+      process.removeAllListeners(signal)
+      process.kill(process.pid, signal)
+    }
+  })
+}
