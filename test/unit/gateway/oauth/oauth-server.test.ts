@@ -207,6 +207,7 @@ describe('the address to which an identity provider redirects', () => {
         method: 'GET',
         authorization: undefined,
         cookie: 'a=b',
+        address: '127.0.0.1',
         form,
       },
     ])
