@@ -53,10 +53,8 @@ export async function startPeopleProvider(): Promise<PeopleProvider> {
     people,
     register,
     logIn: (subject) => async (browser, page) => {
-      const other = buttonOf(page, 'Continue with the provider of your organisation')
-      const list = await browser.submit(page, {}, other)
-      const button = buttonOf(list, `Continue with ${new URL(issuer).host}`)
-      const login = await follow(browser, await browser.submit(list, {}, button))
+      const button = buttonOf(page, `Continue with ${new URL(issuer).host}`)
+      const login = await follow(browser, await browser.submit(page, {}, button))
       const consent = await follow(browser, await browser.submit(login, { login: subject, password: 'any' }))
       return follow(browser, await browser.submit(consent, {}))
     },
