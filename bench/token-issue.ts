@@ -166,6 +166,7 @@ async function openIssuer(people: number) {
         form,
         authorization: undefined,
         cookie: undefined,
+        address: '',
       }),
   }
 }

@@ -3,7 +3,8 @@
  *
  * A revocation refuses every token of the person up to a mark: an id that is created after the change was stored. It is stored until
  * the last of these tokens has expired, and has reached every gateway thread before the command returns. The number is bounded by
- * the people who are changed within the lifetime of a token.
+ * the people who are changed within the lifetime of a token. A change that nobody repeats after a crash commits a due revocation with
+ * itself, which the next start carries out.
  */
 
 import type { Clock } from '../runtime/clock.ts'
@@ -15,7 +16,9 @@ import { listAll } from '../command/page.ts'
 
 export interface PersonRevocations {
   /** Resolves when every thread refuses the tokens that were issued so far, and the streams of these people have ended. */
-  revoke(tenant: string, people: readonly string[]): Promise<void>
+  revoke(tenant: string, people: readonly string[], due?: DueRevocation): Promise<void>
+  /** Returns a revocation whose `write` belongs into the commit of the change, and which `revoke` completes. */
+  createDue(tenant: string, people: readonly string[]): DueRevocation
   isRevoked(person: string, jti: string): boolean
   /** Returns the mark of the latest revocation; `''` if there is none. It changes with every revocation. */
   markOf(person: string): string
@@ -23,6 +26,11 @@ export interface PersonRevocations {
   live(): readonly RevokedPerson[]
   /** Calls `listener` after each revocation, before it resolves. */
   watch(listener: (person: string) => void): void
+}
+
+/** A revocation of at most 500 people that has to follow a change. */
+export interface DueRevocation {
+  readonly write: Write
 }
 
 export interface PersonRevocationsOptions {
@@ -38,12 +46,17 @@ interface RevokedPersonBody {
   readonly untilMs: number
 }
 
+interface DueBody {
+  readonly people: readonly string[]
+}
+
 interface Revocation extends RevokedPerson {
   readonly tenant: string
   readonly revision: number
 }
 
 const REVOKED_PERSON_KIND = documentKind<RevokedPersonBody>('revoked_person', 'hidden')
+const DUE_REVOCATION_KIND = documentKind<DueBody>('due_revocation', 'hidden')
 const BATCH_MAX = 500
 /** Expired revocations deleted with each new one: more than one, so that they do not accumulate. */
 const DELETED_PER_REVOCATION = 2
@@ -55,10 +68,10 @@ export async function openPersonRevocations(options: PersonRevocationsOptions): 
   const listeners: ((person: string) => void)[] = []
   for (const revocation of await storedRevocations(registry)) revocations.set(revocation.person, revocation)
 
-  async function revokeBatch(tenant: string, people: readonly string[]): Promise<void> {
+  async function revokeBatch(tenant: string, people: readonly string[], done: readonly Write[]): Promise<void> {
     const body: RevokedPersonBody = { before: createId('tok'), untilMs: clock.nowMs() + tokenLifetimeMs }
     const writes = people.map((id) => toWrite(tenant, id, revocations.get(id)?.revision ?? 0, body))
-    await commit(registry, { tenant, consumer: 'system' }, 'person.revoke', writes)
+    await commit(registry, { tenant, consumer: 'system' }, 'person.revoke', [...writes, ...done])
     for (const person of people) {
       const revision = (revocations.get(person)?.revision ?? 0) + 1
       revocations.delete(person)
@@ -76,12 +89,22 @@ export async function openPersonRevocations(options: PersonRevocationsOptions): 
     return done
   }
 
+  async function revoke(tenant: string, people: readonly string[], due?: DueRevocation): Promise<void> {
+    const done = due === undefined ? [] : [{ ...due.write, expected: 1, body: null }]
+    for (let from = 0; from < people.length; from += BATCH_MAX) {
+      await enqueue(() => revokeBatch(tenant, people.slice(from, from + BATCH_MAX), done))
+    }
+    await enqueue(() => deleteExpired(registry, revocations, clock.nowMs(), people.length * DELETED_PER_REVOCATION))
+  }
+
+  for await (const { id, tenant, body } of listAll(registry, DUE_REVOCATION_KIND)) {
+    await revoke(tenant, body.people, { write: { kind: DUE_REVOCATION_KIND, id, tenant, expected: 0, body } })
+  }
+
   return {
-    async revoke(tenant, people) {
-      for (let from = 0; from < people.length; from += BATCH_MAX) {
-        await enqueue(() => revokeBatch(tenant, people.slice(from, from + BATCH_MAX)))
-      }
-      await enqueue(() => deleteExpired(registry, revocations, clock.nowMs(), people.length * DELETED_PER_REVOCATION))
+    revoke,
+    createDue(tenant, people) {
+      return { write: { kind: DUE_REVOCATION_KIND, id: createId('rev'), tenant, expected: 0, body: { people } } }
     },
     isRevoked: (person, jti) => jti <= (revocations.get(person)?.before ?? ''),
     markOf: (person) => revocations.get(person)?.before ?? '',

@@ -18,11 +18,13 @@ export interface TokenToRevoke {
 }
 
 export interface TokenRevocations {
-  /** Resolves when every thread rejects the token. Throws `Problem('unavailable')` if the credential has too many. */
+  /** Resolves when every thread rejects the token, and its streams have ended. Throws `Problem('unavailable')` if the credential has too many. */
   revoke(token: TokenToRevoke): Promise<void>
   isRevoked(jti: string): boolean
   /** Returns the revoked tokens that have not expired, for new threads. */
   live(): readonly RevokedToken[]
+  /** Calls `listener` with each revoked token, before the revocation resolves. */
+  watch(listener: (jti: string) => void): void
 }
 
 export interface TokenRevocationsOptions {
@@ -49,6 +51,7 @@ const DELETED_PER_REVOCATION = 8
 export async function openTokenRevocations(options: TokenRevocationsOptions): Promise<TokenRevocations> {
   const { registry, gateway, clock } = options
   const revocations = await loadRevocations(registry)
+  const listeners: ((jti: string) => void)[] = []
 
   return {
     isRevoked: (jti) => revocations.has(jti),
@@ -74,7 +77,9 @@ export async function openTokenRevocations(options: TokenRevocationsOptions): Pr
       }
       // Also for a token that is already revoked: this call too resolves only when every thread has the revocation.
       await gateway.revokeToken({ jti, untilMs })
+      for (const listener of listeners) listener(jti)
     },
+    watch: (listener) => void listeners.push(listener),
   }
 }
 

@@ -8,7 +8,7 @@
 import type { CreateId } from '../runtime/ids.ts'
 import type { PasswordHasher } from '../runtime/password-hash.ts'
 import type { Labelled } from '../store/labels.ts'
-import type { Author, Document, Registry } from '../store/registry.ts'
+import type { Author, Document, Registry, Write } from '../store/registry.ts'
 import { commit, find, invalidAt } from '../command/commands.ts'
 import type { KeyedMutex } from '../command/keyed-mutex.ts'
 import { listAll, listPage, type Page, type PageQuery } from '../command/page.ts'
@@ -78,7 +78,7 @@ export interface UsersOptions extends ErasureOptions {
   readonly passwords: PasswordHasher
   readonly links: OneTimeLinks
   readonly granting: Granting
-  readonly revocations: Pick<PersonRevocations, 'revoke'>
+  readonly revocations: Pick<PersonRevocations, 'revoke' | 'createDue'>
   readonly mutex: KeyedMutex
 }
 
@@ -153,8 +153,9 @@ export function createUsers(options: UsersOptions): Users {
 /** Changes a user and ends the access that was given before. */
 async function cutOff(options: UsersOptions, command: UserCommand, to: (body: UserBody) => UserBody): Promise<User> {
   const { author, id } = command
-  await change(options, command, (body) => ({ ...to(body), epoch: (body.epoch ?? 0) + 1 }))
-  await options.revocations.revoke(author.tenant, [id])
+  const due = options.revocations.createDue(author.tenant, [id])
+  await change(options, command, (body) => ({ ...to(body), epoch: (body.epoch ?? 0) + 1 }), [due.write])
+  await options.revocations.revoke(author.tenant, [id], due)
   return showUser(await find(options.registry, author.tenant, USER_KIND, id))
 }
 
@@ -216,6 +217,7 @@ async function change(
   { registry, granting, mutex }: UsersOptions,
   { author, id, held, action }: UserCommand,
   to: (body: UserBody) => UserBody,
+  more: readonly Write[] = [],
 ): Promise<void> {
   const { tenant } = author
   await mutex.runExclusive([peopleOf(tenant)], async () => {
@@ -225,7 +227,7 @@ async function change(
     if (body.roles !== user.body.roles) await granting.checkAssignments(author, held, body.roles ?? [])
     if (isOwner(user.body) && user.body.identity === undefined && (!isOwner(body) || body.disabled === true))
       await checkOwnerRemains(registry, user)
-    await commit(registry, author, action, [userWrite(id, tenant, user.revision, body)], USER_NAME_TAKEN)
+    await commit(registry, author, action, [userWrite(id, tenant, user.revision, body), ...more], USER_NAME_TAKEN)
   })
 }
 

@@ -9,7 +9,7 @@ import type { Secrets } from '../access/credential-document.ts'
 import type { Grants } from '../access/grants.ts'
 import { registeredProviders } from '../access/identity-provider-document.ts'
 import { createIdentityProviders, type IdentityProviders } from '../access/identity-providers.ts'
-import { openTokenRevocations } from '../access/token-revocations.ts'
+import { openTokenRevocations, type TokenRevocations } from '../access/token-revocations.ts'
 import type { TokenScopes } from '../access/token-scopes.ts'
 import { createLoginThrottle } from '../access/people/login-throttle.ts'
 import { createPeople, type People } from '../access/people/people.ts'
@@ -62,6 +62,7 @@ export interface Identity {
   readonly people: People
   readonly sessions: Sessions
   readonly personRevocations: PersonRevocations
+  readonly tokenRevocations: Pick<TokenRevocations, 'watch'>
   readonly providers: IdentityProviders
   readonly federation: Federation
   readonly rotation: KeyRotation
@@ -107,6 +108,7 @@ export async function openIdentity(options: IdentityOptions): Promise<Identity> 
     people,
     sessions: createSessions({ registry, refreshGrants, isRevoked, revoke, clock }),
     personRevocations,
+    tokenRevocations: revocations,
     federation,
     rotation,
     providers: createIdentityProviders({ ...options, federation, people }),

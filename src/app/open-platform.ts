@@ -33,6 +33,7 @@ export function openPlatform(options: OpenPlatformOptions): Platform {
     ...identity.people,
     sessions: identity.sessions,
     watchRevokedPeople: identity.personRevocations.watch,
+    watchRevokedTokens: identity.tokenRevocations.watch,
     watchGrants: gateway.watchGrants,
     identityProviders: identity.providers,
     signingKeys: identity.rotation,

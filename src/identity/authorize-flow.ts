@@ -13,7 +13,7 @@ import type { Vault } from '../runtime/vault.ts'
 import { entitledTo, scopesFor, type ApiScopes } from './access-token.ts'
 import type { AuthorizationCodes } from './authorization-codes.ts'
 import { sendBack } from './authorize-answer.ts'
-import { consentPage, faultPage, loginPage, type LoginPage } from './authorize-pages.ts'
+import { consentPage, faultPage } from './authorize-pages.ts'
 import {
   createAuthorizeRequests,
   findLoginClient,
@@ -23,6 +23,7 @@ import {
 } from './authorize-request.ts'
 import type { RegisteredClient } from './client-authentication.ts'
 import { createDeviceStep, type DeviceStep, type DeviceStepOptions } from './device-step.ts'
+import { createLoginStep, type LoginStep } from './login-step.ts'
 import { createLoginCookies, type LoginCookies } from './login-cookies.ts'
 import { createFederatedSignIn, type FederatedSignIn, type FederatedSignInOptions } from './federated-sign-in.ts'
 import { signalled, type OauthAnswer, type OauthCall, type OauthEndpoint } from '../plan/oauth-call.ts'
@@ -55,6 +56,7 @@ type FederationParts = 'providers' | 'people' | 'exchange' | 'onFault'
 interface Flow extends AuthorizeFlowOptions {
   readonly readRequest: ReadAuthorizeRequest
   readonly loginSeals: Seals<AuthorizeRequest>
+  readonly loginStep: LoginStep
   readonly secondFactorStep: SecondFactorStep
   readonly federatedSignIn: FederatedSignIn
   readonly deviceStep: DeviceStep
@@ -75,12 +77,15 @@ const WRONG_PASSWORD = 'The user name or password is incorrect.'
 
 export function createAuthorizeFlow(options: AuthorizeFlowOptions): OauthEndpoint {
   const { vault, clock } = options
+  const loginSeals = createSeals<AuthorizeRequest>({ vault, clock, stage: 'password', lifetimeMs: TRANSACTION_MS })
+  const federatedSignIn = createFederatedSignIn({ ...options, lifetimeMs: TRANSACTION_MS })
   const flow: Flow = {
     ...options,
     readRequest: createAuthorizeRequests({ ...options, nowMs: clock.nowMs }),
-    loginSeals: createSeals({ vault, clock, stage: 'password', lifetimeMs: TRANSACTION_MS }),
+    loginSeals,
+    loginStep: createLoginStep({ ...options, loginSeals, federatedSignIn }),
     secondFactorStep: createSecondFactorStep({ ...options, lifetimeMs: TRANSACTION_MS }),
-    federatedSignIn: createFederatedSignIn({ ...options, lifetimeMs: TRANSACTION_MS }),
+    federatedSignIn,
     deviceStep: createDeviceStep({ ...options, lifetimeMs: TRANSACTION_MS }),
     consentSeals: createSeals({ vault, clock, stage: 'consent', lifetimeMs: TRANSACTION_MS }),
     cookies: createLoginCookies(options),
@@ -101,10 +106,12 @@ export function createAuthorizeFlow(options: AuthorizeFlowOptions): OauthEndpoin
       return request === null ? faultPage(EXPIRED) : decide(flow, request, fields.get('decision'))
     }
     if (fields.has('code')) return submitCode(flow, transaction, { fields, browser, cookie })
-    const request = flow.loginSeals.open(transaction, browser)
-    if (request !== null && fields.has('provider'))
-      return goToProvider(flow, request, fields.get('provider') ?? '', browser)
-    return request === null ? faultPage(EXPIRED) : logIn(flow, request, { fields, browser, cookie })
+    const begun = flow.loginSeals.open(transaction, browser)
+    if (begun === null) return faultPage(EXPIRED)
+    const organisation = fields.get('organisation')?.slice(0, ORGANISATION_LENGTH_MAX)
+    const request: AuthorizeRequest = { ...begun, ...(organisation !== undefined && { organisation }) }
+    const submitted = { fields, browser, cookie }
+    return fields.has('provider') ? goToProvider(flow, request, submitted) : logIn(flow, request, submitted)
   }
 }
 
@@ -119,22 +126,20 @@ async function begin(
   if ('error' in result)
     return sendBack(flow, result.back, { error: result.error, error_description: result.description })
   const { browser, headers } = flow.cookies.ensureBrowser(cookie)
-  return loginPage(await toLoginPage(flow, result.request, browser, '', null), 200, headers)
+  return flow.loginStep.show(result.request, browser, { headers })
 }
 
 /** Asks for the code of a device, and shows the login page for its client. */
 async function enterUserCode(flow: Flow, call: OauthCall): Promise<OauthAnswer> {
   const entered = flow.deviceStep.enter(call)
   if ('page' in entered) return entered.page
-  return loginPage(await toLoginPage(flow, entered.request, entered.browser, '', null))
+  return flow.loginStep.show(entered.request, entered.browser)
 }
 
 /** Checks the password; shows the page of the second factor, or the consent page. */
-async function logIn(flow: Flow, begun: AuthorizeRequest, form: SubmittedForm): Promise<OauthAnswer> {
-  const { cookies, throttle, verify } = flow
+async function logIn(flow: Flow, request: AuthorizeRequest, form: SubmittedForm): Promise<OauthAnswer> {
+  const { cookies, loginStep, throttle, verify } = flow
   const { fields, browser, cookie } = form
-  const organisation = fields.get('organisation')?.slice(0, ORGANISATION_LENGTH_MAX)
-  const request: AuthorizeRequest = { ...begun, ...(organisation !== undefined && { organisation }) }
   const client = await findClient(flow, request)
   if (client === null) return faultPage('This app is no longer allowed to ask you to log in.')
   const { tenant } = client.grant
@@ -144,15 +149,16 @@ async function logIn(flow: Flow, begun: AuthorizeRequest, form: SubmittedForm): 
   const waitSeconds = throttle.waitSeconds(key)
   if (waitSeconds > 0) {
     const fault = `Too many attempts. Try again in ${Math.ceil(waitSeconds / 60)} min.`
-    const page = await toLoginPage(flow, request, browser, username, fault)
-    return failedLogin(request, client, loginPage(page, 429, { 'Retry-After': String(waitSeconds) }))
+    const headers = { 'Retry-After': String(waitSeconds) }
+    const page = await loginStep.show(request, browser, { username, fault, status: 429, headers })
+    return failedLogin(request, client, page)
   }
   // Counted before the comparison, so that concurrent attempts count like consecutive ones.
   throttle.addFailure(key)
   const person = await verify(tenant, username, password)
   if (person === null) {
-    const page = await toLoginPage(flow, request, browser, username, WRONG_PASSWORD)
-    return failedLogin(request, client, loginPage(page, 401))
+    const page = await loginStep.show(request, browser, { username, fault: WRONG_PASSWORD, status: 401 })
+    return failedLogin(request, client, page)
   }
   throttle.removeFailure(key)
   const loggedIn = { ...request, person, loggedInAtMs: flow.clock.nowMs() }
@@ -172,16 +178,18 @@ async function submitCode(flow: Flow, transaction: string, form: SubmittedForm):
   return showConsent(flow, client, request, form, result.recoveryCodes)
 }
 
-/** Sends the browser to an identity provider of the tenant. */
+/** Sends the browser to an identity provider of the tenant; lists the providers if the form names none. */
 async function goToProvider(
   flow: Flow,
   request: AuthorizeRequest,
-  provider: string,
-  browser: string,
+  { fields, browser }: SubmittedForm,
 ): Promise<OauthAnswer> {
   const client = await findClient(flow, request)
   if (client === null) return faultPage('This app is no longer allowed to ask you to log in.')
-  const redirect = await flow.federatedSignIn.begin(client.grant.tenant, request, provider, browser)
+  const { tenant } = client.grant
+  const provider = fields.get('provider') ?? ''
+  if (provider === '') return flow.loginStep.showProviders(tenant, request, browser)
+  const redirect = await flow.federatedSignIn.begin(tenant, request, provider, browser)
   if (redirect !== null) return redirect
   const description = 'state and nonce are too long for a login at an identity provider.'
   return sendBack(flow, request, { error: 'invalid_request', error_description: description })
@@ -220,7 +228,7 @@ async function showConsent(
   }
   const page = {
     app: grant.consumerName,
-    api: await displayName(flow, api),
+    api: api === '' ? '' : await flow.titleOf(api),
     person: person.name,
     scopes: await scopesOfConsent(flow, granted, request),
     sharesIdentity: wantsIdToken,
@@ -260,27 +268,6 @@ async function decide(flow: Flow, request: LoggedInRequest, decision: string | u
 
 function findClient({ clientFor, clock }: Flow, request: AuthorizeRequest): Promise<RegisteredClient | null> {
   return findLoginClient(clientFor, request, clock.nowMs())
-}
-
-async function toLoginPage(
-  flow: Flow,
-  request: AuthorizeRequest,
-  browser: string,
-  username: string,
-  fault: string | null,
-): Promise<LoginPage> {
-  const { clientId, api, redirectUri } = request
-  const client = await flow.clientFor(clientId)
-  const app = client?.grant.consumerName ?? ''
-  const organisation = client?.asksOrganisation === true ? (request.organisation ?? '') : null
-  const providers = client === null ? [] : await flow.federatedSignIn.list(client.grant.tenant)
-  const transaction = flow.loginSeals.seal(request, browser)
-  const title = await displayName(flow, api)
-  return { app, api: title, transaction, redirectUri, organisation, username, fault, providers }
-}
-
-async function displayName({ titleOf }: Flow, api: string): Promise<string> {
-  return api === '' ? '' : titleOf(api)
 }
 
 async function scopesOfConsent(

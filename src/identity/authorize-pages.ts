@@ -21,7 +21,11 @@ export interface LoginPage {
   readonly fault: string | null
   /** Identity providers that sign people in. */
   readonly providers: readonly SignInProvider[]
+  /** The providers of the organisation are on a page of their own, whether or not it has any. */
+  readonly offersProviders: boolean
 }
+
+export type ProvidersPage = Pick<LoginPage, 'app' | 'transaction' | 'redirectUri' | 'providers'>
 
 export interface ConsentPage {
   readonly app: string
@@ -40,8 +44,12 @@ export interface ConsentPage {
   readonly isKept: boolean
 }
 
+/** Needs no user name or password. */
+const OTHER_WAYS = `<button type="submit" name="provider" value="" formnovalidate class="quiet">Continue with the provider of your organisation</button>
+`
+
 export function loginPage(page: LoginPage, status = 200, headers: Readonly<Record<string, string>> = {}): OauthAnswer {
-  const { app, api, transaction, redirectUri, organisation, username, fault, providers } = page
+  const { app, api, transaction, redirectUri, organisation, username, fault, providers, offersProviders } = page
   const described = fault === null ? '' : ' aria-describedby="fault" aria-invalid="true"'
   const first = organisation === '' ? 'organisation' : username === '' ? 'username' : 'password'
   const focus = (name: string): string => (name === first ? ' autofocus' : '')
@@ -61,18 +69,25 @@ ${organisationInput}<label for="username">User name</label>
 <label for="password">Password</label>
 <input id="password" name="password" type="password" autocomplete="current-password" maxlength="256" required${described}${focus('password')}>
 <button type="submit">Log in</button>
-</form>${providerForm(page)}`
+${offersProviders ? OTHER_WAYS : ''}</form>${providers.length === 0 ? '' : `\n${providerForm(page)}`}`
   return html(status, 'Log in', body, headers, `${formTargets(redirectUri)}${providerTargets(providers)}`)
 }
 
-function providerForm({ providers, transaction }: LoginPage): string {
-  if (providers.length === 0) return ''
+/** Lists the identity providers of the organisation that the person has named. */
+export function providersPage(page: ProvidersPage): OauthAnswer {
+  const { app, redirectUri, providers } = page
+  const body = `<h1>Log in</h1>
+<p>Choose how to log in to <strong>${escape(app)}</strong>.</p>
+${providerForm(page)}`
+  return html(200, 'Log in', body, {}, `${formTargets(redirectUri)}${providerTargets(providers)}`)
+}
+
+function providerForm({ providers, transaction }: ProvidersPage): string {
   const buttons = providers.map(
     ({ id, name }) =>
       `<button type="submit" name="provider" value="${escape(id)}" class="quiet">Continue with ${escape(name)}</button>`,
   )
-  return `
-<form method="post" action="/oauth2/v2/authorize">
+  return `<form method="post" action="/oauth2/v2/authorize">
 <input type="hidden" name="transaction" value="${escape(transaction)}">
 ${buttons.join('\n')}
 </form>`
@@ -122,10 +137,13 @@ function html(
   return answer(status, page.text, { ...page.headers, ...headers })
 }
 
-/** Origin of an http(s) address, else its scheme: neither can contain a character that ends a policy source. */
+/**
+ * Origin of an http(s) address, else its scheme: neither can contain a character that ends a policy source. Policies have no form for
+ * an IPv6 address (CSP 3, 2.3.1), so that its scheme counts as well.
+ */
 function formTargets(redirectUri: string): string {
-  const { origin, protocol } = new URL(redirectUri)
-  return `'self' ${origin === 'null' ? protocol : origin}`
+  const { origin, protocol, hostname } = new URL(redirectUri)
+  return `'self' ${origin === 'null' || hostname.startsWith('[') ? protocol : origin}`
 }
 
 /** A provider redirects among hosts of its own, which nobody can list. */

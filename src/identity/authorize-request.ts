@@ -64,27 +64,30 @@ export interface AuthorizeRequestOptions extends ResourceAddresses {
 export type ReadAuthorizeRequest = (form: readonly (readonly [string, string])[]) => Promise<AuthorizeResult>
 
 const STATE_LENGTH_MAX = 4_096
+/** The request travels in the forms of the pages, with what later steps add. */
+const REQUEST_BYTES_MAX = 7_800
+const UNKNOWN_CLIENT = 'The app that sent you here is not registered for logins, or not with the address to return to.'
 
 export function createAuthorizeRequests(options: AuthorizeRequestOptions): ReadAuthorizeRequest {
   const { clientFor, scopesOf, nowMs } = options
 
   return async (form) => {
     const values = new Map(form)
-    const twice = new Set(form.map(([name]) => name).filter((name, at, all) => all.indexOf(name) !== at))
+    const twice = namesSentTwice(form)
     if (twice.has('client_id') || twice.has('redirect_uri'))
       return { fault: 'The app sent client_id or redirect_uri more than once.' }
     const clientId = values.get('client_id') ?? ''
     const client = clientId === '' ? null : await clientFor(clientId)
-    if (client === null || !canLogIn(client, nowMs()))
-      return { fault: 'The app that sent you here is not registered for logins.' }
+    // One answer for all of these, so that it does not reveal whether a client exists.
+    if (client === null || !canLogIn(client, nowMs())) return { fault: UNKNOWN_CLIENT }
     const redirectUri = values.get('redirect_uri') ?? onlyOne(client.redirectUris)
-    if (redirectUri === null || !mayReturnTo(client, redirectUri)) {
-      return { fault: 'The app asked to return you to an address that is not registered for it.' }
-    }
+    if (redirectUri === null || !mayReturnTo(client, redirectUri)) return { fault: UNKNOWN_CLIENT }
 
     const { grant } = client
     const state = values.get('state') ?? null
     const refuse = (error: string, description: string, api = grant.api): AuthorizeResult => {
+      // Anyone can publish such a client, and would have a redirect of this service to any address (RFC 9700, 4.11.2).
+      if (client.asksOrganisation === true) return { fault: `The app sent a request that is not valid: ${description}` }
       return { error, description, back: { redirectUri, api, state: twice.has('state') ? null : state } }
     }
     const [again] = twice
@@ -113,8 +116,18 @@ export function createAuthorizeRequests(options: AuthorizeRequestOptions): ReadA
       state,
       ...(needsNewLogin(values) && { needsNewLogin: true }),
     }
+    if (Buffer.byteLength(JSON.stringify(request)) > REQUEST_BYTES_MAX) {
+      return refuse('invalid_request', 'state, nonce, scope and redirect_uri are too long together.')
+    }
     return { request }
   }
+}
+
+function namesSentTwice(form: readonly (readonly [string, string])[]): ReadonlySet<string> {
+  const seen = new Set<string>()
+  const twice = new Set<string>()
+  for (const [name] of form) (seen.has(name) ? twice : seen).add(name)
+  return twice
 }
 
 export async function isOpenTo(

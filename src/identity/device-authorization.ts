@@ -7,8 +7,8 @@
 import type { ApiScopes } from './access-token.ts'
 import { isOpenTo } from './authorize-request.ts'
 import { mayUseDevices, type AuthenticateClient } from './client-authentication.ts'
-import type { DeviceCodes } from './device-codes.ts'
-import { answer, refuse, type OauthAnswer, type OauthEndpoint } from '../plan/oauth-call.ts'
+import type { DeviceCodes, NewDeviceCode } from './device-codes.ts'
+import { answer, refuse, type OauthEndpoint } from '../plan/oauth-call.ts'
 import { apiOfResource, type ResourceAddresses } from './resource.ts'
 import { readForm } from './token-request.ts'
 
@@ -20,12 +20,11 @@ export interface DeviceAuthorizationOptions extends ResourceAddresses {
 
 /** Bounds the memory of a login in progress. */
 const SCOPE_LENGTH_MAX = 1_000
-const RETRY_SECONDS = 60
 
 export function createDeviceAuthorization(options: DeviceAuthorizationOptions): OauthEndpoint {
   const { authenticateClient, scopesOf, deviceCodes, gatewayUrl } = options
 
-  return async ({ form, authorization }) => {
+  return async ({ form, authorization, address }) => {
     const fields = readForm(form)
     if ('fault' in fields) return refuse('invalid_request', fields.fault)
     const { values } = fields
@@ -42,12 +41,11 @@ export function createDeviceAuthorization(options: DeviceAuthorizationOptions): 
     if (scope !== null && scope.length > SCOPE_LENGTH_MAX) return refuse('invalid_scope', 'scope is too long.')
     const asked = new Set((scope ?? '').split(' '))
     const request = { clientId, api, scope, wantsIdToken: asked.has('openid'), wantsProfile: asked.has('profile') }
-    const code = deviceCodes.create(request)
-    return code === null ? tooMany() : answer(200, toAnswer(gatewayUrl, code))
+    return answer(200, toAnswer(gatewayUrl, deviceCodes.create(request, address)))
   }
 }
 
-function toAnswer(gatewayUrl: string, code: NonNullable<ReturnType<DeviceCodes['create']>>): object {
+function toAnswer(gatewayUrl: string, code: NewDeviceCode): object {
   const verificationUri = `${gatewayUrl}/oauth2/v2/device`
   return {
     device_code: code.deviceCode,
@@ -57,9 +55,4 @@ function toAnswer(gatewayUrl: string, code: NonNullable<ReturnType<DeviceCodes['
     expires_in: code.expiresInSeconds,
     interval: code.intervalSeconds,
   }
-}
-
-function tooMany(): OauthAnswer {
-  const refused = refuse('temporarily_unavailable', 'Too many devices are logging in; try again later.', 503)
-  return { ...refused, headers: { ...refused.headers, 'Retry-After': String(RETRY_SECONDS) } }
 }

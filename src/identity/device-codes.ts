@@ -2,13 +2,13 @@
  * Device codes: logins that a device without a browser has begun (RFC 8628), and what the person has decided.
  *
  * They are held in memory, because anyone can begin a login and each write would add to the audit log. A restart ends the logins in
- * progress; the devices begin again. Both codes are looked up by keyed hashes. The number of codes is bounded for each client and in
- * total; a new one above the bound is refused, so that it does not end the login of another device.
+ * progress; the devices begin again. Both codes are looked up by keyed hashes. Their number is bounded (`device-code-table.ts`).
  */
 
 import { isSameHash } from '../plan/credential-format.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { CreateId } from '../runtime/ids.ts'
+import { DeviceCodeTable } from './device-code-table.ts'
 import type { Login } from './token-grants.ts'
 
 /** The access that a device requests. */
@@ -41,8 +41,8 @@ export type DevicePoll =
   | { readonly state: 'allowed'; readonly id: string; readonly request: DeviceRequest; readonly login: Login }
 
 export interface DeviceCodes {
-  /** Returns null if too many logins are in progress. */
-  create(request: DeviceRequest): NewDeviceCode | null
+  /** `address` is that of the device. */
+  create(request: DeviceRequest, address: string): NewDeviceCode
   /** Returns the code that waits for a decision; null if there is none. */
   enter(userCode: string): EnteredCode | null
   /** Returns false if the code has expired or was decided before. */
@@ -61,7 +61,8 @@ export interface DeviceCodesOptions {
   readonly clock: Pick<Clock, 'nowMs'>
 }
 
-interface DeviceCode extends EnteredCode {
+export interface DeviceCode extends EnteredCode {
+  readonly address: string
   readonly secretHash: string
   readonly userCodeHash: string
   readonly expiresAtMs: number
@@ -78,12 +79,10 @@ const INTERVAL_MS = 5_000
 const SLOW_DOWN_MS = 5_000
 /** How long the device gets `expired_token` before the code is unknown. */
 const REMEMBERED_MS = 5 * 60_000
-const CODES_MAX = 10_000
-const PER_CLIENT_MAX = 100
 const SECRET_BYTES = 32
 /** Without vowels, so that codes form no words, and without letters that look alike (RFC 8628, 6.1). */
 const ALPHABET = 'BCDFGHJKLMNPQRSTVWXZ'
-const USER_CODE_LENGTH = 8
+const USER_CODE_LENGTH = 10
 const TEXT_LENGTH_MAX = 256
 
 export function createDeviceCodes(options: DeviceCodesOptions): DeviceCodes {
@@ -93,11 +92,13 @@ export function createDeviceCodes(options: DeviceCodesOptions): DeviceCodes {
   const isOpen = (code: DeviceCode): boolean => code.decision === null && code.expiresAtMs > clock.nowMs()
 
   return {
-    create(request) {
+    create(request, address) {
       table.removePast(clock.nowMs() - REMEMBERED_MS)
-      if (table.isFullFor(request.clientId)) return null
-      const { code, deviceCode } = toDeviceCode(options, hashOf, request)
-      if (table.byUserCode(code.userCodeHash) !== undefined) return null
+      let created = toDeviceCode(options, hashOf, request, address)
+      while (table.byUserCode(created.code.userCodeHash) !== undefined) {
+        created = toDeviceCode(options, hashOf, request, address)
+      }
+      const { code, deviceCode } = created
       table.add(code)
       const [expiresInSeconds, intervalSeconds] = [LIFETIME_MS / 1_000, INTERVAL_MS / 1_000]
       return { deviceCode, userCode: code.userCode, expiresInSeconds, intervalSeconds }
@@ -105,12 +106,15 @@ export function createDeviceCodes(options: DeviceCodesOptions): DeviceCodes {
     enter(text) {
       const userCode = text.length > TEXT_LENGTH_MAX ? '' : normalize(text)
       const code = userCode.length === USER_CODE_LENGTH ? table.byUserCode(hashOf('user', userCode)) : undefined
-      return code !== undefined && isOpen(code) ? code : null
+      if (code === undefined || !isOpen(code)) return null
+      table.touch(code)
+      return code
     },
     allow(id, login) {
       const code = table.get(id)
       if (code === undefined || !isOpen(code)) return false
       code.decision = login
+      table.touch(code)
       return true
     },
     deny(id) {
@@ -125,6 +129,7 @@ export function createDeviceCodes(options: DeviceCodesOptions): DeviceCodes {
       }
       const { request } = code
       if (request.clientId !== clientId || (request.api !== '' && request.api !== api)) return { state: 'unknown' }
+      table.touch(code)
       return pollOf(code, clock.nowMs())
     },
     take(id) {
@@ -135,51 +140,11 @@ export function createDeviceCodes(options: DeviceCodesOptions): DeviceCodes {
   }
 }
 
-/** The codes in the order of their expiry, with their number per client. */
-class DeviceCodeTable {
-  readonly #codes = new Map<string, DeviceCode>()
-  readonly #byUserCode = new Map<string, DeviceCode>()
-  readonly #ofClient = new Map<string, number>()
-
-  get(id: string): DeviceCode | undefined {
-    return this.#codes.get(id)
-  }
-
-  byUserCode(hash: string): DeviceCode | undefined {
-    return this.#byUserCode.get(hash)
-  }
-
-  isFullFor(clientId: string): boolean {
-    return this.#codes.size >= CODES_MAX || (this.#ofClient.get(clientId) ?? 0) >= PER_CLIENT_MAX
-  }
-
-  add(code: DeviceCode): void {
-    const { clientId } = code.request
-    this.#codes.set(code.id, code)
-    this.#byUserCode.set(code.userCodeHash, code)
-    this.#ofClient.set(clientId, (this.#ofClient.get(clientId) ?? 0) + 1)
-  }
-
-  remove({ id, userCodeHash, request: { clientId } }: DeviceCode): void {
-    this.#codes.delete(id)
-    this.#byUserCode.delete(userCodeHash)
-    const left = (this.#ofClient.get(clientId) ?? 1) - 1
-    if (left === 0) this.#ofClient.delete(clientId)
-    else this.#ofClient.set(clientId, left)
-  }
-
-  removePast(untilMs: number): void {
-    for (const code of this.#codes.values()) {
-      if (code.expiresAtMs > untilMs) return
-      this.remove(code)
-    }
-  }
-}
-
 function toDeviceCode(
   { randomBytes, createId, clock }: DeviceCodesOptions,
   hashOf: HashOf,
   request: DeviceRequest,
+  address: string,
 ): { readonly code: DeviceCode; readonly deviceCode: string } {
   const id = createId('dev')
   const nowMs = clock.nowMs()
@@ -188,7 +153,8 @@ function toDeviceCode(
   const code: DeviceCode = {
     id,
     request,
-    userCode: `${userCode.slice(0, 4)}-${userCode.slice(4)}`,
+    address,
+    userCode: `${userCode.slice(0, USER_CODE_LENGTH / 2)}-${userCode.slice(USER_CODE_LENGTH / 2)}`,
     userCodeHash: hashOf('user', userCode),
     secretHash: hashOf('device', `${id} ${secret}`),
     expiresAtMs: nowMs + LIFETIME_MS,

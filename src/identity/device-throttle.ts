@@ -1,8 +1,9 @@
 /**
- * Limits guessing of user codes (RFC 8628, 5.1): ten wrong codes in 15 minutes for a browser, and 1,000 in 10 minutes in total.
+ * Limits guessing of user codes (RFC 8628, 5.1): ten wrong codes in 15 minutes for a browser, and 100,000 in 10 minutes in total.
  *
- * A user code has 34 bits, so that 1,000 guesses find one of 10,000 logins in progress with a probability of 1 in 2,500. Who finds
- * one can only log in a device of someone else, as themselves. The total is the limit for guesses without a cookie.
+ * A user code has 43 bits, so that 100,000 guesses find one of 10,000 logins in progress with a probability of 1 in 10,000. Who
+ * finds one can only log in a device of someone else, as themselves. The total is the limit for guesses without a cookie, and above
+ * what a stranger needs to enter to keep others from entering theirs.
  */
 
 import { createLoginThrottle } from '../access/people/login-throttle.ts'
@@ -15,7 +16,7 @@ export interface DeviceThrottle {
 }
 
 const WINDOW_MS = 10 * 60_000
-const FAILURES_MAX = 1_000
+const FAILURES_MAX = 100_000
 
 export function createDeviceThrottle(clock: Pick<Clock, 'nowMs'>): DeviceThrottle {
   const ofBrowser = createLoginThrottle(clock)

@@ -13,6 +13,8 @@ export interface Caller {
   readonly agent: string
   /** The person on whose behalf the consumer calls, itself or through an agent; `''` if there is none. */
   readonly person: string
+  /** The id of the token; `''` for a key, and for a token of a federated issuer. */
+  readonly jti: string
   /** Expiry of the credential; `Infinity` for a key without expiry. */
   readonly expiresAtMs: number
   /** The caller of the key that was sent with the token and verified as well. The call is attributed to the token. */

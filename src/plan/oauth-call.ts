@@ -25,6 +25,8 @@ export interface OauthCall {
   readonly form: readonly (readonly [string, string])[]
   readonly authorization: string | undefined
   readonly cookie: string | undefined
+  /** The address of the client, or of the last proxy before this service; `''` if unknown. */
+  readonly address: string
 }
 
 export interface OauthAnswer {

@@ -46,6 +46,8 @@ export interface PlatformOptions extends GuardOptions, Omit<ResourceServices, 'p
   readonly metricsAccess?: MetricsAccess
   /** Registers a listener for people whose access was taken away. */
   readonly watchRevokedPeople: (listener: (person: string) => void) => void
+  /** Registers a listener for the ids of tokens that are revoked one by one. */
+  readonly watchRevokedTokens: (listener: (jti: string) => void) => void
   /** Registers a listener for grants that change. */
   readonly watchGrants: (listener: (grant: Grant) => void) => void
   /** Returns why the service is not ready, or null. */
@@ -95,6 +97,7 @@ export function createPlatform(options: PlatformOptions): Platform {
   const services = { ...options, progress }
   for (const streams of [stream, progress]) {
     options.watchRevokedPeople((person) => streams.endOf((caller) => caller.person === person))
+    options.watchRevokedTokens((jti) => streams.endOf((caller) => caller.jti === jti))
     options.watchGrants((grant) => streams.endOf((caller) => isReduced(caller, grant)))
   }
   for (const { serveWith } of RESOURCES) serveWith(serve, services)

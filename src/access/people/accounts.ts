@@ -8,7 +8,7 @@
 import { Problem } from '../../domain/problem.ts'
 import { commit, find, invalidAt } from '../../command/commands.ts'
 import type { PasswordHasher } from '../../runtime/password-hash.ts'
-import type { Author, Registry } from '../../store/registry.ts'
+import type { Author, Registry, Write } from '../../store/registry.ts'
 import type { PersonRevocations } from '../person-revocations.ts'
 import type { LoginThrottle } from './login-throttle.ts'
 import type { SecondFactors, TotpSecret } from './second-factors.ts'
@@ -40,7 +40,7 @@ export interface AccountsOptions {
   readonly passwords: PasswordHasher
   readonly secondFactors: SecondFactors
   readonly throttle: LoginThrottle
-  readonly revocations: Pick<PersonRevocations, 'revoke'>
+  readonly revocations: Pick<PersonRevocations, 'revoke' | 'createDue'>
 }
 
 export function createAccounts(options: AccountsOptions): Accounts {
@@ -54,9 +54,14 @@ export function createAccounts(options: AccountsOptions): Accounts {
     return { ...showUser(user), secondFactor: totp === undefined || totp === null ? 'none' : 'totp' }
   }
 
-  async function change(author: PersonAuthor, action: string, to: (body: UserBody) => UserBody): Promise<void> {
+  async function change(
+    author: PersonAuthor,
+    action: string,
+    to: (body: UserBody) => UserBody,
+    more: readonly Write[] = [],
+  ): Promise<void> {
     const { id, tenant, revision, body } = await userOf(author)
-    await commit(registry, author, action, [userWrite(id, tenant, revision, to(body))])
+    await commit(registry, author, action, [userWrite(id, tenant, revision, to(body)), ...more])
   }
 
   return {
@@ -73,13 +78,10 @@ export function createAccounts(options: AccountsOptions): Accounts {
         throw invalidAt('/oldPassword', 'The password is wrong.')
       })
       const passwordHash = await passwords.hash(newPassword)
-      await change(author, 'user.password', (body) => ({
-        ...body,
-        passwordHash,
-        link: null,
-        epoch: (body.epoch ?? 0) + 1,
-      }))
-      await revocations.revoke(author.tenant, [author.person])
+      const due = revocations.createDue(author.tenant, [author.person])
+      const to = (body: UserBody): UserBody => ({ ...body, passwordHash, link: null, epoch: (body.epoch ?? 0) + 1 })
+      await change(author, 'user.password', to, [due.write])
+      await revocations.revoke(author.tenant, [author.person], due)
     },
     async beginTotp(author) {
       await checkOwnLogin(author)

@@ -41,7 +41,7 @@ export interface FederatedPeople {
 export interface FederatedPeopleOptions {
   readonly registry: Registry
   readonly createId: CreateId
-  readonly revocations: Pick<PersonRevocations, 'revoke'>
+  readonly revocations: Pick<PersonRevocations, 'revoke' | 'createDue'>
   readonly mutex: KeyedMutex
 }
 
@@ -73,11 +73,10 @@ export function createFederatedPeople(options: FederatedPeopleOptions): Federate
         const { tenant } = author
         let people: Document<UserBody>[] = []
         const endBatch = async (): Promise<void> => {
-          await commit(registry, author, 'user.endSessions', people.map(withNextEpoch))
-          await revocations.revoke(
-            tenant,
-            people.map(({ id }) => id),
-          )
+          const ids = people.map(({ id }) => id)
+          const due = revocations.createDue(tenant, ids)
+          await commit(registry, author, 'user.endSessions', [...people.map(withNextEpoch), due.write])
+          await revocations.revoke(tenant, ids, due)
           people = []
         }
         for await (const person of listAll(registry, USER_KIND, { tenant, where: { provider } })) {
@@ -119,8 +118,9 @@ async function updateRoles(
   const epoch = (body.epoch ?? 0) + (isSame ? 0 : 1)
   const next = { ...body, roles, epoch }
   if (!isSame) {
-    await commit(registry, authorOf(tenant, id), 'user.update', [userWrite(id, tenant, revision, next)])
-    await revocations.revoke(tenant, [id])
+    const due = revocations.createDue(tenant, [id])
+    await commit(registry, authorOf(tenant, id), 'user.update', [userWrite(id, tenant, revision, next), due.write])
+    await revocations.revoke(tenant, [id], due)
   }
   const person = toPerson({ ...user, body: next })
   return person === null || roles.length === 0 ? { refused: 'no_role' } : { person }

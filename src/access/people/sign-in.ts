@@ -35,7 +35,7 @@ export interface SignInOptions {
   readonly registry: Registry
   readonly passwords: PasswordHasher
   readonly links: OneTimeLinks
-  readonly revocations: Pick<PersonRevocations, 'revoke'>
+  readonly revocations: Pick<PersonRevocations, 'revoke' | 'createDue'>
 }
 
 export function createSignIn({ registry, passwords, links, revocations }: SignInOptions): SignIn {
@@ -66,14 +66,15 @@ export function createSignIn({ registry, passwords, links, revocations }: SignIn
       const passwordHash = await passwords.hash(password)
       const next: UserBody = { ...body, passwordHash, link: null, epoch: (body.epoch ?? 0) + 1 }
       const author = { tenant, consumer: 'system', person: id }
+      const due = revocations.createDue(tenant, [id])
       try {
-        await registry.commit(author, 'user.password', [userWrite(id, tenant, revision, next)])
+        await registry.commit(author, 'user.password', [userWrite(id, tenant, revision, next), due.write])
       } catch (cause) {
         // The link was used, replaced or withdrawn meanwhile.
         if (cause instanceof RevisionConflict) return false
         throw cause
       }
-      await revocations.revoke(tenant, [id])
+      await revocations.revoke(tenant, [id], due)
       return true
     },
   }

@@ -23,6 +23,7 @@ export function toTokenCaller(grant: Grant, token: VerifiedToken): KnownCaller {
     scopes: new Set(grant.scopes.filter((scope) => token.scopes.includes(scope))),
     agent: agentOf(grant),
     person: token.subject === grant.consumer ? '' : token.subject,
+    jti: token.jti,
     expiresAtMs: Math.min(token.endsMs, endOf(grant)),
     token,
   }
@@ -37,6 +38,7 @@ export function toKeyCaller(grant: Grant, api: string): KnownCaller {
     scopes: new Set(grant.scopes),
     agent: agentOf(grant),
     person: '',
+    jti: '',
     expiresAtMs: endOf(grant),
     token: null,
   }

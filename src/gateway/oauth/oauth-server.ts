@@ -106,7 +106,7 @@ function addCallback(app: FastifyInstance, { execute }: OauthServerOptions): voi
     const { cookie } = request.headers
     const { provider } = request.params as { readonly provider: string }
     const call = { endpoint: 'callback', api: '', provider, method: 'GET', authorization: undefined, cookie } as const
-    return send(reply, await execute({ ...call, form: formOf(request) }))
+    return send(reply, await execute({ ...call, form: formOf(request), address: addressOf(request) }))
   })
 }
 
@@ -134,7 +134,8 @@ async function serve(
   if (!isShared && scopesOf(api) === null) return send(reply, noSuchApi())
   const { authorization, cookie } = request.headers
   const method = request.method === 'POST' ? 'POST' : 'GET'
-  return send(reply, await execute({ endpoint, api, method, form: formOf(request), authorization, cookie }))
+  const headers = { authorization, cookie, address: addressOf(request) }
+  return send(reply, await execute({ endpoint, api, method, form: formOf(request), ...headers }))
 }
 
 function installForms(app: FastifyInstance, onFailure: (cause: unknown) => void): void {
@@ -175,10 +176,18 @@ function apiOf(request: FastifyRequest): string {
   return (request.params as { readonly api?: string }).api ?? ''
 }
 
+function addressOf({ raw }: FastifyRequest): string {
+  return raw.socket.remoteAddress ?? ''
+}
+
 function noSuchApi(): OauthAnswer {
   return refuse('invalid_request', 'No API with this name is published here.', 404)
 }
 
 function send(reply: FastifyReply, { status, headers, body }: OauthAnswer): FastifyReply {
-  return reply.code(status).headers(headers).send(body)
+  // fastify would send null as JSON.
+  return reply
+    .code(status)
+    .headers(headers)
+    .send(body ?? undefined)
 }

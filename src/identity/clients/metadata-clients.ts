@@ -3,7 +3,8 @@
  *
  * Anyone can name a URL here, so fetches go through the address guard, follow no redirects, and are bounded in size, time
  * and number (`fetch-budget.ts`). Concurrent requests for one client share a fetch. A document is kept for ten minutes,
- * and one that cannot be used is not fetched again for half a minute.
+ * and one that cannot be used is not fetched again for half a minute. While there are too many fetches, a document counts
+ * for up to an hour more, so that strangers who exhaust the number do not lock out the people of a client in use.
  */
 
 import { toSharedClientGrant } from '../../plan/grant.ts'
@@ -31,6 +32,8 @@ interface Known {
 }
 
 const KEPT_MS = 600_000
+/** After that, while there are too many fetches. */
+const STALE_MS = 3_600_000
 const FAULT_KEPT_MS = 30_000
 const KNOWN_MAX = 500
 const BYTES_MAX = 16_384
@@ -39,7 +42,7 @@ const TIMEOUT_MS = 3_000
 export function createMetadataClients(options: MetadataClientsOptions): FindMetadataClient {
   const { clock, count, allowPrivate } = options
   const budget = createFetchBudget(clock.nowMs)
-  /** The oldest first. */
+  /** The one whose last use is oldest comes first. */
   const known = new Map<string, Known>()
   const pending = new Map<string, Promise<ClientMetadata | null>>()
 
@@ -47,18 +50,27 @@ export function createMetadataClients(options: MetadataClientsOptions): FindMeta
     const end = budget.take(new URL(clientId).host)
     if (end === null) {
       count('client_metadata_busy')
-      return null
+      return staleOf(clientId)
     }
     try {
       const metadata = await fetchMetadata(options, clientId)
       if (metadata === null) count('client_metadata_failed')
-      known.delete(clientId)
-      known.set(clientId, { metadata, untilMs: clock.nowMs() + (metadata === null ? FAULT_KEPT_MS : KEPT_MS) })
-      for (const oldest of known.keys()) if (known.size > KNOWN_MAX) known.delete(oldest)
+      keep(clientId, { metadata, untilMs: clock.nowMs() + (metadata === null ? FAULT_KEPT_MS : KEPT_MS) })
       return metadata
     } finally {
       end()
     }
+  }
+
+  function keep(clientId: string, each: Known): void {
+    known.delete(clientId)
+    known.set(clientId, each)
+    for (const oldest of known.keys()) if (known.size > KNOWN_MAX) known.delete(oldest)
+  }
+
+  function staleOf(clientId: string): ClientMetadata | null {
+    const kept = known.get(clientId)
+    return kept !== undefined && kept.untilMs + STALE_MS > clock.nowMs() ? kept.metadata : null
   }
 
   function metadataOf(clientId: string): Promise<ClientMetadata | null> {
@@ -72,6 +84,7 @@ export function createMetadataClients(options: MetadataClientsOptions): FindMeta
   return async (clientId, tenant) => {
     if (!isMetadataUrl(clientId, allowPrivate)) return null
     const kept = known.get(clientId)
+    if (kept !== undefined) keep(clientId, kept)
     const isKept = kept !== undefined && kept.untilMs > clock.nowMs()
     const metadata = isKept ? kept.metadata : await metadataOf(clientId)
     if (metadata === null) return null

@@ -39,6 +39,21 @@ describe('the revocation of a person', () => {
     expect(ended).toEqual(people)
   })
 
+  it('that was due at a crash is carried out at the next start, once', async () => {
+    const catalogue = openTestCatalogue()
+    const revocations = await open(catalogue)
+    const author = { tenant: 'acme', consumer: 'system' }
+    const [crashed, done] = [revocations.createDue('acme', ['usr_1']), revocations.createDue('acme', ['usr_2'])]
+    await catalogue.registry.commit(author, 'user.update', [crashed.write, done.write])
+    await revocations.revoke('acme', ['usr_2'], done)
+    const [before, mark] = [catalogue.createId('tok'), revocations.markOf('usr_2')]
+    catalogue.clock.nowMs += 1
+    const again = await open(catalogue.restart())
+    expect(again.isRevoked('usr_1', before)).toBe(true)
+    expect(again.markOf('usr_2')).toBe(mark)
+    expect((await open(catalogue.restart())).markOf('usr_1')).toBe(again.markOf('usr_1'))
+  })
+
   it('stays across a restart until the tokens have expired, and is deleted some time later', async () => {
     const catalogue = openTestCatalogue()
     const before = catalogue.createId('tok')

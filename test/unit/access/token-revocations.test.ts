@@ -26,6 +26,15 @@ describe('a revoked token', () => {
     expect(revocations.isRevoked('tok_2')).toBe(false)
   })
 
+  it('is reported to the watchers after every thread has it', async () => {
+    const catalogue = openTestCatalogue()
+    const revocations = await open(catalogue)
+    const reported: string[] = []
+    revocations.watch((jti) => reported.push(`${jti} after ${catalogue.gateway.revoked.length}`))
+    await revocations.revoke(token(catalogue, 'tok_1'))
+    expect(reported).toEqual(['tok_1 after 1'])
+  })
+
   it('stays revoked across a restart, until it has expired', async () => {
     const catalogue = openTestCatalogue()
     await (await open(catalogue)).revoke(token(catalogue, 'tok_1'))

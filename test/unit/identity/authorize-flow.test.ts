@@ -226,8 +226,13 @@ describe('a login page', () => {
 
   it('loads nothing, cannot be framed, and posts only to this service and the redirect URI', async () => {
     const server = openTestLogin()
-    server.redirectUris = [REDIRECT, 'com.example.app:/back', 'http://127.0.0.1:4000/']
-    const targets = ["'self' https://app.example", "'self' com.example.app:", "'self' http://127.0.0.1:4000"]
+    server.redirectUris = [REDIRECT, 'com.example.app:/back', 'http://127.0.0.1:4000/', 'http://[::1]:4000/']
+    const targets = [
+      "'self' https://app.example",
+      "'self' com.example.app:",
+      "'self' http://127.0.0.1:4000",
+      "'self' http:",
+    ]
     for (const [at, redirect_uri] of server.redirectUris.entries()) {
       const { page } = await consentOf(server, { redirect_uri })
       const policy = page.headers['Content-Security-Policy'] ?? ''

@@ -27,6 +27,13 @@ describe('an authorization request without a valid redirect URI', () => {
     expect(answer.body).toContain('cannot continue')
   })
 
+  it('does not reveal whether the client exists', async () => {
+    const server = openTestLogin()
+    const known = await server.browser().open({ redirect_uri: 'https://evil.example/' })
+    const unknown = await server.browser().open({ client_id: 'cli_none', redirect_uri: 'https://evil.example/' })
+    expect(known).toEqual(unknown)
+  })
+
   it.each(['client_id', 'redirect_uri'])('shows an error to the person if %s is sent twice', async (name) => {
     const again = [[name, name === 'client_id' ? 'cli_public' : REDIRECT]] as const
     const answer = await openTestLogin().browser().open({ redirect_uri: REDIRECT }, again)
@@ -51,6 +58,20 @@ describe('an authorization request without a valid redirect URI', () => {
   })
 })
 
+describe('an authorization request of a client that anyone can publish', () => {
+  it.each([
+    ['an unknown response_type', { response_type: 'x' }],
+    ['a login without interaction', { prompt: 'none' }],
+    ['a resource elsewhere', { resource: 'https://evil.example' }],
+  ])('redirects nowhere before a login: %s', async (_, parameters) => {
+    const server = openTestLogin()
+    server.asksOrganisation = true
+    const answer = await server.browser().open(parameters)
+    expect(answer).toMatchObject({ status: 400, body: expect.stringContaining('not valid') })
+    expect(answer.headers).not.toHaveProperty('Location')
+  })
+})
+
 describe('an authorization request redirects to the client with an error for', () => {
   it.each([
     ['no response_type', { response_type: undefined }, 'invalid_request'],
@@ -66,6 +87,8 @@ describe('an authorization request redirects to the client with an error for', (
     ['a request object', { request: 'x' }, 'request_not_supported'],
     ['a request object elsewhere', { request_uri: 'https://evil.example' }, 'request_uri_not_supported'],
     ['a login without interaction', { prompt: 'none' }, 'login_required'],
+    ['a nonce that does not fit into a form', { nonce: '\u0001'.repeat(2_000) }, 'invalid_request'],
+    ['a scope that does not fit into a form', { scope: 'x '.repeat(4_000) }, 'invalid_request'],
     ['an unknown API', { resource: `${GATEWAY_URL}/none-v1` }, 'invalid_target'],
     ['an API without a subscription', { resource: `${GATEWAY_URL}/orders-v1` }, 'invalid_target'],
     ['a resource elsewhere', { resource: `https://evil.example/${API}` }, 'invalid_target'],

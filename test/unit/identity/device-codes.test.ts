@@ -22,50 +22,39 @@ describe('device codes', () => {
     ['with spaces', (code: string) => ` ${code.split('').join(' ')} `],
   ])('are entered %s', (_, typed) => {
     const { codes } = openCodes()
-    const { userCode } = codes.create(REQUEST) ?? { userCode: '' }
+    const { userCode } = codes.create(REQUEST, '')
     expect(codes.enter(typed(userCode))).toMatchObject({ userCode, request: REQUEST })
   })
 
-  it.each(['', '-', 'BBBB', 'B'.repeat(9), '__proto__', 'constructor', 'x'.repeat(100_000)])(
+  it.each(['', '-', 'BBBB', 'B'.repeat(9), 'B'.repeat(11), '__proto__', 'constructor', 'x'.repeat(100_000)])(
     'are not found by %.20s',
     (text) => {
       const { codes } = openCodes()
-      codes.create(REQUEST)
+      codes.create(REQUEST, '')
       expect(codes.enter(text)).toBeNull()
     },
   )
 
-  it('are bounded for each client, until they expire', () => {
+  it('are unknown five minutes after they have expired', () => {
     const { codes, forward } = openCodes()
-    for (let count = 0; count < 100; count++) expect(codes.create(REQUEST)).not.toBeNull()
-    expect(codes.create(REQUEST)).toBeNull()
-    expect(codes.create({ ...REQUEST, clientId: 'cli_2' })).not.toBeNull()
-    forward(15 * 60_000)
-    expect(codes.create(REQUEST)).not.toBeNull()
-  })
-
-  it('are bounded in total', () => {
-    const { codes, forward } = openCodes()
-    const create = (clients: number) => {
-      let made = 0
-      for (let count = 0; count < clients; count++) {
-        if (codes.create({ ...REQUEST, clientId: `cli_${count}` }) !== null) made++
-      }
-      return made
-    }
-    expect(create(10_050)).toBe(10_000)
-    forward(15 * 60_000)
-    expect(create(50)).toBe(50)
+    const { deviceCode } = codes.create(REQUEST, '')
+    const poll = () => codes.poll(deviceCode, 'cli_1', 'a-v1').state
+    forward(15 * 60_000 - 1)
+    codes.create(REQUEST, '')
+    expect(poll()).toBe('expired')
+    forward(1)
+    codes.create(REQUEST, '')
+    expect(poll()).toBe('unknown')
   })
 
   it('have letters of equal frequency', () => {
     const { codes } = openCodes()
     const counts = new Map<string, number>()
     for (let client = 0; client < 5_000; client++) {
-      const { userCode } = codes.create({ ...REQUEST, clientId: `cli_${client}` }) ?? { userCode: '' }
+      const { userCode } = codes.create(REQUEST, '')
       for (const letter of userCode.replace('-', '')) counts.set(letter, (counts.get(letter) ?? 0) + 1)
     }
     expect(counts.size).toBe(20)
-    for (const [letter, count] of counts) expect(Math.abs(count - 2_000), letter).toBeLessThan(300)
+    for (const [letter, count] of counts) expect(Math.abs(count - 2_500), letter).toBeLessThan(300)
   })
 })

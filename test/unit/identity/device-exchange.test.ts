@@ -54,7 +54,7 @@ describe('a login for a device', () => {
     const begun = await begin()
     expect(begun).toEqual({
       device_code: expect.stringMatching(/^dev_\w+\.[\w-]{43}$/),
-      user_code: expect.stringMatching(/^[BCDFGHJKLMNPQRSTVWXZ]{4}-[BCDFGHJKLMNPQRSTVWXZ]{4}$/),
+      user_code: expect.stringMatching(/^[BCDFGHJKLMNPQRSTVWXZ]{5}-[BCDFGHJKLMNPQRSTVWXZ]{5}$/),
       verification_uri: `${GATEWAY_URL}/oauth2/v2/device`,
       verification_uri_complete: `${GATEWAY_URL}/oauth2/v2/device?user_code=${begun.user_code}`,
       expires_in: 600,

@@ -14,7 +14,7 @@ function openPage(name: string = PERSON.name) {
     isPassword,
   })
   const send = (method: 'GET' | 'POST', ...form: readonly (readonly [string, string])[]) =>
-    page({ endpoint: 'password', api: '', method, form, authorization: undefined, cookie: undefined })
+    page({ endpoint: 'password', api: '', method, form, authorization: undefined, cookie: undefined, address: '' })
   return { used, send }
 }
 

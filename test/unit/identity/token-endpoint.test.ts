@@ -106,6 +106,7 @@ describe('400: a token request', () => {
         form: [...once, [name, ''], [name, 'read']],
         authorization: undefined,
         cookie: undefined,
+        address: '',
       })
 
       expect(answer).toMatchObject({ status: 400, body: { error: 'invalid_request' } })

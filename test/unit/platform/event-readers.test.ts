@@ -3,6 +3,7 @@ import type { Caller } from '../../../src/plan/caller.ts'
 import { publishApi } from '../../fixtures/published-api.ts'
 import { endsOf, listen, read } from '../../fixtures/risk-reader.ts'
 import { riskEvent } from '../../fixtures/risk-event.ts'
+import { NOW_MS } from '../../fixtures/test-platform.ts'
 
 it('A stream ends before the answer to a command that takes the access of its credential away', async () => {
   const { platform, port } = await listen()
@@ -19,4 +20,29 @@ it('A stream ends before the answer to a command that takes the access of its cr
   platform.risks.publish(riskEvent({ message: 'after the suspension' }))
   await other.seen('after the suspension')
   expect(reader.text()).not.toContain('after the suspension')
+})
+
+it('The stream of a token ends before the answer to a command that ends its session, and other streams stay', async () => {
+  const { platform, port } = await listen()
+  const admin = platform.token('acme')
+  const body = { username: 'grace', password: 'a long password', name: 'Grace', roles: [{ role: 'auditor' }] }
+  const person = String((await platform.send('POST', '/v1/users', { token: admin, body })).body['id'])
+  const tokenOf = (jti: string): string => platform.token('acme', undefined, undefined, { person, jti })
+  const login = {
+    ...{ tenant: 'acme', clientId: 'cli_1', credential: 'crd_1', api: 'platform-v1', scope: 'risks:read' },
+    ...{ person: { id: person, epoch: 0 }, opensUserinfo: false, loggedInAtMs: NOW_MS },
+  }
+  const { write } = platform.people.refreshGrants.begin(login, { jti: 'tok_1', expiresAtMs: NOW_MS + 3_600_000 })
+  await platform.registry.commit({ tenant: 'acme', consumer: 'system' }, 'refresh_grant.create', [write])
+  const [reader, other] = [read(port, tokenOf('tok_1')), read(port, tokenOf('tok_2'))]
+  await Promise.all([reader.seen('retry'), other.seen('retry')])
+  const path = `/v1/users/${person}/sessions`
+  const { body: page } = await platform.send('GET', path, { token: admin })
+  const [session] = page['items'] as { id: string }[]
+  expect((await platform.send('DELETE', `${path}/${session?.id}`, { token: admin })).status).toBe(204)
+  expect(await endsOf(platform)).toContain('risk_stream_ends_total{reason="credential_closed"} 1')
+  await reader.ended
+  platform.risks.publish(riskEvent({ message: 'after the end' }))
+  await other.seen('after the end')
+  expect(reader.text()).not.toContain('after the end')
 })

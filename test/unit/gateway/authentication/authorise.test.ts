@@ -29,6 +29,7 @@ function caller(method: Caller['method'], scopes: readonly string[], more: Parti
     scopes: new Set(scopes),
     agent: '',
     person: '',
+    jti: '',
     expiresAtMs: Infinity,
     ...more,
   }

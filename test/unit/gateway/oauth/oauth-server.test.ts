@@ -188,6 +188,17 @@ describe('the token endpoint', () => {
   })
 })
 
+it('An answer without a body has none', async () => {
+  const { gatewayUrl } = await start(async () => ({
+    status: 303,
+    headers: { Location: '/x' },
+    body: null,
+    signal: null,
+  }))
+  const answer = await fetch(`${gatewayUrl}/oauth2/v2/authorize`, { redirect: 'manual' })
+  expect([answer.status, answer.headers.get('content-type'), await answer.text()]).toEqual([303, null, ''])
+})
+
 describe('the address to which an identity provider redirects', () => {
   it('passes on the provider, the response with its repetitions, and the cookies', async () => {
     const calls: OauthCall[] = []
@@ -207,6 +218,7 @@ describe('the address to which an identity provider redirects', () => {
         method: 'GET',
         authorization: undefined,
         cookie: 'a=b',
+        address: '127.0.0.1',
         form,
       },
     ])

@@ -92,5 +92,14 @@ function isAuthorised({ security }: OperationPlan, { isAnonymous = false, token,
 
 function toCaller(method: Caller['method'], scopes: readonly string[]): Caller {
   const grant = { tenant: 'acme', apiProductId: '' } as Caller['grant']
-  return { grant, method, api: 'things-v1', scopes: new Set(scopes), agent: '', person: '', expiresAtMs: Infinity }
+  return {
+    grant,
+    method,
+    api: 'things-v1',
+    scopes: new Set(scopes),
+    agent: '',
+    person: '',
+    jti: '',
+    expiresAtMs: Infinity,
+  }
 }

@@ -127,6 +127,24 @@ describe('a client that is known by a metadata document', () => {
     expect(state.requests).toEqual([])
   })
 
+  it('is known for an hour more while others exhaust the budget', async () => {
+    const { state, clock, find, id } = await open()
+    await find(id, '')
+    const exhaust = async (): Promise<void> => {
+      for (let n = 0; n < 6; n++) await find(`${id}?${clock.nowMs()}${n}`, '')
+      state.requests.length = 0
+    }
+    await clock.advance(600_000)
+    await exhaust()
+    expect(await find(id, 'acme')).not.toBeNull()
+    await clock.advance(3_600_000)
+    await exhaust()
+    expect(await find(id, 'acme')).toBeNull()
+    expect(state.requests).toEqual([])
+    await clock.advance(60_000)
+    expect(await find(id, 'acme')).not.toBeNull()
+  })
+
   it('cannot make the service fetch more than its budget', async () => {
     const { state, counted, find, id } = await open()
     for (let n = 0; n < 100; n++) await find(`${id}?${n}`, '')

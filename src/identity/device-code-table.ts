@@ -1,0 +1,75 @@
+/**
+ * The device codes of the logins in progress, bounded in number.
+ *
+ * A device asks for the decision every few seconds, so that a code without requests is most likely abandoned. In a full table a
+ * new code replaces one of the address that has the most codes: the one whose last request is oldest. So a stranger who begins
+ * many logins replaces their own. An IPv6 host has a network of addresses, which counts as one.
+ */
+
+import type { DeviceCode } from './device-codes.ts'
+
+export const CODES_MAX = 10_000
+
+export class DeviceCodeTable {
+  /** In the order of their expiry. */
+  readonly #codes = new Map<string, DeviceCode>()
+  readonly #byUserCode = new Map<string, DeviceCode>()
+  /** The codes of each network; the one whose last request is oldest comes first. */
+  readonly #byNetwork = new Map<string, Set<DeviceCode>>()
+
+  get(id: string): DeviceCode | undefined {
+    return this.#codes.get(id)
+  }
+
+  byUserCode(hash: string): DeviceCode | undefined {
+    return this.#byUserCode.get(hash)
+  }
+
+  add(code: DeviceCode): void {
+    if (this.#codes.size >= CODES_MAX) this.#removeOne()
+    this.#codes.set(code.id, code)
+    this.#byUserCode.set(code.userCodeHash, code)
+    const network = networkOf(code.address)
+    const codes = this.#byNetwork.get(network)
+    if (codes === undefined) this.#byNetwork.set(network, new Set([code]))
+    else codes.add(code)
+  }
+
+  /** Notes a request for the code. */
+  touch(code: DeviceCode): void {
+    const codes = this.#byNetwork.get(networkOf(code.address))
+    if (codes?.delete(code) === true) codes.add(code)
+  }
+
+  remove(code: DeviceCode): void {
+    this.#codes.delete(code.id)
+    this.#byUserCode.delete(code.userCodeHash)
+    const network = networkOf(code.address)
+    const codes = this.#byNetwork.get(network)
+    codes?.delete(code)
+    if (codes?.size === 0) this.#byNetwork.delete(network)
+  }
+
+  removePast(untilMs: number): void {
+    for (const code of this.#codes.values()) {
+      if (code.expiresAtMs > untilMs) return
+      this.remove(code)
+    }
+  }
+
+  #removeOne(): void {
+    let most: ReadonlySet<DeviceCode> = new Set()
+    for (const codes of this.#byNetwork.values()) if (codes.size > most.size) most = codes
+    for (const code of most) {
+      this.remove(code)
+      return
+    }
+  }
+}
+
+/** Returns the first half of an IPv6 address, and an IPv4 address as it is. */
+function networkOf(address: string): string {
+  if (!address.includes(':') || address.includes('.')) return address
+  const [head = ''] = address.split('::', 1)
+  return [...head.split(':'), '0', '0', '0', '0'].slice(0, 4).join(':')
+}
