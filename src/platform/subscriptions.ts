@@ -16,6 +16,7 @@ import { state, subscription, subscriptionChange } from './subscription-schema.t
 import {
   formerly,
   id,
+  instant,
   labelledQuery,
   labels,
   line,
@@ -66,7 +67,7 @@ const input = named(
       redirectUris: { type: 'array', maxItems: 20, items: { type: 'string', minLength: 1, maxLength: 2_048 } },
       federated: object({ issuer: line, clientId: line }),
       contact: line,
-      expiresAt: time,
+      expiresAt: instant,
       labels,
       force: {
         type: 'boolean',
