@@ -11,7 +11,7 @@ import { ALL_OPERATIONS } from '../../../src/platform/operations.ts'
 import { riskEvent } from '../../fixtures/risk-event.ts'
 import type { TestPlatform } from '../../fixtures/test-platform.ts'
 import { openTenant, OWN_SCOPES, type Party, type Tenant } from '../../fixtures/three-consumers.ts'
-import { createRandom } from '../../random.ts'
+import { createRandom, type Random } from '../../random.ts'
 
 const SEEDS = Number(process.env['SEEDS'] ?? 4)
 const SEED = Number(process.env['SEED'] ?? 1)
@@ -139,7 +139,7 @@ async function expectOwnResources({ platform, parties }: Tenant, limit: number):
   }
 }
 
-/** A filter, a cursor of the provider, and CSV show nothing of another consumer. */
+/** A filter, a cursor of the provider, `X-Consumer-Id` and CSV show nothing of another consumer. */
 async function expectNothingByQuery({ platform, admin, parties }: Tenant): Promise<void> {
   const [{ token }, ...others] = parties as [Party, ...Party[]]
   for (const [operationId, { path, query }] of LISTS) {
@@ -149,6 +149,10 @@ async function expectNothingByQuery({ platform, admin, parties }: Tenant): Promi
     const filters = fields.flatMap((name) =>
       ['consumer', 'customer'].includes(name) ? others.map(({ consumer }) => `${name}=${consumer}`) : [],
     )
+    for (const { consumer } of others) {
+      const { status } = await platform.send('GET', path, { token, headers: { 'x-consumer-id': consumer } })
+      expect([operationId, status]).toEqual([operationId, 403])
+    }
     for (const filter of filters) {
       const { body } = await platform.send('GET', `${path}?${filter}`, { token })
       expect([operationId, filter, body]).toEqual([operationId, filter, { items: [], next: null }])
@@ -163,11 +167,13 @@ async function expectNothingByQuery({ platform, admin, parties }: Tenant): Promi
 }
 
 /** The stream has only the risks of the consumer, live and after an earlier event. */
-async function expectOwnStream({ platform, parties }: Tenant): Promise<void> {
+async function expectOwnStream({ platform, parties }: Tenant, random: Random): Promise<void> {
   const [{ token, consumer }, ...others] = parties as [Party, ...Party[]]
   await platform.server.app.listen({ host: '127.0.0.1', port: 0 })
   const { port } = platform.server.app.server.address() as AddressInfo
-  const [first] = platform.risks.history
+  // Any event, also one of another consumer.
+  const { history } = platform.risks
+  const from = history[random.below(history.length)]!
   const socket = createConnection(port, '127.0.0.1')
   onTestFinished(() => void socket.destroy())
   const done = new Promise<string>((resolve) => {
@@ -177,7 +183,7 @@ async function expectOwnStream({ platform, parties }: Tenant): Promise<void> {
       if (text.includes('the last one')) resolve(text)
     })
   })
-  const head = `Host: a\r\nAuthorization: Bearer ${token}\r\nLast-Event-ID: ${first!.id}\r\n\r\n`
+  const head = `Host: a\r\nAuthorization: Bearer ${token}\r\nLast-Event-ID: ${from.id}\r\n\r\n`
   socket.write(`GET /v1/events/subscribe HTTP/1.1\r\n${head}`)
   await expect.poll(() => platform.risks.subscribers).toBe(1)
   for (const other of others) addLive(platform, other.consumer, 'of another one')
@@ -199,7 +205,7 @@ describe('a consumer with scopes of the own width', () => {
       await expectRefusals(tenant)
       await expectOwnResources(tenant, 1 + createRandom(seed).below(3))
       await expectNothingByQuery(tenant)
-      await expectOwnStream(tenant)
+      await expectOwnStream(tenant, createRandom(seed))
     },
   )
 })
