@@ -9,10 +9,11 @@ import type { Clock } from '../runtime/clock.ts'
 import type { LoggedRequest, RequestStore } from '../store/request-store.ts'
 import { explainRequest, STORED_DAYS, reasonNotStored } from './explain-request.ts'
 import type { Handlers, Operations } from './operation.ts'
-import { instant, list, named, object, pagedQuery, reference, text, time } from './schemas.ts'
+import { list, named, object, pagedQuery, reference, text, time } from './schemas.ts'
 import { isOfOther, ofOwner } from './owner-filter.ts'
 import { checkRange, toRange } from './time-range.ts'
 
+const instant = { ...time, maxLength: 64 }
 const milliseconds = { type: 'number' } as const
 
 const fields = {
