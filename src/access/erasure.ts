@@ -11,7 +11,7 @@ import { addDueWrite, DUE_KIND, type DueTime } from '../command/due-times.ts'
 import { listAll } from '../command/page.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { NameStore } from '../store/name-store.ts'
-import type { Author, Registry, Write } from '../store/registry.ts'
+import type { Author, Document, Registry, Write } from '../store/registry.ts'
 import {
   SUBSCRIPTION_KIND,
   subscriptionWrite,
@@ -56,6 +56,18 @@ export async function erasureWrites(
   const nowMs = clock.nowMs()
   const runs = [nowMs, nowMs + AGAIN_MS].map((atMs) => addDueWrite(registry, { tenant, kind, subject: id, atMs }))
   return (await Promise.all(runs)).flat()
+}
+
+/** Whether a document is a request to erase names. */
+export function isErasure({ kind, body }: Document): boolean {
+  return kind === DUE_KIND && Object.hasOwn(KINDS, (body as DueTime).kind)
+}
+
+/** Removes the contacts of requested erasures, before the subscriptions that lead to them are removed with the tenant. */
+export async function eraseContacts(registry: Registry, tenant: string): Promise<void> {
+  for await (const { body } of listAll(registry, DUE_KIND, { tenant })) {
+    if (body.kind === CONSUMER_ERASURE) await removeContacts(registry, tenant, body.subject)
+  }
 }
 
 /** Requests the erasure of what was removed earlier. Throws `Problem('not_found')` if the tenant never had it. */

@@ -1,6 +1,6 @@
 /**
- * Removes a tenant with all its documents. The audit log and usage stay. When it is removed, every gateway thread refuses its
- * credentials as unknown.
+ * Removes a tenant with all its documents. The audit log and usage stay, and so do requests to erase names in them, which the
+ * scheduler removes when they are done. When the tenant is removed, every gateway thread refuses its credentials as unknown.
  *
  * The document of the tenant is removed last, so that a removal that was interrupted can be repeated.
  */
@@ -13,6 +13,7 @@ import type { Grant } from '../plan/grant.ts'
 import { API_KIND } from '../publishing/apis.ts'
 import { declaredKinds, type Author, type DocumentKind, type Registry } from '../store/registry.ts'
 import { SUBSCRIPTION_KIND } from '../subscriptions/document/subscription-document.ts'
+import { eraseContacts, isErasure } from './erasure.ts'
 import { CREDENTIAL_KIND } from './credential-document.ts'
 import { toGrant, toSharedGrant } from './grants.ts'
 import { TENANT_KIND } from './platform-access.ts'
@@ -36,6 +37,7 @@ export async function removeTenant(options: TenantRemovalOptions, author: Author
   }
   for await (const { id } of listAll(registry, API_KIND, { tenant })) await gateway.withdraw(id)
   await invalidate(options, tenant)
+  await eraseContacts(registry, tenant)
   for (const kind of declaredKinds()) if (kind !== TENANT_KIND) await removeAll(registry, author, tenant, kind)
   await removeAll(registry, author, tenant, TENANT_KIND)
 }
@@ -54,10 +56,14 @@ async function invalidate({ registry, gateway }: TenantRemovalOptions, tenant: s
 }
 
 async function removeAll(registry: Registry, author: Author, tenant: string, kind: string): Promise<void> {
-  for (;;) {
-    const batch = await registry.list(kind as DocumentKind<unknown>, { tenant, limit: BATCH_MAX })
-    if (batch.length === 0) return
-    const writes = batch.map(({ id, revision }) => ({ kind, id, tenant, expected: revision, body: null }))
-    await commit(registry, author, 'tenant.remove', writes)
-  }
+  let after: string | undefined
+  do {
+    const page = { tenant, limit: BATCH_MAX, ...(after !== undefined && { after }) }
+    const batch = await registry.list(kind as DocumentKind<unknown>, page)
+    const writes = batch
+      .filter((document) => !isErasure(document))
+      .map(({ id, revision }) => ({ kind, id, tenant, expected: revision, body: null }))
+    if (writes.length > 0) await commit(registry, author, 'tenant.remove', writes)
+    after = batch.at(-1)?.id
+  } while (after !== undefined)
 }

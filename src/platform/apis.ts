@@ -6,7 +6,20 @@ import type { Apis } from '../publishing/apis.ts'
 import type { Retirement } from '../publishing/retirement.ts'
 import type { ConsumerView } from '../subscriptions/consumer-view.ts'
 import type { Handlers, Operations } from './operation.ts'
-import { id, labelledQuery, labels, list, named, nullable, object, prose, reference, text, time } from './schemas.ts'
+import {
+  id,
+  instant,
+  labelledQuery,
+  labels,
+  list,
+  named,
+  nullable,
+  object,
+  prose,
+  reference,
+  text,
+  time,
+} from './schemas.ts'
 
 const state = { type: 'string', enum: ['Prospect', 'Active', 'Deprecated', 'Retired'] } as const
 const api = named(
@@ -97,7 +110,10 @@ export const API_OPERATIONS = {
     summary: 'Deprecates an API; it keeps serving, and every answer carries a deprecation notice',
     tag,
     scope: 'apis:write',
-    body: named('Deprecation', object({ retirementDate: time, successor: reference, note: prose }, ['retirementDate'])),
+    body: named(
+      'Deprecation',
+      object({ retirementDate: instant, successor: reference, note: prose }, ['retirementDate']),
+    ),
     status: 200,
     answer: api,
     problems: ['state_conflict'],

@@ -9,6 +9,7 @@ import { EVENT_TYPES } from '../command/event-outbox.ts'
 import type { Handlers, Operations } from './operation.ts'
 import {
   id,
+  instant,
   labelledQuery,
   labels,
   list,
@@ -163,10 +164,7 @@ export const EVENT_SUBSCRIPTION_OPERATIONS = {
     method: 'POST',
     path: `${PATH}/:id/redeliver`,
     summary: 'Redelivers one delivery, or all that have failed since a time',
-    body: named(
-      'Redelivery',
-      object({ delivery: reference, since: { type: 'string', format: 'date-time', maxLength: 40 } }, []),
-    ),
+    body: named('Redelivery', object({ delivery: reference, since: instant }, [])),
     status: 202,
     location: `${PATH}/:id/deliveries`,
     answer: object({ redelivered: { type: 'integer' } }),

@@ -2,7 +2,7 @@
  * `Idempotency-Key` (draft-ietf-httpapi-idempotency-key-header) on every POST: a duplicate within 24 hours gets the stored answer
  * and has no further effect.
  *
- * A key is scoped to credential, person, path and body; another body under the same key is refused. Bodies and answers may contain
+ * A key is scoped to credential, person, the consumer that the person acts for, path and body; another body under the same key is refused. Bodies and answers may contain
  * secrets, so a body is stored as a keyed hash, which prevents guessing from a stolen file, and an answer is encrypted. Server
  * errors are not stored. If the process dies during the work, the outcome is unknown; the answer to a duplicate says so.
  */
@@ -62,10 +62,7 @@ export function createOnce({ store, vault }: IdempotencyOptions): Once {
     const given = call.request.headers['idempotency-key']
     if (given === undefined) return work()
     const { url, body } = call.request
-    const { person, grant } = call.caller
-    // People who use the same client have keys of their own.
-    const owner = [grant.tenant, grant.credential, ...(person === '' ? [] : [person])]
-    const key = vault.keyedHash(JSON.stringify([...owner, url, given]))
+    const key = vault.keyedHash(JSON.stringify([...partyOf(call), url, given]))
     const requestHash = vault.keyedHash(JSON.stringify(body ?? null))
     const before = await store.claim(key, requestHash)
     if (before === null) return run(key, work)
@@ -83,6 +80,12 @@ export function createOnce({ store, vault }: IdempotencyOptions): Once {
     const { code, detail, errors, extensions } = problem
     throw new Problem(code, detail, { errors, extensions })
   }
+}
+
+/** People who use the same client have keys of their own, and for each consumer that they act for. */
+function partyOf({ caller: { person, grant }, owner }: Call): readonly string[] {
+  const acting = owner === null || owner === grant.consumer ? [] : [owner]
+  return [grant.tenant, grant.credential, ...(person === '' ? [] : [person, ...acting])]
 }
 
 function stillRunning(reply: FastifyReply, state: string): Problem {

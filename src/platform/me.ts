@@ -11,6 +11,7 @@ const account = named('Account', object({ ...userFields, secondFactor: { type: '
 const present = { type: 'string', minLength: 1, maxLength: 256, writeOnly: true } as const
 const code = {
   type: 'string',
+  maxLength: 6,
   pattern: '^[0-9]{6}$',
   description: 'The code that the authenticator app shows.',
 } as const

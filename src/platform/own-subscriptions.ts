@@ -1,6 +1,7 @@
 /** The rights of a caller whose scopes for subscriptions and credentials have the own width. */
 
 import { REVEAL_SCOPE, type CredentialReader } from '../access/credentials.ts'
+import type { HeldScopes } from '../access/held-scopes.ts'
 import { invalidAt } from '../command/commands.ts'
 import type { ConsumerView } from '../subscriptions/consumer-view.ts'
 import type { Call } from './operation.ts'
@@ -9,8 +10,12 @@ interface OwnRequest extends Pick<Call, 'author' | 'owner'> {
   readonly body: { readonly consumer: string; readonly api?: string; readonly product?: string }
 }
 
-export function toReader({ caller: { scopes }, owner }: Pick<Call, 'caller' | 'owner'>): CredentialReader {
-  return { held: scopes, isRevealed: owner !== null || scopes.has(REVEAL_SCOPE) }
+/** `held`: the scopes that the caller holds for the consumer of the subscription. */
+export function toReader(
+  { caller: { scopes }, owner }: Pick<Call, 'caller' | 'owner'>,
+  held: HeldScopes,
+): CredentialReader {
+  return { held, isRevealed: owner !== null || scopes.has(REVEAL_SCOPE) }
 }
 
 /** Refuses a consumer's request for another consumer, or for what it does not see, like one for what does not exist. */

@@ -54,6 +54,7 @@ export const RISK_STREAM_OPERATIONS = {
     headers: {
       'Last-Event-ID': {
         type: 'string',
+        maxLength: 30,
         pattern: '^(evt_[0-7][0-9a-hjkmnp-tv-z]{25})?$',
         description: 'Resumes after this event of the last 24 hours. Without it, the stream starts with new events.',
       },

@@ -26,6 +26,8 @@ export const reference = { type: 'string', minLength: 1, maxLength: 256, pattern
 export const text = { type: 'string' } as const satisfies Schema
 export const id = { type: 'string' } as const satisfies Schema
 export const time = { type: 'string', format: 'date-time' } as const satisfies Schema
+/** A time in a request. */
+export const instant = { ...time, maxLength: 64 } as const satisfies Schema
 export const scopeNames = { type: 'array', items: { type: 'string' } } as const satisfies Schema
 /** Scopes as RFC 6749, appendix A.4, spells them. */
 export const scopes = {

@@ -3,7 +3,7 @@
 import type { ServiceLevels } from '../service-level/service-levels.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Handlers, Operations } from './operation.ts'
-import { id, named, nullable, object, text, time } from './schemas.ts'
+import { id, instant, named, nullable, object, text, time } from './schemas.ts'
 import { checkRange, invalidQuery, toRange } from './time-range.ts'
 
 const number = { type: ['number', 'null'] } as const
@@ -25,7 +25,6 @@ const promise = object({
   calls: { type: 'integer', description: 'Calls that were evaluated.' },
   isKept: { type: ['boolean', 'null'], description: 'Null: no calls to evaluate.' },
 })
-const instant = { type: 'string', format: 'date-time' } as const
 
 export const SERVICE_LEVEL_OPERATIONS = {
   getServiceLevel: {

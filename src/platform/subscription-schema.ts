@@ -1,6 +1,6 @@
 /** Schemas of a subscription and of its change. */
 
-import { id, labels, line, named, nullable, object, scopeNames, text, time } from './schemas.ts'
+import { id, instant, labels, line, named, nullable, object, scopeNames, text, time } from './schemas.ts'
 
 export const state = {
   type: 'string',
@@ -41,7 +41,7 @@ export const subscriptionChange = named(
   object(
     {
       contact: nullable(line),
-      expiresAt: nullable(time),
+      expiresAt: nullable(instant),
       refreshTokens: {
         type: 'boolean',
         description:

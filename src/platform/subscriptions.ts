@@ -1,10 +1,13 @@
 /** `/v1/subscriptions`: access of consumers to APIs and products, with its credentials. */
 
 import type { Credentials } from '../access/credentials.ts'
+import type { HeldScopes } from '../access/held-scopes.ts'
+import type { Entitlements } from '../access/people/entitlements.ts'
 import type { ConsumerView } from '../subscriptions/consumer-view.ts'
 import type { Subscriptions } from '../subscriptions/subscriptions.ts'
 import { pageOf } from '../command/page.ts'
-import type { Handlers, Operation, Operations } from './operation.ts'
+import { scopesFor } from './caller-owner.ts'
+import type { Call, Handlers, Operation, Operations } from './operation.ts'
 import { isOfOther } from './owner-filter.ts'
 import { checkOwnRequest, toReader } from './own-subscriptions.ts'
 import { renamed } from './renamed-filter.ts'
@@ -13,6 +16,7 @@ import { state, subscription, subscriptionChange } from './subscription-schema.t
 import {
   formerly,
   id,
+  instant,
   labelledQuery,
   labels,
   line,
@@ -63,7 +67,7 @@ const input = named(
       redirectUris: { type: 'array', maxItems: 20, items: { type: 'string', minLength: 1, maxLength: 2_048 } },
       federated: object({ issuer: line, clientId: line }),
       contact: line,
-      expiresAt: time,
+      expiresAt: instant,
       labels,
       force: {
         type: 'boolean',
@@ -221,18 +225,26 @@ export interface SubscriptionHandlersOptions {
   readonly subscriptions: Subscriptions
   readonly credentials: Credentials
   readonly consumerView: Pick<ConsumerView, 'isVisible'>
+  readonly entitlements: Pick<Entitlements, 'ofUser'>
 }
 
 export function subscriptionHandlers({
   subscriptions,
   credentials,
   consumerView,
+  entitlements,
 }: SubscriptionHandlersOptions): Handlers<typeof SUBSCRIPTION_OPERATIONS> {
+  /** Returns what the caller may give to the consumer of a subscription. */
+  async function heldFor({ author, caller }: Pick<Call, 'author' | 'caller'>, id: string): Promise<HeldScopes> {
+    const { consumer } = await subscriptions.get(author.tenant, id)
+    return scopesFor(entitlements, caller, consumer)
+  }
+
   return {
     async createSubscription(call) {
       await checkOwnRequest(consumerView, call)
       const { author, body, caller } = call
-      return subscriptions.create(author, body, caller.scopes)
+      return subscriptions.create(author, body, await scopesFor(entitlements, caller, body.consumer))
     },
     listSubscriptions: async ({ author, owner, query }) => {
       if (isOfOther(owner, query.consumer)) return { items: [], next: null }
@@ -248,20 +260,25 @@ export function subscriptionHandlers({
     cancelSubscription: async ({ author, params }) => subscriptions.cancel(author, params.id),
     suspendSubscription: async ({ author, params }) => subscriptions.suspend(author, params.id),
     resumeSubscription: async ({ author, params }) => subscriptions.resume(author, params.id),
-    setScopes: async ({ author, owner, params, body, caller }) =>
-      subscriptions.setScopes(author, params.id, body.scopes, { held: caller.scopes, isConsumer: owner !== null }),
+    async setScopes(call) {
+      const { author, owner, params, body } = call
+      const held = await heldFor(call, params.id)
+      return subscriptions.setScopes(author, params.id, body.scopes, { held, isConsumer: owner !== null })
+    },
     listOperations: async ({ author, params, query }) =>
       pageOf((await subscriptions.operations(author.tenant, params.id)).items, query),
     async listCredentials(call, reply) {
       const { author, params, query } = call
       void reply.header('Cache-Control', 'no-store')
-      const { items } = await credentials.read(author, params.id, toReader(call))
+      const reader = toReader(call, await heldFor(call, params.id))
+      const { items } = await credentials.read(author, params.id, reader)
       return pageOf(items, query)
     },
     async rotateCredentials(call, reply) {
       const { author, params, body } = call
       void reply.header('Cache-Control', 'no-store')
-      return credentials.rotate(author, params.id, body?.overlapSeconds, toReader(call))
+      const reader = toReader(call, await heldFor(call, params.id))
+      return credentials.rotate(author, params.id, body?.overlapSeconds, reader)
     },
     revokeCredential: async ({ author, params }) => credentials.revoke(author, params.id, params.credentialId),
   }

@@ -3,12 +3,11 @@
 import { Problem } from '../domain/problem.ts'
 import { GROUP_FIELDS, type GroupField } from '../store/usage-store.ts'
 import type { Operation, Operations } from './operation.ts'
-import { list, named, object, pagedQuery, reference, text, time } from './schemas.ts'
+import { instant, list, named, object, pagedQuery, reference, text, time } from './schemas.ts'
 
-const instant = (description: string) => ({ ...time, maxLength: 64, description })
 const filters = {
-  from: instant('Windows that start at or after this time. Default: 30 days before `to`.'),
-  to: instant('Windows that start before this time. Default: now.'),
+  from: { ...instant, description: 'Windows that start at or after this time. Default: 30 days before `to`.' },
+  to: { ...instant, description: 'Windows that start before this time. Default: now.' },
   api: { ...reference, description: 'Technical name. By default, all APIs except the platform API.' },
   customer: { ...reference, description: 'Id of the consumer.' },
   subscription: reference,

@@ -2,8 +2,8 @@
  * The part of the catalogue that one consumer sees: the APIs and products that it may subscribe to, and those that it has.
  *
  * The exposure of an API is set by its policy, and that of a consumer by the provider: `Internal` consumers see every API, `Partner`
- * consumers those for partners and for everyone, and `Public` consumers those for everyone. A product is visible if each of its APIs
- * is.
+ * consumers those for partners and for everyone, and `Public` consumers those for everyone. An API that is not active yet, or retired,
+ * is visible only to its subscribers. A product is visible if each of its APIs is.
  */
 
 import { CONSUMER_KIND } from '../access/consumer-document.ts'
@@ -37,7 +37,7 @@ const SUBSCRIPTIONS_MAX = 500
 
 export function createConsumerView({ registry }: { readonly registry: Registry }): ConsumerView {
   async function showsApi(consumer: string, { id, tenant, body }: Document<ApiBody>): Promise<boolean> {
-    if (body.state !== 'Prospect' && (await isExposed(registry, consumer, id))) return true
+    if (isOpen(body) && (await isExposed(registry, consumer, id))) return true
     return (await subscriptionsTo(registry, tenant, consumer, id)).length > 0
   }
 
@@ -120,8 +120,15 @@ async function liveSubscriptions(
 }
 
 async function everyExposed(registry: Reader, consumer: string, apis: readonly string[]): Promise<boolean> {
-  for (const api of apis) if (!(await isExposed(registry, consumer, api))) return false
+  for (const api of apis) {
+    const entry = await registry.get(API_KIND, api)
+    if (entry === null || !isOpen(entry.body) || !(await isExposed(registry, consumer, api))) return false
+  }
   return true
+}
+
+function isOpen({ state }: ApiBody): boolean {
+  return state === 'Active' || state === 'Deprecated'
 }
 
 async function isExposed(registry: Reader, consumer: string, api: string): Promise<boolean> {

@@ -170,7 +170,7 @@ function checkHeld(apis: readonly string[], scopes: readonly string[], held: Hel
   if (beyond.length === 0) return
   throw new Problem(
     'operation_forbidden',
-    `You can grant only scopes that your own credential has. It lacks: ${beyond.slice(0, 10).join(', ')}.`,
+    `You can grant only scopes that you hold for the consumer. These are missing: ${beyond.slice(0, 10).join(', ')}.`,
   )
 }
 

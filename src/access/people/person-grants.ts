@@ -6,6 +6,7 @@
  */
 
 import { PLATFORM_API } from '../../domain/platform-api.ts'
+import { isOwnScope, wideScope } from '../../domain/scope-width.ts'
 import { isSharedClient, type Grant } from '../../plan/grant.ts'
 import type { PersonRevocations } from '../person-revocations.ts'
 import type { Entitlements } from './entitlements.ts'
@@ -56,8 +57,16 @@ export function createPersonGrants(options: PersonGrantsOptions): GrantPerson {
     const entitlement = api === PLATFORM_API ? await entitlements.ofUser(tenant, id) : null
     return {
       grant,
-      scopes: api === PLATFORM_API ? (entitlement?.scopes ?? new Set()) : null,
+      scopes: api === PLATFORM_API ? withOwnWidth(entitlement?.scopes ?? new Set(), grant.scopes) : null,
       isCurrent: () => revocations.markOf(id) === mark,
     }
   }
+}
+
+/** Adds the own width of scopes that the person has for the tenant, if the client has only the own one. */
+function withOwnWidth(entitled: ReadonlySet<string>, ofClient: readonly string[]): ReadonlySet<string> {
+  const narrower = ofClient.filter(
+    (scope) => isOwnScope(scope) && entitled.has(wideScope(scope)) && !ofClient.includes(wideScope(scope)),
+  )
+  return new Set([...entitled, ...narrower])
 }

@@ -11,7 +11,7 @@ import { ALL_OPERATIONS } from '../../../src/platform/operations.ts'
 import { riskEvent } from '../../fixtures/risk-event.ts'
 import type { TestPlatform } from '../../fixtures/test-platform.ts'
 import { openTenant, OWN_SCOPES, type Party, type Tenant } from '../../fixtures/three-consumers.ts'
-import { createRandom } from '../../random.ts'
+import { createRandom, type Random } from '../../random.ts'
 
 const SEEDS = Number(process.env['SEEDS'] ?? 4)
 const SEED = Number(process.env['SEED'] ?? 1)
@@ -102,97 +102,113 @@ const EXPECTED: Readonly<Record<string, (party: Party) => number>> = {
   listProducts: () => 1,
 }
 
-describe.each(Array.from({ length: SEEDS }, (_, index) => SEED + index))('a consumer of tenant %s', (seed) => {
-  it('gets the same 404 for a resource of another consumer as for none, and changes nothing', async () => {
-    const tenant = await openTenant(seed)
-    const { platform, parties } = tenant
-    const before = await snapshot(tenant)
-    for (const [index, { token }] of parties.entries()) {
-      for (const other of parties.toSpliced(index, 1)) {
-        for (const [operationId, { method, path }] of ITEMS) {
-          const body = BODIES[operationId]
-          const at = pathOf(path, other)
-          const answer = await platform.send(method, at, { token, body })
-          expect([operationId, answer.status, answer.body['code']]).toEqual([operationId, 404, 'not_found'])
-          const conditions = { 'if-match': '*', 'if-none-match': '*' }
-          expect((await platform.send(method, at, { token, body, headers: conditions })).status).toBe(404)
-        }
-      }
-    }
-    expect(await snapshot(tenant)).toEqual(before)
-  })
-
-  it('reads its own resources, and lists them all and nothing else, page by page', async () => {
-    const { platform, parties } = await openTenant(seed)
-    const limit = 1 + createRandom(seed).below(3)
-    for (const [index, party] of parties.entries()) {
-      const others = parties.toSpliced(index, 1)
+/** Another consumer's resource is answered like none, and no request changes it. */
+async function expectRefusals(tenant: Tenant): Promise<void> {
+  const { platform, parties } = tenant
+  const before = await snapshot(tenant)
+  for (const [index, { token }] of parties.entries()) {
+    for (const other of parties.toSpliced(index, 1)) {
       for (const [operationId, { method, path }] of ITEMS) {
-        if (method !== 'GET') continue
-        const { status, text } = await platform.send('GET', pathOf(path, party), { token: party.token })
-        expect([operationId, status]).toEqual([operationId, 200])
-        expectNothingOf(others, text, operationId)
-      }
-      for (const [operationId, { path }] of LISTS) {
-        const items = await pagesOf(platform, party.token, path, limit)
-        expect([operationId, items.length]).toEqual([operationId, EXPECTED[operationId]!(party)])
-        expectNothingOf(others, JSON.stringify(items), operationId)
+        const body = BODIES[operationId]
+        const at = pathOf(path, other)
+        const answer = await platform.send(method, at, { token, body })
+        expect([operationId, answer.status, answer.body['code']]).toEqual([operationId, 404, 'not_found'])
+        const conditions = { 'if-match': '*', 'if-none-match': '*' }
+        expect((await platform.send(method, at, { token, body, headers: conditions })).status).toBe(404)
       }
     }
-  })
+  }
+  expect(await snapshot(tenant)).toEqual(before)
+}
 
-  it('gets nothing of another consumer by a filter, a cursor of the provider, or CSV', async () => {
-    const { platform, admin, parties } = await openTenant(seed)
-    const [{ token }, ...others] = parties as [Party, ...Party[]]
-    for (const [operationId, { path, query }] of LISTS) {
-      const wide = await platform.send('GET', `${path}?limit=1`, { token: admin })
-      const { next } = wide.body
-      const fields = Object.keys((query?.['properties'] ?? {}) as object)
-      const filters = fields.flatMap((name) =>
-        ['consumer', 'customer'].includes(name) ? others.map(({ consumer }) => `${name}=${consumer}`) : [],
-      )
-      for (const filter of filters) {
-        const { body } = await platform.send('GET', `${path}?${filter}`, { token })
-        expect([operationId, filter, body]).toEqual([operationId, filter, { items: [], next: null }])
-      }
-      for (const suffix of ['', ...filters, ...(next === null ? [] : [`cursor=${encodeURIComponent(String(next))}`])]) {
-        for (const accept of ['application/json', 'text/csv']) {
-          const { text } = await platform.send('GET', `${path}?${suffix}`, { token, headers: { accept } })
-          expectNothingOf(others, text, `${operationId} ${suffix}`)
-        }
+/** Each consumer reads its own resources, and lists them all and nothing else, page by page. */
+async function expectOwnResources({ platform, parties }: Tenant, limit: number): Promise<void> {
+  for (const [index, party] of parties.entries()) {
+    const others = parties.toSpliced(index, 1)
+    for (const [operationId, { method, path }] of ITEMS) {
+      if (method !== 'GET') continue
+      const { status, text } = await platform.send('GET', pathOf(path, party), { token: party.token })
+      expect([operationId, status]).toEqual([operationId, 200])
+      expectNothingOf(others, text, operationId)
+    }
+    for (const [operationId, { path }] of LISTS) {
+      const items = await pagesOf(platform, party.token, path, limit)
+      expect([operationId, items.length]).toEqual([operationId, EXPECTED[operationId]!(party)])
+      expectNothingOf(others, JSON.stringify(items), operationId)
+    }
+  }
+}
+
+/** A filter, a cursor of the provider, `X-Consumer-Id` and CSV show nothing of another consumer. */
+async function expectNothingByQuery({ platform, admin, parties }: Tenant): Promise<void> {
+  const [{ token }, ...others] = parties as [Party, ...Party[]]
+  for (const [operationId, { path, query }] of LISTS) {
+    const wide = await platform.send('GET', `${path}?limit=1`, { token: admin })
+    const { next } = wide.body
+    const fields = Object.keys((query?.['properties'] ?? {}) as object)
+    const filters = fields.flatMap((name) =>
+      ['consumer', 'customer'].includes(name) ? others.map(({ consumer }) => `${name}=${consumer}`) : [],
+    )
+    for (const { consumer } of others) {
+      const { status } = await platform.send('GET', path, { token, headers: { 'x-consumer-id': consumer } })
+      expect([operationId, status]).toEqual([operationId, 403])
+    }
+    for (const filter of filters) {
+      const { body } = await platform.send('GET', `${path}?${filter}`, { token })
+      expect([operationId, filter, body]).toEqual([operationId, filter, { items: [], next: null }])
+    }
+    for (const suffix of ['', ...filters, ...(next === null ? [] : [`cursor=${encodeURIComponent(String(next))}`])]) {
+      for (const accept of ['application/json', 'text/csv']) {
+        const { text } = await platform.send('GET', `${path}?${suffix}`, { token, headers: { accept } })
+        expectNothingOf(others, text, `${operationId} ${suffix}`)
       }
     }
-  })
+  }
+}
 
-  it('receives only its own risks on the stream, live and after an earlier event', async () => {
-    const { platform, parties } = await openTenant(seed)
-    const [{ token, consumer }, ...others] = parties as [Party, ...Party[]]
-    await platform.server.app.listen({ host: '127.0.0.1', port: 0 })
-    const { port } = platform.server.app.server.address() as AddressInfo
-    const [first] = platform.risks.history
-    const socket = createConnection(port, '127.0.0.1')
-    onTestFinished(() => void socket.destroy())
-    const done = new Promise<string>((resolve) => {
-      let text = ''
-      socket.setEncoding('utf8').on('data', (chunk: string) => {
-        text += chunk
-        if (text.includes('the last one')) resolve(text)
-      })
+/** The stream has only the risks of the consumer, live and after an earlier event. */
+async function expectOwnStream({ platform, parties }: Tenant, random: Random): Promise<void> {
+  const [{ token, consumer }, ...others] = parties as [Party, ...Party[]]
+  await platform.server.app.listen({ host: '127.0.0.1', port: 0 })
+  const { port } = platform.server.app.server.address() as AddressInfo
+  // Any event, also one of another consumer.
+  const { history } = platform.risks
+  const from = history[random.below(history.length)]!
+  const socket = createConnection(port, '127.0.0.1')
+  onTestFinished(() => void socket.destroy())
+  const done = new Promise<string>((resolve) => {
+    let text = ''
+    socket.setEncoding('utf8').on('data', (chunk: string) => {
+      text += chunk
+      if (text.includes('the last one')) resolve(text)
     })
-    const head = `Host: a\r\nAuthorization: Bearer ${token}\r\nLast-Event-ID: ${first!.id}\r\n\r\n`
-    socket.write(`GET /v1/events/subscribe HTTP/1.1\r\n${head}`)
-    await expect.poll(() => platform.risks.subscribers).toBe(1)
-    for (const other of others) addLive(platform, other.consumer, 'of another one')
-    addLive(platform, consumer, 'the last one')
-    const text = await done
-    expect(text).not.toContain('of another one')
-    expectNothingOf(others, text, 'the stream')
   })
-})
+  const head = `Host: a\r\nAuthorization: Bearer ${token}\r\nLast-Event-ID: ${from.id}\r\n\r\n`
+  socket.write(`GET /v1/events/subscribe HTTP/1.1\r\n${head}`)
+  await expect.poll(() => platform.risks.subscribers).toBe(1)
+  for (const other of others) addLive(platform, other.consumer, 'of another one')
+  addLive(platform, consumer, 'the last one')
+  const text = await done
+  expect(text).not.toContain('of another one')
+  expectNothingOf(others, text, 'the stream')
+}
 
 function addLive({ risks }: TestPlatform, consumer: string, message: string): void {
   risks.publish(riskEvent({ attributedTo: { kind: 'consumer', id: consumer, name: 'n' }, message }))
 }
+
+describe('a consumer with scopes of the own width', () => {
+  it.each(Array.from({ length: SEEDS }, (_, index) => SEED + index))(
+    'reads and changes only its own resources, by id, list, filter, cursor, CSV and stream (seed %i)',
+    async (seed) => {
+      const tenant = await openTenant(seed)
+      await expectRefusals(tenant)
+      await expectOwnResources(tenant, 1 + createRandom(seed).below(3))
+      await expectNothingByQuery(tenant)
+      await expectOwnStream(tenant, createRandom(seed))
+    },
+  )
+})
 
 it('every scope with an own width is used by an operation', () => {
   const used = new Set(OWNED.map(([, { scope }]) => ownScope(scope!)))

@@ -112,6 +112,27 @@ describe('a consumer with own scopes', () => {
     expect((await itemsAt('/v1/subscriptions', token)).map((each) => each.consumer)).toEqual([consumer])
   })
 
+  it('asks through a person, who sees the request and cannot decide on it', async () => {
+    const { platform, admin, consumer } = await setUp()
+    const body = { exposure: 'Public', subscriptionApproval: 'Manual' }
+    await platform.send('PUT', POLICY, { token: admin, body })
+    const user = { username: 'hopper', name: 'Grace', roles: [{ role: 'consumer', consumers: [consumer] }] }
+    const person = String((await platform.send('POST', '/v1/users', { token: admin, body: user })).body['id'])
+    const token = platform.token('acme', OWN_SCOPES, undefined, { person })
+    const asked = await subscribe(platform, token, { consumer, api: 'payments-v1' })
+    expect(asked).toMatchObject({ status: 201, body: { state: 'Pending' } })
+    const { body: own } = await platform.send('GET', '/v1/approvals', { token })
+    expect(own['items']).toMatchObject([{ id: asked.body['approvalFlow'], requester: person }])
+
+    const path = `/v1/subscriptions/${String(asked.body['id'])}`
+    const decision = `${path}/approvalFlows/${String(asked.body['approvalFlow'])}/approvals`
+    const decide = (by: string) => platform.send('POST', decision, { token: by, body: { outcome: 'Approved' } })
+    expect((await decide(token)).status).toBe(403)
+    expect((await decide(platform.token('acme', ['approvals:write'], undefined, { person }))).status).toBe(403)
+    expect((await decide(admin)).status).toBe(200)
+    expect((await platform.send('GET', path, { token })).body).toMatchObject({ state: 'Active' })
+  })
+
   it('registers a bounded number of receivers', async () => {
     const { platform, token, consumer } = await setUp()
     const register = () =>
@@ -151,6 +172,19 @@ describe('the APIs and products that a consumer sees', () => {
     expect(await status()).toBe(200)
     await platform.send('POST', `/v1/subscriptions/${String(body['id'])}/cancel`, { token: admin })
     expect(await status()).toBe(404)
+  })
+
+  it('leave out an API that is retired, and the products with it', async () => {
+    const { platform, admin, token, consumer, product } = await setUp('Public')
+    const body = { retirementDate: '2030-01-01T00:00:00Z' }
+    await platform.send('POST', '/v1/apis/payments-v1/deprecate', { token: admin, body })
+    const retired = await platform.send('POST', '/v1/apis/payments-v1/retire', { token: admin, body: { force: true } })
+    expect(retired.status).toBe(200)
+    for (const path of ['/v1/apis', '/v1/products']) {
+      expect((await platform.send('GET', path, { token })).body['items']).toEqual([])
+      expect((await platform.send('GET', path, { token: admin })).body['items']).not.toEqual([])
+    }
+    expect((await subscribe(platform, token, { consumer, product })).status).toBe(400)
   })
 })
 

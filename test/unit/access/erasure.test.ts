@@ -1,5 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { createErasureTasks } from '../../../src/access/erasure.ts'
+import { tenantWrite } from '../../../src/access/platform-access.ts'
+import { removeTenant } from '../../../src/access/tenant-removal.ts'
+import { SUBSCRIPTION_KIND } from '../../../src/subscriptions/document/subscription-document.ts'
 import { DUE_KIND, type DueTime } from '../../../src/command/due-times.ts'
 import { ACME, openTestCatalogue, publishApi, RIVAL, type TestCatalogue } from '../../fixtures/test-catalogue.ts'
 import { openTestPeople, PASSWORD } from '../../fixtures/test-people.ts'
@@ -116,6 +119,24 @@ describe('the erasure of a consumer', () => {
     const again = catalogue.restart()
     expect(await runDue(again)).toEqual([`acme ${consumer} ${consumer}`])
     expect(await everythingOf(again, ['consumer', 'subscription'])).not.toMatch(/Acme Shop|ada@/)
+  })
+
+  it('takes place also if the tenant is removed before', async () => {
+    const catalogue = openTestCatalogue()
+    const { registry } = catalogue
+    const { consumer } = await removeWithContact(catalogue)
+    const body = { name: 'acme', isDisabled: true, exportedAtMs: catalogue.clock.nowMs } as const
+    await registry.commit(ACME, 'test', [tenantWrite('acme', 0, body)])
+    const gateway = { withdraw: async () => {}, applyGrant: async () => {} }
+    await removeTenant({ registry, gateway }, ACME, 'acme')
+    expect(await registry.list(SUBSCRIPTION_KIND, { tenant: 'acme', limit: 9 })).toEqual([])
+
+    expect(await runDue(catalogue, [], catalogue.clock.nowMs + HOUR_MS)).toEqual([
+      `acme ${consumer} ${consumer}`,
+      `acme ${consumer} ${consumer}`,
+    ])
+    expect(await everythingOf(catalogue, ['consumer', 'subscription'])).not.toMatch(/Acme Shop|ada@/)
+    expect(await registry.list(DUE_KIND, { limit: 9 })).toEqual([])
   })
 
   it('is refused while a subscription is active', async () => {

@@ -131,3 +131,19 @@ it.each(['', ' ', 'two words', 'x'.repeat(256), 'ü'])('the Idempotency-Key %j i
   const answer = await post(platform, key)
   expect([answer.status, await countOf(platform)]).toEqual([400, 0])
 })
+
+it('A person who acts for two consumers can use a key for each of them', async () => {
+  const platform = await open()
+  const admin = TOKENS.get(platform) ?? ''
+  const ids = [await post(platform, 'a'), await post(platform, 'b')].map(({ body }) => String(body['id']))
+  const user = { username: 'ada', name: 'Ada', roles: [{ role: 'consumer', consumers: ids }] }
+  const person = String((await platform.send('POST', '/v1/users', { token: admin, body: user })).body['id'])
+  const token = platform.token('acme', ['eventsubscriptions:write:own'], undefined, { person })
+  const consumers: unknown[] = []
+  for (const id of ids) {
+    const headers = { 'idempotency-key': 'key', 'x-consumer-id': id }
+    const body = { url: 'https://receiver.example/hook' }
+    consumers.push((await platform.send('POST', '/v1/eventsubscriptions', { token, headers, body })).body['consumer'])
+  }
+  expect(consumers).toEqual(ids)
+})
