@@ -77,9 +77,16 @@ export function isTolerated(prover: Prover, inner: SchemaSet, name: string, sche
     !isFalse &&
     !mentionedNames(prover.sets, inner).has(name) &&
     !mentionsUnevaluated(inner) &&
+    !isOpen(prover, inner, (each) => limits(prover, each, name)) &&
     // A schema without values refuses the name.
     !prover.isEmpty(prover.sets.of(schema))
   )
+}
+
+/** Whether a part that does not declare a member by its name limits it by a pattern or as one of the rest. */
+function limits(prover: Prover, part: Fields, name: string): boolean {
+  const { parts, isFalse } = prover.sets.of(...propertySchemas(part, name))
+  return parts.length > 0 || isFalse || mentionsUnevaluated({ parts: [part] })
 }
 
 /** Whether a combination that the set is not split by says something about a member. */

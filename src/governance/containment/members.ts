@@ -111,7 +111,7 @@ export function mentionedNames(sets: SchemaSets, set: SchemaSet): ReadonlySet<st
 }
 
 /** Whether undeclared properties depend on what other keywords evaluate. */
-export function mentionsUnevaluated({ parts }: SchemaSet): boolean {
+export function mentionsUnevaluated({ parts }: Pick<SchemaSet, 'parts'>): boolean {
   return parts.some(
     ({ unevaluatedProperties }) => unevaluatedProperties !== undefined && unevaluatedProperties !== true,
   )

@@ -30,6 +30,18 @@ describe('A newly declared property', () => {
     expect(await idsOf(sent(before), sent(after))).toEqual(['request.enum.removed'])
   })
 
+  it('is not one that a pattern or the rest of a branch describes already', async () => {
+    const NUMBERS = [
+      { patternProperties: { '^a': { type: 'integer' } } },
+      { additionalProperties: { type: 'integer' } },
+      { unevaluatedProperties: { type: 'integer' } },
+    ]
+    for (const numbers of NUMBERS) {
+      const [before, after] = [object({}, [], numbers), object({ a: text }, [], numbers)]
+      expect(await idsOf(sent({ anyOf: [before] }), sent({ anyOf: [after] }))).toContain('request.type')
+    }
+  })
+
   it('is information also in a branch, and in members without a name', async () => {
     const [before, after] = [object({}), object({ a: text })]
     const PLACES = [
