@@ -196,7 +196,7 @@ class MemberWalk implements MemberComparison {
     const at = { pointer: this.#placeOf(after.parts), previousPointer: this.#placeOf(before.parts) }
     const one = was.map((each) => each['default']).find((each) => each !== undefined)
     const other = is.map((each) => each['default']).find((each) => each !== undefined)
-    if (direction === 'request' && one !== undefined && toCanonicalText(one) !== toCanonicalText(other)) {
+    if (direction === 'request' && textOf(one) !== textOf(other)) {
       found.push({ id: 'request.default', ...at, detail: '' })
     }
     const known = new Set(is.flatMap(extensibleValues))
@@ -209,6 +209,11 @@ class MemberWalk implements MemberComparison {
   #placeOf(parts: readonly Fields[]): string | null {
     return parts.map(this.#options.locate).find((place) => place !== null) ?? null
   }
+}
+
+/** Empty for no value. */
+function textOf(value: unknown): string {
+  return value === undefined ? '' : toCanonicalText(value)
 }
 
 function extensibleValues(schema: Fields): readonly string[] {
