@@ -31,12 +31,13 @@ export const PROPERTY_RULES = onlyFor('object', {
   properties: (prover, inner, part) =>
     Object.entries(fieldsOf(part['properties'])).every(
       ([name, schema]) =>
-        isTolerated(prover, inner, name, schema) ||
-        prover.isMemberWithin(
-          prover.property(inner, name),
-          prover.sets.of(schema),
-          isOpen(prover, inner, (each) => propertySchemas(each, name).length > 0),
-        ),
+        !prover.isSpent &&
+        (isTolerated(prover, inner, name, schema) ||
+          prover.isMemberWithin(
+            prover.property(inner, name),
+            prover.sets.of(schema),
+            isOpen(prover, inner, (each) => propertySchemas(each, name).length > 0),
+          )),
     ),
   patternProperties: (prover, inner, part) =>
     Object.entries(fieldsOf(part['patternProperties'])).every(([pattern, schema]) =>

@@ -63,6 +63,13 @@ describe('A newly declared property', () => {
     expect(await idsOf(sent(details({})), sent(details(more)))).toEqual(['request.property.added'])
   })
 
+  it('is information in one branch of a condition although the other branch declares the name', async () => {
+    const closed = (properties: Record<string, unknown>) => object(properties, ['b'], { additionalProperties: false })
+    const either = (properties: Record<string, unknown>) =>
+      got({ if: { type: 'number' }, then: { properties: { b: text } }, else: closed(properties) })
+    expect(await idsOf(either({ a: text }), either({ a: text, b: text }))).toContain('response.property.added')
+  })
+
   it('is not one that another branch of a response declares already', async () => {
     const closed = (properties: Record<string, unknown>) => object(properties, [], { additionalProperties: false })
     const either = (schema: unknown) => got({ anyOf: [closed({}), closed({ a: schema })] })
