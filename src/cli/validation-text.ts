@@ -1,6 +1,6 @@
 /** Validation results as text: findings with their location, breaking changes, and recommended fixes. */
 
-import { toPlain } from './report/escape.ts'
+import { toPlain } from '../domain/plain-text.ts'
 import { describeGap, showPlace, showScore } from './report/report.ts'
 import { reasonsAgainst, type ShownFinding, type ValidationResult } from './validation-result.ts'
 

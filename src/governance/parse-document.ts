@@ -70,6 +70,14 @@ const JSON_FAULTS = {
   wide: `The document has more than ${VALUES_MAX} values`,
 } as const
 
+/** Sentences in place of messages that are written for users of the parser. */
+const YAML_FAULTS: Readonly<Record<string, string>> = {
+  MULTIPLE_DOCS: 'The text holds several YAML documents; send one.',
+  NON_STRING_KEY: 'The keys of a YAML document must be texts.',
+  RESOURCE_EXHAUSTION: `${JSON_FAULTS.deep}.`,
+}
+const TOO_MANY_ALIASES = 'The aliases of the document expand to too many values.'
+
 function parseYaml(text: string): Parsed {
   if (text.length > YAML_BYTES_MAX)
     return { fault: `A YAML document must not exceed ${YAML_BYTES_MAX} bytes; send a larger one as JSON.` }
@@ -81,14 +89,18 @@ function parseYaml(text: string): Parsed {
     const [error] = document.errors
     if (error !== undefined) {
       const { line, col } = error.linePos?.[0] ?? { line: 1, col: 1 }
-      return { fault: `The document does not parse: ${messageOf(error)}.`, place: { line, column: col } }
+      return {
+        fault: YAML_FAULTS[error.code] ?? `The document does not parse: ${messageOf(error)}.`,
+        place: { line, column: col },
+      }
     }
     const fault = findKeyFault(document, lineCounter)
     if (fault !== null) return fault
     keepVersion(document)
     return { value: document.toJS({ maxAliasCount: ALIASES_MAX }), mediaType: 'application/yaml' }
   } catch (cause) {
-    return { fault: `The document cannot be read: ${messageOf(cause)}.` }
+    const isExpansion = messageOf(cause).startsWith('Excessive alias count')
+    return { fault: isExpansion ? TOO_MANY_ALIASES : `The document cannot be read: ${messageOf(cause)}.` }
   }
 }
 

@@ -12,8 +12,6 @@ const CONSTANTS: ReadonlyMap<string, unknown> = new Map<string, unknown>([
   ...['true', 'True', 'TRUE'].map((text) => [text, true] as const),
   ...['false', 'False', 'FALSE'].map((text) => [text, false] as const),
 ])
-const JSON_TEXT = /^"(?:[^"\\\n\t\u0000-\u001f]|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4})*"$/
-const SINGLE = /^'(?:[^'\n]|'')*'$/
 
 /** `chunk` has all lines of the scalar. */
 export function toPlainValue(chunk: string): unknown {
@@ -50,14 +48,22 @@ function withoutComment(line: string): string | null {
   return text.includes(': ') || text.endsWith(':') || text.includes('\t') ? null : text
 }
 
+/** Reads a text that is also JSON. A regular expression would overflow the stack on a text of megabytes. */
 export function toDoubleQuoted(chunk: string): string | null {
-  const text = chunk.trimEnd()
-  return JSON_TEXT.test(text) ? (JSON.parse(text) as string) : null
+  try {
+    const value: unknown = JSON.parse(chunk.trimEnd())
+    return typeof value === 'string' ? value : null
+  } catch {
+    return null
+  }
 }
 
 export function toSingleQuoted(chunk: string): string | null {
   const text = chunk.trimEnd()
-  return SINGLE.test(text) ? text.slice(1, -1).replaceAll("''", "'") : null
+  const inner = text.slice(1, -1)
+  const isWhole = text.length > 1 && text.startsWith("'") && text.endsWith("'")
+  if (!isWhole || inner.includes('\n') || inner.replaceAll("''", '').includes("'")) return null
+  return inner.replaceAll("''", "'")
 }
 
 /** Reads an empty collection, or a list that is also JSON. */

@@ -2,6 +2,7 @@
 
 import { fromBase64 } from '../command/commands.ts'
 import type { Compliance } from '../programmes/compliance.ts'
+import { toChangelog } from '../governance/compare/changelog.ts'
 import { FINDING_CATEGORIES } from '../governance/finding.ts'
 import type { LintReport } from '../governance/lint/linter.ts'
 import type { Handlers, Operations } from './operation.ts'
@@ -104,6 +105,10 @@ export const VALIDATION_OPERATIONS = {
           },
         }),
         breakingChanges: { type: 'array', items: change },
+        changelog: {
+          ...nullable(text),
+          description: 'The first 500 changes as a changelog in Markdown; null without `previous`.',
+        },
         security: object({ score: points, findings: lintFindings }),
         recommendations: {
           type: 'array',
@@ -125,7 +130,10 @@ export function validationHandlers({
     async validateSpecification({ author, body }) {
       const { specification, previous } = body
       const before = previous === undefined ? null : fromBase64(previous, '/previous')
-      return show(await compliance.lint(author.tenant, fromBase64(specification, '/specification'), before))
+      return show(
+        await compliance.lint(author.tenant, fromBase64(specification, '/specification'), before),
+        before !== null,
+      )
     },
   }
 }
@@ -135,22 +143,14 @@ export function bandOf(score: number): 'clean' | 'attention' | 'drift' {
   return score >= 70 ? 'attention' : 'drift'
 }
 
-function show({
-  score,
-  findings,
-  byCategory,
-  costs,
-  omitted,
-  isServable,
-  coverage,
-  changes,
-  recommendations,
-}: LintReport) {
+function show(report: LintReport, isCompared: boolean) {
+  const { score, findings, byCategory, costs, omitted, isServable, coverage, changes, recommendations } = report
   return {
     score,
     findings,
     compliance: { band: bandOf(score), servable: isServable, categories: byCategory, costs, omitted, coverage },
     breakingChanges: changes,
+    changelog: isCompared ? toChangelog(changes) : null,
     security: { score: byCategory.security, findings: findings.filter((finding) => finding.category === 'security') },
     recommendations,
   }

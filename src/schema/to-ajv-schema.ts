@@ -2,7 +2,8 @@
  * Rewrites a schema of a plan to an equivalent one that ajv evaluates correctly.
  *
  * ajv ignores a member `__proto__` of `properties` and a pattern of that text. Its comparison with an object or a list in
- * `const` and `enum` throws if the value has a member `valueOf` or `toString`. References are pointed at the document
+ * `const` and `enum` throws if the value has a member `valueOf` or `toString`. For an empty list it repeats the verdict of `contains`
+ * on the list before it. References are pointed at the document
  * that contains the components; a `$ref` inside the data of `const` and `enum` is not changed.
  */
 
@@ -26,6 +27,7 @@ export function toAjvSchema(schema: unknown, documentId: string): unknown {
     else result[keyword] = convert(keyword, value, documentId)
   }
   moveProto(result)
+  requireItem(result)
   if ('prefixItems' in result) added.push(takePrefix(result))
   if (added.length > 0) result['allOf'] = [...(Array.isArray(result['allOf']) ? result['allOf'] : []), ...added]
   return result
@@ -49,6 +51,12 @@ function takePrefix(schema: Fields): Fields {
   delete schema['prefixItems']
   delete schema['items']
   return items === undefined ? { prefixItems } : { prefixItems, items }
+}
+
+/** ajv does not decide on `contains` if no item is there to decide on. */
+function requireItem(schema: Fields): void {
+  const { contains, minContains = 1, minItems = 0 } = schema
+  if (contains !== undefined && minContains !== 0) schema['minItems'] = Math.max(1, Number(minItems))
 }
 
 /** Turns the property and the pattern that ajv ignores into patterns that it evaluates. */

@@ -2,7 +2,7 @@
 
 import { writeFile } from 'node:fs/promises'
 import type { Readable } from 'node:stream'
-import { toPlain } from '../report/escape.ts'
+import { toPlain } from '../../domain/plain-text.ts'
 import { formatReport } from '../report/format-report.ts'
 import { EXIT_GOOD, EXIT_TROUBLE, exitCodeOf, type Report } from '../report/report.ts'
 import { toVerdictLines } from '../report/text-report.ts'

@@ -1,6 +1,7 @@
 /** Reports as workflow commands of GitHub Actions, which annotate the lines of a pull request. */
 
-import { escapeCommandMessage, escapeCommandProperty, toPlain } from './escape.ts'
+import { toPlain } from '../../domain/plain-text.ts'
+import { escapeCommandMessage, escapeCommandProperty } from './escape.ts'
 import {
   describeScore,
   describeState,

@@ -1,6 +1,6 @@
 /** Reports as text for people. */
 
-import { toPlain } from './escape.ts'
+import { toPlain } from '../../domain/plain-text.ts'
 import {
   describeScore,
   describeState,

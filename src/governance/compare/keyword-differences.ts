@@ -87,6 +87,7 @@ function explainRequired(walk: Walk, at: Step, part: Fields): readonly Differenc
 function explainProperties(walk: Walk, at: Step, part: Fields): readonly Difference[] {
   const names = mentionedNames(walk.prover.sets, at.inner)
   return Object.entries(fieldsOf(part['properties'])).flatMap(([name, schema]) => {
+    if (walk.prover.isSpent) return []
     const [inner, outer] = [walk.prover.property(at.inner, name), walk.prover.sets.of(schema)]
     if (isTolerated(walk.prover, at.inner, name, schema) || walk.prover.isMemberWithin(inner, outer)) return []
     if (inner.parts.length > 0 && (names.has(name) || walk.prover.tolerance === 'declared by outer')) {
@@ -104,6 +105,7 @@ function explainAdditional(walk: Walk, at: Step, part: Fields, alone: SchemaSet)
   const found: Difference[] = []
   const isNewTolerated = walk.prover.tolerance === 'declared by inner' && wanted.isFalse
   for (const name of isNewTolerated ? [] : additionalNames(at.inner, part)) {
+    if (walk.prover.isSpent) return found
     const inner = walk.prover.property(at.inner, name)
     if (walk.prover.isMemberWithin(inner, wanted)) continue
     const refused = walk.prover.sets.of(walk.prover.own({ properties: { [name]: false } }))

@@ -130,6 +130,10 @@ class MemberWalk implements MemberComparison {
       if (one?.length === 0) for (const is of nearestBranch(sets, before, other ?? [])) pairs.push([before, is])
       if (other?.length === 0) for (const was of nearestBranch(sets, after, one ?? [])) pairs.push([was, after])
     }
+    for (const keyword of ['then', 'else'] as const) {
+      const [was, is] = [before, after].map(({ parts }) => sets.of(...parts.map((part) => part[keyword] ?? true)))
+      if (was!.parts.length > 0 && is!.parts.length > 0) pairs.push([was!, is!])
+    }
     for (const [earlier, later] of pairs) {
       if (later !== after) for (const name of mentionedNames(sets, later)) known.add(name)
       node.inner.push(this.#nodeOf(earlier, later, depth + 1))
@@ -160,6 +164,7 @@ class MemberWalk implements MemberComparison {
     const { prover, direction } = this.#options
     const [was, is] = [declaredNames(before), declaredNames(after)]
     for (const name of was) {
+      if (prover.isSpent) return
       const [one, other] = [prover.property(before, name), prover.property(after, name)]
       if (is.has(name)) {
         node.inner.push(this.#nodeOf(one, other, depth + 1))
@@ -173,6 +178,7 @@ class MemberWalk implements MemberComparison {
     }
     const { required } = prover.facts(after)
     for (const name of is) {
+      if (prover.isSpent) return
       if (was.has(name) || prover.isEmpty(prover.property(after, name))) continue
       if (direction === 'response') this.#add(node, 'response.property.added', before, after, name)
       else if (!required.has(name)) this.#add(node, 'request.property.added', before, after, name)
@@ -196,7 +202,7 @@ class MemberWalk implements MemberComparison {
     const at = { pointer: this.#placeOf(after.parts), previousPointer: this.#placeOf(before.parts) }
     const one = was.map((each) => each['default']).find((each) => each !== undefined)
     const other = is.map((each) => each['default']).find((each) => each !== undefined)
-    if (direction === 'request' && one !== undefined && toCanonicalText(one) !== toCanonicalText(other)) {
+    if (direction === 'request' && textOf(one) !== textOf(other)) {
       found.push({ id: 'request.default', ...at, detail: '' })
     }
     const known = new Set(is.flatMap(extensibleValues))
@@ -209,6 +215,11 @@ class MemberWalk implements MemberComparison {
   #placeOf(parts: readonly Fields[]): string | null {
     return parts.map(this.#options.locate).find((place) => place !== null) ?? null
   }
+}
+
+/** Empty for no value. */
+function textOf(value: unknown): string {
+  return value === undefined ? '' : toCanonicalText(value)
 }
 
 function extensibleValues(schema: Fields): readonly string[] {

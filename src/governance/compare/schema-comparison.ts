@@ -75,6 +75,9 @@ const RESPONSE_RULES: Readonly<Record<DifferenceKind, RuleId>> = {
 /** Work of converting a schema, and of looking up a pair. */
 const WORK = { schema: 4, pair: 1 } as const
 
+/** Patterns of one schema: each is compared with each declared name. */
+const PATTERNS_MAX = 200
+
 /** Ends the conversion of schemas that refer to very many others. */
 class WorkSpent extends Error {}
 
@@ -137,7 +140,8 @@ interface StoreOptions {
 function openStore({ document, dialect }: Side, { direction, namePrefix, places, budget }: StoreOptions): SchemaStore {
   const locate = (schema: object, pointer: string): void => {
     budget.spend(WORK.schema)
-    if (budget.isSpent) throw new WorkSpent()
+    const patterns = Object.keys(fieldsOf(fieldsOf(schema)['patternProperties'])).length
+    if (budget.isSpent || patterns > PATTERNS_MAX) throw new WorkSpent()
     places.set(schema, pointer)
   }
   // Faults keep a document from being served; they are reported by its checks.
@@ -234,7 +238,8 @@ function createPairComparison({ sides, direction, components, report, places }: 
       }
     } catch (cause) {
       const places = { pointer: after.pointer, previousPointer: before.pointer, operations }
-      report(`${direction}.undecided`, { ...places, detail: `the schema cannot be compiled: ${String(cause)}` })
+      const reason = cause instanceof RangeError ? 'it is nested too deep' : String(cause)
+      report(`${direction}.undecided`, { ...places, detail: `the schema cannot be compiled: ${reason}` })
     }
   }
 }

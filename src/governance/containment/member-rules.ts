@@ -31,12 +31,13 @@ export const PROPERTY_RULES = onlyFor('object', {
   properties: (prover, inner, part) =>
     Object.entries(fieldsOf(part['properties'])).every(
       ([name, schema]) =>
-        isTolerated(prover, inner, name, schema) ||
-        prover.isMemberWithin(
-          prover.property(inner, name),
-          prover.sets.of(schema),
-          isOpen(prover, inner, (each) => propertySchemas(each, name).length > 0),
-        ),
+        !prover.isSpent &&
+        (isTolerated(prover, inner, name, schema) ||
+          prover.isMemberWithin(
+            prover.property(inner, name),
+            prover.sets.of(schema),
+            isOpen(prover, inner, (each) => propertySchemas(each, name).length > 0),
+          )),
     ),
   patternProperties: (prover, inner, part) =>
     Object.entries(fieldsOf(part['patternProperties'])).every(([pattern, schema]) =>
@@ -77,9 +78,16 @@ export function isTolerated(prover: Prover, inner: SchemaSet, name: string, sche
     !isFalse &&
     !mentionedNames(prover.sets, inner).has(name) &&
     !mentionsUnevaluated(inner) &&
+    !isOpen(prover, inner, (each) => limits(prover, each, name)) &&
     // A schema without values refuses the name.
     !prover.isEmpty(prover.sets.of(schema))
   )
+}
+
+/** Whether a part that does not declare a member by its name limits it by a pattern or as one of the rest. */
+function limits(prover: Prover, part: Fields, name: string): boolean {
+  const { parts, isFalse } = prover.sets.of(...propertySchemas(part, name))
+  return parts.length > 0 || isFalse || mentionsUnevaluated({ parts: [part] })
 }
 
 /** Whether a combination that the set is not split by says something about a member. */

@@ -35,13 +35,31 @@ export function itemSchemas(part: Fields, index: number): readonly unknown[] {
   return part['items'] === undefined ? [] : [part['items']]
 }
 
+type Parts = readonly Fields[]
+type Names = ReadonlySet<string>
+
+const namesOf = new WeakMap<Parts, Names>()
+const patternsOf = new WeakMap<Parts, Names>()
+const mentionedOf = new WeakMap<Parts, Names>()
+
+/** Collects once for each set: the names are asked for again for each member. */
+function remember(known: WeakMap<Parts, Names>, parts: Parts, collect: () => Names): Names {
+  let names = known.get(parts)
+  if (names === undefined) known.set(parts, (names = collect()))
+  return names
+}
+
 /** Names that a part declares. */
 export function declaredNames({ parts }: Pick<SchemaSet, 'parts'>): ReadonlySet<string> {
-  return new Set(parts.flatMap((part) => Object.keys(fieldsOf(part['properties']))))
+  return remember(namesOf, parts, () => new Set(parts.flatMap((part) => Object.keys(fieldsOf(part['properties'])))))
 }
 
 export function declaredPatterns({ parts }: Pick<SchemaSet, 'parts'>): ReadonlySet<string> {
-  return new Set(parts.flatMap((part) => Object.keys(fieldsOf(part['patternProperties']))))
+  return remember(
+    patternsOf,
+    parts,
+    () => new Set(parts.flatMap((part) => Object.keys(fieldsOf(part['patternProperties'])))),
+  )
 }
 
 /** Length of the longest `prefixItems`. */
@@ -107,11 +125,13 @@ export function* openParts(sets: SchemaSets, set: SchemaSet): Iterable<Fields> {
 
 /** Names that a set, or a combination in it, declares. */
 export function mentionedNames(sets: SchemaSets, set: SchemaSet): ReadonlySet<string> {
-  return new Set([...mentionedParts(sets, set)].flatMap((part) => Object.keys(fieldsOf(part['properties']))))
+  const collect = () =>
+    new Set([...mentionedParts(sets, set)].flatMap((part) => Object.keys(fieldsOf(part['properties']))))
+  return remember(mentionedOf, set.parts, collect)
 }
 
 /** Whether undeclared properties depend on what other keywords evaluate. */
-export function mentionsUnevaluated({ parts }: SchemaSet): boolean {
+export function mentionsUnevaluated({ parts }: Pick<SchemaSet, 'parts'>): boolean {
   return parts.some(
     ({ unevaluatedProperties }) => unevaluatedProperties !== undefined && unevaluatedProperties !== true,
   )

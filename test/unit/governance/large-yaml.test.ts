@@ -142,6 +142,11 @@ describe('a large YAML document', () => {
     expect(() => read(text)).toThrow(YamlFault)
   })
 
+  it.each(['"', "'", ''])('may have a text of nine megabytes in quotes: %s', (quote) => {
+    const content = 'a'.repeat(9_000_000)
+    expect(read(`a: ${quote}${content}${quote}\n`)).toEqual({ a: content })
+  })
+
   it('is refused beyond the depth that was asked for', () => {
     expect(() => read('- '.repeat(300) + 'x')).toThrow('nested more than 256 levels deep')
     expect(() => read('- '.repeat(200) + 'x')).not.toThrow()

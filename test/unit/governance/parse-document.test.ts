@@ -29,14 +29,14 @@ describe('a document', () => {
           ),
         ].join('\n'),
       ),
-      'cannot be read',
+      'expand to too many values',
     ],
     ['very many aliases', Buffer.from(`a: &a 1\nb: [${Array(1_001).fill('*a').join(',')}]`), 'more than 1000 aliases'],
     ['deep JSON', Buffer.from('['.repeat(1_000_000)), 'levels deep'],
-    ['deep YAML', Buffer.from(`a: ${'['.repeat(20_000)}${']'.repeat(20_000)}`), 'does not parse'],
+    ['deep YAML', Buffer.from(`a: ${'['.repeat(20_000)}${']'.repeat(20_000)}`), 'levels deep'],
     ['YAML of 300 levels', Buffer.from(`a: ${'['.repeat(300)}${']'.repeat(300)}`), 'levels deep'],
-    ['two documents', Buffer.from('a: 1\n---\nb: 2'), 'does not parse'],
-    ['keys that are not text', Buffer.from('? [a, b]\n: 1'), 'does not parse'],
+    ['two documents', Buffer.from('a: 1\n---\nb: 2'), 'several YAML documents'],
+    ['keys that are not text', Buffer.from('? [a, b]\n: 1'), 'must be texts'],
   ])('with %s is refused', async (_, bytes, why) => {
     await expect(readSpecification(bytes)).rejects.toMatchObject({
       code: 'specification_invalid',

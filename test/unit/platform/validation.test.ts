@@ -16,12 +16,15 @@ describe('the validation of a document', () => {
     expect(result['breakingChanges']).toContainEqual(
       expect.objectContaining({ id: 'operation.removed', level: 'breaking' }),
     )
+    const CHANGELOG =
+      /^# Changes of the API\n\n### Breaking\n\n- GET .*\n- POST \/payments: The operation was removed\. .*\n\n### Added\n/
+    expect(result['changelog']).toMatch(CHANGELOG)
     expect((await read('/v1/programmes')).body['items']).toEqual([])
     const html = await platform.send('POST', '/v1/programmes/validate', {
       token,
       body: { specification: base64('<html>') },
     })
-    expect(html.body).toMatchObject({ score: 0, findings: [{ category: 'validity' }] })
+    expect(html.body).toMatchObject({ score: 0, findings: [{ category: 'validity' }], changelog: null })
     expect(
       (await platform.send('POST', '/v1/programmes/validate', { token, body: { specification: '%' } })).status,
     ).toBe(400)

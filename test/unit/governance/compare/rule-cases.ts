@@ -221,7 +221,13 @@ export const CASES: readonly (readonly [RuleId | null, RuleId | null, string, un
     sent({ ...text, format: 'uuid' }),
   ],
   ['response.format', null, 'a format that is received', got({ ...text, format: 'uuid' }), got(text)],
-  ['request.default', null, 'a default', asked(query({ schema: { ...text, default: 'a' } })), asked(query())],
+  [
+    'request.default',
+    'request.default',
+    'a default',
+    asked(query({ schema: { ...text, default: 'a' } })),
+    asked(query()),
+  ],
   [
     'request.default',
     'request.default',

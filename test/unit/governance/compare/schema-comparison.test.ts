@@ -30,6 +30,18 @@ describe('A newly declared property', () => {
     expect(await idsOf(sent(before), sent(after))).toEqual(['request.enum.removed'])
   })
 
+  it('is not one that a pattern or the rest of a branch describes already', async () => {
+    const NUMBERS = [
+      { patternProperties: { '^a': { type: 'integer' } } },
+      { additionalProperties: { type: 'integer' } },
+      { unevaluatedProperties: { type: 'integer' } },
+    ]
+    for (const numbers of NUMBERS) {
+      const [before, after] = [object({}, [], numbers), object({ a: text }, [], numbers)]
+      expect(await idsOf(sent({ anyOf: [before] }), sent({ anyOf: [after] }))).toContain('request.type')
+    }
+  })
+
   it('is information also in a branch, and in members without a name', async () => {
     const [before, after] = [object({}), object({ a: text })]
     const PLACES = [
@@ -49,6 +61,13 @@ describe('A newly declared property', () => {
       })
     const more = { dependentSchemas: { b: { properties: { c: text } } } }
     expect(await idsOf(sent(details({})), sent(details(more)))).toEqual(['request.property.added'])
+  })
+
+  it('is information in one branch of a condition although the other branch declares the name', async () => {
+    const closed = (properties: Record<string, unknown>) => object(properties, ['b'], { additionalProperties: false })
+    const either = (properties: Record<string, unknown>) =>
+      got({ if: { type: 'number' }, then: { properties: { b: text } }, else: closed(properties) })
+    expect(await idsOf(either({ a: text }), either({ a: text, b: text }))).toContain('response.property.added')
   })
 
   it('is not one that another branch of a response declares already', async () => {
