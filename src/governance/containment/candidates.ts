@@ -22,6 +22,7 @@ export interface Candidates {
 }
 
 const DEPTH_MAX = 3
+const REQUIRED_MAX = 500
 const MEMBERS_MAX = 40
 const COUNT_MAX = [400, 40, 16, 8] as const
 const LENGTH_MAX = 5_000
@@ -133,6 +134,8 @@ class NearCandidates implements Candidates {
     const base = new Map<string, unknown>(
       [...required].map((name) => [name, this.valid(this.#prover.property(set, name), depth + 1) ?? null]),
     )
+    // Each further value would repeat all of them.
+    if (required.size > REQUIRED_MAX) return [toObject(base)]
     const full = new Map(base)
     for (const name of names) {
       const value = this.valid(this.#prover.property(set, name), depth + 1)

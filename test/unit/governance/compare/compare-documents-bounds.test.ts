@@ -36,6 +36,18 @@ describe('A comparison that takes too much work', () => {
     expect(budget.used).toBeLessThan(30_000)
   })
 
+  it('ends in schemas that require or declare very many members', async () => {
+    const names = Array.from({ length: 10_000 }, (_, index) => `n${index}`)
+    const before = await read(sent({ type: 'object', required: names.slice(1) }))
+    const required = compareDocuments(before, await read(sent({ type: 'object', required: names })), NOW_MS)
+    expect(required).toMatchObject([{ id: 'request.property.required' }])
+    const declared = (schema: Json, patterns: Json) =>
+      sent({ ...object(Object.fromEntries(names.map((name) => [name, schema]))), patternProperties: patterns })
+    const patterns = Object.fromEntries(names.map((name) => [`^${name}$`, text]))
+    const [wide, narrow] = [await read(declared(text, patterns)), await read(declared({ ...text, maxLength: 1 }, {}))]
+    expect(compareDocuments(wide, narrow, NOW_MS).map(({ id }) => id)).toContain('request.undecided')
+  })
+
   it('gives the same result in every run', async () => {
     const [before, after] = [await read(wide(50, 9)), await read(wide(50, 8))]
     const compare = () => compareDocuments(before, after, NOW_MS, { budget: createWorkBudget(10_000) })
