@@ -6,26 +6,32 @@
  * many logins replaces their own. An IPv6 host has a network of addresses, which counts as one.
  */
 
-import type { DeviceCode } from './device-codes.ts'
-
 export const CODES_MAX = 10_000
 
-export class DeviceCodeTable {
-  /** In the order of their expiry. */
-  readonly #codes = new Map<string, DeviceCode>()
-  readonly #byUserCode = new Map<string, DeviceCode>()
-  /** The codes of each network; the one whose last request is oldest comes first. */
-  readonly #byNetwork = new Map<string, Set<DeviceCode>>()
+interface CodeInTable {
+  readonly id: string
+  readonly userCodeHash: string
+  /** The address of the device. */
+  readonly address: string
+  readonly expiresAtMs: number
+}
 
-  get(id: string): DeviceCode | undefined {
+export class DeviceCodeTable<Code extends CodeInTable> {
+  /** In the order of their expiry. */
+  readonly #codes = new Map<string, Code>()
+  readonly #byUserCode = new Map<string, Code>()
+  /** The codes of each network; the one whose last request is oldest comes first. */
+  readonly #byNetwork = new Map<string, Set<Code>>()
+
+  get(id: string): Code | undefined {
     return this.#codes.get(id)
   }
 
-  byUserCode(hash: string): DeviceCode | undefined {
+  byUserCode(hash: string): Code | undefined {
     return this.#byUserCode.get(hash)
   }
 
-  add(code: DeviceCode): void {
+  add(code: Code): void {
     if (this.#codes.size >= CODES_MAX) this.#removeOne()
     this.#codes.set(code.id, code)
     this.#byUserCode.set(code.userCodeHash, code)
@@ -36,12 +42,12 @@ export class DeviceCodeTable {
   }
 
   /** Notes a request for the code. */
-  touch(code: DeviceCode): void {
+  touch(code: Code): void {
     const codes = this.#byNetwork.get(networkOf(code.address))
     if (codes?.delete(code) === true) codes.add(code)
   }
 
-  remove(code: DeviceCode): void {
+  remove(code: Code): void {
     this.#codes.delete(code.id)
     this.#byUserCode.delete(code.userCodeHash)
     const network = networkOf(code.address)
@@ -58,7 +64,7 @@ export class DeviceCodeTable {
   }
 
   #removeOne(): void {
-    let most: ReadonlySet<DeviceCode> = new Set()
+    let most: ReadonlySet<Code> = new Set()
     for (const codes of this.#byNetwork.values()) if (codes.size > most.size) most = codes
     for (const code of most) {
       this.remove(code)

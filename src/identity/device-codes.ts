@@ -61,7 +61,7 @@ export interface DeviceCodesOptions {
   readonly clock: Pick<Clock, 'nowMs'>
 }
 
-export interface DeviceCode extends EnteredCode {
+interface DeviceCode extends EnteredCode {
   readonly address: string
   readonly secretHash: string
   readonly userCodeHash: string
@@ -87,7 +87,7 @@ const TEXT_LENGTH_MAX = 256
 
 export function createDeviceCodes(options: DeviceCodesOptions): DeviceCodes {
   const { clock } = options
-  const table = new DeviceCodeTable()
+  const table = new DeviceCodeTable<DeviceCode>()
   const hashOf: HashOf = (part, text) => options.keyedHash(`${part} code ${text}`)
   const isOpen = (code: DeviceCode): boolean => code.decision === null && code.expiresAtMs > clock.nowMs()
 
