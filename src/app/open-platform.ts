@@ -40,6 +40,7 @@ export function openPlatform(options: OpenPlatformOptions): Platform {
     onSelfApproval: (caller) => recorder.note('self_approval', caller.grant.tenant, PLATFORM_API, caller),
     usage: stream.usage,
     requests: stream.requests,
+    liveRequests: stream.liveRequests,
     connectionsMax: connections.platform,
     requestLog: config.requestLog,
     idempotency: { store: idempotencyKeys, vault },
