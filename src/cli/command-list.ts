@@ -42,6 +42,22 @@ const resource = (name: string, summary: string): CommandEntry => ({
 
 export const SECTIONS: readonly CommandSection[] = [
   {
+    title: 'Try it:',
+    entries: [
+      {
+        name: 'dev',
+        summary: 'Serves an API from its document, in front of your backend, and shows each call',
+        load: async () => (await import('./commands/dev.ts')).buildDev,
+      },
+      {
+        name: 'demo',
+        summary: 'Sends a minute of mixed traffic, and shows what the service reports',
+        usage: '[--seconds N] [--gateway-url URL --base-url URL]',
+        run: async (args) => (await import('./commands/demo.ts')).runDemo(args),
+      },
+    ],
+  },
+  {
     title: 'Sign-in:',
     entries: [
       {

@@ -7,11 +7,20 @@ import { GROUPS } from '../resources/resource-groups.ts'
 import type { Io } from '../io.ts'
 import { addApprovalCommands, addProgrammeCommands } from './decisions.ts'
 import { addProxyCommands } from './deployments.ts'
+import { addProgrammeWatch, addRequestTail, addRiskTail } from './streams.ts'
 
 const ADDITIONS: ReadonlyMap<string, (command: Command, io: Io) => void> = new Map([
   ['approvals', addApprovalCommands],
-  ['programmes', addProgrammeCommands],
+  [
+    'programmes',
+    (command, io) => {
+      addProgrammeCommands(command, io)
+      addProgrammeWatch(command, io)
+    },
+  ],
   ['proxies', addProxyCommands],
+  ['requests', addRequestTail],
+  ['risks', addRiskTail],
 ])
 
 export function buildResource(name: string): BuildCommand {

@@ -9,6 +9,7 @@ import type { Io } from '../io.ts'
 import { toCsvText } from './csv-text.ts'
 import { paintCell } from './paint.ts'
 import { toPlain } from './plain-text.ts'
+import { drawBars } from './bars.ts'
 import { drawFields, drawTable, type Row } from './table.ts'
 
 export const OUTPUT_FORMATS = ['table', 'json', 'yaml', 'csv', 'name'] as const
@@ -17,6 +18,8 @@ export type OutputFormat = (typeof OUTPUT_FORMATS)[number]
 export interface Shape {
   /** Columns of a table; default: all fields with simple values. */
   readonly columns?: readonly string[]
+  /** A number that is shown as a bar per row on a terminal. */
+  readonly bar?: string
 }
 
 interface List {
@@ -36,13 +39,18 @@ export async function printResult(result: unknown, format: OutputFormat, { out, 
   const { columns, colour } = out
   if (!isList(result)) return out.write(drawFields(rows[0] ?? {}, { columns, colour }))
   if (rows.length === 0) return err.write('No items.\n')
-  out.write(drawTable(chooseColumns(rows, shape), rows, { columns, colour, paint: paintCell }))
+  const { bar } = shape
+  const names = chooseColumns(rows, shape)
+  const options = { columns, colour, paint: paintCell }
+  out.write(
+    bar === undefined || !out.isTerminal ? drawTable(names, rows, options) : drawBars({ names, rows, bar }, options),
+  )
 }
 
 /** JSON without the control characters that it may contain unescaped, which a terminal would execute. */
-export function toJsonText(value: unknown): string {
+export function toJsonText(value: unknown, indent = 2): string {
   const escape = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
-  return JSON.stringify(value, null, 2).replace(/[\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g, escape)
+  return JSON.stringify(value, null, indent).replace(/[\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g, escape)
 }
 
 function chooseColumns(rows: readonly Row[], shape: Shape): readonly string[] {

@@ -8,7 +8,7 @@ export async function deriveApiName(bytes: Uint8Array, file: string): Promise<st
   try {
     document = parse(Buffer.from(bytes).toString('utf8'), { maxAliasCount: 100 })
   } catch (cause) {
-    throw new CommandFailed(`${file} is neither YAML nor JSON: ${(cause as Error).message}`)
+    throw new CommandFailed(`${file} is neither YAML nor JSON: ${firstLine(cause)}`)
   }
   const { title, version } = ((document as { readonly info?: unknown } | null)?.info ?? {}) as Record<string, unknown>
   const major = /^v?(\d+)/.exec(String(version ?? ''))?.[1]
@@ -19,4 +19,9 @@ export async function deriveApiName(bytes: Uint8Array, file: string): Promise<st
   if (name === '' || major === undefined)
     throw new CommandFailed(`${file} needs info.title and info.version, or name the API with --api.`)
   return `${name}-v${major}`
+}
+
+/** The lines after the first one quote the document. */
+function firstLine(cause: unknown): string {
+  return (cause as Error).message.split('\n', 1)[0] ?? ''
 }

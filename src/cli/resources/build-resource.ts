@@ -5,7 +5,7 @@ import { CommandFailed } from '../exit-codes.ts'
 import { addExamples } from '../help-text.ts'
 import type { Io } from '../io.ts'
 import { addOutputOption, type OutputOptions } from '../output/output-option.ts'
-import { isList, printResult } from '../output/print-result.ts'
+import { isList, printResult, type Shape } from '../output/print-result.ts'
 import { createApiClient, refuseProblem, type ApiClient } from '../session/api-client.ts'
 import { readSecret } from '../session/secret-input.ts'
 import { openSession } from '../session/session.ts'
@@ -98,7 +98,7 @@ async function runResource(client: ApiClient, run: ResourceRun, io: Io): Promise
     const result = await fetchList(client, path, options)
     if (result.next !== null)
       io.err.write(`There are more items. Raise --limit, or continue with --cursor ${result.next}\n`)
-    return printResult(result, options.output, io, { columns: wordsOf(declaration.columns) })
+    return printResult(result, options.output, io, shapeOf(declaration))
   }
   if (declaration.isRaw) return printRaw(client, path, io)
   const fields = fieldsOf(declaration)
@@ -112,7 +112,11 @@ async function runResource(client: ApiClient, run: ResourceRun, io: Io): Promise
     ...(secretHeader !== undefined && { headers: { [secretHeader]: await readSecret('Code', io) } }),
   })
   if (result === null) return io.err.write('Done.\n')
-  await printResult(result, options.output, io, { columns: wordsOf(declaration.columns) })
+  await printResult(result, options.output, io, shapeOf(declaration))
+}
+
+function shapeOf({ columns, bar }: ResourceCommand): Shape {
+  return { columns: wordsOf(columns), ...(bar !== undefined && { bar }) }
 }
 
 /** Returns the path with its parameters and filters. */

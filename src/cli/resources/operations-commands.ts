@@ -55,6 +55,7 @@ export const USAGE: ResourceGroup = {
       summary: 'Lists consumption, an item per key and 10 seconds',
       filters: 'from to api customer subscription operation',
       columns: 'time api operation customerName calls value amount currency',
+      bar: 'value',
     },
     {
       name: 'summary',
@@ -63,6 +64,7 @@ export const USAGE: ResourceGroup = {
       summary: 'Lists totals of consumption',
       filters: 'from to api customer subscription operation groupBy interval',
       columns: 'from api customer operation subscription agent calls value amount currency',
+      bar: 'value',
     },
   ],
   examples: [

@@ -20,6 +20,8 @@ export interface ResourceCommand {
   readonly fields?: string
   /** Columns of the table of a list, separated by blanks. Default: all simple fields. */
   readonly columns?: string
+  /** A number that is shown as a bar per row on a terminal. */
+  readonly bar?: string
   /** A header with a secret, which is typed or read from standard input. */
   readonly secretHeader?: string
   /** The answer is printed as it is. */

@@ -88,7 +88,7 @@ interface ProblemDocument {
 const ERRORS_SHOWN = 20
 
 /** Returns the sentences of a problem document (RFC 9457), with a line for each location. */
-export function explainProblem(answer: HttpAnswer): string {
+export function explainProblem(answer: Pick<HttpAnswer, 'status' | 'body'>): string {
   const { status } = answer
   const found = parseJson(answer)
   if (typeof found !== 'object' || found === null) return `The service answered ${status}.`
