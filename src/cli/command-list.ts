@@ -4,30 +4,8 @@
  * The module of a command is imported when the command runs, so that `tollgate --help` loads none of them.
  */
 
-import type { Command } from 'commander'
+import type { CommandEntry, CommandSection } from './command-entry.ts'
 import type { Io } from './io.ts'
-
-/** Adds arguments, options and subcommands to a command. */
-export type BuildCommand = (command: Command, io: Io) => void
-
-export interface CommandEntry {
-  readonly name: string
-  readonly summary: string
-  readonly load: () => Promise<BuildCommand>
-}
-
-/** A command that reads its own arguments; it returns its exit code. */
-export interface RawEntry {
-  readonly name: string
-  readonly summary: string
-  readonly usage: string
-  readonly run: (args: readonly string[], io: Io) => Promise<number>
-}
-
-export interface CommandSection {
-  readonly title: string
-  readonly entries: readonly (CommandEntry | RawEntry)[]
-}
 
 const offline = (gate: 'lint' | 'breaking') => async (args: readonly string[], io: Io) =>
   (await import('./commands/offline.ts')).runOffline(gate, args, io)
@@ -111,6 +89,11 @@ export const SECTIONS: readonly CommandSection[] = [
       resource('webhooks', 'Manages receivers of events and their deliveries'),
       resource('audit', 'Lists who changed what'),
       resource('service', 'Shows the state of the service'),
+      {
+        name: 'completion',
+        summary: 'Prints a completion script for bash, zsh or fish',
+        load: async () => (await import('./commands/completion.ts')).buildCompletion,
+      },
       {
         name: 'api',
         summary: 'Calls any operation of the platform API',

@@ -6,17 +6,26 @@
  */
 
 import { Command, CommanderError } from 'commander'
-import { SECTIONS, type BuildCommand, type CommandEntry, type RawEntry } from './command-list.ts'
+import type { BuildCommand, CommandEntry, RawEntry } from './command-entry.ts'
+import { SECTIONS } from './command-list.ts'
 import { CommandFailed, EXIT_TROUBLE } from './exit-codes.ts'
 import { addExamples } from './help-text.ts'
 import type { Io } from './io.ts'
 import { readVersion } from './version.ts'
 
-const EXAMPLES = [['tollgate lint openapi.yaml', 'judges a document before it is published']] as const
+const EXAMPLES = [
+  ['tollgate dev openapi.yaml --backend http://localhost:3000', 'serves an API in front of your backend'],
+  ['tollgate login https://platform.example', 'signs in to a service'],
+  ['tollgate risks tail', 'prints risks as they happen'],
+] as const
+/** Asked by the completion scripts. */
+const COMPLETE = '__complete'
 const AFTER_HELP = `
 Exit codes: 0 done; 1 a negative result (differences, refused, not good enough); 2 trouble.
 The settings of the service itself: npm start -- --help
 `
+
+const HELP_COLUMNS_MAX = 120
 
 /** Returns the exit code. */
 export async function runProgram(args: readonly string[], io: Io): Promise<number> {
@@ -24,8 +33,10 @@ export async function runProgram(args: readonly string[], io: Io): Promise<numbe
   const raw = RAW.get(argv[0] ?? '')
   try {
     if (raw !== undefined) return await raw.run(argv.slice(1), io)
-    const program = createProgram(io)
-    if (argv.length === 0) program.outputHelp()
+    const { program, load } = createProgram(io)
+    if (argv[0] === COMPLETE)
+      io.out.write((await complete(program, argv.slice(1), load)).map((word) => `${word}\n`).join(''))
+    else if (argv.length === 0) program.outputHelp()
     else await program.parseAsync(argv, { from: 'user' })
     return 0
   } catch (cause) {
@@ -33,7 +44,14 @@ export async function runProgram(args: readonly string[], io: Io): Promise<numbe
   }
 }
 
-function createProgram(io: Io): Command {
+type LoadCommand = (command: Command) => Promise<void>
+
+async function complete(program: Command, words: readonly string[], load: LoadCommand): Promise<readonly string[]> {
+  const { candidatesOf } = await import('./candidates.ts')
+  return candidatesOf(program, words, load)
+}
+
+function createProgram(io: Io): { readonly program: Command; readonly load: LoadCommand } {
   const program = new Command('tollgate')
     .description('Publish, protect, meter and watch APIs.')
     .version(readVersion(), '--version', 'print the version')
@@ -62,13 +80,13 @@ function createProgram(io: Io): Command {
       else command.usage(entry.usage)
     }
   }
-  return program.hook('preSubcommand', async (_, command) => {
+  const load = async (command: Command): Promise<void> => {
     const build: BuildCommand | undefined = await builders.get(command)?.load()
     build?.(command, io)
-  })
+  }
+  program.hook('preSubcommand', (_, command) => load(command))
+  return { program, load }
 }
-
-const HELP_COLUMNS_MAX = 120
 
 const RAW: ReadonlyMap<string, RawEntry> = new Map(
   SECTIONS.flatMap(({ entries }) => entries.flatMap((entry) => ('run' in entry ? [[entry.name, entry] as const] : []))),

@@ -1,6 +1,6 @@
 /** `tollgate api METHOD PATH`: calls any operation, and prints its answer as it is. */
 
-import type { BuildCommand } from '../command-list.ts'
+import type { BuildCommand } from '../command-entry.ts'
 import { CommandFailed } from '../exit-codes.ts'
 import { addExamples } from '../help-text.ts'
 import type { Io } from '../io.ts'

@@ -1,8 +1,8 @@
 /** `tollgate dev`: serves one document in front of a backend, with limits and records as in production. */
 
 import { readFile } from 'node:fs/promises'
-import type { BuildCommand } from '../command-list.ts'
-import { startDevService, type DevService } from '../dev/dev-service.ts'
+import type { BuildCommand } from '../command-entry.ts'
+import type { DevService } from '../dev/dev-service.ts'
 import { watchFiles } from '../dev/watch-files.ts'
 import { CommandFailed } from '../exit-codes.ts'
 import { addExamples } from '../help-text.ts'
@@ -37,6 +37,7 @@ async function runDev(file: string, { backend, opensla }: Options, io: Io): Prom
   const address = checkAddress(backend, '--backend')
   const document = await readBytes(file)
   const declaration = opensla === undefined ? null : await readBytes(opensla)
+  const { startDevService } = await import('../dev/dev-service.ts')
   io.err.write('Starting a service in a temporary folder …\n')
   const service = await startDevService({ file, document, declaration, backend: address, io })
   const contents = new Map([[file, document]])

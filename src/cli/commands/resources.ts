@@ -1,7 +1,7 @@
 /** Resource commands by the name of their group, with the commands that call several operations. */
 
 import type { Command } from 'commander'
-import type { BuildCommand } from '../command-list.ts'
+import type { BuildCommand } from '../command-entry.ts'
 import { buildGroup } from '../resources/build-resource.ts'
 import { GROUPS } from '../resources/resource-groups.ts'
 import type { Io } from '../io.ts'

@@ -1,7 +1,7 @@
 /** `tollgate login`, `logout` and `whoami`. */
 
 import type { Command } from 'commander'
-import type { BuildCommand } from '../command-list.ts'
+import type { BuildCommand } from '../command-entry.ts'
 import { CommandFailed } from '../exit-codes.ts'
 import { addExamples } from '../help-text.ts'
 import type { Io } from '../io.ts'

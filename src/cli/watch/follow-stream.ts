@@ -4,7 +4,7 @@
  */
 
 import { setTimeout as pause } from 'node:timers/promises'
-import { readEventStream, StreamRefused, type ServerSentEvent } from '../event-stream.ts'
+import type { ServerSentEvent, StreamRefused } from '../event-stream.ts'
 import { CommandFailed } from '../exit-codes.ts'
 import type { Io } from '../io.ts'
 import { explainProblem } from '../session/api-client.ts'
@@ -25,6 +25,8 @@ const PAUSE_MS_MAX = 30_000
 const EXIT_REFUSED = 1
 
 export async function followStream(options: FollowOptions, io: Io): Promise<void> {
+  // Help does not need the HTTP client of streams, which takes a while to load.
+  const stream = await import('../event-stream.ts')
   const { session, path, origin = session.baseUrl, onEvent } = options
   const interrupted = io.interruptible()
   const done = new AbortController()
@@ -34,7 +36,7 @@ export async function followStream(options: FollowOptions, io: Io): Promise<void
   let isRefused = false
   while (!signal.aborted) {
     try {
-      await readEventStream({
+      await stream.readEventStream({
         url: `${origin}${path}`,
         token: await session.token(isRefused),
         signal,
@@ -49,7 +51,7 @@ export async function followStream(options: FollowOptions, io: Io): Promise<void
     } catch (cause) {
       if (signal.aborted) return
       if (cause instanceof CommandFailed && cause.exitCode === EXIT_REFUSED) throw cause
-      isRefused = isRenewable(cause, isRefused)
+      isRefused = cause instanceof stream.StreamRefused && isRenewable(cause, isRefused)
       if (!isRefused) io.err.write(`tollgate: the stream was interrupted; reconnecting in ${pauseMs / 1000} s\n`)
     }
     await pause(pauseMs, undefined, { signal }).catch(() => {})
@@ -58,9 +60,8 @@ export async function followStream(options: FollowOptions, io: Io): Promise<void
 }
 
 /** Returns true if a new token may help; throws if the service refuses the stream for good. */
-function isRenewable(cause: unknown, wasRefused: boolean): boolean {
-  if (!(cause instanceof StreamRefused) || cause.status >= 500 || cause.status === 429) return false
-  if (cause.status === 401 && !wasRefused) return true
-  const { status, text } = cause
+function isRenewable({ status, text }: Pick<StreamRefused, 'status' | 'text'>, wasRefused: boolean): boolean {
+  if (status >= 500 || status === 429) return false
+  if (status === 401 && !wasRefused) return true
   throw new CommandFailed(explainProblem({ status, body: Buffer.from(text) }), EXIT_REFUSED)
 }
