@@ -8,7 +8,7 @@ import { addOutputOption, type OutputOptions } from '../output/output-option.ts'
 import { isList, printResult, type Shape } from '../output/print-result.ts'
 import { createApiClient, refuseProblem, type ApiClient } from '../session/api-client.ts'
 import { readSecret } from '../session/secret-input.ts'
-import { openSession } from '../session/session.ts'
+import { openPublicSession, openSession } from '../session/session.ts'
 import { buildBody, type BodyOptions } from './request-body.ts'
 import {
   fieldsOf,
@@ -34,7 +34,8 @@ export function buildGroup(command: Command, group: ResourceGroup, io: Io): void
     addResourceOptions(sub, declaration).action(async (...args: unknown[]) => {
       const parameters = parametersOf(declaration)
       const options = args[parameters.length] as Options
-      const client = createApiClient(await openSession(io, options.context))
+      const open = group.isPublic === true ? openPublicSession : openSession
+      const client = createApiClient(await open(io, options.context))
       await runResource(client, { declaration, parameters: args.slice(0, parameters.length).map(String), options }, io)
     })
   }

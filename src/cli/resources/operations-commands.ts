@@ -63,7 +63,7 @@ export const USAGE: ResourceGroup = {
       call: 'GET /v1/summaries',
       summary: 'Lists totals of consumption',
       filters: 'from to api customer subscription operation groupBy interval',
-      columns: 'from api customer operation subscription agent calls value amount currency',
+      columns: 'api customer operation subscription agent calls value amount currency from',
       bar: 'value',
     },
   ],
@@ -90,6 +90,7 @@ export const AUDIT: ResourceGroup = {
 
 export const SERVICE: ResourceGroup = {
   name: 'service',
+  isPublic: true,
   commands: [
     { name: 'health', operation: 'getHealth', call: 'GET /healthz', summary: 'Shows whether the process is alive' },
     { name: 'ready', operation: 'getReadiness', call: 'GET /readyz', summary: 'Shows whether the service is ready' },

@@ -30,6 +30,8 @@ export interface ResourceCommand {
 
 export interface ResourceGroup {
   readonly name: string
+  /** The operations need no credentials. */
+  readonly isPublic?: true
   readonly commands: readonly ResourceCommand[]
   readonly examples: readonly Example[]
 }

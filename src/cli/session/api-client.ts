@@ -33,13 +33,14 @@ export function createApiClient(session: Session): ApiClient {
   let isFirst = true
 
   async function request({ method, path, body, headers }: ApiCall, isRefused: boolean): Promise<HttpAnswer> {
+    const token = await session.token(isRefused)
     const init = {
       method,
       headers: {
         accept: 'application/json',
         ...(body !== undefined && { 'content-type': 'application/json' }),
         ...headers,
-        authorization: `Bearer ${await session.token(isRefused)}`,
+        ...(token !== '' && { authorization: `Bearer ${token}` }),
       },
       ...(body !== undefined && { body: body as NonNullable<RequestInit['body']> }),
     }

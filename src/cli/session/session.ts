@@ -17,7 +17,7 @@ export interface Session {
   /** Name of the context; null if the credentials are from the environment. */
   readonly context: string | null
   service(): Promise<Service>
-  /** Returns a valid token; `isRefused` requests a new one in place of a token that the service has refused. */
+  /** Returns a valid token, or `''` for calls without credentials; `isRefused` requests a new one in place of a token that the service has refused. */
   token(isRefused?: boolean): Promise<string>
 }
 
@@ -33,6 +33,14 @@ export async function openSession(io: Io, contextName?: string): Promise<Session
     return environmentSession(io, baseUrl)
   }
   return contextSession(io, store, await chooseContext(store, contextName, address))
+}
+
+/** Needs no sign-in: the service is `TOLLGATE_URL`, that of the context, or the one on this machine. */
+export async function openPublicSession(io: Io, contextName?: string): Promise<Session> {
+  const { env } = io
+  const address = env['TOLLGATE_URL'] ? checkAddress(env['TOLLGATE_URL'], 'TOLLGATE_URL') : null
+  const baseUrl = address ?? (await currentUrl(openContexts(contextPath(env)), contextName)) ?? DEFAULT_URL
+  return { baseUrl, context: null, service: once(() => discover(baseUrl, io)), token: async () => '' }
 }
 
 function environmentSession(io: Io, baseUrl: string): Session {
