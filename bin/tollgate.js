@@ -2,13 +2,15 @@
 /**
  * Runs the command with a Node that can: the current one, or the one among the dependencies.
  *
- * The package has JavaScript in `dist/`, because Node does not strip types below `node_modules`; a clone has only `src/`. This file
- * must run on old versions of Node.
+ * The package has JavaScript in `dist/`, because Node does not strip types below `node_modules`; a clone has only `src/`. Compiled
+ * modules are kept in the cache folder of the user, because the type stripper takes longer than everything else that a start does.
+ * This file must run on old versions of Node.
  */
 
 import { spawn } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
+import module, { createRequire } from 'node:module'
+import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
 import process from 'node:process'
 import { fileURLToPath, pathToFileURL } from 'node:url'
@@ -19,8 +21,10 @@ const BUILT = join(ROOT, 'dist/cli/main.js')
 const MAIN = existsSync(join(ROOT, 'src')) ? join(ROOT, 'src/cli/main.ts') : BUILT
 
 const needed = readNeededVersion()
-if (isAtLeast(process.versions.node, needed)) await import(pathToFileURL(MAIN).href)
-else {
+if (isAtLeast(process.versions.node, needed)) {
+  module.enableCompileCache(join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'tollgate', 'compiled'))
+  await import(pathToFileURL(MAIN).href)
+} else {
   const node = findNode()
   if (node === null) {
     process.stderr.write(`tollgate: needs Node ${needed} or newer; this is ${process.versions.node}\n`)

@@ -14,6 +14,7 @@ import type { SpoolWriter } from '../record/spool-writer.ts'
 import type { CreateId } from '../runtime/ids.ts'
 import { createPlatformRecorder, type PlatformRecorder } from '../self-metering/platform-recorder.ts'
 import { createFlushLog } from '../store/clickhouse/flush-log.ts'
+import { createLiveRequests, type LiveRequests } from '../metering/live-requests.ts'
 import { createClickHouseNameStore } from '../store/clickhouse/name-store.ts'
 import type { NameStore } from '../store/name-store.ts'
 import { matches, openSqliteCheckpoint, type SqliteCheckpoint } from '../store/sqlite/checkpoint.ts'
@@ -43,6 +44,8 @@ export interface StreamServices extends Stores {
   /** Started by the caller, once the declarations that serve are known. */
   readonly pipeline: Pipeline
   readonly limits: Limits
+  /** Calls as they are recorded. */
+  readonly liveRequests: LiveRequests
   readonly reader: { notify(): void }
   readonly spool: SpoolWriter
   readonly recorder: PlatformRecorder
@@ -72,7 +75,8 @@ export async function openStream(options: StreamOptions): Promise<StreamServices
   const spool = openSpool(checkpoint, options)
   const { keepSpool, reader } = keepSegments(spool.reader)
   const parts = { checkpoint, limits, reader, stores: { ...stores, riskStore, clickHouse } }
-  const pipeline = openPipeline(options, parts)
+  const liveRequests = createLiveRequests({ mode: config.requestLog, clock })
+  const pipeline = openPipeline(options, { ...parts, liveRequests })
   const platformSpool = openPlatformSpool(spool, options)
   const holds: Holds = {
     holdStore: pipeline.hold,
@@ -86,6 +90,7 @@ export async function openStream(options: StreamOptions): Promise<StreamServices
     ...stores,
     pipeline,
     limits,
+    liveRequests,
     reader: spool.reader,
     spool: platformSpool,
     recorder: createPlatformRecorder({ spool: platformSpool, clock }),
@@ -123,11 +128,15 @@ async function checkFolder(
 interface PipelineParts {
   readonly checkpoint: SqliteCheckpoint
   readonly limits: Limits
+  readonly liveRequests: LiveRequests
   readonly reader: SpoolReader
   readonly stores: Omit<OpenedStores, 'isNewStore'>
 }
 
-function openPipeline(options: StreamOptions, { checkpoint, limits, reader, stores }: PipelineParts): Pipeline {
+function openPipeline(
+  options: StreamOptions,
+  { checkpoint, limits, liveRequests, reader, stores }: PipelineParts,
+): Pipeline {
   const { config, metrics, createId, clock, log, count, opened, registryEnd } = options
   const calls = metrics.counter('calls_total', 'Calls that were recorded, by API, outcome and class of status', [
     'api',
@@ -156,6 +165,7 @@ function openPipeline(options: StreamOptions, { checkpoint, limits, reader, stor
     createId,
     log,
     count,
+    onRead: liveRequests.add,
     onCalls: (counted) => counted.forEach(({ calls: by, ...labels }) => calls.inc(labels, by)),
   })
   opened('pipeline', () => pipeline.stop())

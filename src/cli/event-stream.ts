@@ -17,19 +17,38 @@ export interface EventStreamOptions {
   readonly url: string
   readonly token: string
   readonly signal: AbortSignal
+  /** Resumes after this event. */
+  readonly lastEventId?: string
   readonly onOpen?: () => void
   readonly onEvent: (event: ServerSentEvent) => void
 }
 
+/** The service answered with another status than 200. */
+export class StreamRefused extends Error {
+  readonly status: number
+  readonly text: string
+
+  constructor(status: number, text: string) {
+    super(`the event stream answered ${status}: ${text}`)
+    this.status = status
+    this.text = text
+  }
+}
+
 const EVENT_CHARACTERS_MAX = 1_048_576
 
-export async function readEventStream({ url, token, signal, onOpen, onEvent }: EventStreamOptions): Promise<void> {
+export async function readEventStream(options: EventStreamOptions): Promise<void> {
+  const { url, token, signal, lastEventId, onOpen, onEvent } = options
   const { statusCode, body } = await request(url, {
-    headers: { authorization: `Bearer ${token}`, accept: 'text/event-stream' },
+    headers: {
+      authorization: `Bearer ${token}`,
+      accept: 'text/event-stream',
+      ...(lastEventId !== undefined && { 'last-event-id': lastEventId }),
+    },
     signal,
     bodyTimeout: 0,
   })
-  if (statusCode !== 200) throw new Error(`the event stream answered ${statusCode}: ${await body.text()}`)
+  if (statusCode !== 200) throw new StreamRefused(statusCode, await body.text())
   onOpen?.()
 
   const parse = createEventParser(onEvent)

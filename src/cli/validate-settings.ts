@@ -13,16 +13,18 @@ export interface ValidateSettings {
   readonly root: string | null
   readonly minScore: number
   readonly format: Format
-  readonly service: ServiceAddress
+  /** Null: the service of the session (`TOLLGATE_*`, or the current context). */
+  readonly service: ServiceAddress | null
 }
 
-export const VALIDATE_HELP = `tollgate validate <openapi file> [--previous FILE] [--min-score 80] [--format ${FORMATS.join('|')}]
+const VALIDATE_HELP = `tollgate validate <openapi file> [--previous FILE] [--min-score 80] [--format ${FORMATS.join('|')}]
                   [--root DIR] [--gateway-url URL] [--base-url URL]
 
 Lints a document with a running service. References to files below the folder of the document (or below DIR)
 are followed. Exits with 1 if the score is below the minimum, or if the document
-has breaking changes from --previous. GATEWAY_URL and BASE_URL (or the flags) name the service; CLIENT_ID
-and CLIENT_SECRET belong to a subscription to platform-v1 with the scope programmes:read.
+has breaking changes from --previous. The service is the one that you are signed in to, or that TOLLGATE_URL,
+TOLLGATE_CLIENT_ID and TOLLGATE_CLIENT_SECRET name; the scope programmes:read is needed. The former names are
+still read if CLIENT_ID is set: CLIENT_SECRET, GATEWAY_URL and BASE_URL (or the flags).
 `
 
 const MIN_SCORE = 80
@@ -55,11 +57,19 @@ export function readValidateSettings(
   if (!(minScore >= 0 && minScore <= 100)) return '--min-score takes 0 to 100\n'
   const format = FORMATS.find((known) => known === (values.format ?? 'text'))
   if (format === undefined) return `--format takes one of ${FORMATS.join(', ')}\n`
-  const gatewayUrl = values['gateway-url'] ?? environment['GATEWAY_URL'] ?? 'http://127.0.0.1:8080'
-  const baseUrl = values['base-url'] ?? environment['BASE_URL'] ?? 'http://127.0.0.1:8081'
+  const service = readService(values, environment)
+  return { file, previous: values.previous ?? null, root: values.root ?? null, minScore, format, service }
+}
+
+/** Returns the service under its former names; null if it has none, or if `TOLLGATE_*` names credentials. */
+function readService(
+  flags: { readonly 'gateway-url'?: string | undefined; readonly 'base-url'?: string | undefined },
+  environment: Readonly<Record<string, string | undefined>>,
+): ServiceAddress | null {
+  const gatewayUrl = flags['gateway-url'] ?? environment['GATEWAY_URL'] ?? 'http://127.0.0.1:8080'
+  const baseUrl = flags['base-url'] ?? environment['BASE_URL'] ?? 'http://127.0.0.1:8081'
   const clientId = environment['CLIENT_ID'] ?? environment['ADMIN_CLIENT_ID']
   const clientSecret = environment['CLIENT_SECRET'] ?? environment['ADMIN_CLIENT_SECRET']
-  if (!clientId || !clientSecret) return `Set CLIENT_ID and CLIENT_SECRET.\n\n${VALIDATE_HELP}`
-  const service = { gatewayUrl, baseUrl, clientId, clientSecret }
-  return { file, previous: values.previous ?? null, root: values.root ?? null, minScore, format, service }
+  const isNamed = environment['TOLLGATE_TOKEN'] || environment['TOLLGATE_CLIENT_ID']
+  return isNamed || !clientId || !clientSecret ? null : { gatewayUrl, baseUrl, clientId, clientSecret }
 }

@@ -3,7 +3,7 @@
 import type { Readable } from 'node:stream'
 import { InputFault } from './gate/input-fault.ts'
 import { readDocument, type Sources } from './gate/read-document.ts'
-import { createPlatformClient, type PlatformClient } from './platform-client.ts'
+import type { PlatformClient } from './platform-client.ts'
 import type { ValidateSettings } from './validate-settings.ts'
 import { formatReport } from './report/format-report.ts'
 import { toValidationReport } from './validation-report.ts'
@@ -22,7 +22,7 @@ export interface Validated {
 export async function validate(
   settings: ValidateSettings,
   colour: boolean,
-  platform: Pick<PlatformClient, 'post'> = createPlatformClient(settings.service),
+  platform: Pick<PlatformClient, 'post'>,
   stdin: Readable = process.stdin,
 ): Promise<Validated> {
   const { file, previous, root, minScore } = settings

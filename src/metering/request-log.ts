@@ -58,7 +58,7 @@ export function createRequestLog(mode: RequestLogMode, count: CountEvent): Reque
   }
 }
 
-function toRequest(batch: RecordBatch, index: number): LoggedRequest {
+export function toRequest(batch: RecordBatch, index: number): LoggedRequest {
   const { attribution, outcome, sequence: _, flags: __, admittedAgoMs: ___, ...numbers } = batch.at(index)
   const { tenant, api, operation, consumer, consumerName, subscription, agent, person } = attribution
   return {

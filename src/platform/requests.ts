@@ -1,39 +1,22 @@
 /** `/v1/requests`: single calls of the last 7 days, for troubleshooting; refused ones unless `REQUEST_LOG` selects others. */
 
+import type { FastifyReply } from 'fastify'
 import { fromCursor, invalidCursor, toCursor } from '../command/page.ts'
-import { MICRO } from '../domain/decimal.ts'
 import { STAGES } from '../domain/explanation.ts'
 import { LIMIT_KINDS } from '../domain/limit-rule.ts'
 import { Problem } from '../domain/problem.ts'
+import { preferredType } from '../runtime/accept.ts'
 import type { Clock } from '../runtime/clock.ts'
-import type { LoggedRequest, RequestStore } from '../store/request-store.ts'
+import type { RequestStore } from '../store/request-store.ts'
 import { explainRequest, STORED_DAYS, reasonNotStored } from './explain-request.ts'
-import type { Handlers, Operations } from './operation.ts'
+import type { Call, Handlers, Operations } from './operation.ts'
 import { list, named, object, pagedQuery, reference, text, time } from './schemas.ts'
+import { requestFields, showRequest } from './request-shape.ts'
+import type { RequestStream } from './request-stream.ts'
 import { isOfOther, ofOwner } from './owner-filter.ts'
 import { checkRange, toRange } from './time-range.ts'
 
 const instant = { ...time, maxLength: 64 }
-const milliseconds = { type: 'number' } as const
-
-const fields = {
-  time,
-  requestId: text,
-  api: text,
-  operation: text,
-  status: { type: 'integer' },
-  outcome: text,
-  customer: text,
-  customerName: text,
-  subscription: text,
-  agent: text,
-  onBehalfOf: text,
-  durationMs: milliseconds,
-  upstreamMs: milliseconds,
-  requestBytes: { type: 'integer' },
-  responseBytes: { type: 'integer' },
-  resourceUnits: { type: 'number' },
-} as const
 const nullableNumber = { type: ['number', 'null'] } as const
 const limitState = {
   ...object({
@@ -59,7 +42,9 @@ export const REQUEST_OPERATIONS = {
     path: '/v1/requests',
     summary: 'Lists single calls of the last 7 days, newest first',
     description:
-      'Refused calls, or all or none, as set by `REQUEST_LOG`. Bodies, credentials and addresses are never stored.',
+      'Refused calls, or all or none, as set by `REQUEST_LOG`. Bodies, credentials and addresses are never stored. ' +
+      'With `Accept: text/event-stream` each call is sent as an event named `request` while it is recorded, at most 100 per ' +
+      'second; an event named `skipped` has the `count` of the others. The stream applies `api`, `customer` and `outcome`.',
     tag: 'Risks',
     scope: 'requests:read',
     own: 'filtered',
@@ -72,7 +57,9 @@ export const REQUEST_OPERATIONS = {
       requestId: reference,
     }),
     status: 200,
-    answer: list(named('LoggedRequest', object(fields))),
+    answer: list(named('LoggedRequest', object(requestFields))),
+    mediaTypes: ['text/event-stream'],
+    eventData: named('LoggedRequest', object(requestFields)),
   },
   getRequest: {
     method: 'GET',
@@ -89,7 +76,7 @@ export const REQUEST_OPERATIONS = {
     answer: named(
       'ExplainedRequest',
       object({
-        ...fields,
+        ...requestFields,
         stage: {
           type: ['string', 'null'],
           enum: [...STAGES, null],
@@ -118,12 +105,14 @@ export interface RequestHandlersOptions {
   /** `REQUEST_LOG`. */
   readonly requestLog: 'off' | 'refused' | 'all'
   readonly clock: Clock
+  readonly requestStream: Pick<RequestStream, 'open'>
 }
 
 export function requestHandlers({
   requests: store,
   requestLog,
   clock,
+  requestStream,
 }: RequestHandlersOptions): Handlers<typeof REQUEST_OPERATIONS> {
   return {
     async getRequest({ author, owner, params }) {
@@ -133,9 +122,14 @@ export function requestHandlers({
       const range = { fromMs: nowMs - STORED_DAYS * DAY_MS, toMs: nowMs + AHEAD_MS }
       const [found] = await store.find({ tenant: author.tenant, ...range, requestId, ...ofOwner(owner), limit: 1 })
       if (found === undefined) throw new Problem('not_found', reasonNotStored(requestLog))
-      return { ...show(found), ...explainRequest(found) }
+      return { ...showRequest(found), ...explainRequest(found) }
     },
-    async listRequests({ author, owner, query }) {
+    async listRequests(call, reply) {
+      const { author, owner, query, request } = call
+      if (preferredType(request.headers.accept, ['application/json', 'text/event-stream']) === 'text/event-stream') {
+        await openStream(call, reply, requestStream)
+        return reply
+      }
       const { limit, cursor, from: _from, to: _to, ...filter } = query
       if (isOfOther(owner, filter.customer)) return { items: [], next: null }
       const page = cursor === undefined ? null : parseCursor(cursor)
@@ -158,9 +152,27 @@ export function requestHandlers({
         found.length > limit && last !== undefined
           ? toCursor(`${fromMs} ${toMs} ${last.timeMs} ${last.requestId}`)
           : null
-      return { items: shown.map(show), next }
+      return { items: shown.map(showRequest), next }
     },
   }
+}
+
+/** A caller with the own width that asks for another consumer receives nothing. */
+async function openStream(
+  call: Call<typeof REQUEST_OPERATIONS.listRequests>,
+  reply: FastifyReply,
+  requestStream: Pick<RequestStream, 'open'>,
+): Promise<void> {
+  const { owner, query } = call
+  const { api, customer, outcome } = query
+  const filter = {
+    ...(api !== undefined && { api }),
+    ...(customer !== undefined && { customer }),
+    ...(outcome !== undefined && { outcome }),
+    ...ofOwner(owner),
+    ...(isOfOther(owner, customer) && { customer: '' }),
+  }
+  await requestStream.open(call, reply, filter)
 }
 
 /** A cursor contains the range of its first page, so that all pages of a range that ends "now" cover the same range. */
@@ -168,28 +180,4 @@ function parseCursor(cursor: string) {
   const [, fromMs, toMs, timeMs, requestId] = CURSOR.exec(fromCursor(cursor)) ?? []
   if (requestId === undefined) throw invalidCursor()
   return { fromMs: Number(fromMs), toMs: Number(toMs), before: { timeMs: Number(timeMs), requestId } }
-}
-
-function show(request: Omit<LoggedRequest, 'tenant'>): Record<string, unknown> {
-  const {
-    timeMs,
-    consumer,
-    consumerName,
-    person,
-    durationUs,
-    upstreamUs,
-    unitsMicro,
-    explanation: _,
-    ...rest
-  } = request
-  return {
-    ...rest,
-    time: new Date(timeMs).toISOString(),
-    customer: consumer,
-    customerName: consumerName,
-    onBehalfOf: person,
-    durationMs: durationUs / 1_000,
-    upstreamMs: upstreamUs / 1_000,
-    resourceUnits: unitsMicro / MICRO,
-  }
 }

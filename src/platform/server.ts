@@ -10,6 +10,7 @@ import { createKeyedMutex } from '../command/keyed-mutex.ts'
 import type { Caller } from '../plan/caller.ts'
 import type { Grant } from '../plan/grant.ts'
 import type { Metrics } from '../runtime/metrics.ts'
+import type { RequestFeed } from '../store/request-store.ts'
 import type { RiskFeed } from '../store/risk-store.ts'
 import { createAllowedMethods } from './allowed-methods.ts'
 import { installEtags } from './conditional.ts'
@@ -27,6 +28,7 @@ import { installProblems, sendProblem, toProblem } from './problems.ts'
 import { toProtectedResource, type PublicAddresses } from './protected-resource.ts'
 import { createProgressStream } from './progress-stream.ts'
 import { RESOURCES, type ResourceServices } from './resources.ts'
+import { createRequestStream } from './request-stream.ts'
 import { createRiskStream } from './risk-stream.ts'
 import { riskHandlers } from './risks.ts'
 import { rootRoute, type RootPage } from './root-route.ts'
@@ -34,12 +36,14 @@ import { createServe } from './serve.ts'
 import { serviceRoutes } from './service-routes.ts'
 import { createValidatorCompiler } from './validator.ts'
 
-/** The services of all resources, and what the server itself needs. `progress` is created here. */
-export interface PlatformOptions extends GuardOptions, Omit<ResourceServices, 'progress'> {
+/** The services of all resources, and what the server itself needs. `progress` and `requestStream` are created here. */
+export interface PlatformOptions extends GuardOptions, Omit<ResourceServices, 'progress' | 'requestStream'> {
   /** Maximum number of connections per port; further ones are closed immediately. Default: unlimited. */
   readonly connectionsMax?: number
   readonly idempotency: IdempotencyOptions
   readonly risks: RiskFeed
+  /** Calls as they are recorded. */
+  readonly liveRequests: RequestFeed
   readonly newRequestId: () => string
   readonly metrics: Metrics
   /** Default: loopback. */
@@ -53,6 +57,10 @@ export interface PlatformOptions extends GuardOptions, Omit<ResourceServices, 'p
   /** Returns why the service is not ready, or null. */
   readonly notReady: () => string | null
   readonly addresses: () => PublicAddresses
+  /** Default: the platform address. */
+  readonly riskUrl?: string
+  /** The version of the service, for clients. */
+  readonly version?: string
   /** The start page at `/`. Default: 404. */
   readonly rootPage?: RootPage
   /** Maximum number of concurrent readers of the risk stream, in total and per tenant. */
@@ -91,11 +99,13 @@ export function createPlatform(options: PlatformOptions): Platform {
     openApi: () => (openApi ??= JSON.stringify(buildOpenApi({ operations: ALL_OPERATIONS, ...addresses() }))),
     protectedResource: () => JSON.stringify(toProtectedResource(addresses(), platformScopes())),
     oauthOpenApi: () => (oauthOpenApi ??= JSON.stringify(buildOauthOpenApi(addresses()))),
+    addresses: () => ({ ...addresses(), riskUrl: options.riskUrl ?? baseUrl(), version: options.version ?? '0.0.0' }),
   })
   if (options.rootPage !== undefined) rootRoute(app, options.rootPage)
   const progress = createProgressStream(options)
-  const services = { ...options, progress }
-  for (const streams of [stream, progress]) {
+  const requestStream = createRequestStream(options)
+  const services = { ...options, progress, requestStream }
+  for (const streams of [stream, progress, requestStream]) {
     options.watchRevokedPeople((person) => streams.endOf((caller) => caller.person === person))
     options.watchRevokedTokens((jti) => streams.endOf((caller) => caller.jti === jti))
     options.watchGrants((grant) => streams.endOf((caller) => isReduced(caller, grant)))

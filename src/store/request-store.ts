@@ -36,6 +36,26 @@ export interface RequestQuery {
   readonly limit: number
 }
 
+/** Calls that a subscriber receives; all that are given must match. */
+export interface RequestFilter {
+  readonly tenant: string
+  readonly api?: string
+  readonly customer?: string
+  readonly outcome?: string
+}
+
+export interface RequestFeedListener {
+  readonly onRequest: (request: LoggedRequest) => void
+  /** Called about once a second with the number of calls that were left out, if any. */
+  readonly onSkipped: (count: number) => void
+}
+
+/** Calls as they are recorded. */
+export interface RequestFeed {
+  /** Returns a function that ends the subscription. */
+  subscribe(filter: RequestFilter, listener: RequestFeedListener): () => void
+}
+
 export interface RequestStore {
   /** Adds rows once: a second insert with the same token changes nothing. */
   insert(token: string, rows: readonly LoggedRequest[], signal?: AbortSignal): Promise<void>

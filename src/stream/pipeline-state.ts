@@ -54,6 +54,8 @@ export interface PipelineStateOptions {
   readonly count: CountEvent
   /** Receives calls by API and outcome after each commit of risk: about once a second while calls arrive, and more often while there are events. */
   readonly onCalls: (calls: readonly CountedCalls[]) => void
+  /** Receives each batch that is read for risk. */
+  readonly onRead?: (batch: RecordBatch) => void
   /** Receives events after they are committed. */
   readonly publish: (events: readonly RiskEvent[]) => void
   /** Flushes run within the gate, so that a backup copies the store while no flush runs. */
@@ -167,7 +169,7 @@ export class PipelineState {
   }
 
   #restore(): Stages {
-    const { reader, checkpoint, rules, limits, promises, createId, count } = this.#options
+    const { reader, checkpoint, rules, limits, promises, createId, count, onRead } = this.#options
     const metering = createMetering(this.#options)
     const detector = new RiskDetector({
       rules,
@@ -189,6 +191,7 @@ export class PipelineState {
         detector.add(batch)
         evaluator.add(batch)
         limits.add(batch)
+        onRead?.(batch)
       },
       isFull: () => metering.isFull,
       count,

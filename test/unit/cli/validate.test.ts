@@ -86,6 +86,11 @@ describe('the settings of validate', () => {
     })
   })
 
+  it.each([{}, { ...ENV, TOLLGATE_TOKEN: 'x' }, { ...ENV, TOLLGATE_CLIENT_ID: 'x' }])(
+    'with the environment %j are those of the session',
+    (env) => expect(readValidateSettings(['a.yaml'], env)).toMatchObject({ service: null }),
+  )
+
   it.each([
     [[], ENV, 'Name one file.'],
     [['a', 'b'], ENV, 'Name one file.'],
@@ -93,7 +98,6 @@ describe('the settings of validate', () => {
     [['a', '--min-score', 'x'], ENV, '--min-score takes 0 to 100'],
     [['a', '--format', 'xml'], ENV, `--format takes one of ${FORMATS.join(', ')}`],
     [['a', '--fast'], ENV, 'Unknown option'],
-    [['a'], {}, 'Set CLIENT_ID and CLIENT_SECRET.'],
   ])('%j are refused', (args, env, why) => {
     expect(readValidateSettings(args, env)).toContain(why)
   })

@@ -1,0 +1,117 @@
+/** Commands that run until Ctrl-C: `dev` with a backend and a document that changes, `requests tail`, `risks tail`, `programmes watch`. */
+
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { request } from 'undici'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { runCommand } from './running-command.ts'
+import { createService, type Service } from './service.ts'
+
+const EXAMPLE = join(import.meta.dirname, '../../examples/openapi.yaml')
+
+let service: Service
+let backend: Server
+let backendUrl: string
+let folder: string
+let env: Record<string, string>
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'cli-streams-'))
+  backend = createServer((_, response) => response.setHeader('content-type', 'application/json').end('{"items":[]}'))
+  await new Promise<void>((resolve) => backend.listen(0, '127.0.0.1', resolve))
+  backendUrl = `http://127.0.0.1:${(backend.address() as AddressInfo).port}`
+  service = await createService({ args: ['--empty'], env: { REQUEST_LOG: 'all' } })
+  await service.start()
+  env = {
+    XDG_CONFIG_HOME: folder,
+    TOLLGATE_URL: service.baseUrl,
+    TOLLGATE_CLIENT_ID: 'journey-admin',
+    TOLLGATE_CLIENT_SECRET: 'journey-admin-secret-0123456789',
+  }
+})
+afterAll(async () => {
+  backend.close()
+  await service.remove()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+const statusOf = async (url: string, apiKey: string): Promise<number> => {
+  const { statusCode, body } = await request(url, { headers: { 'x-api-key': apiKey } })
+  await body.dump()
+  return statusCode
+}
+
+describe('tollgate dev', () => {
+  it('serves a document, shows each call, deploys changes, keeps the revision before a fault, and cleans up', async () => {
+    const file = join(folder, 'openapi.yaml')
+    const document = readFileSync(EXAMPLE, 'utf8')
+    writeFileSync(file, document)
+    const dev = runCommand(['dev', file, '--backend', backendUrl], { env: { XDG_CONFIG_HOME: folder, TMPDIR: folder } })
+    const [, url = '', apiKey = ''] = await dev.match(/curl (\S+) -H 'x-api-key: (\S+)'/)
+    expect(await statusOf(url, apiKey)).toBe(200)
+    await dev.match(/200 {2}GET \/orders .* dev\n/)
+    expect(await statusOf(url, 'wrong')).toBe(401)
+    await dev.match(/401 {2}GET \/orders .*credential_invalid/)
+
+    writeFileSync(file, document.replace('version: 1.0.0', 'version: 1.1.0'))
+    await dev.match(/revision 2 serves/)
+    writeFileSync(file, 'openapi: [')
+    await dev.match(/was not deployed/)
+    expect(await statusOf(url, apiKey)).toBe(200)
+
+    dev.signal('SIGINT')
+    const { code, err } = await dev.ended
+    expect([code, err]).toEqual([0, expect.stringContaining('Stopping the service')])
+    await expect(request(url)).rejects.toThrow()
+  })
+
+  it('refuses a document and a backend that cannot be used, without a service', async () => {
+    const none = await runCommand(['dev', join(folder, 'none.yaml'), '--backend', backendUrl], { env }).ended
+    expect(none).toMatchObject({ code: 2, out: '', err: expect.stringContaining('cannot be read') })
+    const address = await runCommand(['dev', EXAMPLE, '--backend', 'localhost:3000'], { env }).ended
+    expect(address).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('--backend must be an http or https address'),
+    })
+  })
+})
+
+describe('the tails', () => {
+  it('print calls and risks as they happen, and end at Ctrl-C', async () => {
+    const deploy = ['proxies', 'deploy', EXAMPLE, '--backend', backendUrl, '--activate']
+    expect((await runCommand(deploy, { env }).ended).code).toBe(0)
+    const requests = runCommand(['requests', 'tail', '-o', 'json'], { env })
+    const risks = runCommand(['risks', 'tail', '--severity', 'Info', '-o', 'name'], { env })
+    // A stream prints what happens after it is open: calls are sent until both have printed one.
+    let isOver = false
+    const calls = (async () => {
+      while (!isOver) expect(await statusOf(`${service.gatewayUrl}/orders-v1/orders`, 'wrong')).toBe(401)
+    })()
+    const [[line]] = await Promise.all([requests.match(/\{.*"api":"orders-v1".*\}\n/), risks.match(/rsk_\w+\n/)])
+    isOver = true
+    await calls
+    expect(JSON.parse(line)).toMatchObject({ status: 401, outcome: 'credential_invalid' })
+    requests.signal('SIGINT')
+    expect((await requests.ended).code).toBe(0)
+    risks.signal('SIGINT')
+    expect((await risks.ended).code).toBe(0)
+  })
+
+  it('report a refusal of the service', async () => {
+    const { code, err } = await runCommand(['risks', 'tail', '--severity', 'Huge'], { env }).ended
+    expect([code, err]).toEqual([1, expect.stringContaining('/severity')])
+  })
+})
+
+describe('tollgate programmes watch', () => {
+  it('prints the steps of a programme until it ends', async () => {
+    const submit = ['programmes', 'submit', '--name', 'Orders', '--specification', EXAMPLE, '--backend', backendUrl]
+    const { out } = await runCommand([...submit, '-o', 'name'], { env }).ended
+    const watched = await runCommand(['programmes', 'watch', out.trim()], { env }).ended
+    expect(watched.code).toBe(watched.out.includes('failed') ? 1 : 0)
+    expect(watched.out).toMatch(/^ 1 {2}Validate Specification/m)
+  })
+})
