@@ -5,6 +5,7 @@ import { asksForRootPage, sendRootPage } from '../onboarding/root-page.ts'
 import { metricsAccess } from '../platform/metrics-server.ts'
 import { createPlatform, type Platform, type PlatformOptions } from '../platform/server.ts'
 import { toParty } from '../self-metering/oauth-attempts.ts'
+import { readVersion } from '../settings/information-flags.ts'
 import type { Core } from './open-core.ts'
 import type { GatewayServices } from './open-gateway.ts'
 import type { Identity } from './open-identity.ts'
@@ -27,7 +28,7 @@ export function openPlatform(options: OpenPlatformOptions): Platform {
   const { core, stream, gateway, identity, resources, rootPage, notStarted } = options
   const { config, addresses, idempotencyKeys, vault, connections, clock, metrics, log, count } = core
   const { recorder } = stream
-  const { gatewayUrl, baseUrl } = addresses
+  const { gatewayUrl, baseUrl, riskUrl } = addresses
   return createPlatform({
     ...resources,
     ...identity.people,
@@ -52,6 +53,8 @@ export function openPlatform(options: OpenPlatformOptions): Platform {
     cannotRecord: stream.cannotRecord,
     onUnrecorded: () => count('platform_call_unrecorded'),
     addresses: () => ({ baseUrl, gatewayUrl }),
+    riskUrl,
+    version: readVersion(),
     limits: gateway.platformLimits,
     rootPage: { isAskedFor: asksForRootPage, send: (response) => sendRootPage(response, rootPage) },
     authenticate: async (authorization, apiKey) =>

@@ -16,7 +16,7 @@ export interface ValidateSettings {
   readonly service: ServiceAddress
 }
 
-export const VALIDATE_HELP = `tollgate validate <openapi file> [--previous FILE] [--min-score 80] [--format ${FORMATS.join('|')}]
+const VALIDATE_HELP = `tollgate validate <openapi file> [--previous FILE] [--min-score 80] [--format ${FORMATS.join('|')}]
                   [--root DIR] [--gateway-url URL] [--base-url URL]
 
 Lints a document with a running service. References to files below the folder of the document (or below DIR)

@@ -51,6 +51,10 @@ export interface PlatformOptions extends GuardOptions, Omit<ResourceServices, 'p
   /** Returns why the service is not ready, or null. */
   readonly notReady: () => string | null
   readonly addresses: () => PublicAddresses
+  /** Default: the platform address. */
+  readonly riskUrl?: string
+  /** The version of the service, for clients. */
+  readonly version?: string
   /** The start page at `/`. Default: 404. */
   readonly rootPage?: RootPage
   /** Maximum number of concurrent readers of the risk stream, in total and per tenant. */
@@ -89,6 +93,7 @@ export function createPlatform(options: PlatformOptions): Platform {
     openApi: () => (openApi ??= JSON.stringify(buildOpenApi({ operations: ALL_OPERATIONS, ...addresses() }))),
     protectedResource: () => JSON.stringify(toProtectedResource(addresses(), platformScopes())),
     oauthOpenApi: () => (oauthOpenApi ??= JSON.stringify(buildOauthOpenApi(addresses()))),
+    addresses: () => ({ ...addresses(), riskUrl: options.riskUrl ?? baseUrl(), version: options.version ?? '0.0.0' }),
   })
   if (options.rootPage !== undefined) rootRoute(app, options.rootPage)
   const progress = createProgressStream(options)

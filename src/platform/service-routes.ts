@@ -20,8 +20,18 @@ export interface ServiceRoutesOptions {
   readonly protectedResource: () => string
   /** Returns the OpenAPI document of the gateway's OAuth paths. */
   readonly oauthOpenApi: () => string
+  readonly addresses: () => ServiceAddresses
 }
 
+/** Where clients find the parts of the service, and its version. */
+export interface ServiceAddresses {
+  readonly gatewayUrl: string
+  readonly baseUrl: string
+  readonly riskUrl: string
+  readonly version: string
+}
+
+const address = { type: 'string', format: 'uri' } as const
 const answer = object({ status: { type: 'string' } })
 const shared = { method: 'GET', tag: 'Service', scope: null, status: 200 } as const satisfies Partial<Operation>
 
@@ -48,6 +58,13 @@ export const SERVICE_OPERATIONS = {
     path: RESOURCE_METADATA_PATH,
     summary: 'Returns the metadata of this API as a protected resource (RFC 9728)',
     answer: protectedResourceShape,
+  },
+  getAddresses: {
+    ...shared,
+    path: '/.well-known/tollgate',
+    summary:
+      'Returns the addresses of the gateway, the platform API and the risk stream, and the version of the service',
+    answer: object({ gatewayUrl: address, baseUrl: address, riskUrl: address, version: { type: 'string' } }),
   },
   getOauthOpenApi: {
     ...shared,
@@ -78,6 +95,7 @@ export function serviceRoutes(app: FastifyInstance, options: ServiceRoutesOption
     },
     getOpenApi: (reply) => json(reply, options.openApi()),
     getProtectedResource: (reply) => json(reply, options.protectedResource()),
+    getAddresses: async () => options.addresses(),
     getOauthOpenApi: (reply) => json(reply, options.oauthOpenApi()),
   }
   for (const operationId of Object.keys(answers) as (keyof typeof answers)[]) {

@@ -164,7 +164,10 @@ const TABLE: Readonly<Record<string, Row>> = {
     folders: [...BASE, 'json', 'governance', 'governance/compare', 'governance/lint', 'cli/bundle', 'cli/report'],
     packages: ['node:'],
   },
-  cli: { folders: ['cli/gate', 'cli/report'], packages: ['eventsource-parser', 'undici', 'node:'] },
+  cli: {
+    folders: ['cli/gate', 'cli/report'],
+    packages: ['commander', 'eventsource-parser', 'undici', 'yaml', 'node:'],
+  },
 }
 
 /** Composition: may import every folder, and no other folder may import it. */

@@ -1,0 +1,178 @@
+/**
+ * Commands of the first level, with a line of help each.
+ *
+ * The module of a command is imported when the command runs, so that `tollgate --help` loads none of them.
+ */
+
+import type { Command } from 'commander'
+import type { Io } from './io.ts'
+
+/** Adds arguments, options and subcommands to a command. */
+export type BuildCommand = (command: Command, io: Io) => void
+
+export interface CommandEntry {
+  readonly name: string
+  readonly summary: string
+  readonly load: () => Promise<BuildCommand>
+}
+
+/** A command that reads its own arguments; it returns its exit code. */
+export interface RawEntry {
+  readonly name: string
+  readonly summary: string
+  readonly usage: string
+  readonly run: (args: readonly string[], io: Io) => Promise<number>
+}
+
+export interface CommandSection {
+  readonly title: string
+  readonly entries: readonly (CommandEntry | RawEntry)[]
+}
+
+const offline = (gate: 'lint' | 'breaking') => async (args: readonly string[], io: Io) =>
+  (await import('./commands/offline.ts')).runOffline(gate, args, io)
+const onFolder = (module: string) => async (args: readonly string[]) =>
+  (await import('./commands/folder-commands.ts')).runOnFolder(module, args)
+
+const resource = (name: string, summary: string): CommandEntry => ({
+  name,
+  summary,
+  load: async () => (await import('./commands/resources.ts')).buildResource(name),
+})
+
+export const SECTIONS: readonly CommandSection[] = [
+  {
+    title: 'Sign-in:',
+    entries: [
+      {
+        name: 'login',
+        summary: 'Signs in to a service',
+        load: async () => (await import('./commands/sign-in.ts')).buildLogin,
+      },
+      {
+        name: 'logout',
+        summary: 'Ends a login and removes its tokens',
+        load: async () => (await import('./commands/sign-in.ts')).buildLogout,
+      },
+      {
+        name: 'whoami',
+        summary: 'Shows who is signed in, and where',
+        load: async () => (await import('./commands/sign-in.ts')).buildWhoami,
+      },
+      {
+        name: 'context',
+        summary: 'Lists the services that you are signed in to, and chooses one',
+        load: async () => (await import('./commands/sign-in.ts')).buildContext,
+      },
+    ],
+  },
+  {
+    title: 'APIs:',
+    entries: [
+      resource('apis', 'Lists, deprecates and retires APIs'),
+      resource('proxies', 'Deploys APIs: stages, activates, discards and rolls back revisions'),
+      resource('programmes', 'Takes a document to a running API in eight steps'),
+      resource('products', 'Bundles APIs with a common subscription'),
+      resource('openapispecs', 'Reads OpenAPI documents as published'),
+      resource('openslaspecs', 'Publishes and reads OpenSLA declarations'),
+    ],
+  },
+  {
+    title: 'Access:',
+    entries: [
+      resource('consumers', 'Manages applications and agents that call APIs'),
+      resource('subscriptions', 'Manages the access of consumers to APIs'),
+      resource('credentials', 'Lists, rotates and revokes credentials'),
+      resource('approvals', 'Lists and decides what waits for approval'),
+    ],
+  },
+  {
+    title: 'Operation:',
+    entries: [
+      resource('risks', 'Lists risks, and follows them live'),
+      resource('usage', 'Shows consumption and its cost'),
+      resource('requests', 'Lists and explains single calls'),
+      resource('webhooks', 'Manages receivers of events and their deliveries'),
+      resource('audit', 'Lists who changed what'),
+      resource('service', 'Shows the state of the service'),
+      {
+        name: 'api',
+        summary: 'Calls any operation of the platform API',
+        load: async () => (await import('./commands/api.ts')).buildApi,
+      },
+    ],
+  },
+  {
+    title: 'Organisation:',
+    entries: [
+      resource('users', 'Manages people'),
+      resource('me', 'Manages your own account'),
+      resource('roles', 'Manages the rights of people'),
+      resource('policy', 'Shows and changes the policy of the organisation'),
+      resource('rulesets', 'Manages rules for documents'),
+      resource('adrs', 'Manages architecture decision records'),
+      resource('principles', 'Manages principles'),
+      resource('identityproviders', 'Manages external identity providers'),
+      resource('signingkeys', 'Lists and rotates the keys that sign tokens'),
+      resource('tenants', 'Manages tenants; for the operator only'),
+    ],
+  },
+  {
+    title: 'Documents:',
+    entries: [
+      {
+        name: 'lint',
+        summary: 'Judges OpenAPI documents on this machine',
+        usage: 'FILE… [options]',
+        run: offline('lint'),
+      },
+      {
+        name: 'breaking',
+        summary: 'Lists the changes from one version of a document to the next',
+        usage: 'OLD NEW [options]',
+        run: offline('breaking'),
+      },
+      {
+        name: 'validate',
+        summary: 'Judges an OpenAPI document with a service and the policy of a tenant',
+        usage: 'FILE [options]',
+        run: async (args, io) => (await import('./commands/validate.ts')).runValidate(args, io),
+      },
+    ],
+  },
+  {
+    title: 'Data folder of a service:',
+    entries: [
+      {
+        name: 'admin',
+        summary: 'Replaces a lost admin secret while the service is stopped',
+        usage: 'reset [--data-dir DIR]',
+        run: onFolder('admin'),
+      },
+      {
+        name: 'backup',
+        summary: 'Copies the data folder of a service that runs or is stopped',
+        usage: 'DIR [--data-dir DATA_DIR]',
+        run: onFolder('backup'),
+      },
+      {
+        name: 'restore',
+        summary: 'Brings a backup up in a new data folder',
+        usage: 'DIR --data-dir NEW',
+        run: onFolder('restore'),
+      },
+      {
+        name: 'recover',
+        summary: 'Accepts the loss of a part of the data folder without which a start was refused',
+        usage: '--accept-loss registry|checkpoint|store|spool [--data-dir DIR]',
+        run: onFolder('recover'),
+      },
+      {
+        name: 'spool',
+        summary: 'Prints what a spool holds and what is damaged; the service may run',
+        usage: 'inspect DIR [--batches]',
+        run: onFolder('spool'),
+      },
+    ],
+  },
+]

@@ -1,0 +1,59 @@
+/**
+ * Streams and environment of a command: data goes to `out`, messages for people to `err`.
+ *
+ * Colour is for terminals only, and never with `NO_COLOR` or a dumb terminal.
+ */
+
+import type { Readable } from 'node:stream'
+import type { WriteStream } from 'node:tty'
+
+export interface Sink {
+  write(text: string | Uint8Array): void
+  readonly isTerminal: boolean
+  /** Infinity if the output is no terminal: nothing is shortened in a pipe. */
+  readonly columns: number
+  readonly colour: boolean
+}
+
+export interface Io {
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly stdin: Readable & { readonly isTTY?: boolean }
+  readonly out: Sink
+  readonly err: Sink
+  /** Aborted by Ctrl-C and SIGTERM once a command has called `interruptible`. */
+  interruptible(): AbortSignal
+}
+
+const COLUMNS_UNKNOWN = 100
+
+export function processIo({ env, stdin, stdout, stderr }: NodeJS.Process): Io {
+  const mayColour = (env['NO_COLOR'] ?? '') === '' && env['TERM'] !== 'dumb'
+  let interrupted: AbortController | null = null
+  return {
+    env,
+    stdin,
+    out: toSink(stdout, mayColour),
+    err: toSink(stderr, mayColour),
+    interruptible() {
+      if (interrupted !== null) return interrupted.signal
+      const controller = (interrupted = new AbortController())
+      const abort = (): void => controller.abort()
+      process.once('SIGINT', abort)
+      process.once('SIGTERM', abort)
+      return controller.signal
+    },
+  }
+}
+
+function toSink(stream: WriteStream, mayColour: boolean): Sink {
+  // The reader of a pipe has ended, as `head` does: there is nobody left to write to.
+  stream.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 2))
+  return {
+    write: (text) => void stream.write(text),
+    isTerminal: stream.isTTY,
+    get columns() {
+      return stream.isTTY ? stream.columns || COLUMNS_UNKNOWN : Infinity
+    },
+    colour: stream.isTTY && mayColour,
+  }
+}

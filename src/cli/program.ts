@@ -1,0 +1,82 @@
+/**
+ * The command line programme: finds the command, loads its module, runs it, and turns errors into a sentence on stderr and an
+ * exit code.
+ *
+ * Help is printed on stdout if it was asked for, and on stderr with a non-zero exit code otherwise.
+ */
+
+import { Command, CommanderError } from 'commander'
+import { SECTIONS, type BuildCommand, type CommandEntry, type RawEntry } from './command-list.ts'
+import { CommandFailed, EXIT_TROUBLE } from './exit-codes.ts'
+import { addExamples } from './help-text.ts'
+import type { Io } from './io.ts'
+import { readVersion } from './version.ts'
+
+const EXAMPLES = [['tollgate lint openapi.yaml', 'judges a document before it is published']] as const
+const AFTER_HELP = `
+Exit codes: 0 done; 1 a negative result (differences, refused, not good enough); 2 trouble.
+The settings of the service itself: npm start -- --help
+`
+
+/** Returns the exit code. */
+export async function runProgram(args: readonly string[], io: Io): Promise<number> {
+  const argv = args[0] === 'help' && args.length > 1 ? [...args.slice(1), '--help'] : args
+  const raw = RAW.get(argv[0] ?? '')
+  try {
+    if (raw !== undefined) return await raw.run(argv.slice(1), io)
+    const program = createProgram(io)
+    if (argv.length === 0) program.outputHelp()
+    else await program.parseAsync(argv, { from: 'user' })
+    return 0
+  } catch (cause) {
+    return explain(cause, io)
+  }
+}
+
+function createProgram(io: Io): Command {
+  const program = new Command('tollgate')
+    .description('Publish, protect, meter and watch APIs.')
+    .version(readVersion(), '--version', 'print the version')
+    .helpOption('-h, --help', 'print the help of a command')
+    .enablePositionalOptions()
+    .showHelpAfterError('(see --help)')
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => io.out.write(text),
+      writeErr: (text) => io.err.write(text),
+      outputError: (text, write) => write(text.replace(/^error: /, 'tollgate: ')),
+      getOutHelpWidth: () => Math.min(io.out.columns, HELP_COLUMNS_MAX),
+      getErrHelpWidth: () => Math.min(io.err.columns, HELP_COLUMNS_MAX),
+      getOutHasColors: () => io.out.colour,
+      getErrHasColors: () => io.err.colour,
+    })
+  addExamples(program, EXAMPLES)
+  program.addHelpText('after', AFTER_HELP)
+
+  const builders = new Map<Command, CommandEntry>()
+  for (const { title, entries } of SECTIONS) {
+    for (const entry of entries) {
+      const command = program.command(entry.name).summary(entry.summary).description(`${entry.summary}.`)
+      command.helpGroup(title)
+      if ('load' in entry) builders.set(command, entry)
+      else command.usage(entry.usage)
+    }
+  }
+  return program.hook('preSubcommand', async (_, command) => {
+    const build: BuildCommand | undefined = await builders.get(command)?.load()
+    build?.(command, io)
+  })
+}
+
+const HELP_COLUMNS_MAX = 120
+
+const RAW: ReadonlyMap<string, RawEntry> = new Map(
+  SECTIONS.flatMap(({ entries }) => entries.flatMap((entry) => ('run' in entry ? [[entry.name, entry] as const] : []))),
+)
+
+function explain(cause: unknown, io: Io): number {
+  // Commander has printed its message.
+  if (cause instanceof CommanderError) return cause.exitCode === 0 ? 0 : EXIT_TROUBLE
+  io.err.write(`tollgate: ${cause instanceof Error ? cause.message : String(cause)}\n`)
+  return cause instanceof CommandFailed ? cause.exitCode : EXIT_TROUBLE
+}

@@ -1,0 +1,123 @@
+/** Commands for what happens at run time: risks, usage, requests, the audit log and the state of the service. */
+
+import type { ResourceGroup } from './resource-command.ts'
+
+export const RISKS: ResourceGroup = {
+  name: 'risks',
+  commands: [
+    {
+      name: 'list',
+      operation: 'listRisks',
+      call: 'GET /v1/risks',
+      summary: 'Lists open risks',
+      filters: 'category severity type api attributedTo state',
+      columns: 'riskId severity type api operation count lastSeen message',
+    },
+    { name: 'get', operation: 'getRisk', call: 'GET /v1/risks/{riskId}', summary: 'Shows a risk' },
+  ],
+  examples: [
+    ['tollgate risks list --severity Critical', 'lists critical risks'],
+    ['tollgate risks tail --api orders-v1', 'prints risks of an API as they happen'],
+  ],
+}
+
+export const REQUESTS: ResourceGroup = {
+  name: 'requests',
+  commands: [
+    {
+      name: 'list',
+      operation: 'listRequests',
+      call: 'GET /v1/requests',
+      summary: 'Lists single calls of the last seven days, newest first',
+      filters: 'from to api customer outcome requestId',
+      columns: 'time requestId api operation status outcome customerName durationMs resourceUnits',
+    },
+    {
+      name: 'get',
+      operation: 'getRequest',
+      call: 'GET /v1/requests/{id}',
+      summary: 'Explains a call: the stage that refused it, and why',
+    },
+  ],
+  examples: [
+    ['tollgate requests list --outcome payload_invalid', 'lists calls with an invalid payload'],
+    ['tollgate requests get 0197…', 'explains a call by its X-Request-Id'],
+  ],
+}
+
+export const USAGE: ResourceGroup = {
+  name: 'usage',
+  commands: [
+    {
+      name: 'items',
+      operation: 'listLineItems',
+      call: 'GET /v1',
+      summary: 'Lists consumption, an item per key and 10 seconds',
+      filters: 'from to api customer subscription operation',
+      columns: 'time api operation customerName calls value amount currency',
+    },
+    {
+      name: 'summary',
+      operation: 'listSummaries',
+      call: 'GET /v1/summaries',
+      summary: 'Lists totals of consumption',
+      filters: 'from to api customer subscription operation groupBy interval',
+      columns: 'from api customer operation subscription agent calls value amount currency',
+    },
+  ],
+  examples: [
+    ['tollgate usage summary --group-by api,operation', 'shows totals by operation, with a bar per row'],
+    ['tollgate usage items --from 2026-11-01T00:00:00Z -o csv', 'prints line items for a spreadsheet'],
+  ],
+}
+
+export const AUDIT: ResourceGroup = {
+  name: 'audit',
+  commands: [
+    {
+      name: 'list',
+      operation: 'listAudit',
+      call: 'GET /v1/audit',
+      summary: 'Lists who changed what',
+      filters: 'kind id action consumer',
+      columns: 'time actor action kind id fromRevision toRevision',
+    },
+  ],
+  examples: [['tollgate audit list --kind subscription', 'lists changes of subscriptions']],
+}
+
+export const SERVICE: ResourceGroup = {
+  name: 'service',
+  commands: [
+    { name: 'health', operation: 'getHealth', call: 'GET /healthz', summary: 'Shows whether the process is alive' },
+    { name: 'ready', operation: 'getReadiness', call: 'GET /readyz', summary: 'Shows whether the service is ready' },
+    {
+      name: 'metrics',
+      operation: 'getMetrics',
+      call: 'GET /metrics',
+      summary: 'Prints metrics in the text format of Prometheus',
+      isRaw: true,
+    },
+    {
+      name: 'openapi',
+      operation: 'getOpenApi',
+      call: 'GET /openapi.json',
+      summary: 'Prints the OpenAPI document of the platform API',
+      isRaw: true,
+    },
+    {
+      name: 'oauth-openapi',
+      operation: 'getOauthOpenApi',
+      call: 'GET /oauth.openapi.json',
+      summary: 'Prints the OpenAPI document of the OAuth paths',
+      isRaw: true,
+    },
+    {
+      name: 'addresses',
+      operation: 'getAddresses',
+      call: 'GET /.well-known/tollgate',
+      summary: 'Shows the addresses and the version of the service',
+    },
+  ],
+  examples: [['tollgate service ready', 'exits with 2 unless the service is ready']],
+}

@@ -1,0 +1,82 @@
+/**
+ * Declaration of a command for one operation of the platform API.
+ *
+ * A declaration is data: the arguments follow from the path, and the options from `filters` and `fields`. A test compares all
+ * declarations with the OpenAPI document of the platform.
+ */
+
+import type { Example } from '../help-text.ts'
+
+export interface ResourceCommand {
+  readonly name: string
+  /** The `operationId`. */
+  readonly operation: string
+  /** Method and path, as in OpenAPI. */
+  readonly call: `${'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'} /${string}`
+  readonly summary: string
+  /** Parameters of the query, separated by blanks. Lists have `limit` and `cursor` besides. */
+  readonly filters?: string
+  /** Fields of the body, as `name` or `name:kind`, separated by blanks. */
+  readonly fields?: string
+  /** Columns of the table of a list, separated by blanks. Default: all simple fields. */
+  readonly columns?: string
+  /** A header with a secret, which is typed or read from standard input. */
+  readonly secretHeader?: string
+  /** The answer is printed as it is. */
+  readonly isRaw?: true
+}
+
+export interface ResourceGroup {
+  readonly name: string
+  readonly commands: readonly ResourceCommand[]
+  readonly examples: readonly Example[]
+}
+
+/**
+ * Kinds of fields: `list` is separated by commas, `map` takes `key=value` several times, `file` is the content of a file in base64,
+ * `address` becomes `{url}`, `json` is a JSON value, and `secret` is typed or read from standard input.
+ */
+export const FIELD_KINDS = [
+  'text',
+  'list',
+  'map',
+  'number',
+  'flag',
+  'boolean',
+  'file',
+  'address',
+  'json',
+  'secret',
+] as const
+export type FieldKind = (typeof FIELD_KINDS)[number]
+
+export interface Field {
+  readonly name: string
+  readonly kind: FieldKind
+}
+
+export function fieldsOf({ fields = '' }: ResourceCommand): readonly Field[] {
+  return wordsOf(fields).map((word) => {
+    const [name = '', kind = 'text'] = word.split(':')
+    return { name, kind: kind as FieldKind }
+  })
+}
+
+export function wordsOf(text = ''): readonly string[] {
+  return text.split(' ').filter((word) => word !== '')
+}
+
+/** Names of the parameters of the path. */
+export function parametersOf({ call }: ResourceCommand): readonly string[] {
+  return [...call.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name)
+}
+
+/** `slaVariant` becomes `sla-variant`, `ApiProductId` becomes `api-product-id`. */
+export function toKebab(name: string): string {
+  return name.replace(/(?<=[a-z])([A-Z])/g, '-$1').toLowerCase()
+}
+
+/** Whether the answer is a page of a list. */
+export function isPaged({ call, columns }: ResourceCommand): boolean {
+  return call.startsWith('GET ') && columns !== undefined
+}

@@ -1,0 +1,20 @@
+/** All groups of resource commands. */
+
+import { APPROVALS, CONSUMERS, CREDENTIALS } from './access-commands.ts'
+import { OPENAPI_SPECS, OPENSLA_SPECS, PRODUCTS } from './document-commands.ts'
+import { ADRS, POLICY, PRINCIPLES, PROGRAMMES, RULESETS } from './governance-commands.ts'
+import { AUDIT, REQUESTS, RISKS, SERVICE, USAGE } from './operations-commands.ts'
+import { IDENTITY_PROVIDERS, ROLES, SIGNING_KEYS, TENANTS } from './organisation-commands.ts'
+import { ME, USERS } from './people-commands.ts'
+import { APIS, PROXIES } from './publishing-commands.ts'
+import type { ResourceGroup } from './resource-command.ts'
+import { SUBSCRIPTIONS } from './subscription-commands.ts'
+import { WEBHOOKS } from './webhook-commands.ts'
+
+export const GROUPS: readonly ResourceGroup[] = [
+  ...[APIS, PROXIES, PROGRAMMES, PRODUCTS, OPENAPI_SPECS, OPENSLA_SPECS],
+  ...[CONSUMERS, SUBSCRIPTIONS, CREDENTIALS, APPROVALS],
+  ...[RISKS, USAGE, REQUESTS, AUDIT, WEBHOOKS],
+  ...[POLICY, RULESETS, ADRS, PRINCIPLES],
+  ...[USERS, ME, ROLES, IDENTITY_PROVIDERS, SIGNING_KEYS, TENANTS, SERVICE],
+]

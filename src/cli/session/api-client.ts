@@ -1,0 +1,106 @@
+/**
+ * Calls operations of the platform API with the token of a session.
+ *
+ * A refusal is thrown with the sentences of its problem document. A stored token that the service does not accept any more is
+ * renewed once.
+ */
+
+import { CommandFailed, EXIT_NEGATIVE, EXIT_TROUBLE } from '../exit-codes.ts'
+import { toPlain } from '../output/plain-text.ts'
+import { parseJson, send, type HttpAnswer } from './http.ts'
+import type { Session } from './session.ts'
+
+export interface ApiCall {
+  readonly method: string
+  /** Below the address of the service, with its query. */
+  readonly path: string
+  readonly body?: string | Uint8Array
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+export interface ApiClient {
+  readonly session: Session
+  /** Returns the answer, whatever its status. */
+  send(call: ApiCall): Promise<HttpAnswer>
+  /** Returns the JSON of the answer, or null if it has no body; throws if the status is 400 or above. */
+  call(call: ApiCall): Promise<unknown>
+}
+
+/** Validation of a large document takes a while. */
+const TIMEOUT_MS = 120_000
+
+export function createApiClient(session: Session): ApiClient {
+  let isFirst = true
+
+  async function request({ method, path, body, headers }: ApiCall, isRefused: boolean): Promise<HttpAnswer> {
+    const init = {
+      method,
+      headers: {
+        accept: 'application/json',
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...headers,
+        authorization: `Bearer ${await session.token(isRefused)}`,
+      },
+      ...(body !== undefined && { body: body as NonNullable<RequestInit['body']> }),
+    }
+    return send(`${session.baseUrl}${path}`, init, TIMEOUT_MS)
+  }
+
+  async function sendCall(call: ApiCall): Promise<HttpAnswer> {
+    // Only for its warning of a newer version; the call does not wait for it.
+    if (isFirst) session.service().catch(() => {})
+    isFirst = false
+    const answer = await request(call, false)
+    return answer.status === 401 && session.context !== null ? request(call, true) : answer
+  }
+
+  return {
+    session,
+    send: sendCall,
+    async call(call) {
+      const answer = await sendCall(call)
+      refuseProblem(answer)
+      return answer.body.length === 0 ? null : readJson(answer)
+    },
+  }
+}
+
+export function refuseProblem(answer: HttpAnswer): void {
+  const { status } = answer
+  if (status < 300) return
+  throw new CommandFailed(explainProblem(answer), status >= 400 && status < 500 ? EXIT_NEGATIVE : EXIT_TROUBLE)
+}
+
+function readJson(answer: HttpAnswer): unknown {
+  const value = parseJson(answer)
+  if (value === undefined) throw new CommandFailed('The service answered with something else than JSON.')
+  return value
+}
+
+interface ProblemDocument {
+  readonly title?: unknown
+  readonly detail?: unknown
+  readonly code?: unknown
+  readonly requestId?: unknown
+  readonly errors?: unknown
+}
+
+const ERRORS_SHOWN = 20
+
+/** Returns the sentences of a problem document (RFC 9457), with a line for each location. */
+export function explainProblem(answer: HttpAnswer): string {
+  const { status } = answer
+  const found = parseJson(answer)
+  if (typeof found !== 'object' || found === null) return `The service answered ${status}.`
+  const { title, detail, code, requestId, errors } = found as ProblemDocument
+  const sentence = [detail, title].find((text) => typeof text === 'string' && text !== '') ?? 'The service refused.'
+  const facts = [String(status), code, typeof requestId === 'string' ? `request ${requestId}` : null]
+  const shown = facts.filter((fact) => typeof fact === 'string').join(', ')
+  const wrong = Array.isArray(errors) ? (errors as readonly unknown[]).slice(0, ERRORS_SHOWN) : []
+  return [`${toPlain(String(sentence))} (${toPlain(shown)})`, ...wrong.map(toLine)].join('\n')
+}
+
+function toLine(error: unknown): string {
+  const { pointer, detail } = (error ?? {}) as { readonly pointer?: unknown; readonly detail?: unknown }
+  return `  ${toPlain(String(pointer ?? ''))}: ${toPlain(String(detail ?? ''))}`
+}
