@@ -9,7 +9,7 @@ import { keyOf } from './resource.ts'
 
 export interface ApplyReport {
   readonly done: number
-  /** What stopped the run; null: nothing did. */
+  /** The reason why the run ended early; null: it did not. */
   readonly failure: string | null
   /** The changes that were not made, the failed one first. */
   readonly left: readonly Change[]

@@ -1,4 +1,4 @@
-/** What a folder would change in a service. */
+/** The changes that make a service as a folder describes it. */
 
 import { isDeepStrictEqual } from 'node:util'
 import { CommandFailed } from '../exit-codes.ts'

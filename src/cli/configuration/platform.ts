@@ -1,4 +1,4 @@
-/** What the configuration needs of the platform API. */
+/** The platform API as the configuration uses it. */
 
 export interface Answer {
   readonly body: Readonly<Record<string, unknown>>
