@@ -18,6 +18,7 @@ import { writeFolder } from '../configuration/write-folder.ts'
 import { CommandFailed, EXIT_NEGATIVE } from '../exit-codes.ts'
 import { addExamples } from '../help-text.ts'
 import type { Io } from '../io.ts'
+import { toPlain } from '../output/plain-text.ts'
 import { createApiClient } from '../session/api-client.ts'
 import { openSession } from '../session/session.ts'
 
@@ -92,7 +93,7 @@ export const buildApply: BuildCommand = (command, io) => {
       if (plan.service !== baseUrl) throw new CommandFailed(`The plan is for ${plan.service}, not for ${baseUrl}.`)
       const stale = findStale(plan, found)
       if (stale.length > 0) {
-        const lines = stale.map((key) => `  ${key}`).join('\n')
+        const lines = stale.map((key) => `  ${toPlain(key)}`).join('\n')
         throw new CommandFailed(
           `Nothing was changed, because these have changed since the plan:\n${lines}`,
           EXIT_NEGATIVE,

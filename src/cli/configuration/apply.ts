@@ -1,6 +1,7 @@
 /** Makes changes one after another; the first that fails ends the run, and the report names what was not done. */
 
 import { CommandFailed } from '../exit-codes.ts'
+import { toPlain } from '../output/plain-text.ts'
 import { describeChange, type Change } from './differences.ts'
 import type { Context } from './handler.ts'
 import { handlerOf } from './kinds.ts'
@@ -32,7 +33,7 @@ export async function applyChanges(context: Context, changes: readonly Change[],
 }
 
 function explain(change: Change, cause: Error): string {
-  const key = keyOf(change.action === 'create' ? change.wanted : change.found)
+  const key = toPlain(keyOf(change.action === 'create' ? change.wanted : change.found))
   if (cause instanceof Refused && cause.isConflict) return `${key} has changed since it was read.`
   return `${key}: ${cause.message}`
 }

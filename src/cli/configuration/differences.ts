@@ -2,6 +2,7 @@
 
 import { isDeepStrictEqual } from 'node:util'
 import { CommandFailed } from '../exit-codes.ts'
+import { toPlain } from '../output/plain-text.ts'
 import type { Context } from './handler.ts'
 import { HANDLERS, handlerOf } from './kinds.ts'
 import type { Folder } from './read-folder.ts'
@@ -121,10 +122,12 @@ function isEqual(field: string, before: unknown, after: unknown): boolean {
   return areTexts ? isDeepStrictEqual(before.toSorted(), after.toSorted()) : isDeepStrictEqual(before, after)
 }
 
+/** Names come from the service: they cannot change what a terminal shows. */
 export function describeChange(change: Change): string {
-  if (change.action === 'create') return `+ ${keyOf(change.wanted)}`
-  if (change.action === 'remove') return `- ${keyOf(change.found)}`
-  return [`~ ${keyOf(change.found)}`, ...change.differences.map(describeDifference)].join('\n')
+  const key = toPlain(keyOf(change.action === 'create' ? change.wanted : change.found))
+  if (change.action === 'create') return `+ ${key}`
+  if (change.action === 'remove') return `- ${key}`
+  return [`~ ${key}`, ...change.differences.map((each) => toPlain(describeDifference(each)))].join('\n')
 }
 
 const TEXT_MAX = 120

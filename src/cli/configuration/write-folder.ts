@@ -8,6 +8,8 @@ import { FOLDER_FILE, NAME_FIELDS } from './read-folder.ts'
 import type { Fields, Found } from './resource.ts'
 
 const API_FOLDER = 'apis'
+/** A service could answer with anything. */
+const API_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]*$/
 
 /** Returns the number of files. Throws if the folder has files, unless they may be replaced. */
 export function writeFolder(dir: string, found: readonly Found[], owner: string | null, mayReplace: boolean): number {
@@ -44,6 +46,7 @@ function byName(one: Found, other: Found): number {
 /** An API has a file, and files for its documents beside it. */
 function addApi(files: Map<string, string>, api: Found): void {
   const { document, declarations, ...rest } = api.fields
+  if (!API_NAME.test(api.name)) throw new CommandFailed(`${JSON.stringify(api.name)} cannot be the name of a file.`)
   const base = `${API_FOLDER}/${api.name}`
   const text = String(document)
   const path = `${base}.openapi.${/^\s*\{/.test(text) ? 'json' : 'yaml'}`

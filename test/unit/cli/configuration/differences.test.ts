@@ -48,6 +48,11 @@ describe('the changes of a folder', () => {
     ])
   })
 
+  it('cannot be faked by names of the service', () => {
+    const change = { action: 'remove', found: found('consumer', 'a\u001b[2Jb\nc') } as const
+    expect(describeChange(change)).not.toMatch(/[\u001b\n]/)
+  })
+
   it('ignore the order of scopes, and compare documents by their text', () => {
     const { folder, context } = folderOf({
       'a.yaml': 'resource: role\nname: helper\nscopes: [b, a]\n',

@@ -64,3 +64,8 @@ it('replaces YAML files only if asked for, and removes those that are gone', () 
   expect(readdirSync(dir).sort()).toEqual(['README.md', 'apis', 'consumers.yaml', 'policy.yaml'])
   expect(readFolder(openFolder(dir), {}).resources).toHaveLength(4)
 })
+
+it('writes no file outside of the folder, whatever the service answers', () => {
+  const hostile = { ...FOUND[0]!, name: '../../x' }
+  expect(() => filesOf([hostile], null)).toThrow('"../../x" cannot be the name of a file.')
+})
