@@ -18,6 +18,16 @@ const resource = (name: string, summary: string): CommandEntry => ({
   load: async () => (await import('./commands/resources.ts')).buildResource(name),
 })
 
+const ofFolder = (
+  name: string,
+  summary: string,
+  build: 'buildDump' | 'buildDiff' | 'buildPlan' | 'buildApply' | 'buildSync' | 'buildAdopt',
+): CommandEntry => ({
+  name,
+  summary,
+  load: async () => (await import('./commands/configuration.ts'))[build],
+})
+
 export const SECTIONS: readonly CommandSection[] = [
   {
     title: 'Try it:',
@@ -114,6 +124,17 @@ export const SECTIONS: readonly CommandSection[] = [
       resource('identityproviders', 'Manages external identity providers'),
       resource('signingkeys', 'Lists and rotates the keys that sign tokens'),
       resource('tenants', 'Manages tenants; for the operator only'),
+    ],
+  },
+  {
+    title: 'Configuration as code:',
+    entries: [
+      ofFolder('dump', 'Writes the configuration of a service to a folder', 'buildDump'),
+      ofFolder('diff', 'Shows what a folder would change', 'buildDiff'),
+      ofFolder('plan', 'Pins what a folder would change, to apply it later', 'buildPlan'),
+      ofFolder('apply', 'Creates and changes what a folder or a plan describes', 'buildApply'),
+      ofFolder('sync', 'Applies a folder, and removes what it owns and no longer contains', 'buildSync'),
+      ofFolder('adopt', 'Makes existing resources those of a folder', 'buildAdopt'),
     ],
   },
   {

@@ -1,0 +1,189 @@
+/** `tollgate dump`, `diff`, `plan`, `apply`, `sync` and `adopt`. */
+
+import { statSync } from 'node:fs'
+import { createInterface } from 'node:readline/promises'
+import type { Writable } from 'node:stream'
+import type { BuildCommand } from '../command-list.ts'
+import { applyChanges } from '../configuration/apply.ts'
+import { describeChange, findAdoptions, findChanges, findRemovals, type Change } from '../configuration/differences.ts'
+import { openFolder, openKept, type FileSource } from '../configuration/file-source.ts'
+import type { Context } from '../configuration/handler.ts'
+import { readAll } from '../configuration/kinds.ts'
+import { createNames } from '../configuration/names.ts'
+import { findStale, readPlan, toPlan, writePlan } from '../configuration/plan.ts'
+import { readFolder, type Folder } from '../configuration/read-folder.ts'
+import type { Found } from '../configuration/resource.ts'
+import { createServicePlatform } from '../configuration/service-platform.ts'
+import { writeFolder } from '../configuration/write-folder.ts'
+import { CommandFailed, EXIT_NEGATIVE } from '../exit-codes.ts'
+import { addExamples } from '../help-text.ts'
+import type { Io } from '../io.ts'
+import { toPlain } from '../output/plain-text.ts'
+import { createApiClient } from '../session/api-client.ts'
+import { openSession } from '../session/session.ts'
+
+interface Common {
+  readonly context?: string
+}
+
+interface Comparison {
+  readonly baseUrl: string
+  readonly files: FileSource
+  readonly folder: Folder
+  readonly context: Context
+  readonly found: readonly Found[]
+}
+
+const CONTEXT_OPTION = ['--context <name>', 'the service, by the name of its context'] as const
+
+export const buildDump: BuildCommand = (command, io) => {
+  command
+    .argument('<dir>', 'an empty folder, or a new one')
+    .option('--managed-by <name>', 'write tollgate.yaml, which makes the folder own its resources')
+    .option('--replace', 'replace the YAML files of the folder')
+    .option(...CONTEXT_OPTION)
+    .action(async (dir: string, options: Common & { managedBy?: string; replace?: true }) => {
+      const { platform } = await connect(io, options)
+      const found = await readAll({ platform, names: createNames(), readFile: () => '' })
+      const count = writeFolder(dir, found, options.managedBy ?? null, options.replace === true)
+      io.err.write(`${found.length} resources in ${count} files\n`)
+    })
+  addExamples(command, [['tollgate dump config', 'writes the configuration of the service to a folder']])
+}
+
+export const buildDiff: BuildCommand = (command, io) => {
+  command
+    .argument('<dir>', 'the folder')
+    .option(...CONTEXT_OPTION)
+    .action(async (dir: string, options: Common) => {
+      const { context, folder, found } = await compare(io, options, openFolder(dir))
+      failIfAny(show(io, [...findChanges(context, folder, found), ...findRemovals(folder, found)]))
+    })
+  addExamples(command, [['tollgate diff config', 'shows what sync would change; exits with 1 if there is anything']])
+}
+
+export const buildPlan: BuildCommand = (command, io) => {
+  command
+    .argument('<dir>', 'the folder')
+    .requiredOption('--out <file>', 'the file for the plan')
+    .option(...CONTEXT_OPTION)
+    .action(async (dir: string, options: Common & { out: string }) => {
+      const { context, folder, found, files, baseUrl } = await compare(io, options, openFolder(dir))
+      const changes = show(io, findChanges(context, folder, found))
+      writePlan(options.out, toPlan(baseUrl, files.taken(), found, changes))
+      failIfAny(changes)
+    })
+  addExamples(command, [
+    ['tollgate plan config --out next.plan', 'pins the revision of every resource that it reads'],
+    ['tollgate apply next.plan', 'changes nothing if one of them has changed since'],
+  ])
+}
+
+export const buildApply: BuildCommand = (command, io) => {
+  command
+    .argument('<dir-or-plan>', 'a folder, or a file of tollgate plan')
+    .option(...CONTEXT_OPTION)
+    .action(async (path: string, options: Common) => {
+      if (isFolder(path)) {
+        const { context, folder, found } = await compare(io, options, openFolder(path))
+        return make(io, context, findChanges(context, folder, found))
+      }
+      const plan = readPlan(path)
+      const { context, folder, found, baseUrl } = await compare(io, options, openKept(plan.files))
+      if (plan.service !== baseUrl) throw new CommandFailed(`The plan is for ${plan.service}, not for ${baseUrl}.`)
+      const stale = findStale(plan, found)
+      if (stale.length > 0) {
+        const lines = stale.map((key) => `  ${toPlain(key)}`).join('\n')
+        throw new CommandFailed(
+          `Nothing was changed, because these have changed since the plan:\n${lines}`,
+          EXIT_NEGATIVE,
+        )
+      }
+      await make(io, context, findChanges(context, folder, found))
+    })
+  addExamples(command, [['tollgate apply config', 'creates and changes resources; removes none']])
+}
+
+export const buildSync: BuildCommand = (command, io) => {
+  command
+    .argument('<dir>', 'a folder with tollgate.yaml')
+    .option('--yes', 'remove without asking')
+    .option(...CONTEXT_OPTION)
+    .action(async (dir: string, options: Common & { yes?: true }) => {
+      const { context, folder, found } = await compare(io, options, openFolder(dir))
+      if (folder.owner === null) throw new CommandFailed('The folder has no tollgate.yaml with managedBy: NAME.')
+      const removals = findRemovals(folder, found)
+      if (removals.length > 0 && options.yes !== true) await confirm(io, removals)
+      await make(io, context, [...findChanges(context, folder, found), ...removals])
+    })
+  addExamples(command, [['tollgate sync config', 'applies, and removes what the folder owns and no longer contains']])
+}
+
+export const buildAdopt: BuildCommand = (command, io) => {
+  command
+    .argument('<dir>', 'a folder with tollgate.yaml')
+    .option(...CONTEXT_OPTION)
+    .action(async (dir: string, options: Common) => {
+      const { context, folder, found } = await compare(io, options, openFolder(dir))
+      await make(io, context, findAdoptions(folder, found))
+    })
+  addExamples(command, [['tollgate adopt config', 'labels existing resources of the folder as its own']])
+}
+
+async function connect(io: Io, { context }: Common) {
+  const session = await openSession(io, context)
+  return { baseUrl: session.baseUrl, platform: createServicePlatform(createApiClient(session)) }
+}
+
+async function compare(io: Io, options: Common, files: FileSource): Promise<Comparison> {
+  const folder = readFolder(files, io.env)
+  const { baseUrl, platform } = await connect(io, options)
+  const context: Context = { platform, names: createNames(), readFile: files.read }
+  return { baseUrl, files, folder, context, found: await readAll(context) }
+}
+
+function isFolder(path: string): boolean {
+  try {
+    return statSync(path).isDirectory()
+  } catch {
+    throw new CommandFailed(`${path} cannot be read.`)
+  }
+}
+
+/** Returns the changes. */
+function show(io: Io, changes: readonly Change[]): readonly Change[] {
+  for (const change of changes) io.out.write(`${describeChange(change)}\n`)
+  if (changes.length === 0) io.err.write('no differences\n')
+  return changes
+}
+
+function failIfAny({ length }: readonly Change[]): void {
+  if (length > 0) throw new CommandFailed(`${length} ${length === 1 ? 'difference' : 'differences'}`, EXIT_NEGATIVE)
+}
+
+async function make(io: Io, context: Context, changes: readonly Change[]): Promise<void> {
+  const { done, failure, left } = await applyChanges(context, changes, (line) => io.out.write(`${line}\n`))
+  if (failure === null) {
+    io.err.write(`${done} ${done === 1 ? 'change' : 'changes'}\n`)
+    return
+  }
+  const rest = left.map((change) => `  ${describeChange(change).split('\n')[0]!}`).join('\n')
+  throw new CommandFailed(
+    `${failure}\n${done} done; not done:\n${rest}\nRun the command again to finish.`,
+    EXIT_NEGATIVE,
+  )
+}
+
+async function confirm(io: Io, removals: readonly Change[]): Promise<void> {
+  for (const removal of removals) io.err.write(`${describeChange(removal)}\n`)
+  if (io.stdin.isTTY !== true || !io.err.isTerminal) {
+    throw new CommandFailed('These would be removed; --yes removes them.', EXIT_NEGATIVE)
+  }
+  const lines = createInterface({ input: io.stdin, output: process.stderr as Writable })
+  try {
+    const answer = await lines.question(`Remove ${removals.length}? Type yes: `)
+    if (answer.trim() !== 'yes') throw new CommandFailed('Nothing was changed.', EXIT_NEGATIVE)
+  } finally {
+    lines.close()
+  }
+}

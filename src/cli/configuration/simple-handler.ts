@@ -1,0 +1,107 @@
+/** Kinds that are one document of the service: created by POST, changed by PATCH or PUT, removed by DELETE. */
+
+import { CommandFailed } from '../exit-codes.ts'
+import type { Context, Handler } from './handler.ts'
+import type { Fields, Found } from './resource.ts'
+
+type Body = Readonly<Record<string, unknown>>
+
+export interface SimpleKind {
+  readonly kind: string
+  readonly path: string
+  /** The member that names it, in files and in the service. */
+  readonly key: string
+  /** The member that its path ends with; default: `id`. */
+  readonly id?: string
+  readonly fields: readonly string[]
+  /** Fields that are set once. */
+  readonly fixed?: readonly string[]
+  /** Fields that the service never returns; they are sent when the resource is created. */
+  readonly secret?: readonly string[]
+  /** Default: PATCH. */
+  readonly change?: 'PUT'
+  /** Resources that are left out, such as those of the service itself. */
+  readonly isLeftOut?: (body: Body) => boolean
+  /** Replaces ids by names. */
+  readonly fromService?: (context: Context, fields: Fields) => Fields
+  /** Replaces names by ids. */
+  readonly toService?: (context: Context, fields: Fields) => Fields
+}
+
+const PARALLEL = 8
+const WHOLE = (_: Context, fields: Fields): Fields => fields
+
+export function createSimpleHandler(rule: SimpleKind): Handler {
+  const { kind, path, key, id: idMember = 'id', fields, fixed = [], secret = [] } = rule
+  const { fromService = WHOLE, toService = WHOLE } = rule
+  const pathOf = (found: Found): string => `${path}/${encodeURIComponent(found.id)}`
+
+  async function read(context: Context): Promise<readonly Found[]> {
+    const bodies = (await context.platform.list(path)).filter((body) => rule.isLeftOut?.(body) !== true)
+    const found = await mapInParallel(bodies, async (each) => {
+      const id = String(each[idMember])
+      const { body, tag } = await context.platform.get(`${path}/${encodeURIComponent(id)}`)
+      const own = Object.fromEntries(fields.map((field) => [field, body[field]]))
+      return { kind, name: String(body[key]), fields: withoutNothing(fromService(context, own)), id, tags: [tag] }
+    })
+    for (const { name, id } of found) context.names.add(kind, name, id)
+    return found
+  }
+
+  return {
+    kind,
+    fields: [...fields, ...fixed, ...secret],
+    nameOf: (given) => (typeof given[key] === 'string' ? given[key] : null),
+    read,
+    async create(context, { name, fields: wanted }) {
+      const { body } = await context.platform.send('POST', path, { [key]: name, ...toService(context, wanted) })
+      context.names.add(kind, name, String(body[idMember]))
+      return null
+    },
+    async change(context, found, { name, fields: wanted }, changed) {
+      const constant = fixed.find((field) => changed.has(field))
+      if (constant !== undefined) {
+        throw new CommandFailed(
+          `${kind} ${name}: ${constant} cannot be changed; remove the ${kind} and create it again.`,
+        )
+      }
+      const full = rule.change === 'PUT'
+      const given = full ? { ...found.fields, ...wanted } : pick(wanted, changed)
+      const body = withoutFields(toService(context, given), full ? [...fixed, ...secret] : secret)
+      await context.platform.send(rule.change ?? 'PATCH', pathOf(found), body, found.tags[0])
+      return null
+    },
+    async remove(context, found) {
+      await context.platform.send('DELETE', pathOf(found), undefined, found.tags[0])
+    },
+  }
+}
+
+export function pick(fields: Fields, names: ReadonlySet<string>): Fields {
+  return Object.fromEntries(Object.entries(fields).filter(([name]) => names.has(name)))
+}
+
+function withoutFields(fields: Fields, names: readonly string[]): Fields {
+  return Object.fromEntries(Object.entries(fields).filter(([name]) => !names.includes(name)))
+}
+
+/** Leaves out what is empty, because a file would say nothing by it. */
+export function withoutNothing(fields: Fields): Fields {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => !isNothing(value)))
+}
+
+export function isNothing(value: unknown): boolean {
+  if (value === undefined || value === null || value === '') return true
+  return typeof value === 'object' && Object.keys(value).length === 0
+}
+
+export async function mapInParallel<Item, Result>(
+  items: readonly Item[],
+  map: (item: Item) => Promise<Result>,
+): Promise<Result[]> {
+  const results: Result[] = []
+  for (let from = 0; from < items.length; from += PARALLEL) {
+    results.push(...(await Promise.all(items.slice(from, from + PARALLEL).map(map))))
+  }
+  return results
+}

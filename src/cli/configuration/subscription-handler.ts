@@ -1,0 +1,96 @@
+/**
+ * Subscriptions. Their name is made of the consumer and the API or product; a consumer that has several to the same one numbers
+ * them.
+ */
+
+import { CommandFailed } from '../exit-codes.ts'
+import type { Context, Handler } from './handler.ts'
+import type { Fields, Found } from './resource.ts'
+import { mapInParallel, pick, withoutNothing } from './simple-handler.ts'
+
+const KIND = 'subscription'
+const PATH = '/v1/subscriptions'
+/** The service itself keeps the subscription by which people of the tenant use the platform. */
+const OWN_NAME = 'People of the tenant to platform-v1'
+const ENDED: readonly unknown[] = ['Cancelled', 'Rejected']
+/** Fields of PATCH; scopes and tier have operations of their own. */
+const PATCHED = new Set(['contact', 'expiresAt', 'refreshTokens', 'labels'])
+
+export function createSubscriptionHandler(): Handler {
+  return {
+    kind: KIND,
+    fields: ['consumer', 'api', 'product', 'number', 'slaVariant', 'scopes', 'redirectUris', ...PATCHED],
+    nameOf,
+    read,
+    async create(context, { name, fields }) {
+      const { consumer, product, number: _, refreshTokens, ...rest } = fields
+      const body = {
+        ...rest,
+        consumer: context.names.idOf('consumer', String(consumer)),
+        ...(product !== undefined && { product: context.names.idOf('product', String(product)) }),
+      }
+      const { body: created } = await context.platform.send('POST', PATH, body)
+      const id = String(created['id'])
+      context.names.add(KIND, name, id)
+      if (refreshTokens === true) await context.platform.send('PATCH', `${PATH}/${id}`, { refreshTokens })
+      return created['state'] === 'Active' ? null : `waits: ${String(created['state'])}`
+    },
+    change,
+    async remove({ platform }, found) {
+      await platform.send('POST', `${PATH}/${found.id}/cancel`, {}, found.tags[0])
+    },
+  }
+}
+
+/** Returns for example `Mobile app to payments-v1`. */
+function nameOf({ consumer, api, product, number = 1 }: Fields): string | null {
+  const target = api ?? product
+  if (typeof consumer !== 'string' || typeof target !== 'string' || (api !== undefined && product !== undefined))
+    return null
+  return `${consumer} to ${target}${number === 1 ? '' : ` (${String(number)})`}`
+}
+
+async function read(context: Context): Promise<readonly Found[]> {
+  const { platform, names } = context
+  const bodies = (await platform.list(PATH)).filter(({ state }) => !ENDED.includes(state))
+  const answers = await mapInParallel(bodies, ({ id }) => platform.get(`${PATH}/${String(id)}`))
+  const numbers = new Map<string, number>()
+  const found = answers.map(({ body, tag }) => {
+    const { id, consumer, ApiId: api, ApiProductId, slaVariant, scopes, redirectUris } = body
+    const product = ApiProductId === null ? undefined : names.nameOf('product', String(ApiProductId))
+    const target = {
+      consumer: names.nameOf('consumer', String(consumer)),
+      ...(product === undefined ? { api } : { product }),
+    }
+    const first = nameOf(target)!
+    const number = (numbers.get(first) ?? 0) + 1
+    numbers.set(first, number)
+    const own = pick(body, PATCHED)
+    const refreshTokens = own['refreshTokens'] === true ? true : undefined
+    const fields = { ...target, ...(number > 1 && { number }), slaVariant, scopes, redirectUris, ...own, refreshTokens }
+    const name = nameOf(fields)!
+    names.add(KIND, name, String(id))
+    return { kind: KIND, name, fields: withoutNothing(fields), id: String(id), tags: [tag] }
+  })
+  return found.filter(({ name }) => name !== OWN_NAME)
+}
+
+async function change(
+  { platform }: Context,
+  found: Found,
+  { name, fields }: { readonly name: string; readonly fields: Fields },
+  changed: ReadonlySet<string>,
+): Promise<string | null> {
+  if (changed.has('redirectUris')) {
+    throw new CommandFailed(`${KIND} ${name}: redirectUris cannot be changed; remove the ${KIND} and create it again.`)
+  }
+  const path = `${PATH}/${found.id}`
+  let tag = found.tags[0]
+  const patch = pick(fields, changed.intersection(PATCHED))
+  if (Object.keys(patch).length > 0) tag = (await platform.send('PATCH', path, patch, tag)).tag
+  if (changed.has('scopes')) tag = (await platform.send('PUT', `${path}/scopes`, { scopes: fields['scopes'] }, tag)).tag
+  if (!changed.has('slaVariant')) return null
+  const { slaVariant } = fields
+  const { body } = await platform.send('POST', `${path}/tierChanges`, { slaVariant, reason: 'tollgate apply' })
+  return body['slaVariant'] === slaVariant ? null : 'the change of its tier waits for an approval'
+}

@@ -1,0 +1,151 @@
+/** The configuration of a service as a folder: from one service to another, changed by hand, planned, applied and synchronised. */
+
+import { spawn } from 'node:child_process'
+import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createService, publish, type Service } from './service.ts'
+import { document } from './things-api.ts'
+
+const CLI = join(import.meta.dirname, '../../src/cli/main.ts')
+const API = 'things-v1'
+const SLA = `opensla: 1.0.0
+info:
+  title: Things
+  version: 1.0.0
+`
+
+interface Outcome {
+  readonly code: number | null
+  readonly out: string
+  readonly err: string
+}
+
+let folder: string
+let one: Service
+let two: Service
+
+/** `killAfter`: kills the command as soon as it has printed that many lines. */
+function run(service: Service, args: readonly string[], killAfter = Infinity): Promise<Outcome> {
+  const child = spawn(process.execPath, [CLI, ...args], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: {
+      PATH: process.env['PATH'],
+      XDG_CONFIG_HOME: join(folder, 'home'),
+      TOLLGATE_URL: service.baseUrl,
+      TOLLGATE_CLIENT_ID: 'journey-admin',
+      TOLLGATE_CLIENT_SECRET: 'journey-admin-secret-0123456789',
+      WEBHOOK_SECRET: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw',
+    },
+  })
+  let [out, err] = ['', '']
+  child.stdout.on('data', (chunk: Buffer) => {
+    out += chunk.toString()
+    if (out.split('\n').length > killAfter) child.kill('SIGKILL')
+  })
+  child.stderr.on('data', (chunk: Buffer) => (err += chunk.toString()))
+  return new Promise((resolve) => child.once('close', (code) => resolve({ code, out, err })))
+}
+
+const at = (...path: readonly string[]) => join(folder, ...path)
+
+function textsOf(dir: string): Record<string, string> {
+  const files = [...readdirSync(dir), ...readdirSync(join(dir, 'apis')).map((file) => `apis/${file}`)]
+  const plain = files.filter((file) => file !== 'apis')
+  return Object.fromEntries(plain.map((file) => [file, readFileSync(join(dir, file), 'utf8')]))
+}
+
+function edit(file: string, from: string, to: string): void {
+  const text = readFileSync(file, 'utf8')
+  expect(text).toContain(from)
+  writeFileSync(file, text.replace(from, to))
+}
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'configuration-'))
+  ;[one, two] = await Promise.all([createService({ args: ['--empty'] }), createService({ args: ['--empty'] })])
+  await Promise.all([one.start(), two.start()])
+  await publish(one, API, document('Things'), 'http://127.0.0.1:1')
+  await one.platform.post('/v1/openslaspecs', { api: API, specification: Buffer.from(SLA).toString('base64') })
+  const { platform } = one
+  const { id: consumer } = await platform.post<{ id: string }>('/v1/consumers', { name: 'App', kind: 'application' })
+  const { id: product } = await platform.post<{ id: string }>('/v1/products', { name: 'All', apis: [API] })
+  await platform.post('/v1/subscriptions', { consumer, product })
+  await platform.post('/v1/subscriptions', { consumer, api: API, scopes: ['things:read'] })
+  await platform.post('/v1/roles', { name: 'helper', scopes: ['apis:read'], labels: { team: 'a' } })
+  const roles = [{ role: 'consumer', consumers: [consumer] }, { role: 'helper' }]
+  await platform.post('/v1/users', { username: 'ann', name: 'Ann', roles })
+  await platform.post('/v1/principles', { name: 'Small', statement: 'Small APIs.', rationale: 'They last.' })
+  const ruleset = { description: 'House rules', extends: ['spectral:oas'], rules: { 'operation-tags': 'off' } }
+  const { id: rules } = await platform.post<{ id: string }>('/v1/rulesets', ruleset)
+  const policy = await platform.get<object>('/v1/policy')
+  await platform.put('/v1/policy', { ...policy, ruleset: rules })
+})
+afterAll(async () => {
+  await Promise.all([one.remove(), two.remove()])
+  rmSync(folder, { recursive: true, force: true })
+})
+
+describe('the configuration of a service', () => {
+  it('is the same after a dump is applied to an empty service, also if apply is killed in the middle', async () => {
+    expect(await run(one, ['dump', at('first')])).toMatchObject({ code: 0, out: '' })
+    expect(Object.values(textsOf(at('first'))).join('\n')).not.toMatch(/\b(?:con|sub|prd|usr|rst|prx)_/)
+    const killed = await run(two, ['apply', at('first')], 4)
+    expect(killed.code).not.toBe(0)
+    const rest = await run(two, ['apply', at('first')])
+    expect(rest, rest.err).toMatchObject({ code: 0 })
+    expect(rest.out.split('\n').length).toBeLessThan(11)
+    expect(await run(two, ['dump', at('second')])).toMatchObject({ code: 0 })
+    expect(textsOf(at('second'))).toEqual(textsOf(at('first')))
+    expect(await run(two, ['diff', at('first')])).toMatchObject({ code: 0, out: '', err: 'no differences\n' })
+  })
+
+  it('is changed by hand and shown, planned and applied, but not after another change', async () => {
+    edit(at('first/roles.yaml'), '- apis:read', '- apis:read\n  - usage:read')
+    edit(at('first/apis/things-v1.yaml'), 'exposure: Internal', 'exposure: Public')
+    const text = '---\nresource: eventsubscription\nurl: https://hooks.example/x\nsecret: ${WEBHOOK_SECRET}\n'
+    appendFileSync(at('first/consumers.yaml'), text)
+    const lines = ['~ role helper', '~ api things-v1', '+ eventsubscription https://hooks.example/x']
+    const diff = await run(two, ['diff', at('first')])
+    expect(diff).toMatchObject({ code: 1, err: 'tollgate: 3 differences\n' })
+    expect(diff.out.split('\n').filter((line) => /^[~+-]/.test(line))).toEqual(lines)
+
+    expect(await run(two, ['plan', at('first'), '--out', at('plan')])).toMatchObject({ code: 1 })
+    expect(readFileSync(at('plan'), 'utf8')).not.toContain('whsec_')
+    await two.platform.put('/v1/roles/helper', { scopes: ['products:read'], labels: { team: 'a' } })
+    const before = await run(two, ['dump', at('before')])
+    expect(before.code).toBe(0)
+    const refused = await run(two, ['apply', at('plan')])
+    expect(refused).toMatchObject({ code: 1, out: '' })
+    expect(refused.err).toContain('Nothing was changed, because these have changed since the plan:\n  role helper\n')
+    await run(two, ['dump', at('after')])
+    expect(textsOf(at('after'))).toEqual(textsOf(at('before')))
+
+    expect(await run(two, ['plan', at('first'), '--out', at('plan')])).toMatchObject({ code: 1 })
+    const applied = await run(two, ['apply', at('plan')])
+    expect(applied, applied.err).toMatchObject({ code: 0, out: `${lines.join('\n')}\n` })
+    expect(await two.platform.get('/v1/roles/helper')).toMatchObject({ scopes: ['apis:read', 'usage:read'] })
+    expect(await two.platform.get(`/v1/apis/${API}/policy`)).toMatchObject({ exposure: 'Public' })
+  })
+
+  it('loses by sync only what the folder owns, after --yes', async () => {
+    const dir = mkdtempSync(join(folder, 'own-'))
+    writeFileSync(join(dir, 'tollgate.yaml'), 'managedBy: team-a\n')
+    const owned = ['First', 'Second'].map((name) => `resource: consumer\nname: ${name}\nkind: agent\n`)
+    writeFileSync(join(dir, 'consumers.yaml'), owned.join('---\n'))
+    expect(await run(two, ['sync', dir])).toMatchObject({ code: 0, out: '+ consumer First\n+ consumer Second\n' })
+    writeFileSync(join(dir, 'consumers.yaml'), owned[0]!)
+    const asked = await run(two, ['sync', dir])
+    expect(asked).toMatchObject({ code: 1, out: '' })
+    expect(asked.err).toBe('- consumer Second\ntollgate: These would be removed; --yes removes them.\n')
+    expect(await run(two, ['apply', dir])).toMatchObject({ code: 0, out: '' })
+    expect(await run(two, ['sync', dir, '--yes'])).toMatchObject({ code: 0, out: '- consumer Second\n' })
+    const { items } = await two.platform.get<{ items: readonly { name: string }[] }>('/v1/consumers')
+    expect(items.map(({ name }) => name)).toEqual(expect.arrayContaining(['App', 'First']))
+
+    writeFileSync(join(dir, 'app.yaml'), 'resource: consumer\nname: App\n')
+    expect(await run(two, ['adopt', dir])).toMatchObject({ code: 0, out: '~ consumer App\n' })
+    expect(await run(two, ['adopt', dir])).toMatchObject({ code: 0, out: '' })
+  })
+})
