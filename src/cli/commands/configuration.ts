@@ -3,7 +3,7 @@
 import { statSync } from 'node:fs'
 import { createInterface } from 'node:readline/promises'
 import type { Writable } from 'node:stream'
-import type { BuildCommand } from '../command-list.ts'
+import type { BuildCommand } from '../command-entry.ts'
 import { applyChanges } from '../configuration/apply.ts'
 import { describeChange, findAdoptions, findChanges, findRemovals, type Change } from '../configuration/differences.ts'
 import { openFolder, openKept, type FileSource } from '../configuration/file-source.ts'
