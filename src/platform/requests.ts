@@ -9,7 +9,7 @@ import type { Clock } from '../runtime/clock.ts'
 import type { LoggedRequest, RequestStore } from '../store/request-store.ts'
 import { explainRequest, STORED_DAYS, reasonNotStored } from './explain-request.ts'
 import type { Handlers, Operations } from './operation.ts'
-import { list, named, object, pagedQuery, reference, text, time } from './schemas.ts'
+import { channel, list, named, object, pagedQuery, reference, text, time } from './schemas.ts'
 import { isOfOther, ofOwner } from './owner-filter.ts'
 import { checkRange, toRange } from './time-range.ts'
 
@@ -33,6 +33,7 @@ const fields = {
   requestBytes: { type: 'integer' },
   responseBytes: { type: 'integer' },
   resourceUnits: { type: 'number' },
+  channel,
 } as const
 const nullableNumber = { type: ['number', 'null'] } as const
 const limitState = {

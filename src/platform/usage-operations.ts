@@ -3,7 +3,7 @@
 import { Problem } from '../domain/problem.ts'
 import { GROUP_FIELDS, type GroupField } from '../store/usage-store.ts'
 import type { Operation, Operations } from './operation.ts'
-import { list, named, object, pagedQuery, reference, text, time } from './schemas.ts'
+import { channel, list, named, object, pagedQuery, reference, text, time } from './schemas.ts'
 
 const instant = (description: string) => ({ ...time, maxLength: 64, description })
 const filters = {
@@ -29,6 +29,7 @@ const lineItem = {
   agent: text,
   ...amounts,
   time: { ...time, description: 'Start of the 10-second window.' },
+  channel,
 } as const
 const summary = {
   api: text,

@@ -31,7 +31,7 @@ export interface RelayOptions {
   readonly method: string
 }
 
-/** What becomes of the response of a backend. */
+/** Consumer of the response of a backend. */
 export interface ResponseSink {
   readonly bytesReceived: number
   readonly isHeadSent: boolean

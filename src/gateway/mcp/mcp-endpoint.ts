@@ -43,7 +43,7 @@ export interface McpEndpointOptions {
   readonly loops: Pick<LoopDetection, 'isLoop'>
   readonly limit: MessageLimit
   readonly admit: AdmitCall
-  /** Origin of the gateway's own address; requests of pages from elsewhere are refused. */
+  /** Origin of the gateway's own address; requests of pages from elsewhere are refused, against DNS rebinding. */
   readonly origin: string
   readonly nowMs: () => number
   readonly isAccepting: () => boolean
@@ -57,6 +57,8 @@ interface Exchange {
   readonly context: CallerContext
 }
 
+/** Pages of the caller's own machine, such as development tools. */
+const LOOPBACK = /^https?:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?::\d{1,5})?$/
 const MESSAGE_BYTES_MAX = 2 * 1024 * 1024
 
 export function isMcpTarget(target: string, from: number, queryAt: number): boolean {
@@ -85,7 +87,7 @@ export class McpEndpoint {
       return call.refuse('loop_detected', 'Via or CDN-Loop shows that the call has passed through this gateway before.')
     }
     const sentOrigin = call.request.headers.origin
-    if (sentOrigin !== undefined && sentOrigin !== origin) {
+    if (sentOrigin !== undefined && sentOrigin !== origin && !LOOPBACK.test(sentOrigin)) {
       return call.refuse('operation_forbidden', 'The Origin header names another site.', { stage: 'route' })
     }
     if (!isAccepting()) return refuseUnavailable(call, 'The gateway cannot record calls at the moment.')

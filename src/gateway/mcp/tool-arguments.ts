@@ -20,7 +20,7 @@ export interface ToolArguments {
 }
 
 const FORM = 'application/x-www-form-urlencoded'
-/** What clients accept as the name of an argument. */
+/** Clients refuse longer names of arguments. */
 const NAME_LENGTH_MAX = 64
 const requestRules = createRequestRules()
 

@@ -23,8 +23,8 @@ export function toToolNames(operationIds: readonly string[]): string[] {
 }
 
 function toPlainName(operationId: string): string {
-  const name = operationId.replace(/[^A-Za-z0-9_-]+/g, '_')
-  return name === operationId ? name : name.replace(/^_+|_+$/g, '') || 'operation'
+  if (/^[A-Za-z0-9_-]+$/.test(operationId)) return operationId
+  return operationId.replace(/[^A-Za-z0-9-]+/g, '_').replace(/^_|_$/g, '') || 'operation'
 }
 
 /** Uses more of the hash in the unlikely case that the name is taken. */

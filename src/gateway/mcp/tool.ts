@@ -52,7 +52,7 @@ function toDefinition(
     annotations: {
       ...(summary !== undefined && { title: summary }),
       readOnlyHint: isReading,
-      // What a POST does is unknown, and the default of the specification is destructive.
+      // The effect of a POST is unknown, and the default of the specification is destructive.
       ...(method !== 'POST' && { destructiveHint: !isReading }),
       idempotentHint: IDEMPOTENT.has(method),
     },

@@ -26,6 +26,7 @@ const request = (changes: Partial<LoggedRequest> = {}): LoggedRequest => ({
   responseBytes: 200,
   unitsMicro: 0,
   explanation: '',
+  channel: 'http',
   ...changes,
 })
 
