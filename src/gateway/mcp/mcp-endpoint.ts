@@ -134,11 +134,10 @@ export class McpEndpoint {
   }
 
   #receive(exchange: Exchange, bytes: Buffer): void {
-    const { call } = exchange
     const message = readMessage(bytes)
-    if ('code' in message) return refuseMessage(call, message)
-    const revision = readRevision(message, call.request.headers)
-    if (typeof revision !== 'string') return refuseMessage(call, revision)
+    if ('code' in message) return this.#refuse(exchange, message)
+    const revision = readRevision(message, exchange.call.request.headers)
+    if (typeof revision !== 'string') return this.#refuse(exchange, revision)
     if (message.id === null || message.method !== 'tools/call') return this.#answer(exchange, message, revision)
     this.#callTool(exchange, message, message.id, revision)
   }
@@ -152,22 +151,31 @@ export class McpEndpoint {
     const inner = isSearch && name === CALL_OPERATION ? fieldsOf(args) : null
     const named = inner === null ? { name, args } : { name: inner['operation'], args: inner['arguments'] }
     const fault = startToolCall(this.#options.admit, { ...common, ...named })
-    if (fault !== null) refuseMessage(call, fault)
+    if (fault !== null) this.#refuse(exchange, fault)
   }
 
-  #answer({ call, context }: Exchange, message: Message, revision: ProtocolRevision): void {
-    const { limit, nowMs } = this.#options
-    const { credential, subscription } = context.grant
-    const waitSeconds = limit.take(credential === '' ? subscription : credential, nowMs())
-    if (waitSeconds > 0) {
-      return call.refuse('rate_limited', `Too many messages that call no tool. Retry after ${waitSeconds} s.`, {
-        headers: ['Retry-After', String(waitSeconds)],
-      })
-    }
+  #refuse(exchange: Exchange, fault: MessageFault): void {
+    if (!this.#isLimited(exchange)) refuseMessage(exchange.call, fault)
+  }
+
+  #answer(exchange: Exchange, message: Message, revision: ProtocolRevision): void {
+    const { call, context } = exchange
+    if (this.#isLimited(exchange)) return
     if (message.id === null) return call.accept()
     const answer = answerMessage(context, message, message.id, revision)
     if (Buffer.isBuffer(answer)) call.answer(200, answer)
     else refuseMessage(call, answer)
+  }
+
+  /** Counts a message that calls no operation. Returns true if it was refused. */
+  #isLimited({ call, context: { grant } }: Exchange): boolean {
+    const { limit, nowMs } = this.#options
+    const waitSeconds = limit.take(grant.credential === '' ? grant.subscription : grant.credential, nowMs())
+    if (waitSeconds === 0) return false
+    call.refuse('rate_limited', `Too many messages that call no operation. Retry after ${waitSeconds} s.`, {
+      headers: ['Retry-After', String(waitSeconds)],
+    })
+    return true
   }
 }
 
