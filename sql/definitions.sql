@@ -31,7 +31,8 @@ CREATE TABLE line_items
     `price` Decimal(18, 6) COMMENT 'of one resource unit',
     `calls` UInt64 COMMENT 'calls that were forwarded',
     `units` Decimal(38, 6) COMMENT 'resource units that were charged',
-    `amount` Decimal(38, 12) COMMENT 'units times price'
+    `amount` Decimal(38, 12) COMMENT 'units times price',
+    `channel` LowCardinality(String) DEFAULT 'http'
 )
 ENGINE = MergeTree
 PARTITION BY toYYYYMM(window_start)
@@ -116,6 +117,7 @@ CREATE TABLE request_log
     `response_bytes` UInt64,
     `units` Decimal(38, 6),
     `explanation` String,
+    `channel` LowCardinality(String) DEFAULT 'http',
     INDEX by_request_id request_id TYPE bloom_filter GRANULARITY 1
 )
 ENGINE = MergeTree

@@ -1,7 +1,7 @@
 -- Line items of a tenant, one row a window and key, in a stable order that a page can go on from.
 SELECT
   toUnixTimestamp(window_start) AS start_s,
-  api, operation, consumer, any(consumer_name) AS consumer_name, subscription, agent, currency,
+  api, operation, consumer, any(consumer_name) AS consumer_name, subscription, agent, currency, channel,
   toString(sum(line_items.calls))  AS calls,
   toString(sum(line_items.units))  AS units,
   toString(sum(line_items.amount)) AS amount
@@ -14,8 +14,8 @@ WHERE tenant = {tenant:String}
   AND ({customer:String} = '' OR consumer = {customer:String})
   AND ({subscription:String} = '' OR subscription = {subscription:String})
   AND ({operation:String} = '' OR operation = {operation:String})
-  AND (toUnixTimestamp(window_start), api, consumer, operation, line_items.subscription, agent, currency)
-    > ({after_start_s:UInt32}, {after_api:String}, {after_consumer:String}, {after_operation:String}, {after_subscription:String}, {after_agent:String}, {after_currency:String})
-GROUP BY window_start, api, consumer, operation, subscription, agent, currency
-ORDER BY window_start, api, consumer, operation, subscription, agent, currency
+  AND (toUnixTimestamp(window_start), api, consumer, operation, line_items.subscription, agent, currency, channel)
+    > ({after_start_s:UInt32}, {after_api:String}, {after_consumer:String}, {after_operation:String}, {after_subscription:String}, {after_agent:String}, {after_currency:String}, {after_channel:String})
+GROUP BY window_start, api, consumer, operation, subscription, agent, currency, channel
+ORDER BY window_start, api, consumer, operation, subscription, agent, currency, channel
 LIMIT {limit:UInt32}

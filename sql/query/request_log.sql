@@ -4,7 +4,7 @@ SELECT
   api, operation, request_id, status, outcome, consumer, consumer_name, subscription, agent, person,
   duration_us, upstream_us,
   toString(request_bytes) AS request_bytes, toString(response_bytes) AS response_bytes, toString(units) AS units,
-  explanation
+  explanation, channel
 FROM request_log
 WHERE tenant = {tenant:String}
   AND at >= fromUnixTimestamp64Milli({from_ms:Int64})

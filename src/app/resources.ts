@@ -71,7 +71,7 @@ export function createResources(options: ResourcesOptions) {
   const credentials = createCredentials(options)
   const plans = createLatestPlans({ registry, specifications })
   const capacity = createCapacity({ ...options, plans })
-  const apiPolicies = createApiPolicies(options)
+  const apiPolicies = createApiPolicies({ ...options, proxies })
   const subscriptions = createSubscriptions({
     ...options,
     credentials,

@@ -24,7 +24,11 @@ export interface Attribution {
   readonly currency: string
   /** Price of one resource unit in millionths of the currency. */
   readonly priceMicro: number
+  /** Set if the call was a tool call over MCP; missing for a plain HTTP call. */
+  readonly channel?: 'mcp'
 }
+
+export type Channel = 'http' | 'mcp'
 
 export const ANONYMOUS = {
   consumer: '',

@@ -62,6 +62,8 @@ export interface RiskEvidence {
   /** Events by reason: an outcome, a flag of a call record, or a measure of the service level. */
   readonly reasons: Readonly<Record<string, number>>
   readonly operations: Readonly<Record<string, number>>
+  /** Number of tool calls over MCP among the events; missing if there are none. */
+  readonly channels?: Readonly<Record<string, number>>
   /** The latest five. */
   readonly requestIds: readonly string[]
 }

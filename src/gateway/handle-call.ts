@@ -69,7 +69,9 @@ function route(
     return call.refuse('loop_detected', 'Via or CDN-Loop shows that the call has passed through this gateway before.')
   }
   const target = url.slice(pathFrom)
-  authenticate(options, { call, revision, operation, match, headers, target, queryAt, callerContext: null })
+  const { request } = call
+  const own = { body: null, fault: null, receiver: null, callerContext: null }
+  authenticate(options, { call, revision, operation, match, request, headers, target, queryAt, ...own })
 }
 
 /**
@@ -141,7 +143,7 @@ function authenticateAgain(options: HandleCallOptions, routed: RoutedCall, conte
 function authoriseCaller(options: HandleCallOptions, routed: RoutedCall, context: CallerContext): void {
   const { call, revision, operation } = routed
   routed.callerContext = context
-  call.attribution = attributionOf(context, operation.position)
+  call.attribution = attributionOf(context, operation.position, call.channel)
   const { deprecation } = revision.plan
   if (deprecation !== undefined && options.nowMs() >= deprecation.retirementMs) call.flags |= FLAG_PAST_RETIREMENT
   const refused = authorise(operation.plan.security, context.caller, revision)
@@ -175,6 +177,11 @@ function refuseCredential({ call, revision, operation }: RoutedCall, refusal: Re
   if (refusal.code === 'unavailable') return refuseUnavailable(call, refusal.detail, 'authenticate')
   const challenge = revision.challenges[refusal.code]
   call.refuse(refusal.code, refusal.detail, challenge === null ? {} : { headers: ['WWW-Authenticate', challenge] })
+}
+
+/** Returns the stages from authorisation on, for a caller that was authenticated elsewhere. */
+export function createAdmitCall(options: HandleCallOptions): (routed: RoutedCall, context: CallerContext) => void {
+  return (routed, context) => authoriseCaller(options, routed, context)
 }
 
 /** Continues a call that has waited, unless the call is over by then. */

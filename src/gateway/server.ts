@@ -19,6 +19,8 @@ import { createConnectionRefusals, type ConnectionRefusals } from './connection/
 import { GatewayResponse } from './connection/response.ts'
 import type { CompiledRevision } from './call/revision.ts'
 import { handleOauth, isOauthPath, type OauthHandler } from './oauth-requests.ts'
+import { McpCall } from './mcp/mcp-call.ts'
+import { isMcpTarget, type McpEndpoint } from './mcp/mcp-endpoint.ts'
 import { scanTarget } from './routing/path.ts'
 import type { UploadWatch } from './connection/upload-watch.ts'
 import { readRequestHeaders, type RequestHeaders } from './headers/upstream-request.ts'
@@ -45,6 +47,7 @@ export interface GatewayServerOptions {
   readonly connectionsMax: number
   readonly context: CallDependencies
   readonly handleCall: HandleCall
+  readonly mcp: Pick<McpEndpoint, 'handle'>
   readonly requestRules: RequestRules
   readonly uploads: UploadWatch
   readonly authenticator: Authenticator
@@ -95,10 +98,12 @@ function onRequest(
   if (queryAt >= 0 && (isOauthPath(target, nameEnd, queryAt) || revision === undefined)) {
     if (handleOauth(gateway, request, response, target.slice(0, queryAt), expectsContinue)) return
   }
-  const call = new Call(gateway.context, request, response, sequence)
+  const isMcp = revision?.isMcpOn === true && isMcpTarget(target, nameEnd, queryAt)
+  const call = new (isMcp ? McpCall : Call)(gateway.context, request, response, sequence)
   call.expectsContinue = expectsContinue
   try {
     if (queryAt < 0) refuseTarget(gateway, call, target)
+    else if (call instanceof McpCall) gateway.mcp.handle(call, headers, revision!)
     else if (revision === undefined) call.refuse('not_found', 'No API with this name is published here.')
     else gateway.handleCall(call, headers, revision, nameEnd, queryAt)
   } catch (cause) {

@@ -1,6 +1,7 @@
 /** The API that a request names as its `resource` (RFC 8707). */
 
 import { PLATFORM_API } from '../domain/platform-api.ts'
+import { MCP_PATH } from '../plan/mcp-exposure.ts'
 
 export interface ResourceAddresses {
   readonly gatewayUrl: string
@@ -8,9 +9,12 @@ export interface ResourceAddresses {
   readonly baseUrl: string
 }
 
-/** Returns null if the address is none of this service. */
+/** Returns null if the address is none of this service. The MCP endpoint of an API means the API. */
 export function apiOfResource({ gatewayUrl, baseUrl }: ResourceAddresses, resource: string): string | null {
   if (resource === baseUrl || resource === `${baseUrl}/`) return PLATFORM_API
   const prefix = `${gatewayUrl}/`
-  return resource.startsWith(prefix) && resource.length > prefix.length ? resource.slice(prefix.length) : null
+  if (!resource.startsWith(prefix)) return null
+  const path = resource.slice(gatewayUrl.length)
+  const api = path.endsWith(MCP_PATH) ? path.slice(0, -MCP_PATH.length) : path
+  return api.length > 1 ? api.slice(1) : null
 }

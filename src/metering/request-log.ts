@@ -60,7 +60,7 @@ export function createRequestLog(mode: RequestLogMode, count: CountEvent): Reque
 
 export function toRequest(batch: RecordBatch, index: number): LoggedRequest {
   const { attribution, outcome, sequence: _, flags: __, admittedAgoMs: ___, ...numbers } = batch.at(index)
-  const { tenant, api, operation, consumer, consumerName, subscription, agent, person } = attribution
+  const { tenant, api, operation, consumer, consumerName, subscription, agent, person, channel = 'http' } = attribution
   return {
     ...numbers,
     tenant,
@@ -71,6 +71,7 @@ export function toRequest(batch: RecordBatch, index: number): LoggedRequest {
     subscription,
     agent,
     person,
+    channel,
     requestId: batch.requestId(index),
     outcome: OUTCOMES[outcome] ?? '',
     explanation: batch.explanation(index),

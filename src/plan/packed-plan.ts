@@ -14,7 +14,7 @@ export interface PackedPlan extends RevisionPlan {
   readonly document: Uint8Array
 }
 
-type Head = Pick<DocumentPlan, 'dialect' | 'readBytesPerSecondMin'>
+type Head = Pick<DocumentPlan, 'dialect' | 'readBytesPerSecondMin' | 'mcp'>
 type Components = 'components' | 'responseComponents'
 type Line =
   | readonly ['operation', OperationPlan]
@@ -33,8 +33,12 @@ export function packDocument(plan: DocumentPlan): Uint8Array {
 }
 
 function* linesOf(plan: DocumentPlan): Iterable<Head | Line> {
-  const { dialect, readBytesPerSecondMin, operations, responses } = plan
-  yield { dialect, ...(readBytesPerSecondMin !== undefined && { readBytesPerSecondMin }) }
+  const { dialect, readBytesPerSecondMin, mcp, operations, responses } = plan
+  yield {
+    dialect,
+    ...(readBytesPerSecondMin !== undefined && { readBytesPerSecondMin }),
+    ...(mcp !== undefined && { mcp }),
+  }
   for (const operation of operations) yield ['operation', operation]
   for (const response of responses) yield ['response', response]
   for (const kind of ['components', 'responseComponents'] as const) {

@@ -18,6 +18,8 @@ export interface RevisionPlan {
   readonly backend: BackendPlan | null
   readonly allowedScopes: readonly string[]
   readonly memberOfProductIds: readonly string[]
+  /** Set if the policy of the API exposes all operations over MCP. */
+  readonly isMcpOn?: true
 }
 
 /** The part of a plan that comes from the document. */
@@ -32,6 +34,15 @@ export interface DocumentPlan {
   readonly operations: readonly OperationPlan[]
   /** `x-tollgate-min-read-bytes-per-second` of the document. */
   readonly readBytesPerSecondMin?: number
+  /** `x-tollgate-mcp` of the document; missing if the document does not have it. */
+  readonly mcp?: McpPlan
+}
+
+export interface McpPlan {
+  /** Whether operations without a flag of their own are exposed. */
+  readonly isOn: boolean
+  /** If it is missing, the number of operations that a caller may call decides. */
+  readonly mode?: 'tools' | 'search'
 }
 
 export interface DeprecationPlan {
@@ -71,6 +82,12 @@ export interface OperationPlan {
   readonly passHeaders?: readonly string[]
   /** Declared responses, as positions in the plan's `responses`; empty if none are declared. */
   readonly responses: readonly number[]
+  /** `summary` of the document, shortened. */
+  readonly summary?: string
+  /** `description` of the document, shortened; only in documents with `x-tollgate-mcp`. */
+  readonly description?: string
+  /** `x-tollgate-mcp` of the operation: whether it is exposed over MCP. */
+  readonly mcp?: boolean
 }
 
 export interface ResponsePlan {
@@ -99,6 +116,8 @@ export interface ParameterPlan {
   readonly schema: unknown
   /** Whether the value is JSON text: the document declares `content` of a JSON type. */
   readonly isJson?: boolean
+  /** `description` of the document, shortened; only in documents with `x-tollgate-mcp`. */
+  readonly description?: string
   /** RFC 6901 pointer of the parameter in the document. */
   readonly pointer: string
 }

@@ -45,6 +45,10 @@ const policy = named(
     exposure: { type: 'string', enum: ['Internal', 'Partner', 'Public'] },
     tokenAlgorithm: { type: 'string', enum: ['ES256', 'RS256'] },
     credentialLifetimeDays: { type: 'integer', minimum: 1, maximum: 3_650 },
+    mcp: {
+      type: 'boolean',
+      description: 'Exposes all operations at `/{api}/mcp`, except for those with `x-tollgate-mcp: false`.',
+    },
   }),
 )
 const tag = 'Catalogue'
@@ -84,12 +88,13 @@ export const API_OPERATIONS = {
     method: 'PUT',
     path: '/v1/apis/:name/policy',
     summary: 'Replaces the access policy of an API; it applies to new subscriptions, credentials and tokens',
+    description: 'A change of `mcp` applies to the active revision before the response.',
     tag,
     scope: 'apis:write',
     body: { ...policy, title: 'ApiPolicyInput', required: [] },
     status: 200,
     answer: policy,
-    problems: ['state_conflict'],
+    problems: ['state_conflict', 'specification_invalid'],
     changes: 'getApiPolicy',
   },
   updateApi: {

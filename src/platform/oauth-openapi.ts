@@ -277,5 +277,9 @@ function discoveryPaths(): Fragment {
       parameters: [apiParameter],
       ...get('getApiResource', 'Metadata of an API as a protected resource (RFC 9728)', document, ['404', '503']),
     },
+    '/.well-known/oauth-protected-resource/{api}/mcp': {
+      parameters: [apiParameter],
+      ...get('getMcpResource', 'Metadata of the MCP endpoint of an API (RFC 9728)', document, ['404', '503']),
+    },
   }
 }

@@ -2,7 +2,7 @@
 
 import { MICRO } from '../domain/decimal.ts'
 import type { LoggedRequest } from '../store/request-store.ts'
-import { text, time } from './schemas.ts'
+import { channel, text, time } from './schemas.ts'
 
 const milliseconds = { type: 'number' } as const
 
@@ -23,6 +23,7 @@ export const requestFields = {
   requestBytes: { type: 'integer' },
   responseBytes: { type: 'integer' },
   resourceUnits: { type: 'number' },
+  channel,
 } as const
 
 export function showRequest(request: Omit<LoggedRequest, 'tenant'>): Record<string, unknown> {

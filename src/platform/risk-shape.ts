@@ -44,11 +44,18 @@ export const riskProperties = {
   firstSeen: time,
   lastSeen: time,
   message: text,
-  evidence: object({
-    total: { type: 'integer', description: 'Events of the whole episode.' },
-    statuses: counts,
-    reasons: { ...counts, description: 'Events by reason.' },
-    operations: counts,
-    requestIds: { type: 'array', items: text },
-  }),
+  evidence: object(
+    {
+      total: { type: 'integer', description: 'Events of the whole episode.' },
+      statuses: counts,
+      reasons: { ...counts, description: 'Events by reason.' },
+      operations: counts,
+      channels: {
+        ...counts,
+        description: 'Events by channel, if some came over `mcp`; the others came over plain HTTP.',
+      },
+      requestIds: { type: 'array', items: text },
+    },
+    ['total', 'statuses', 'reasons', 'operations', 'requestIds'],
+  ),
 } as const

@@ -169,3 +169,9 @@ export const problemSchema: Schema = {
     errors: { type: 'array', items: finding },
   },
 }
+
+export const channel = {
+  type: 'string',
+  enum: ['http', 'mcp'],
+  description: '`mcp` for a tool call over the Model Context Protocol.',
+} as const

@@ -3,7 +3,7 @@
 import { Problem } from '../domain/problem.ts'
 import { GROUP_FIELDS, type GroupField } from '../store/usage-store.ts'
 import type { Operation, Operations } from './operation.ts'
-import { instant, list, named, object, pagedQuery, reference, text, time } from './schemas.ts'
+import { channel, instant, list, named, object, pagedQuery, reference, text, time } from './schemas.ts'
 
 const filters = {
   from: { ...instant, description: 'Windows that start at or after this time. Default: 30 days before `to`.' },
@@ -28,6 +28,7 @@ const lineItem = {
   agent: text,
   ...amounts,
   time: { ...time, description: 'Start of the 10-second window.' },
+  channel,
 } as const
 const summary = {
   api: text,

@@ -1,9 +1,10 @@
-/** The policy of an API: approval of subscriptions, and how its tokens are issued. */
+/** The policy of an API: approval of subscriptions, how its tokens are issued, and whether agents reach it over MCP. */
 
-import { documentKind, type Author, type Document, type Registry } from '../store/registry.ts'
-import { API_KIND } from './apis.ts'
+import { documentKind, type Author, type Document, type Registry, type Write } from '../store/registry.ts'
+import { API_KIND, apiWrite } from './apis.ts'
 import { commit, find } from '../command/commands.ts'
 import { PRODUCT_KIND } from './products.ts'
+import type { Proxies } from './proxies.ts'
 import type { SubscriptionBody } from '../subscriptions/document/subscription-document.ts'
 import type { KeyedMutex } from '../command/keyed-mutex.ts'
 
@@ -14,6 +15,8 @@ export interface ApiPolicy {
   readonly tokenAlgorithm: 'ES256' | 'RS256'
   /** Applies to credentials that are created from now on. */
   readonly credentialLifetimeDays: number
+  /** Exposes all operations over MCP, except for those that the document hides. */
+  readonly mcp: boolean
 }
 
 /** The part of a policy that applies to subscriptions. */
@@ -30,6 +33,7 @@ export const API_POLICY_KIND = documentKind<ApiPolicy>('api_policy', [
   'exposure',
   'tokenAlgorithm',
   'credentialLifetimeDays',
+  'mcp',
 ])
 
 const DEFAULT_POLICY: ApiPolicy = {
@@ -37,9 +41,16 @@ const DEFAULT_POLICY: ApiPolicy = {
   exposure: 'Internal',
   tokenAlgorithm: 'ES256',
   credentialLifetimeDays: 365,
+  mcp: false,
 }
 
-export function createApiPolicies({ registry, mutex }: { registry: Registry; mutex: KeyedMutex }): ApiPolicies {
+export interface ApiPoliciesOptions {
+  readonly registry: Registry
+  readonly mutex: KeyedMutex
+  readonly proxies: Pick<Proxies, 'change'>
+}
+
+export function createApiPolicies({ registry, mutex, proxies }: ApiPoliciesOptions): ApiPolicies {
   return {
     async get(tenant, api) {
       await find(registry, tenant, API_KIND, api)
@@ -47,11 +58,19 @@ export function createApiPolicies({ registry, mutex }: { registry: Registry; mut
     },
     put: (author, api, given) =>
       mutex.runExclusive([api], async () => {
-        const { tenant } = await find(registry, author.tenant, API_KIND, api)
+        const entry = await find(registry, author.tenant, API_KIND, api)
+        const { tenant } = entry
         const policy: ApiPolicy = { ...DEFAULT_POLICY, ...given }
         const current: Document<ApiPolicy> | null = await registry.get(API_POLICY_KIND, api)
         const write = { kind: API_POLICY_KIND, id: api, tenant, expected: current?.revision ?? 0, body: policy }
-        await commit(registry, author, 'api.policy', [write])
+        const save = (writes: readonly Write[]) => commit(registry, author, 'api.policy', [write, ...writes])
+        const { isMcpOn = false, ...rest } = entry.body
+        if (policy.mcp === isMcpOn) await save([])
+        else {
+          const next = policy.mcp ? { ...rest, isMcpOn: true as const } : rest
+          const changed = apiWrite(api, tenant, entry.revision, next)
+          await proxies.change(api, next, (writes) => save([changed, ...writes]))
+        }
         return policy
       }),
   }

@@ -26,6 +26,8 @@ export interface ApiBody extends Labelled {
   readonly successor: string | null
   /** Scopes of an API that no proxy serves: the platform's own. */
   readonly ownScopes?: readonly string[]
+  /** Copy of `mcp` in the policy of the API; missing if it is off. */
+  readonly isMcpOn?: true
 }
 
 export const API_KIND = documentKind<ApiBody>('api', [
@@ -41,7 +43,7 @@ export const API_KIND = documentKind<ApiBody>('api', [
   'labels',
 ])
 
-export interface Api extends Omit<ApiBody, 'ownScopes' | 'actor' | 'deprecatedAt'> {
+export interface Api extends Omit<ApiBody, 'ownScopes' | 'actor' | 'deprecatedAt' | 'isMcpOn'> {
   readonly id: string
   readonly labels: Labels
 }
@@ -83,6 +85,6 @@ export function apiActor({ actor, state }: ApiBody): PersistedActor {
 }
 
 export function showApi({ id, body }: Document<ApiBody>): Api {
-  const { ownScopes: _, actor: __, deprecatedAt: ___, ...shown } = body
+  const { ownScopes: _, actor: __, deprecatedAt: ___, isMcpOn: ____, ...shown } = body
   return { id, ...shown, labels: body.labels ?? {} }
 }

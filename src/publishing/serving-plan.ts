@@ -45,6 +45,7 @@ export function createServingPlans(options: ServingPlansOptions): ServingPlans {
       revision: body.actor.context.activeRevision ?? 0,
       state: entry.state === 'Prospect' ? 'Active' : entry.state,
       ...deprecationOf(entry),
+      ...(entry.isMcpOn && { isMcpOn: true }),
       backend: { ...backend, mayBePrivate: isBackendExempt === true || backendRule.mayBePrivate(tenant) },
       allowedScopes,
       memberOfProductIds: body.memberOfProductIds,

@@ -76,8 +76,19 @@ export function createColumns(textOf: KeyText = lineItemText): Columns {
 
 /** Includes the consumer's name, so that a replayed range produces identical rows. */
 function lineItemText(attribution: Attribution): string {
-  const { tenant, api, operation, consumer, consumerName, subscription, agent, variant, currency, priceMicro } =
-    attribution
+  const {
+    tenant,
+    api,
+    operation,
+    consumer,
+    consumerName,
+    subscription,
+    agent,
+    variant,
+    currency,
+    priceMicro,
+    channel,
+  } = attribution
   return JSON.stringify([
     tenant,
     api,
@@ -89,5 +100,6 @@ function lineItemText(attribution: Attribution): string {
     variant,
     currency,
     priceMicro,
+    ...(channel === undefined ? [] : [channel]),
   ])
 }

@@ -38,6 +38,7 @@ export interface RiskOccurrence {
   readonly isGrave: boolean
   readonly operation: string
   readonly requestId: string
+  readonly channel?: 'mcp' | undefined
 }
 
 export interface EpisodeOptions {

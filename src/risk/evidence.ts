@@ -9,6 +9,7 @@ export interface Evidence {
     readonly reason: string
     readonly operation: string
     readonly requestId: string
+    readonly channel?: 'mcp' | undefined
   }): void
   show(): RiskEvidence
 }
@@ -22,6 +23,7 @@ export function createEvidence(saved?: RiskEvidence): Evidence {
   const statuses = new Map(Object.entries(saved?.statuses ?? {}))
   const reasons = new Map(Object.entries(saved?.reasons ?? {}))
   const operations = new Map(Object.entries(saved?.operations ?? {}))
+  const channels = new Map(Object.entries(saved?.channels ?? {}))
   const requestIds = [...(saved?.requestIds ?? [])]
   let total = saved?.total ?? 0
 
@@ -29,11 +31,12 @@ export function createEvidence(saved?: RiskEvidence): Evidence {
     get total() {
       return total
     },
-    add({ status, reason, operation, requestId }) {
+    add({ status, reason, operation, requestId, channel }) {
       total++
       if (status > 0) bump(statuses, String(status))
       bump(reasons, reason)
       bump(operations, operation)
+      if (channel !== undefined) bump(channels, channel)
       if (requestId !== '' && requestIds.push(requestId) > REQUEST_IDS_MAX) requestIds.shift()
     },
     show: () => ({
@@ -41,6 +44,7 @@ export function createEvidence(saved?: RiskEvidence): Evidence {
       statuses: byNumber(statuses),
       reasons: Object.fromEntries(reasons),
       operations: Object.fromEntries(operations),
+      ...(channels.size > 0 && { channels: Object.fromEntries(channels) }),
       requestIds: [...requestIds],
     }),
   }

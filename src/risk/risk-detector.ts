@@ -114,9 +114,10 @@ export class RiskDetector {
       this.#evaluatedMs = timeMs
     }
     const episode = this.#episodeOf(batch, index, risk, timeMs)
-    const { operation } = batch.attributions[batch.attributionId(index)]!
+    const { operation, channel } = batch.attributions[batch.attributionId(index)]!
     const { isGrave } = risk
-    episode.add({ timeMs, status: batch.status(index), reason, isGrave, operation, requestId: batch.requestId(index) })
+    const [status, requestId] = [batch.status(index), batch.requestId(index)]
+    episode.add({ timeMs, status, reason, isGrave, operation, requestId, channel })
     this.#toEvaluate.add(episode)
   }
 

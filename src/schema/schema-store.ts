@@ -33,10 +33,13 @@ export interface SchemaStoreOptions {
   readonly namePrefix?: string
   /** Called with each converted schema and its place in the document. */
   readonly locate?: (schema: object, pointer: string) => void
+  /** Retains descriptions, shortened, for readers of the schemas. Default: false. */
+  readonly hasProse?: boolean
 }
 
 /** Upper bound of the parts of one schema, without its references, because a gateway thread compiles it in one turn. */
 const PARTS_MAX = 1_000
+const DESCRIPTION_LENGTH_MAX = 200
 const COMPONENT = '#/components/schemas/'
 const PLAIN_NAME = /^[A-Za-z0-9._-]+$/
 
@@ -116,9 +119,14 @@ class SchemaConverter implements SchemaStore {
   /** Returns undefined for a keyword that does not constrain a value. */
   #toKeyword(keyword: string, value: unknown, pointer: string): unknown {
     const kind = KEYWORDS.get(keyword)
-    if (kind === undefined) return undefined
+    if (kind === undefined) return this.#toProse(keyword, value)
     if (kind === 'plain') return value
     return kind === 'inner' ? this.#toInner(value, pointer) : this.#toNamed(keyword, value, pointer)
+  }
+
+  #toProse(keyword: string, value: unknown): string | undefined {
+    if (keyword !== 'description' || this.#options.hasProse !== true) return undefined
+    return typeof value === 'string' ? value.slice(0, DESCRIPTION_LENGTH_MAX) : undefined
   }
 
   #toInner(value: unknown, pointer: string): unknown {

@@ -1,5 +1,7 @@
 /** Port of the request log, which stores single calls for a week. */
 
+import type { Channel } from '../domain/attribution.ts'
+
 export interface LoggedRequest {
   readonly timeMs: number
   readonly tenant: string
@@ -21,6 +23,7 @@ export interface LoggedRequest {
   readonly unitsMicro: number
   /** Why the call was refused, as JSON (`domain/explanation.ts`); `''` if no explanation is stored. */
   readonly explanation: string
+  readonly channel: Channel
 }
 
 export interface RequestQuery {

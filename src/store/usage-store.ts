@@ -1,5 +1,7 @@
 /** Port of usage: line items that the stream writes and the platform API reads. */
 
+import type { Channel } from '../domain/attribution.ts'
+
 export interface LineItem {
   readonly windowStartMs: number
   readonly tenant: string
@@ -15,6 +17,8 @@ export interface LineItem {
   readonly calls: number
   /** Millionths of a resource unit; a whole number. */
   readonly unitsMicro: bigint
+  /** Missing for plain HTTP calls. */
+  readonly channel?: 'mcp'
 }
 
 export interface UsageFilter {
@@ -40,6 +44,7 @@ export interface LineItemRow {
   readonly calls: number
   readonly amount: string
   readonly currency: string
+  readonly channel: Channel
   readonly timeMs: number
 }
 

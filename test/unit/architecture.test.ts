@@ -47,7 +47,7 @@ const GATEWAY_BELOW_CALL = [
   'gateway/connection',
   'gateway/messages',
 ]
-const GATEWAY = [...GATEWAY_BELOW_CALL, 'gateway/authentication', 'gateway/call', 'gateway/forwarding']
+const GATEWAY = [...GATEWAY_BELOW_CALL, 'gateway/authentication', 'gateway/call', 'gateway/forwarding', 'gateway/mcp']
 const STREAM = [...PORTS, 'record', 'plan']
 
 const TABLE: Readonly<Record<string, Row>> = {
@@ -81,6 +81,10 @@ const TABLE: Readonly<Record<string, Row>> = {
   'gateway/messages': { folders: [...SHARED, 'gateway/limits', 'gateway/backend'], packages: ['node:'] },
   'gateway/call': { folders: [...SHARED, ...GATEWAY_BELOW_CALL], packages: ['node:'] },
   'gateway/forwarding': { folders: [...SHARED, ...GATEWAY_BELOW_CALL, 'gateway/call'], packages: ['undici', 'node:'] },
+  'gateway/mcp': {
+    folders: [...SHARED, ...GATEWAY_BELOW_CALL, 'gateway/authentication', 'gateway/call', 'gateway/forwarding'],
+    packages: ['node:'],
+  },
   'gateway/oauth': { folders: SHARED, packages: [...FASTIFY, 'node:'] },
   gateway: { folders: [...SHARED, ...GATEWAY], packages: ['node:'] },
   'gateway/threads': { folders: [...SHARED, ...GATEWAY, 'gateway'], packages: ['node:'] },

@@ -2,7 +2,7 @@
 
 import type { Caller } from '../../plan/caller.ts'
 import type { RoutePlan } from '../../plan/route-plan.ts'
-import { ANONYMOUS, type Attribution } from '../../domain/attribution.ts'
+import { ANONYMOUS, type Attribution, type Channel } from '../../domain/attribution.ts'
 import type { CompiledSla } from '../limits/limiter.ts'
 
 /** Returns the attribution; a call without a caller is attributed to its API and tenant only. */
@@ -11,8 +11,9 @@ export function toAttribution(
   operation: string,
   caller: Pick<Caller, 'grant' | 'agent' | 'person'> | null,
   sla: CompiledSla | null,
+  channel: Channel = 'http',
 ): Attribution {
-  const place = { tenant: plan.tenant, api: plan.api, operation }
+  const place = { tenant: plan.tenant, api: plan.api, operation, ...(channel === 'mcp' && { channel }) }
   if (caller === null) return { ...place, ...ANONYMOUS }
   const { grant, agent, person } = caller
   return {

@@ -12,9 +12,9 @@
 
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
-import { ANONYMOUS, type Attribution } from '../../domain/attribution.ts'
+import { ANONYMOUS, type Attribution, type Channel } from '../../domain/attribution.ts'
 import type { Explanation } from '../../domain/explanation.ts'
-import { problemDocument, PROBLEMS } from '../../domain/problem.ts'
+import { problemDocument, PROBLEMS, type ProblemDocument } from '../../domain/problem.ts'
 import { outcomeIndex, type Outcome } from '../../domain/outcome.ts'
 import { toRequestId } from '../../record/record-batch.ts'
 import type { RecordedCall } from '../../record/spool-writer.ts'
@@ -37,6 +37,7 @@ const UNATTRIBUTED: Attribution = { tenant: '', api: '', operation: '', ...ANONY
 const STATUS_CLIENT_GONE = 499
 
 export class Call implements RecordedCall, WatchedReader {
+  readonly channel: Channel = 'http'
   readonly request: IncomingMessage
   readonly response: GatewayResponse
   readonly socket: Socket
@@ -156,17 +157,17 @@ export class Call implements RecordedCall, WatchedReader {
   refuse(code: RefusalCode, detail: string, options: RefusalOptions = {}): void {
     const { errors = [], headers, extensions, stage, limit, recordedAs = code } = options
     this.explanation = { detail, stage, errors, limit }
-    const body = JSON.stringify(problemDocument(code, detail, this.requestId, errors, extensions))
     this.status = PROBLEMS[code].status
-    this.head = ['Content-Type', 'application/problem+json', 'Content-Length', String(Buffer.byteLength(body))]
-    if (headers !== undefined) for (const part of headers) this.head.push(part)
+    const body = this.writeProblem(problemDocument(code, detail, this.requestId, errors, extensions), headers)
     this.finish(recordedAs, body)
   }
 
-  refuseSlowBody(): void {
-    this.refuse('request_timeout', 'The request body did not arrive in time.', {
-      headers: ['Connection', 'close'],
-    })
+  /** Writes the head of a refusal and returns its body. */
+  protected writeProblem(problem: ProblemDocument, headers: readonly string[] = []): string | Buffer {
+    const body = JSON.stringify(problem)
+    const length = String(Buffer.byteLength(body))
+    this.head = ['Content-Type', 'application/problem+json', 'Content-Length', length, ...headers]
+    return body
   }
 
   /** Sends the end of the response: the spool has the record. */

@@ -7,7 +7,7 @@
 
 import type { Caller } from '../../plan/caller.ts'
 import type { Grant } from '../../plan/grant.ts'
-import type { Attribution } from '../../domain/attribution.ts'
+import type { Attribution, Channel } from '../../domain/attribution.ts'
 import { toAttribution } from './call-attribution.ts'
 import { toIdentityHeaders } from '../headers/identity-headers.ts'
 import type { Block, CompiledSla } from '../limits/limiter.ts'
@@ -22,6 +22,8 @@ export interface CallerContext {
   readonly identityHeaders: readonly string[]
   /** By position of the operation; an entry is filled at the first call of its operation. */
   readonly attributions: (Attribution | undefined)[]
+  /** The same for calls over MCP; one more entry for messages that call no operation. */
+  readonly mcpAttributions: (Attribution | undefined)[]
 }
 
 /**
@@ -42,15 +44,14 @@ export function createCallerContext(caller: Caller, revision: CompiledRevision, 
     block,
     identityHeaders: toIdentityHeaders(caller),
     attributions: new Array<Attribution | undefined>(revision.operations.length),
+    mcpAttributions: [],
   }
 }
 
-/** Returns the attribution of the calls of one operation; the same object for all of them. */
-export function attributionOf(context: CallerContext, position: number): Attribution {
-  return (context.attributions[position] ??= toAttribution(
-    context.revision.plan,
-    context.revision.operations[position]!.plan.operationId,
-    context.caller,
-    context.sla,
-  ))
+/** Returns the attribution of the calls of one operation, the same object for all of them. A position past the last operation stands for none. */
+export function attributionOf(context: CallerContext, position: number, channel: Channel = 'http'): Attribution {
+  const { attributions, mcpAttributions, revision, caller, sla } = context
+  const known = channel === 'mcp' ? mcpAttributions : attributions
+  const operationId = revision.operations[position]?.plan.operationId ?? ''
+  return (known[position] ??= toAttribution(revision.plan, operationId, caller, sla, channel))
 }

@@ -10,10 +10,11 @@ export interface Challenges {
   readonly metadata: string
 }
 
-/** An API that accepts tokens names its protected-resource metadata (RFC 9728, 5.1). */
-export function compileChallenges({ api, operations }: RoutePlan, gatewayUrl: string): Challenges {
+/** An API that accepts tokens names its protected-resource metadata (RFC 9728, 5.1), that of `path` if it is a resource of its own. */
+export function compileChallenges({ api, operations }: RoutePlan, gatewayUrl: string, path = ''): Challenges {
   const acceptsTokens = operations.some(({ security }) => security.some(({ tokenScopes }) => tokenScopes !== null))
-  const metadata = acceptsTokens ? `resource_metadata="${gatewayUrl}/.well-known/oauth-protected-resource/${api}"` : ''
+  const metadataUrl = `${gatewayUrl}/.well-known/oauth-protected-resource/${api}${path}`
+  const metadata = acceptsTokens ? `resource_metadata="${metadataUrl}"` : ''
   const after = metadata === '' ? '' : `, ${metadata}`
   return {
     credential_missing: metadata === '' ? 'Bearer' : `Bearer ${metadata}`,

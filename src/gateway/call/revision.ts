@@ -9,6 +9,7 @@ import type { OperationPlan, RoutePlan } from '../../plan/route-plan.ts'
 import type { Attribution } from '../../domain/attribution.ts'
 import { createPace, type Pace } from '../../runtime/pace.ts'
 import type { SlaPlan } from '../../plan/sla-plan.ts'
+import { isMcpOn, MCP_PATH } from '../../plan/mcp-exposure.ts'
 import { compileChallenges, type Challenges } from './challenges.ts'
 import { Backend, type BackendSettings } from '../backend/backend.ts'
 import { READ_BYTES_PER_SECOND_MIN } from '../connection/reader-watch.ts'
@@ -46,6 +47,11 @@ export interface CompiledRevision {
   readonly apiHeaders: readonly string[] | null
   /** Attribution of calls that are refused before an operation is found. */
   readonly unrouted: Attribution
+  /** Whether an operation is exposed over MCP. */
+  readonly isMcpOn: boolean
+  readonly mcpChallenges: Challenges
+  /** Attribution of messages over MCP whose caller is not known yet. */
+  readonly unroutedMcp: Attribution
 }
 
 export interface RevisionSettings extends BackendSettings {
@@ -84,6 +90,9 @@ export async function compileRevision(
     slas: new Map(slas.map((sla) => [sla.variant, limiter.compile(sla, operationIdsOf(plan))])),
     apiHeaders: plan.deprecation === undefined ? null : toDeprecationHeaders(plan.deprecation),
     unrouted: toAttribution(plan, '', null, null),
+    isMcpOn: isMcpOn(plan),
+    mcpChallenges: compileChallenges(plan, settings.gatewayUrl, MCP_PATH),
+    unroutedMcp: toAttribution(plan, '', null, null, 'mcp'),
   }
 }
 

@@ -20,7 +20,9 @@ import type { SlotUser } from '../backend/backend-slots.ts'
 import type { Call, CallOwner } from '../call/call.ts'
 import type { Timed } from '../../runtime/deadline-queue.ts'
 import { RequestBody } from './request-body.ts'
-import { ResponseRelay, type RelayOptions, type UpstreamDeadline } from './response-relay.ts'
+import { refuseSlowBody, type ResponseReceiver } from '../call/routed-call.ts'
+import { ResponseCollector } from './response-collector.ts'
+import { ResponseRelay, type RelayOptions, type ResponseSink, type UpstreamDeadline } from './response-relay.ts'
 import type { UploadWatch } from '../connection/upload-watch.ts'
 import { toOutcome, RESET, UPSTREAM_DETAILS, type UpstreamFailure } from '../backend/upstream-failure.ts'
 
@@ -31,6 +33,8 @@ export interface ForwardOptions extends RelayOptions {
   /** Holder of the backend's connections that the call counts for: its subscription, or `''` for public calls. */
   readonly holder: string
   readonly uploads: UploadWatch
+  /** Receives the whole response; null if it is relayed. */
+  readonly receiver: ResponseReceiver | null
   readonly path: string
   readonly headers: string[]
   /** A body in memory, the request itself if its body is streamed, or null without a body. */
@@ -42,7 +46,7 @@ const IDEMPOTENT: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT'
 export class Forwarding implements CallOwner, SlotUser, UpstreamDeadline, Dispatcher.DispatchHandler {
   readonly #call: Call
   readonly #options: ForwardOptions
-  readonly #relay: ResponseRelay
+  readonly #relay: ResponseSink
   #controller: Controller | null = null
   #body: Buffer | RequestBody | null = null
   #startedAt = 0
@@ -66,7 +70,9 @@ export class Forwarding implements CallOwner, SlotUser, UpstreamDeadline, Dispat
   constructor(call: Call, options: ForwardOptions) {
     this.#call = call
     this.#options = options
-    this.#relay = new ResponseRelay(call, options, this)
+    const { receiver } = options
+    this.#relay =
+      receiver === null ? new ResponseRelay(call, options, this) : new ResponseCollector(call, options, this, receiver)
   }
 
   start(): void {
@@ -131,6 +137,7 @@ export class Forwarding implements CallOwner, SlotUser, UpstreamDeadline, Dispat
     if (this.#isSettled) return
     try {
       this.#relay.takeChunk(controller, chunk)
+      if (this.#relay.isFull) this.#handleEnd()
     } catch (cause) {
       this.#call.crash(cause)
     }
@@ -171,7 +178,7 @@ export class Forwarding implements CallOwner, SlotUser, UpstreamDeadline, Dispat
 
   #dispatch(): void {
     const { backend, path, headers } = this.#options
-    const method = this.#call.request.method as Dispatcher.HttpMethod
+    const method = this.#options.method as Dispatcher.HttpMethod
     backend.pool.dispatch({ path, method, headers, body: this.#body }, this)
   }
 
@@ -218,9 +225,10 @@ export class Forwarding implements CallOwner, SlotUser, UpstreamDeadline, Dispat
   }
 
   #handleEnd(): void {
-    if (this.#relay.isTruncated) return this.#fail('upstream_broken')
+    if (this.#relay.isTruncated && !this.#relay.isFull) return this.#fail('upstream_broken')
     const { status, upstreamUs } = this.#call
-    this.#settle()
+    if (this.#relay.isFull) this.abandon()
+    else this.#settle()
     this.#options.backend.gate.answered(status, upstreamUs, this.#startedAt)
     this.#relay.end()
   }
@@ -240,7 +248,7 @@ export class Forwarding implements CallOwner, SlotUser, UpstreamDeadline, Dispat
 
   #mayRetry(code: string): boolean {
     if (this.#isRetried || this.#hasResponseBegun || !RESET.has(code)) return false
-    return !(this.#body instanceof RequestBody) && IDEMPOTENT.has(this.#call.request.method ?? '')
+    return !(this.#body instanceof RequestBody) && IDEMPOTENT.has(this.#options.method)
   }
 
   /** Ends the call because the backend failed. */
@@ -271,7 +279,7 @@ export class Forwarding implements CallOwner, SlotUser, UpstreamDeadline, Dispat
     this.abandon()
     if (this.#relay.isHeadSent) return call.breakOff('request_timeout')
     call.flags &= ~FLAG_FORWARDED
-    call.refuseSlowBody()
+    refuseSlowBody(call)
   }
 
   #settle(): void {

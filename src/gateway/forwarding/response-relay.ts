@@ -28,6 +28,26 @@ export interface RelayOptions {
   readonly drift: DriftWatch
   readonly readers: Pick<ReaderWatch, 'enter' | 'leave'>
   readonly operation: CompiledOperation
+  readonly method: string
+}
+
+/** Consumer of the response of a backend. */
+export interface ResponseSink {
+  readonly bytesReceived: number
+  readonly isHeadSent: boolean
+  /** True while the client does not read. */
+  readonly isPaused: boolean
+  /** True if the response ended before its Content-Length. */
+  readonly isTruncated: boolean
+  /** True if no more of the response is wanted. */
+  readonly isFull: boolean
+  /** Reads the head of the response. Returns false if its headers are invalid. */
+  takeHead(controller: Controller, status: number, headers: IncomingHttpHeaders): boolean
+  takeChunk(controller: Controller, chunk: Buffer): void
+  /** Finishes the call. */
+  end(): void
+  /** Passes on nothing more. */
+  stop(): void
 }
 
 /** Deadline of the backend. */
@@ -36,7 +56,8 @@ export interface UpstreamDeadline {
   stop(): void
 }
 
-export class ResponseRelay implements TurnMember {
+export class ResponseRelay implements ResponseSink, TurnMember {
+  readonly isFull = false
   readonly #call: Call
   readonly #options: RelayOptions
   readonly #deadline: UpstreamDeadline
@@ -65,18 +86,15 @@ export class ResponseRelay implements TurnMember {
     return this.#isHeadSent
   }
 
-  /** True while the client does not read. */
   get isPaused(): boolean {
     return this.#controller?.paused === true
   }
 
-  /** True if the response ended before its Content-Length. */
   get isTruncated(): boolean {
     if (this.#contentLength < 0 || this.#received >= this.#contentLength) return false
-    return this.#call.request.method !== 'HEAD' && this.#call.status !== 304
+    return this.#options.method !== 'HEAD' && this.#call.status !== 304
   }
 
-  /** Reads the head of the response. Returns false if its headers are invalid. */
   takeHead(controller: Controller, status: number, headers: IncomingHttpHeaders): boolean {
     const { responseRules, drift, operation } = this.#options
     const call = this.#call

@@ -13,7 +13,7 @@ import { Forwarding } from './forward.ts'
 import type { HeaderRules } from '../headers/header-rules.ts'
 import { createForwarded, toTraceparent } from '../headers/identity-headers.ts'
 import type { LoopDetection } from '../headers/loop-detection.ts'
-import { refuseUnavailable, type RoutedCall } from '../call/routed-call.ts'
+import { refuseSlowBody, refuseUnavailable, type RoutedCall } from '../call/routed-call.ts'
 import type { ReaderWatch } from '../connection/reader-watch.ts'
 import type { CountEvent } from '../../runtime/event-reasons.ts'
 import type { TurnEnd } from '../../runtime/turn-end.ts'
@@ -56,39 +56,43 @@ class CallSender {
   }
 
   validate(routed: RoutedCall): void {
-    const { call, operation, match, headers, queryAt } = routed
+    const { call, operation, match, request, headers, queryAt } = routed
     const { validators } = operation
+    if (routed.fault !== null) return refuseInvalid(call, routed.fault)
     if (validators.parameters !== null) {
-      const failure = validators.parameters(match, call.request, queryAt)
+      const failure = validators.parameters(match, request, queryAt)
       if (failure !== null) return refuseInvalid(call, failure)
     }
     const has = hasBody(headers)
     if (validators.body === null) return has ? this.#sendUndeclared(routed) : this.forward(routed, null)
-    const encoding = call.request.headers['content-encoding']
+    const encoding = request.headers['content-encoding']
     const plan = validators.body.accepts(headers.contentType, has, encoding)
     if ('code' in plan) return refuseInvalid(call, plan)
     if (plan.mode === 'none') return this.forward(routed, null)
     if (plan.mode === 'stream') return this.#sendUnread(routed)
     if (headers.contentLength > plan.bytesMax) return refuseTooLarge(call, plan.bytesMax)
-    this.#options.bodies.read(call, plan.bytesMax, new CompleteBody(this, routed, plan.bytesMax, plan.check))
+    const reader = new CompleteBody(this, routed, plan.bytesMax, plan.check)
+    if (routed.body === null) this.#options.bodies.read(call, plan.bytesMax, reader)
+    else reader.onBody(routed.body)
   }
 
   /** Drops a body that has no meaning for the method. */
   #sendUndeclared(routed: RoutedCall): void {
-    if (!BODILESS.has(routed.call.request.method ?? '')) return this.#sendUnread(routed)
+    if (!BODILESS.has(routed.request.method ?? '')) return this.#sendUnread(routed)
     this.#options.count('body_dropped')
     this.forward(routed, null)
   }
 
   /** Sends a body that is not validated: reads it first if it is short, otherwise streams it. */
   #sendUnread(routed: RoutedCall): void {
-    const { call, headers } = routed
+    const { call, headers, body } = routed
+    if (body !== null) return this.forward(routed, body)
     if (headers.isChunked || headers.contentLength > SHORT_BODY_BYTES) return this.forward(routed, call.request)
     this.#options.bodies.read(call, SHORT_BODY_BYTES, new CompleteBody(this, routed, SHORT_BODY_BYTES, null))
   }
 
   forward(routed: RoutedCall, body: Buffer | Call['request'] | null): void {
-    const { call, revision, operation, headers, target, callerContext } = routed
+    const { call, revision, operation, request, headers, target, receiver, callerContext } = routed
     const { responseRules, turnEnd, drift, uploads, readers, nowMs, isAccepting } = this.#options
     const { backend } = revision
     if (backend === null) return call.refuse('not_found', `${revision.plan.api} is not served by this gateway.`)
@@ -107,6 +111,8 @@ class CallSender {
       uploads,
       readers,
       operation,
+      receiver,
+      method: request.method ?? '',
       path: backend.plan.basePath + target,
       headers: upstream,
       body,
@@ -156,7 +162,7 @@ class CompleteBody implements BodyReader {
 
   onSlow(): void {
     const { call } = this.#routed
-    if (!call.isOver) call.refuseSlowBody()
+    if (!call.isOver) refuseSlowBody(call)
   }
 
   onNoRoom(): void {

@@ -12,7 +12,7 @@
 
 import { createHostCheck } from './framing.ts'
 
-const PASS = 0
+export const PASS = 0
 export const DROP = 1
 export const AUTHORIZATION = 2
 export const API_KEY = 3

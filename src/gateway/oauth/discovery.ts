@@ -3,6 +3,8 @@
  * Everything that they list is implemented.
  */
 
+import { MCP_PATH } from '../../plan/mcp-exposure.ts'
+
 export interface Discovered {
   readonly gatewayUrl: string
   readonly api: string
@@ -10,15 +12,20 @@ export interface Discovered {
 }
 
 /** The metadata of an API as a protected resource (RFC 9728). */
-export function toProtectedResource({ gatewayUrl, api, scopes }: Discovered): object {
-  const resource = `${gatewayUrl}/${api}`
+export function toProtectedResource({ gatewayUrl, api, scopes }: Discovered, path = ''): object {
+  const issuer = `${gatewayUrl}/${api}`
   return {
-    resource,
-    authorization_servers: [resource],
+    resource: issuer + path,
+    authorization_servers: [issuer],
     scopes_supported: scopes,
     bearer_methods_supported: ['header'],
     resource_name: api,
   }
+}
+
+/** The metadata of the MCP endpoint of an API: RFC 9728, 3.3, requires the address from which it was derived. */
+export function toMcpResource(discovered: Discovered): object {
+  return toProtectedResource(discovered, MCP_PATH)
 }
 
 export function toDiscovery({ gatewayUrl, api, scopes }: Discovered): object {

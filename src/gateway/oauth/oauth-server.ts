@@ -8,7 +8,7 @@
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
-import { toDiscovery, toProtectedResource } from './discovery.ts'
+import { toDiscovery, toMcpResource, toProtectedResource, type Discovered } from './discovery.ts'
 import { refuse, type OauthAnswer, type OauthCall } from '../../plan/oauth-call.ts'
 
 export interface OauthServerOptions {
@@ -41,13 +41,14 @@ const PATHS: readonly (readonly [RegExp, string])[] = [
   [/^\/oauth2\/v2\/callback\/[^/]+$/, 'GET'],
   [/^\/oauth2\/v2\/device_authorization$/, 'POST'],
   [/^\/[^/]+\/\.well-known\/openid-configuration$/, 'GET, HEAD'],
-  [/^\/\.well-known\/(jwks|oauth-(authorization-server|protected-resource)\/[^/]+)$/, 'GET, HEAD'],
+  [/^\/\.well-known\/(jwks|oauth-authorization-server\/[^/]+|oauth-protected-resource\/[^/]+(\/mcp)?)$/, 'GET, HEAD'],
 ]
 
 const DISCOVERY = [
   ['/:api/.well-known/openid-configuration', toDiscovery],
   ['/.well-known/oauth-authorization-server/:api', toDiscovery],
-  ['/.well-known/oauth-protected-resource/:api', toProtectedResource],
+  ['/.well-known/oauth-protected-resource/:api', (api: Discovered) => toProtectedResource(api)],
+  ['/.well-known/oauth-protected-resource/:api/mcp', toMcpResource],
 ] as const
 
 export async function createOauthServer(options: OauthServerOptions): Promise<OauthServer> {

@@ -28,10 +28,12 @@ import { UploadWatch } from '../connection/upload-watch.ts'
 import { createBodyBuffers } from '../forwarding/body-buffers.ts'
 import { createDriftWatch } from '../forwarding/drift-watch.ts'
 import { createSendCall } from '../forwarding/send-call.ts'
-import { createHandleCall } from '../handle-call.ts'
+import { createAdmitCall, createHandleCall } from '../handle-call.ts'
 import { createRequestRules, createResponseRules } from '../headers/header-rules.ts'
 import { createLoopDetection } from '../headers/loop-detection.ts'
 import { createLimiter, type Limiter } from '../limits/limiter.ts'
+import { McpEndpoint } from '../mcp/mcp-endpoint.ts'
+import { createMessageLimit } from '../mcp/message-limit.ts'
 import { toCommandError } from '../messages/command-error.ts'
 import { createFaultLog, type FaultLog } from '../messages/fault-log.ts'
 import { createMainThreadLink, type MainThreadLink } from '../messages/main-thread-link.ts'
@@ -40,6 +42,8 @@ import { createGatewayServer } from '../server.ts'
 import { createServedRevisions, type ServedRevisions } from './served-revisions.ts'
 import { executeCommand, type ThreadParts } from './thread-commands.ts'
 
+/** Messages over MCP that call no operation, per credential. */
+const MCP_MESSAGES_PER_MINUTE = 60
 const SPOOL_UNWRITABLE = 'the spool cannot be written; calls get 503 until writing succeeds'
 const SPOOL_WRITABLE_AGAIN = 'the spool can be written again; calls are accepted'
 const OAUTH_FAILED = 'an OAuth request has failed'
@@ -208,6 +212,7 @@ function createServer({ settings, clock: { nowMs }, keyedHash }: ThreadOptions, 
   const uploads = new UploadWatch()
   const loops = createLoopDetection(`tollgate-${keyedHash('name in Via and CDN-Loop').slice(0, 16)}`)
   const isAccepting = (): boolean => spool.accepting
+  const bodies = createBodyBuffers(uploads)
   const send = createSendCall({
     responseRules: createResponseRules(),
     turnEnd: createTurnEnd(),
@@ -215,15 +220,24 @@ function createServer({ settings, clock: { nowMs }, keyedHash }: ThreadOptions, 
     loops,
     uploads,
     readers,
-    bodies: createBodyBuffers(uploads),
+    bodies,
     nowMs,
     isAccepting,
     count,
   })
   const admissions = createAdmissions({ limiter })
+  const stages = { authenticator, callerContexts, admissions, loops, drift, nowMs, isAccepting, send }
+  const mcp = new McpEndpoint({
+    ...stages,
+    bodies,
+    limit: createMessageLimit(MCP_MESSAGES_PER_MINUTE),
+    admit: createAdmitCall(stages),
+    origin: new URL(settings.gatewayUrl).origin,
+  })
   return createGatewayServer({
     context: { spool, nowMs, count, readers, inFlight, onFault },
-    handleCall: createHandleCall({ authenticator, callerContexts, admissions, loops, drift, nowMs, isAccepting, send }),
+    handleCall: createHandleCall(stages),
+    mcp,
     requestRules: createRequestRules(),
     uploads,
     authenticator,

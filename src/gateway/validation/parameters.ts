@@ -7,8 +7,8 @@
  * other value.
  */
 
-import type { IncomingMessage } from 'node:http'
 import type { ParameterPlan } from '../../plan/route-plan.ts'
+import type { OperationRequest } from '../routing/operation-request.ts'
 import { kindOf, toScalar, type Shape } from './shape.ts'
 
 /** Headers of which Node returns only the first if they are repeated; it joins the others. */
@@ -91,7 +91,7 @@ export function readPath({ explode }: ParameterPlan, shape: Shape, raw: string |
   return text === UNREADABLE ? UNREADABLE : readSimple(text, shape, explode)
 }
 
-export function readHeader({ name, explode }: ParameterPlan, shape: Shape, request: IncomingMessage): unknown {
+export function readHeader({ name, explode }: ParameterPlan, shape: Shape, request: OperationRequest): unknown {
   const lower = name.toLowerCase()
   const value = FIRST_ONLY.has(lower) ? oneOrAll(request.headersDistinct[lower]) : request.headers[lower]
   return typeof value === 'string' ? readSimple(value, shape, explode) : value
@@ -101,7 +101,7 @@ function oneOrAll(values: readonly string[] | undefined): string | readonly stri
   return values?.length === 1 ? values[0] : values
 }
 
-export function readCookie({ name, explode }: ParameterPlan, shape: Shape, { headers }: IncomingMessage): unknown {
+export function readCookie({ name, explode }: ParameterPlan, shape: Shape, { headers }: OperationRequest): unknown {
   const values = (headers.cookie ?? '').split(';').flatMap((part) => {
     const at = part.indexOf('=')
     return at >= 0 && part.slice(0, at).trim() === name ? [part.slice(at + 1).trim()] : []

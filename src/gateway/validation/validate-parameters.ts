@@ -4,7 +4,6 @@
  * Compiled once; parameters without a schema cost nothing. Undeclared parameters are forwarded.
  */
 
-import type { IncomingMessage } from 'node:http'
 import type { OperationPlan, ParameterPlan, RoutePlan } from '../../plan/route-plan.ts'
 import type { ProblemPointer } from '../../domain/problem.ts'
 import { escapePointer } from '../../json/references.ts'
@@ -19,13 +18,14 @@ import {
   UNREADABLE,
   type RawValues,
 } from './parameters.ts'
+import type { OperationRequest } from '../routing/operation-request.ts'
 import type { RouteMatch } from '../routing/route-table.ts'
 import type { Check, SchemaCompiler } from '../../schema/schema-compiler.ts'
 import { toShape, toTyped, type Shape } from './shape.ts'
 import { invalid, toPointers, type ValidationFailure } from './validation-failure.ts'
 
 export interface ParameterValidator {
-  (match: RouteMatch, request: IncomingMessage, queryAt: number): ValidationFailure | null
+  (match: RouteMatch, request: OperationRequest, queryAt: number): ValidationFailure | null
 }
 
 interface CompiledParameter {
@@ -93,7 +93,7 @@ function acceptsAll(schema: unknown): boolean {
 function validateOne(
   { plan, shape, position, check, pointer }: CompiledParameter,
   match: RouteMatch,
-  request: IncomingMessage,
+  request: OperationRequest,
   query: RawValues | null,
 ): ProblemPointer[] | null {
   const value = read(plan, shape, position, match, request, query)
@@ -123,7 +123,7 @@ function read(
   shape: Shape,
   position: number,
   match: RouteMatch,
-  request: IncomingMessage,
+  request: OperationRequest,
   query: RawValues | null,
 ): unknown {
   switch (plan.in) {

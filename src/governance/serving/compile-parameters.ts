@@ -3,6 +3,7 @@
 import type { ProblemPointer } from '../../domain/problem.ts'
 import { fieldsOf, type Fields } from '../../json/fields.ts'
 import type { DeclaredOperation } from '../operations.ts'
+import { shorten } from './mcp-exposure.ts'
 import { escapePointer, resolvePointer } from '../../json/references.ts'
 import type { BodyPlan, ParameterPlan } from '../../plan/route-plan.ts'
 import type { SchemaStore } from '../../schema/schema-store.ts'
@@ -11,6 +12,8 @@ export interface RequestCompilerOptions {
   readonly document: Fields
   readonly schemas: SchemaStore
   readonly faults: ProblemPointer[]
+  /** Retains the descriptions of parameters. */
+  readonly hasProse: boolean
 }
 
 export interface RequestCompiler {
@@ -27,6 +30,7 @@ const STYLES = { path: 'simple', header: 'simple', query: 'form', cookie: 'form'
 /** Without parameters of the media type. */
 const JSON_TYPE = /^(?:(?:application|text)\/json|[^;]+\+json)\s*(?:;|$)/i
 const REFERENCES_MAX = 16
+const DESCRIPTION_LENGTH_MAX = 300
 
 export function createRequestCompiler(options: RequestCompilerOptions): RequestCompiler {
   return {
@@ -50,7 +54,7 @@ export function createRequestCompiler(options: RequestCompilerOptions): RequestC
 
 function toParameter(options: RequestCompilerOptions, item: unknown, pointer: string): ParameterPlan | null {
   const { fields, pointer: at } = follow(options, item, pointer)
-  const { name, in: place, style: declared, explode, schema, content, required } = fields
+  const { name, in: place, style: declared, explode, schema, content, required, description } = fields
   if (typeof name !== 'string' || typeof place !== 'string' || !Object.hasOwn(STYLES, place)) return null
   if (place === 'header' && NOT_PARAMETERS.has(name.toLowerCase())) return null
   const where = place as ParameterPlan['in']
@@ -66,6 +70,8 @@ function toParameter(options: RequestCompilerOptions, item: unknown, pointer: st
     ...(json === null
       ? { schema: schema === undefined ? null : convert(options, schema, `${at}/schema`, isShared) }
       : { schema: convert(options, json.schema, json.pointer, isShared), isJson: true }),
+    ...(options.hasProse &&
+      typeof description === 'string' && { description: shorten(description, DESCRIPTION_LENGTH_MAX) }),
     pointer: at,
   }
 }

@@ -13,6 +13,7 @@ import { createRequestCompiler } from './compile-parameters.ts'
 import { compileResponses } from './compile-responses.ts'
 import { compileSecurity } from './compile-security.ts'
 import { readMinRead, readPassHeaders } from './gateway-extensions.ts'
+import { readMcp, readMcpFlag, readProse } from './mcp-exposure.ts'
 import type { BackendPlan, RoutePlan } from '../../plan/route-plan.ts'
 import { createSchemaStore } from '../../schema/schema-store.ts'
 import { findSchemaFaults } from '../../schema/schema-faults.ts'
@@ -54,8 +55,10 @@ export function compileServing(
     hasUnevaluated ||= 'unevaluatedProperties' in schema || 'unevaluatedItems' in schema
   }
   const known: ProblemPointer[] = []
-  const schemas = createSchemaStore({ document, dialect, direction: 'request', faults: known, locate })
-  const request = createRequestCompiler({ document, schemas, faults: found })
+  const mcp = readMcp(document, declared, found)
+  const hasProse = mcp !== undefined
+  const schemas = createSchemaStore({ document, dialect, direction: 'request', faults: known, locate, hasProse })
+  const request = createRequestCompiler({ document, schemas, faults: found, hasProse })
   const compiled = compileResponses({ document, dialect, operations: declared })
   const operations = declared.map((operation, index) => ({
     operationId: operation.operationId,
@@ -66,6 +69,8 @@ export function compileServing(
     body: request.body(operation),
     passHeaders: readPassHeaders(document, operation, found),
     responses: compiled.byOperation[index] ?? [],
+    ...readProse(operation, hasProse),
+    ...readMcpFlag(operation),
   }))
   const readBytesPerSecondMin = readMinRead(document, found)
   const components = schemas.components()
@@ -81,6 +86,7 @@ export function compileServing(
     responseComponents: compiled.components,
     operations,
     ...(readBytesPerSecondMin !== undefined && { readBytesPerSecondMin }),
+    ...(mcp !== undefined && { mcp }),
   }
 }
 

@@ -13,21 +13,26 @@ export interface CursorRow {
   readonly subscription: string
   readonly agent: string
   readonly currency: string
+  readonly channel: string
 }
 
 export type Cursor = readonly [startS: number, ...key: string[]]
 
 /** Sorts before every line item. */
-export const FIRST_CURSOR: Cursor = [0, '', '', '', '', '', '']
+export const FIRST_CURSOR: Cursor = [0, '', '', '', '', '', '', '']
+/** Sorts after every channel: completes a cursor of an earlier version, which had none. */
+const LAST_CHANNEL = '~'
 
-export function toCursor({ start_s, api, consumer, operation, subscription, agent, currency }: CursorRow): string {
-  return JSON.stringify([start_s, api, consumer, operation, subscription, agent, currency])
+export function toCursor(row: CursorRow): string {
+  const { start_s, api, consumer, operation, subscription, agent, currency, channel } = row
+  return JSON.stringify([start_s, api, consumer, operation, subscription, agent, currency, channel])
 }
 
 export function parseCursor(text: string): Cursor {
   try {
     const value: unknown = JSON.parse(text)
-    if (isCursor(value)) return value
+    const cursor = isEarlier(value) ? [...value, LAST_CHANNEL] : value
+    if (isCursor(cursor)) return cursor
   } catch {
     // Not JSON: refused below.
   }
@@ -35,7 +40,7 @@ export function parseCursor(text: string): Cursor {
 }
 
 export function toCursorParams(cursor: Cursor): Record<string, unknown> {
-  const [start, api, consumer, operation, subscription, agent, currency] = cursor
+  const [start, api, consumer, operation, subscription, agent, currency, channel] = cursor
   return {
     after_start_s: start,
     after_api: api,
@@ -44,7 +49,12 @@ export function toCursorParams(cursor: Cursor): Record<string, unknown> {
     after_subscription: subscription,
     after_agent: agent,
     after_currency: currency,
+    after_channel: channel,
   }
+}
+
+function isEarlier(value: unknown): value is readonly unknown[] {
+  return Array.isArray(value) && value.length === FIRST_CURSOR.length - 1
 }
 
 function isCursor(value: unknown): value is Cursor {

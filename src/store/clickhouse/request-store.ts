@@ -25,6 +25,7 @@ interface Row {
   readonly response_bytes: string
   readonly units: string
   readonly explanation: string
+  readonly channel: string
 }
 
 /** Sorts after every call. */
@@ -86,6 +87,7 @@ function toRow(request: LoggedRequest): Record<string, unknown> {
     response_bytes: request.responseBytes,
     units: toDecimal(BigInt(request.unitsMicro), 6),
     explanation: request.explanation.toWellFormed(),
+    channel: request.channel,
   }
 }
 
@@ -108,5 +110,6 @@ function toRequest(row: Row): Omit<LoggedRequest, 'tenant'> {
     responseBytes: Number(row.response_bytes),
     unitsMicro: toMicro(row.units) ?? 0,
     explanation: row.explanation,
+    channel: row.channel === 'mcp' ? 'mcp' : 'http',
   }
 }

@@ -114,12 +114,13 @@ function toRow(item: LineItem): Record<string, unknown> {
     calls: item.calls,
     units: toDecimal(item.unitsMicro, 6),
     amount: toDecimal(item.unitsMicro * BigInt(item.priceMicro), 12),
+    channel: item.channel ?? 'http',
   }
 }
 
 /** The row that the view `line_items_to_hourly` makes of a line item. */
 function toTotalsRow(item: LineItem): Record<string, unknown> {
-  const { window_start: _, consumer_name: __, variant: ___, price: ____, ...row } = toRow(item)
+  const { window_start: _, consumer_name: __, variant: ___, price: ____, channel: _____, ...row } = toRow(item)
   return { hour: Math.floor(item.windowStartMs / HOUR_MS) * (HOUR_MS / 1_000), ...row }
 }
 
@@ -164,6 +165,7 @@ function toLineItemRow(row: Row): LineItemRow {
     calls: Number(row.calls),
     amount: row.amount,
     currency: row.currency,
+    channel: row.channel === 'mcp' ? 'mcp' : 'http',
     timeMs: Number(row.start_s) * 1_000,
   }
 }

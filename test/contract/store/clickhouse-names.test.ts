@@ -127,4 +127,5 @@ const LOGGED = {
   responseBytes: 1,
   unitsMicro: 1,
   explanation: '',
+  channel: 'http',
 } as const

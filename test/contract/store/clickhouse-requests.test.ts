@@ -43,6 +43,7 @@ const request = (changes: Partial<LoggedRequest> = {}): LoggedRequest => ({
   responseBytes: 1,
   unitsMicro: 1_500_000,
   explanation: '{"detail":"The credential does not open this operation."}',
+  channel: 'http',
   ...changes,
 })
 const range = { fromMs: 0, toMs: NOON_MS + 86_400_000 }

@@ -40,6 +40,18 @@ async function everyRow(tenant: string, limit: number): Promise<LineItemRow[]> {
   return rows
 }
 describe('usage in ClickHouse', () => {
+  it('has a row per channel, which pages keep apart and totals add up', async () => {
+    const tenant = 'channels'
+    const rows = [item({ tenant }), item({ tenant, channel: 'mcp', calls: 2 })]
+    await usage.insert('channels-1', rows)
+    const pages = await everyRow(tenant, 1)
+    expect(pages.map(({ channel, calls }) => [channel, calls])).toEqual([
+      ['http', 1],
+      ['mcp', 2],
+    ])
+    expect(await total(tenant)).toMatchObject({ calls: 3 })
+  })
+
   it('equals sums computed by hand to the last digit, by row, in total and by interval', async () => {
     const seed = 7
     const random = createRandom(seed)

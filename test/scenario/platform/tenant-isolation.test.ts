@@ -143,7 +143,7 @@ function loggedRequest(ago: number) {
   const nobody = { consumer: '', consumerName: '', subscription: '', agent: '', person: '' }
   const numbers = { status: 401, durationUs: 1, upstreamUs: 0, requestBytes: 0, responseBytes: 0, unitsMicro: 0 }
   const call = { api: 'payments-v1', operation: 'pay', requestId: `0${ago}`, outcome: 'credential_missing' }
-  return { timeMs: NOW_MS - ago, ...call, ...nobody, ...numbers, explanation: '' }
+  return { timeMs: NOW_MS - ago, ...call, ...nobody, ...numbers, explanation: '', channel: 'http' } as const
 }
 
 /** A request log with two calls that belong to the tenant `acme`. */
@@ -221,6 +221,14 @@ describe('a tenant', () => {
 
 function lineItem(timeMs: number): TestPlatform['lineItems'][number] {
   const names = { api: 'payments-v1', customer: 'con_1', customerName: 'Shop', operation: 'pay' }
-  const rest = { subscription: 'sub_1', agent: '', value: '1', calls: 1, amount: '0.1', currency: 'EUR' }
+  const rest = {
+    subscription: 'sub_1',
+    agent: '',
+    value: '1',
+    calls: 1,
+    amount: '0.1',
+    currency: 'EUR',
+    channel: 'http',
+  } as const
   return { tenant: 'acme', ...names, ...rest, timeMs }
 }

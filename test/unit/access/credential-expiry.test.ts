@@ -1,6 +1,4 @@
 import { describe, expect, it } from 'vitest'
-import { createApiPolicies } from '../../../src/publishing/api-policy.ts'
-import { createKeyedMutex } from '../../../src/command/keyed-mutex.ts'
 import { createCredentialExpiry, CREDENTIAL_DUE } from '../../../src/access/credential-expiry.ts'
 import { DUE_KIND } from '../../../src/command/due-times.ts'
 import { ACME, publishApi, openTestCatalogue, type TestCatalogue } from '../../fixtures/test-catalogue.ts'
@@ -61,7 +59,7 @@ describe('the expiry warning of a credential', () => {
   ])('is emitted at once for a credential issued for %i days, and at the remaining windows', async (days, expected) => {
     const catalogue = openTestCatalogue()
     const { consumer } = await publishApi(catalogue)
-    const policies = createApiPolicies({ registry: catalogue.registry, mutex: createKeyedMutex() })
+    const policies = catalogue.apiPolicies
     await policies.put(ACME, 'orders-v1', { credentialLifetimeDays: days })
     const { id } = await catalogue.subscriptions.create(ACME, { consumer, api: 'orders-v1', securityTypes: ['OAuth2'] })
     const { items } = await catalogue.credentials.read(ACME, id)
@@ -75,7 +73,7 @@ describe('the expiry warning of a credential', () => {
   it('is emitted once for a credential issued by a rotation', async () => {
     const catalogue = openTestCatalogue()
     const { id } = await subscribe(catalogue)
-    const policies = createApiPolicies({ registry: catalogue.registry, mutex: createKeyedMutex() })
+    const policies = catalogue.apiPolicies
     await policies.put(ACME, 'orders-v1', { credentialLifetimeDays: 3 })
     const made = await catalogue.credentials.rotate(ACME, id, 0)
     await live(catalogue, catalogue.clock.nowMs)

@@ -123,6 +123,7 @@ describe('the policy of an API', () => {
       exposure: 'Internal',
       tokenAlgorithm: 'ES256',
       credentialLifetimeDays: 365,
+      mcp: false,
     }
     expect(await catalogue.apiPolicies.get('acme', API)).toEqual(whole)
     await catalogue.apiPolicies.put(ACME, API, { tokenAlgorithm: 'RS256' })

@@ -6,6 +6,8 @@ const ADDRESSES = { gatewayUrl: 'https://gateway.example', baseUrl: 'https://pla
 it.each([
   ['https://gateway.example/orders-v1', 'orders-v1'],
   ['https://gateway.example/platform-v1', 'platform-v1'],
+  ['https://gateway.example/orders-v1/mcp', 'orders-v1'],
+  ['https://gateway.example/mcp', null],
   ['https://platform.example', 'platform-v1'],
   ['https://platform.example/', 'platform-v1'],
   ['https://platform.example/orders-v1', null],

@@ -55,6 +55,13 @@ describe('the meter', () => {
     expect(sums(items)).toEqual([['createPayment', 0, 1, 0n]])
   })
 
+  it('separates tool calls over MCP from plain calls', () => {
+    const [plain, tool] = [attribution(), { ...attribution(), channel: 'mcp' as const }]
+    const items = meterOf([[call(plain, START_MS), call(tool, START_MS), call(tool, START_MS)]])
+    const found = items.map(({ channel = 'http', calls }) => `${channel} ${calls}`)
+    expect(found.sort()).toEqual(['http 1', 'mcp 2'])
+  })
+
   it('omits only the person from line items', () => {
     const by = attribution({ agent: 'agt', person: 'Ada' })
     const others: Attribution[] = [

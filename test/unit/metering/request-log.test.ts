@@ -61,6 +61,7 @@ describe('the request log', () => {
         responseBytes: 10,
         unitsMicro: 0,
         explanation: '',
+        channel: 'http',
       },
     ])
   })

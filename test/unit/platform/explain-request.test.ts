@@ -26,6 +26,7 @@ const request = (changes: Partial<LoggedRequest> = {}): LoggedRequest => ({
   responseBytes: 200,
   unitsMicro: 0,
   explanation: '',
+  channel: 'http',
   ...changes,
 })
 
@@ -77,6 +78,7 @@ describe('GET /v1/requests/{id}', () => {
       requestBytes: 0,
       responseBytes: 200,
       resourceUnits: 0,
+      channel: 'http',
       stage: 'limit',
       detail: 'The limit "all minute" of 5 is reached.',
       errors: [],

@@ -191,7 +191,7 @@ describe('/oauth.openapi.json, to which /openapi.json links', () => {
     })
     const { port } = server.address() as AddressInfo
     const described = Object.entries(paths)
-    expect(described.length).toBe(17)
+    expect(described.length).toBe(18)
     for (const [template, item] of described) {
       const url = `http://127.0.0.1:${port}${template.replace('{api}', 'payments-v1')}`
       const methods = Object.keys(item).filter((name) => name !== 'parameters')

@@ -37,6 +37,7 @@ const logged: LoggedRequest = {
   upstreamUs: 0,
   requestBytes: 0,
   responseBytes: 2,
+  channel: 'http',
   unitsMicro: 2_000_000,
   explanation: '',
 }

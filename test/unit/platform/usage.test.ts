@@ -17,6 +17,7 @@ function lineItem(fields: Partial<TestPlatform['lineItems'][number]> = {}): Test
     calls: 2,
     amount: '0.000000000001',
     currency: 'EUR',
+    channel: 'http',
     timeMs: NOW_MS - 10_000,
     ...fields,
   }
@@ -155,10 +156,10 @@ describe('CSV', () => {
     expect(answer.headers['content-type']).toMatch('text/csv')
     expect(answer.text).toBe(
       [
-        'api,customer,customerName,operation,subscription,agent,value,calls,amount,currency,time',
-        'payments-v1,con_1,"a ""b"", c\r\nd",pay,sub_1,,0.5,2,0.000000000001,EUR,2027-01-15T11:59:50.000Z',
-        `payments-v1,con_1,"'=HYPERLINK(""http://evil.example"")",pay,sub_1,,0.5,2,0.000000000001,EUR,2027-01-15T11:59:50.000Z`,
-        `payments-v1,con_1,'@SUM(A1),'-1+1,sub_1,'\t=1,0.5,2,-0.5,EUR,2027-01-15T11:59:50.000Z`,
+        'api,customer,customerName,operation,subscription,agent,value,calls,amount,currency,time,channel',
+        'payments-v1,con_1,"a ""b"", c\r\nd",pay,sub_1,,0.5,2,0.000000000001,EUR,2027-01-15T11:59:50.000Z,http',
+        `payments-v1,con_1,"'=HYPERLINK(""http://evil.example"")",pay,sub_1,,0.5,2,0.000000000001,EUR,2027-01-15T11:59:50.000Z,http`,
+        `payments-v1,con_1,'@SUM(A1),'-1+1,sub_1,'\t=1,0.5,2,-0.5,EUR,2027-01-15T11:59:50.000Z,http`,
         '',
       ].join('\r\n'),
     )

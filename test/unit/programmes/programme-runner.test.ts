@@ -28,7 +28,7 @@ function open(catalogue: TestCatalogue, live: (works: readonly ProgrammeStepWork
     mutex: createKeyedMutex(),
   }
   const policies = createTenantPolicies({ registry })
-  const apiPolicies = createApiPolicies(shared)
+  const apiPolicies = createApiPolicies({ ...shared, proxies })
   const steps = createProgrammeSteps({
     ...shared,
     compliance: { lint: (_tenant, specification) => linter.lint(specification) },

@@ -20,6 +20,16 @@ it('counts evidence by status, reason and operation, with the latest five calls'
   expect(again.show()).toMatchObject({ total: 7, statuses: { 403: 3, 429: 2, 500: 1 } })
 })
 
+it('counts the calls that came over MCP', () => {
+  const evidence = createEvidence()
+  evidence.add(call(429))
+  expect(evidence.show()).not.toHaveProperty('channels')
+  evidence.add({ ...call(429), channel: 'mcp' })
+  const again = createEvidence(evidence.show())
+  again.add({ ...call(429), channel: 'mcp' })
+  expect(again.show()).toMatchObject({ total: 3, channels: { mcp: 2 } })
+})
+
 it('counts evidence names above the first fifty together', () => {
   const evidence = createEvidence()
   for (let index = 0; index < 80; index++) evidence.add(call(404, `operation ${index}`))

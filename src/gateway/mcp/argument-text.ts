@@ -1,0 +1,51 @@
+/** The text of a parameter by its style, the reverse of `validation/parameters.ts`. Throws `TypeError` for what has none. */
+
+import type { ParameterPlan } from '../../plan/route-plan.ts'
+
+const SEPARATORS: Readonly<Record<string, string>> = { form: ',', spaceDelimited: ' ', pipeDelimited: '|' }
+
+/** Returns the text of a parameter in a path, a header or a cookie. */
+export function toText({ isJson, explode }: ParameterPlan, value: unknown): string {
+  if (isJson === true) return JSON.stringify(value)
+  if (Array.isArray(value)) return (value as unknown[]).map(scalar).join(',')
+  if (typeof value !== 'object') return scalar(value)
+  const between = explode ? '=' : ','
+  return membersOf(value)
+    .map(([name, member]) => `${name}${between}${scalar(member)}`)
+    .join(',')
+}
+
+/** Returns the names and texts of a parameter in a query. */
+export function toPairs(
+  { name, style, explode, isJson }: ParameterPlan,
+  value: unknown,
+): (readonly [string, string])[] {
+  if (isJson === true) return [[name, JSON.stringify(value)]]
+  if (Array.isArray(value)) {
+    const items = (value as unknown[]).map(scalar)
+    return explode ? items.map((item) => [name, item]) : [[name, items.join(SEPARATORS[style] ?? ',')]]
+  }
+  if (typeof value !== 'object') return [[name, scalar(value)]]
+  const members = membersOf(value)
+  if (style === 'deepObject') {
+    return members.flatMap(([member, inner]) => {
+      const items = Array.isArray(inner) ? (inner as unknown[]) : [inner]
+      return items.map((item) => [`${name}[${member}]`, scalar(item)] as const)
+    })
+  }
+  if (!explode) return [[name, members.map(([member, inner]) => `${member},${scalar(inner)}`).join(',')]]
+  return members.flatMap(([member, inner]) => {
+    const items = Array.isArray(inner) ? (inner as unknown[]) : [inner]
+    return items.map((item) => [member, scalar(item)] as const)
+  })
+}
+
+function membersOf(value: object | null): [string, unknown][] {
+  return Object.entries(value ?? {})
+}
+
+function scalar(value: unknown): string {
+  if (typeof value === 'string') return value
+  if (typeof value === 'number' || typeof value === 'boolean') return String(value)
+  throw new TypeError('a parameter consists of strings, numbers and booleans')
+}

@@ -1,0 +1,71 @@
+/**
+ * A call whose request is a message over MCP.
+ *
+ * Before the message is understood, a refusal is an HTTP response like that of any other call. From then on it is the result of
+ * the tool call, with status 200; the record keeps the status of the operation.
+ */
+
+import type { ProblemDocument } from '../../domain/problem.ts'
+import { Call } from '../call/call.ts'
+
+/** Writes a refusal as the result of a tool call. */
+export type WriteRefusal = (problem: ProblemDocument, retryAfterSeconds: string | null) => Buffer
+
+export class McpCall extends Call {
+  override readonly channel = 'mcp'
+  /** Set once the message is known to be a tool call. */
+  writeRefusal: WriteRefusal | null = null
+  /** Status of the response, if it is not that of the record. */
+  #sentStatus = 0
+
+  /** Finishes the call with a message; `status` is recorded. */
+  answer(status: number, message: Buffer, sentStatus = status): void {
+    this.status = status
+    this.#prepare(sentStatus, message)
+    this.finish('served', message)
+  }
+
+  /** Finishes the call with a message that the client must correct, which is recorded as an invalid payload. */
+  answerInvalid(status: number, detail: string, message: Buffer): void {
+    this.explanation = { detail, stage: 'validate' }
+    this.status = status
+    this.#prepare(status, message)
+    this.finish('payload_invalid', message)
+  }
+
+  /** Accepts a notification. */
+  accept(): void {
+    this.status = 202
+    this.head = ['Content-Length', '0']
+    this.finish('served', null)
+  }
+
+  override sendHead(): void {
+    const recorded = this.status
+    if (this.#sentStatus !== 0) this.status = this.#sentStatus
+    super.sendHead()
+    this.status = recorded
+  }
+
+  override onRefused(): void {
+    this.#sentStatus = 0
+    super.onRefused()
+  }
+
+  protected override writeProblem(problem: ProblemDocument, headers: readonly string[] = []): string | Buffer {
+    if (this.writeRefusal === null) return super.writeProblem(problem, headers)
+    const message = this.writeRefusal(problem, valueOf(headers, 'Retry-After'))
+    this.#prepare(200, message)
+    return message
+  }
+
+  #prepare(sentStatus: number, message: Buffer): void {
+    this.#sentStatus = sentStatus
+    this.head = ['Content-Type', 'application/json', 'Content-Length', String(message.length)]
+  }
+}
+
+function valueOf(headers: readonly string[], name: string): string | null {
+  const at = headers.indexOf(name)
+  return at < 0 ? null : (headers[at + 1] ?? null)
+}

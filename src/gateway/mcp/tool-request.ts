@@ -1,0 +1,145 @@
+/**
+ * Writes the arguments of a tool call as the request for its operation, as OpenAPI serialises them.
+ *
+ * The result passes the same checks as the request of a client: a canonical path that leads to the same operation, and then the
+ * schemas. Arguments that cannot be written are faults.
+ */
+
+import type { IncomingHttpHeaders } from 'node:http'
+import type { ProblemPointer } from '../../domain/problem.ts'
+import { fieldsOf, type Fields } from '../../json/fields.ts'
+import { escapePointer } from '../../json/references.ts'
+import type { OperationPlan, ParameterPlan } from '../../plan/route-plan.ts'
+import type { ToolArguments, ToolBody } from './tool-arguments.ts'
+import { toPairs, toText } from './argument-text.ts'
+
+export interface ToolRequest {
+  /** Path and query, without the name of the API. */
+  readonly target: string
+  readonly headers: IncomingHttpHeaders
+  /** Name, value, … for the backend. */
+  readonly forward: string[]
+  readonly contentType: string | undefined
+  readonly body: Buffer | null
+}
+
+const TARGET_LENGTH_MAX = 16_384
+const POINTER_LENGTH_MAX = 200
+const ERRORS_MAX = 20
+// oxlint-disable-next-line no-control-regex
+const NOT_IN_HEADER = /[^\t\x20-\x7e\x80-\xff]/
+
+export function toToolRequest(
+  { method, path }: OperationPlan,
+  { parameters, body }: ToolArguments,
+  args: Fields,
+): ToolRequest | { readonly faults: readonly ProblemPointer[] } {
+  const writer = new RequestWriter(path)
+  for (const [name, value] of Object.entries(args)) {
+    const parameter = parameters.get(name)
+    if (parameter !== undefined) writer.add(name, parameter, value)
+    else if (name === body?.name) writer.setBody(name, body, value)
+    else writer.fault(name, 'is not an argument of this tool')
+  }
+  return writer.finish(method)
+}
+
+class RequestWriter {
+  readonly #template: string
+  readonly #path = new Map<string, string>()
+  readonly #query: string[] = []
+  readonly #headers: IncomingHttpHeaders = {}
+  readonly #cookies: string[] = []
+  readonly #forward: string[] = []
+  readonly #faults: ProblemPointer[] = []
+  #contentType: string | undefined
+  #body: Buffer | null = null
+
+  constructor(template: string) {
+    this.#template = template
+  }
+
+  fault(name: string, detail: string): void {
+    if (this.#faults.length >= ERRORS_MAX) return
+    this.#faults.push({ pointer: `/${escapePointer(name)}`.slice(0, POINTER_LENGTH_MAX), detail })
+  }
+
+  /** A null stands for an argument that is left out. */
+  add(name: string, parameter: ParameterPlan, value: unknown): void {
+    if (value === null) return
+    try {
+      this.#write(parameter, value)
+    } catch (cause) {
+      if (!(cause instanceof TypeError || cause instanceof URIError)) throw cause
+      this.fault(name, 'cannot be sent as a parameter')
+    }
+  }
+
+  setBody(name: string, { kind, mediaType }: ToolBody, value: unknown): void {
+    if (kind === 'text' && typeof value !== 'string') return this.fault(name, 'must be a string')
+    try {
+      const text = kind === 'json' ? JSON.stringify(value) : kind === 'text' ? (value as string) : toForm(value)
+      this.#body = Buffer.from(text)
+      this.#contentType = mediaType
+    } catch (cause) {
+      if (!(cause instanceof TypeError || cause instanceof URIError)) throw cause
+      this.fault(name, 'cannot be sent as a form')
+    }
+  }
+
+  finish(method: string): ToolRequest | { readonly faults: readonly ProblemPointer[] } {
+    const path = this.#template.replace(/\{([^{}]*)\}/g, (_, name: string) => {
+      const text = this.#path.get(name)
+      if (text === undefined || text === '') this.fault(name, 'is required')
+      return text ?? ''
+    })
+    const target = this.#query.length === 0 ? path : `${path}?${this.#query.join('&')}`
+    if (target.length > TARGET_LENGTH_MAX) this.fault('', 'are too long for a request target')
+    if (this.#cookies.length > 0) this.#addHeader('cookie', this.#cookies.join('; '))
+    if (this.#contentType !== undefined) this.#addHeader('content-type', this.#contentType)
+    if (this.#faults.length > 0) return { faults: this.#faults }
+    const body = method === 'GET' || method === 'HEAD' ? null : this.#body
+    return { target, headers: this.#headers, forward: this.#forward, contentType: this.#contentType, body }
+  }
+
+  #write(parameter: ParameterPlan, value: unknown): void {
+    const { name, in: place } = parameter
+    switch (place) {
+      case 'path':
+        return void this.#path.set(name, encodePath(toText(parameter, value)))
+      case 'query':
+        for (const [key, text] of toPairs(parameter, value)) {
+          this.#query.push(`${encodeURIComponent(key)}=${encodeURIComponent(text)}`)
+        }
+        return
+      case 'header':
+        return this.#addHeader(name.toLowerCase(), toText(parameter, value))
+      case 'cookie':
+        this.#cookies.push(`${name}=${encodeURIComponent(toText(parameter, value))}`)
+    }
+  }
+
+  #addHeader(name: string, value: string): void {
+    if (NOT_IN_HEADER.test(value) || value.length > TARGET_LENGTH_MAX) throw new TypeError('not a header value')
+    this.#headers[name] = value
+    this.#forward.push(name, value)
+  }
+}
+
+/** Commas separate the items of a list and may be part of a path. */
+function encodePath(text: string): string {
+  return encodeURIComponent(text).replaceAll('%2C', ',')
+}
+
+function toForm(value: unknown): string {
+  return Object.entries(fieldsOf(value))
+    .flatMap(([name, member]) => {
+      const members = Array.isArray(member) ? (member as unknown[]) : [member]
+      return members.map((item) => `${encodeURIComponent(name)}=${encodeURIComponent(scalarOrJson(item))}`)
+    })
+    .join('&')
+}
+
+function scalarOrJson(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value)
+}

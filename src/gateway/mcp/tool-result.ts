@@ -1,0 +1,74 @@
+/**
+ * Writes the result of a tool call: the response of the backend, or the refusal of the gateway.
+ *
+ * JSON is passed on as text, and as `structuredContent` if the tool has an output schema. Images and sound keep their type, other
+ * bytes become an embedded resource. A status of 400 or above is a tool error that a model can read and correct.
+ */
+
+import type { ProblemDocument } from '../../domain/problem.ts'
+import { isJson, parseMediaType } from '../validation/media-type.ts'
+import type { ReceivedResponse } from '../call/routed-call.ts'
+import type { Tool } from './tool.ts'
+
+const STATUS_ERROR_MIN = 400
+const utf8 = new TextDecoder('utf-8', { fatal: true })
+
+/** Returns the members of the result, as JSON without braces. */
+export function writeResponse(tool: Pick<Tool, 'output'>, target: string, response: ReceivedResponse): string {
+  const { status, contentType = '', contentEncoding, body, isCut } = response
+  const type = parseMediaType(contentType)?.type ?? 'application/octet-stream'
+  const isError = status >= STATUS_ERROR_MIN
+  if (isCut) return writeText(`The response is too long for a tool result; these are the first bytes.\n${body}`, true)
+  if (contentEncoding !== undefined && contentEncoding !== 'identity') {
+    return writeText(`Status ${status}. The response is compressed (${contentEncoding}) and cannot be shown.`, true)
+  }
+  if (body.length === 0) return writeText(`Status ${status}, without a body.`, isError)
+  const text = isTextual(type) ? decode(body) : null
+  if (text === null) return writeBytes(type, target, body, isError)
+  if (isError) return writeText(`Status ${status}\n${text}`, true)
+  return writeText(text, false) + writeStructured(tool, type, text)
+}
+
+export function writeProblem(problem: ProblemDocument, retryAfterSeconds: string | null): string {
+  const retry = retryAfterSeconds === null ? '' : ` Retry after ${retryAfterSeconds} s.`
+  return writeText(`${problem.detail}${retry}\n${JSON.stringify(problem)}`, true)
+}
+
+export function writeText(text: string, isError: boolean): string {
+  return `"content":[{"type":"text","text":${JSON.stringify(text)}}],"isError":${isError}`
+}
+
+/** The text of valid JSON is used as it is. */
+function writeStructured({ output }: Pick<Tool, 'output'>, type: string, text: string): string {
+  if (output === null || !isJson(type)) return ''
+  try {
+    const value: unknown = JSON.parse(text)
+    if (output === 'result') return `,"structuredContent":{"result":${text}}`
+    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
+    return isObject ? `,"structuredContent":${text}` : ''
+  } catch {
+    return ''
+  }
+}
+
+function writeBytes(type: string, target: string, body: Buffer, isError: boolean): string {
+  const data = body.toString('base64')
+  const kind = /^(image|audio)\//.exec(type)?.[1]
+  const block =
+    kind === undefined
+      ? { type: 'resource', resource: { uri: `operation:${target}`, mimeType: type, blob: data } }
+      : { type: kind, data, mimeType: type }
+  return `"content":[${JSON.stringify(block)}],"isError":${isError}`
+}
+
+function isTextual(type: string): boolean {
+  return type.startsWith('text/') || isJson(type) || /[/+](?:xml|yaml|javascript|x-www-form-urlencoded)$/.test(type)
+}
+
+function decode(body: Buffer): string | null {
+  try {
+    return utf8.decode(body)
+  } catch {
+    return null
+  }
+}
