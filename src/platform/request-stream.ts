@@ -10,8 +10,11 @@ import type { Call } from './operation.ts'
 import { showRequest } from './request-shape.ts'
 
 export interface RequestStream {
-  /** Takes the reply over; throws `Problem('unavailable')` if too many streams are open. */
-  open(call: Call, reply: FastifyReply, filter: Omit<RequestFilter, 'tenant'>): Promise<void>
+  /**
+   * Takes the reply over; throws `Problem('unavailable')` if too many streams are open. Without a filter the stream stays open and
+   * receives nothing.
+   */
+  open(call: Call, reply: FastifyReply, filter: Omit<RequestFilter, 'tenant'> | null): Promise<void>
   close(): void
   /** Ends the streams of the callers that `isOver` selects. */
   endOf(isOver: (caller: Caller) => boolean): void
@@ -42,6 +45,7 @@ export function createRequestStream({ liveRequests, clock, log }: RequestStreamO
   return {
     async open(call, reply, filter) {
       const reader = await readers.open(call, reply)
+      if (filter === null) return
       const stop = liveRequests.subscribe(
         { ...filter, tenant: call.author.tenant },
         {

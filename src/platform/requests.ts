@@ -170,9 +170,8 @@ async function openStream(
     ...(customer !== undefined && { customer }),
     ...(outcome !== undefined && { outcome }),
     ...ofOwner(owner),
-    ...(isOfOther(owner, customer) && { customer: '' }),
   }
-  await requestStream.open(call, reply, filter)
+  await requestStream.open(call, reply, isOfOther(owner, customer) ? null : filter)
 }
 
 /** A cursor contains the range of its first page, so that all pages of a range that ends "now" cover the same range. */

@@ -122,8 +122,7 @@ export function createPlatform(options: PlatformOptions): Platform {
       return riskApp
     },
     async close() {
-      stream.close()
-      progress.close()
+      for (const streams of [stream, progress, requestStream]) streams.close()
       await Promise.all(apps.map((each) => each.close()))
     },
   }
