@@ -18,7 +18,7 @@ const TRIES = Array.from({ length: 30 }, (_, index) => index).join(' ')
 function checkout(): string {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-quickstart-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
-  for (const name of ['package.json', 'node_modules', 'src', 'sql', 'examples'])
+  for (const name of ['package.json', 'node_modules', 'bin', 'src', 'sql', 'examples'])
     symlinkSync(join(ROOT, name), join(folder, name))
   return folder
 }
