@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import { createGrants } from '../../../src/access/grants.ts'
 import type { Grant } from '../../../src/plan/grant.ts'
+import type { Registry } from '../../../src/store/registry.ts'
 import { ACME, publishApi, openTestCatalogue, type TestCatalogue } from '../../fixtures/test-catalogue.ts'
 
 async function subscribe(catalogue: TestCatalogue, kind: 'application' | 'agent' = 'application') {
@@ -55,6 +57,30 @@ describe('a grant', () => {
     expect(await catalogue.grants.resolve({ kind: 'key', hash: key.apiKey ?? '' })).toBeNull()
     expect(await catalogue.grants.resolve({ kind: 'key', hash: client.clientId ?? '' })).toBeNull()
     expect(await catalogue.grants.resolve({ kind: 'key', hash: '' })).toBeNull()
+  })
+
+  it('needs the same reads for an unknown client as for a known one, so that both take the same time', async () => {
+    const catalogue = openTestCatalogue()
+    const { client } = await subscribe(catalogue)
+    const { registry } = catalogue
+    let reads = 0
+    const grants = createGrants({
+      registry: {
+        ...registry,
+        get: (...args: Parameters<Registry['get']>) => {
+          reads++
+          return registry.get(...args)
+        },
+        find: (...args: Parameters<Registry['find']>) => {
+          reads++
+          return registry.find(...args)
+        },
+      } as Registry,
+    })
+    expect(await grants.clientFor(client.clientId ?? '')).not.toBeNull()
+    const ofKnown = reads
+    expect(await grants.clientFor('cli_unknown')).toBeNull()
+    expect(reads).toBe(2 * ofKnown)
   })
 
   it('is returned together with the hash of the client secret for the token endpoint', async () => {
