@@ -43,6 +43,7 @@ const proxy = named(
     activeRevision: revisionNumber,
     stagingRevision: revisionNumber,
     allowedScopes: scopeNames,
+    declaredScopes: { ...scopeNames, description: 'The scopes that the document declares.' },
     MemberOfProductIds: { type: 'array', items: id },
     backend,
     backendSource,

@@ -15,6 +15,7 @@ export interface Proxy {
   readonly activeRevision: number | null
   readonly stagingRevision: number | null
   readonly allowedScopes: readonly string[]
+  readonly declaredScopes: readonly string[]
   readonly MemberOfProductIds: readonly string[]
   readonly backend: BackendInput
   /** Where `backend` came from; null for revisions of earlier versions. */
@@ -34,7 +35,7 @@ export interface Staging {
 
 export function showProxy({ id, body }: Document<ProxyBody>): Proxy {
   const { activeRevision, stagingRevision } = body.actor.context
-  const { backend, backendSource = null, allowedScopes = [] } = servingOrStaged(body) ?? {}
+  const { backend, backendSource = null, allowedScopes = [], declaredScopes = [] } = servingOrStaged(body) ?? {}
   const staged = stagedDeployment(body)
   return {
     id,
@@ -44,6 +45,7 @@ export function showProxy({ id, body }: Document<ProxyBody>): Proxy {
     activeRevision,
     stagingRevision,
     allowedScopes,
+    declaredScopes,
     MemberOfProductIds: body.memberOfProductIds,
     backend: showBackend(backend),
     backendSource,

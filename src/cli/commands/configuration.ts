@@ -4,18 +4,27 @@ import { statSync } from 'node:fs'
 import { createInterface } from 'node:readline/promises'
 import type { Writable } from 'node:stream'
 import type { BuildCommand } from '../command-entry.ts'
-import { applyChanges } from '../configuration/apply.ts'
-import { describeChange, findAdoptions, findChanges, findRemovals, type Change } from '../configuration/differences.ts'
+import { applyAll, applyChanges, headOf } from '../configuration/apply.ts'
+import {
+  describeChange,
+  findAdoptions,
+  findChanges,
+  findRemovals,
+  NO_OWNER,
+  type Change,
+} from '../configuration/differences.ts'
 import { openFolder, openKept, type FileSource } from '../configuration/file-source.ts'
 import type { Context } from '../configuration/handler.ts'
 import { readAll } from '../configuration/kinds.ts'
 import { createNames } from '../configuration/names.ts'
 import { findStale, readPlan, toPlan, writePlan } from '../configuration/plan.ts'
 import { readFolder, type Folder } from '../configuration/read-folder.ts'
-import type { Found } from '../configuration/resource.ts'
+import { Refused } from '../configuration/platform.ts'
+import { duplicatesOf, keyOf, type Found } from '../configuration/resource.ts'
 import { createServicePlatform } from '../configuration/service-platform.ts'
+import { checkSecrets, createVariables } from '../configuration/variables.ts'
 import { writeFolder } from '../configuration/write-folder.ts'
-import { CommandFailed, EXIT_NEGATIVE } from '../exit-codes.ts'
+import { CommandFailed, EXIT_NEGATIVE, EXIT_TROUBLE } from '../exit-codes.ts'
 import { addExamples } from '../help-text.ts'
 import type { Io } from '../io.ts'
 import { toPlain } from '../output/plain-text.ts'
@@ -40,13 +49,19 @@ export const buildDump: BuildCommand = (command, io) => {
   command
     .argument('<dir>', 'an empty folder, or a new one')
     .option('--managed-by <name>', 'write tollgate.yaml, which makes the folder own its resources')
-    .option('--replace', 'replace the YAML files of the folder')
+    .option('--replace', 'replace the files of an earlier dump')
     .option(...CONTEXT_OPTION)
     .action(async (dir: string, options: Common & { managedBy?: string; replace?: true }) => {
       const { platform } = await connect(io, options)
-      const found = await readAll({ platform, names: createNames(), readFile: () => '' })
+      const context = { platform, names: createNames(), readFile: () => '', hide: (text: string) => text }
+      const all = await readAll(context).catch(explainRefusal)
+      const duplicates = duplicatesOf(all)
+      const found = all.filter((each) => !duplicates.has(keyOf(each)))
       const count = writeFolder(dir, found, options.managedBy ?? null, options.replace === true)
       io.err.write(`${found.length} resources in ${count} files\n`)
+      if (duplicates.size === 0) return
+      const lines = [...duplicates].map((key) => `  ${toPlain(key)}`).join('\n')
+      throw new CommandFailed(`Left out, because several resources have one name:\n${lines}`, EXIT_NEGATIVE)
     })
   addExamples(command, [['tollgate dump config', 'writes the configuration of the service to a folder']])
 }
@@ -56,8 +71,9 @@ export const buildDiff: BuildCommand = (command, io) => {
     .argument('<dir>', 'the folder')
     .option(...CONTEXT_OPTION)
     .action(async (dir: string, options: Common) => {
-      const { context, folder, found } = await compare(io, options, openFolder(dir))
-      failIfAny(show(io, [...findChanges(context, folder, found), ...findRemovals(folder, found)]))
+      await compare(io, options, openFolder(dir), ({ context, folder, found }) => {
+        failIfAny(show(io, context, [...findChanges(context, folder, found), ...findRemovals(folder, found)]))
+      })
     })
   addExamples(command, [['tollgate diff config', 'shows what sync would change; exits with 1 if there is anything']])
 }
@@ -68,10 +84,11 @@ export const buildPlan: BuildCommand = (command, io) => {
     .requiredOption('--out <file>', 'the file for the plan')
     .option(...CONTEXT_OPTION)
     .action(async (dir: string, options: Common & { out: string }) => {
-      const { context, folder, found, files, baseUrl } = await compare(io, options, openFolder(dir))
-      const changes = show(io, findChanges(context, folder, found))
-      writePlan(options.out, toPlan(baseUrl, files.taken(), found, changes))
-      failIfAny(changes)
+      await compare(io, options, openFolder(dir), ({ context, folder, found, files, baseUrl }) => {
+        const changes = show(io, context, findChanges(context, folder, found))
+        writePlan(options.out, toPlan(baseUrl, files.taken(), found, changes, context.hide))
+        failIfAny(changes)
+      })
     })
   addExamples(command, [
     ['tollgate plan config --out next.plan', 'pins the revision of every resource that it reads'],
@@ -85,23 +102,30 @@ export const buildApply: BuildCommand = (command, io) => {
     .option(...CONTEXT_OPTION)
     .action(async (path: string, options: Common) => {
       if (isFolder(path)) {
-        const { context, folder, found } = await compare(io, options, openFolder(path))
-        return make(io, context, findChanges(context, folder, found))
-      }
-      const plan = readPlan(path)
-      const { context, folder, found, baseUrl } = await compare(io, options, openKept(plan.files))
-      if (plan.service !== baseUrl) throw new CommandFailed(`The plan is for ${plan.service}, not for ${baseUrl}.`)
-      const stale = findStale(plan, found)
-      if (stale.length > 0) {
-        const lines = stale.map((key) => `  ${toPlain(key)}`).join('\n')
-        throw new CommandFailed(
-          `Nothing was changed, because these have changed since the plan:\n${lines}`,
-          EXIT_NEGATIVE,
+        await compare(io, options, openFolder(path), ({ context, folder, found }) =>
+          make(io, context, findChanges(context, folder, found)),
         )
-      }
-      await make(io, context, findChanges(context, folder, found))
+      } else await applyPlan(io, options, path)
     })
   addExamples(command, [['tollgate apply config', 'creates and changes resources; removes none']])
+}
+
+async function applyPlan(io: Io, options: Common, path: string): Promise<void> {
+  const plan = readPlan(path)
+  const { baseUrl: service } = await openSession(io, options.context)
+  if (plan.service !== service) throw new CommandFailed(`The plan is for ${toPlain(plan.service)}, not for ${service}.`)
+  await compare(io, options, openKept(plan.files), async ({ context, folder, found }) => {
+    const changes = findChanges(context, folder, found)
+    const stale = findStale(plan, found, changes, context.hide)
+    if (stale.length > 0) {
+      const lines = stale.map((key) => `  ${toPlain(key)}`).join('\n')
+      throw new CommandFailed(
+        `Nothing was changed, because these have changed since the plan:\n${lines}`,
+        EXIT_NEGATIVE,
+      )
+    }
+    await make(io, context, changes)
+  })
 }
 
 export const buildSync: BuildCommand = (command, io) => {
@@ -110,11 +134,12 @@ export const buildSync: BuildCommand = (command, io) => {
     .option('--yes', 'remove without asking')
     .option(...CONTEXT_OPTION)
     .action(async (dir: string, options: Common & { yes?: true }) => {
-      const { context, folder, found } = await compare(io, options, openFolder(dir))
-      if (folder.owner === null) throw new CommandFailed('The folder has no tollgate.yaml with managedBy: NAME.')
-      const removals = findRemovals(folder, found)
-      if (removals.length > 0 && options.yes !== true) await confirm(io, removals)
-      await make(io, context, [...findChanges(context, folder, found), ...removals])
+      await compare(io, options, openFolder(dir), async ({ context, folder, found }) => {
+        if (folder.owner === null) throw new CommandFailed(NO_OWNER)
+        const removals = findRemovals(folder, found)
+        if (removals.length > 0 && options.yes !== true) await confirm(io, context, removals)
+        await make(io, context, [...findChanges(context, folder, found), ...removals])
+      })
     })
   addExamples(command, [['tollgate sync config', 'applies, and removes what the folder owns and no longer contains']])
 }
@@ -124,8 +149,12 @@ export const buildAdopt: BuildCommand = (command, io) => {
     .argument('<dir>', 'a folder with tollgate.yaml')
     .option(...CONTEXT_OPTION)
     .action(async (dir: string, options: Common) => {
-      const { context, folder, found } = await compare(io, options, openFolder(dir))
-      await make(io, context, findAdoptions(folder, found))
+      await compare(io, options, openFolder(dir), async ({ context, folder, found }) => {
+        const { changes, refused } = findAdoptions(folder, found)
+        const failures = await applyAll(context, changes, (line) => io.out.write(`${line}\n`))
+        const lines = [...refused.map(toPlain), ...failures].join('\n')
+        if (lines !== '') throw new CommandFailed(`Not adopted:\n${lines}`, EXIT_NEGATIVE)
+      })
     })
   addExamples(command, [['tollgate adopt config', 'labels existing resources of the folder as its own']])
 }
@@ -135,11 +164,29 @@ async function connect(io: Io, { context }: Common) {
   return { baseUrl: session.baseUrl, platform: createServicePlatform(createApiClient(session)) }
 }
 
-async function compare(io: Io, options: Common, files: FileSource): Promise<Comparison> {
-  const folder = readFolder(files, io.env)
-  const { baseUrl, platform } = await connect(io, options)
-  const context: Context = { platform, names: createNames(), readFile: files.read }
-  return { baseUrl, files, folder, context, found: await readAll(context) }
+/** Reads the folder and the service. An error that `task` throws has no values of variables. */
+async function compare(
+  io: Io,
+  options: Common,
+  files: FileSource,
+  task: (comparison: Comparison) => Promise<void> | void,
+): Promise<void> {
+  const variables = createVariables(io.env)
+  try {
+    const folder = readFolder(files, variables)
+    const { baseUrl, platform } = await connect(io, options)
+    const context: Context = { platform, names: createNames(), readFile: files.read, hide: variables.hide }
+    await task({ baseUrl, files, folder, context, found: await readAll(context).catch(explainRefusal) })
+  } catch (cause) {
+    if (!(cause instanceof CommandFailed)) throw cause
+    const lines = cause.message.split('\n').map((line) => toPlain(variables.hide(line)))
+    throw new CommandFailed(lines.join('\n'), cause.exitCode)
+  }
+}
+
+function explainRefusal(cause: unknown): never {
+  if (!(cause instanceof Refused)) throw cause
+  throw new CommandFailed(cause.message, cause.status < 500 ? EXIT_NEGATIVE : EXIT_TROUBLE)
 }
 
 function isFolder(path: string): boolean {
@@ -151,8 +198,8 @@ function isFolder(path: string): boolean {
 }
 
 /** Returns the changes. */
-function show(io: Io, changes: readonly Change[]): readonly Change[] {
-  for (const change of changes) io.out.write(`${describeChange(change)}\n`)
+function show(io: Io, { hide }: Context, changes: readonly Change[]): readonly Change[] {
+  for (const change of changes) io.out.write(`${describeChange(change, hide)}\n`)
   if (changes.length === 0) io.err.write('no differences\n')
   return changes
 }
@@ -162,20 +209,22 @@ function failIfAny({ length }: readonly Change[]): void {
 }
 
 async function make(io: Io, context: Context, changes: readonly Change[]): Promise<void> {
+  // Before the first change, because a missing secret is no reason to stop in the middle.
+  for (const change of changes) if (change.action === 'create') checkSecrets(change.wanted.fields)
   const { done, failure, left } = await applyChanges(context, changes, (line) => io.out.write(`${line}\n`))
   if (failure === null) {
     io.err.write(`${done} ${done === 1 ? 'change' : 'changes'}\n`)
     return
   }
-  const rest = left.map((change) => `  ${describeChange(change).split('\n')[0]!}`).join('\n')
+  const rest = left.map((change) => `  ${headOf(change, context)}`).join('\n')
   throw new CommandFailed(
     `${failure}\n${done} done; not done:\n${rest}\nRun the command again to finish.`,
     EXIT_NEGATIVE,
   )
 }
 
-async function confirm(io: Io, removals: readonly Change[]): Promise<void> {
-  for (const removal of removals) io.err.write(`${describeChange(removal)}\n`)
+async function confirm(io: Io, { hide }: Context, removals: readonly Change[]): Promise<void> {
+  for (const removal of removals) io.err.write(`${describeChange(removal, hide)}\n`)
   if (io.stdin.isTTY !== true || !io.err.isTerminal) {
     throw new CommandFailed('These would be removed; --yes removes them.', EXIT_NEGATIVE)
   }

@@ -5,15 +5,14 @@
  * APIs are left out, and a declaration is superseded but never removed.
  */
 
+import { deployRevision } from './api-deployment.ts'
 import type { Context, Handler } from './handler.ts'
-import { Refused } from './platform.ts'
-import type { Fields, Found, Resource } from './resource.ts'
+import { isFields, type Fields, type Found, type Resource } from './resource.ts'
+import { isSameValue } from './same-value.ts'
 import { mapInParallel, withoutNothing } from './simple-handler.ts'
 
 const KIND = 'api'
 const PLATFORM_API = 'platform-v1'
-const PRECONDITION_FAILED = 412
-const CHANGED = 'The API has changed since it was read.'
 /** Changed together, by a new revision. */
 const REVISED = ['document', 'backend', 'allowedScopes']
 
@@ -22,6 +21,7 @@ export function createApiHandler(): Handler {
     kind: KIND,
     fields: [...REVISED, 'policy', 'declarations', 'labels'],
     nameOf: ({ name }) => (typeof name === 'string' ? name : null),
+    faultIn,
     async read(context) {
       const proxies = new Map((await context.platform.list('/v1/proxies')).map((proxy) => [proxy['api'], proxy]))
       const apis = (await context.platform.list('/v1/apis')).filter(({ id, state }) => {
@@ -30,13 +30,16 @@ export function createApiHandler(): Handler {
       return mapInParallel(apis, ({ id }) => readApi(context, String(id), String(proxies.get(id)!['id'])))
     },
     async create(context, wanted) {
-      await deploy(context, wanted, null)
-      await complete(context, wanted, new Set(['policy', 'labels', 'declarations']))
+      await deployRevision(context, wanted, null)
+      await changeSettings(context, wanted, new Set(['policy', 'labels']), null)
+      await declare(context, wanted, null)
       return null
     },
     async change(context, found, wanted, changed) {
-      if (REVISED.some((field) => changed.has(field))) await deploy(context, wanted, found)
-      await complete(context, wanted, changed, found)
+      // First, because a new revision changes the entity tags.
+      await changeSettings(context, wanted, changed, found)
+      if (REVISED.some((field) => changed.has(field))) await deployRevision(context, wanted, found)
+      if (changed.has('declarations')) await declare(context, wanted, found)
       return null
     },
     async remove({ platform }, found) {
@@ -50,6 +53,24 @@ export function createApiHandler(): Handler {
   }
 }
 
+function faultIn({
+  document,
+  declarations = [],
+  backend = {},
+  policy = {},
+  allowedScopes = [],
+}: Fields): string | null {
+  if (document !== undefined && typeof document !== 'string') return 'document must be a path.'
+  if (!isTexts(declarations)) return 'declarations must be a list of paths.'
+  if (!isFields(backend)) return 'backend must be an object.'
+  if (!isFields(policy)) return 'policy must be an object.'
+  return isTexts(allowedScopes) ? null : 'allowedScopes must be a list of scopes.'
+}
+
+function isTexts(value: unknown): boolean {
+  return Array.isArray(value) && value.every((each) => typeof each === 'string')
+}
+
 async function readApi({ platform }: Context, api: string, proxyId: string): Promise<Found> {
   const [{ body: own, tag }, proxy, policy, revisions, declarations] = await Promise.all([
     platform.get(`/v1/apis/${api}`),
@@ -58,73 +79,55 @@ async function readApi({ platform }: Context, api: string, proxyId: string): Pro
     platform.list(`/v1/proxies/${proxyId}/revisions`),
     platform.list(`/v1/openslaspecs?api=${api}`),
   ])
-  const { activeRevision, backendSource, backend, allowedScopes } = proxy.body
+  const { activeRevision, backendSource, backend, allowedScopes, declaredScopes } = proxy.body
   const active = revisions.find(({ revision }) => revision === activeRevision)
   const inForce = declarations.filter((each) => each['inForce'] === true).toSorted(byVariant)
+  const isNarrowed = !isSameValue(KIND, 'allowedScopes', allowedScopes, declaredScopes)
   const fields = {
     document: await platform.text(`/v1/openapispecs/${String(active?.['specification'])}/content`),
-    backend: backendSource === 'request' ? backend : undefined,
-    allowedScopes,
+    backend: backendSource === 'document' ? undefined : backend,
+    allowedScopes: isNarrowed ? allowedScopes : undefined,
     policy: policy.body,
     declarations: await mapInParallel(inForce, ({ id }) => platform.text(`/v1/openslaspecs/${String(id)}/content`)),
     labels: own['labels'],
   }
-  return { kind: KIND, name: api, fields: withoutNothing(fields), id: api, tags: [tag, proxy.tag, policy.tag, proxyId] }
+  return {
+    kind: KIND,
+    name: api,
+    fields: withoutNothing(fields),
+    id: api,
+    tags: [tag, proxy.tag, policy.tag, proxyId],
+    defaults: { allowedScopes },
+  }
 }
 
 function byVariant(one: Fields, other: Fields): number {
   return String(one['variant']) < String(other['variant']) ? -1 : 1
 }
 
-/** Stages and activates a revision of the wanted document, or of the active one with other settings. */
-async function deploy(context: Context, { name, fields }: Resource, found: Found | null): Promise<void> {
-  const { platform } = context
-  const { document, backend, allowedScopes } = fields
-  if (found !== null) await refuseIfChanged(context, found)
-  const text = document === undefined ? String(found?.fields['document']) : context.readFile(String(document))
-  const scopes = allowedScopes ?? found?.fields['allowedScopes']
-  const ownBackend = backend ?? found?.fields['backend']
-  const { body: staged } = await platform.send('POST', '/v1/proxies', {
-    api: name,
-    specification: Buffer.from(text).toString('base64'),
-    ...(ownBackend !== undefined && { backend: ownBackend }),
-    ...(scopes !== undefined && { allowedScopes: scopes }),
-  })
-  const path = `/v1/proxies/${String(staged['id'])}`
-  const { body, tag } = await platform.get(path)
-  if (body['stagingRevision'] !== staged['stagingRevision']) throw new Refused(PRECONDITION_FAILED, CHANGED)
-  await platform.send('POST', `${path}/activate`, {}, tag)
-}
-
-/** A staged revision has no precondition, so the proxy is read again. */
-async function refuseIfChanged({ platform }: Context, { tags }: Found): Promise<void> {
-  const [, proxyTag, , proxyId] = tags
-  const { tag } = await platform.get(`/v1/proxies/${proxyId}`)
-  if (tag !== proxyTag) throw new Refused(PRECONDITION_FAILED, CHANGED)
-}
-
-async function complete(
-  context: Context,
+async function changeSettings(
+  { platform }: Context,
   { name, fields }: Resource,
   changed: ReadonlySet<string>,
-  found?: Found,
+  found: Found | null,
 ): Promise<void> {
-  const { platform } = context
   const [apiTag, , policyTag] = found?.tags ?? []
-  const { policy, labels, declarations } = fields
+  const { policy, labels } = fields
+  if (labels !== undefined && changed.has('labels')) {
+    await platform.send('PATCH', `/v1/apis/${name}`, { labels: labels ?? {} }, apiTag)
+  }
   if (policy !== undefined && changed.has('policy')) {
     const whole = { ...(found?.fields['policy'] as Fields | undefined), ...(policy as Fields) }
     await platform.send('PUT', `/v1/apis/${name}/policy`, whole, policyTag)
   }
-  if (declarations !== undefined && changed.has('declarations')) {
-    const declared = new Set((found?.fields['declarations'] ?? []) as readonly string[])
-    for (const path of declarations as readonly string[]) {
-      const text = context.readFile(path)
-      const specification = Buffer.from(text).toString('base64')
-      if (!declared.has(text)) await platform.send('POST', '/v1/openslaspecs', { api: name, specification })
-    }
+}
+
+/** Publishes the declarations that the service does not have. */
+async function declare(context: Context, { name, fields }: Resource, found: Found | null): Promise<void> {
+  const declared = new Set((found?.fields['declarations'] ?? []) as readonly string[])
+  for (const path of (fields['declarations'] ?? []) as readonly string[]) {
+    const text = context.readFile(path)
+    const specification = Buffer.from(text).toString('base64')
+    if (!declared.has(text)) await context.platform.send('POST', '/v1/openslaspecs', { api: name, specification })
   }
-  // A new revision may have changed the tag of the API.
-  const tag = changed.has('document') ? undefined : apiTag
-  if (labels !== undefined && changed.has('labels')) await platform.send('PATCH', `/v1/apis/${name}`, { labels }, tag)
 }

@@ -1,4 +1,4 @@
-/** Makes changes one after another; the first that fails ends the run, and the report names what was not done. */
+/** Makes changes one after another, and reports those that were not made. */
 
 import { CommandFailed } from '../exit-codes.ts'
 import { toPlain } from '../output/plain-text.ts'
@@ -22,20 +22,45 @@ export async function applyChanges(context: Context, changes: readonly Change[],
   for (const [index, change] of changes.entries()) {
     try {
       const remaining = await applyChange(context, change)
-      const [first] = describeChange(change).split('\n')
-      onDone(remaining === null ? first! : `${first!} (${remaining})`)
+      const first = headOf(change, context)
+      onDone(remaining === null ? first : `${first} (${remaining})`)
     } catch (cause) {
-      if (!(cause instanceof Refused) && !(cause instanceof CommandFailed)) throw cause
-      return { done: index, failure: explain(change, cause), left: changes.slice(index) }
+      return { done: index, failure: explain(change, cause, context), left: changes.slice(index) }
     }
   }
   return { done: changes.length, failure: null, left: [] }
 }
 
-function explain(change: Change, cause: Error): string {
-  const key = toPlain(keyOf(change.action === 'create' ? change.wanted : change.found))
+/** Makes changes that do not depend on each other. Returns a sentence for each that the service has refused. */
+export async function applyAll(
+  context: Context,
+  changes: readonly Change[],
+  onDone: OnDone,
+): Promise<readonly string[]> {
+  const failures: string[] = []
+  for (const change of changes) {
+    try {
+      await applyChange(context, change)
+      onDone(headOf(change, context))
+    } catch (cause) {
+      failures.push(explain(change, cause, context))
+      // The service cannot be reached: the others would fail as well.
+      if (!(cause instanceof Refused)) break
+    }
+  }
+  return failures
+}
+
+export function headOf(change: Change, { hide }: Pick<Context, 'hide'>): string {
+  return describeChange(change, hide).split('\n')[0]!
+}
+
+/** Throws what is neither a refusal nor a failure that is explained. */
+function explain(change: Change, cause: unknown, { hide }: Context): string {
+  if (!(cause instanceof Refused) && !(cause instanceof CommandFailed)) throw cause
+  const key = toPlain(hide(keyOf(change.action === 'create' ? change.wanted : change.found)))
   if (cause instanceof Refused && cause.isConflict) return `${key} has changed since it was read.`
-  return `${key}: ${cause.message}`
+  return `${key}: ${hide(cause.message)}`
 }
 
 async function applyChange(context: Context, change: Change): Promise<string | null> {

@@ -1,13 +1,22 @@
 /** The changes that make a service as a folder describes it. */
 
-import { isDeepStrictEqual } from 'node:util'
 import { CommandFailed } from '../exit-codes.ts'
 import { toPlain } from '../output/plain-text.ts'
 import type { Context } from './handler.ts'
 import { HANDLERS, handlerOf } from './kinds.ts'
 import type { Folder } from './read-folder.ts'
-import { keyOf, labelsOf, OWNER_LABEL, ownerOf, type Fields, type Found, type Resource } from './resource.ts'
-import { isNothing } from './simple-handler.ts'
+import {
+  duplicatesOf,
+  isFields,
+  keyOf,
+  labelsOf,
+  OWNER_LABEL,
+  ownerOf,
+  SECRET_FIELDS,
+  type Found,
+  type Resource,
+} from './resource.ts'
+import { isNothing, isSameValue } from './same-value.ts'
 
 export interface Difference {
   readonly field: string
@@ -25,9 +34,11 @@ export type Change =
     }
   | { readonly action: 'remove'; readonly found: Found }
 
+export const NO_OWNER = 'The folder has no tollgate.yaml with managedBy: NAME.'
+
 /** Returns creations and changes in the order of dependencies. */
 export function findChanges(context: Context, folder: Folder, found: readonly Found[]): readonly Change[] {
-  const existing = indexOf(found)
+  const existing = indexOf(folder, found)
   const changes: Change[] = []
   for (const { kind } of HANDLERS) {
     for (const resource of folder.resources) {
@@ -56,34 +67,44 @@ export function findRemovals(folder: Folder, found: readonly Found[]): readonly 
   return removals.map((each) => ({ action: 'remove' as const, found: each })).toReversed()
 }
 
-/** Returns the changes that make existing resources of the folder its own; throws if another folder owns one. */
-export function findAdoptions(folder: Folder, found: readonly Found[]): readonly Change[] {
+export interface Adoptions {
+  readonly changes: readonly Change[]
+  /** Sentences about the resources that belong to another folder. */
+  readonly refused: readonly string[]
+}
+
+/** Returns the changes that make existing resources of the folder its own. */
+export function findAdoptions(folder: Folder, found: readonly Found[]): Adoptions {
   const { owner } = folder
-  if (owner === null) throw new CommandFailed('The folder has no tollgate.yaml with managedBy: NAME.')
-  const existing = indexOf(found)
+  if (owner === null) throw new CommandFailed(NO_OWNER)
+  const existing = indexOf(folder, found)
   const changes: Change[] = []
+  const refused: string[] = []
   for (const resource of folder.resources) {
     const before = existing.get(keyOf(resource))
     if (before === undefined || handlerOf(before.kind)?.fields.includes('labels') !== true) continue
     const other = ownerOf(before)
     if (other === owner) continue
-    if (other !== undefined) throw new CommandFailed(`${before.kind} ${before.name} is managed by ${other}.`)
+    if (other !== undefined) {
+      refused.push(`${before.kind} ${before.name} is managed by ${other}.`)
+      continue
+    }
     const labels = { ...labelsOf(before), [OWNER_LABEL]: owner }
     const { kind, name } = before
     const differences = [{ field: 'labels', before: before.fields['labels'], after: labels }]
     changes.push({ action: 'change', found: before, wanted: { kind, name, fields: { labels } }, differences })
   }
-  return changes
+  return { changes, refused }
 }
 
-function indexOf(found: readonly Found[]): ReadonlyMap<string, Found> {
-  const existing = new Map<string, Found>()
-  for (const each of found) {
-    const key = keyOf(each)
-    if (existing.has(key)) throw new CommandFailed(`The service has two resources ${key}; rename one of them.`)
-    existing.set(key, each)
+/** Throws if the service has several resources with a name that the folder uses. */
+function indexOf({ resources }: Folder, found: readonly Found[]): ReadonlyMap<string, Found> {
+  const duplicates = duplicatesOf(found)
+  const several = resources.map(keyOf).find((key) => duplicates.has(key))
+  if (several !== undefined) {
+    throw new CommandFailed(`The service has several resources ${several}; rename or remove all but one of them.`)
   }
-  return existing
+  return new Map(found.map((each) => [keyOf(each), each]))
 }
 
 /** A resource keeps the owner that it has; a new one gets that of its folder. */
@@ -100,44 +121,39 @@ function differencesOf(context: Context, found: Found, wanted: Resource): readon
   const handler = handlerOf(found.kind)
   return Object.entries(wanted.fields)
     .filter(([field, after]) => {
-      const before = found.fields[field]
-      // A secret is never returned, so it cannot differ.
-      if (field === 'secret') return false
-      if (isNothing(after) && isNothing(before)) return false
+      const before = found.fields[field] ?? found.defaults?.[field]
+      // A secret is never returned, so it cannot differ. The number of a subscription is part of its name.
+      if (SECRET_FIELDS.has(field) || field === 'number') return false
       const isFile = field === 'document' || field === 'declarations'
-      if (isFile && handler?.isSame !== undefined) return !handler.isSame(context, field, before, after)
-      return !isEqual(field, before, after)
+      if (!isFile || handler?.isSame === undefined) return !isSameValue(found.kind, field, before, after)
+      return !(isNothing(after) && isNothing(before)) && !handler.isSame(context, field, before, after)
     })
     .map(([field, after]) => ({ field, before: found.fields[field], after }))
 }
 
-/** Lists of texts are sets. A policy has members that a file may leave out. */
-function isEqual(field: string, before: unknown, after: unknown): boolean {
-  if (field === 'policy') {
-    const members = before as Fields | undefined
-    return Object.entries(after as Fields).every(([name, value]) => isDeepStrictEqual(members?.[name], value))
-  }
-  if (!Array.isArray(before) || !Array.isArray(after)) return isDeepStrictEqual(before, after)
-  const areTexts = [...before, ...after].every((each) => typeof each === 'string')
-  return areTexts ? isDeepStrictEqual(before.toSorted(), after.toSorted()) : isDeepStrictEqual(before, after)
-}
-
-/** Names come from the service: they cannot change what a terminal shows. */
-export function describeChange(change: Change): string {
-  const key = toPlain(keyOf(change.action === 'create' ? change.wanted : change.found))
+/** Returns the change as lines. `hide` replaces the values of variables; names cannot change what a terminal shows. */
+export function describeChange(change: Change, hide: (text: string) => string): string {
+  const key = toPlain(hide(keyOf(change.action === 'create' ? change.wanted : change.found)))
   if (change.action === 'create') return `+ ${key}`
   if (change.action === 'remove') return `- ${key}`
-  return [`~ ${key}`, ...change.differences.map((each) => toPlain(describeDifference(each)))].join('\n')
+  return [`~ ${key}`, ...change.differences.map((each) => toPlain(describeDifference(each, hide)))].join('\n')
 }
 
 const TEXT_MAX = 120
 
-function describeDifference({ field, before, after }: Difference): string {
-  if (field === 'document' || field === 'declarations') return `    ${field}: ${String(after)} differs`
-  return `    ${field}: ${toText(before)} → ${toText(after)}`
+function describeDifference({ field, before, after }: Difference, hide: (text: string) => string): string {
+  if (field === 'document' || field === 'declarations') return `    ${field}: ${hide(String(after))} differs`
+  // Hidden first: a part of a value would not be recognised.
+  const [from, to] = [before, after].map((value) => shorten(hide(toText(value))))
+  return `    ${field}: ${from} → ${to}`
+}
+
+function shorten(text: string): string {
+  return text.length <= TEXT_MAX ? text : `${text.slice(0, TEXT_MAX)}…`
 }
 
 function toText(value: unknown): string {
-  const text = value === undefined ? '(none)' : JSON.stringify(value)
-  return text.length <= TEXT_MAX ? text : `${text.slice(0, TEXT_MAX)}…`
+  if (value === undefined) return '(none)'
+  if (!isFields(value)) return JSON.stringify(value)
+  return JSON.stringify(Object.fromEntries(Object.entries(value).filter(([name]) => !SECRET_FIELDS.has(name))))
 }

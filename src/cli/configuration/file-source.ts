@@ -5,7 +5,7 @@
  */
 
 import { globSync, readFileSync, realpathSync, statSync } from 'node:fs'
-import { join, relative, resolve, sep } from 'node:path'
+import { basename, join, posix, relative, resolve, sep } from 'node:path'
 import { CommandFailed } from '../exit-codes.ts'
 
 export interface FileSource {
@@ -19,12 +19,16 @@ export interface FileSource {
 
 const FILE_BYTES_MAX = 16 * 1024 * 1024
 const FILES_MAX = 10_000
+const CHARACTERS_MAX = 128 * 1024 * 1024
+/** Folders of tools, which the author of the configuration does not write. */
+const LEFT_OUT = /^(?:\.|node_modules$)/
 
 export function openFolder(dir: string): FileSource {
   const root = realRoot(dir)
-  const files = globSync('**/*.{yaml,yml}', { cwd: root }).sort()
+  const files = globSync('**/*.{yaml,yml}', { cwd: root, exclude: (name) => LEFT_OUT.test(basename(name)) })
   if (files.length > FILES_MAX) throw new CommandFailed(`${dir} has more than ${FILES_MAX} files.`)
-  return createSource(files, (path) => readInside(root, path))
+  const paths = files.map((file) => file.split(sep).join('/')).sort()
+  return createSource(paths, (path) => readInside(root, path))
 }
 
 export function openKept(texts: Readonly<Record<string, string>>): FileSource {
@@ -37,11 +41,17 @@ export function openKept(texts: Readonly<Record<string, string>>): FileSource {
 
 function createSource(files: readonly string[], read: (path: string) => string): FileSource {
   const texts = new Map<string, string>()
+  let characters = 0
   return {
     files,
-    read(path) {
+    read(given) {
+      const path = posix.normalize(given)
       let text = texts.get(path)
-      if (text === undefined) texts.set(path, (text = read(path)))
+      if (text !== undefined) return text
+      text = read(path)
+      characters += text.length
+      if (characters > CHARACTERS_MAX) throw new CommandFailed('The files of the folder are larger than 128 MB.')
+      texts.set(path, text)
       return text
     },
     taken: () => Object.fromEntries(texts),
@@ -64,7 +74,10 @@ function readInside(root: string, path: string): string {
     if (inside === '..' || inside.startsWith(`..${sep}`) || resolve(root, inside) !== real) {
       throw new CommandFailed(`${path} is outside the folder.`)
     }
-    if (statSync(real).size > FILE_BYTES_MAX) throw new CommandFailed(`${path} is larger than 16 MB.`)
+    const stats = statSync(real)
+    // To read a pipe or a device may never end.
+    if (!stats.isFile()) throw new CommandFailed(`${path} is no file.`)
+    if (stats.size > FILE_BYTES_MAX) throw new CommandFailed(`${path} is larger than 16 MB.`)
     return readFileSync(join(root, inside), 'utf8')
   } catch (cause) {
     if (cause instanceof CommandFailed) throw cause

@@ -9,6 +9,8 @@ export interface Context {
   readonly names: Names
   /** Reads a file of the folder, by a path relative to it. */
   readonly readFile: (path: string) => string
+  /** Returns the text with the names of variables in place of their values. */
+  readonly hide: (text: string) => string
 }
 
 export interface Handler {
@@ -17,6 +19,8 @@ export interface Handler {
   readonly fields: readonly string[]
   /** Returns the name that the fields of a file give; null if they give none. */
   nameOf(fields: Fields): string | null
+  /** Returns a fault in fields that the tool itself reads; the service checks the others. */
+  faultIn?(fields: Fields): string | null
   read(context: Context): Promise<readonly Found[]>
   /** Returns what remains to be done, such as an approval; null: nothing. */
   create(context: Context, wanted: Resource): Promise<string | null>

@@ -3,14 +3,11 @@
 import { createApiHandler } from './api-handler.ts'
 import type { Context, Handler } from './handler.ts'
 import { createPolicyHandler } from './policy-handler.ts'
-import type { Fields } from './resource.ts'
-import { createSimpleHandler, isNothing } from './simple-handler.ts'
+import { identityProviderKind } from './identity-provider-kind.ts'
+import { rolesFault, withRoleIds, withRoleNames } from './role-consumers.ts'
+import { isNothing } from './same-value.ts'
+import { createSimpleHandler } from './simple-handler.ts'
 import { createSubscriptionHandler } from './subscription-handler.ts'
-
-interface RoleOfPerson {
-  readonly role: string
-  readonly consumers?: readonly string[]
-}
 
 export const HANDLERS: readonly Handler[] = [
   createSimpleHandler({
@@ -51,14 +48,16 @@ export const HANDLERS: readonly Handler[] = [
     fields: ['kind', 'contact', 'exposure', 'labels'],
     fixed: ['kind'],
   }),
+  createSimpleHandler(identityProviderKind),
   createSimpleHandler({
     kind: 'user',
     path: '/v1/users',
     key: 'username',
     fields: ['name', 'roles', 'labels'],
     isLeftOut: ({ identityProvider }) => !isNothing(identityProvider),
-    fromService: (context, fields) => withRoles(fields, (id) => context.names.nameOf('consumer', id)),
-    toService: (context, fields) => withRoles(fields, (name) => context.names.idOf('consumer', name)),
+    fromService: withRoleNames,
+    toService: withRoleIds,
+    faultIn: rolesFault,
   }),
   createSubscriptionHandler(),
   createSimpleHandler({
@@ -67,6 +66,8 @@ export const HANDLERS: readonly Handler[] = [
     key: 'url',
     fields: ['events', 'labels'],
     secret: ['secret'],
+    // Applied elsewhere, one that a consumer has created would receive the events of all consumers.
+    isLeftOut: ({ consumer }) => !isNothing(consumer),
   }),
 ]
 
@@ -79,14 +80,4 @@ export async function readAll(context: Context) {
   const found = []
   for (const handler of HANDLERS) found.push(...(await handler.read(context)))
   return found
-}
-
-function withRoles(fields: Fields, toOther: (consumer: string) => string): Fields {
-  const { roles } = fields
-  if (!Array.isArray(roles)) return fields
-  const mapped = (roles as readonly RoleOfPerson[]).map(({ role, consumers }) => ({
-    role,
-    ...(consumers !== undefined && { consumers: consumers.map(toOther) }),
-  }))
-  return { ...fields, roles: mapped }
 }

@@ -1,13 +1,13 @@
 /**
  * A plan: the files of a folder, and the entity tags of every resource that was read when it was made.
  *
- * It has no secrets: variables are replaced when the plan is applied.
+ * It has no values of variables: these are replaced when the plan is applied, and keys have their names instead.
  */
 
 import { readFileSync, statSync } from 'node:fs'
 import { CommandFailed } from '../exit-codes.ts'
 import type { Change } from './differences.ts'
-import { keyOf, type Found } from './resource.ts'
+import { isFields, keyOf, type Found } from './resource.ts'
 import { writeAtomically } from './write-folder.ts'
 
 export interface Plan {
@@ -18,6 +18,8 @@ export interface Plan {
   readonly tags: Readonly<Record<string, readonly string[] | null>>
 }
 
+type Hide = (text: string) => string
+
 const FORMAT = 'tollgate-plan/1'
 const PLAN_BYTES_MAX = 256 * 1024 * 1024
 
@@ -26,10 +28,11 @@ export function toPlan(
   files: Plan['files'],
   found: readonly Found[],
   changes: readonly Change[],
+  hide: Hide,
 ): Plan {
-  const tags = found.map((each) => [keyOf(each), each.tags] as const)
+  const tags = found.map((each) => [hide(keyOf(each)), each.tags] as const)
   const created = changes.flatMap((change) =>
-    change.action === 'create' ? [[keyOf(change.wanted), null] as const] : [],
+    change.action === 'create' ? [[hide(keyOf(change.wanted)), null] as const] : [],
   )
   return { format: FORMAT, service, files, tags: Object.fromEntries([...tags, ...created]) }
 }
@@ -41,7 +44,7 @@ export function writePlan(path: string, plan: Plan): void {
 export function readPlan(path: string): Plan {
   const plan = parse(path)
   const { format, service, files, tags } = (plan ?? {}) as Partial<Plan>
-  if (format !== FORMAT || typeof service !== 'string' || !isRecord(files) || !isRecord(tags)) {
+  if (format !== FORMAT || typeof service !== 'string' || !isTexts(files) || !isTags(tags)) {
     throw new CommandFailed(`${path} is no plan of this version of tollgate.`)
   }
   return { format, service, files, tags }
@@ -56,14 +59,29 @@ function parse(path: string): unknown {
   }
 }
 
-function isRecord(value: unknown): value is Readonly<Record<string, never>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+function isTexts(value: unknown): value is Plan['files'] {
+  return isFields(value) && Object.values(value).every((text) => typeof text === 'string')
 }
 
-/** Returns the resources that have changed since the plan was made. */
-export function findStale({ tags }: Plan, found: readonly Found[]): readonly string[] {
-  const current = new Map(found.map((each) => [keyOf(each), each.tags]))
-  return Object.entries(tags)
+function isTags(value: unknown): value is Plan['tags'] {
+  const isTagsOfOne = (tags: unknown): boolean =>
+    tags === null || (Array.isArray(tags) && tags.every((tag) => typeof tag === 'string'))
+  return isFields(value) && Object.values(value).every(isTagsOfOne)
+}
+
+/** Returns the resources that have changed since the plan was made, and those that would change and were not read then. */
+export function findStale(
+  { tags }: Plan,
+  found: readonly Found[],
+  changes: readonly Change[],
+  hide: Hide,
+): readonly string[] {
+  const current = new Map(found.map((each) => [hide(keyOf(each)), each.tags]))
+  const stale = Object.entries(tags)
     .filter(([key, planned]) => JSON.stringify(current.get(key) ?? null) !== JSON.stringify(planned))
     .map(([key]) => key)
+  const unread = changes
+    .map((change) => hide(keyOf(change.action === 'create' ? change.wanted : change.found)))
+    .filter((key) => !Object.hasOwn(tags, key))
+  return [...stale, ...unread]
 }

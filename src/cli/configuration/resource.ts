@@ -20,10 +20,14 @@ export interface Found extends Resource {
   readonly id: string
   /** Entity tags of all that was read, in a fixed order; any change of the resource changes one of them. */
   readonly tags: readonly string[]
+  /** Values of fields that it does not set itself. */
+  readonly defaults?: Fields
 }
 
 /** The label of resources that a folder owns. */
 export const OWNER_LABEL = 'managed-by'
+/** Fields that the service never returns, at any depth. */
+export const SECRET_FIELDS: ReadonlySet<string> = new Set(['secret', 'clientSecret'])
 
 export function keyOf({ kind, name }: Pick<Resource, 'kind' | 'name'>): string {
   return `${kind} ${name}`
@@ -35,4 +39,26 @@ export function labelsOf({ fields }: Pick<Resource, 'fields'>): Readonly<Record<
 
 export function ownerOf(resource: Pick<Resource, 'fields'>): string | undefined {
   return labelsOf(resource)[OWNER_LABEL]
+}
+
+export function isFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+export function labelsFault({ labels }: Fields): string | null {
+  if (labels === undefined || labels === null) return null
+  if (isFields(labels) && Object.values(labels).every((value) => typeof value === 'string')) return null
+  return 'labels must map names to texts.'
+}
+
+/** Returns the resources of which there are several with one name, by their keys. */
+export function duplicatesOf(found: readonly Found[]): ReadonlySet<string> {
+  const keys = new Set<string>()
+  const duplicates = new Set<string>()
+  for (const each of found) {
+    const key = keyOf(each)
+    if (keys.has(key)) duplicates.add(key)
+    keys.add(key)
+  }
+  return duplicates
 }

@@ -3,6 +3,7 @@
 import { CommandFailed } from '../exit-codes.ts'
 import type { Context, Handler } from './handler.ts'
 import type { Fields, Found } from './resource.ts'
+import { isNothing } from './same-value.ts'
 
 type Body = Readonly<Record<string, unknown>>
 
@@ -24,11 +25,15 @@ export interface SimpleKind {
   readonly isLeftOut?: (body: Body) => boolean
   /** Replaces ids by names. */
   readonly fromService?: (context: Context, fields: Fields) => Fields
-  /** Replaces names by ids. */
-  readonly toService?: (context: Context, fields: Fields) => Fields
+  /** Replaces names by ids. `found`: the resource that is changed; null if it is created. */
+  readonly toService?: (context: Context, fields: Fields, found: Found | null) => Fields
+  /** Returns a fault in fields that `toService` reads. */
+  readonly faultIn?: (fields: Fields) => string | null
 }
 
 const PARALLEL = 8
+/** Fields that the service empties by another value than null. */
+const EMPTY: Fields = { labels: {}, claims: {}, apis: [], roles: [], scopes: [] }
 const WHOLE = (_: Context, fields: Fields): Fields => fields
 
 export function createSimpleHandler(rule: SimpleKind): Handler {
@@ -51,10 +56,12 @@ export function createSimpleHandler(rule: SimpleKind): Handler {
   return {
     kind,
     fields: [...fields, ...fixed, ...secret],
+    ...(rule.faultIn !== undefined && { faultIn: rule.faultIn }),
     nameOf: (given) => (typeof given[key] === 'string' ? given[key] : null),
     read,
     async create(context, { name, fields: wanted }) {
-      const { body } = await context.platform.send('POST', path, { [key]: name, ...toService(context, wanted) })
+      const given = toService(context, withoutNull(wanted), null)
+      const { body } = await context.platform.send('POST', path, { [key]: name, ...given })
       context.names.add(kind, name, String(body[idMember]))
       return null
     },
@@ -66,8 +73,8 @@ export function createSimpleHandler(rule: SimpleKind): Handler {
         )
       }
       const full = rule.change === 'PUT'
-      const given = full ? { ...found.fields, ...wanted } : pick(wanted, changed)
-      const body = withoutFields(toService(context, given), full ? [...fixed, ...secret] : secret)
+      const given = full ? withoutNull({ ...found.fields, ...wanted }) : emptied(pick(wanted, changed))
+      const body = withoutFields(toService(context, given, found), full ? [...fixed, ...secret] : secret)
       await context.platform.send(rule.change ?? 'PATCH', pathOf(found), body, found.tags[0])
       return null
     },
@@ -90,9 +97,13 @@ export function withoutNothing(fields: Fields): Fields {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => !isNothing(value)))
 }
 
-export function isNothing(value: unknown): boolean {
-  if (value === undefined || value === null || value === '') return true
-  return typeof value === 'object' && Object.keys(value).length === 0
+function emptied(fields: Fields): Fields {
+  return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, value ?? EMPTY[name] ?? null]))
+}
+
+/** A new resource has no fields to empty. */
+export function withoutNull(fields: Fields): Fields {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null))
 }
 
 export async function mapInParallel<Item, Result>(

@@ -6,7 +6,7 @@
 import { CommandFailed } from '../exit-codes.ts'
 import type { Context, Handler } from './handler.ts'
 import type { Fields, Found } from './resource.ts'
-import { mapInParallel, pick, withoutNothing } from './simple-handler.ts'
+import { mapInParallel, pick, withoutNothing, withoutNull } from './simple-handler.ts'
 
 const KIND = 'subscription'
 const PATH = '/v1/subscriptions'
@@ -21,9 +21,12 @@ export function createSubscriptionHandler(): Handler {
     kind: KIND,
     fields: ['consumer', 'api', 'product', 'number', 'slaVariant', 'scopes', 'redirectUris', ...PATCHED],
     nameOf,
+    faultIn({ number = 1 }) {
+      return Number.isInteger(number) && Number(number) > 0 ? null : 'number must be a whole number from 1.'
+    },
     read,
     async create(context, { name, fields }) {
-      const { consumer, product, number: _, refreshTokens, ...rest } = fields
+      const { consumer, product, number: _, refreshTokens, ...rest } = withoutNull(fields)
       const body = {
         ...rest,
         consumer: context.names.idOf('consumer', String(consumer)),
@@ -57,14 +60,16 @@ async function read(context: Context): Promise<readonly Found[]> {
   const numbers = new Map<string, number>()
   const found = answers.map(({ body, tag }) => {
     const { id, consumer, ApiId: api, ApiProductId, slaVariant, scopes, redirectUris } = body
-    const product = ApiProductId === null ? undefined : names.nameOf('product', String(ApiProductId))
     const target = {
-      consumer: names.nameOf('consumer', String(consumer)),
-      ...(product === undefined ? { api } : { product }),
+      consumer: names.findName('consumer', String(consumer)) ?? consumer,
+      ...(ApiProductId === null
+        ? { api }
+        : { product: names.findName('product', String(ApiProductId)) ?? ApiProductId }),
     }
-    const first = nameOf(target)!
-    const number = (numbers.get(first) ?? 0) + 1
-    numbers.set(first, number)
+    // By ids: consumers of one name do not share numbers.
+    const pair = `${String(consumer)} ${String(api)} ${String(ApiProductId)}`
+    const number = (numbers.get(pair) ?? 0) + 1
+    numbers.set(pair, number)
     const own = pick(body, PATCHED)
     const refreshTokens = own['refreshTokens'] === true ? true : undefined
     const fields = { ...target, ...(number > 1 && { number }), slaVariant, scopes, redirectUris, ...own, refreshTokens }

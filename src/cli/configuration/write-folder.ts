@@ -1,41 +1,82 @@
-/** Writes the resources of a service as a folder, such that reading it gives the same resources. */
+/**
+ * Writes the resources of a service as a folder, such that reading it gives the same resources.
+ *
+ * Names come from the service: a file has a name of letters, digits and hyphens, and no two files differ by case only.
+ */
 
-import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { randomBytes } from 'node:crypto'
+import { existsSync, lstatSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { stringify } from 'yaml'
 import { CommandFailed } from '../exit-codes.ts'
 import { FOLDER_FILE, NAME_FIELDS } from './read-folder.ts'
-import type { Fields, Found } from './resource.ts'
+import { isFields, type Fields, type Found } from './resource.ts'
 
 const API_FOLDER = 'apis'
-/** A service could answer with anything. */
-const API_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]*$/
+const FILE_NAME_MAX = 80
+/** A file with more resources is continued in another one. */
+const FILE_CHARACTERS = 512 * 1024
+/** Files that a dump may have written. */
+const WRITTEN = { '': /\.ya?ml$/, [API_FOLDER]: /\.(?:ya?ml|json)$/ }
 
 /** Returns the number of files. Throws if the folder has files, unless they may be replaced. */
 export function writeFolder(dir: string, found: readonly Found[], owner: string | null, mayReplace: boolean): number {
   const files = filesOf(found, owner)
-  if (existsSync(dir) && readdirSync(dir).length > 0) {
-    if (!mayReplace) throw new CommandFailed(`${dir} is not empty; --replace replaces its files.`)
-    rmSync(join(dir, API_FOLDER), { recursive: true, force: true })
-    for (const file of readdirSync(dir)) if (/\.ya?ml$/.test(file)) rmSync(join(dir, file))
+  if (!mayReplace && existsSync(dir) && readdirSync(dir).length > 0) {
+    throw new CommandFailed(`${dir} is not empty; --replace replaces its files.`)
   }
+  const apis = lstatSync(join(dir, API_FOLDER), { throwIfNoEntry: false })
+  // Files behind a link belong to something else.
+  if (apis?.isDirectory() === false) throw new CommandFailed(`${join(dir, API_FOLDER)} is no folder.`)
   for (const [path, text] of files) writeAtomically(join(dir, path), text)
+  removeOthers(dir, files)
   return files.size
+}
+
+/** Without a new owner, the folder keeps the one that it has. */
+function removeOthers(dir: string, files: ReadonlyMap<string, string>): void {
+  for (const [folder, pattern] of Object.entries(WRITTEN)) {
+    const within = join(dir, folder)
+    if (!existsSync(within)) continue
+    for (const entry of readdirSync(within, { withFileTypes: true })) {
+      const path = join(folder, entry.name)
+      const isOld = !entry.isDirectory() && pattern.test(entry.name) && !files.has(path) && path !== FOLDER_FILE
+      if (isOld) rmSync(join(dir, path))
+    }
+  }
 }
 
 export function filesOf(found: readonly Found[], owner: string | null): ReadonlyMap<string, string> {
   const files = new Map<string, string>()
   if (owner !== null) files.set(FOLDER_FILE, stringify({ managedBy: owner }))
-  const byFile = new Map<string, unknown[]>()
+  const byKind = new Map<string, string[]>()
+  const baseNames = new Set<string>()
   for (const each of found.toSorted(byName)) {
-    if (each.kind === 'api') addApi(files, each)
+    if (each.kind === 'api') addApi(files, each, baseNameOf(each.name, baseNames))
     else {
-      const file = each.kind === 'policy' ? 'policy.yaml' : `${each.kind}s.yaml`
-      byFile.set(file, [...(byFile.get(file) ?? []), toDocument(each, each.fields)])
+      const text = toYaml(toDocument(each, each.fields))
+      const texts = byKind.get(each.kind)
+      if (texts === undefined) byKind.set(each.kind, [text])
+      else texts.push(text)
     }
   }
-  for (const [file, documents] of byFile) files.set(file, documents.map(toYaml).join('---\n'))
+  for (const [kind, texts] of byKind) addKind(files, kind === 'policy' ? kind : `${kind}s`, texts)
   return files
+}
+
+/** Adds several files if one would take long to read. */
+function addKind(files: Map<string, string>, baseName: string, texts: readonly string[]): void {
+  let [part, characters, number] = [[] as string[], 0, 1]
+  const add = (): unknown => files.set(`${baseName}${number === 1 ? '' : `-${number}`}.yaml`, part.join('---\n'))
+  for (const text of texts) {
+    if (characters > FILE_CHARACTERS) {
+      add()
+      ;[part, characters, number] = [[], 0, number + 1]
+    }
+    part.push(text)
+    characters += text.length
+  }
+  add()
 }
 
 function byName(one: Found, other: Found): number {
@@ -43,11 +84,23 @@ function byName(one: Found, other: Found): number {
   return one.name < other.name ? -1 : 1
 }
 
+/** Returns a name that is free, without dots: the suffixes of another API cannot end it. */
+function baseNameOf(api: string, taken: Set<string>): string {
+  const plain = api
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '-')
+    .replaceAll(/^-|-$/g, '')
+  const first = plain.slice(0, FILE_NAME_MAX) || API_FOLDER
+  let name = first
+  for (let number = 2; taken.has(name); number++) name = `${first}-${number}`
+  taken.add(name)
+  return name
+}
+
 /** An API has a file, and files for its documents beside it. */
-function addApi(files: Map<string, string>, api: Found): void {
+function addApi(files: Map<string, string>, api: Found, baseName: string): void {
   const { document, declarations, ...rest } = api.fields
-  if (!API_NAME.test(api.name)) throw new CommandFailed(`${JSON.stringify(api.name)} cannot be the name of a file.`)
-  const base = `${API_FOLDER}/${api.name}`
+  const base = `${API_FOLDER}/${baseName}`
   const text = String(document)
   const path = `${base}.openapi.${/^\s*\{/.test(text) ? 'json' : 'yaml'}`
   files.set(path, text)
@@ -62,24 +115,44 @@ function addApi(files: Map<string, string>, api: Found): void {
 
 function toDocument({ kind, name }: Found, fields: Fields): Fields {
   const nameField = NAME_FIELDS[kind]
-  return { resource: kind, ...(nameField !== undefined && { [nameField]: name }), ...fields }
+  const named = { resource: kind, ...(nameField !== undefined && { [nameField]: name }), ...fields }
+  const document = escapeVariables(named) as Fields
+  const { signIn } = document
+  if (!isFields(signIn)) return document
+  // The service does not return the secret, so that applying the folder needs this variable.
+  return { ...document, signIn: { ...signIn, clientSecret: `\${CLIENT_SECRET_${toVariableName(name)}}` } }
+}
+
+/** Returns for example `LOGIN_EXAMPLE` for `https://login.example`. */
+function toVariableName(issuer: string): string {
+  return issuer
+    .replace(/^https?:\/\//, '')
+    .replaceAll(/[^A-Za-z0-9]+/g, '_')
+    .replace(/_$/, '')
+    .toUpperCase()
 }
 
 function toYaml(document: unknown): string {
-  return stringify(withoutVariables(document), { lineWidth: 0, aliasDuplicateObjects: false })
+  return stringify(document, { lineWidth: 0, aliasDuplicateObjects: false })
 }
 
 /** `${NAME}` in a text of the service is no variable. */
-function withoutVariables(value: unknown): unknown {
+function escapeVariables(value: unknown): unknown {
   if (typeof value === 'string') return value.replaceAll(/\$\{(?=[A-Za-z_][A-Za-z0-9_]*\})/g, '$$${')
-  if (Array.isArray(value)) return value.map(withoutVariables)
+  if (Array.isArray(value)) return value.map(escapeVariables)
   if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, withoutVariables(each)]))
+  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, escapeVariables(each)]))
 }
 
+/** The name of the new file cannot be foreseen, so that nobody can put a link there. */
 export function writeAtomically(path: string, text: string, mode = 0o644): void {
   mkdirSync(dirname(path), { recursive: true })
-  const next = `${path}.${process.pid}.new`
-  writeFileSync(next, text, { mode })
-  renameSync(next, path)
+  const next = `${path}.${randomBytes(6).toString('hex')}.new`
+  try {
+    writeFileSync(next, text, { mode, flag: 'wx' })
+    renameSync(next, path)
+  } catch (cause) {
+    rmSync(next, { force: true })
+    throw new CommandFailed(`${path} cannot be written: ${(cause as Error).message}`)
+  }
 }

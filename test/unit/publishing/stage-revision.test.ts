@@ -36,6 +36,7 @@ describe('a staged revision', () => {
       activeRevision: null,
       stagingRevision: 1,
       allowedScopes: expect.arrayContaining(['orders:read', 'orders:write', 'orders:audit']) as string[],
+      declaredScopes: expect.arrayContaining(['orders:read', 'orders:write', 'orders:audit']) as string[],
       MemberOfProductIds: [],
       backend: { url: 'https://orders.example/base', timeoutMs: 30_000 },
       backendSource: 'document',

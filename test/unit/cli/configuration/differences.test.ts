@@ -1,22 +1,27 @@
 import { describe, expect, it } from 'vitest'
 import {
-  describeChange,
+  describeChange as describeWith,
   findAdoptions,
   findChanges,
   findRemovals,
+  type Change,
 } from '../../../../src/cli/configuration/differences.ts'
 import { openKept } from '../../../../src/cli/configuration/file-source.ts'
 import type { Context } from '../../../../src/cli/configuration/handler.ts'
 import { createNames } from '../../../../src/cli/configuration/names.ts'
 import { readFolder } from '../../../../src/cli/configuration/read-folder.ts'
 import type { Found } from '../../../../src/cli/configuration/resource.ts'
+import { createVariables } from '../../../../src/cli/configuration/variables.ts'
 
 function folderOf(files: Readonly<Record<string, string>>) {
-  const folder = readFolder(openKept(files), {})
+  const source = openKept(files)
+  const folder = readFolder(source, createVariables({}))
   // Comparing reads no service.
-  const context = { names: createNames(), readFile: folder.readFile } as unknown as Context
+  const context = { names: createNames(), readFile: source.read } as unknown as Context
   return { folder, context }
 }
+
+const describeChange = (change: Change) => describeWith(change, (text) => text)
 
 const found = (kind: string, name: string, fields: Found['fields'] = {}): Found => {
   return { kind, name, fields, id: `id-${name}`, tags: ['"1"'] }
@@ -71,11 +76,37 @@ describe('the changes of a folder', () => {
     ])
   })
 
-  it('refuse a service that has two resources of one name', () => {
-    const { folder, context } = folderOf({})
-    expect(() => findChanges(context, folder, [found('consumer', 'App'), found('consumer', 'App')])).toThrow(
-      'The service has two resources consumer App; rename one of them.',
+  it('refuse several resources of the service with a name that the folder uses, and ignore others', () => {
+    const { folder, context } = folderOf({ 'a.yaml': 'resource: consumer\nname: App\nkind: agent\n' })
+    const several = (name: string) => [found('consumer', name), found('consumer', name)]
+    expect(() => findChanges(context, folder, several('App'))).toThrow(
+      'The service has several resources consumer App; rename or remove all but one of them.',
     )
+    expect(findChanges(context, folder, several('Other'))).toHaveLength(1)
+  })
+
+  it('are none for the number of a subscription, another spelling of a time, and a part of a backend or an approval', () => {
+    const { folder, context } = folderOf({
+      'a.yaml': 'resource: subscription\nconsumer: App\napi: x-v1\nnumber: 1\nexpiresAt: 2030-01-01T00:00:00Z\n',
+      'b.yaml': 'resource: api\nname: x-v1\nbackend: {url: "http://a"}\nallowedScopes: [b, a]\n',
+      'c.yaml': 'resource: policy\napproval: {exposures: [Public, Internal]}\n',
+      'd.yaml': 'resource: user\nusername: ann\nroles: [{role: b, consumers: [Y, X]}, {role: a}]\n',
+    })
+    const service: readonly Found[] = [
+      found('subscription', 'App to x-v1', { consumer: 'App', api: 'x-v1', expiresAt: '2030-01-01T00:00:00.000Z' }),
+      {
+        ...found('api', 'x-v1', { backend: { url: 'http://a', timeoutMs: 5 } }),
+        defaults: { allowedScopes: ['a', 'b'] },
+      },
+      found('policy', 'tenant', { approval: { minScore: 1, exposures: ['Internal', 'Public'] } }),
+      found('user', 'ann', { roles: [{ role: 'a' }, { role: 'b', consumers: ['X', 'Y'] }] }),
+    ]
+    expect(findChanges(context, folder, service).map(describeChange)).toEqual([])
+  })
+
+  it('show the order of the rulesets that a ruleset extends', () => {
+    const { folder, context } = folderOf({ 'a.yaml': 'resource: ruleset\ndescription: R\nextends: [b, a]\n' })
+    expect(findChanges(context, folder, [found('ruleset', 'R', { extends: ['a', 'b'] })])).toHaveLength(1)
   })
 })
 
@@ -110,14 +141,14 @@ describe('ownership', () => {
 
   it('is taken for existing resources of the folder only, and from no other folder', () => {
     const { folder } = folderOf(files)
-    const adoptions = findAdoptions(folder, [
+    const { changes } = findAdoptions(folder, [
       found('consumer', 'App', { labels: { x: 'y' } }),
       found('consumer', 'Free'),
     ])
-    expect(adoptions.map(describeChange)).toEqual([
+    expect(changes.map(describeChange)).toEqual([
       '~ consumer App\n    labels: {"x":"y"} → {"x":"y","managed-by":"team-a"}',
     ])
     const other = [found('consumer', 'App', { labels: { 'managed-by': 'team-b' } })]
-    expect(() => findAdoptions(folder, other)).toThrow('consumer App is managed by team-b.')
+    expect(findAdoptions(folder, other)).toEqual({ changes: [], refused: ['consumer App is managed by team-b.'] })
   })
 })

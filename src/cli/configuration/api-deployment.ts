@@ -1,0 +1,41 @@
+/** Stages and activates a revision of an API, unless somebody else has changed the API since it was read. */
+
+import type { Context } from './handler.ts'
+import { Refused } from './platform.ts'
+import { isFields, type Found, type Resource } from './resource.ts'
+
+const PRECONDITION_FAILED = 412
+
+/** Deploys the wanted document, or the active one with other settings. `found`: null for a new API. */
+export async function deployRevision(context: Context, { name, fields }: Resource, found: Found | null): Promise<void> {
+  const { platform } = context
+  const { document, backend, allowedScopes } = fields
+  const before = found === null ? null : await readUnchanged(context, found)
+  const text = document === undefined ? String(found?.fields['document']) : context.readFile(String(document))
+  const backendBefore = found?.fields['backend']
+  const newBackend = isFields(backend) ? { ...(backendBefore as object | undefined), ...backend } : backendBefore
+  const scopes = allowedScopes ?? found?.fields['allowedScopes']
+  const { body: staged } = await platform.send('POST', '/v1/proxies', {
+    api: name,
+    specification: Buffer.from(text).toString('base64'),
+    ...(newBackend !== undefined && { backend: newBackend }),
+    ...(scopes !== undefined && { allowedScopes: scopes }),
+  })
+  const path = `/v1/proxies/${String(staged['id'])}`
+  const { body, tag } = await platform.get(path)
+  const isOurs = body['stagingRevision'] === staged['stagingRevision']
+  if (!isOurs || (before !== null && body['activeRevision'] !== before['activeRevision'])) throw hasChanged()
+  await platform.send('POST', `${path}/activate`, {}, tag)
+}
+
+/** Staging has no precondition, so the proxy is read again before and after it. */
+async function readUnchanged({ platform }: Context, { tags }: Found): Promise<Readonly<Record<string, unknown>>> {
+  const [, proxyTag, , proxyId] = tags
+  const { body, tag } = await platform.get(`/v1/proxies/${proxyId}`)
+  if (tag !== proxyTag) throw hasChanged()
+  return body
+}
+
+function hasChanged(): Refused {
+  return new Refused(PRECONDITION_FAILED, 'The API has changed since it was read.')
+}

@@ -1,0 +1,58 @@
+/** Compares a field of a file with that of the service. */
+
+import { isDeepStrictEqual } from 'node:util'
+import { isFields, SECRET_FIELDS } from './resource.ts'
+
+/** Objects of which a file may leave out members; these stay as they are. */
+const PARTIAL: ReadonlySet<string> = new Set([
+  'api policy',
+  'api backend',
+  'policy approval',
+  'identityprovider signIn',
+])
+/** Its lists have an order: a ruleset that is extended later overrides the earlier ones. */
+const ORDERED_KIND = 'ruleset'
+/** Instants, which may be written in several ways. */
+const INSTANT_FIELD = 'expiresAt'
+
+export function isSameValue(kind: string, field: string, before: unknown, after: unknown): boolean {
+  if (isNothing(after) && isNothing(before)) return true
+  if (field === INSTANT_FIELD && typeof before === 'string' && typeof after === 'string') {
+    return Date.parse(before) === Date.parse(after)
+  }
+  if (!PARTIAL.has(`${kind} ${field}`) || !isFields(after)) return isSame(kind, before, after)
+  const members = isFields(before) ? before : {}
+  return Object.entries(after).every(([name, each]) => {
+    // A secret is never returned, so it cannot differ.
+    return SECRET_FIELDS.has(name) || isSame(kind, members[name], each)
+  })
+}
+
+/** Whether a field has no value: a file leaves it out. */
+export function isNothing(value: unknown): boolean {
+  if (value === undefined || value === null || value === '') return true
+  return typeof value === 'object' && Object.keys(value).length === 0
+}
+
+function isSame(kind: string, before: unknown, after: unknown): boolean {
+  return kind === ORDERED_KIND
+    ? isDeepStrictEqual(before, after)
+    : isDeepStrictEqual(withoutOrder(before), withoutOrder(after))
+}
+
+/** Other lists are sets. */
+function withoutOrder(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutOrder).toSorted(byText)
+  if (!isFields(value)) return value
+  return Object.fromEntries(
+    Object.entries(value)
+      .map(([name, each]) => [name, withoutOrder(each)] as const)
+      .toSorted(([one], [other]) => (one < other ? -1 : 1)),
+  )
+}
+
+function byText(one: unknown, other: unknown): number {
+  const [first, second] = [JSON.stringify(one), JSON.stringify(other)]
+  if (first === second) return 0
+  return first < second ? -1 : 1
+}
