@@ -170,7 +170,8 @@ const TABLE: Readonly<Record<string, Row>> = {
   },
   cli: {
     folders: ['domain', 'cli/gate', 'cli/report'],
-    packages: ['commander', 'eventsource-parser', 'undici', 'yaml', 'node:'],
+    // `node:sqlite` locks the file of contexts.
+    packages: ['commander', 'eventsource-parser', 'undici', 'yaml', 'node:', 'node:sqlite'],
   },
 }
 

@@ -33,7 +33,11 @@ export interface SimpleKind {
 
 const PARALLEL = 8
 /** Fields that the service empties by another value than null. */
-const EMPTY: Fields = { labels: {}, claims: {}, apis: [], roles: [], scopes: [] }
+const EMPTY: Fields = {
+  ...{ labels: {}, claims: {}, aliases: {} },
+  ...{ apis: [], roles: [], scopes: [], rules: [], extends: [], formats: [] },
+  documentationUrl: '',
+}
 const WHOLE = (_: Context, fields: Fields): Fields => fields
 
 export function createSimpleHandler(rule: SimpleKind): Handler {

@@ -1,16 +1,16 @@
 /**
  * The services that the user has signed in to, with their tokens: `tollgate/contexts.json` in the configuration folder.
  *
- * The file is replaced atomically and only its owner can read it. A lock file keeps two commands from using the same refresh
+ * The file is replaced atomically and only its owner can read it. A lock keeps two commands from using the same refresh
  * token, which the service would take for a theft.
  */
 
 import { randomBytes } from 'node:crypto'
-import { chmod, mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises'
+import { chmod, mkdir, open, readFile, rename, rm } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { setTimeout as pause } from 'node:timers/promises'
 import { CommandFailed } from '../exit-codes.ts'
+import { lockFile } from './file-lock.ts'
 
 export interface Context {
   readonly name: string
@@ -37,10 +37,6 @@ export interface ContextStore {
 }
 
 const EMPTY: ContextFile = { current: null, contexts: [] }
-const LOCK_POLL_MS = 50
-/** A lock of a command that was killed. A refresh takes at most 15 seconds. */
-const LOCK_STALE_MS = 30_000
-const LOCK_MS_MAX = 45_000
 
 type Environment = Readonly<Record<string, string | undefined>>
 
@@ -54,13 +50,13 @@ export function openContexts(path: string): ContextStore {
     read: () => readContexts(path),
     async update(change) {
       await mkdir(dirname(path), { recursive: true, mode: 0o700 })
-      const unlock = await lock(`${path}.lock`)
+      const unlock = await lockFile(`${path}.lock`)
       try {
         const file = await change(await readContexts(path))
         await replaceFile(path, `${JSON.stringify(file, null, 2)}\n`)
         return file
       } finally {
-        await unlock()
+        unlock()
       }
     },
   }
@@ -121,22 +117,4 @@ async function replaceFile(path: string, text: string): Promise<void> {
     await rm(next, { force: true })
     throw cause
   }
-}
-
-async function lock(path: string): Promise<() => Promise<void>> {
-  for (const endMs = performance.now() + LOCK_MS_MAX; performance.now() < endMs;) {
-    try {
-      await (await open(path, 'wx', 0o600)).close()
-      return () => rm(path, { force: true })
-    } catch (cause) {
-      if ((cause as NodeJS.ErrnoException).code !== 'EEXIST') throw cause
-    }
-    const since = await stat(path).then(
-      ({ mtimeMs }) => mtimeMs,
-      () => Date.now(),
-    )
-    if (Date.now() - since > LOCK_STALE_MS) await rm(path, { force: true })
-    else await pause(LOCK_POLL_MS)
-  }
-  throw new CommandFailed(`Another tollgate command holds ${path}. Remove this file if none is running.`)
 }
