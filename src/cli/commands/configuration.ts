@@ -3,6 +3,7 @@
 import { statSync } from 'node:fs'
 import { createInterface } from 'node:readline/promises'
 import type { Writable } from 'node:stream'
+import { setTimeout as pause } from 'node:timers/promises'
 import type { BuildCommand } from '../command-entry.ts'
 import { applyAll, applyChanges, headOf } from '../configuration/apply.ts'
 import {
@@ -161,7 +162,9 @@ export const buildAdopt: BuildCommand = (command, io) => {
 
 async function connect(io: Io, { context }: Common) {
   const session = await openSession(io, context)
-  return { baseUrl: session.baseUrl, platform: createServicePlatform(createApiClient(session)) }
+  const onLimited = (): void => io.err.write('The service limits the rate of calls; this takes longer.\n')
+  const platform = createServicePlatform({ api: createApiClient(session), pause, onLimited })
+  return { baseUrl: session.baseUrl, platform }
 }
 
 /** Reads the folder and the service. An error that `task` throws has no values of variables. */
