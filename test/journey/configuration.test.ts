@@ -5,6 +5,7 @@ import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFi
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { CLIENT, startPeopleProvider, type PeopleProvider } from './people-provider.ts'
 import { createService, publish, type Service } from './service.ts'
 import { document } from './things-api.ts'
 
@@ -25,6 +26,7 @@ interface Outcome {
 let folder: string
 let one: Service
 let two: Service
+let provider: PeopleProvider
 
 /** `killAfter`: kills the command as soon as it has printed that many lines. */
 function run(service: Service, args: readonly string[], killAfter = Infinity): Promise<Outcome> {
@@ -37,6 +39,8 @@ function run(service: Service, args: readonly string[], killAfter = Infinity): P
       TOLLGATE_CLIENT_ID: 'journey-admin',
       TOLLGATE_CLIENT_SECRET: 'journey-admin-secret-0123456789',
       WEBHOOK_SECRET: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw',
+      HOOK_PATH: 'a-secret-path',
+      [`CLIENT_SECRET_${new URL(provider.issuer).host.replaceAll(/[.:]/g, '_')}`]: CLIENT.clientSecret,
     },
   })
   let [out, err] = ['', '']
@@ -62,9 +66,12 @@ function edit(file: string, from: string, to: string): void {
   writeFileSync(file, text.replace(from, to))
 }
 
+const createEmpty = () => createService({ args: ['--empty'], env: { ALLOW_PRIVATE_ADDRESSES: 'federation' } })
+
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'configuration-'))
-  ;[one, two] = await Promise.all([createService({ args: ['--empty'] }), createService({ args: ['--empty'] })])
+  provider = await startPeopleProvider()
+  ;[one, two] = await Promise.all([createEmpty(), createEmpty()])
   await Promise.all([one.start(), two.start()])
   await publish(one, API, document('Things'), 'http://127.0.0.1:1')
   await one.platform.post('/v1/openslaspecs', { api: API, specification: Buffer.from(SLA).toString('base64') })
@@ -76,6 +83,11 @@ beforeAll(async () => {
   await platform.post('/v1/roles', { name: 'helper', scopes: ['apis:read'], labels: { team: 'a' } })
   const roles = [{ role: 'consumer', consumers: [consumer] }, { role: 'helper' }]
   await platform.post('/v1/users', { username: 'ann', name: 'Ann', roles })
+  await platform.post('/v1/identityproviders', {
+    issuer: provider.issuer,
+    apis: [API],
+    signIn: { ...CLIENT, roles: [{ claim: 'groups', value: 'a', role: 'consumer', consumers: [consumer] }] },
+  })
   await platform.post('/v1/principles', { name: 'Small', statement: 'Small APIs.', rationale: 'They last.' })
   const ruleset = { description: 'House rules', extends: ['spectral:oas'], rules: { 'operation-tags': 'off' } }
   const { id: rules } = await platform.post<{ id: string }>('/v1/rulesets', ruleset)
@@ -83,7 +95,7 @@ beforeAll(async () => {
   await platform.put('/v1/policy', { ...policy, ruleset: rules })
 })
 afterAll(async () => {
-  await Promise.all([one.remove(), two.remove()])
+  await Promise.all([one.remove(), two.remove(), provider.close()])
   rmSync(folder, { recursive: true, force: true })
 })
 
@@ -95,7 +107,7 @@ describe('the configuration of a service', () => {
     expect(killed.code).not.toBe(0)
     const rest = await run(two, ['apply', at('first')])
     expect(rest, rest.err).toMatchObject({ code: 0 })
-    expect(rest.out.split('\n').length).toBeLessThan(11)
+    expect(rest.out.split('\n').length).toBeLessThan(12)
     expect(await run(two, ['dump', at('second')])).toMatchObject({ code: 0 })
     expect(textsOf(at('second'))).toEqual(textsOf(at('first')))
     expect(await run(two, ['diff', at('first')])).toMatchObject({ code: 0, out: '', err: 'no differences\n' })
@@ -127,6 +139,28 @@ describe('the configuration of a service', () => {
     expect(applied, applied.err).toMatchObject({ code: 0, out: `${lines.join('\n')}\n` })
     expect(await two.platform.get('/v1/roles/helper')).toMatchObject({ scopes: ['apis:read', 'usage:read'] })
     expect(await two.platform.get(`/v1/apis/${API}/policy`)).toMatchObject({ exposure: 'Public' })
+  })
+
+  it('gets a new API from a plan, which has no secrets and is for this service only', async () => {
+    const dir = mkdtempSync(join(folder, 'plan-'))
+    writeFileSync(join(dir, 'document.json'), JSON.stringify(document('Parts')))
+    const api = 'resource: api\nname: parts-v1\ndocument: ./document.json\nbackend: {url: "http://127.0.0.1:1"}\n'
+    writeFileSync(join(dir, 'api.yaml'), api)
+    const hook =
+      'resource: eventsubscription\nurl: https://hooks.example/${HOOK_PATH}\nlabels: {path: "${HOOK_PATH}"}\n'
+    writeFileSync(join(dir, 'hook.yaml'), hook)
+    const lines = '+ api parts-v1\n+ eventsubscription https://hooks.example/${HOOK_PATH}\n'
+    expect(await run(two, ['plan', dir, '--out', at('plan')])).toMatchObject({ code: 1, out: lines })
+    expect(readFileSync(at('plan'), 'utf8')).not.toContain('a-secret-path')
+    rmSync(dir, { recursive: true })
+
+    const elsewhere = await run(one, ['apply', at('plan')])
+    expect(elsewhere).toMatchObject({ code: 2, out: '' })
+    expect(elsewhere.err).toContain(`The plan is for ${two.baseUrl}, not for ${one.baseUrl}.`)
+    const applied = await run(two, ['apply', at('plan')])
+    expect(applied, applied.err).toMatchObject({ code: 0, out: lines })
+    const { items } = await two.platform.get<{ items: readonly { url: string }[] }>('/v1/eventsubscriptions')
+    expect(items).toContainEqual(expect.objectContaining({ url: 'https://hooks.example/a-secret-path' }))
   })
 
   it('loses by sync only what the folder owns, after --yes', async () => {
