@@ -9,7 +9,7 @@ import { IS_NOTE, OUTCOMES, outcomeIndex } from '../domain/outcome.ts'
 import type { Attribution } from '../domain/attribution.ts'
 import type { RecordBatch } from '../record/record-batch.ts'
 import type { Clock } from '../runtime/clock.ts'
-import type { RequestFeed, RequestFeedListener, RequestFilter } from '../store/request-store.ts'
+import type { LoggedRequest, RequestFeed, RequestFeedListener, RequestFilter } from '../store/request-store.ts'
 import { toRequest, type RequestLogMode } from './request-log.ts'
 
 export interface LiveRequests extends RequestFeed {
@@ -76,12 +76,13 @@ function publish(batch: RecordBatch, subscribers: ReadonlySet<Subscriber>, { mod
     const isLogged = IS_NOTE[outcome] === false && (mode === 'all' || outcome !== outcomeIndex.served)
     const attribution = batch.attributions[batch.attributionId(index)]
     if (!isLogged || attribution === undefined || batch.timeMs(index) < sinceMs) continue
+    let request: LoggedRequest | null = null
     for (const subscriber of subscribers) {
       if (!matches(subscriber.filter, attribution, OUTCOMES[outcome] ?? '')) continue
       if (subscriber.room === 0) subscriber.skipped++
       else {
         subscriber.room--
-        subscriber.onRequest(toRequest(batch, index))
+        subscriber.onRequest((request ??= toRequest(batch, index)))
       }
     }
   }

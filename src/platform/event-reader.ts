@@ -34,6 +34,7 @@ export interface EventReaderOptions {
   readonly onEnd: (reason: EndReason) => void
 }
 
+export const MEDIA_TYPE = 'text/event-stream'
 const HEARTBEAT_MS = 15_000
 const UNSENT_BYTES_MAX = 1024 * 1024
 /** Maximum time to read one batch of past events. */
@@ -120,7 +121,7 @@ class ResponseReader implements EventReader {
 function beginStream({ response, headers, requestId }: EventReaderOptions): void {
   response.writeHead(200, {
     ...headers,
-    'Content-Type': 'text/event-stream',
+    'Content-Type': MEDIA_TYPE,
     'Cache-Control': 'no-store',
     // The connection is not reused after the stream.
     Connection: 'close',

@@ -3,18 +3,14 @@
 import type { FastifyReply } from 'fastify'
 import type { Progress } from '../programmes/programme-document.ts'
 import type { Programmes } from '../programmes/programmes.ts'
-import type { Caller } from '../plan/caller.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Log } from '../runtime/log.ts'
-import { createEventReaders } from './event-readers.ts'
+import { createEventReaders, type EventReaders } from './event-readers.ts'
 import type { Call } from './operation.ts'
 
-export interface ProgressStream {
+export interface ProgressStream extends Pick<EventReaders, 'close' | 'endOf'> {
   /** Takes the reply over; throws `Problem('unavailable')` if too many streams are open. */
   open(call: Call, reply: FastifyReply, id: string): Promise<void>
-  close(): void
-  /** Ends the streams of the callers that `isOver` selects. */
-  endOf(isOver: (caller: Caller) => boolean): void
 }
 
 export interface ProgressStreamOptions {
@@ -25,40 +21,27 @@ export interface ProgressStreamOptions {
 
 const READERS_MAX = 200
 const READERS_OF_TENANT_MAX = 20
+const READERS_OF_CALLER_MAX = 10
 
 export function createProgressStream({ programmes, clock, log }: ProgressStreamOptions): ProgressStream {
   const readers = createEventReaders({
+    name: 'progress',
     clock,
+    log,
     max: READERS_MAX,
     ofTenantMax: READERS_OF_TENANT_MAX,
-    refusal: 'Too many progress streams are open. Request the progress as JSON instead.',
-    onUnknown: (cause, requestId) =>
-      log.error(
-        { err: cause, requestId },
-        'credential of a progress stream could not be checked; the stream stays open, retrying at the next heartbeat',
-      ),
+    ofCallerMax: READERS_OF_CALLER_MAX,
+    instead: 'Request the progress as JSON instead.',
   })
 
   return {
-    async open(call, reply, id) {
-      const { author, request } = call
-      const reader = await readers.open(call, reply)
-      try {
-        reader.onStop(
-          await programmes.follow(author.tenant, id, (progress) => {
-            reader.send(`event: progress\ndata: ${JSON.stringify(progress)}\n\n`)
-            if (isOver(progress)) reader.end('done')
-          }),
-        )
-      } catch (cause) {
-        const failed = reader.end('resume_failed')
-        if (failed)
-          log.warn(
-            { err: cause, requestId: request.id },
-            'progress of a programme could not be read; its stream is closed',
-          )
-      }
-    },
+    open: (call, reply, id) =>
+      readers.open(call, reply, (reader) =>
+        programmes.follow(call.author.tenant, id, (progress) => {
+          reader.send(`event: progress\ndata: ${JSON.stringify(progress)}\n\n`)
+          if (isOver(progress)) reader.end('done')
+        }),
+      ),
     endOf: readers.endOf,
     close: readers.close,
   }

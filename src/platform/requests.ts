@@ -44,7 +44,8 @@ export const REQUEST_OPERATIONS = {
     description:
       'Refused calls, or all or none, as set by `REQUEST_LOG`. Bodies, credentials and addresses are never stored. ' +
       'With `Accept: text/event-stream` each call is sent as an event named `request` while it is recorded, at most 100 per ' +
-      'second; an event named `skipped` has the `count` of the others. The stream applies `api`, `customer` and `outcome`.',
+      'second; an event named `skipped` has the `count` of the others. The stream applies `api`, `customer` and `outcome`. ' +
+      'A caller has at most 5 streams, and a tenant 20; a slow reader is disconnected.',
     tag: 'Risks',
     scope: 'requests:read',
     own: 'filtered',

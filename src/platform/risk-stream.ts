@@ -70,16 +70,13 @@ export function createRiskStream(options: RiskStreamOptions): RiskStream {
   const { risks, clock, log, onEnd, readersMax = READERS_MAX, readersOfTenantMax = READERS_OF_TENANT_MAX } = options
   const textOf = createTextCache()
   const readers = createEventReaders({
+    name: 'risk',
     clock,
+    log,
     max: readersMax,
     ofTenantMax: readersOfTenantMax,
-    refusal: 'Too many risk streams are open. Retry later.',
+    instead: 'Retry later.',
     onEnd,
-    onUnknown: (cause, requestId) =>
-      log.error(
-        { err: cause, requestId },
-        'credential of a risk stream could not be checked; the stream stays open, retrying at the next heartbeat',
-      ),
   })
 
   return {
@@ -88,18 +85,13 @@ export function createRiskStream(options: RiskStreamOptions): RiskStream {
     },
     handlers: {
       async subscribeToRisks(call, reply) {
-        const { author, request } = call
-        const reader = await readers.open(call, reply)
         const passes = createFilter(call.query, call.owner)
-        const send = (event: RiskEvent): void => {
-          if (passes(event)) reader.send(textOf(event))
-        }
-        try {
-          reader.onStop(await risks.subscribe(author.tenant, lastEventIdOf(call), send, () => reader.drained()))
-        } catch (cause) {
-          const failed = reader.end('resume_failed')
-          if (failed) log.warn({ err: cause, requestId: request.id }, 'risk stream could not resume; it is closed')
-        }
+        await readers.open(call, reply, (reader) => {
+          const send = (event: RiskEvent): void => {
+            if (passes(event)) reader.send(textOf(event))
+          }
+          return risks.subscribe(call.author.tenant, lastEventIdOf(call), send, () => reader.drained())
+        })
         return reply
       },
     },

@@ -1,4 +1,4 @@
-/** Stages and activates a revision of an API, unless somebody else has changed the API since it was read. */
+/** Stages and activates a revision of an API, unless the API has changed since it was read. */
 
 import type { Context } from './handler.ts'
 import { Refused } from './platform.ts'

@@ -144,7 +144,7 @@ function escapeVariables(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, escapeVariables(each)]))
 }
 
-/** The name of the new file cannot be foreseen, so that nobody can put a link there. */
+/** Writes a new file with a random name, which cannot be a link of another user, and renames it. */
 export function writeAtomically(path: string, text: string, mode = 0o644): void {
   mkdirSync(dirname(path), { recursive: true })
   const next = `${path}.${randomBytes(6).toString('hex')}.new`

@@ -1,4 +1,4 @@
-/** Parses the YAML documents of a file that somebody else may have written. */
+/** Parses the YAML documents of a file, which is untrusted input. */
 
 import { isCollection, isMap, isScalar, isSeq, parseAllDocuments } from 'yaml'
 

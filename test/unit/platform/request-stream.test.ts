@@ -73,6 +73,97 @@ it('200: sends a caller with the own width the calls of its consumer alone', asy
   expect([...subscribers.keys()].map(({ customer }) => customer)).toEqual(['con_1'])
 })
 
+it('200: sends the same text of a call to several readers', async () => {
+  const { feed, subscribers } = createFeed()
+  const { platform, port } = await listen({ liveRequests: feed })
+  const readers = [1, 2].map(() => read(port, platform.token('acme'), '/v1/requests', ACCEPT))
+  await Promise.all(readers.map((reader) => reader.seen('retry: 1000')))
+  for (const { onRequest } of subscribers.values()) onRequest(logged)
+  await Promise.all(readers.map((reader) => reader.seen('event: request')))
+  const [first, second] = readers.map((reader) => reader.text().slice(reader.text().indexOf('event: request')))
+  expect(second).toBe(first)
+})
+
+it('200: a HEAD request opens no stream', async () => {
+  const { feed, subscribers } = createFeed()
+  const { platform, port } = await listen({ liveRequests: feed })
+  const token = platform.token('acme')
+  const path = `http://127.0.0.1:${port}/v1/requests`
+  const headers = { authorization: `Bearer ${token}`, accept: 'text/event-stream' }
+  const answers = await Promise.all(Array.from({ length: 10 }, () => fetch(path, { method: 'HEAD', headers })))
+  for (const { status, headers: given } of answers) {
+    expect([status, given.get('content-type')]).toEqual([200, 'text/event-stream'])
+  }
+  expect(subscribers.size).toBe(0)
+  await read(port, token, '/v1/requests', ACCEPT).seen('HTTP/1.1 200')
+})
+
+it('503: a caller has at most five streams, with all its credentials, and leaves places for the others', async () => {
+  const { feed, subscribers } = createFeed()
+  const { platform, port } = await listen({ liveRequests: feed })
+  const tokenOf = (consumer: string) => platform.token('acme', ['requests:read:own'], undefined, { consumer })
+  const open = (consumer: string) => read(port, tokenOf(consumer), '/v1/requests', ACCEPT)
+  const readers = Array.from({ length: 5 }, () => open('con_1'))
+  await Promise.all(readers.map((reader) => reader.seen('retry: 1000')))
+  const refused = open('con_1')
+  await refused.seen('HTTP/1.1 503')
+  expect(refused.text()).toContain('Too many request streams are open. Request the list as JSON instead.')
+  await open('con_2').seen('retry: 1000')
+  readers[0]!.socket.destroy()
+  await vi.waitFor(() => expect(subscribers.size).toBe(5))
+  await open('con_1').seen('retry: 1000')
+})
+
+it('503: a tenant has at most twenty streams, and leaves places for other tenants', async () => {
+  const { platform, port } = await listen({ liveRequests: createFeed().feed })
+  const tokenOf = (consumer: string) => platform.token('acme', ['requests:read:own'], undefined, { consumer })
+  const readers = Array.from({ length: 20 }, (_, index) =>
+    read(port, tokenOf(`con_${Math.floor(index / 5)}`), '/v1/requests', ACCEPT),
+  )
+  await Promise.all(readers.map((reader) => reader.seen('retry: 1000')))
+  await read(port, tokenOf('con_9'), '/v1/requests', ACCEPT).seen('HTTP/1.1 503')
+  await read(port, platform.token('globex'), '/v1/requests', ACCEPT).seen('retry: 1000')
+})
+
+it('200: disconnects a reader that does not read, before its events fill the memory', async () => {
+  const { feed, subscribers } = createFeed()
+  const { platform, port } = await listen({ liveRequests: feed })
+  const reader = read(port, platform.token('acme'), '/v1/requests', ACCEPT)
+  await reader.seen('retry: 1000')
+  reader.socket.pause()
+  const large = { ...logged, explanation: '', consumerName: 'x'.repeat(100_000) }
+  let sent = 0
+  while (subscribers.size > 0 && sent < 1_000) {
+    for (const { onRequest } of subscribers.values()) onRequest(large)
+    sent++
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  expect(subscribers.size).toBe(0)
+})
+
+it('200: ends when the roles of a person no longer cover the consumer', async () => {
+  const { feed, subscribers } = createFeed()
+  const { platform, port } = await listen({ liveRequests: feed })
+  const admin = platform.token('acme')
+  const ids: string[] = []
+  for (const name of ['One', 'Two']) {
+    const body = { name, kind: 'application' }
+    ids.push(String((await platform.send('POST', '/v1/consumers', { token: admin, body })).body['id']))
+  }
+  const [one, two] = ids
+  const rolesFor = (consumer?: string) => [{ role: 'consumer', consumers: [consumer] }]
+  const user = { username: 'grace', password: 'a long password', name: 'Grace', roles: rolesFor(one) }
+  const person = String((await platform.send('POST', '/v1/users', { token: admin, body: user })).body['id'])
+  const token = platform.token('acme', ['requests:read:own'], undefined, { person })
+  const reader = read(port, token, '/v1/requests', ACCEPT)
+  await reader.seen('retry: 1000')
+  expect([...subscribers.keys()]).toEqual([{ tenant: 'acme', customer: one }])
+  const body = { roles: rolesFor(two) }
+  expect((await platform.send('PATCH', `/v1/users/${person}`, { token: admin, body })).status).toBe(200)
+  await reader.ended
+  expect(subscribers.size).toBe(0)
+})
+
 it('200: ends when the service stops', async () => {
   const { feed } = createFeed()
   const { platform, port } = await listen({ liveRequests: feed })
@@ -80,6 +171,24 @@ it('200: ends when the service stops', async () => {
   await reader.seen('retry: 1000')
   await platform.server.close()
   await vi.waitFor(() => expect(reader.socket.destroyed).toBe(true))
+})
+
+it('503: is not opened while the service stops, which would then not end', async () => {
+  const { feed } = createFeed()
+  const { platform, port } = await listen({ liveRequests: feed })
+  const { promise: written, resolve: write } = Promise.withResolvers<void>()
+  const { promise: reached, resolve: reach } = Promise.withResolvers<void>()
+  platform.beforeRecord = () => {
+    reach()
+    return written
+  }
+  const reader = read(port, platform.token('acme'), '/v1/requests', ACCEPT)
+  await reached
+  const closed = platform.server.close()
+  write()
+  await reader.seen('HTTP/1.1 503')
+  expect(reader.text()).toContain('The service is stopping.')
+  await closed
 })
 
 it('200: ends the subscription when the reader disconnects', async () => {
