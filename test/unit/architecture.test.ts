@@ -165,7 +165,16 @@ const TABLE: Readonly<Record<string, Row>> = {
   'cli/report': { folders: ['domain', 'governance/compare'], packages: ['node:'] },
   'cli/bundle': { folders: ['json'], packages: ['node:'] },
   'cli/gate': {
-    folders: [...BASE, 'json', 'governance', 'governance/compare', 'governance/lint', 'cli/bundle', 'cli/report'],
+    folders: [
+      ...BASE,
+      'json',
+      'governance',
+      'governance/compare',
+      'governance/convert',
+      'governance/lint',
+      'cli/bundle',
+      'cli/report',
+    ],
     packages: ['node:'],
   },
   cli: {

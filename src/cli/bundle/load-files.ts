@@ -39,8 +39,11 @@ function filesIn(root: unknown, from: string): ReadonlySet<string> {
     if (typeof target !== 'string') found.add(target.file)
   }
   const open: unknown[] = [root]
+  // Aliases of YAML name one value from many places.
+  const visited = new Set<unknown>()
   for (let value = open.pop(); value !== undefined; value = open.pop()) {
-    if (typeof value !== 'object' || value === null) continue
+    if (typeof value !== 'object' || value === null || visited.has(value)) continue
+    visited.add(value)
     for (const [key, inner] of Object.entries(value)) {
       if (key === '$ref') add(inner)
       if (key === 'mapping' && typeof inner === 'object' && inner !== null) {

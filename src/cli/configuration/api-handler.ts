@@ -5,6 +5,7 @@
  * APIs are left out, and a declaration is superseded but never removed.
  */
 
+import { isStoredAs } from '../gate/stored-text.ts'
 import { deployRevision } from './api-deployment.ts'
 import type { Context, Handler } from './handler.ts'
 import { isFields, type Fields, type Found, type Resource } from './resource.ts'
@@ -46,7 +47,7 @@ export function createApiHandler(): Handler {
       await platform.send('DELETE', `/v1/apis/${found.id}`, undefined, found.tags[0])
     },
     isSame(context, field, found, wanted) {
-      if (field === 'document') return found === context.readFile(String(wanted))
+      if (field === 'document') return isStoredAs(String(found), context.readFile(String(wanted)))
       const declared = new Set((found ?? []) as readonly string[])
       return (wanted as readonly string[]).every((path) => declared.has(context.readFile(path)))
     },
