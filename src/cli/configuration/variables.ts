@@ -18,7 +18,7 @@ export interface Variables {
 type Env = Readonly<Record<string, string | undefined>>
 
 /** A secret whose variable is not set. Only a command that sends the secret needs it. */
-export class UnsetSecret {
+class UnsetSecret {
   readonly #sentence: string
 
   constructor(sentence: string) {

@@ -39,7 +39,7 @@ function removeOthers(dir: string, files: ReadonlyMap<string, string>): void {
     const within = join(dir, folder)
     if (!existsSync(within)) continue
     for (const entry of readdirSync(within, { withFileTypes: true })) {
-      const path = join(folder, entry.name)
+      const path = folder === '' ? entry.name : `${folder}/${entry.name}`
       const isOld = !entry.isDirectory() && pattern.test(entry.name) && !files.has(path) && path !== FOLDER_FILE
       if (isOld) rmSync(join(dir, path))
     }
