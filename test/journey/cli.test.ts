@@ -55,7 +55,7 @@ describe('tollgate login', () => {
   it('signs a client in with the secret on standard input, and keeps the file for its owner alone', async () => {
     const env = await signedIn()
     expect(statSync(contextFile(env)).mode & 0o777).toBe(0o600)
-    expect(readdirSync(join(env['XDG_CONFIG_HOME']!, 'tollgate'))).toEqual(['contexts.json'])
+    expect(readdirSync(join(env['XDG_CONFIG_HOME']!, 'tollgate'))).toEqual(['contexts.json', 'contexts.json.lock'])
     const { code, out } = await run(env, ['whoami', '-o', 'json'])
     expect([code, JSON.parse(out)]).toMatchObject([
       0,
