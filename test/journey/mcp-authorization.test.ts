@@ -193,7 +193,7 @@ describe.each<readonly [string, OpenAgent]>([
     await expect.poll(risks, poll).toMatchObject([
       {
         attributedTo: { id: consumer, ...(agent !== '' && { kind: 'agent', onBehalfOf: person }) },
-        evidence: { channels: { mcp: 1 } },
+        evidence: { channel: 'mcp', channels: { mcp: 1 } },
       },
     ])
   })
