@@ -8,7 +8,7 @@ const SEPARATORS: Readonly<Record<string, string>> = { form: ',', spaceDelimited
 export function toText({ isJson, explode }: ParameterPlan, value: unknown): string {
   if (isJson === true) return JSON.stringify(value)
   if (Array.isArray(value)) return (value as unknown[]).map(scalar).join(',')
-  if (typeof value !== 'object') return scalar(value)
+  if (typeof value !== 'object' || JSON.isRawJSON(value)) return scalar(value)
   const between = explode ? '=' : ','
   return membersOf(value)
     .map(([name, member]) => `${name}${between}${scalar(member)}`)
@@ -25,7 +25,7 @@ export function toPairs(
     const items = (value as unknown[]).map(scalar)
     return explode ? items.map((item) => [name, item]) : [[name, items.join(SEPARATORS[style] ?? ',')]]
   }
-  if (typeof value !== 'object') return [[name, scalar(value)]]
+  if (typeof value !== 'object' || JSON.isRawJSON(value)) return [[name, scalar(value)]]
   const members = membersOf(value)
   if (style === 'deepObject') {
     return members.flatMap(([member, inner]) => {
@@ -47,5 +47,6 @@ function membersOf(value: object | null): [string, unknown][] {
 function scalar(value: unknown): string {
   if (typeof value === 'string') return value
   if (typeof value === 'number' || typeof value === 'boolean') return String(value)
+  if (JSON.isRawJSON(value)) return value.rawJSON
   throw new TypeError('a parameter consists of strings, numbers and booleans')
 }

@@ -26,8 +26,9 @@ export interface ToolRequest {
 const TARGET_LENGTH_MAX = 16_384
 const POINTER_LENGTH_MAX = 200
 const ERRORS_MAX = 20
+/** Includes white space at an end: a backend ignores it, so that it would receive another value than the one that was validated. */
 // oxlint-disable-next-line no-control-regex
-const NOT_IN_HEADER = /[^\t\x20-\x7e\x80-\xff]/
+const NOT_IN_HEADER = /^[\t ]|[\t ]$|[^\t\x20-\x7e\x80-\xff]/
 
 export function toToolRequest(
   { method, path }: OperationPlan,
