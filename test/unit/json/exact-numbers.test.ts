@@ -28,3 +28,10 @@ it.each([
 it('a text is not a number', () => {
   expect(parseExactly('["12345678901234567890", "1e999"]')).toEqual(['12345678901234567890', '1e999'])
 })
+
+it('all numbers of a text with more than 10,000 values are plain ones, at any depth', () => {
+  const flat = `[${'1e999,'.repeat(10_000)}1]`
+  const nested = `[${`${'['.repeat(50)}1e999${']'.repeat(50)},`.repeat(201)}1]`
+  for (const text of [flat, nested]) expect(JSON.stringify(parseExactly(text))).not.toContain('1e999')
+  expect(JSON.stringify(parseExactly(`[${'1e999,'.repeat(9_990)}1]`))).toContain('1e999')
+})
