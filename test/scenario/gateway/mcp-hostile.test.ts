@@ -137,6 +137,13 @@ describe('an argument', () => {
   )
 })
 
+it('an argument that is too long for a cookie is refused as any other', async () => {
+  const api = await openApi()
+  expect((await call(api, 'get', JSON.stringify({ id: 'x', c: TOO_LONG }))).body).toContain('payload_invalid')
+  expect(await api.gateway.recorded(1)).toMatchObject([{ outcome: 'payload_invalid' }])
+  expect(api.gateway.faults).toEqual([])
+})
+
 describe('a body', () => {
   it.each([
     ['{"id":12345678901234567890}', '{"id":12345678901234567890}'],
