@@ -26,6 +26,7 @@ export interface ToolRequest {
 const TARGET_LENGTH_MAX = 16_384
 /** A name is repeated for each item of a list, so that a form could be much longer than its message. */
 const FORM_LENGTH_MAX = 4 * 1024 * 1024
+const FORM_PAIRS_MAX = 50_000
 const POINTER_LENGTH_MAX = 200
 const ERRORS_MAX = 20
 /** Includes white space at an end: a backend ignores it, so that it would receive another value than the one that was validated. */
@@ -158,7 +159,7 @@ function toForm(value: unknown): string {
     for (const item of Array.isArray(member) ? (member as unknown[]) : [member]) {
       const text = scalarOrJson(item)
       length += key.length + text.length + 2
-      if (length > FORM_LENGTH_MAX) throw new TypeError('too long for a form')
+      if (length > FORM_LENGTH_MAX || pairs.length >= FORM_PAIRS_MAX) throw new TypeError('too long for a form')
       pairs.push(`${key}=${encodeURIComponent(text)}`)
     }
   }

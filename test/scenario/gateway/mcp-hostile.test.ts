@@ -1,7 +1,9 @@
 /** Hostile tool arguments and messages: what reaches the backend is what was validated, and everything else is refused. */
 
 import { describe, expect, it } from 'vitest'
-import { openBackend, openTestGateway, received, receivedUntil } from '../../fixtures/test-gateway.ts'
+import type { Authenticator, Refusal } from '../../../src/gateway/authentication/authenticate.ts'
+import { refuseUnverified } from '../../../src/gateway/authentication/credential-refusal.ts'
+import { callerOf, openBackend, openTestGateway, received, receivedUntil } from '../../fixtures/test-gateway.ts'
 
 const OK = { 200: { description: 'ok' } }
 const UPLOAD_LIMITS = { windowMs: 30, bytesPerSecondMin: 1_000, totalMs: 10_000 }
@@ -223,6 +225,32 @@ describe('a connection', () => {
     expect(await gateway.recorded(1)).toMatchObject([{ outcome: 'client_aborted', flags: 0 }])
     expect(forwarded).toEqual([])
     expect(gateway.inFlight()).toBe(0)
+  })
+})
+
+describe('a credential that is revoked while a message arrives', () => {
+  it.each([
+    ['at once', (refusal: Refusal) => refusal],
+    ['after a look-up', (refusal: Refusal) => Promise.resolve(refusal)],
+  ])('is refused %s, and no tool is called', async (_, answer) => {
+    const asked = Promise.withResolvers<void>()
+    let isRevoked = false
+    const authenticate: Authenticator['authenticate'] = () => {
+      if (isRevoked) return answer(refuseUnverified('revoked'))
+      asked.resolve()
+      return callerOf('s')
+    }
+    const { gateway, forwarded } = await openApi({ authenticator: { authenticate } })
+    const socket = await gateway.open()
+    const answered = receivedUntil(socket, /credential_invalid/)
+    const message = toRequest(toMessage('list', '{}'))
+    socket.write(message.slice(0, -10))
+    await asked.promise
+    isRevoked = true
+    socket.write(message.slice(-10))
+    expect(await answered).toMatch(/^HTTP\/1.1 401 /)
+    expect(forwarded).toEqual([])
+    expect(await gateway.recorded(1)).toMatchObject([{ outcome: 'credential_invalid' }])
   })
 })
 

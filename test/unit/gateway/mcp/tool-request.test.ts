@@ -87,6 +87,7 @@ describe('the request of a tool call', () => {
     // The name would be repeated for each item: gigabytes.
     ['a long name of a list', [parameter({})], { p: { [long]: many.slice(0, 8_000) } }, '/p'],
     ['a long deep name', [parameter({ style: 'deepObject' })], { p: { [long]: many.slice(0, 8_000) } }, '/p'],
+    ['a long list in a form', [], { body: { x: many } }, '/body'],
     ['a long name in a form', [], { body: { [long]: many } }, '/body'],
   ])('is refused for %s before it is written', (_, parameters, args, pointer) => {
     expect(request(parameters, args, { body: form })).toMatchObject({ faults: [{ pointer }] })
