@@ -5,7 +5,7 @@
  * more than 10,000 values: a reviver takes about a microsecond for each, which a stranger could make a second.
  */
 
-/** What `JSON.parse` makes of a number that it could only keep with another value. */
+/** A number that `JSON.parse` would otherwise change. */
 export interface ExactNumber {
   readonly rawJSON: string
 }
