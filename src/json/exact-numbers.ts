@@ -22,8 +22,8 @@ declare global {
   }
 }
 
-/** Only texts with such numbers need a reviver, which is slow. */
-const MAY_BE_INEXACT = /[\d.]{16}|\d[eE]/
+/** Only texts with long numbers need a reviver, which is slow. Ids in strings, with digits and an `e`, do not match. */
+const MAY_BE_INEXACT = /(?:^|[:,[\s])-?(?:[\d.]{16}|[\d.]{1,15}[eE])/
 const VALUES_MAX = 10_000
 const [COMMA, BRACKET, BRACE] = [44, 91, 123]
 /** A double holds every decimal number of so many digits. */
