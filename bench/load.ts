@@ -8,6 +8,8 @@ export interface LoadOptions {
   readonly token: string
   readonly connections: number
   readonly seconds: number
+  /** A script that makes the requests. */
+  readonly script?: string
 }
 
 export interface LoadResult {
@@ -19,13 +21,14 @@ export interface LoadResult {
 
 const run = promisify(execFile)
 
-export async function load({ url, token, connections, seconds }: LoadOptions): Promise<LoadResult> {
+export async function load({ url, token, connections, seconds, script }: LoadOptions): Promise<LoadResult> {
   const { stdout } = await run('wrk', [
     '--threads=1',
     `--connections=${connections}`,
     `--duration=${seconds}s`,
     '--latency',
     `--header=Authorization: Bearer ${token}`,
+    ...(script === undefined ? [] : [`--script=${script}`]),
     url,
   ])
   const read = (pattern: RegExp): number => Number(pattern.exec(stdout)?.[1] ?? 0)

@@ -5,6 +5,7 @@
 
 import { PLATFORM_API } from '../domain/platform-api.ts'
 import { createAuthenticator, type Authenticator } from '../gateway/authentication/authenticate.ts'
+import { createMessageLimitMemory } from '../gateway/mcp/message-limit.ts'
 import type { GatewayPool } from '../gateway/threads/gateway-pool-options.ts'
 import { createGatewayPool } from '../gateway/threads/gateway-pool.ts'
 import { createKeyedMutex, type KeyedMutex } from '../command/keyed-mutex.ts'
@@ -93,6 +94,7 @@ function openPool(options: GatewayOptions, monitors: () => Monitors): GatewayPoo
       host: config.host,
       gatewayUrl: addresses.gatewayUrl,
       ...threadSpoolSettings,
+      messageCounts: createMessageLimitMemory(),
       hashKey: vault.hashKey,
       reusePort: config.gatewayThreads > 1,
       connections,

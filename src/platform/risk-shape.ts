@@ -1,11 +1,13 @@
 /** Converts a risk event to its API form: times in RFC 3339, without the tenant. */
 
-import { CATEGORIES, RISK_TYPES, SEVERITIES, type RiskEvent } from '../domain/risk.ts'
-import { id, object, text, time } from './schemas.ts'
+import type { Channel } from '../domain/attribution.ts'
+import { CATEGORIES, RISK_TYPES, SEVERITIES, type RiskEvent, type RiskEvidence } from '../domain/risk.ts'
+import { channel, id, object, text, time } from './schemas.ts'
 
 export interface ShownRisk extends Omit<RiskEvent, 'tenant' | 'firstSeenMs' | 'lastSeenMs'> {
   readonly firstSeen: string
   readonly lastSeen: string
+  readonly evidence: RiskEvidence & { readonly channel: Channel }
 }
 
 export function showRisk({ tenant: _, firstSeenMs, lastSeenMs, evidence, ...event }: RiskEvent): ShownRisk {
@@ -14,7 +16,7 @@ export function showRisk({ tenant: _, firstSeenMs, lastSeenMs, evidence, ...even
     firstSeen: new Date(firstSeenMs).toISOString(),
     lastSeen: new Date(lastSeenMs).toISOString(),
     // Events of earlier versions have no reasons.
-    evidence: { ...evidence, reasons: evidence.reasons ?? {} },
+    evidence: { ...evidence, reasons: evidence.reasons ?? {}, channel: evidence.channels?.['mcp'] ? 'mcp' : 'http' },
   }
 }
 
@@ -50,12 +52,13 @@ export const riskProperties = {
       statuses: counts,
       reasons: { ...counts, description: 'Events by reason.' },
       operations: counts,
+      channel: { ...channel, description: '`mcp` if at least one event came over the Model Context Protocol.' },
       channels: {
         ...counts,
-        description: 'Events by channel, if some came over `mcp`; the others came over plain HTTP.',
+        description: 'The number of events over `mcp`, if there are any; the others came over plain HTTP.',
       },
       requestIds: { type: 'array', items: text },
     },
-    ['total', 'statuses', 'reasons', 'operations', 'requestIds'],
+    ['total', 'statuses', 'reasons', 'operations', 'channel', 'requestIds'],
   ),
 } as const

@@ -2,7 +2,8 @@
  * The compiled form of an OpenAPI document, packed and stored with it.
  *
  * Documents are immutable, so a start reads the compiled form instead of compiling every document again
- * (measured: 25 to 75 ms each). A compiled form of an earlier compiler version is compiled again.
+ * (measured: 25 to 75 ms each). A compiled form of an earlier compiler version is compiled again, and so is one without the
+ * descriptions that the tools of MCP need, once the policy of its API has switched MCP on.
  */
 
 import type { Specification } from '../governance/specification.ts'
@@ -16,6 +17,8 @@ import { readContent } from './published-content.ts'
 
 interface CompiledBody {
   readonly rules: number
+  /** Set if it has descriptions although the document does not ask for MCP. */
+  readonly hasProse?: true
   /** base64 */
   readonly packed: string
 }
@@ -26,7 +29,10 @@ export const COMPILED_KIND = documentKind<CompiledBody>('compiled', 'hidden')
 const RULES = 4
 
 /** Returns the packed form. Throws `Problem('specification_invalid')`. */
-export function compileDocument(specification: Specification, { isAccepted = false } = {}): Uint8Array {
+export function compileDocument(
+  specification: Specification,
+  options: { readonly isAccepted?: boolean; readonly hasProse?: boolean } = {},
+): Uint8Array {
   const plan = compileRoutePlan({
     specification,
     tenant: '',
@@ -35,14 +41,15 @@ export function compileDocument(specification: Specification, { isAccepted = fal
     backend: null,
     allowedScopes: [],
     memberOfProductIds: [],
-    isAccepted,
+    ...options,
   })
   return packDocument(plan)
 }
 
 /** `id` is the id of the document. */
-export function compiledWrite(id: string, tenant: string, compiled: Uint8Array): Write {
-  const body: CompiledBody = { rules: RULES, packed: Buffer.from(compiled).toString('base64') }
+export function compiledWrite(id: string, tenant: string, compiled: Uint8Array, hasProse = false): Write {
+  const packed = Buffer.from(compiled).toString('base64')
+  const body: CompiledBody = { rules: RULES, ...(hasProse && { hasProse }), packed }
   return { kind: COMPILED_KIND, id, tenant, expected: 0, body }
 }
 
@@ -51,18 +58,26 @@ export interface CompiledOptions {
   readonly documents: Pick<DocumentReader, 'compile'>
 }
 
-/** Returns the packed form. One of an earlier version is replaced, so that it is compiled again only once. */
+/**
+ * Returns the packed form, with or without descriptions; null accepts both. One of an earlier version, or of the other form, is
+ * replaced, so that it is compiled again only once.
+ */
 export async function readCompiled(
   { registry, documents }: CompiledOptions,
   tenant: string,
   id: string,
+  wantsProse: boolean | null,
 ): Promise<Uint8Array> {
   const stored = await registry.get(COMPILED_KIND, id)
-  if (stored?.tenant === tenant && stored.body.rules === RULES) return Buffer.from(stored.body.packed, 'base64')
+  const storedProse = stored?.body.hasProse ?? false
+  const hasProse = wantsProse ?? storedProse
+  const isCurrent = stored?.body.rules === RULES && storedProse === hasProse
+  if (stored?.tenant === tenant && isCurrent) return Buffer.from(stored.body.packed, 'base64')
   const { bytes } = await readContent(registry, tenant, id)
-  const compiled = await documents.compile(bytes, tenant)
+  const compiled = await documents.compile({ bytes, hasProse }, tenant)
   const isOwn = stored === null || stored.tenant === tenant
-  if (isOwn) await replace(registry, { ...compiledWrite(id, tenant, compiled), expected: stored?.revision ?? 0 })
+  const write = compiledWrite(id, tenant, compiled, hasProse)
+  if (isOwn) await replace(registry, { ...write, expected: stored?.revision ?? 0 })
   return compiled
 }
 

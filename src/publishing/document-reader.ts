@@ -8,8 +8,14 @@ import type { ThreadPool } from '../jobs/thread-pool.ts'
 export interface DocumentReader {
   /** Reads, compiles and compares a document. Throws `Problem('specification_invalid')`. */
   read(request: DocumentRequest, tenant: string): Promise<ReadDocument>
-  /** Returns the packed form of a document that an earlier version accepted. */
-  compile(bytes: Uint8Array, tenant: string): Promise<Uint8Array>
+  /** Returns the packed form of a document that was accepted before. */
+  compile(request: CompileRequest, tenant: string): Promise<Uint8Array>
+}
+
+export interface CompileRequest {
+  readonly bytes: Uint8Array
+  /** Keeps descriptions also if the document does not ask for MCP. */
+  readonly hasProse: boolean
 }
 
 export interface DocumentRequest {
@@ -56,7 +62,7 @@ export interface ComparedDocument {
 }
 
 export const READ = jobKind<DocumentRequest, ReadDocument>('read')
-export const COMPILE = jobKind<Uint8Array, Uint8Array>('compile')
+export const COMPILE = jobKind<CompileRequest, Uint8Array>('compile')
 
 /** Longer than for judging, because the command must succeed on a busy machine too. */
 const DEADLINE_MS = 30_000
@@ -66,7 +72,7 @@ export function createDocumentReader(pool: Pick<ThreadPool, 'run'>): DocumentRea
   return {
     read: (request, tenant) =>
       pool.run(READ, request, { tenant, deadlineMs: DEADLINE_MS, moved: movable(request.previous?.bytes) }),
-    compile: (bytes, tenant) => pool.run(COMPILE, bytes, { tenant, deadlineMs: DEADLINE_MS }),
+    compile: (request, tenant) => pool.run(COMPILE, request, { tenant, deadlineMs: DEADLINE_MS }),
   }
 }
 

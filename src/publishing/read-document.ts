@@ -12,7 +12,13 @@ import {
 } from '../governance/specification.ts'
 import { compileDocument } from './compiled-document.ts'
 import { defaultScopes, usesDefaultScopes } from '../governance/serving/compile-security.ts'
-import type { ComparedDocument, DocumentRequest, PreviousDocument, ReadDocument } from './document-reader.ts'
+import type {
+  CompileRequest,
+  ComparedDocument,
+  DocumentRequest,
+  PreviousDocument,
+  ReadDocument,
+} from './document-reader.ts'
 
 /** Upper bound of the changes that a problem lists. */
 const CHANGES_MAX = 100
@@ -35,11 +41,11 @@ export async function readDocument({ bytes, previous }: DocumentRequest): Promis
   }
 }
 
-/** Compiles a document that an earlier version accepted, also if it has faults by the rules of this version. */
-export async function compileAccepted(bytes: Uint8Array): Promise<Uint8Array> {
+/** Compiles a document that was accepted before, also if it has faults by the rules of this version. */
+export async function compileAccepted({ bytes, hasProse }: CompileRequest): Promise<Uint8Array> {
   const { specification, deployable, faults, obstacles } = readSpecificationParts(bytes)
   if (deployable === null) throw refuse([...faults, ...obstacles])
-  return compileDocument({ ...specification, ...deployable }, { isAccepted: true })
+  return compileDocument({ ...specification, ...deployable }, { isAccepted: true, hasProse })
 }
 
 /** Throws `Problem('specification_invalid')` with all faults, also those that only compiling finds. */

@@ -49,7 +49,7 @@ export function createServingPlans(options: ServingPlansOptions): ServingPlans {
       backend: { ...backend, mayBePrivate: isBackendExempt === true || backendRule.mayBePrivate(tenant) },
       allowedScopes,
       memberOfProductIds: body.memberOfProductIds,
-      document: await readCompiled(options, tenant, specification),
+      document: await readCompiled(options, tenant, specification, entry.isMcpOn === true),
     }
     return { plan, slas: await specifications.plansInForce(body.api, operationIds) }
   }

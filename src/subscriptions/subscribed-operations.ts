@@ -51,7 +51,7 @@ export function createSubscribedOperations(options: SubscribedOperationsOptions)
     const proxy = await registry.find(PROXY_KIND, 'api', api)
     const deployment = proxy === null ? null : servingOrStaged(proxy.body)
     if (deployment === null) return []
-    const { operations } = await unpackDocument(await readCompiled(options, tenant, deployment.specification))
+    const { operations } = await unpackDocument(await readCompiled(options, tenant, deployment.specification, null))
     const plan = planFor(slaVariant, await specifications.plansInForce(api, deployment.operationIds))
     const usage = plan === null ? null : limits.usage(id, plan)
     const nowMs = clock.nowMs()

@@ -1,5 +1,5 @@
 /**
- * The bill is exact: `kill -9` at random moments under load loses no call and bills none twice.
+ * The bill is exact: `kill -9` at random moments under load loses no call and bills none twice, over HTTP and over MCP.
  *
  * `KILLS` sets the number of kills (10 in the suite; `npm run kill` makes it 100); `SEED` repeats a run.
  */
@@ -11,7 +11,17 @@ import { createService, enrol, publish, type Enrolled, type Service } from './se
 
 const KILLS = Number(process.env['KILLS'] ?? 10)
 const SEED = Number(process.env['SEED'] ?? Date.now() % 1_000_000)
-const CLIENTS = 16
+const CLIENTS_PER_CHANNEL = 8
+
+type Channel = 'http' | 'mcp'
+
+interface Tally {
+  sent: number
+  /** Calls that were answered with success, to the last byte. */
+  whole: number
+}
+
+type Tallies = Readonly<Record<Channel, Tally>>
 
 let service: Service
 let backend: LedgerBackend
@@ -22,6 +32,7 @@ beforeAll(async () => {
   service = await createService({ args: ['--empty'] })
   await service.start()
   await publish(service, 'ledger-v1', ledgerDocument(), backend.url)
+  await service.platform.put('/v1/apis/ledger-v1/policy', { mcp: true })
   caller = await enrol(service, 'ledger-v1')
 })
 
@@ -36,62 +47,96 @@ describe('kill -9 under load', () => {
     { timeout: KILLS * 30_000 + 60_000 },
     async () => {
       const random = mulberry32(SEED)
-      const tally = { sent: 0, whole: 0 }
+      const tallies: Tallies = { http: { sent: 0, whole: 0 }, mcp: { sent: 0, whole: 0 } }
       for (let round = 0; round < KILLS; round++) {
         const calls = 200 + Math.floor(random() * 3_000)
-        await loadUntil(tally, calls, () => service.kill())
+        await loadUntil(tallies, calls, () => service.kill())
         await service.start()
         expect(service.errors(), `seed ${SEED}`).not.toContain('Call records')
       }
-      await loadUntil(tally, 500, async () => {})
+      await loadUntil(tallies, 500, async () => {})
 
-      const billed = await billedWhenSettled(tally.whole)
-      expect(billed, `seed ${SEED}`).toBeGreaterThanOrEqual(tally.whole)
-      expect(billed, `seed ${SEED}`).toBeLessThanOrEqual(tally.sent)
-      expect(await twice(), `seed ${SEED}`).toBe(billed)
+      const total = await billedWhenSettled(tallies.http.whole + tallies.mcp.whole)
+      const billed = await callsByChannel()
+      expect(billed.http + billed.mcp, `seed ${SEED}`).toBe(total)
+      for (const channel of ['http', 'mcp'] as const) {
+        const { sent, whole } = tallies[channel]
+        const received = receivedBy(channel)
+        expect(whole, `seed ${SEED}, ${channel}`).toBeGreaterThan(0)
+        expect(billed[channel], `seed ${SEED}, ${channel}`).toBeGreaterThanOrEqual(whole)
+        // A call that the gateway could not answer before the kill may have been sent to the backend.
+        expect(billed[channel], `seed ${SEED}, ${channel}`).toBeLessThanOrEqual(received.length)
+        expect(received.length, `seed ${SEED}, ${channel}`).toBeLessThanOrEqual(sent)
+        expect(
+          received.filter(([, times]) => times !== 1),
+          `seed ${SEED}, ${channel}`,
+        ).toEqual([])
+      }
     },
   )
 })
 
-/** Runs clients until about `calls` responses were received completely, runs `end`, and waits for all clients. */
-async function loadUntil(
-  tally: { sent: number; whole: number },
-  calls: number,
-  end: () => Promise<void>,
-): Promise<void> {
+/** Runs clients of both channels until about `calls` responses were received completely, runs `end`, and waits for all clients. */
+async function loadUntil(tallies: Tallies, calls: number, end: () => Promise<void>): Promise<void> {
   const token = await caller.token()
-  const agent = new Agent({ connections: CLIENTS, pipelining: 1 })
-  const goal = tally.whole + calls
+  const agent = new Agent({ connections: 2 * CLIENTS_PER_CHANNEL, pipelining: 1 })
+  const total = (): number => tallies.http.whole + tallies.mcp.whole
+  const goal = total() + calls
   let isOver = false
   let ended: Promise<void> | null = null
 
-  async function client(): Promise<void> {
+  async function client(channel: Channel): Promise<void> {
+    const tally = tallies[channel]
     while (!isOver) {
-      tally.sent++
+      const n = `${channel}-${tally.sent++}`
       try {
-        const { statusCode, body } = await agent.request({
-          origin: service.gatewayUrl,
-          path: `/ledger-v1/entries?n=${tally.sent}`,
-          method: 'GET',
-          headers: { authorization: `Bearer ${token}` },
-        })
-        const text = await body.text()
-        if (statusCode !== 200) throw new Error(`${statusCode}: ${text}`)
+        await (channel === 'http' ? callOperation(agent, token, n) : callTool(agent, token, n))
         tally.whole++
       } catch (cause) {
         if (ended === null) throw cause
         return
       }
-      if (tally.whole >= goal && ended === null) {
+      if (total() >= goal && ended === null) {
         ended = end().then(() => {
           isOver = true
         })
       }
     }
   }
-  await Promise.all(Array.from({ length: CLIENTS }, client))
+  const channels = Array.from({ length: CLIENTS_PER_CHANNEL }, () => ['http', 'mcp'] as const).flat()
+  await Promise.all(channels.map(client))
   await ended
   await agent.destroy()
+}
+
+async function callOperation(agent: Agent, token: string, n: string): Promise<void> {
+  const { statusCode, body } = await agent.request({
+    origin: service.gatewayUrl,
+    path: `/ledger-v1/entries?n=${n}`,
+    method: 'GET',
+    headers: { authorization: `Bearer ${token}` },
+  })
+  const text = await body.text()
+  if (statusCode !== 200) throw new Error(`${statusCode}: ${text}`)
+}
+
+async function callTool(agent: Agent, token: string, n: string): Promise<void> {
+  const params = { name: 'listEntries', arguments: { n } }
+  const { statusCode, body } = await agent.request({
+    origin: service.gatewayUrl,
+    path: '/ledger-v1/mcp',
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ jsonrpc: '2.0', id: n, method: 'tools/call', params }),
+  })
+  const text = await body.text()
+  const { id, result } = JSON.parse(text) as { id: string; result?: { isError: boolean } }
+  if (statusCode !== 200 || id !== n || result?.isError !== false) throw new Error(`${statusCode}: ${text}`)
+}
+
+/** The calls of a channel that the backend has received, and how often it received each. */
+function receivedBy(channel: Channel): (readonly [string, number])[] {
+  return [...backend.seen].filter(([n]) => n.startsWith(`${channel}-`))
 }
 
 const totalOf = async (): Promise<number> => {
@@ -99,14 +144,15 @@ const totalOf = async (): Promise<number> => {
   return items.reduce((sum, { calls }) => sum + calls, 0)
 }
 
-/** Returns the same total from the line items. */
-async function twice(): Promise<number> {
-  let total = 0
+/** Returns the calls of the line items. */
+async function callsByChannel(): Promise<Record<Channel, number>> {
+  const total = { http: 0, mcp: 0 }
   for (let cursor = ''; ;) {
-    const page = await service.platform.get<{ items: readonly { calls: number }[]; next: string | null }>(
-      `/v1?api=ledger-v1&limit=500${cursor === '' ? '' : `&cursor=${encodeURIComponent(cursor)}`}`,
-    )
-    for (const { calls } of page.items) total += calls
+    const page = await service.platform.get<{
+      items: readonly { calls: number; channel: Channel }[]
+      next: string | null
+    }>(`/v1?api=ledger-v1&limit=500${cursor === '' ? '' : `&cursor=${encodeURIComponent(cursor)}`}`)
+    for (const { calls, channel } of page.items) total[channel] += calls
     if (page.next === null) return total
     cursor = page.next
   }

@@ -1,6 +1,6 @@
 /** Agents call an API over MCP in the whole service: tools by scope, limits, metering by channel, and the switch in the policy. */
 
-import { request } from 'undici'
+import { Agent, request } from 'undici'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openMcpClient } from '../fixtures/mcp-client.ts'
 import { startLedgerBackend, type LedgerBackend } from './ledger-backend.ts'
@@ -8,6 +8,7 @@ import { createService, enrol, publish, type Enrolled, type Service } from './se
 
 const API = 'orders-v1'
 const MINUTE = 60_000
+const MESSAGES = 150
 let service: Service
 let backend: LedgerBackend
 let caller: Enrolled
@@ -93,4 +94,32 @@ describe('an API over MCP', () => {
     const summaries = await service.platform.get(`/v1/summaries?api=${API}&groupBy=api`)
     expect(summaries).toMatchObject({ items: [{ calls: 3, value: 6 }] })
   })
+
+  it('limits the messages of a credential that call no operation over all threads', { timeout: MINUTE }, async () => {
+    let answers = await pingInOneMinute()
+    // The limit is per minute of the clock, so messages that were sent at its end show nothing.
+    while (answers === null) answers = await pingInOneMinute()
+    expect(answers.threads).toBe(2)
+    expect(answers.statuses.toSorted()).toEqual([...Array(60).fill(200), ...Array(MESSAGES - 60).fill(429)])
+  })
 })
+
+/** Sends messages of a new credential over connections of their own; null if they were sent in more than one minute. */
+async function pingInOneMinute() {
+  const { apiKey } = await enrol(service, API, { name: 'Pinger' })
+  const minute = Math.floor(Date.now() / MINUTE)
+  const agent = new Agent({ pipelining: 0, connections: MESSAGES })
+  const headers = { 'x-api-key': apiKey, 'content-type': 'application/json' }
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' })
+  const answers = await Promise.all(
+    Array.from({ length: MESSAGES }, async () => {
+      const answer = await request(endpoint(), { method: 'POST', dispatcher: agent, headers, body })
+      await answer.body.dump()
+      // The first part of the id of a request is that of its thread.
+      return { status: answer.statusCode, thread: String(answer.headers['x-request-id']).slice(0, 16) }
+    }),
+  )
+  await agent.close()
+  if (Math.floor(Date.now() / MINUTE) !== minute) return null
+  return { statuses: answers.map(({ status }) => status), threads: new Set(answers.map(({ thread }) => thread)).size }
+}

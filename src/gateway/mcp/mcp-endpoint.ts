@@ -128,9 +128,29 @@ export class McpEndpoint {
     if (parseMediaType(contentType)?.type !== 'application/json') {
       return call.refuse('media_type_unsupported', 'The endpoint accepts application/json.')
     }
-    const reader = new MessageReader(call, (bytes) => this.#receive(exchange, bytes))
+    const reader = new MessageReader(call, (bytes) => this.#authenticateAgain(exchange, bytes))
     if (contentLength > MESSAGE_BYTES_MAX) reader.onTooLarge()
     else this.#options.bodies.read(call, MESSAGE_BYTES_MAX, reader)
+  }
+
+  /** Authenticates again, because the credential may have been revoked, or its grant changed, while the message arrived. */
+  #authenticateAgain(exchange: Exchange, bytes: Buffer): void {
+    const { call, headers, revision } = exchange
+    const { authenticator, callerContexts } = this.#options
+    const receive = (context: CallerContext): void => {
+      if (context === exchange.context) return this.#receive(exchange, bytes)
+      call.attribution = attributionOf(context, revision.operations.length, 'mcp')
+      this.#receive({ ...exchange, context }, bytes)
+    }
+    const find = (result: Caller | Refusal): void => {
+      if ('code' in result) return refuseCredential(call, revision, result)
+      const context = callerContexts.of(result, revision)
+      if (context instanceof Promise) resume(call, context, receive)
+      else receive(context)
+    }
+    const result = authenticator.authenticate(headers.authorization, headers.apiKey, revision.plan.api)
+    if (result instanceof Promise) resume(call, result, find)
+    else find(result)
   }
 
   #receive(exchange: Exchange, bytes: Buffer): void {

@@ -1,6 +1,7 @@
 /** Messages of JSON-RPC 2.0: reads that of a client, and writes responses. */
 
 import { fieldsOf, type Fields } from '../../json/fields.ts'
+import { parseExactly } from '../../json/exact-numbers.ts'
 import { parseJsonBody } from '../validation/json-body.ts'
 
 export const PARSE_ERROR = -32_700
@@ -32,7 +33,7 @@ const ID_LENGTH_MAX = 256
 const METHOD_LENGTH_MAX = 128
 
 export function readMessage(bytes: Buffer): Message | MessageFault {
-  const parsed = parseJsonBody(bytes)
+  const parsed = parseJsonBody(bytes, parseExactly)
   if ('fault' in parsed) return { status: 400, id: null, code: PARSE_ERROR, text: parsed.fault }
   const { value } = parsed
   if (Array.isArray(value)) return invalid(null, 'Batches are not supported; send one message per request.')

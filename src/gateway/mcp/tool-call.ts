@@ -5,18 +5,19 @@
 
 import type { Fields } from '../../json/fields.ts'
 import type { CallerContext } from '../call/caller-context.ts'
-import type { CompiledRevision } from '../call/revision.ts'
-import type { ResponseReceiver, RoutedCall } from '../call/routed-call.ts'
+import type { CompiledOperation, CompiledRevision } from '../call/revision.ts'
+import type { ReceivedResponse, ResponseReceiver, RoutedCall } from '../call/routed-call.ts'
 import type { RequestHeaders } from '../headers/upstream-request.ts'
+import type { OperationRequest } from '../routing/operation-request.ts'
 import { scanTarget } from '../routing/path.ts'
-import { invalid } from '../validation/validation-failure.ts'
+import type { RouteMatch } from '../routing/route-table.ts'
+import { invalid, type ValidationFailure } from '../validation/validation-failure.ts'
 import type { McpCall } from './mcp-call.ts'
 import { INVALID_PARAMS, type MessageFault, type MessageId } from './message.ts'
 import type { ProtocolRevision } from './revision-of-message.ts'
 import { toolsOf } from './revision-tools.ts'
 import { toToolRequest, type ToolRequest } from './tool-request.ts'
 import { writeProblem, writeResponse } from './tool-result.ts'
-import type { Tool } from './tool.ts'
 import { writeAnswer } from './write-answer.ts'
 
 export interface ToolCall {
@@ -33,6 +34,7 @@ export interface ToolCall {
 export type AdmitCall = (routed: RoutedCall, context: CallerContext) => void
 
 const RESPONSE_BYTES_MAX = 1024 * 1024
+const NO_REQUEST: ToolRequest = { target: '/', headers: {}, forward: [], contentType: undefined, body: null }
 const NOT_THIS_OPERATION =
   'The arguments do not lead to this operation; a value in the path is empty, or has a slash or dots.'
 
@@ -46,52 +48,104 @@ export function startToolCall(admit: AdmitCall, toolCall: ToolCall): MessageFaul
   if (typeof args !== 'object' || args === null || Array.isArray(args)) {
     return { status: 200, id, code: INVALID_PARAMS, text: '`arguments` must be an object.' }
   }
-  const tool = tools.at(position)
   call.writeRefusal = (problem, retryAfter) => writeAnswer(id, writeProblem(problem, retryAfter), revision, protocol)
-  admit(toRoutedCall(toolCall, revision, position, tool, args as Fields), context)
+  admit(new RoutedToolCall(toolCall, position, args as Fields), context)
   return null
 }
 
-function toRoutedCall(
-  { call, headers, id, protocol }: ToolCall,
+/** A request as the gateway has written it, or why it could not be written. */
+interface Written {
+  readonly request: OperationRequest
+  readonly target: string
+  readonly body: Buffer | null
+  readonly queryAt: number
+  readonly match: RouteMatch
+  readonly headers: RequestHeaders
+  readonly fault: ValidationFailure | null
+}
+
+/** Writes the request when the first stage after the limits reads it, so that a refused call costs less. */
+class RoutedToolCall implements RoutedCall {
+  readonly call: McpCall
+  readonly revision: CompiledRevision
+  readonly operation: CompiledOperation
+  readonly receiver: ResponseReceiver
+  callerContext: CallerContext | null = null
+  readonly #sent: RequestHeaders
+  readonly #args: Fields
+  #written: Written | null = null
+
+  constructor({ call, headers, context: { revision }, id, protocol }: ToolCall, position: number, args: Fields) {
+    this.call = call
+    this.revision = revision
+    this.operation = revision.operations[position]!
+    this.#sent = headers
+    this.#args = args
+    const receive = (response: ReceivedResponse): void => {
+      const result = writeResponse(toolsOf(revision).at(position), this.target, response)
+      call.answer(response.status, writeAnswer(id, result, revision, protocol), 200)
+    }
+    this.receiver = { bytesMax: RESPONSE_BYTES_MAX, receive }
+  }
+
+  get match(): RouteMatch {
+    return this.#write().match
+  }
+
+  get request(): OperationRequest {
+    return this.#write().request
+  }
+
+  get headers(): RequestHeaders {
+    return this.#write().headers
+  }
+
+  get target(): string {
+    return this.#write().target
+  }
+
+  get queryAt(): number {
+    return this.#write().queryAt
+  }
+
+  get body(): Buffer | null {
+    return this.#write().body
+  }
+
+  get fault(): ValidationFailure | null {
+    return this.#write().fault
+  }
+
+  #write(): Written {
+    return (this.#written ??= write(this.revision, this.operation, this.#sent, this.#args))
+  }
+}
+
+function write(
   revision: CompiledRevision,
-  position: number,
-  tool: Tool,
+  { plan, position }: CompiledOperation,
+  sent: RequestHeaders,
   args: Fields,
-): RoutedCall {
-  const operation = revision.operations[position]!
-  const { method } = operation.plan
-  const written = toToolRequest(operation.plan, tool, args)
-  const faults = 'faults' in written ? written.faults : null
-  const request: ToolRequest =
-    'faults' in written ? { target: '/', headers: {}, forward: [], contentType: undefined, body: null } : written
+): Written {
+  const written = toToolRequest(plan, toolsOf(revision).at(position), args)
+  const request = 'faults' in written ? NO_REQUEST : written
   const { target, body } = request
   const queryAt = scanTarget(target)
-  const match = queryAt < 0 ? null : revision.routes.find(method, target, 0, queryAt)
-  const isMatch = match !== null && 'operation' in match && match.operation === position
-  const receiver: ResponseReceiver = {
-    bytesMax: RESPONSE_BYTES_MAX,
-    receive: (response) =>
-      call.answer(response.status, writeAnswer(id, writeResponse(tool, target, response), revision, protocol), 200),
-  }
+  const found = queryAt < 0 ? null : revision.routes.find(plan.method, target, 0, queryAt)
+  const match = found !== null && 'operation' in found && found.operation === position ? found : null
   return {
-    call,
-    revision,
-    operation,
-    match: isMatch ? match : { operation: position, parameters: [] },
-    request: { method, url: target, headers: request.headers, headersDistinct: distinct(request) },
-    headers: toHeaders(headers, request),
+    request: { method: plan.method, url: target, headers: request.headers, headersDistinct: distinct(request) },
     target,
-    queryAt,
     body,
-    receiver,
+    queryAt,
+    match: match ?? { operation: position, parameters: [] },
+    headers: toHeaders(sent, request),
     fault:
-      faults !== null
-        ? invalid('The arguments do not match the schema of the tool.', faults)
-        : isMatch
-          ? null
-          : invalid(NOT_THIS_OPERATION),
-    callerContext: null,
+      'faults' in written
+        ? invalid('The arguments do not match the schema of the tool.', written.faults)
+        : match === null
+          ? invalid(NOT_THIS_OPERATION)
+          : null,
   }
 }
 

@@ -24,10 +24,14 @@ export interface ToolRequest {
 }
 
 const TARGET_LENGTH_MAX = 16_384
+/** A name is repeated for each item of a list, so that a form could be much longer than its message. */
+const FORM_LENGTH_MAX = 4 * 1024 * 1024
+const FORM_PAIRS_MAX = 50_000
 const POINTER_LENGTH_MAX = 200
 const ERRORS_MAX = 20
+/** Includes white space at an end: a backend ignores it, so that it would receive another value than the one that was validated. */
 // oxlint-disable-next-line no-control-regex
-const NOT_IN_HEADER = /[^\t\x20-\x7e\x80-\xff]/
+const NOT_IN_HEADER = /^[\t ]|[\t ]$|[^\t\x20-\x7e\x80-\xff]/
 
 export function toToolRequest(
   { method, path }: OperationPlan,
@@ -48,8 +52,9 @@ class RequestWriter {
   readonly #template: string
   readonly #path = new Map<string, string>()
   readonly #query: string[] = []
+  #queryLength = 0
   readonly #headers: IncomingHttpHeaders = {}
-  readonly #cookies: string[] = []
+  #cookies = ''
   readonly #forward: string[] = []
   readonly #faults: ProblemPointer[] = []
   #contentType: string | undefined
@@ -80,6 +85,7 @@ class RequestWriter {
     try {
       const text = kind === 'json' ? JSON.stringify(value) : kind === 'text' ? (value as string) : toForm(value)
       this.#body = Buffer.from(text)
+      this.#addHeader('content-type', mediaType)
       this.#contentType = mediaType
     } catch (cause) {
       if (!(cause instanceof TypeError || cause instanceof URIError)) throw cause
@@ -95,8 +101,7 @@ class RequestWriter {
     })
     const target = this.#query.length === 0 ? path : `${path}?${this.#query.join('&')}`
     if (target.length > TARGET_LENGTH_MAX) this.fault('', 'are too long for a request target')
-    if (this.#cookies.length > 0) this.#addHeader('cookie', this.#cookies.join('; '))
-    if (this.#contentType !== undefined) this.#addHeader('content-type', this.#contentType)
+    if (this.#cookies !== '') this.#addHeader('cookie', this.#cookies)
     if (this.#faults.length > 0) return { faults: this.#faults }
     const body = method === 'GET' || method === 'HEAD' ? null : this.#body
     return { target, headers: this.#headers, forward: this.#forward, contentType: this.#contentType, body }
@@ -108,19 +113,30 @@ class RequestWriter {
       case 'path':
         return void this.#path.set(name, encodePath(toText(parameter, value)))
       case 'query':
-        for (const [key, text] of toPairs(parameter, value)) {
-          this.#query.push(`${encodeURIComponent(key)}=${encodeURIComponent(text)}`)
-        }
+        for (const [key, text] of toPairs(parameter, value)) this.#addQuery(key, text)
         return
       case 'header':
         return this.#addHeader(name.toLowerCase(), toText(parameter, value))
       case 'cookie':
-        this.#cookies.push(`${name}=${encodeURIComponent(toText(parameter, value))}`)
+        return this.#addCookie(`${name}=${encodeURIComponent(toText(parameter, value))}`)
     }
   }
 
+  /** Checks the length first, since a long key may come with each of many items. */
+  #addQuery(key: string, text: string): void {
+    this.#queryLength += key.length + text.length
+    if (this.#queryLength > TARGET_LENGTH_MAX) throw new TypeError('too long for a query')
+    this.#query.push(`${encodeURIComponent(key)}=${encodeURIComponent(text)}`)
+  }
+
+  #addCookie(pair: string): void {
+    const cookies = this.#cookies === '' ? pair : `${this.#cookies}; ${pair}`
+    if (!isHeaderValue(cookies)) throw new TypeError('not a cookie')
+    this.#cookies = cookies
+  }
+
   #addHeader(name: string, value: string): void {
-    if (NOT_IN_HEADER.test(value) || value.length > TARGET_LENGTH_MAX) throw new TypeError('not a header value')
+    if (!isHeaderValue(value)) throw new TypeError('not a header value')
     this.#headers[name] = value
     this.#forward.push(name, value)
   }
@@ -131,13 +147,23 @@ function encodePath(text: string): string {
   return encodeURIComponent(text).replaceAll('%2C', ',')
 }
 
+function isHeaderValue(value: string): boolean {
+  return !NOT_IN_HEADER.test(value) && value.length <= TARGET_LENGTH_MAX
+}
+
 function toForm(value: unknown): string {
-  return Object.entries(fieldsOf(value))
-    .flatMap(([name, member]) => {
-      const members = Array.isArray(member) ? (member as unknown[]) : [member]
-      return members.map((item) => `${encodeURIComponent(name)}=${encodeURIComponent(scalarOrJson(item))}`)
-    })
-    .join('&')
+  const pairs: string[] = []
+  let length = 0
+  for (const [name, member] of Object.entries(fieldsOf(value))) {
+    const key = encodeURIComponent(name)
+    for (const item of Array.isArray(member) ? (member as unknown[]) : [member]) {
+      const text = scalarOrJson(item)
+      length += key.length + text.length + 2
+      if (length > FORM_LENGTH_MAX || pairs.length >= FORM_PAIRS_MAX) throw new TypeError('too long for a form')
+      pairs.push(`${key}=${encodeURIComponent(text)}`)
+    }
+  }
+  return pairs.join('&')
 }
 
 function scalarOrJson(value: unknown): string {

@@ -102,6 +102,8 @@ export interface ThreadSettings {
   readonly spoolBytesMax: number
   /** Reason why the spool of a thread cannot be written; see `spool-faults.ts`. */
   readonly spoolFaults: SharedArrayBuffer
+  /** Counts of messages over MCP; see `mcp/message-limit.ts`. */
+  readonly messageCounts: SharedArrayBuffer
   /** Whether the spool stores an explanation next to the record of each refused call. */
   readonly spoolExplains: boolean
   /** Key of the keyed hash for API key lookups, in hex. */

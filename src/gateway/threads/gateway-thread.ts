@@ -230,7 +230,7 @@ function createServer({ settings, clock: { nowMs }, keyedHash }: ThreadOptions, 
   const mcp = new McpEndpoint({
     ...stages,
     bodies,
-    limit: createMessageLimit(MCP_MESSAGES_PER_MINUTE),
+    limit: createMessageLimit(MCP_MESSAGES_PER_MINUTE, settings.messageCounts),
     admit: createAdmitCall(stages),
     origin: new URL(settings.gatewayUrl).origin,
   })

@@ -15,7 +15,7 @@ const FAULTS: Readonly<Record<JsonFault['kind'], string>> = {
 /** Keeps a byte order mark, which is not valid JSON (RFC 8259, 8.1). */
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-export function parseJsonBody(bytes: Buffer): JsonResult {
+export function parseJsonBody(bytes: Buffer, parse: (text: string) => unknown = JSON.parse): JsonResult {
   let text: string
   try {
     text = utf8.decode(bytes)
@@ -25,7 +25,7 @@ export function parseJsonBody(bytes: Buffer): JsonResult {
   const fault = scanJson(text, BOUNDS)
   if (fault !== null) return { fault: FAULTS[fault.kind] }
   try {
-    return { value: JSON.parse(text) }
+    return { value: parse(text) }
   } catch {
     return { fault: FAULTS.broken }
   }

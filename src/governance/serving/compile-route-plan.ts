@@ -28,16 +28,18 @@ export interface CompileRoutePlanOptions {
   readonly memberOfProductIds: readonly string[]
   /** Set for documents that an earlier version accepted, perhaps by weaker rules: they are served despite faults. */
   readonly isAccepted?: boolean
+  /** Keeps descriptions also if the document does not ask for MCP, because the policy of the API does. */
+  readonly hasProse?: boolean
 }
 
 export type ServingSource = Pick<Specification, 'document' | 'dialect' | 'technicalName' | 'operations'>
-type ServingPlan = Omit<RoutePlan, Exclude<keyof CompileRoutePlanOptions, 'specification' | 'isAccepted'>>
+type ServingPlan = Omit<RoutePlan, Exclude<keyof CompileRoutePlanOptions, 'specification' | 'isAccepted' | 'hasProse'>>
 
 /** Throws `Problem('specification_invalid')` with a pointer for each fault. */
 export function compileRoutePlan(options: CompileRoutePlanOptions): RoutePlan {
-  const { specification, isAccepted = false, ...rest } = options
+  const { specification, isAccepted = false, hasProse = false, ...rest } = options
   const faults: ProblemPointer[] = []
-  const plan = compileServing(specification, isAccepted ? null : faults)
+  const plan = compileServing(specification, isAccepted ? null : faults, hasProse)
   if (faults.length > 0) throw refuse(faults, 'The gateway cannot serve the OpenAPI document as declared.')
   return { ...plan, ...rest }
 }
@@ -46,6 +48,7 @@ export function compileRoutePlan(options: CompileRoutePlanOptions): RoutePlan {
 export function compileServing(
   { document, dialect, technicalName, operations: declared }: ServingSource,
   faults: ProblemPointer[] | null,
+  wantsProse = false,
 ): ServingPlan {
   const found = faults ?? []
   const places = new WeakMap<object, string>()
@@ -56,7 +59,7 @@ export function compileServing(
   }
   const known: ProblemPointer[] = []
   const mcp = readMcp(document, declared, found)
-  const hasProse = mcp !== undefined
+  const hasProse = wantsProse || mcp !== undefined
   const schemas = createSchemaStore({ document, dialect, direction: 'request', faults: known, locate, hasProse })
   const request = createRequestCompiler({ document, schemas, faults: found, hasProse })
   const compiled = compileResponses({ document, dialect, operations: declared })

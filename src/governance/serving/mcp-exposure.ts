@@ -62,7 +62,7 @@ export function readMcpFlag({ fields }: DeclaredOperation): Pick<OperationPlan, 
   return typeof value === 'boolean' ? { mcp: value } : {}
 }
 
-/** Plans stay small without descriptions, so only a document with `x-tollgate-mcp` keeps them. */
+/** Plans stay small without descriptions, so only APIs with MCP keep them. */
 export function readProse(
   { fields }: DeclaredOperation,
   hasProse: boolean,

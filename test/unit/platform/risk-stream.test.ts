@@ -28,7 +28,11 @@ describe('the risk stream', () => {
     expect(message.lastEventId).toBe(event.id)
     const { tenant: _, firstSeenMs: __, lastSeenMs: ___, ...rest } = event
     const times = { firstSeen: '2027-01-15T11:59:55.000Z', lastSeen: '2027-01-15T12:00:00.000Z' }
-    expect(JSON.parse(message.data as string)).toEqual({ ...rest, ...times })
+    expect(JSON.parse(message.data as string)).toEqual({
+      ...rest,
+      ...times,
+      evidence: { ...rest.evidence, channel: 'http' },
+    })
   })
 
   it('opens at once, with a retry interval', async () => {

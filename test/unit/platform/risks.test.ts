@@ -19,6 +19,19 @@ describe('the risk position', () => {
     expect((await platform.send('GET', '/v1/risks?severity=Severe', { token })).status).toBe(400)
   })
 
+  it('has the channel of an episode, which is mcp if at least one event came over it', async () => {
+    const platform = await openTestPlatform()
+    const { evidence } = riskEvent()
+    for (const each of [evidence, { ...evidence, channels: { mcp: 1 } }]) {
+      platform.risks.positions.push({ event: riskEvent({ evidence: each }), state: 'open' })
+    }
+    const { body } = await platform.send('GET', '/v1/risks', { token: platform.token('acme') })
+    expect(body['items']).toMatchObject([
+      { evidence: { channel: 'http' } },
+      { evidence: { channel: 'mcp', channels: { mcp: 1 } } },
+    ])
+  })
+
   it('shows one episode with its timeline, and no episode of another tenant', async () => {
     const platform = await openTestPlatform()
     const token = platform.token('acme')

@@ -74,6 +74,25 @@ describe('the request of a tool call', () => {
     expect(request(parameters, args)).toMatchObject({ faults: [{ pointer }] })
   })
 
+  const long = 'k'.repeat(1_000_000)
+  const many = Array(500_000).fill(1)
+  const form = { required: true, bytesMax: 100, content: { 'application/x-www-form-urlencoded': null } }
+
+  it.each([
+    ['a long list', [parameter({})], { p: many }, '/p'],
+    ['a long list in an object', [parameter({ style: 'deepObject' })], { p: { x: many } }, '/p'],
+    ['a long list in a header', [parameter({ name: 'h', in: 'header' })], { h: many }, '/h'],
+    ['a long cookie', [parameter({ in: 'cookie' })], { p: 'x'.repeat(16_384) }, '/p'],
+    ['long cookies', ['a', 'b'].map((name) => parameter({ name, in: 'cookie' })), toLong('a', 'b'), '/b'],
+    // The name would be repeated for each item: gigabytes.
+    ['a long name of a list', [parameter({})], { p: { [long]: many.slice(0, 8_000) } }, '/p'],
+    ['a long deep name', [parameter({ style: 'deepObject' })], { p: { [long]: many.slice(0, 8_000) } }, '/p'],
+    ['a long list in a form', [], { body: { x: many } }, '/body'],
+    ['a long name in a form', [], { body: { [long]: many } }, '/body'],
+  ])('is refused for %s before it is written', (_, parameters, args, pointer) => {
+    expect(request(parameters, args, { body: form })).toMatchObject({ faults: [{ pointer }] })
+  })
+
   it('is refused without a value in the path, and if it is too long', () => {
     const path = [parameter({ name: 'id', in: 'path', required: true })]
     expect(request(path, {}, { path: '/{id}' })).toEqual({ faults: [{ pointer: '/id', detail: 'is required' }] })
@@ -89,3 +108,7 @@ describe('the request of a tool call', () => {
     expect([...parameters.keys()]).toEqual([])
   })
 })
+
+function toLong(...names: readonly string[]): Record<string, string> {
+  return Object.fromEntries(names.map((name) => [name, 'x'.repeat(10_000)]))
+}
