@@ -97,9 +97,10 @@ async function runResource(client: ApiClient, run: ResourceRun, io: Io): Promise
   const path = pathOf(run)
   if (isPaged(declaration)) {
     const result = await fetchList(client, path, options)
+    await printResult(result, options.output, io, shapeOf(declaration))
     if (result.next !== null)
       io.err.write(`There are more items. Raise --limit, or continue with --cursor ${result.next}\n`)
-    return printResult(result, options.output, io, shapeOf(declaration))
+    return
   }
   if (declaration.isRaw) return printRaw(client, path, io)
   const fields = fieldsOf(declaration)
