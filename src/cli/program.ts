@@ -22,7 +22,7 @@ const EXAMPLES = [
 const COMPLETE = '__complete'
 const AFTER_HELP = `
 Exit codes: 0 done; 1 a negative result (differences, refused, not good enough); 2 trouble.
-The settings of the service itself: npm start -- --help
+The settings of the service: tollgate start --help
 `
 
 const HELP_COLUMNS_MAX = 120
