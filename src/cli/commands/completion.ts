@@ -21,6 +21,7 @@ _tollgate() {
   candidates=("\${(@f)$(tollgate __complete "\${(@)words[2,CURRENT]}" 2>/dev/null)}")
   if [[ -n "\${candidates[1]}" ]]; then compadd -- "\${candidates[@]}"; else _files; fi
 }
+(( $+functions[compdef] )) || { autoload -Uz compinit && compinit; }
 compdef _tollgate tollgate
 `
 const FISH = `# tollgate completion for fish: tollgate completion fish | source
