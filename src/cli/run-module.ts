@@ -6,6 +6,7 @@
 
 import { spawn } from 'node:child_process'
 import { constants } from 'node:os'
+import { compileCacheEnvironment } from './compile-cache.ts'
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 /** Shells report the end by a signal as 128 and its number. */
@@ -13,7 +14,10 @@ const EXIT_SIGNAL = 128
 
 /** Resolves with the exit code. */
 export async function runModule(path: string, args: readonly string[]): Promise<number> {
-  const child = spawn(process.execPath, [path, ...args], { stdio: 'inherit' })
+  const child = spawn(process.execPath, [path, ...args], {
+    stdio: 'inherit',
+    env: { ...process.env, ...compileCacheEnvironment() },
+  })
   const forward = (signal: NodeJS.Signals): void => void child.kill(signal)
   for (const signal of SIGNALS) process.on(signal, forward)
   try {
