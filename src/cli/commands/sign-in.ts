@@ -3,7 +3,7 @@
 import type { Command } from 'commander'
 import type { BuildCommand } from '../command-entry.ts'
 import { CommandFailed } from '../exit-codes.ts'
-import { addExamples } from '../help-text.ts'
+import { addExamples, addSubcommandExamples, type Example } from '../help-text.ts'
 import type { Io } from '../io.ts'
 import { addOutputOption, type OutputOptions } from '../output/output-option.ts'
 import { printResult } from '../output/print-result.ts'
@@ -166,8 +166,10 @@ export const buildContext: BuildCommand = (command, io) => {
 }
 
 function addContextExamples(command: Command): void {
-  addExamples(command, [
+  const examples: readonly Example[] = [
     ['tollgate context list', 'lists the services that you are signed in to'],
     ['tollgate context use platform.example', 'makes later commands call that service'],
-  ])
+  ]
+  addExamples(command, examples)
+  addSubcommandExamples(command, examples)
 }

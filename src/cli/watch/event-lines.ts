@@ -60,7 +60,7 @@ export function requestLine(
 
 export function stepLine({ number, name, status, errors }: Row, { colour }: Pick<LineOptions, 'colour'>): string {
   const word = toPlain(String(status ?? ''))
-  const head = `${padStart(String(number ?? ''), 2)}  ${padEnd(toPlain(String(name ?? '')), 26)}  ${colour ? paintWord(word) : word}`
+  const head = `${padStart(String(number ?? ''), 2)}  ${padEnd(toPlain(String(name ?? '')), 27)}  ${colour ? paintWord(word) : word}`
   const lines = Array.isArray(errors) ? errors.map((error: unknown) => `      ${toPlain(textOf(error))}`) : []
   return [head, ...lines].join('\n')
 }
