@@ -1,6 +1,6 @@
 /** The command line tool in a pseudo-terminal: texts, colours and widths on its screen, and the state of the terminal after Ctrl-C. */
 
-import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -80,6 +80,20 @@ async function call(apiKey: string, options: { body?: string; url?: string } = {
   })
   await answer.dump()
   return statusCode
+}
+
+/** Arguments of every process of the machine. */
+function commandLines(): readonly string[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((pid) => {
+      try {
+        return [readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ')]
+      } catch {
+        // The process has ended.
+        return []
+      }
+    })
 }
 
 /** Length of the bar in the row of an operation. */
@@ -215,6 +229,9 @@ describe('tollgate dev in a terminal', () => {
     await dev.match(/200 {2}GET \/orders +0 units +[\d.]+ ms {2}dev\n/)
     expect(coloursOf(dev, '200')).toEqual([GREEN])
     expect(readdirSync(home)).toHaveLength(1)
+    const lines = commandLines()
+    expect(lines.filter((line) => line.includes('main.ts'))).not.toEqual([])
+    expect(lines.filter((line) => [apiKey, shop.apiKey, SECRET].some((secret) => line.includes(secret)))).toEqual([])
 
     dev.resize({ columns: 70, rows: 24 })
     expect(await call('wrong', { url })).toBe(401)
@@ -245,5 +262,28 @@ describe('a secret that is typed', () => {
     await login.match(/Client secret:/)
     login.type(CTRL_C)
     expect(await login.ended).toEqual({ ...CLEAN, code: 2 })
+  })
+})
+
+describe('tollgate login in a terminal', () => {
+  it('opens the browser with the address alone: no secret in its arguments, and none in its environment', async () => {
+    const seen = join(folder, 'seen')
+    const browser = join(folder, 'browser.sh')
+    writeFileSync(
+      browser,
+      `#!/bin/sh\nprintf '%s\\n' "$@" > ${seen}.part; env >> ${seen}.part; mv ${seen}.part ${seen}\n`,
+    )
+    chmodSync(browser, 0o755)
+    const login = open(['login', service.baseUrl], {
+      env: { XDG_CONFIG_HOME: join(folder, 'browser'), BROWSER: browser },
+    })
+    const [url = ''] = await login.match(/http\S+\/authorize\?\S+/)
+    const [address, ...environment] = (await vi.waitFor(() => readFileSync(seen, 'utf8'), EVENTUALLY)).split('\n')
+    expect(address).toBe(url)
+    expect([...new URL(url).searchParams.keys()].filter((name) => /verifier|secret|token/.test(name))).toEqual([])
+    expect(environment.filter((line) => /TOLLGATE_|journey-admin/.test(line))).toEqual([])
+    login.type(CTRL_C)
+    expect(await login.ended).toEqual({ ...CLEAN, code: 2 })
+    expect(login.text()).toContain('The login was interrupted.')
   })
 })

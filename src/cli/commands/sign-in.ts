@@ -20,7 +20,8 @@ interface LoginOptions {
   readonly clientId?: string
   readonly tenant: string
   readonly name?: string
-  readonly browser: boolean
+  /** Absent unless `--no-browser` is given: commander sets its default before the options of a lazy command exist. */
+  readonly browser?: false
 }
 
 export const buildLogin: BuildCommand = (command, io) => {
@@ -67,7 +68,7 @@ async function signIn({ gatewayUrl }: Service, { clientId, tenant, device, brows
     ? await (await import('../session/device-login.ts')).loginOnDevice({ gatewayUrl, clientId: own, io })
     : await (
         await import('../session/browser-login.ts')
-      ).loginInBrowser({ gatewayUrl, clientId: own, io, opensBrowser: browser && io.err.isTerminal })
+      ).loginInBrowser({ gatewayUrl, clientId: own, io, opensBrowser: browser !== false && io.err.isTerminal })
   return { clientId: own, tokens }
 }
 
