@@ -20,9 +20,11 @@ const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..')
 const BUILT = join(ROOT, 'dist/cli/main.js')
 const MAIN = existsSync(join(ROOT, 'src')) ? join(ROOT, 'src/cli/main.ts') : BUILT
 
+const CACHE = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'tollgate', 'compiled')
+
 const needed = readNeededVersion()
 if (isAtLeast(process.versions.node, needed)) {
-  module.enableCompileCache(join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'tollgate', 'compiled'))
+  module.enableCompileCache(CACHE)
   await import(pathToFileURL(MAIN).href)
 } else {
   const node = findNode()
@@ -54,7 +56,10 @@ function findNode() {
 }
 
 function runWith(node) {
-  const child = spawn(node, [MAIN, ...process.argv.slice(2)], { stdio: 'inherit' })
+  const child = spawn(node, [MAIN, ...process.argv.slice(2)], {
+    stdio: 'inherit',
+    env: { NODE_COMPILE_CACHE: CACHE, ...process.env },
+  })
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
   child.on('error', (cause) => {
     process.stderr.write(`tollgate: ${node} could not be started: ${cause.message}\n`)

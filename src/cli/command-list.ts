@@ -5,12 +5,13 @@
  */
 
 import type { CommandEntry, CommandSection } from './command-entry.ts'
+import type { FolderCommand } from './commands/folder-commands.ts'
 import type { Io } from './io.ts'
 
 const offline = (gate: 'lint' | 'breaking') => async (args: readonly string[], io: Io) =>
   (await import('./commands/offline.ts')).runOffline(gate, args, io)
-const onFolder = (module: string) => async (args: readonly string[]) =>
-  (await import('./commands/folder-commands.ts')).runOnFolder(module, args)
+const onFolder = (name: FolderCommand) => async (args: readonly string[]) =>
+  (await import('./commands/folder-commands.ts')).runOnFolder(name, args)
 
 const resource = (name: string, summary: string): CommandEntry => ({
   name,
@@ -161,8 +162,14 @@ export const SECTIONS: readonly CommandSection[] = [
     ],
   },
   {
-    title: 'Data folder of a service:',
+    title: 'Service:',
     entries: [
+      {
+        name: 'start',
+        summary: 'Starts the service with the settings of the environment',
+        usage: '[--empty] [--data-dir DIR] [--gateway-port N] …',
+        run: async (args) => (await import('./commands/start.ts')).runStart(args),
+      },
       {
         name: 'admin',
         summary: 'Replaces a lost admin secret while the service is stopped',

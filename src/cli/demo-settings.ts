@@ -13,7 +13,7 @@ export interface DemoSettings {
   } | null
 }
 
-const DEMO_HELP = `npm run demo -- [--seconds N] [--gateway-url URL --base-url URL]
+const DEMO_HELP = `tollgate demo [--seconds N] [--gateway-url URL --base-url URL]
 
 Without addresses a service of its own is started, and thrown away at the end. With them the demo
 runs against that service, as the client ADMIN_CLIENT_ID with ADMIN_CLIENT_SECRET.

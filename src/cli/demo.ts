@@ -9,6 +9,7 @@ import { createTally } from './demo-tally.ts'
 import { createTraffic, TICK_MS } from './demo-traffic.ts'
 import { drawLine, drawScreen } from './demo-screen.ts'
 import { enrol } from './enrol.ts'
+import { createInterrupt } from './io.ts'
 import { openTerminal, type Terminal } from './terminal.ts'
 import { readDemoSettings, type DemoSettings } from './demo-settings.ts'
 import { startService, type ServiceAddress, type ServiceProcess } from './service-process.ts'
@@ -88,8 +89,9 @@ if (typeof settings === 'string') {
 }
 
 const interrupted = new AbortController()
-process.once('SIGINT', () => interrupted.abort())
-process.once('SIGTERM', () => interrupted.abort())
+const interrupt = createInterrupt(() => interrupted.abort())
+process.on('SIGINT', interrupt)
+process.on('SIGTERM', interrupt)
 const terminal = openTerminal(process.stdout, process.env['NO_COLOR'] !== undefined)
 let own: ServiceProcess | null = null
 try {

@@ -20,11 +20,15 @@ export interface Io {
   readonly stdin: Readable & { readonly isTTY?: boolean }
   readonly out: Sink
   readonly err: Sink
-  /** Aborted by Ctrl-C and SIGTERM once a command has called `interruptible`. */
+  /** Aborted by Ctrl-C and SIGTERM once a command has called `interruptible`. A second Ctrl-C ends the process at once. */
   interruptible(): AbortSignal
 }
 
 const COLUMNS_UNKNOWN = 100
+/** Under npx, or if an old Node starts the command, one Ctrl-C arrives twice: from the terminal, and forwarded by the parent. */
+const SAME_SIGNAL_MS = 500
+/** As shells report the end by SIGINT. */
+const EXIT_INTERRUPTED = 130
 
 export function processIo({ env, stdin, stdout, stderr }: NodeJS.Process): Io {
   const mayColour = (env['NO_COLOR'] ?? '') === '' && env['TERM'] !== 'dumb'
@@ -37,11 +41,22 @@ export function processIo({ env, stdin, stdout, stderr }: NodeJS.Process): Io {
     interruptible() {
       if (interrupted !== null) return interrupted.signal
       const controller = (interrupted = new AbortController())
-      const abort = (): void => controller.abort()
-      process.once('SIGINT', abort)
-      process.once('SIGTERM', abort)
+      const abort = createInterrupt(() => controller.abort())
+      process.on('SIGINT', abort)
+      process.on('SIGTERM', abort)
       return controller.signal
     },
+  }
+}
+
+/** Returns a handler of signals: the first calls `onFirst`, and a later one ends the process. */
+export function createInterrupt(onFirst: () => void): () => void {
+  let sinceMs: number | null = null
+  return () => {
+    if (sinceMs === null) {
+      sinceMs = performance.now()
+      onFirst()
+    } else if (performance.now() - sinceMs > SAME_SIGNAL_MS) process.exit(EXIT_INTERRUPTED)
   }
 }
 

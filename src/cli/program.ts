@@ -22,7 +22,7 @@ const EXAMPLES = [
 const COMPLETE = '__complete'
 const AFTER_HELP = `
 Exit codes: 0 done; 1 a negative result (differences, refused, not good enough); 2 trouble.
-The settings of the service itself: npm start -- --help
+The settings of the service: tollgate start --help
 `
 
 const HELP_COLUMNS_MAX = 120
@@ -37,11 +37,16 @@ export async function runProgram(args: readonly string[], io: Io): Promise<numbe
     if (argv[0] === COMPLETE)
       io.out.write((await complete(program, argv.slice(1), load)).map((word) => `${word}\n`).join(''))
     else if (argv.length === 0) program.outputHelp()
-    else await program.parseAsync(argv, { from: 'user' })
+    // Without its options, so that an unknown command with --help is refused like any other.
+    else await program.parseAsync(isUnknown(program, argv[0]!) ? argv.slice(0, 1) : argv, { from: 'user' })
     return 0
   } catch (cause) {
     return explain(cause, io)
   }
+}
+
+function isUnknown(program: Command, name: string): boolean {
+  return !name.startsWith('-') && name !== 'help' && program.commands.every((command) => command.name() !== name)
 }
 
 type LoadCommand = (command: Command) => Promise<void>

@@ -11,6 +11,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { request } from 'undici'
+import { compileCacheEnvironment } from './compile-cache.ts'
 import { freePort } from './free-port.ts'
 
 export interface ServiceAddress {
@@ -64,6 +65,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     stdio: ['ignore', 'pipe', 'pipe'],
     env: {
       ...process.env,
+      ...compileCacheEnvironment(),
       ...UNSET,
       LOG_LEVEL: 'warn',
       DATA_DIR: dataDir,

@@ -53,7 +53,11 @@ export function greeting(facts: Facts, isTerminal: boolean): string {
       '',
     )
   }
-  if (sample === null) lines.push(`  ${faint('npm start -- --help-first-steps prints commands to begin with.')}`, '')
+  if (sample === null)
+    lines.push(
+      `  ${faint('tollgate start --help-first-steps (in a clone: npm start -- --help-first-steps) prints commands to begin with.')}`,
+      '',
+    )
   else lines.push(`  ${faint(`${FIRST_STEPS_TITLE}:`)}`, '', ...firstSteps({ ...facts, ...sample, client: sample }), '')
   return `${lines.join('\n')}\n`
 }

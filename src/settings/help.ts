@@ -24,7 +24,7 @@ export function usage(version: string): string {
   return `${[
     `tollgate ${version}`,
     '',
-    'Usage: npm start -- [options]',
+    'Usage: tollgate start [options]   (in a clone also: npm start -- [options])',
     '       npx tollgate lint FILE | breaking OLD NEW | validate FILE | admin reset | backup DIR | restore DIR   (see npx tollgate --help)',
     '',
     'Options:',

@@ -107,11 +107,36 @@ describe('the tails', () => {
 })
 
 describe('tollgate programmes watch', () => {
-  it('prints the steps of a programme until it ends', async () => {
-    const submit = ['programmes', 'submit', '--name', 'Orders', '--specification', EXAMPLE, '--backend', backendUrl]
-    const { out } = await runCommand([...submit, '-o', 'name'], { env }).ended
-    const watched = await runCommand(['programmes', 'watch', out.trim()], { env }).ended
-    expect(watched.code).toBe(watched.out.includes('failed') ? 1 : 0)
-    expect(watched.out).toMatch(/^ 1 {2}Validate Specification/m)
+  async function submit(title: string, change: (document: string) => string = (text) => text): Promise<string> {
+    const file = join(folder, `${title}.yaml`)
+    writeFileSync(file, change(readFileSync(EXAMPLE, 'utf8').replace('title: Orders', `title: ${title}`)))
+    const args = [
+      'programmes',
+      'submit',
+      '--name',
+      title,
+      '--specification',
+      file,
+      '--backend',
+      backendUrl,
+      '-o',
+      'name',
+    ]
+    return (await runCommand(args, { env }).ended).out.trim()
+  }
+
+  it('prints the steps of a programme until it has succeeded', async () => {
+    const { code, out } = await runCommand(['programmes', 'watch', await submit('Parcels')], { env }).ended
+    expect(out).toMatch(/^ 1 {2}Validate Specification/m)
+    expect([code, out]).toEqual([0, expect.stringMatching(/^ 8 {2}.* done$/m)])
+  })
+
+  it('exits with 1 when the programme has failed, after its errors', async () => {
+    const id = await submit('Broken', (document) =>
+      document.replace('operationId: createOrder', 'operationId: listOrders'),
+    )
+    const { code, out, err } = await runCommand(['programmes', 'watch', id], { env }).ended
+    expect([code, err]).toEqual([1, expect.stringContaining(`The programme ${id} has failed.`)])
+    expect(out).toMatch(/^ 1 {2}Validate Specification +failed\n {6}\S/m)
   })
 })

@@ -218,7 +218,7 @@ describe('first use: a second admin that is set through the environment', () => 
 
 describe('first use: npm start', () => {
   it.each([
-    ['--help', /^Usage: npm start/m],
+    ['--help', /^Usage: tollgate start .*npm start/m],
     ['--version', /^\d+\.\d+\.\d+$/m],
     ['--help-first-steps', /^ADMIN=\$\(curl .*YOUR_ADMIN_CLIENT_ID/m],
   ])('prints and exits for %s, and creates no file', async (flag, expected) => {

@@ -64,15 +64,33 @@ describe('the package', () => {
     expect(trouble).toMatchObject({ code: 2 })
   })
 
-  it('runs the service', async () => {
-    const service = await createService({ main: join(installed, 'tollgate/dist/main.js'), args: ['--empty'] })
+  it.each(['start', 'demo', 'admin', 'backup', 'restore', 'recover', 'spool'])(
+    'has the module that tollgate %s runs',
+    async (name) => {
+      const help = await run(join(installed, '.bin/tollgate'), [name, '--help'], folder)
+      expect(help).toEqual({ code: 0, out: expect.stringContaining('tollgate'), err: '' })
+    },
+  )
+
+  it('runs the service with tollgate start, until a signal to the command stops it', async () => {
+    const service = await createService({
+      main: join(installed, 'tollgate/bin/tollgate.js'),
+      args: ['start', '--empty'],
+      env: { XDG_CACHE_HOME: folder },
+    })
     try {
       await service.start()
       expect(await service.platform.get('/v1/apis')).toHaveProperty('items')
       expect(await service.stop()).toBe(0)
+      await expect(fetch(`${service.baseUrl}/healthz`)).rejects.toThrow()
     } finally {
       await service.remove()
     }
+  })
+
+  it('reports settings with which the service does not start, with its exit code', async () => {
+    const refused = await run(join(installed, '.bin/tollgate'), ['start', '--gateway-port', 'x'], folder)
+    expect(refused).toMatchObject({ code: 2, out: '', err: expect.stringContaining('GATEWAY_PORT') })
   })
 })
 

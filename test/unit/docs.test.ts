@@ -1,7 +1,7 @@
 /** The documentation and the code name the same things, and prose is wrapped at 100 columns. */
 
 import { existsSync, globSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { PROBLEMS } from '../../src/domain/problem.ts'
 import { RISK_TYPES } from '../../src/domain/risk.ts'
@@ -47,6 +47,18 @@ describe('The documentation', () => {
     )
     expect(named.length).toBeGreaterThan(0)
     expect(named.filter(({ path }) => !existsSync(join(ROOT, path)))).toEqual([])
+  })
+
+  it('shows every picture, and names only pictures that exist', () => {
+    const pages = globSync('{*,docs/*}.md', { cwd: ROOT })
+    const named = pages.flatMap((page) =>
+      [...read(page).matchAll(/(?:!\[[^\]]*\]\(|<img src=")([^)"]+)/g)].map(([, path = '']) =>
+        join(dirname(page), path),
+      ),
+    )
+    const pictures = globSync('docs/**/*.{svg,png}', { cwd: ROOT })
+    expect(pictures.length).toBeGreaterThan(0)
+    expect([...new Set(named)].toSorted()).toEqual(pictures.toSorted())
   })
 
   it('shows every member of a definition of limits, and every short form, in an example', () => {

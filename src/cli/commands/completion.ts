@@ -5,7 +5,7 @@
  */
 
 import type { BuildCommand } from '../command-entry.ts'
-import { addExamples } from '../help-text.ts'
+import { addExamples, addSubcommandExamples, type Example } from '../help-text.ts'
 
 const BASH = `# tollgate completion for bash: eval "$(tollgate completion bash)"
 _tollgate() {
@@ -21,6 +21,7 @@ _tollgate() {
   candidates=("\${(@f)$(tollgate __complete "\${(@)words[2,CURRENT]}" 2>/dev/null)}")
   if [[ -n "\${candidates[1]}" ]]; then compadd -- "\${candidates[@]}"; else _files; fi
 }
+(( $+functions[compdef] )) || { autoload -Uz compinit && compinit; }
 compdef _tollgate tollgate
 `
 const FISH = `# tollgate completion for fish: tollgate completion fish | source
@@ -39,8 +40,10 @@ export const buildCompletion: BuildCommand = (command, io) => {
       .description(`Prints the script for ${shell}.`)
       .action(() => io.out.write(script))
   }
-  addExamples(command, [
+  const examples: readonly Example[] = [
     ['eval "$(tollgate completion bash)"', 'completes commands in this shell; put the line in ~/.bashrc to keep it'],
     ['tollgate completion fish > ~/.config/fish/completions/tollgate.fish', 'installs the completion for fish'],
-  ])
+  ]
+  addExamples(command, examples)
+  addSubcommandExamples(command, examples)
 }

@@ -1,12 +1,19 @@
 /** Commands on a data folder, which run in a process of their own with the modules of the service. */
 
-import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
-import { EXIT_TROUBLE } from '../exit-codes.ts'
+import { runModule } from '../run-module.ts'
 
-const FOLDER = join(import.meta.dirname, '../../maintenance')
+/** Literal paths, because the build gives them the extension of the package. */
+const MODULES = {
+  admin: '../../maintenance/admin-command.ts',
+  backup: '../../maintenance/backup-command.ts',
+  restore: '../../maintenance/restore-command.ts',
+  recover: '../../maintenance/recover-command.ts',
+  spool: '../../maintenance/spool-command.ts',
+} as const
 
-export async function runOnFolder(name: string, args: readonly string[]): Promise<number> {
-  const { status } = spawnSync(process.execPath, [join(FOLDER, `${name}-command.ts`), ...args], { stdio: 'inherit' })
-  return status ?? EXIT_TROUBLE
+export type FolderCommand = keyof typeof MODULES
+
+export function runOnFolder(name: FolderCommand, args: readonly string[]): Promise<number> {
+  return runModule(join(import.meta.dirname, MODULES[name]), args)
 }

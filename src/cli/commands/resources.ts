@@ -2,6 +2,7 @@
 
 import type { Command } from 'commander'
 import type { BuildCommand } from '../command-entry.ts'
+import { addSubcommandExamples } from '../help-text.ts'
 import { buildGroup } from '../resources/build-resource.ts'
 import { GROUPS } from '../resources/resource-groups.ts'
 import type { Io } from '../io.ts'
@@ -29,5 +30,6 @@ export function buildResource(name: string): BuildCommand {
     if (group === undefined) throw new Error(`there is no group of commands ${name}`)
     buildGroup(command, group, io)
     ADDITIONS.get(name)?.(command, io)
+    addSubcommandExamples(command, group.examples)
   }
 }

@@ -3,7 +3,7 @@
 import type { Command } from 'commander'
 import type { BuildCommand } from '../command-entry.ts'
 import { CommandFailed } from '../exit-codes.ts'
-import { addExamples } from '../help-text.ts'
+import { addExamples, addSubcommandExamples, type Example } from '../help-text.ts'
 import type { Io } from '../io.ts'
 import { addOutputOption, type OutputOptions } from '../output/output-option.ts'
 import { printResult } from '../output/print-result.ts'
@@ -20,7 +20,8 @@ interface LoginOptions {
   readonly clientId?: string
   readonly tenant: string
   readonly name?: string
-  readonly browser: boolean
+  /** Absent unless `--no-browser` is given: commander sets its default before the options of a lazy command exist. */
+  readonly browser?: false
 }
 
 export const buildLogin: BuildCommand = (command, io) => {
@@ -67,7 +68,7 @@ async function signIn({ gatewayUrl }: Service, { clientId, tenant, device, brows
     ? await (await import('../session/device-login.ts')).loginOnDevice({ gatewayUrl, clientId: own, io })
     : await (
         await import('../session/browser-login.ts')
-      ).loginInBrowser({ gatewayUrl, clientId: own, io, opensBrowser: browser && io.err.isTerminal })
+      ).loginInBrowser({ gatewayUrl, clientId: own, io, opensBrowser: browser !== false && io.err.isTerminal })
   return { clientId: own, tokens }
 }
 
@@ -166,8 +167,10 @@ export const buildContext: BuildCommand = (command, io) => {
 }
 
 function addContextExamples(command: Command): void {
-  addExamples(command, [
+  const examples: readonly Example[] = [
     ['tollgate context list', 'lists the services that you are signed in to'],
     ['tollgate context use platform.example', 'makes later commands call that service'],
-  ])
+  ]
+  addExamples(command, examples)
+  addSubcommandExamples(command, examples)
 }

@@ -12,7 +12,7 @@ const STYLES: ReadonlyMap<string, Style> = new Map([
     (word) => [word, 'yellow'] as const,
   ),
   ...(['Info', 'running', 'InProgress'] as const).map((word) => [word, 'cyan'] as const),
-  ...(['Active', 'succeeded', 'Approved', 'served'] as const).map((word) => [word, 'green'] as const),
+  ...(['Active', 'succeeded', 'done', 'Approved', 'served'] as const).map((word) => [word, 'green'] as const),
   ...(['Retired', 'Expired', 'cleared'] as const).map((word) => [word, 'gray'] as const),
 ])
 const COLOURED = new Set(['severity', 'state', 'status', 'outcome', 'phase'])

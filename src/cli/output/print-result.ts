@@ -8,7 +8,7 @@ import { CommandFailed } from '../exit-codes.ts'
 import type { Io } from '../io.ts'
 import { toCsvText } from './csv-text.ts'
 import { paintCell } from './paint.ts'
-import { toPlain } from './plain-text.ts'
+import { toPlain, wrap } from './plain-text.ts'
 import { drawBars } from './bars.ts'
 import { drawFields, drawTable, type Row } from './table.ts'
 
@@ -41,10 +41,14 @@ export async function printResult(result: unknown, format: OutputFormat, { out, 
   if (rows.length === 0) return err.write('No items.\n')
   const { bar } = shape
   const names = chooseColumns(rows, shape)
-  const options = { columns, colour, paint: paintCell }
-  out.write(
-    bar === undefined || !out.isTerminal ? drawTable(names, rows, options) : drawBars({ names, rows, bar }, options),
-  )
+  const key = NAMES.find((name) => names.includes(name)) ?? names[0] ?? ''
+  const options = { columns, colour, paint: paintCell, first: bar === undefined ? [key] : [key, bar] }
+  const isPlain = bar === undefined || !out.isTerminal
+  const { text, hidden } = isPlain ? drawTable(names, rows, options) : drawBars({ names, rows, bar }, options)
+  out.write(text)
+  if (hidden.length === 0) return
+  const note = `Not shown: ${hidden.join(', ')}. Widen the terminal, or use -o json.`
+  err.write(`${wrap(note, err.columns).join('\n')}\n`)
 }
 
 /** JSON without the control characters that it may contain unescaped, which a terminal would execute. */

@@ -14,6 +14,7 @@ import {
   fieldsOf,
   isPaged,
   parametersOf,
+  toFlag,
   toKebab,
   wordsOf,
   type Field,
@@ -44,7 +45,7 @@ export function buildGroup(command: Command, group: ResourceGroup, io: Io): void
 
 function addResourceOptions(command: Command, declaration: ResourceCommand): Command {
   for (const name of parametersOf(declaration)) command.argument(`<${toKebab(name)}>`)
-  for (const name of wordsOf(declaration.filters)) command.option(`--${toKebab(name)} <value>`)
+  for (const name of wordsOf(declaration.filters)) command.option(`${toFlag(name)} <value>`)
   const fields = fieldsOf(declaration)
   for (const field of fields) addField(command, field)
   if (fields.length > 0) addBodyOptions(command)
@@ -63,7 +64,7 @@ export function addBodyOptions(command: Command): Command {
 }
 
 function addField(command: Command, { name, kind }: Field): void {
-  const flag = `--${toKebab(name)}`
+  const flag = toFlag(name)
   if (kind === 'secret') return
   if (kind === 'flag') command.option(flag)
   else if (kind === 'boolean') command.addOption(new Option(`${flag} <true|false>`).choices(['true', 'false']))
@@ -97,9 +98,10 @@ async function runResource(client: ApiClient, run: ResourceRun, io: Io): Promise
   const path = pathOf(run)
   if (isPaged(declaration)) {
     const result = await fetchList(client, path, options)
+    await printResult(result, options.output, io, shapeOf(declaration))
     if (result.next !== null)
       io.err.write(`There are more items. Raise --limit, or continue with --cursor ${result.next}\n`)
-    return printResult(result, options.output, io, shapeOf(declaration))
+    return
   }
   if (declaration.isRaw) return printRaw(client, path, io)
   const fields = fieldsOf(declaration)
@@ -145,7 +147,9 @@ function fieldValues(fields: readonly Field[], options: Options): Readonly<Recor
 
 /** The name under which commander keeps the value of an option. */
 function toOptionKey(name: string): string {
-  return toKebab(name).replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase())
+  return toFlag(name)
+    .slice(2)
+    .replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase())
 }
 
 interface Page {

@@ -11,7 +11,7 @@ export const RISKS: ResourceGroup = {
       call: 'GET /v1/risks',
       summary: 'Lists open risks',
       filters: 'category severity type api attributedTo state',
-      columns: 'riskId severity type api operation count lastSeen message',
+      columns: 'riskId severity type api operation count message lastSeen',
     },
     { name: 'get', operation: 'getRisk', call: 'GET /v1/risks/{riskId}', summary: 'Shows a risk' },
   ],
@@ -30,7 +30,7 @@ export const REQUESTS: ResourceGroup = {
       call: 'GET /v1/requests',
       summary: 'Lists single calls of the last seven days, newest first',
       filters: 'from to api customer outcome requestId',
-      columns: 'time requestId api operation status outcome customerName durationMs resourceUnits',
+      columns: 'time requestId status api operation outcome customerName durationMs resourceUnits',
     },
     {
       name: 'get',

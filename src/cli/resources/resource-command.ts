@@ -80,6 +80,15 @@ export function toKebab(name: string): string {
   return name.replace(/(?<=[a-z])([A-Z])/g, '-$1').toLowerCase()
 }
 
+/** Options that every command has. */
+const RESERVED = ['context', 'output', 'input', 'field', 'json-field', 'limit', 'cursor', 'help']
+
+/** Name of the option for a field or a filter. */
+export function toFlag(name: string): string {
+  const flag = toKebab(name)
+  return `--${RESERVED.includes(flag) ? `${flag}-text` : flag}`
+}
+
 /** Whether the answer is a page of a list. */
 export function isPaged({ call, columns }: ResourceCommand): boolean {
   return call.startsWith('GET ') && columns !== undefined

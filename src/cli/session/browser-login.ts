@@ -122,11 +122,17 @@ function isSame(given: string, expected: string): boolean {
   return timingSafeEqual(digest(given), digest(expected))
 }
 
-/** A failure is no error: the address is printed. */
+/**
+ * A failure is no error: the address is printed.
+ *
+ * Other users of the machine can read the address in the list of processes: the verifier, without which a code is of no use, never
+ * leaves this process.
+ */
 function openBrowser(url: string, { env }: Io): void {
   const [command, ...args] = browserCommand(process.platform, env)
   if (command === undefined) return
-  const child = spawn(command, [...args, url], { stdio: 'ignore', detached: true })
+  const withoutSecrets = Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('TOLLGATE_')))
+  const child = spawn(command, [...args, url], { stdio: 'ignore', detached: true, env: withoutSecrets })
   child.on('error', () => {})
   child.unref()
 }

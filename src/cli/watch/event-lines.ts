@@ -1,13 +1,18 @@
 /** Lines for people: a risk, a call, and a step of a programme. Colour only repeats the meaning of a word. */
 
 import { paint, paintWord } from '../output/paint.ts'
-import { fit, padEnd, padStart, toPlain } from '../output/plain-text.ts'
+import { fit, flow, padEnd, padStart, toPlain } from '../output/plain-text.ts'
 import type { Row } from '../output/table.ts'
 
 export interface LineOptions {
   readonly colour: boolean
   readonly columns: number
 }
+
+const MESSAGE_MAX = 400
+const COLUMNS_WIDE = 100
+const PATH_WIDE = 32
+const PATH_NARROW = 22
 
 export function riskLine(risk: Row, { colour, columns }: LineOptions): string {
   const { severity, phase, type, api, operation, count, lastSeen, attributedTo, message } = risk
@@ -21,9 +26,12 @@ export function riskLine(risk: Row, { colour, columns }: LineOptions): string {
     toPlain([api, operation].filter((part) => part !== '' && part !== undefined).join(' ')),
     toPlain(String(name ?? '')),
     `×${Number(count) || 0}`,
-    toPlain(String(message ?? '')),
+    fit(toPlain(String(message ?? '')), MESSAGE_MAX),
   ]
-  const line = fit(parts.join('  '), columns)
+  const line = flow(
+    parts.filter((part) => part !== ''),
+    columns,
+  )
   return colour ? line.replace(word, paintWord(word)) : line
 }
 
@@ -36,24 +44,23 @@ export function requestLine(
   const { time, api, operation, status, outcome, customerName, durationMs, resourceUnits } = request
   const called = endpoints.get(String(operation)) ?? `${String(api ?? '')} ${String(operation || '-')}`
   const code = String(status ?? '')
-  const reason = outcome === 'served' ? '' : `  ${toPlain(String(outcome))}`
-  const line = fit(
-    [
-      timeOf(time),
-      code,
-      padEnd(toPlain(called), 32),
-      padStart(`${Number(resourceUnits) || 0} units`, 10),
-      padStart(`${(Number(durationMs) || 0).toFixed(1)} ms`, 11),
-      toPlain(String(customerName || 'anonymous')),
-    ].join('  ') + reason,
-    columns,
-  )
+  const units = Number(resourceUnits) || 0
+  const parts = [
+    timeOf(time),
+    code,
+    padEnd(fit(toPlain(called), MESSAGE_MAX), columns < COLUMNS_WIDE ? PATH_NARROW : PATH_WIDE),
+    padStart(units === 1 ? '1 unit ' : `${units} units`, 9),
+    padStart(`${(Number(durationMs) || 0).toFixed(1)} ms`, 10),
+    toPlain(String(customerName || 'anonymous')),
+    ...(outcome === 'served' ? [] : [toPlain(String(outcome))]),
+  ]
+  const line = flow(parts, columns)
   return colour ? line.replace(`  ${code}  `, `  ${paint(styleOf(Number(status)), code)}  `) : line
 }
 
 export function stepLine({ number, name, status, errors }: Row, { colour }: Pick<LineOptions, 'colour'>): string {
   const word = toPlain(String(status ?? ''))
-  const head = `${padStart(String(number ?? ''), 2)}  ${padEnd(toPlain(String(name ?? '')), 26)}  ${colour ? paintWord(word) : word}`
+  const head = `${padStart(String(number ?? ''), 2)}  ${padEnd(toPlain(String(name ?? '')), 27)}  ${colour ? paintWord(word) : word}`
   const lines = Array.isArray(errors) ? errors.map((error: unknown) => `      ${toPlain(textOf(error))}`) : []
   return [head, ...lines].join('\n')
 }

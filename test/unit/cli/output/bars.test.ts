@@ -9,7 +9,7 @@ const rows = [
 ]
 const bars = (columns: number): number[] =>
   drawBars({ names, rows, bar: 'value' }, { columns, colour: false })
-    .split('\n')
+    .text.split('\n')
     .slice(1, 4)
     .map((line) => line.replace(/[^█]/g, '').length)
 
@@ -23,6 +23,6 @@ it('drawBars draws no bars on a narrow terminal', () => {
 
 it('drawBars never exceeds the width of the terminal', () => {
   const wide = rows.map((row) => ({ ...row, api: 'a'.repeat(100) }))
-  const lines = drawBars({ names, rows: wide, bar: 'value' }, { columns: 70, colour: false }).split('\n')
+  const lines = drawBars({ names, rows: wide, bar: 'value' }, { columns: 70, colour: false }).text.split('\n')
   expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(70)
 })

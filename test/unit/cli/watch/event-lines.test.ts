@@ -41,6 +41,13 @@ describe('the lines of events', () => {
     )
   })
 
+  it('have the reason of a refusal, on a line of its own if the terminal is narrow', () => {
+    const refused = { ...call, status: 401, outcome: 'credential_invalid', customerName: '', resourceUnits: 1 }
+    expect(requestLine(refused, { colour: false, columns: 80 })).toBe(
+      '14:02:11  401  orders-v1 listOrders      1 unit       2.4 ms  anonymous\n          credential_invalid',
+    )
+  })
+
   it('have the errors of a step below it', () => {
     expect(
       stepLine({ number: 1, name: 'Validate', status: 'failed', errors: [{ detail: 'no title' }, 'x'] }, PLAIN),
@@ -56,7 +63,12 @@ describe('the lines of events', () => {
   it('fit the terminal, and send no control characters to it', () => {
     const hostile = { ...risk, message: 'a\u001b[2J\u009b', attributedTo: { name: '\u202eshop' } }
     expect(riskLine(hostile, PLAIN)).not.toMatch(/[\u001b\u009b\u202e]/)
-    expect(riskLine(risk, { colour: false, columns: 30 })).toHaveLength(30)
+    for (const columns of [80, 40, 30]) {
+      const text = riskLine(risk, { colour: false, columns })
+      expect(Math.max(...text.split('\n').map((line) => line.length))).toBeLessThanOrEqual(columns)
+      for (const word of ['Critical', 'RateLimitBreach', 'orders-v1', 'createOrder', 'shop', '×12', 'over the limit'])
+        expect(text).toContain(word)
+    }
   })
 
   it.each([{}, { attributedTo: null, errors: [null] }])('survive the event %j', (event) => {
