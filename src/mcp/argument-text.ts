@@ -1,6 +1,6 @@
 /** The text of a parameter by its style, the reverse of `validation/parameters.ts`. Throws `TypeError` for what has none. */
 
-import type { ParameterPlan } from '../../plan/route-plan.ts'
+import type { ParameterPlan } from '../plan/route-plan.ts'
 
 const SEPARATORS: Readonly<Record<string, string>> = { form: ',', spaceDelimited: ' ', pipeDelimited: '|' }
 
