@@ -149,7 +149,7 @@ const TABLE: Readonly<Record<string, Row>> = {
   // What the outside sees.
   platform: {
     folders: [...RESOURCES, 'mcp', 'record', 'service-level', 'governance/lint'],
-    packages: [...FASTIFY, ...AJV, 'node:'],
+    packages: [...FASTIFY, ...AJV, '@modelcontextprotocol/server', 'node:'],
   },
   'self-metering': {
     folders: [...COMMANDS, 'record', 'opensla', 'access', 'gateway/limits', 'platform'],

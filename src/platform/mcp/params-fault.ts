@@ -1,0 +1,39 @@
+/** Finds parameters that are missing or of the wrong type, for which the SDK would answer with an internal error. */
+
+import { fieldsOf, type Fields } from '../../json/fields.ts'
+import { INVALID_PARAMS, type Message, type MessageFault } from '../../mcp/message.ts'
+
+const TEXTS = ['name', 'uri', 'cursor', 'protocolVersion']
+const OBJECTS = ['arguments', '_meta', 'capabilities', 'clientInfo']
+const REQUIRED: ReadonlyMap<string, readonly string[]> = new Map([
+  ['initialize', ['protocolVersion', 'capabilities', 'clientInfo']],
+  ['tools/call', ['name']],
+  ['prompts/get', ['name']],
+  ['resources/read', ['uri']],
+])
+
+export function findParamsFault({ id, method, params }: Message): MessageFault | null {
+  const fault = (text: string): MessageFault => ({ status: 200, id, code: INVALID_PARAMS, text })
+  const missing = (REQUIRED.get(method) ?? []).find((name) => params[name] === undefined)
+  if (missing !== undefined) return fault(`\`params\` lacks \`${missing}\`.`)
+  const noText = TEXTS.find((name) => params[name] !== undefined && typeof params[name] !== 'string')
+  if (noText !== undefined) return fault(`\`${noText}\` must be a string.`)
+  const noObject = OBJECTS.find((name) => params[name] !== undefined && !isObject(params[name]))
+  if (noObject !== undefined) return fault(`\`${noObject}\` must be an object.`)
+  if (method === 'initialize' && !isClient(fieldsOf(params['clientInfo']))) {
+    return fault('`clientInfo` must have a `name` and a `version`.')
+  }
+  const values = method === 'prompts/get' ? Object.values(fieldsOf(params['arguments'])) : []
+  if (values.some((value) => typeof value !== 'string')) return fault('The arguments of a prompt must be strings.')
+  const token = fieldsOf(params['_meta'])['progressToken']
+  const isToken = token === undefined || typeof token === 'string' || Number.isSafeInteger(token)
+  return isToken ? null : fault('`progressToken` must be a string or an integer.')
+}
+
+function isClient({ name, version }: Fields): boolean {
+  return typeof name === 'string' && typeof version === 'string'
+}
+
+function isObject(value: unknown): boolean {
+  return fieldsOf(value) === value
+}
