@@ -26,7 +26,7 @@ import { isResource } from './answer-resources.ts'
 import { findCall } from './answer-tools.ts'
 import type { Exchange } from './exchange.ts'
 import type { RunOperation } from './operation-runner.ts'
-import { findParamsFault } from './params-fault.ts'
+import { findInitializeFault, findParamsFault } from './params-fault.ts'
 import { findPermitted } from './permitted-operations.ts'
 import type { PlatformTool, PlatformTools } from './platform-tools.ts'
 import { createProtocolServer, type AnswerMessage } from './protocol-server.ts'
@@ -55,6 +55,7 @@ const MESSAGE_BYTES_MAX = 2 * 1024 * 1024
 /** Headers that the SDK compares with the message. */
 const PROTOCOL_HEADERS = ['accept', 'content-type', 'mcp-protocol-version', 'mcp-method', 'mcp-name'] as const
 const OTHER_METHODS = ['GET', 'PUT', 'PATCH', 'DELETE']
+const STATELESS = '2026-07-28'
 const STREAM = 'subscriptions/listen'
 
 export function serveMessages(app: FastifyInstance, options: MessageEndpointOptions): void {
@@ -101,7 +102,7 @@ function createAnswer(options: MessageEndpointOptions): Answer {
     const { body } = request
     const message = readMessage(Buffer.isBuffer(body) ? body : Buffer.alloc(0))
     if ('code' in message) return refuseMessage(options, request, reply, message)
-    const fault = message.method === STREAM ? noStreams(message) : findParamsFault(message)
+    const fault = findFault(message, request)
     if (fault !== null) return refuseMessage(options, request, reply, fault)
     const isCall = callsOperation(tools(), message)
     if (!isCall) takeMessage(options, request, reply)
@@ -175,6 +176,13 @@ function refuseMessage(
   takeMessage(options, request, reply)
   if (isInvalid(fault.code)) request.noteRefusal('payload_invalid', fault.text)
   return reply.code(fault.status).type('application/json').send(writeError(fault))
+}
+
+function findFault(message: Message, { headers }: FastifyRequest): MessageFault | null {
+  if (message.method === STREAM) return noStreams(message)
+  if (message.method !== 'initialize') return findParamsFault(message)
+  // The stateless revision does not have the method, whatever its parameters are.
+  return headers['mcp-protocol-version'] === STATELESS ? null : findInitializeFault(message)
 }
 
 function noStreams({ id }: Message): MessageFault {

@@ -1,12 +1,11 @@
 /** Finds parameters that are missing or of the wrong type, for which the SDK would answer with an internal error. */
 
-import { fieldsOf, type Fields } from '../../json/fields.ts'
+import { fieldsOf } from '../../json/fields.ts'
 import { INVALID_PARAMS, type Message, type MessageFault } from '../../mcp/message.ts'
 
-const TEXTS = ['name', 'uri', 'cursor', 'protocolVersion']
-const OBJECTS = ['arguments', '_meta', 'capabilities', 'clientInfo']
+const TEXTS = ['name', 'uri', 'cursor']
+const OBJECTS = ['arguments', '_meta']
 const REQUIRED: ReadonlyMap<string, readonly string[]> = new Map([
-  ['initialize', ['protocolVersion', 'capabilities', 'clientInfo']],
   ['tools/call', ['name']],
   ['prompts/get', ['name']],
   ['resources/read', ['uri']],
@@ -20,9 +19,6 @@ export function findParamsFault({ id, method, params }: Message): MessageFault |
   if (noText !== undefined) return fault(`\`${noText}\` must be a string.`)
   const noObject = OBJECTS.find((name) => params[name] !== undefined && !isObject(params[name]))
   if (noObject !== undefined) return fault(`\`${noObject}\` must be an object.`)
-  if (method === 'initialize' && !isClient(fieldsOf(params['clientInfo']))) {
-    return fault('`clientInfo` must have a `name` and a `version`.')
-  }
   const values = method === 'prompts/get' ? Object.values(fieldsOf(params['arguments'])) : []
   if (values.some((value) => typeof value !== 'string')) return fault('The arguments of a prompt must be strings.')
   const token = fieldsOf(params['_meta'])['progressToken']
@@ -30,8 +26,14 @@ export function findParamsFault({ id, method, params }: Message): MessageFault |
   return isToken ? null : fault('`progressToken` must be a string or an integer.')
 }
 
-function isClient({ name, version }: Fields): boolean {
-  return typeof name === 'string' && typeof version === 'string'
+/** Finds the same in `initialize`, which belongs to revisions before the stateless one. */
+export function findInitializeFault({ id, params }: Message): MessageFault | null {
+  const { protocolVersion, capabilities, clientInfo } = params
+  const { name, version } = fieldsOf(clientInfo)
+  const isComplete = [protocolVersion, name, version].every((value) => typeof value === 'string')
+  if (isComplete && isObject(capabilities)) return null
+  const text = '`params` must have `protocolVersion`, `capabilities`, and `clientInfo` with a name and a version.'
+  return { status: 200, id, code: INVALID_PARAMS, text }
 }
 
 function isObject(value: unknown): boolean {
