@@ -136,6 +136,7 @@ async function listKind(
   const problem = problemOf(answer)
   if (problem !== null && problem.code === 'cursor_invalid') throw new InvalidParams(problem.detail)
   if (problem !== null) throw new ResourceRefused(answer.status, problem, problem.detail)
+  if (answer.isCut) throw new ResourceRefused(413, {}, 'The list is too long for a message; read it over HTTP.')
   const { items, next } = fieldsOf(JSON.parse(answer.body.toString()))
   const resources = (Array.isArray(items) ? (items as unknown[]) : []).map((item) => toResource(kind, fieldsOf(item)))
   return { resources, next: typeof next === 'string' ? next : null }

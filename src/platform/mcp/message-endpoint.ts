@@ -111,11 +111,14 @@ function createAnswer(options: MessageEndpointOptions): Answer {
     const text = await response.text()
     if (exchange.calls.length > 0) leaveToCalls(request, reply, exchange.calls)
     else if (isCall) takeMessage(options, request, reply)
+    if (response.status >= 500) onFault(new Error(`the protocol server answered with ${response.status}`))
     noteInvalid(request, response.status, text)
     for (const name of ['content-type', 'allow']) {
       const value = response.headers.get(name)
       if (value !== null) void reply.header(name, value)
     }
+    // The result may contain a secret.
+    void reply.header('Cache-Control', 'no-store')
     return reply.code(response.status).send(text === '' ? undefined : text)
   }
 }
@@ -159,8 +162,10 @@ function leaveToCalls(request: FastifyRequest, reply: FastifyReply, calls: reado
 
 /** Counts a message that calls no operation; throws `Problem('rate_limited')` above the limit. */
 function takeMessage({ limit, clock }: MessageEndpointOptions, request: FastifyRequest, reply: FastifyReply): void {
-  const { grant } = callerOf(request)
-  const waitSeconds = limit.take(grant.credential === '' ? grant.subscription : grant.credential, clock.nowMs())
+  const { grant, person } = callerOf(request)
+  // People who use the same client have limits of their own.
+  const credential = `${grant.credential === '' ? grant.subscription : grant.credential} ${person}`
+  const waitSeconds = limit.take(credential, clock.nowMs())
   if (waitSeconds === 0) return
   void reply.header('Retry-After', String(waitSeconds))
   const detail = `Too many messages that call no operation. Retry after ${waitSeconds} s.`
@@ -191,7 +196,7 @@ function noStreams({ id }: Message): MessageFault {
 
 /** A message that no client sends by mistake counts as an invalid payload, as at the gateway. */
 function noteInvalid(request: FastifyRequest, status: number, text: string): void {
-  if (status !== 400) return
+  if (status !== 400 || text === '') return
   const { code, message } = fieldsOf(fieldsOf(JSON.parse(text))['error'])
   if (isInvalid(code)) request.noteRefusal('payload_invalid', String(message))
 }

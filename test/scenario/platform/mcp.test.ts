@@ -114,6 +114,13 @@ describe('the tools of the platform', () => {
     expect(textOf(await callTool(platform, token, 'read_declaration', { id }))).toBe(PAYMENTS_SLA.toString())
   })
 
+  it('accept a document of more than 1 MiB', async () => {
+    const platform = await openTestPlatform()
+    const specification = `${PAYMENTS.toString()}\n# ${'x'.repeat(1_300_000)}\n`
+    const answer = await callTool(platform, platform.token('acme'), 'check_document', { body: { specification } })
+    expect(answer.result).toMatchObject({ isError: false, structuredContent: { score: expect.any(Number) } })
+  })
+
   it('repeat a creation with the same key without a second effect', async () => {
     const platform = await openTestPlatform()
     const token = platform.token('acme')
