@@ -121,6 +121,7 @@ async function admitCall(guard: Guard, request: FastifyRequest, reply: FastifyRe
   const channel = inner === null && messages === undefined ? 'http' : 'mcp'
   const call: GuardedCall = { startedMs: guard.options.clock.nowMs(), channel, refusal: null, admitted: null }
   guard.calls.set(request, call)
+  if (inner !== null) inner.isReached = true
   const caller = await admitCaller(guard, request, reply, call)
   if (operation === undefined) return
   await authorise(guard, request, reply, { call, caller, operation })

@@ -52,7 +52,8 @@ export async function callTool(exchange: Exchange, params: Fields): Promise<Fiel
   if (found === null) throw new InvalidParams('There is no tool of this name.')
   const { tool, args = {} } = found
   if (fieldsOf(args) !== args) throw new InvalidParams('`arguments` must be an object.')
-  return toResult(writeAnswer(tool, await exchange.call(tool, args as Fields)))
+  const answer = await exchange.call(tool, args as Fields)
+  return withEtag(tool, answer, toResult(writeAnswer(tool, answer)))
 }
 
 /** Returns the problem document of a refused call. */
@@ -64,6 +65,13 @@ export function problemOf({ status, contentType = '', body }: OperationAnswer): 
 function writeAnswer({ tool }: PlatformTool, answer: OperationAnswer): string {
   const problem = problemOf(answer)
   return problem === null ? writeResponse(tool, answer.target, answer) : writeProblem(problem, answer.retryAfter)
+}
+
+/** Adds the ETag in a block of its own, because a model does not see headers. */
+function withEtag({ isChangeable }: PlatformTool, { status, etag }: OperationAnswer, result: Fields): Fields {
+  if (!isChangeable || etag === null || status >= STATUS_ERROR_MIN) return result
+  const text = `ETag: ${etag} (send it as If-Match to change this version only)`
+  return { ...result, content: [...(result['content'] as readonly object[]), { type: 'text', text }] }
 }
 
 async function search({ tools, permitted }: Exchange, name: unknown, args: Fields): Promise<string> {

@@ -12,6 +12,8 @@ export interface InnerCall {
   readonly operationId: string
   /** Why the arguments cannot be sent; the call is refused for it after its limits. */
   readonly fault: Problem | null
+  /** Set by the guard: the request has led to the operation, and has a record. */
+  isReached: boolean
 }
 
 export interface InnerCalls {

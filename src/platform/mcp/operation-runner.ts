@@ -3,12 +3,12 @@
  * of the message.
  */
 
-import type { FastifyInstance, InjectOptions } from 'fastify'
+import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fastify'
 import { Problem } from '../../domain/problem.ts'
 import { fieldsOf, type Fields } from '../../json/fields.ts'
 import { toToolRequest, type ToolRequest } from '../../mcp/tool-request.ts'
 import type { ToolResponse } from '../../mcp/tool-result.ts'
-import type { InnerCalls } from './inner-call.ts'
+import type { InnerCall, InnerCalls } from './inner-call.ts'
 import type { PlatformTool } from './platform-tools.ts'
 
 /** The headers of a message that identify its sender. */
@@ -22,12 +22,14 @@ export interface OperationAnswer extends ToolResponse {
   /** Seconds, if the service says when to retry. */
   readonly retryAfter: string | null
   readonly requestId: string
+  readonly etag: string | null
 }
 
 export type RunOperation = (tool: PlatformTool, args: Fields, credential: SentCredential) => Promise<OperationAnswer>
 
 const CLOSING = 'FST_ERR_REOPENED_CLOSE_SERVER'
 const RESPONSE_BYTES_MAX = 1024 * 1024
+const NO_PATH = 'A value in the path is too long.'
 const NOT_WRITABLE = 'The arguments do not match the schema of the tool.'
 
 export function createOperationRunner(app: FastifyInstance, innerCalls: InnerCalls): RunOperation {
@@ -36,17 +38,24 @@ export function createOperationRunner(app: FastifyInstance, innerCalls: InnerCal
     const written = toToolRequest(tool.operation, tool.tool, encodeDocuments(tool, args))
     const faults = 'faults' in written ? written.faults : dotFaults(written)
     const fault = faults.length === 0 ? null : new Problem('payload_invalid', NOT_WRITABLE, { errors: faults })
-    const request = 'faults' in written || fault !== null ? toPlaceholder(path) : written
-    const options: InjectOptions = {
-      method: method as 'GET',
-      url: request.target,
-      headers: toHeaders(request, credential),
-      ...(request.body !== null && { payload: request.body }),
+    const send = async (request: ToolRequest, call: InnerCall): Promise<LightMyRequestResponse> => {
+      const options: InjectOptions = {
+        method: method as 'GET',
+        url: request.target,
+        headers: toHeaders(request, credential),
+        ...(request.body !== null && { payload: request.body }),
+      }
+      return innerCalls.run(call, async () => app.inject(options)).catch(refuseClosing)
     }
-    const answer = await innerCalls.run({ operationId, fault }, async () => app.inject(options)).catch(refuseClosing)
+    const refuse = (problem: Problem): Promise<LightMyRequestResponse> =>
+      send(toPlaceholder(path), { operationId, fault: problem, isReached: false })
+    const call: InnerCall = { operationId, fault: null, isReached: false }
+    let answer = fault === null && !('faults' in written) ? await send(written, call) : null
+    // A request that leads to no operation, because of a very long path, would have no record.
+    if (answer === null || !call.isReached) answer = await refuse(fault ?? new Problem('payload_invalid', NO_PATH))
     const bytes = answer.rawPayload
     return {
-      target: request.target,
+      target: 'faults' in written ? path : written.target,
       status: answer.statusCode,
       contentType: textOf(answer.headers['content-type']),
       contentEncoding: undefined,
@@ -54,6 +63,7 @@ export function createOperationRunner(app: FastifyInstance, innerCalls: InnerCal
       isCut: bytes.length > RESPONSE_BYTES_MAX,
       retryAfter: textOf(answer.headers['retry-after']) ?? null,
       requestId: textOf(answer.headers['x-request-id']) ?? '',
+      etag: textOf(answer.headers['etag']) ?? null,
     }
   }
 }

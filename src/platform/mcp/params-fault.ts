@@ -1,9 +1,17 @@
-/** Finds parameters that are missing or of the wrong type, for which the SDK would answer with an internal error. */
+/**
+ * Finds parameters that are missing, too long or of the wrong type, for which the SDK would answer with an internal error, or
+ * with all of their text.
+ */
 
 import { fieldsOf } from '../../json/fields.ts'
 import { INVALID_PARAMS, type Message, type MessageFault } from '../../mcp/message.ts'
 
-const TEXTS = ['name', 'uri', 'cursor']
+/** Maximum lengths by name. */
+const TEXTS: ReadonlyMap<string, number> = new Map([
+  ['name', 256],
+  ['uri', 2_048],
+  ['cursor', 6_000],
+])
 const OBJECTS = ['arguments', '_meta']
 const REQUIRED: ReadonlyMap<string, readonly string[]> = new Map([
   ['tools/call', ['name']],
@@ -15,8 +23,11 @@ export function findParamsFault({ id, method, params }: Message): MessageFault |
   const fault = (text: string): MessageFault => ({ status: 200, id, code: INVALID_PARAMS, text })
   const missing = (REQUIRED.get(method) ?? []).find((name) => params[name] === undefined)
   if (missing !== undefined) return fault(`\`params\` lacks \`${missing}\`.`)
-  const noText = TEXTS.find((name) => params[name] !== undefined && typeof params[name] !== 'string')
-  if (noText !== undefined) return fault(`\`${noText}\` must be a string.`)
+  for (const [name, lengthMax] of TEXTS) {
+    const value = params[name]
+    if (value === undefined || (typeof value === 'string' && value.length <= lengthMax)) continue
+    return fault(`\`${name}\` must be a string of at most ${lengthMax} characters.`)
+  }
   const noObject = OBJECTS.find((name) => params[name] !== undefined && !isObject(params[name]))
   if (noObject !== undefined) return fault(`\`${noObject}\` must be an object.`)
   const values = method === 'prompts/get' ? Object.values(fieldsOf(params['arguments'])) : []

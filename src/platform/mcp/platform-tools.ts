@@ -23,6 +23,8 @@ export interface PlatformTool extends NamedOperation {
   readonly tool: Tool
   /** The definition for `tools/list`. */
   readonly definition: Fields
+  /** Another operation changes what this one reads, if `If-Match` is its ETag. */
+  readonly isChangeable: boolean
   /** Members of the body that are documents. */
   readonly documents: readonly string[]
 }
@@ -42,11 +44,13 @@ const AS_TEXT = { type: 'string', minLength: 1, description: 'The document as te
 export function compilePlatformTools(operations: Operations, document: Buffer): PlatformTools {
   const plan = compilePlan(document)
   const plans = new Map(plan.operations.map((operation) => [operation.operationId, operation]))
+  const changeable = new Set(Object.values(operations).map(({ changes }) => changes))
   const compile = (name: string, operationId: string, prose: Partial<OperationPlan> = {}): PlatformTool[] => {
     const [declaration, operation] = [operations[operationId], plans.get(operationId)]
     if (declaration === undefined || operation === undefined) throw new Error(`${operationId} is no operation`)
     if (!isOffered(declaration) || !isWritable(operation, acceptsHeader)) return []
-    return [toPlatformTool(name, { ...operation, ...prose }, declaration, plan)]
+    const tool = toPlatformTool(name, { ...operation, ...prose }, declaration, plan)
+    return [{ ...tool, isChangeable: changeable.has(operationId) }]
   }
   const chosen = Object.entries(CHOSEN_TOOLS).flatMap(([name, { operationId, title, description }]) =>
     compile(name, operationId, { summary: title, description }),
@@ -79,7 +83,7 @@ function toPlatformTool(
   operation: OperationPlan,
   declaration: Operation,
   plan: DocumentPlan,
-): PlatformTool {
+): Omit<PlatformTool, 'isChangeable'> {
   const tool = toTool(name, operation, plan, acceptsHeader)
   const definition = fieldsOf(JSON.parse(tool.text))
   return { name, operation, declaration, tool, definition, documents: [...documentMembers(declaration).keys()] }

@@ -86,6 +86,8 @@ describe('a malformed message', () => {
   it.each([
     ['a tool call without a name', { method: 'tools/call', params: {} }],
     ['a number as name', { method: 'tools/call', params: { name: 5 } }],
+    ['a long name', { method: 'tools/call', params: { name: 'x'.repeat(1_000) } }],
+    ['a long address', { method: 'resources/read', params: { uri: `tollgate://risks/${'x'.repeat(5_000)}` } }],
     ['a list as arguments', { method: 'tools/call', params: { name: 'list_consumers', arguments: [] } }],
     ['a text as arguments of an operation', callOf({ operation: 'listConsumers', arguments: 'x' })],
     ['an object as address', { method: 'resources/read', params: { uri: {} } }],

@@ -1,4 +1,4 @@
-/** Tools, resources and prompts of the platform over MCP, with the rights, limits and records of the calls that they make. */
+/** Tools of the platform over MCP, with the rights, limits and records of the calls that they make. */
 
 import { describe, expect, it } from 'vitest'
 import { CHOSEN_TOOLS } from '../../../src/platform/mcp/chosen-tools.ts'
@@ -11,8 +11,8 @@ import { openTestPlatform, PAYMENTS, PAYMENTS_SLA, type TestPlatform } from '../
 const SEARCH = ['search_operations', 'describe_operation', 'call_operation']
 const REVISIONS: readonly Revision[] = ['2025-11-25', '2026-07-28']
 
-const namesOf = ({ result }: MessageAnswer, member = 'tools'): string[] =>
-  (result[member] as readonly { name: string }[]).map(({ name }) => name)
+const namesOf = ({ result }: MessageAnswer): string[] =>
+  (result['tools'] as readonly { name: string }[]).map(({ name }) => name)
 
 const recordsOf = ({ calls }: TestPlatform): string[] =>
   calls.map(({ channel, operationId, status, code }) => `${channel} ${operationId} ${status} ${code}`)
@@ -132,10 +132,25 @@ describe('the tools of the platform', () => {
     expect(made[0]).toBe(made[1])
   })
 
+  it('show the ETag of what can be changed, which protects a change', async () => {
+    const platform = await openTestPlatform()
+    const token = platform.token('acme')
+    const made = await callOperation(platform, token, 'createConsumer', { body: { name: 'Shop', kind: 'application' } })
+    const { id } = made.result['structuredContent'] as { id: string }
+    const { result } = await callOperation(platform, token, 'getConsumer', { id })
+    const [, tag = ''] = /ETag: (\S+)/.exec(JSON.stringify(result['content']).replaceAll('\\"', '"')) ?? []
+    const change = () =>
+      callOperation(platform, token, 'updateConsumer', { id, 'If-Match': tag, body: { name: 'Stall' } })
+    expect((await change()).result).toMatchObject({ isError: false })
+    expect(textOf(await change())).toContain('version_conflict')
+  })
+
   it.each([
     ['dots in a path', 'getConsumer', { id: '..' }],
     ['one dot in a path', 'getApiPolicy', { name: '.' }],
     ['an empty path parameter', 'getConsumer', { id: '' }],
+    ['a long path parameter', 'getConsumer', { id: 'x'.repeat(300) }],
+    ['a path parameter with a lone surrogate', 'getConsumer', { id: '\ud800' }],
     ['an unknown argument', 'listConsumers', { verbose: true }],
     ['a wrong type', 'listConsumers', { limit: 'many' }],
     ['an object in a path', 'getConsumer', { id: {} }],
@@ -218,89 +233,5 @@ describe('the rights of a caller over MCP', () => {
     expect((await callTool(platform, token, 'list_consumers')).status).toBe(200)
     platform.callers.delete(token)
     expect((await callTool(platform, token, 'list_consumers')).status).toBe(401)
-  })
-})
-
-describe('the resources of the platform', () => {
-  it('are pages of documents, declarations and risks, each read by a call of its operation', async () => {
-    const platform = await openTestPlatform()
-    const token = platform.token('acme')
-    await publishApi(platform, token)
-    for (let count = 0; count < 60; count++) {
-      const event = riskEvent({ riskId: `rsk_${String(count).padStart(2, '0')}` })
-      platform.risks.positions.push({ event, state: 'open' })
-    }
-    const uris: string[] = []
-    let cursor: unknown
-    do {
-      const { result } = await sendMessage(platform, token, 'resources/list', cursor === undefined ? {} : { cursor })
-      uris.push(...(result['resources'] as readonly { uri: string }[]).map(({ uri }) => uri))
-      cursor = result['nextCursor']
-    } while (cursor !== undefined)
-    expect(uris.filter((uri) => uri.startsWith('tollgate://risks/'))).toHaveLength(60)
-    expect(new Set(uris).size).toBe(uris.length)
-    const document = uris.find((uri) => uri.startsWith('tollgate://specifications/'))
-    const read = await sendMessage(platform, token, 'resources/read', { uri: document })
-    expect(read.result).toMatchObject({ contents: [{ uri: document, text: expect.stringContaining('openapi') }] })
-    expect(recordsOf(platform).at(-1)).toBe('mcp getOpenApiContent 200 served')
-  })
-
-  it('are those that the scopes permit', async () => {
-    const platform = await openTestPlatform()
-    const token = platform.token('acme', ['risks:read'])
-    const templates = await sendMessage(platform, token, 'resources/templates/list')
-    expect(namesOf(templates, 'resourceTemplates')).toEqual(['risks'])
-    const refused = await sendMessage(platform, token, 'resources/read', { uri: 'tollgate://declarations/sla_1' })
-    expect(refused).toMatchObject({ status: 200, error: { data: { code: 'operation_forbidden' } } })
-    expect(recordsOf(platform).at(-1)).toBe('mcp getOpenSlaContent 403 operation_forbidden')
-  })
-
-  it.each(['9:', '0:nonsense', '', 'x', '0:' + 'x'.repeat(6_000), 7])('refuse the cursor %j', async (cursor) => {
-    const platform = await openTestPlatform()
-    const { error } = await sendMessage(platform, platform.token('acme'), 'resources/list', { cursor })
-    expect(error).toMatchObject({ code: -32_602 })
-  })
-
-  it.each([
-    'file:///etc/passwd',
-    'tollgate://secrets/1',
-    'tollgate://risks/',
-    'tollgate://risks/%',
-    'tollgate://risks/a/b',
-  ])('have none at %s', async (uri) => {
-    const platform = await openTestPlatform()
-    const { error } = await sendMessage(platform, platform.token('acme'), 'resources/read', { uri })
-    expect(error).toMatchObject({ code: -32_602 })
-    expect(recordsOf(platform)).toEqual(['mcp  200 served'])
-  })
-})
-
-describe('the prompts of the platform', () => {
-  it('are questions that name the tools which answer them', async () => {
-    const platform = await openTestPlatform()
-    const token = platform.token('acme')
-    const names = namesOf(await sendMessage(platform, token, 'prompts/list'), 'prompts')
-    expect(names).toEqual(['why_did_my_call_fail', 'review_api', 'who_uses_most'])
-    for (const name of names) {
-      const { text } = await sendMessage(platform, token, 'prompts/get', { name, arguments: { api: 'orders-v1' } })
-      expect(text).toContain('orders-v1')
-      const mentioned = [...text.matchAll(/\b[a-z]+(?:_[a-z]+)+\b/g)].map(([word]) => word)
-      const unknown = mentioned.filter((word) => !Object.hasOwn(CHOSEN_TOOLS, word))
-      expect(unknown).toEqual([])
-    }
-    expect(
-      namesOf(await sendMessage(platform, platform.token('acme', ['apis:read']), 'prompts/list'), 'prompts'),
-    ).toEqual(['review_api'])
-  })
-
-  it.each([
-    ['an unknown name', 'constructor', {}],
-    ['a missing argument', 'review_api', {}],
-    ['an unknown argument', 'review_api', { api: 'a-v1', more: 'x' }],
-    ['a long argument', 'review_api', { api: 'x'.repeat(300) }],
-  ])('refuse %s', async (_, name, args) => {
-    const platform = await openTestPlatform()
-    const { error } = await sendMessage(platform, platform.token('acme'), 'prompts/get', { name, arguments: args })
-    expect(error).toMatchObject({ code: -32_602 })
   })
 })
