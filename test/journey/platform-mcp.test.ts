@@ -142,6 +142,18 @@ describe('an agent with a credential of its own', () => {
     },
   )
 
+  it('cannot use a token or a key of another API', async () => {
+    const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' })
+    const send = async (credential: Record<string, string>) => {
+      const answer = await request(endpoint(), { method: 'POST', headers: { ...headers, ...credential }, body })
+      const { code } = (await answer.body.json()) as { code: string }
+      return [answer.statusCode, code]
+    }
+    expect(await send({ authorization: `Bearer ${await caller.token()}` })).toEqual([401, 'credential_invalid'])
+    expect(await send({ 'x-api-key': caller.apiKey })).toEqual([403, 'subscription_required'])
+  })
+
   it('has its revoked credential refused at the next message', { timeout: MINUTE }, async () => {
     const robot = await enrol(service, 'platform-v1', { name: 'Robot', kind: 'agent', scopes: ['apis:read'] })
     const client = await openMcpClient(endpoint(), robot.apiKey, '2026-07-28')

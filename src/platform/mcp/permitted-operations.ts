@@ -12,8 +12,11 @@ export type IsPermitted = (operation: Operation) => boolean
 
 export async function findPermitted(entitlements: Pick<Entitlements, 'ofUser'>, caller: Caller): Promise<IsPermitted> {
   const covered = new Set<string>()
+  let entitlement: ReturnType<Entitlements['ofUser']> | null = null
+  // Read once for all scopes.
+  const ofUser: Entitlements['ofUser'] = (tenant, id) => (entitlement ??= entitlements.ofUser(tenant, id))
   for (const scope of caller.scopes) {
-    const isCovered = !isOwnScope(scope) || (await ownerOf(entitlements, caller, scope, undefined)) !== null
+    const isCovered = !isOwnScope(scope) || (await ownerOf({ ofUser }, caller, scope, undefined)) !== null
     if (isCovered) covered.add(scope)
   }
   return (operation) => {
