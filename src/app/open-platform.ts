@@ -1,6 +1,7 @@
 /** Composes the server of the platform API. It does not listen yet. */
 
 import { PLATFORM_API } from '../domain/platform-api.ts'
+import { createMessageLimit, createMessageLimitMemory } from '../gateway/mcp/message-limit.ts'
 import { asksForRootPage, sendRootPage } from '../onboarding/root-page.ts'
 import { metricsAccess } from '../platform/metrics-server.ts'
 import { createPlatform, type Platform, type PlatformOptions } from '../platform/server.ts'
@@ -23,6 +24,9 @@ export interface OpenPlatformOptions {
   /** Returns why startup is not complete, or null. */
   readonly notStarted: () => string | null
 }
+
+/** Messages over MCP of one credential that call no operation. */
+const MESSAGES_PER_MINUTE = 60
 
 export function openPlatform(options: OpenPlatformOptions): Platform {
   const { core, stream, gateway, identity, resources, rootPage, notStarted } = options
@@ -57,6 +61,7 @@ export function openPlatform(options: OpenPlatformOptions): Platform {
     addresses: () => ({ baseUrl, gatewayUrl }),
     riskUrl,
     version: readVersion(),
+    messageLimit: createMessageLimit(MESSAGES_PER_MINUTE, createMessageLimitMemory()),
     limits: gateway.platformLimits,
     rootPage: { isAskedFor: asksForRootPage, send: (response) => sendRootPage(response, rootPage) },
     authenticate: async (authorization, apiKey) =>

@@ -9,9 +9,9 @@ export interface ResourceAddresses {
   readonly baseUrl: string
 }
 
-/** Returns null if the address is none of this service. The MCP endpoint of an API means the API. */
+/** Returns null if the address is none of this service. The MCP endpoint of an API, or of the platform, means the API. */
 export function apiOfResource({ gatewayUrl, baseUrl }: ResourceAddresses, resource: string): string | null {
-  if (resource === baseUrl || resource === `${baseUrl}/`) return PLATFORM_API
+  if ([baseUrl, `${baseUrl}/`, `${baseUrl}${MCP_PATH}`].includes(resource)) return PLATFORM_API
   const prefix = `${gatewayUrl}/`
   if (!resource.startsWith(prefix)) return null
   const path = resource.slice(gatewayUrl.length)

@@ -53,7 +53,7 @@ export function bodyOf({ body, documents }: FastifyRequest): unknown {
 }
 
 /** Returns the maximum number of characters of each member that contains a document. */
-function documentMembers(operation: Operation | undefined): ReadonlyMap<string, number> {
+export function documentMembers(operation: Operation | undefined): ReadonlyMap<string, number> {
   const properties = Object.entries(fieldsOf(operation?.body?.['properties']))
   const encoded = properties.filter(([, schema]) => fieldsOf(schema)['contentEncoding'] === 'base64')
   return new Map(encoded.map(([name, schema]) => [name, Number(fieldsOf(schema)['maxLength'])]))

@@ -4,6 +4,9 @@
  * An answer leaves after its record is safe. If the record cannot be written, the caller gets 503 instead, and that answer is not
  * recorded again. Public operations and unknown paths leave no record.
  *
+ * The endpoint for messages (MCP) is guarded without a scope and without limits. A message is recorded without an operation and
+ * without units, unless it called operations, which are recorded themselves.
+ *
  * While the disk refuses records, commands are refused before they have an effect. Reads are answered and counted as unrecorded
  * (ADR 9), so that an operator can see what is wrong. A command that took effect before the disk failed is also answered and
  * counted: a 503 would be a false report.
@@ -13,16 +16,23 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Entitlements } from '../access/people/entitlements.ts'
 import type { Caller } from '../plan/caller.ts'
 import type { Grant } from '../plan/grant.ts'
-import type { Explanation } from '../domain/explanation.ts'
-import { Problem } from '../domain/problem.ts'
+import { Problem, type ProblemCode } from '../domain/problem.ts'
 import { isOwnScope } from '../domain/scope-width.ts'
 import type { Clock } from '../runtime/clock.ts'
-import type { Log } from '../runtime/log.ts'
 import { CONSUMER_HEADER, ownerOf } from './caller-owner.ts'
-import { eachHeader, type AdmittedCall, type CallLimits, type CallTerms } from './call-limits.ts'
-import { toProblem, writeProblem } from './problems.ts'
+import { eachHeader, type CallLimits } from './call-limits.ts'
+import {
+  noteViolation,
+  recordAnswer,
+  recordServed,
+  type GuardedCall,
+  type GuardedCalls,
+  type RecordOptions,
+} from './guarded-calls.ts'
 import { RESOURCE_METADATA_PATH, type PublicAddresses } from './protected-resource.ts'
+import type { InnerCall, InnerCalls } from './mcp/inner-call.ts'
 import { alternativesOf } from './scope-widths.ts'
+import type { OperationConfig } from './serve.ts'
 
 export interface PlatformRefusal {
   readonly code: 'credential_missing' | 'credential_invalid' | 'subscription_required' | 'unavailable'
@@ -30,39 +40,16 @@ export interface PlatformRefusal {
   readonly detail: string
 }
 
-export interface PlatformCall {
-  readonly operationId: string
-  readonly caller: Caller | null
-  /** The grant of a refused credential, if it is known. */
-  readonly grant: Grant | null
-  readonly status: number
-  /** The code of a refusal, else `served`. */
-  readonly code: string
-  readonly startedMs: number
-  readonly requestId: string
-  /** The reason of a refusal; null for a call that was served. */
-  readonly explanation: Explanation | null
-  /** Null if the call was refused by its limits or before they were checked. */
-  readonly terms: CallTerms | null
-}
-
-export interface GuardOptions {
+export interface GuardOptions extends RecordOptions {
   readonly authenticate: (
     authorization: string | undefined,
     apiKey: string | undefined,
   ) => Promise<Caller | PlatformRefusal>
   readonly entitlements: Pick<Entitlements, 'ofUser'>
   readonly limits: CallLimits
-  /** Resolves when the record is safe. */
-  readonly record: (call: PlatformCall) => Promise<void>
-  /** Returns why the disk refuses records, or null. */
-  readonly cannotRecord: () => string | null
-  /** Called for each call that was served without a record. */
-  readonly onUnrecorded: () => void
   /** Returns the public addresses; called once they are known. */
   readonly addresses: () => Pick<PublicAddresses, 'baseUrl'>
   readonly clock: Clock
-  readonly log: Log
 }
 
 declare module 'fastify' {
@@ -75,28 +62,29 @@ declare module 'fastify' {
     recordNow: () => Promise<void>
     /** Whether the credential still grants the operation, or cannot be checked; for answers without an end. */
     isStillOpen: () => Promise<boolean>
+    /** Records the call as refused, whatever its answer is. */
+    noteRefusal: (code: ProblemCode, detail: string) => void
+    /** Leaves the call without a record, because the operations that it called have theirs. */
+    skipRecord: () => void
+  }
+  interface FastifyContextConfig {
+    /** The path of an endpoint for messages, which call operations. */
+    messages?: string
   }
 }
 
-interface Guard {
+interface Guard extends GuardedCalls {
   readonly options: GuardOptions
-  readonly calls: WeakMap<FastifyRequest, GuardedCall>
-}
-
-/** The state of one call between the hooks. */
-interface GuardedCall {
-  readonly startedMs: number
-  refusal: { readonly code: string; readonly grant: Grant | null; readonly explanation: Explanation } | null
-  /** The call's share of its limits and units. */
-  admitted: AdmittedCall | null
+  readonly innerCalls: Pick<InnerCalls, 'current'>
 }
 
 const READS: ReadonlySet<string> = new Set(['GET', 'HEAD'])
-/** Errors that are recorded as refusals. A call with any other error is recorded as served. */
-const VIOLATIONS = new Set(['payload_invalid', 'payload_too_large', 'media_type_unsupported'])
-
-export function installGuard(app: FastifyInstance, options: GuardOptions): void {
-  const guard: Guard = { options, calls: new WeakMap() }
+export function installGuard(
+  app: FastifyInstance,
+  options: GuardOptions,
+  innerCalls: Pick<InnerCalls, 'current'>,
+): void {
+  const guard: Guard = { options, innerCalls, calls: new WeakMap() }
   app.decorateRequest('caller', null)
   app.decorateRequest('owner', null)
   app.decorateRequest('recordNow', function (this: FastifyRequest) {
@@ -110,6 +98,13 @@ export function installGuard(app: FastifyInstance, options: GuardOptions): void 
     const wanted = operation === undefined ? [] : alternativesOf(operation)
     return (this.owner === null ? wanted.slice(0, 1) : wanted).some((scope) => result.scopes.has(scope))
   })
+  app.decorateRequest('noteRefusal', function (this: FastifyRequest, code, detail) {
+    const call = guard.calls.get(this)
+    if (call !== undefined) call.refusal ??= { code, grant: this.caller?.grant ?? null, explanation: { detail } }
+  })
+  app.decorateRequest('skipRecord', function (this: FastifyRequest) {
+    guard.calls.delete(this)
+  })
   app.addHook('onRequest', (request, reply) => admitCall(guard, request, reply))
   app.addHook('onError', async (request, _reply, error) => noteViolation(guard, request, error))
   app.addHook('onSend', (request, reply, payload) => recordAnswer(guard, request, reply, payload))
@@ -119,18 +114,54 @@ export function installGuard(app: FastifyInstance, options: GuardOptions): void 
 /** Lets a call pass if its credential, its scope, its limits and the disk permit it; throws a `Problem` otherwise. */
 async function admitCall(guard: Guard, request: FastifyRequest, reply: FastifyReply): Promise<void> {
   void reply.header('X-Request-Id', request.id).header('X-Content-Type-Options', 'nosniff')
-  const operation = request.routeOptions.config.operation
-  if (operation === undefined || operation.scope === null) return
-  const call: GuardedCall = { startedMs: guard.options.clock.nowMs(), refusal: null, admitted: null }
+  const { operation, messages } = request.routeOptions.config
+  const isGuarded = messages !== undefined || (operation !== undefined && operation.scope !== null)
+  if (!isGuarded) return
+  const inner = guard.innerCalls.current()
+  const channel = inner === null && messages === undefined ? 'http' : 'mcp'
+  const call: GuardedCall = { startedMs: guard.options.clock.nowMs(), channel, refusal: null, admitted: null }
   guard.calls.set(request, call)
+  if (inner !== null) inner.isReached = true
+  const caller = await admitCaller(guard, request, reply, call)
+  if (operation === undefined) return
+  await authorise(guard, request, reply, { call, caller, operation })
+  takeLimits(guard, call, caller, operation.operationId, reply)
+  refuseUnrecorded(guard, request)
+  refuseFault(inner, operation)
+}
+
+/** Throws a `Problem` unless the credential is valid. */
+async function admitCaller(
+  guard: Guard,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  call: GuardedCall,
+): Promise<Caller> {
   const result = await authenticateRequest(guard, request)
   if ('code' in result) {
+    const { messages = '' } = request.routeOptions.config
     call.refusal = { code: result.code, grant: result.grant, explanation: { detail: result.detail } }
-    if (result.code === 'credential_missing') challenge(guard, reply)
-    if (result.code === 'credential_invalid') challenge(guard, reply, 'error="invalid_token"')
+    if (result.code === 'credential_missing') challenge(guard, reply, '', messages)
+    if (result.code === 'credential_invalid') challenge(guard, reply, 'error="invalid_token"', messages)
     throw new Problem(result.code, result.detail)
   }
   request.caller = result
+  return result
+}
+
+interface Wanted {
+  readonly call: GuardedCall
+  readonly caller: Caller
+  readonly operation: OperationConfig
+}
+
+/** Throws a `Problem` unless the scopes of the caller permit the operation. */
+async function authorise(
+  guard: Guard,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { call, caller: result, operation }: Wanted,
+): Promise<void> {
   const alternatives = alternativesOf(operation)
   const opening = alternatives.find((scope) => result.scopes.has(scope))
   if (opening === undefined) {
@@ -147,8 +178,6 @@ async function admitCall(guard: Guard, request: FastifyRequest, reply: FastifyRe
       throw new Problem('operation_forbidden', detail)
     }
   }
-  takeLimits(guard, call, result, operation.operationId, reply)
-  refuseUnrecorded(guard, request)
 }
 
 function authenticateRequest(guard: Guard, { headers }: FastifyRequest): Promise<Caller | PlatformRefusal> {
@@ -162,8 +191,8 @@ function wantedConsumer({ headers }: FastifyRequest): string | undefined {
 }
 
 /** Names the metadata of the platform as a protected resource (RFC 9728, 5.1). */
-function challenge({ options }: Guard, reply: FastifyReply, error = ''): void {
-  const metadata = `resource_metadata="${options.addresses().baseUrl}${RESOURCE_METADATA_PATH}"`
+function challenge({ options }: Guard, reply: FastifyReply, error = '', path = ''): void {
+  const metadata = `resource_metadata="${options.addresses().baseUrl}${RESOURCE_METADATA_PATH}${path}"`
   void reply.header('WWW-Authenticate', error === '' ? `Bearer ${metadata}` : `Bearer ${error}, ${metadata}`)
 }
 
@@ -194,66 +223,10 @@ function refuseUnrecorded({ options }: Guard, { method }: FastifyRequest): void 
   throw new Problem('unavailable', detail)
 }
 
-/** Marks a call whose body or query breaks the contract as refused, which is a Protection Violation as at the gateway. */
-function noteViolation(guard: Guard, request: FastifyRequest, error: Error): void {
-  const call = guard.calls.get(request)
-  if (call === undefined || call.refusal !== null || request.caller === null) return
-  const { code, message: detail, errors } = toProblem(error)
-  if (VIOLATIONS.has(code)) call.refusal = { code, grant: request.caller.grant, explanation: { detail, errors } }
-}
-
-/** Returns the payload to send: the answer after its record is safe, or a problem document. */
-async function recordAnswer(
-  guard: Guard,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  payload: unknown,
-): Promise<unknown> {
-  try {
-    await recordServed(guard, request, reply.statusCode)
-    return payload
-  } catch (cause) {
-    // An error thrown here would run this hook again and record the call a second time.
-    guard.options.log.error(
-      { err: cause, requestId: request.id },
-      'platform call could not be recorded; the response is 503',
-    )
-    guard.calls.get(request)?.admitted?.giveBack()
-    reply.removeHeader('WWW-Authenticate')
-    return writeProblem(request, reply, toProblem(cause instanceof Error ? cause : new Error(String(cause))))
-  }
-}
-
-/** Records a call; throws if it has no record and must not be answered. */
-async function recordServed(guard: Guard, request: FastifyRequest, status: number): Promise<void> {
-  try {
-    await recordCall(guard, request, status)
-  } catch (cause) {
-    const call = guard.calls.get(request)
-    const isServed = call !== undefined && call.refusal === null && status < 500
-    if (!isServed || guard.options.cannotRecord() === null) throw cause
-    guard.options.onUnrecorded()
-  }
-}
-
-async function recordCall({ options, calls }: Guard, request: FastifyRequest, status: number): Promise<void> {
-  const operation = request.routeOptions.config.operation
-  const call = calls.get(request)
-  if (operation === undefined || call === undefined) return
-  const { refusal, startedMs, admitted } = call
-  // As at the gateway, a call that was refused or that failed on the server's side costs no units.
-  const isServed = refusal === null && status < 500
-  if (!isServed) admitted?.giveBack()
-  const terms = admitted === null || isServed ? admitted?.terms : { ...admitted.terms, unitsMicro: 0 }
-  await options.record({
-    terms: terms ?? null,
-    operationId: operation.operationId,
-    caller: refusal === null ? request.caller : null,
-    grant: refusal?.grant ?? null,
-    status,
-    code: refusal?.code ?? 'served',
-    startedMs,
-    requestId: request.id,
-    explanation: refusal?.explanation ?? null,
-  })
+/** Refuses an inner call that cannot be sent, or that its arguments would lead to another operation. */
+function refuseFault(inner: InnerCall | null, { operationId }: OperationConfig): void {
+  if (inner === null) return
+  if (inner.fault !== null) throw inner.fault
+  if (inner.operationId !== operationId)
+    throw new Problem('payload_invalid', 'The arguments lead to another operation.')
 }

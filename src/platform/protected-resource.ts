@@ -19,9 +19,14 @@ export const protectedResourceShape = object({
   resource_name: text,
 })
 
-export function toProtectedResource({ baseUrl, gatewayUrl }: PublicAddresses, scopes: readonly string[]): object {
+/** `path` is that of an endpoint with metadata of its own. */
+export function toProtectedResource(
+  { baseUrl, gatewayUrl }: PublicAddresses,
+  scopes: readonly string[],
+  path = '',
+): object {
   return {
-    resource: baseUrl,
+    resource: baseUrl + path,
     authorization_servers: [`${gatewayUrl}/${PLATFORM_API}`],
     scopes_supported: scopes,
     bearer_methods_supported: ['header'],

@@ -8,6 +8,7 @@
 import fastify, { type FastifyInstance } from 'fastify'
 import { createKeyedMutex } from '../command/keyed-mutex.ts'
 import type { Caller } from '../plan/caller.ts'
+import { MCP_PATH } from '../plan/mcp-exposure.ts'
 import type { Grant } from '../plan/grant.ts'
 import type { Metrics } from '../runtime/metrics.ts'
 import type { RequestFeed } from '../store/request-store.ts'
@@ -18,10 +19,14 @@ import { installGuard, type GuardOptions } from './guard.ts'
 import { HTTP_BOUNDS, refuseMalformed } from './http-bounds.ts'
 import { createOnce, type IdempotencyOptions } from './idempotency.ts'
 import { installJsonBody } from './json-body.ts'
+import { createInnerCalls, type InnerCalls } from './mcp/inner-call.ts'
+import { serveMessages, type MessageLimit } from './mcp/message-endpoint.ts'
+import { createOperationRunner } from './mcp/operation-runner.ts'
+import { compilePlatformTools, type PlatformTools } from './mcp/platform-tools.ts'
 import type { MetricsAccess } from './metrics-access.ts'
 import { installDocumentBodies } from './document-bodies.ts'
 import { buildOauthOpenApi } from './oauth-openapi.ts'
-import { buildOpenApi } from './openapi.ts'
+import { buildOpenApi, ownDocument } from './openapi.ts'
 import type { Operations } from './operation.ts'
 import { ALL_OPERATIONS, platformScopes, RISK_PATHS } from './operations.ts'
 import { installProblems, sendProblem, toProblem } from './problems.ts'
@@ -46,6 +51,8 @@ export interface PlatformOptions extends GuardOptions, Omit<ResourceServices, 'p
   readonly liveRequests: RequestFeed
   readonly newRequestId: () => string
   readonly metrics: Metrics
+  /** Limits the messages over MCP that call no operation. */
+  readonly messageLimit: MessageLimit
   /** Default: loopback. */
   readonly metricsAccess?: MetricsAccess
   /** Registers a listener for people whose access was taken away. */
@@ -68,6 +75,8 @@ export interface PlatformOptions extends GuardOptions, Omit<ResourceServices, 'p
   readonly readersOfTenantMax?: number
 }
 
+const UNKNOWN_VERSION = '0.0.0'
+
 export interface Platform {
   readonly app: FastifyInstance
   /** Creates a server of the risk paths alone, for a separate port. */
@@ -84,7 +93,8 @@ export function createPlatform(options: PlatformOptions): Platform {
   let openApi: string | null = null
   let oauthOpenApi: string | null = null
 
-  const app = createApp(options, ALL_OPERATIONS)
+  const innerCalls = createInnerCalls()
+  const app = createApp(options, ALL_OPERATIONS, innerCalls)
   const owners = {
     subscription: options.subscriptions.checkOwner,
     eventSubscription: options.eventSubscriptions.checkOwner,
@@ -98,10 +108,16 @@ export function createPlatform(options: PlatformOptions): Platform {
     notReady,
     openApi: () => (openApi ??= JSON.stringify(buildOpenApi({ operations: ALL_OPERATIONS, ...addresses() }))),
     protectedResource: () => JSON.stringify(toProtectedResource(addresses(), platformScopes())),
+    mcpResource: () => JSON.stringify(toProtectedResource(addresses(), platformScopes(), MCP_PATH)),
     oauthOpenApi: () => (oauthOpenApi ??= JSON.stringify(buildOauthOpenApi(addresses()))),
-    addresses: () => ({ ...addresses(), riskUrl: options.riskUrl ?? baseUrl(), version: options.version ?? '0.0.0' }),
+    addresses: () => ({
+      ...addresses(),
+      riskUrl: options.riskUrl ?? baseUrl(),
+      version: options.version ?? UNKNOWN_VERSION,
+    }),
   })
   if (options.rootPage !== undefined) rootRoute(app, options.rootPage)
+  openMessages(app, options, innerCalls)
   const progress = createProgressStream(options)
   const requestStream = createRequestStream(options)
   const services = { ...options, progress, requestStream }
@@ -116,7 +132,7 @@ export function createPlatform(options: PlatformOptions): Platform {
   return {
     app,
     createRiskApp() {
-      const riskApp = createApp(options, RISK_PATHS)
+      const riskApp = createApp(options, RISK_PATHS, innerCalls)
       createServe({ app: riskApp, ...shared })(RISK_PATHS, riskPaths)
       apps.push(riskApp)
       return riskApp
@@ -133,7 +149,19 @@ function isReduced({ grant, scopes }: Caller, { credential, valid, active, scope
   return grant.credential === credential && (!valid || !active || [...scopes].some((scope) => !left.includes(scope)))
 }
 
-function createApp(options: PlatformOptions, operations: Operations): FastifyInstance {
+function openMessages(app: FastifyInstance, options: PlatformOptions, innerCalls: InnerCalls): void {
+  let tools: PlatformTools | null = null
+  serveMessages(app, {
+    ...options,
+    run: createOperationRunner(app, innerCalls),
+    tools: () => (tools ??= compilePlatformTools(ALL_OPERATIONS, ownDocument())),
+    limit: options.messageLimit,
+    baseUrl: () => options.addresses().baseUrl,
+    version: options.version ?? UNKNOWN_VERSION,
+  })
+}
+
+function createApp(options: PlatformOptions, operations: Operations, innerCalls: InnerCalls): FastifyInstance {
   const app = fastify({
     ...HTTP_BOUNDS,
     logger: false,
@@ -155,7 +183,7 @@ function createApp(options: PlatformOptions, operations: Operations): FastifyIns
   installProblems(app, { log: options.log, allowedMethods: createAllowedMethods(Object.values(operations)) })
   // ETags come first: the guard records the status that is sent, which may be 304.
   installEtags(app)
-  installGuard(app, options)
+  installGuard(app, options, innerCalls)
   installDocumentBodies(app)
   return app
 }

@@ -3,6 +3,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Problem } from '../domain/problem.ts'
 import type { Metrics } from '../runtime/metrics.ts'
+import { MCP_PATH } from '../plan/mcp-exposure.ts'
 import { refuseMetrics, type MetricsAccess } from './metrics-access.ts'
 import type { Operation, Operations } from './operation.ts'
 import { object } from './schemas.ts'
@@ -18,6 +19,8 @@ export interface ServiceRoutesOptions {
   readonly openApi: () => string
   /** Returns the metadata of the platform as a protected resource. */
   readonly protectedResource: () => string
+  /** Returns the metadata of its MCP endpoint. */
+  readonly mcpResource: () => string
   /** Returns the OpenAPI document of the gateway's OAuth paths. */
   readonly oauthOpenApi: () => string
   readonly addresses: () => ServiceAddresses
@@ -59,6 +62,12 @@ export const SERVICE_OPERATIONS = {
     summary: 'Returns the metadata of this API as a protected resource (RFC 9728)',
     answer: protectedResourceShape,
   },
+  getMcpProtectedResource: {
+    ...shared,
+    path: `${RESOURCE_METADATA_PATH}${MCP_PATH}`,
+    summary: 'Returns the metadata of the MCP endpoint of this API as a protected resource (RFC 9728)',
+    answer: protectedResourceShape,
+  },
   getAddresses: {
     ...shared,
     path: '/.well-known/tollgate',
@@ -95,6 +104,7 @@ export function serviceRoutes(app: FastifyInstance, options: ServiceRoutesOption
     },
     getOpenApi: (reply) => json(reply, options.openApi()),
     getProtectedResource: (reply) => json(reply, options.protectedResource()),
+    getMcpProtectedResource: (reply) => json(reply, options.mcpResource()),
     getAddresses: async () => options.addresses(),
     getOauthOpenApi: (reply) => json(reply, options.oauthOpenApi()),
   }

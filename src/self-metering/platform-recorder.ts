@@ -4,7 +4,7 @@
  */
 
 import type { Explanation } from '../domain/explanation.ts'
-import { ANONYMOUS, type Attribution } from '../domain/attribution.ts'
+import { ANONYMOUS, type Attribution, type Channel } from '../domain/attribution.ts'
 import type { CallTerms } from '../platform/call-limits.ts'
 import { isOutcome, outcomeIndex, type Outcome } from '../domain/outcome.ts'
 import { FLAG_APPROACHING_LIMIT, FLAG_COUNTED, FLAG_FORWARDED } from '../record/call-record.ts'
@@ -18,7 +18,10 @@ import type { Grant } from '../plan/grant.ts'
 export interface RecorderCall {
   readonly tenant: string
   readonly api: string
+  /** `''` for a message that calls no operation; it is no call in usage. */
   readonly operation: string
+  /** Default: `http`. */
+  readonly channel?: Channel
   /** The attributed party, if it is known. */
   readonly party: { readonly grant: Grant; readonly agent: string; readonly person: string } | null
   readonly status: number
@@ -64,7 +67,7 @@ export function createPlatformRecorder({ spool, clock }: { spool: SpoolWriter; c
       admittedAgoMs: terms?.isCounted === true ? Math.max(0, timeMs - terms.admittedMs) : 0,
       status,
       outcome: outcomeIndex[outcome],
-      flags: flagsOf(outcome, terms),
+      flags: flagsOf(outcome, call),
       unitsMicro: terms?.unitsMicro ?? 0,
       requestBytes: 0,
       responseBytes: 0,
@@ -89,7 +92,7 @@ export function createPlatformRecorder({ spool, clock }: { spool: SpoolWriter; c
 function createAttributionCache(): (call: RecorderCall) => Attribution {
   const attributions = new Map<string, Attribution>()
 
-  return ({ tenant, api, operation, party, terms = null }) => {
+  return ({ tenant, api, operation, party, terms = null, channel = 'http' }) => {
     const grant = party?.grant
     const { variant = grant?.variant, currency = '', priceMicro = 0 } = terms ?? {}
     const key = JSON.stringify([
@@ -103,12 +106,21 @@ function createAttributionCache(): (call: RecorderCall) => Attribution {
       variant,
       currency,
       priceMicro,
+      channel,
     ])
     let attribution = attributions.get(key)
     if (attribution === undefined) {
       if (attributions.size >= ATTRIBUTIONS_MAX) attributions.clear()
       const bill = { variant: variant ?? '', currency, priceMicro }
-      attribution = { ...ANONYMOUS, tenant, api, operation, ...(party !== null && { ...named(party), ...bill }) }
+      const via = channel === 'mcp' && ({ channel } as const)
+      attribution = {
+        ...ANONYMOUS,
+        tenant,
+        api,
+        operation,
+        ...(party !== null && { ...named(party), ...bill }),
+        ...via,
+      }
       attributions.set(key, attribution)
     }
     return attribution
@@ -120,9 +132,9 @@ function named({ grant, agent, person }: NonNullable<RecorderCall['party']>): Pa
   return { consumer, consumerName, subscription, agent, person }
 }
 
-function flagsOf(outcome: Outcome, terms: CallTerms | null): number {
+function flagsOf(outcome: Outcome, { operation, terms }: RecorderCall): number {
   return (
-    (outcome === 'served' ? FLAG_FORWARDED : 0) |
+    (outcome === 'served' && operation !== '' ? FLAG_FORWARDED : 0) |
     (terms?.isCounted === true ? FLAG_COUNTED : 0) |
     (terms?.isApproaching === true ? FLAG_APPROACHING_LIMIT : 0)
   )

@@ -59,6 +59,8 @@ const TABLE: Readonly<Record<string, Row>> = {
   // JSON Schema as the gateway enforces it; documents are compared with the same validator.
   schema: { folders: [...BASE, 'json', 'plan'], packages: [...AJV, 'node:'] },
   outbound: { folders: BASE, packages: ['undici', 'node:'] },
+  // Tools from operations, for the endpoints of the gateway and of the platform.
+  mcp: { folders: [...BASE, 'json', 'plan'], packages: ['node:'] },
   jobs: { folders: BASE, packages: ['node:'] },
 
   // Stores and the spool.
@@ -82,7 +84,7 @@ const TABLE: Readonly<Record<string, Row>> = {
   'gateway/call': { folders: [...SHARED, ...GATEWAY_BELOW_CALL], packages: ['node:'] },
   'gateway/forwarding': { folders: [...SHARED, ...GATEWAY_BELOW_CALL, 'gateway/call'], packages: ['undici', 'node:'] },
   'gateway/mcp': {
-    folders: [...SHARED, ...GATEWAY_BELOW_CALL, 'gateway/authentication', 'gateway/call', 'gateway/forwarding'],
+    folders: [...SHARED, 'mcp', ...GATEWAY_BELOW_CALL, 'gateway/authentication', 'gateway/call', 'gateway/forwarding'],
     packages: ['node:'],
   },
   'gateway/oauth': { folders: SHARED, packages: [...FASTIFY, 'node:'] },
@@ -146,8 +148,8 @@ const TABLE: Readonly<Record<string, Row>> = {
 
   // What the outside sees.
   platform: {
-    folders: [...RESOURCES, 'record', 'service-level', 'governance/lint'],
-    packages: [...FASTIFY, ...AJV, 'node:'],
+    folders: [...RESOURCES, 'mcp', 'record', 'service-level', 'governance/lint'],
+    packages: [...FASTIFY, ...AJV, '@modelcontextprotocol/server', 'node:'],
   },
   'self-metering': {
     folders: [...COMMANDS, 'record', 'opensla', 'access', 'gateway/limits', 'platform'],

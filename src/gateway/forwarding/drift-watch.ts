@@ -15,7 +15,7 @@ import type { SpoolWriter } from '../../record/spool-writer.ts'
 import type { Call } from '../call/call.ts'
 import type { CompiledOperation } from '../call/revision.ts'
 import type { DeclaredResponse } from '../validation/declared-responses.ts'
-import { parseJsonBody } from '../validation/json-body.ts'
+import { parseJsonBody } from '../../json/parse-json-body.ts'
 import type { Check } from '../../schema/schema-compiler.ts'
 import { BufferedSample, SampleBudget, type BodySample } from './drift-sampling.ts'
 

@@ -2,7 +2,7 @@
 
 import { fieldsOf } from '../../json/fields.ts'
 import type { CallerContext } from '../call/caller-context.ts'
-import { INVALID_PARAMS, METHOD_NOT_FOUND, type Message, type MessageFault, type MessageId } from './message.ts'
+import { INVALID_PARAMS, METHOD_NOT_FOUND, type Message, type MessageFault, type MessageId } from '../../mcp/message.ts'
 import { listTools } from './list-tools.ts'
 import { negotiate, SUPPORTED, type ProtocolRevision } from './revision-of-message.ts'
 import { answerSearch, isSearching, SEARCH_TOOLS } from './search-tools.ts'

@@ -6,9 +6,20 @@
  * next one or by refusing.
  */
 
+import { parseMediaType } from '../../domain/media-type.ts'
 import type { Caller } from '../../plan/caller.ts'
 import { fieldsOf } from '../../json/fields.ts'
 import { MCP_PATH } from '../../plan/mcp-exposure.ts'
+import {
+  INVALID_REQUEST,
+  PARSE_ERROR,
+  readMessage,
+  writeError,
+  type Message,
+  type MessageFault,
+  type MessageId,
+} from '../../mcp/message.ts'
+import { CALL_OPERATION, isSearchTool } from '../../mcp/search.ts'
 import type { Authenticator, Refusal } from '../authentication/authenticate.ts'
 import { authorise } from '../authentication/authorise.ts'
 import { toAttribution } from '../call/call-attribution.ts'
@@ -19,21 +30,11 @@ import { refuseSlowBody, refuseUnavailable } from '../call/routed-call.ts'
 import type { BodyBuffers, BodyReader } from '../forwarding/body-buffers.ts'
 import type { LoopDetection } from '../headers/loop-detection.ts'
 import type { RequestHeaders } from '../headers/upstream-request.ts'
-import { parseMediaType } from '../validation/media-type.ts'
 import type { McpCall } from './mcp-call.ts'
 import type { MessageLimit } from './message-limit.ts'
-import {
-  INVALID_REQUEST,
-  PARSE_ERROR,
-  readMessage,
-  writeError,
-  type Message,
-  type MessageFault,
-  type MessageId,
-} from './message.ts'
 import { answerMessage } from './answer-message.ts'
 import { readRevision, type ProtocolRevision } from './revision-of-message.ts'
-import { CALL_OPERATION, isSearching, isSearchTool } from './search-tools.ts'
+import { isSearching } from './search-tools.ts'
 import { startToolCall, type AdmitCall } from './tool-call.ts'
 
 export interface McpEndpointOptions {

@@ -7,7 +7,13 @@
 
 import type { IncomingHttpHeaders } from 'node:http'
 import { fieldsOf, type Fields } from '../../json/fields.ts'
-import { HEADER_MISMATCH, INVALID_PARAMS, UNSUPPORTED_VERSION, type Message, type MessageFault } from './message.ts'
+import {
+  HEADER_MISMATCH,
+  INVALID_PARAMS,
+  UNSUPPORTED_VERSION,
+  type Message,
+  type MessageFault,
+} from '../../mcp/message.ts'
 
 const STATELESS = '2026-07-28'
 /** The newest first. */

@@ -5,13 +5,14 @@
  * revision.
  */
 
+import { toToolNames } from '../../mcp/tool-names.ts'
+import { isWritable } from '../../mcp/tool-arguments.ts'
+import { toTool, type Tool } from '../../mcp/tool.ts'
 import { isExposed } from '../../plan/mcp-exposure.ts'
 import { authorise } from '../authentication/authorise.ts'
 import type { CallerContext } from '../call/caller-context.ts'
 import type { CompiledOperation, CompiledRevision } from '../call/revision.ts'
-import { isWritable } from './tool-arguments.ts'
-import { toToolNames } from './tool-names.ts'
-import { toTool, type Tool } from './tool.ts'
+import { acceptsHeader } from './accepts-header.ts'
 
 export class RevisionTools {
   readonly #revision: CompiledRevision
@@ -26,7 +27,7 @@ export class RevisionTools {
     this.#positions = new Map(
       this.#names.flatMap((name, position) => {
         const operation = operations[position]!.plan
-        return isExposed(plan, operation) && isWritable(operation) ? [[name, position] as const] : []
+        return isExposed(plan, operation) && isWritable(operation, acceptsHeader) ? [[name, position] as const] : []
       }),
     )
   }
@@ -42,7 +43,7 @@ export class RevisionTools {
 
   at(position: number): Tool {
     const { plan, operations } = this.#revision
-    return (this.#tools[position] ??= toTool(this.#names[position]!, operations[position]!.plan, plan))
+    return (this.#tools[position] ??= toTool(this.#names[position]!, operations[position]!.plan, plan, acceptsHeader))
   }
 
   /** Returns the positions of the operations that the caller may call. */

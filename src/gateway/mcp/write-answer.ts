@@ -1,7 +1,7 @@
 /** Completes a result with the members that its revision of the protocol requires. */
 
 import type { CompiledRevision } from '../call/revision.ts'
-import { writeResult, type MessageId } from './message.ts'
+import { writeResult, type MessageId } from '../../mcp/message.ts'
 import type { ProtocolRevision } from './revision-of-message.ts'
 
 const LIST_TTL_MS = 60_000

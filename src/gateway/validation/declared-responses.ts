@@ -7,7 +7,7 @@
  */
 
 import type { ResponsePlan, RoutePlan } from '../../plan/route-plan.ts'
-import { isJson, parseMediaType } from './media-type.ts'
+import { isJson, parseMediaType } from '../../domain/media-type.ts'
 import { createSchemaCompiler, type Check, type SchemaCompiler } from '../../schema/schema-compiler.ts'
 
 export interface DeclaredResponses {

@@ -36,16 +36,6 @@ export type RawValues = ReadonlyMap<string, readonly string[]>
 
 const PARTS_MAX = 1_000
 const SEPARATORS: Readonly<Record<string, string>> = { form: ',', spaceDelimited: ' ', pipeDelimited: '|' }
-const READABLE = {
-  path: ['simple'],
-  header: ['simple'],
-  cookie: ['form'],
-  query: ['form', 'spaceDelimited', 'pipeDelimited', 'deepObject'],
-} as const satisfies Record<ParameterPlan['in'], readonly string[]>
-
-export function isReadable({ in: place, style }: ParameterPlan): boolean {
-  return (READABLE[place] as readonly string[]).includes(style)
-}
 
 /** Returns null if there are too many parts. Ignores parts whose name cannot be decoded. */
 export function parsePairs(text: string): RawValues | null {

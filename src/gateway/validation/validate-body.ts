@@ -6,8 +6,8 @@
  */
 
 import type { BodyPlan, RoutePlan } from '../../plan/route-plan.ts'
-import { parseJsonBody } from './json-body.ts'
-import { isJson, parseMediaType } from './media-type.ts'
+import { parseJsonBody } from '../../json/parse-json-body.ts'
+import { isJson, parseMediaType } from '../../domain/media-type.ts'
 import { parsePairs, readForm, UNREADABLE } from './parameters.ts'
 import type { Check, SchemaCompiler } from '../../schema/schema-compiler.ts'
 import { toShape, type Shape } from './shape.ts'

@@ -7,17 +7,9 @@
 import type { OperationPlan, ParameterPlan, RoutePlan } from '../../plan/route-plan.ts'
 import type { ProblemPointer } from '../../domain/problem.ts'
 import { escapePointer } from '../../json/references.ts'
-import { parseJsonBody } from './json-body.ts'
-import {
-  isReadable,
-  parsePairs,
-  readCookie,
-  readHeader,
-  readPath,
-  readQuery,
-  UNREADABLE,
-  type RawValues,
-} from './parameters.ts'
+import { isReadable } from '../../plan/parameter-style.ts'
+import { parseJsonBody } from '../../json/parse-json-body.ts'
+import { parsePairs, readCookie, readHeader, readPath, readQuery, UNREADABLE, type RawValues } from './parameters.ts'
 import type { OperationRequest } from '../routing/operation-request.ts'
 import type { RouteMatch } from '../routing/route-table.ts'
 import type { Check, SchemaCompiler } from '../../schema/schema-compiler.ts'

@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import type { Caller } from '../../../src/plan/caller.ts'
 import { apiWrite } from '../../../src/publishing/apis.ts'
+import { sendMessage, textOf } from '../../fixtures/platform-messages.ts'
 import { NOW_MS, openTestPlatform, type Answer, type TestPlatform } from '../../fixtures/test-platform.ts'
 
 const OPERATOR = 'acme'
@@ -75,6 +76,19 @@ describe('platform-v1 as an API', () => {
     expect((await list(platform, platform.token('other'))).status).toBe(200)
     platform.clock.advanceSync(60_000)
     expect((await list(platform, token)).status).toBe(200)
+  })
+
+  it('states over MCP when to retry, with the same counters', async () => {
+    const { platform, token } = await open()
+    await declare(platform, token, { limits: [{ name: 'few', totals: { minute: 2 } }] })
+    const call = () => sendMessage(platform, token, 'tools/call', { name: 'list_consumers' })
+    expect((await list(platform, token)).status).toBe(200)
+    expect((await call()).result).toMatchObject({ isError: false })
+    const refused = await call()
+    expect([refused.status, refused.result['isError']]).toEqual([200, true])
+    expect(textOf(refused)).toMatch(/Retry after 60 s\.\n\{.*"code":"rate_limited"/s)
+    expect(platform.calls.at(-1)).toMatchObject({ channel: 'mcp', status: 429, code: 'rate_limited', terms: null })
+    expect((await list(platform, token)).status).toBe(429)
   })
 
   it('charges resource units as declared: none for calls that were not served, and 402 after the quota is used up', async () => {

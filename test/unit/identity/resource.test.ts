@@ -10,6 +10,8 @@ it.each([
   ['https://gateway.example/mcp', null],
   ['https://platform.example', 'platform-v1'],
   ['https://platform.example/', 'platform-v1'],
+  ['https://platform.example/mcp', 'platform-v1'],
+  ['https://platform.example/mcp/', null],
   ['https://platform.example/orders-v1', null],
   ['https://gateway.example/', null],
   ['https://gateway.example', null],

@@ -17,6 +17,7 @@ import { ALL_OPERATIONS } from '../../../../src/platform/operations.ts'
 const WITHOUT_COMMAND: Readonly<Record<string, string>> = {
   subscribeToRisks: '`tollgate risks tail` reads the stream',
   getProtectedResource: 'metadata for OAuth clients',
+  getMcpProtectedResource: 'metadata for MCP clients',
 }
 /** Fields that no option sets, with the reason. `--input` takes all fields. */
 const WITHOUT_OPTION: Readonly<Record<string, string>> = {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { toToolNames } from '../../../../src/gateway/mcp/tool-names.ts'
-import { fieldsOf } from '../../../../src/json/fields.ts'
-import { readOperations } from '../../../../src/governance/operations.ts'
-import { readRealDocument, REAL_DOCUMENTS } from '../../../fixtures/real-documents.ts'
+import { toToolNames } from '../../../src/mcp/tool-names.ts'
+import { fieldsOf } from '../../../src/json/fields.ts'
+import { readOperations } from '../../../src/governance/operations.ts'
+import { readRealDocument, REAL_DOCUMENTS } from '../../fixtures/real-documents.ts'
 
 describe('the names of tools', () => {
   it('are the ids of the operations, in safe characters', () => {

@@ -1,6 +1,6 @@
 /** The text of a parameter by its style, the reverse of `validation/parameters.ts`. Throws `TypeError` for what has none. */
 
-import type { ParameterPlan } from '../../plan/route-plan.ts'
+import type { ParameterPlan } from '../plan/route-plan.ts'
 
 /** More items, or a longer text, do not fit into a request target or a header. */
 const ITEMS_MAX = 8_192

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { inlineSchema } from '../../../../src/gateway/mcp/inline-schema.ts'
+import { inlineSchema } from '../../../src/mcp/inline-schema.ts'
 
 const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` })
 const options = { schemas: {}, isResult: false, partsMax: 100 }

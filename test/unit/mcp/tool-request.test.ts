@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { toToolArguments } from '../../../../src/gateway/mcp/tool-arguments.ts'
-import { toToolRequest } from '../../../../src/gateway/mcp/tool-request.ts'
-import type { OperationPlan, ParameterPlan } from '../../../../src/plan/route-plan.ts'
+import { acceptsHeader } from '../../../src/gateway/mcp/accepts-header.ts'
+import { toToolArguments } from '../../../src/mcp/tool-arguments.ts'
+import { toToolRequest } from '../../../src/mcp/tool-request.ts'
+import type { OperationPlan, ParameterPlan } from '../../../src/plan/route-plan.ts'
 
 const parameter = (fields: Partial<ParameterPlan>): ParameterPlan => ({
   name: 'p',
@@ -21,7 +22,7 @@ function request(
 ) {
   const base = { operationId: 'o', method: 'POST', path: '/a', security: [], body: null, responses: [] }
   const operation: OperationPlan = { ...base, parameters, ...more }
-  return toToolRequest(operation, toToolArguments(operation), args)
+  return toToolRequest(operation, toToolArguments(operation, acceptsHeader), args)
 }
 
 describe('the request of a tool call', () => {
@@ -101,10 +102,8 @@ describe('the request of a tool call', () => {
 
   it('never has reserved headers as arguments', () => {
     const names = ['X-Consumer-Id', 'Host', 'x-api-key', 'Connection', 'X-Forwarded-For']
-    const { parameters } = toToolArguments({
-      parameters: names.map((name) => parameter({ name, in: 'header' })),
-      body: null,
-    } as unknown as OperationPlan)
+    const operation = { parameters: names.map((name) => parameter({ name, in: 'header' })), body: null }
+    const { parameters } = toToolArguments(operation as unknown as OperationPlan, acceptsHeader)
     expect([...parameters.keys()]).toEqual([])
   })
 })

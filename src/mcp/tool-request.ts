@@ -6,10 +6,10 @@
  */
 
 import type { IncomingHttpHeaders } from 'node:http'
-import type { ProblemPointer } from '../../domain/problem.ts'
-import { fieldsOf, type Fields } from '../../json/fields.ts'
-import { escapePointer } from '../../json/references.ts'
-import type { OperationPlan, ParameterPlan } from '../../plan/route-plan.ts'
+import type { ProblemPointer } from '../domain/problem.ts'
+import { fieldsOf, type Fields } from '../json/fields.ts'
+import { escapePointer } from '../json/references.ts'
+import type { OperationPlan, ParameterPlan } from '../plan/route-plan.ts'
 import type { ToolArguments, ToolBody } from './tool-arguments.ts'
 import { toPairs, toText } from './argument-text.ts'
 

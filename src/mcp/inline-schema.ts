@@ -6,7 +6,7 @@
  * `anyOf`.
  */
 
-import { fieldsOf, type Fields } from '../../json/fields.ts'
+import { fieldsOf, type Fields } from '../json/fields.ts'
 
 export interface InlineOptions {
   /** Targets of references, by name. */

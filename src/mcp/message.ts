@@ -1,8 +1,8 @@
 /** Messages of JSON-RPC 2.0: reads that of a client, and writes responses. */
 
-import { fieldsOf, type Fields } from '../../json/fields.ts'
-import { parseExactly } from '../../json/exact-numbers.ts'
-import { parseJsonBody } from '../validation/json-body.ts'
+import { fieldsOf, type Fields } from '../json/fields.ts'
+import { parseExactly } from '../json/exact-numbers.ts'
+import { parseJsonBody } from '../json/parse-json-body.ts'
 
 export const PARSE_ERROR = -32_700
 export const INVALID_REQUEST = -32_600

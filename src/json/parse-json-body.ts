@@ -1,6 +1,6 @@
 /** Parses a JSON body of a client, and refuses one that is nested too deeply, has too many members or repeats a name. */
 
-import { scanJson, type JsonFault } from '../../json/json-scan.ts'
+import { scanJson, type JsonFault } from './json-scan.ts'
 
 export type JsonResult = { readonly value: unknown } | { readonly fault: string }
 

@@ -1,20 +1,29 @@
 /**
- * Writes the result of a tool call: the response of the backend, or the refusal of the gateway.
+ * Writes the result of a tool call: the response of the operation, or the refusal of the service.
  *
  * JSON is passed on as text, and as `structuredContent` if the tool has an output schema. Images and sound keep their type, other
  * bytes become an embedded resource. A status of 400 or above is a tool error that a model can read and correct.
  */
 
-import type { ProblemDocument } from '../../domain/problem.ts'
-import { isJson, parseMediaType } from '../validation/media-type.ts'
-import type { ReceivedResponse } from '../call/routed-call.ts'
+import type { ProblemDocument } from '../domain/problem.ts'
+import { isJson, parseMediaType } from '../domain/media-type.ts'
 import type { Tool } from './tool.ts'
+
+/** The response of an operation. */
+export interface ToolResponse {
+  readonly status: number
+  readonly contentType: string | undefined
+  readonly contentEncoding: string | undefined
+  readonly body: Buffer
+  /** True if the response was longer than a result may be; `body` is the beginning. */
+  readonly isCut: boolean
+}
 
 const STATUS_ERROR_MIN = 400
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
 /** Returns the members of the result, as JSON without braces. */
-export function writeResponse(tool: Pick<Tool, 'output'>, target: string, response: ReceivedResponse): string {
+export function writeResponse(tool: Pick<Tool, 'output'>, target: string, response: ToolResponse): string {
   const { status, contentType = '', contentEncoding, body, isCut } = response
   const type = parseMediaType(contentType)?.type ?? 'application/octet-stream'
   const isError = status >= STATUS_ERROR_MIN

@@ -1,10 +1,10 @@
 /** A tool: an operation as a model sees it. */
 
-import { isJson } from '../validation/media-type.ts'
-import type { OperationPlan, ParameterPlan, RoutePlan } from '../../plan/route-plan.ts'
-import { fieldsOf, type Fields } from '../../json/fields.ts'
+import { isJson } from '../domain/media-type.ts'
+import type { OperationPlan, ParameterPlan, RoutePlan } from '../plan/route-plan.ts'
+import { fieldsOf, type Fields } from '../json/fields.ts'
 import { inlineSchema, type InlineOptions } from './inline-schema.ts'
-import { toToolArguments, type ToolArguments } from './tool-arguments.ts'
+import { toToolArguments, type AcceptsHeader, type ToolArguments } from './tool-arguments.ts'
 
 export interface Tool extends ToolArguments {
   readonly name: string
@@ -22,10 +22,11 @@ const TEXT_LENGTH_MAX = 16_384
 const READING: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE'])
 const IDEMPOTENT: ReadonlySet<string> = new Set([...READING, 'PUT', 'DELETE'])
 
+/** The parts of a plan that describe the schemas of its operations. */
 type Plan = Pick<RoutePlan, 'components' | 'responses' | 'responseComponents'>
 
-export function toTool(name: string, operation: OperationPlan, plan: Plan): Tool {
-  const args = toToolArguments(operation)
+export function toTool(name: string, operation: OperationPlan, plan: Plan, acceptsHeader: AcceptsHeader): Tool {
+  const args = toToolArguments(operation, acceptsHeader)
   const output = toOutputSchema(operation, plan)
   const text = JSON.stringify(toDefinition(name, operation, args, plan, PARTS_MAX, output))
   if (text.length <= TEXT_LENGTH_MAX) return { ...args, name, text, output: outputPlace(output) }

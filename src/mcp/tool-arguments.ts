@@ -1,9 +1,11 @@
 /** The arguments of a tool: one for each parameter of its operation, and one for the body. */
 
-import { isReadable } from '../validation/parameters.ts'
-import { isJson } from '../validation/media-type.ts'
-import type { BodyPlan, OperationPlan, ParameterPlan } from '../../plan/route-plan.ts'
-import { createRequestRules, PASS } from '../headers/header-rules.ts'
+import { isJson } from '../domain/media-type.ts'
+import { isReadable } from '../plan/parameter-style.ts'
+import type { BodyPlan, OperationPlan, ParameterPlan } from '../plan/route-plan.ts'
+
+/** Whether an argument may set this header. The service sets some itself, and does not accept them from a client. */
+export type AcceptsHeader = (name: string) => boolean
 
 export interface ToolBody {
   readonly mediaType: string
@@ -22,26 +24,28 @@ export interface ToolArguments {
 const FORM = 'application/x-www-form-urlencoded'
 /** Clients refuse longer names of arguments. */
 const NAME_LENGTH_MAX = 64
-const requestRules = createRequestRules()
 
-export function toToolArguments({ parameters: plans, body: plan }: OperationPlan): ToolArguments {
+export function toToolArguments(
+  { parameters: plans, body: plan }: OperationPlan,
+  acceptsHeader: AcceptsHeader,
+): ToolArguments {
   const parameters = new Map<string, ParameterPlan>()
   for (const parameter of plans) {
-    if (isSendable(parameter)) parameters.set(freeName(parameter.name, parameter.in, parameters), parameter)
+    if (isSendable(parameter, acceptsHeader))
+      parameters.set(freeName(parameter.name, parameter.in, parameters), parameter)
   }
   const body = plan === null ? null : toToolBody(plan)
   return { parameters, body: body && { ...body, name: freeName('body', 'request', parameters) } }
 }
 
 /** Whether a call of the operation can be written as arguments. */
-export function isWritable({ parameters, body }: OperationPlan): boolean {
+export function isWritable({ parameters, body }: OperationPlan, acceptsHeader: AcceptsHeader): boolean {
   if (body !== null && body.required && toToolBody(body) === null) return false
-  return parameters.every((parameter) => !parameter.required || isSendable(parameter))
+  return parameters.every((parameter) => !parameter.required || isSendable(parameter, acceptsHeader))
 }
 
-/** The gateway sets reserved headers itself, and does not accept them from a client. */
-function isSendable(parameter: ParameterPlan): boolean {
-  return isReadable(parameter) && (parameter.in !== 'header' || requestRules.of(parameter.name) === PASS)
+function isSendable(parameter: ParameterPlan, acceptsHeader: AcceptsHeader): boolean {
+  return isReadable(parameter) && (parameter.in !== 'header' || acceptsHeader(parameter.name))
 }
 
 function toToolBody({ content, required: isRequired }: BodyPlan): ToolBody | null {
