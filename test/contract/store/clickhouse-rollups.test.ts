@@ -9,15 +9,12 @@ import { migrate } from '../../../src/store/clickhouse/migrations.ts'
 import { createReaders } from '../../../src/store/clickhouse/readers.ts'
 import { createRollups, type Rollups } from '../../../src/store/clickhouse/rollups.ts'
 import { createClickHouseUsageStore } from '../../../src/store/clickhouse/usage-store.ts'
-import { GROUP_FIELDS, type LineItem, type SummaryQuery, type UsageStore } from '../../../src/store/usage-store.ts'
+import type { LineItem, UsageStore } from '../../../src/store/usage-store.ts'
 import { createRandom, type Random } from '../../random.ts'
 import { item } from './usage-items.ts'
 import { readSummary, sumUp } from './summary-model.ts'
+import { DAY, FIRST, NOW, randomItems, randomQuery } from './random-usage.ts'
 
-const DAY = 86_400_000
-const FIRST = Date.UTC(2026, 1, 20)
-/** Noon of the last day: the day before it is closed. */
-const NOW = Date.UTC(2026, 3, 2, 12)
 const SEEDS = Number(process.env['SEEDS'] ?? 3)
 const QUERIES = Number(process.env['QUERIES'] ?? 12)
 const MINUTES_2 = 120_000
@@ -48,44 +45,6 @@ async function open(): Promise<void> {
 async function close(): Promise<void> {
   await reader.close()
   await client.close()
-}
-
-function randomItems(random: Random, count: number): LineItem[] {
-  return Array.from({ length: count }, () =>
-    item({
-      tenant: random.below(8) === 0 ? 'other' : 'own',
-      windowStartMs: FIRST + random.below((NOW - FIRST) / 10_000) * 10_000,
-      api: `api${random.below(3)}-v1`,
-      consumer: `con_${random.below(12)}`,
-      operation: `op${random.below(2)}`,
-      subscription: `sub_${random.below(4)}`,
-      agent: random.below(3) === 0 ? 'agt_1' : '',
-      currency: random.below(4) === 0 ? 'USD' : 'EUR',
-      priceMicro: [0, 1, 333_333, 999_999_999][random.below(4)]!,
-      unitsMicro: BigInt(random.below(1_000_000)) * BigInt(random.below(1_000_000)),
-      calls: random.below(1_000),
-    }),
-  )
-}
-
-function randomQuery(random: Random): SummaryQuery {
-  const at = (): number => FIRST - DAY + random.below((NOW - FIRST) / 1_000 + 2 * 86_400) * 1_000
-  const step = [1, 10_000, 3_600_000, DAY][random.below(4)]!
-  const [one, other] = [at(), at()].map((timeMs) => Math.floor(timeMs / step) * step)
-  const interval = [undefined, undefined, 'hour', 'day', 'month'][random.below(5)] as SummaryQuery['interval']
-  return {
-    tenant: 'own',
-    fromMs: Math.min(one!, other!),
-    toMs: Math.max(one!, other!),
-    groupBy: GROUP_FIELDS.filter(() => random.below(2) === 0),
-    limit: [19, 60, 1_000][random.below(3)]!,
-    ...(interval !== undefined && { interval }),
-    ...(random.below(4) === 0 && { api: `api${random.below(3)}-v1` }),
-    ...(random.below(4) === 0 && { excludeApi: 'api0-v1' }),
-    ...(random.below(4) === 0 && { customer: `con_${random.below(12)}` }),
-    ...(random.below(6) === 0 && { subscription: `sub_${random.below(4)}` }),
-    ...(random.below(6) === 0 && { operation: `op${random.below(2)}` }),
-  }
 }
 
 async function expectExact(random: Random, items: readonly LineItem[], note: string): Promise<void> {
