@@ -28,6 +28,7 @@ const NAMES = [
   'risk_events',
   'schema_changes',
   'service_levels',
+  'statement_lines',
   'usage_daily',
   'usage_hourly_by_api',
   'usage_monthly',
