@@ -168,3 +168,76 @@ PARTITION BY toYYYYMM(minute)
 ORDER BY (tenant, api, minute, operation)
 TTL minute + toIntervalMonth(13)
 SETTINGS non_replicated_deduplication_window = 10000, index_granularity = 8192;
+
+CREATE TABLE statement_lines
+(
+    `month` Date COMMENT 'first day, UTC',
+    `tenant` LowCardinality(String),
+    `consumer` String,
+    `api` LowCardinality(String),
+    `currency` LowCardinality(String),
+    `price` Decimal(18, 6) COMMENT 'of one resource unit',
+    `calls` UInt64,
+    `units` Decimal(38, 6),
+    `amount` Decimal(38, 12),
+    `closed_at` DateTime64(3, 'UTC')
+)
+ENGINE = MergeTree
+PARTITION BY toYYYYMM(month)
+ORDER BY (tenant, consumer, month, api, currency, price)
+TTL month + toIntervalYear(10)
+SETTINGS fsync_after_insert = 1, fsync_part_directory = 1, index_granularity = 8192;
+
+CREATE TABLE usage_daily
+(
+    `day` Date COMMENT 'UTC',
+    `tenant` LowCardinality(String),
+    `api` LowCardinality(String),
+    `consumer` String,
+    `operation` LowCardinality(String),
+    `subscription` String,
+    `agent` String,
+    `currency` LowCardinality(String),
+    `calls` UInt64,
+    `units` Decimal(38, 6),
+    `amount` Decimal(38, 12)
+)
+ENGINE = MergeTree
+PARTITION BY toYYYYMM(day)
+ORDER BY (tenant, api, consumer, day, operation, subscription, agent, currency)
+SETTINGS index_granularity = 8192;
+
+CREATE TABLE usage_hourly_by_api
+(
+    `hour` DateTime('UTC'),
+    `tenant` LowCardinality(String),
+    `api` LowCardinality(String),
+    `operation` LowCardinality(String),
+    `currency` LowCardinality(String),
+    `calls` UInt64,
+    `units` Decimal(38, 6),
+    `amount` Decimal(38, 12)
+)
+ENGINE = MergeTree
+PARTITION BY toYYYYMM(hour)
+ORDER BY (tenant, hour, api, operation, currency)
+SETTINGS index_granularity = 8192;
+
+CREATE TABLE usage_monthly
+(
+    `month` Date COMMENT 'first day, UTC',
+    `tenant` LowCardinality(String),
+    `api` LowCardinality(String),
+    `consumer` String,
+    `operation` LowCardinality(String),
+    `subscription` String,
+    `agent` String,
+    `currency` LowCardinality(String),
+    `calls` UInt64,
+    `units` Decimal(38, 6),
+    `amount` Decimal(38, 12)
+)
+ENGINE = MergeTree
+PARTITION BY toYYYYMM(month)
+ORDER BY (tenant, api, consumer, operation, subscription, agent, currency)
+SETTINGS index_granularity = 8192;

@@ -44,6 +44,7 @@ export function openPlatform(options: OpenPlatformOptions): Platform {
     signingKeys: identity.rotation,
     onSelfApproval: (caller) => recorder.note('self_approval', caller.grant.tenant, PLATFORM_API, caller),
     usage: stream.usage,
+    statements: stream.statements,
     requests: stream.requests,
     liveRequests: stream.liveRequests,
     connectionsMax: connections.platform,

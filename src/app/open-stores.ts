@@ -2,6 +2,7 @@
 
 import type { CountEvent } from '../runtime/event-reasons.ts'
 import type { Config } from '../config.ts'
+import { openUsage } from './open-usage.ts'
 import { openStore } from '../recovery/open-store.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Opened } from '../runtime/lifecycle.ts'
@@ -11,14 +12,15 @@ import { DamagedParts } from '../store/clickhouse/new-parts.ts'
 import { createClickHouseRequestStore } from '../store/clickhouse/request-store.ts'
 import { createClickHouseRiskStore } from '../store/clickhouse/risk-store.ts'
 import { createClickHouseServiceLevelStore } from '../store/clickhouse/service-level-store.ts'
-import { createClickHouseUsageStore } from '../store/clickhouse/usage-store.ts'
 import type { RequestStore } from '../store/request-store.ts'
 import type { RiskStore } from '../store/risk-store.ts'
 import type { ServiceLevelStore } from '../store/service-level-store.ts'
+import type { StatementStore } from '../store/statement-store.ts'
 import type { UsageStore } from '../store/usage-store.ts'
 
 export interface Stores {
   readonly usage: UsageStore
+  readonly statements: StatementStore
   readonly levels: ServiceLevelStore
   readonly requests: RequestStore
 }
@@ -42,20 +44,22 @@ const VERIFY_EVERY_MS = 60_000
 
 export async function openStores(options: StoresOptions): Promise<OpenedStores> {
   const { config, log, count, opened } = options
-  const { client, isNew, remadeViews } = await openStore(config)
+  const { client, isNew, remade } = await openStore(config)
   opened('ClickHouse', () => client.close())
   opened('verification of the store', verifyMerges(client, options))
-  if (remadeViews.length > 0) {
+  if (remade.length > 0) {
     count('store_view_remade')
     log.error(
-      { views: remadeViews },
-      'views of the embedded store were missing or damaged and are recreated; no row is lost',
+      { definitions: remade },
+      'views or rollups of the embedded store were missing or damaged and are recreated; no row is lost',
     )
   }
+  const { usage, statements } = openUsage(client, options)
   return {
     clickHouse: client,
     isNewStore: isNew,
-    usage: createClickHouseUsageStore(client),
+    usage,
+    statements,
     levels: createClickHouseServiceLevelStore(client),
     requests: createClickHouseRequestStore(client),
     riskStore: createClickHouseRiskStore(client),

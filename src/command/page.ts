@@ -101,7 +101,7 @@ export function toCursor(position: string): string {
 }
 
 /** Returns the number of items on the previous pages. */
-export function toOffset(position: string): number {
+function toOffset(position: string): number {
   if (!/^\d{1,9}$/.test(position)) throw invalidCursor()
   return Number(position)
 }

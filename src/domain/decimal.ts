@@ -32,3 +32,18 @@ export function toDecimal(units: bigint, places: number): string {
   const fraction = digits.slice(digits.length - places).replace(/0+$/, '')
   return `${isNegative ? '-' : ''}${whole}${fraction === '' ? '' : `.${fraction}`}`
 }
+
+/** Returns the exact sum of decimals with up to 12 digits after the point. */
+export function addDecimals(texts: readonly string[]): string {
+  return toDecimal(
+    texts.reduce((sum, text) => sum + toUnits(text), 0n),
+    SUM_PLACES,
+  )
+}
+
+const SUM_PLACES = 12
+
+function toUnits(text: string): bigint {
+  const [whole = '', fraction = ''] = text.split('.')
+  return BigInt(whole + fraction.padEnd(SUM_PLACES, '0'))
+}

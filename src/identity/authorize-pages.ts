@@ -7,7 +7,8 @@
 
 import type { SignInProvider } from '../access/sign-in-providers.ts'
 import { answer, type OauthAnswer } from '../plan/oauth-call.ts'
-import { escapeHtml as escape, htmlPage } from './html-page.ts'
+import { escapeHtml as escape } from '../domain/html.ts'
+import { htmlPage } from './html-page.ts'
 
 export interface LoginPage {
   readonly app: string

@@ -1,7 +1,8 @@
 /** The pages on which a person enters the code of a device, and that end its login. */
 
 import { answer, type OauthAnswer } from '../plan/oauth-call.ts'
-import { escapeHtml, htmlPage } from './html-page.ts'
+import { escapeHtml } from '../domain/html.ts'
+import { htmlPage } from './html-page.ts'
 
 export interface UserCodePage {
   readonly transaction: string

@@ -6,7 +6,8 @@
  */
 
 import { answer, type OauthAnswer, type OauthEndpoint } from '../plan/oauth-call.ts'
-import { escapeHtml, htmlPage } from './html-page.ts'
+import { escapeHtml } from '../domain/html.ts'
+import { htmlPage } from './html-page.ts'
 import type { Person } from './userinfo.ts'
 
 export interface PasswordPageOptions {

@@ -1,7 +1,8 @@
 /** The pages of a login that ask for the second factor, and that set it up if the policy of the tenant requires one. */
 
 import { answer, type OauthAnswer } from '../plan/oauth-call.ts'
-import { escapeHtml, htmlPage } from './html-page.ts'
+import { escapeHtml } from '../domain/html.ts'
+import { htmlPage } from './html-page.ts'
 
 export interface CodePage {
   readonly transaction: string

@@ -26,6 +26,7 @@ import { serviceLevelHandlers, SERVICE_LEVEL_OPERATIONS } from './service-levels
 import { sessionHandlers, SESSION_OPERATIONS } from './sessions.ts'
 import { signingKeyHandlers, SIGNING_KEY_OPERATIONS } from './signing-keys.ts'
 import { specificationHandlers, SPECIFICATION_OPERATIONS } from './specifications.ts'
+import { statementHandlers, STATEMENT_OPERATIONS } from './statements.ts'
 import { subscriptionHandlers, SUBSCRIPTION_OPERATIONS } from './subscriptions.ts'
 import { tenantHandlers, TENANT_OPERATIONS } from './tenants.ts'
 import { USAGE_OPERATIONS } from './usage-operations.ts'
@@ -66,6 +67,7 @@ export const RESOURCES = [
   resource(PRINCIPLE_OPERATIONS, principleHandlers),
   resource(AUDIT_OPERATIONS, auditHandlers),
   resource(USAGE_OPERATIONS, usageHandlers),
+  resource(STATEMENT_OPERATIONS, statementHandlers),
 ] as const
 
 /** The services of all handlers, by name. */

@@ -6,7 +6,7 @@ import { toCsv } from './csv.ts'
 
 type Row = Readonly<Record<string, unknown>>
 
-const CSV = 'text/csv; charset=utf-8; header=present'
+export const CSV = 'text/csv; charset=utf-8; header=present'
 
 export function sendTable(
   reply: FastifyReply,
@@ -18,6 +18,10 @@ export function sendTable(
   void reply.header('Vary', 'Accept')
   if (preferredType(headers.accept, ['application/json', CSV]) !== CSV) return { items, next }
   if (next !== null) void reply.header('Link', `<${nextUrl(url, next)}>; rel="next"`)
+  return sendCsv(reply, columns, items)
+}
+
+export function sendCsv(reply: FastifyReply, columns: readonly string[], items: readonly Row[]): unknown {
   return reply.type(CSV).send(toCsv(columns, items))
 }
 

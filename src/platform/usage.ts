@@ -4,7 +4,7 @@
  * A cursor contains the range of its first page, so that all pages of a range that ends "now" cover the same range.
  */
 
-import { fromCursor, invalidCursor, toCursor, toOffset } from '../command/page.ts'
+import { fromCursor, invalidCursor, toCursor } from '../command/page.ts'
 import { PLATFORM_API } from '../domain/platform-api.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { LineItemRow, SummaryRow, UsageFilter, UsageStore } from '../store/usage-store.ts'
@@ -43,11 +43,15 @@ export function usageHandlers({ usage, clock }: UsageHandlersOptions): Handlers<
       const { filter, limit, position, toNext } = toReading(call, page, clock)
       const groupBy = toGroups(groups)
       if (isOfOther(call.owner, page.customer)) return sendTable(reply, summaryColumns(groupBy), [], null)
-      const offset = position === undefined ? 0 : toOffset(position)
-      const query = { ...filter, groupBy, offset, limit: limit + 1, ...(interval !== undefined && { interval }) }
-      const rows = await usage.summaries(query)
-      const next = rows.length > limit ? toNext(String(offset + limit)) : null
-      return sendTable(reply, summaryColumns(groupBy), rows.slice(0, limit).map(showSummary), next)
+      const after = position === undefined ? {} : { after: position }
+      const { rows, next } = await usage.summaries({
+        ...filter,
+        ...after,
+        groupBy,
+        limit,
+        ...(interval !== undefined && { interval }),
+      })
+      return sendTable(reply, summaryColumns(groupBy), rows.map(showSummary), next === null ? null : toNext(next))
     },
   }
 }

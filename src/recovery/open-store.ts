@@ -2,14 +2,15 @@
  * Opens the store, migrates its schema, and maps failures to a `StartRefused`.
  *
  * The embedded engine verifies neither its definition files nor some files of its parts, so these are compared with the migrations
- * and with the rows. Damaged views are recreated, because they hold no rows. An external server is responsible for its own files.
+ * and with the rows. Damaged views and rollups are recreated from the
+ * rest. An external server is responsible for its own files.
  */
 
 import { join } from 'node:path'
 import { acceptLossCommand } from '../runtime/accept-loss.ts'
 import { StartRefused } from '../runtime/start-refused.ts'
 import { openClickHouse, type ClickHouse } from '../store/clickhouse/client.ts'
-import { compareDefinitions, remakeViews } from '../store/clickhouse/definitions.ts'
+import { compareDefinitions, isDerived, remakeDerived } from '../store/clickhouse/definitions.ts'
 import { tablesOf } from '../store/clickhouse/flush-notes.ts'
 import { migrate } from '../store/clickhouse/migrations.ts'
 import { openEmbedded } from '../store/clickhouse/open-embedded.ts'
@@ -28,8 +29,8 @@ export interface OpenedStore {
   readonly client: ClickHouse
   /** True if the store had no tables before. */
   readonly isNew: boolean
-  /** Views that were missing or damaged and were recreated. */
-  readonly remadeViews: readonly string[]
+  /** Views and rollups that were missing or damaged and were recreated. */
+  readonly remade: readonly string[]
 }
 
 export const STORE_FOLDER = 'clickhouse'
@@ -46,15 +47,15 @@ export async function openStore(options: OpenStoreOptions): Promise<OpenedStore>
     client = url === null ? openEmbedded(folder) : openClickHouse({ url, folder })
     const isNew = (await tablesOf(client)).length === 0
     await migrate(client)
-    const remadeViews = url === null ? await checkFiles(client, options, remedy) : []
-    return { client, isNew, remadeViews }
+    const remade = url === null ? await checkFiles(client, options, remedy) : []
+    return { client, isNew, remade }
   } catch (cause) {
     await client?.close()
     throw toStoreRefused({ url, folder }, cause, remedy)
   }
 }
 
-/** Returns the views that were recreated. Throws `StartRefused`. */
+/** Returns the views and rollups that were recreated. Throws `StartRefused`. */
 async function checkFiles(
   client: ClickHouse,
   { dataDir, detachesDamagedParts = false }: OpenStoreOptions,
@@ -63,7 +64,7 @@ async function checkFiles(
   const refuse = (sentence: string): never => {
     throw new StartRefused(`${sentence} (${join(dataDir, STORE_FOLDER)}); ${remedy}`)
   }
-  const { changedTables, missingTables, lostViews } = await compareDefinitions(client)
+  const { changedTables, missingTables, lostDerived } = await compareDefinitions(client)
   if (changedTables.length > 0) {
     refuse(
       `the store's definition of ${changedTables.join(', ')} differs from sql/definitions.sql: the .sql file of the table is damaged`,
@@ -71,14 +72,15 @@ async function checkFiles(
   }
   // `compare` refuses a store with missing tables.
   if (missingTables.length > 0) return []
-  const faults = await findPartFaults(client)
-  if (detachesDamagedParts) await detachParts(client, faults)
-  else if (faults.length > 0) {
+  const found = await findPartFaults(client)
+  const faults = found.filter(({ table }) => !isDerived(table))
+  await detachParts(client, detachesDamagedParts ? found : found.filter(({ table }) => isDerived(table)))
+  if (!detachesDamagedParts && faults.length > 0) {
     const files = faults.map(({ table, part, file }) => `${table}/${part}/${file}`)
     refuse(`files of the store are damaged: ${files.slice(0, FILES_NAMED_MAX).join(', ')}`)
   }
-  await remakeViews(client, lostViews)
-  return lostViews
+  await remakeDerived(client, lostDerived)
+  return lostDerived
 }
 
 /** Returns the first message that is not empty, of an error or its cause, on one line. */

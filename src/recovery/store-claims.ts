@@ -42,6 +42,7 @@ export const TABLES = [
   'service_levels',
   'request_log',
   'flushes',
+  'statement_lines',
 ]
 /** Rows older than this may have expired: `TTL` of the tables in `sql/schema`. */
 const KEPT_MONTHS: Readonly<Record<string, number>> = { line_items: 26, calls: 120, service_levels: 13 }

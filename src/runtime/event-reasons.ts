@@ -78,13 +78,15 @@ export const EVENT_REASONS = {
   store_verification_failed:
     'New files of the embedded store could not be verified or repaired. It is retried every minute. [Durability](durability.md) lists the remedies.',
   store_view_remade:
-    'A view of the embedded store was missing or damaged at startup and was created again. No row is lost.',
+    'A view or rollup of the embedded store was missing or damaged at startup and was created again. No row is lost.',
   thread_fault: 'A fault was caught outside of any call. The log has the stack.',
   upstream_degraded: 'A backend is slow, or fails some of its calls.',
   upstream_healthy: 'A backend answers its calls again.',
   upstream_issue_not_told: 'The state of a backend could not be stored as an issue. The log has the reason.',
   upstream_recovering: 'A backend that was unhealthy receives a few calls again.',
   upstream_unhealthy: 'A backend fails most of its calls, or three probes in a row. Its calls get 503.',
+  usage_rollup_failed:
+    'The totals of closed days could not be rolled up. Summaries stay exact but take longer; it is retried every ten minutes.',
   waiting_list_failed: 'A waiting list could not be processed. It is retried.',
   webhook_abandoned: 'A delivery was given up because its event subscription was deleted.',
   webhook_address_refused: 'A delivery failed: the address of the receiver is private, or belongs to this service.',

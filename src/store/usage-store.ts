@@ -55,8 +55,14 @@ export type SummaryInterval = 'hour' | 'day' | 'month'
 export interface SummaryQuery extends UsageFilter {
   readonly groupBy: readonly GroupField[]
   readonly interval?: SummaryInterval
-  readonly offset: number
+  /** Opaque position after the last group of the page before. */
+  readonly after?: string
   readonly limit: number
+}
+
+export interface SummaryPage {
+  readonly rows: readonly SummaryRow[]
+  readonly next: string | null
 }
 
 export interface SummaryRow {
@@ -87,5 +93,5 @@ export interface UsageStore {
   insertWithoutTotals(items: readonly LineItem[], signal?: AbortSignal): Promise<void>
   lineItems(query: LineItemQuery, signal?: AbortSignal): Promise<{ rows: readonly LineItemRow[]; next: string | null }>
   /** Additive over partial rows; groups in a stable order. */
-  summaries(query: SummaryQuery, signal?: AbortSignal): Promise<readonly SummaryRow[]>
+  summaries(query: SummaryQuery, signal?: AbortSignal): Promise<SummaryPage>
 }

@@ -66,8 +66,16 @@ export const USAGE: ResourceGroup = {
       columns: 'api customer operation subscription agent calls value amount currency from',
       bar: 'value',
     },
+    {
+      name: 'statement',
+      operation: 'getStatement',
+      call: 'GET /v1/statements',
+      summary: 'Shows what a consumer used in a month, per API and price',
+      filters: 'consumer month',
+    },
   ],
   examples: [
+    ['tollgate usage statement --consumer con_8x2… --month 2026-10', 'shows the lines of a month, per API and price'],
     ['tollgate usage summary --group-by api,operation', 'shows totals by operation, with a bar per row'],
     ['tollgate usage items --from 2026-11-01T00:00:00Z -o csv', 'prints line items for a spreadsheet'],
   ],

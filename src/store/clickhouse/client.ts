@@ -33,8 +33,8 @@ export function openClickHouse({ url, folder }: ClickHouseOptions): ClickHouse {
 }
 
 /** Returns a signal that aborts at the time limit, or earlier with the caller's signal. */
-export function within(signal: AbortSignal | undefined): AbortSignal {
-  const limit = AbortSignal.timeout(TIMEOUT_MS)
+export function within(signal: AbortSignal | undefined, timeoutMs = TIMEOUT_MS): AbortSignal {
+  const limit = AbortSignal.timeout(timeoutMs)
   return signal === undefined ? limit : AbortSignal.any([signal, limit])
 }
 

@@ -9,19 +9,21 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { within, type ClickHouse } from './client.ts'
 import { SQL_FOLDER, statementsOf } from './migrations.ts'
+import { isRollup } from './rollup-tables.ts'
 
 export interface Definitions {
   readonly missingTables: readonly string[]
   /** Tables whose definition differs from that of the migrations. */
   readonly changedTables: readonly string[]
-  /** Views that are missing, or whose definition differs from that of the migrations. */
-  readonly lostViews: readonly string[]
+  /** Views that are missing or whose definition differs from that of the migrations, and missing rollups. */
+  readonly lostDerived: readonly string[]
 }
 
 interface Definition {
   readonly name: string
   readonly statement: string
-  readonly isView: boolean
+  /** Views and rollups hold nothing that other tables lack. */
+  readonly kind: 'table' | 'view' | 'rollup'
 }
 
 /** The tables and views that the migrations create; a contract test compares the two. */
@@ -36,28 +38,36 @@ export async function compareDefinitions(client: ClickHouse): Promise<Definition
     const isSame = statement !== undefined && (await haveOneMeaning(client, statement, expected.statement))
     compared.push({ ...expected, is: statement === undefined ? 'missing' : isSame ? 'same' : 'changed' })
   }
-  const tables = compared.filter(({ isView }) => !isView)
+  // A changed file of a rollup may name the files of another table, which would be dropped with it.
+  const isLost = ({ kind, is }: (typeof compared)[number]): boolean =>
+    kind === 'view' ? is !== 'same' : kind === 'rollup' && is === 'missing'
   return {
-    missingTables: namesOf(tables.filter(({ is }) => is === 'missing')),
-    changedTables: namesOf(tables.filter(({ is }) => is === 'changed')),
-    lostViews: namesOf(compared.filter(({ isView, is }) => isView && is !== 'same')),
+    missingTables: namesOf(compared.filter(({ kind, is }) => kind === 'table' && is === 'missing')),
+    changedTables: namesOf(compared.filter(({ kind, is }) => kind !== 'view' && is === 'changed')),
+    lostDerived: namesOf(compared.filter(isLost)),
   }
 }
 
 /**
- * Recreates views.
+ * Recreates views and rollups.
  *
- * A view holds no rows. If an insert is repeated through the new view, the table that it feeds recognises the duplicate.
+ * A view holds no rows. If an insert is repeated through the new view, the table that it feeds recognises the duplicate. Rollups are
+ * made again in the background.
  */
-export async function remakeViews(client: ClickHouse, names: readonly string[]): Promise<void> {
-  for (const { name, statement } of readDefinitions().filter((each) => each.isView && names.includes(each.name))) {
-    await client.command({ query: `DROP VIEW IF EXISTS ${name} SYNC`, abort_signal: within(undefined) })
+export async function remakeDerived(client: ClickHouse, names: readonly string[]): Promise<void> {
+  for (const { name, kind, statement } of readDefinitions().filter((each) => names.includes(each.name))) {
+    if (kind === 'view')
+      await client.command({ query: `DROP VIEW IF EXISTS ${name} SYNC`, abort_signal: within(undefined) })
     await client.command({ query: statement, abort_signal: within(undefined) })
   }
 }
 
-export function viewNames(): readonly string[] {
-  return namesOf(readDefinitions().filter(({ isView }) => isView))
+export function derivedNames(): readonly string[] {
+  return namesOf(readDefinitions().filter(({ kind }) => kind !== 'table'))
+}
+
+export function isDerived(table: string): boolean {
+  return derivedNames().includes(table)
 }
 
 /** Statements by name, without the name of the database. */
@@ -76,9 +86,9 @@ async function definitionsOf(client: ClickHouse): Promise<ReadonlyMap<string, st
 
 function readDefinitions(): readonly Definition[] {
   return statementsOf(readFileSync(FILE, 'utf8')).map((statement) => {
-    const [, kind, name] = CREATE.exec(statement) ?? []
+    const [, type, name] = CREATE.exec(statement) ?? []
     if (name === undefined) throw new Error(`${FILE}: ${statement.slice(0, 80)} creates no table and no view`)
-    return { name, statement, isView: kind === 'MATERIALIZED VIEW' }
+    return { name, statement, kind: type === 'MATERIALIZED VIEW' ? 'view' : isRollup(name) ? 'rollup' : 'table' }
   })
 }
 

@@ -1,21 +1,21 @@
 /**
- * Opens the embedded engine, also if it cannot parse the definition file of a view.
+ * Opens the embedded engine, also if it cannot parse the definition file of a view or a rollup.
  *
- * The engine does not open if one definition is not a statement. A view holds no rows, so the start continues without it and
- * recreates it; files of tables are not moved.
+ * The engine does not open if one definition is not a statement. Views and rollups hold nothing that other tables lack, so the start
+ * continues without them and recreates them; files of other tables are not moved.
  */
 
 import { existsSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { openClickHouse, type ClickHouse } from './client.ts'
-import { viewNames } from './definitions.ts'
+import { derivedNames } from './definitions.ts'
 
-/** If the engine does not open without the views either, restores the folder and throws the first error. */
+/** If the engine does not open without them either, restores the folder and throws the first error. */
 export function openEmbedded(folder: string): ClickHouse {
   try {
     return openClickHouse({ url: null, folder })
   } catch (cause) {
-    const moved = moveViews(folder)
+    const moved = moveDerived(folder)
     if (moved.length === 0) throw cause
     try {
       const client = openClickHouse({ url: null, folder })
@@ -29,8 +29,8 @@ export function openEmbedded(folder: string): ClickHouse {
 }
 
 /** Renames the files instead of copying them, because the disk may be full. */
-function moveViews(folder: string): readonly { readonly file: string; readonly aside: string }[] {
-  const files = viewNames().map((name) => ({
+function moveDerived(folder: string): readonly { readonly file: string; readonly aside: string }[] {
+  const files = derivedNames().map((name) => ({
     file: join(folder, 'metadata/default', `${name}.sql`),
     aside: join(folder, `${name}.sql.aside`),
   }))

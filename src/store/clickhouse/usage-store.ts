@@ -1,21 +1,14 @@
-/** Usage in ClickHouse: line items as they are flushed, an hourly rollup beside them. */
+/** Usage in ClickHouse: line items as they are flushed, hourly totals beside them, and rollups of closed days. */
 
 import { toDecimal } from '../../domain/decimal.ts'
-import { Problem } from '../../domain/problem.ts'
-import {
-  GROUP_FIELDS,
-  type GroupField,
-  type LineItem,
-  type LineItemRow,
-  type SummaryQuery,
-  type SummaryRow,
-  type UsageFilter,
-  type UsageStore,
-} from '../usage-store.ts'
+import type { LineItem, LineItemRow, UsageFilter, UsageStore } from '../usage-store.ts'
 import { within, type ClickHouse } from './client.ts'
 import { insertOnce } from './insert-once.ts'
 import { FIRST_CURSOR, parseCursor, toCursor, toCursorParams, type CursorRow } from './line-item-cursor.ts'
 import { readQuery } from './migrations.ts'
+import { createReaders, type Readers } from './readers.ts'
+import { NOTHING_ROLLED, type Rollups } from './rollups.ts'
+import { Summaries } from './summaries.ts'
 
 interface Row extends CursorRow {
   readonly consumer_name: string
@@ -24,63 +17,52 @@ interface Row extends CursorRow {
   readonly amount: string
 }
 
-interface GroupRow extends Pick<Row, 'start_s' | 'calls' | 'units' | 'amount'> {
-  readonly g_api: string
-  readonly g_customer: string
-  readonly g_operation: string
-  readonly g_subscription: string
-  readonly g_agent: string
-  readonly g_currency: string
-}
-
 const HOUR_MS = 3_600_000
 /** A page is looked for in ever longer stretches of time: merging a whole month to show fifty rows takes seconds. */
 const SPAN_MS = HOUR_MS / 6
 const SPAN_GROWTH = 4
 
-export function createClickHouseUsageStore(client: ClickHouse): UsageStore {
-  const lineItemsSql = readQuery('line_items')
-  const summariesSql = readQuery('summaries')
+export interface ClickHouseUsageOptions {
+  /** Default: the connection of the inserts. */
+  readonly readers?: Readers
+  /** Default: summaries are read from the hourly totals only. */
+  readonly rollups?: Rollups
+}
 
-  async function rows<T>(query: string, params: Record<string, unknown>, signal?: AbortSignal): Promise<T[]> {
-    try {
-      const result = await client.query({
-        query,
-        query_params: params,
-        format: 'JSONEachRow',
-        abort_signal: within(signal),
-      })
-      return await result.json<T>()
-    } catch (cause) {
-      throw new Problem('unavailable', 'Usage cannot be read at the moment.', { cause })
-    }
-  }
+export function createClickHouseUsageStore(client: ClickHouse, options: ClickHouseUsageOptions = {}): UsageStore {
+  const { readers = createReaders([client]), rollups = NOTHING_ROLLED } = options
+  const lineItemsSql = readQuery('line_items')
+  const summaries = new Summaries(readers, rollups)
+  const inserting = (items: readonly LineItem[], insert: () => Promise<void>): Promise<void> =>
+    rollups.inserting(
+      items.map(({ windowStartMs }) => windowStartMs),
+      insert,
+    )
 
   return {
     insert: (token, items, signal) =>
-      insertOnce(client, { table: 'line_items', token, rows: items.map(toRow), signal }),
+      inserting(items, () => insertOnce(client, { table: 'line_items', token, rows: items.map(toRow), signal })),
     insertTotals: (token, items, signal) =>
-      insertOnce(client, { table: 'line_items_hourly', token, rows: items.map(toTotalsRow), signal }),
+      inserting(items, () =>
+        insertOnce(client, { table: 'line_items_hourly', token, rows: items.map(toTotalsRow), signal }),
+      ),
     insertWithoutTotals: (items, signal) => client.newParts.verified(() => attachLineItems(client, items, signal)),
     async lineItems(query, signal) {
-      const { limit, toMs } = query
+      const { limit, toMs, tenant } = query
       const after = query.after === undefined ? FIRST_CURSOR : parseCursor(query.after)
       const found: Row[] = []
       let fromMs = Math.max(query.fromMs, after[0] * 1_000)
       for (let spanMs = SPAN_MS; found.length <= limit && fromMs < toMs; spanMs *= SPAN_GROWTH) {
         const stretch = { ...query, fromMs, toMs: Math.min(toMs, fromMs + spanMs) }
         const params = { ...toParams(stretch), ...toCursorParams(after), limit: limit + 1 - found.length }
-        found.push(...(await rows<Row>(lineItemsSql, params, signal)))
+        found.push(...(await readers.read<Row>(tenant, { query: lineItemsSql, params }, signal)))
         fromMs = stretch.toMs
       }
       const shown = found.slice(0, limit)
       const last = shown.at(-1)
       return { rows: shown.map(toLineItemRow), next: found.length > limit && last ? toCursor(last) : null }
     },
-    async summaries(query, signal) {
-      const found = await rows<GroupRow>(summariesSql, toSummaryParams(query), signal)
-      return found.map((row) => toSummaryRow(row, query))
-    },
+    summaries: (query, signal) => summaries.read({ ...query, signal }),
   }
 }
 
@@ -137,22 +119,6 @@ function toParams(filter: UsageFilter): Record<string, unknown> {
   }
 }
 
-function toSummaryParams(query: SummaryQuery): Record<string, unknown> {
-  const { fromMs, toMs, groupBy, interval, offset, limit } = query
-  const hoursFrom = Math.ceil(fromMs / HOUR_MS) * HOUR_MS
-  const hoursTo = Math.max(hoursFrom, Math.floor(toMs / HOUR_MS) * HOUR_MS)
-  const groups = GROUP_FIELDS.map((field) => [`by_${field}`, groupBy.includes(field) ? 1 : 0] as const)
-  return {
-    ...toParams(query),
-    ...Object.fromEntries(groups),
-    hours_from_ms: hoursFrom,
-    hours_to_ms: hoursTo,
-    interval: interval ?? '',
-    offset,
-    limit,
-  }
-}
-
 function toLineItemRow(row: Row): LineItemRow {
   return {
     api: row.api,
@@ -168,35 +134,4 @@ function toLineItemRow(row: Row): LineItemRow {
     channel: row.channel === 'mcp' ? 'mcp' : 'http',
     timeMs: Number(row.start_s) * 1_000,
   }
-}
-
-function toSummaryRow(row: GroupRow, { groupBy, interval, fromMs, toMs }: SummaryQuery): SummaryRow {
-  const values: Record<GroupField, string> = {
-    api: row.g_api,
-    customer: row.g_customer,
-    operation: row.g_operation,
-    subscription: row.g_subscription,
-    agent: row.g_agent,
-  }
-  const startMs = Number(row.start_s) * 1_000
-  const range =
-    interval === undefined
-      ? { from: fromMs, to: toMs }
-      : { from: Math.max(fromMs, startMs), to: Math.min(toMs, endOf(startMs, interval)) }
-  return {
-    group: Object.fromEntries(groupBy.map((field) => [field, values[field]])),
-    value: row.units,
-    calls: Number(row.calls),
-    amount: row.amount,
-    currency: row.g_currency,
-    fromMs: range.from,
-    toMs: range.to,
-  }
-}
-
-function endOf(startMs: number, interval: 'hour' | 'day' | 'month'): number {
-  if (interval === 'hour') return startMs + HOUR_MS
-  if (interval === 'day') return startMs + 24 * HOUR_MS
-  const start = new Date(startMs)
-  return Date.UTC(start.getUTCFullYear(), start.getUTCMonth() + 1, 1)
 }

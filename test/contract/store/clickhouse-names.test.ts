@@ -49,8 +49,7 @@ describe('the names of a consumer in ClickHouse', () => {
     )
     await usage.insert('bill-1', items)
     await usage.insert('bill-2', [item({ tenant: 'rival', consumerName: NAME })])
-    const bill = () =>
-      usage.summaries({ tenant: 'bill', ...ALL, groupBy: ['customer'], interval: 'month', offset: 0, limit: 500 })
+    const bill = () => usage.summaries({ tenant: 'bill', ...ALL, groupBy: ['customer'], interval: 'month', limit: 500 })
     const before = await bill()
     const rows = await rowsOf('line_items', 'bill')
 

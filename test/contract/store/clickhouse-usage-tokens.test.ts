@@ -26,8 +26,7 @@ async function open(): Promise<void> {
   await migrate(client)
   usage = createClickHouseUsageStore(client)
 }
-const total = async (tenant: string) =>
-  (await usage.summaries({ tenant, ...ALL, groupBy: [], offset: 0, limit: 10 }))[0]
+const total = async (tenant: string) => (await usage.summaries({ tenant, ...ALL, groupBy: [], limit: 10 })).rows[0]
 async function everyRow(tenant: string, limit: number): Promise<LineItemRow[]> {
   const rows: LineItemRow[] = []
   for (let after: string | null | undefined; after !== null;) {

@@ -28,8 +28,7 @@ async function open(): Promise<void> {
   await migrate(client)
   usage = createClickHouseUsageStore(client)
 }
-const total = async (tenant: string) =>
-  (await usage.summaries({ tenant, ...ALL, groupBy: [], offset: 0, limit: 10 }))[0]
+const total = async (tenant: string) => (await usage.summaries({ tenant, ...ALL, groupBy: [], limit: 10 })).rows[0]
 async function everyRow(tenant: string, limit: number): Promise<LineItemRow[]> {
   const rows: LineItemRow[] = []
   for (let after: string | null | undefined; after !== null;) {
@@ -75,12 +74,11 @@ describe('usage in ClickHouse', () => {
     expect(await total('sums')).toMatchObject(expected)
     expect(addUp(await everyRow('sums', 100))).toEqual(expected)
     for (const interval of ['hour', 'day', 'month'] as const) {
-      const groups = await usage.summaries({
+      const { rows: groups } = await usage.summaries({
         tenant: 'sums',
         ...ALL,
         groupBy: ['api'],
         interval,
-        offset: 0,
         limit: 500,
       })
       expect(addUp(groups), interval).toEqual(expected)
@@ -104,8 +102,8 @@ describe('usage in ClickHouse', () => {
       const expected = rows
         .filter(({ windowStartMs: at }) => at >= fromMs && at < toMs)
         .reduce((sum, { calls }) => sum + calls, 0)
-      const [found] = await usage.summaries({ tenant: 'edges', fromMs, toMs, groupBy: [], offset: 0, limit: 1 })
-      expect(found?.calls ?? 0, `seed ${seed}: [${fromMs}, ${toMs})`).toBe(expected)
+      const { rows: found } = await usage.summaries({ tenant: 'edges', fromMs, toMs, groupBy: [], limit: 1 })
+      expect(found[0]?.calls ?? 0, `seed ${seed}: [${fromMs}, ${toMs})`).toBe(expected)
     }
   })
 
@@ -135,17 +133,17 @@ describe('usage in ClickHouse', () => {
       ['x', 'y'].map((operation) => item({ tenant: 'groups', consumer, operation })),
     )
     await usage.insert('groups-1', rows)
-    const query = { tenant: 'groups', ...ALL, offset: 0, limit: 10 }
+    const query = { tenant: 'groups', ...ALL, limit: 10 }
 
-    const byCustomer = await usage.summaries({ ...query, groupBy: ['customer'] })
-    expect(byCustomer.map(({ group, calls }) => [group, calls])).toEqual([
+    const byCustomer = await usage.summaries({ ...query, groupBy: ['customer'], limit: 1 })
+    const rest = await usage.summaries({ ...query, groupBy: ['customer'], after: byCustomer.next! })
+    expect([...byCustomer.rows, ...rest.rows].map(({ group, calls }) => [group, calls])).toEqual([
       [{ customer: 'a' }, 2],
       [{ customer: 'b' }, 2],
       [{ customer: 'c' }, 2],
     ])
-    const second = await usage.summaries({ ...query, groupBy: ['customer'], offset: 1, limit: 1 })
-    expect(second.map(({ group }) => group)).toEqual([{ customer: 'b' }])
-    expect(await usage.summaries({ ...query, groupBy: ['operation'], customer: 'a' })).toMatchObject([
+    expect(rest.next).toBeNull()
+    expect((await usage.summaries({ ...query, groupBy: ['operation'], customer: 'a' })).rows).toMatchObject([
       { group: { operation: 'x' }, calls: 1 },
       { group: { operation: 'y' }, calls: 1 },
     ])
@@ -157,9 +155,9 @@ describe('usage in ClickHouse', () => {
       item({ tenant: 'utc', windowStartMs: lastNight }),
       item({ tenant: 'utc', windowStartMs: lastNight + 10_000 }),
     ])
-    const query = { tenant: 'utc', fromMs: NOON, toMs: NOON + 24 * HOUR, groupBy: [], offset: 0, limit: 10 }
+    const query = { tenant: 'utc', fromMs: NOON, toMs: NOON + 24 * HOUR, groupBy: [], limit: 10 }
     const ranges = async (interval: 'hour' | 'day' | 'month') =>
-      (await usage.summaries({ ...query, interval })).map(({ fromMs, toMs }) =>
+      (await usage.summaries({ ...query, interval })).rows.map(({ fromMs, toMs }) =>
         [fromMs, toMs].map((timeMs) => new Date(timeMs).toISOString().slice(5, 16)),
       )
 
@@ -237,7 +235,7 @@ describe('usage in ClickHouse', () => {
         ...(random.below(4) === 0 && { customer: `of ${tenants[random.below(tenants.length)]!}` }),
       }
       const { rows } = await usage.lineItems({ ...filter, limit: 100 })
-      const groups = await usage.summaries({ ...filter, groupBy: ['customer'], offset: 0, limit: 100 })
+      const { rows: groups } = await usage.summaries({ ...filter, groupBy: ['customer'], limit: 100 })
       const seen = [...rows.map(({ customer }) => customer), ...groups.map(({ group }) => group.customer)]
       expect(
         seen.filter((customer) => customer !== `of ${tenant}`),

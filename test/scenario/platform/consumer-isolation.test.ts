@@ -45,7 +45,10 @@ const BODIES: Readonly<Record<string, unknown>> = {
 
 const isOfItem = ([, { path }]: (typeof OWNED)[number]) => /:(id|riskId)/.test(path) && !/apis|products/.test(path)
 const ITEMS = OWNED.filter(isOfItem)
-const LISTS = OWNED.filter(([, { method, path, endless }]) => method === 'GET' && !path.includes(':') && !endless)
+const isStatement = ([operationId]: (typeof OWNED)[number]) => operationId === 'getStatement'
+const LISTS = OWNED.filter(
+  (each) => each[1].method === 'GET' && !each[1].path.includes(':') && !each[1].endless && !isStatement(each),
+)
 
 /** Ids and names that tell whose an answer is. */
 const marksOf = ({ consumer, subscriptions, flows, receivers, risks, requests }: Party) => [
@@ -166,6 +169,21 @@ async function expectNothingByQuery({ platform, admin, parties }: Tenant): Promi
   }
 }
 
+/** A statement is that of the consumer; those of others are like those of nobody. */
+async function expectOwnStatement({ platform, parties }: Tenant): Promise<void> {
+  for (const { token, consumer, requests } of parties) {
+    const { body } = await platform.send('GET', '/v1/statements?month=2027-01', { token })
+    expect([body['consumer'], (body['lines'] as unknown[]).length]).toEqual([consumer, requests.length])
+    for (const other of [...parties.map((party) => party.consumer), 'nobody'].filter((each) => each !== consumer)) {
+      for (const accept of ['application/json', 'text/csv', 'text/html']) {
+        const answer = await platform.send('GET', `/v1/statements?consumer=${other}`, { token, headers: { accept } })
+        expect(answer.status, `${accept} ${other}`).toBe(404)
+        expect(answer.text).not.toContain(other)
+      }
+    }
+  }
+}
+
 /** The stream has only the risks of the consumer, live and after an earlier event. */
 async function expectOwnStream({ platform, parties }: Tenant, random: Random): Promise<void> {
   const [{ token, consumer }, ...others] = parties as [Party, ...Party[]]
@@ -204,6 +222,7 @@ describe('a consumer with scopes of the own width', () => {
       const tenant = await openTenant(seed)
       await expectRefusals(tenant)
       await expectOwnResources(tenant, 1 + createRandom(seed).below(3))
+      await expectOwnStatement(tenant)
       await expectNothingByQuery(tenant)
       await expectOwnStream(tenant, createRandom(seed))
     },

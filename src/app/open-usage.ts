@@ -1,0 +1,88 @@
+/** Opens the stores of usage, with connections of their own for reads, and keeps rollups and statements up to date in the background. */
+
+import { join } from 'node:path'
+import type { Config } from '../config.ts'
+import { STORE_FOLDER } from '../recovery/open-store.ts'
+import type { Clock } from '../runtime/clock.ts'
+import type { CountEvent } from '../runtime/event-reasons.ts'
+import type { Opened } from '../runtime/lifecycle.ts'
+import type { Log } from '../runtime/log.ts'
+import { openClickHouse, type ClickHouse } from '../store/clickhouse/client.ts'
+import { createReaders } from '../store/clickhouse/readers.ts'
+import { createRollups, type Rollups } from '../store/clickhouse/rollups.ts'
+import { createClickHouseStatementStore } from '../store/clickhouse/statement-store.ts'
+import { createClickHouseUsageStore } from '../store/clickhouse/usage-store.ts'
+import type { StatementStore } from '../store/statement-store.ts'
+import type { UsageStore } from '../store/usage-store.ts'
+
+export interface OpenUsageOptions {
+  readonly config: Pick<Config, 'dataDir' | 'clickhouseUrl'>
+  readonly clock: Clock
+  readonly log: Log
+  readonly count: CountEvent
+  readonly opened: Opened
+}
+
+export interface OpenedUsage {
+  readonly usage: UsageStore
+  readonly statements: StatementStore
+}
+
+const READERS = 2
+/** The work of a start comes first. */
+const FIRST_MS = 5_000
+const EVERY_MS = 600_000
+
+export function openUsage(client: ClickHouse, options: OpenUsageOptions): OpenedUsage {
+  const { newParts } = client
+  const background = Object.assign(openConnection(options), { newParts })
+  const readers = createReaders(Array.from({ length: READERS }, () => openConnection(options)))
+  const rollups = createRollups(background)
+  const usage = createClickHouseUsageStore(client, { readers, rollups })
+  const statements = createClickHouseStatementStore({ client: background, readers, usage })
+  options.opened('rollups of usage', keepUpToDate(rollups, statements, options))
+  return { usage, statements }
+}
+
+function openConnection({ config, opened }: OpenUsageOptions): ClickHouse {
+  const client = openClickHouse({ url: config.clickhouseUrl, folder: join(config.dataDir, STORE_FOLDER) })
+  opened('connection to ClickHouse', () => client.close())
+  return client
+}
+
+/** Returns a function that stops the work. */
+function keepUpToDate(
+  rollups: Rollups,
+  statements: StatementStore,
+  { clock, log, count }: OpenUsageOptions,
+): () => Promise<void> {
+  const stopping = new AbortController()
+  const { signal } = stopping
+  const onMonth = (month: string, days: number): void =>
+    log.info({ month, days }, 'totals of closed days are rolled up')
+  let current = Promise.resolve()
+
+  async function run(): Promise<void> {
+    if (signal.aborted) return
+    try {
+      await rollups.roll(clock.nowMs(), { signal, onMonth })
+      await statements.close(clock.nowMs(), signal)
+    } catch (err) {
+      if (signal.aborted) return
+      count('usage_rollup_failed')
+      log.error({ err }, 'totals of closed days could not be rolled up; summaries stay exact; retrying in ten minutes')
+    }
+  }
+
+  const start = (): void => {
+    current = current.then(run)
+  }
+  const cancelFirst = clock.after(FIRST_MS, start)
+  const cancel = clock.every(EVERY_MS, start)
+  return () => {
+    cancelFirst()
+    cancel()
+    stopping.abort()
+    return current
+  }
+}

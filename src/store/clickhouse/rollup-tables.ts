@@ -1,0 +1,59 @@
+/** Makes the rollups of a month: first in tables beside them, which then replace its partitions. */
+
+import type { ClickHouse } from './client.ts'
+import { BACKGROUND, inBackground, type MonthState } from './rollup-state.ts'
+
+const ROLLUPS = ['usage_daily', 'usage_hourly_by_api', 'usage_monthly'] as const
+
+const SUMS = 'sum(u.calls), sum(u.units), sum(u.amount)'
+const DAILY_KEY = 'day, tenant, api, consumer, operation, subscription, agent, currency'
+const BY_API_KEY = 'hour, tenant, api, operation, currency'
+const MONTHLY_KEY = 'month, tenant, api, consumer, operation, subscription, agent, currency'
+const DAY_S = 86_400
+
+export function isRollup(table: string): boolean {
+  return ROLLUPS.some((rollup) => rollup === table)
+}
+
+/** The days that are complete are copied; the others are made from the hourly totals. */
+export async function replaceMonth(client: ClickHouse, state: MonthState, signal?: AbortSignal): Promise<void> {
+  const run = (query: string): Promise<unknown> => client.command({ query, abort_signal: inBackground(signal) })
+  const { month, same, differing, isOver } = state
+  for (const table of ROLLUPS) {
+    await run(`DROP TABLE IF EXISTS ${next(table)} SYNC`)
+    await run(`CREATE TABLE ${next(table)} AS ${table}`)
+  }
+  if (same.length > 0) {
+    await run(`INSERT INTO ${next('usage_daily')} SELECT * FROM usage_daily
+      WHERE toYYYYMM(day) = ${month} AND toUnixTimestamp(toDateTime(day, 'UTC')) IN (${same.join()}) ${BACKGROUND}`)
+    await run(`INSERT INTO ${next('usage_hourly_by_api')} SELECT * FROM usage_hourly_by_api
+      WHERE toYYYYMM(hour) = ${month} AND toUnixTimestamp(toStartOfDay(hour)) IN (${same.join()}) ${BACKGROUND}`)
+  }
+  for (const dayS of differing) {
+    const isOfDay = `u.hour >= toDateTime(${dayS}, 'UTC') AND u.hour < toDateTime(${dayS + DAY_S}, 'UTC')`
+    await run(`INSERT INTO ${next('usage_daily')} SELECT toDate(u.hour) AS ${DAILY_KEY}, ${SUMS}
+      FROM line_items_hourly AS u WHERE ${isOfDay} GROUP BY ${DAILY_KEY} ${BACKGROUND}`)
+    await run(`INSERT INTO ${next('usage_hourly_by_api')} SELECT ${BY_API_KEY}, ${SUMS}
+      FROM line_items_hourly AS u WHERE ${isOfDay} GROUP BY ${BY_API_KEY} ${BACKGROUND}`)
+  }
+  if (isOver) {
+    await run(`INSERT INTO ${next('usage_monthly')} SELECT toStartOfMonth(u.day) AS ${MONTHLY_KEY}, ${SUMS}
+      FROM ${next('usage_daily')} AS u GROUP BY ${MONTHLY_KEY} ${BACKGROUND}`)
+  }
+  for (const table of ROLLUPS) {
+    const hasRows = await isFilled(client, next(table), signal)
+    const change = hasRows ? `REPLACE PARTITION ID '${month}' FROM ${next(table)}` : `DROP PARTITION ID '${month}'`
+    await run(`ALTER TABLE ${table} ${change}`)
+    await run(`DROP TABLE ${next(table)} SYNC`)
+  }
+}
+
+async function isFilled(client: ClickHouse, table: string, signal?: AbortSignal): Promise<boolean> {
+  const query = `SELECT count() > 0 AS is_filled FROM ${table}`
+  const result = await client.query({ query, format: 'JSONEachRow', abort_signal: inBackground(signal) })
+  return (await result.json<{ is_filled: number }>())[0]?.is_filled === 1
+}
+
+function next(table: string): string {
+  return `${table}_next`
+}

@@ -1,0 +1,126 @@
+/**
+ * Reads a page of a summary.
+ *
+ * A page of groups by API and consumer, of which there may be millions, reads only its own rows: the rollups are in the order of these
+ * keys, so that the last key of the page is found first, and every table is read up to it. With an interval, a page is looked for in
+ * ever longer stretches of time.
+ */
+
+import type { GroupField, SummaryInterval, SummaryPage, SummaryQuery, SummaryRow } from '../usage-store.ts'
+import type { Readers } from './readers.ts'
+import { parseSummaryCursor, toSummaryCursor } from './summary-cursor.ts'
+import { planSources, type RolledUsage, type Source } from './summary-plan.ts'
+import { keyColumns, writeLastPair, writePage, type SummaryKey } from './summary-sql.ts'
+
+interface Row {
+  readonly start_s?: number
+  readonly api?: string
+  readonly consumer?: string
+  readonly operation?: string
+  readonly subscription?: string
+  readonly agent?: string
+  readonly currency: string
+  readonly calls: string
+  readonly units: string
+  readonly amount: string
+}
+
+interface Pair {
+  readonly api: string
+  readonly consumer: string
+}
+
+type Ask = SummaryQuery & { readonly signal?: AbortSignal | undefined }
+
+const HOUR_MS = 3_600_000
+/** A stretch of time is this many times as long as the one before. */
+const STRETCH_GROWTH = 6
+
+export class Summaries {
+  readonly #readers: Readers
+  readonly #rolled: RolledUsage
+
+  constructor(readers: Readers, rolled: RolledUsage) {
+    this.#readers = readers
+    this.#rolled = rolled
+  }
+
+  async read(query: Ask): Promise<SummaryPage> {
+    const { limit, interval, fromMs, toMs } = query
+    const after = query.after === undefined ? null : parseSummaryCursor(query.after, query)
+    const found: Row[] = []
+    if (interval === undefined || !isByConsumer(query)) {
+      found.push(...(await this.#readRange(query, after, limit + 1)))
+    } else {
+      let from = after === null ? fromMs : Math.max(fromMs, Number(after[0]) * 1_000)
+      for (let intervals = 1; found.length <= limit && from < toMs; intervals *= STRETCH_GROWTH) {
+        const to = Math.min(toMs, endOfStretch(from, interval, intervals))
+        found.push(...(await this.#readRange({ ...query, fromMs: from, toMs: to }, after, limit + 1 - found.length)))
+        from = to
+      }
+    }
+    const shown = found.slice(0, limit)
+    const last = shown.at(-1)
+    const next = found.length > limit && last !== undefined ? toSummaryCursor(toKey(last, query)) : null
+    return { rows: shown.map((row) => toSummaryRow(row, query)), next }
+  }
+
+  async #readRange(query: Ask, after: SummaryKey | null, limit: number): Promise<readonly Row[]> {
+    const sources = planSources({ ...query, isByConsumer: isByConsumer(query) }, this.#rolled)
+    if (sources.length === 0) return []
+    const last = await this.#findLastPair(query, sources, after, limit)
+    return this.#readers.read<Row>(query.tenant, writePage(query, sources, { after, last, limit }), query.signal)
+  }
+
+  /** Returns null if the page may extend to the end. */
+  async #findLastPair(
+    query: Ask,
+    sources: readonly Source[],
+    after: SummaryKey | null,
+    limit: number,
+  ): Promise<readonly [string, string] | null> {
+    const { groupBy, tenant, signal } = query
+    if (!groupBy.includes('api') || !groupBy.includes('customer') || query.customer !== undefined) return null
+    const source = sources.find(({ table }) => table === 'usage_daily' || table === 'usage_monthly')
+    if (source === undefined) return null
+    const at = keyColumns(query).indexOf('api')
+    const from = after === null ? null : ([String(after[at]), String(after[at + 1])] as const)
+    // The groups of the first pair may be on the page before.
+    const statement = writeLastPair(query, source, { from, pairs: limit + 1 })
+    const [pair] = await this.#readers.read<Pair>(tenant, statement, signal)
+    return pair === undefined ? null : [pair.api, pair.consumer]
+  }
+}
+
+function isByConsumer({ groupBy, customer, subscription }: SummaryQuery): boolean {
+  const groups: readonly GroupField[] = ['customer', 'subscription', 'agent']
+  return customer !== undefined || subscription !== undefined || groups.some((field) => groupBy.includes(field))
+}
+
+function toKey(row: Row, query: SummaryQuery): SummaryKey {
+  return keyColumns(query).map((name) => row[name as keyof Row] ?? '')
+}
+
+function toSummaryRow(row: Row, { groupBy, interval, fromMs, toMs }: SummaryQuery): SummaryRow {
+  const values: Record<GroupField, string | undefined> = { ...row, customer: row.consumer } as never
+  const startMs = Number(row.start_s) * 1_000
+  return {
+    group: Object.fromEntries(groupBy.map((field) => [field, values[field] ?? ''])),
+    value: row.units,
+    calls: Number(row.calls),
+    amount: row.amount,
+    currency: row.currency,
+    fromMs: interval === undefined ? fromMs : Math.max(fromMs, startMs),
+    toMs: interval === undefined ? toMs : Math.min(toMs, endOfStretch(startMs, interval, 1)),
+  }
+}
+
+/** End of the last of so many intervals, the first of which contains `fromMs`. */
+function endOfStretch(fromMs: number, interval: SummaryInterval, intervals: number): number {
+  if (interval === 'month') {
+    const from = new Date(fromMs)
+    return Date.UTC(from.getUTCFullYear(), from.getUTCMonth() + intervals, 1)
+  }
+  const lengthMs = interval === 'hour' ? HOUR_MS : 24 * HOUR_MS
+  return (Math.floor(fromMs / lengthMs) + intervals) * lengthMs
+}

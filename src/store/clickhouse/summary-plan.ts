@@ -1,0 +1,111 @@
+/**
+ * Decides from which tables a summary is read, and which part of its range from each.
+ *
+ * Parts of hours come from the line items, hours from the hourly totals, and days and months that are rolled up from the rollups. Each
+ * instant of the range belongs to one table, so the sum is exact for any range.
+ */
+
+import type { SummaryInterval } from '../usage-store.ts'
+
+const SOURCES = ['line_items', 'line_items_hourly', 'usage_hourly_by_api', 'usage_daily', 'usage_monthly'] as const
+export type SourceTable = (typeof SOURCES)[number]
+
+/** From the first second on, up to the last but not including it. */
+export interface Span {
+  readonly fromS: number
+  readonly toS: number
+}
+
+export interface Source {
+  readonly table: SourceTable
+  /** In order, not empty, and neither overlapping nor adjacent. */
+  readonly spans: readonly Span[]
+}
+
+/** The rollups that are complete. */
+export interface RolledUsage {
+  isDayRolled(dayS: number): boolean
+  isMonthRolled(monthS: number): boolean
+}
+
+export interface SummaryRange {
+  readonly fromMs: number
+  readonly toMs: number
+  readonly interval?: SummaryInterval | undefined
+  /** Whether the query names a consumer, a subscription or an agent, in its groups or its filters. */
+  readonly isByConsumer: boolean
+}
+
+const HOUR_S = 3_600
+const DAY_S = 24 * HOUR_S
+
+export function planSources({ fromMs, toMs, interval, isByConsumer }: SummaryRange, rolled: RolledUsage): Source[] {
+  const found = new Map<SourceTable, Span[]>()
+  const add = (table: SourceTable, fromS: number, toS: number): void => {
+    if (fromS >= toS) return
+    const spans = found.get(table) ?? []
+    const last = spans.at(-1)
+    if (last?.toS === fromS) spans[spans.length - 1] = { fromS: last.fromS, toS }
+    else spans.push({ fromS, toS })
+    found.set(table, spans)
+  }
+
+  const fromS = Math.ceil(fromMs / 1_000)
+  const toS = Math.ceil(toMs / 1_000)
+  const hoursFrom = Math.ceil(fromS / HOUR_S) * HOUR_S
+  const hoursTo = Math.floor(toS / HOUR_S) * HOUR_S
+  if (hoursFrom >= hoursTo) {
+    add('line_items', fromS, toS)
+  } else {
+    add('line_items', fromS, hoursFrom)
+    const readHours = isByConsumer ? addConsumerDays : addApiDays
+    for (let at = hoursFrom; at < hoursTo;) at = readHours({ at, hoursTo, interval, rolled, add })
+    add('line_items', hoursTo, toS)
+  }
+  return SOURCES.flatMap((table) => {
+    const spans = found.get(table)
+    return spans === undefined ? [] : [{ table, spans }]
+  })
+}
+
+interface Step {
+  readonly at: number
+  readonly hoursTo: number
+  readonly interval: SummaryInterval | undefined
+  readonly rolled: RolledUsage
+  readonly add: (table: SourceTable, fromS: number, toS: number) => void
+}
+
+/** Returns where the next step begins. */
+function addConsumerDays({ at, hoursTo, interval, rolled, add }: Step): number {
+  const dayEnd = Math.floor(at / DAY_S) * DAY_S + DAY_S
+  const next = Math.min(dayEnd, hoursTo)
+  const isWholeDay = at % DAY_S === 0 && next === dayEnd
+  if (!isWholeDay || interval === 'hour') {
+    add('line_items_hourly', at, next)
+    return next
+  }
+  const monthEnd = endOfMonth(at)
+  if (interval !== 'day' && isStartOfMonth(at) && monthEnd <= hoursTo && rolled.isMonthRolled(at)) {
+    add('usage_monthly', at, monthEnd)
+    return monthEnd
+  }
+  add(rolled.isDayRolled(at) ? 'usage_daily' : 'line_items_hourly', at, next)
+  return next
+}
+
+function addApiDays({ at, hoursTo, rolled, add }: Step): number {
+  const dayS = Math.floor(at / DAY_S) * DAY_S
+  const next = Math.min(dayS + DAY_S, hoursTo)
+  add(rolled.isDayRolled(dayS) ? 'usage_hourly_by_api' : 'line_items_hourly', at, next)
+  return next
+}
+
+function isStartOfMonth(atS: number): boolean {
+  return new Date(atS * 1_000).getUTCDate() === 1
+}
+
+function endOfMonth(atS: number): number {
+  const at = new Date(atS * 1_000)
+  return Date.UTC(at.getUTCFullYear(), at.getUTCMonth() + 1, 1) / 1_000
+}

@@ -1,0 +1,131 @@
+/** A statement equals its line items to the last digit; a closed month does not change any more. */
+
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { addDecimals, toDecimal } from '../../../src/domain/decimal.ts'
+import { openClickHouse, type ClickHouse } from '../../../src/store/clickhouse/client.ts'
+import { migrate } from '../../../src/store/clickhouse/migrations.ts'
+import { createReaders } from '../../../src/store/clickhouse/readers.ts'
+import { createRollups, type Rollups } from '../../../src/store/clickhouse/rollups.ts'
+import { createClickHouseStatementStore } from '../../../src/store/clickhouse/statement-store.ts'
+import { createClickHouseUsageStore } from '../../../src/store/clickhouse/usage-store.ts'
+import type { StatementLine, StatementStore } from '../../../src/store/statement-store.ts'
+import type { LineItem, UsageStore } from '../../../src/store/usage-store.ts'
+import { createRandom } from '../../random.ts'
+import { DAY, NOW, randomItems } from './random-usage.ts'
+import { item } from './usage-items.ts'
+
+const MARCH = Date.UTC(2026, 2, 1)
+const APRIL = Date.UTC(2026, 3, 1)
+
+let folder: string
+let client: ClickHouse
+let rollups: Rollups
+let usage: UsageStore
+let statements: StatementStore
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'statements-'))
+  client = openClickHouse({ url: null, folder })
+  await migrate(client)
+  const readers = createReaders([client])
+  rollups = createRollups(client)
+  usage = createClickHouseUsageStore(client, { readers, rollups })
+  statements = createClickHouseStatementStore({ client, readers, usage })
+})
+afterEach(async () => {
+  await client.close()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+const read = (changes: { consumer?: string; tenant?: string; monthMs?: number; nowMs?: number } = {}) =>
+  statements.read({ tenant: 'own', consumer: 'con_1', monthMs: MARCH, nowMs: NOW, excludeApi: 'api0-v1', ...changes })
+
+/** The lines of con_1 in March, computed by hand. */
+function linesOf(items: readonly LineItem[]): readonly StatementLine[] {
+  const own = items.filter(
+    ({ tenant, consumer, api, windowStartMs }) =>
+      tenant === 'own' && consumer === 'con_1' && api !== 'api0-v1' && windowStartMs >= MARCH && windowStartMs < APRIL,
+  )
+  const groups = Map.groupBy(own, ({ api, currency, priceMicro }) =>
+    JSON.stringify([api, currency, String(priceMicro).padStart(12, '0')]),
+  )
+  return [...groups.keys()].sort().map((key) => {
+    const rows = groups.get(key)!
+    const [{ api, currency, priceMicro }] = rows as [LineItem]
+    return {
+      api,
+      currency,
+      price: toDecimal(BigInt(priceMicro), 6),
+      calls: rows.reduce((sum, { calls }) => sum + calls, 0),
+      units: addDecimals(rows.map(({ unitsMicro }) => toDecimal(unitsMicro, 6))),
+      amount: addDecimals(rows.map(({ unitsMicro }) => toDecimal(unitsMicro * BigInt(priceMicro), 12))),
+    }
+  })
+}
+
+describe('a statement', () => {
+  it('equals its line items, open, closed, and with what arrives later', { timeout: 60_000 }, async () => {
+    const random = createRandom(3)
+    const items = randomItems(random, 1_500)
+    await usage.insert('first', items)
+    expect(await read()).toEqual({ closedMs: null, lines: linesOf(items), corrections: [] })
+    expect(linesOf(items).length).toBeGreaterThan(8)
+
+    const closedMs = APRIL + DAY
+    await statements.close(closedMs - 1)
+    expect((await read()).closedMs).toBeNull()
+    await statements.close(closedMs)
+    await rollups.roll(closedMs)
+    const closed = { closedMs, lines: linesOf(items), corrections: [] }
+    expect(await read()).toEqual(closed)
+
+    const late = randomItems(random, 300)
+    await usage.insert('late', late)
+    expect(await read()).toEqual({ ...closed, corrections: linesOf(late) })
+    await rollups.roll(NOW)
+    await statements.close(NOW)
+    expect(await read()).toEqual({ ...closed, corrections: linesOf(late) })
+  })
+
+  it('of a month without usage has no lines, and everything that arrives later is a correction', async () => {
+    await usage.insert('other', [item({ tenant: 'own', consumer: 'con_2', windowStartMs: MARCH })])
+    await statements.close(NOW)
+    expect(await read()).toEqual({ closedMs: NOW, lines: [], corrections: [] })
+    const late = [item({ tenant: 'own', windowStartMs: MARCH + DAY })]
+    await usage.insert('late', late)
+    expect(await read()).toEqual({ closedMs: NOW, lines: [], corrections: linesOf(late) })
+  })
+
+  it('shows nothing of another tenant or consumer', async () => {
+    await usage.insert('first', [item({ tenant: 'own', windowStartMs: MARCH })])
+    for (const close of [false, true]) {
+      if (close) await statements.close(NOW)
+      for (const query of [{ tenant: 'other' }, { consumer: 'con_2' }, { tenant: '', consumer: '' }]) {
+        expect(await read(query)).toMatchObject({ lines: [], corrections: [] })
+      }
+    }
+  })
+
+  it('stays when its line items have expired, without corrections', async () => {
+    const items = [item({ tenant: 'own', windowStartMs: MARCH })]
+    await usage.insert('first', items)
+    await statements.close(NOW)
+    await client.command({ query: 'TRUNCATE TABLE line_items' })
+    const nowMs = Date.UTC(2028, 4, 1)
+    expect(await read({ nowMs })).toEqual({ closedMs: NOW, lines: linesOf(items), corrections: [] })
+  })
+
+  it('is closed as a whole: a close that was cut off is repeated', async () => {
+    const items = [item({ tenant: 'own', windowStartMs: MARCH })]
+    await usage.insert('first', items)
+    await client.command({ query: 'CREATE TABLE statement_lines_next AS statement_lines' })
+    await client.command({
+      query: `INSERT INTO statement_lines_next VALUES ('2026-03-01', 'own', 'con_1', 'x', '', 0, 9, 9, 9, now64(3))`,
+    })
+    await statements.close(NOW)
+    expect(await read()).toEqual({ closedMs: NOW, lines: linesOf(items), corrections: [] })
+  })
+})

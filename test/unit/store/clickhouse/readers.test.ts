@@ -1,0 +1,65 @@
+import { describe, expect, it } from 'vitest'
+import { createReaders } from '../../../../src/store/clickhouse/readers.ts'
+
+const STATEMENT = { query: 'SELECT 1', params: {} }
+
+/** Connections whose reads end on demand, in the order in which they began. */
+function openConnections(count: number) {
+  const running: { connection: number; end: (error?: Error) => void }[] = []
+  const connections = Array.from({ length: count }, (_, connection) => ({
+    query: () =>
+      new Promise((resolve, reject) =>
+        running.push({
+          connection,
+          end: (error) => (error === undefined ? resolve({ json: async () => [{ connection }] }) : reject(error)),
+        }),
+      ),
+  }))
+  return { running, readers: createReaders(connections as never) }
+}
+const settled = () => new Promise((resolve) => setImmediate(resolve))
+
+describe('readers', () => {
+  it('run one read of a tenant at a time, beside those of others', async () => {
+    const { running, readers } = openConnections(2)
+    const first = readers.read('a', STATEMENT)
+    const second = readers.read('a', STATEMENT)
+    const other = readers.read('b', STATEMENT)
+    await settled()
+    expect(running).toHaveLength(2)
+    running[1]!.end()
+    await other
+    expect(running).toHaveLength(2)
+    running[0]!.end()
+    await first
+    await settled()
+    running[2]!.end()
+    expect(await second).toEqual([{ connection: running[2]!.connection }])
+  })
+
+  it('use a connection for one read at a time, and release it after a failure', async () => {
+    const { running, readers } = openConnections(1)
+    const first = readers.read('a', STATEMENT)
+    const second = readers.read('b', STATEMENT)
+    const third = readers.read('a', STATEMENT)
+    await settled()
+    expect(running).toHaveLength(1)
+    running[0]!.end(new Error('broken'))
+    await expect(first).rejects.toMatchObject({ code: 'unavailable', message: 'Usage cannot be read at the moment.' })
+    await settled()
+    expect(running).toHaveLength(2)
+    running[1]!.end()
+    await second
+    await settled()
+    running[2]!.end()
+    await third
+  })
+
+  it('say what to change if an answer is too large', async () => {
+    const { running, readers } = openConnections(1)
+    const read = readers.read('a', STATEMENT)
+    await settled()
+    running[0]!.end(new Error('Code: 159. DB::Exception: Timeout exceeded. (TIMEOUT_EXCEEDED)'))
+    await expect(read).rejects.toMatchObject({ code: 'unavailable', message: expect.stringMatching(/shorter range/) })
+  })
+})
