@@ -14,7 +14,7 @@ export interface StatementLine {
   readonly api: string
   /** Empty: no price was declared. */
   readonly currency: string
-  /** Of one resource unit. */
+  /** The price of one resource unit. */
   readonly price: string
   readonly calls: number
   readonly units: string

@@ -133,8 +133,8 @@ const LIST_OPERATIONS = Object.entries(ALL_OPERATIONS).filter(
     scope !== OPERATORS_SCOPE &&
     !path.includes(':') &&
     !endless &&
-    // Every tenant has exactly one policy, and the built-in roles.
-    !['/v1/policy', '/v1/roles'].includes(path) &&
+    // Every tenant has exactly one policy, and the built-in roles. A statement is no list.
+    !['/v1/policy', '/v1/roles', '/v1/statements'].includes(path) &&
     // The own account is for people alone.
     !path.startsWith('/v1/me'),
 )
@@ -195,6 +195,15 @@ describe('a tenant', () => {
       expect(pageWithForeignCursor.body).toEqual({ items: [], next: null })
     },
   )
+
+  it('has no statement of a consumer of another tenant', async () => {
+    const platform = await openTestPlatform()
+    platform.lineItems.push(lineItem(NOW_MS - 1))
+    const path = `/v1/statements?consumer=${lineItem(0).customer}`
+    expect((await platform.send('GET', path, { token: platform.token('acme') })).body['lines']).toHaveLength(1)
+    const { status, text } = await platform.send('GET', path, { token: platform.token('rival') })
+    expect([status, text.includes('payments-v1')]).toEqual([404, false])
+  })
 
   it('cannot refer to another tenant’s resources', async () => {
     const platform = await openTestPlatform()
