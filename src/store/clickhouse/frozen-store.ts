@@ -37,9 +37,11 @@ export interface StoreFreezerOptions {
 export function createStoreFreezer({ client, url, folder, leaveOut }: StoreFreezerOptions): StoreFreezer {
   const shadow = join(folder, 'shadow')
 
+  /** Leaves out tables in which rows are prepared, because they may be dropped meanwhile. */
   async function tables(): Promise<string[]> {
     const result = await client.query({
-      query: "SELECT name FROM system.tables WHERE database = currentDatabase() AND engine LIKE '%MergeTree'",
+      query: `SELECT name FROM system.tables WHERE database = currentDatabase() AND engine LIKE '%MergeTree'
+        AND NOT endsWith(name, '_next') AND name != 'line_items_to_attach'`,
       format: 'JSONEachRow',
       abort_signal: within(undefined),
     })

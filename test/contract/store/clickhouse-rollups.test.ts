@@ -1,10 +1,11 @@
 /** Summaries equal the sums of their line items for any range, grouping and filter, whatever part of them is rolled up. */
 
-import { mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { openClickHouse, type ClickHouse } from '../../../src/store/clickhouse/client.ts'
+import { createStoreFreezer } from '../../../src/store/clickhouse/frozen-store.ts'
 import { migrate } from '../../../src/store/clickhouse/migrations.ts'
 import { createReaders } from '../../../src/store/clickhouse/readers.ts'
 import { createRollups, type Rollups } from '../../../src/store/clickhouse/rollups.ts'
@@ -113,6 +114,25 @@ describe('rollups', () => {
         expect(made, query).toHaveLength(months)
         await expectExact(random, items, query)
       }
+    },
+  )
+
+  it(
+    'do not disturb a backup, which leaves out the tables in which they are prepared',
+    { timeout: MINUTES_2 },
+    async () => {
+      await usage.insert('first', randomItems(createRandom(7), 200))
+      const freezer = createStoreFreezer({ client: reader, url: null, folder, leaveOut: '' })
+      let isRolling = true
+      const rolling = rollups.roll(NOW).finally(() => (isRolling = false))
+      let freezes = 0
+      for (; isRolling; freezes++) await freezer.freeze(`copy${freezes}`)
+      await rolling
+      expect(freezes).toBeGreaterThan(3)
+      const metadata = join(folder, 'metadata/default')
+      const ids = ['usage_daily', 'usage_daily_next'].map((name) => existsSync(join(metadata, `${name}.sql`)))
+      expect(ids).toEqual([true, false])
+      await freezer.thaw()
     },
   )
 
