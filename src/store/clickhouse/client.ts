@@ -9,7 +9,11 @@ import { ClickHouseLogLevel, createClient, type ClickHouseClient } from '@clickh
 import { createChdbConnection } from 'chdb/connection'
 import { EmbeddedParts, UNVERIFIED, type NewParts } from './new-parts.ts'
 
-export type ClickHouse = ClickHouseClient & { readonly newParts: NewParts }
+export type ClickHouse = ClickHouseClient & {
+  readonly newParts: NewParts
+  /** Whether the engine runs in this process. */
+  readonly isEmbedded: boolean
+}
 
 export interface ClickHouseOptions {
   /** `null`: embedded. */
@@ -24,12 +28,12 @@ export function openClickHouse({ url, folder }: ClickHouseOptions): ClickHouse {
   // The client logs nothing: the caller logs a failure together with its effect.
   if (url !== null) {
     const client = createClient({ url, request_timeout: TIMEOUT_MS, log: { level: ClickHouseLogLevel.OFF } })
-    return Object.assign(client, { newParts: UNVERIFIED })
+    return Object.assign(client, { newParts: UNVERIFIED, isEmbedded: false })
   }
   const client = createClient({
     connection: createChdbConnection({ path: folder }),
   } as unknown as Parameters<typeof createClient>[0])
-  return Object.assign(client, { newParts: new EmbeddedParts(client) })
+  return Object.assign(client, { newParts: new EmbeddedParts(client), isEmbedded: true })
 }
 
 /** Returns a signal that aborts at the time limit, or earlier with the caller's signal. */
@@ -42,4 +46,12 @@ export function within(signal: AbortSignal | undefined, timeoutMs = TIMEOUT_MS):
 export function withoutCredentials(url: string): string {
   const { protocol, host, pathname } = new URL(url)
   return `${protocol}//${host}${pathname === '/' ? '' : pathname}`
+}
+
+/**
+ * Returns a setting with which the threads of a statement yield the processor to those of this process that serve calls. The threads
+ * of a server are its own business, and earlier versions do not know the setting.
+ */
+export function yielding({ isEmbedded }: Pick<ClickHouse, 'isEmbedded'>, nice: number): string {
+  return isEmbedded ? `, os_threads_nice_value_query = ${nice}` : ''
 }

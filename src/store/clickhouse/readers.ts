@@ -7,11 +7,13 @@
  */
 
 import { Problem } from '../../domain/problem.ts'
-import { within, type ClickHouse } from './client.ts'
+import { within, yielding, type ClickHouse } from './client.ts'
 
 export interface Statement {
   readonly query: string
   readonly params: Readonly<Record<string, unknown>>
+  /** Further settings, each preceded by a comma. */
+  readonly settings?: string
 }
 
 export interface Readers {
@@ -19,14 +21,15 @@ export interface Readers {
   read<Row>(tenant: string, statement: Statement, signal?: AbortSignal): Promise<readonly Row[]>
 }
 
-type Connection = Pick<ClickHouse, 'query'>
+type Connection = Pick<ClickHouse, 'query' | 'isEmbedded'>
 
 const SECONDS_MAX = 15
 const MEMORY_BYTES_MAX = 1_500_000_000
 const CODES_TOO_LARGE = /\b(?:TIMEOUT_EXCEEDED|MEMORY_LIMIT_EXCEEDED|TOO_SLOW)\b/
 
 /** Part of each statement; settings beside it would stay with the session of the embedded engine. */
-export const STATEMENT_BOUNDS = `SETTINGS os_threads_nice_value_query = 10, max_execution_time = ${SECONDS_MAX}, max_memory_usage = ${MEMORY_BYTES_MAX}`
+const BOUNDS = `SETTINGS max_execution_time = ${SECONDS_MAX}, max_memory_usage = ${MEMORY_BYTES_MAX}`
+const NICE = 5
 
 export function createReaders(connections: readonly Connection[]): Readers {
   const idle = [...connections]
@@ -46,13 +49,14 @@ export function createReaders(connections: readonly Connection[]): Readers {
   }
 
   return {
-    read<Row>(tenant: string, { query, params }: Statement, signal?: AbortSignal) {
+    read<Row>(tenant: string, { query, params, settings = '' }: Statement, signal?: AbortSignal) {
       const run = (): Promise<readonly Row[]> =>
         withConnection(async (connection) => {
           try {
             signal?.throwIfAborted()
+            const bounded = `${query} ${BOUNDS}${yielding(connection, NICE)}${settings}`
             const options = {
-              query,
+              query: bounded,
               query_params: params,
               format: 'JSONEachRow',
               abort_signal: within(signal),

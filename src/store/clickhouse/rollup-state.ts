@@ -1,6 +1,6 @@
 /** Compares the rollups of a month with the hourly totals, day by day. */
 
-import { within, type ClickHouse } from './client.ts'
+import { within, yielding, type ClickHouse } from './client.ts'
 
 export interface MonthState {
   /** Such as `202611`, which is also the id of its partition. */
@@ -32,8 +32,10 @@ const CLOSING_S = 600
 const TIMEOUT_MS = 15 * 60_000
 
 /** Part of each statement that reads or makes rollups. */
-export const BACKGROUND = `SETTINGS max_threads = 1, max_insert_threads = 1, os_threads_nice_value_query = 19,
-  max_bytes_before_external_group_by = 200000000, max_bytes_before_external_sort = 200000000`
+export function inBackgroundOf(client: Pick<ClickHouse, 'isEmbedded'>): string {
+  return `SETTINGS max_threads = 1, max_insert_threads = 1, max_bytes_before_external_group_by = 200000000,
+    max_bytes_before_external_sort = 200000000${yielding(client, 19)}`
+}
 
 const SUMS = `concat(toString(sum(u.calls)), ' ', toString(sum(u.units)), ' ', toString(sum(u.amount))) AS sums`
 
@@ -67,7 +69,7 @@ export async function compareMonth(
     const day = `toUnixTimestamp(toStartOfDay(toDateTime(u.${column}, 'UTC')))`
     const query = `SELECT ${day} AS day_s, ${SUMS} FROM ${table} AS u
       WHERE u.${column} >= toDateTime({from:UInt32}, 'UTC') AND u.${column} < toDateTime({to:UInt32}, 'UTC')
-      GROUP BY day_s ${BACKGROUND}`
+      GROUP BY day_s ${inBackgroundOf(client)}`
     return select<DayRow>(client, query, params, signal).then(
       (rows) => new Map(rows.map(({ day_s, sums }) => [Number(day_s), sums])),
     )
@@ -109,7 +111,7 @@ async function isMonthEqual(
   signal?: AbortSignal,
 ): Promise<boolean> {
   const sumOf = async (table: string, column: string): Promise<string | undefined> => {
-    const query = `SELECT ${SUMS} FROM ${table} AS u WHERE toYYYYMM(u.${column}) = {month:UInt32} ${BACKGROUND}`
+    const query = `SELECT ${SUMS} FROM ${table} AS u WHERE toYYYYMM(u.${column}) = {month:UInt32} ${inBackgroundOf(client)}`
     return (await select<{ sums: string }>(client, query, { month: Number(toMonth(monthS)) }, signal))[0]?.sums
   }
   try {

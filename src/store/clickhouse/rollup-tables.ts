@@ -1,7 +1,7 @@
 /** Makes the rollups of a month: first in tables beside them, which then replace its partitions. */
 
 import type { ClickHouse } from './client.ts'
-import { BACKGROUND, inBackground, type MonthState } from './rollup-state.ts'
+import { inBackground, inBackgroundOf, type MonthState } from './rollup-state.ts'
 
 const ROLLUPS = ['usage_daily', 'usage_hourly_by_api', 'usage_monthly'] as const
 
@@ -18,6 +18,7 @@ export function isRollup(table: string): boolean {
 /** The days that are complete are copied; the others are made from the hourly totals. */
 export async function replaceMonth(client: ClickHouse, state: MonthState, signal?: AbortSignal): Promise<void> {
   const run = (query: string): Promise<unknown> => client.command({ query, abort_signal: inBackground(signal) })
+  const background = inBackgroundOf(client)
   const { month, same, differing, isOver } = state
   for (const table of ROLLUPS) {
     await run(`DROP TABLE IF EXISTS ${next(table)} SYNC`)
@@ -25,20 +26,20 @@ export async function replaceMonth(client: ClickHouse, state: MonthState, signal
   }
   if (same.length > 0) {
     await run(`INSERT INTO ${next('usage_daily')} SELECT * FROM usage_daily
-      WHERE toYYYYMM(day) = ${month} AND toUnixTimestamp(toDateTime(day, 'UTC')) IN (${same.join()}) ${BACKGROUND}`)
+      WHERE toYYYYMM(day) = ${month} AND toUnixTimestamp(toDateTime(day, 'UTC')) IN (${same.join()}) ${background}`)
     await run(`INSERT INTO ${next('usage_hourly_by_api')} SELECT * FROM usage_hourly_by_api
-      WHERE toYYYYMM(hour) = ${month} AND toUnixTimestamp(toStartOfDay(hour)) IN (${same.join()}) ${BACKGROUND}`)
+      WHERE toYYYYMM(hour) = ${month} AND toUnixTimestamp(toStartOfDay(hour)) IN (${same.join()}) ${background}`)
   }
   for (const dayS of differing) {
     const isOfDay = `u.hour >= toDateTime(${dayS}, 'UTC') AND u.hour < toDateTime(${dayS + DAY_S}, 'UTC')`
     await run(`INSERT INTO ${next('usage_daily')} SELECT toDate(u.hour) AS ${DAILY_KEY}, ${SUMS}
-      FROM line_items_hourly AS u WHERE ${isOfDay} GROUP BY ${DAILY_KEY} ${BACKGROUND}`)
+      FROM line_items_hourly AS u WHERE ${isOfDay} GROUP BY ${DAILY_KEY} ${background}`)
     await run(`INSERT INTO ${next('usage_hourly_by_api')} SELECT ${BY_API_KEY}, ${SUMS}
-      FROM line_items_hourly AS u WHERE ${isOfDay} GROUP BY ${BY_API_KEY} ${BACKGROUND}`)
+      FROM line_items_hourly AS u WHERE ${isOfDay} GROUP BY ${BY_API_KEY} ${background}`)
   }
   if (isOver) {
     await run(`INSERT INTO ${next('usage_monthly')} SELECT toStartOfMonth(u.day) AS ${MONTHLY_KEY}, ${SUMS}
-      FROM ${next('usage_daily')} AS u GROUP BY ${MONTHLY_KEY} ${BACKGROUND}`)
+      FROM ${next('usage_daily')} AS u GROUP BY ${MONTHLY_KEY} ${background}`)
   }
   for (const table of ROLLUPS) {
     const hasRows = await isFilled(client, next(table), signal)

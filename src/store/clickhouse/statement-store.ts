@@ -9,8 +9,8 @@ import type { StatementLine, StatementQuery, StatementStore } from '../statement
 import type { UsageStore } from '../usage-store.ts'
 import type { ClickHouse } from './client.ts'
 import { readQuery } from './migrations.ts'
-import { STATEMENT_BOUNDS, type Readers } from './readers.ts'
-import { BACKGROUND, inBackground } from './rollup-state.ts'
+import type { Readers } from './readers.ts'
+import { inBackground, inBackgroundOf } from './rollup-state.ts'
 
 type TotalRow = Pick<Row, 'currency' | 'calls' | 'units' | 'amount'>
 type Row = Omit<StatementLine, 'calls'> & { readonly calls: string }
@@ -28,9 +28,9 @@ export interface ClickHouseStatementOptions {
 }
 
 export function createClickHouseStatementStore({ client, readers, usage }: ClickHouseStatementOptions): StatementStore {
-  const totalsSql = `${readQuery('statement_totals')} ${STATEMENT_BOUNDS}`
-  const linesSql = `${readQuery('statement_lines')} ${STATEMENT_BOUNDS}`
-  const usageSql = `${readQuery('statement_usage')} ${STATEMENT_BOUNDS}`
+  const totalsSql = readQuery('statement_totals')
+  const linesSql = readQuery('statement_lines')
+  const usageSql = readQuery('statement_usage')
 
   /** Reads the rollups, which takes less time than to read the line items of the month. */
   async function hasAllUsage(query: StatementQuery, signal?: AbortSignal): Promise<boolean> {
@@ -66,7 +66,7 @@ export function createClickHouseStatementStore({ client, readers, usage }: Click
 }
 
 const CLOSED = `SELECT toUnixTimestamp64Milli(closed_at) AS closed_ms FROM statement_lines
-  WHERE tenant = '' AND consumer = '' AND month = toDate({month:String}) LIMIT 1 ${STATEMENT_BOUNDS}`
+  WHERE tenant = '' AND consumer = '' AND month = toDate({month:String}) LIMIT 1`
 
 async function monthsToClose(client: ClickHouse, nowMs: number, signal?: AbortSignal): Promise<readonly number[]> {
   const result = await client.query({
@@ -94,7 +94,7 @@ async function closeMonth(client: ClickHouse, monthMs: number, nowMs: number, si
     SELECT toDate('${month}'), tenant, consumer, api, currency, price, sum(i.calls), sum(i.units), sum(i.amount), ${closedAt}
     FROM line_items AS i
     WHERE window_start >= toDateTime('${month}', 'UTC') AND window_start < toDateTime(addMonths(toDate('${month}'), 1), 'UTC')
-    GROUP BY tenant, consumer, api, currency, price ${BACKGROUND}`)
+    GROUP BY tenant, consumer, api, currency, price ${inBackgroundOf(client)}`)
   await run(`INSERT INTO ${NEXT} VALUES ('${month}', '', '', '', '', 0, 0, 0, 0, ${closedAt})`)
   await run(`ALTER TABLE statement_lines REPLACE PARTITION ID '${month.slice(0, 7).replace('-', '')}' FROM ${NEXT}`)
   await run(`DROP TABLE ${NEXT} SYNC`)

@@ -5,7 +5,7 @@
  */
 
 import type { GroupField, SummaryInterval, SummaryQuery } from '../usage-store.ts'
-import { STATEMENT_BOUNDS, type Statement } from './readers.ts'
+import type { Statement } from './readers.ts'
 import type { Source, SourceTable } from './summary-plan.ts'
 
 export type SummaryKey = readonly (string | number)[]
@@ -68,7 +68,7 @@ FROM ${source.table} AS u WHERE ${conditions.join('\n  AND ')}`
   return {
     query: `SELECT ${keys.join(', ')}, toString(sum(s.calls)) AS calls, toString(sum(s.units)) AS units, toString(sum(s.amount)) AS amount
 FROM (${selects.join('\nUNION ALL\n')}) AS s
-GROUP BY ${keys.join(', ')} ORDER BY ${keys.join(', ')} LIMIT {limit:UInt32} ${STATEMENT_BOUNDS}`,
+GROUP BY ${keys.join(', ')} ORDER BY ${keys.join(', ')} LIMIT {limit:UInt32}`,
     params,
   }
 }
@@ -86,9 +86,9 @@ export function writeLastPair(
   }
   return {
     query: `SELECT u.api AS api, u.consumer AS consumer FROM ${source.table} AS u WHERE ${conditions.join('\n  AND ')}
-GROUP BY api, consumer ORDER BY api, consumer LIMIT 1 OFFSET {offset:UInt32}
-${STATEMENT_BOUNDS}, optimize_aggregation_in_order = 1`,
+GROUP BY api, consumer ORDER BY api, consumer LIMIT 1 OFFSET {offset:UInt32}`,
     params,
+    settings: ', optimize_aggregation_in_order = 1',
   }
 }
 

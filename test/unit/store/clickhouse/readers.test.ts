@@ -55,6 +55,18 @@ describe('readers', () => {
     await third
   })
 
+  it.each([true, false])('yield the processor to calls only in this process (embedded: %s)', async (isEmbedded) => {
+    const queries: string[] = []
+    const query = async (options: { query: string }) => {
+      queries.push(options.query)
+      return { json: async () => [] }
+    }
+    await createReaders([{ isEmbedded, query } as never]).read('a', { ...STATEMENT, settings: ', more = 1' })
+    expect(queries).toHaveLength(1)
+    expect(queries[0]).toMatch(/^SELECT 1 SETTINGS max_execution_time = 15, max_memory_usage = \d+.*, more = 1$/)
+    expect(queries[0]!.includes('os_threads_nice_value_query')).toBe(isEmbedded)
+  })
+
   it('say what to change if an answer is too large', async () => {
     const { running, readers } = openConnections(1)
     const read = readers.read('a', STATEMENT)
