@@ -20,15 +20,11 @@ import { createRollups } from '../src/store/clickhouse/rollups.ts'
 import { createClickHouseUsageStore } from '../src/store/clickhouse/usage-store.ts'
 import type { GroupField, SummaryQuery, SummaryRow } from '../src/store/usage-store.ts'
 import { createRandom } from '../test/random.ts'
+import { APIS, CONSUMERS, consumerOf, DAY, DAYS, FIRST, generateUsage } from './generate-usage.ts'
 import { describeMachine } from './machine.ts'
 import { percentile } from './spread.ts'
 
-const DAY = 86_400_000
-const DAYS = 30
-const FIRST = Date.UTC(2026, 9, 5)
 const END = FIRST + DAYS * DAY
-const APIS = 20
-const CONSUMERS = 10_000
 const TENANT = 'tenant-1'
 const LIMIT = 50
 
@@ -52,7 +48,7 @@ const client = openClickHouse({ url: null, folder })
 const reader = openClickHouse({ url: null, folder })
 try {
   await migrate(client)
-  if (isNew) await timed('generated', () => generate(Number(values.items)))
+  if (isNew) await timed('generated', () => generateUsage(client, { tenant: TENANT, items: Number(values.items) }))
   await printSizes()
   const rollups = createRollups(client)
   const now = END - DAY + Number(values.open) * 3_600_000
@@ -100,32 +96,6 @@ function randomRange(index: number): { fromMs: number; toMs: number } {
   if (index === 0) return { fromMs: FIRST, toMs: END }
   const [one, other] = [random.below((DAYS * DAY) / 1_000), random.below((DAYS * DAY) / 1_000)]
   return { fromMs: FIRST + Math.min(one, other) * 1_000, toMs: FIRST + Math.max(one, other) * 1_000 + 1 }
-}
-
-function consumerOf(index: number): string {
-  return `con_${String(index).padStart(16, '0')}`
-}
-
-/** Of 100 cells of an hour, an API and a consumer, 66 have a line item, and a few a second one. */
-async function generate(items: number): Promise<void> {
-  const cells = APIS * CONSUMERS * 24
-  const share = items / DAYS / cells
-  if (share > 1.05) throw new Error('at most 151 million line items')
-  for (let day = 0; day < DAYS; day++) {
-    const select = (where: string): string => `
-      SELECT toDateTime(${FIRST / 1_000 + day * 86_400} + intDiv(number, ${APIS * CONSUMERS}) * 3600 + hash % 360 * 10, 'UTC'),
-        '${TENANT}', concat('api-', toString(number % ${APIS}), '-v1'), concat('operation', toString(number % ${APIS} % 3)),
-        concat('con_', leftPad(toString(intDiv(number, ${APIS}) % ${CONSUMERS}), 16, '0')), 'A consumer',
-        concat('sub_', leftPad(toString(number % ${APIS * CONSUMERS}), 16, '0')), '', '', 'EUR',
-        toDecimal64('0.002500', 6), 1 + hash % 7 AS calls, toDecimal128(calls, 6) * 3 AS units,
-        toDecimal128(units, 6) * toDecimal128('0.002500', 6), 'http'
-      FROM (SELECT number, cityHash64(number, ${day}) AS hash FROM numbers(${cells})) WHERE ${where}`
-    const seldom = 'hash % 10000 < 526'
-    const often = `intDiv(hash, 10000) % 10000 < ${Math.round(share * 10_000 * 0.95)}`
-    await client.command({
-      query: `INSERT INTO line_items ${select(often)} UNION ALL ${select(`${often} AND ${seldom}`)}`,
-    })
-  }
 }
 
 async function prove(name: string, query: SummaryQuery, rows: readonly SummaryRow[]): Promise<void> {
