@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
+import { removeTenant } from '../../../../src/access/tenant-removal.ts'
 import { DUE_KIND } from '../../../../src/command/due-times.ts'
 import { createScheduler } from '../../../../src/command/scheduler.ts'
 import { createKeyedMutex } from '../../../../src/command/keyed-mutex.ts'
@@ -103,6 +104,18 @@ describe('a client that registered itself', () => {
   })
 })
 
+it('The clients of a tenant are removed with it, and those of other tenants stay', async () => {
+  const { registry, register, isKnown } = await open()
+  const [id, other] = [await register(), await register('rival')]
+  const body = { name: 'Acme', isDisabled: true, exportedAtMs: NOW_MS }
+  const tenant = { kind: 'tenant', id: 'acme', tenant: 'acme', expected: 0, body }
+  await registry.commit(ACME, 'test.tenant', [tenant])
+  const gateway = { withdraw: async () => {}, applyGrant: async () => {} }
+  await removeTenant({ registry, gateway }, ACME, 'acme')
+  expect(await registry.list(REGISTERED_CLIENT_KIND, { tenant: 'acme', limit: 9 })).toEqual([])
+  expect([await isKnown(id), await isKnown(other)]).toEqual([false, true])
+})
+
 describe('the removal of a client', () => {
   it('ends the tokens and the codes of its logins, and of no other client', async () => {
     const { clients, register, allow, redeem, codes, revoked } = await open()
@@ -115,21 +128,18 @@ describe('the removal of a client', () => {
     expect(await codes.find(unused)).toBeNull()
   })
 
-  it('ends the token of a code that is used meanwhile', async () => {
+  it('ends the token of a code that is created and used meanwhile', async () => {
     const { registry, clients, register, allow, redeem, revoked } = await open()
     const id = await register()
-    const text = await allow(id)
     const { commit } = registry
-    let isUsed = false
+    let text = ''
     registry.commit = async (author, action, writes) => {
-      if (action === 'authorization_code.forget' && !isUsed) {
-        isUsed = true
-        await redeem(text, 'tok_1')
-      }
+      if (action === 'registered_client.remove') text = await allow(id)
+      if (action === 'authorization_code.forget') await redeem(text, 'tok_1')
       return commit(author, action, writes)
     }
     await clients.remove(ACME, id)
-    expect(revoked[0]).toMatchObject({ jti: 'tok_1' })
+    expect(revoked).toMatchObject([{ jti: 'tok_1' }])
   })
 })
 
