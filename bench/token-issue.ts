@@ -27,6 +27,7 @@ import { createKeyedMutex } from '../src/command/keyed-mutex.ts'
 import { PLATFORM_API } from '../src/domain/platform-api.ts'
 import { createAuthorizationCodes } from '../src/identity/authorization-codes.ts'
 import { openKeyRing } from '../src/identity/key-ring.ts'
+import { createSelfRegisteredClients } from '../src/identity/clients/self-registered-clients.ts'
 import { createRefreshGrants } from '../src/identity/refresh-grants.ts'
 import { createGuardedFetch } from '../src/outbound/guarded-fetch.ts'
 import { platformScopes } from '../src/platform/operations.ts'
@@ -226,6 +227,11 @@ async function createEndpoint(options: EndpointOptions) {
       keyedHash: options.vault.keyedHash,
       revoke: revokedTokens.revoke,
     }),
+    registeredClients: createSelfRegisteredClients({
+      ...{ ...options, mutex: createKeyedMutex(), isAllowed: false },
+      endCodes: async () => {},
+    }),
+    allowsRegistration: false,
     // No provider signs people in, and no client publishes a metadata document.
     federation: { publishedBy: () => null, refetch: async () => {}, fetch, clock },
     clientMetadata: { ...options, fetch, allowPrivate: false },

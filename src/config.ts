@@ -39,6 +39,8 @@ export interface Config {
   readonly requestLog: 'off' | 'refused' | 'all'
   readonly riskRules: RiskRules
   readonly allowPrivateAddresses: readonly ('webhooks' | 'federation' | 'backends' | 'clients')[]
+  /** Clients can register themselves (RFC 7591). */
+  readonly mcpDynamicRegistration: boolean
   readonly logLevel: LogLevel
   /** Starts without the sample API. */
   readonly empty: boolean
@@ -82,6 +84,7 @@ export const SETTING_NAMES = [
   'REQUEST_LOG',
   'RISK_THRESHOLDS',
   'ALLOW_PRIVATE_ADDRESSES',
+  'MCP_DYNAMIC_REGISTRATION',
   'LOG_LEVEL',
 ] as const
 export type SettingName = (typeof SETTING_NAMES)[number]
@@ -134,6 +137,7 @@ export function readConfig(argv: readonly string[], environment: Readonly<Record
       [],
       listOf('webhooks', 'federation', 'backends', 'clients'),
     ),
+    mcpDynamicRegistration: setting('MCP_DYNAMIC_REGISTRATION', 'off', oneOf('off', 'on')) === 'on',
     logLevel: setting('LOG_LEVEL', 'info', oneOf(...LOG_LEVELS)),
     empty,
   }

@@ -111,6 +111,7 @@ function startIdentity(core: Core, { recorder }: StreamServices, gateway: Gatewa
     scopesOf: createTokenScopes({ registry }),
     recorder,
     allowPrivate: config.allowPrivateAddresses.includes('federation'),
+    allowsRegistration: config.mcpDynamicRegistration,
     allowPrivateClients: config.allowPrivateAddresses.includes('clients'),
     async publishKeys(jwks) {
       authenticator.setKeys(jwks)
@@ -170,9 +171,17 @@ async function openSample({ core, resources }: Parts, backend: SampleBackend | n
 }
 
 /** Starts webhooks and the work that the service starts on its own initiative. */
-async function startWork({ core, stream: { recorder, names }, gateway: { mutex }, resources }: Parts): Promise<void> {
+async function startWork({
+  core,
+  stream: { recorder, names },
+  gateway: { mutex },
+  identity,
+  resources,
+}: Parts): Promise<void> {
   const { adminTenant: tenant, allowPrivateAddresses } = core.config
   const allowPrivate = allowPrivateAddresses.includes('webhooks')
   const webhooks = createWebhooks({ ...core, mutex, tenant, allowPrivate })
-  await startScheduledWork({ ...core, ...resources, ownDocument: ownDocument(), webhooks, recorder, names })
+  const { registeredClients } = identity
+  const work = { ...core, ...resources, registeredClients, ownDocument: ownDocument(), webhooks, recorder, names }
+  await startScheduledWork(work)
 }

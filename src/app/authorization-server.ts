@@ -11,16 +11,19 @@ import type { People } from '../access/people/people.ts'
 import { isPassword } from '../access/people/password-rule.ts'
 import { createSignInProviders } from '../access/sign-in-providers.ts'
 import { createAccessTokens } from '../identity/access-token.ts'
-import { createAuthorizationCodes } from '../identity/authorization-codes.ts'
+import { createAuthorizationCodes, type AuthorizationCodes } from '../identity/authorization-codes.ts'
 import { createAuthorizeFlow } from '../identity/authorize-flow.ts'
 import { createDeviceAuthorization } from '../identity/device-authorization.ts'
 import { createDeviceCodes } from '../identity/device-codes.ts'
 import { createDeviceThrottle } from '../identity/device-throttle.ts'
 import { createClientAuthentication } from '../identity/client-authentication.ts'
 import { createMetadataClients, type MetadataClientsOptions } from '../identity/clients/metadata-clients.ts'
-import { createRegisteredClients } from '../identity/clients/registered-clients.ts'
+import { createRegisteredClients, type FindClient } from '../identity/clients/registered-clients.ts'
 import { createCodeExchange, type CodeExchangeOptions } from '../identity/federation/code-exchange.ts'
 import { createSignInFaults } from '../identity/federation/sign-in-faults.ts'
+import { createRegistrationBudget } from '../identity/clients/registration-budget.ts'
+import { createRegistrationEndpoint } from '../identity/clients/registration-endpoint.ts'
+import type { SelfRegisteredClients } from '../identity/clients/self-registered-clients.ts'
 import { createIdTokens } from '../identity/id-token.ts'
 import { createIntrospection } from '../identity/introspection.ts'
 import { createIssuedTokens } from '../identity/issued-token.ts'
@@ -60,16 +63,14 @@ export interface AuthorizationOptions {
   readonly log: Log
   readonly count: CountEvent
   readonly clientMetadata: MetadataClientsOptions
+  readonly registeredClients: SelfRegisteredClients
+  readonly allowsRegistration: boolean
 }
 
 export function createAuthorization(options: AuthorizationOptions): OauthEndpoint {
-  const { registry, grants, people, revocations, refreshGrants, vault, log, count } = options
+  const { registry, grants, people, revocations, refreshGrants, registeredClients, vault, log, count } = options
   const { signIn, secondFactors, grantPerson } = people
-  const clientFor = createRegisteredClients({
-    subscribed: grants.clientFor,
-    tenantNamed: (name) => findTenant(registry, name),
-    findMetadataClient: createMetadataClients(options.clientMetadata),
-  })
+  const clientFor = createFindClient(options)
   const { keyedHash } = vault
   const { revoke } = revocations
   const shared = { ...options, clientFor, grantPerson, grantOf: grants.resolve, keyedHash, randomBytes }
@@ -82,7 +83,8 @@ export function createAuthorization(options: AuthorizationOptions): OauthEndpoin
 
   const authorize = createAuthorizeFlow({
     ...shared,
-    ...{ secondFactors, codes, deviceCodes, deviceThrottle, titleOf, verify: signIn.verify },
+    codes: { create: noteUse(codes, registeredClients) },
+    ...{ secondFactors, deviceCodes, deviceThrottle, titleOf, verify: signIn.verify },
     people: people.federated,
     providers: createSignInProviders(options),
     exchange: createCodeExchange(options.federation),
@@ -112,10 +114,33 @@ export function createAuthorization(options: AuthorizationOptions): OauthEndpoin
       introspect: createIntrospection({ authenticateClient, tokens, refreshGrants, grantPerson }),
       revoke: createRevocation({ authenticateClient, tokens, refreshGrants, revoke }),
       userinfo: createUserinfo({ tokens, personOf: signIn.find }),
+      register: createRegistration(options),
     },
     onFailure(cause) {
       count('oauth_failed')
       log.error({ err: cause }, 'OAuth request failed; the response is 503')
     },
   })
+}
+
+function createFindClient({ registry, grants, registeredClients, clientMetadata }: AuthorizationOptions): FindClient {
+  return createRegisteredClients({
+    subscribed: grants.clientFor,
+    tenantNamed: (name) => findTenant(registry, name),
+    selfRegistered: registeredClients.clientFor,
+    findMetadataClient: createMetadataClients(clientMetadata),
+  })
+}
+
+function createRegistration(options: AuthorizationOptions): OauthEndpoint {
+  const { allowsRegistration: isAllowed, registeredClients: clients, clock } = options
+  return createRegistrationEndpoint({ ...options, isAllowed, clients, budget: createRegistrationBudget(clock) })
+}
+
+/** A code is created when a person has allowed the access. */
+function noteUse(codes: AuthorizationCodes, { touch }: SelfRegisteredClients): AuthorizationCodes['create'] {
+  return async (consent) => {
+    await touch(consent.clientId)
+    return codes.create(consent)
+  }
 }

@@ -93,6 +93,7 @@ function openPool(options: GatewayOptions, monitors: () => Monitors): GatewayPoo
     settings: {
       host: config.host,
       gatewayUrl: addresses.gatewayUrl,
+      allowsRegistration: config.mcpDynamicRegistration,
       ...threadSpoolSettings,
       messageCounts: createMessageLimitMemory(),
       hashKey: vault.hashKey,

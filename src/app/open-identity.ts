@@ -13,6 +13,8 @@ import { openTokenRevocations, type TokenRevocations } from '../access/token-rev
 import type { TokenScopes } from '../access/token-scopes.ts'
 import { createLoginThrottle } from '../access/people/login-throttle.ts'
 import { createPeople, type People } from '../access/people/people.ts'
+import { createEndCodes } from '../identity/client-codes.ts'
+import { createSelfRegisteredClients, type SelfRegisteredClients } from '../identity/clients/self-registered-clients.ts'
 import type { Sessions } from '../access/people/sessions.ts'
 import { openPersonRevocations, type PersonRevocations } from '../access/person-revocations.ts'
 import type { KeyedMutex } from '../command/keyed-mutex.ts'
@@ -54,6 +56,8 @@ export interface IdentityOptions extends Secrets {
   readonly allowPrivate: boolean
   /** Allows metadata documents of clients to have private addresses. */
   readonly allowPrivateClients: boolean
+  /** Lets clients register themselves. */
+  readonly allowsRegistration: boolean
   /** Resolves when every thread has the keys. */
   readonly publishKeys: (jwks: { keys: readonly Readonly<Record<string, unknown>>[] }) => Promise<void>
 }
@@ -61,6 +65,7 @@ export interface IdentityOptions extends Secrets {
 export interface Identity {
   readonly people: People
   readonly sessions: Sessions
+  readonly registeredClients: SelfRegisteredClients
   readonly personRevocations: PersonRevocations
   readonly tokenRevocations: Pick<TokenRevocations, 'watch'>
   readonly providers: IdentityProviders
@@ -99,6 +104,7 @@ export async function openIdentity(options: IdentityOptions): Promise<Identity> 
   const isRevoked: IsRevoked = ({ jti, sub }) => revocations.isRevoked(jti) || personRevocations.isRevoked(sub, jti)
   const { revoke } = revocations
   const refreshGrants = createRefreshGrants({ ...options, keyedHash: options.vault.keyedHash, revoke })
+  const registeredClients = openRegisteredClients(options, revoke)
   for (const token of revocations.live()) await gateway.revokeToken(token)
   await gateway.revokePeople(personRevocations.live())
   await rotation.start()
@@ -106,6 +112,7 @@ export async function openIdentity(options: IdentityOptions): Promise<Identity> 
 
   return {
     people,
+    registeredClients,
     sessions: createSessions({ registry, refreshGrants, isRevoked, revoke, clock }),
     personRevocations,
     tokenRevocations: revocations,
@@ -116,6 +123,7 @@ export async function openIdentity(options: IdentityOptions): Promise<Identity> 
       ...options,
       endpoints: createAuthorization({
         ...{ ...options, people, throttle, revocations, refreshGrants, isRevoked, clientMetadata },
+        registeredClients,
         federation: { ...federation, fetch: outbound.fetch, clock },
       }),
     }),
@@ -125,6 +133,11 @@ export async function openIdentity(options: IdentityOptions): Promise<Identity> 
       await Promise.all([outbound.close(), outboundForClients.close()])
     },
   }
+}
+
+function openRegisteredClients(options: IdentityOptions, revoke: TokenRevocations['revoke']): SelfRegisteredClients {
+  const { allowsRegistration: isAllowed } = options
+  return createSelfRegisteredClients({ ...options, isAllowed, endCodes: createEndCodes({ ...options, revoke }) })
 }
 
 function openKeyRotation({ keyRing, clock, log, count, publishKeys }: IdentityOptions): KeyRotation {

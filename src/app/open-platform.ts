@@ -37,6 +37,7 @@ export function openPlatform(options: OpenPlatformOptions): Platform {
     ...resources,
     ...identity.people,
     sessions: identity.sessions,
+    registeredClients: identity.registeredClients,
     watchRevokedPeople: identity.personRevocations.watch,
     watchRevokedTokens: identity.tokenRevocations.watch,
     watchGrants: gateway.watchGrants,

@@ -8,6 +8,8 @@ import { createApprovalEscalation } from '../approvals/approval-escalation.ts'
 import type { Capacity } from '../subscriptions/capacity.ts'
 import { createCredentialExpiry, CREDENTIAL_DUE } from '../access/credential-expiry.ts'
 import { createErasureTasks } from '../access/erasure.ts'
+import { REGISTERED_CLIENT_DUE } from '../identity/clients/registered-client-document.ts'
+import type { SelfRegisteredClients } from '../identity/clients/self-registered-clients.ts'
 import { PLATFORM_API } from '../domain/platform-api.ts'
 import type { Compliance } from '../programmes/compliance.ts'
 import type { ProgrammeRunner } from '../programmes/programme-runner.ts'
@@ -40,6 +42,7 @@ export interface ScheduledWorkOptions {
   /** The OpenAPI document of the platform's own API. */
   readonly ownDocument: Uint8Array
   readonly runner: ProgrammeRunner
+  readonly registeredClients: Pick<SelfRegisteredClients, 'expire'>
   readonly retirement: Pick<Retirement, 'retirementDue'>
   readonly webhooks: Webhooks
   /** Stores that hold names of consumers. */
@@ -76,6 +79,7 @@ export async function startScheduledWork(options: ScheduledWorkOptions): Promise
       [SUBSCRIPTION_WARNING]: expiry.warn,
       [SUBSCRIPTION_EXPIRY]: expiry.expire,
       ...createErasureTasks(options),
+      [REGISTERED_CLIENT_DUE]: options.registeredClients.expire,
       [CREDENTIAL_DUE]: createCredentialExpiry({ registry, clock, createId }),
       async [RETIREMENT_DUE]({ tenant, subject: api }) {
         if (await retirement.retirementDue(tenant, api)) return

@@ -117,6 +117,7 @@ export const SECTIONS: readonly CommandSection[] = [
     entries: [
       resource('users', 'Manages people'),
       resource('me', 'Manages your own account'),
+      resource('clients', 'Manages clients that registered themselves'),
       resource('roles', 'Manages the rights of people'),
       resource('policy', 'Shows and changes the policy of the organisation'),
       resource('rulesets', 'Manages rules for documents'),

@@ -129,9 +129,9 @@ export function createAuthorizationCodes(options: AuthorizationCodesOptions): Au
   }
 }
 
-/** The codes of a person are its sessions. */
-function keysOf({ person }: Consent): Readonly<Record<string, string>> {
-  return { person: person.id }
+/** The codes of a person are its sessions; those of a client end when it is removed. */
+function keysOf({ person, clientId }: Consent): Readonly<Record<string, string>> {
+  return { person: person.id, client: clientId }
 }
 
 function author({ tenant, person }: Consent): Author {

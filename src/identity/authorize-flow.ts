@@ -237,6 +237,7 @@ async function showConsent(
     redirectUri,
     userCode: request.device?.userCode ?? null,
     isKept: client.mayRefresh,
+    isSelfRegistered: client.isSelfRegistered === true,
   }
   return consentPage(page, flow.cookies.markDevice(accountOf(client, person.username)))
 }

@@ -43,10 +43,15 @@ export interface ConsentPage {
   readonly userCode: string | null
   /** The client gets a refresh token. */
   readonly isKept: boolean
+  /** The client registered itself, and its name is not verified. */
+  readonly isSelfRegistered: boolean
 }
 
 /** Needs no user name or password. */
 const OTHER_WAYS = `<button type="submit" name="provider" value="" formnovalidate class="quiet">Continue with the provider of your organisation</button>
+`
+
+const UNCHECKED = `<p role="alert">This app registered itself, and nobody has checked its name. Allow it only if you started this yourself, and know the address below.</p>
 `
 
 export function loginPage(page: LoginPage, status = 200, headers: Readonly<Record<string, string>> = {}): OauthAnswer {
@@ -95,7 +100,7 @@ ${buttons.join('\n')}
 }
 
 export function consentPage(page: ConsentPage, headers: Readonly<Record<string, string>>): OauthAnswer {
-  const { app, api, person, scopes, sharesIdentity, recoveryCodes, transaction, redirectUri, userCode, isKept } = page
+  const { app, api, person, scopes, sharesIdentity, recoveryCodes, transaction, redirectUri, userCode } = page
   const items = [...(sharesIdentity ? ['your name and user name'] : []), ...scopes]
   const list = items.map((item) => `<li>${escape(item)}</li>`).join('\n')
   const access =
@@ -110,7 +115,7 @@ export function consentPage(page: ConsentPage, headers: Readonly<Record<string, 
   const body = `${recovery}<h1>Allow ${escape(app)} to act on your behalf?</h1>
 <p>You are logged in as <strong>${escape(person)}</strong>.</p>
 ${access}
-${isKept ? '<p>It keeps this access for up to 90 days, until you end the session.</p>\n' : ''}${destination(redirectUri, userCode)}
+${notices(page)}${destination(redirectUri, userCode)}
 <form method="post" action="/oauth2/v2/authorize">
 <input type="hidden" name="transaction" value="${escape(transaction)}">
 <button type="submit" name="decision" value="allow">Allow</button>
@@ -150,6 +155,11 @@ function formTargets(redirectUri: string): string {
 /** A provider redirects among hosts of its own, which nobody can list. */
 function providerTargets(providers: readonly SignInProvider[]): string {
   return [...new Set(providers.map(({ issuer }) => ` ${new URL(issuer).protocol}`))].join('')
+}
+
+function notices({ isKept, isSelfRegistered }: ConsentPage): string {
+  const kept = isKept ? '<p>It keeps this access for up to 90 days, until you end the session.</p>\n' : ''
+  return isSelfRegistered ? `${kept}${UNCHECKED}` : kept
 }
 
 /** A device may have been set up by someone else, who sent the person here (RFC 8628, 5.4). */

@@ -86,8 +86,9 @@ export function createAuthorizeRequests(options: AuthorizeRequestOptions): ReadA
     const { grant } = client
     const state = values.get('state') ?? null
     const refuse = (error: string, description: string, api = grant.api): AuthorizeResult => {
-      // Anyone can publish such a client, and would have a redirect of this service to any address (RFC 9700, 4.11.2).
-      if (client.asksOrganisation === true) return { fault: `The app sent a request that is not valid: ${description}` }
+      // Anyone can publish or register such a client, and would have a redirect of this service to any address (RFC 9700, 4.11.2).
+      if (client.asksOrganisation === true || client.isSelfRegistered === true)
+        return { fault: `The app sent a request that is not valid: ${description}` }
       return { error, description, back: { redirectUri, api, state: twice.has('state') ? null : state } }
     }
     const [again] = twice

@@ -24,6 +24,8 @@ export interface RegisteredClient {
   readonly isLocal?: true
   /** The login page asks people for their organisation, because the client belongs to none. */
   readonly asksOrganisation?: true
+  /** The client registered itself, and its name is not verified. */
+  readonly isSelfRegistered?: true
 }
 
 /** Whether devices may log people in to the client. */

@@ -6,6 +6,8 @@
  * many logins replaces their own. An IPv6 host has a network of addresses, which counts as one.
  */
 
+import { networkOf } from './network-of.ts'
+
 export const CODES_MAX = 10_000
 
 interface CodeInTable {
@@ -71,11 +73,4 @@ export class DeviceCodeTable<Code extends CodeInTable> {
       return
     }
   }
-}
-
-/** Returns the first half of an IPv6 address, and an IPv4 address as it is. */
-function networkOf(address: string): string {
-  if (!address.includes(':') || address.includes('.')) return address
-  const [head = ''] = address.split('::', 1)
-  return [...head.split(':'), '0', '0', '0', '0'].slice(0, 4).join(':')
 }

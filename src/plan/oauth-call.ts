@@ -16,6 +16,7 @@ export interface OauthCall {
     | 'password'
     | 'device'
     | 'device_authorization'
+    | 'register'
   /** `''` for the endpoints that serve all APIs. */
   readonly api: string
   /** The identity provider that a callback comes from. */
@@ -23,6 +24,8 @@ export interface OauthCall {
   readonly method: 'GET' | 'POST'
   /** The form of a POST or the query of a GET, in order, with repetitions. */
   readonly form: readonly (readonly [string, string])[]
+  /** The body of a registration; null if it is not UTF-8. */
+  readonly json?: string | null
   readonly authorization: string | undefined
   readonly cookie: string | undefined
   /** The address of the client, or of the last proxy before this service; `''` if unknown. */

@@ -6,6 +6,7 @@
 
 import { devicePaths } from './oauth-openapi-device.ts'
 import { answers, client, failure, FORM, form, long, type Fragment } from './oauth-openapi-parts.ts'
+import { registrationPath } from './oauth-openapi-registration.ts'
 import type { Schema } from './schema-type.ts'
 import { object, text } from './schemas.ts'
 
@@ -82,6 +83,7 @@ export function buildOauthOpenApi({ baseUrl, gatewayUrl }: OauthOpenApiOptions):
       ...callbackPath(),
       ...passwordPaths(),
       ...devicePaths(),
+      ...registrationPath(apiParameter),
       ...discoveryPaths(),
     },
     components: {

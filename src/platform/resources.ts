@@ -19,6 +19,7 @@ import { principleHandlers, PRINCIPLE_OPERATIONS } from './principles.ts'
 import { productHandlers, PRODUCT_OPERATIONS } from './products.ts'
 import { programmeHandlers, PROGRAMME_OPERATIONS } from './programmes.ts'
 import { proxyHandlers, PROXY_OPERATIONS } from './proxies.ts'
+import { registeredClientHandlers, REGISTERED_CLIENT_OPERATIONS } from './registered-clients.ts'
 import { requestHandlers, REQUEST_OPERATIONS } from './requests.ts'
 import { roleHandlers, ROLE_OPERATIONS } from './roles.ts'
 import type { Serve } from './serve.ts'
@@ -58,6 +59,7 @@ export const RESOURCES = [
   resource(USER_OPERATIONS, userHandlers),
   resource(ME_OPERATIONS, meHandlers),
   resource(SESSION_OPERATIONS, sessionHandlers),
+  resource(REGISTERED_CLIENT_OPERATIONS, registeredClientHandlers),
   resource(ROLE_OPERATIONS, roleHandlers),
   resource(IDENTITY_PROVIDER_OPERATIONS, identityProviderHandlers),
   resource(SIGNING_KEY_OPERATIONS, signingKeyHandlers),

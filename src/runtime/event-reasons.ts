@@ -22,6 +22,8 @@ export const EVENT_REASONS = {
   client_metadata_busy:
     'The metadata document of a client was not fetched: too many fetches in one minute, in total or of one host.',
   client_metadata_failed: 'The metadata document of a client could not be fetched, or cannot be used.',
+  client_registration_refused:
+    'A client could not register itself: too many from its network or in its tenant within an hour, or the tenant is full.',
   client_too_slow: 'A client did not read the end of a response that is recorded already, and was disconnected.',
   connection_refused: 'A gateway thread has as many connections from clients as it may accept. Raise `ulimit -n`.',
   drift_not_recorded: 'A difference between a call and its contract could not be recorded: the spool refused it.',

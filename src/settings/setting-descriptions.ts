@@ -46,5 +46,9 @@ export const SETTINGS_HELP: Readonly<Record<SettingName, SettingHelp>> = {
     fallback: 'unset',
     meaning: 'list of webhooks, federation, backends, clients: lets them have private addresses',
   },
+  MCP_DYNAMIC_REGISTRATION: {
+    fallback: 'off',
+    meaning: 'on lets clients register themselves, for people who log in: off or on',
+  },
   LOG_LEVEL: { fallback: 'info', meaning: 'level of the JSON log on stderr' },
 }

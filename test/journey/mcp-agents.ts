@@ -26,8 +26,12 @@ export interface AgentOptions {
   readonly authorise: (authorizationUrl: URL) => Promise<URL>
 }
 
-/** A client with an id, or one that decides by the metadata of the authorization server to use its metadata document. */
-export type AgentIdentity = { readonly clientId: string } | { readonly metadataUrl: string }
+/**
+ * A client with an id, or one that decides by the metadata of the authorization server to use its metadata document or to register
+ * itself.
+ */
+export type AgentIdentity =
+  { readonly clientId: string } | { readonly metadataUrl: string } | { readonly registers: true }
 
 export interface Agent {
   /** The access token that the client has got. */
@@ -79,7 +83,7 @@ export async function openOfficialAgent(options: AgentOptions): Promise<Agent> {
 export async function openSecondAgent(options: AgentOptions): Promise<Agent> {
   const { url, client: identity, redirectUri, resource, authorise } = options
   const saved = createStorage()
-  let information = toInformation(identity)
+  let information = 'registers' in identity ? undefined : toInformation(identity)
   const provider: SecondProvider = {
     ...saved.provider,
     redirectUrl: redirectUri,
@@ -111,7 +115,7 @@ function newClient(): Client {
   return new Client({ name: NAME, version: '1.0.0' })
 }
 
-function toInformation(identity: AgentIdentity): { client_id: string } {
+function toInformation(identity: Exclude<AgentIdentity, { readonly registers: true }>): { client_id: string } {
   return { client_id: 'clientId' in identity ? identity.clientId : identity.metadataUrl }
 }
 

@@ -1,6 +1,6 @@
 /**
  * Agents that people authorise: two independent MCP clients find the authorization server of an API from its 401, and act in the
- * name of a person, as a registered client and as one that publishes a metadata document.
+ * name of a person, as a client of a subscription, as one that publishes a metadata document, and as one that registers itself.
  */
 
 import { execFileSync } from 'node:child_process'
@@ -57,7 +57,12 @@ beforeAll(async () => {
   backend = await startLedgerBackend()
   service = await createService({
     args: ['--empty'],
-    env: { ALLOW_PRIVATE_ADDRESSES: 'clients', NODE_EXTRA_CA_CERTS: join(folder, 'cert.pem'), REQUEST_LOG: 'all' },
+    env: {
+      ALLOW_PRIVATE_ADDRESSES: 'clients',
+      NODE_EXTRA_CA_CERTS: join(folder, 'cert.pem'),
+      REQUEST_LOG: 'all',
+      MCP_DYNAMIC_REGISTRATION: 'on',
+    },
   })
   await service.start()
   await publish(service, API, document, backend.url)
@@ -126,13 +131,22 @@ async function publishAgent(): Promise<Case> {
   return { identity: { metadataUrl: metadataUrl() }, person, consumer, username, agent: '' }
 }
 
+/** A client that registers itself: the person acts as through one with a metadata document. */
+async function registerItself(): Promise<Case> {
+  return { ...(await publishAgent()), identity: { registers: true } }
+}
+
 /** Logs in and consents in a browser. Returns the address that the browser is redirected to. */
 async function authorise({ username }: Case, authorizationUrl: URL): Promise<URL> {
   expect(authorizationUrl.searchParams.get('code_challenge_method')).toBe('S256')
   const browser = createBrowser()
   const login = await browser.open(authorizationUrl.href)
-  const consent = await browser.submit(login, { organisation: 'default', username, password: PASSWORD })
+  const asksOrganisation = login.html.includes('name="organisation"')
+  const fields = { username, password: PASSWORD, ...(asksOrganisation && { organisation: 'default' }) }
+  const consent = await browser.submit(login, fields)
   expect(consent.status).toBe(200)
+  const isSelfRegistered = authorizationUrl.searchParams.get('client_id')?.startsWith('rcl_')
+  expect(consent.html.includes('nobody has checked its name')).toBe(isSelfRegistered)
   const back = await browser.submit(consent, {}, buttonOf(consent, 'Allow'))
   return new URL(String(back.headers['location']))
 }
@@ -148,6 +162,7 @@ describe.each<readonly [string, OpenAgent]>([
     ['that is registered', registerAgent, 'API'],
     ['that is registered', registerAgent, 'endpoint'],
     ['with a metadata document', publishAgent, 'endpoint'],
+    ['that registers itself', registerItself, 'endpoint'],
   ])('%s acts for a person, within scopes and limits (%#)', { timeout: MINUTE }, async (_name, create, named) => {
     const subject = await create()
     const { consumer, person, agent } = subject

@@ -136,3 +136,23 @@ export const ME: ResourceGroup = {
   ],
   examples: [['tollgate me change-password', 'asks for both passwords without showing them']],
 }
+
+export const CLIENTS: ResourceGroup = {
+  name: 'clients',
+  commands: [
+    {
+      name: 'list',
+      operation: 'listRegisteredClients',
+      call: 'GET /v1/registeredclients',
+      summary: 'Lists the clients that registered themselves',
+      columns: 'id name api redirectUris lastUsedAt expiresAt',
+    },
+    {
+      name: 'remove',
+      operation: 'removeRegisteredClient',
+      call: 'DELETE /v1/registeredclients/{id}',
+      summary: 'Removes a client, and ends all logins with it',
+    },
+  ],
+  examples: [['tollgate clients list', 'shows the clients with the addresses that they return to']],
+}

@@ -94,6 +94,8 @@ export interface ThreadSettings {
   readonly threads: number
   readonly host: string
   readonly gatewayUrl: string
+  /** Whether clients can register themselves (RFC 7591). */
+  readonly allowsRegistration: boolean
   readonly spoolFolder: string
   /** Checkpoint of the spool reader at the start of the service. */
   readonly spoolAfter: SpoolPosition

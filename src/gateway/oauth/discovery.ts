@@ -11,6 +11,12 @@ export interface Discovered {
   readonly scopes: readonly string[]
 }
 
+/** An API with what the authorization server offers for it. */
+export interface DiscoveredIssuer extends Discovered {
+  /** Whether clients can register themselves (RFC 7591). */
+  readonly allowsRegistration: boolean
+}
+
 /** The metadata of an API as a protected resource (RFC 9728). */
 export function toProtectedResource({ gatewayUrl, api, scopes }: Discovered, path = ''): object {
   const issuer = `${gatewayUrl}/${api}`
@@ -28,7 +34,7 @@ export function toMcpResource(discovered: Discovered): object {
   return toProtectedResource(discovered, MCP_PATH)
 }
 
-export function toDiscovery({ gatewayUrl, api, scopes }: Discovered): object {
+export function toDiscovery({ gatewayUrl, api, scopes, allowsRegistration }: DiscoveredIssuer): object {
   const issuer = `${gatewayUrl}/${api}`
   const oauth = `${issuer}/oauth2/v2`
   const byConfidential = ['client_secret_basic', 'client_secret_post']
@@ -41,6 +47,7 @@ export function toDiscovery({ gatewayUrl, api, scopes }: Discovered): object {
     introspection_endpoint: `${oauth}/introspect`,
     revocation_endpoint: `${oauth}/revoke`,
     userinfo_endpoint: `${oauth}/userinfo`,
+    ...(allowsRegistration && { registration_endpoint: `${oauth}/register` }),
     jwks_uri: `${gatewayUrl}/.well-known/jwks`,
     scopes_supported: [...new Set([...scopes, 'openid', 'profile', 'offline_access'])],
     response_types_supported: ['code'],

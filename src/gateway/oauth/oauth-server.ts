@@ -18,6 +18,8 @@ export interface OauthServerOptions {
   readonly jwks: () => object
   /** Returns the scopes of an API; null if no such API is published. */
   readonly scopesOf: (api: string) => readonly string[] | null
+  /** Whether clients can register themselves (RFC 7591); otherwise the path does not exist. */
+  readonly allowsRegistration?: boolean
   /** Receives the cause of a 503; the client does not get it. */
   readonly onFailure?: (cause: unknown) => void
 }
@@ -28,7 +30,7 @@ export interface OauthServer {
   close(): Promise<void>
 }
 
-const FORM_BYTES_MAX = 16_384
+const BODY_BYTES_MAX = 16_384
 const JWKS_SECONDS = 300
 /** Endpoints that people visit; they serve all APIs. */
 const PAGES = ['authorize', 'password', 'device'] as const
@@ -44,6 +46,11 @@ const PATHS: readonly (readonly [RegExp, string])[] = [
   [/^\/\.well-known\/(jwks|oauth-authorization-server\/[^/]+|oauth-protected-resource\/[^/]+(\/mcp)?)$/, 'GET, HEAD'],
 ]
 
+const REGISTRATION_PATH: (typeof PATHS)[number] = [/^\/[^/]+\/oauth2\/v2\/register$/, 'POST']
+const NO_FORM = 'Send an application/x-www-form-urlencoded body of at most 16 KB.'
+const NO_JSON = 'Send an application/json body of at most 16 KB.'
+const utf8 = new TextDecoder('utf-8', { fatal: true })
+
 const DISCOVERY = [
   ['/:api/.well-known/openid-configuration', toDiscovery],
   ['/.well-known/oauth-authorization-server/:api', toDiscovery],
@@ -52,24 +59,27 @@ const DISCOVERY = [
 ] as const
 
 export async function createOauthServer(options: OauthServerOptions): Promise<OauthServer> {
+  const { allowsRegistration = false } = options
+  const paths = allowsRegistration ? [...PATHS, REGISTRATION_PATH] : PATHS
   let route: (request: IncomingMessage, response: ServerResponse) => void = () => {}
   const app = fastify({
     logger: false,
-    bodyLimit: FORM_BYTES_MAX,
+    bodyLimit: BODY_BYTES_MAX,
     serverFactory(handler) {
       route = handler
       return createServer()
     },
   })
-  installForms(app, options.onFailure ?? (() => {}))
+  installForms(app, options, paths)
   addEndpoints(app, options)
   addCallback(app, options)
   addDiscovery(app, options)
+  if (allowsRegistration) addRegistration(app, options)
   await app.ready()
 
   return {
     handle(request, response, path) {
-      if (!PATHS.some(([pattern]) => pattern.test(path))) return false
+      if (!paths.some(([pattern]) => pattern.test(path))) return false
       route(request, response)
       return true
     },
@@ -111,7 +121,18 @@ function addCallback(app: FastifyInstance, { execute }: OauthServerOptions): voi
   })
 }
 
-function addDiscovery(app: FastifyInstance, { gatewayUrl, jwks, scopesOf }: OauthServerOptions): void {
+/** The only endpoint that takes JSON, in a scope of its own. */
+function addRegistration(app: FastifyInstance, options: OauthServerOptions): void {
+  void app.register(async (scope) => {
+    scope.removeAllContentTypeParsers()
+    scope.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
+    installErrors(scope, options, 'invalid_client_metadata', NO_JSON)
+    scope.post('/:api/oauth2/v2/register', (request, reply) => serve(options, 'register', request, reply))
+  })
+}
+
+function addDiscovery(app: FastifyInstance, options: OauthServerOptions): void {
+  const { gatewayUrl, jwks, scopesOf, allowsRegistration = false } = options
   app.get('/.well-known/jwks', (_request, reply) =>
     reply.header('Cache-Control', `public, max-age=${JWKS_SECONDS}`).send(jwks()),
   )
@@ -119,7 +140,9 @@ function addDiscovery(app: FastifyInstance, { gatewayUrl, jwks, scopesOf }: Oaut
     app.get(path, (request, reply) => {
       const api = apiOf(request)
       const scopes = scopesOf(api)
-      return scopes === null ? send(reply, noSuchApi()) : reply.send(toDocument({ gatewayUrl, api, scopes }))
+      return scopes === null
+        ? send(reply, noSuchApi())
+        : reply.send(toDocument({ gatewayUrl, api, scopes, allowsRegistration }))
     })
   }
 }
@@ -136,35 +159,54 @@ async function serve(
   const { authorization, cookie } = request.headers
   const method = request.method === 'POST' ? 'POST' : 'GET'
   const headers = { authorization, cookie, address: addressOf(request) }
+  if (endpoint === 'register') {
+    return send(reply, await execute({ endpoint, api, method, form: [], json: jsonOf(request), ...headers }))
+  }
   return send(reply, await execute({ endpoint, api, method, form: formOf(request), ...headers }))
 }
 
-function installForms(app: FastifyInstance, onFailure: (cause: unknown) => void): void {
+function installForms(app: FastifyInstance, options: OauthServerOptions, paths: typeof PATHS): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string' }, (_request, body, done) =>
     done(null, [...new URLSearchParams(String(body))]),
   )
-  app.setErrorHandler<Error & { statusCode?: number }>((error, _request, reply) => {
-    const { statusCode: status = 500 } = error
-    if (status < 500) {
-      const description = 'Send an application/x-www-form-urlencoded body of at most 16 KB.'
-      return send(reply, refuse('invalid_request', description, status))
-    }
-    onFailure(error)
+  installErrors(app, options, 'invalid_request', NO_FORM)
+  app.setNotFoundHandler((request, reply) => {
+    const path = request.url.split('?', 1)[0] ?? ''
+    reply.header('Allow', paths.find(([pattern]) => pattern.test(path))?.[1] ?? '')
+    return send(
+      reply,
+      refuse('invalid_request', 'This path does not accept the method of the request; see the Allow header.', 405),
+    )
+  })
+}
+
+/** Answers bodies that cannot be read with `error`. */
+function installErrors(
+  app: FastifyInstance,
+  { onFailure = () => {} }: OauthServerOptions,
+  error: string,
+  description: string,
+): void {
+  app.setErrorHandler<Error & { statusCode?: number }>((cause, _request, reply) => {
+    const { statusCode: status = 500 } = cause
+    if (status < 500) return send(reply, refuse(error, description, status))
+    onFailure(cause)
     reply.header('Retry-After', '1')
     return send(
       reply,
       refuse('temporarily_unavailable', 'The server cannot process this request at the moment. Retry later.', 503),
     )
   })
-  app.setNotFoundHandler((request, reply) => {
-    const path = request.url.split('?', 1)[0] ?? ''
-    reply.header('Allow', PATHS.find(([pattern]) => pattern.test(path))?.[1] ?? '')
-    return send(
-      reply,
-      refuse('invalid_request', 'This path does not accept the method of the request; see the Allow header.', 405),
-    )
-  })
+}
+
+/** Returns null if the body is not UTF-8. */
+function jsonOf({ body }: FastifyRequest): string | null {
+  try {
+    return Buffer.isBuffer(body) ? utf8.decode(body) : ''
+  } catch {
+    return null
+  }
 }
 
 function formOf(request: FastifyRequest): readonly (readonly [string, string])[] {

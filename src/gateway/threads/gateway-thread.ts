@@ -58,6 +58,7 @@ export interface OauthServer {
 
 export interface OauthPort {
   readonly gatewayUrl: string
+  readonly allowsRegistration: boolean
   /** Executes a request to one of the OAuth endpoints on the main thread. */
   readonly execute: (call: OauthCall) => Promise<OauthAnswer>
   readonly jwks: () => JsonWebKeySet
@@ -164,13 +165,14 @@ function createThreadAuthenticator(
 }
 
 function toOauthPort(
-  { gatewayUrl }: ThreadSettings,
+  { gatewayUrl, allowsRegistration }: ThreadSettings,
   mainThread: MainThreadLink,
   revisions: ServedRevisions,
   publishedKeys: ThreadParts['publishedKeys'],
 ): OauthPort {
   return {
     gatewayUrl,
+    allowsRegistration,
     execute: (call) => mainThread.request('oauth', call),
     jwks: () => publishedKeys.jwks,
     scopesOf: (api) => revisions.of(api)?.plan.allowedScopes ?? null,

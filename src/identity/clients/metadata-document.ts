@@ -6,9 +6,8 @@
  * are accepted, because a published document cannot hold a secret.
  */
 
-import { redirectUriFault } from '../../access/redirect-uri.ts'
-import { scanJson } from '../../json/json-scan.ts'
 import { refuseUrl } from '../../outbound/url-guard.ts'
+import { readMembers, readName, readRedirectUris, type Members } from './client-statement.ts'
 
 export interface ClientMetadata {
   /** Name and host, as people see them. */
@@ -20,9 +19,7 @@ export interface MetadataFault {
   readonly fault: string
 }
 
-const BOUNDS = { depthMax: 8, membersMax: 200 }
 const REDIRECT_URIS_MAX = 20
-const NAME_LENGTH_MAX = 64
 const ID_LENGTH_MAX = 512
 const SECRETS = ['client_secret', 'client_secret_expires_at'] as const
 const DOT_SEGMENT = /\/(?:\.|%2e){1,2}(?:[/?]|$)/i
@@ -47,32 +44,17 @@ export function readMetadata(clientId: string, bytes: Uint8Array): ClientMetadat
   if (!includes(members['grant_types'], 'authorization_code') || !includes(members['response_types'], 'code')) {
     return { fault: 'The client must use authorization codes.' }
   }
-  const redirectUris = toRedirectUris(members['redirect_uris'])
+  const redirectUris = readRedirectUris(members['redirect_uris'], REDIRECT_URIS_MAX)
   if ('fault' in redirectUris) return redirectUris
   return { name: toName(members['client_name'], new URL(clientId).host), redirectUris: redirectUris.uris }
 }
 
-function toObject(bytes: Uint8Array): Readonly<Record<string, unknown>> | null {
+function toObject(bytes: Uint8Array): Members | null {
   try {
-    const text = utf8.decode(bytes)
-    if (scanJson(text, BOUNDS) !== null) return null
-    const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : null
+    return readMembers(utf8.decode(bytes))
   } catch {
     return null
   }
-}
-
-function toRedirectUris(value: unknown): { readonly uris: readonly string[] } | MetadataFault {
-  if (!Array.isArray(value) || value.length === 0) return { fault: 'redirect_uris must list an address.' }
-  if (value.length > REDIRECT_URIS_MAX) return { fault: `redirect_uris has more than ${REDIRECT_URIS_MAX} addresses.` }
-  const uris: string[] = []
-  for (const uri of value as readonly unknown[]) {
-    const fault = typeof uri === 'string' ? redirectUriFault(uri) : 'A redirect URI must be a text.'
-    if (fault !== null) return { fault }
-    uris.push(uri as string)
-  }
-  return { uris }
 }
 
 /** A list that is missing has the default of RFC 7591, 2. */
@@ -80,10 +62,8 @@ function includes(value: unknown, wanted: string): boolean {
   return value === undefined || (Array.isArray(value) && (value as readonly unknown[]).includes(wanted))
 }
 
-/** Returns the host, after the name that the client gives itself, without characters that could imitate the page. */
+/** Returns the host, after the name that the client gives itself. */
 function toName(name: unknown, host: string): string {
-  const text =
-    typeof name === 'string' ? name.slice(0, 4 * NAME_LENGTH_MAX).replaceAll(/[^\p{L}\p{M}\p{N} _-]/gu, '') : ''
-  const shown = Array.from(text.trim()).slice(0, NAME_LENGTH_MAX).join('')
+  const shown = readName(name)
   return shown === '' ? host : `${shown} (${host})`
 }

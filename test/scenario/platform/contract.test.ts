@@ -136,6 +136,7 @@ const WITHOUT_LABELS: Readonly<Record<string, string>> = {
   listLineItems: 'an entry of a log',
   listMySessions: 'the service makes it',
   listProgrammeApprovals: 'a decision is part of an approval flow',
+  listRegisteredClients: 'a client makes it',
   listRequests: 'an entry of a log',
   listRevisions: 'a revision is part of a proxy',
   listRisks: 'the service makes it',

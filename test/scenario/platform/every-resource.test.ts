@@ -43,7 +43,7 @@ describe('labels', () => {
   const RECORDS = [
     ...['listAudit', 'listDeliveries', 'listLineItems', 'listRequests', 'listRisks', 'listSummaries'],
     ...['listApprovals', 'listProgrammeApprovals', 'listCredentials', 'listOperations', 'listRevisions'],
-    ...['listMySessions', 'listSessions', 'listSigningKeys'],
+    ...['listMySessions', 'listRegisteredClients', 'listSessions', 'listSigningKeys'],
   ]
   const itemOf = ({ answer }: Operation): unknown => (membersOf(answer)['items'] as Json | undefined)?.['items']
   const lists = OPERATIONS.filter(([, { method, query }]) => method === 'GET' && 'cursor' in membersOf(query))

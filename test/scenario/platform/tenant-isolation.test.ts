@@ -19,7 +19,12 @@ async function createResources(platform: TestPlatform, token: string) {
   await platform.send('PUT', '/v1/policy', { token, body: { approval } })
   const { body: made } = await platform.send('POST', '/v1/rulesets', { token, body: { rules: {} } })
   const { body: role } = await platform.send('POST', '/v1/roles', { token, body: { name: 'readers', scopes: [] } })
-  const own = { risk: event.riskId, ruleset: String(made['id']), role: String(role['name']) }
+  const agent = { name: 'Agent', redirectUris: ['https://agent.example/back'] }
+  const client = await platform.people.registeredClients.create('acme', 'payments-v1', agent)
+  const own = {
+    ...{ risk: event.riskId, ruleset: String(made['id']), role: String(role['name']) },
+    client: client?.id ?? '',
+  }
   return { ...resources, ...(await createWaitingProgramme(platform, token)), ...own }
 }
 
@@ -55,6 +60,7 @@ function fillPath(path: string, resources: Resources): string {
     '/v1/products': resources.product,
     '/v1/eventsubscriptions': resources.receiver,
     '/v1/risks': resources.risk,
+    '/v1/registeredclients': resources.client,
     '/v1/rulesets': resources.ruleset,
     '/v1/roles': resources.role,
     '/v1/requests': loggedRequest(2).requestId,

@@ -58,14 +58,14 @@ describe('an authorization request without a valid redirect URI', () => {
   })
 })
 
-describe('an authorization request of a client that anyone can publish', () => {
+describe.each(['asksOrganisation', 'isSelfRegistered'] as const)('a client that anyone can make (%s)', (kind) => {
   it.each([
     ['an unknown response_type', { response_type: 'x' }],
     ['a login without interaction', { prompt: 'none' }],
     ['a resource elsewhere', { resource: 'https://evil.example' }],
-  ])('redirects nowhere before a login: %s', async (_, parameters) => {
+  ])('is redirected nowhere before a login: %s', async (_, parameters) => {
     const server = openTestLogin()
-    server.asksOrganisation = true
+    server[kind] = true
     const answer = await server.browser().open(parameters)
     expect(answer).toMatchObject({ status: 400, body: expect.stringContaining('not valid') })
     expect(answer.headers).not.toHaveProperty('Location')

@@ -182,6 +182,7 @@ describe('/oauth.openapi.json, to which /openapi.json links', () => {
       execute: async () => ({ status: 200, headers: {}, body: 'answered', signal: null }),
       jwks: () => ({ keys: [] }),
       scopesOf: () => [],
+      allowsRegistration: true,
     })
     const server = createServer((request, response) => {
       if (!oauth.handle(request, response, request.url ?? '')) response.writeHead(404).end()
@@ -193,13 +194,13 @@ describe('/oauth.openapi.json, to which /openapi.json links', () => {
     })
     const { port } = server.address() as AddressInfo
     const described = Object.entries(paths)
-    expect(described.length).toBe(18)
+    expect(described.length).toBe(19)
     for (const [template, item] of described) {
       const url = `http://127.0.0.1:${port}${template.replace('{api}', 'payments-v1')}`
       const methods = Object.keys(item).filter((name) => name !== 'parameters')
       for (const method of methods) {
-        const form = { 'content-type': 'application/x-www-form-urlencoded' }
-        const headers = method === 'post' ? form : {}
+        const [type = 'application/x-www-form-urlencoded'] = Object.keys(item[method]?.requestBody?.content ?? {})
+        const headers = method === 'post' ? { 'content-type': type } : {}
         const answer = await fetch(url, {
           method: method.toUpperCase(),
           headers,

@@ -11,6 +11,16 @@ const find = createRegisteredClients({
       ? { grant: GRANT, secretHash: 'hash', redirectUris: [], mayRefresh: false }
       : null,
   tenantNamed: async (organisation) => (['acme', 'Acme Inc.'].includes(organisation) ? 'acme' : null),
+  selfRegistered: async (clientId) =>
+    clientId === 'rcl_1'
+      ? {
+          grant: toSharedClientGrant('acme', 'Agent'),
+          secretHash: '',
+          redirectUris: [],
+          mayRefresh: false,
+          isSelfRegistered: true,
+        }
+      : null,
   findMetadataClient: async (clientId, tenant) =>
     clientId === URL_OF_CLIENT
       ? {
@@ -40,6 +50,11 @@ describe('a client', () => {
 
   it('of a subscription comes first', async () => {
     expect(await find('tollgate-cli.taken')).toMatchObject({ grant: GRANT, secretHash: 'hash' })
+  })
+
+  it('that registered itself keeps its tenant, whatever the person names', async () => {
+    expect(await tenantOf('rcl_1')).toBe('acme')
+    expect(await tenantOf('rcl_1', 'another')).toBe('acme')
   })
 
   it('with a metadata document gets the tenant that the person has named', async () => {
