@@ -26,7 +26,8 @@ export interface JobThreadOptions {
 
 const MEMORY_MB = 512
 const TEXT_MAX = 1_000
-const IDLE_MS = 60_000
+/** Long enough for the documents of one command or one build, since a thread takes half a second to load its modules. */
+const IDLE_MS = 10_000
 
 export class JobThread {
   readonly #options: JobThreadOptions
@@ -133,7 +134,7 @@ export class JobThread {
     this.#onEnd(job)
   }
 
-  /** The modules of a thread take some 50 MB. */
+  /** An idle thread would keep some 110 MB. */
   #terminate(): void {
     void this.#worker?.terminate()
     this.#worker = null
