@@ -26,8 +26,8 @@ export interface JobThreadOptions {
 
 const MEMORY_MB = 512
 const TEXT_MAX = 1_000
-/** Long enough for the documents of one command or one build, since a thread takes half a second to load its modules. */
-const IDLE_MS = 10_000
+/** A new thread takes about a second to load its modules, so it stays for the next document of a build or of an author. */
+const IDLE_MS = 20_000
 
 export class JobThread {
   readonly #options: JobThreadOptions

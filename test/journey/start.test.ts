@@ -10,8 +10,8 @@ import { ledgerDocument } from './ledger-backend.ts'
 import { createService, enrol, publish, type Service } from './service.ts'
 
 const MAIN = join(import.meta.dirname, '../../src/main.ts')
-/** The document is scored two seconds after the start, and its thread ends ten seconds later. */
-const WAIT = { timeout: 60_000, interval: 50 }
+/** The document is scored two seconds after the start, and its thread ends twenty seconds later. */
+const WAIT = { timeout: 80_000, interval: 50 }
 const opened: (() => unknown)[] = []
 
 afterEach(async () => {

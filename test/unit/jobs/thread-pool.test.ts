@@ -153,7 +153,7 @@ it('moves buffers to the thread', async () => {
   expect([copied.length, moved.length]).toEqual([7, 0])
 })
 
-it('starts no thread before there is a job, and ends each thread that has been idle for ten seconds', async () => {
+it('starts no thread before there is a job, and ends each thread that has been idle for twenty seconds', async () => {
   const started: Worker[] = []
   const onWorker = (worker: Worker): void => void started.push(worker)
   process.on('worker', onWorker)
@@ -165,11 +165,11 @@ it('starts no thread before there is a job, and ends each thread that has been i
   const bytes = new Uint8Array(3)
   // A worker is announced in the next turn; the answer arrives in a later one.
   expect(await pool.run(MEASURE, bytes, LONG)).toBe(3)
-  await clock.advance(9_999)
+  await clock.advance(19_999)
   expect(await pool.run(MEASURE, bytes, LONG)).toBe(3)
   expect(started).toHaveLength(1)
   const ended = once(started[0]!, 'exit')
-  await clock.advance(9_999)
+  await clock.advance(19_999)
   expect(started[0]!.threadId).toBeGreaterThan(0)
   await clock.advance(1)
   await ended
