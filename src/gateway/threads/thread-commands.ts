@@ -3,7 +3,6 @@
 import type { Server } from 'node:http'
 import type { SpoolWriter } from '../../record/spool-writer.ts'
 import type { Clock } from '../../runtime/clock.ts'
-import { releaseHeap } from '../../runtime/release-heap.ts'
 import type { Authenticator } from '../authentication/authenticate.ts'
 import type { UpstreamGates } from '../backend/upstream-gates.ts'
 import type { CallerContexts } from '../call/caller-contexts.ts'
@@ -78,7 +77,6 @@ function setMembership({ revisions, authenticator }: ThreadParts, api: string, p
 }
 
 function listen({ settings, server, mainThread }: ThreadParts, port: number): Promise<void> {
-  releaseHeap()
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   server.once('error', reject)
   server.listen({ host: settings.host, port, reusePort: settings.reusePort }, () => {
