@@ -9,15 +9,14 @@
  */
 
 import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { request } from 'undici'
+import { readGithubDocument } from '../test/fixtures/real-documents.ts'
 import { BENCH_PATH } from './contestant.ts'
 import { startLatencyProbe, type LatencyProbe } from './latency-probe.ts'
 import { describeMachine } from './machine.ts'
 import { startSubject, type Subject } from './subject/tollgate.ts'
 import { openWorkbench } from './workbench.ts'
 
-const GITHUB = join(import.meta.dirname, '../node_modules/@octokit/openapi/generated/api.github.com.json')
 const API = 'github-s-official-openapi-spec-octokit-extension-v1'
 const QUIET_MS = 5_000
 const WARM_UP_MS = 3_000
@@ -47,7 +46,7 @@ async function measure(subject: Subject, probe: LatencyProbe): Promise<void> {
   await pause(WARM_UP_MS)
   await report('nothing else', subject, probe, () => pause(QUIET_MS))
   let proxy = ''
-  const published = readFileSync(GITHUB)
+  const published = readGithubDocument()
   const first = toBody('1.1.4')
   const second = toBody('1.1.5')
   console.log(`document: ${(published.length / 1e6).toFixed(1)} MB`)
@@ -85,7 +84,7 @@ async function report(
 
 /** The document with another version, which does not break the former one. */
 function toBody(version: string) {
-  const document = JSON.parse(readFileSync(GITHUB, 'utf8')) as { info: object }
+  const document = JSON.parse(readGithubDocument().toString()) as { info: object }
   const text = JSON.stringify({ ...document, info: { ...document.info, version } }, null, 2)
   return { api: API, specification: Buffer.from(text).toString('base64') }
 }

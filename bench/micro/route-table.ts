@@ -1,13 +1,11 @@
 /** What one match costs in a table of more than a thousand operations, and the scan of the target before it. */
 
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { scanTarget } from '../../src/gateway/routing/path.ts'
 import { createRouteTable } from '../../src/gateway/routing/route-table.ts'
+import { readGithubDocument } from '../../test/fixtures/real-documents.ts'
 import { measure } from '../harness.ts'
 
-const file = join(import.meta.dirname, '../../node_modules/@octokit/openapi/generated/api.github.com.json')
-const { paths } = JSON.parse(readFileSync(file, 'utf8')) as { paths: Record<string, object> }
+const { paths } = JSON.parse(readGithubDocument().toString()) as { paths: Record<string, object> }
 const operations = Object.entries(paths).flatMap(([path, item]) =>
   ['get', 'put', 'post', 'patch', 'delete']
     .filter((method) => method in item)

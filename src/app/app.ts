@@ -15,6 +15,7 @@ import { createTokenScopes } from '../access/token-scopes.ts'
 import { systemClock } from '../runtime/clock.ts'
 import { createLifecycle } from '../runtime/lifecycle.ts'
 import type { Log } from '../runtime/log.ts'
+import { releaseHeap } from '../runtime/release-heap.ts'
 import type { SampleBackend } from '../sample/backend.ts'
 import { createDamageReport } from '../self-metering/damage-report.ts'
 import { platformPlan } from './gateway-adapter.ts'
@@ -77,6 +78,7 @@ async function build(options: CoreOptions, startedAt: number): Promise<Facts> {
   await listen(parts, platform)
   const sample = isWanted ? await openSample(parts, sampleBackend) : null
   await startWork(parts)
+  releaseHeap()
   notStarted = null
   void backends.warn()
 

@@ -26,7 +26,8 @@ export interface JobThreadOptions {
 
 const MEMORY_MB = 512
 const TEXT_MAX = 1_000
-const IDLE_MS = 60_000
+/** A new thread takes about a second to load its modules, so it stays for the next document of a build or of an author. */
+const IDLE_MS = 20_000
 
 export class JobThread {
   readonly #options: JobThreadOptions
@@ -133,7 +134,7 @@ export class JobThread {
     this.#onEnd(job)
   }
 
-  /** The modules of a thread take some 50 MB. */
+  /** An idle thread would keep some 110 MB. */
   #terminate(): void {
     void this.#worker?.terminate()
     this.#worker = null

@@ -1,15 +1,17 @@
 /** Startup and shutdown of the service, as the operator sees them. */
 
 import { spawn } from 'node:child_process'
-import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { ledgerDocument } from './ledger-backend.ts'
 import { createService, enrol, publish, type Service } from './service.ts'
 
 const MAIN = join(import.meta.dirname, '../../src/main.ts')
+/** The document is scored two seconds after the start, and its thread ends twenty seconds later. */
+const WAIT = { timeout: 80_000, interval: 50 }
 const opened: (() => unknown)[] = []
 
 afterEach(async () => {
@@ -43,6 +45,35 @@ function refused(
   child.stderr.on('data', (chunk: Buffer) => (text += chunk.toString()))
   return new Promise((resolve) => child.on('close', (code) => resolve({ code, lines: text.trim().split('\n') })))
 }
+
+/** Names of the threads that execute JavaScript, except the main thread. */
+function workers(pid: number): readonly string[] {
+  const names = readdirSync(`/proc/${pid}/task`).map((task) => {
+    try {
+      return readFileSync(`/proc/${pid}/task/${task}/comm`, 'utf8').trim()
+    } catch {
+      return 'ended meanwhile'
+    }
+  })
+  return names.filter((name) => /^(gateway-|document)/.test(name)).sort()
+}
+
+describe.runIf(process.platform === 'linux')('the threads of an idle service', () => {
+  it('are the gateway threads and, until the document of the platform API is scored, one more', async () => {
+    const service = await started(['--empty', '--gateway-threads=1'])
+    const most = new Map<string, number>()
+    const look = (): readonly string[] => {
+      const names = workers(service.pid())
+      for (const [name, { length }] of Object.entries(Object.groupBy(names, (each) => each)) as [string, string[]][]) {
+        most.set(name, Math.max(most.get(name) ?? 0, length))
+      }
+      return names
+    }
+    await vi.waitFor(() => expect(look()).toEqual(['document', 'gateway-0']), WAIT)
+    await vi.waitFor(() => expect(look()).toEqual(['gateway-0']), WAIT)
+    expect(Object.fromEntries(most)).toEqual({ document: 1, 'gateway-0': 1 })
+  })
+})
 
 describe('a refused start', () => {
   it('prints every fault of the settings on a line, and creates no file', async () => {

@@ -5,9 +5,10 @@
  * in `test/scenario/`. The power-cut simulation is test code with tests of its own.
  */
 
-import { existsSync, globSync, readFileSync } from 'node:fs'
+import { existsSync, globSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
+import { REAL_DOCUMENTS } from '../fixtures/real-documents.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 /** Tests of the repository as a whole, and of code that is only for tests. */
@@ -36,4 +37,17 @@ it('has no journey that fails if the service removes a folder while the journey 
   const isUnsafe = (file: string) => /readdirSync\([^\n]*recursive/.test(readFileSync(join(ROOT, 'test', file), 'utf8'))
   expect(journeys.length).toBeGreaterThan(0)
   expect(journeys.filter(isUnsafe)).toEqual([])
+})
+
+it('has no fixture above 20 MB, be it a folder or a package of documents', () => {
+  const packages = REAL_DOCUMENTS.flatMap(({ path }) => (path === null ? [] : [/^(@[^/]+\/)?[^/]+/.exec(path)![0]]))
+  const folders = ['test/fixtures', ...new Set(packages.map((name) => `node_modules/${name}`))]
+  const bytesOf = (folder: string): number =>
+    globSync('**', { cwd: join(ROOT, folder) })
+      .map((file) => statSync(join(ROOT, folder, file)))
+      .reduce((sum, stat) => sum + (stat.isFile() ? stat.size : 0), 0)
+  const sizes = folders.map((folder) => ({ folder, bytes: bytesOf(folder) }))
+  // An empty folder would be the wrong one.
+  expect(sizes.filter(({ bytes }) => bytes < 10_000 || bytes > 20_000_000)).toEqual([])
+  expect(folders).toHaveLength(5)
 })

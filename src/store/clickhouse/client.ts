@@ -5,8 +5,9 @@
  * statements are sent over HTTP. Every statement has a time limit.
  */
 
+import { createRequire } from 'node:module'
 import { ClickHouseLogLevel, createClient, type ClickHouseClient } from '@clickhouse/client'
-import { createChdbConnection } from 'chdb/connection'
+import type * as Chdb from 'chdb/connection'
 import { EmbeddedParts, UNVERIFIED, type NewParts } from './new-parts.ts'
 
 export type ClickHouse = ClickHouseClient & {
@@ -23,6 +24,7 @@ export interface ClickHouseOptions {
 }
 
 const TIMEOUT_MS = 30_000
+const require = createRequire(import.meta.url)
 
 export function openClickHouse({ url, folder }: ClickHouseOptions): ClickHouse {
   // The client logs nothing: the caller logs a failure together with its effect.
@@ -30,6 +32,8 @@ export function openClickHouse({ url, folder }: ClickHouseOptions): ClickHouse {
     const client = createClient({ url, request_timeout: TIMEOUT_MS, log: { level: ClickHouseLogLevel.OFF } })
     return Object.assign(client, { newParts: UNVERIFIED, isEmbedded: false })
   }
+  // Loaded only if it is used: the library takes 150 MB of resident memory.
+  const { createChdbConnection } = require('chdb/connection') as typeof Chdb
   const client = createClient({
     connection: createChdbConnection({ path: folder }),
   } as unknown as Parameters<typeof createClient>[0])

@@ -1,10 +1,10 @@
-import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { parse, stringify } from 'yaml'
 import { findPlaces } from '../../../src/governance/lint/places.ts'
 import { parseLargeYaml, YamlFault } from '../../../src/governance/large-yaml.ts'
 import { readDocument } from '../../../src/governance/specification.ts'
 import { createRandom, type Random } from '../../random.ts'
+import { readGithubDocument } from '../../fixtures/real-documents.ts'
 
 const read = (text: string): unknown => parseLargeYaml(text, { depthMax: 256 }).value
 const byLibrary = (text: string): unknown => parse(text, { version: '1.2', stringKeys: true })
@@ -153,8 +153,7 @@ describe('a large YAML document', () => {
   })
 
   it('of ten megabytes is read, with the lines of its faults', { timeout: 120_000 }, () => {
-    const source = 'node_modules/@octokit/openapi/generated/api.github.com.json'
-    const document = JSON.parse(readFileSync(source, 'utf8')) as {
+    const document = JSON.parse(readGithubDocument().toString()) as {
       info: Record<string, unknown>
       paths: Record<string, unknown>
     }

@@ -1,8 +1,8 @@
-import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { SWAGGER } from '../../fixtures/swagger-document.ts'
 import { readSpecification } from '../../../src/governance/specification.ts'
 import { faultsOf, minimal, read, RESPONSES } from './small-specifications.ts'
+import { readGithubDocument } from '../../fixtures/real-documents.ts'
 
 describe('a specification', () => {
   it('yields the technical name, the version and the operations', async () => {
@@ -262,9 +262,7 @@ describe('a specification', () => {
   })
 
   it('may be very large', async () => {
-    const { operations } = await readSpecification(
-      readFileSync('node_modules/@octokit/openapi/generated/api.github.com.json'),
-    )
+    const { operations } = await readSpecification(readGithubDocument())
     expect(operations.length).toBeGreaterThan(1_000)
   })
 })

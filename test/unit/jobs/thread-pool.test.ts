@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import type { Worker } from 'node:worker_threads'
 import { expect, it, onTestFinished } from 'vitest'
 import { createThreadPool, type ThreadPool } from '../../../src/jobs/thread-pool.ts'
 import { systemClock, type Clock } from '../../../src/runtime/clock.ts'
@@ -149,4 +151,27 @@ it('moves buffers to the thread', async () => {
   expect(await pool.run(MEASURE, copied, LONG)).toBe(7)
   expect(await pool.run(MEASURE, moved, { ...LONG, moved: [moved.buffer] })).toBe(8)
   expect([copied.length, moved.length]).toEqual([7, 0])
+})
+
+it('starts no thread before there is a job, and ends each thread that has been idle for twenty seconds', async () => {
+  const started: Worker[] = []
+  const onWorker = (worker: Worker): void => void started.push(worker)
+  process.on('worker', onWorker)
+  onTestFinished(() => void process.off('worker', onWorker))
+  const clock = createFakeClock(0)
+  const { pool } = open({ clock })
+  expect(started).toEqual([])
+
+  const bytes = new Uint8Array(3)
+  // A worker is announced in the next turn; the answer arrives in a later one.
+  expect(await pool.run(MEASURE, bytes, LONG)).toBe(3)
+  await clock.advance(19_999)
+  expect(await pool.run(MEASURE, bytes, LONG)).toBe(3)
+  expect(started).toHaveLength(1)
+  const ended = once(started[0]!, 'exit')
+  await clock.advance(19_999)
+  expect(started[0]!.threadId).toBeGreaterThan(0)
+  await clock.advance(1)
+  await ended
+  expect([started.length, clock.pending]).toEqual([1, 0])
 })

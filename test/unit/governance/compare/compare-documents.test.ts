@@ -1,11 +1,10 @@
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { RULES, type RuleId } from '../../../../src/governance/compare/change-rules.ts'
 import { compareDocuments } from '../../../../src/governance/compare/compare-documents.ts'
 import { readSpecification } from '../../../../src/governance/specification.ts'
 import { CASES } from './rule-cases.ts'
 import { idsOf, json, NOW_MS, object, read, text, toDocument } from './small-documents.ts'
+import { readGithubDocument } from '../../../fixtures/real-documents.ts'
 
 describe('a change of', () => {
   it.each(CASES.map(([there, back, what, before, after]) => [what, there, back, before, after] as const))(
@@ -23,8 +22,7 @@ describe('a change of', () => {
 })
 
 it('finds what was taken from a very large document, and nothing where nothing was', async () => {
-  const path = join(import.meta.dirname, '../../../../node_modules/@octokit/openapi/generated/api.github.com.json')
-  const document = JSON.parse(readFileSync(path, 'utf8')) as { paths: Record<string, unknown> }
+  const document = JSON.parse(readGithubDocument().toString()) as { paths: Record<string, unknown> }
   const before = await read(document)
   expect(compareDocuments(before, await read(structuredClone(document)))).toEqual([])
   const after = structuredClone(document)

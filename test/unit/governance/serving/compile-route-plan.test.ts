@@ -1,7 +1,7 @@
-import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { compileValidators } from '../../../../src/gateway/validation/validate.ts'
 import { compile, compileBytes, faultsOf, get, json, post, RESPONSES } from './compiled-plans.ts'
+import { readGithubDocument } from '../../../fixtures/real-documents.ts'
 
 describe('a route plan', () => {
   it('contains the options that it was compiled with', async () => {
@@ -159,7 +159,7 @@ describe('a route plan', () => {
   })
 
   it('stays small for a very large document, all of whose schemas compile', async () => {
-    const bytes = readFileSync('node_modules/@octokit/openapi/generated/api.github.com.json')
+    const bytes = readGithubDocument()
     const plan = await compileBytes(bytes)
     const { responses, responseComponents, ...ofRequests } = plan
     expect(JSON.stringify(ofRequests).length).toBeLessThan(bytes.length / 8)
