@@ -41,6 +41,8 @@ export interface Config {
   readonly allowPrivateAddresses: readonly ('webhooks' | 'federation' | 'backends' | 'clients')[]
   /** Clients can register themselves (RFC 7591). */
   readonly mcpDynamicRegistration: boolean
+  /** Messages over MCP that call no operation, per credential. */
+  readonly mcpMessagesPerMinute: number
   readonly logLevel: LogLevel
   /** Starts without the sample API. */
   readonly empty: boolean
@@ -85,6 +87,7 @@ export const SETTING_NAMES = [
   'RISK_THRESHOLDS',
   'ALLOW_PRIVATE_ADDRESSES',
   'MCP_DYNAMIC_REGISTRATION',
+  'MCP_MESSAGES_PER_MINUTE',
   'LOG_LEVEL',
 ] as const
 export type SettingName = (typeof SETTING_NAMES)[number]
@@ -137,6 +140,7 @@ export function readConfig(argv: readonly string[], environment: Readonly<Record
       [],
       listOf('webhooks', 'federation', 'backends', 'clients'),
     ),
+    mcpMessagesPerMinute: setting('MCP_MESSAGES_PER_MINUTE', 60, whole(1, 60_000)),
     mcpDynamicRegistration: setting('MCP_DYNAMIC_REGISTRATION', 'off', oneOf('off', 'on')) === 'on',
     logLevel: setting('LOG_LEVEL', 'info', oneOf(...LOG_LEVELS)),
     empty,

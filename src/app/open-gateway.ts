@@ -96,6 +96,7 @@ function openPool(options: GatewayOptions, monitors: () => Monitors): GatewayPoo
       allowsRegistration: config.mcpDynamicRegistration,
       ...threadSpoolSettings,
       messageCounts: createMessageLimitMemory(),
+      messagesPerMinute: config.mcpMessagesPerMinute,
       hashKey: vault.hashKey,
       reusePort: config.gatewayThreads > 1,
       connections,

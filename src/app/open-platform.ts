@@ -25,9 +25,6 @@ export interface OpenPlatformOptions {
   readonly notStarted: () => string | null
 }
 
-/** Messages over MCP of one credential that call no operation. */
-const MESSAGES_PER_MINUTE = 60
-
 export function openPlatform(options: OpenPlatformOptions): Platform {
   const { core, stream, gateway, identity, resources, rootPage, notStarted } = options
   const { config, addresses, idempotencyKeys, vault, connections, clock, metrics, log, count } = core
@@ -63,7 +60,7 @@ export function openPlatform(options: OpenPlatformOptions): Platform {
     addresses: () => ({ baseUrl, gatewayUrl }),
     riskUrl,
     version: readVersion(),
-    messageLimit: createMessageLimit(MESSAGES_PER_MINUTE, createMessageLimitMemory()),
+    messageLimit: createMessageLimit(config.mcpMessagesPerMinute, createMessageLimitMemory()),
     limits: gateway.platformLimits,
     rootPage: { isAskedFor: asksForRootPage, send: (response) => sendRootPage(response, rootPage) },
     authenticate: async (authorization, apiKey) =>

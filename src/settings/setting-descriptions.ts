@@ -50,5 +50,9 @@ export const SETTINGS_HELP: Readonly<Record<SettingName, SettingHelp>> = {
     fallback: 'off',
     meaning: 'on lets clients register themselves, for people who log in: off or on',
   },
+  MCP_MESSAGES_PER_MINUTE: {
+    fallback: '60',
+    meaning: 'messages over MCP that call no operation, per credential',
+  },
   LOG_LEVEL: { fallback: 'info', meaning: 'level of the JSON log on stderr' },
 }

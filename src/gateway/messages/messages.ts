@@ -106,6 +106,7 @@ export interface ThreadSettings {
   readonly spoolFaults: SharedArrayBuffer
   /** Counts of messages over MCP; see `mcp/message-limit.ts`. */
   readonly messageCounts: SharedArrayBuffer
+  readonly messagesPerMinute: number
   /** Whether the spool stores an explanation next to the record of each refused call. */
   readonly spoolExplains: boolean
   /** Key of the keyed hash for API key lookups, in hex. */

@@ -42,8 +42,6 @@ import { createGatewayServer } from '../server.ts'
 import { createServedRevisions, type ServedRevisions } from './served-revisions.ts'
 import { executeCommand, type ThreadParts } from './thread-commands.ts'
 
-/** Messages over MCP that call no operation, per credential. */
-const MCP_MESSAGES_PER_MINUTE = 60
 const SPOOL_UNWRITABLE = 'the spool cannot be written; calls get 503 until writing succeeds'
 const SPOOL_WRITABLE_AGAIN = 'the spool can be written again; calls are accepted'
 const OAUTH_FAILED = 'an OAuth request has failed'
@@ -232,7 +230,7 @@ function createServer({ settings, clock: { nowMs }, keyedHash }: ThreadOptions, 
   const mcp = new McpEndpoint({
     ...stages,
     bodies,
-    limit: createMessageLimit(MCP_MESSAGES_PER_MINUTE, settings.messageCounts),
+    limit: createMessageLimit(settings.messagesPerMinute, settings.messageCounts),
     admit: createAdmitCall(stages),
     origin: new URL(settings.gatewayUrl).origin,
   })
