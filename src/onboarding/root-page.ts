@@ -7,6 +7,7 @@
  * 404, as for any unknown path.
  */
 
+import { escapeHtml as escape } from '../domain/html.ts'
 import { createHash } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { preferredType } from '../runtime/accept.ts'
@@ -96,13 +97,4 @@ export function asksForRootPage({ method, headers }: Pick<IncomingMessage, 'meth
 /** Sends the page; Node omits the body for HEAD. */
 export function sendRootPage(response: ServerResponse, page: string): void {
   response.writeHead(200, { ...HEADERS, 'Content-Length': Buffer.byteLength(page) }).end(page)
-}
-
-function escape(text: string): string {
-  return text
-    .replaceAll('&', '&amp;')
-    .replaceAll('<', '&lt;')
-    .replaceAll('>', '&gt;')
-    .replaceAll('"', '&quot;')
-    .replaceAll("'", '&#39;')
 }

@@ -155,7 +155,7 @@ const TABLE: Readonly<Record<string, Row>> = {
     folders: [...COMMANDS, 'record', 'opensla', 'access', 'gateway/limits', 'platform'],
     packages: ['node:'],
   },
-  onboarding: { folders: ['runtime'], packages: ['node:'] },
+  onboarding: { folders: ['domain', 'runtime'], packages: ['node:'] },
   settings: { folders: [...BASE, 'onboarding', 'config.ts'], packages: ['node:'] },
   maintenance: {
     folders: [...PORTS, 'record', 'access', 'backup', 'recovery', 'settings', 'store/clickhouse', 'store/sqlite'],
