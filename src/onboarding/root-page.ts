@@ -7,9 +7,9 @@
  * 404, as for any unknown path.
  */
 
-import { escapeHtml as escape } from '../domain/html.ts'
 import { createHash } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { escapeHtml as escape } from '../domain/html.ts'
 import { preferredType } from '../runtime/accept.ts'
 import { FIRST_STEPS_TITLE, firstSteps, SAMPLE_CALL } from './first-steps.ts'
 
