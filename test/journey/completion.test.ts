@@ -61,7 +61,7 @@ describe.each(SHELLS)('completion in $name', ({ program, args, setUp }) => {
   })
 })
 
-describe.runIf(isInstalled('fish'))('completion in fish', () => {
+describe.runIf(isInstalled('fish'))('completion in fish (needs fish, which .ci/run installs)', () => {
   const candidates = (line: string): readonly string[] => {
     const script = `tollgate completion fish | source; complete -C'${line}'`
     return execFileSync('fish', ['--no-config', '-c', script], { env, cwd: folder, timeout: 60_000 })

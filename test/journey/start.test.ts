@@ -58,7 +58,7 @@ function workers(pid: number): readonly string[] {
   return names.filter((name) => /^(gateway-|document)/.test(name)).sort()
 }
 
-describe.runIf(process.platform === 'linux')('the threads of an idle service', () => {
+describe.runIf(process.platform === 'linux')('the threads of an idle service (needs /proc of Linux)', () => {
   it('are the gateway threads and, until the document of the platform API is scored, one more', async () => {
     const service = await started(['--empty', '--gateway-threads=1'])
     const most = new Map<string, number>()

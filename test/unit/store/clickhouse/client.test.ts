@@ -18,7 +18,7 @@ function loadsEngine(url: string): boolean {
   return JSON.parse(text) as boolean
 }
 
-describe.runIf(process.platform === 'linux')('openClickHouse', () => {
+describe.runIf(process.platform === 'linux')('openClickHouse (needs /proc of Linux)', () => {
   it('loads the library of the embedded engine only if no server is set', () => {
     expect(loadsEngine('"http://127.0.0.1:1"')).toBe(false)
     expect(loadsEngine('null')).toBe(true)
