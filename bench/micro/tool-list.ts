@@ -157,8 +157,8 @@ function timed(run: () => Answer): readonly [Time, { readonly nextCursor?: strin
   const answer = run()
   const { user, system } = process.threadCpuUsage(before)
   const time = { cpuMs: (user + system) / 1_000, elapsedMs: performance.now() - startMs }
-  if (!Buffer.isBuffer(answer)) throw new Error(answer.text)
-  return [time, (JSON.parse(answer.toString()) as { result: { nextCursor?: string } }).result]
+  if (typeof answer !== 'string') throw new Error(answer.text)
+  return [time, (JSON.parse(answer) as { result: { nextCursor?: string } }).result]
 }
 
 function longest(times: readonly Time[]): Time {

@@ -8,6 +8,9 @@ export const PARSE_ERROR = -32_700
 export const INVALID_REQUEST = -32_600
 export const METHOD_NOT_FOUND = -32_601
 export const INVALID_PARAMS = -32_602
+export const INTERNAL_ERROR = -32_603
+/** The service refused the message; the reason is in the text. */
+export const REFUSED = -32_000
 export const HEADER_MISMATCH = -32_020
 export const UNSUPPORTED_VERSION = -32_022
 
@@ -59,11 +62,11 @@ function isId(id: unknown): id is MessageId {
 }
 
 /** `result` is JSON. */
-export function writeResult(id: MessageId, result: string): Buffer {
-  return Buffer.from(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${result}}`)
+export function writeResult(id: MessageId, result: string): string {
+  return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${result}}`
 }
 
-export function writeError({ id, code, text, data }: MessageFault): Buffer {
+export function writeError({ id, code, text, data }: MessageFault): string {
   const error = { code, message: text, ...(data !== undefined && { data }) }
-  return Buffer.from(JSON.stringify({ jsonrpc: '2.0', id, error }))
+  return JSON.stringify({ jsonrpc: '2.0', id, error })
 }

@@ -17,6 +17,8 @@ export interface ToolResponse {
   readonly body: Buffer
   /** True if the response was longer than a result may be; `body` is the beginning. */
   readonly isCut: boolean
+  /** A text of its own after a response that was served. */
+  readonly note?: string | null
 }
 
 const STATUS_ERROR_MIN = 400
@@ -24,18 +26,18 @@ const utf8 = new TextDecoder('utf-8', { fatal: true })
 
 /** Returns the members of the result, as JSON without braces. */
 export function writeResponse(tool: Pick<Tool, 'output'>, target: string, response: ToolResponse): string {
-  const { status, contentType = '', contentEncoding, body, isCut } = response
+  const { status, contentType = '', contentEncoding, body, isCut, note = null } = response
   const type = parseMediaType(contentType)?.type ?? 'application/octet-stream'
   const isError = status >= STATUS_ERROR_MIN
   if (isCut) return writeText(`The response is too long for a tool result; these are the first bytes.\n${body}`, true)
   if (contentEncoding !== undefined && contentEncoding !== 'identity') {
     return writeText(`Status ${status}. The response is compressed (${contentEncoding}) and cannot be shown.`, true)
   }
-  if (body.length === 0) return writeText(`Status ${status}, without a body.`, isError)
+  if (body.length === 0) return writeText(`Status ${status}, without a body.`, isError, isError ? null : note)
   const text = isTextual(type) ? decode(body) : null
   if (text === null) return writeBytes(type, target, body, isError)
   if (isError) return writeText(`Status ${status}\n${text}`, true)
-  return writeText(text, false) + writeStructured(tool, type, text)
+  return writeText(text, false, note) + writeStructured(tool, type, text)
 }
 
 export function writeProblem(problem: ProblemDocument, retryAfterSeconds: string | null): string {
@@ -43,8 +45,13 @@ export function writeProblem(problem: ProblemDocument, retryAfterSeconds: string
   return writeText(`${problem.detail}${retry}\n${JSON.stringify(problem)}`, true)
 }
 
-export function writeText(text: string, isError: boolean): string {
-  return `"content":[{"type":"text","text":${JSON.stringify(text)}}],"isError":${isError}`
+export function writeText(text: string, isError: boolean, note: string | null = null): string {
+  const second = note === null ? '' : `,${textBlock(note)}`
+  return `"content":[${textBlock(text)}${second}],"isError":${isError}`
+}
+
+function textBlock(text: string): string {
+  return `{"type":"text","text":${JSON.stringify(text)}}`
 }
 
 /** The text of valid JSON is used as it is. */

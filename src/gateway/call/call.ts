@@ -143,7 +143,7 @@ export class Call implements RecordedCall, WatchedReader {
     this.isOver = true
     this.outcome = outcomeIndex[outcome]
     this.#held = last
-    if (last !== null) this.responseBytes += last.length
+    if (last !== null) this.responseBytes += Buffer.byteLength(last)
     this.timeMs = this.#dependencies.nowMs()
     this.durationUs = Math.min(0xffff_ffff, Math.round((performance.now() - this.startedAt) * 1_000))
     if (this.admissions !== null) this.#release(this.admissions)

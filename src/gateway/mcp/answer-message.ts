@@ -4,9 +4,10 @@ import { fieldsOf } from '../../json/fields.ts'
 import type { CallerContext } from '../call/caller-context.ts'
 import { INVALID_PARAMS, METHOD_NOT_FOUND, type Message, type MessageFault, type MessageId } from '../../mcp/message.ts'
 import { listTools } from './list-tools.ts'
-import { negotiate, SUPPORTED, type ProtocolRevision } from './revision-of-message.ts'
+import { negotiate, SUPPORTED, type ProtocolRevision } from '../../mcp/revision-of-message.ts'
 import { answerSearch, isSearching, SEARCH_TOOLS } from './search-tools.ts'
-import { cacheMembers, toServerInfo, writeAnswer } from './write-answer.ts'
+import { cacheMembers, writeAnswer } from '../../mcp/write-answer.ts'
+import { toServerInfo } from './server-info.ts'
 
 const CAPABILITIES = '"capabilities":{"tools":{}}'
 
@@ -15,13 +16,13 @@ export function answerMessage(
   { method, params }: Message,
   id: MessageId,
   revision: ProtocolRevision,
-): Buffer | MessageFault {
-  const answer = (members: string): Buffer => writeAnswer(id, members, context.revision, revision)
+): string | MessageFault {
+  const server = toServerInfo(context.revision)
+  const answer = (members: string): string => writeAnswer(id, members, server, revision)
   const cache = cacheMembers(revision)
   switch (`${revision} ${method}`) {
     case 'earlier initialize': {
       const version = JSON.stringify(negotiate(params['protocolVersion']))
-      const server = JSON.stringify(toServerInfo(context.revision.plan))
       return answer(`"protocolVersion":${version},${CAPABILITIES},"serverInfo":${server}`)
     }
     case 'earlier ping':

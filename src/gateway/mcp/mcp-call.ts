@@ -9,7 +9,7 @@ import type { ProblemDocument } from '../../domain/problem.ts'
 import { Call } from '../call/call.ts'
 
 /** Writes a refusal as the result of a tool call. */
-export type WriteRefusal = (problem: ProblemDocument, retryAfterSeconds: string | null) => Buffer
+export type WriteRefusal = (problem: ProblemDocument, retryAfterSeconds: string | null) => string
 
 export class McpCall extends Call {
   override readonly channel = 'mcp'
@@ -19,18 +19,16 @@ export class McpCall extends Call {
   #sentStatus = 0
 
   /** Finishes the call with a message; `status` is recorded. */
-  answer(status: number, message: Buffer, sentStatus = status): void {
+  answer(status: number, message: string, sentStatus = status): void {
     this.status = status
-    this.#prepare(sentStatus, message)
-    this.finish('served', message)
+    this.finish('served', this.#prepare(sentStatus, message))
   }
 
   /** Finishes the call with a message that the client must correct, which is recorded as an invalid payload. */
-  answerInvalid(status: number, detail: string, message: Buffer): void {
+  answerInvalid(status: number, detail: string, message: string): void {
     this.explanation = { detail, stage: 'validate' }
     this.status = status
-    this.#prepare(status, message)
-    this.finish('payload_invalid', message)
+    this.finish('payload_invalid', this.#prepare(status, message))
   }
 
   /** Accepts a notification. */
@@ -54,14 +52,15 @@ export class McpCall extends Call {
 
   protected override writeProblem(problem: ProblemDocument, headers: readonly string[] = []): string | Buffer {
     if (this.writeRefusal === null) return super.writeProblem(problem, headers)
-    const message = this.writeRefusal(problem, valueOf(headers, 'Retry-After'))
-    this.#prepare(200, message)
-    return message
+    return this.#prepare(200, this.writeRefusal(problem, valueOf(headers, 'Retry-After')))
   }
 
-  #prepare(sentStatus: number, message: Buffer): void {
+  /** Prepares the head of a message, and returns its bytes. */
+  #prepare(sentStatus: number, message: string): Buffer {
+    const bytes = Buffer.from(message)
     this.#sentStatus = sentStatus
-    this.head = ['Content-Type', 'application/json', 'Content-Length', String(message.length)]
+    this.head = ['Content-Type', 'application/json', 'Content-Length', String(bytes.length)]
+    return bytes
   }
 }
 

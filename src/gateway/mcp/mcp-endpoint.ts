@@ -33,7 +33,7 @@ import type { RequestHeaders } from '../headers/upstream-request.ts'
 import type { McpCall } from './mcp-call.ts'
 import type { MessageLimit } from './message-limit.ts'
 import { answerMessage } from './answer-message.ts'
-import { readRevision, type ProtocolRevision } from './revision-of-message.ts'
+import { readRevision, type ProtocolRevision } from '../../mcp/revision-of-message.ts'
 import { isSearching } from './search-tools.ts'
 import { startToolCall, type AdmitCall } from './tool-call.ts'
 
@@ -184,7 +184,7 @@ export class McpEndpoint {
     if (this.#isLimited(exchange)) return
     if (message.id === null) return call.accept()
     const answer = answerMessage(context, message, message.id, revision)
-    if (Buffer.isBuffer(answer)) call.answer(200, answer)
+    if (typeof answer === 'string') call.answer(200, answer)
     else refuseMessage(call, answer)
   }
 

@@ -14,11 +14,12 @@ import type { RouteMatch } from '../routing/route-table.ts'
 import { invalid, type ValidationFailure } from '../validation/validation-failure.ts'
 import type { McpCall } from './mcp-call.ts'
 import { INVALID_PARAMS, type MessageFault, type MessageId } from '../../mcp/message.ts'
-import type { ProtocolRevision } from './revision-of-message.ts'
+import type { ProtocolRevision } from '../../mcp/revision-of-message.ts'
 import { toolsOf } from './revision-tools.ts'
+import { toServerInfo } from './server-info.ts'
 import { toToolRequest, type ToolRequest } from '../../mcp/tool-request.ts'
 import { writeProblem, writeResponse } from '../../mcp/tool-result.ts'
-import { writeAnswer } from './write-answer.ts'
+import { writeAnswer } from '../../mcp/write-answer.ts'
 
 export interface ToolCall {
   readonly call: McpCall
@@ -48,7 +49,8 @@ export function startToolCall(admit: AdmitCall, toolCall: ToolCall): MessageFaul
   if (typeof args !== 'object' || args === null || Array.isArray(args)) {
     return { status: 200, id, code: INVALID_PARAMS, text: '`arguments` must be an object.' }
   }
-  call.writeRefusal = (problem, retryAfter) => writeAnswer(id, writeProblem(problem, retryAfter), revision, protocol)
+  call.writeRefusal = (problem, retryAfter) =>
+    writeAnswer(id, writeProblem(problem, retryAfter), toServerInfo(revision), protocol)
   admit(new RoutedToolCall(toolCall, position, args as Fields), context)
   return null
 }
@@ -83,7 +85,7 @@ class RoutedToolCall implements RoutedCall {
     this.#args = args
     const receive = (response: ReceivedResponse): void => {
       const result = writeResponse(toolsOf(revision).at(position), this.target, response)
-      call.answer(response.status, writeAnswer(id, result, revision, protocol), 200)
+      call.answer(response.status, writeAnswer(id, result, toServerInfo(revision), protocol), 200)
     }
     this.receiver = { bytesMax: RESPONSE_BYTES_MAX, receive }
   }

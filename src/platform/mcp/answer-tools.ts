@@ -50,10 +50,14 @@ export async function callTool(exchange: Exchange, params: Fields): Promise<Fiel
   const found = findCall(exchange.tools, params)
   if (found === null && name === CALL_OPERATION) return toResult(writeText(NO_SUCH_OPERATION, true))
   if (found === null) throw new InvalidParams('There is no tool of this name.')
-  const { tool, args = {} } = found
+  return toResult(await callOperation(exchange, found))
+}
+
+/** Returns the members of the result, as JSON without braces. */
+export async function callOperation(exchange: Exchange, { tool, args = {} }: NamedCall): Promise<string> {
   if (fieldsOf(args) !== args) throw new InvalidParams('`arguments` must be an object.')
   const answer = await exchange.call(tool, args as Fields)
-  return withEtag(tool, answer, toResult(writeAnswer(tool, answer)))
+  return writeAnswer(tool, answer)
 }
 
 /** Returns the problem document of a refused call. */
@@ -62,16 +66,13 @@ export function problemOf({ status, contentType = '', body }: OperationAnswer): 
   return JSON.parse(body.toString()) as ProblemDocument
 }
 
-function writeAnswer({ tool }: PlatformTool, answer: OperationAnswer): string {
+function writeAnswer({ tool, isChangeable }: PlatformTool, answer: OperationAnswer): string {
   const problem = problemOf(answer)
-  return problem === null ? writeResponse(tool, answer.target, answer) : writeProblem(problem, answer.retryAfter)
-}
-
-/** Adds the ETag in a block of its own, because a model does not see headers. */
-function withEtag({ isChangeable }: PlatformTool, { status, etag }: OperationAnswer, result: Fields): Fields {
-  if (!isChangeable || etag === null || status >= STATUS_ERROR_MIN) return result
-  const text = `ETag: ${etag} (send it as If-Match to change this version only)`
-  return { ...result, content: [...(result['content'] as readonly object[]), { type: 'text', text }] }
+  if (problem !== null) return writeProblem(problem, answer.retryAfter)
+  // A model does not see headers.
+  const hasVersion = isChangeable && answer.etag !== null
+  const note = hasVersion ? `ETag: ${answer.etag} (send it as If-Match to change this version only)` : null
+  return writeResponse(tool, answer.target, { ...answer, note })
 }
 
 async function search({ tools, permitted }: Exchange, name: unknown, args: Fields): Promise<string> {

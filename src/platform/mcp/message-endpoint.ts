@@ -29,7 +29,8 @@ import type { RunOperation } from './operation-runner.ts'
 import { findInitializeFault, findParamsFault } from './params-fault.ts'
 import { findPermitted } from './permitted-operations.ts'
 import type { PlatformTool, PlatformTools } from './platform-tools.ts'
-import { createProtocolServer, type AnswerMessage } from './protocol-server.ts'
+import { answerPlainCall, readPlainCall } from './plain-call.ts'
+import { createProtocolServer, type AnswerMessage, type ServerInfo } from './protocol-server.ts'
 
 /** Limits the messages of each credential that call no operation. */
 export interface MessageLimit {
@@ -88,15 +89,20 @@ function refusal(request: FastifyRequest, problem: Problem): Problem {
 }
 
 type Answer = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>
+type SdkAnswer = (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  message: Message,
+  exchange: Exchange,
+) => Promise<string | undefined>
 
 function createAnswer(options: MessageEndpointOptions): Answer {
   const { tools, log } = options
-  let server: Promise<AnswerMessage> | null = null
   const onFault = (cause: unknown): void =>
     log.error({ err: cause }, 'MCP message failed; it is answered with an internal error')
-  // The SDK takes 30 MB of memory, which a service without agents saves.
-  const load = async (): Promise<AnswerMessage> =>
-    createProtocolServer({ sdk: await import('@modelcontextprotocol/server'), version: options.version, onFault })
+  const info = { name: 'tollgate', title: 'Tollgate', version: options.version }
+  const server = JSON.stringify(info)
+  const answerBySdk = createSdkAnswer(options, info, onFault)
 
   return async (request, reply) => {
     const { body } = request
@@ -107,19 +113,42 @@ function createAnswer(options: MessageEndpointOptions): Answer {
     const isCall = callsOperation(tools(), message)
     if (!isCall) takeMessage(options, request, reply)
     const exchange = openExchange(options, request)
-    const response = await (await (server ??= load()))(toWebRequest(options, request), message, exchange)
-    const text = await response.text()
+    // The result may contain a secret.
+    void reply.header('Cache-Control', 'no-store')
+    const plain = readPlainCall(tools(), message, request.headers)
+    const answer =
+      plain === null
+        ? await answerBySdk(request, reply, message, exchange)
+        : await answerPlainCall(exchange, plain, server, onFault)
     if (exchange.calls.length > 0) leaveToCalls(request, reply, exchange.calls)
     else if (isCall) takeMessage(options, request, reply)
+    if (plain !== null) void reply.type('application/json')
+    return reply.send(answer)
+  }
+}
+
+/** Answers with the status and the headers that the SDK has chosen. */
+function createSdkAnswer(
+  options: MessageEndpointOptions,
+  info: ServerInfo,
+  onFault: (cause: unknown) => void,
+): SdkAnswer {
+  let server: Promise<AnswerMessage> | null = null
+  // The SDK takes 30 MB of memory, which a service without agents saves.
+  const load = async (): Promise<AnswerMessage> =>
+    createProtocolServer({ sdk: await import('@modelcontextprotocol/server'), info, onFault })
+
+  return async (request, reply, message, exchange) => {
+    const response = await (await (server ??= load()))(toWebRequest(options, request), message, exchange)
+    const text = await response.text()
     if (response.status >= 500) onFault(new Error(`the protocol server answered with ${response.status}`))
     noteInvalid(request, response.status, text)
     for (const name of ['content-type', 'allow']) {
       const value = response.headers.get(name)
       if (value !== null) void reply.header(name, value)
     }
-    // The result may contain a secret.
-    void reply.header('Cache-Control', 'no-store')
-    return reply.code(response.status).send(text === '' ? undefined : text)
+    void reply.code(response.status)
+    return text === '' ? undefined : text
   }
 }
 

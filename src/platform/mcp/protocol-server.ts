@@ -6,7 +6,7 @@
 import type * as Sdk from '@modelcontextprotocol/server'
 import { Problem } from '../../domain/problem.ts'
 import { fieldsOf, type Fields } from '../../json/fields.ts'
-import type { Message } from '../../mcp/message.ts'
+import { REFUSED, type Message } from '../../mcp/message.ts'
 import { listResources, listTemplates, readResource, ResourceRefused } from './answer-resources.ts'
 import { callTool, InvalidParams, listTools } from './answer-tools.ts'
 import type { Exchange } from './exchange.ts'
@@ -14,9 +14,15 @@ import { getPrompt, listPrompts } from './prompts.ts'
 
 export type SdkModule = typeof Sdk
 
+export interface ServerInfo {
+  readonly name: string
+  readonly title: string
+  readonly version: string
+}
+
 export interface ProtocolServerOptions {
   readonly sdk: SdkModule
-  readonly version: string
+  readonly info: ServerInfo
   /** Called for faults of the service itself. */
   readonly onFault: (cause: unknown) => void
 }
@@ -24,7 +30,6 @@ export interface ProtocolServerOptions {
 export type AnswerMessage = (request: Request, message: Message, exchange: Exchange) => Promise<Response>
 
 const LIST_TTL_MS = 60_000
-const REFUSED = -32_000
 const INSTRUCTIONS =
   'Tools of an API gateway that meters every call: the catalogue, single calls and why they were refused, risks, usage and cost, ' +
   'documents, programmes and approvals. All of them act with the rights of the signed-in caller. Everything else the platform ' +
@@ -59,10 +64,10 @@ async function answerLegacy(
   }
 }
 
-function createServer({ sdk, version, onFault }: ProtocolServerOptions, exchange: Exchange): Sdk.Server {
+function createServer({ sdk, info, onFault }: ProtocolServerOptions, exchange: Exchange): Sdk.Server {
   const hint = { ttlMs: LIST_TTL_MS, cacheScope: 'private' } as const
   const server = new sdk.Server(
-    { name: 'tollgate', title: 'Tollgate', version },
+    { ...info },
     {
       capabilities: { tools: {}, resources: {}, prompts: {} },
       instructions: INSTRUCTIONS,

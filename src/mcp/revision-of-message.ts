@@ -6,14 +6,8 @@
  */
 
 import type { IncomingHttpHeaders } from 'node:http'
-import { fieldsOf, type Fields } from '../../json/fields.ts'
-import {
-  HEADER_MISMATCH,
-  INVALID_PARAMS,
-  UNSUPPORTED_VERSION,
-  type Message,
-  type MessageFault,
-} from '../../mcp/message.ts'
+import { fieldsOf, type Fields } from '../json/fields.ts'
+import { HEADER_MISMATCH, INVALID_PARAMS, UNSUPPORTED_VERSION, type Message, type MessageFault } from './message.ts'
 
 const STATELESS = '2026-07-28'
 /** The newest first. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { negotiate, readRevision } from '../../../../src/gateway/mcp/revision-of-message.ts'
+import { negotiate, readRevision } from '../../../src/mcp/revision-of-message.ts'
 
 const VERSION = '2026-07-28'
 const meta = (more: object = {}) => ({
