@@ -10,7 +10,8 @@ export const HTTP_BOUNDS = {
   requestTimeout: 60_000,
   keepAliveTimeout: 65_000,
   routerOptions: { maxParamLength: 256 },
-  http: { maxHeaderSize: 16_384, headersTimeout: 20_000 },
+  /** A repeated header becomes one list: of two credentials, none is chosen. */
+  http: { maxHeaderSize: 16_384, headersTimeout: 20_000, joinDuplicateHeaders: true },
 } as const
 
 const STATUS_LINES: Readonly<Record<string, string>> = {

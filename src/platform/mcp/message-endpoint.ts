@@ -55,7 +55,7 @@ const LOOPBACK = /^https?:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?::\d{1,5})?$/
 const MESSAGE_BYTES_MAX = 2 * 1024 * 1024
 /** Headers that the SDK compares with the message. */
 const PROTOCOL_HEADERS = ['accept', 'content-type', 'mcp-protocol-version', 'mcp-method', 'mcp-name'] as const
-const OTHER_METHODS = ['GET', 'PUT', 'PATCH', 'DELETE']
+const OTHER_METHODS = ['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 const STATELESS = '2026-07-28'
 const STREAM = 'subscriptions/listen'
 

@@ -9,6 +9,15 @@ async function makeConsumer(platform: TestPlatform, token: string, body: unknown
   return platform.send('POST', '/v1/consumers', { token, body })
 }
 
+async function sendRaw({ server: { app } }: TestPlatform, text: string): Promise<string> {
+  await app.listen({ host: '127.0.0.1', port: 0 })
+  const socket = connect((app.server.address() as AddressInfo).port, '127.0.0.1')
+  socket.end(text)
+  let answer = ''
+  for await (const chunk of socket) answer += String(chunk)
+  return answer
+}
+
 describe('a request body', () => {
   it.each([
     ['a member that is not declared', { name: 'a', kind: 'agent', 'x/~y': 1 }, '/x~1~0y'],
@@ -188,15 +197,22 @@ describe('paths and methods', () => {
     [`GET / HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`, 431],
     ['POST /v1/consumers HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n', 400],
   ])('answer invalid HTTP with a problem and close the connection', async (text, status) => {
-    const platform = await openTestPlatform()
-    await platform.server.app.listen({ host: '127.0.0.1', port: 0 })
-    const { port } = platform.server.app.server.address() as AddressInfo
-    const socket = connect(port, '127.0.0.1')
-    socket.end(text)
-    let answer = ''
-    for await (const chunk of socket) answer += String(chunk)
+    const answer = await sendRaw(await openTestPlatform(), text)
     expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${status} `))
     expect(answer).toMatch('application/problem+json')
+  })
+
+  it.each([
+    ['/v1/consumers', 'a second one that is invalid', (token: string) => [token, 'none']],
+    ['/v1/consumers', 'a first one that is invalid', (token: string) => ['none', token]],
+    ['/mcp', 'the same one', (token: string) => [token, token]],
+  ])('refuse two credentials at %s: %s', async (path, _, tokensOf) => {
+    const platform = await openTestPlatform()
+    const sent = tokensOf(platform.token('acme')).map((token) => `Authorization: Bearer ${token}\r\n`)
+    const text = `GET ${path} HTTP/1.1\r\nHost: a\r\n${sent.join('')}Connection: close\r\n\r\n`
+    const answer = await sendRaw(platform, text)
+    expect(answer).toMatch(/^HTTP\/1.1 401 /)
+    expect(answer).toMatch('credential_invalid')
   })
 })
 

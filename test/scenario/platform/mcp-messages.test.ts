@@ -185,7 +185,7 @@ describe('the endpoint', () => {
   it('accepts POST only', async () => {
     const platform = await openTestPlatform()
     const headers = { authorization: `Bearer ${platform.token('acme')}`, accept: 'text/event-stream' }
-    for (const method of ['GET', 'PUT', 'PATCH', 'DELETE'] as const) {
+    for (const method of ['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const) {
       const { statusCode, headers: answered } = await platform.server.app.inject({ method, url: '/mcp', headers })
       expect([statusCode, answered['allow']]).toEqual([405, 'POST'])
     }
