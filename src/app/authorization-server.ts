@@ -123,11 +123,13 @@ export function createAuthorization(options: AuthorizationOptions): OauthEndpoin
   })
 }
 
-function createFindClient({ registry, grants, registeredClients, clientMetadata }: AuthorizationOptions): FindClient {
+function createFindClient(options: AuthorizationOptions): FindClient {
+  const { registry, grants, registeredClients, clientMetadata, baseUrl } = options
   return createRegisteredClients({
     subscribed: grants.clientFor,
     tenantNamed: (name) => findTenant(registry, name),
     selfRegistered: registeredClients.clientFor,
+    baseUrl,
     findMetadataClient: createMetadataClients(clientMetadata),
   })
 }

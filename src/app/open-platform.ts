@@ -2,11 +2,12 @@
 
 import { PLATFORM_API } from '../domain/platform-api.ts'
 import { createMessageLimit, createMessageLimitMemory } from '../gateway/mcp/message-limit.ts'
-import { asksForRootPage, sendRootPage } from '../onboarding/root-page.ts'
+import { asksForRootPage, sendRootPage, sendToConsole } from '../onboarding/root-page.ts'
 import { metricsAccess } from '../platform/metrics-server.ts'
 import { createPlatform, type Platform, type PlatformOptions } from '../platform/server.ts'
 import { toParty } from '../self-metering/oauth-attempts.ts'
 import { readVersion } from '../settings/information-flags.ts'
+import { openConsole } from './open-console.ts'
 import type { Core } from './open-core.ts'
 import type { GatewayServices } from './open-gateway.ts'
 import type { Identity } from './open-identity.ts'
@@ -30,6 +31,7 @@ export function openPlatform(options: OpenPlatformOptions): Platform {
   const { config, addresses, idempotencyKeys, vault, connections, clock, metrics, log, count } = core
   const { recorder } = stream
   const { gatewayUrl, baseUrl, riskUrl } = addresses
+  const console = openConsole(core, identity)
   return createPlatform({
     ...resources,
     ...identity.people,
@@ -62,7 +64,11 @@ export function openPlatform(options: OpenPlatformOptions): Platform {
     version: readVersion(),
     messageLimit: createMessageLimit(config.mcpMessagesPerMinute, createMessageLimitMemory()),
     limits: gateway.platformLimits,
-    rootPage: { isAskedFor: asksForRootPage, send: (response) => sendRootPage(response, rootPage) },
+    console,
+    rootPage: {
+      isAskedFor: asksForRootPage,
+      send: (response) => (console.isBuilt ? sendToConsole(response) : sendRootPage(response, rootPage)),
+    },
     authenticate: async (authorization, apiKey) =>
       gateway.authenticator.authenticate(authorization, apiKey, PLATFORM_API),
     record: recordCall(options),

@@ -226,6 +226,12 @@ async function showConsent(
     const description = 'No consumer of the user has an active subscription to this API.'
     return sendBack(flow, request, { error: 'access_denied', error_description: description })
   }
+  const mark = flow.cookies.markDevice(accountOf(client, person.username))
+  // New recovery codes have to be shown.
+  if (client.isOwnPage === true && request.device === undefined && recoveryCodes.length === 0) {
+    const redirect = await decide(flow, request, 'allow')
+    return { ...redirect, headers: { ...redirect.headers, ...mark } }
+  }
   const page = {
     app: grant.consumerName,
     api: api === '' ? '' : await flow.titleOf(api),
@@ -239,7 +245,7 @@ async function showConsent(
     isKept: client.mayRefresh,
     isSelfRegistered: client.isSelfRegistered === true,
   }
-  return consentPage(page, flow.cookies.markDevice(accountOf(client, person.username)))
+  return consentPage(page, mark)
 }
 
 /** Returns the name of an account for the throttle and the device cookie. */

@@ -22,6 +22,8 @@ export interface RegisteredClient {
   readonly mayRefresh: boolean
   /** The client may return to every address on the computer of the browser. */
   readonly isLocal?: true
+  /** The client is a page of this service itself: a login needs no consent. */
+  readonly isOwnPage?: true
   /** The login page asks people for their organisation, because the client belongs to none. */
   readonly asksOrganisation?: true
   /** The client registered itself, and its name is not verified. */

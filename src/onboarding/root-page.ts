@@ -98,3 +98,7 @@ export function asksForRootPage({ method, headers }: Pick<IncomingMessage, 'meth
 export function sendRootPage(response: ServerResponse, page: string): void {
   response.writeHead(200, { ...HEADERS, 'Content-Length': Buffer.byteLength(page) }).end(page)
 }
+
+export function sendToConsole(response: ServerResponse): void {
+  response.writeHead(302, { Location: '/console/', 'Cache-Control': 'no-store' }).end()
+}

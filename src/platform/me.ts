@@ -3,10 +3,15 @@
 import type { Accounts, PersonAuthor } from '../access/people/accounts.ts'
 import { Problem } from '../domain/problem.ts'
 import type { Call, Handlers, Operations } from './operation.ts'
-import { name, named, object, text } from './schemas.ts'
+import { name, named, object, scopeNames, text } from './schemas.ts'
 import { password, userFields } from './users.ts'
 
 const account = named('Account', object({ ...userFields, secondFactor: { type: 'string', enum: ['none', 'totp'] } }))
+/** A client shows only what the person may do with it. */
+const ownAccount = named(
+  'OwnAccount',
+  object({ ...account.properties, scopes: { ...scopeNames, description: 'The scopes of the token.' } }),
+)
 /** A password that is compared may be any text. */
 const present = { type: 'string', minLength: 1, maxLength: 256, writeOnly: true } as const
 const code = {
@@ -22,8 +27,8 @@ export const ME_OPERATIONS = {
   getMe: {
     ...reading,
     path: '/v1/me',
-    summary: 'Returns the account of the person in whose name the token was issued',
-    answer: account,
+    summary: 'Returns the account of the person in whose name the token was issued, and the scopes of the token',
+    answer: ownAccount,
     problems: ['operation_forbidden', 'not_found'],
   },
   updateMe: {
@@ -77,7 +82,7 @@ export const ME_OPERATIONS = {
 
 export function meHandlers({ accounts }: { readonly accounts: Accounts }): Handlers<typeof ME_OPERATIONS> {
   return {
-    getMe: async (call) => accounts.get(personOf(call)),
+    getMe: async (call) => ({ ...(await accounts.get(personOf(call))), scopes: [...call.caller.scopes].sort() }),
     updateMe: async (call) => accounts.rename(personOf(call), call.body.name),
     changePassword: async (call) =>
       accounts.changePassword(personOf(call), call.body.oldPassword, call.body.newPassword),

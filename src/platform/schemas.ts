@@ -138,8 +138,8 @@ export function whole(item: Schema, maxItems: number): Schema {
   return object({ items: { type: 'array', maxItems, items: item }, next: { type: ['string', 'null'] } })
 }
 
-export function list(item: Schema): Schema {
-  return object({ items: { type: 'array', items: item }, next: { type: ['string', 'null'] } })
+export function list<const Item extends Schema>(item: Item) {
+  return object({ items: { type: 'array', items: item }, next: { type: ['string', 'null'] } } as const)
 }
 
 /** An error or a warning about a request; for a document, with its position in the text. */

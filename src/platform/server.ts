@@ -5,6 +5,7 @@
  * risk paths as well. Closing ends the streams and waits for calls in flight.
  */
 
+import type { IncomingMessage } from 'node:http'
 import fastify, { type FastifyInstance } from 'fastify'
 import { createKeyedMutex } from '../command/keyed-mutex.ts'
 import type { Caller } from '../plan/caller.ts'
@@ -70,9 +71,18 @@ export interface PlatformOptions extends GuardOptions, Omit<ResourceServices, 'p
   readonly version?: string
   /** The start page at `/`. Default: 404. */
   readonly rootPage?: RootPage
+  readonly console?: ConsolePort
   /** Maximum number of concurrent readers of the risk stream, in total and per tenant. */
   readonly readersMax?: number
   readonly readersOfTenantMax?: number
+}
+
+/** The management UI, served beside the API. */
+export interface ConsolePort {
+  /** Returns the path that a request is for, before it is routed. */
+  rewriteUrl(this: void, request: IncomingMessage): string
+  /** Installed before the guard. */
+  install(this: void, app: FastifyInstance): void
 }
 
 const UNKNOWN_VERSION = '0.0.0'
@@ -94,7 +104,7 @@ export function createPlatform(options: PlatformOptions): Platform {
   let oauthOpenApi: string | null = null
 
   const innerCalls = createInnerCalls()
-  const app = createApp(options, ALL_OPERATIONS, innerCalls)
+  const app = createApp(options, ALL_OPERATIONS, innerCalls, options.console)
   const owners = {
     subscription: options.subscriptions.checkOwner,
     eventSubscription: options.eventSubscriptions.checkOwner,
@@ -161,7 +171,12 @@ function openMessages(app: FastifyInstance, options: PlatformOptions, innerCalls
   })
 }
 
-function createApp(options: PlatformOptions, operations: Operations, innerCalls: InnerCalls): FastifyInstance {
+function createApp(
+  options: PlatformOptions,
+  operations: Operations,
+  innerCalls: InnerCalls,
+  console?: ConsolePort,
+): FastifyInstance {
   const app = fastify({
     ...HTTP_BOUNDS,
     logger: false,
@@ -176,6 +191,7 @@ function createApp(options: PlatformOptions, operations: Operations, innerCalls:
       void sendProblem(request, reply, toProblem(error))
     },
     clientErrorHandler: (error, socket) => refuseMalformed(error, socket, options.newRequestId()),
+    rewriteUrl: console?.rewriteUrl ?? (({ url = '/' }: IncomingMessage) => url),
   })
   if (options.connectionsMax !== undefined) app.server.maxConnections = options.connectionsMax
   app.setValidatorCompiler(createValidatorCompiler())
@@ -183,6 +199,7 @@ function createApp(options: PlatformOptions, operations: Operations, innerCalls:
   installProblems(app, { log: options.log, allowedMethods: createAllowedMethods(Object.values(operations)) })
   // ETags come first: the guard records the status that is sent, which may be 304.
   installEtags(app)
+  console?.install(app)
   installGuard(app, options, innerCalls)
   installDocumentBodies(app)
   return app

@@ -18,7 +18,7 @@ const amounts = {
   calls: { type: 'integer' },
   amount: { type: 'string', pattern: '^-?\\d+(\\.\\d+)?$', description: 'An exact decimal number.' },
   currency: { ...text, description: 'ISO 4217; empty if no price is declared.' },
-}
+} as const
 const lineItem = {
   api: text,
   customer: text,

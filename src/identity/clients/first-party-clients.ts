@@ -1,8 +1,8 @@
 /**
- * The clients of this service itself, which need no subscription. Each tenant has them under a name of its own:
- * `tollgate-cli.{tenant}`, with the id or the name of the tenant.
+ * The clients of this service itself, which need no subscription: the command line and the console. Each tenant has them under names
+ * of its own: `tollgate-cli.{tenant}` and `tollgate-console.{tenant}`, with the id or the name of the tenant.
  *
- * A tenant that is unknown or disabled has the same client. No person belongs to it, so a login fails like one with a
+ * A tenant that is unknown or disabled has the same clients. No person belongs to them, so a login fails like one with a
  * wrong password.
  */
 
@@ -15,14 +15,36 @@ export type TenantOf = (organisation: string) => Promise<string>
 /** Returns null if the id is none of these clients. */
 export type FindFirstPartyClient = (clientId: string) => Promise<RegisteredClient | null>
 
+export interface FirstPartyClientsOptions {
+  readonly tenantOf: TenantOf
+  /** Address of the console. */
+  readonly baseUrl: string
+}
+
 const COMMAND_LINE = 'tollgate-cli.'
+const CONSOLE = 'tollgate-console.'
 const ORGANISATION_LENGTH_MAX = 256
 
-export function createFirstPartyClients({ tenantOf }: { readonly tenantOf: TenantOf }): FindFirstPartyClient {
-  return async (clientId) => {
-    const organisation = clientId.startsWith(COMMAND_LINE) ? clientId.slice(COMMAND_LINE.length) : ''
+export function createFirstPartyClients({ tenantOf, baseUrl }: FirstPartyClientsOptions): FindFirstPartyClient {
+  const find = async (clientId: string, prefix: string, name: string) => {
+    const organisation = clientId.startsWith(prefix) ? clientId.slice(prefix.length) : ''
     if (organisation === '' || organisation.length > ORGANISATION_LENGTH_MAX) return null
-    const grant = toSharedClientGrant(await tenantOf(organisation), 'The tollgate command line')
-    return { grant, secretHash: '', redirectUris: [], mayRefresh: true, isLocal: true }
+    const grant = toSharedClientGrant(await tenantOf(organisation), name)
+    return { grant, secretHash: '', mayRefresh: true }
   }
+  return async (clientId) => {
+    const commandLine = await find(clientId, COMMAND_LINE, 'The tollgate command line')
+    if (commandLine !== null) return { ...commandLine, redirectUris: [], isLocal: true }
+    const console = await find(clientId, CONSOLE, 'The tollgate console')
+    return console === null ? null : { ...console, redirectUris: [callbackUri(baseUrl)], isOwnPage: true }
+  }
+}
+
+export function consoleClientId(organisation: string): string {
+  return CONSOLE + organisation
+}
+
+/** Returns where a sign-in to the console returns to. */
+export function callbackUri(baseUrl: string): string {
+  return `${baseUrl}/console/callback`
 }

@@ -17,16 +17,17 @@ export interface RegisteredClientsOptions {
   readonly tenantNamed: (organisation: string) => Promise<string | null>
   readonly selfRegistered: (clientId: string) => Promise<RegisteredClient | null>
   readonly findMetadataClient: FindMetadataClient
+  readonly baseUrl: string
 }
 
 /** `organisation` is what the person has named, for a client that belongs to none. */
 export type FindClient = (clientId: string, organisation?: string) => Promise<RegisteredClient | null>
 
 export function createRegisteredClients(options: RegisteredClientsOptions): FindClient {
-  const { subscribed, tenantNamed, selfRegistered, findMetadataClient } = options
+  const { subscribed, tenantNamed, selfRegistered, findMetadataClient, baseUrl } = options
   const tenantOf = async (organisation: string): Promise<string> =>
     (await tenantNamed(organisation)) ?? `unknown ${organisation}`
-  const findFirstParty = createFirstPartyClients({ tenantOf })
+  const findFirstParty = createFirstPartyClients({ tenantOf, baseUrl })
 
   return async (clientId, organisation) => {
     const known = (await subscribed(clientId)) ?? (await findFirstParty(clientId)) ?? (await selfRegistered(clientId))

@@ -6,6 +6,7 @@ import { GRANT } from '../../../fixtures/token-endpoints.ts'
 const URL_OF_CLIENT = 'https://app.example/client.json'
 
 const find = createRegisteredClients({
+  baseUrl: 'https://platform.example',
   subscribed: async (clientId) =>
     clientId === 'tollgate-cli.taken'
       ? { grant: GRANT, secretHash: 'hash', redirectUris: [], mayRefresh: false }

@@ -1,0 +1,78 @@
+/**
+ * Requests of the console to the platform API: below `/console/api`, with the cookie of a session instead of a credential.
+ *
+ * The path is the only difference. The guard, the routes and the records are those of any client, and the token of the session is
+ * the credential. A request counts only if a page of the console sent it: a header that other origins may not send, and the browser's
+ * own word for where it comes from.
+ */
+
+import type { IncomingMessage } from 'node:http'
+import type { FastifyInstance } from 'fastify'
+import { Problem } from '../domain/problem.ts'
+import type { ConsoleCookies } from './console-cookies.ts'
+import type { ConsoleSessions } from './console-sessions.ts'
+import { TokensUnavailable } from './token-source.ts'
+
+export interface ConsoleRequestsOptions {
+  readonly cookies: ConsoleCookies
+  readonly sessions: Pick<ConsoleSessions, 'tokenOf'>
+}
+
+export interface ConsoleRequests {
+  /** Returns the path of the platform API for a request below `/console/api`, and that of any other request unchanged. */
+  rewriteUrl(request: IncomingMessage): string
+  /** Adds the hook that gives such requests their credential. */
+  install(app: FastifyInstance): void
+}
+
+const PREFIX = '/console/api/'
+/** A page of another origin can send it only after a preflight request, which the platform refuses. */
+export const CONSOLE_HEADER = 'tollgate-console'
+const NOT_SIGNED_IN = 'Nobody is signed in to the console, or the session has ended.'
+
+export function createConsoleRequests({ cookies, sessions }: ConsoleRequestsOptions): ConsoleRequests {
+  const marked = new WeakSet<IncomingMessage>()
+
+  async function credentialFor(request: IncomingMessage): Promise<string> {
+    refuseOtherOrigins(request)
+    const id = cookies.session.read(request.headers.cookie)
+    const token = id === null ? null : await tokenOf(sessions, id)
+    if (token === null) throw new Problem('credential_missing', NOT_SIGNED_IN)
+    return `Bearer ${token}`
+  }
+
+  return {
+    rewriteUrl(request) {
+      const { url = '/' } = request
+      if (!url.startsWith(PREFIX)) return url
+      marked.add(request)
+      return url.slice(PREFIX.length - 1)
+    },
+    install(app) {
+      app.addHook('onRequest', async ({ id, raw, headers }, reply) => {
+        if (!marked.has(raw)) return
+        void reply.header('X-Request-Id', id)
+        // Otherwise a page could choose between two credentials.
+        delete headers['x-api-key']
+        delete headers['authorization']
+        headers['authorization'] = await credentialFor(raw)
+      })
+    },
+  }
+}
+
+/** Throws `Problem('operation_forbidden')` unless a page of the console sent the request. */
+export function refuseOtherOrigins({ headers }: Pick<IncomingMessage, 'headers'>): void {
+  const site = headers['sec-fetch-site']
+  if (headers[CONSOLE_HEADER] === '1' && (site === undefined || site === 'same-origin')) return
+  throw new Problem('operation_forbidden', 'Only pages of the console may send this request.')
+}
+
+async function tokenOf(sessions: ConsoleRequestsOptions['sessions'], id: string): Promise<string | null> {
+  try {
+    return await sessions.tokenOf(id)
+  } catch (cause) {
+    if (!(cause instanceof TokensUnavailable)) throw cause
+    throw new Problem('unavailable', 'The session could not be renewed. Retry later.', { cause })
+  }
+}

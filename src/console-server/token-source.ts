@@ -1,0 +1,76 @@
+/** Tokens of the console from the token endpoint of this service, without a way through the network. */
+
+import { PLATFORM_API } from '../domain/platform-api.ts'
+import { fieldsOf } from '../json/fields.ts'
+import type { OauthAnswer, OauthCall, OauthEndpoint } from '../plan/oauth-call.ts'
+
+export interface Tokens {
+  readonly access: string
+  readonly refresh: string
+  readonly lifetimeMs: number
+  readonly tenant: string
+}
+
+export interface CodeRequest {
+  readonly clientId: string
+  readonly code: string
+  readonly verifier: string
+  readonly redirectUri: string
+}
+
+/** A token request was not answered; it may be repeated. */
+export class TokensUnavailable extends Error {}
+
+export interface TokenSource {
+  /** Returns null if the code gives no tokens. */
+  redeem(request: CodeRequest): Promise<Tokens | null>
+  /** Returns null if the refresh token gives no more. Throws `TokensUnavailable`. */
+  renew(clientId: string, refreshToken: string): Promise<Tokens | null>
+  /** Ends the refresh token, and the access tokens that it gave. */
+  revoke(clientId: string, refreshToken: string): Promise<void>
+}
+
+const SERVER_ERROR_MIN = 500
+
+export function createTokenSource(oauth: OauthEndpoint): TokenSource {
+  const send = (endpoint: 'token' | 'revoke', form: OauthCall['form']): Promise<OauthAnswer> =>
+    oauth({
+      endpoint,
+      api: PLATFORM_API,
+      method: 'POST',
+      form,
+      authorization: undefined,
+      cookie: undefined,
+      address: '',
+    })
+
+  async function request(form: Readonly<Record<string, string>>): Promise<Tokens | null> {
+    const { status, body } = await send('token', Object.entries(form))
+    if (status >= SERVER_ERROR_MIN) throw new TokensUnavailable(`the token endpoint answered ${status}`)
+    const { access_token: access, refresh_token: refresh, expires_in: seconds } = fieldsOf(body)
+    if (status !== 200 || typeof access !== 'string' || typeof refresh !== 'string') return null
+    return { access, refresh, lifetimeMs: Number(seconds) * 1_000, tenant: tenantOf(access) }
+  }
+
+  return {
+    redeem: ({ clientId, code, verifier, redirectUri }) =>
+      request({
+        grant_type: 'authorization_code',
+        client_id: clientId,
+        code,
+        code_verifier: verifier,
+        redirect_uri: redirectUri,
+      }),
+    renew: (clientId, refreshToken) =>
+      request({ grant_type: 'refresh_token', client_id: clientId, refresh_token: refreshToken }),
+    async revoke(clientId, refreshToken) {
+      await send('revoke', Object.entries({ client_id: clientId, token: refreshToken }))
+    },
+  }
+}
+
+/** The token was issued by this service a moment ago. */
+function tenantOf(token: string): string {
+  const claims: unknown = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString())
+  return String(fieldsOf(claims)['tenant'])
+}

@@ -1,0 +1,66 @@
+/** Calls the platform API through the session of the console. The browser has no token: the service adds it. */
+
+import { signal } from '@preact/signals'
+import type { Answer, ReadPath } from './operations.ts'
+
+export interface Problem {
+  readonly status: number
+  readonly code: string
+  readonly detail: string
+  readonly requestId: string
+}
+
+/** The service refused a call, or could not be reached (status 0). */
+export class CallRefused extends Error {
+  readonly problem: Problem
+
+  constructor(problem: Problem) {
+    super(problem.detail)
+    this.problem = problem
+  }
+}
+
+/** Null: not known yet. */
+export const isSignedIn = signal<boolean | null>(null)
+
+export const API = '/console/api'
+export const HEADERS = { 'tollgate-console': '1' } as const
+const UNAUTHENTICATED = 401
+
+export interface ReadOptions {
+  readonly params?: Readonly<Record<string, string>>
+  readonly query?: Readonly<Record<string, string>>
+  readonly signal?: AbortSignal
+}
+
+/** Throws `CallRefused`. */
+export async function read<Path extends ReadPath>(path: Path, options: ReadOptions = {}): Promise<Answer<Path>> {
+  const response = await request(toUrl(path, options), { signal: options.signal ?? null })
+  return (await response.json()) as Answer<Path>
+}
+
+export function toUrl(path: string, { params = {}, query = {} }: ReadOptions): string {
+  const filled = path.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(params[name] ?? ''))
+  const search = new URLSearchParams(Object.entries(query).filter(([, value]) => value !== '')).toString()
+  return API + filled + (search === '' ? '' : `?${search}`)
+}
+
+/** Throws `CallRefused` for a status of 400 or above. */
+export async function request(url: string, init: RequestInit = {}): Promise<Response> {
+  const response = await fetch(url, {
+    ...init,
+    headers: { accept: 'application/json', ...HEADERS, ...init.headers },
+  }).catch((cause: unknown) => {
+    if (init.signal?.aborted === true) throw cause
+    throw new CallRefused({ status: 0, code: 'unreachable', detail: 'The service cannot be reached.', requestId: '' })
+  })
+  if (response.status === UNAUTHENTICATED) isSignedIn.value = false
+  if (response.status < 400) return response
+  throw new CallRefused(await readProblem(response))
+}
+
+async function readProblem(response: Response): Promise<Problem> {
+  const found = (await response.json().catch(() => ({}))) as Partial<Problem>
+  const { code = 'unknown', detail = `The service answered ${response.status}.`, requestId = '' } = found
+  return { status: response.status, code, detail, requestId }
+}

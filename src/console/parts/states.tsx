@@ -1,0 +1,78 @@
+/** What a view shows instead of its data: loading, refused, failed, empty. */
+
+import type { ComponentChildren } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import type { Reading } from '../api/use-read.ts'
+import { texts } from '../texts.ts'
+
+const SKELETON_AFTER_MS = 200
+const FORBIDDEN = 403
+
+interface LoadedProps<Data> {
+  readonly reading: Reading<Data>
+  readonly children: (data: Data) => ComponentChildren
+}
+
+/** Shows the data. If the last read failed, it says so, above the data that it has. */
+export function Loaded<Data>({ reading: { data, problem, reload }, children }: LoadedProps<Data>) {
+  if (problem?.status === FORBIDDEN) return <Forbidden />
+  return (
+    <>
+      {problem !== null && (
+        <p class="notice" role="alert">
+          {texts.states.failed} {problem.detail}{' '}
+          {problem.requestId !== '' && (
+            <span class="quiet">
+              {texts.states.request} <code>{problem.requestId}</code>
+            </span>
+          )}{' '}
+          <button type="button" onClick={reload}>
+            {texts.states.retry}
+          </button>
+        </p>
+      )}
+      {data === null ? problem === null && <Skeleton /> : children(data)}
+    </>
+  )
+}
+
+/** Fast answers show no skeleton. */
+export function Skeleton() {
+  const [isShown, setShown] = useState(false)
+  useEffect(() => {
+    const timer = setTimeout(() => setShown(true), SKELETON_AFTER_MS)
+    return () => clearTimeout(timer)
+  }, [])
+  if (!isShown) return null
+  return (
+    <div class="skeleton" role="status" aria-label={texts.states.loading}>
+      <span />
+      <span />
+      <span />
+    </div>
+  )
+}
+
+export function Forbidden() {
+  return (
+    <div class="empty">
+      <p>{texts.states.forbidden}</p>
+      <p class="quiet">{texts.states.whoGrants}</p>
+    </div>
+  )
+}
+
+interface EmptyProps {
+  readonly text: string
+  /** The same as commands. */
+  readonly commands?: readonly string[]
+}
+
+export function Empty({ text, commands = [] }: EmptyProps) {
+  return (
+    <div class="empty">
+      <p>{text}</p>
+      {commands.length > 0 && <pre tabIndex={0}>{commands.join('\n')}</pre>}
+    </div>
+  )
+}

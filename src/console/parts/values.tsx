@@ -1,0 +1,74 @@
+/** Values as people read them: times in their zone, numbers with separators, ids that can be copied. */
+
+import { useState } from 'preact/hooks'
+import { texts } from '../texts.ts'
+
+const DAY_MS = 86_400_000
+const COPIED_MS = 1_500
+const ID_SHOWN_MAX = 16
+const number = new Intl.NumberFormat('en')
+const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto' })
+const dateTime = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'short' })
+const UNITS = [
+  ['hour', 3_600_000],
+  ['minute', 60_000],
+  ['second', 1_000],
+] as const
+
+export function toNumber(value: number): string {
+  return number.format(value)
+}
+
+/** An exact decimal number stays one: it is no number of JavaScript on the way. */
+export function toAmount(amount: string, currency: string): string {
+  const [, sign = '', whole = '0', rest = ''] = /^(-?)(\d+)(\.\d+)?$/.exec(amount) ?? []
+  const grouped = whole.replace(/\B(?=(\d{3})+$)/g, ',')
+  return `${sign}${grouped}${rest}${currency === '' ? '' : ` ${currency}`}`
+}
+
+/** Relative up to a day, then the date; UTC on hover. */
+export function Time({ at }: { readonly at: string }) {
+  const ms = Date.parse(at)
+  return (
+    <time dateTime={at} title={texts.units.utc(at.slice(0, 19).replace('T', ' '))}>
+      {toTime(ms)}
+    </time>
+  )
+}
+
+export function toTime(ms: number, nowMs = Date.now()): string {
+  const past = ms - nowMs
+  if (Math.abs(past) >= DAY_MS) return dateTime.format(ms)
+  const [unit, size] = UNITS.find(([, each]) => Math.abs(past) >= each) ?? ['second', 1_000]
+  return relative.format(Math.round(past / size), unit)
+}
+
+/** Shortened in the middle; a click copies all of it. */
+export function Id({ value }: { readonly value: string }) {
+  const [isCopied, setCopied] = useState(false)
+  const shown = value.length <= ID_SHOWN_MAX ? value : `${value.slice(0, 8)}…${value.slice(-6)}`
+  const copy = async (): Promise<void> => {
+    await navigator.clipboard.writeText(value)
+    setCopied(true)
+    setTimeout(() => setCopied(false), COPIED_MS)
+  }
+  return (
+    <button type="button" class="id" title={value} aria-label={`${texts.units.copy} ${value}`} onClick={copy}>
+      {isCopied ? texts.units.copied : shown}
+    </button>
+  )
+}
+
+const SIGNS: Readonly<Record<string, string>> = { Critical: '▲', Warning: '◆', Info: '●' }
+
+export function Severity({ of }: { readonly of: string }) {
+  return (
+    <span class={`severity ${of.toLowerCase()}`}>
+      <span aria-hidden="true">{SIGNS[of] ?? '●'}</span> {of}
+    </span>
+  )
+}
+
+export function State({ of }: { readonly of: string }) {
+  return <span class="state">{of}</span>
+}

@@ -1,0 +1,41 @@
+/** The catalogue: every API of the organisation. */
+
+import { useRead } from '../api/use-read.ts'
+import { Empty, Loaded } from '../parts/states.tsx'
+import { Table } from '../parts/table.tsx'
+import { State } from '../parts/values.tsx'
+import { texts } from '../texts.ts'
+import { Pages } from '../parts/pages.tsx'
+
+const { columns, title, none } = texts.apis
+
+export function Apis() {
+  const reading = useRead('/v1/apis', { query: Pages.query() })
+  return (
+    <>
+      <h1>{title}</h1>
+      <Loaded reading={reading}>
+        {({ items, next }) =>
+          items.length === 0 ? (
+            <Empty text={none} commands={['tollgate proxies deploy orders-v1 --specification openapi.yaml']} />
+          ) : (
+            <>
+              <Table
+                caption={title}
+                keyOf={({ id }) => id}
+                rows={items}
+                columns={[
+                  { title: columns.name, cell: ({ id }) => <code>{id}</code> },
+                  { title: columns.title, cell: (row) => row.title },
+                  { title: columns.version, cell: ({ version }) => version },
+                  { title: columns.state, cell: ({ state }) => <State of={state} /> },
+                ]}
+              />
+              <Pages.Next cursor={next} />
+            </>
+          )
+        }
+      </Loaded>
+    </>
+  )
+}

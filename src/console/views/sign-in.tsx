@@ -1,0 +1,44 @@
+/** The page of somebody who is not signed in: a form that leads to the login of the service. */
+
+import { query } from '../router.ts'
+import { texts } from '../texts.ts'
+
+const FAILURES: Readonly<Record<string, string>> = {
+  expired: texts.signIn.expired,
+  denied: texts.signIn.denied,
+  failed: texts.signIn.failed,
+}
+
+export function SignIn() {
+  const failure = FAILURES[query.value.get('sign-in') ?? '']
+  const wanted = failure === undefined ? location.pathname + location.search : ''
+  // A form of its own may not lead to another origin, as the login of the gateway is.
+  const signIn = (event: SubmitEvent & { readonly currentTarget: HTMLFormElement }): void => {
+    event.preventDefault()
+    const organisation = String(new FormData(event.currentTarget).get('organisation'))
+    location.assign(`/console/sign-in?${new URLSearchParams({ organisation, path: wanted }).toString()}`)
+  }
+  return (
+    <main class="sign-in">
+      <h1>{texts.product}</h1>
+      <p class="quiet">{texts.signIn.lead}</p>
+      {failure !== undefined && (
+        <p class="notice" role="alert">
+          {failure}
+        </p>
+      )}
+      <form onSubmit={signIn}>
+        <label>
+          {texts.signIn.organisation}
+          <input name="organisation" autocomplete="organization" maxLength={128} aria-describedby="organisation-hint" />
+        </label>
+        <p id="organisation-hint" class="quiet">
+          {texts.signIn.hint}
+        </p>
+        <button type="submit" class="main">
+          {texts.signIn.button}
+        </button>
+      </form>
+    </main>
+  )
+}

@@ -1,0 +1,198 @@
+/** People use the console in a real browser: sign-in, views, deep links, live risks, other people's rights. */
+
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { chromium, type Browser, type BrowserContext, type Page } from 'playwright-core'
+import { request } from 'undici'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { ledgerDocument, startLedgerBackend, type LedgerBackend } from './ledger-backend.ts'
+import { createService, enrol, publish, type Enrolled, type Service } from './service.ts'
+import { invite, PASSWORD } from './shared-client.ts'
+
+const MINUTE = 60_000
+const WAIT_MS = 10_000
+const WIDTHS = [1440, 1024, 360]
+const SECTIONS = ['', 'risks', 'apis', 'consumers', 'usage', 'requests']
+const HOSTILE = '<img src=x onerror="document.title=1">\u202eevil'
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+let service: Service
+let backend: LedgerBackend
+let browser: Browser
+let caller: Enrolled
+
+beforeAll(async () => {
+  backend = await startLedgerBackend()
+  service = await createService({ args: ['--empty'], env: { REQUEST_LOG: 'all' } })
+  await service.start()
+  await publish(service, 'ledger-v1', ledgerDocument(), backend.url)
+  caller = await enrol(service, 'ledger-v1', { name: HOSTILE.slice(0, 100), kind: 'agent' })
+  const executablePath = execFileSync('which', ['chromium'], { encoding: 'utf8' }).trim()
+  browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] })
+}, MINUTE)
+
+afterAll(async () => {
+  await browser.close()
+  await service.remove()
+  await backend.close()
+})
+
+interface Visit {
+  readonly page: Page
+  readonly context: BrowserContext
+  /** Errors of the page, and what its policy has blocked. */
+  readonly errors: readonly string[]
+}
+
+async function open(path = ''): Promise<Visit> {
+  const context = await browser.newContext({ viewport: { width: 1440, height: 900 } })
+  onTestFinished(() => context.close())
+  context.setDefaultTimeout(WAIT_MS)
+  const page = await context.newPage()
+  const errors: string[] = []
+  page.on('pageerror', (error) => errors.push(String(error)))
+  page.on('console', (message) => {
+    // A refused call is part of the page's life.
+    if (message.type() === 'error' && !message.text().startsWith('Failed to load resource')) errors.push(message.text())
+  })
+  await page.goto(`${service.baseUrl}/${path}`)
+  return { page, context, errors }
+}
+
+/** Signs in on the page that `path` shows to a stranger. */
+async function signIn(role: string, path = ''): Promise<Visit & { readonly id: string }> {
+  const { id, username } = await invite(service, { role })
+  const visit = await open(path)
+  const { page } = visit
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.getByLabel('User name').fill(username!)
+  await page.getByLabel('Password').fill(PASSWORD)
+  await page.getByRole('button', { name: /log in/i }).click()
+  await page.getByRole('heading', { level: 1 }).waitFor()
+  return { ...visit, id }
+}
+
+async function refuseOnce(): Promise<string> {
+  const answer = await request(`${service.gatewayUrl}/ledger-v1/nowhere`, { headers: { 'x-api-key': caller.apiKey } })
+  await answer.body.dump()
+  return String(answer.headers['x-request-id'])
+}
+
+describe('a person who signs in', () => {
+  it('sees the overview, and has neither a token nor a cookie in reach of scripts', { timeout: MINUTE }, async () => {
+    const { page, context, errors } = await signIn('admin')
+    await page.getByRole('heading', { name: 'Overview' }).waitFor()
+    await page.getByText('Signed in as Grace').waitFor()
+    const cookies = await context.cookies(service.baseUrl)
+    expect(cookies.find(({ name }) => name === 'tollgate-console')).toMatchObject({
+      httpOnly: true,
+      sameSite: 'Strict',
+      path: '/',
+    })
+    expect(cookies.map(({ name }) => name)).not.toContain('tollgate-console-sign-in')
+    const reach = await page.evaluate('[document.cookie, { ...localStorage }, { ...sessionStorage }]')
+    expect(JSON.stringify(reach)).not.toContain('tollgate-console')
+    expect(JSON.stringify(reach)).not.toMatch(/eyJ[\w-]+\./)
+    expect(errors).toEqual([])
+  })
+
+  it('arrives at the address that was opened, and the back button works', { timeout: MINUTE }, async () => {
+    const { page } = await signIn('admin', 'console/usage?groupBy=operation')
+    await page.getByRole('heading', { name: 'Usage' }).waitFor()
+    expect(await page.getByLabel('By').inputValue()).toBe('operation')
+    await page.getByRole('link', { name: 'Consumers' }).click()
+    await page.getByRole('heading', { name: 'Consumers' }).waitFor()
+    await page.goBack()
+    await page.getByRole('heading', { name: 'Usage' }).waitFor()
+    expect(new URL(page.url()).search).toBe('?groupBy=operation')
+  })
+
+  it('signs out, after which the session opens nothing', { timeout: MINUTE }, async () => {
+    const { page, context } = await signIn('admin')
+    const before = await context.cookies()
+    await page.getByRole('button', { name: 'Sign out' }).click()
+    await page.getByRole('button', { name: 'Sign in' }).waitFor()
+    await context.addCookies(before)
+    await page.reload()
+    await page.getByRole('button', { name: 'Sign in' }).waitFor()
+  })
+
+  it('is asked to sign in again when the sessions of the person are ended', { timeout: MINUTE }, async () => {
+    const { page, id } = await signIn('admin')
+    await service.platform.delete(`/v1/users/${id}/sessions`)
+    await page.getByRole('link', { name: 'Consumers' }).click()
+    await page.getByRole('button', { name: 'Sign in' }).waitFor()
+  })
+
+  it('stays signed in when the service starts again', { timeout: MINUTE }, async () => {
+    const { page } = await signIn('admin')
+    await service.stop()
+    await service.start()
+    await page.reload()
+    await page.getByText('Signed in as Grace').waitFor()
+  })
+
+  it('sees only the sections that the roles include', { timeout: MINUTE }, async () => {
+    const { page } = await signIn('security')
+    await page.getByRole('link', { name: 'Risks' }).waitFor()
+    const names = await page.getByRole('navigation').getByRole('link').allInnerTexts()
+    expect(names).not.toContain('Usage')
+  })
+})
+
+describe('the views', () => {
+  it('show a risk as it happens, its calls, and why one was refused', { timeout: MINUTE }, async () => {
+    const { page, errors } = await signIn('admin', 'console/risks')
+    await page.getByRole('heading', { name: 'Risks' }).waitFor()
+    const id = await refuseOnce()
+    await page.locator('tbody a').first().click()
+    await page.getByRole('heading', { name: 'Timeline' }).waitFor()
+    await page.getByRole('link', { name: `Explain ${id}` }).click()
+    await page.getByText('Reason').waitFor()
+    expect(errors).toEqual([])
+  })
+
+  it('show names of consumers as text', { timeout: MINUTE }, async () => {
+    const { page, errors } = await signIn('admin', 'console/consumers')
+    await page.getByText('<img src=x onerror', { exact: false }).waitFor()
+    expect(await page.title()).toBe('Consumers · tollgate')
+    expect(errors).toEqual([])
+  })
+
+  it('have no findings of axe, and no scroll bar at the side at any width', { timeout: 2 * MINUTE }, async () => {
+    const { page } = await signIn('admin')
+    await refuseOnce()
+    for (const scheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme: scheme })
+      for (const section of SECTIONS) {
+        await page.goto(`${service.baseUrl}/console/${section}`)
+        await page.getByRole('heading', { level: 1 }).waitFor()
+        for (const width of WIDTHS) {
+          await page.setViewportSize({ width, height: 900 })
+          const overflow = await page.evaluate('document.documentElement.scrollWidth - innerWidth')
+          expect({ section, width, overflow }).toEqual({ section, width, overflow: 0 })
+        }
+        expect({ section, scheme, found: await violationsOf(page) }).toEqual({ section, scheme, found: [] })
+      }
+    }
+  })
+
+  it('open with the keyboard alone', { timeout: MINUTE }, async () => {
+    const { page } = await signIn('admin')
+    await page.keyboard.press('g')
+    await page.keyboard.press('c')
+    await page.getByRole('heading', { name: 'Consumers' }).waitFor()
+  })
+})
+
+/** The policy of the page lets no test add a script element, so that the text is evaluated. */
+async function violationsOf(page: Page): Promise<readonly string[]> {
+  await page.evaluate(AXE)
+  return page.evaluate(async () => {
+    const { axe } = globalThis as unknown as {
+      axe: { run(): Promise<{ violations: { id: string; nodes: object[] }[] }> }
+    }
+    const { violations } = await axe.run()
+    return violations.map(({ id, nodes }) => `${id} ${JSON.stringify(nodes).slice(0, 600)}`)
+  })
+}
