@@ -5,7 +5,6 @@ import { createMessageLimit, createMessageLimitMemory } from '../gateway/mcp/mes
 import { asksForRootPage, sendRootPage, sendToConsole } from '../onboarding/root-page.ts'
 import { metricsAccess } from '../platform/metrics-server.ts'
 import { createPlatform, type Platform, type PlatformOptions } from '../platform/server.ts'
-import { toParty } from '../self-metering/oauth-attempts.ts'
 import { readVersion } from '../settings/information-flags.ts'
 import { openConsole } from './open-console.ts'
 import type { Core } from './open-core.ts'
@@ -76,12 +75,11 @@ export function openPlatform(options: OpenPlatformOptions): Platform {
 }
 
 function recordCall({ core: { config }, stream: { recorder } }: OpenPlatformOptions): PlatformOptions['record'] {
-  return ({ operationId, caller, grant, ...call }) =>
+  return ({ operationId, ...call }) =>
     recorder.record({
       tenant: config.adminTenant,
       api: PLATFORM_API,
       operation: operationId,
-      party: caller ?? (grant === null ? null : toParty(grant)),
       ...call,
     })
 }

@@ -25,6 +25,8 @@ export function readRevision(message: Message, headers: IncomingHttpHeaders): Pr
   const meta = fieldsOf(message.params['_meta'])
   const header = textOf(headers['mcp-protocol-version'])
   const isStateless = header === STATELESS
+  const metaFault = checkMeta(message, meta, isStateless)
+  if (metaFault !== null) return metaFault
   if (!Object.hasOwn(meta, VERSION_KEY)) {
     if (!isStateless) return checkEarlier(message, header)
     if (message.id === null) return checkNames(message, headers, false) ?? 'stateless'
@@ -43,6 +45,15 @@ export function readRevision(message: Message, headers: IncomingHttpHeaders): Pr
 /** Returns the revision for a client that proposes one in `initialize`. */
 export function negotiate(proposed: unknown): string {
   return EARLIER.find((version) => version === proposed) ?? EARLIER[0]
+}
+
+/** Clients of each revision may send `_meta`, with a token by which they want to follow the progress. */
+function checkMeta({ id, params }: Message, meta: Fields, isStateless: boolean): MessageFault | null {
+  const fault = (text: string): MessageFault => ({ status: isStateless ? 400 : 200, id, code: INVALID_PARAMS, text })
+  if (params['_meta'] !== undefined && params['_meta'] !== meta) return fault('`_meta` must be an object.')
+  const token = meta['progressToken']
+  const isToken = token === undefined || typeof token === 'string' || Number.isSafeInteger(token)
+  return isToken ? null : fault('`progressToken` must be a string or an integer.')
 }
 
 function checkEarlier(message: Message, header: string | undefined): 'earlier' | MessageFault {

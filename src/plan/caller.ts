@@ -20,3 +20,10 @@ export interface Caller {
   /** The caller of the key that was sent with the token and verified as well. The call is attributed to the token. */
   readonly key?: Caller
 }
+
+/** The parties that a call is attributed to. */
+export type Party = Pick<Caller, 'grant' | 'agent' | 'person'>
+
+export function toParty(grant: Grant, person = ''): Party {
+  return { grant, agent: grant.consumerKind === 'agent' ? grant.consumer : '', person }
+}

@@ -14,7 +14,7 @@
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Entitlements } from '../access/people/entitlements.ts'
-import type { Caller } from '../plan/caller.ts'
+import { toParty, type Caller } from '../plan/caller.ts'
 import type { Grant } from '../plan/grant.ts'
 import { Problem, type ProblemCode } from '../domain/problem.ts'
 import { isOwnScope } from '../domain/scope-width.ts'
@@ -37,6 +37,8 @@ import type { OperationConfig } from './serve.ts'
 export interface PlatformRefusal {
   readonly code: 'credential_missing' | 'credential_invalid' | 'subscription_required' | 'unavailable'
   readonly grant: Grant | null
+  /** The person that a verified token names; default: none. */
+  readonly person?: string
   readonly detail: string
 }
 
@@ -100,7 +102,7 @@ export function installGuard(
   })
   app.decorateRequest('noteRefusal', function (this: FastifyRequest, code, detail) {
     const call = guard.calls.get(this)
-    if (call !== undefined) call.refusal ??= { code, grant: this.caller?.grant ?? null, explanation: { detail } }
+    if (call !== undefined) call.refusal ??= { code, explanation: { detail } }
   })
   app.decorateRequest('skipRecord', function (this: FastifyRequest) {
     guard.calls.delete(this)
@@ -119,7 +121,13 @@ async function admitCall(guard: Guard, request: FastifyRequest, reply: FastifyRe
   if (!isGuarded) return
   const inner = guard.innerCalls.current()
   const channel = inner === null && messages === undefined ? 'http' : 'mcp'
-  const call: GuardedCall = { startedMs: guard.options.clock.nowMs(), channel, refusal: null, admitted: null }
+  const call: GuardedCall = {
+    startedMs: guard.options.clock.nowMs(),
+    channel,
+    party: null,
+    refusal: null,
+    admitted: null,
+  }
   guard.calls.set(request, call)
   if (inner !== null) inner.isReached = true
   const caller = await admitCaller(guard, request, reply, call)
@@ -140,12 +148,14 @@ async function admitCaller(
   const result = await authenticateRequest(guard, request)
   if ('code' in result) {
     const { messages = '' } = request.routeOptions.config
-    call.refusal = { code: result.code, grant: result.grant, explanation: { detail: result.detail } }
+    call.party = result.grant === null ? null : toParty(result.grant, result.person)
+    call.refusal = { code: result.code, explanation: { detail: result.detail } }
     if (result.code === 'credential_missing') challenge(guard, reply, '', messages)
     if (result.code === 'credential_invalid') challenge(guard, reply, 'error="invalid_token"', messages)
     throw new Problem(result.code, result.detail)
   }
   request.caller = result
+  call.party = result
   return result
 }
 
@@ -166,7 +176,7 @@ async function authorise(
   const opening = alternatives.find((scope) => result.scopes.has(scope))
   if (opening === undefined) {
     const detail = `This operation requires the scope ${alternatives.join(' or ')}.`
-    call.refusal = { code: 'operation_forbidden', grant: result.grant, explanation: { detail } }
+    call.refusal = { code: 'operation_forbidden', explanation: { detail } }
     challenge(guard, reply, `error="insufficient_scope", scope="${operation.scope}"`)
     throw new Problem('operation_forbidden', detail)
   }
@@ -174,7 +184,7 @@ async function authorise(
     request.owner = await ownerOf(guard.options.entitlements, result, opening, wantedConsumer(request))
     if (request.owner === null) {
       const detail = 'The roles of the person do not cover this consumer.'
-      call.refusal = { code: 'operation_forbidden', grant: result.grant, explanation: { detail } }
+      call.refusal = { code: 'operation_forbidden', explanation: { detail } }
       throw new Problem('operation_forbidden', detail)
     }
   }
@@ -207,7 +217,7 @@ function takeLimits(
   eachHeader(result.headers, (name, value) => reply.header(name, value))
   if ('code' in result) {
     const { code, detail, limit } = result
-    call.refusal = { code, grant: caller.grant, explanation: { detail, limit } }
+    call.refusal = { code, explanation: { detail, limit } }
     throw new Problem(code, detail, { extensions: result.extensions })
   }
   call.admitted = result

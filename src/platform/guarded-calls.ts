@@ -8,8 +8,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Channel } from '../domain/attribution.ts'
 import type { Explanation } from '../domain/explanation.ts'
-import type { Caller } from '../plan/caller.ts'
-import type { Grant } from '../plan/grant.ts'
+import type { Party } from '../plan/caller.ts'
 import type { Log } from '../runtime/log.ts'
 import type { AdmittedCall, CallTerms } from './call-limits.ts'
 import { toProblem, writeProblem } from './problems.ts'
@@ -18,9 +17,8 @@ export interface PlatformCall {
   /** `''` for a message that called no operation. */
   readonly operationId: string
   readonly channel: Channel
-  readonly caller: Caller | null
-  /** The grant of a refused credential, if it is known. */
-  readonly grant: Grant | null
+  /** The attributed party, also of a refused call; null if the credential did not verify. */
+  readonly party: Party | null
   readonly status: number
   /** The code of a refusal, else `served`. */
   readonly code: string
@@ -52,7 +50,9 @@ export interface GuardedCalls {
 export interface GuardedCall {
   readonly startedMs: number
   readonly channel: Channel
-  refusal: { readonly code: string; readonly grant: Grant | null; readonly explanation: Explanation } | null
+  /** Set once the credential is verified, even if it is refused. */
+  party: Party | null
+  refusal: { readonly code: string; readonly explanation: Explanation } | null
   /** The call's share of its limits and units. */
   admitted: AdmittedCall | null
 }
@@ -65,7 +65,7 @@ export function noteViolation(guard: GuardedCalls, request: FastifyRequest, erro
   const call = guard.calls.get(request)
   if (call === undefined || call.refusal !== null || request.caller === null) return
   const { code, message: detail, errors } = toProblem(error)
-  if (VIOLATIONS.has(code)) call.refusal = { code, grant: request.caller.grant, explanation: { detail, errors } }
+  if (VIOLATIONS.has(code)) call.refusal = { code, explanation: { detail, errors } }
 }
 
 /** Returns the payload to send: the answer after its record is safe, or a problem document. */
@@ -106,7 +106,7 @@ async function recordCall({ options, calls }: GuardedCalls, request: FastifyRequ
   const call = calls.get(request)
   if (call === undefined) return
   const { operation } = request.routeOptions.config
-  const { refusal, startedMs, admitted, channel } = call
+  const { party, refusal, startedMs, admitted, channel } = call
   // As at the gateway, a call that was refused or that failed on the server's side costs no units.
   const isServed = refusal === null && status < 500
   if (!isServed) admitted?.giveBack()
@@ -115,8 +115,7 @@ async function recordCall({ options, calls }: GuardedCalls, request: FastifyRequ
     terms: terms ?? null,
     operationId: operation?.operationId ?? '',
     channel,
-    caller: refusal === null ? request.caller : null,
-    grant: refusal?.grant ?? null,
+    party,
     status,
     code: refusal?.code ?? 'served',
     startedMs,

@@ -10,8 +10,7 @@ export const HTTP_BOUNDS = {
   requestTimeout: 60_000,
   keepAliveTimeout: 65_000,
   routerOptions: { maxParamLength: 256 },
-  /** A repeated header becomes one list: of two credentials, none is chosen. */
-  http: { maxHeaderSize: 16_384, headersTimeout: 20_000, joinDuplicateHeaders: true },
+  http: { maxHeaderSize: 16_384, headersTimeout: 20_000 },
 } as const
 
 const STATUS_LINES: Readonly<Record<string, string>> = {

@@ -14,6 +14,7 @@ import type { Grant } from '../plan/grant.ts'
 import type { Metrics } from '../runtime/metrics.ts'
 import type { RequestFeed } from '../store/request-store.ts'
 import type { RiskFeed } from '../store/risk-store.ts'
+import { refuseAmbiguousHeads } from './ambiguous-head.ts'
 import { createAllowedMethods } from './allowed-methods.ts'
 import { installEtags } from './conditional.ts'
 import { installGuard, type GuardOptions } from './guard.ts'
@@ -197,7 +198,8 @@ function createApp(
   app.setValidatorCompiler(createValidatorCompiler())
   installJsonBody(app)
   installProblems(app, { log: options.log, allowedMethods: createAllowedMethods(Object.values(operations)) })
-  // ETags come first: the guard records the status that is sent, which may be 304.
+  refuseAmbiguousHeads(app)
+  // ETags come before the guard: it records the status that is sent, which may be 304.
   installEtags(app)
   console?.install(app)
   installGuard(app, options, innerCalls)

@@ -1,6 +1,6 @@
 /** Wraps the OAuth endpoints that gateway threads call: each failed attempt is recorded before its answer is sent. */
 
-import type { Grant } from '../plan/grant.ts'
+import { toParty } from '../plan/caller.ts'
 import type { TokenScopes } from '../access/token-scopes.ts'
 import type { OauthEndpoint } from '../plan/oauth-call.ts'
 import type { PlatformRecorder } from './platform-recorder.ts'
@@ -27,9 +27,4 @@ export function recordOauthAttempts({ endpoints, scopesOf, recorder, clock }: Oa
     await recorder.record({ ...attempt, requestId: null })
     return answer
   }
-}
-
-/** Returns the attributed party of a grant without a person. */
-export function toParty(grant: Grant): { readonly grant: Grant; readonly agent: string; readonly person: string } {
-  return { grant, agent: grant.consumerKind === 'agent' ? grant.consumer : '', person: '' }
 }

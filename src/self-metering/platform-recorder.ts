@@ -13,7 +13,7 @@ import { toRequestId } from '../record/record-batch.ts'
 import type { RecordedCall, SpoolWriter } from '../record/spool-writer.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { Problem } from '../domain/problem.ts'
-import type { Grant } from '../plan/grant.ts'
+import type { Party } from '../plan/caller.ts'
 
 export interface RecorderCall {
   readonly tenant: string
@@ -23,7 +23,7 @@ export interface RecorderCall {
   /** Default: `http`. */
   readonly channel?: Channel
   /** The attributed party, if it is known. */
-  readonly party: { readonly grant: Grant; readonly agent: string; readonly person: string } | null
+  readonly party: Party | null
   readonly status: number
   readonly code: string
   readonly startedMs: number
@@ -127,7 +127,7 @@ function createAttributionCache(): (call: RecorderCall) => Attribution {
   }
 }
 
-function named({ grant, agent, person }: NonNullable<RecorderCall['party']>): Partial<Attribution> {
+function named({ grant, agent, person }: Party): Partial<Attribution> {
   const { consumer, consumerName, subscription } = grant
   return { consumer, consumerName, subscription, agent, person }
 }

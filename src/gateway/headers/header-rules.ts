@@ -10,7 +10,7 @@
  * Lookups use the name as it was sent; the table caches spellings up to a bound.
  */
 
-import { createHostCheck } from './framing.ts'
+import { createHostCheck } from '../../domain/framing.ts'
 
 export const PASS = 0
 export const DROP = 1

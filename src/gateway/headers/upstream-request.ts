@@ -7,7 +7,7 @@
  */
 
 import type { IncomingMessage } from 'node:http'
-import { isPlainLength } from './framing.ts'
+import { isPlainLength } from '../../domain/framing.ts'
 import {
   API_KEY,
   AUTHORIZATION,

@@ -61,6 +61,7 @@ interface Exchange {
 /** Pages of the caller's own machine, such as development tools. */
 const LOOPBACK = /^https?:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?::\d{1,5})?$/
 const MESSAGE_BYTES_MAX = 2 * 1024 * 1024
+const IDENTITY = 'identity'
 
 export function isMcpTarget(target: string, from: number, queryAt: number): boolean {
   return queryAt - from === MCP_PATH.length && target.startsWith(MCP_PATH, from)
@@ -129,6 +130,11 @@ export class McpEndpoint {
     if (parseMediaType(contentType)?.type !== 'application/json') {
       return call.refuse('media_type_unsupported', 'The endpoint accepts application/json.')
     }
+    // An intermediary that decodes the body would read another message.
+    const encoding = call.request.headers['content-encoding'] ?? IDENTITY
+    if (encoding.toLowerCase() !== IDENTITY) {
+      return call.refuse('media_type_unsupported', 'Send the message without a content encoding.')
+    }
     const reader = new MessageReader(call, (bytes) => this.#authenticateAgain(exchange, bytes))
     if (contentLength > MESSAGE_BYTES_MAX) reader.onTooLarge()
     else this.#options.bodies.read(call, MESSAGE_BYTES_MAX, reader)
@@ -189,9 +195,11 @@ export class McpEndpoint {
   }
 
   /** Counts a message that calls no operation. Returns true if it was refused. */
-  #isLimited({ call, context: { grant } }: Exchange): boolean {
+  #isLimited({ call, context: { caller, grant } }: Exchange): boolean {
     const { limit, nowMs } = this.#options
-    const waitSeconds = limit.take(grant.credential === '' ? grant.subscription : grant.credential, nowMs())
+    // People who use the same client have limits of their own.
+    const credential = `${grant.credential === '' ? grant.subscription : grant.credential} ${caller.person}`
+    const waitSeconds = limit.take(credential, nowMs())
     if (waitSeconds === 0) return false
     call.refuse('rate_limited', `Too many messages that call no operation. Retry after ${waitSeconds} s.`, {
       headers: ['Retry-After', String(waitSeconds)],

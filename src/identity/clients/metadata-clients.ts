@@ -100,7 +100,8 @@ export function createMetadataClients(options: MetadataClientsOptions): FindMeta
 }
 
 async function fetchMetadata({ fetch }: MetadataClientsOptions, clientId: string): Promise<ClientMetadata | null> {
-  const headers = { accept: 'application/json' }
+  // Content delivery networks refuse requests without a user agent.
+  const headers = { accept: 'application/json', 'user-agent': 'tollgate-clients/1' }
   const result = await fetch({ url: clientId, headers, timeoutMs: TIMEOUT_MS, bytesMax: BYTES_MAX })
   if (!isJson(result)) return null
   const metadata = readMetadata(clientId, result.body)

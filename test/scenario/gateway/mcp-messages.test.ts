@@ -1,13 +1,25 @@
 /** What the MCP endpoint refuses, what it records, and search mode; by messages that no SDK sends. */
 
 import { describe, expect, it } from 'vitest'
-import { openBackend, openTestGateway, type TestGateway } from '../../fixtures/test-gateway.ts'
+import type { Authenticator } from '../../../src/gateway/authentication/authenticate.ts'
+import { refuseUnverified } from '../../../src/gateway/authentication/credential-refusal.ts'
+import {
+  callerOf,
+  openBackend,
+  openTestGateway,
+  type TestGateway,
+  type TestGatewayOptions,
+} from '../../fixtures/test-gateway.ts'
 
 const OK = { 200: { description: 'ok' } }
 const item = (operationId: string, more: object = {}) => ({ get: { operationId, responses: OK, ...more } })
 const KEYED = { 'content-type': 'application/json', 'x-api-key': 'key-s' }
 
-async function openApi(paths: object = { '/a': item('a'), '/b': item('b') }, mcp: unknown = true) {
+async function openApi(
+  paths: object = { '/a': item('a'), '/b': item('b') },
+  mcp: unknown = true,
+  options: Partial<TestGatewayOptions> = {},
+) {
   const received: string[] = []
   const origin = await openBackend((incoming, response) => {
     received.push(`${incoming.method} ${incoming.url}`)
@@ -16,7 +28,8 @@ async function openApi(paths: object = { '/a': item('a'), '/b': item('b') }, mcp
     response.setHeader('content-type', 'text/plain')
     response.end('fine')
   })
-  return { received, ...(await openTestGateway({ backend: { origin }, paths, root: { 'x-tollgate-mcp': mcp } })) }
+  const root = { 'x-tollgate-mcp': mcp }
+  return { received, ...(await openTestGateway({ backend: { origin }, paths, root, ...options })) }
 }
 
 async function post({ port }: Pick<TestGateway, 'port'>, body: unknown, headers: object = KEYED, signal?: AbortSignal) {
@@ -78,9 +91,16 @@ describe('a malformed message', () => {
     expect(await post(api, body, { ...KEYED, ...headers })).toMatchObject({ status, body: { id: 1, error: { code } } })
   })
 
-  it('gets 415, 405 and 403 for another media type, method and origin', async () => {
+  it('gets 415, 405 and 403 for another media type or encoding, method and origin', async () => {
     const api = await openApi()
     expect((await post(api, '{}', { ...KEYED, 'content-type': 'text/plain' })).status).toBe(415)
+    for (const [encoding, status] of [
+      ['gzip', 415],
+      ['gzip, identity', 415],
+      ['Identity', 200],
+    ] as const) {
+      expect((await post(api, request('ping'), { ...KEYED, 'content-encoding': encoding })).status).toBe(status)
+    }
     const url = `http://127.0.0.1:${api.port}/things-v1/mcp`
     const got = await fetch(url, { headers: { 'x-api-key': 'key-s' } })
     expect([got.status, got.headers.get('allow')]).toEqual([405, 'POST'])
@@ -99,6 +119,18 @@ describe('messages that call no operation', () => {
     expect((await post(api, request('ping'), { ...KEYED, 'x-api-key': 'key-other' })).status).toBe(200)
     // Bit 1 of the flags: the backend was called.
     expect((await api.recorded(63)).filter(({ flags }) => (flags & 1) !== 0)).toHaveLength(1)
+  })
+})
+
+describe('people who use the same client', () => {
+  it('have limits of their own for messages that call no operation', async () => {
+    const callers = new Map(['ada', 'grace'].map((person) => [person, { ...callerOf('s'), person }]))
+    const authenticate: Authenticator['authenticate'] = (_, key = '') => callers.get(key) ?? refuseUnverified('unknown')
+    const api = await openApi(undefined, true, { authenticator: { authenticate } })
+    const ping = async (person: string): Promise<number> =>
+      (await post(api, request('ping'), { ...KEYED, 'x-api-key': person })).status
+    for (let count = 0; count < 60; count++) expect(await ping('ada')).toBe(200)
+    expect([await ping('ada'), await ping('grace')]).toEqual([429, 200])
   })
 })
 

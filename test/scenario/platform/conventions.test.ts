@@ -211,8 +211,8 @@ describe('paths and methods', () => {
     const sent = tokensOf(platform.token('acme')).map((token) => `Authorization: Bearer ${token}\r\n`)
     const text = `GET ${path} HTTP/1.1\r\nHost: a\r\n${sent.join('')}Connection: close\r\n\r\n`
     const answer = await sendRaw(platform, text)
-    expect(answer).toMatch(/^HTTP\/1.1 401 /)
-    expect(answer).toMatch('credential_invalid')
+    expect(answer).toMatch(/^HTTP\/1.1 400 /)
+    expect(answer).toMatch('payload_invalid')
   })
 })
 

@@ -68,10 +68,10 @@ describe('platform-v1 as an API', () => {
       expect(headers['retry-after']).toBe('60')
       expect(headers['ratelimit']).toBe('"few minute";r=0;t=60')
     }
-    const grant = expect.objectContaining({ consumer: 'con_acme' }) as unknown
+    const party = { grant: { consumer: 'con_acme' } }
     const recorded = platform.calls.filter(({ status }) => status === 429)
     expect(recorded).toHaveLength(15)
-    for (const call of recorded) expect(call).toMatchObject({ code: 'rate_limited', grant, terms: null })
+    for (const call of recorded) expect(call).toMatchObject({ code: 'rate_limited', party, terms: null })
     // Each subscription has separate counters.
     expect((await list(platform, platform.token('other'))).status).toBe(200)
     platform.clock.advanceSync(60_000)

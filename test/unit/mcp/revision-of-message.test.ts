@@ -41,6 +41,17 @@ describe('the revision of a message', () => {
     expect(readRevision(message, sent)).toMatchObject({ status: 400, id: 1, code })
   })
 
+  it.each([
+    ['_meta that is a list', []],
+    ['_meta that is null', null],
+    ['a progress token that is an object', { progressToken: {} }],
+    ['a progress token that is a fraction', { progressToken: 1.5 }],
+  ])('is a fault for %s, in each revision', (_, _meta) => {
+    const message = { id: 1, method: 'tools/call', params: { name: 'add', _meta } }
+    expect(readRevision(message, {})).toMatchObject({ status: 200, id: 1, code: -32_602 })
+    expect(readRevision(message, headers())).toMatchObject({ status: 400, id: 1, code: -32_602 })
+  })
+
   it('is an earlier one without _meta, which initialize agrees on', () => {
     expect(readRevision({ id: 1, method: 'ping', params: {} }, {})).toBe('earlier')
     expect([negotiate('2025-06-18'), negotiate('2030-01-01'), negotiate(1)]).toEqual([

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import type { Caller } from '../../../src/plan/caller.ts'
 import { Problem } from '../../../src/domain/problem.ts'
 import { ALL_OPERATIONS, platformScopes } from '../../../src/platform/operations.ts'
 import { alternativesOf } from '../../../src/platform/scope-widths.ts'
@@ -15,7 +16,7 @@ describe('the guard of the platform API', () => {
 
     expect(answer).toMatchObject({ status: 401, body: { code: 'credential_missing' } })
     expect(answer.headers['www-authenticate']).toBe(`Bearer ${METADATA}`)
-    expect(platform.calls).toMatchObject([{ operationId, status: 401, code: 'credential_missing', caller: null }])
+    expect(platform.calls).toMatchObject([{ operationId, status: 401, code: 'credential_missing', party: null }])
   })
 
   it.each(PROTECTED)('answers 403 for %s with every scope except the required one', async (operationId, operation) => {
@@ -26,8 +27,8 @@ describe('the guard of the platform API', () => {
 
     expect(answer).toMatchObject({ status: 403, body: { code: 'operation_forbidden' } })
     expect(answer.headers['www-authenticate']).toBe(`Bearer error="insufficient_scope", scope="${scope}", ${METADATA}`)
-    expect(platform.calls).toMatchObject([{ operationId, status: 403, code: 'operation_forbidden', caller: null }])
-    expect(platform.calls[0]?.grant?.tenant).toBe('acme')
+    const party = { grant: { tenant: 'acme' } }
+    expect(platform.calls).toMatchObject([{ operationId, status: 403, code: 'operation_forbidden', party }])
   })
 
   it('answers 401 invalid_token for an invalid credential, attributed to its party if that is known', async () => {
@@ -37,7 +38,7 @@ describe('the guard of the platform API', () => {
 
     expect(answer).toMatchObject({ status: 401, body: { code: 'credential_invalid', detail: 'It has expired.' } })
     expect(answer.headers['www-authenticate']).toBe(`Bearer error="invalid_token", ${METADATA}`)
-    expect(platform.calls).toMatchObject([{ code: 'credential_invalid', grant: { consumer: 'con_acme' } }])
+    expect(platform.calls).toMatchObject([{ code: 'credential_invalid', party: { grant: { consumer: 'con_acme' } } }])
   })
 
   it('answers 403 without an active subscription', async () => {
@@ -65,20 +66,38 @@ describe('the record of a platform call', () => {
     await platform.send('GET', '/v1/consumers?limit=0', { token })
     await platform.send('GET', '/nowhere', { token })
 
-    const seen = platform.calls.map(({ operationId, status, code, grant }) => [
+    const seen = platform.calls.map(({ operationId, status, code, party }) => [
       operationId,
       status,
       code,
-      grant !== null,
+      party?.grant.consumer,
     ])
     expect(seen).toEqual([
-      ['listConsumers', 200, 'served', false],
-      ['getConsumer', 404, 'served', false],
-      ['createConsumer', 400, 'payload_invalid', true],
-      ['createConsumer', 415, 'media_type_unsupported', true],
-      ['listConsumers', 400, 'payload_invalid', true],
+      ['listConsumers', 200, 'served', 'con_acme'],
+      ['getConsumer', 404, 'served', 'con_acme'],
+      ['createConsumer', 400, 'payload_invalid', 'con_acme'],
+      ['createConsumer', 415, 'media_type_unsupported', 'con_acme'],
+      ['listConsumers', 400, 'payload_invalid', 'con_acme'],
     ])
     expect(new Set(platform.calls.map(({ requestId }) => requestId)).size).toBe(5)
+  })
+
+  it('names the person and the agent of a call, also if it is refused', async () => {
+    const platform = await openTestPlatform()
+    const token = platform.token('acme', ['consumers:read'])
+    const caller = { ...(platform.callers.get(token) as Caller), agent: 'con_acme', person: 'usr_1' }
+    platform.callers.set(token, caller)
+    const expired = { code: 'credential_invalid', grant: toGrant('acme'), person: 'usr_1', detail: 'Expired.' } as const
+    platform.callers.set('expired', expired)
+    await platform.send('GET', '/v1/consumers', { token })
+    await platform.send('GET', '/v1/consumers?limit=0', { token })
+    await platform.send('GET', '/v1/users', { token })
+    await platform.send('GET', '/mcp', { token })
+    await platform.send('GET', '/v1/consumers', { token: 'expired' })
+    const codes = ['served', 'payload_invalid', 'operation_forbidden', 'method_not_allowed', 'credential_invalid']
+    expect(platform.calls.map(({ code }) => code)).toEqual(codes)
+    expect(platform.calls.map(({ party }) => party?.person)).toEqual(codes.map(() => 'usr_1'))
+    expect(platform.calls.map(({ party }) => party?.agent)).toEqual([...codes.slice(1).map(() => 'con_acme'), ''])
   })
 
   it('is attempted once; if it cannot be written, the caller gets only a 503 problem', async () => {

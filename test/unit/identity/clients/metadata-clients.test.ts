@@ -65,6 +65,15 @@ describe('a client that is known by a metadata document', () => {
     })
   })
 
+  it('is fetched with a user agent, without which content delivery networks refuse requests', async () => {
+    const answer: Answer = (request, response, id) =>
+      request.headers['user-agent'] === undefined
+        ? response.writeHead(403).end()
+        : answerDocument(request, response, id)
+    const { find, id } = await open({ answer })
+    expect(await find(id, '')).not.toBeNull()
+  })
+
   it('is fetched once for ten minutes, however many requests name it', async () => {
     const { state, clock, find, id } = await open()
     expect((await Promise.all(Array.from({ length: 50 }, () => find(id, '')))).every((client) => client !== null)).toBe(
