@@ -6,6 +6,7 @@ import { createConsoleCookies } from '../console-server/console-cookies.ts'
 import { createConsolePages } from '../console-server/console-pages.ts'
 import { createConsoleRequests } from '../console-server/console-requests.ts'
 import { createConsoleSessions } from '../console-server/console-sessions.ts'
+import { createSessionDocuments } from '../console-server/session-documents.ts'
 import { createSignIn, type SignInState } from '../console-server/sign-in.ts'
 import { createTokenSource } from '../console-server/token-source.ts'
 import { createKeyedMutex } from '../command/keyed-mutex.ts'
@@ -19,7 +20,11 @@ export function openConsole(core: Core, { oauth }: Pick<Identity, 'oauth'>): Con
   const { config, addresses, clock, vault } = core
   const cookies = createConsoleCookies(addresses.baseUrl)
   const source = createTokenSource(oauth)
-  const sessions = createConsoleSessions({ ...core, source, mutex: createKeyedMutex() })
+  const sessions = createConsoleSessions({
+    ...{ source, clock },
+    documents: createSessionDocuments(core),
+    mutex: createKeyedMutex(),
+  })
   const seals = createSeals<SignInState>({ vault, clock, stage: 'console', lifetimeMs: SIGN_IN_MS })
   return createConsole({
     cookies,

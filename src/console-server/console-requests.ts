@@ -27,7 +27,7 @@ export interface ConsoleRequests {
 
 const PREFIX = '/console/api/'
 /** A page of another origin can send it only after a preflight request, which the platform refuses. */
-export const CONSOLE_HEADER = 'tollgate-console'
+const CONSOLE_HEADER = 'tollgate-console'
 const NOT_SIGNED_IN = 'Nobody is signed in to the console, or the session has ended.'
 
 export function createConsoleRequests({ cookies, sessions }: ConsoleRequestsOptions): ConsoleRequests {

@@ -1,7 +1,7 @@
 /**
  * The sign-in of the console: authorization code with PKCE at this service itself, as a first-party client.
  *
- * What the callback needs is sealed into a cookie together with the state, so that only the browser that began a sign-in can end it
+ * The callback finds what it needs sealed in a cookie, together with the state, so that only the browser that began a sign-in can end it
  * (no session fixation), and only once within ten minutes.
  */
 
@@ -40,7 +40,7 @@ export interface SignInOptions {
   readonly randomBytes: (size: number) => Buffer
 }
 
-export const CONSOLE_PATH = '/console/'
+const CONSOLE_PATH = '/console/'
 const PATH_LENGTH_MAX = 2_048
 /** A path of the console itself: no other origin, and no control character that a browser would drop. */
 const OWN_PATH = /^\/console\/(?!\/)[\w\-./~%!$&'()*+,;=:@?]*$/

@@ -48,7 +48,6 @@ export const texts = {
     amount: 'Amount',
     daily: 'Calls per day, last 30 days (UTC)',
     noUsage: 'No call has been metered in the last 30 days.',
-    callFirst: 'Make the first call with the key of a consumer.',
   },
   risks: {
     title: 'Risks',

@@ -151,6 +151,12 @@ const TABLE: Readonly<Record<string, Row>> = {
     folders: [...RESOURCES, 'mcp', 'record', 'service-level', 'governance/lint'],
     packages: [...FASTIFY, ...AJV, '@modelcontextprotocol/server', 'node:'],
   },
+  // The console: its service, and the pages, which run in browsers.
+  'console-server': {
+    folders: [...COMMANDS, 'json', 'identity'],
+    packages: ['fastify', '@fastify/static', 'node:'],
+  },
+  console: { folders: ['platform'], packages: ['preact', '@preact/signals', 'uplot'] },
   'self-metering': {
     folders: [...COMMANDS, 'record', 'opensla', 'access', 'gateway/limits', 'platform'],
     packages: ['node:'],
@@ -194,7 +200,7 @@ const LINES_MAX = 300
 const LINES_MEDIAN_MAX = 150
 
 const src = join(import.meta.dirname, '../../src')
-const files = globSync('**/*.ts', { cwd: src }).sort()
+const files = globSync('**/*.{ts,tsx}', { cwd: src }).sort()
 const known = new Set(files)
 const textOf = new Map(files.map((file) => [file, readFileSync(join(src, file), 'utf8')]))
 

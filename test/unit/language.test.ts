@@ -50,7 +50,7 @@ const isBad = (text: string): boolean =>
   PHRASES.test(text) || sentencesOf(text).some((sentence) => STARTS.test(sentence))
 
 function violations(passagesOf: (source: string) => Passage[]): string[] {
-  return globSync('**/*.ts', { cwd: SRC })
+  return globSync('**/*.{ts,tsx}', { cwd: SRC })
     .sort()
     .flatMap((file) =>
       passagesOf(readFileSync(join(SRC, file), 'utf8'))

@@ -23,7 +23,7 @@ export class CallRefused extends Error {
 /** Null: not known yet. */
 export const isSignedIn = signal<boolean | null>(null)
 
-export const API = '/console/api'
+const API = '/console/api'
 export const HEADERS = { 'tollgate-console': '1' } as const
 const UNAUTHENTICATED = 401
 

@@ -1,4 +1,4 @@
-/** What a view shows instead of its data: loading, refused, failed, empty. */
+/** The states of a view without its data: loading, refused, failed, empty. */
 
 import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
@@ -53,7 +53,7 @@ export function Skeleton() {
   )
 }
 
-export function Forbidden() {
+function Forbidden() {
   return (
     <div class="empty">
       <p>{texts.states.forbidden}</p>

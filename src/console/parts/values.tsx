@@ -36,7 +36,7 @@ export function Time({ at }: { readonly at: string }) {
   )
 }
 
-export function toTime(ms: number, nowMs = Date.now()): string {
+function toTime(ms: number, nowMs = Date.now()): string {
   const past = ms - nowMs
   if (Math.abs(past) >= DAY_MS) return dateTime.format(ms)
   const [unit, size] = UNITS.find(([, each]) => Math.abs(past) >= each) ?? ['second', 1_000]

@@ -7,7 +7,7 @@ import { Table } from '../parts/table.tsx'
 import { Id, Severity, Time, toNumber } from '../parts/values.tsx'
 import { BASE } from '../router.ts'
 import { texts } from '../texts.ts'
-import { toWho } from './risks.tsx'
+import { toWho } from '../parts/attribution.tsx'
 
 type Timeline = Answer<'/v1/risks/:riskId'>
 

@@ -1,4 +1,4 @@
-/** What needs attention now, and the usage of the month. Every item leads to the place where it can be acted on. */
+/** Everything that needs attention now, and the usage of the month. Each item leads to the place where it can be acted on. */
 
 import type { Item } from '../api/operations.ts'
 import { useRead } from '../api/use-read.ts'
@@ -91,7 +91,7 @@ function Month() {
       <Loaded reading={daily}>
         {({ items }) =>
           items.length === 0 ? (
-            <Empty text={words.noUsage} commands={[words.callFirst]} />
+            <Empty text={words.noUsage} commands={['tollgate usage summary --group-by api']} />
           ) : (
             <Chart title={words.daily} {...toSeries(items, from.getTime())} />
           )

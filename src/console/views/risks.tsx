@@ -7,6 +7,7 @@ import { openStream, type StreamEvent } from '../api/stream.ts'
 import { Empty } from '../parts/states.tsx'
 import { Table } from '../parts/table.tsx'
 import { Severity, Time, toNumber } from '../parts/values.tsx'
+import { toWho } from '../parts/attribution.tsx'
 import { BASE, path } from '../router.ts'
 import { texts } from '../texts.ts'
 import { Episode } from './episode.tsx'
@@ -64,15 +65,6 @@ function Live() {
 
 function toLink({ riskId, type }: RiskEvent) {
   return <a href={`${BASE}risks/${encodeURIComponent(riskId)}`}>{type}</a>
-}
-
-export function toWho({ attributedTo: { name, id, onBehalfOf } }: Pick<RiskEvent, 'attributedTo'>) {
-  return (
-    <>
-      <bdi>{name === '' ? id : name}</bdi>{' '}
-      {onBehalfOf !== undefined && <span class="quiet">{texts.risks.onBehalfOf(onBehalfOf)}</span>}
-    </>
-  )
 }
 
 interface Episodes {

@@ -1,0 +1,112 @@
+import { randomBytes } from 'node:crypto'
+import { expect, it, onTestFinished } from 'vitest'
+import { createKeyedMutex } from '../../../src/command/keyed-mutex.ts'
+import { createConsoleSessions } from '../../../src/console-server/console-sessions.ts'
+import { createSessionDocuments } from '../../../src/console-server/session-documents.ts'
+import { TokensUnavailable, type Tokens } from '../../../src/console-server/token-source.ts'
+import { createVault } from '../../../src/runtime/vault.ts'
+import { createFakeClock } from '../../fixtures/fake-clock.ts'
+import { openSqliteRegistry } from '../../../src/store/sqlite/registry.ts'
+
+const START_MS = Date.UTC(2026, 0, 1)
+const HOUR_MS = 3_600_000
+const CLIENT = 'tollgate-console.acme'
+
+function tokens(number: number): Tokens {
+  return { access: `access ${number}`, refresh: `refresh ${number}`, lifetimeMs: HOUR_MS, tenant: 'acme' }
+}
+
+function openSessions() {
+  const clock = { ...createFakeClock(START_MS), ms: START_MS, nowMs: () => clock.ms }
+  const registry = openSqliteRegistry({ path: ':memory:', clock })
+  onTestFinished(() => registry.close())
+  const renewals: string[] = []
+  const revoked: string[] = []
+  const source = {
+    answer: async (): Promise<Tokens | null> => tokens(renewals.length + 1),
+    renew(_: string, refresh: string) {
+      renewals.push(refresh)
+      return source.answer()
+    },
+    async revoke(_: string, refresh: string) {
+      revoked.push(refresh)
+    },
+  }
+  const vault = createVault(randomBytes(32))
+  const documents = createSessionDocuments({ registry, vault, clock, randomBytes })
+  const sessions = createConsoleSessions({ documents, source, mutex: createKeyedMutex(), clock })
+  return { clock, registry, renewals, revoked, source, sessions }
+}
+
+it('gives the token of the sign-in until shortly before it expires, and then a new one', async () => {
+  const { clock, renewals, sessions } = openSessions()
+  const id = await sessions.begin(CLIENT, tokens(1))
+  clock.ms = START_MS + HOUR_MS - 61_000
+  expect(await sessions.tokenOf(id)).toBe('access 1')
+  clock.ms = START_MS + HOUR_MS - 60_000
+  expect(await sessions.tokenOf(id)).toBe('access 2')
+  expect(renewals).toEqual(['refresh 1'])
+})
+
+it('renews once for requests that come together', async () => {
+  const { clock, renewals, sessions } = openSessions()
+  const id = await sessions.begin(CLIENT, tokens(1))
+  clock.ms = START_MS + HOUR_MS
+  const given = await Promise.all(Array.from({ length: 8 }, () => sessions.tokenOf(id)))
+  expect(new Set(given)).toEqual(new Set(['access 2']))
+  expect(renewals).toHaveLength(1)
+})
+
+it('ends when the refresh token gives no more, and not while the service cannot answer', async () => {
+  const { clock, source, sessions } = openSessions()
+  const id = await sessions.begin(CLIENT, tokens(1))
+  clock.ms = START_MS + HOUR_MS
+  source.answer = () => Promise.reject(new TokensUnavailable())
+  await expect(sessions.tokenOf(id)).rejects.toThrow(TokensUnavailable)
+  source.answer = async () => null
+  expect(await sessions.tokenOf(id)).toBeNull()
+  source.answer = async () => tokens(2)
+  expect(await sessions.tokenOf(id)).toBeNull()
+})
+
+it('ends after 12 hours without use, and 7 days after the sign-in', async () => {
+  const { clock, sessions } = openSessions()
+  const idle = await sessions.begin(CLIENT, tokens(1))
+  clock.ms = START_MS + 12 * HOUR_MS
+  expect(await sessions.tokenOf(idle)).toBeNull()
+  const used = await sessions.begin(CLIENT, tokens(1))
+  const beganMs = START_MS + 12 * HOUR_MS
+  for (let hour = 6; hour < 7 * 24; hour += 6) {
+    clock.ms = beganMs + hour * HOUR_MS
+    expect(await sessions.tokenOf(used)).not.toBeNull()
+  }
+  clock.ms = beganMs + 7 * 24 * HOUR_MS
+  expect(await sessions.tokenOf(used)).toBeNull()
+})
+
+it('ends its refresh token when the person signs out', async () => {
+  const { revoked, sessions } = openSessions()
+  const [id, other] = [await sessions.begin(CLIENT, tokens(1)), await sessions.begin(CLIENT, tokens(2))]
+  await sessions.end(id)
+  expect(revoked).toEqual(['refresh 1'])
+  expect([await sessions.tokenOf(id), await sessions.tokenOf(other)]).toEqual([null, 'access 2'])
+})
+
+it.each(['', 'x', 'A'.repeat(43), '../'.repeat(14), `${'A'.repeat(42)}\n`])('knows no session %j', async (id) => {
+  const { sessions } = openSessions()
+  await sessions.begin(CLIENT, tokens(1))
+  expect(await sessions.tokenOf(id)).toBeNull()
+  await sessions.end(id)
+})
+
+it('stores neither the id nor a token in readable form, and removes sessions that have ended', async () => {
+  const { clock, registry, sessions } = openSessions()
+  const id = await sessions.begin(CLIENT, tokens(1))
+  const kind = 'console_session' as never
+  const stored = JSON.stringify(await registry.list(kind, { limit: 10 }))
+  expect(stored).not.toContain(id)
+  expect(stored).not.toMatch(/access 1|refresh 1/)
+  clock.ms = START_MS + 12 * HOUR_MS
+  await sessions.begin(CLIENT, tokens(1))
+  expect(await registry.list(kind, { limit: 10 })).toHaveLength(1)
+})
