@@ -85,9 +85,9 @@ class StoredRetention implements Retention {
     const floor = SUBJECTS[subject]
     const fromMs = this.kept[floor]
     const found = await this.#partitionsOf(TABLES[subject], signal)
-    const due = new Set(found.map(({ startMs }) => startMs).filter((startMs) => startMs >= fromMs && startMs < dueMs))
-    const reachedMs = due.size === 0 ? fromMs : await this.#prepare(subject, [...due].sort(ascending), dueMs, signal)
-    if (reachedMs > fromMs) {
+    const months = found.map(({ startMs }) => startMs).filter((startMs) => startMs >= fromMs && startMs < dueMs)
+    const reachedMs = await this.#prepare(subject, [...new Set(months)], dueMs, signal)
+    if (months.some((monthMs) => monthMs < reachedMs)) {
       await writeKeptUsage(this.#client, { subject, fromMs: reachedMs, nowMs }, signal)
       this.#raise({ ...ALL_KEPT, [floor]: reachedMs })
     }
@@ -96,7 +96,7 @@ class StoredRetention implements Retention {
     }
   }
 
-  /** Stores the corrections of these months. Returns the time up to which rows can be removed. */
+  /** Stores the corrections of these months, the oldest first. Returns the time up to which rows can be removed. */
   async #prepare(subject: Subject, monthsMs: readonly number[], dueMs: number, signal?: AbortSignal): Promise<number> {
     if (subject === 'statements') return dueMs
     for (const monthMs of monthsMs) {
@@ -161,10 +161,6 @@ class StoredRetention implements Retention {
     }
     if (JSON.stringify(raised) !== JSON.stringify(this.kept)) this.kept = raised
   }
-}
-
-function ascending(a: number, b: number): number {
-  return a - b
 }
 
 function startOfDay(timeMs: number): number {

@@ -8,6 +8,7 @@
 
 import type { ClickHouse } from './client.ts'
 import { inBackground, inBackgroundOf } from './rollup-state.ts'
+import { replacePartition } from './rollup-tables.ts'
 
 const NEXT = 'statement_corrections_next'
 
@@ -80,8 +81,7 @@ async function replaceCorrections(
     await run(`DROP TABLE IF EXISTS ${NEXT} SYNC`)
     await run(`CREATE TABLE ${NEXT} AS statement_corrections`)
     for (const select of selects) await run(`INSERT INTO ${NEXT} ${select} ${inBackgroundOf(client)}`)
-    await run(`ALTER TABLE statement_corrections REPLACE PARTITION ID '${id}' FROM ${NEXT}`)
-    await run(`DROP TABLE ${NEXT} SYNC`)
+    await replacePartition(client, { table: 'statement_corrections', id, from: NEXT }, signal)
   })
 }
 
