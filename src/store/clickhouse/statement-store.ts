@@ -37,9 +37,11 @@ export function createClickHouseStatementStore(options: ClickHouseStatementOptio
     async read(query, signal) {
       for (;;) {
         const before = kept()
-        const statement = await reader.read(query, before, signal)
-        // Line items may have been removed meanwhile.
-        if (kept() === before) return statement
+        const [answer] = await Promise.allSettled([reader.read(query, before, signal)])
+        // Usage of the month may have been removed meanwhile.
+        if (kept() !== before) continue
+        if (answer.status === 'rejected') throw answer.reason
+        return answer.value
       }
     },
     async close(nowMs, signal) {
