@@ -14,9 +14,11 @@ interface Range {
   readonly toMs: number
 }
 
-export async function readKeptUsage(client: ClickHouse): Promise<KeptUsage> {
+/** Reads the months as they were at a time; default: as they are. */
+export async function readKeptUsage(client: ClickHouse, atMs?: number): Promise<KeptUsage> {
+  const condition = atMs === undefined ? 'true' : `toUnixTimestamp64Milli(at) <= ${atMs}`
   const result = await client.query({
-    query: 'SELECT subject, toString(max(month)) AS month FROM kept_usage GROUP BY subject',
+    query: `SELECT subject, toString(max(month)) AS month FROM kept_usage WHERE ${condition} GROUP BY subject`,
     format: 'JSONEachRow',
     abort_signal: within(undefined),
   })

@@ -50,6 +50,8 @@ const TABLES: Readonly<Record<Subject, readonly string[]>> = {
 /** Ten years, or as long as sums. */
 const STATEMENT_DAYS = 3_660
 const DAY_MS = 86_400_000
+/** Other services of the same server refuse reads of removed months when they have read the record of it, every ten minutes. */
+const SERVER_DELAY_MS = 20 * 60_000
 
 export function createRetention(options: RetentionOptions): Retention {
   return new StoredRetention(options)
@@ -91,9 +93,10 @@ class StoredRetention implements Retention {
       await writeKeptUsage(this.#client, { subject, fromMs: reachedMs, nowMs }, signal)
       this.#raise({ ...ALL_KEPT, [floor]: reachedMs })
     }
-    for (const partition of found.filter(({ startMs }) => startMs < this.kept[floor])) {
-      await this.#drop(partition, options)
-    }
+    const keptMs = this.#client.isEmbedded
+      ? this.kept[floor]
+      : (await readKeptUsage(this.#client, nowMs - SERVER_DELAY_MS))[floor]
+    for (const partition of found.filter(({ startMs }) => startMs < keptMs)) await this.#drop(partition, options)
   }
 
   /** Stores the corrections of these months, the oldest first. Returns the time up to which rows can be removed. */

@@ -6,13 +6,13 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createFlusher } from '../../../src/metering/flush.ts'
 import { createLog } from '../../../src/runtime/log.ts'
-import { openClickHouse } from '../../../src/store/clickhouse/client.ts'
+import { openClickHouse, type ClickHouse } from '../../../src/store/clickhouse/client.ts'
 import { compareDefinitions } from '../../../src/store/clickhouse/definitions.ts'
 import { createFlushLog } from '../../../src/store/clickhouse/flush-log.ts'
 import { readKeptUsage } from '../../../src/store/clickhouse/kept-usage.ts'
 import { migrate, SQL_FOLDER } from '../../../src/store/clickhouse/migrations.ts'
 import type { Readers } from '../../../src/store/clickhouse/readers.ts'
-import type { Retention } from '../../../src/store/clickhouse/retention.ts'
+import { createRetention, type Retention } from '../../../src/store/clickhouse/retention.ts'
 import { createClickHouseUsageStore } from '../../../src/store/clickhouse/usage-store.ts'
 import { openSqliteCheckpoint } from '../../../src/store/sqlite/checkpoint.ts'
 import type { LineItem, SummaryQuery } from '../../../src/store/usage-store.ts'
@@ -141,6 +141,27 @@ describe('a flush that is repeated after its line items were removed', () => {
       await client.close()
     }
     service = null
+  })
+})
+
+describe('usage on a server', () => {
+  it('is removed when other services of the server refuse to read it', async () => {
+    service = await openUsageService(folder)
+    await service.usage.insert('first', [of()])
+    await service.statements.close(START)
+    const client = Object.assign(Object.create(service.client) as ClickHouse, { isEmbedded: false })
+    const open = async () => createRetention({ client, days: SHORT, kept: await readKeptUsage(client) })
+    const retention = await open()
+    const other = await open()
+    await retention.expire(START)
+    expect(retention.kept.lineItemsFromMs).toBeGreaterThan(OLD)
+    await other.expire(START + 600_000)
+    expect(other.kept).toEqual(retention.kept)
+    expect(await countBefore(client, 'line_items', 'window_start', START)).toBe(1)
+    expect(await countBefore(client, 'line_items_hourly', 'hour', START)).toBe(1)
+    await retention.expire(START + 1_200_000)
+    expect(await countBefore(client, 'line_items', 'window_start', START)).toBe(0)
+    expect(await countBefore(client, 'line_items_hourly', 'hour', START)).toBe(0)
   })
 })
 

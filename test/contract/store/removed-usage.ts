@@ -22,7 +22,7 @@ export const HOUR = 3_600_000
 export const START = Date.UTC(2026, 0, 10, 7)
 /** Usage begins five months before the start. */
 export const FIRST = Date.UTC(2025, 7, 1)
-export const DEFAULT_DAYS: RetentionDays = { lineItems: 800, sums: 3_660, risks: 30, requests: 7 }
+const DEFAULT_DAYS: RetentionDays = { lineItems: 800, sums: 3_660, risks: 30, requests: 7 }
 export const SHORT: RetentionDays = { ...DEFAULT_DAYS, lineItems: 31, sums: 80 }
 
 export interface UsageService {
