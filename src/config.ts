@@ -164,9 +164,11 @@ type Setting = <T>(name: Name, fallback: T, read: Read<T>) => T
 function readRetention(setting: Setting, wrong: string[]): RetentionDays {
   const days = (name: Name, { min, max, fallback }: RetentionBounds): number =>
     setting(name, fallback, whole(min, max, ' of days'))
+  const before = wrong.length
   const lineItems = days('RETENTION_LINE_ITEMS_DAYS', RETENTION.lineItems)
   const sums = days('RETENTION_SUMS_DAYS', RETENTION.sums)
-  if (lineItems > sums) wrong.push(`RETENTION_SUMS_DAYS (${sums}) is below RETENTION_LINE_ITEMS_DAYS (${lineItems})`)
+  if (lineItems > sums && wrong.length === before)
+    wrong.push(`RETENTION_SUMS_DAYS (${sums}) is below RETENTION_LINE_ITEMS_DAYS (${lineItems})`)
   const risks = days('RETENTION_RISKS_DAYS', RETENTION.risks)
   return { lineItems, sums, risks, requests: days('RETENTION_REQUESTS_DAYS', RETENTION.requests) }
 }

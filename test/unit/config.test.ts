@@ -72,6 +72,7 @@ describe('retention', () => {
   it.each([
     ['RETENTION_LINE_ITEMS_DAYS', '30', '31 to 3660'],
     ['RETENTION_SUMS_DAYS', '3661', '31 to 3660'],
+    ['RETENTION_SUMS_DAYS', '30', '31 to 3660'],
     ['RETENTION_RISKS_DAYS', '0', '1 to 3660'],
     ['RETENTION_REQUESTS_DAYS', '7d', '1 to 400'],
     ['RETENTION_REQUESTS_DAYS', '-7', '1 to 400'],
