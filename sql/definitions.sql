@@ -16,6 +16,16 @@ ENGINE = MergeTree
 ORDER BY (instance, number, done)
 SETTINGS non_replicated_deduplication_window = 10000, fsync_after_insert = 1, fsync_part_directory = 1, index_granularity = 8192;
 
+CREATE TABLE kept_usage
+(
+    `subject` LowCardinality(String) COMMENT 'line_items, sums or statements',
+    `month` Date COMMENT 'first day, UTC',
+    `at` DateTime64(3, 'UTC') COMMENT 'when it was written'
+)
+ENGINE = MergeTree
+ORDER BY (subject, month)
+SETTINGS non_replicated_deduplication_window = 10000, fsync_after_insert = 1, fsync_part_directory = 1, index_granularity = 8192;
+
 CREATE TABLE line_items
 (
     `window_start` DateTime('UTC') COMMENT 'start of the 10-second window, UTC',
@@ -37,7 +47,6 @@ CREATE TABLE line_items
 ENGINE = MergeTree
 PARTITION BY toYYYYMM(window_start)
 ORDER BY (tenant, api, window_start, consumer, operation, subscription)
-TTL window_start + toIntervalMonth(26)
 SETTINGS non_replicated_deduplication_window = 10000, index_granularity = 8192, fsync_after_insert = 1, fsync_part_directory = 1;
 
 CREATE TABLE line_items_hourly
@@ -57,7 +66,6 @@ CREATE TABLE line_items_hourly
 ENGINE = SummingMergeTree((calls, units, amount))
 PARTITION BY toYYYYMM(hour)
 ORDER BY (tenant, hour, api, consumer, operation, subscription, agent, currency)
-TTL hour + toIntervalYear(10)
 SETTINGS non_replicated_deduplication_window = 10000, index_granularity = 8192, fsync_after_insert = 1, fsync_part_directory = 1;
 
 CREATE MATERIALIZED VIEW line_items_to_hourly TO line_items_hourly
@@ -123,7 +131,6 @@ CREATE TABLE request_log
 ENGINE = MergeTree
 PARTITION BY toYYYYMMDD(at)
 ORDER BY (tenant, at, request_id)
-TTL toDateTime(at) + toIntervalDay(7)
 SETTINGS non_replicated_deduplication_window = 10000, index_granularity = 8192;
 
 CREATE TABLE risk_events
@@ -137,7 +144,6 @@ CREATE TABLE risk_events
 ENGINE = MergeTree
 PARTITION BY toYYYYMM(at)
 ORDER BY (tenant, id)
-TTL toDateTime(at) + toIntervalDay(30)
 SETTINGS non_replicated_deduplication_window = 10000, index_granularity = 8192;
 
 CREATE TABLE schema_changes
@@ -169,6 +175,23 @@ ORDER BY (tenant, api, minute, operation)
 TTL minute + toIntervalMonth(13)
 SETTINGS non_replicated_deduplication_window = 10000, index_granularity = 8192;
 
+CREATE TABLE statement_corrections
+(
+    `month` Date COMMENT 'first day, UTC',
+    `tenant` LowCardinality(String),
+    `consumer` String,
+    `api` LowCardinality(String),
+    `currency` LowCardinality(String),
+    `price` Decimal(18, 6) COMMENT 'of one resource unit',
+    `calls` Int64,
+    `units` Decimal(38, 6),
+    `amount` Decimal(38, 12)
+)
+ENGINE = MergeTree
+PARTITION BY toYYYYMM(month)
+ORDER BY (tenant, consumer, month, api, currency, price)
+SETTINGS fsync_after_insert = 1, fsync_part_directory = 1, index_granularity = 8192;
+
 CREATE TABLE statement_lines
 (
     `month` Date COMMENT 'first day, UTC',
@@ -185,7 +208,6 @@ CREATE TABLE statement_lines
 ENGINE = MergeTree
 PARTITION BY toYYYYMM(month)
 ORDER BY (tenant, consumer, month, api, currency, price)
-TTL month + toIntervalYear(10)
 SETTINGS fsync_after_insert = 1, fsync_part_directory = 1, index_granularity = 8192;
 
 CREATE TABLE usage_daily

@@ -13,6 +13,7 @@ import { DEFAULT_RISK_RULES, type RiskRules } from './risk/risk-rules.ts'
 import { withThresholds } from './risk/risk-thresholds.ts'
 import type { SpoolSync } from './record/spool-writer-options.ts'
 import { LOG_LEVELS, type LogLevel } from './runtime/log.ts'
+import { RETENTION, type RetentionBounds, type RetentionDays } from './store/retention.ts'
 
 export interface Config {
   readonly gatewayPort: number
@@ -38,6 +39,7 @@ export interface Config {
   readonly metricsToken: string | null
   readonly requestLog: 'off' | 'refused' | 'all'
   readonly riskRules: RiskRules
+  readonly retentionDays: RetentionDays
   readonly allowPrivateAddresses: readonly ('webhooks' | 'federation' | 'backends' | 'clients')[]
   /** Clients can register themselves (RFC 7591). */
   readonly mcpDynamicRegistration: boolean
@@ -85,6 +87,10 @@ export const SETTING_NAMES = [
   'METRICS_TOKEN',
   'REQUEST_LOG',
   'RISK_THRESHOLDS',
+  'RETENTION_LINE_ITEMS_DAYS',
+  'RETENTION_SUMS_DAYS',
+  'RETENTION_RISKS_DAYS',
+  'RETENTION_REQUESTS_DAYS',
   'ALLOW_PRIVATE_ADDRESSES',
   'MCP_DYNAMIC_REGISTRATION',
   'MCP_MESSAGES_PER_MINUTE',
@@ -135,6 +141,7 @@ export function readConfig(argv: readonly string[], environment: Readonly<Record
     metricsToken: setting<string | null>('METRICS_TOKEN', null, token),
     requestLog: setting('REQUEST_LOG', 'refused', oneOf('off', 'refused', 'all')),
     riskRules: setting('RISK_THRESHOLDS', DEFAULT_RISK_RULES, thresholds),
+    retentionDays: readRetention(setting, wrong),
     allowPrivateAddresses: setting(
       'ALLOW_PRIVATE_ADDRESSES',
       [],
@@ -150,6 +157,20 @@ export function readConfig(argv: readonly string[], environment: Readonly<Record
   }
   if (wrong.length > 0) throw new ConfigError(wrong)
   return config
+}
+
+type Setting = <T>(name: Name, fallback: T, read: Read<T>) => T
+
+function readRetention(setting: Setting, wrong: string[]): RetentionDays {
+  const days = (name: Name, { min, max, fallback }: RetentionBounds): number =>
+    setting(name, fallback, whole(min, max, ' of days'))
+  const before = wrong.length
+  const lineItems = days('RETENTION_LINE_ITEMS_DAYS', RETENTION.lineItems)
+  const sums = days('RETENTION_SUMS_DAYS', RETENTION.sums)
+  if (lineItems > sums && wrong.length === before)
+    wrong.push(`RETENTION_SUMS_DAYS (${sums}) is below RETENTION_LINE_ITEMS_DAYS (${lineItems})`)
+  const risks = days('RETENTION_RISKS_DAYS', RETENTION.risks)
+  return { lineItems, sums, risks, requests: days('RETENTION_REQUESTS_DAYS', RETENTION.requests) }
 }
 
 const SECRET: ReadonlySet<Name> = new Set(['MASTER_KEY', 'METRICS_TOKEN', 'ADMIN_CLIENT_SECRET', 'CLICKHOUSE_URL'])
@@ -185,10 +206,10 @@ export function flagOf(name: SettingName): string {
   return `--${name.toLowerCase().replaceAll('_', '-')}`
 }
 
-function whole(min: number, max: number): Read<number> {
+function whole(min: number, max: number, unit = ''): Read<number> {
   return (text) => {
     const value = /^\d{1,16}$/.test(text) ? Number(text) : NaN
-    return value >= min && value <= max ? { value } : { takes: `a whole number from ${min} to ${max}` }
+    return value >= min && value <= max ? { value } : { takes: `a whole number${unit} from ${min} to ${max}` }
   }
 }
 

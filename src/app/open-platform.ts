@@ -48,6 +48,7 @@ export function openPlatform(options: OpenPlatformOptions): Platform {
     liveRequests: stream.liveRequests,
     connectionsMax: connections.platform,
     requestLog: config.requestLog,
+    requestDays: config.retentionDays.requests,
     idempotency: { store: idempotencyKeys, vault },
     risks: stream.pipeline.risks,
     clock,

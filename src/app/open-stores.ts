@@ -8,6 +8,7 @@ import type { Clock } from '../runtime/clock.ts'
 import type { Opened } from '../runtime/lifecycle.ts'
 import type { Log } from '../runtime/log.ts'
 import type { ClickHouse } from '../store/clickhouse/client.ts'
+import { readKeptUsage } from '../store/clickhouse/kept-usage.ts'
 import { DamagedParts } from '../store/clickhouse/new-parts.ts'
 import { createClickHouseRequestStore } from '../store/clickhouse/request-store.ts'
 import { createClickHouseRiskStore } from '../store/clickhouse/risk-store.ts'
@@ -54,7 +55,7 @@ export async function openStores(options: StoresOptions): Promise<OpenedStores> 
       'views or rollups of the embedded store were missing or damaged and are recreated; no row is lost',
     )
   }
-  const { usage, statements } = openUsage(client, options)
+  const { usage, statements } = openUsage(client, { ...options, kept: await readKeptUsage(client) })
   return {
     clickHouse: client,
     isNewStore: isNew,

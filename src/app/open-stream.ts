@@ -158,6 +158,7 @@ function openPipeline(
     ...others,
     requestLog: config.requestLog,
     rules: config.riskRules,
+    clearedDays: config.retentionDays.risks,
     limits: limits.ledger,
     promises: limits.declarations.promises,
     matches,

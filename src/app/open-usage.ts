@@ -1,4 +1,4 @@
-/** Opens the stores of usage, with connections of their own for reads, and keeps rollups and statements up to date in the background. */
+/** Opens the stores of usage, with connections of their own for reads, and keeps them up to date in the background. */
 
 import { join } from 'node:path'
 import type { Config } from '../config.ts'
@@ -9,14 +9,18 @@ import type { Opened } from '../runtime/lifecycle.ts'
 import type { Log } from '../runtime/log.ts'
 import { openClickHouse, type ClickHouse } from '../store/clickhouse/client.ts'
 import { createReaders } from '../store/clickhouse/readers.ts'
+import { createRetention, type Retention } from '../store/clickhouse/retention.ts'
 import { createRollups, type Rollups } from '../store/clickhouse/rollups.ts'
 import { createClickHouseStatementStore } from '../store/clickhouse/statement-store.ts'
 import { createClickHouseUsageStore } from '../store/clickhouse/usage-store.ts'
+import type { KeptUsage } from '../store/retention.ts'
 import type { StatementStore } from '../store/statement-store.ts'
 import type { UsageStore } from '../store/usage-store.ts'
 
 export interface OpenUsageOptions {
-  readonly config: Pick<Config, 'dataDir' | 'clickhouseUrl'>
+  readonly config: Pick<Config, 'dataDir' | 'clickhouseUrl' | 'retentionDays'>
+  /** As read from the store. */
+  readonly kept: KeptUsage
   readonly clock: Clock
   readonly log: Log
   readonly count: CountEvent
@@ -38,9 +42,11 @@ export function openUsage(client: ClickHouse, options: OpenUsageOptions): Opened
   const background = Object.assign(openConnection(options), { newParts })
   const readers = createReaders(Array.from({ length: READERS }, () => openConnection(options)))
   const rollups = createRollups(background)
-  const usage = createClickHouseUsageStore(client, { readers, rollups })
-  const statements = createClickHouseStatementStore({ client: background, readers, usage })
-  options.opened('rollups of usage', keepUpToDate(rollups, statements, options))
+  const retention = createRetention({ client: background, days: options.config.retentionDays, kept: options.kept })
+  const kept = (): KeptUsage => retention.kept
+  const usage = createClickHouseUsageStore(client, { readers, rollups, kept })
+  const statements = createClickHouseStatementStore({ client: background, readers, usage, kept })
+  options.opened('rollups of usage', keepUpToDate({ rollups, statements, retention }, options))
   return { usage, statements }
 }
 
@@ -52,8 +58,7 @@ function openConnection({ config, opened }: OpenUsageOptions): ClickHouse {
 
 /** Returns a function that stops the work. */
 function keepUpToDate(
-  rollups: Rollups,
-  statements: StatementStore,
+  { rollups, statements, retention }: { rollups: Rollups; statements: StatementStore; retention: Retention },
   { clock, log, count }: OpenUsageOptions,
 ): () => Promise<void> {
   const stopping = new AbortController()
@@ -74,8 +79,21 @@ function keepUpToDate(
     }
   }
 
+  async function expire(): Promise<void> {
+    if (signal.aborted) return
+    const onRemoved = (table: string, period: string): void =>
+      log.info({ table, period }, 'rows whose retention has ended are removed')
+    try {
+      await retention.expire(clock.nowMs(), { signal, onRemoved })
+    } catch (err) {
+      if (signal.aborted) return
+      count('retention_failed')
+      log.error({ err }, 'rows whose retention has ended could not be removed; they stay; retrying in ten minutes')
+    }
+  }
+
   const start = (): void => {
-    current = current.then(run)
+    current = current.then(run).then(expire)
   }
   const cancelFirst = clock.after(FIRST_MS, start)
   const cancel = clock.every(EVERY_MS, start)

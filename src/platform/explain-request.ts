@@ -5,9 +5,6 @@ import { PROBLEMS } from '../domain/problem.ts'
 import { isOutcome, OUTCOME_TABLE, outcomeIndex } from '../domain/outcome.ts'
 import type { LoggedRequest } from '../store/request-store.ts'
 
-/** Days for which single calls are stored; `sql/schema/0004_request_log.sql` removes them after that. */
-export const STORED_DAYS = 7
-
 export type ShownRequest = Omit<LoggedRequest, 'tenant'>
 
 /** Returns what `GET /v1/requests/{id}` adds to the fields of the list. */
@@ -22,12 +19,12 @@ export function explainRequest({ outcome, explanation }: ShownRequest): Record<s
   return { stage, detail, errors, limit }
 }
 
-/** Returns why a call is not stored; `mode` is `REQUEST_LOG`. */
-export function reasonNotStored(mode: 'off' | 'refused' | 'all'): string {
+/** Returns why a call is not stored; `mode` is `REQUEST_LOG`, `days` is `RETENTION_REQUESTS_DAYS`. */
+export function reasonNotStored(mode: 'off' | 'refused' | 'all', days: number): string {
   if (mode === 'off') return 'REQUEST_LOG is off, so single calls are not stored. Set it to refused or all.'
   const stored = mode === 'all' ? 'calls' : 'refused calls (REQUEST_LOG=refused)'
   return (
-    `No such call is stored. The log holds ${stored} of the last ${STORED_DAYS} days, sampled under high load. ` +
+    `No such call is stored. The log holds ${stored} of the last ${days} ${days === 1 ? 'day' : 'days'}, sampled under high load. ` +
     'A call appears some seconds after it has ended.'
   )
 }

@@ -8,7 +8,7 @@ import { Problem } from '../domain/problem.ts'
 import { preferredType } from '../runtime/accept.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { RequestStore } from '../store/request-store.ts'
-import { explainRequest, STORED_DAYS, reasonNotStored } from './explain-request.ts'
+import { explainRequest, reasonNotStored } from './explain-request.ts'
 import type { Call, Handlers, Operations } from './operation.ts'
 import { list, named, object, pagedQuery, reference, text, time } from './schemas.ts'
 import { requestFields, showRequest } from './request-shape.ts'
@@ -66,9 +66,9 @@ export const REQUEST_OPERATIONS = {
     method: 'GET',
     path: '/v1/requests/:id',
     summary:
-      'Returns a call of the last 7 days by its X-Request-Id, with the stage that refused it, the reason and the state of the limit',
+      'Returns a stored call by its X-Request-Id, with the stage that refused it, the reason and the state of the limit',
     description:
-      'Answers 404 for a call that is not stored, with the reason. A call appears some seconds after it has ended. ' +
+      'Calls are stored for 7 days by default. Answers 404 for a call that is not stored, with the reason. A call appears some seconds after it has ended. ' +
       'Errors name locations, never values of the request.',
     tag: 'Risks',
     scope: 'requests:read',
@@ -105,6 +105,8 @@ export interface RequestHandlersOptions {
   readonly requests: Pick<RequestStore, 'find'>
   /** `REQUEST_LOG`. */
   readonly requestLog: 'off' | 'refused' | 'all'
+  /** Days for which calls are stored. */
+  readonly requestDays: number
   readonly clock: Clock
   readonly requestStream: Pick<RequestStream, 'open'>
 }
@@ -112,17 +114,19 @@ export interface RequestHandlersOptions {
 export function requestHandlers({
   requests: store,
   requestLog,
+  requestDays,
   clock,
   requestStream,
 }: RequestHandlersOptions): Handlers<typeof REQUEST_OPERATIONS> {
   return {
     async getRequest({ author, owner, params }) {
       const requestId = params.id
-      if (requestLog === 'off' || requestId === '') throw new Problem('not_found', reasonNotStored(requestLog))
+      if (requestLog === 'off' || requestId === '')
+        throw new Problem('not_found', reasonNotStored(requestLog, requestDays))
       const nowMs = clock.nowMs()
-      const range = { fromMs: nowMs - STORED_DAYS * DAY_MS, toMs: nowMs + AHEAD_MS }
+      const range = { fromMs: nowMs - requestDays * DAY_MS, toMs: nowMs + AHEAD_MS }
       const [found] = await store.find({ tenant: author.tenant, ...range, requestId, ...ofOwner(owner), limit: 1 })
-      if (found === undefined) throw new Problem('not_found', reasonNotStored(requestLog))
+      if (found === undefined) throw new Problem('not_found', reasonNotStored(requestLog, requestDays))
       return { ...showRequest(found), ...explainRequest(found) }
     },
     async listRequests(call, reply) {

@@ -17,7 +17,8 @@ export const RISK_OPERATIONS = {
     method: 'GET',
     path: '/v1/risks',
     summary: 'Lists the risk position: one item per episode, in the order of opening',
-    description: 'The `id` of an item is the `riskId` in the stream. Cleared episodes are retained for 30 days.',
+    description:
+      'The `id` of an item is the `riskId` in the stream. Cleared episodes are retained for 30 days by default.',
     tag: 'Risks',
     scope: 'risks:read',
     own: 'filtered',
@@ -73,7 +74,10 @@ export function riskHandlers(risks: RiskFeed): Handlers<typeof RISK_OPERATIONS> 
     async getRisk({ author, owner, params }) {
       const found = await risks.episode(author.tenant, params.riskId)
       if (found === null || (owner !== null && consumerOf(found.event.attributedTo) !== owner))
-        throw new Problem('not_found', 'This risk episode does not exist, or it was cleared over 30 days ago.')
+        throw new Problem(
+          'not_found',
+          'This risk episode does not exist, or it was cleared and its retention has ended.',
+        )
       const { event, state: is, timeline } = found
       return {
         ...showRisk(event),

@@ -62,7 +62,7 @@ export const STATEMENT_OPERATIONS = {
     path: '/v1/statements',
     summary: 'Reads what a consumer used in a month, per API and price',
     description:
-      'A month is closed one day after its end (UTC). The lines of a closed month do not change; usage that arrives later is listed as corrections. With `Accept: text/csv` the lines are CSV, with `Accept: text/html` a page to print.',
+      'A month is closed one day after its end (UTC). The lines of a closed month do not change; usage that arrives later is listed as corrections. A month that is no longer kept is refused with the earliest one (`keptFrom`). With `Accept: text/csv` the lines are CSV, with `Accept: text/html` a page to print.',
     tag: 'Usage',
     scope: 'usage:read',
     own: 'filtered',

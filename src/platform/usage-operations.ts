@@ -47,7 +47,8 @@ const shared = {
   own: 'filtered',
   status: 200,
   mediaTypes: ['text/csv'],
-  description: 'With `Accept: text/csv` the page is CSV (RFC 4180), and `Link` refers to the next page.',
+  description:
+    'With `Accept: text/csv` the page is CSV (RFC 4180), and `Link` refers to the next page. A range of which rows were removed is refused with the earliest time (`keptFrom`).',
 } as const satisfies Partial<Operation>
 
 export const LINE_ITEM_COLUMNS = Object.keys(lineItem)

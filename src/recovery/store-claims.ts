@@ -9,9 +9,11 @@ import {
   sumOf,
   tablesOf,
 } from '../store/clickhouse/flush-notes.ts'
+import { readKeptUsage } from '../store/clickhouse/kept-usage.ts'
 import type { ClickHouse } from '../store/clickhouse/client.ts'
 import type { CheckpointClaims } from '../store/checkpoint.ts'
 import type { FlushNote, FlushTotals } from '../store/flush-log.ts'
+import type { KeptUsage } from '../store/retention.ts'
 
 export interface StoreClaims {
   /** True if the store had no tables before this start. */
@@ -43,9 +45,11 @@ export const TABLES = [
   'request_log',
   'flushes',
   'statement_lines',
+  'statement_corrections',
+  'kept_usage',
 ]
-/** Rows older than this may have expired: `TTL` of the tables in `sql/schema`. */
-const KEPT_MONTHS: Readonly<Record<string, number>> = { line_items: 26, calls: 120, service_levels: 13 }
+/** The engine removes older service levels: `TTL` of the table in `sql/schema`. */
+const LEVELS_KEPT_MONTHS = 13
 
 export async function readStoreClaims(
   client: ClickHouse,
@@ -76,7 +80,9 @@ export async function readStoreClaims(
   const expected = sumOf(done)
   // Read after the rows: another service of the same server may have stored rows meanwhile, and it notes a flush before its rows.
   const expectedMost = sumOf((await lastNotes(client)).map(({ totals }) => totals))
-  const names = [...new Set([...Object.keys(rows), ...Object.keys(expectedMost)])].filter((name) => isKept(name, nowMs))
+  const kept = await readKeptUsage(client)
+  const all = [...new Set([...Object.keys(rows), ...Object.keys(expectedMost)])]
+  const names = all.filter((name) => isKept(name, kept, nowMs))
   const missing = names.filter((name) => at(rows, name) < at(expected, name))
   const excess = names.filter((name) => at(rows, name) > at(expectedMost, name))
   return {
@@ -109,8 +115,10 @@ function inWords(name: string): string {
   return `${what} in ${month.slice(0, 4)}-${month.slice(4)}`
 }
 
-function isKept(name: string, nowMs: number): boolean {
+function isKept(name: string, { lineItemsFromMs, sumsFromMs }: KeptUsage, nowMs: number): boolean {
   const [table = '', month = ''] = name.split('/')
-  const firstExpires = Date.UTC(Number(month.slice(0, 4)), Number(month.slice(4)) - 1 + (KEPT_MONTHS[table] ?? 0), 1)
-  return firstExpires > nowMs + 86_400_000
+  const [year, index] = [Number(month.slice(0, 4)), Number(month.slice(4)) - 1]
+  if (table === 'line_items') return Date.UTC(year, index) >= lineItemsFromMs
+  if (table === 'calls') return Date.UTC(year, index) >= sumsFromMs
+  return Date.UTC(year, index + LEVELS_KEPT_MONTHS) > nowMs + 86_400_000
 }

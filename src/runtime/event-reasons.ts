@@ -64,6 +64,7 @@ export const EVENT_REASONS = {
     'A refresh token was used twice, so that its login has ended. The token may have been stolen; the log names the client.',
   request_log_skipped: 'A call was left out of the request log because one flush takes 20,000 calls.',
   request_too_slow: 'A client sent a request head too slowly.',
+  retention_failed: 'Rows whose retention has ended could not be removed. They stay; it is retried every ten minutes.',
   retirement_blocked: 'A retirement date came while subscriptions of the API are active.',
   revoked_tokens_full: 'The list of revoked tokens of a gateway thread is full.',
   risk_episode_let_go: 'A quiet risk was cleared early to make room for another.',

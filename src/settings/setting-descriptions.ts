@@ -35,13 +35,23 @@ export const SETTINGS_HELP: Readonly<Record<SettingName, SettingHelp>> = {
   ADMIN_TENANT: { fallback: 'default', meaning: 'tenant of the admin credential' },
   SPOOL_SYNC: { fallback: 'second', meaning: 'when records are synced to disk: always, second or never' },
   SPOOL_MAX_BYTES: { fallback: '8 GiB', meaning: 'size of the spool at which calls get 503' },
-  REQUEST_LOG: { fallback: 'refused', meaning: 'calls that GET /v1/requests shows for a week: off, refused or all' },
+  REQUEST_LOG: { fallback: 'refused', meaning: 'calls that GET /v1/requests shows: off, refused or all' },
   METRICS_TOKEN: {
     fallback: 'unset',
     meaning: 'bearer token that GET /metrics requires; unset: only loopback is answered',
   },
   METRICS_PORT: { fallback: 'unset', meaning: 'serves /metrics on a port of its own instead' },
   RISK_THRESHOLDS: { fallback: 'docs/risks.md', meaning: 'thresholds by type of risk, as JSON' },
+  RETENTION_LINE_ITEMS_DAYS: { fallback: '800', meaning: 'days for which line items are kept, 31 to 3660' },
+  RETENTION_SUMS_DAYS: {
+    fallback: '3660',
+    meaning: 'days for which hourly, daily and monthly sums are kept, 31 to 3660; at least those of line items',
+  },
+  RETENTION_RISKS_DAYS: {
+    fallback: '30',
+    meaning: 'days for which risk events and cleared risks are kept, 1 to 3660',
+  },
+  RETENTION_REQUESTS_DAYS: { fallback: '7', meaning: 'days for which calls of REQUEST_LOG are kept, 1 to 400' },
   ALLOW_PRIVATE_ADDRESSES: {
     fallback: 'unset',
     meaning: 'list of webhooks, federation, backends, clients: lets them have private addresses',

@@ -1,4 +1,4 @@
-/** Port of the request log, which stores single calls for a week. */
+/** Port of the request log, which stores single calls for some days. */
 
 import type { Channel } from '../domain/attribution.ts'
 

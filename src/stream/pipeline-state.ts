@@ -46,6 +46,8 @@ export interface PipelineStateOptions {
   readonly flushLog: FlushLog
   readonly requestLog: RequestLogMode
   readonly rules: RiskRules
+  /** Days for which cleared episodes are kept. */
+  readonly clearedDays: number
   readonly limits: LimitSink
   readonly promises: PromiseSource
   readonly clock: Clock
@@ -87,7 +89,7 @@ interface Stages {
 /** Up to this many changed counters are saved every second; if more have changed, they are saved every ten seconds. A start counts the records after the last save again. */
 const SAVED_EVERY_SECOND_MAX = 1_000
 const SAVE_MANY_MS = 10_000
-const CLEARED_KEPT_MS = 30 * 86_400_000
+const DAY_MS = 86_400_000
 
 export class PipelineState {
   readonly #options: PipelineStateOptions
@@ -204,9 +206,9 @@ export class PipelineState {
 
   /** Publishes events and counted calls only after the commit: the events are then on disk, and their records are not read again. */
   #commitRisk({ detector, intake, evaluator, counter }: Stages): void {
-    const { checkpoint, clock, count, onCalls, publish } = this.#options
+    const { checkpoint, clearedDays, clock, count, onCalls, publish } = this.#options
     const { events, episodes } = detector.take()
-    const forgetMs = clock.nowMs() - CLEARED_KEPT_MS
+    const forgetMs = clock.nowMs() - clearedDays * DAY_MS
     const dropped = checkpoint.commitRisk(
       intake.evaluated,
       episodes,

@@ -61,3 +61,31 @@ describe('flags', () => {
     expect(faults(['--admin-secret=hunter2-hunter2']).join('\n')).not.toContain('hunter2')
   })
 })
+
+describe('retention', () => {
+  it('is in days, with a default for each setting', () => {
+    expect(readConfig([], {}).retentionDays).toEqual({ lineItems: 800, sums: 3_660, risks: 30, requests: 7 })
+    const { retentionDays } = readConfig(['--retention-line-items-days', '31'], { RETENTION_REQUESTS_DAYS: '1' })
+    expect(retentionDays).toMatchObject({ lineItems: 31, requests: 1 })
+  })
+
+  it.each([
+    ['RETENTION_LINE_ITEMS_DAYS', '30', '31 to 3660'],
+    ['RETENTION_SUMS_DAYS', '3661', '31 to 3660'],
+    ['RETENTION_SUMS_DAYS', '30', '31 to 3660'],
+    ['RETENTION_RISKS_DAYS', '0', '1 to 3660'],
+    ['RETENTION_REQUESTS_DAYS', '7d', '1 to 400'],
+    ['RETENTION_REQUESTS_DAYS', '-7', '1 to 400'],
+    ['RETENTION_RISKS_DAYS', '1.5', '1 to 3660'],
+  ])('refuses %s=%s with its range', (name, value, range) => {
+    expect(faults([], { [name]: value })).toEqual([
+      `${name} takes a whole number of days from ${range}, not "${value}"`,
+    ])
+  })
+
+  it('refuses sums that are kept for less time than line items', () => {
+    const line = 'RETENTION_SUMS_DAYS (799) is below RETENTION_LINE_ITEMS_DAYS (800)'
+    expect(faults([], { RETENTION_SUMS_DAYS: '799' })).toEqual([line])
+    expect(faults([], { RETENTION_SUMS_DAYS: '799', RETENTION_LINE_ITEMS_DAYS: '799' })).toEqual([])
+  })
+})

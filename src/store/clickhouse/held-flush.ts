@@ -6,8 +6,10 @@
 
 import type { PendingFlush } from '../checkpoint.ts'
 import type { FlushNote, HeldFlush, Presence } from '../flush-log.ts'
+import type { KeptUsage } from '../retention.ts'
 import type { ClickHouse } from './client.ts'
 import { countRows, lastNotes, noteOf, sumOf } from './flush-notes.ts'
+import { readKeptUsage } from './kept-usage.ts'
 
 /** Returns null if the store has no note of the flush. */
 export async function readHeldFlush(
@@ -34,17 +36,22 @@ async function presenceOf(
     .map(([name, total]) => ({ name, by: total - (earlier[name] ?? 0) }))
     .filter(({ by }) => by !== 0)
 
+  const kept = await readKeptUsage(client)
+
   function presence(table: string): Presence {
-    const months = grown.filter(({ name }) => tableOf(name) === table)
+    // Rows of earlier months may have been removed.
+    const months = grown.filter(({ name }) => tableOf(name) === table && startOf(name) >= keptFrom(table, kept))
     if (months.length === 0) return 'unknown'
     if (months.every(({ name }) => rows[name] === expected[name])) return 'there'
     return months.every(({ name, by }) => (rows[name] ?? 0) === expected[name]! - by) ? 'absent' : 'unknown'
   }
 
+  const ofItems = grown.filter(({ name }) => tableOf(name) === 'line_items')
+  const areItemsRemoved = ofItems.length > 0 && ofItems.every(({ name }) => startOf(name) < kept.lineItemsFromMs)
   const levels = presence('service_levels')
   const stored = grown.filter(({ name }) => presence(tableOf(name)) === 'there')
   return {
-    items: presenceOfItems(presence('line_items'), presence('calls')),
+    items: areItemsRemoved ? presence('calls') : presenceOfItems(presence('line_items'), presence('calls')),
     levels,
     stored: Object.fromEntries(stored.map(({ name, by }) => [name, by])),
   }
@@ -60,4 +67,14 @@ function presenceOfItems(lineItems: Presence, totals: Presence): HeldFlush['item
 
 function tableOf(name: string): string {
   return name.split('/')[0] ?? ''
+}
+
+/** First millisecond of the month of a total, such as `line_items/202611`. */
+function startOf(name: string): number {
+  const month = name.split('/')[1] ?? ''
+  return Date.UTC(Number(month.slice(0, 4)), Number(month.slice(4)) - 1)
+}
+
+function keptFrom(table: string, { lineItemsFromMs, sumsFromMs }: KeptUsage): number {
+  return table === 'line_items' ? lineItemsFromMs : table === 'calls' ? sumsFromMs : 0
 }

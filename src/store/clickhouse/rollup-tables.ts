@@ -41,12 +41,20 @@ export async function replaceMonth(client: ClickHouse, state: MonthState, signal
     await run(`INSERT INTO ${next('usage_monthly')} SELECT toStartOfMonth(u.day) AS ${MONTHLY_KEY}, ${SUMS}
       FROM ${next('usage_daily')} AS u GROUP BY ${MONTHLY_KEY} ${background}`)
   }
-  for (const table of ROLLUPS) {
-    const hasRows = await isFilled(client, next(table), signal)
-    const change = hasRows ? `REPLACE PARTITION ID '${month}' FROM ${next(table)}` : `DROP PARTITION ID '${month}'`
-    await run(`ALTER TABLE ${table} ${change}`)
-    await run(`DROP TABLE ${next(table)} SYNC`)
-  }
+  for (const table of ROLLUPS) await replacePartition(client, { table, id: month, from: next(table) }, signal)
+}
+
+/** Replaces a partition by the rows of a table, which is then dropped. */
+export async function replacePartition(
+  client: ClickHouse,
+  { table, id, from }: { readonly table: string; readonly id: string; readonly from: string },
+  signal?: AbortSignal,
+): Promise<void> {
+  const run = (query: string): Promise<unknown> => client.command({ query, abort_signal: inBackground(signal) })
+  const hasRows = await isFilled(client, from, signal)
+  const change = hasRows ? `REPLACE PARTITION ID '${id}' FROM ${from}` : `DROP PARTITION ID '${id}'`
+  await run(`ALTER TABLE ${table} ${change}`)
+  await run(`DROP TABLE ${from} SYNC`)
 }
 
 async function isFilled(client: ClickHouse, table: string, signal?: AbortSignal): Promise<boolean> {

@@ -2,22 +2,23 @@
  * Statements in ClickHouse.
  *
  * A month is closed by copying its sums into a table of their own, which becomes visible as a whole. Usage that arrives later is the
- * difference between the line items and this copy.
+ * difference between the line items and this copy; after the line items were removed, it is what was kept of this difference, and the
+ * difference between the sums and both.
  */
 
-import type { StatementLine, StatementQuery, StatementStore } from '../statement-store.ts'
+import { ALL_KEPT, notKept, type KeptUsage } from '../retention.ts'
+import type { StatementLine, StatementQuery, StatementStore, StoredStatement } from '../statement-store.ts'
 import type { UsageStore } from '../usage-store.ts'
 import type { ClickHouse } from './client.ts'
 import { readQuery } from './migrations.ts'
 import type { Readers } from './readers.ts'
 import { inBackground, inBackgroundOf } from './rollup-state.ts'
+import { remainderSql } from './statement-corrections.ts'
 
 type TotalRow = Pick<Row, 'currency' | 'calls' | 'units' | 'amount'>
 type Row = Omit<StatementLine, 'calls'> & { readonly calls: string }
 
 const CLOSES_AFTER_MS = 86_400_000
-/** How long line items are kept; see `sql/schema`. */
-const ITEMS_KEPT_MONTHS = 26
 const CURRENCIES_MAX = 1_000
 const NEXT = 'statement_lines_next'
 
@@ -25,39 +26,26 @@ export interface ClickHouseStatementOptions {
   readonly client: ClickHouse
   readonly readers: Readers
   readonly usage: Pick<UsageStore, 'summaries'>
+  /** Default: nothing is removed. */
+  readonly kept?: () => KeptUsage
 }
 
-export function createClickHouseStatementStore({ client, readers, usage }: ClickHouseStatementOptions): StatementStore {
-  const totalsSql = readQuery('statement_totals')
-  const linesSql = readQuery('statement_lines')
-  const usageSql = readQuery('statement_usage')
-
-  /** Reads the rollups, which takes less time than to read the line items of the month. */
-  async function hasAllUsage(query: StatementQuery, signal?: AbortSignal): Promise<boolean> {
-    const { tenant, consumer, monthMs, excludeApi } = query
-    const range = { fromMs: monthMs, toMs: addMonths(monthMs, 1) }
-    const summary = { tenant, customer: consumer, excludeApi, groupBy: [], limit: CURRENCIES_MAX, ...range }
-    const found = await usage.summaries(summary, signal)
-    const closed = await readers.read<TotalRow>(tenant, { query: totalsSql, params: toParams(query) }, signal)
-    const texts = found.rows.map(({ currency, calls, value, amount }) => `${currency} ${calls} ${value} ${amount}`)
-    return texts.join() === closed.map((row) => `${row.currency} ${row.calls} ${row.units} ${row.amount}`).join()
-  }
-
+export function createClickHouseStatementStore(options: ClickHouseStatementOptions): StatementStore {
+  const { client, kept = () => ALL_KEPT } = options
+  const reader = new StatementReader(options)
   return {
     async read(query, signal) {
-      const { tenant, monthMs, nowMs } = query
-      const params = toParams(query)
-      const rows = async (sql: string): Promise<readonly StatementLine[]> =>
-        (await readers.read<Row>(tenant, { query: sql, params }, signal)).map(toLine)
-      const [closed] = await readers.read<{ closed_ms: string }>(tenant, { query: CLOSED, params }, signal)
-      if (closed === undefined) return { closedMs: null, lines: await rows(usageSql), corrections: [] }
-      const lines = await rows(linesSql)
-      // Line items of the month may have expired, and would be missing.
-      const isLate = monthMs >= firstKeptMs(nowMs) && !(await hasAllUsage(query, signal))
-      return { closedMs: Number(closed.closed_ms), lines, corrections: isLate ? await rows(usageSql) : [] }
+      for (;;) {
+        const before = kept()
+        const [answer] = await Promise.allSettled([reader.read(query, before, signal)])
+        // Usage of the month may have been removed meanwhile.
+        if (kept() !== before) continue
+        if (answer.status === 'rejected') throw answer.reason
+        return answer.value
+      }
     },
     async close(nowMs, signal) {
-      for (const monthMs of await monthsToClose(client, nowMs, signal)) {
+      for (const monthMs of await monthsToClose(client, { nowMs, ...kept() }, signal)) {
         signal?.throwIfAborted()
         await client.newParts.verified(() => closeMonth(client, monthMs, nowMs, signal))
       }
@@ -65,10 +53,89 @@ export function createClickHouseStatementStore({ client, readers, usage }: Click
   }
 }
 
+class StatementReader {
+  readonly #options: ClickHouseStatementOptions
+  readonly #totalsSql = readQuery('statement_totals')
+  readonly #linesSql = readQuery('statement_lines')
+  readonly #usageSql = readQuery('statement_usage')
+
+  constructor(options: ClickHouseStatementOptions) {
+    this.#options = options
+  }
+
+  async read(query: StatementQuery, kept: KeptUsage, signal?: AbortSignal): Promise<StoredStatement> {
+    const { monthMs } = query
+    if (monthMs < kept.statementsFromMs)
+      throw notKept('/month', 'Statements are kept from {keptFrom} on.', kept.statementsFromMs)
+    const [closed] = await this.#rows<{ closed_ms: string }>(CLOSED, query, signal)
+    if (monthMs < kept.lineItemsFromMs) {
+      // A month without usage was never closed.
+      const closedMs = closed === undefined ? addMonths(monthMs, 1) + CLOSES_AFTER_MS : Number(closed.closed_ms)
+      const lines = await this.#lines(this.#linesSql, query, signal)
+      const hasSums = monthMs >= kept.sumsFromMs
+      const isLate = hasSums && !(await this.#hasAllUsage(query, { areItemsRemoved: true }, signal))
+      return { closedMs, lines, corrections: await this.#lines(keptCorrectionsSql(isLate), query, signal) }
+    }
+    if (closed === undefined)
+      return { closedMs: null, lines: await this.#lines(this.#usageSql, query, signal), corrections: [] }
+    const lines = await this.#lines(this.#linesSql, query, signal)
+    const isLate = !(await this.#hasAllUsage(query, { areItemsRemoved: false }, signal))
+    const corrections = isLate ? await this.#lines(this.#usageSql, query, signal) : []
+    return { closedMs: Number(closed.closed_ms), lines, corrections }
+  }
+
+  /** Reads the rollups, which takes less time than to read the rows of the month. */
+  async #hasAllUsage(
+    query: StatementQuery,
+    { areItemsRemoved }: { readonly areItemsRemoved: boolean },
+    signal?: AbortSignal,
+  ): Promise<boolean> {
+    const { tenant, consumer, monthMs, excludeApi } = query
+    const range = { fromMs: monthMs, toMs: addMonths(monthMs, 1) }
+    const summary = { tenant, customer: consumer, excludeApi, groupBy: [], limit: CURRENCIES_MAX, ...range }
+    const found = await this.#options.usage.summaries(summary, signal)
+    const params = { ...toParams(query), are_items_removed: areItemsRemoved ? 1 : 0 }
+    const closed = await this.#options.readers.read<TotalRow>(tenant, { query: this.#totalsSql, params }, signal)
+    const texts = found.rows.map(({ currency, calls, value, amount }) => `${currency} ${calls} ${value} ${amount}`)
+    return texts.join() === closed.map((row) => `${row.currency} ${row.calls} ${row.units} ${row.amount}`).join()
+  }
+
+  async #lines(sql: string, query: StatementQuery, signal?: AbortSignal): Promise<readonly StatementLine[]> {
+    return (await this.#rows<Row>(sql, query, signal)).map(toLine)
+  }
+
+  #rows<Of>(sql: string, query: StatementQuery, signal?: AbortSignal): Promise<readonly Of[]> {
+    return this.#options.readers.read<Of>(query.tenant, { query: sql, params: toParams(query) }, signal)
+  }
+}
+
+const OF_CONSUMER = 'tenant = {tenant:String} AND consumer = {consumer:String} AND api != {exclude_api:String}'
+
+/** The corrections that were kept of a month without line items, and what its sums have beyond them. */
+function keptCorrectionsSql(isLate: boolean): string {
+  const remainder = `UNION ALL
+    SELECT api, currency, price, calls, units, amount FROM (${remainderSql('{month:String}', OF_CONSUMER)})`
+  return `
+    SELECT api, currency, toString(c.price) AS price, toString(sum(c.calls)) AS calls, toString(sum(c.units)) AS units,
+      toString(sum(c.amount)) AS amount
+    FROM (
+      SELECT api, currency, price, calls, units, amount FROM statement_corrections
+      WHERE ${OF_CONSUMER} AND month = toDate({month:String})
+      ${isLate ? remainder : ''}
+    ) AS c
+    GROUP BY api, currency, c.price
+    HAVING sum(c.calls) != 0 OR sum(c.units) != 0 OR sum(c.amount) != 0
+    ORDER BY api, currency, c.price`
+}
+
 const CLOSED = `SELECT toUnixTimestamp64Milli(closed_at) AS closed_ms FROM statement_lines
   WHERE tenant = '' AND consumer = '' AND month = toDate({month:String}) LIMIT 1`
 
-async function monthsToClose(client: ClickHouse, nowMs: number, signal?: AbortSignal): Promise<readonly number[]> {
+async function monthsToClose(
+  client: ClickHouse,
+  { nowMs, lineItemsFromMs }: { readonly nowMs: number } & Pick<KeptUsage, 'lineItemsFromMs'>,
+  signal?: AbortSignal,
+): Promise<readonly number[]> {
   const result = await client.query({
     query: `SELECT DISTINCT partition_id AS month FROM system.parts
       WHERE active AND database = currentDatabase() AND table = 'line_items' AND partition_id NOT IN (
@@ -81,7 +148,7 @@ async function monthsToClose(client: ClickHouse, nowMs: number, signal?: AbortSi
   const months = (await result.json<{ month: string }>()).map(({ month }) =>
     Date.UTC(Number(month.slice(0, 4)), Number(month.slice(4)) - 1, 1),
   )
-  return months.filter((monthMs) => addMonths(monthMs, 1) + CLOSES_AFTER_MS <= nowMs && monthMs >= firstKeptMs(nowMs))
+  return months.filter((monthMs) => addMonths(monthMs, 1) + CLOSES_AFTER_MS <= nowMs && monthMs >= lineItemsFromMs)
 }
 
 async function closeMonth(client: ClickHouse, monthMs: number, nowMs: number, signal?: AbortSignal): Promise<void> {
@@ -106,11 +173,6 @@ function toParams({ tenant, consumer, monthMs, excludeApi }: StatementQuery): Re
 
 function toLine(row: Row): StatementLine {
   return { ...row, calls: Number(row.calls) }
-}
-
-/** The first month of which no line item has expired. */
-function firstKeptMs(nowMs: number): number {
-  return addMonths(nowMs, 1 - ITEMS_KEPT_MONTHS)
 }
 
 /** Returns the first millisecond of the month so many months later. */

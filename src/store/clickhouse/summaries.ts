@@ -7,6 +7,8 @@
  */
 
 import type { GroupField, SummaryInterval, SummaryPage, SummaryQuery, SummaryRow } from '../usage-store.ts'
+import type { KeptUsage } from '../retention.ts'
+import { requireSums } from './kept-usage.ts'
 import type { Readers } from './readers.ts'
 import { parseSummaryCursor, toSummaryCursor } from './summary-cursor.ts'
 import { planSources, type RolledUsage, type Source } from './summary-plan.ts'
@@ -40,12 +42,23 @@ export class Summaries {
   readonly #readers: Readers
   readonly #rolled: RolledUsage
 
-  constructor(readers: Readers, rolled: RolledUsage) {
+  readonly #kept: () => KeptUsage
+
+  constructor(readers: Readers, rolled: RolledUsage, kept: () => KeptUsage) {
     this.#readers = readers
     this.#rolled = rolled
+    this.#kept = kept
   }
 
   async read(query: Ask): Promise<SummaryPage> {
+    requireSums(query, this.#kept())
+    const page = await this.#readPage(query)
+    // Rows may have been removed meanwhile.
+    requireSums(query, this.#kept())
+    return page
+  }
+
+  async #readPage(query: Ask): Promise<SummaryPage> {
     const { limit, interval, fromMs, toMs } = query
     const after = query.after === undefined ? null : parseSummaryCursor(query.after, query)
     const found: Row[] = []

@@ -50,22 +50,36 @@ export function planSources({ fromMs, toMs, interval, isByConsumer }: SummaryRan
     found.set(table, spans)
   }
 
-  const fromS = Math.ceil(fromMs / 1_000)
-  const toS = Math.ceil(toMs / 1_000)
-  const hoursFrom = Math.ceil(fromS / HOUR_S) * HOUR_S
-  const hoursTo = Math.floor(toS / HOUR_S) * HOUR_S
-  if (hoursFrom >= hoursTo) {
-    add('line_items', fromS, toS)
-  } else {
-    add('line_items', fromS, hoursFrom)
+  const { first, hours, last } = splitRange({ fromMs, toMs })
+  if (first !== null) add('line_items', first.fromS, first.toS)
+  if (hours !== null) {
     const readHours = isByConsumer ? addConsumerDays : addApiDays
-    for (let at = hoursFrom; at < hoursTo;) at = readHours({ at, hoursTo, interval, rolled, add })
-    add('line_items', hoursTo, toS)
+    for (let at = hours.fromS; at < hours.toS;) at = readHours({ at, hoursTo: hours.toS, interval, rolled, add })
   }
+  if (last !== null) add('line_items', last.fromS, last.toS)
   return SOURCES.flatMap((table) => {
     const spans = found.get(table)
     return spans === undefined ? [] : [{ table, spans }]
   })
+}
+
+/** Splits a range into its whole hours and the parts of hours before and after them. */
+export function splitRange({ fromMs, toMs }: Pick<SummaryRange, 'fromMs' | 'toMs'>): {
+  readonly first: Span | null
+  readonly hours: Span | null
+  readonly last: Span | null
+} {
+  const fromS = Math.ceil(fromMs / 1_000)
+  const toS = Math.ceil(toMs / 1_000)
+  const hoursFrom = Math.ceil(fromS / HOUR_S) * HOUR_S
+  const hoursTo = Math.floor(toS / HOUR_S) * HOUR_S
+  if (hoursFrom >= hoursTo) return { first: spanOf(fromS, toS), hours: null, last: null }
+  return { first: spanOf(fromS, hoursFrom), hours: spanOf(hoursFrom, hoursTo), last: spanOf(hoursTo, toS) }
+}
+
+/** Returns null if it is empty. */
+function spanOf(fromS: number, toS: number): Span | null {
+  return fromS < toS ? { fromS, toS } : null
 }
 
 interface Step {

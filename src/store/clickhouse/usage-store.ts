@@ -1,9 +1,11 @@
 /** Usage in ClickHouse: line items as they are flushed, hourly totals beside them, and rollups of closed days. */
 
 import { toDecimal } from '../../domain/decimal.ts'
+import { ALL_KEPT, type KeptUsage } from '../retention.ts'
 import type { LineItem, LineItemRow, UsageFilter, UsageStore } from '../usage-store.ts'
 import { within, type ClickHouse } from './client.ts'
 import { insertOnce } from './insert-once.ts'
+import { requireLineItems } from './kept-usage.ts'
 import { FIRST_CURSOR, parseCursor, toCursor, toCursorParams, type CursorRow } from './line-item-cursor.ts'
 import { readQuery } from './migrations.ts'
 import { createReaders, type Readers } from './readers.ts'
@@ -27,12 +29,14 @@ export interface ClickHouseUsageOptions {
   readonly readers?: Readers
   /** Default: summaries are read from the hourly totals only. */
   readonly rollups?: Rollups
+  /** Default: nothing is removed. */
+  readonly kept?: () => KeptUsage
 }
 
 export function createClickHouseUsageStore(client: ClickHouse, options: ClickHouseUsageOptions = {}): UsageStore {
-  const { readers = createReaders([client]), rollups = NOTHING_ROLLED } = options
+  const { readers = createReaders([client]), rollups = NOTHING_ROLLED, kept = () => ALL_KEPT } = options
   const lineItemsSql = readQuery('line_items')
-  const summaries = new Summaries(readers, rollups)
+  const summaries = new Summaries(readers, rollups, kept)
   const inserting = (items: readonly LineItem[], insert: () => Promise<void>): Promise<void> =>
     rollups.inserting(
       items.map(({ windowStartMs }) => windowStartMs),
@@ -49,6 +53,7 @@ export function createClickHouseUsageStore(client: ClickHouse, options: ClickHou
     insertWithoutTotals: (items, signal) => client.newParts.verified(() => attachLineItems(client, items, signal)),
     async lineItems(query, signal) {
       const { limit, toMs, tenant } = query
+      requireLineItems(query, kept())
       const after = query.after === undefined ? FIRST_CURSOR : parseCursor(query.after)
       const found: Row[] = []
       let fromMs = Math.max(query.fromMs, after[0] * 1_000)
@@ -58,6 +63,8 @@ export function createClickHouseUsageStore(client: ClickHouse, options: ClickHou
         found.push(...(await readers.read<Row>(tenant, { query: lineItemsSql, params }, signal)))
         fromMs = stretch.toMs
       }
+      // Rows may have been removed meanwhile.
+      requireLineItems(query, kept())
       const shown = found.slice(0, limit)
       const last = shown.at(-1)
       return { rows: shown.map(toLineItemRow), next: found.length > limit && last ? toCursor(last) : null }

@@ -21,6 +21,7 @@ const VIEW = 'line_items_to_hourly'
 const WHOLE = { missingTables: [], changedTables: [], lostDerived: [] }
 const NAMES = [
   'flushes',
+  'kept_usage',
   'line_items',
   'line_items_hourly',
   VIEW,
@@ -28,6 +29,7 @@ const NAMES = [
   'risk_events',
   'schema_changes',
   'service_levels',
+  'statement_corrections',
   'statement_lines',
   'usage_daily',
   'usage_hourly_by_api',
@@ -166,10 +168,13 @@ describe('definitions of the embedded store', () => {
   })
 
   it('refuse a table without its settings or its retention, although it is valid', async () => {
-    for (const clause of ['\nSETTINGS', '\nTTL']) {
-      const text = versions.get('line_items')!.at(-1)!
-      const store = openDamaged('line_items', (file) => truncateSync(file, text.indexOf(clause)))
-      expect(await store).toBeNull()
+    for (const [table, clause] of [
+      ['line_items', '\nSETTINGS'],
+      ['service_levels', '\nTTL'],
+    ] as const) {
+      const text = versions.get(table)!.at(-1)!
+      expect(text).toContain(clause)
+      expect(await openDamaged(table, (file) => truncateSync(file, text.indexOf(clause)))).toBeNull()
     }
   })
 

@@ -10,12 +10,14 @@ import { openClickHouse, type ClickHouse } from '../../../src/store/clickhouse/c
 import { createFlushLog } from '../../../src/store/clickhouse/flush-log.ts'
 import { createLog } from '../../../src/runtime/log.ts'
 import { createFlusher } from '../../../src/metering/flush.ts'
+import { writeKeptUsage } from '../../../src/store/clickhouse/kept-usage.ts'
 import { DamagedParts } from '../../../src/store/clickhouse/new-parts.ts'
 import { openSqliteCheckpoint } from '../../../src/store/sqlite/checkpoint.ts'
 import { migrate } from '../../../src/store/clickhouse/migrations.ts'
 import { createClickHouseUsageStore } from '../../../src/store/clickhouse/usage-store.ts'
 
 const NOW = Date.UTC(2026, 5, 15, 12)
+const MAY = Date.UTC(2026, 4, 3, 12)
 const ROWS = { 'line_items/202606': 1, 'calls/202606': 3 }
 
 let folder: string
@@ -165,6 +167,30 @@ describe('a flush that was cut off', () => {
   it('is not held if the store noted another range under its number', async () => {
     await store('a', 1)
     expect(await logOf('a').held({ ...flush(1), to: at(9) })).toBeNull()
+  })
+
+  it.each([
+    ['is known by its hourly totals', ['202605']],
+    ['is known by its hourly totals and its later line items', ['202605', '202606']],
+  ])('%s if line items of it were removed meanwhile', async (_, months) => {
+    const totals = Object.fromEntries(
+      months.flatMap((month) => [[`line_items/${month}`, 1] as const, [`calls/${month}`, 3] as const]),
+    )
+    const items = months.map((month) => ({ ...ITEM, windowStartMs: month === '202605' ? MAY : NOW }))
+    const log = logOf('a')
+    await store('a', 1)
+    const usage = createClickHouseUsageStore(client)
+    await log.begin(flush(2), { 'line_items/202605': 1, 'calls/202605': 3 })
+    await usage.insert('a-2', [{ ...ITEM, windowStartMs: MAY }])
+    await log.done(flush(2), { 'line_items/202605': 1, 'calls/202605': 3 })
+
+    await log.begin(flush(3), totals)
+    await writeKeptUsage(client, { subject: 'line_items', fromMs: Date.UTC(2026, 5), nowMs: NOW })
+    await client.command({ query: `ALTER TABLE line_items DROP PARTITION ID '202605'` })
+    expect(await logOf('a').held(flush(3))).toMatchObject({ items: 'absent' })
+    await usage.insert('a-3', items)
+    await client.command({ query: `ALTER TABLE line_items DROP PARTITION ID '202605'` })
+    expect(await logOf('a').held(flush(3))).toMatchObject({ items: 'there' })
   })
 
   it('is known when ClickHouse has forgotten the token, under which the rows would be stored again', async () => {

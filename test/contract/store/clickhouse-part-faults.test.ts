@@ -61,7 +61,6 @@ const DAMAGES = [
   ['line_items', 'columns.txt', replace('Decimal(38, 12)', 'Decimal(38, 13)')],
   ['line_items_hourly', 'columns.txt', replace('Decimal(38, 12)', 'Decimal(38, 13)')],
   ['line_items_hourly', 'columns.txt', replace('`units` Decimal(38, 6)', '`units` Decimal(38, 7)')],
-  ['line_items', 'ttl.txt', replace('"max":18', '"max":10')],
   ['line_items', 'minmax_window_start.idx', raiseFirst],
   ['line_items_hourly', 'minmax_hour.idx', raiseFirst],
 ] as const

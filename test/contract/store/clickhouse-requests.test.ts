@@ -22,8 +22,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-// The table retains one week: older rows would expire immediately.
-const NOON_MS = Math.floor(Date.now() / 86_400_000) * 86_400_000
+const NOON_MS = Date.UTC(2026, 2, 31, 12)
 const request = (changes: Partial<LoggedRequest> = {}): LoggedRequest => ({
   timeMs: NOON_MS,
   tenant: 'acme',

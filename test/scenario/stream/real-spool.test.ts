@@ -89,6 +89,7 @@ async function startProcess(outside: ReturnType<typeof createOutside>, nowMs: nu
       eventsAfter: async () => [],
     },
     rules: DEFAULT_RISK_RULES,
+    clearedDays: 30,
     matches,
     clock,
     createId: createIdFactory(clock.nowMs),
