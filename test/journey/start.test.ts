@@ -10,6 +10,7 @@ import { ledgerDocument } from './ledger-backend.ts'
 import { createService, enrol, publish, type Service } from './service.ts'
 
 const MAIN = join(import.meta.dirname, '../../src/main.ts')
+const COMMAND = join(import.meta.dirname, '../../bin/tollgate.js')
 /** The document is scored two seconds after the start, and its thread ends twenty seconds later. */
 const WAIT = { timeout: 80_000, interval: 50 }
 const opened: (() => unknown)[] = []
@@ -24,8 +25,8 @@ function folder(): string {
   return path
 }
 
-async function started(args: readonly string[] = []): Promise<Service> {
-  const service = await createService({ args })
+async function started(args: readonly string[] = [], main = MAIN): Promise<Service> {
+  const service = await createService({ args, main })
   opened.push(() => service.remove())
   await service.start()
   return service
@@ -141,6 +142,18 @@ describe('a start', () => {
     expect(service.output()).not.toContain('client secret')
     const { items } = await service.platform.get<{ items: readonly unknown[] }>('/v1/consumers')
     expect(items).toHaveLength(4)
+  })
+})
+
+describe.runIf(process.platform === 'linux')('tollgate start (needs /proc of Linux)', () => {
+  it('becomes the service: one process, which a signal drains', async () => {
+    const service = await started(['start', '--empty'], COMMAND)
+    const pid = service.pid()
+    expect(readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').slice(1, -1)).toEqual([MAIN, '--empty'])
+    expect(readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')).toBe('')
+    expect(workers(pid)).toContain('gateway-0')
+    expect(await service.stop()).toBe(0)
+    expect(service.output()).toContain('draining')
   })
 })
 
