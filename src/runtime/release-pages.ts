@@ -20,9 +20,9 @@ export interface CleanRange {
 const MADVISE = { arguments: ['uint64', 'uint64', 'int32'], return: 'int32' } as const
 const MADV_DONTNEED = 4
 const KIB = 1_024
-/** Smaller ranges are those of helper libraries. */
+/** Smaller ranges are not worth a system call. */
 const RESIDENT_BYTES_MIN = KIB * KIB
-const RANGE = /^([0-9a-f]+)-([0-9a-f]+) (\S{4}) \S+ \S+ \d+ +(\/.*)$/
+const MAPPING = /^([0-9a-f]+)-([0-9a-f]+) (\S{4}) (\S+) \S+ \d+ +(\/.*)$/m
 
 /** Returns the number of bytes that were resident in the unmapped ranges; null if this Node or system cannot unmap them. */
 export function releasePages(load = loadForeignFunctions): number | null {
@@ -43,33 +43,52 @@ export function releasePages(load = loadForeignFunctions): number | null {
  * Returns the ranges of `smaps` that can be unmapped without a loss: private, not writable, and without a changed page. A changed
  * page, like that of a relocated address, exists only in memory.
  *
- * Only files that stay mapped until the process ends are considered: the address of another one could belong to other memory by now.
+ * Only the executable and the engine are considered, as the linker has loaded them, because they stay where they are until the process
+ * ends. The address of any other mapping could belong to other memory by now; V8 maps a part of the executable again for each thread.
  */
 export function cleanRanges(smaps: string, executable: string): readonly CleanRange[] {
-  return toMappings(smaps)
+  return toImages(toMappings(smaps))
     .filter(({ path }) => path === executable || path.endsWith('/libchdb.so'))
     .filter(({ permissions }) => permissions === 'r--p' || permissions === 'r-xp')
     .filter(({ changedBytes, residentBytes }) => changedBytes === 0 && residentBytes >= RESIDENT_BYTES_MIN)
-    .map(({ start, bytes, residentBytes }) => ({ start, bytes, residentBytes }))
+    .map(({ start, end, residentBytes }) => ({ start, bytes: end - start, residentBytes }))
 }
 
-interface Mapping extends CleanRange {
+interface Mapping {
   readonly path: string
   readonly permissions: string
+  readonly start: bigint
+  readonly end: bigint
+  readonly isBeginOfFile: boolean
+  readonly residentBytes: number
   readonly changedBytes: number
 }
 
-function toMappings(smaps: string): readonly Mapping[] {
-  const mappings: Mapping[] = []
-  for (const lines of smaps.split(/^(?=[0-9a-f]+-[0-9a-f]+ )/m)) {
-    const [, from, to, permissions, path] = RANGE.exec(lines.slice(0, lines.indexOf('\n'))) ?? []
-    if (from === undefined || to === undefined || permissions === undefined || path === undefined) continue
-    const start = BigInt(`0x${from}`)
-    const bytes = BigInt(`0x${to}`) - start
-    const changedBytes = sizeIn(lines, 'Anonymous')
-    mappings.push({ path, permissions, start, bytes, residentBytes: sizeIn(lines, 'Rss'), changedBytes })
+/** Keeps the mappings that continue, without a gap, one that begins with the first byte of the same file. */
+function toImages(mappings: readonly Mapping[]): readonly Mapping[] {
+  const images: Mapping[] = []
+  for (const mapping of mappings) {
+    const last = images.at(-1)
+    if (mapping.isBeginOfFile || (last?.end === mapping.start && last.path === mapping.path)) images.push(mapping)
   }
-  return mappings
+  return images
+}
+
+/** Returns the mappings of files, by address. */
+function toMappings(smaps: string): readonly Mapping[] {
+  return smaps.split(/^(?=[0-9a-f]+-[0-9a-f]+ )/m).flatMap((lines) => {
+    const [, start, end, permissions, offset, path] = MAPPING.exec(lines) ?? []
+    if (start === undefined || end === undefined || permissions === undefined || path === undefined) return []
+    return {
+      path,
+      permissions,
+      start: BigInt(`0x${start}`),
+      end: BigInt(`0x${end}`),
+      isBeginOfFile: Number(offset) === 0,
+      residentBytes: sizeIn(lines, 'Rss'),
+      changedBytes: sizeIn(lines, 'Anonymous'),
+    }
+  })
 }
 
 /** Infinity if the field is missing. */

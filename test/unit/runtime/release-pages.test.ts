@@ -15,12 +15,22 @@ const canRelease = process.platform === 'linux' && isBuiltin('node:ffi')
 describe('cleanRanges', () => {
   it('returns code and constants of Node and of the engine', () => {
     const smaps =
-      mapping('00400000-00800000 r-xp', NODE, { rssKib: 3_000 }) +
+      mapping('00400000-00600000 r--p', NODE, { rssKib: 1_024 }) +
+      mapping('00600000-00800000 r-xp', NODE, { rssKib: 2_000, offset: '00200000' }) +
       mapping('7f0000000000-7f0009000000 r--p', ENGINE, { rssKib: 40_000 })
     expect(cleanRanges(smaps, NODE)).toEqual([
-      { start: 0x400000n, bytes: 0x400000n, residentBytes: 3_000 * 1_024 },
+      { start: 0x400000n, bytes: 0x200000n, residentBytes: 1_024 * 1_024 },
+      { start: 0x600000n, bytes: 0x200000n, residentBytes: 2_000 * 1_024 },
       { start: 0x7f0000000000n, bytes: 0x9000000n, residentBytes: 40_000 * 1_024 },
     ])
+  })
+
+  it('leaves alone what V8 maps of Node for one thread, which unmaps it when it ends', () => {
+    const image = mapping('00400000-00600000 rw-p', NODE, { rssKib: 1_024 })
+    const apart = mapping('7f0000000000-7f0000200000 r-xp', NODE, { rssKib: 2_048, offset: '00200000' })
+    const behindOther = mapping('00600000-00800000 r-xp', ENGINE, { rssKib: 2_048, offset: '00200000' })
+    expect(cleanRanges(image + apart, NODE)).toEqual([])
+    expect(cleanRanges(image + behindOther, NODE)).toEqual([])
   })
 
   it.each([
@@ -70,13 +80,15 @@ describe('releasePages', () => {
   })
 })
 
-function mapping(
-  range: string,
-  path: string,
-  { rssKib, changedKib = 0 }: Record<'rssKib', number> & { changedKib?: number },
-) {
+interface Shown {
+  readonly rssKib: number
+  readonly changedKib?: number
+  readonly offset?: string
+}
+
+function mapping(range: string, path: string, { rssKib, changedKib = 0, offset = '00000000' }: Shown): string {
   return [
-    `${range} 00000000 fe:00 5312688                    ${path}`,
+    `${range} ${offset} fe:00 5312688                    ${path}`,
     'Size:             149944 kB',
     `Rss:           ${rssKib} kB`,
     `Anonymous:             ${changedKib} kB`,
