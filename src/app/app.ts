@@ -16,6 +16,7 @@ import { systemClock } from '../runtime/clock.ts'
 import { createLifecycle } from '../runtime/lifecycle.ts'
 import type { Log } from '../runtime/log.ts'
 import { releaseHeap } from '../runtime/release-heap.ts'
+import { releasePages } from '../runtime/release-pages.ts'
 import type { SampleBackend } from '../sample/backend.ts'
 import { createDamageReport } from '../self-metering/damage-report.ts'
 import { platformPlan } from './gateway-adapter.ts'
@@ -79,6 +80,7 @@ async function build(options: CoreOptions, startedAt: number): Promise<Facts> {
   const sample = isWanted ? await openSample(parts, sampleBackend) : null
   await startWork(parts)
   releaseHeap()
+  releasePages()
   notStarted = null
   void backends.warn()
 
