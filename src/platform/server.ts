@@ -40,7 +40,7 @@ import { createRiskStream } from './risk-stream.ts'
 import { riskHandlers } from './risks.ts'
 import { rootRoute, type RootPage } from './root-route.ts'
 import { createServe } from './serve.ts'
-import { closeUnusedConnections } from './unused-connections.ts'
+import { closeQuietConnections } from './quiet-connections.ts'
 import { serviceRoutes } from './service-routes.ts'
 import { createValidatorCompiler } from './validator.ts'
 
@@ -196,7 +196,7 @@ function createApp(
     rewriteUrl: console?.rewriteUrl ?? (({ url = '/' }: IncomingMessage) => url),
   })
   if (options.connectionsMax !== undefined) app.server.maxConnections = options.connectionsMax
-  closeUnusedConnections(app)
+  closeQuietConnections(app)
   app.setValidatorCompiler(createValidatorCompiler())
   installJsonBody(app)
   installProblems(app, { log: options.log, allowedMethods: createAllowedMethods(Object.values(operations)) })
