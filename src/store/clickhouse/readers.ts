@@ -1,5 +1,5 @@
 /**
- * Runs the reads of usage beside the inserts, and bounds each.
+ * Runs reads beside the inserts, and bounds each.
  *
  * A connection of the embedded engine runs one statement at a time. Reads have connections of their own, so that no insert waits for
  * a summary. A tenant uses one of them at a time, so that it delays itself before it delays others. The threads of a read yield the
@@ -7,6 +7,7 @@
  */
 
 import { Problem } from '../../domain/problem.ts'
+import { cancellable, type Canceller } from './cancellation.ts'
 import { within, yielding, type ClickHouse } from './client.ts'
 
 export interface Statement {
@@ -14,30 +15,86 @@ export interface Statement {
   readonly params: Readonly<Record<string, unknown>>
   /** Further settings, each preceded by a comma. */
   readonly settings?: string
+  /** What is read, for the problems of callers. Default: usage. */
+  readonly subject?: string
 }
 
 export interface Readers {
-  /** Rejects with `Problem('unavailable')`. */
+  /** Rejects with `Problem('unavailable')`. When the signal aborts, the statement ends. */
   read<Row>(tenant: string, statement: Statement, signal?: AbortSignal): Promise<readonly Row[]>
+}
+
+export interface ReadersOptions {
+  /** A further connection, which ends statements. Default: an aborted statement runs up to its time limit. */
+  readonly canceller?: Canceller
 }
 
 type Connection = Pick<ClickHouse, 'query' | 'isEmbedded'>
 
+/** Reads of one tenant that run or wait. */
+interface Queue {
+  tail: Promise<unknown>
+  length: number
+}
+
 const SECONDS_MAX = 15
 const MEMORY_BYTES_MAX = 1_500_000_000
+const WAITING_MAX = 32
 const CODES_TOO_LARGE = /\b(?:TIMEOUT_EXCEEDED|MEMORY_LIMIT_EXCEEDED|TOO_SLOW)\b/
 
 /** Part of each statement; settings beside it would stay with the session of the embedded engine. */
 const BOUNDS = `SETTINGS max_execution_time = ${SECONDS_MAX}, max_memory_usage = ${MEMORY_BYTES_MAX}`
 const NICE = 5
 
-export function createReaders(connections: readonly Connection[]): Readers {
+export function createReaders(connections: readonly Connection[], options: ReadersOptions = {}): Readers {
+  const { canceller = null } = options
+  const withConnection = createPool(connections)
+  /** By tenant; removed when its last read has settled. */
+  const queues = new Map<string, Queue>()
+
+  async function run<Row>(statement: Statement, signal: AbortSignal | undefined): Promise<readonly Row[]> {
+    const { query, params, settings = '', subject } = statement
+    return withConnection(async (connection) => {
+      try {
+        return await cancellable(canceller, signal, async (cancelling) => {
+          const result = await connection.query({
+            query: `${query} ${BOUNDS}${yielding(connection, NICE)}${settings}${cancelling}`,
+            query_params: { ...params },
+            format: 'JSONEachRow',
+            // Without a canceller the connection may still run the statement when its caller has left.
+            abort_signal: within(canceller === null ? signal : undefined),
+          })
+          return result.json<Row>()
+        })
+      } catch (cause) {
+        await release(connection)
+        throw toProblem(cause, subject)
+      }
+    })
+  }
+
+  return {
+    read<Row>(tenant: string, statement: Statement, signal?: AbortSignal) {
+      const queue = queues.get(tenant) ?? { tail: Promise.resolve(), length: 0 }
+      if (queue.length > WAITING_MAX) return Promise.reject(tooMany(statement.subject))
+      queues.set(tenant, queue)
+      queue.length++
+      const leave = (): void => {
+        queue.length--
+        if (queue.length === 0) queues.delete(tenant)
+      }
+      const done = queue.tail.then(() => run<Row>(statement, signal))
+      queue.tail = done.then(leave, leave)
+      return done
+    },
+  }
+}
+
+/** Each connection runs one task at a time; the others wait in order. */
+function createPool(connections: readonly Connection[]) {
   const idle = [...connections]
   const waiting: ((connection: Connection) => void)[] = []
-  /** The last read of each tenant; removed when it has settled and no other follows. */
-  const tails = new Map<string, Promise<unknown>>()
-
-  async function withConnection<T>(task: (connection: Connection) => Promise<T>): Promise<T> {
+  return async <T>(task: (connection: Connection) => Promise<T>): Promise<T> => {
     const connection = idle.pop() ?? (await new Promise<Connection>((resolve) => waiting.push(resolve)))
     try {
       return await task(connection)
@@ -47,43 +104,29 @@ export function createReaders(connections: readonly Connection[]): Readers {
       else next(connection)
     }
   }
+}
 
-  return {
-    read<Row>(tenant: string, { query, params, settings = '' }: Statement, signal?: AbortSignal) {
-      const run = (): Promise<readonly Row[]> =>
-        withConnection(async (connection) => {
-          try {
-            signal?.throwIfAborted()
-            const bounded = `${query} ${BOUNDS}${yielding(connection, NICE)}${settings}`
-            const options = {
-              query: bounded,
-              query_params: params,
-              format: 'JSONEachRow',
-              abort_signal: within(signal),
-            } as const
-            return await (await connection.query(options)).json<Row>()
-          } catch (cause) {
-            throw toProblem(cause)
-          }
-        })
-      const done = (tails.get(tenant) ?? Promise.resolve()).then(run)
-      const tail = done.then(
-        () => {},
-        () => {},
-      )
-      tails.set(tenant, tail)
-      void tail.then(() => tails.get(tenant) === tail && tails.delete(tenant))
-      return done
-    },
+/** The embedded engine holds the memory of a statement that failed until the next one on its connection. */
+async function release(connection: Connection): Promise<void> {
+  if (!connection.isEmbedded) return
+  try {
+    await connection.query({ query: 'SELECT 1', abort_signal: within(undefined) })
+  } catch {
+    return
   }
 }
 
-function toProblem(cause: unknown): Problem {
+function toProblem(cause: unknown, subject = 'Usage'): Problem {
   const isTooLarge = CODES_TOO_LARGE.test(
     String(cause instanceof Error ? `${(cause as { type?: string }).type} ${cause.message}` : cause),
   )
   const detail = isTooLarge
     ? `The answer takes more than ${SECONDS_MAX} s or too much memory. Ask for a shorter range, fewer groups, or one API or customer.`
-    : 'Usage cannot be read at the moment.'
+    : `${subject} cannot be read at the moment.`
   return new Problem('unavailable', detail, { cause })
+}
+
+function tooMany(subject = 'Usage'): Problem {
+  const detail = `${subject} cannot be read at the moment: ${WAITING_MAX} reads of this tenant wait already. Retry when they have ended.`
+  return new Problem('unavailable', detail)
 }

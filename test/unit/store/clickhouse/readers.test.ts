@@ -74,4 +74,24 @@ describe('readers', () => {
     running[0]!.end(new Error('Code: 159. DB::Exception: Timeout exceeded. (TIMEOUT_EXCEEDED)'))
     await expect(read).rejects.toMatchObject({ code: 'unavailable', message: expect.stringMatching(/shorter range/) })
   })
+
+  it('refuse a tenant that has too many of them waiting, and admit it again when they have ended', async () => {
+    const { running, readers } = openConnections(2)
+    const reads = Array.from({ length: 34 }, () => readers.read('a', STATEMENT))
+    const settling = Promise.allSettled(reads)
+    const message = expect.stringMatching(/32 reads of this tenant wait already/)
+    await expect(reads.at(-1)).rejects.toMatchObject({ code: 'unavailable', message })
+    const other = readers.read('b', STATEMENT)
+    await settled()
+    for (let ended = 0; ended < running.length; ended++) {
+      running[ended]!.end()
+      await settled()
+    }
+    await other
+    expect((await settling).filter(({ status }) => status === 'rejected')).toHaveLength(1)
+    const again = readers.read('a', STATEMENT)
+    await settled()
+    running.at(-1)!.end()
+    await again
+  })
 })
