@@ -5,6 +5,7 @@
  * difference between the line items and this copy.
  */
 
+import { Problem } from '../../domain/problem.ts'
 import type { StatementLine, StatementQuery, StatementStore } from '../statement-store.ts'
 import type { UsageStore } from '../usage-store.ts'
 import type { ClickHouse } from './client.ts'
@@ -19,6 +20,7 @@ const CLOSES_AFTER_MS = 86_400_000
 /** How long line items are kept; see `sql/schema`. */
 const ITEMS_KEPT_MONTHS = 26
 const CURRENCIES_MAX = 1_000
+const LINES_MAX = 10_000
 const NEXT = 'statement_lines_next'
 
 export interface ClickHouseStatementOptions {
@@ -31,6 +33,7 @@ export function createClickHouseStatementStore({ client, readers, usage }: Click
   const totalsSql = readQuery('statement_totals')
   const linesSql = readQuery('statement_lines')
   const usageSql = readQuery('statement_usage')
+  const lateSql = readQuery('statement_late_usage')
 
   /** Reads the rollups, which takes less time than to read the line items of the month. */
   async function hasAllUsage(query: StatementQuery, signal?: AbortSignal): Promise<boolean> {
@@ -48,13 +51,13 @@ export function createClickHouseStatementStore({ client, readers, usage }: Click
       const { tenant, monthMs, nowMs } = query
       const params = toParams(query)
       const rows = async (sql: string): Promise<readonly StatementLine[]> =>
-        (await readers.read<Row>(tenant, { query: sql, params }, signal)).map(toLine)
+        toLines(await readers.read<Row>(tenant, { query: sql, params: { ...params, limit: LINES_MAX + 1 } }, signal))
       const [closed] = await readers.read<{ closed_ms: string }>(tenant, { query: CLOSED, params }, signal)
       if (closed === undefined) return { closedMs: null, lines: await rows(usageSql), corrections: [] }
       const lines = await rows(linesSql)
       // Line items of the month may have expired, and would be missing.
       const isLate = monthMs >= firstKeptMs(nowMs) && !(await hasAllUsage(query, signal))
-      return { closedMs: Number(closed.closed_ms), lines, corrections: isLate ? await rows(usageSql) : [] }
+      return { closedMs: Number(closed.closed_ms), lines, corrections: isLate ? await rows(lateSql) : [] }
     },
     async close(nowMs, signal) {
       for (const monthMs of await monthsToClose(client, nowMs, signal)) {
@@ -104,8 +107,12 @@ function toParams({ tenant, consumer, monthMs, excludeApi }: StatementQuery): Re
   return { tenant, consumer, month: new Date(monthMs).toISOString().slice(0, 10), exclude_api: excludeApi }
 }
 
-function toLine(row: Row): StatementLine {
-  return { ...row, calls: Number(row.calls) }
+function toLines(rows: readonly Row[]): readonly StatementLine[] {
+  if (rows.length > LINES_MAX) {
+    const detail = `The statement has more than ${LINES_MAX.toLocaleString('en')} lines. Read the summaries or the line items of the month instead.`
+    throw new Problem('unavailable', detail)
+  }
+  return rows.map((row) => ({ ...row, calls: Number(row.calls) }))
 }
 
 /** The first month of which no line item has expired. */

@@ -128,4 +128,38 @@ describe('a statement', () => {
     await statements.close(NOW)
     expect(await read()).toEqual({ closedMs: NOW, lines: linesOf(items), corrections: [] })
   })
+
+  it('is complete if the month is closed while it is read', async () => {
+    const items = [item({ tenant: 'own', windowStartMs: MARCH })]
+    await usage.insert('first', items)
+    let reads = 0
+    const readers = createReaders([client])
+    const closing = createClickHouseStatementStore({
+      client,
+      usage,
+      readers: {
+        async read(tenant, statement, signal) {
+          if (reads++ === 1) await statements.close(NOW)
+          return readers.read(tenant, statement, signal)
+        },
+      },
+    })
+    const query = { tenant: 'own', consumer: 'con_1', monthMs: MARCH, nowMs: NOW, excludeApi: '' }
+    expect(await closing.read(query)).toEqual({ closedMs: null, lines: linesOf(items), corrections: [] })
+    expect((await read()).closedMs).toBe(NOW)
+  })
+
+  it('with more lines than fit into an answer is refused, open and closed', async () => {
+    const items = Array.from({ length: 10_001 }, (_, index) =>
+      item({ tenant: 'own', windowStartMs: MARCH, priceMicro: index }),
+    )
+    await usage.insert('first', items.slice(1))
+    expect((await read()).lines).toHaveLength(10_000)
+    await usage.insert('more', items.slice(0, 1))
+    for (const close of [false, true]) {
+      if (close) await statements.close(NOW)
+      const message = expect.stringMatching(/more than 10,000 lines/)
+      await expect(read()).rejects.toMatchObject({ code: 'unavailable', message })
+    }
+  })
 })
