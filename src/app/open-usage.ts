@@ -58,7 +58,7 @@ export function openUsage(client: ClickHouse, options: OpenUsageOptions): Opened
   const [readers, others] = [open(), open()]
   const rollups = createRollups(background)
   const usage = createClickHouseUsageStore(client, { readers, rollups })
-  const statements = createClickHouseStatementStore({ client: background, readers, usage })
+  const statements = createClickHouseStatementStore({ client: background, readers, usage, priced: rollups })
   options.opened('rollups of usage', keepUpToDate(rollups, statements, options))
   return {
     usage,

@@ -10,8 +10,11 @@ import type { StatementLine, StatementQuery, StatementStore } from '../statement
 import type { UsageStore } from '../usage-store.ts'
 import type { ClickHouse } from './client.ts'
 import { readQuery } from './migrations.ts'
-import type { Readers } from './readers.ts'
+import type { Readers, Statement } from './readers.ts'
 import { inBackground, inBackgroundOf } from './rollup-state.ts'
+import { NOTHING_ROLLED } from './rollups.ts'
+import { writeUsageOfMonth } from './statement-sql.ts'
+import type { PricedUsage } from './summary-plan.ts'
 
 type TotalRow = Pick<Row, 'currency' | 'calls' | 'units' | 'amount'>
 type Row = Omit<StatementLine, 'calls'> & { readonly calls: string }
@@ -27,13 +30,18 @@ export interface ClickHouseStatementOptions {
   readonly client: ClickHouse
   readonly readers: Readers
   readonly usage: Pick<UsageStore, 'summaries'>
+  /** Days whose usage by price is read from a rollup. Default: none. */
+  readonly priced?: PricedUsage
 }
 
-export function createClickHouseStatementStore({ client, readers, usage }: ClickHouseStatementOptions): StatementStore {
+export function createClickHouseStatementStore({
+  client,
+  readers,
+  usage,
+  priced = NOTHING_ROLLED,
+}: ClickHouseStatementOptions): StatementStore {
   const totalsSql = readQuery('statement_totals')
   const linesSql = readQuery('statement_lines')
-  const usageSql = readQuery('statement_usage')
-  const lateSql = readQuery('statement_late_usage')
 
   /** Reads the rollups, which takes less time than to read the line items of the month. */
   async function hasAllUsage(query: StatementQuery, signal?: AbortSignal): Promise<boolean> {
@@ -50,14 +58,18 @@ export function createClickHouseStatementStore({ client, readers, usage }: Click
     async read(query, signal) {
       const { tenant, monthMs, nowMs } = query
       const params = toParams(query)
-      const rows = async (sql: string): Promise<readonly StatementLine[]> =>
-        toLines(await readers.read<Row>(tenant, { query: sql, params: { ...params, limit: LINES_MAX + 1 } }, signal))
+      const linesOf = async (statement: Statement): Promise<readonly StatementLine[]> =>
+        toLines(await readers.read<Row>(tenant, statement, signal))
+      const usageOf = (isLate: boolean): Promise<readonly StatementLine[]> => {
+        const month = { query, toS: addMonths(monthMs, 1) / 1_000, limit: LINES_MAX + 1, isLate }
+        return linesOf(writeUsageOfMonth(month, priced))
+      }
       const [closed] = await readers.read<{ closed_ms: string }>(tenant, { query: CLOSED, params }, signal)
-      if (closed === undefined) return { closedMs: null, lines: await rows(usageSql), corrections: [] }
-      const lines = await rows(linesSql)
+      if (closed === undefined) return { closedMs: null, lines: await usageOf(false), corrections: [] }
+      const lines = await linesOf({ query: linesSql, params: { ...params, limit: LINES_MAX + 1 } })
       // Line items of the month may have expired, and would be missing.
       const isLate = monthMs >= firstKeptMs(nowMs) && !(await hasAllUsage(query, signal))
-      return { closedMs: Number(closed.closed_ms), lines, corrections: isLate ? await rows(lateSql) : [] }
+      return { closedMs: Number(closed.closed_ms), lines, corrections: isLate ? await usageOf(true) : [] }
     },
     async close(nowMs, signal) {
       for (const monthMs of await monthsToClose(client, nowMs, signal)) {

@@ -30,6 +30,7 @@ const NAMES = [
   'service_levels',
   'statement_lines',
   'usage_daily',
+  'usage_daily_by_price',
   'usage_hourly_by_api',
   'usage_monthly',
 ]

@@ -33,7 +33,7 @@ beforeEach(async () => {
   const readers = createReaders([client])
   rollups = createRollups(client)
   usage = createClickHouseUsageStore(client, { readers, rollups })
-  statements = createClickHouseStatementStore({ client, readers, usage })
+  statements = createClickHouseStatementStore({ client, readers, usage, priced: rollups })
 })
 afterEach(async () => {
   await client.close()
@@ -160,6 +160,85 @@ describe('a statement', () => {
       if (close) await statements.close(NOW)
       const message = expect.stringMatching(/more than 10,000 lines/)
       await expect(read()).rejects.toMatchObject({ code: 'unavailable', message })
+    }
+  })
+
+  it('is read from the rollup by price, as exact as before', { timeout: 60_000 }, async () => {
+    const items = randomItems(createRandom(7), 1_000)
+    await usage.insert('first', items)
+    await rollups.roll(NOW)
+    for (let dayMs = MARCH; dayMs < APRIL; dayMs += DAY) expect(rollups.isDayPriced(dayMs / 1_000)).toBe(true)
+    expect(await read()).toEqual({ closedMs: null, lines: linesOf(items), corrections: [] })
+    await client.command({ query: 'TRUNCATE TABLE line_items' })
+    expect(await read()).toEqual({ closedMs: null, lines: linesOf(items), corrections: [] })
+  })
+
+  it('equals its line items while usage arrives and is rolled up (random)', { timeout: 120_000 }, async () => {
+    const random = createRandom(11)
+    const items: LineItem[] = []
+    let closedMs: number | null = null
+    let closed: readonly LineItem[] = []
+    for (let step = 0; step < 24; step++) {
+      const batch = randomItems(random, 1 + random.below(60)).filter((_, index) => step < 8 || index < 20)
+      const inserted = usage.insert(`batch${step}`, batch)
+      const rolled = random.below(2) === 0 ? rollups.roll(NOW) : null
+      await Promise.all([inserted, rolled])
+      items.push(...batch)
+      if (random.below(2) === 0) await rollups.roll(NOW)
+      if (step === 16) {
+        await statements.close((closedMs = NOW))
+        closed = [...items]
+      }
+      const late = items.slice(closed.length)
+      const expected =
+        closedMs === null
+          ? { closedMs, lines: linesOf(items), corrections: [] }
+          : { closedMs, lines: linesOf(closed), corrections: linesOf(late) }
+      expect(await read(), `step ${step}`).toEqual(expected)
+    }
+    expect(linesOf(items.slice(closed.length)).length).toBeGreaterThan(0)
+  })
+
+  it('of an earlier month is read from the line items, and the rollup by price is removed a round later', async () => {
+    const items = [item({ tenant: 'own', windowStartMs: MARCH })]
+    await usage.insert('first', items)
+    const nowMs = Date.UTC(2026, 5, 1, 12)
+    const rows = async () =>
+      (await client.query({ query: 'SELECT day FROM usage_daily_by_price', format: 'JSONEachRow' })).json<unknown>()
+    const expected = { closedMs: null, lines: linesOf(items), corrections: [] }
+    await rollups.roll(NOW)
+    expect(await rows()).toHaveLength(1)
+    await rollups.roll(nowMs)
+    expect(rollups.isDayPriced(MARCH / 1_000)).toBe(false)
+    expect(await rows()).toHaveLength(1)
+    expect(await read()).toEqual(expected)
+    await rollups.roll(nowMs)
+    expect(await rows()).toEqual([])
+    expect(await read()).toEqual(expected)
+  })
+
+  it('does not trust a rollup by price that lacks usage', async () => {
+    const items = [item({ tenant: 'own', windowStartMs: MARCH }), item({ tenant: 'own', windowStartMs: MARCH + DAY })]
+    await usage.insert('first', items)
+    await rollups.roll(NOW)
+    for (const damage of [
+      'TRUNCATE TABLE usage_daily_by_price',
+      `INSERT INTO usage_daily_by_price SELECT * FROM usage_daily_by_price LIMIT 1`,
+    ]) {
+      await client.command({ query: damage })
+      const restarted = createRollups(client)
+      const fresh = createClickHouseStatementStore({
+        client,
+        readers: createReaders([client]),
+        usage,
+        priced: restarted,
+      })
+      const query = { tenant: 'own', consumer: 'con_1', monthMs: MARCH, nowMs: NOW, excludeApi: '' }
+      const expected = { closedMs: null, lines: linesOf(items), corrections: [] }
+      expect(await fresh.read(query)).toEqual(expected)
+      await restarted.roll(NOW)
+      expect(restarted.isDayPriced(MARCH / 1_000)).toBe(true)
+      expect(await fresh.read(query)).toEqual(expected)
     }
   })
 })
