@@ -104,7 +104,7 @@ export function statementHandlers({
       const isUnknown = name === null && consumer !== caller.grant.consumer
       if (isUnknown && stored.lines.length + stored.corrections.length === 0) throw noConsumer()
       const shown = showStatement(consumer, name ?? '', monthMs, stored)
-      void reply.header('Vary', 'Accept')
+      void reply.headers({ Vary: 'Accept', 'Cache-Control': 'private, no-cache' })
       switch (preferredType(reply.request.headers.accept, ['application/json', CSV, HTML])) {
         case CSV: {
           const rows = shown.lines.map((line) => ({ month: shown.month, consumer, ...line }))

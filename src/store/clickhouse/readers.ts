@@ -9,12 +9,15 @@
 import { Problem } from '../../domain/problem.ts'
 import { cancellable, type Canceller } from './cancellation.ts'
 import { within, yielding, type ClickHouse } from './client.ts'
+import { createReadQueues } from './read-queues.ts'
 
 export interface Statement {
   readonly query: string
   readonly params: Readonly<Record<string, unknown>>
   /** Further settings, each preceded by a comma. */
   readonly settings?: string
+  /** The consumer that the read is restricted to; its reads take turns with those of others. */
+  readonly consumer?: string | undefined
   /** What is read, for the problems of callers. Default: usage. */
   readonly subject?: string
 }
@@ -31,15 +34,8 @@ export interface ReadersOptions {
 
 type Connection = Pick<ClickHouse, 'query' | 'isEmbedded'>
 
-/** Reads of one tenant that run or wait. */
-interface Queue {
-  tail: Promise<unknown>
-  length: number
-}
-
 const SECONDS_MAX = 15
 const MEMORY_BYTES_MAX = 1_500_000_000
-const WAITING_MAX = 32
 const CODES_TOO_LARGE = /\b(?:TIMEOUT_EXCEEDED|MEMORY_LIMIT_EXCEEDED|TOO_SLOW)\b/
 
 /** Part of each statement; settings beside it would stay with the session of the embedded engine. */
@@ -49,8 +45,7 @@ const NICE = 5
 export function createReaders(connections: readonly Connection[], options: ReadersOptions = {}): Readers {
   const { canceller = null } = options
   const withConnection = createPool(connections)
-  /** By tenant; removed when its last read has settled. */
-  const queues = new Map<string, Queue>()
+  const queues = createReadQueues()
 
   async function run<Row>(statement: Statement, signal: AbortSignal | undefined): Promise<readonly Row[]> {
     const { query, params, settings = '', subject } = statement
@@ -74,18 +69,11 @@ export function createReaders(connections: readonly Connection[], options: Reade
   }
 
   return {
-    read<Row>(tenant: string, statement: Statement, signal?: AbortSignal) {
-      const queue = queues.get(tenant) ?? { tail: Promise.resolve(), length: 0 }
-      if (queue.length > WAITING_MAX) return Promise.reject(tooMany(statement.subject))
-      queues.set(tenant, queue)
-      queue.length++
-      const leave = (): void => {
-        queue.length--
-        if (queue.length === 0) queues.delete(tenant)
-      }
-      const done = queue.tail.then(() => run<Row>(statement, signal))
-      queue.tail = done.then(leave, leave)
-      return done
+    async read<Row>(tenant: string, statement: Statement, signal?: AbortSignal) {
+      const { consumer = '', subject } = statement
+      const found = queues.run(tenant, consumer, () => run<Row>(statement, signal))
+      if (found === null) throw tooMany(subject)
+      return found
     },
   }
 }
@@ -127,6 +115,8 @@ function toProblem(cause: unknown, subject = 'Usage'): Problem {
 }
 
 function tooMany(subject = 'Usage'): Problem {
-  const detail = `${subject} cannot be read at the moment: ${WAITING_MAX} reads of this tenant wait already. Retry when they have ended.`
-  return new Problem('unavailable', detail)
+  return new Problem(
+    'unavailable',
+    `${subject} cannot be read at the moment: too many reads wait already. Retry when they have ended.`,
+  )
 }

@@ -41,11 +41,9 @@ export function createClickHouseRequestStore(
   return {
     insert: (token, rows, signal) => insertOnce(client, { table: 'request_log', token, rows: rows.map(toRow), signal }),
     async find(filter, signal) {
-      const rows = await readers.read<Row>(
-        filter.tenant,
-        { query, params: toParams(filter), subject: 'The request log' },
-        signal,
-      )
+      const { tenant, customer: consumer } = filter
+      const statement = { query, params: toParams(filter), consumer, subject: 'The request log' }
+      const rows = await readers.read<Row>(tenant, statement, signal)
       return rows.map(toRequest)
     },
   }

@@ -49,22 +49,22 @@ export function createClickHouseStatementStore({
     const range = { fromMs: monthMs, toMs: addMonths(monthMs, 1) }
     const summary = { tenant, customer: consumer, excludeApi, groupBy: [], limit: CURRENCIES_MAX, ...range }
     const found = await usage.summaries(summary, signal)
-    const closed = await readers.read<TotalRow>(tenant, { query: totalsSql, params: toParams(query) }, signal)
+    const closed = await readers.read<TotalRow>(tenant, { query: totalsSql, params: toParams(query), consumer }, signal)
     const texts = found.rows.map(({ currency, calls, value, amount }) => `${currency} ${calls} ${value} ${amount}`)
     return texts.join() === closed.map((row) => `${row.currency} ${row.calls} ${row.units} ${row.amount}`).join()
   }
 
   return {
     async read(query, signal) {
-      const { tenant, monthMs, nowMs } = query
+      const { tenant, consumer, monthMs, nowMs } = query
       const params = toParams(query)
       const linesOf = async (statement: Statement): Promise<readonly StatementLine[]> =>
-        toLines(await readers.read<Row>(tenant, statement, signal))
+        toLines(await readers.read<Row>(tenant, { ...statement, consumer }, signal))
       const usageOf = (isLate: boolean): Promise<readonly StatementLine[]> => {
         const month = { query, toS: addMonths(monthMs, 1) / 1_000, limit: LINES_MAX + 1, isLate }
         return linesOf(writeUsageOfMonth(month, priced))
       }
-      const [closed] = await readers.read<{ closed_ms: string }>(tenant, { query: CLOSED, params }, signal)
+      const [closed] = await readers.read<{ closed_ms: string }>(tenant, { query: CLOSED, params, consumer }, signal)
       if (closed === undefined) return { closedMs: null, lines: await usageOf(false), corrections: [] }
       const lines = await linesOf({ query: linesSql, params: { ...params, limit: LINES_MAX + 1 } })
       // Line items of the month may have expired, and would be missing.

@@ -48,14 +48,15 @@ export function createClickHouseUsageStore(client: ClickHouse, options: ClickHou
       ),
     insertWithoutTotals: (items, signal) => client.newParts.verified(() => attachLineItems(client, items, signal)),
     async lineItems(query, signal) {
-      const { limit, toMs, tenant } = query
+      const { limit, toMs, tenant, customer } = query
       const after = query.after === undefined ? FIRST_CURSOR : parseCursor(query.after)
       const found: Row[] = []
       let fromMs = Math.max(query.fromMs, after[0] * 1_000)
       for (let spanMs = SPAN_MS; found.length <= limit && fromMs < toMs; spanMs *= SPAN_GROWTH) {
         const stretch = { ...query, fromMs, toMs: Math.min(toMs, fromMs + spanMs) }
         const params = { ...toParams(stretch), ...toCursorParams(after), limit: limit + 1 - found.length }
-        found.push(...(await readers.read<Row>(tenant, { query: lineItemsSql, params }, signal)))
+        const statement = { query: lineItemsSql, params, consumer: customer }
+        found.push(...(await readers.read<Row>(tenant, statement, signal)))
         fromMs = stretch.toMs
       }
       const shown = found.slice(0, limit)
