@@ -20,7 +20,7 @@ import { createReaders } from '../src/store/clickhouse/readers.ts'
 import { createRollups } from '../src/store/clickhouse/rollups.ts'
 import { createClickHouseStatementStore } from '../src/store/clickhouse/statement-store.ts'
 import { createClickHouseUsageStore } from '../src/store/clickhouse/usage-store.ts'
-import type { StatementLine } from '../src/store/statement-store.ts'
+import type { StatementLine, StatementStore } from '../src/store/statement-store.ts'
 import type { GroupField, SummaryQuery, SummaryRow } from '../src/store/usage-store.ts'
 import { createRandom } from '../test/random.ts'
 import { APIS, CONSUMERS, consumerOf, DAY, DAYS, FIRST, generateUsage } from './generate-usage.ts'
@@ -81,28 +81,12 @@ try {
     usage,
     priced: rollups,
   })
-  for (const month of [FIRST, END]) {
-    const monthMs = Date.UTC(new Date(month).getUTCFullYear(), new Date(month).getUTCMonth(), 1)
-    const times: number[] = []
-    let proved = 0
-    for (let index = 0; index < ranges; index++) {
-      const query = {
-        tenant: TENANT,
-        consumer: consumerOf(random.below(CONSUMERS)),
-        monthMs,
-        nowMs: now,
-        excludeApi: '',
-      }
-      const start = performance.now()
-      const { lines } = await statements.read(query)
-      times.push(performance.now() - start)
-      if (proved < Number(values.proofs)) {
-        await proveStatement(query, lines)
-        proved++
-      }
-    }
-    show(`statement of ${new Date(monthMs).toISOString().slice(0, 7)}, open`, times, proved)
-  }
+  await client.command({ query: 'TRUNCATE TABLE statement_lines' })
+  const [first, last] = [FIRST, END - 1].map(startOfMonth) as [number, number]
+  await readStatements('statement of the current month', statements, last)
+  await readStatements('statement of the month before', statements, first)
+  await timed('closed the month before', () => statements.close(now))
+  await readStatements('statement of a closed month', statements, first)
 } finally {
   await reader.close()
   await client.close()
@@ -165,6 +149,28 @@ async function prove(name: string, query: SummaryQuery, rows: readonly SummaryRo
       `${name} of ${JSON.stringify(query)} differs:\n${found.slice(0, 3).join('\n')}\n${wanted.slice(0, 3).join('\n')}`,
     )
   }
+}
+
+async function readStatements(name: string, statements: StatementStore, monthMs: number): Promise<void> {
+  const times: number[] = []
+  let proved = 0
+  for (let index = 0; index < ranges; index++) {
+    const nowMs = END - DAY + Number(values.open) * 3_600_000
+    const query = { tenant: TENANT, consumer: consumerOf(random.below(CONSUMERS)), monthMs, nowMs, excludeApi: '' }
+    const start = performance.now()
+    const { lines, corrections } = await statements.read(query)
+    times.push(performance.now() - start)
+    if (corrections.length > 0) throw new Error('a statement has corrections')
+    if (proved < Number(values.proofs)) {
+      await proveStatement(query, lines)
+      proved++
+    }
+  }
+  show(name, times, proved)
+}
+
+function startOfMonth(timeMs: number): number {
+  return Date.UTC(new Date(timeMs).getUTCFullYear(), new Date(timeMs).getUTCMonth(), 1)
 }
 
 async function proveStatement(
