@@ -40,7 +40,7 @@ export interface OpenedUsage {
   readonly riskStore: RiskStore
 }
 
-/** Of usage, and again of everything else, so that neither delays the other. */
+/** Connections for reads of usage, and as many for all other reads, so that neither delays the other. */
 const READERS = 2
 /** The work of a start comes first. */
 const FIRST_MS = 5_000

@@ -18,7 +18,7 @@ export interface Statement {
   readonly settings?: string
   /** The consumer that the read is restricted to; its reads take turns with those of others. */
   readonly consumer?: string | undefined
-  /** What is read, for the problems of callers. Default: usage. */
+  /** Names what is read in problems. Default: usage. */
   readonly subject?: string
 }
 
