@@ -19,6 +19,8 @@ export interface MonthState {
   readonly unpriced: readonly number[]
   /** Whether the rollup by the month has the sums of the hourly totals. */
   readonly isMonthSame: boolean
+  /** Whether the rollups have no row of the days that differ, so that these can be added. */
+  readonly isNew: boolean
   /** Whether nothing is to be rolled up or removed, except by price. */
   readonly isRolled: boolean
   readonly isComplete: boolean
@@ -106,6 +108,11 @@ export async function compareMonth(
   const hasExtra = [...daily.keys(), ...byApi.keys()].some(isExtra)
   const unpriced = isPriced ? closed.filter((dayS) => !hasPrice(dayS)) : []
   const hasExtraPrice = [...byPrice.keys()].some((dayS) => !isPriced || isExtra(dayS))
+  const isNew =
+    !hasExtra &&
+    !hasExtraPrice &&
+    !differing.some((dayS) => daily.has(dayS) || byApi.has(dayS)) &&
+    !unpriced.some((dayS) => byPrice.has(dayS))
   const isMonthSame = await isMonthEqual(client, { monthS, isOver }, signal)
   const isRolled = differing.length === 0 && !hasExtra && isMonthSame
   return {
@@ -117,6 +124,7 @@ export async function compareMonth(
     differing,
     priced: closed.filter(hasPrice),
     unpriced,
+    isNew: isNew && isMonthSame && !isOver,
     isMonthSame,
     isRolled,
     isComplete: isRolled && unpriced.length === 0 && !hasExtraPrice,

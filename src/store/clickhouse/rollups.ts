@@ -11,7 +11,7 @@
 
 import type { ClickHouse } from './client.ts'
 import { closedUpTo, compareMonth, listMonths, type ComparedMonth } from './rollup-state.ts'
-import { replaceMonth } from './rollup-tables.ts'
+import { makeRollups } from './rollup-tables.ts'
 import type { PricedUsage, RolledUsage } from './summary-plan.ts'
 
 export interface Rollups extends RolledUsage, PricedUsage {
@@ -123,7 +123,7 @@ class StoredRollups implements Rollups {
     let state = await compareMonth(client, compared, signal)
     if (!state.isComplete) {
       const found = state
-      await client.newParts.verified(() => replaceMonth(client, found, signal))
+      await client.newParts.verified(() => makeRollups(client, found, signal))
       state = await compareMonth(client, compared, signal)
       onMonth?.(state.month, state.same.length - found.same.length)
     }

@@ -178,14 +178,14 @@ describe('a statement', () => {
     const items: LineItem[] = []
     let closedMs: number | null = null
     let closed: readonly LineItem[] = []
-    for (let step = 0; step < 24; step++) {
-      const batch = randomItems(random, 1 + random.below(60)).filter((_, index) => step < 8 || index < 20)
+    for (let step = 0; step < 14; step++) {
+      const batch = randomItems(random, 1 + random.below(60)).filter((_, index) => step < 5 || index < 40)
       const inserted = usage.insert(`batch${step}`, batch)
       const rolled = random.below(2) === 0 ? rollups.roll(NOW) : null
       await Promise.all([inserted, rolled])
       items.push(...batch)
       if (random.below(2) === 0) await rollups.roll(NOW)
-      if (step === 16) {
+      if (step === 8) {
         await statements.close((closedMs = NOW))
         closed = [...items]
       }
