@@ -217,6 +217,26 @@ describe('a statement', () => {
     expect(await read()).toEqual(expected)
   })
 
+  it('of a new day is added to the rollups, whose other days stay as they are', async () => {
+    const partsOf = async (table: string): Promise<readonly string[]> => {
+      const query = `SELECT name FROM system.parts WHERE active AND database = currentDatabase() AND table = '${table}' ORDER BY name`
+      const rows = await (await client.query({ query, format: 'JSONEachRow' })).json<{ name: string }>()
+      return rows.map(({ name }) => name)
+    }
+    const tables = ['usage_daily', 'usage_daily_by_price', 'usage_hourly_by_api']
+    for (const table of tables) await client.command({ query: `SYSTEM STOP MERGES ${table}` })
+    await usage.insert('first', [item({ tenant: 'own', windowStartMs: MARCH })])
+    await rollups.roll(MARCH + DAY + DAY / 2)
+    const before = await Promise.all(tables.map(partsOf))
+    await usage.insert('second', [item({ tenant: 'own', windowStartMs: MARCH + DAY })])
+    await rollups.roll(MARCH + 2 * DAY + DAY / 2)
+    const after = await Promise.all(tables.map(partsOf))
+    expect(before.map(({ length }) => length)).toEqual([1, 1, 1])
+    expect(after.map((parts) => parts.length)).toEqual([2, 2, 2])
+    expect(after.flat()).toEqual(expect.arrayContaining(before.flat()))
+    expect((await read()).lines).toMatchObject([{ calls: 2 }])
+  })
+
   it('does not trust a rollup by price that lacks usage', async () => {
     const items = [item({ tenant: 'own', windowStartMs: MARCH }), item({ tenant: 'own', windowStartMs: MARCH + DAY })]
     await usage.insert('first', items)
