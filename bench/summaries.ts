@@ -2,7 +2,8 @@
  * How long a summary takes over many line items of one tenant: 20 APIs, 10,000 consumers, 30 days.
  *
  * The rows are generated inside the store. Each summary is read over ranges of random length and end, the first page of each. Every
- * answer is compared with the sum over the line items themselves, to the last digit.
+ * answer is compared with the sum over the line items themselves, to the last digit. The same for statements of the two months, neither
+ * of which is closed.
  *
  *   node bench/summaries.ts [--items 100000000] [--folder DIR] [--ranges 20] [--proofs 20]
  *
@@ -17,7 +18,9 @@ import { openClickHouse, type ClickHouse } from '../src/store/clickhouse/client.
 import { migrate } from '../src/store/clickhouse/migrations.ts'
 import { createReaders } from '../src/store/clickhouse/readers.ts'
 import { createRollups } from '../src/store/clickhouse/rollups.ts'
+import { createClickHouseStatementStore } from '../src/store/clickhouse/statement-store.ts'
 import { createClickHouseUsageStore } from '../src/store/clickhouse/usage-store.ts'
+import type { StatementLine, StatementStore } from '../src/store/statement-store.ts'
 import type { GroupField, SummaryQuery, SummaryRow } from '../src/store/usage-store.ts'
 import { createRandom } from '../test/random.ts'
 import { APIS, CONSUMERS, consumerOf, DAY, DAYS, FIRST, generateUsage } from './generate-usage.ts'
@@ -70,10 +73,20 @@ try {
         proved++
       }
     }
-    const sorted = times.toSorted((a, b) => a - b)
-    const shown = [50, 95, 100].map((percent) => percentile(sorted, percent).toFixed(0).padStart(5)).join(' ')
-    console.log(`${name.padEnd(32)} p50, p95, max ms: ${shown}   ${ranges} ranges, ${proved} proved`)
+    show(name, times, proved)
   }
+  const statements = createClickHouseStatementStore({
+    client,
+    readers: createReaders([reader]),
+    usage,
+    priced: rollups,
+  })
+  await client.command({ query: 'TRUNCATE TABLE statement_lines' })
+  const [first, last] = [FIRST, END - 1].map(startOfMonth) as [number, number]
+  await readStatements('statement of the current month', statements, last)
+  await readStatements('statement of the month before', statements, first)
+  await timed('closed the month before', () => statements.close(now))
+  await readStatements('statement of a closed month', statements, first)
 } finally {
   await reader.close()
   await client.close()
@@ -136,6 +149,51 @@ async function prove(name: string, query: SummaryQuery, rows: readonly SummaryRo
       `${name} of ${JSON.stringify(query)} differs:\n${found.slice(0, 3).join('\n')}\n${wanted.slice(0, 3).join('\n')}`,
     )
   }
+}
+
+async function readStatements(name: string, statements: StatementStore, monthMs: number): Promise<void> {
+  const times: number[] = []
+  let proved = 0
+  for (let index = 0; index < ranges; index++) {
+    const nowMs = END - DAY + Number(values.open) * 3_600_000
+    const query = { tenant: TENANT, consumer: consumerOf(random.below(CONSUMERS)), monthMs, nowMs, excludeApi: '' }
+    const start = performance.now()
+    const { lines, corrections } = await statements.read(query)
+    times.push(performance.now() - start)
+    if (corrections.length > 0) throw new Error('a statement has corrections')
+    if (proved < Number(values.proofs)) {
+      await proveStatement(query, lines)
+      proved++
+    }
+  }
+  show(name, times, proved)
+}
+
+function startOfMonth(timeMs: number): number {
+  return Date.UTC(new Date(timeMs).getUTCFullYear(), new Date(timeMs).getUTCMonth(), 1)
+}
+
+async function proveStatement(
+  { consumer, monthMs }: { readonly consumer: string; readonly monthMs: number },
+  lines: readonly StatementLine[],
+): Promise<void> {
+  const sql = `SELECT api, currency, toString(i.price) AS price, toString(sum(i.calls)) AS calls, toString(sum(i.units)) AS units,
+      toString(sum(i.amount)) AS amount
+    FROM line_items AS i WHERE tenant = {tenant:String} AND consumer = {consumer:String} AND toYYYYMM(window_start) = {month:UInt32}
+    GROUP BY api, currency, i.price ORDER BY api, currency, i.price`
+  const month = Number(new Date(monthMs).toISOString().slice(0, 7).replace('-', ''))
+  const rows = await select<StatementLine>(client, sql, { tenant: TENANT, consumer, month })
+  const toText = (line: StatementLine): string =>
+    `${line.api} ${line.currency} ${line.price} ${line.calls} ${line.units} ${line.amount}`
+  if (lines.length === 0) throw new Error('a statement has no lines')
+  if (lines.map(toText).join('\n') !== rows.map(toText).join('\n'))
+    throw new Error(`a statement of ${consumer} differs`)
+}
+
+function show(name: string, times: readonly number[], proved: number): void {
+  const sorted = times.toSorted((a, b) => a - b)
+  const shown = [50, 95, 100].map((percent) => percentile(sorted, percent).toFixed(0).padStart(5)).join(' ')
+  console.log(`${name.padEnd(32)} p50, p95, max ms: ${shown}   ${ranges} ranges, ${proved} proved`)
 }
 
 async function printSizes(): Promise<void> {

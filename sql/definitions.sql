@@ -229,6 +229,23 @@ PARTITION BY toYYYYMM(day)
 ORDER BY (tenant, api, consumer, day, operation, subscription, agent, currency)
 SETTINGS index_granularity = 8192;
 
+CREATE TABLE usage_daily_by_price
+(
+    `day` Date COMMENT 'UTC',
+    `tenant` LowCardinality(String),
+    `consumer` String,
+    `api` LowCardinality(String),
+    `currency` LowCardinality(String),
+    `price` Decimal(18, 6) COMMENT 'of one resource unit',
+    `calls` UInt64,
+    `units` Decimal(38, 6),
+    `amount` Decimal(38, 12)
+)
+ENGINE = MergeTree
+PARTITION BY toYYYYMM(day)
+ORDER BY (tenant, consumer, day, api, currency, price)
+SETTINGS index_granularity = 8192;
+
 CREATE TABLE usage_hourly_by_api
 (
     `hour` DateTime('UTC'),

@@ -5,6 +5,7 @@
  * unexpected failure.
  */
 
+import './runtime/thread-pool.ts'
 import { startApp } from './app/app.ts'
 import { greeting } from './onboarding/banner.ts'
 import { ConfigError, readConfig, SETTING_NAMES } from './config.ts'

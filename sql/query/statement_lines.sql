@@ -4,3 +4,4 @@ FROM statement_lines AS s
 WHERE tenant = {tenant:String} AND consumer = {consumer:String} AND month = toDate({month:String}) AND api != {exclude_api:String} AND api != ''
 GROUP BY api, currency, price
 ORDER BY api, currency, price
+LIMIT {limit:UInt32}

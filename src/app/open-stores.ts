@@ -10,9 +10,6 @@ import type { Log } from '../runtime/log.ts'
 import type { ClickHouse } from '../store/clickhouse/client.ts'
 import { readKeptUsage } from '../store/clickhouse/kept-usage.ts'
 import { DamagedParts } from '../store/clickhouse/new-parts.ts'
-import { createClickHouseRequestStore } from '../store/clickhouse/request-store.ts'
-import { createClickHouseRiskStore } from '../store/clickhouse/risk-store.ts'
-import { createClickHouseServiceLevelStore } from '../store/clickhouse/service-level-store.ts'
 import type { RequestStore } from '../store/request-store.ts'
 import type { RiskStore } from '../store/risk-store.ts'
 import type { ServiceLevelStore } from '../store/service-level-store.ts'
@@ -55,15 +52,10 @@ export async function openStores(options: StoresOptions): Promise<OpenedStores> 
       'views or rollups of the embedded store were missing or damaged and are recreated; no row is lost',
     )
   }
-  const { usage, statements } = openUsage(client, { ...options, kept: await readKeptUsage(client) })
   return {
     clickHouse: client,
     isNewStore: isNew,
-    usage,
-    statements,
-    levels: createClickHouseServiceLevelStore(client),
-    requests: createClickHouseRequestStore(client),
-    riskStore: createClickHouseRiskStore(client),
+    ...openUsage(client, { ...options, kept: await readKeptUsage(client) }),
   }
 }
 

@@ -1,4 +1,6 @@
-/** Opens the stores of usage, with connections of their own for reads, and keeps them up to date in the background. */
+/**
+ * Opens the stores that the platform reads, with connections of their own for reads, and keeps them up to date in the background.
+ */
 
 import { join } from 'node:path'
 import type { Config } from '../config.ts'
@@ -8,12 +10,18 @@ import type { CountEvent } from '../runtime/event-reasons.ts'
 import type { Opened } from '../runtime/lifecycle.ts'
 import type { Log } from '../runtime/log.ts'
 import { openClickHouse, type ClickHouse } from '../store/clickhouse/client.ts'
-import { createReaders } from '../store/clickhouse/readers.ts'
+import { createReaders, type Readers } from '../store/clickhouse/readers.ts'
+import { createClickHouseRequestStore } from '../store/clickhouse/request-store.ts'
 import { createRetention, type Retention } from '../store/clickhouse/retention.ts'
+import { createClickHouseRiskStore } from '../store/clickhouse/risk-store.ts'
 import { createRollups, type Rollups } from '../store/clickhouse/rollups.ts'
+import { createClickHouseServiceLevelStore } from '../store/clickhouse/service-level-store.ts'
 import { createClickHouseStatementStore } from '../store/clickhouse/statement-store.ts'
 import { createClickHouseUsageStore } from '../store/clickhouse/usage-store.ts'
+import type { RequestStore } from '../store/request-store.ts'
 import type { KeptUsage } from '../store/retention.ts'
+import type { RiskStore } from '../store/risk-store.ts'
+import type { ServiceLevelStore } from '../store/service-level-store.ts'
 import type { StatementStore } from '../store/statement-store.ts'
 import type { UsageStore } from '../store/usage-store.ts'
 
@@ -30,8 +38,12 @@ export interface OpenUsageOptions {
 export interface OpenedUsage {
   readonly usage: UsageStore
   readonly statements: StatementStore
+  readonly levels: ServiceLevelStore
+  readonly requests: RequestStore
+  readonly riskStore: RiskStore
 }
 
+/** Connections for reads of usage, and as many for all other reads, so that neither delays the other. */
 const READERS = 2
 /** The work of a start comes first. */
 const FIRST_MS = 5_000
@@ -40,14 +52,26 @@ const EVERY_MS = 600_000
 export function openUsage(client: ClickHouse, options: OpenUsageOptions): OpenedUsage {
   const { newParts } = client
   const background = Object.assign(openConnection(options), { newParts })
-  const readers = createReaders(Array.from({ length: READERS }, () => openConnection(options)))
+  const canceller = openConnection(options)
+  const open = (): Readers =>
+    createReaders(
+      Array.from({ length: READERS }, () => openConnection(options)),
+      { canceller },
+    )
+  const [readers, others] = [open(), open()]
   const rollups = createRollups(background)
   const retention = createRetention({ client: background, days: options.config.retentionDays, kept: options.kept })
   const kept = (): KeptUsage => retention.kept
   const usage = createClickHouseUsageStore(client, { readers, rollups, kept })
-  const statements = createClickHouseStatementStore({ client: background, readers, usage, kept })
+  const statements = createClickHouseStatementStore({ client: background, readers, usage, kept, priced: rollups })
   options.opened('rollups of usage', keepUpToDate({ rollups, statements, retention }, options))
-  return { usage, statements }
+  return {
+    usage,
+    statements,
+    levels: createClickHouseServiceLevelStore(client, others),
+    requests: createClickHouseRequestStore(client, others),
+    riskStore: createClickHouseRiskStore(client, others),
+  }
 }
 
 function openConnection({ config, opened }: OpenUsageOptions): ClickHouse {

@@ -9,6 +9,7 @@ import { preferredType } from '../runtime/accept.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { RequestStore } from '../store/request-store.ts'
 import { explainRequest, reasonNotStored } from './explain-request.ts'
+import { whenCallerGone } from './caller-gone.ts'
 import type { Call, Handlers, Operations } from './operation.ts'
 import { list, named, object, pagedQuery, reference, text, time } from './schemas.ts'
 import { requestFields, showRequest } from './request-shape.ts'
@@ -119,13 +120,14 @@ export function requestHandlers({
   requestStream,
 }: RequestHandlersOptions): Handlers<typeof REQUEST_OPERATIONS> {
   return {
-    async getRequest({ author, owner, params }) {
+    async getRequest({ author, owner, params }, reply) {
       const requestId = params.id
       if (requestLog === 'off' || requestId === '')
         throw new Problem('not_found', reasonNotStored(requestLog, requestDays))
       const nowMs = clock.nowMs()
       const range = { fromMs: nowMs - requestDays * DAY_MS, toMs: nowMs + AHEAD_MS }
-      const [found] = await store.find({ tenant: author.tenant, ...range, requestId, ...ofOwner(owner), limit: 1 })
+      const query = { tenant: author.tenant, ...range, requestId, ...ofOwner(owner), limit: 1 }
+      const [found] = await store.find(query, whenCallerGone(reply))
       if (found === undefined) throw new Problem('not_found', reasonNotStored(requestLog, requestDays))
       return { ...showRequest(found), ...explainRequest(found) }
     },
@@ -142,15 +144,9 @@ export function requestHandlers({
       checkRange(range)
       const { fromMs, toMs } = range
       const before = page === null ? {} : { before: page.before }
-      const found = await store.find({
-        tenant: author.tenant,
-        fromMs,
-        toMs,
-        ...filter,
-        ...ofOwner(owner),
-        ...before,
-        limit: limit + 1,
-      })
+      const filters = { ...filter, ...ofOwner(owner), ...before }
+      const asked = { tenant: author.tenant, fromMs, toMs, ...filters, limit: limit + 1 }
+      const found = await store.find(asked, whenCallerGone(reply))
       const shown = found.slice(0, limit)
       const last = shown.at(-1)
       const next =

@@ -11,6 +11,7 @@ import type { Consumers } from '../access/consumers.ts'
 import { preferredType } from '../runtime/accept.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { StatementStore, StoredStatement } from '../store/statement-store.ts'
+import { whenCallerGone } from './caller-gone.ts'
 import type { Handlers, Operations } from './operation.ts'
 import { isOfOther } from './owner-filter.ts'
 import { named, nullable, object, reference, text, time } from './schemas.ts'
@@ -62,7 +63,7 @@ export const STATEMENT_OPERATIONS = {
     path: '/v1/statements',
     summary: 'Reads what a consumer used in a month, per API and price',
     description:
-      'A month is closed one day after its end (UTC). The lines of a closed month do not change; usage that arrives later is listed as corrections. A month that is no longer kept is refused with the earliest one (`keptFrom`). With `Accept: text/csv` the lines are CSV, with `Accept: text/html` a page to print.',
+      'A month is closed one day after its end (UTC). The lines of a closed month do not change; usage that arrives later is listed as corrections. A month that is no longer kept is refused with the earliest one (`keptFrom`). With `Accept: text/csv` the lines are CSV, with `Accept: text/html` a page to print. A statement has at most 10,000 lines.',
     tag: 'Usage',
     scope: 'usage:read',
     own: 'filtered',
@@ -97,18 +98,13 @@ export function statementHandlers({
       if (isOfOther(owner, consumer)) throw noConsumer()
       const nowMs = clock.nowMs()
       const monthMs = toMonth(query.month ?? new Date(nowMs).toISOString().slice(0, 7))
-      const stored = await statements.read({
-        tenant: author.tenant,
-        consumer,
-        monthMs,
-        excludeApi: PLATFORM_API,
-        nowMs,
-      })
+      const asked = { tenant: author.tenant, consumer, monthMs, excludeApi: PLATFORM_API, nowMs }
+      const stored = await statements.read(asked, whenCallerGone(reply))
       const name = await nameOf(consumers, author.tenant, consumer)
       const isUnknown = name === null && consumer !== caller.grant.consumer
       if (isUnknown && stored.lines.length + stored.corrections.length === 0) throw noConsumer()
       const shown = showStatement(consumer, name ?? '', monthMs, stored)
-      void reply.header('Vary', 'Accept')
+      void reply.headers({ Vary: 'Accept', 'Cache-Control': 'private, no-cache' })
       switch (preferredType(reply.request.headers.accept, ['application/json', CSV, HTML])) {
         case CSV: {
           const rows = shown.lines.map((line) => ({ month: shown.month, consumer, ...line }))
@@ -147,7 +143,7 @@ function showStatement(consumer: string, consumerName: string, monthMs: number, 
     ...lines.map((line) => ({ kind: 'usage' as const, ...line })),
     ...corrections.map((line) => ({ kind: 'correction' as const, ...line })),
   ]
-  const currencies = [...new Set(all.map(({ currency }) => currency))].sort()
+  const byCurrency = [...Map.groupBy(all, ({ currency }) => currency)].sort(([one], [other]) => (one < other ? -1 : 1))
   const from = new Date(monthMs)
   return {
     consumer,
@@ -158,15 +154,12 @@ function showStatement(consumer: string, consumerName: string, monthMs: number, 
     state: closedMs === null ? 'Open' : 'Closed',
     closedAt: closedMs === null ? null : new Date(closedMs).toISOString(),
     lines: all,
-    totals: currencies.map((currency) => {
-      const own = all.filter((line) => line.currency === currency)
-      return {
-        currency,
-        calls: own.reduce((sum, { calls }) => sum + calls, 0),
-        units: addDecimals(own.map(({ units }) => units)),
-        amount: addDecimals(own.map(({ amount }) => amount)),
-      }
-    }),
+    totals: byCurrency.map(([currency, own]) => ({
+      currency,
+      calls: own.reduce((sum, { calls }) => sum + calls, 0),
+      units: addDecimals(own.map(({ units }) => units)),
+      amount: addDecimals(own.map(({ amount }) => amount)),
+    })),
   }
 }
 

@@ -8,6 +8,7 @@ import { fromCursor, invalidCursor, toCursor } from '../command/page.ts'
 import { PLATFORM_API } from '../domain/platform-api.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { LineItemRow, SummaryRow, UsageFilter, UsageStore } from '../store/usage-store.ts'
+import { whenCallerGone } from './caller-gone.ts'
 import type { Call, Handlers } from './operation.ts'
 import { LINE_ITEM_COLUMNS, summaryColumns, toGroups, type USAGE_OPERATIONS } from './usage-operations.ts'
 import { isOfOther, ofOwner } from './owner-filter.ts'
@@ -35,7 +36,7 @@ export function usageHandlers({ usage, clock }: UsageHandlersOptions): Handlers<
       const { filter, limit, position, toNext } = toReading(call, call.query, clock)
       if (isOfOther(call.owner, call.query.customer)) return sendTable(reply, LINE_ITEM_COLUMNS, [], null)
       const after = position === undefined ? {} : { after: position }
-      const { rows, next } = await usage.lineItems({ ...filter, ...after, limit })
+      const { rows, next } = await usage.lineItems({ ...filter, ...after, limit }, whenCallerGone(reply))
       return sendTable(reply, LINE_ITEM_COLUMNS, rows.map(showLineItem), next === null ? null : toNext(next))
     },
     async listSummaries(call, reply) {
@@ -44,13 +45,8 @@ export function usageHandlers({ usage, clock }: UsageHandlersOptions): Handlers<
       const groupBy = toGroups(groups)
       if (isOfOther(call.owner, page.customer)) return sendTable(reply, summaryColumns(groupBy), [], null)
       const after = position === undefined ? {} : { after: position }
-      const { rows, next } = await usage.summaries({
-        ...filter,
-        ...after,
-        groupBy,
-        limit,
-        ...(interval !== undefined && { interval }),
-      })
+      const query = { ...filter, ...after, groupBy, limit, ...(interval !== undefined && { interval }) }
+      const { rows, next } = await usage.summaries(query, whenCallerGone(reply))
       return sendTable(reply, summaryColumns(groupBy), rows.map(showSummary), next === null ? null : toNext(next))
     },
   }

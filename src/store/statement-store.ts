@@ -31,6 +31,7 @@ export interface StoredStatement {
 }
 
 export interface StatementStore {
+  /** Rejects with `Problem('unavailable')` if the statement has too many lines. */
   read(query: StatementQuery, signal?: AbortSignal): Promise<StoredStatement>
   /** Closes the months that ended at least a day ago. */
   close(nowMs: number, signal?: AbortSignal): Promise<void>

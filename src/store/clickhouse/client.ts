@@ -8,6 +8,7 @@
 import { createRequire } from 'node:module'
 import { ClickHouseLogLevel, createClient, type ClickHouseClient } from '@clickhouse/client'
 import type * as Chdb from 'chdb/connection'
+import { bindParams } from './bind-params.ts'
 import { EmbeddedParts, UNVERIFIED, type NewParts } from './new-parts.ts'
 
 export type ClickHouse = ClickHouseClient & {
@@ -35,9 +36,26 @@ export function openClickHouse({ url, folder }: ClickHouseOptions): ClickHouse {
   // Loaded only if it is used: the library takes 150 MB of resident memory.
   const { createChdbConnection } = require('chdb/connection') as typeof Chdb
   const client = createClient({
-    connection: createChdbConnection({ path: folder }),
+    connection: withBoundParams(createChdbConnection({ path: folder })),
   } as unknown as Parameters<typeof createClient>[0])
   return Object.assign(client, { newParts: new EmbeddedParts(client), isEmbedded: true })
+}
+
+type Connection = ReturnType<typeof Chdb.createChdbConnection>
+
+/** Makes statements with parameters independent of those of other connections. */
+function withBoundParams(connection: Connection): Connection {
+  const bound = <Params extends Parameters<Connection['query']>[0]>(params: Params): Params => {
+    const { query_params = {}, ...others } = params
+    const query = Object.keys(query_params).length === 0 ? null : bindParams(params.query, query_params)
+    return query === null ? params : ({ ...others, query } as Params)
+  }
+  const query = connection.query.bind(connection)
+  const command = connection.command.bind(connection)
+  return Object.assign(connection, {
+    query: (params: Parameters<Connection['query']>[0]) => query(bound(params)),
+    command: (params: Parameters<Connection['command']>[0]) => command(bound(params)),
+  })
 }
 
 /** Returns a signal that aborts at the time limit, or earlier with the caller's signal. */

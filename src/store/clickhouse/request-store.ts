@@ -1,11 +1,11 @@
 /** The request log in ClickHouse. */
 
 import { toDecimal, toMicro } from '../../domain/decimal.ts'
-import { Problem } from '../../domain/problem.ts'
 import type { LoggedRequest, RequestQuery, RequestStore } from '../request-store.ts'
-import { within, type ClickHouse } from './client.ts'
+import type { ClickHouse } from './client.ts'
 import { insertOnce } from './insert-once.ts'
 import { readQuery } from './migrations.ts'
+import { createReaders, type Readers } from './readers.ts'
 
 interface Row {
   readonly at_ms: number | string
@@ -31,23 +31,20 @@ interface Row {
 /** Sorts after every call. */
 const END = { timeMs: Number.MAX_SAFE_INTEGER, requestId: '' }
 
-export function createClickHouseRequestStore(client: ClickHouse): RequestStore {
-  const sql = readQuery('request_log')
+/** By default, reads use the connection of the inserts. */
+export function createClickHouseRequestStore(
+  client: ClickHouse,
+  readers: Readers = createReaders([client]),
+): RequestStore {
+  const query = readQuery('request_log')
 
   return {
     insert: (token, rows, signal) => insertOnce(client, { table: 'request_log', token, rows: rows.map(toRow), signal }),
-    async find(query, signal) {
-      try {
-        const result = await client.query({
-          query: sql,
-          query_params: toParams(query),
-          format: 'JSONEachRow',
-          abort_signal: within(signal),
-        })
-        return (await result.json<Row>()).map(toRequest)
-      } catch (cause) {
-        throw new Problem('unavailable', 'The request log cannot be read at the moment.', { cause })
-      }
+    async find(filter, signal) {
+      const { tenant, customer: consumer } = filter
+      const statement = { query, params: toParams(filter), consumer, subject: 'The request log' }
+      const rows = await readers.read<Row>(tenant, statement, signal)
+      return rows.map(toRequest)
     },
   }
 }

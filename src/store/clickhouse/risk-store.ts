@@ -2,26 +2,23 @@
 
 import type { RiskEvent } from '../../domain/risk.ts'
 import type { RiskStore } from '../risk-store.ts'
-import { within, type ClickHouse } from './client.ts'
+import type { ClickHouse } from './client.ts'
 import { insertOnce } from './insert-once.ts'
 import { readQuery } from './migrations.ts'
+import { createReaders, type Readers } from './readers.ts'
 
-export function createClickHouseRiskStore(client: ClickHouse): RiskStore {
+/** By default, reads use the connection of the inserts. */
+export function createClickHouseRiskStore(client: ClickHouse, readers: Readers = createReaders([client])): RiskStore {
   const eventsSql = readQuery('risk_events')
   const timelineSql = readQuery('risk_timeline')
 
   async function events(
     query: string,
-    params: Record<string, unknown>,
+    params: Readonly<Record<string, unknown>> & { readonly tenant: string },
     signal: AbortSignal | undefined,
   ): Promise<readonly RiskEvent[]> {
-    const result = await client.query({
-      query,
-      query_params: params,
-      format: 'JSONEachRow',
-      abort_signal: within(signal),
-    })
-    return (await result.json<{ body: string }>()).map(({ body }) => JSON.parse(body) as RiskEvent)
+    const rows = await readers.read<{ body: string }>(params.tenant, { query, params, subject: 'Risk events' }, signal)
+    return rows.map(({ body }) => JSON.parse(body) as RiskEvent)
   }
 
   return {

@@ -14,9 +14,15 @@ export interface MonthState {
   readonly same: readonly number[]
   /** First seconds of the closed days with hourly totals whose rollups have other sums, or none. */
   readonly differing: readonly number[]
+  /** As `same` and `differing`, of the rollup by price; empty if the month has none. */
+  readonly priced: readonly number[]
+  readonly unpriced: readonly number[]
   /** Whether the rollup by the month has the sums of the hourly totals. */
   readonly isMonthSame: boolean
-  /** Whether nothing is to be rolled up or removed. */
+  /** Whether the rollups have no row of the days that differ, so that these can be added. */
+  readonly isNew: boolean
+  /** Whether nothing is to be rolled up or removed, except by price. */
+  readonly isRolled: boolean
   readonly isComplete: boolean
 }
 
@@ -50,16 +56,23 @@ export async function listMonths(client: ClickHouse, signal?: AbortSignal): Prom
   const rows = await select<{ month: string }>(
     client,
     `SELECT DISTINCT partition_id AS month FROM system.parts WHERE active AND database = currentDatabase()
-       AND table IN ('line_items_hourly', 'usage_hourly_by_api', 'usage_daily', 'usage_monthly') ORDER BY month DESC`,
+       AND table IN ('line_items_hourly', 'usage_hourly_by_api', 'usage_daily', 'usage_daily_by_price', 'usage_monthly') ORDER BY month DESC`,
     {},
     signal,
   )
   return rows.map(({ month }) => Date.UTC(Number(month.slice(0, 4)), Number(month.slice(4)) - 1, 1) / 1_000)
 }
 
+export interface ComparedMonth {
+  readonly monthS: number
+  readonly toS: number
+  /** Whether the month is rolled up by price. */
+  readonly isPriced: boolean
+}
+
 export async function compareMonth(
   client: ClickHouse,
-  { monthS, toS }: { readonly monthS: number; readonly toS: number },
+  { monthS, toS, isPriced }: ComparedMonth,
   signal?: AbortSignal,
 ): Promise<MonthState> {
   const endS = endOfMonth(monthS)
@@ -82,7 +95,9 @@ export async function compareMonth(
   }
   const byApi = await daysOf('usage_hourly_by_api', 'hour').catch(orDamaged)
   const daily = await daysOf('usage_daily', 'day').catch(orDamaged)
+  const byPrice = await daysOf('usage_daily_by_price', 'day').catch(orDamaged)
   const closed = [...hourly.keys()].filter((dayS) => dayS < toS)
+  const hasPrice = (dayS: number): boolean => isPriced && byPrice.get(dayS) === hourly.get(dayS)
   const isSame = (dayS: number): boolean => {
     const sums = hourly.get(dayS)
     return daily.get(dayS) === sums && byApi.get(dayS) === sums
@@ -91,7 +106,15 @@ export async function compareMonth(
   const differing = closed.filter((dayS) => !isSame(dayS))
   const isExtra = (dayS: number): boolean => dayS >= toS || !hourly.has(dayS)
   const hasExtra = [...daily.keys(), ...byApi.keys()].some(isExtra)
+  const unpriced = isPriced ? closed.filter((dayS) => !hasPrice(dayS)) : []
+  const hasExtraPrice = [...byPrice.keys()].some((dayS) => !isPriced || isExtra(dayS))
+  const isNew =
+    !hasExtra &&
+    !hasExtraPrice &&
+    !differing.some((dayS) => daily.has(dayS) || byApi.has(dayS)) &&
+    !unpriced.some((dayS) => byPrice.has(dayS))
   const isMonthSame = await isMonthEqual(client, { monthS, isOver }, signal)
+  const isRolled = differing.length === 0 && !hasExtra && isMonthSame
   return {
     month: toMonth(monthS),
     monthS,
@@ -99,8 +122,12 @@ export async function compareMonth(
     isOver,
     same,
     differing,
+    priced: closed.filter(hasPrice),
+    unpriced,
+    isNew: isNew && isMonthSame && !isOver,
     isMonthSame,
-    isComplete: differing.length === 0 && !hasExtra && isMonthSame,
+    isRolled,
+    isComplete: isRolled && unpriced.length === 0 && !hasExtraPrice,
   }
 }
 

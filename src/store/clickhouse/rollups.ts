@@ -10,11 +10,11 @@
  */
 
 import type { ClickHouse } from './client.ts'
-import { closedUpTo, compareMonth, listMonths } from './rollup-state.ts'
-import { replaceMonth } from './rollup-tables.ts'
-import type { RolledUsage } from './summary-plan.ts'
+import { closedUpTo, compareMonth, listMonths, type ComparedMonth } from './rollup-state.ts'
+import { makeRollups } from './rollup-tables.ts'
+import type { PricedUsage, RolledUsage } from './summary-plan.ts'
 
-export interface Rollups extends RolledUsage {
+export interface Rollups extends RolledUsage, PricedUsage {
   /** Runs an insert of totals of these times. */
   inserting<T>(timesMs: Iterable<number>, insert: () => Promise<T>): Promise<T>
   /** Rolls up what is due, the newest month first. */
@@ -31,6 +31,7 @@ export interface RollOptions {
 export const NOTHING_ROLLED: Rollups = {
   isDayRolled: () => false,
   isMonthRolled: () => false,
+  isDayPriced: () => false,
   inserting: (_, insert) => insert(),
   roll: () => Promise.resolve(),
 }
@@ -52,8 +53,9 @@ class StoredRollups implements Rollups {
   readonly #client: ClickHouse
   readonly #days = new Set<number>()
   readonly #months = new Set<number>()
-  /** Up to which second the days of a month are rolled up, by its first second. */
-  readonly #complete = new Map<number, number>()
+  readonly #priced = new Set<number>()
+  /** Up to which second the days of a month are rolled up, and whether by price, by its first second. */
+  readonly #complete = new Map<number, string>()
   readonly #inserts = new Map<number, Inserts>()
 
   constructor(client: ClickHouse) {
@@ -66,6 +68,10 @@ class StoredRollups implements Rollups {
 
   isMonthRolled(monthS: number): boolean {
     return this.#months.has(monthS)
+  }
+
+  isDayPriced(dayS: number): boolean {
+    return this.#priced.has(dayS)
   }
 
   async inserting<T>(timesMs: Iterable<number>, insert: () => Promise<T>): Promise<T> {
@@ -85,14 +91,24 @@ class StoredRollups implements Rollups {
     for (const monthS of await listMonths(this.#client, options.signal)) {
       options.signal?.throwIfAborted()
       const toS = closedUpTo(monthS, nowMs)
-      if (this.#complete.get(monthS) !== toS) await this.#rollMonth(monthS, toS, options)
+      const isPriced = monthS >= startOfMonth(startOfMonth(nowMs / 1_000) - 1)
+      if (!isPriced && this.#unprice(monthS)) continue
+      if (this.#complete.get(monthS) !== `${toS} ${isPriced}`) await this.#rollMonth({ monthS, toS, isPriced }, options)
     }
+  }
+
+  /** A read that began before may still need the rows, which the next round removes. */
+  #unprice(monthS: number): boolean {
+    const priced = [...this.#priced].filter((dayS) => startOfMonth(dayS) === monthS)
+    for (const dayS of priced) this.#priced.delete(dayS)
+    return priced.length > 0
   }
 
   #begin(dayS: number): Inserts {
     const monthS = startOfMonth(dayS)
     this.#months.delete(monthS)
-    if (this.#days.delete(dayS)) this.#complete.delete(monthS)
+    const wasRolled = this.#days.delete(dayS)
+    if (this.#priced.delete(dayS) || wasRolled) this.#complete.delete(monthS)
     const found = this.#inserts.get(dayS) ?? { running: 0, changes: 0 }
     found.running++
     found.changes++
@@ -100,22 +116,25 @@ class StoredRollups implements Rollups {
     return found
   }
 
-  async #rollMonth(monthS: number, toS: number, { signal, onMonth }: RollOptions): Promise<void> {
+  async #rollMonth(compared: ComparedMonth, { signal, onMonth }: RollOptions): Promise<void> {
     const client = this.#client
+    const { monthS, toS, isPriced } = compared
     const before = new Map([...this.#inserts].map(([dayS, { running, changes }]) => [dayS, running > 0 ? -1 : changes]))
-    let state = await compareMonth(client, { monthS, toS }, signal)
+    let state = await compareMonth(client, compared, signal)
     if (!state.isComplete) {
       const found = state
-      await client.newParts.verified(() => replaceMonth(client, found, signal))
-      state = await compareMonth(client, { monthS, toS }, signal)
+      await client.newParts.verified(() => makeRollups(client, found, signal))
+      state = await compareMonth(client, compared, signal)
       onMonth?.(state.month, state.same.length - found.same.length)
     }
     // Totals that were inserted meanwhile may be missing in one of the two sums: the next round compares them again.
     const isUnchanged = (dayS: number): boolean => this.#inserts.get(dayS)?.changes === before.get(dayS)
     for (const dayS of state.same.filter(isUnchanged)) this.#days.add(dayS)
+    for (const dayS of state.priced.filter(isUnchanged)) this.#priced.add(dayS)
     const closed = [...this.#inserts.keys()].filter((dayS) => dayS >= monthS && dayS < toS)
-    if (!state.isComplete || !closed.every(isUnchanged)) return
-    this.#complete.set(monthS, toS)
+    // By price, a day whose line items lack what its hourly totals have is not complete even now.
+    if (!state.isRolled || !closed.every(isUnchanged)) return
+    this.#complete.set(monthS, `${toS} ${isPriced}`)
     if (state.isOver) this.#months.add(monthS)
   }
 }

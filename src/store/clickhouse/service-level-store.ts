@@ -1,10 +1,10 @@
 /** Service levels of providers in ClickHouse. */
 
-import { Problem } from '../../domain/problem.ts'
 import type { MeasuredStretch, ServiceLevelQuery, ServiceLevelRow, ServiceLevelStore } from '../service-level-store.ts'
-import { within, type ClickHouse } from './client.ts'
+import type { ClickHouse } from './client.ts'
 import { insertOnce } from './insert-once.ts'
 import { readQuery } from './migrations.ts'
+import { createReaders, type Readers } from './readers.ts'
 
 interface Row {
   readonly stretch_s: number | string
@@ -20,24 +20,23 @@ interface Row {
 /** Width of an interval that covers all time. */
 const UNDIVIDED_S = 2 ** 32 - 1
 
-export function createClickHouseServiceLevelStore(client: ClickHouse): ServiceLevelStore {
-  const sql = readQuery('service_levels')
+/** By default, reads use the connection of the inserts. */
+export function createClickHouseServiceLevelStore(
+  client: ClickHouse,
+  readers: Readers = createReaders([client]),
+): ServiceLevelStore {
+  const query = readQuery('service_levels')
 
   return {
     insert: (token, rows, signal) =>
       insertOnce(client, { table: 'service_levels', token, rows: rows.map(toRow), signal }),
-    async measure(query, signal) {
-      try {
-        const result = await client.query({
-          query: sql,
-          query_params: toParams(query),
-          format: 'JSONEachRow',
-          abort_signal: within(signal),
-        })
-        return (await result.json<Row>()).map((row) => toStretch(row, query.loads.length))
-      } catch (cause) {
-        throw new Problem('unavailable', 'Service levels cannot be read at the moment.', { cause })
-      }
+    async measure(asked, signal) {
+      const rows = await readers.read<Row>(
+        asked.tenant,
+        { query, params: toParams(asked), subject: 'Service levels' },
+        signal,
+      )
+      return rows.map((row) => toStretch(row, asked.loads.length))
     },
   }
 }

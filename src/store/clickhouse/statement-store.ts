@@ -6,20 +6,25 @@
  * difference between the sums and both.
  */
 
+import { Problem } from '../../domain/problem.ts'
 import { ALL_KEPT, notKept, type KeptUsage } from '../retention.ts'
 import type { StatementLine, StatementQuery, StatementStore, StoredStatement } from '../statement-store.ts'
 import type { UsageStore } from '../usage-store.ts'
 import type { ClickHouse } from './client.ts'
 import { readQuery } from './migrations.ts'
-import type { Readers } from './readers.ts'
+import type { Readers, Statement } from './readers.ts'
 import { inBackground, inBackgroundOf } from './rollup-state.ts'
+import { NOTHING_ROLLED } from './rollups.ts'
 import { remainderSql } from './statement-corrections.ts'
+import { writeUsageOfMonth } from './statement-sql.ts'
+import type { PricedUsage } from './summary-plan.ts'
 
 type TotalRow = Pick<Row, 'currency' | 'calls' | 'units' | 'amount'>
 type Row = Omit<StatementLine, 'calls'> & { readonly calls: string }
 
 const CLOSES_AFTER_MS = 86_400_000
 const CURRENCIES_MAX = 1_000
+const LINES_MAX = 10_000
 const NEXT = 'statement_lines_next'
 
 export interface ClickHouseStatementOptions {
@@ -28,6 +33,8 @@ export interface ClickHouseStatementOptions {
   readonly usage: Pick<UsageStore, 'summaries'>
   /** Default: nothing is removed. */
   readonly kept?: () => KeptUsage
+  /** Days whose usage by price is read from a rollup. Default: none. */
+  readonly priced?: PricedUsage
 }
 
 export function createClickHouseStatementStore(options: ClickHouseStatementOptions): StatementStore {
@@ -57,7 +64,6 @@ class StatementReader {
   readonly #options: ClickHouseStatementOptions
   readonly #totalsSql = readQuery('statement_totals')
   readonly #linesSql = readQuery('statement_lines')
-  readonly #usageSql = readQuery('statement_usage')
 
   constructor(options: ClickHouseStatementOptions) {
     this.#options = options
@@ -67,21 +73,30 @@ class StatementReader {
     const { monthMs } = query
     if (monthMs < kept.statementsFromMs)
       throw notKept('/month', 'Statements are kept from {keptFrom} on.', kept.statementsFromMs)
-    const [closed] = await this.#rows<{ closed_ms: string }>(CLOSED, query, signal)
+    const [closed] = await this.#rows<{ closed_ms: string }>({ query: CLOSED, params: toParams(query) }, query, signal)
     if (monthMs < kept.lineItemsFromMs) {
       // A month without usage was never closed.
       const closedMs = closed === undefined ? addMonths(monthMs, 1) + CLOSES_AFTER_MS : Number(closed.closed_ms)
-      const lines = await this.#lines(this.#linesSql, query, signal)
+      const lines = await this.#lines(toStatement(this.#linesSql, query), query, signal)
       const hasSums = monthMs >= kept.sumsFromMs
       const isLate = hasSums && !(await this.#hasAllUsage(query, { areItemsRemoved: true }, signal))
-      return { closedMs, lines, corrections: await this.#lines(keptCorrectionsSql(isLate), query, signal) }
+      const corrections = await this.#lines(toStatement(keptCorrectionsSql(isLate), query), query, signal)
+      return { closedMs, lines, corrections }
     }
-    if (closed === undefined)
-      return { closedMs: null, lines: await this.#lines(this.#usageSql, query, signal), corrections: [] }
-    const lines = await this.#lines(this.#linesSql, query, signal)
+    if (closed === undefined) return { closedMs: null, lines: await this.#usage(query, false, signal), corrections: [] }
+    const lines = await this.#lines(toStatement(this.#linesSql, query), query, signal)
     const isLate = !(await this.#hasAllUsage(query, { areItemsRemoved: false }, signal))
-    const corrections = isLate ? await this.#lines(this.#usageSql, query, signal) : []
-    return { closedMs: Number(closed.closed_ms), lines, corrections }
+    return {
+      closedMs: Number(closed.closed_ms),
+      lines,
+      corrections: isLate ? await this.#usage(query, true, signal) : [],
+    }
+  }
+
+  /** Reads the usage of a month whose line items are kept; `isLate`: only what the closed statement lacks. */
+  #usage(query: StatementQuery, isLate: boolean, signal?: AbortSignal): Promise<readonly StatementLine[]> {
+    const month = { query, toS: addMonths(query.monthMs, 1) / 1_000, limit: LINES_MAX + 1, isLate }
+    return this.#lines(writeUsageOfMonth(month, this.#options.priced ?? NOTHING_ROLLED), query, signal)
   }
 
   /** Reads the rollups, which takes less time than to read the rows of the month. */
@@ -95,17 +110,17 @@ class StatementReader {
     const summary = { tenant, customer: consumer, excludeApi, groupBy: [], limit: CURRENCIES_MAX, ...range }
     const found = await this.#options.usage.summaries(summary, signal)
     const params = { ...toParams(query), are_items_removed: areItemsRemoved ? 1 : 0 }
-    const closed = await this.#options.readers.read<TotalRow>(tenant, { query: this.#totalsSql, params }, signal)
+    const closed = await this.#rows<TotalRow>({ query: this.#totalsSql, params }, query, signal)
     const texts = found.rows.map(({ currency, calls, value, amount }) => `${currency} ${calls} ${value} ${amount}`)
     return texts.join() === closed.map((row) => `${row.currency} ${row.calls} ${row.units} ${row.amount}`).join()
   }
 
-  async #lines(sql: string, query: StatementQuery, signal?: AbortSignal): Promise<readonly StatementLine[]> {
-    return (await this.#rows<Row>(sql, query, signal)).map(toLine)
+  async #lines(statement: Statement, query: StatementQuery, signal?: AbortSignal): Promise<readonly StatementLine[]> {
+    return toLines(await this.#rows<Row>(statement, query, signal))
   }
 
-  #rows<Of>(sql: string, query: StatementQuery, signal?: AbortSignal): Promise<readonly Of[]> {
-    return this.#options.readers.read<Of>(query.tenant, { query: sql, params: toParams(query) }, signal)
+  #rows<Of>(statement: Statement, { tenant, consumer }: StatementQuery, signal?: AbortSignal): Promise<readonly Of[]> {
+    return this.#options.readers.read<Of>(tenant, { ...statement, consumer }, signal)
   }
 }
 
@@ -125,7 +140,7 @@ function keptCorrectionsSql(isLate: boolean): string {
     ) AS c
     GROUP BY api, currency, c.price
     HAVING sum(c.calls) != 0 OR sum(c.units) != 0 OR sum(c.amount) != 0
-    ORDER BY api, currency, c.price`
+    ORDER BY api, currency, c.price LIMIT {limit:UInt32}`
 }
 
 const CLOSED = `SELECT toUnixTimestamp64Milli(closed_at) AS closed_ms FROM statement_lines
@@ -171,8 +186,16 @@ function toParams({ tenant, consumer, monthMs, excludeApi }: StatementQuery): Re
   return { tenant, consumer, month: new Date(monthMs).toISOString().slice(0, 10), exclude_api: excludeApi }
 }
 
-function toLine(row: Row): StatementLine {
-  return { ...row, calls: Number(row.calls) }
+function toStatement(sql: string, query: StatementQuery): Statement {
+  return { query: sql, params: { ...toParams(query), limit: LINES_MAX + 1 } }
+}
+
+function toLines(rows: readonly Row[]): readonly StatementLine[] {
+  if (rows.length > LINES_MAX) {
+    const detail = `The statement has more than ${LINES_MAX.toLocaleString('en')} lines. Read the summaries or the line items of the month instead.`
+    throw new Problem('unavailable', detail)
+  }
+  return rows.map((row) => ({ ...row, calls: Number(row.calls) }))
 }
 
 /** Returns the first millisecond of the month so many months later. */

@@ -82,7 +82,9 @@ export class Summaries {
     const sources = planSources({ ...query, isByConsumer: isByConsumer(query) }, this.#rolled)
     if (sources.length === 0) return []
     const last = await this.#findLastPair(query, sources, after, limit)
-    return this.#readers.read<Row>(query.tenant, writePage(query, sources, { after, last, limit }), query.signal)
+    const { tenant, customer, signal } = query
+    const statement = { ...writePage(query, sources, { after, last, limit }), consumer: customer }
+    return this.#readers.read<Row>(tenant, statement, signal)
   }
 
   /** Returns null if the page may extend to the end. */

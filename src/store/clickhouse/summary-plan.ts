@@ -28,6 +28,11 @@ export interface RolledUsage {
   isMonthRolled(monthS: number): boolean
 }
 
+/** The days that are rolled up by price. */
+export interface PricedUsage {
+  isDayPriced(dayS: number): boolean
+}
+
 export interface SummaryRange {
   readonly fromMs: number
   readonly toMs: number

@@ -52,7 +52,7 @@ export function createClickHouseUsageStore(client: ClickHouse, options: ClickHou
       ),
     insertWithoutTotals: (items, signal) => client.newParts.verified(() => attachLineItems(client, items, signal)),
     async lineItems(query, signal) {
-      const { limit, toMs, tenant } = query
+      const { limit, toMs, tenant, customer } = query
       requireLineItems(query, kept())
       const after = query.after === undefined ? FIRST_CURSOR : parseCursor(query.after)
       const found: Row[] = []
@@ -60,7 +60,8 @@ export function createClickHouseUsageStore(client: ClickHouse, options: ClickHou
       for (let spanMs = SPAN_MS; found.length <= limit && fromMs < toMs; spanMs *= SPAN_GROWTH) {
         const stretch = { ...query, fromMs, toMs: Math.min(toMs, fromMs + spanMs) }
         const params = { ...toParams(stretch), ...toCursorParams(after), limit: limit + 1 - found.length }
-        found.push(...(await readers.read<Row>(tenant, { query: lineItemsSql, params }, signal)))
+        const statement = { query: lineItemsSql, params, consumer: customer }
+        found.push(...(await readers.read<Row>(tenant, statement, signal)))
         fromMs = stretch.toMs
       }
       // Rows may have been removed meanwhile.

@@ -32,6 +32,7 @@ const NAMES = [
   'statement_corrections',
   'statement_lines',
   'usage_daily',
+  'usage_daily_by_price',
   'usage_hourly_by_api',
   'usage_monthly',
 ]

@@ -33,7 +33,7 @@ beforeEach(async () => {
   const readers = createReaders([client])
   rollups = createRollups(client)
   usage = createClickHouseUsageStore(client, { readers, rollups })
-  statements = createClickHouseStatementStore({ client, readers, usage })
+  statements = createClickHouseStatementStore({ client, readers, usage, priced: rollups })
 })
 afterEach(async () => {
   await client.close()
@@ -127,5 +127,138 @@ describe('a statement', () => {
     })
     await statements.close(NOW)
     expect(await read()).toEqual({ closedMs: NOW, lines: linesOf(items), corrections: [] })
+  })
+
+  it('is complete if the month is closed while it is read', async () => {
+    const items = [item({ tenant: 'own', windowStartMs: MARCH })]
+    await usage.insert('first', items)
+    let reads = 0
+    const readers = createReaders([client])
+    const closing = createClickHouseStatementStore({
+      client,
+      usage,
+      readers: {
+        async read(tenant, statement, signal) {
+          if (reads++ === 1) await statements.close(NOW)
+          return readers.read(tenant, statement, signal)
+        },
+      },
+    })
+    const query = { tenant: 'own', consumer: 'con_1', monthMs: MARCH, nowMs: NOW, excludeApi: '' }
+    expect(await closing.read(query)).toEqual({ closedMs: null, lines: linesOf(items), corrections: [] })
+    expect((await read()).closedMs).toBe(NOW)
+  })
+
+  it('with more lines than fit into an answer is refused, open and closed', async () => {
+    const items = Array.from({ length: 10_001 }, (_, index) =>
+      item({ tenant: 'own', windowStartMs: MARCH, priceMicro: index }),
+    )
+    await usage.insert('first', items.slice(1))
+    expect((await read()).lines).toHaveLength(10_000)
+    await usage.insert('more', items.slice(0, 1))
+    for (const close of [false, true]) {
+      if (close) await statements.close(NOW)
+      const message = expect.stringMatching(/more than 10,000 lines/)
+      await expect(read()).rejects.toMatchObject({ code: 'unavailable', message })
+    }
+  })
+
+  it('is read from the rollup by price, as exact as before', { timeout: 60_000 }, async () => {
+    const items = randomItems(createRandom(7), 1_000)
+    await usage.insert('first', items)
+    await rollups.roll(NOW)
+    for (let dayMs = MARCH; dayMs < APRIL; dayMs += DAY) expect(rollups.isDayPriced(dayMs / 1_000)).toBe(true)
+    expect(await read()).toEqual({ closedMs: null, lines: linesOf(items), corrections: [] })
+    await client.command({ query: 'TRUNCATE TABLE line_items' })
+    expect(await read()).toEqual({ closedMs: null, lines: linesOf(items), corrections: [] })
+  })
+
+  it('equals its line items while usage arrives and is rolled up (random)', { timeout: 120_000 }, async () => {
+    const random = createRandom(11)
+    const items: LineItem[] = []
+    let closedMs: number | null = null
+    let closed: readonly LineItem[] = []
+    for (let step = 0; step < 14; step++) {
+      const batch = randomItems(random, 1 + random.below(60)).filter((_, index) => step < 5 || index < 40)
+      const inserted = usage.insert(`batch${step}`, batch)
+      const rolled = random.below(2) === 0 ? rollups.roll(NOW) : null
+      await Promise.all([inserted, rolled])
+      items.push(...batch)
+      if (random.below(2) === 0) await rollups.roll(NOW)
+      if (step === 8) {
+        await statements.close((closedMs = NOW))
+        closed = [...items]
+      }
+      const late = items.slice(closed.length)
+      const expected =
+        closedMs === null
+          ? { closedMs, lines: linesOf(items), corrections: [] }
+          : { closedMs, lines: linesOf(closed), corrections: linesOf(late) }
+      expect(await read(), `step ${step}`).toEqual(expected)
+    }
+    expect(linesOf(items.slice(closed.length)).length).toBeGreaterThan(0)
+  })
+
+  it('of an earlier month is read from the line items, and the rollup by price is removed a round later', async () => {
+    const items = [item({ tenant: 'own', windowStartMs: MARCH })]
+    await usage.insert('first', items)
+    const nowMs = Date.UTC(2026, 5, 1, 12)
+    const rows = async () =>
+      (await client.query({ query: 'SELECT day FROM usage_daily_by_price', format: 'JSONEachRow' })).json<unknown>()
+    const expected = { closedMs: null, lines: linesOf(items), corrections: [] }
+    await rollups.roll(NOW)
+    expect(await rows()).toHaveLength(1)
+    await rollups.roll(nowMs)
+    expect(rollups.isDayPriced(MARCH / 1_000)).toBe(false)
+    expect(await rows()).toHaveLength(1)
+    expect(await read()).toEqual(expected)
+    await rollups.roll(nowMs)
+    expect(await rows()).toEqual([])
+    expect(await read()).toEqual(expected)
+  })
+
+  it('of a new day is added to the rollups, whose other days stay as they are', async () => {
+    const partsOf = async (table: string): Promise<readonly string[]> => {
+      const query = `SELECT name FROM system.parts WHERE active AND database = currentDatabase() AND table = '${table}' ORDER BY name`
+      const rows = await (await client.query({ query, format: 'JSONEachRow' })).json<{ name: string }>()
+      return rows.map(({ name }) => name)
+    }
+    const tables = ['usage_daily', 'usage_daily_by_price', 'usage_hourly_by_api']
+    for (const table of tables) await client.command({ query: `SYSTEM STOP MERGES ${table}` })
+    await usage.insert('first', [item({ tenant: 'own', windowStartMs: MARCH })])
+    await rollups.roll(MARCH + DAY + DAY / 2)
+    const before = await Promise.all(tables.map(partsOf))
+    await usage.insert('second', [item({ tenant: 'own', windowStartMs: MARCH + DAY })])
+    await rollups.roll(MARCH + 2 * DAY + DAY / 2)
+    const after = await Promise.all(tables.map(partsOf))
+    expect(before.map(({ length }) => length)).toEqual([1, 1, 1])
+    expect(after.map((parts) => parts.length)).toEqual([2, 2, 2])
+    expect(after.flat()).toEqual(expect.arrayContaining(before.flat()))
+    expect((await read()).lines).toMatchObject([{ calls: 2 }])
+  })
+
+  it('does not trust a rollup by price that lacks usage', async () => {
+    const items = [item({ tenant: 'own', windowStartMs: MARCH }), item({ tenant: 'own', windowStartMs: MARCH + DAY })]
+    await usage.insert('first', items)
+    await rollups.roll(NOW)
+    for (const damage of [
+      'TRUNCATE TABLE usage_daily_by_price',
+      `INSERT INTO usage_daily_by_price SELECT * FROM usage_daily_by_price LIMIT 1`,
+    ]) {
+      await client.command({ query: damage })
+      const restarted = createRollups(client)
+      const fresh = createClickHouseStatementStore({
+        client,
+        readers: createReaders([client]),
+        usage,
+        priced: restarted,
+      })
+      const query = { tenant: 'own', consumer: 'con_1', monthMs: MARCH, nowMs: NOW, excludeApi: '' }
+      const expected = { closedMs: null, lines: linesOf(items), corrections: [] }
+      expect(await fresh.read(query)).toEqual(expected)
+      await restarted.roll(NOW)
+      expect(restarted.isDayPriced(MARCH / 1_000)).toBe(true)
+      expect(await fresh.read(query)).toEqual(expected)
+    }
   })
 })

@@ -78,6 +78,9 @@ describe('a statement', () => {
     expect(page.text).toContain('&lt;script&gt;alert(1)&lt;/script&gt;&amp;&quot;&#39;=cmd')
     expect(page.text).toContain('<td class="number">0.000000000001</td>')
     expect(page.headers['vary']).toContain('Accept')
+    for (const answer of [csv, page, await read('application/json')]) {
+      expect(answer.headers['cache-control']).toBe('private, no-cache')
+    }
   })
 
   it('of another consumer or tenant is not found', async () => {
@@ -100,13 +103,24 @@ describe('a statement', () => {
     expect((await platform.send('GET', PATH, { token: other })).status).toBe(403)
   })
 
-  it.each(['2026-13', '2026-00', '2019-12', '2100-01', '2026-1', '2026-011', 'now', ''])(
-    'answers 400 for the month %j',
-    async (month) => {
-      const platform = await openTestPlatform()
-      const token = platform.token('acme')
-      const answer = await platform.send('GET', `${PATH}?consumer=con_1&month=${month}`, { token })
-      expect(answer).toMatchObject({ status: 400, body: { errors: [{ pointer: '/month' }] } })
-    },
-  )
+  it.each([
+    '2026-13',
+    '2026-00',
+    '2019-12',
+    '2100-01',
+    '2026-1',
+    '2026-011',
+    '0000-00',
+    '9999-12',
+    '２026-10',
+    '2026-10%0A',
+    '2026-10&month=2026-11',
+    'now',
+    '',
+  ])('answers 400 for the month %j', async (month) => {
+    const platform = await openTestPlatform()
+    const token = platform.token('acme')
+    const answer = await platform.send('GET', `${PATH}?consumer=con_1&month=${month}`, { token })
+    expect(answer).toMatchObject({ status: 400, body: { errors: [{ pointer: '/month' }] } })
+  })
 })

@@ -74,4 +74,46 @@ describe('readers', () => {
     running[0]!.end(new Error('Code: 159. DB::Exception: Timeout exceeded. (TIMEOUT_EXCEEDED)'))
     await expect(read).rejects.toMatchObject({ code: 'unavailable', message: expect.stringMatching(/shorter range/) })
   })
+
+  it('refuse reads of a consumer of which too many wait, and take turns with the others', async () => {
+    const { running, readers } = openConnections(1)
+    const own = { ...STATEMENT, consumer: 'con_1' }
+    const order: string[] = []
+    const reads = Array.from({ length: 18 }, async (_, index) => {
+      await readers.read('a', own)
+      order.push(`own ${index}`)
+    })
+    const settling = Promise.allSettled(reads)
+    await expect(reads.at(-1)).rejects.toMatchObject({
+      code: 'unavailable',
+      message: expect.stringMatching(/too many/),
+    })
+    const whole = readers.read('a', STATEMENT).then(() => order.push('whole tenant'))
+    await settled()
+    for (let ended = 0; ended < running.length; ended++) {
+      running[ended]!.end()
+      await settled()
+    }
+    await whole
+    expect((await settling).filter(({ status }) => status === 'rejected')).toHaveLength(1)
+    expect(order.slice(0, 4)).toEqual(['own 0', 'own 1', 'whole tenant', 'own 2'])
+    const again = readers.read('a', own)
+    await settled()
+    running.at(-1)!.end()
+    await again
+  })
+
+  it('refuse a tenant of which too many reads wait', async () => {
+    const { running, readers } = openConnections(1)
+    const read = (index: number) => readers.read('a', { ...STATEMENT, consumer: `con_${index}` })
+    const settling = Promise.allSettled(Array.from({ length: 258 }, (_, index) => read(index)))
+    const other = readers.read('b', STATEMENT)
+    await settled()
+    for (let ended = 0; ended < running.length; ended++) {
+      running[ended]!.end()
+      await settled()
+    }
+    await other
+    expect((await settling).filter(({ status }) => status === 'rejected')).toHaveLength(1)
+  })
 })
