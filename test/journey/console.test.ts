@@ -12,6 +12,7 @@ import { invite, PASSWORD } from './shared-client.ts'
 
 const MINUTE = 60_000
 const WAIT_MS = 10_000
+const REFUSALS = 60
 const WIDTHS = [1440, 1024, 360]
 const SECTIONS = ['', 'risks', 'apis', 'consumers', 'usage', 'requests']
 const HOSTILE = '<img src=x onerror="document.title=1">\u202eevil'
@@ -121,7 +122,7 @@ describe('a person who signs in', () => {
   it('is asked to sign in again when the sessions of the person are ended', { timeout: MINUTE }, async () => {
     const { page, id } = await signIn('admin')
     await service.platform.delete(`/v1/users/${id}/sessions`)
-    await page.getByRole('link', { name: 'Consumers' }).click()
+    await page.goto(`${service.baseUrl}/console/consumers`)
     await page.getByRole('button', { name: 'Sign in' }).waitFor()
   })
 
@@ -145,9 +146,12 @@ describe('the views', () => {
   it('show a risk as it happens, and its calls', { timeout: MINUTE }, async () => {
     const { page, errors } = await signIn('admin', 'console/risks')
     await page.getByRole('heading', { name: 'Risks' }).waitFor()
-    // The answer of the backend is not the declared one.
-    await call('entries?n=1')
-    await page.getByRole('link', { name: 'DesignDrift' }).click()
+    const key = { 'x-api-key': `${caller.apiKey.slice(0, -4)}xxxx` }
+    for (let n = 0; n < REFUSALS; n++) {
+      const answer = await request(`${service.gatewayUrl}/ledger-v1/entries?n=1`, { headers: key })
+      await answer.body.dump()
+    }
+    await page.getByRole('link', { name: 'AuthFailure401' }).first().click()
     await page.getByRole('heading', { name: 'Timeline' }).waitFor()
     await page
       .getByRole('link', { name: /^Explain / })
@@ -200,6 +204,46 @@ describe('the views', () => {
     await page.keyboard.press('g')
     await page.keyboard.press('c')
     await page.getByRole('heading', { name: 'Consumers' }).waitFor()
+  })
+})
+
+describe('a request that no page of the console sent', () => {
+  const CONSOLE = { 'tollgate-console': '1' }
+  const send = async (cookie: string, headers: Readonly<Record<string, string>>, path = '/console/api/v1/me') => {
+    const method = path.endsWith('sign-out') ? 'POST' : 'GET'
+    const { statusCode, body } = await request(service.baseUrl + path, { method, headers: { ...headers, cookie } })
+    return [statusCode, ((await body.json()) as { username?: string; code?: string }).code] as const
+  }
+
+  it('is refused, and the cookie opens nothing but the console', { timeout: MINUTE }, async () => {
+    const { context, page } = await signIn('admin')
+    const [session] = (await context.cookies()).filter(({ name }) => name === 'tollgate-console')
+    const cookie = `tollgate-console=${session!.value}`
+    expect(await send(cookie, CONSOLE)).toEqual([200, undefined])
+    expect(await send(cookie, {})).toEqual([403, 'operation_forbidden'])
+    expect(await send(cookie, { ...CONSOLE, 'sec-fetch-site': 'same-site' })).toEqual([403, 'operation_forbidden'])
+    expect(await send(cookie, { ...CONSOLE, 'sec-fetch-site': 'cross-site' })).toEqual([403, 'operation_forbidden'])
+    expect(await send(cookie, {}, '/console/sign-out')).toEqual([403, 'operation_forbidden'])
+    expect(await send(`${cookie}; tollgate-console=other`, CONSOLE)).toEqual([401, 'credential_missing'])
+    expect(await send('tollgate-console=other', CONSOLE)).toEqual([401, 'credential_missing'])
+    expect(await send('', { ...CONSOLE, 'x-api-key': caller.apiKey })).toEqual([401, 'credential_missing'])
+    for (const path of ['/v1/me', '/console/api/../../v1/me', '//console/api/v1/me', '/mcp'])
+      expect((await send(cookie, CONSOLE, path))[0]).toBeGreaterThanOrEqual(401)
+    await page.reload()
+    await page.getByRole('button', { name: 'Sign out' }).waitFor()
+  })
+
+  it('gets no permission for another origin, and no page may frame the console', { timeout: MINUTE }, async () => {
+    const headers = { origin: 'https://evil.example', 'access-control-request-headers': 'tollgate-console' }
+    const preflight = await request(`${service.baseUrl}/console/api/v1/me`, { method: 'OPTIONS', headers })
+    await preflight.body.dump()
+    expect(Object.keys(preflight.headers).filter((name) => name.startsWith('access-control'))).toEqual([])
+    const page = await request(`${service.baseUrl}/console/risks`)
+    expect(await page.body.text()).not.toContain('__NONCE__')
+    const policy = String(page.headers['content-security-policy'])
+    expect(policy).toMatch(/^default-src 'self'; style-src 'self' 'nonce-[\w+/]{22}=='; /)
+    expect(policy).toContain("frame-ancestors 'none'")
+    expect(policy).not.toContain('unsafe')
   })
 })
 

@@ -53,7 +53,7 @@ export function Id({ value }: { readonly value: string }) {
     setTimeout(() => setCopied(false), COPIED_MS)
   }
   return (
-    <button type="button" class="id" title={value} aria-label={`${texts.units.copy} ${value}`} onClick={copy}>
+    <button type="button" class="id" title={`${texts.units.copy} ${value}`} onClick={copy}>
       {isCopied ? texts.units.copied : shown}
     </button>
   )
