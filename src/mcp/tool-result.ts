@@ -14,7 +14,8 @@ export interface ToolResponse {
   readonly status: number
   readonly contentType: string | undefined
   readonly contentEncoding: string | undefined
-  readonly body: Buffer
+  /** A string is text that the service itself has written: JSON, if the type says so. */
+  readonly body: Buffer | string
   /** True if the response was longer than a result may be; `body` is the beginning. */
   readonly isCut: boolean
   /** A text of its own after a response that was served. */
@@ -34,10 +35,10 @@ export function writeResponse(tool: Pick<Tool, 'output'>, target: string, respon
     return writeText(`Status ${status}. The response is compressed (${contentEncoding}) and cannot be shown.`, true)
   }
   if (body.length === 0) return writeText(`Status ${status}, without a body.`, isError, isError ? null : note)
-  const text = isTextual(type) ? decode(body) : null
-  if (text === null) return writeBytes(type, target, body, isError)
+  const text = typeof body === 'string' ? body : isTextual(type) ? decode(body) : null
+  if (text === null) return writeBytes(type, target, body as Buffer, isError)
   if (isError) return writeText(`Status ${status}\n${text}`, true)
-  return writeText(text, false, note) + writeStructured(tool, type, text)
+  return writeText(text, false, note) + writeStructured(tool, type, text, typeof body === 'string')
 }
 
 export function writeProblem(problem: ProblemDocument, retryAfterSeconds: string | null): string {
@@ -55,15 +56,21 @@ function textBlock(text: string): string {
 }
 
 /** The text of valid JSON is used as it is. */
-function writeStructured({ output }: Pick<Tool, 'output'>, type: string, text: string): string {
+function writeStructured({ output }: Pick<Tool, 'output'>, type: string, text: string, isValid: boolean): string {
   if (output === null || !isJson(type)) return ''
+  const isObject = isValid ? text.startsWith('{') : isJsonObject(text)
+  if (isObject === null) return ''
+  if (output === 'result') return `,"structuredContent":{"result":${text}}`
+  return isObject ? `,"structuredContent":${text}` : ''
+}
+
+/** Returns null if the text is no JSON. */
+function isJsonObject(text: string): boolean | null {
   try {
     const value: unknown = JSON.parse(text)
-    if (output === 'result') return `,"structuredContent":{"result":${text}}`
-    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
-    return isObject ? `,"structuredContent":${text}` : ''
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
   } catch {
-    return ''
+    return null
   }
 }
 

@@ -24,6 +24,7 @@ import type { Clock } from '../../runtime/clock.ts'
 import type { Log } from '../../runtime/log.ts'
 import { isResource } from './answer-resources.ts'
 import { findCall } from './answer-tools.ts'
+import { whenCallerGone } from '../caller-gone.ts'
 import type { Exchange } from './exchange.ts'
 import type { RunOperation } from './operation-runner.ts'
 import { findInitializeFault, findParamsFault } from './params-fault.ts'
@@ -112,7 +113,7 @@ function createAnswer(options: MessageEndpointOptions): Answer {
     if (fault !== null) return refuseMessage(options, request, reply, fault)
     const isCall = callsOperation(tools(), message)
     if (!isCall) takeMessage(options, request, reply)
-    const exchange = openExchange(options, request)
+    const exchange = openExchange(options, request, whenCallerGone(reply))
     // The result may contain a secret.
     void reply.header('Cache-Control', 'no-store')
     const plain = readPlainCall(tools(), message, request.headers)
@@ -164,7 +165,11 @@ interface OpenExchange extends Exchange {
   readonly calls: readonly string[]
 }
 
-function openExchange({ run, tools, entitlements }: MessageEndpointOptions, request: FastifyRequest): OpenExchange {
+function openExchange(
+  { run, tools, entitlements }: MessageEndpointOptions,
+  request: FastifyRequest,
+  gone: AbortSignal,
+): OpenExchange {
   const caller = callerOf(request)
   const { authorization } = request.headers
   const apiKey = request.headers['x-api-key']
@@ -176,7 +181,7 @@ function openExchange({ run, tools, entitlements }: MessageEndpointOptions, requ
     tools: tools(),
     permitted: () => findPermitted(entitlements, caller),
     async call(tool: PlatformTool, args: Fields) {
-      const answer = await run(tool, args, credential)
+      const answer = await run(tool, args, credential, gone)
       calls.push(answer.requestId)
       return answer
     },

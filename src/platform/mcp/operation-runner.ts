@@ -3,12 +3,13 @@
  * of the message.
  */
 
-import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import { Problem } from '../../domain/problem.ts'
 import { fieldsOf, type Fields } from '../../json/fields.ts'
 import { toToolRequest, type ToolRequest } from '../../mcp/tool-request.ts'
 import type { ToolResponse } from '../../mcp/tool-result.ts'
 import type { InnerCall, InnerCalls } from './inner-call.ts'
+import { exchange, type InnerAnswer } from './inner-exchange.ts'
 import type { PlatformTool } from './platform-tools.ts'
 
 /** The headers of a message that identify its sender. */
@@ -25,53 +26,51 @@ export interface OperationAnswer extends ToolResponse {
   readonly etag: string | null
 }
 
-export type RunOperation = (tool: PlatformTool, args: Fields, credential: SentCredential) => Promise<OperationAnswer>
+/** `gone` aborts when the sender of the message has left. */
+export type RunOperation = (
+  tool: PlatformTool,
+  args: Fields,
+  credential: SentCredential,
+  gone: AbortSignal,
+) => Promise<OperationAnswer>
 
-const CLOSING = 'FST_ERR_REOPENED_CLOSE_SERVER'
 const RESPONSE_BYTES_MAX = 1024 * 1024
 const NO_PATH = 'A value in the path is too long.'
 const NOT_WRITABLE = 'The arguments do not match the schema of the tool.'
 
 export function createOperationRunner(app: FastifyInstance, innerCalls: InnerCalls): RunOperation {
-  return async (tool, args, credential) => {
+  return async (tool, args, credential, gone) => {
     const { operationId, method, path } = tool.operation
     const written = toToolRequest(tool.operation, tool.tool, encodeDocuments(tool, args))
     const faults = 'faults' in written ? written.faults : dotFaults(written)
     const fault = faults.length === 0 ? null : new Problem('payload_invalid', NOT_WRITABLE, { errors: faults })
-    const send = async (request: ToolRequest, call: InnerCall): Promise<LightMyRequestResponse> => {
-      const options: InjectOptions = {
-        method: method as 'GET',
-        url: request.target,
-        headers: toHeaders(request, credential),
-        ...(request.body !== null && { payload: request.body }),
-      }
-      return innerCalls.run(call, async () => app.inject(options)).catch(refuseClosing)
+    const send = ({ target, body, ...request }: ToolRequest, call: InnerCall): Promise<InnerAnswer> => {
+      const inner = { method, target, body, headers: toHeaders(request, credential) }
+      return innerCalls.run(call, () => exchange(app, inner, gone))
     }
-    const refuse = (problem: Problem): Promise<LightMyRequestResponse> =>
+    const refuse = (problem: Problem): Promise<InnerAnswer> =>
       send(toPlaceholder(path), { operationId, fault: problem, isReached: false })
     const call: InnerCall = { operationId, fault: null, isReached: false }
     let answer = fault === null && !('faults' in written) ? await send(written, call) : null
     // A request that leads to no operation, because of a very long path, would have no record.
     if (answer === null || !call.isReached) answer = await refuse(fault ?? new Problem('payload_invalid', NO_PATH))
-    const bytes = answer.rawPayload
-    return {
-      target: 'faults' in written ? path : written.target,
-      status: answer.statusCode,
-      contentType: textOf(answer.headers['content-type']),
-      contentEncoding: undefined,
-      body: bytes.subarray(0, RESPONSE_BYTES_MAX),
-      isCut: bytes.length > RESPONSE_BYTES_MAX,
-      retryAfter: textOf(answer.headers['retry-after']) ?? null,
-      requestId: textOf(answer.headers['x-request-id']) ?? '',
-      etag: textOf(answer.headers['etag']) ?? null,
-    }
+    return toOperationAnswer('faults' in written ? path : written.target, answer)
   }
 }
 
-/** While the server closes, calls that arrived before end, and no new ones begin. */
-function refuseClosing(cause: unknown): never {
-  if (fieldsOf(cause)['code'] !== CLOSING) throw cause
-  throw new Problem('unavailable', 'The service is shutting down. Retry later.')
+function toOperationAnswer(target: string, { status, headers, body }: InnerAnswer): OperationAnswer {
+  const isCut = Buffer.byteLength(body) > RESPONSE_BYTES_MAX
+  return {
+    target,
+    status,
+    contentType: textOf(headers['content-type']),
+    contentEncoding: undefined,
+    body: isCut ? Buffer.from(body as string).subarray(0, RESPONSE_BYTES_MAX) : body,
+    isCut,
+    retryAfter: textOf(headers['retry-after']) ?? null,
+    requestId: textOf(headers['x-request-id']) ?? '',
+    etag: textOf(headers['etag']) ?? null,
+  }
 }
 
 function encodeDocuments({ documents, tool }: PlatformTool, args: Fields): Fields {
@@ -104,7 +103,10 @@ function toPlaceholder(path: string): ToolRequest {
   }
 }
 
-function toHeaders(request: ToolRequest, { authorization, apiKey }: SentCredential): Record<string, string> {
+function toHeaders(
+  request: Pick<ToolRequest, 'headers'>,
+  { authorization, apiKey }: SentCredential,
+): Record<string, string> {
   const own = Object.entries(request.headers).map(([name, value]) => [name, String(value)] as const)
   return {
     accept: 'application/json, */*;q=0.5',
