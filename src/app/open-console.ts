@@ -18,7 +18,7 @@ const SIGN_IN_MS = 600_000
 
 export function openConsole(core: Core, { oauth }: Pick<Identity, 'oauth'>): Console {
   const { config, addresses, clock, vault } = core
-  const cookies = createConsoleCookies(addresses.baseUrl)
+  const cookies = createConsoleCookies(addresses)
   const source = createTokenSource(oauth)
   const sessions = createConsoleSessions({
     ...{ source, clock },

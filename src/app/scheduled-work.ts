@@ -8,6 +8,7 @@ import { createApprovalEscalation } from '../approvals/approval-escalation.ts'
 import type { Capacity } from '../subscriptions/capacity.ts'
 import { createCredentialExpiry, CREDENTIAL_DUE } from '../access/credential-expiry.ts'
 import { createErasureTasks } from '../access/erasure.ts'
+import { CONSOLE_SESSION_DUE, createSessionExpiry } from '../console-server/session-documents.ts'
 import { REGISTERED_CLIENT_DUE } from '../identity/clients/registered-client-document.ts'
 import type { SelfRegisteredClients } from '../identity/clients/self-registered-clients.ts'
 import { PLATFORM_API } from '../domain/platform-api.ts'
@@ -80,6 +81,7 @@ export async function startScheduledWork(options: ScheduledWorkOptions): Promise
       [SUBSCRIPTION_EXPIRY]: expiry.expire,
       ...createErasureTasks(options),
       [REGISTERED_CLIENT_DUE]: options.registeredClients.expire,
+      [CONSOLE_SESSION_DUE]: createSessionExpiry({ registry }),
       [CREDENTIAL_DUE]: createCredentialExpiry({ registry, clock, createId }),
       async [RETIREMENT_DUE]({ tenant, subject: api }) {
         if (await retirement.retirementDue(tenant, api)) return

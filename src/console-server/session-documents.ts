@@ -1,5 +1,10 @@
-/** The documents of console sessions: found by a keyed hash of the id that the browser has, with tokens encrypted for each. */
+/**
+ * The documents of console sessions: found by a keyed hash of the id that the browser has, with tokens encrypted for each.
+ *
+ * Sessions that have ended without a request that noticed are removed a week after the sign-in.
+ */
 
+import { dueWrite, type DueTime } from '../command/due-times.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Vault } from '../runtime/vault.ts'
 import { documentKind, RevisionConflict, type Author, type Document, type Registry } from '../store/registry.ts'
@@ -33,6 +38,7 @@ export interface SessionDocumentsOptions {
   readonly randomBytes: (size: number) => Buffer
 }
 
+export const CONSOLE_SESSION_DUE = 'console_session_expiry'
 const CONSOLE_SESSION_KIND = documentKind<ConsoleSessionBody>('console_session', 'hidden')
 
 const HOUR_MS = 3_600_000
@@ -40,9 +46,6 @@ const IDLE_MS = 12 * HOUR_MS
 const LIFETIME_MS = 7 * 24 * HOUR_MS
 const ID_BYTES = 32
 const ID = /^[A-Za-z0-9_-]{43}$/
-/** Ended sessions that each new one removes: more than one, so that they do not accumulate. */
-const REMOVED_AT_ONCE = 8
-const READ_AT_ONCE = 1_000
 
 export function createSessionDocuments(options: SessionDocumentsOptions): SessionDocuments {
   const { registry, vault, clock, randomBytes } = options
@@ -57,22 +60,17 @@ export function createSessionDocuments(options: SessionDocumentsOptions): Sessio
     return { ...known, tokens: encrypted, usedAtMs, tokenUntilMs: usedAtMs + lifetimeMs }
   }
 
-  async function remove({ id, tenant, revision }: Session): Promise<void> {
-    const write = { kind, id, tenant, expected: revision, body: null }
-    await registry.commit(authorOf(tenant), 'console_session.end', [write]).catch(ignoreRace)
-  }
-
   return {
-    remove,
+    remove: (session) => remove(registry, session),
     async create(clientId, tokens) {
       const { tenant } = tokens
-      const known = await registry.list(kind, { tenant, limit: READ_AT_ONCE })
-      const ended = known.filter(({ body }) => hasEnded(body, clock.nowMs())).slice(0, REMOVED_AT_ONCE)
-      for (const session of ended) await remove(session)
       const secret = randomBytes(ID_BYTES).toString('base64url')
       const id = documentOf(secret)
-      const body = toBody(id, tokens, { clientId, beganAtMs: clock.nowMs() })
-      await registry.commit(authorOf(tenant), 'console_session.begin', [{ kind, id, tenant, expected: 0, body }])
+      const beganAtMs = clock.nowMs()
+      await registry.commit(authorOf(tenant), 'console_session.begin', [
+        { kind, id, tenant, expected: 0, body: toBody(id, tokens, { clientId, beganAtMs }) },
+        dueWrite({ tenant, kind: CONSOLE_SESSION_DUE, subject: id, atMs: beganAtMs + LIFETIME_MS }),
+      ])
       return secret
     },
     async find(id) {
@@ -86,6 +84,19 @@ export function createSessionDocuments(options: SessionDocumentsOptions): Sessio
     },
     tokensOf: ({ id, body }) => JSON.parse(vault.decrypt(body.tokens, contextOf(id))) as Tokens,
   }
+}
+
+/** Returns what removes a session a week after its sign-in. */
+export function createSessionExpiry({ registry }: Pick<SessionDocumentsOptions, 'registry'>) {
+  return async ({ subject }: Pick<DueTime, 'subject'>): Promise<void> => {
+    const session = await registry.get(CONSOLE_SESSION_KIND, subject)
+    if (session !== null) await remove(registry, session)
+  }
+}
+
+async function remove(registry: Registry, { id, tenant, revision }: Session): Promise<void> {
+  const write = { kind: CONSOLE_SESSION_KIND, id, tenant, expected: revision, body: null }
+  await registry.commit(authorOf(tenant), 'console_session.end', [write]).catch(ignoreRace)
 }
 
 function hasEnded({ beganAtMs, usedAtMs }: ConsoleSessionBody, nowMs: number): boolean {

@@ -1,8 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import { expect, it, onTestFinished } from 'vitest'
 import { createKeyedMutex } from '../../../src/command/keyed-mutex.ts'
+import { DUE_KIND } from '../../../src/command/due-times.ts'
 import { createConsoleSessions } from '../../../src/console-server/console-sessions.ts'
-import { createSessionDocuments } from '../../../src/console-server/session-documents.ts'
+import {
+  CONSOLE_SESSION_DUE,
+  createSessionDocuments,
+  createSessionExpiry,
+} from '../../../src/console-server/session-documents.ts'
 import { TokensUnavailable, type Tokens } from '../../../src/console-server/token-source.ts'
 import { createVault } from '../../../src/runtime/vault.ts'
 import { createFakeClock } from '../../fixtures/fake-clock.ts'
@@ -99,14 +104,17 @@ it.each(['', 'x', 'A'.repeat(43), '../'.repeat(14), `${'A'.repeat(42)}\n`])('kno
   await sessions.end(id)
 })
 
-it('stores neither the id nor a token in readable form, and removes sessions that have ended', async () => {
-  const { clock, registry, sessions } = openSessions()
+it('stores neither the id nor a token in readable form, and removes the session when its week is over', async () => {
+  const { registry, sessions } = openSessions()
   const id = await sessions.begin(CLIENT, tokens(1))
   const kind = 'console_session' as never
-  const stored = JSON.stringify(await registry.list(kind, { limit: 10 }))
-  expect(stored).not.toContain(id)
-  expect(stored).not.toMatch(/access 1|refresh 1/)
-  clock.ms = START_MS + 12 * HOUR_MS
-  await sessions.begin(CLIENT, tokens(1))
-  expect(await registry.list(kind, { limit: 10 })).toHaveLength(1)
+  const stored = await registry.list(kind, { limit: 10 })
+  expect(JSON.stringify(stored)).not.toContain(id)
+  expect(JSON.stringify(stored)).not.toMatch(/access 1|refresh 1/)
+  const [due] = await registry.list(DUE_KIND, { limit: 10 })
+  expect(due?.body).toMatchObject({ kind: CONSOLE_SESSION_DUE, atMs: START_MS + 7 * 24 * HOUR_MS })
+  const expire = createSessionExpiry({ registry })
+  await expire(due!.body)
+  await expire(due!.body)
+  expect(await registry.list(kind, { limit: 10 })).toEqual([])
 })

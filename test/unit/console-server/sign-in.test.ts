@@ -12,7 +12,7 @@ const START_MS = Date.UTC(2026, 0, 1)
 
 function open() {
   const clock = { ms: START_MS, nowMs: () => clock.ms }
-  const cookies = createConsoleCookies(BASE)
+  const cookies = createConsoleCookies({ baseUrl: BASE, gatewayUrl: GATEWAY })
   const redeemed: object[] = []
   const signIn = createSignIn({
     gatewayUrl: GATEWAY,
