@@ -14,7 +14,7 @@ const MINUTE = 60_000
 const WAIT_MS = 10_000
 const REFUSALS = 60
 const WIDTHS = [1440, 1024, 360]
-const SECTIONS = ['', 'risks', 'apis', 'consumers', 'usage', 'requests']
+const SECTIONS = ['', 'risks', 'apis', 'consumers', 'approvals', 'usage', 'requests']
 const HOSTILE = '<img src=x onerror="document.title=1">\u202eevil'
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 let service: Service
@@ -113,7 +113,7 @@ describe('a person who signs in', () => {
   it('signs out, after which the session opens nothing', { timeout: MINUTE }, async () => {
     const { page, context } = await signIn('admin')
     const before = await context.cookies()
-    await page.getByRole('button', { name: 'Sign out' }).click()
+    await page.getByRole('button', { name: 'Sign out', exact: true }).click()
     await page.getByRole('button', { name: 'Sign in' }).waitFor()
     await context.addCookies(before)
     await page.reload()
@@ -125,6 +125,13 @@ describe('a person who signs in', () => {
     await service.platform.delete(`/v1/users/${id}/sessions`)
     await page.goto(`${service.baseUrl}/console/consumers`)
     await page.getByRole('button', { name: 'Sign in' }).waitFor()
+  })
+
+  it('signs out everywhere', { timeout: MINUTE }, async () => {
+    const { page, id } = await signIn('admin')
+    await page.getByRole('button', { name: 'Sign out everywhere' }).click()
+    await page.getByRole('button', { name: 'Sign in' }).waitFor()
+    expect(await service.platform.get(`/v1/users/${id}/sessions`)).toMatchObject({ items: [] })
   })
 
   it('stays signed in when the service starts again', { timeout: MINUTE }, async () => {
@@ -173,6 +180,24 @@ describe('the views', () => {
       return shown
     }
     await expect.poll(text, { timeout: 20_000, interval: 500 }).toContain('ledger-v1 has no operation at this path.')
+  })
+
+  it('let a person approve a request, with a comment', { timeout: MINUTE }, async () => {
+    const { platform } = service
+    await platform.put('/v1/apis/ledger-v1/policy', { subscriptionApproval: 'Manual' })
+    const { id: consumer } = await platform.post<{ id: string }>('/v1/consumers', { name: 'Shop', kind: 'application' })
+    const asked = { consumer, api: 'ledger-v1' }
+    const { id } = await platform.post<{ id: string }>('/v1/subscriptions', asked)
+    const { page, errors } = await signIn('admin')
+    await page.getByRole('link', { name: '1 approval waits for a decision' }).click()
+    await page.getByLabel(/^Comment on/).fill('Known to us')
+    await page.getByRole('button', { name: 'Approve' }).click()
+    await page.getByText('The request is approved.', { exact: false }).waitFor()
+    await page.getByText('No request waits for a decision.').waitFor()
+    expect(await platform.get(`/v1/subscriptions/${id}`)).toMatchObject({ state: 'Active' })
+    const { items } = await platform.get<{ items: object[] }>(`/v1/subscriptions/${id}/approvalFlows`)
+    expect(items).toMatchObject([{ approvals: [{ outcome: 'Approved', comments: 'Known to us' }] }])
+    expect(errors).toEqual([])
   })
 
   it('show names of consumers as text', { timeout: MINUTE }, async () => {
@@ -231,7 +256,7 @@ describe('a request that no page of the console sent', () => {
     for (const path of ['/v1/me', '/console/api/../../v1/me', '//console/api/v1/me', '/mcp'])
       expect((await send(cookie, CONSOLE, path))[0]).toBeGreaterThanOrEqual(401)
     await page.reload()
-    await page.getByRole('button', { name: 'Sign out' }).waitFor()
+    await page.getByRole('button', { name: 'Sign out', exact: true }).waitFor()
   })
 
   it('gets no permission for another origin, and no page may frame the console', { timeout: MINUTE }, async () => {

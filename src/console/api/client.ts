@@ -1,7 +1,7 @@
 /** Calls the platform API through the session of the console. The browser has no token: the service adds it. */
 
 import { signal } from '@preact/signals'
-import type { Answer, ReadPath } from './operations.ts'
+import type { Answer, ChangeBody, ChangeName, ReadPath } from './operations.ts'
 
 export interface Problem {
   readonly status: number
@@ -37,6 +37,17 @@ export interface ReadOptions {
 export async function read<Path extends ReadPath>(path: Path, options: ReadOptions = {}): Promise<Answer<Path>> {
   const response = await request(toUrl(path, options), { signal: options.signal ?? null })
   return (await response.json()) as Answer<Path>
+}
+
+/** Makes a change. Throws `CallRefused`. */
+export async function change<Name extends ChangeName>(
+  name: Name,
+  params: Readonly<Record<string, string>>,
+  body: ChangeBody<Name>,
+): Promise<void> {
+  const [method = '', path = ''] = name.split(' ')
+  const init = body === undefined ? {} : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }
+  await request(toUrl(path, { params }), { method, ...init })
 }
 
 export function toUrl(path: string, { params = {}, query = {} }: ReadOptions): string {

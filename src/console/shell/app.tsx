@@ -1,7 +1,7 @@
 /** The frame of all views: who is signed in, the sections, and the view that the path names. */
 
 import { useEffect, useState } from 'preact/hooks'
-import { CallRefused, isSignedIn, request, type Problem } from '../api/client.ts'
+import { CallRefused, change, isSignedIn, request, type Problem } from '../api/client.ts'
 import { Skeleton } from '../parts/states.tsx'
 import { BASE, go, path } from '../router.ts'
 import { texts } from '../texts.ts'
@@ -67,12 +67,21 @@ function Account() {
     await request('/console/sign-out', { method: 'POST' })
     isSignedIn.value = false
   }
+  const signOutEverywhere = async (): Promise<void> => {
+    await change('DELETE /v1/me/sessions', {}, undefined)
+    isSignedIn.value = false
+  }
   return (
     <span class="account">
       <span class="quiet">{texts.account.signedInAs(name)}</span>
       <button type="button" onClick={signOut}>
         {texts.account.signOut}
       </button>
+      {scopes.value.has('me:write') && (
+        <button type="button" onClick={signOutEverywhere}>
+          {texts.account.everywhere}
+        </button>
+      )}
     </span>
   )
 }

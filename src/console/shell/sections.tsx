@@ -3,6 +3,7 @@
 import type { FunctionComponent } from 'preact'
 import { texts } from '../texts.ts'
 import { Apis } from '../views/apis.tsx'
+import { Approvals } from '../views/approvals.tsx'
 import { Consumers } from '../views/consumers.tsx'
 import { Overview } from '../views/overview.tsx'
 import { Requests } from '../views/requests.tsx'
@@ -26,6 +27,7 @@ export const SECTIONS: readonly Section[] = [
   { path: 'risks', title: navigation.risks, scope: 'risks:read', View: Risks, key: 'r' },
   { path: 'apis', title: navigation.apis, scope: 'apis:read', View: Apis, key: 'a' },
   { path: 'consumers', title: navigation.consumers, scope: 'consumers:read', View: Consumers, key: 'c' },
+  { path: 'approvals', title: navigation.approvals, scope: 'approvals:read', View: Approvals, key: 'p' },
   { path: 'usage', title: navigation.usage, scope: 'usage:read', View: Usage, key: 'u' },
   { path: 'requests', title: navigation.requests, scope: 'requests:read', View: Requests, key: 'q' },
 ]

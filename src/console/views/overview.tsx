@@ -12,6 +12,7 @@ import { texts } from '../texts.ts'
 const words = texts.overview
 const SEVERITIES = ['Critical', 'Warning', 'Info'] as const
 const RISKS_MAX = 500
+const APPROVALS_MAX = 100
 const DAY_MS = 86_400_000
 const DAYS = 30
 
@@ -20,6 +21,7 @@ export function Overview() {
     <>
       <h1>{words.title}</h1>
       {may('risks:read') && <Attention />}
+      {may('approvals:read') && <Waiting />}
       {may('usage:read') && <Month />}
     </>
   )
@@ -48,6 +50,19 @@ function Attention() {
         }
       </Loaded>
     </section>
+  )
+}
+
+/** Nothing if no request waits. */
+function Waiting() {
+  const waiting = useRead('/v1/approvals', { query: { limit: String(APPROVALS_MAX) } })
+  const number = waiting.data?.items.length ?? 0
+  if (number === 0) return null
+  const shown = waiting.data?.next === null ? String(number) : `${number}+`
+  return (
+    <p>
+      <a href={`${BASE}approvals`}>{words.approvals(shown)}</a>
+    </p>
   )
 }
 
