@@ -1,24 +1,39 @@
 /**
- * Builds the console to `build/console/`: `npm ci` runs it, and so does `npm run console` after a change.
+ * Builds the console to `build/console/`: `npm ci` runs it, and so does `npm run console`.
  *
- * Each file is also stored compressed, so that the service sends it as it is. Without the tools of development there is nothing to
- * build with; a package has the files already.
+ * Each file is also stored compressed, so that the service sends it as it is. `npx tollgate` in a clone runs the scripts of an
+ * installation as well, so that nothing is built if nothing has changed. Without the tools of development there is nothing to build
+ * with; a package has the files already.
  */
 
-import { globSync, readFileSync, writeFileSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 
 const ROOT = join(import.meta.dirname, '..')
 const BUILT = join(ROOT, 'build/console')
+const INPUTS = join(BUILT, 'inputs.txt')
 const COMPRESSED = 'assets/*.{js,css}'
 const INITIAL_BYTES_MAX = 150_000
 
-const vite = await import('vite').catch(() => null)
-if (vite === null) console.error('The console is not built, because Vite is not installed (npm ci without --omit=dev).')
-else await build(vite)
+const inputs = digestInputs()
+if (!existsSync(INPUTS) || readFileSync(INPUTS, 'utf8') !== inputs) await buildIfPossible()
 
-async function build(vite: typeof import('vite')): Promise<void> {
+/** The sources, this script, and the versions of the packages. */
+function digestInputs(): string {
+  const files = globSync('src/console/**/*.*', { cwd: ROOT }).sort()
+  const digest = createHash('sha256')
+  for (const file of [...files, 'packaging/build-console.ts', 'package-lock.json']) {
+    digest.update(`${file}\n`).update(readFileSync(join(ROOT, file)))
+  }
+  return digest.digest('hex')
+}
+
+async function buildIfPossible(): Promise<void> {
+  const vite = await import('vite').catch(() => null)
+  if (vite === null)
+    return console.error('The console is not built: Vite is not installed (npm ci without --omit=dev).')
   await vite.build({
     configFile: false,
     root: join(ROOT, 'src/console'),
@@ -34,16 +49,18 @@ async function build(vite: typeof import('vite')): Promise<void> {
       modulePreload: { polyfill: false },
     },
   })
-  let bytes = 0
-  for (const file of globSync(COMPRESSED, { cwd: BUILT })) {
-    const path = join(BUILT, file)
-    const text = readFileSync(path)
-    const small = brotliCompressSync(text, { params: { [constants.BROTLI_PARAM_QUALITY]: 11 } })
-    writeFileSync(`${path}.br`, small)
-    writeFileSync(`${path}.gz`, gzipSync(text, { level: 9 }))
-    bytes += small.length
-  }
+  const bytes = globSync(COMPRESSED, { cwd: BUILT }).reduce((sum, file) => sum + compress(join(BUILT, file)), 0)
   if (bytes > INITIAL_BYTES_MAX)
     throw new Error(`The console has ${bytes} bytes, compressed; the maximum is ${INITIAL_BYTES_MAX}.`)
+  writeFileSync(INPUTS, inputs)
   console.error(`build/console: ${bytes} bytes, compressed`)
+}
+
+/** Returns the number of bytes of the smallest form. */
+function compress(path: string): number {
+  const text = readFileSync(path)
+  const small = brotliCompressSync(text, { params: { [constants.BROTLI_PARAM_QUALITY]: 11 } })
+  writeFileSync(`${path}.br`, small)
+  writeFileSync(`${path}.gz`, gzipSync(text, { level: 9 }))
+  return small.length
 }

@@ -13,11 +13,13 @@ import { dirname, join } from 'node:path'
 const ROOT = join(import.meta.dirname, '..')
 const SOURCE = join(ROOT, 'src')
 const BUILT = join(ROOT, 'dist')
+/** Vite builds it. */
+const CONSOLE = join(SOURCE, 'console')
 const MODULE_PATH = /(?<=['"]\.{1,2}\/[^'"\n]*)\.ts(?=['"])/g
 
 rmSync(BUILT, { recursive: true, force: true })
-cpSync(SOURCE, BUILT, { recursive: true, filter: (path) => !path.endsWith('.ts') })
-const files = globSync('**/*.ts', { cwd: SOURCE })
+cpSync(SOURCE, BUILT, { recursive: true, filter: (path) => path !== CONSOLE && !path.endsWith('.ts') })
+const files = globSync('**/*.ts', { cwd: SOURCE, exclude: ['console/**'] })
 for (const file of files) {
   const text = stripTypeScriptTypes(readFileSync(join(SOURCE, file), 'utf8'))
   const path = join(BUILT, file.replace(/\.ts$/, '.js'))

@@ -23,7 +23,7 @@ let caller: Enrolled
 
 beforeAll(async () => {
   cwd = mkdtempSync(join(tmpdir(), 'tollgate-operations-'))
-  for (const name of ['package.json', 'node_modules', 'bin', 'src', 'sql'])
+  for (const name of ['package.json', 'node_modules', 'bin', 'packaging', 'src', 'sql'])
     symlinkSync(join(ROOT, name), join(cwd, name))
   backend = await startLedgerBackend()
   service = await createService({ args: ['--empty'], dataDir: join(cwd, 'data') })
