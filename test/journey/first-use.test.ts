@@ -67,36 +67,36 @@ describe('first use: a page at / for browsers', () => {
   })
   afterAll(() => service.remove())
 
-  it.each(['gatewayUrl', 'baseUrl'] as const)(
-    '200 at %s: what this is, links that work, and no secret',
-    async (place) => {
-      const { statusCode, headers, body } = await request(`${service[place]}/`, { headers: html })
-      const text = await body.text()
-      expect([statusCode, headers['content-type']]).toEqual([200, 'text/html; charset=utf-8'])
-      expect(text).toContain('<h1>tollgate</h1>')
-      expect(text).toContain('YOUR_ADMIN_CLIENT_SECRET')
-      expect(text).not.toMatch(/journey-admin|tgs_|<script|src=|style=/)
-      const links = [...text.matchAll(/href="([^"]+)"/g)].map(([, link]) => link ?? '')
-      expect(links).toContain(`${service.baseUrl}/openapi.json`)
-      for (const link of links) {
-        const linked = await request(link)
-        await linked.body.dump()
-        expect([link, linked.statusCode]).toEqual([link, 200])
-      }
-    },
-  )
+  it('200 at the gateway: what this is, links that work, and no secret', async () => {
+    const { statusCode, headers, body } = await request(`${service.gatewayUrl}/`, { headers: html })
+    const text = await body.text()
+    expect([statusCode, headers['content-type']]).toEqual([200, 'text/html; charset=utf-8'])
+    expect(text).toContain('<h1>tollgate</h1>')
+    expect(text).toContain('YOUR_ADMIN_CLIENT_SECRET')
+    expect(text).not.toMatch(/journey-admin|tgs_|<script|src=|style=/)
+    const links = [...text.matchAll(/href="([^"]+)"/g)].map(([, link]) => link ?? '')
+    expect(links).toContain(`${service.baseUrl}/openapi.json`)
+    for (const link of links) {
+      const linked = await request(link)
+      await linked.body.dump()
+      expect([link, linked.statusCode]).toEqual([link, 200])
+    }
+  })
 
-  it.each(['gatewayUrl', 'baseUrl'] as const)(
-    'at %s loads nothing but its own style and is framed by nobody',
-    async (place) => {
-      const { headers, body } = await request(`${service[place]}/`, { headers: html })
-      await body.dump()
-      expect(headers['content-security-policy']).toMatch(
-        /^default-src 'none'; style-src 'sha256-[^']+'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'$/,
-      )
-      expect(headers['x-content-type-options']).toBe('nosniff')
-    },
-  )
+  it('at the gateway loads nothing but its own style and is framed by nobody', async () => {
+    const { headers, body } = await request(`${service.gatewayUrl}/`, { headers: html })
+    await body.dump()
+    expect(headers['content-security-policy']).toMatch(
+      /^default-src 'none'; style-src 'sha256-[^']+'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'$/,
+    )
+    expect(headers['x-content-type-options']).toBe('nosniff')
+  })
+
+  it('is the console at the platform', async () => {
+    const { statusCode, headers, body } = await request(`${service.baseUrl}/`, { headers: html })
+    await body.dump()
+    expect([statusCode, headers['location']]).toEqual([302, '/console/'])
+  })
 
   it.each(['gatewayUrl', 'baseUrl'] as const)(
     'answers 404 at %s for a client that does not request HTML',
