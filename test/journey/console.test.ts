@@ -1,22 +1,16 @@
 /** People use the console in a real browser: sign-in, views, deep links, live risks, other people's rights. */
 
-import { execFileSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
-import { chromium, type Browser, type BrowserContext, type Page } from 'playwright-core'
+import type { Browser } from 'playwright-core'
 import { request } from 'undici'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createVisits, expectUsable, launchBrowser } from './console-visit.ts'
 import { ledgerDocument, startLedgerBackend, type LedgerBackend } from './ledger-backend.ts'
 import { createService, enrol, publish, type Enrolled, type Service } from './service.ts'
-import { invite, PASSWORD } from './shared-client.ts'
 
 const MINUTE = 60_000
-const WAIT_MS = 10_000
 const REFUSALS = 60
-const WIDTHS = [1440, 1024, 360]
 const SECTIONS = ['', 'risks', 'apis', 'consumers', 'approvals', 'usage', 'requests']
 const HOSTILE = '<img src=x onerror="document.title=1">\u202eevil'
-const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 let service: Service
 let backend: LedgerBackend
 let browser: Browser
@@ -28,8 +22,7 @@ beforeAll(async () => {
   await service.start()
   await publish(service, 'ledger-v1', ledgerDocument(), backend.url)
   caller = await enrol(service, 'ledger-v1', { name: HOSTILE.slice(0, 100), kind: 'agent' })
-  const executablePath = execFileSync('which', ['chromium'], { encoding: 'utf8' }).trim()
-  browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] })
+  browser = await launchBrowser()
 }, MINUTE)
 
 afterAll(async () => {
@@ -38,40 +31,7 @@ afterAll(async () => {
   await backend.close()
 })
 
-interface Visit {
-  readonly page: Page
-  readonly context: BrowserContext
-  /** Errors of the page, and what its policy has blocked. */
-  readonly errors: readonly string[]
-}
-
-async function open(path = ''): Promise<Visit> {
-  const context = await browser.newContext({ viewport: { width: 1440, height: 900 } })
-  onTestFinished(() => context.close())
-  context.setDefaultTimeout(WAIT_MS)
-  const page = await context.newPage()
-  const errors: string[] = []
-  page.on('pageerror', (error) => errors.push(String(error)))
-  page.on('console', (message) => {
-    // A refused call is part of the page's life.
-    if (message.type() === 'error' && !message.text().startsWith('Failed to load resource')) errors.push(message.text())
-  })
-  await page.goto(`${service.baseUrl}/${path}`)
-  return { page, context, errors }
-}
-
-/** Signs in on the page that `path` shows to a stranger. */
-async function signIn(role: string, path = ''): Promise<Visit & { readonly id: string }> {
-  const { id, username } = await invite(service, { role })
-  const visit = await open(path)
-  const { page } = visit
-  await page.getByRole('button', { name: 'Sign in' }).click()
-  await page.getByLabel('User name').fill(username!)
-  await page.getByLabel('Password').fill(PASSWORD)
-  await page.getByRole('button', { name: /log in/i }).click()
-  await page.getByRole('heading', { level: 1 }).waitFor()
-  return { ...visit, id }
-}
+const { signIn } = createVisits(() => ({ service, browser }))
 
 /** Returns the id of the call. */
 async function call(path: string): Promise<string> {
@@ -210,18 +170,10 @@ describe('the views', () => {
   it('have no findings of axe, and no scroll bar at the side at any width', { timeout: 2 * MINUTE }, async () => {
     const { page } = await signIn('admin')
     await call('entries?n=1')
-    for (const scheme of ['light', 'dark'] as const) {
-      await page.emulateMedia({ colorScheme: scheme })
-      for (const section of SECTIONS) {
-        await page.goto(`${service.baseUrl}/console/${section}`)
-        await page.getByRole('heading', { level: 1 }).waitFor()
-        for (const width of WIDTHS) {
-          await page.setViewportSize({ width, height: 900 })
-          const overflow = await page.evaluate('document.documentElement.scrollWidth - innerWidth')
-          expect({ section, width, overflow }).toEqual({ section, width, overflow: 0 })
-        }
-        expect({ section, scheme, found: await violationsOf(page) }).toEqual({ section, scheme, found: [] })
-      }
+    for (const section of SECTIONS) {
+      await page.goto(`${service.baseUrl}/console/${section}`)
+      await page.getByRole('heading', { level: 1 }).waitFor()
+      await expectUsable(page)
     }
   })
 
@@ -272,15 +224,3 @@ describe('a request that no page of the console sent', () => {
     expect(policy).not.toContain('unsafe')
   })
 })
-
-/** The policy of the page lets no test add a script element, so that the text is evaluated. */
-async function violationsOf(page: Page): Promise<readonly string[]> {
-  await page.evaluate(AXE)
-  return page.evaluate(async () => {
-    const { axe } = globalThis as unknown as {
-      axe: { run(): Promise<{ violations: { id: string; nodes: object[] }[] }> }
-    }
-    const { violations } = await axe.run()
-    return violations.map(({ id, nodes }) => `${id} ${JSON.stringify(nodes).slice(0, 600)}`)
-  })
-}

@@ -156,7 +156,10 @@ const TABLE: Readonly<Record<string, Row>> = {
     folders: [...COMMANDS, 'json', 'identity'],
     packages: ['fastify', '@fastify/static', 'node:'],
   },
-  console: { folders: ['platform'], packages: ['preact', '@preact/signals', 'uplot'] },
+  console: {
+    folders: ['platform', 'cli'],
+    packages: ['preact', '@preact/signals', 'uplot', '@codemirror', '@lezer/highlight'],
+  },
   'self-metering': {
     folders: [...COMMANDS, 'record', 'opensla', 'access', 'gateway/limits', 'platform'],
     packages: ['node:'],

@@ -1,7 +1,8 @@
 /** Calls the platform API through the session of the console. The browser has no token: the service adds it. */
 
 import { signal } from '@preact/signals'
-import type { Answer, ChangeBody, ChangeName, ReadPath } from './operations.ts'
+import type { Answer, ChangeBody, ChangeName, Changes, ReadPath } from './operations.ts'
+import { record } from './script.ts'
 
 export interface Problem {
   readonly status: number
@@ -23,7 +24,7 @@ export class CallRefused extends Error {
 /** Null: not known yet. */
 export const isSignedIn = signal<boolean | null>(null)
 
-const API = '/console/api'
+export const API = '/console/api'
 export const HEADERS = { 'tollgate-console': '1' } as const
 const UNAUTHENTICATED = 401
 
@@ -35,19 +36,35 @@ export interface ReadOptions {
 
 /** Throws `CallRefused`. */
 export async function read<Path extends ReadPath>(path: Path, options: ReadOptions = {}): Promise<Answer<Path>> {
-  const response = await request(toUrl(path, options), { signal: options.signal ?? null })
+  const url = toUrl(path, options)
+  record({ method: 'GET', url: url.slice(API.length), body: null })
+  const response = await request(url, { signal: options.signal ?? null })
   return (await response.json()) as Answer<Path>
 }
 
-/** Makes a change. Throws `CallRefused`. */
+export interface ChangeOptions {
+  /** `If-Match`: the change is refused if the resource has changed since. */
+  readonly etag?: string
+}
+
+/** Makes a change, and returns the answer. Throws `CallRefused`. */
 export async function change<Name extends ChangeName>(
   name: Name,
   params: Readonly<Record<string, string>>,
   body: ChangeBody<Name>,
-): Promise<void> {
+  { etag }: ChangeOptions = {},
+): Promise<Changes<Name>> {
   const [method = '', path = ''] = name.split(' ')
-  const init = body === undefined ? {} : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }
-  await request(toUrl(path, { params }), { method, ...init })
+  const url = toUrl(path, { params })
+  const text = body === undefined ? null : JSON.stringify(body)
+  record({ method, url: url.slice(API.length), body: text })
+  const headers = {
+    ...(text !== null && { 'content-type': 'application/json' }),
+    ...(etag !== undefined && { 'if-match': etag }),
+  }
+  const response = await request(url, { method, headers, body: text })
+  const isEmpty = response.status === 204 || !isJson(response)
+  return (isEmpty ? undefined : await response.json()) as Changes<Name>
 }
 
 export function toUrl(path: string, { params = {}, query = {} }: ReadOptions): string {
@@ -68,6 +85,10 @@ export async function request(url: string, init: RequestInit = {}): Promise<Resp
   if (response.status === UNAUTHENTICATED) isSignedIn.value = false
   if (response.status < 400) return response
   throw new CallRefused(await readProblem(response))
+}
+
+function isJson({ headers }: Response): boolean {
+  return /[/+]json\b/.test(headers.get('content-type') ?? '')
 }
 
 async function readProblem(response: Response): Promise<Problem> {

@@ -7,6 +7,7 @@ import { texts } from '../texts.ts'
 
 const SKELETON_AFTER_MS = 200
 const FORBIDDEN = 403
+const NOT_FOUND = 404
 
 interface LoadedProps<Data> {
   readonly reading: Reading<Data>
@@ -16,6 +17,7 @@ interface LoadedProps<Data> {
 /** Shows the data. If the last read failed, it says so, above the data that it has. */
 export function Loaded<Data>({ reading: { data, problem, reload }, children }: LoadedProps<Data>) {
   if (problem?.status === FORBIDDEN) return <Forbidden />
+  if (problem?.status === NOT_FOUND) return <NotFound />
   return (
     <>
       {problem !== null && (
@@ -60,6 +62,10 @@ function Forbidden() {
       <p class="quiet">{texts.states.whoGrants}</p>
     </div>
   )
+}
+
+export function NotFound() {
+  return <p class="empty">{texts.states.notFound}</p>
 }
 
 interface EmptyProps {

@@ -1,13 +1,21 @@
 /** The frame of all views: who is signed in, the sections, and the view that the path names. */
 
 import { useEffect, useState } from 'preact/hooks'
+import { forgetCalls } from '../api/script.ts'
 import { CallRefused, change, isSignedIn, request, type Problem } from '../api/client.ts'
-import { Skeleton } from '../parts/states.tsx'
-import { BASE, go, path } from '../router.ts'
+import { forgetAnswers } from '../api/use-read.ts'
+import { NotFound, Skeleton } from '../parts/states.tsx'
+import { Toasts } from '../parts/toast.tsx'
+import { path } from '../router.ts'
 import { texts } from '../texts.ts'
 import { SignIn } from '../views/sign-in.tsx'
+import { useKeys } from './keys.ts'
+import { lazy } from './lazy.tsx'
+import { Navigation } from './navigation.tsx'
 import { findPerson, person, scopes } from './person.ts'
-import { maySee, SECTIONS } from './sections.tsx'
+import { SECTIONS } from './sections.tsx'
+
+const { View: ScriptButton } = lazy(async () => (await import('./script.tsx')).ScriptButton)
 
 export function App() {
   const [problem, setProblem] = useState<Problem | null>(null)
@@ -17,6 +25,9 @@ export function App() {
       if (cause.problem.status !== 401) setProblem(cause.problem)
     })
   }, [])
+  useEffect(() => {
+    if (isSignedIn.value === false) forgetAnswers()
+  }, [isSignedIn.value])
   if (isSignedIn.value === false) return <SignIn />
   if (problem !== null) return <p class="alone">{problem.detail}</p>
   if (isSignedIn.value === null) return <Skeleton />
@@ -24,12 +35,9 @@ export function App() {
 }
 
 function Frame() {
-  useSectionKeys()
+  useKeys()
   const section = SECTIONS.find((each) => each.path === path.value.split('/')[0])
-  useEffect(() => {
-    document.title = section === undefined ? texts.product : `${section.title} · ${texts.product}`
-  }, [section])
-  const visible = SECTIONS.filter((each) => maySee(each, scopes.value))
+  useEffect(forgetCalls, [path.value])
   return (
     <>
       <a class="skip" href="#view">
@@ -37,26 +45,16 @@ function Frame() {
       </a>
       <header>
         <strong>{texts.product}</strong>
-        <Account />
+        <span class="account">
+          <ScriptButton />
+          <Account />
+        </span>
       </header>
-      <nav aria-label={texts.navigation.label}>
-        <ul>
-          {visible.map(({ path: to, title, key }) => (
-            <li key={to}>
-              <a
-                href={BASE + to}
-                aria-current={section?.path === to ? 'page' : undefined}
-                aria-keyshortcuts={`g ${key}`}
-              >
-                {title}
-              </a>
-            </li>
-          ))}
-        </ul>
-      </nav>
+      <Navigation current={section} />
       <main id="view" tabIndex={-1}>
-        {section === undefined ? <p class="empty">{texts.states.notFound}</p> : <section.View />}
+        {section === undefined ? <NotFound /> : <section.View key={section.path} />}
       </main>
+      <Toasts />
     </>
   )
 }
@@ -72,7 +70,7 @@ function Account() {
     isSignedIn.value = false
   }
   return (
-    <span class="account">
+    <>
       <span class="quiet">{texts.account.signedInAs(name)}</span>
       <button type="button" onClick={signOut}>
         {texts.account.signOut}
@@ -82,22 +80,6 @@ function Account() {
           {texts.account.everywhere}
         </button>
       )}
-    </span>
+    </>
   )
-}
-
-/** `g`, then the letter of a section. */
-function useSectionKeys(): void {
-  useEffect(() => {
-    let isGoing = false
-    const onKey = ({ key, target, ctrlKey, metaKey, altKey }: KeyboardEvent): void => {
-      const isTyping = target instanceof HTMLElement && target.matches('input, textarea, select')
-      if (isTyping || ctrlKey || metaKey || altKey) return
-      const section = isGoing ? SECTIONS.find((each) => each.key === key && maySee(each, scopes.value)) : undefined
-      isGoing = key === 'g'
-      if (section !== undefined) go(section.path)
-    }
-    addEventListener('keydown', onKey)
-    return () => removeEventListener('keydown', onKey)
-  }, [])
 }

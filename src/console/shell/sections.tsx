@@ -2,36 +2,73 @@
 
 import type { FunctionComponent } from 'preact'
 import { texts } from '../texts.ts'
-import { Apis } from '../views/apis.tsx'
-import { Approvals } from '../views/approvals.tsx'
-import { Consumers } from '../views/consumers.tsx'
-import { Overview } from '../views/overview.tsx'
-import { Requests } from '../views/requests.tsx'
-import { Risks } from '../views/risks.tsx'
-import { Usage } from '../views/usage.tsx'
+import { Overview } from '../views/overview/index.tsx'
+import { lazy } from './lazy.tsx'
 
-export interface Section {
+export interface Subsection {
   readonly path: string
   readonly title: string
-  /** A person with this scope, in either width, sees the section. Null: everybody. */
+  /** A person with this scope, in either width, sees it. Null: everybody. */
   readonly scope: string | null
-  readonly View: FunctionComponent
-  /** After `g`. */
-  readonly key: string
 }
 
-const { navigation } = texts
+export interface Section extends Subsection {
+  readonly View: FunctionComponent
+  readonly preload?: () => void
+  /** After `g`. */
+  readonly key: string
+  /** The second level. The view of the section shows all of them. */
+  readonly children?: readonly Subsection[]
+}
+
+const { navigation: names } = texts
 
 export const SECTIONS: readonly Section[] = [
-  { path: '', title: navigation.overview, scope: null, View: Overview, key: 'o' },
-  { path: 'risks', title: navigation.risks, scope: 'risks:read', View: Risks, key: 'r' },
-  { path: 'apis', title: navigation.apis, scope: 'apis:read', View: Apis, key: 'a' },
-  { path: 'consumers', title: navigation.consumers, scope: 'consumers:read', View: Consumers, key: 'c' },
-  { path: 'approvals', title: navigation.approvals, scope: 'approvals:read', View: Approvals, key: 'p' },
-  { path: 'usage', title: navigation.usage, scope: 'usage:read', View: Usage, key: 'u' },
-  { path: 'requests', title: navigation.requests, scope: 'requests:read', View: Requests, key: 'q' },
+  { path: '', title: names.overview, scope: null, View: Overview, key: 'o' },
+  {
+    path: 'risks',
+    title: names.risks,
+    scope: 'risks:read',
+    ...lazy(async () => (await import('../views/risks/index.tsx')).Risks),
+    key: 'r',
+  },
+  {
+    path: 'apis',
+    title: names.apis,
+    scope: 'apis:read',
+    ...lazy(async () => (await import('../views/apis/index.tsx')).Apis),
+    key: 'a',
+  },
+  {
+    path: 'consumers',
+    title: names.consumers,
+    scope: 'consumers:read',
+    ...lazy(async () => (await import('../views/consumers/index.tsx')).Consumers),
+    key: 'c',
+  },
+  {
+    path: 'approvals',
+    title: names.approvals,
+    scope: 'approvals:read',
+    ...lazy(async () => (await import('../views/approvals/index.tsx')).Approvals),
+    key: 'p',
+  },
+  {
+    path: 'usage',
+    title: names.usage,
+    scope: 'usage:read',
+    ...lazy(async () => (await import('../views/usage/index.tsx')).Usage),
+    key: 'u',
+  },
+  {
+    path: 'requests',
+    title: names.requests,
+    scope: 'requests:read',
+    ...lazy(async () => (await import('../views/requests/index.tsx')).Requests),
+    key: 'q',
+  },
 ]
 
-export function maySee({ scope }: Section, scopes: ReadonlySet<string>): boolean {
+export function maySee({ scope }: Subsection, scopes: ReadonlySet<string>): boolean {
   return scope === null || scopes.has(scope) || scopes.has(`${scope}:own`)
 }

@@ -1,13 +1,13 @@
 /** One risk episode: who, what and when, with its calls. */
 
-import type { Answer } from '../api/operations.ts'
-import { useRead } from '../api/use-read.ts'
-import { Loaded } from '../parts/states.tsx'
-import { Table } from '../parts/table.tsx'
-import { Id, Severity, Time, toNumber } from '../parts/values.tsx'
-import { BASE } from '../router.ts'
-import { texts } from '../texts.ts'
-import { toWho } from '../parts/attribution.tsx'
+import type { Answer } from '../../api/operations.ts'
+import { useRead } from '../../api/use-read.ts'
+import { Loaded } from '../../parts/states.tsx'
+import { Table } from '../../parts/table.tsx'
+import { Id, Severity, Time, toNumber } from '../../parts/values.tsx'
+import { BASE } from '../../router.ts'
+import { texts } from '../../texts.ts'
+import { toWho } from '../../parts/attribution.tsx'
 
 type Timeline = Answer<'/v1/risks/:riskId'>
 

@@ -1,15 +1,16 @@
 /** Requests that wait for a decision: subscriptions, changes of tier and programmes. */
 
 import { useState } from 'preact/hooks'
-import { CallRefused, change } from '../api/client.ts'
-import type { Item } from '../api/operations.ts'
-import { useRead } from '../api/use-read.ts'
-import { Pages } from '../parts/pages.tsx'
-import { Empty, Loaded } from '../parts/states.tsx'
-import { Table } from '../parts/table.tsx'
-import { Id, Time } from '../parts/values.tsx'
-import { scopes } from '../shell/person.ts'
-import { texts } from '../texts.ts'
+import { CallRefused, change } from '../../api/client.ts'
+import type { Item } from '../../api/operations.ts'
+import { useRead } from '../../api/use-read.ts'
+import { Pages } from '../../parts/pages.tsx'
+import { Empty, Loaded } from '../../parts/states.tsx'
+import { Table } from '../../parts/table.tsx'
+import { Id, Time } from '../../parts/values.tsx'
+import { scopes } from '../../shell/person.ts'
+import { Page } from '../../parts/page.tsx'
+import { texts } from '../../texts.ts'
 
 type Flow = Item<'/v1/approvals'>
 type Outcome = 'Approved' | 'Rejected'
@@ -24,8 +25,7 @@ export function Approvals() {
     reading.reload()
   }
   return (
-    <>
-      <h1>{words.title}</h1>
+    <Page title={words.title}>
       <p role="status">{done}</p>
       <Loaded reading={reading}>
         {({ items, next }) =>
@@ -51,7 +51,7 @@ export function Approvals() {
           )
         }
       </Loaded>
-    </>
+    </Page>
   )
 }
 
@@ -104,8 +104,9 @@ async function send(
 ): Promise<void> {
   if (subscription !== null) {
     const params = { id: subscription, flowId }
-    return change('POST /v1/subscriptions/:id/approvalFlows/:flowId/approvals', params, body)
+    await change('POST /v1/subscriptions/:id/approvalFlows/:flowId/approvals', params, body)
+    return
   }
   const params = { id: programme ?? '', flowId }
-  return change('POST /v1/programmes/:id/approvalFlows/:flowId/approvals', params, body)
+  await change('POST /v1/programmes/:id/approvalFlows/:flowId/approvals', params, body)
 }

@@ -1,19 +1,19 @@
 /** Applications and agents that call APIs. */
 
-import { useRead } from '../api/use-read.ts'
-import { Pages } from '../parts/pages.tsx'
-import { Empty, Loaded } from '../parts/states.tsx'
-import { Table } from '../parts/table.tsx'
-import { Id, State, Time } from '../parts/values.tsx'
-import { texts } from '../texts.ts'
+import { useRead } from '../../api/use-read.ts'
+import { Pages } from '../../parts/pages.tsx'
+import { Empty, Loaded } from '../../parts/states.tsx'
+import { Table } from '../../parts/table.tsx'
+import { Id, State, Time } from '../../parts/values.tsx'
+import { Page } from '../../parts/page.tsx'
+import { texts } from '../../texts.ts'
 
 const { columns, title, none } = texts.consumers
 
 export function Consumers() {
   const reading = useRead('/v1/consumers', { query: Pages.query() })
   return (
-    <>
-      <h1>{title}</h1>
+    <Page title={title}>
       <Loaded reading={reading}>
         {({ items, next }) =>
           items.length === 0 ? (
@@ -37,6 +37,6 @@ export function Consumers() {
           )
         }
       </Loaded>
-    </>
+    </Page>
   )
 }

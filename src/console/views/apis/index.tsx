@@ -1,19 +1,19 @@
 /** The catalogue: every API of the organisation. */
 
-import { useRead } from '../api/use-read.ts'
-import { Empty, Loaded } from '../parts/states.tsx'
-import { Table } from '../parts/table.tsx'
-import { State } from '../parts/values.tsx'
-import { texts } from '../texts.ts'
-import { Pages } from '../parts/pages.tsx'
+import { useRead } from '../../api/use-read.ts'
+import { Empty, Loaded } from '../../parts/states.tsx'
+import { Table } from '../../parts/table.tsx'
+import { State } from '../../parts/values.tsx'
+import { Page } from '../../parts/page.tsx'
+import { texts } from '../../texts.ts'
+import { Pages } from '../../parts/pages.tsx'
 
 const { columns, title, none } = texts.apis
 
 export function Apis() {
   const reading = useRead('/v1/apis', { query: Pages.query() })
   return (
-    <>
-      <h1>{title}</h1>
+    <Page title={title}>
       <Loaded reading={reading}>
         {({ items, next }) =>
           items.length === 0 ? (
@@ -36,6 +36,6 @@ export function Apis() {
           )
         }
       </Loaded>
-    </>
+    </Page>
   )
 }

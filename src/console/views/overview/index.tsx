@@ -1,13 +1,14 @@
 /** Everything that needs attention now, and the usage of the month. Each item leads to the place where it can be acted on. */
 
-import type { Item } from '../api/operations.ts'
-import { useRead } from '../api/use-read.ts'
-import { Chart } from '../parts/chart.tsx'
-import { Empty, Loaded } from '../parts/states.tsx'
-import { toAmount, toNumber } from '../parts/values.tsx'
-import { BASE } from '../router.ts'
-import { may } from '../shell/person.ts'
-import { texts } from '../texts.ts'
+import type { Item } from '../../api/operations.ts'
+import { useRead } from '../../api/use-read.ts'
+import { Chart } from '../../parts/chart.tsx'
+import { Empty, Loaded } from '../../parts/states.tsx'
+import { toAmount, toNumber } from '../../parts/values.tsx'
+import { BASE } from '../../router.ts'
+import { may } from '../../shell/person.ts'
+import { Page } from '../../parts/page.tsx'
+import { texts } from '../../texts.ts'
 
 const words = texts.overview
 const SEVERITIES = ['Critical', 'Warning', 'Info'] as const
@@ -18,12 +19,11 @@ const DAYS = 30
 
 export function Overview() {
   return (
-    <>
-      <h1>{words.title}</h1>
+    <Page title={words.title}>
       {may('risks:read') && <Attention />}
       {may('approvals:read') && <Waiting />}
       {may('usage:read') && <Month />}
-    </>
+    </Page>
   )
 }
 

@@ -1,15 +1,16 @@
 /** Open risk episodes, live: changed rows come in place, and new ones wait while the pointer is on the list. */
 
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { read, toUrl } from '../api/client.ts'
-import type { Item } from '../api/operations.ts'
-import { openStream, type StreamEvent } from '../api/stream.ts'
-import { Empty } from '../parts/states.tsx'
-import { Table } from '../parts/table.tsx'
-import { Severity, Time, toNumber } from '../parts/values.tsx'
-import { toWho } from '../parts/attribution.tsx'
-import { BASE, path } from '../router.ts'
-import { texts } from '../texts.ts'
+import { read, toUrl } from '../../api/client.ts'
+import type { Item } from '../../api/operations.ts'
+import { openStream, type StreamEvent } from '../../api/stream.ts'
+import { Empty } from '../../parts/states.tsx'
+import { Table } from '../../parts/table.tsx'
+import { Severity, Time, toNumber } from '../../parts/values.tsx'
+import { toWho } from '../../parts/attribution.tsx'
+import { BASE, path } from '../../router.ts'
+import { Page } from '../../parts/page.tsx'
+import { texts } from '../../texts.ts'
 import { Episode } from './episode.tsx'
 
 type Risk = Item<'/v1/risks'>
@@ -27,8 +28,7 @@ export function Risks() {
 function Live() {
   const { episodes, fresh, downSince, show, hold } = useEpisodes()
   return (
-    <>
-      <h1>{title}</h1>
+    <Page title={title}>
       {downSince !== null && (
         <p class="stale" role="status">
           {texts.states.stale(downSince.toLocaleTimeString())}
@@ -59,7 +59,7 @@ function Live() {
           />
         </div>
       )}
-    </>
+    </Page>
   )
 }
 

@@ -1,12 +1,13 @@
 /** Explains one call by its id: which stage refused it, on which ground, and the state of the limit at that time. */
 
 import { useState } from 'preact/hooks'
-import type { Answer } from '../api/operations.ts'
-import { useRead } from '../api/use-read.ts'
-import { Empty, Loaded } from '../parts/states.tsx'
-import { Time } from '../parts/values.tsx'
-import { go, path } from '../router.ts'
-import { texts } from '../texts.ts'
+import type { Answer } from '../../api/operations.ts'
+import { useRead } from '../../api/use-read.ts'
+import { Empty, Loaded } from '../../parts/states.tsx'
+import { Time } from '../../parts/values.tsx'
+import { go, path } from '../../router.ts'
+import { Page } from '../../parts/page.tsx'
+import { texts } from '../../texts.ts'
 
 const { title, label, hint, button, none, fields } = texts.requests
 
@@ -18,8 +19,7 @@ export function Requests() {
     if (typed.trim() !== '') go(`requests/${encodeURIComponent(typed.trim())}`)
   }
   return (
-    <>
-      <h1>{title}</h1>
+    <Page title={title}>
       <form class="filters" onSubmit={explain}>
         <label>
           {label}
@@ -39,7 +39,7 @@ export function Requests() {
         </span>
       </form>
       {asked === '' ? <Empty text={none} /> : <Explained id={asked} />}
-    </>
+    </Page>
   )
 }
 

@@ -1,14 +1,15 @@
 /** Totals of consumption, by any grouping, as a table and as CSV. */
 
-import { toUrl } from '../api/client.ts'
-import { useRead } from '../api/use-read.ts'
-import { Empty, Loaded } from '../parts/states.tsx'
-import { Pages } from '../parts/pages.tsx'
-import { Table, type Column } from '../parts/table.tsx'
-import { toAmount, toNumber } from '../parts/values.tsx'
-import type { Item } from '../api/operations.ts'
-import { query, setQuery } from '../router.ts'
-import { texts } from '../texts.ts'
+import { toUrl } from '../../api/client.ts'
+import { useRead } from '../../api/use-read.ts'
+import { Empty, Loaded } from '../../parts/states.tsx'
+import { Pages } from '../../parts/pages.tsx'
+import { Table, type Column } from '../../parts/table.tsx'
+import { toAmount, toNumber } from '../../parts/values.tsx'
+import type { Item } from '../../api/operations.ts'
+import { query, setQuery } from '../../router.ts'
+import { Page } from '../../parts/page.tsx'
+import { texts } from '../../texts.ts'
 
 type Summary = Item<'/v1/summaries'>
 type Group = keyof typeof texts.usage.groups
@@ -25,8 +26,7 @@ export function Usage() {
   const asked = { groupBy, from, ...Pages.query() }
   const reading = useRead('/v1/summaries', { query: asked })
   return (
-    <>
-      <h1>{title}</h1>
+    <Page title={title}>
       <form class="filters" onSubmit={(event) => event.preventDefault()}>
         <label>
           {texts.usage.groupBy}
@@ -62,7 +62,7 @@ export function Usage() {
           )
         }
       </Loaded>
-    </>
+    </Page>
   )
 }
 

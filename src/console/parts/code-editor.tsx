@@ -1,0 +1,73 @@
+/** A document in an editor, with findings at their lines. */
+
+import { lintGutter, setDiagnostics, type Diagnostic } from '@codemirror/lint'
+import { EditorView } from '@codemirror/view'
+import { useEffect, useRef } from 'preact/hooks'
+import { languageOf, setup } from './code-setup.ts'
+
+export interface Finding {
+  /** From 1. */
+  readonly line: number
+  readonly severity: 'error' | 'warning' | 'info'
+  readonly message: string
+}
+
+export interface CodeEditorProps {
+  readonly label: string
+  /** A new value replaces the document. */
+  readonly value: string
+  /** Without it the document cannot be changed. */
+  readonly onChange?: (value: string) => void
+  readonly findings?: readonly Finding[]
+  /** The line that is shown first, from 1. */
+  readonly line?: number
+}
+
+export function CodeEditor({ label, value, onChange, findings = [], line }: CodeEditorProps) {
+  const place = useRef<HTMLDivElement>(null)
+  const view = useRef<EditorView | null>(null)
+  const changed = useRef(onChange)
+  changed.current = onChange
+
+  useEffect(() => {
+    if (place.current === null) return undefined
+    const listener = EditorView.updateListener.of(({ docChanged, state }) => {
+      if (docChanged) changed.current?.(state.doc.toString())
+    })
+    const extensions = [setup(label, languageOf(value), onChange === undefined), lintGutter(), listener]
+    const made = new EditorView({ doc: value, extensions, parent: place.current })
+    view.current = made
+    return () => made.destroy()
+  }, [])
+
+  useEffect(() => {
+    const { current } = view
+    if (current === null || current.state.doc.toString() === value) return
+    current.dispatch({ changes: { from: 0, to: current.state.doc.length, insert: value } })
+  }, [value])
+
+  useEffect(() => {
+    const { current } = view
+    if (current === null) return
+    current.dispatch(
+      setDiagnostics(
+        current.state,
+        findings.map((each) => toDiagnostic(each, current)),
+      ),
+    )
+  }, [findings])
+
+  useEffect(() => {
+    const { current } = view
+    if (current === null || line === undefined) return
+    const at = current.state.doc.line(Math.min(Math.max(1, line), current.state.doc.lines)).from
+    current.dispatch({ selection: { anchor: at }, effects: EditorView.scrollIntoView(at, { y: 'center' }) })
+  }, [line])
+
+  return <div ref={place} class="code" />
+}
+
+function toDiagnostic({ line, severity, message }: Finding, { state }: EditorView): Diagnostic {
+  const { from, to } = state.doc.line(Math.min(Math.max(1, line), state.doc.lines))
+  return { from, to, severity, message }
+}

@@ -1,0 +1,56 @@
+/** The head of every view: its name, its state, and the main actions. */
+
+import type { ComponentChildren } from 'preact'
+import { useEffect } from 'preact/hooks'
+import { texts } from '../texts.ts'
+
+interface PageProps {
+  /** Also the title of the document. */
+  readonly title: string
+  /** Beside the title: the state or the severity of the object. */
+  readonly state?: ComponentChildren
+  readonly actions?: ComponentChildren
+  readonly children: ComponentChildren
+}
+
+export function Page({ title, state, actions, children }: PageProps) {
+  useEffect(() => {
+    document.title = `${title.slice(0, 80)} · ${texts.product}`
+  }, [title])
+  return (
+    <>
+      <div class="page-head">
+        <h1>
+          <bdi>{title}</bdi> {state}
+        </h1>
+        {actions !== undefined && <div class="actions">{actions}</div>}
+      </div>
+      {children}
+    </>
+  )
+}
+
+interface TabsProps {
+  readonly label: string
+  /** Path below the console, and title. The current tab is the one whose path the address has. */
+  readonly tabs: readonly { readonly path: string; readonly title: string }[]
+  readonly current: string
+  readonly base: string
+}
+
+/** The tabs of a page are links, so that each has an address. */
+export function Tabs({ label, tabs, current, base }: TabsProps) {
+  return (
+    <nav class="tabs" aria-label={label}>
+      <ul>
+        {tabs.map(({ path, title }) => (
+          <li key={path}>
+            <a href={base + path} aria-current={current === path ? 'page' : undefined}>
+              {title}
+            </a>
+          </li>
+        ))}
+      </ul>
+    </nav>
+  )
+}

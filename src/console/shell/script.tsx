@@ -1,0 +1,42 @@
+/** The view as a script: the calls that it has made, for the command line and for curl. */
+
+import { API } from '../api/client.ts'
+import { madeCalls, type MadeCall } from '../api/script.ts'
+import { DialogButton } from '../parts/dialog.tsx'
+import { texts } from '../texts.ts'
+import { toCommand } from './command-line.ts'
+
+const words = texts.script
+
+export function ScriptButton() {
+  return (
+    <DialogButton label={words.title} isWide>
+      {() => <Script />}
+    </DialogButton>
+  )
+}
+
+function Script() {
+  const calls = madeCalls.value
+  const commands = calls.flatMap((call) => toCommand(call) ?? [])
+  return (
+    <>
+      <p class="quiet">{words.lead}</p>
+      <h3>{words.commandLine}</h3>
+      <pre tabIndex={0}>{commands.length === 0 ? words.none : commands.join('\n')}</pre>
+      <h3>{words.curl}</h3>
+      <pre tabIndex={0}>{calls.length === 0 ? words.none : calls.map(toCurl).join('\n')}</pre>
+    </>
+  )
+}
+
+function toCurl({ method, url, body }: MadeCall): string {
+  const parts = ['curl', '-H \'authorization: Bearer \'"$TOKEN"']
+  if (method !== 'GET') parts.push(`-X ${method}`)
+  if (body !== null) parts.push("-H 'content-type: application/json'", `-d ${quote(body)}`)
+  return [...parts, quote(location.origin + url.replace(API, ''))].join(' ')
+}
+
+function quote(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`
+}

@@ -1,0 +1,97 @@
+/** Visits of people to the console in a real browser, and what every view must hold: no finding of axe, no scroll bar at the side. */
+
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { chromium, type Browser, type BrowserContext, type Page } from 'playwright-core'
+import { expect, onTestFinished } from 'vitest'
+import type { Service } from './service.ts'
+import { invite, PASSWORD, type Role } from './shared-client.ts'
+
+export interface Visit {
+  readonly page: Page
+  readonly context: BrowserContext
+  /** Errors of the page, and what its policy has blocked. */
+  readonly errors: readonly string[]
+}
+
+export interface SignedIn extends Visit {
+  /** Of the person. */
+  readonly id: string
+}
+
+export interface Visits {
+  open(this: void, path?: string): Promise<Visit>
+  /** Invites a person with a role, who signs in on the page that `path` shows to a stranger. */
+  signIn(this: void, role: string | Role, path?: string): Promise<SignedIn>
+}
+
+const WAIT_MS = 10_000
+const WIDTHS = [1440, 1024, 360]
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+export async function launchBrowser(): Promise<Browser> {
+  const executablePath = execFileSync('which', ['chromium'], { encoding: 'utf8' }).trim()
+  return chromium.launch({ executablePath, args: ['--no-sandbox'] })
+}
+
+/** The service may be started later than this call. */
+export function createVisits(find: () => { readonly service: Service; readonly browser: Browser }): Visits {
+  async function open(path = ''): Promise<Visit> {
+    const { browser, service } = find()
+    const context = await browser.newContext({ viewport: { width: 1440, height: 900 } })
+    onTestFinished(() => context.close())
+    context.setDefaultTimeout(WAIT_MS)
+    const page = await context.newPage()
+    const errors: string[] = []
+    page.on('pageerror', (error) => errors.push(String(error)))
+    page.on('console', (message) => {
+      // A refused call is part of the page's life.
+      if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
+        errors.push(message.text())
+    })
+    await page.goto(`${service.baseUrl}/${path}`)
+    return { page, context, errors }
+  }
+
+  async function signIn(role: string | Role, path = ''): Promise<SignedIn> {
+    const { id, username } = await invite(find().service, typeof role === 'string' ? { role } : role)
+    const visit = await open(path)
+    const { page } = visit
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByLabel('User name').fill(username!)
+    await page.getByLabel('Password').fill(PASSWORD)
+    await page.getByRole('button', { name: /log in/i }).click()
+    await page.getByRole('heading', { level: 1 }).waitFor()
+    return { ...visit, id }
+  }
+
+  return { open, signIn }
+}
+
+/** Checks the view that the page shows, in both themes and at three widths. */
+export async function expectUsable(page: Page): Promise<void> {
+  const view = new URL(page.url()).pathname
+  for (const scheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme: scheme })
+    expect({ view, scheme, found: await violationsOf(page) }).toEqual({ view, scheme, found: [] })
+  }
+  for (const width of WIDTHS) {
+    await page.setViewportSize({ width, height: 900 })
+    const overflow = await page.evaluate('document.documentElement.scrollWidth - innerWidth')
+    expect({ view, width, overflow }).toEqual({ view, width, overflow: 0 })
+  }
+  await page.setViewportSize({ width: 1440, height: 900 })
+}
+
+/** The policy of the page lets no test add a script element, so that the text is evaluated. */
+async function violationsOf(page: Page): Promise<readonly string[]> {
+  await page.evaluate(AXE)
+  return page.evaluate(async () => {
+    const { axe } = globalThis as unknown as {
+      axe: { run(): Promise<{ violations: { id: string; nodes: object[] }[] }> }
+    }
+    const { violations } = await axe.run()
+    return violations.map(({ id, nodes }) => `${id} ${JSON.stringify(nodes).slice(0, 600)}`)
+  })
+}
