@@ -62,6 +62,8 @@ export function createVisits(find: () => { readonly service: Service; readonly b
     await page.getByLabel('User name').fill(username!)
     await page.getByLabel('Password').fill(PASSWORD)
     await page.getByRole('button', { name: /log in/i }).click()
+    // The page of the login has a heading as well.
+    await page.getByRole('button', { name: 'Sign out', exact: true }).waitFor()
     await page.getByRole('heading', { level: 1 }).waitFor()
     return { ...visit, id }
   }

@@ -1,12 +1,13 @@
 /** Keys of the whole console: `g` and a letter open a section, `/` moves to the search field, `j` and `k` walk through a list. */
 
-import { useEffect } from 'preact/hooks'
+import { useLayoutEffect } from 'preact/hooks'
 import { go } from '../router.ts'
 import { scopes } from './person.ts'
 import { maySee, SECTIONS } from './sections.tsx'
 
 export function useKeys(): void {
-  useEffect(() => {
+  // Before the first paint, so that no key is lost.
+  useLayoutEffect(() => {
     let isGoing = false
     const onKey = (event: KeyboardEvent): void => {
       const { key, target, ctrlKey, metaKey, altKey } = event
