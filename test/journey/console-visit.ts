@@ -58,17 +58,22 @@ export function createVisits(find: () => { readonly service: Service; readonly b
     const { id, username } = await invite(find().service, typeof role === 'string' ? { role } : role)
     const visit = await open(path)
     const { page } = visit
-    await page.getByRole('button', { name: 'Sign in' }).click()
-    await page.getByLabel('User name').fill(username!)
-    await page.getByLabel('Password').fill(PASSWORD)
-    await page.getByRole('button', { name: /log in/i }).click()
-    // The page of the login has a heading as well.
-    await page.getByRole('button', { name: 'Sign out', exact: true }).waitFor()
-    await page.getByRole('heading', { level: 1 }).waitFor()
+    await logIn(page, username!)
     return { ...visit, id }
   }
 
   return { open, signIn }
+}
+
+/** Signs in on the page that the console shows to a stranger. */
+export async function logIn(page: Page, username: string): Promise<void> {
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.getByLabel('User name').fill(username)
+  await page.getByLabel('Password').fill(PASSWORD)
+  await page.getByRole('button', { name: /log in/i }).click()
+  // The page of the login has a heading as well.
+  await page.getByRole('button', { name: 'Sign out', exact: true }).waitFor()
+  await page.getByRole('heading', { level: 1 }).waitFor()
 }
 
 /** Checks the view that the page shows, in both themes and at three widths. */
