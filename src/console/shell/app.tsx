@@ -1,6 +1,6 @@
 /** The frame of all views: who is signed in, the sections, and the view that the path names. */
 
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { forgetCalls } from '../api/script.ts'
 import { CallRefused, change, isSignedIn, request, type Problem } from '../api/client.ts'
 import { forgetAnswers } from '../api/use-read.ts'
@@ -38,6 +38,7 @@ function Frame() {
   useKeys()
   const section = SECTIONS.find((each) => each.path === path.value.split('/')[0])
   useEffect(forgetCalls, [path.value])
+  useFocusAfter(path.value)
   return (
     <>
       <a class="skip" href="#view">
@@ -57,6 +58,16 @@ function Frame() {
       <Toasts />
     </>
   )
+}
+
+/** A link that led to a view may be gone. The focus then goes to the view, so that the keyboard and screen readers continue there. */
+function useFocusAfter(address: string): void {
+  const isFirst = useRef(true)
+  useEffect(() => {
+    const isLost = !isFirst.current && document.activeElement === document.body
+    isFirst.current = false
+    if (isLost) document.getElementById('view')?.focus({ preventScroll: true })
+  }, [address])
 }
 
 function Account() {
