@@ -87,6 +87,8 @@ export const texts = {
     title: 'APIs',
     none: 'No API is published yet.',
     columns: { name: 'Name', title: 'Title', version: 'Version', state: 'State' },
+    tabs: { label: (name: string) => `Parts of ${name}`, overview: 'Overview' },
+    facts: { title: 'Title', version: 'Version', retirement: 'Retires' },
   },
   consumers: {
     title: 'Consumers',
