@@ -18,8 +18,10 @@ import { createSelfRegisteredClients, type SelfRegisteredClients } from '../iden
 import type { Sessions } from '../access/people/sessions.ts'
 import { openPersonRevocations, type PersonRevocations } from '../access/person-revocations.ts'
 import type { KeyedMutex } from '../command/keyed-mutex.ts'
-import { LIFETIME_SECONDS } from '../identity/access-token.ts'
 import { createFederation, type Federation } from '../identity/federation/provider-keys.ts'
+import { createPersonTokens, type IssuePersonToken } from '../identity/person-tokens.ts'
+import { createAccessTokens, LIFETIME_SECONDS } from '../identity/access-token.ts'
+import { createConsumersOfPerson } from '../access/people/person-subscriptions.ts'
 import { createRefreshGrants } from '../identity/refresh-grants.ts'
 import { createSessions, type IsRevoked } from '../identity/sessions.ts'
 import { createKeyRotation, type KeyRotation } from '../identity/key-rotation.ts'
@@ -72,6 +74,7 @@ export interface Identity {
   readonly federation: Federation
   readonly rotation: KeyRotation
   readonly oauth: OauthEndpoint
+  readonly issuePersonToken: IssuePersonToken
   close(): Promise<void>
 }
 
@@ -126,6 +129,13 @@ export async function openIdentity(options: IdentityOptions): Promise<Identity> 
         registeredClients,
         federation: { ...federation, fetch: outbound.fetch, clock },
       }),
+    }),
+    issuePersonToken: createPersonTokens({
+      ...options,
+      refreshGrants,
+      grantPerson: people.grantPerson,
+      consumersOf: createConsumersOfPerson(options),
+      mint: createAccessTokens(options),
     }),
     async close() {
       rotation.stop()
