@@ -22,7 +22,7 @@ import { createFederation, type Federation } from '../identity/federation/provid
 import { createPersonTokens, type IssuePersonToken } from '../identity/person-tokens.ts'
 import { createAccessTokens, LIFETIME_SECONDS } from '../identity/access-token.ts'
 import { createConsumersOfPerson } from '../access/people/person-subscriptions.ts'
-import { createRefreshGrants } from '../identity/refresh-grants.ts'
+import { createRefreshGrants, type RefreshGrants } from '../identity/refresh-grants.ts'
 import { createSessions, type IsRevoked } from '../identity/sessions.ts'
 import { createKeyRotation, type KeyRotation } from '../identity/key-rotation.ts'
 import type { KeyRing } from '../identity/key-ring.ts'
@@ -130,19 +130,22 @@ export async function openIdentity(options: IdentityOptions): Promise<Identity> 
         federation: { ...federation, fetch: outbound.fetch, clock },
       }),
     }),
-    issuePersonToken: createPersonTokens({
-      ...options,
-      refreshGrants,
-      grantPerson: people.grantPerson,
-      consumersOf: createConsumersOfPerson(options),
-      mint: createAccessTokens(options),
-    }),
+    issuePersonToken: openPersonTokens(options, refreshGrants, people),
     async close() {
       rotation.stop()
       federation.stop()
       await Promise.all([outbound.close(), outboundForClients.close()])
     },
   }
+}
+
+function openPersonTokens(
+  options: IdentityOptions,
+  refreshGrants: RefreshGrants,
+  { grantPerson }: Pick<People, 'grantPerson'>,
+): IssuePersonToken {
+  const consumersOf = createConsumersOfPerson(options)
+  return createPersonTokens({ ...options, refreshGrants, grantPerson, consumersOf, mint: createAccessTokens(options) })
 }
 
 function openRegisteredClients(options: IdentityOptions, revoke: TokenRevocations['revoke']): SelfRegisteredClients {
