@@ -82,6 +82,8 @@ async function exchange(call: GatewayRequest, token: string, { host, port, signa
     const sending = request(options, resolve)
     // Also after the answer has begun: a signal that is aborted destroys the request with an error.
     sending.on('error', reject)
+    // Without an error, if the answer switches to another protocol.
+    sending.on('close', () => reject(new Error('the connection was closed before an answer')))
     sending.end(body ?? undefined)
   })
   return readBody(response)

@@ -13,6 +13,8 @@ import { texts } from '../../texts.ts'
 import { lastDay, useCalls } from './traffic.ts'
 
 const { columns, title, none, noneInState, states, publish, filters } = texts.apis
+/** Totals over all APIs leave it out. */
+const PLATFORM = 'platform-v1'
 const PUBLISH = ['tollgate proxies deploy openapi.yaml --backend http://10.0.0.7:3000 --activate']
 
 export function Catalogue() {
@@ -40,7 +42,7 @@ export function Catalogue() {
                 {
                   title: columns.traffic,
                   isNumber: true,
-                  cell: ({ id }: Item<'/v1/apis'>) => <Calls of={calls(id)} api={id} />,
+                  cell: ({ id }: Item<'/v1/apis'>) => <Calls of={id === PLATFORM ? null : calls(id)} api={id} />,
                 },
               ]
             : []),

@@ -28,8 +28,11 @@ export function ChangeTable({ changes }: { readonly changes: readonly Change[] }
           rows={sorted.slice(0, SHOWN_MAX)}
           columns={[
             { title: words.columns.level, cell: ({ level }) => <Level of={level} /> },
-            { title: words.columns.message, cell: ({ message }) => <bdi>{message}</bdi> },
-            { title: words.columns.operations, cell: ({ operations }) => <bdi>{operations.join(', ')}</bdi> },
+            { title: words.columns.message, cell: ({ message }) => <bdi class="text">{message}</bdi> },
+            {
+              title: words.columns.operations,
+              cell: ({ operations }) => <bdi class="text">{operations.join(', ')}</bdi>,
+            },
             { title: words.columns.line, isNumber: true, cell: ({ line }) => line },
           ]}
         />

@@ -75,23 +75,39 @@ function Documents({ before, after }: DocumentsProps) {
     <Loaded reading={earlier}>
       {(beforeText) => (
         <Loaded reading={later}>
-          {(afterText) => (
-            <>
-              {may('programmes:read') && <FoundChanges before={beforeText} after={afterText} />}
-              {Math.max(beforeText.length, afterText.length) > SHOWN_LENGTH_MAX ? (
-                <p class="notice">{words.tooLong}</p>
-              ) : (
-                <Diff before={beforeText} after={afterText} />
-              )}
-            </>
-          )}
+          {(afterText) => <Difference before={toLines(beforeText)} after={toLines(afterText)} />}
         </Loaded>
       )}
     </Loaded>
   )
 }
 
-function FoundChanges({ before, after }: { readonly before: string; readonly after: string }) {
+interface TextsProps {
+  readonly before: string
+  readonly after: string
+}
+
+function Difference({ before, after }: TextsProps) {
+  const isLong = Math.max(before.length, after.length) > SHOWN_LENGTH_MAX
+  return (
+    <>
+      {may('programmes:read') && <FoundChanges before={before} after={after} />}
+      {isLong ? <p class="notice">{words.tooLong}</p> : <Diff before={before} after={after} />}
+    </>
+  )
+}
+
+/** JSON on one line is put on several, because lines are compared. */
+function toLines(text: string): string {
+  if (text.trim().includes('\n')) return text
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2)
+  } catch {
+    return text
+  }
+}
+
+function FoundChanges({ before, after }: TextsProps) {
   const [report, setReport] = useState<Report | null>(null)
   const [problem, setProblem] = useState<Problem | null>(null)
   useEffect(() => {

@@ -41,8 +41,8 @@ export function Report({ report: { score, findings, breakingChanges, compliance 
               title: words.columns.severity,
               cell: ({ severity }) => <Severity of={LEVELS[severity]} word={words.severities[severity]} />,
             },
-            { title: words.columns.message, cell: ({ message }) => <bdi>{message}</bdi> },
-            { title: words.columns.advice, cell: ({ advice }) => <bdi>{advice}</bdi> },
+            { title: words.columns.message, cell: ({ message }) => <bdi class="text">{message}</bdi> },
+            { title: words.columns.advice, cell: ({ advice }) => <bdi class="text">{advice}</bdi> },
           ]}
         />
       )}
