@@ -9,6 +9,8 @@ import { createConsoleSessions } from '../console-server/console-sessions.ts'
 import { createSessionDocuments } from '../console-server/session-documents.ts'
 import { createSignIn, type SignInState } from '../console-server/sign-in.ts'
 import { createTokenSource } from '../console-server/token-source.ts'
+import { createTries } from '../console-server/tries.ts'
+import { createTryGateway } from '../console-server/try-gateway.ts'
 import { createKeyedMutex } from '../command/keyed-mutex.ts'
 import { createSeals } from '../identity/sealed-transaction.ts'
 import type { Core } from './open-core.ts'
@@ -16,12 +18,13 @@ import type { Identity } from './open-identity.ts'
 
 const SIGN_IN_MS = 600_000
 
-export function openConsole(core: Core, { oauth }: Pick<Identity, 'oauth'>): Console {
+export function openConsole(core: Core, identity: Pick<Identity, 'oauth' | 'issuePersonToken'>): Console {
   const { config, addresses, clock, vault } = core
+  const host = reachableHost(config.host)
   const cookies = createConsoleCookies(addresses)
-  const source = createTokenSource(oauth)
+  const source = createTokenSource(identity.oauth)
   const sessions = createConsoleSessions({
-    ...{ source, clock },
+    ...{ source, clock, issuePersonToken: identity.issuePersonToken },
     documents: createSessionDocuments(core),
     mutex: createKeyedMutex(),
   })
@@ -30,8 +33,15 @@ export function openConsole(core: Core, { oauth }: Pick<Identity, 'oauth'>): Con
     cookies,
     sessions,
     pages: createConsolePages(),
+    tries: createTries({ cookies, sessions, send: createTryGateway({ host, port: addresses.gatewayPort, clock }) }),
     requests: createConsoleRequests({ cookies, sessions }),
     signIn: createSignIn({ ...addresses, seals, cookies, source, sessions, randomBytes }),
     organisation: config.adminTenant,
   })
+}
+
+/** The gateway of this process is called without the way through the network that its public address may need. */
+function reachableHost(host: string): string {
+  if (host === '0.0.0.0') return '127.0.0.1'
+  return host === '::' ? '::1' : host
 }

@@ -18,9 +18,11 @@ import { createSelfRegisteredClients, type SelfRegisteredClients } from '../iden
 import type { Sessions } from '../access/people/sessions.ts'
 import { openPersonRevocations, type PersonRevocations } from '../access/person-revocations.ts'
 import type { KeyedMutex } from '../command/keyed-mutex.ts'
-import { LIFETIME_SECONDS } from '../identity/access-token.ts'
 import { createFederation, type Federation } from '../identity/federation/provider-keys.ts'
-import { createRefreshGrants } from '../identity/refresh-grants.ts'
+import { createPersonTokens, type IssuePersonToken } from '../identity/person-tokens.ts'
+import { createAccessTokens, LIFETIME_SECONDS } from '../identity/access-token.ts'
+import { createConsumersOfPerson } from '../access/people/person-subscriptions.ts'
+import { createRefreshGrants, type RefreshGrants } from '../identity/refresh-grants.ts'
 import { createSessions, type IsRevoked } from '../identity/sessions.ts'
 import { createKeyRotation, type KeyRotation } from '../identity/key-rotation.ts'
 import type { KeyRing } from '../identity/key-ring.ts'
@@ -72,6 +74,7 @@ export interface Identity {
   readonly federation: Federation
   readonly rotation: KeyRotation
   readonly oauth: OauthEndpoint
+  readonly issuePersonToken: IssuePersonToken
   close(): Promise<void>
 }
 
@@ -127,12 +130,22 @@ export async function openIdentity(options: IdentityOptions): Promise<Identity> 
         federation: { ...federation, fetch: outbound.fetch, clock },
       }),
     }),
+    issuePersonToken: openPersonTokens(options, refreshGrants, people),
     async close() {
       rotation.stop()
       federation.stop()
       await Promise.all([outbound.close(), outboundForClients.close()])
     },
   }
+}
+
+function openPersonTokens(
+  options: IdentityOptions,
+  refreshGrants: RefreshGrants,
+  { grantPerson }: Pick<People, 'grantPerson'>,
+): IssuePersonToken {
+  const consumersOf = createConsumersOfPerson(options)
+  return createPersonTokens({ ...options, refreshGrants, grantPerson, consumersOf, mint: createAccessTokens(options) })
 }
 
 function openRegisteredClients(options: IdentityOptions, revoke: TokenRevocations['revoke']): SelfRegisteredClients {

@@ -6,6 +6,7 @@
  */
 
 import type { KeyedMutex } from '../command/keyed-mutex.ts'
+import type { IssuePersonToken, PersonToken } from '../identity/person-tokens.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Session, SessionDocuments } from './session-documents.ts'
 import type { Tokens, TokenSource } from './token-source.ts'
@@ -15,12 +16,16 @@ export interface ConsoleSessions {
   begin(clientId: string, tokens: Tokens): Promise<string>
   /** Returns a valid access token of the platform API; null if the session has ended. Throws `TokensUnavailable`. */
   tokenOf(id: string): Promise<string | null>
+  has(id: string): Promise<boolean>
+  /** Returns a token for one API in the name of the person, or why there is none; null if the session has ended. */
+  apiTokenOf(id: string, api: string): Promise<PersonToken | null>
   end(id: string): Promise<void>
 }
 
 export interface ConsoleSessionsOptions {
   readonly documents: SessionDocuments
   readonly source: Pick<TokenSource, 'renew' | 'revoke'>
+  readonly issuePersonToken: IssuePersonToken
   readonly mutex: KeyedMutex
   readonly clock: Pick<Clock, 'nowMs'>
 }
@@ -28,7 +33,9 @@ export interface ConsoleSessionsOptions {
 /** Renewed before it expires, so that a call of some length ends with the token that it began with. */
 const RENEW_BEFORE_MS = 60_000
 
-export function createConsoleSessions({ documents, source, mutex, clock }: ConsoleSessionsOptions): ConsoleSessions {
+export function createConsoleSessions(options: ConsoleSessionsOptions): ConsoleSessions {
+  const { documents, source, issuePersonToken, mutex, clock } = options
+
   function currentToken(session: Session): string | null {
     const isCurrent = session.body.tokenUntilMs - RENEW_BEFORE_MS > clock.nowMs()
     return isCurrent ? documents.tokensOf(session).access : null
@@ -50,11 +57,22 @@ export function createConsoleSessions({ documents, source, mutex, clock }: Conso
     mutex.runExclusive([`console session ${id}`], work)
 
   return {
+    has: async (id) => (await documents.find(id)) !== null,
     begin: (clientId, tokens) => documents.create(clientId, tokens),
     async tokenOf(id) {
       const session = await documents.find(id)
       if (session === null) return null
       return currentToken(session) ?? inTurn(session, () => renew(id))
+    },
+    async apiTokenOf(id, api) {
+      const found = await documents.find(id)
+      if (found === null) return null
+      return inTurn(found, async () => {
+        const session = await documents.find(id)
+        if (session === null) return null
+        const { clientId } = session.body
+        return issuePersonToken({ clientId, refreshToken: documents.tokensOf(session).refresh }, api)
+      })
     },
     async end(id) {
       const found = await documents.find(id)

@@ -7,11 +7,13 @@ import type { ConsolePages } from './console-pages.ts'
 import { refuseOtherOrigins, type ConsoleRequests } from './console-requests.ts'
 import type { ConsoleSessions } from './console-sessions.ts'
 import type { Redirect, SignIn } from './sign-in.ts'
+import type { Tries } from './tries.ts'
 
 export interface ConsoleOptions {
   readonly pages: ConsolePages
   readonly requests: ConsoleRequests
   readonly signIn: SignIn
+  readonly tries: Tries
   readonly sessions: Pick<ConsoleSessions, 'end'>
   readonly cookies: ConsoleCookies
   /** The organisation of a sign-in that names none. */
@@ -28,11 +30,12 @@ export interface Console {
 const ORGANISATION_LENGTH_MAX = 128
 
 export function createConsole(options: ConsoleOptions): Console {
-  const { pages, requests, signIn, sessions, cookies, organisation: ownOrganisation } = options
+  const { pages, requests, signIn, tries, sessions, cookies, organisation: ownOrganisation } = options
 
   function install(app: FastifyInstance): void {
     requests.install(app)
     pages.install(app)
+    tries.install(app)
     app.get('/console/sign-in', async (request, reply) => {
       const { organisation, path } = queryOf(request)
       const named = typeof organisation === 'string' && organisation !== '' ? organisation : ownOrganisation

@@ -14,6 +14,15 @@ addEventListener('popstate', () => {
   address.value = new URL(location.href)
 })
 
+/** Returns a segment of the path as text; `''` if there is none, or if it is no text. */
+export function segment(index: number): string {
+  try {
+    return decodeURIComponent(path.value.split('/')[index] ?? '')
+  } catch {
+    return ''
+  }
+}
+
 /** `to` is a path below the console, with its query. */
 export function go(to: string): void {
   if (BASE + to === location.pathname + location.search) return

@@ -34,6 +34,8 @@ export interface AccessTokenRequest {
   readonly person: { readonly id: string } | null
   /** Whether the userinfo endpoint accepts the token. */
   readonly opensUserinfo: boolean
+  /** Default: an hour. */
+  readonly lifetimeSeconds?: number
 }
 
 export interface AccessToken {
@@ -57,10 +59,11 @@ export const LIFETIME_SECONDS = 3_600
 const HEADER_BYTES_MAX = 8_000
 
 export function createAccessTokens({ keyRing, clock, createId, gatewayUrl }: AccessTokenOptions): MintAccessToken {
-  return ({ api, target, grant, clientId, scope: requested, person, opensUserinfo }) => {
+  return (request) => {
+    const { api, target, grant, clientId, scope: requested, person, opensUserinfo } = request
     const scope = scopesFor(grant, target, requested).join(' ')
     const iat = Math.floor(clock.nowMs() / 1_000)
-    const exp = iat + LIFETIME_SECONDS
+    const exp = iat + (request.lifetimeSeconds ?? LIFETIME_SECONDS)
     const jti = createId('tok')
     const claims = {
       iss: `${gatewayUrl}/${api}`,

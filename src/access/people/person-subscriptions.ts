@@ -17,14 +17,24 @@ import { USER_KIND, type RoleAssignment } from './user-document.ts'
 /** Returns null if no consumer of the person has an active subscription to the API. */
 export type SubscriptionOfPerson = (tenant: string, person: string, api: string) => Promise<Grant | null>
 
-export function createPersonSubscriptions({ registry }: { readonly registry: Registry }): SubscriptionOfPerson {
-  return async (tenant, person, api) => {
+/** Returns the consumers that a person acts for, the preferred one first. */
+export type ConsumersOfPerson = (tenant: string, person: string) => Promise<readonly string[]>
+
+export function createConsumersOfPerson({ registry }: { readonly registry: Registry }): ConsumersOfPerson {
+  return async (tenant, person) => {
     const user = await registry.get(USER_KIND, person)
-    if (user?.tenant !== tenant) return null
+    if (user?.tenant !== tenant) return []
     const own = (await registry.get(TENANT_KIND, tenant))?.body.ownConsumer
+    return [...consumersOf(user.body.roles ?? [], own)]
+  }
+}
+
+export function createPersonSubscriptions({ registry }: { readonly registry: Registry }): SubscriptionOfPerson {
+  const consumersOfPerson = createConsumersOfPerson({ registry })
+  return async (tenant, person, api) => {
     const products = (await registry.find(PROXY_KIND, 'api', api))?.body.memberOfProductIds ?? []
     const targets = [{ api }, ...products.map((product) => ({ product }))]
-    for (const consumer of consumersOf(user.body.roles ?? [], own)) {
+    for (const consumer of await consumersOfPerson(tenant, person)) {
       for (const target of targets) {
         const where = { consumer, state: 'Active', ...target }
         const [subscription] = await registry.list(SUBSCRIPTION_KIND, { tenant, where, limit: 1 })

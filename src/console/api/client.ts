@@ -9,6 +9,12 @@ export interface Problem {
   readonly code: string
   readonly detail: string
   readonly requestId: string
+  /** What is wrong with a body, by place. */
+  readonly errors?: readonly {
+    readonly pointer: string
+    readonly detail: string
+    readonly line?: number
+  }[]
 }
 
 /** The service refused a call, or could not be reached (status 0). */
@@ -93,6 +99,6 @@ function isJson({ headers }: Response): boolean {
 
 async function readProblem(response: Response): Promise<Problem> {
   const found = (await response.json().catch(() => ({}))) as Partial<Problem>
-  const { code = 'unknown', detail = `The service answered ${response.status}.`, requestId = '' } = found
-  return { status: response.status, code, detail, requestId }
+  const { code = 'unknown', detail = `The service answered ${response.status}.`, requestId = '', errors = [] } = found
+  return { status: response.status, code, detail, requestId, errors }
 }

@@ -18,6 +18,14 @@ const theme = EditorView.theme({
   '.cm-cursor': { borderLeftColor: 'var(--text-1)' },
   '.cm-gutters': { backgroundColor: 'var(--surface-2)', color: 'var(--text-2)', border: 'none' },
   '.cm-scroller': { fontFamily: 'ui-monospace, monospace', overflow: 'auto', maxHeight: '70vh' },
+  // The pictures of the package are data addresses, which the policy of the page refuses.
+  '.cm-lint-marker': { content: 'normal', width: '0.8em', height: '0.8em', margin: '0.3em auto' },
+  '.cm-lint-marker-error': { content: 'normal', borderRadius: '50%', backgroundColor: 'var(--critical)' },
+  '.cm-lint-marker-warning': { content: 'normal', backgroundColor: 'var(--warning)', transform: 'rotate(45deg)' },
+  '.cm-lint-marker-info': { content: 'normal', backgroundColor: 'var(--info)' },
+  '.cm-lintRange-error': { backgroundImage: 'none', textDecoration: 'underline wavy var(--critical)' },
+  '.cm-lintRange-warning': { backgroundImage: 'none', textDecoration: 'underline wavy var(--warning)' },
+  '.cm-lintRange-info': { backgroundImage: 'none', textDecoration: 'underline dotted var(--info)' },
   '.cm-panels, .cm-tooltip': { backgroundColor: 'var(--surface-2)', color: 'var(--text-1)' },
   '&.cm-focused .cm-selectionBackground, .cm-selectionBackground': {
     backgroundColor: 'var(--accent-quiet) !important',

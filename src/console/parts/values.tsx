@@ -61,10 +61,16 @@ export function Id({ value }: { readonly value: string }) {
 
 const SIGNS: Readonly<Record<string, string>> = { Critical: '▲', Warning: '◆', Info: '●' }
 
-export function Severity({ of }: { readonly of: string }) {
+interface SeverityProps {
+  readonly of: string
+  /** Default: the severity itself. */
+  readonly word?: string
+}
+
+export function Severity({ of, word = of }: SeverityProps) {
   return (
     <span class={`severity ${of.toLowerCase()}`}>
-      <span aria-hidden="true">{SIGNS[of] ?? '●'}</span> {of}
+      <span aria-hidden="true">{SIGNS[of] ?? '●'}</span> {word}
     </span>
   )
 }

@@ -9,6 +9,7 @@ import {
   createSessionExpiry,
 } from '../../../src/console-server/session-documents.ts'
 import { TokensUnavailable, type Tokens } from '../../../src/console-server/token-source.ts'
+import type { PersonLogin, PersonToken } from '../../../src/identity/person-tokens.ts'
 import { createVault } from '../../../src/runtime/vault.ts'
 import { createFakeClock } from '../../fixtures/fake-clock.ts'
 import { openSqliteRegistry } from '../../../src/store/sqlite/registry.ts'
@@ -39,8 +40,13 @@ function openSessions() {
   }
   const vault = createVault(randomBytes(32))
   const documents = createSessionDocuments({ registry, vault, clock, randomBytes })
-  const sessions = createConsoleSessions({ documents, source, mutex: createKeyedMutex(), clock })
-  return { clock, registry, renewals, revoked, source, sessions }
+  const logins: PersonLogin[] = []
+  const issuePersonToken = async (login: PersonLogin, api: string): Promise<PersonToken> => {
+    logins.push(login)
+    return { kind: 'token', text: `token for ${api}` }
+  }
+  const sessions = createConsoleSessions({ documents, source, issuePersonToken, mutex: createKeyedMutex(), clock })
+  return { clock, registry, renewals, revoked, logins, source, sessions }
 }
 
 it('gives the token of the sign-in until shortly before it expires, and then a new one', async () => {
@@ -117,4 +123,17 @@ it('stores neither the id nor a token in readable form, and removes the session 
   await expire(due!.body)
   await expire(due!.body)
   expect(await registry.list(kind, { limit: 10 })).toEqual([])
+})
+
+it('gives a token for an API while it lasts, with the login that is in force', async () => {
+  const { clock, logins, sessions } = openSessions()
+  const id = await sessions.begin(CLIENT, tokens(1))
+  expect(await sessions.apiTokenOf(id, 'ledger-v1')).toEqual({ kind: 'token', text: 'token for ledger-v1' })
+  clock.ms = START_MS + HOUR_MS
+  await sessions.tokenOf(id)
+  await sessions.apiTokenOf(id, 'ledger-v1')
+  expect(logins.map(({ refreshToken }) => refreshToken)).toEqual(['refresh 1', 'refresh 2'])
+  await sessions.end(id)
+  expect([await sessions.apiTokenOf(id, 'ledger-v1'), await sessions.has(id)]).toEqual([null, false])
+  expect(logins.length).toBe(2)
 })

@@ -1,41 +1,17 @@
-/** The catalogue: every API of the organisation. */
+/** APIs: the catalogue, the publication of a new one, and a page for each. */
 
-import { useRead } from '../../api/use-read.ts'
-import { Empty, Loaded } from '../../parts/states.tsx'
-import { Table } from '../../parts/table.tsx'
-import { State } from '../../parts/values.tsx'
-import { Page } from '../../parts/page.tsx'
-import { texts } from '../../texts.ts'
-import { Pages } from '../../parts/pages.tsx'
+import { segment } from '../../router.ts'
+import { ApiPage } from './api.tsx'
+import { Catalogue } from './catalogue.tsx'
+import { PublishApi } from './publish.tsx'
+import './apis.css'
 
-const { columns, title, none } = texts.apis
+/** No API has this name: theirs end with a version. */
+const NEW = 'new'
 
 export function Apis() {
-  const reading = useRead('/v1/apis', { query: Pages.query() })
-  return (
-    <Page title={title}>
-      <Loaded reading={reading}>
-        {({ items, next }) =>
-          items.length === 0 ? (
-            <Empty text={none} commands={['tollgate proxies deploy orders-v1 --specification openapi.yaml']} />
-          ) : (
-            <>
-              <Table
-                caption={title}
-                keyOf={({ id }) => id}
-                rows={items}
-                columns={[
-                  { title: columns.name, cell: ({ id }) => <code>{id}</code> },
-                  { title: columns.title, cell: (row) => row.title },
-                  { title: columns.version, cell: ({ version }) => version },
-                  { title: columns.state, cell: ({ state }) => <State of={state} /> },
-                ]}
-              />
-              <Pages.Next cursor={next} />
-            </>
-          )
-        }
-      </Loaded>
-    </Page>
-  )
+  const name = segment(1)
+  if (name === '') return <Catalogue />
+  if (name === NEW) return <PublishApi />
+  return <ApiPage key={name} name={name} tab={segment(2)} />
 }

@@ -1,0 +1,110 @@
+/**
+ * `POST /console/try`: makes a call to an API of the gateway in the name of the person who is signed in.
+ *
+ * The token is issued for this call, stays here, and opens what the person could call with any client. The gateway authenticates,
+ * limits and meters the call like every other one. A person has a few calls in progress at a time, and so has the console.
+ */
+
+import type { FastifyInstance } from 'fastify'
+import { Problem } from '../domain/problem.ts'
+import type { PersonToken } from '../identity/person-tokens.ts'
+import type { ConsoleCookies } from './console-cookies.ts'
+import { refuseOtherOrigins } from './console-requests.ts'
+import type { ConsoleSessions } from './console-sessions.ts'
+import type { GatewayAnswer, SendToGateway } from './try-gateway.ts'
+import { toGatewayRequest, TRY_SCHEMA, type TryInput } from './try-request.ts'
+
+export interface Tries {
+  install(app: FastifyInstance): void
+}
+
+export interface TriesOptions {
+  readonly cookies: Pick<ConsoleCookies, 'session'>
+  readonly sessions: Pick<ConsoleSessions, 'has' | 'apiTokenOf'>
+  readonly send: SendToGateway
+}
+
+export type TryAnswer =
+  | (GatewayAnswer & { readonly kind: 'answer' })
+  /** None of the consumers that the person acts for is subscribed to the API. */
+  | { readonly kind: 'unsubscribed'; readonly consumers: readonly string[] }
+
+const BODY_BYTES_MAX = 2 * 1_024 * 1_024
+const OF_SESSION_MAX = 4
+const IN_TOTAL_MAX = 32
+const NOT_SIGNED_IN = 'Nobody is signed in to the console, or the session has ended.'
+
+export function createTries({ cookies, sessions, send }: TriesOptions): Tries {
+  const running = createRunning()
+
+  async function make(session: string, input: TryInput): Promise<TryAnswer> {
+    const request = toGatewayRequest(input)
+    const found = await sessions.apiTokenOf(session, input.api)
+    if (found === null || found.kind === 'ended') throw new Problem('credential_missing', NOT_SIGNED_IN)
+    if (found.kind === 'unsubscribed') return found
+    return { kind: 'answer', ...(await send(request, textOf(found, input.api))) }
+  }
+
+  return {
+    install(app) {
+      const sessionOf = (cookie: string | undefined): string => {
+        const id = cookies.session.read(cookie)
+        if (id === null) throw new Problem('credential_missing', NOT_SIGNED_IN)
+        return id
+      }
+      app.post<{ Body: TryInput }>('/console/try', {
+        bodyLimit: BODY_BYTES_MAX,
+        schema: { body: TRY_SCHEMA },
+        // Before the body is read.
+        async onRequest({ raw, headers }) {
+          refuseOtherOrigins(raw)
+          if (!(await sessions.has(sessionOf(headers.cookie)))) throw new Problem('credential_missing', NOT_SIGNED_IN)
+        },
+        handler: async ({ headers, body }, reply) => {
+          const session = sessionOf(headers.cookie)
+          const answer = await running.during(session, () => make(session, body))
+          return reply.header('Cache-Control', 'no-store').send(answer)
+        },
+      })
+    },
+  }
+}
+
+function textOf(token: Exclude<PersonToken, { readonly kind: 'ended' | 'unsubscribed' }>, api: string): string {
+  switch (token.kind) {
+    case 'token':
+      return token.text
+    case 'unknown':
+      throw new Problem('not_found', `There is no API ${api} that serves calls.`)
+    case 'tooLong':
+      throw new Problem('state_conflict', 'The subscription has too many scopes for one token.')
+  }
+}
+
+interface Running {
+  /** Throws `Problem('rate_limited')` if too many calls are in progress. */
+  during<Result>(session: string, work: () => Promise<Result>): Promise<Result>
+}
+
+function createRunning(): Running {
+  const bySession = new Map<string, number>()
+  let total = 0
+  const add = (session: string, change: 1 | -1): void => {
+    const next = (bySession.get(session) ?? 0) + change
+    total += change
+    if (next === 0) bySession.delete(session)
+    else bySession.set(session, next)
+  }
+  return {
+    async during(session, work) {
+      if (total >= IN_TOTAL_MAX || (bySession.get(session) ?? 0) >= OF_SESSION_MAX)
+        throw new Problem('rate_limited', 'Too many calls are in progress. Wait for the answer of one of them.')
+      add(session, 1)
+      try {
+        return await work()
+      } finally {
+        add(session, -1)
+      }
+    },
+  }
+}
