@@ -18,6 +18,7 @@ import type { GatewayPort } from '../plan/gateway-port.ts'
 import { createDeliveries } from '../webhooks/deliveries.ts'
 import { createEventSubscriptions } from '../webhooks/event-subscriptions.ts'
 import { createDeclarationRemoval } from '../publishing/declaration-removal.ts'
+import { createDeclaredPlans } from '../publishing/declared-plans.ts'
 import type { DocumentReader } from '../publishing/document-reader.ts'
 import { createLatestPlans } from '../publishing/latest-plans.ts'
 import type { LimitBook } from '../plan/limit-book.ts'
@@ -93,6 +94,7 @@ export function createResources(options: ResourcesOptions) {
     apis: createApis(options),
     apiRemoval: createApiRemoval(options),
     declarationRemoval: createDeclarationRemoval(options),
+    declaredPlans: createDeclaredPlans({ registry, platformOperations: operations }),
     apiCompliance: createApiComplianceReader(options),
     serviceLevels: createServiceLevels({ registry, plans, store }),
     products: createProducts(options),

@@ -12,7 +12,7 @@ const measured = {
   availabilityPercent: { ...number, description: 'Share of calls that got an answer.' },
   errorPercent: { ...number, description: 'Share of answers with status 5xx.' },
   latency: object({ meanMs: number, p50Ms: number, p95Ms: number, p99Ms: number }),
-}
+} as const
 const promise = object({
   variant: nullable(text),
   name: text,

@@ -3,8 +3,10 @@
 import type { FastifyReply } from 'fastify'
 import type { Content } from '../publishing/published-content.ts'
 import type { DeclarationRemoval } from '../publishing/declaration-removal.ts'
+import type { DeclaredPlans } from '../publishing/declared-plans.ts'
 import type { Specifications } from '../publishing/specifications.ts'
 import type { Handlers, Operation, Operations } from './operation.ts'
+import { checkedDeclaration, openSlaPlan } from './declared-plan-shape.ts'
 import {
   base64,
   DOCUMENT_BODY_BYTES_MAX,
@@ -90,6 +92,18 @@ export const SPECIFICATION_OPERATIONS = {
     answer: declared,
     problems: ['specification_invalid', 'state_conflict'],
   },
+  validateOpenSlaSpec: {
+    tag,
+    method: 'POST',
+    path: '/v1/openslaspecs/validate',
+    summary: 'Checks an OpenSLA declaration and returns the plan that it compiles to',
+    description: 'Nothing is stored. A declaration that cannot be used has errors in `findings`, and no plan.',
+    scope: 'openslaspecs:write',
+    body: named('OpenSlaValidation', object({ api: reference, specification: base64 })),
+    bodyBytesMax: DOCUMENT_BODY_BYTES_MAX,
+    status: 200,
+    answer: checkedDeclaration,
+  },
   listOpenSlaSpecs: {
     ...openSlas,
     path: '/v1/openslaspecs',
@@ -117,6 +131,12 @@ export const SPECIFICATION_OPERATIONS = {
     summary: 'Returns an OpenSLA declaration as published, byte for byte',
     mediaTypes,
   },
+  getOpenSlaPlan: {
+    ...openSlas,
+    path: '/v1/openslaspecs/:id/plan',
+    summary: 'Returns the plan that an OpenSLA declaration compiles to: limits, quota, units, price, promises',
+    answer: openSlaPlan,
+  },
   removeOpenSlaSpec: {
     method: 'DELETE',
     tag: openSlas.tag,
@@ -132,11 +152,13 @@ export const SPECIFICATION_OPERATIONS = {
 export interface SpecificationHandlersOptions {
   readonly specifications: Specifications
   readonly declarationRemoval: DeclarationRemoval
+  readonly declaredPlans: DeclaredPlans
 }
 
 export function specificationHandlers({
   specifications,
   declarationRemoval,
+  declaredPlans,
 }: SpecificationHandlersOptions): Handlers<typeof SPECIFICATION_OPERATIONS> {
   return {
     listOpenApiSpecs: async ({ author, query }) => specifications.openApis(author.tenant, query),
@@ -145,6 +167,8 @@ export function specificationHandlers({
     getOpenApiContent: async ({ author, params }, reply) =>
       sendContent(reply, await specifications.openApiContent(author.tenant, params.id)),
     createOpenSlaSpec: async ({ author, body }) => specifications.createOpenSla(author, body),
+    validateOpenSlaSpec: async ({ author, body }) => declaredPlans.check(author.tenant, body),
+    getOpenSlaPlan: async ({ author, params }) => declaredPlans.of(author.tenant, params.id),
     listOpenSlaSpecs: async ({ author, query }) => specifications.openSlas(author.tenant, query),
     getOpenSlaSpec: async ({ author, params }) => specifications.openSla(author.tenant, params.id),
     updateOpenSlaSpec: async ({ author, params, body }) => specifications.updateOpenSla(author, params.id, body),

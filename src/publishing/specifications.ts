@@ -206,14 +206,19 @@ export async function endedDeclarationWrites(registry: Registry, api: string): P
 }
 
 /** Returns the operations of the active and the staged revision, because a declaration may precede its revision. */
-async function operationsOf(options: SpecificationsOptions, api: string): Promise<readonly string[]> {
+export async function operationsOf(
+  options: Pick<SpecificationsOptions, 'registry' | 'platformOperations'>,
+  api: string,
+): Promise<readonly string[]> {
   if (api === PLATFORM_API) return platformOperationIds(options)
   const proxy = await options.registry.find(PROXY_KIND, 'api', api)
   const deployments = proxy === null ? [] : [activeDeployment(proxy.body), stagedDeployment(proxy.body)]
   return [...new Set(deployments.flatMap((deployment) => deployment?.operationIds ?? []))]
 }
 
-function platformOperationIds({ platformOperations = [] }: SpecificationsOptions): readonly string[] {
+function platformOperationIds({
+  platformOperations = [],
+}: Pick<SpecificationsOptions, 'platformOperations'>): readonly string[] {
   return platformOperations.map(({ operationId }) => operationId)
 }
 

@@ -76,6 +76,19 @@ export const OPENSLA_SPECS: ResourceGroup = {
       isRaw: true,
     },
     {
+      name: 'validate',
+      operation: 'validateOpenSlaSpec',
+      call: 'POST /v1/openslaspecs/validate',
+      summary: 'Checks a declaration and shows its plan, without publishing it',
+      fields: 'api specification:file',
+    },
+    {
+      name: 'plan',
+      operation: 'getOpenSlaPlan',
+      call: 'GET /v1/openslaspecs/{id}/plan',
+      summary: 'Shows the limits, units and prices of a declaration',
+    },
+    {
       name: 'remove',
       operation: 'removeOpenSlaSpec',
       call: 'DELETE /v1/openslaspecs/{id}',

@@ -9,12 +9,14 @@ export interface Problem {
   readonly code: string
   readonly detail: string
   readonly requestId: string
-  /** What is wrong with a body, by place. */
-  readonly errors?: readonly {
-    readonly pointer: string
-    readonly detail: string
-    readonly line?: number
-  }[]
+  /** The faults of a body or a document. */
+  readonly errors?: readonly Fault[]
+}
+
+export interface Fault {
+  readonly pointer: string
+  readonly detail: string
+  readonly line?: number
 }
 
 /** The service refused a call, or could not be reached (status 0). */
@@ -42,15 +44,40 @@ export interface ReadOptions {
 
 /** Throws `CallRefused`. */
 export async function read<Path extends ReadPath>(path: Path, options: ReadOptions = {}): Promise<Answer<Path>> {
+  return (await (await get(path, options)).json()) as Answer<Path>
+}
+
+export interface Version<Data> {
+  readonly data: Data
+  /** For a change that must not overwrite that of another person. */
+  readonly etag: string
+}
+
+/** Throws `CallRefused`. */
+export async function readVersion<Path extends ReadPath>(
+  path: Path,
+  options: ReadOptions = {},
+): Promise<Version<Answer<Path>>> {
+  const response = await get(path, options)
+  return { data: (await response.json()) as Answer<Path>, etag: response.headers.get('etag') ?? '*' }
+}
+
+/** Reads a document as it was published. Throws `CallRefused`. */
+export async function readText(path: ReadPath, options: ReadOptions = {}): Promise<string> {
+  return (await get(path, options)).text()
+}
+
+function get(path: ReadPath, options: ReadOptions): Promise<Response> {
   const url = toUrl(path, options)
   record({ method: 'GET', url: url.slice(API.length), body: null })
-  const response = await request(url, { signal: options.signal ?? null })
-  return (await response.json()) as Answer<Path>
+  return request(url, { signal: options.signal ?? null })
 }
 
 export interface ChangeOptions {
   /** `If-Match`: the change is refused if the resource has changed since. */
   readonly etag?: string
+  /** Repeated while a person types: the script of the view has the last one. */
+  readonly isTrial?: boolean
 }
 
 /** Makes a change, and returns the answer. Throws `CallRefused`. */
@@ -58,12 +85,12 @@ export async function change<Name extends ChangeName>(
   name: Name,
   params: Readonly<Record<string, string>>,
   body: ChangeBody<Name>,
-  { etag }: ChangeOptions = {},
+  { etag, isTrial = false }: ChangeOptions = {},
 ): Promise<Changes<Name>> {
   const [method = '', path = ''] = name.split(' ')
   const url = toUrl(path, { params })
   const text = body === undefined ? null : JSON.stringify(body)
-  record({ method, url: url.slice(API.length), body: text })
+  record({ method, url: url.slice(API.length), body: text }, isTrial)
   const headers = {
     ...(text !== null && { 'content-type': 'application/json' }),
     ...(etag !== undefined && { 'if-match': etag }),

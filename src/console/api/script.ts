@@ -17,10 +17,13 @@ export const madeCalls = signal<readonly MadeCall[]>([])
 const TEXT_LENGTH_MAX = 2_000
 const SECRET = /password|secret|token|^code$/i
 
-/** A call that repeats an earlier one is kept once. Values of secret fields are left out, and so are documents. */
-export function record({ method, url, body }: MadeCall): void {
+/**
+ * A call that repeats an earlier one is kept once; one that replaces earlier ones does so whatever their body was. Values of secret
+ * fields are left out.
+ */
+export function record({ method, url, body }: MadeCall, replaces = false): void {
   const call = { method, url, body: body === null ? null : withoutSecrets(body) }
-  const others = madeCalls.peek().filter((each) => !isSame(each, call))
+  const others = madeCalls.peek().filter((each) => !isSame(each, replaces ? { ...call, body: each.body } : call))
   madeCalls.value = [...others, call].slice(-CALLS_MAX)
 }
 

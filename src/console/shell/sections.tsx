@@ -40,6 +40,13 @@ export const SECTIONS: readonly Section[] = [
     key: 'a',
   },
   {
+    path: 'products',
+    title: names.products,
+    scope: 'products:read',
+    ...lazy(async () => (await import('../views/products/index.tsx')).Products),
+    key: 'd',
+  },
+  {
     path: 'consumers',
     title: names.consumers,
     scope: 'consumers:read',
@@ -67,8 +74,26 @@ export const SECTIONS: readonly Section[] = [
     ...lazy(async () => (await import('../views/requests/index.tsx')).Requests),
     key: 'q',
   },
+  {
+    path: 'governance',
+    title: names.governance,
+    scope: 'programmes:read',
+    ...lazy(async () => (await import('../views/governance/index.tsx')).Governance),
+    key: 'v',
+    children: [
+      { path: 'governance/programmes', title: texts.governance.parts.programmes, scope: 'programmes:read' },
+      { path: 'governance/rulesets', title: texts.governance.parts.rulesets, scope: 'policy:read' },
+      { path: 'governance/adrs', title: texts.governance.parts.adrs, scope: 'adrs:read' },
+      { path: 'governance/principles', title: texts.governance.parts.principles, scope: 'principles:read' },
+      { path: 'governance/policy', title: texts.governance.parts.policy, scope: 'policy:read' },
+    ],
+  },
 ]
 
-export function maySee({ scope }: Subsection, scopes: ReadonlySet<string>): boolean {
-  return scope === null || scopes.has(scope) || scopes.has(`${scope}:own`)
+/** A section is seen as well by a person who sees one of its second level. */
+export function maySee(section: Subsection & Pick<Section, 'children'>, scopes: ReadonlySet<string>): boolean {
+  const { scope, children = [] } = section
+  return (
+    scope === null || scopes.has(scope) || scopes.has(`${scope}:own`) || children.some((each) => maySee(each, scopes))
+  )
 }

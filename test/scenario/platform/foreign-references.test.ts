@@ -34,6 +34,7 @@ const ATTEMPTS: readonly Attempt[] = [
     consumerOf,
   ],
   ['POST', '/v1/openslaspecs', (api) => ({ api, specification: PAYMENTS_SLA.toString('base64') }), apiOf],
+  ['POST', '/v1/openslaspecs/validate', (api) => ({ api, specification: PAYMENTS_SLA.toString('base64') }), apiOf],
   [
     'POST',
     '/v1/adrs',

@@ -2,10 +2,15 @@
 
 import { texts } from '../../texts.ts'
 import type { ApiTab } from './api-tab.ts'
+import { Declarations } from './declarations.tsx'
 import { Deprecation } from './deprecation.tsx'
 import { Documentation } from './documentation.tsx'
+import { Findings } from './findings.tsx'
 import { Overview } from './overview.tsx'
+import { ApiPolicy } from './policy.tsx'
+import { ApiProgramme } from './programme.tsx'
 import { Revisions } from './revisions.tsx'
+import { ServiceLevel } from './service-level.tsx'
 import { TryIt } from './try-it.tsx'
 
 const { tabs } = texts.apis
@@ -15,5 +20,10 @@ export const TABS: readonly ApiTab[] = [
   { path: 'documentation', title: tabs.documentation, scope: 'openapispecs:read', View: Documentation },
   { path: 'try', title: tabs.tryIt, scope: 'openapispecs:read', View: TryIt },
   { path: 'revisions', title: tabs.revisions, scope: 'proxies:read', View: Revisions },
+  { path: 'policy', title: tabs.policy, scope: 'apis:read', View: ApiPolicy },
+  { path: 'declarations', title: tabs.declarations, scope: 'openslaspecs:read', View: Declarations },
+  { path: 'service-level', title: tabs.serviceLevel, scope: 'apis:read', View: ServiceLevel },
+  { path: 'programme', title: tabs.programme, scope: 'programmes:read', View: ApiProgramme },
+  { path: 'findings', title: tabs.findings, scope: 'programmes:read', View: Findings },
   { path: 'deprecation', title: tabs.deprecation, scope: 'subscriptions:read', View: Deprecation },
 ]

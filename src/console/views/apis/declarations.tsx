@@ -1,0 +1,130 @@
+/** The OpenSLA declarations of an API: which are in force, and one of them to read or to replace. */
+
+import { readText } from '../../api/client.ts'
+import type { Item } from '../../api/operations.ts'
+import { useLoaded } from '../../api/use-loaded.ts'
+import { useRead } from '../../api/use-read.ts'
+import { Editor } from '../../parts/code.tsx'
+import { List } from '../../parts/list.tsx'
+import { Loaded } from '../../parts/states.tsx'
+import { Id, State, Time } from '../../parts/values.tsx'
+import { go, query } from '../../router.ts'
+import { scopes } from '../../shell/person.ts'
+import { BASE } from '../../router.ts'
+import { texts } from '../../texts.ts'
+import type { ApiTabProps } from './api-tab.ts'
+import { DeclarationEditor } from './declaration-editor.tsx'
+import { PlanInWords } from './plan-in-words.tsx'
+
+type Declaration = Item<'/v1/openslaspecs'>
+
+const words = texts.declarations
+const NEW = 'new'
+const TEMPLATE = `opensla: 1.0.0
+info: { title: Default tier, version: 1.0.0 }
+limits:
+  - name: all
+    rate: { value: 100, duration: minute }
+resourceUnits: { default: 1 }
+`
+
+export function Declarations({ api }: ApiTabProps) {
+  const name = api.id
+  const chosen = query.value.get('declaration') ?? ''
+  const base = `apis/${encodeURIComponent(name)}/declarations`
+  const back = (): void => go(base)
+  if (chosen === NEW && mayDeclare())
+    return <DeclarationEditor key={NEW} api={name} first={TEMPLATE} previous={null} onDone={back} />
+  if (chosen !== '') return <One key={chosen} id={chosen} api={name} base={base} />
+  return (
+    <>
+      <div class="toolbar spread">
+        <p class="quiet">{words.lead}</p>
+        {mayDeclare() && (
+          <a class="button main" href={`${BASE}${base}?declaration=${NEW}`}>
+            {words.create}
+          </a>
+        )}
+      </div>
+      <List
+        path="/v1/openslaspecs"
+        query={{ api: name }}
+        caption={words.title}
+        keyOf={({ id }) => id}
+        columns={[
+          { title: words.columns.variant, cell: (row) => toLink(row, base) },
+          {
+            title: words.columns.state,
+            cell: ({ inForce }) => <State of={inForce ? words.inForce : words.replaced} />,
+          },
+          { title: words.columns.version, cell: ({ version }) => <bdi>{version}</bdi> },
+          { title: words.columns.created, cell: ({ createdAt }) => <Time at={createdAt} /> },
+          { title: words.columns.id, cell: ({ id }) => <Id value={id} /> },
+        ]}
+        empty={{
+          text: words.none,
+          commands: [`tollgate openslaspecs create --api ${name} --specification opensla.yaml`],
+        }}
+      />
+    </>
+  )
+}
+
+function mayDeclare(): boolean {
+  return scopes.value.has('openslaspecs:write')
+}
+
+function toLink({ id, variant }: Declaration, base: string) {
+  return (
+    <a href={`${BASE}${base}?declaration=${encodeURIComponent(id)}`}>
+      {variant === '' ? words.defaultTier : <bdi>{variant}</bdi>}
+    </a>
+  )
+}
+
+interface OneProps {
+  readonly id: string
+  readonly api: string
+  readonly base: string
+}
+
+function One({ id, api, base }: OneProps) {
+  const params = { id }
+  const reading = useRead('/v1/openslaspecs/:id', { params })
+  const document = useLoaded(id, async (signal) => readText('/v1/openslaspecs/:id/content', { params, signal }))
+  return (
+    <>
+      <p>
+        <a href={BASE + base}>{words.all}</a>
+      </p>
+      <Loaded reading={reading}>
+        {({ inForce, variant, createdAt }) => (
+          <>
+            <h2>
+              {variant === '' ? words.defaultTier : <bdi>{variant}</bdi>}{' '}
+              <State of={inForce ? words.inForce : words.replaced} /> <Time at={createdAt} />
+            </h2>
+            {!inForce && <p class="quiet">{words.replacedHint}</p>}
+            <Loaded reading={document}>
+              {(text) =>
+                mayDeclare() ? (
+                  <DeclarationEditor api={api} first={text} previous={inForce ? text : null} onDone={() => go(base)} />
+                ) : (
+                  <div class="beside">
+                    <Editor label={words.document} value={text} />
+                    <Published id={id} />
+                  </div>
+                )
+              }
+            </Loaded>
+          </>
+        )}
+      </Loaded>
+    </>
+  )
+}
+
+function Published({ id }: { readonly id: string }) {
+  const reading = useRead('/v1/openslaspecs/:id/plan', { params: { id } })
+  return <Loaded reading={reading}>{(plan) => <PlanInWords plan={plan} />}</Loaded>
+}

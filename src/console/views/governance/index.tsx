@@ -1,0 +1,58 @@
+/** Governance: what the organisation asks of its APIs, and how documents pass it. */
+
+import { NotFound } from '../../parts/states.tsx'
+import { Page } from '../../parts/page.tsx'
+import { BASE, path } from '../../router.ts'
+import { may } from '../../shell/person.ts'
+import { texts } from '../../texts.ts'
+import { Adrs } from './adrs.tsx'
+import './governance.css'
+import { TenantPolicy } from './policy.tsx'
+import { Principles } from './principles.tsx'
+import { Programmes } from './programmes.tsx'
+import { Rulesets } from './rulesets.tsx'
+
+const words = texts.governance
+const PARTS = [
+  { name: 'programmes', scope: 'programmes:read' },
+  { name: 'rulesets', scope: 'policy:read' },
+  { name: 'adrs', scope: 'adrs:read' },
+  { name: 'principles', scope: 'principles:read' },
+  { name: 'policy', scope: 'policy:read' },
+] as const
+
+export function Governance() {
+  const [, part = '', encoded = ''] = path.value.split('/')
+  const id = decodeURIComponent(encoded)
+  switch (part) {
+    case '':
+      return <Contents />
+    case 'programmes':
+      return <Programmes id={id} />
+    case 'rulesets':
+      return <Rulesets id={id} />
+    case 'adrs':
+      return <Adrs id={id} />
+    case 'principles':
+      return <Principles id={id} />
+    case 'policy':
+      return <TenantPolicy />
+    default:
+      return <NotFound />
+  }
+}
+
+function Contents() {
+  return (
+    <Page title={words.title}>
+      <ul class="contents">
+        {PARTS.filter(({ scope }) => may(scope)).map(({ name }) => (
+          <li key={name}>
+            <a href={`${BASE}governance/${name}`}>{words.parts[name]}</a>
+            <p class="quiet">{words.leads[name]}</p>
+          </li>
+        ))}
+      </ul>
+    </Page>
+  )
+}
