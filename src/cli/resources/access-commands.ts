@@ -62,7 +62,8 @@ export const CREDENTIALS: ResourceGroup = {
       operation: 'listCredentials',
       call: 'GET /v1/subscriptions/{id}/credentials',
       summary: 'Lists the credentials of a subscription',
-      columns: 'id type clientId state scopes expiresAt',
+      filters: 'reveal',
+      columns: 'id type clientId keyPrefix state scopes expiresAt',
     },
     {
       name: 'rotate',
