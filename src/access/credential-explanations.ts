@@ -1,8 +1,8 @@
 /**
  * Explains a credential to its provider or its consumer: its holder, its state, and the reason why calls with it are refused.
  *
- * A token is neither stored nor cached. What belongs to another tenant, or to another consumer if the caller is restricted to one, is
- * explained like a credential that does not exist.
+ * A token is neither stored nor cached. Credentials of another tenant, or of another consumer if the caller is restricted to one, are
+ * explained like those that do not exist.
  */
 
 import { toTime } from '../command/commands.ts'

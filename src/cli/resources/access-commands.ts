@@ -10,7 +10,7 @@ export const CONSUMERS: ResourceGroup = {
       operation: 'listConsumers',
       call: 'GET /v1/consumers',
       summary: 'Lists consumers',
-      filters: 'kind label',
+      filters: 'name kind state label',
       columns: 'id name kind state exposure contact createdAt',
     },
     { name: 'get', operation: 'getConsumer', call: 'GET /v1/consumers/{id}', summary: 'Shows a consumer' },
