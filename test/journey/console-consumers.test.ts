@@ -21,7 +21,7 @@ beforeAll(async () => {
   service = await createService({ args: ['--empty'], env: { REQUEST_LOG: 'refused' } })
   await service.start()
   await publish(service, 'ledger-v1', ledgerDocument(), backend.url)
-  await publish(service, 'other-v1', ledgerDocument(), backend.url)
+  await publish(service, 'other-v1', { ...ledgerDocument(), info: { title: 'Other', version: '1.0.0' } }, backend.url)
   caller = await enrol(service, 'ledger-v1', { name: HOSTILE, kind: 'agent' })
   browser = await launchBrowser()
 }, MINUTE)
@@ -278,12 +278,11 @@ describe('every view of consumers and subscriptions', () => {
     async () => {
       const { platform } = service
       const long = `${HOSTILE.slice(0, 60)}${'ö'.repeat(60)}`
-      const body = { name: long, kind: 'application', contact: HOSTILE, labels: { note: HOSTILE } }
+      const texts = { contact: HOSTILE, labels: { note: HOSTILE } }
+      const body = { name: long, kind: 'application', ...texts }
       const { id: consumer } = await platform.post<{ id: string }>('/v1/consumers', body)
-      const subscription = await subscribe(service, consumer)
-      await platform.patch(`/v1/subscriptions/${subscription}`, { contact: HOSTILE, labels: { note: HOSTILE } })
       await platform.put('/v1/apis/other-v1/policy', { subscriptionApproval: 'Manual' })
-      const waiting = await subscribe(service, consumer, { api: 'other-v1' })
+      const waiting = await subscribe(service, consumer, { api: 'other-v1', ...texts })
       const { items } = await platform.get<{ items: { id: string }[] }>(`/v1/subscriptions/${waiting}/approvalFlows`)
       const comments = `${HOSTILE}\n${'x'.repeat(10_000)}`
       const decision = { outcome: 'AmendmentRequired', comments }
