@@ -258,9 +258,12 @@ describe('a person', () => {
   it('of a consumer sees its own access alone', { timeout: MINUTE }, async () => {
     const mine = await enrol(service, 'ledger-v1', { name: 'Mine' })
     const other = await enrol(service, 'ledger-v1', { name: 'Not mine' })
+    // People use the console under a subscription of their consumer.
+    const own = ['subscriptions', 'credentials', 'requests'].map((name) => `${name}:read:own`)
+    await subscribe(service, mine.consumer, { api: 'platform-v1', scopes: ['me:read', ...own] })
     const role = { role: 'consumer', consumers: [mine.consumer] }
     const { page } = await signIn(role, 'console/subscriptions')
-    await page.getByRole('link', { name: 'ledger-v1' }).waitFor()
+    await page.getByRole('link', { name: 'ledger-v1', exact: true }).waitFor()
     expect(await page.getByRole('main').innerText()).not.toContain('Not mine')
     await page.goto(`${service.baseUrl}/console/subscriptions/${other.subscription}`)
     await page.getByText('There is no such page.').waitFor()
