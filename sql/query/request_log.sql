@@ -12,6 +12,7 @@ WHERE tenant = {tenant:String}
   AND ({api:String} = '' OR api = {api:String})
   AND ({customer:String} = '' OR consumer = {customer:String})
   AND ({outcome:String} = '' OR outcome = {outcome:String})
+  AND ({refused:UInt8} = 0 OR outcome != 'served')
   AND ({request_id:String} = '' OR request_id = {request_id:String})
   AND (toUnixTimestamp64Milli(at), request_id) < ({before_ms:Int64}, {before_id:String})
 ORDER BY at DESC, request_id DESC

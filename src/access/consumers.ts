@@ -8,10 +8,11 @@
 import { Problem } from '../domain/problem.ts'
 import type { CreateId } from '../runtime/ids.ts'
 import type { Labelled, Labels } from '../store/labels.ts'
+import { NAME_KEY, toNameKey } from '../store/name-key.ts'
 import type { Author, Document, Registry, Write } from '../store/registry.ts'
 import { commit, find, toTime } from '../command/commands.ts'
 import type { KeyedMutex } from '../command/keyed-mutex.ts'
-import { listPage, type Page, type PageQuery } from '../command/page.ts'
+import { listByPrefix, listPage, type Page, type PageQuery } from '../command/page.ts'
 import { refuseSubscribed } from '../subscriptions/document/live-subscriptions.ts'
 import { announceConsumer, type AnnouncementOptions } from './announced-grants.ts'
 import { refuseOwnConsumer } from './own-consumer.ts'
@@ -36,7 +37,11 @@ export interface Consumer extends ConsumerInput {
 export interface Consumers {
   create(author: Author, input: ConsumerInput): Promise<Consumer>
   get(tenant: string, id: string): Promise<Consumer>
-  list(tenant: string, query: PageQuery & { kind?: string }): Promise<Page<Consumer>>
+  /** With `name`, the consumers whose name begins so, in the order of the names. */
+  list(
+    tenant: string,
+    query: PageQuery & { readonly name?: string; readonly kind?: string; readonly state?: string },
+  ): Promise<Page<Consumer>>
   update(author: Author, id: string, change: ConsumerChange): Promise<Consumer>
   /** Throws `Problem('state_conflict')` if the author is the consumer itself, which could not enable itself again. */
   disable(author: Author, id: string): Promise<Consumer>
@@ -64,15 +69,16 @@ export function createConsumers(options: ConsumersOptions): Consumers {
       return show(await find(registry, author.tenant, CONSUMER_KIND, id))
     },
     get: async (tenant, id) => show(await find(registry, tenant, CONSUMER_KIND, id)),
-    list: (tenant, query) =>
-      listPage({
-        registry,
-        kind: CONSUMER_KIND,
-        tenant,
-        query,
-        where: { kind: query.kind },
-        show,
-      }),
+    list(tenant, { name, kind, state, ...query }) {
+      const list = { registry, kind: CONSUMER_KIND, tenant, query, where: { kind, state }, show }
+      if (name === undefined) return listPage(list)
+      return listByPrefix({
+        ...list,
+        key: NAME_KEY,
+        prefix: toNameKey(tenant, name),
+        valueOf: ({ body }) => toNameKey(tenant, body.name),
+      })
+    },
     update: (author, id, { contact, ...members }) =>
       change(options, author, id, 'consumer.update', ({ contact: before, ...body }) => {
         const next = contact === undefined ? before : contact
@@ -128,21 +134,28 @@ async function remove(
   await commit(registry, author, 'consumer.remove', [removal, ...erasure])
 }
 
+function stateOf({ isDisabled }: ConsumerBody): Consumer['state'] {
+  return isDisabled === true ? 'Disabled' : 'Active'
+}
+
 function consumerWrite(id: string, tenant: string, expected: number, body: ConsumerBody): Write {
-  return { kind: CONSUMER_KIND, id, tenant, expected, body, keys: { kind: body.kind } }
+  const state = stateOf(body)
+  const keys = { kind: body.kind, state, [NAME_KEY]: toNameKey(tenant, body.name) }
+  return { kind: CONSUMER_KIND, id, tenant, expected, body, keys }
 }
 
 function refusedForSelf(): Problem {
   return new Problem('state_conflict', 'A consumer cannot disable itself. Use a credential of another consumer.')
 }
 
-function show({ id, body: { isDisabled, ...body }, createdAtMs }: Document<ConsumerBody>): Consumer {
+function show({ id, body: stored, createdAtMs }: Document<ConsumerBody>): Consumer {
+  const { isDisabled: _, ...body } = stored
   return {
     id,
     exposure: 'Public',
     ...body,
     labels: body.labels ?? {},
-    state: isDisabled === true ? 'Disabled' : 'Active',
+    state: stateOf(stored),
     createdAt: toTime(createdAtMs),
   }
 }

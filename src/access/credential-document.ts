@@ -6,7 +6,7 @@ import type { CreateId } from '../runtime/ids.ts'
 import type { Vault } from '../runtime/vault.ts'
 import { documentKind, type Document, type Write } from '../store/registry.ts'
 import { toTime } from '../command/commands.ts'
-import { createApiKey, createClientSecret, type RandomBytes } from '../plan/credential-format.ts'
+import { createApiKey, createClientSecret, startOfKey, type RandomBytes } from '../plan/credential-format.ts'
 
 export type CredentialType = 'OAuth2' | 'ApiKey' | 'PKCE' | 'Federated'
 
@@ -28,6 +28,8 @@ export interface CredentialBody {
   readonly secretHash: string
   readonly apiKey: string
   readonly keyHash: string
+  /** The first eight characters of the key; missing until `key-prefixes.ts` has added them to a key of an earlier version. */
+  readonly keyPrefix?: string
   readonly scopes: readonly string[]
   readonly apiProductId: string
   readonly state: 'Active' | 'Revoked'
@@ -53,6 +55,8 @@ export interface Credential {
   readonly clientId: string | null
   readonly clientSecret: string | null
   readonly apiKey: string | null
+  /** The first eight characters of the API key; they open nothing. */
+  readonly keyPrefix: string | null
   readonly ApiProductId: string | null
   readonly scopes: readonly string[]
   readonly state: CredentialState
@@ -99,7 +103,7 @@ function secretsOf(
   if (type === 'PKCE') return { clientId: createId('cli') }
   if (type === 'ApiKey') {
     const apiKey = createApiKey(randomBytes)
-    return { apiKey: vault.encrypt(apiKey, id), keyHash: vault.keyedHash(apiKey) }
+    return { apiKey: vault.encrypt(apiKey, id), keyHash: vault.keyedHash(apiKey), keyPrefix: startOfKey(apiKey) }
   }
   const { clientId, clientSecret } = chosen ?? {
     clientId: createId('cli'),
@@ -114,7 +118,8 @@ export function credentialWrite(id: string, tenant: string, expected: number, bo
   // Not unique: the issuer assigns the id, and the client has a subscription per API.
   if (type === 'Federated') return { ...at, keys: { subscription, federated: federatedKey(tenant, issuer, clientId) } }
   const name: Record<string, string> = type === 'ApiKey' ? { keyHash: body.keyHash } : { clientId }
-  return { ...at, keys: { subscription, ...name }, unique: Object.keys(name) }
+  const start = body.keyPrefix === undefined ? {} : { keyPrefix: body.keyPrefix }
+  return { ...at, keys: { subscription, ...name, ...start }, unique: Object.keys(name) }
 }
 
 export function federatedKey(tenant: string, issuer: string, clientId: string): string {
@@ -133,15 +138,17 @@ export function showCredential(
     clientId: body.clientId === '' ? null : body.clientId,
     clientSecret: open(body.clientSecret),
     apiKey: open(body.apiKey),
+    keyPrefix: body.keyPrefix ?? null,
     ApiProductId: body.apiProductId === '' ? null : body.apiProductId,
     scopes: body.scopes,
-    state: stateOf(body, nowMs),
+    state: credentialState(body, nowMs),
     createdAt: toTime(createdAtMs),
     expiresAt: toTime(body.expiresAtMs),
   }
 }
 
-function stateOf({ state, expiresAtMs }: CredentialBody, nowMs: number): CredentialState {
+/** Returns the state that the credential is shown with. */
+export function credentialState({ state, expiresAtMs }: CredentialBody, nowMs: number): CredentialState {
   const leftMs = expiresAtMs - nowMs
   const events: CredentialEvent['type'][] =
     state === 'Revoked' ? ['revoked'] : leftMs <= 0 ? ['expired'] : leftMs <= EXPIRING_MS ? ['expiring'] : []

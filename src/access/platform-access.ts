@@ -6,6 +6,7 @@ import { begin, step } from '../command/persisted-machine.ts'
 import { subscription as machine } from '../subscriptions/document/subscription-machine.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Labelled } from '../store/labels.ts'
+import { NAME_KEY, toNameKey } from '../store/name-key.ts'
 import { documentKind, type Registry, type Write } from '../store/registry.ts'
 import { newCredentialWrite, type NewCredential, type Secrets } from './credential-document.ts'
 import { PLATFORM_API } from '../domain/platform-api.ts'
@@ -65,10 +66,8 @@ export async function isDisabled(registry: Pick<Registry, 'get'>, tenant: string
 
 export function newTenantWrites(tenant: string, owner: TenantBody, consumer: string): Write[] {
   const body = { name: 'admin', kind: 'application', exposure: 'Internal' }
-  return [
-    tenantWrite(tenant, 0, owner),
-    { kind: CONSUMER_KIND, id: consumer, tenant, expected: 0, body, keys: { kind: 'application' } },
-  ]
+  const keys = { kind: 'application', state: 'Active', [NAME_KEY]: toNameKey(tenant, body.name) }
+  return [tenantWrite(tenant, 0, owner), { kind: CONSUMER_KIND, id: consumer, tenant, expected: 0, body, keys }]
 }
 
 export function tenantWrite(id: string, expected: number, body: TenantBody): Write {

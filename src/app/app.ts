@@ -137,6 +137,7 @@ function constructResources(core: Core, { limits, levels }: StreamServices, gate
     probeBackend: createConnectProbe({ operator: config.adminTenant }),
     refuseTarget: createTargetCheck({ clock, allowPrivate: config.allowPrivateAddresses.includes('webhooks') }),
     backendRule: backends.rule,
+    judge: gateway.authenticator.judge,
   })
 }
 
@@ -186,6 +187,15 @@ async function startWork({
   const allowPrivate = allowPrivateAddresses.includes('webhooks')
   const webhooks = createWebhooks({ ...core, mutex, tenant, allowPrivate })
   const { registeredClients } = identity
-  const work = { ...core, ...resources, registeredClients, ownDocument: ownDocument(), webhooks, recorder, names }
+  const work = {
+    ...core,
+    ...resources,
+    tenant,
+    registeredClients,
+    ownDocument: ownDocument(),
+    webhooks,
+    recorder,
+    names,
+  }
   await startScheduledWork(work)
 }

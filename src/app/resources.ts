@@ -13,6 +13,7 @@ import { createApiComplianceReader } from '../programmes/api-compliance.ts'
 import type { Compliance } from '../programmes/compliance.ts'
 import { createConsumers } from '../access/consumers.ts'
 import type { Secrets } from '../access/credential-document.ts'
+import { createCredentialExplanations } from '../access/credential-explanations.ts'
 import { createCredentials } from '../access/credentials.ts'
 import type { GatewayPort } from '../plan/gateway-port.ts'
 import { createDeliveries } from '../webhooks/deliveries.ts'
@@ -21,6 +22,7 @@ import { createDeclarationRemoval } from '../publishing/declaration-removal.ts'
 import { createDeclaredPlans } from '../publishing/declared-plans.ts'
 import type { DocumentReader } from '../publishing/document-reader.ts'
 import { createLatestPlans } from '../publishing/latest-plans.ts'
+import type { JudgeToken } from '../plan/judged-token.ts'
 import type { LimitBook } from '../plan/limit-book.ts'
 import { createPrinciples } from '../programmes/principles.ts'
 import { createProducts } from '../publishing/products.ts'
@@ -30,6 +32,7 @@ import { createServiceLevels } from '../service-level/service-levels.ts'
 import { createSpecifications } from '../publishing/specifications.ts'
 import { createConsumerView } from '../subscriptions/consumer-view.ts'
 import { createSubscriptions } from '../subscriptions/subscriptions.ts'
+import { createTokenScopes } from '../access/token-scopes.ts'
 import { createTenants } from '../access/tenants.ts'
 import type { KeyedMutex } from '../command/keyed-mutex.ts'
 import type { ProbeBackend } from '../publishing/backend-warnings.ts'
@@ -55,6 +58,7 @@ export interface ResourcesOptions extends Secrets {
   /** Returns why events may not be sent to a URL; null if they may. */
   readonly refuseTarget: (url: string) => Promise<string | null>
   readonly backendRule: BackendRule
+  readonly judge: JudgeToken
   /** All scopes of the platform API. */
   readonly scopes: readonly string[]
   readonly log: Log
@@ -85,6 +89,7 @@ export function createResources(options: ResourcesOptions) {
     proxies,
     retirement,
     credentials,
+    credentialExplanations: createCredentialExplanations({ ...options, scopesOf: createTokenScopes({ registry }) }),
     capacity,
     apiPolicies,
     subscriptions,

@@ -7,6 +7,7 @@ import { APPROVAL_DUE } from '../approvals/approval-document.ts'
 import { createApprovalEscalation } from '../approvals/approval-escalation.ts'
 import type { Capacity } from '../subscriptions/capacity.ts'
 import { createCredentialExpiry, CREDENTIAL_DUE } from '../access/credential-expiry.ts'
+import { addKeyPrefixes } from '../access/key-prefixes.ts'
 import { createErasureTasks } from '../access/erasure.ts'
 import { CONSOLE_SESSION_DUE, createSessionExpiry } from '../console-server/session-documents.ts'
 import { REGISTERED_CLIENT_DUE } from '../identity/clients/registered-client-document.ts'
@@ -31,6 +32,7 @@ import type { Clock } from '../runtime/clock.ts'
 import type { CreateId } from '../runtime/ids.ts'
 import type { Opened } from '../runtime/lifecycle.ts'
 import type { Log } from '../runtime/log.ts'
+import type { Vault } from '../runtime/vault.ts'
 import type { NameStore } from '../store/name-store.ts'
 import type { Registry } from '../store/registry.ts'
 
@@ -49,6 +51,9 @@ export interface ScheduledWorkOptions {
   /** Stores that hold names of consumers. */
   readonly names: readonly NameStore[]
   readonly recorder: Pick<PlatformRecorder, 'note'>
+  readonly vault: Pick<Vault, 'decrypt'>
+  /** The tenant of the operator. */
+  readonly tenant: string
   readonly createId: CreateId
   readonly clock: Clock
   readonly log: Log
@@ -107,4 +112,21 @@ export async function startScheduledWork(options: ScheduledWorkOptions): Promise
   await runner.start()
   opened('webhooks', webhooks.stop)
   await webhooks.start()
+  startKeyPrefixes(options)
+}
+
+/** A data folder of an earlier version may have many keys, and startup does not depend on them. */
+function startKeyPrefixes(options: ScheduledWorkOptions): void {
+  const { log, opened } = options
+  let isStopped = false
+  const done = addKeyPrefixes({ ...options, isStopped: () => isStopped }).catch((cause: unknown) => {
+    log.error(
+      { err: cause },
+      'API keys of an earlier version cannot be found by their start; the next start tries again',
+    )
+  })
+  opened('starts of API keys', async () => {
+    isStopped = true
+    await done
+  })
 }

@@ -40,6 +40,34 @@ export async function listPage<Body, Item>(options: ListOptions<Body, Item>): Pr
   return { items: shown.map(show), next: documents.length > query.limit && last ? toCursor(last.id) : null }
 }
 
+interface PrefixListOptions<Body, Item> extends ListOptions<Body, Item> {
+  readonly key: string
+  readonly prefix: string
+  readonly valueOf: (document: Document<Body>) => string
+}
+
+/** Returns a page of the documents with a value of the key that begins with the prefix, in the order of the values. */
+export async function listByPrefix<Body, Item>(options: PrefixListOptions<Body, Item>): Promise<Page<Item>> {
+  const { registry, kind, tenant, query, where = {}, show, key: name, prefix: value, valueOf } = options
+  const after = query.cursor === undefined ? {} : { after: fromValueCursor(query.cursor) }
+  const documents = await registry.list(kind, {
+    tenant,
+    limit: query.limit + 1,
+    where: filtersOf(query, where),
+    prefix: { name, value, ...after },
+  })
+  const shown = documents.slice(0, query.limit)
+  const last = shown.at(-1)
+  const hasMore = documents.length > query.limit && last !== undefined
+  return { items: shown.map(show), next: hasMore ? toCursor(`${last.id} ${valueOf(last)}`) : null }
+}
+
+function fromValueCursor(cursor: string): { readonly id: string; readonly value: string } {
+  const [, id, value] = /^(\S+) (.*)$/s.exec(fromCursor(cursor)) ?? []
+  if (id === undefined || value === undefined) throw invalidCursor()
+  return { id, value }
+}
+
 interface FilteredListOptions<Body, Item> extends ListOptions<Body, Item> {
   readonly isShown: (document: Document<Body>) => Promise<boolean>
 }

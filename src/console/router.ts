@@ -4,10 +4,16 @@ import { computed, signal } from '@preact/signals'
 
 export const BASE = '/console/'
 
+/** Former paths, which may be kept as bookmarks. */
+const FORMER: Readonly<Record<string, string>> = { approvals: 'subscriptions/approvals' }
+
 const address = signal(new URL(location.href))
 
 /** The path below the console, without slashes at its ends; `''` for the overview. */
-export const path = computed(() => address.value.pathname.slice(BASE.length).replace(/\/+$/, ''))
+export const path = computed(() => {
+  const found = address.value.pathname.slice(BASE.length).replace(/\/+$/, '')
+  return FORMER[found] ?? found
+})
 export const query = computed(() => address.value.searchParams)
 
 addEventListener('popstate', () => {

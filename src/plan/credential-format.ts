@@ -32,6 +32,14 @@ export function isApiKeyShaped(text: string): boolean {
   return checksum(text.slice(0, -CHECKSUM_LENGTH)) === text.slice(-CHECKSUM_LENGTH)
 }
 
+/** The start of an API key, which names it to people: 30 of its 256 random bits. */
+export const KEY_START_LENGTH = 8
+
+/** Returns the first characters of a key, under which it is found. */
+export function startOfKey(apiKey: string): string {
+  return apiKey.slice(0, KEY_START_LENGTH)
+}
+
 /** Compares two hashes of one length in constant time. */
 export function isSameHash(a: string, b: string): boolean {
   return a.length === b.length && timingSafeEqual(Buffer.from(a), Buffer.from(b))

@@ -65,7 +65,14 @@ export const CONSUMER_OPERATIONS = {
     summary: 'Lists the consumers of the tenant',
     tag,
     scope: 'consumers:read',
-    query: labelledQuery({ kind }),
+    query: labelledQuery({
+      kind,
+      state,
+      name: {
+        ...name,
+        description: 'The beginning of the name, in any case. The list is then in the order of the names.',
+      },
+    }),
     status: 200,
     answer: list(consumer),
   },

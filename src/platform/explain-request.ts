@@ -1,9 +1,12 @@
 /** Shows one logged call with the stage that refused it, and why. */
 
-import { readExplanation, type Stage } from '../domain/explanation.ts'
+import { readExplanation, STAGES, type Stage } from '../domain/explanation.ts'
 import { PROBLEMS } from '../domain/problem.ts'
 import { isOutcome, OUTCOME_TABLE, outcomeIndex } from '../domain/outcome.ts'
 import type { LoggedRequest } from '../store/request-store.ts'
+
+/** Outcomes of calls that were forwarded and recorded. */
+const PASSING: ReadonlySet<string> = new Set(['served', 'client_aborted', 'client_too_slow'])
 
 export type ShownRequest = Omit<LoggedRequest, 'tenant'>
 
@@ -16,7 +19,17 @@ export function explainRequest({ outcome, explanation }: ShownRequest): Record<s
     errors = [],
     limit = null,
   } = readExplanation(explanation) ?? {}
-  return { stage, detail, errors, limit }
+  return { stage, stages: stagesOf(outcome, stage), detail, errors, limit }
+}
+
+/** The results of all stages; a call that was served, or broken off later, passed them. */
+function stagesOf(outcome: string, refusing: Stage | null): readonly Record<'stage' | 'result', string>[] {
+  const at = refusing === null ? -1 : STAGES.indexOf(refusing)
+  const isKnown = refusing !== null || PASSING.has(outcome)
+  return STAGES.map((stage, index) => ({
+    stage,
+    result: !isKnown ? 'Unknown' : at === -1 || index < at ? 'Passed' : index === at ? 'Refused' : 'NotReached',
+  }))
 }
 
 /** Returns why a call is not stored; `mode` is `REQUEST_LOG`, `days` is `RETENTION_REQUESTS_DAYS`. */

@@ -2,40 +2,21 @@
 
 import type { FastifyReply } from 'fastify'
 import { fromCursor, invalidCursor, toCursor } from '../command/page.ts'
-import { STAGES } from '../domain/explanation.ts'
-import { LIMIT_KINDS } from '../domain/limit-rule.ts'
 import { Problem } from '../domain/problem.ts'
 import { preferredType } from '../runtime/accept.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { RequestStore } from '../store/request-store.ts'
+import { createExplain } from './explain-credential.ts'
 import { explainRequest, reasonNotStored } from './explain-request.ts'
+import { explainedRequest, explanation, explanationInput } from './explanation-schema.ts'
+import type { CredentialExplanations } from '../access/credential-explanations.ts'
 import { whenCallerGone } from './caller-gone.ts'
 import type { Call, Handlers, Operations } from './operation.ts'
-import { list, named, object, pagedQuery, reference, text, time } from './schemas.ts'
+import { instant, list, named, object, pagedQuery, reference } from './schemas.ts'
 import { requestFields, showRequest } from './request-shape.ts'
 import type { RequestStream } from './request-stream.ts'
 import { isOfOther, ofOwner } from './owner-filter.ts'
 import { checkRange, toRange } from './time-range.ts'
-
-const instant = { ...time, maxLength: 64 }
-const nullableNumber = { type: ['number', 'null'] } as const
-const limitState = {
-  ...object({
-    name: text,
-    kind: { type: 'string', enum: [...LIMIT_KINDS, 'quota'] },
-    limit: { type: 'number', description: 'Calls; resource units for a quota.' },
-    used: nullableNumber,
-    remaining: nullableNumber,
-    window: { type: ['string', 'null'], description: 'Null for concurrent calls.' },
-    opensAt: {
-      ...instant,
-      type: ['string', 'null'],
-      description: 'Null if the limit admits calls again as soon as a call ends.',
-    },
-  }),
-  type: ['object', 'null'],
-  description: 'The limit that refused the call, with its state at that moment; null if none did.',
-} as const
 
 export const REQUEST_OPERATIONS = {
   listRequests: {
@@ -75,24 +56,21 @@ export const REQUEST_OPERATIONS = {
     scope: 'requests:read',
     own: 'filtered',
     status: 200,
-    answer: named(
-      'ExplainedRequest',
-      object({
-        ...requestFields,
-        stage: {
-          type: ['string', 'null'],
-          enum: [...STAGES, null],
-          description: 'The stage that refused the call; null if none did, or if the stage is unknown.',
-        },
-        detail: { ...text, description: 'The reason, in a sentence.' },
-        errors: {
-          type: 'array',
-          description: 'The first validation errors.',
-          items: object({ pointer: { type: 'string', description: 'RFC 6901' }, detail: text }),
-        },
-        limit: limitState,
-      }),
-    ),
+    answer: explainedRequest,
+  },
+  explainRefusal: {
+    method: 'POST',
+    path: '/v1/requests/explain',
+    summary: 'Explains why calls are refused: by the id of a call, by a token, or by the start of an API key',
+    description:
+      'Takes exactly one of `id`, `token` and `keyPrefix`. A token is judged as the gateway would judge it at the next call; it is neither ' +
+      'stored nor logged. With the own width, credentials of other consumers are like none.',
+    tag: 'Risks',
+    scope: 'requests:read',
+    own: 'filtered',
+    body: explanationInput,
+    status: 200,
+    answer: explanation,
   },
 } as const satisfies Operations
 
@@ -110,26 +88,37 @@ export interface RequestHandlersOptions {
   readonly requestDays: number
   readonly clock: Clock
   readonly requestStream: Pick<RequestStream, 'open'>
+  readonly credentialExplanations: CredentialExplanations
 }
 
-export function requestHandlers({
-  requests: store,
-  requestLog,
-  requestDays,
-  clock,
-  requestStream,
-}: RequestHandlersOptions): Handlers<typeof REQUEST_OPERATIONS> {
+export function requestHandlers(options: RequestHandlersOptions): Handlers<typeof REQUEST_OPERATIONS> {
+  const { requests: store, requestLog, requestDays, clock, requestStream, credentialExplanations } = options
+  /** The time for which calls are stored. */
+  function storedRange() {
+    const nowMs = clock.nowMs()
+    return { fromMs: nowMs - requestDays * DAY_MS, toMs: nowMs + AHEAD_MS }
+  }
+
+  async function findRequest(
+    { author, owner }: Pick<Call, 'author' | 'owner'>,
+    requestId: string,
+    signal: AbortSignal,
+  ) {
+    if (requestLog === 'off' || requestId === '')
+      throw new Problem('not_found', reasonNotStored(requestLog, requestDays))
+    const query = { tenant: author.tenant, ...storedRange(), requestId, ...ofOwner(owner), limit: 1 }
+    const [found] = await store.find(query, signal)
+    if (found === undefined) throw new Problem('not_found', reasonNotStored(requestLog, requestDays))
+    return { ...showRequest(found), ...explainRequest(found) }
+  }
+
+  const explain = createExplain({ requests: store, credentialExplanations, storedRange, findRequest })
+
   return {
-    async getRequest({ author, owner, params }, reply) {
-      const requestId = params.id
-      if (requestLog === 'off' || requestId === '')
-        throw new Problem('not_found', reasonNotStored(requestLog, requestDays))
-      const nowMs = clock.nowMs()
-      const range = { fromMs: nowMs - requestDays * DAY_MS, toMs: nowMs + AHEAD_MS }
-      const query = { tenant: author.tenant, ...range, requestId, ...ofOwner(owner), limit: 1 }
-      const [found] = await store.find(query, whenCallerGone(reply))
-      if (found === undefined) throw new Problem('not_found', reasonNotStored(requestLog, requestDays))
-      return { ...showRequest(found), ...explainRequest(found) }
+    getRequest: async (call, reply) => findRequest(call, call.params.id, whenCallerGone(reply)),
+    async explainRefusal(call, reply) {
+      void reply.header('Cache-Control', 'no-store')
+      return explain(call, whenCallerGone(reply))
     },
     async listRequests(call, reply) {
       const { author, owner, query, request } = call

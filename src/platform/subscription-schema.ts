@@ -21,6 +21,7 @@ export const subscription = named(
   object({
     id,
     consumer: id,
+    consumerName: text,
     ApiId: nullable(id),
     ApiProductId: nullable(id),
     state,

@@ -38,6 +38,7 @@ const credentialFields = {
   clientId: nullable(text),
   clientSecret: nullable(text),
   apiKey: nullable(text),
+  keyPrefix: { ...nullable(text), description: 'The first eight characters of the API key.' },
   ApiProductId: nullable(id),
   scopes: scopeNames,
   state: { type: 'string', enum: ['Active', 'Expiring', 'Expired', 'Revoked'] },
@@ -187,9 +188,10 @@ export const SUBSCRIPTION_OPERATIONS = {
     path: '/v1/subscriptions/:id/credentials',
     summary: 'Lists the credentials; each read is audited',
     description:
-      'With the scope `credentials:reveal`, or with the own width of the scope, the items contain their secrets.',
+      'With the scope `credentials:reveal`, or with the own width of the scope, the items contain their secrets, unless `reveal` is false. ' +
+      'The audit log has `credentials.read` for a read with secrets, else `credentials.list`.',
     scope: 'credentials:read',
-    query: pagedQuery(),
+    query: pagedQuery({ reveal: { type: 'boolean', default: true, description: 'Whether to return the secrets.' } }),
     answer: list(credential),
   },
   rotateCredentials: {
@@ -271,7 +273,8 @@ export function subscriptionHandlers({
       const { author, params, query } = call
       void reply.header('Cache-Control', 'no-store')
       const reader = toReader(call, await heldFor(call, params.id))
-      const { items } = await credentials.read(author, params.id, reader)
+      const isRevealed = reader.isRevealed && query.reveal
+      const { items } = await credentials.read(author, params.id, { ...reader, isRevealed })
       return pageOf(items, query)
     },
     async rotateCredentials(call, reply) {

@@ -162,7 +162,16 @@ export interface ListQuery {
   readonly where?: Readonly<Record<string, string | readonly string[]>>
   /** Only documents with an id after this one. */
   readonly after?: string
+  /** Only documents with a value of this key that begins so; they are in the order of the value, then of the id, not of the id alone. */
+  readonly prefix?: KeyPrefix
   readonly limit: number
+}
+
+export interface KeyPrefix {
+  readonly name: string
+  readonly value: string
+  /** Only documents after this one; instead of `ListQuery.after`. */
+  readonly after?: { readonly value: string; readonly id: string }
 }
 
 /** Replaces the author of a change by the operator, whose ids are not disclosed to other tenants. */

@@ -33,6 +33,8 @@ export interface RequestQuery {
   readonly api?: string
   readonly customer?: string
   readonly outcome?: string
+  /** Only calls that were not served. */
+  readonly isRefused?: true
   readonly requestId?: string
   /** Only calls after this one in the list, which begins with the latest call. */
   readonly before?: { readonly timeMs: number; readonly requestId: string }

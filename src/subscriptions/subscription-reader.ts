@@ -4,6 +4,7 @@ import type { SubscriptionState } from './document/subscription-machine.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Labels } from '../store/labels.ts'
 import type { Document, Registry } from '../store/registry.ts'
+import { CONSUMER_KIND } from '../access/consumer-document.ts'
 import { find, toTime } from '../command/commands.ts'
 import type { LimitBook } from '../plan/limit-book.ts'
 import { listPage, type Page, type PageQuery } from '../command/page.ts'
@@ -18,6 +19,8 @@ import { SUBSCRIPTION_KIND, type SubscriptionBody } from './document/subscriptio
 export interface Subscription {
   readonly id: string
   readonly consumer: string
+  /** Empty if the consumer was removed. */
+  readonly consumerName: string
   readonly ApiId: string | null
   readonly ApiProductId: string | null
   readonly state: SubscriptionState
@@ -83,7 +86,8 @@ export function createSubscriptionReader(options: SubscriptionReaderOptions): Su
     const { id, body } = document
     const apis = body.actor.status === 'done' ? [] : await apisOf(body)
     const recommendations = apis.flatMap((api) => recommendTier(api, limits.breachesMs(id, api)))
-    return { ...toSubscription(document), recommendations }
+    const consumerName = (await registry.get(CONSUMER_KIND, body.consumer))?.body.name ?? ''
+    return { ...toSubscription(document), consumerName, recommendations }
   }
 
   async function get(tenant: string, id: string): Promise<Subscription> {
@@ -107,7 +111,11 @@ export function createSubscriptionReader(options: SubscriptionReaderOptions): Su
   return { get, list, operations }
 }
 
-function toSubscription({ id, body, createdAtMs }: Document<SubscriptionBody>): Omit<Subscription, 'recommendations'> {
+function toSubscription({
+  id,
+  body,
+  createdAtMs,
+}: Document<SubscriptionBody>): Omit<Subscription, 'consumerName' | 'recommendations'> {
   return {
     id,
     consumer: body.consumer,

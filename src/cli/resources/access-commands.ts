@@ -10,7 +10,7 @@ export const CONSUMERS: ResourceGroup = {
       operation: 'listConsumers',
       call: 'GET /v1/consumers',
       summary: 'Lists consumers',
-      filters: 'kind label',
+      filters: 'name kind state label',
       columns: 'id name kind state exposure contact createdAt',
     },
     { name: 'get', operation: 'getConsumer', call: 'GET /v1/consumers/{id}', summary: 'Shows a consumer' },
@@ -62,7 +62,8 @@ export const CREDENTIALS: ResourceGroup = {
       operation: 'listCredentials',
       call: 'GET /v1/subscriptions/{id}/credentials',
       summary: 'Lists the credentials of a subscription',
-      columns: 'id type clientId state scopes expiresAt',
+      filters: 'reveal',
+      columns: 'id type clientId keyPrefix state scopes expiresAt',
     },
     {
       name: 'rotate',

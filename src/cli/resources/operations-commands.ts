@@ -38,10 +38,19 @@ export const REQUESTS: ResourceGroup = {
       call: 'GET /v1/requests/{id}',
       summary: 'Explains a call: the stage that refused it, and why',
     },
+    {
+      name: 'explain',
+      operation: 'explainRefusal',
+      call: 'POST /v1/requests/explain',
+      summary: 'Explains why calls are refused, by a call, a token or the start of an API key',
+      fields: 'id keyPrefix api',
+    },
   ],
   examples: [
     ['tollgate requests list --outcome payload_invalid', 'lists calls with an invalid payload'],
     ['tollgate requests get 0197…', 'explains a call by its X-Request-Id'],
+    ['tollgate requests explain --key-prefix tg_4fYk2', 'explains the API keys that begin so'],
+    ['tollgate requests explain --input token.yaml', 'explains a token; the file has a line `token: eyJ…`'],
   ],
 }
 

@@ -28,7 +28,7 @@ export function useKeys(): void {
 
 /** Moves the focus to the next or the previous row that leads somewhere. */
 function walk(step: 1 | -1): void {
-  const links = [...document.querySelectorAll<HTMLElement>('main tbody th a')]
+  const links = [...document.querySelectorAll<HTMLElement>('main tbody th a, main [data-row]')]
   const at = links.indexOf(document.activeElement as HTMLElement)
   const next = at === -1 ? (step === 1 ? 0 : links.length - 1) : at + step
   links[next]?.focus()

@@ -8,8 +8,8 @@ import { lazy } from './lazy.tsx'
 export interface Subsection {
   readonly path: string
   readonly title: string
-  /** A person with this scope, in either width, sees it. Null: everybody. */
-  readonly scope: string | null
+  /** A person with this scope, or with one of these, in either width, sees it. Null: everybody. */
+  readonly scope: string | readonly string[] | null
 }
 
 export interface Section extends Subsection {
@@ -54,11 +54,16 @@ export const SECTIONS: readonly Section[] = [
     key: 'c',
   },
   {
-    path: 'approvals',
-    title: names.approvals,
-    scope: 'approvals:read',
-    ...lazy(async () => (await import('../views/approvals/index.tsx')).Approvals),
-    key: 'p',
+    path: 'subscriptions',
+    title: names.subscriptions,
+    scope: ['subscriptions:read', 'approvals:read'],
+    ...lazy(async () => (await import('../views/subscriptions/index.tsx')).Subscriptions),
+    key: 's',
+    children: [
+      { path: 'subscriptions', title: names.allSubscriptions, scope: 'subscriptions:read' },
+      { path: 'subscriptions/approvals', title: names.approvals, scope: 'approvals:read' },
+      { path: 'subscriptions/waiting', title: names.waiting, scope: 'subscriptions:read' },
+    ],
   },
   {
     path: 'usage',
@@ -73,6 +78,10 @@ export const SECTIONS: readonly Section[] = [
     scope: 'requests:read',
     ...lazy(async () => (await import('../views/requests/index.tsx')).Requests),
     key: 'q',
+    children: [
+      { path: 'requests', title: names.calls, scope: 'requests:read' },
+      { path: 'requests/explain', title: names.explain, scope: 'requests:read' },
+    ],
   },
   {
     path: 'governance',
@@ -93,7 +102,7 @@ export const SECTIONS: readonly Section[] = [
 /** A section is seen as well by a person who sees one of its second level. */
 export function maySee(section: Subsection & Pick<Section, 'children'>, scopes: ReadonlySet<string>): boolean {
   const { scope, children = [] } = section
-  return (
-    scope === null || scopes.has(scope) || scopes.has(`${scope}:own`) || children.some((each) => maySee(each, scopes))
-  )
+  if (scope === null) return true
+  const isHeld = [scope].flat().some((each) => scopes.has(each) || scopes.has(`${each}:own`))
+  return isHeld || children.some((each) => maySee(each, scopes))
 }

@@ -13,6 +13,7 @@ import type { CountEvent } from '../../runtime/event-reasons.ts'
 import type { Caller } from '../../plan/caller.ts'
 import type { RevokedPerson, RevokedToken } from '../../plan/gateway-port.ts'
 import type { CredentialName, Grant } from '../../plan/grant.ts'
+import type { JudgeToken } from '../../plan/judged-token.ts'
 import type { ProviderPlan } from '../../plan/provider-plan.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { createCallerCache } from './caller-cache.ts'
@@ -21,6 +22,7 @@ import { createGrantCache } from './grant-cache.ts'
 import { GrantLookup } from './grant-lookup.ts'
 import { KeyAuthentication } from './key-authentication.ts'
 import { createKeyRefetch } from './key-refetch.ts'
+import { createJudgeToken } from './judge-token.ts'
 import type { KnownCaller } from './known-caller.ts'
 import { createTokenKeys } from './own-token.ts'
 import { createPendingVerifications } from './pending-verifications.ts'
@@ -35,6 +37,8 @@ export type { Refusal } from './credential-refusal.ts'
 export interface Authenticator {
   /** Returns a promise only for a credential that this thread does not know yet. */
   authenticate(authorization: string | undefined, apiKey: string | undefined, api: string): AuthenticationResult
+  /** Judges a token without keeping it, to explain why calls are refused. */
+  readonly judge: JudgeToken
   applyGrant(grant: Grant): void
   /** Refuses the token at every later call. */
   revokeToken(token: RevokedToken): void
@@ -81,16 +85,16 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
   const cache = { callersMax, charactersMax: CHARACTERS_MAX, onEvicted: () => count('callers_forgotten') }
   // Separate caches, so that the text of one kind of credential never passes for another.
   const keys = new KeyAuthentication({ callers: createCallerCache<KnownCaller>(cache), lookup, keyedHash, nowMs })
+  const verifier = { ...options, tokenKeys, providers, refetch: createKeyRefetch(options) }
+  const checks = { revoked, revokedPeople, nowMs }
   const tokens = new TokenAuthentication({
     ownCallers: createCallerCache(cache),
     federatedCallers: createCallerCache(cache),
     lookup,
-    verify: createTokenVerifier({ ...options, tokenKeys, providers, refetch: createKeyRefetch(options) }),
+    verify: createTokenVerifier(verifier),
     pending: createPendingVerifications(options),
     providers,
-    revoked,
-    revokedPeople,
-    nowMs,
+    ...checks,
     count,
   })
   const both = new BothCredentials(tokens, keys)
@@ -102,6 +106,11 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
         ? tokens.authenticate(authorization, api)
         : both.authenticate(authorization, apiKey, api)
     },
+    judge: createJudgeToken({
+      ...checks,
+      resolve,
+      verifierFor: (tenant) => createTokenVerifier({ ...verifier, tenantOf: () => tenant }),
+    }),
     applyGrant: grants.apply,
     revokeToken: (token) => void (revoked.add(token) || count('revoked_tokens_full')),
     revokePerson: (person) => void (revokedPeople.add(person) || count('revoked_tokens_full')),

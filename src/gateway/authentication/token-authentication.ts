@@ -24,7 +24,14 @@ import type { RevokedPeople } from './revoked-people.ts'
 import type { RevokedTokens } from './revoked-tokens.ts'
 import type { TokenVerifier, Verified } from './token-verifier.ts'
 
-export interface TokenAuthenticationOptions {
+/** The checks of a verified token at every call. */
+export interface TokenChecks {
+  readonly revoked: Pick<RevokedTokens, 'has'>
+  readonly revokedPeople: Pick<RevokedPeople, 'has'>
+  readonly nowMs: () => number
+}
+
+export interface TokenAuthenticationOptions extends TokenChecks {
   /** Verified tokens of this gateway, by the Authorization header. */
   readonly ownCallers: CallerCache<KnownCaller>
   /** Verified tokens of federated issuers, by API and Authorization header. */
@@ -33,17 +40,14 @@ export interface TokenAuthenticationOptions {
   readonly verify: TokenVerifier
   readonly pending: PendingVerifications
   readonly providers: Pick<Providers, 'isEmpty'>
-  readonly revoked: Pick<RevokedTokens, 'has'>
-  readonly revokedPeople: Pick<RevokedPeople, 'has'>
-  readonly nowMs: () => number
   readonly count: CountEvent
 }
 
 /** Longest scheme with its separator that may precede a token. */
 const SCHEME_LENGTH_MAX = 16
 const BEARER = /^bearer +(\S+)$/i
-const UNKNOWN = refuseUnverified('The credential is unknown.')
-const NO_SUBSCRIPTION = createRefusal('subscription_required', 'The client has no subscription to this API.')
+export const UNKNOWN = refuseUnverified('The credential is unknown.')
+export const NO_SUBSCRIPTION = createRefusal('subscription_required', 'The client has no subscription to this API.')
 
 export class TokenAuthentication {
   readonly #options: TokenAuthenticationOptions
@@ -117,24 +121,27 @@ export class TokenAuthentication {
     })
   }
 
-  /** Revocation of the token comes first, so that its refusal does not depend on the credential. */
   #check(caller: KnownCaller, api: string): Caller | Refusal {
-    const { revoked, revokedPeople, nowMs } = this.#options
-    const { token } = caller
-    const now = nowMs()
-    // A federated issuer names the subjects of its own tokens.
-    if (
-      token !== null &&
-      (revoked.has(token.jti, now) || (token.provider === null && revokedPeople.has(token.subject, token.jti, now)))
-    ) {
-      return refuseKnown(caller, 'The token has been revoked.')
-    }
-    return checkCaller(caller, api, now)
+    return checkToken(this.#options, caller, api)
   }
 }
 
+/** Revocation of the token comes first, so that its refusal does not depend on the credential. */
+export function checkToken(checks: TokenChecks, caller: KnownCaller, api: string): Caller | Refusal {
+  const now = checks.nowMs()
+  if (isRevoked(checks, caller, now)) return refuseKnown(caller, 'The token has been revoked.')
+  return checkCaller(caller, api, now)
+}
+
+export function isRevoked({ revoked, revokedPeople }: TokenChecks, { token }: KnownCaller, nowMs: number): boolean {
+  if (token === null) return false
+  if (revoked.has(token.jti, nowMs)) return true
+  // A federated issuer names the subjects of its own tokens.
+  return token.provider === null && revokedPeople.has(token.subject, token.jti, nowMs)
+}
+
 /** Refuses a token that cannot have been issued to the credential of `grant`. */
-function checkIssuedTo({ token, name }: Verified, grant: Grant): Refusal | null {
+export function checkIssuedTo({ token, name }: Verified, grant: Grant): Refusal | null {
   if (name.kind === 'federated') {
     if (grant.type !== 'Federated' || grant.tenant !== name.tenant) return NO_SUBSCRIPTION
     if (grant.apiProductId !== '' || grant.api === name.api) return null

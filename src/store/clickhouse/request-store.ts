@@ -57,6 +57,7 @@ function toParams({ tenant, fromMs, toMs, limit, before = END, ...filter }: Requ
     api: filter.api ?? '',
     customer: filter.customer ?? '',
     outcome: filter.outcome ?? '',
+    refused: filter.isRefused === true ? 1 : 0,
     request_id: filter.requestId ?? '',
     before_ms: before.timeMs,
     before_id: before.requestId,

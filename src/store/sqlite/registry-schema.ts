@@ -7,6 +7,7 @@
 
 import type { DatabaseSync } from 'node:sqlite'
 import { StartRefused } from '../../runtime/start-refused.ts'
+import { NAME_KEY, toNameKey } from '../name-key.ts'
 import { checksumOf } from './row-checksum.ts'
 
 /** About 300 ms. */
@@ -57,6 +58,13 @@ const STEPS = [
   `ALTER TABLE document ADD COLUMN checksum INTEGER;
    UPDATE document SET checksum = document_checksum(kind, id, tenant, revision, body)
      WHERE (SELECT count(*) FROM (SELECT 1 FROM document LIMIT ${CHECKSUMS_MAX} + 1)) <= ${CHECKSUMS_MAX};`,
+  // Consumers are found by the beginning of their names, and by their state.
+  `INSERT OR IGNORE INTO document_key (kind, name, value, tenant, id, is_unique)
+     SELECT kind, '${NAME_KEY}', name_key(tenant, json_extract(body, '$.name')), tenant, id, 0
+     FROM document WHERE kind = 'consumer' AND json_valid(body);
+   INSERT OR IGNORE INTO document_key (kind, name, value, tenant, id, is_unique)
+     SELECT kind, 'state', iif(json_extract(body, '$.isDisabled') = 1, 'Disabled', 'Active'), tenant, id, 0
+     FROM document WHERE kind = 'consumer' AND json_valid(body);`,
 ]
 
 /** Throws `StartRefused` if a later version has written the file. */
@@ -70,6 +78,7 @@ export function migrateSchema(database: DatabaseSync, path: string): void {
   database.function('document_checksum', (kind, id, tenant, revision, body) =>
     checksumOf([String(kind), String(id), String(tenant), Number(revision)], String(body)),
   )
+  database.function('name_key', (tenant, name) => toNameKey(String(tenant), String(name)))
   for (let next = version; next < STEPS.length; next++) {
     database.exec(`BEGIN IMMEDIATE; ${STEPS[next]} PRAGMA user_version = ${next + 1}; COMMIT`)
   }

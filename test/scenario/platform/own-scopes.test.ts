@@ -206,4 +206,19 @@ describe('the secrets of credentials', () => {
     const actions = (log['items'] as { action: string }[]).map(({ action }) => action)
     expect(actions).toEqual(expect.arrayContaining(['credentials.list', 'credentials.read', 'credential.rotate']))
   })
+
+  it('stay out of a list that asks without them, also for those who may see them', async () => {
+    const { platform, admin, consumer, token } = await setUp()
+    const { body } = await subscribe(platform, admin, { consumer, api: 'payments-v1' })
+    const path = `/v1/subscriptions/${String(body['id'])}/credentials`
+    for (const caller of [admin, token]) {
+      const { status, text } = await platform.send('GET', `${path}?reveal=false`, { token: caller })
+      expect(status).toBe(200)
+      expect(text).toMatch(/"keyPrefix":"tg_[0-9A-Za-z]{5}"/)
+      expect(text).not.toMatch(/"(?:clientSecret|apiKey)":"/)
+    }
+    const reads = `/v1/audit?action=credentials.read&id=${String(body['id'])}`
+    const { body: log } = await platform.send('GET', reads, { token: admin })
+    expect(log['items']).toEqual([])
+  })
 })

@@ -80,6 +80,15 @@ describe('GET /v1/requests/{id}', () => {
       resourceUnits: 0,
       channel: 'http',
       stage: 'limit',
+      stages: [
+        { stage: 'route', result: 'Passed' },
+        { stage: 'authenticate', result: 'Passed' },
+        { stage: 'authorise', result: 'Passed' },
+        { stage: 'limit', result: 'Refused' },
+        { stage: 'validate', result: 'NotReached' },
+        { stage: 'forward', result: 'NotReached' },
+        { stage: 'record', result: 'NotReached' },
+      ],
       detail: 'The limit "all minute" of 5 is reached.',
       errors: [],
       limit,
@@ -105,6 +114,16 @@ describe('GET /v1/requests/{id}', () => {
       expect(body['detail']).toMatch(/^[A-Z].+\.$/)
     },
   )
+
+  it.each([
+    ['served', 'Passed'],
+    ['client_aborted', 'Passed'],
+    ['internal', 'Unknown'],
+  ])('answers 200 for %s with every stage %s', async (outcome, result) => {
+    const platform = await openTestPlatform({ requests: storeOf(request({ outcome })) })
+    const { body } = await get(platform)
+    expect(new Set((body['stages'] as { result: string }[]).map((each) => each.result))).toEqual(new Set([result]))
+  })
 
   it('answers 200 with the first validation errors, and the stage of a call that could not be served', async () => {
     const explained = (explanation: Explanation, outcome: string) =>

@@ -40,6 +40,7 @@ describe('a subscription', () => {
     expect(subscription).toEqual({
       id: expect.stringMatching(/^sub_/) as string,
       consumer,
+      consumerName: 'Shop',
       ApiId: API,
       ApiProductId: null,
       state: 'Active',

@@ -61,7 +61,7 @@ function Waiting() {
   const shown = waiting.data?.next === null ? String(number) : `${number}+`
   return (
     <p>
-      <a href={`${BASE}approvals`}>{words.approvals(shown)}</a>
+      <a href={`${BASE}subscriptions/approvals`}>{words.approvals(shown)}</a>
     </p>
   )
 }

@@ -25,6 +25,7 @@ const WITHOUT_OPTION: Readonly<Record<string, string>> = {
   'createEventSubscription.secret': 'a secret is no argument; without it the service makes one',
   'createIdentityProvider.signIn': 'contains a client secret',
   'updateIdentityProvider.signIn': 'contains a client secret',
+  'explainRefusal.token': 'a token is no argument; `--input` reads it from a file or from standard input',
 }
 const PAGING = ['limit', 'cursor']
 /** Former names of filters. */

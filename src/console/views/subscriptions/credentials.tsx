@@ -1,0 +1,148 @@
+/**
+ * The credentials of a subscription.
+ *
+ * The list is read without secrets. They are shown when they are created, and otherwise after an explicit request, which the audit log
+ * records. They are in the memory of the view only, and gone when it closes.
+ */
+
+import { signal } from '@preact/signals'
+import { useEffect, useState } from 'preact/hooks'
+import { change, read } from '../../api/client.ts'
+import type { Item } from '../../api/operations.ts'
+import { useRead } from '../../api/use-read.ts'
+import { ActionButton, ConfirmButton, DialogButton, Form } from '../../parts/dialog.tsx'
+import { SelectField } from '../../parts/fields.tsx'
+import { ListOf } from '../../parts/list.tsx'
+import { tell } from '../../parts/toast.tsx'
+import { State, Time } from '../../parts/values.tsx'
+import { may, scopes } from '../../shell/person.ts'
+import { texts } from '../../texts.ts'
+import { Secrets } from './secrets.tsx'
+
+type Path = '/v1/subscriptions/:id/credentials'
+type Credential = Item<Path>
+
+const PATH: Path = '/v1/subscriptions/:id/credentials'
+const words = texts.credentials
+const PAGE_MAX = '100'
+
+/** The subscription that this person has just created, whose secrets are shown once. */
+export const justCreated = signal('')
+
+export function mayReveal(): boolean {
+  const held = scopes.value
+  return held.has('credentials:reveal') || (!held.has('credentials:read') && held.has('credentials:read:own'))
+}
+
+interface CredentialsProps {
+  readonly subscription: string
+  /** "Mobile app at orders-v1". */
+  readonly name: string
+}
+
+export function Credentials({ subscription: id, name }: CredentialsProps) {
+  const reading = useRead(PATH, { params: { id }, query: { reveal: 'false', limit: PAGE_MAX } })
+  const [shown, setShown] = useState<readonly Credential[] | null>(null)
+  const reveal = async (): Promise<void> => {
+    const { items } = await read(PATH, { params: { id }, query: { reveal: 'true', limit: PAGE_MAX } })
+    setShown(items)
+  }
+  useEffect(() => {
+    if (justCreated.value !== id) return
+    justCreated.value = ''
+    if (mayReveal()) void reveal().catch(() => undefined)
+  }, [id])
+  const onRotated = (items: readonly Credential[]): void => {
+    setShown(items)
+    reading.reload()
+  }
+  return (
+    <>
+      <p class="toolbar">
+        {mayReveal() && <ActionButton label={words.reveal} onClick={reveal} />}
+        {may('credentials:write') && <Rotation subscription={id} onRotated={onRotated} />}
+      </p>
+      {shown !== null && <Secrets of={shown} onHide={() => setShown(null)} />}
+      <ListOf
+        reading={reading}
+        caption={words.title}
+        keyOf={(each: Credential) => each.id}
+        empty={{ text: words.none, commands: [`tollgate credentials list ${id}`] }}
+        columns={[
+          { title: words.columns.name, cell: (each) => <Name of={each} /> },
+          { title: words.columns.type, cell: ({ type }) => words.types[type] },
+          { title: words.columns.state, cell: ({ state }) => <State of={words.states[state]} /> },
+          { title: words.columns.scopes, cell: ({ scopes: held }) => <bdi>{held.join(' ')}</bdi> },
+          { title: words.columns.created, cell: ({ createdAt }) => <Time at={createdAt} /> },
+          { title: words.columns.expires, cell: ({ expiresAt }) => <Time at={expiresAt} /> },
+          {
+            title: words.columns.actions,
+            cell: (each) => <Revocation of={each} subscription={id} name={name} onRevoked={reading.reload} />,
+          },
+        ]}
+      />
+    </>
+  )
+}
+
+export function Name({ of }: { readonly of: Pick<Credential, 'clientId' | 'keyPrefix' | 'id'> }) {
+  return <code>{nameOf(of)}</code>
+}
+
+export function nameOf({ clientId, keyPrefix, id }: Pick<Credential, 'clientId' | 'keyPrefix' | 'id'>): string {
+  return clientId ?? (keyPrefix === null ? id : `${keyPrefix}…`)
+}
+
+interface RotationProps {
+  readonly subscription: string
+  readonly onRotated: (items: readonly Credential[]) => void
+}
+
+function Rotation({ subscription: id, onRotated }: RotationProps) {
+  const [seconds, setSeconds] = useState('86400')
+  const rotate = async (): Promise<void> => {
+    const body = { overlapSeconds: Number(seconds) }
+    const { items } = await change('POST /v1/subscriptions/:id/credentials/rotate', { id }, body)
+    onRotated(items)
+    tell(words.rotated)
+  }
+  return (
+    <DialogButton label={words.rotate}>
+      {(close) => (
+        <Form submit={words.rotate} onSubmit={async () => rotate().then(close)}>
+          <p>{words.rotation}</p>
+          <SelectField
+            label={words.overlap}
+            value={seconds}
+            onChange={setSeconds}
+            options={Object.entries(words.overlaps)}
+          />
+        </Form>
+      )}
+    </DialogButton>
+  )
+}
+
+interface RevocationProps {
+  readonly of: Credential
+  readonly subscription: string
+  readonly name: string
+  readonly onRevoked: () => void
+}
+
+function Revocation({ of, subscription: id, name, onRevoked }: RevocationProps) {
+  if (!may('credentials:write') || of.state === 'Revoked' || of.state === 'Expired') return null
+  const revoke = async (): Promise<void> => {
+    const params = { id, credentialId: of.id }
+    await change('DELETE /v1/subscriptions/:id/credentials/:credentialId', params, undefined)
+    tell(words.revoked(nameOf(of)))
+    onRevoked()
+  }
+  return (
+    <ConfirmButton
+      label={words.revoke}
+      consequence={<bdi>{words.consequence(nameOf(of), name)}</bdi>}
+      onConfirm={revoke}
+    />
+  )
+}

@@ -1,0 +1,332 @@
+/** People of a provider give access to consumers in the console, decide on requests, and find out why calls are refused. */
+
+import { execFileSync } from 'node:child_process'
+import type { Browser, Page } from 'playwright-core'
+import { request } from 'undici'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createVisits, expectUsable, launchBrowser } from './console-visit.ts'
+import { ledgerDocument, startLedgerBackend, type LedgerBackend } from './ledger-backend.ts'
+import { createService, enrol, publish, type Enrolled, type Service } from './service.ts'
+import { createConsumer, subscribe } from './shared-client.ts'
+
+const MINUTE = 60_000
+const HOSTILE = '<img src=x onerror="document.title=1">\u202eevil'
+let service: Service
+let backend: LedgerBackend
+let browser: Browser
+let caller: Enrolled
+
+beforeAll(async () => {
+  backend = await startLedgerBackend()
+  service = await createService({ args: ['--empty'], env: { REQUEST_LOG: 'refused' } })
+  await service.start()
+  await publish(service, 'ledger-v1', ledgerDocument(), backend.url)
+  await publish(service, 'other-v1', { ...ledgerDocument(), info: { title: 'Other', version: '1.0.0' } }, backend.url)
+  caller = await enrol(service, 'ledger-v1', { name: HOSTILE, kind: 'agent' })
+  browser = await launchBrowser()
+}, MINUTE)
+
+afterAll(async () => {
+  await browser.close()
+  await service.remove()
+  await backend.close()
+})
+
+const { signIn } = createVisits(() => ({ service, browser }))
+
+async function call(headers: Readonly<Record<string, string>>, api = 'ledger-v1') {
+  const answer = await request(`${service.gatewayUrl}/${api}/entries?n=1`, { headers })
+  await answer.body.dump()
+  return { status: answer.statusCode, id: String(answer.headers['x-request-id']) }
+}
+
+const withKey = (key: string) => call({ 'x-api-key': key })
+
+async function keyShownIn(page: Page): Promise<string> {
+  const secrets = page.getByRole('region', { name: 'Secrets' })
+  await secrets.waitFor()
+  const [key] = /tg_\w{49}/.exec(await secrets.innerText()) ?? []
+  expect(key).toBeDefined()
+  return key!
+}
+
+const auditOf = async (id: string) =>
+  (await service.platform.get<{ items: { action: string }[] }>(`/v1/audit?id=${id}`)).items.map(({ action }) => action)
+
+describe('access of a consumer', () => {
+  it('is created, rotated with an overlap and revoked; secrets are shown on request', { timeout: MINUTE }, async () => {
+    const { page, errors } = await signIn('admin', 'console/consumers')
+    await page.getByRole('button', { name: 'Create consumer' }).click()
+    await page.getByLabel('Name', { exact: true }).fill('Mobile app')
+    await page.getByRole('dialog').getByRole('button', { name: 'Create consumer' }).click()
+    await page.getByRole('heading', { name: 'Mobile app' }).waitFor()
+    await page.getByRole('link', { name: 'Subscriptions' }).last().click()
+    await page.getByRole('button', { name: 'Create subscription' }).click()
+    await page.getByLabel('API', { exact: true }).fill('ledger-v1')
+    await page.getByRole('dialog').getByRole('button', { name: 'Create subscription' }).click()
+
+    await page.getByRole('heading', { name: 'Mobile app at ledger-v1' }).waitFor()
+    const first = await keyShownIn(page)
+    expect((await withKey(first)).status).toBe(200)
+    const id = new URL(page.url()).pathname.split('/')[3]!
+    expect(await auditOf(id)).toEqual(expect.arrayContaining(['credentials.read', 'subscription.create']))
+
+    await page.reload()
+    await page.getByText(`${first.slice(0, 8)}…`).waitFor()
+    expect(await page.content()).not.toContain(first)
+    const reads = (await auditOf(id)).filter((action) => action === 'credentials.read').length
+    await page.getByRole('button', { name: 'Reveal secrets' }).click()
+    expect(await keyShownIn(page)).toBe(first)
+    expect((await auditOf(id)).filter((action) => action === 'credentials.read')).toHaveLength(reads + 1)
+    await page.getByRole('button', { name: 'Hide secrets' }).click()
+    expect(await page.content()).not.toContain(first)
+
+    await page.getByRole('button', { name: 'Rotate credentials' }).click()
+    await page.getByLabel('Overlap').selectOption({ label: '1 hour' })
+    await page.getByRole('dialog').getByRole('button', { name: 'Rotate credentials' }).click()
+    const second = await keyShownIn(page)
+    expect([(await withKey(first)).status, (await withKey(second)).status]).toEqual([200, 200])
+
+    const row = page.getByRole('row').filter({ hasText: `${second.slice(0, 8)}…` })
+    await row.getByRole('button', { name: 'Revoke credential' }).click()
+    await page.getByText('will be refused from now on', { exact: false }).waitFor()
+    await page.getByRole('dialog').getByRole('button', { name: 'Revoke credential' }).click()
+    await row.getByText('Revoked').waitFor()
+    expect([(await withKey(first)).status, (await withKey(second)).status]).toEqual([200, 401])
+    expect(errors).toEqual([])
+  })
+
+  it('is suspended, and resumed with undo', { timeout: MINUTE }, async () => {
+    const { subscription, apiKey } = await enrol(service, 'ledger-v1', { name: 'Till' })
+    const { page } = await signIn('admin', `console/subscriptions/${subscription}`)
+    await page.getByRole('button', { name: 'Suspend subscription' }).click()
+    await page.getByRole('button', { name: 'Undo' }).waitFor()
+    expect((await withKey(apiKey)).status).toBe(403)
+    await page.getByRole('button', { name: 'Undo' }).click()
+    await page.getByText('The change is undone.').waitFor()
+    expect((await withKey(apiKey)).status).toBe(200)
+  })
+
+  it('is found by the beginning of the name of its consumer', { timeout: MINUTE }, async () => {
+    for (const name of ['Zebra', 'zebra two', 'Zoo']) await enrol(service, 'ledger-v1', { name })
+    const { page } = await signIn('admin', 'console/consumers')
+    await page.keyboard.press('/')
+    await page.keyboard.type('ZEB')
+    await page.keyboard.press('Enter')
+    await page.getByRole('link', { name: 'Zebra', exact: true }).waitFor()
+    expect(await page.getByRole('main').getByRole('rowheader').allInnerTexts()).toEqual(['Zebra', 'zebra two'])
+    expect(new URL(page.url()).search).toBe('?name=ZEB')
+  })
+})
+
+describe('a request that waits for a decision', () => {
+  it('is approved with the keyboard alone, after an earlier comment', { timeout: MINUTE }, async () => {
+    const { platform } = service
+    await platform.put('/v1/apis/other-v1/policy', { subscriptionApproval: 'Manual' })
+    const consumer = await createConsumer(service)
+    const id = await subscribe(service, consumer, { api: 'other-v1' })
+    const { page, errors } = await signIn('admin')
+    await page.keyboard.press('g')
+    await page.keyboard.press('s')
+    await page.getByRole('heading', { name: 'Subscriptions' }).waitFor()
+    await reach(page, 'Approvals')
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'Shop at other-v1' }).waitFor()
+    await page.keyboard.press('j')
+    await reach(page, /^Comment on/)
+    await page.keyboard.type('Which volume do you expect?')
+    await reach(page, 'Ask for an amendment')
+    await page.keyboard.press('Enter')
+    await page.getByText('The requester has to amend the request.').waitFor()
+
+    await platform.put(`/v1/subscriptions/${id}/scopes`, { scopes: ['entries:read'] })
+    await page.reload()
+    await page.getByText('Which volume do you expect?').waitFor()
+    await page.keyboard.press('j')
+    await reach(page, 'Approve')
+    await page.keyboard.press('Enter')
+    await page.getByText('No request waits for a decision.').waitFor()
+    expect(await platform.get(`/v1/subscriptions/${id}`)).toMatchObject({ state: 'Active' })
+    expect(errors).toEqual([])
+  })
+})
+
+/** Presses Tab until the element has the focus. */
+async function reach(page: Page, name: string | RegExp): Promise<void> {
+  for (let presses = 0; presses < 60; presses++) {
+    await page.keyboard.press('Tab')
+    const focused = await page.evaluate(() => {
+      const element = (globalThis as unknown as { document: { activeElement: Named | null } }).document.activeElement
+      return element?.getAttribute('aria-label') ?? element?.textContent ?? ''
+    })
+    if (typeof name === 'string' ? focused.trim() === name : name.test(focused)) return
+  }
+  throw new Error(`${String(name)} cannot be reached with Tab`)
+}
+
+interface Named {
+  getAttribute(name: string): string | null
+  readonly textContent: string | null
+}
+
+describe('a refused call', () => {
+  it('is explained by its id, by a token and by the start of a key', { timeout: MINUTE }, async () => {
+    const { platform } = service
+    const { token: fetchToken, apiKey, subscription } = caller
+    const token = await fetchToken()
+    const wrongApi = await call({ authorization: `Bearer ${token}` }, 'other-v1')
+    expect(wrongApi.status).toBe(401)
+    await platform.post(`/v1/subscriptions/${subscription}/suspend`)
+    expect((await withKey(apiKey)).status).toBe(403)
+    await platform.post(`/v1/subscriptions/${subscription}/resume`)
+
+    const { page, errors } = await signIn('admin', 'console/requests/explain')
+    const explain = async (text: string, api = '') => {
+      await page.getByLabel('Request id, token, or API key').fill(text)
+      if (api !== '') await page.getByLabel('API that was called').fill(api)
+      await page.getByRole('button', { name: 'Explain', exact: true }).click()
+    }
+    const main = page.getByRole('main')
+    await explain(`Bearer ${token}`)
+    await page.getByRole('heading', { name: 'The token Valid' }).waitFor()
+    await expect.poll(() => retried(explain, token, main), POLL).toContain(wrongApi.id)
+    expect(await main.innerText()).toContain('<img src=x onerror')
+    expect(page.url()).not.toContain(token.slice(0, 20))
+    await page.getByRole('button', { name: 'As a script' }).click()
+    expect(await page.getByRole('dialog').innerText()).not.toContain(token.slice(0, 20))
+    await page.keyboard.press('Escape')
+    await explain(token, 'other-v1')
+    await page.getByRole('heading', { name: 'The token For another API' }).waitFor()
+    await page.getByText('The token was issued for another API.').waitFor()
+
+    await main.getByRole('link', { name: wrongApi.id }).click()
+    await page.getByText('Authenticate: refused').waitFor()
+    await page.getByText('Authorise: not reached').waitFor()
+
+    await explain(apiKey)
+    await page.getByText(`API keys that begin with ${apiKey.slice(0, 8)}`).waitFor()
+    await page.getByText('A call is admitted, if its operation and its limits admit it.').waitFor()
+    expect(new URL(page.url()).search).toBe(`?key=${apiKey.slice(0, 8)}`)
+    expect(await page.content()).not.toContain(apiKey.slice(0, 12))
+    await expectUsable(page)
+
+    const own = await platform.get<{ items: { id: string; type: string }[] }>(
+      `/v1/subscriptions/${subscription}/credentials`,
+    )
+    for (const { id } of own.items) await platform.delete(`/v1/subscriptions/${subscription}/credentials/${id}`)
+    await explain(token)
+    await page.getByRole('heading', { name: 'The token Credential revoked' }).waitFor()
+    await explain('eyJhbGciOiJub25lIn0.e30.eA')
+    await page.getByRole('heading', { name: 'The token Not known here' }).waitFor()
+    expect(errors).toEqual([])
+    expectNotKept(token)
+  })
+})
+
+const POLL = { timeout: 20_000, interval: 500 }
+
+/** A call is stored some seconds after it has ended. */
+async function retried(
+  explain: (text: string) => Promise<void>,
+  token: string,
+  main: ReturnType<Page['getByRole']>,
+): Promise<string> {
+  await explain(token)
+  return main.innerText()
+}
+
+/** Neither the output of the service nor its data folder has the signature of the token. */
+function expectNotKept(token: string): void {
+  const signature = token.split('.')[2]!
+  expect(service.output() + service.errors()).not.toContain(signature)
+  const found = execFileSync('sh', ['-c', `grep -rlF -e "$1" "$2" || true`, 'sh', signature, service.dataDir])
+  expect(found.toString()).toBe('')
+}
+
+describe('a person', () => {
+  it('without the right sees neither the actions nor the secrets', { timeout: MINUTE }, async () => {
+    const { subscription, consumer, apiKey } = await enrol(service, 'ledger-v1', { name: 'Reader of secrets' })
+    const { page } = await signIn('security', `console/subscriptions/${subscription}/credentials`)
+    await page.getByText(`${apiKey.slice(0, 8)}…`).waitFor()
+    const buttons = async () => (await page.getByRole('main').getByRole('button').allInnerTexts()).join()
+    expect(await buttons()).not.toMatch(/Reveal|Suspend|Cancel/)
+    await page.goto(`${service.baseUrl}/console/consumers/${consumer}`)
+    await page.getByRole('heading', { name: 'Reader of secrets' }).waitFor()
+    expect(await buttons()).not.toMatch(/Disable|Edit|Remove/)
+  })
+
+  it('of a consumer sees its own access alone', { timeout: MINUTE }, async () => {
+    const mine = await enrol(service, 'ledger-v1', { name: 'Mine' })
+    const other = await enrol(service, 'ledger-v1', { name: 'Not mine' })
+    // People use the console under a subscription of their consumer.
+    const own = ['subscriptions', 'credentials', 'requests'].map((name) => `${name}:read:own`)
+    await subscribe(service, mine.consumer, { api: 'platform-v1', scopes: ['me:read', ...own] })
+    const role = { role: 'consumer', consumers: [mine.consumer] }
+    const { page } = await signIn(role, 'console/subscriptions')
+    await page.getByRole('link', { name: 'ledger-v1', exact: true }).waitFor()
+    expect(await page.getByRole('main').innerText()).not.toContain('Not mine')
+    await page.goto(`${service.baseUrl}/console/subscriptions/${other.subscription}`)
+    await page.getByText('There is no such page.').waitFor()
+    await page.goto(`${service.baseUrl}/console/requests/explain?key=${other.apiKey.slice(0, 8)}`)
+    await page.getByText('No API key of yours begins so.').waitFor()
+    await page.goto(`${service.baseUrl}/console/requests/explain?key=${mine.apiKey.slice(0, 8)}`)
+    await page.getByText('A call is admitted, if its operation and its limits admit it.').waitFor()
+  })
+})
+
+describe('every view of consumers and subscriptions', () => {
+  it(
+    'has no finding of axe, no scroll bar at the side, and hostile names as text',
+    { timeout: 2 * MINUTE },
+    async () => {
+      const { platform } = service
+      const long = `${HOSTILE.slice(0, 60)}${'ö'.repeat(60)}`
+      const texts = { contact: HOSTILE, labels: { note: HOSTILE } }
+      const body = { name: long, kind: 'application', ...texts }
+      const { id: consumer } = await platform.post<{ id: string }>('/v1/consumers', body)
+      await platform.put('/v1/apis/other-v1/policy', { subscriptionApproval: 'Manual' })
+      const waiting = await subscribe(service, consumer, { api: 'other-v1', ...texts })
+      const { items } = await platform.get<{ items: { id: string }[] }>(`/v1/subscriptions/${waiting}/approvalFlows`)
+      const comments = `${HOSTILE}\n${'x'.repeat(10_000)}`
+      const decision = { outcome: 'AmendmentRequired', comments }
+      await platform.put(`/v1/subscriptions/${waiting}/scopes`, { scopes: [] })
+      const { page, errors, id } = await signIn('admin', 'console/consumers')
+      expect(id).not.toBe('')
+      await decideInName(page, waiting, items[0]!.id, decision)
+      const views = [
+        ...['', 'subscriptions', 'credentials', 'usage', 'limits', 'bill', 'risks', 'requests', 'activity'].map(
+          (tab) => `consumers/${consumer}/${tab}`,
+        ),
+        ...['', 'credentials', 'limits', 'approvals', 'activity'].map((tab) => `subscriptions/${waiting}/${tab}`),
+        ...[
+          'consumers',
+          'subscriptions',
+          'subscriptions/approvals',
+          'subscriptions/waiting',
+          'approvals?state=AmendmentRequired',
+        ],
+        ...['subscriptions/waiting/tiers', 'requests', 'requests/explain'],
+      ]
+      for (const view of views) {
+        await page.goto(`${service.baseUrl}/console/${view}`)
+        await page.getByRole('heading', { level: 1 }).waitFor()
+        await page.waitForLoadState('networkidle')
+        await expectUsable(page)
+        expect(await page.title()).not.toBe('1')
+      }
+      expect(errors).toEqual([])
+    },
+  )
+})
+
+/** The requester, which is the client of the test, cannot decide itself. */
+async function decideInName(page: Page, subscription: string, flow: string, decision: object): Promise<void> {
+  const status = await page.evaluate(
+    async ([path, body]) => {
+      const headers = { 'tollgate-console': '1', 'content-type': 'application/json' }
+      return (await fetch(path!, { method: 'POST', headers, body: body! })).status
+    },
+    [`/console/api/v1/subscriptions/${subscription}/approvalFlows/${flow}/approvals`, JSON.stringify(decision)],
+  )
+  expect(status).toBe(200)
+}
