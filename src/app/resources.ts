@@ -19,6 +19,7 @@ import { createDeliveries } from '../webhooks/deliveries.ts'
 import { createEventSubscriptions } from '../webhooks/event-subscriptions.ts'
 import { createDeclarationRemoval } from '../publishing/declaration-removal.ts'
 import type { DocumentReader } from '../publishing/document-reader.ts'
+import { createMutes } from '../mutes/mutes.ts'
 import { createLatestPlans } from '../publishing/latest-plans.ts'
 import type { LimitBook } from '../plan/limit-book.ts'
 import { createPrinciples } from '../programmes/principles.ts'
@@ -102,6 +103,7 @@ export function createResources(options: ResourcesOptions) {
     adrs: createAdrs({ registry, createId }),
     principles: createPrinciples({ registry, createId }),
     audit: createAudit({ registry }),
+    mutes: createMutes(options),
     approvals: createApprovals({ ...options, credentials, capacity }),
     ...openProgrammes({ ...options, rulesetOf, apiPolicies, proxies, specifications, subscriptions }),
   }
