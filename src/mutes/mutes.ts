@@ -61,7 +61,8 @@ export interface MuteFilter extends PageQuery {
 export interface Mutes {
   /** Mutes an episode and those that follow with the same key. */
   create(author: Author, episode: RiskEvent, input: MuteInput): Promise<Mute>
-  /** Ends a mute of the episode. `episode` is null if its retention has ended. */
+  /** Returns a mute of the episode. `episode` is null if its retention has ended. */
+  get(tenant: string, riskId: string, episode: RiskEvent | null, id: string): Promise<Mute>
   end(author: Author, riskId: string, episode: RiskEvent | null, id: string): Promise<void>
   list(tenant: string, filter: MuteFilter): Promise<Page<Mute>>
   /** Lists the mutes of an episode and of those before it with the same key. */
@@ -118,11 +119,9 @@ export function createMutes(options: MutesOptions): Mutes {
       )
       return show(options, await find(registry, tenant, MUTE_KIND, id))
     },
+    get: async (tenant, riskId, episode, id) => show(options, await findOf(registry, tenant, { riskId, episode }, id)),
     async end(author, riskId, episode, id) {
-      const { tenant } = author
-      const mute = await find(registry, tenant, MUTE_KIND, id)
-      const isOfEpisode = episode !== null && episodeKey(tenant, episode) === episodeKey(tenant, mute.body)
-      if (!isOfEpisode && mute.body.riskId !== riskId) throw notFound(MUTE_KIND, id)
+      const mute = await findOf(registry, author.tenant, { riskId, episode }, id)
       if (mute.body.endedAtMs !== undefined) throw new Problem('state_conflict', 'The mute has ended.')
       const expiry = await dropDueWrite(registry, MUTE_DUE, id, mute.body.untilMs)
       await commit(registry, author, 'mute.end', [...endWrites(mute, clock.nowMs()), ...expiry])
@@ -139,6 +138,19 @@ export function createMutes(options: MutesOptions): Mutes {
       return mute === null || !isCurrent(mute) ? null : toMute(mute)
     },
   }
+}
+
+interface Wanted {
+  readonly riskId: string
+  readonly episode: RiskEvent | null
+}
+
+/** Finds a mute through the episode that it was made for, or through another one with the same key. */
+async function findOf(registry: Registry, tenant: string, { riskId, episode }: Wanted, id: string) {
+  const mute = await find(registry, tenant, MUTE_KIND, id)
+  const isOfEpisode = episode !== null && episodeKey(tenant, episode) === episodeKey(tenant, mute.body)
+  if (!isOfEpisode && mute.body.riskId !== riskId) throw notFound(MUTE_KIND, id)
+  return mute
 }
 
 /** Ends a mute whose time has passed and that the scheduler has not reached yet. */

@@ -61,6 +61,15 @@ export const MUTE_OPERATIONS = {
     status: 200,
     answer: list(mute),
   },
+  getMute: {
+    ...shared,
+    method: 'GET',
+    path: '/v1/risks/:riskId/mutes/:muteId',
+    summary: 'Returns a mute',
+    scope: 'risks:read',
+    status: 200,
+    answer: mute,
+  },
   endMute: {
     ...shared,
     method: 'DELETE',
@@ -102,6 +111,8 @@ export function muteHandlers({ mutes, risks }: MuteHandlersOptions): Handlers<ty
       mutes.create(author, await episodeOf(author.tenant, params.riskId), body),
     listMutesOfRisk: async ({ author, params, query }) =>
       mutes.listOf(author.tenant, await episodeOf(author.tenant, params.riskId), query),
+    getMute: async ({ author, params }) =>
+      mutes.get(author.tenant, params.riskId, await latestOf(author.tenant, params.riskId), params.muteId),
     endMute: async ({ author, params }) =>
       mutes.end(author, params.riskId, await latestOf(author.tenant, params.riskId), params.muteId),
     listMutes: async ({ author, query }) => mutes.list(author.tenant, query),

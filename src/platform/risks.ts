@@ -2,7 +2,7 @@
 
 import { fromCursor, toCursor } from '../command/page.ts'
 import { consumerOf, type RiskEvent } from '../domain/risk.ts'
-import type { Mutes } from '../mutes/mutes.ts'
+import type { MuteOfEpisode, Mutes } from '../mutes/mutes.ts'
 import { timeOfId } from '../runtime/ids.ts'
 import type { RiskFeed } from '../store/risk-store.ts'
 import { episodeNotFound } from './mutes.ts'
@@ -12,6 +12,7 @@ import { list, named, nullable, object, pagedQuery, reference, text, time } from
 
 const { id, phase, category, severity, type, count, message } = riskProperties
 const state = { type: 'string', enum: ['open', 'cleared'] } as const
+const muted = { type: 'boolean' } as const
 const mute = {
   ...nullable(named('MuteOfRisk', object({ id, until: time, reason: text }))),
   description: 'The active mute of the episode. Null with the own width of the scope.',
@@ -35,12 +36,12 @@ export const RISK_OPERATIONS = {
       attributedTo: { ...reference, description: 'Id of the attributed party.' },
       state: { ...state, default: 'open' },
       muted: {
-        type: 'boolean',
+        ...muted,
         description: 'Only episodes with an active mute, or only those without. With the own width none has one.',
       },
     }),
     status: 200,
-    answer: list(named('Risk', object({ ...riskProperties, state, mute }))),
+    answer: list(named('Risk', object({ ...riskProperties, state, muted, mute }))),
   },
   getRisk: {
     method: 'GET',
@@ -55,6 +56,7 @@ export const RISK_OPERATIONS = {
       object({
         ...riskProperties,
         state,
+        muted,
         mute,
         timeline: { type: 'array', items: object({ id, phase, severity, count, time, message }) },
       }),
@@ -88,7 +90,7 @@ export function riskHandlers({ risks, mutes }: RiskHandlersOptions): Handlers<ty
           ...showRisk(event),
           id: event.riskId,
           state: is,
-          mute: muteOf(event),
+          ...toMuted(muteOf(event)),
         })),
         next: found.length > limit && last !== undefined ? toCursor(last.event.riskId) : null,
       }
@@ -101,7 +103,7 @@ export function riskHandlers({ risks, mutes }: RiskHandlersOptions): Handlers<ty
         ...showRisk(event),
         id: event.riskId,
         state: is,
-        mute: owner === null ? await mutes.activeOf(author.tenant, event) : null,
+        ...toMuted(owner === null ? await mutes.activeOf(author.tenant, event) : null),
         timeline: timeline.map((entry) => ({
           id: entry.id,
           phase: entry.phase,
@@ -113,4 +115,8 @@ export function riskHandlers({ risks, mutes }: RiskHandlersOptions): Handlers<ty
       }
     },
   }
+}
+
+function toMuted(found: MuteOfEpisode | null) {
+  return { muted: found !== null, mute: found }
 }

@@ -22,6 +22,12 @@ export const RISKS: ResourceGroup = {
       fields: 'until reason',
     },
     {
+      name: 'get-mute',
+      operation: 'getMute',
+      call: 'GET /v1/risks/{riskId}/mutes/{muteId}',
+      summary: 'Shows a mute of a risk',
+    },
+    {
       name: 'unmute',
       operation: 'endMute',
       call: 'DELETE /v1/risks/{riskId}/mutes/{muteId}',

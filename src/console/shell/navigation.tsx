@@ -20,7 +20,8 @@ export function Navigation({ current }: { readonly current: Section | undefined 
 function Entry({ section, isCurrent }: { readonly section: Section; readonly isCurrent: boolean }) {
   const { path: to, title, key, children = [], preload } = section
   const shown = isCurrent ? children.filter((each) => maySee(each, scopes.value)) : []
-  const open = shown.find((each) => isBelow(path.value, each.path))
+  // The first view of a section has the address of the section, below which the other views are.
+  const open = shown.find((each) => (each.path === to ? path.value === to : isBelow(path.value, each.path)))
   return (
     <li>
       <a

@@ -10,6 +10,8 @@ export interface Subsection {
   readonly title: string
   /** A person with this scope, in either width, sees it. Null: everybody. */
   readonly scope: string | null
+  /** Only the width of the tenant shows it. */
+  readonly isWide?: boolean
 }
 
 export interface Section extends Subsection {
@@ -21,7 +23,7 @@ export interface Section extends Subsection {
   readonly children?: readonly Subsection[]
 }
 
-const { navigation: names } = texts
+const { navigation: names, risks } = texts
 
 export const SECTIONS: readonly Section[] = [
   { path: '', title: names.overview, scope: null, View: Overview, key: 'o' },
@@ -31,6 +33,11 @@ export const SECTIONS: readonly Section[] = [
     scope: 'risks:read',
     ...lazy(async () => (await import('../views/risks/index.tsx')).Risks),
     key: 'r',
+    children: [
+      { path: 'risks', title: risks.live, scope: null },
+      { path: 'risks/episodes', title: risks.episodes, scope: null },
+      { path: 'risks/mutes', title: risks.mutes, scope: 'risks:read', isWide: true },
+    ],
   },
   {
     path: 'apis',
@@ -69,6 +76,6 @@ export const SECTIONS: readonly Section[] = [
   },
 ]
 
-export function maySee({ scope }: Subsection, scopes: ReadonlySet<string>): boolean {
-  return scope === null || scopes.has(scope) || scopes.has(`${scope}:own`)
+export function maySee({ scope, isWide = false }: Subsection, scopes: ReadonlySet<string>): boolean {
+  return scope === null || scopes.has(scope) || (!isWide && scopes.has(`${scope}:own`))
 }
