@@ -122,6 +122,7 @@ export const texts = {
     channel: 'Channel',
     evidence: 'Evidence',
     operations: 'Operations',
+    noOperation: 'no operation',
     statuses: 'Statuses',
     reasons: 'Reasons',
     requests: 'Requests',
@@ -157,7 +158,7 @@ export const texts = {
     involved: {
       title: 'Subscriptions involved',
       none: 'This consumer has no active subscription to this API.',
-      columns: { id: 'Subscription', to: 'To', state: 'State', tier: 'Tier', actions: 'Actions' },
+      tier: 'Tier',
       product: 'Product',
       suspended: (id: string) => `Subscription ${id} is suspended. Its calls are refused.`,
       resumed: (id: string) => `Subscription ${id} is active again.`,

@@ -5,6 +5,7 @@ import { BASE } from '../../router.ts'
 import { may } from '../../shell/person.ts'
 import { texts } from '../../texts.ts'
 import type { Timeline } from './episode.tsx'
+import { Message } from './message.tsx'
 import { consumerOf, type Party } from './party.ts'
 
 const words = texts.risks
@@ -15,7 +16,7 @@ export function Facts({ risk }: { readonly risk: Timeline }) {
     <dl class="facts">
       <dt>{words.message}</dt>
       <dd>
-        <bdi class="prose">{message}</bdi>
+        <Message text={message} party={attributedTo} />
       </dd>
       {mute !== null && (
         <>
@@ -113,7 +114,7 @@ function Counts({ title, counts }: CountsProps) {
         <ul class="counts">
           {entries.map(([name, count]) => (
             <li key={name}>
-              <bdi>{name}</bdi>: {toNumber(count)}
+              <bdi>{name === '' ? words.noOperation : name}</bdi>: {toNumber(count)}
             </li>
           ))}
         </ul>

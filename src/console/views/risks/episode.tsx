@@ -14,6 +14,7 @@ import { Calls } from './episode-calls.tsx'
 import { Facts } from './episode-facts.tsx'
 import { Involved } from './involved.tsx'
 import { MuteAction } from './mute-dialog.tsx'
+import { Message } from './message.tsx'
 import { consumerOf } from './party.ts'
 
 export type Timeline = Answer<'/v1/risks/:riskId'>
@@ -87,7 +88,7 @@ function toCalls({ api, attributedTo, firstSeen, lastSeen }: Timeline): string {
   return `requests?${new URLSearchParams(Object.entries(filters).filter(([, value]) => value !== ''))}`
 }
 
-function History({ risk: { timeline } }: { readonly risk: Timeline }) {
+function History({ risk: { timeline, attributedTo } }: { readonly risk: Timeline }) {
   return (
     <>
       <h2>{words.timeline}</h2>
@@ -100,7 +101,7 @@ function History({ risk: { timeline } }: { readonly risk: Timeline }) {
           { title: words.columns.phase, cell: ({ phase }) => words.phases[phase] },
           { title: words.columns.severity, cell: ({ severity }) => <Severity of={severity} /> },
           { title: words.columns.count, isNumber: true, cell: ({ count }) => toNumber(count) },
-          { title: words.message, cell: ({ message }) => <bdi>{message}</bdi> },
+          { title: words.message, cell: ({ message }) => <Message text={message} party={attributedTo} /> },
         ]}
       />
     </>

@@ -6,7 +6,6 @@ import type { Item } from '../../api/operations.ts'
 import { useRead } from '../../api/use-read.ts'
 import { ActionButton } from '../../parts/dialog.tsx'
 import { Loaded } from '../../parts/states.tsx'
-import { Table } from '../../parts/table.tsx'
 import { tell } from '../../parts/toast.tsx'
 import { State } from '../../parts/values.tsx'
 import { BASE } from '../../router.ts'
@@ -73,31 +72,26 @@ interface SubscriptionsProps {
   readonly onChanged: () => void
 }
 
+/** Cards and no table, so that the actions of each are in reach at any width. */
 function Subscriptions({ rows, api, onChanged }: SubscriptionsProps) {
-  const columns = words.columns
   return (
-    <Table
-      caption={words.title}
-      keyOf={({ id }) => id}
-      rows={rows}
-      columns={[
-        {
-          title: columns.id,
-          cell: ({ id }) => (
-            <a href={`${BASE}subscriptions/${encodeURIComponent(id)}`}>
-              <code>{id}</code>
-            </a>
-          ),
-        },
-        { title: columns.to, cell: ({ ApiId, ApiProductId }) => <To api={ApiId} product={ApiProductId} /> },
-        { title: columns.state, cell: ({ state }) => <State of={state} /> },
-        { title: columns.tier, cell: ({ slaVariant }) => <bdi>{slaVariant || texts.approvals.defaultTier}</bdi> },
-        {
-          title: columns.actions,
-          cell: (each) => <Actions subscription={each} api={api} onChanged={onChanged} />,
-        },
-      ]}
-    />
+    <ul class="involved">
+      {rows.map((each) => (
+        <li key={each.id}>
+          <a href={`${BASE}subscriptions/${encodeURIComponent(each.id)}`}>
+            <code>{each.id}</code>
+          </a>
+          <span>
+            <To api={each.ApiId} product={each.ApiProductId} />
+          </span>
+          <span>
+            <span class="quiet">{words.tier}</span> <bdi>{each.slaVariant || texts.approvals.defaultTier}</bdi>
+          </span>
+          <State of={each.state} />
+          <Actions subscription={each} api={api} onChanged={onChanged} />
+        </li>
+      ))}
+    </ul>
   )
 }
 

@@ -20,8 +20,11 @@ export interface LiveEpisodes {
   readonly downSince: Date | null
   readonly problem: Problem | null
   readonly show: () => void
-  readonly hold: (isHeld: boolean) => void
+  readonly hold: (by: Holder, isHeld: boolean) => void
 }
+
+/** The list is held while either of them is on it. */
+export type Holder = 'pointer' | 'focus'
 
 const PAGE = '500'
 const KNOWN_MAX = 1_000
@@ -32,7 +35,7 @@ const FORBIDDEN = 403
 
 export function useLiveEpisodes(api: string): LiveEpisodes {
   const model = useMemo(() => createModel(), [api])
-  const held = useRef(false)
+  const holders = useRef(new Set<Holder>())
   const [shown, setShown] = useState<Pick<LiveEpisodes, 'rows' | 'waiting'>>({ rows: null, waiting: [] })
   const [downSince, setDownSince] = useState<Date | null>(null)
   const [problem, setProblem] = useState<Problem | null>(null)
@@ -44,7 +47,7 @@ export function useLiveEpisodes(api: string): LiveEpisodes {
     let wasDown = false
     const draw = (): void => {
       frame = 0
-      setShown(held.current ? model.held() : model.all())
+      setShown(holders.current.size > 0 ? model.held() : model.all())
     }
     const request = (): void => void (frame ||= requestAnimationFrame(draw))
     const load = (): void => {
@@ -86,9 +89,10 @@ export function useLiveEpisodes(api: string): LiveEpisodes {
   }, [model])
 
   const show = (): void => setShown(model.all())
-  const hold = (isHeld: boolean): void => {
-    if (held.current && !isHeld) show()
-    held.current = isHeld
+  const hold = (by: Holder, isHeld: boolean): void => {
+    if (isHeld) holders.current.add(by)
+    // The focus moves from row to row: it is known only later whether it has left the list.
+    else if (holders.current.delete(by)) setTimeout(() => holders.current.size === 0 && show())
   }
   return { ...shown, downSince, problem, show, hold }
 }

@@ -16,6 +16,7 @@ interface LiveTableProps {
   readonly isMuted: (risk: LiveRisk) => boolean
   /** Changes when times are to be shown anew. */
   readonly tick: number
+  /** Called when a row gets the focus, and when it loses it. */
   readonly hold: (isHeld: boolean) => void
 }
 
@@ -33,14 +34,7 @@ export function LiveTable({ rows, isMuted, tick, hold }: LiveTableProps) {
             ))}
           </tr>
         </thead>
-        <tbody
-          onPointerEnter={() => hold(true)}
-          onPointerLeave={({ currentTarget }) => hold(currentTarget.contains(document.activeElement))}
-          onFocusIn={() => hold(true)}
-          onFocusOut={({ currentTarget, relatedTarget }) =>
-            hold(currentTarget.contains(relatedTarget as Node | null) || currentTarget.matches(':hover'))
-          }
-        >
+        <tbody onFocusIn={() => hold(true)} onFocusOut={() => hold(false)}>
           {rows.map((risk) => (
             <LiveRow key={risk.riskId} risk={risk} isMuted={isMuted(risk)} tick={tick} />
           ))}

@@ -46,13 +46,6 @@ export function Live() {
         <TextFilter name="api" label={words.columns.api} />
         <CheckFilter name="muted" value="false" label={words.hideMuted} />
       </Filters>
-      <p class="waiting" role="status">
-        {fresh > 0 && (
-          <button type="button" onClick={show}>
-            {words.waiting(fresh)}
-          </button>
-        )}
-      </p>
       <Loaded reading={{ data: passing, problem: passing === null ? problem : null, reload: show }}>
         {(found) =>
           found.length === 0 ? (
@@ -61,14 +54,30 @@ export function Live() {
               commands={['tollgate risks tail']}
             />
           ) : (
-            <>
-              <LiveTable rows={found.slice(0, SHOWN_MAX)} isMuted={isMuted} tick={tick} hold={hold} />
+            <div
+              class="live-list"
+              onPointerEnter={() => hold('pointer', true)}
+              onPointerLeave={() => hold('pointer', false)}
+            >
+              <p class="waiting" role="status">
+                {fresh > 0 && (
+                  <button type="button" class="main" onClick={show}>
+                    {words.waiting(fresh)}
+                  </button>
+                )}
+              </p>
+              <LiveTable
+                rows={found.slice(0, SHOWN_MAX)}
+                isMuted={isMuted}
+                tick={tick}
+                hold={(isHeld) => hold('focus', isHeld)}
+              />
               {found.length > SHOWN_MAX && (
                 <p class="quiet">
                   {words.onlyNewest(SHOWN_MAX)} <a href={`${BASE}risks/episodes`}>{words.allEpisodes}</a>
                 </p>
               )}
-            </>
+            </div>
           )
         }
       </Loaded>
