@@ -21,6 +21,7 @@ import { createEventSubscriptions } from '../webhooks/event-subscriptions.ts'
 import { createDeclarationRemoval } from '../publishing/declaration-removal.ts'
 import { createDeclaredPlans } from '../publishing/declared-plans.ts'
 import type { DocumentReader } from '../publishing/document-reader.ts'
+import { createMutes } from '../mutes/mutes.ts'
 import { createLatestPlans } from '../publishing/latest-plans.ts'
 import type { JudgeToken } from '../plan/judged-token.ts'
 import type { LimitBook } from '../plan/limit-book.ts'
@@ -109,6 +110,7 @@ export function createResources(options: ResourcesOptions) {
     adrs: createAdrs({ registry, createId }),
     principles: createPrinciples({ registry, createId }),
     audit: createAudit({ registry }),
+    mutes: createMutes(options),
     approvals: createApprovals({ ...options, credentials, capacity }),
     ...openProgrammes({ ...options, rulesetOf, apiPolicies, proxies, specifications, subscriptions }),
   }

@@ -25,6 +25,8 @@ import {
 } from '../subscriptions/subscription-expiry.ts'
 import type { Subscriptions } from '../subscriptions/subscriptions.ts'
 import { createWaitingList } from '../subscriptions/waiting-list.ts'
+import { MUTE_DUE } from '../mutes/mute-document.ts'
+import { createMuteExpiry } from '../mutes/mute-expiry.ts'
 import type { Webhooks } from './open-webhooks.ts'
 import type { PlatformRecorder } from '../self-metering/platform-recorder.ts'
 import type { CountEvent } from '../runtime/event-reasons.ts'
@@ -86,6 +88,7 @@ export async function startScheduledWork(options: ScheduledWorkOptions): Promise
       [SUBSCRIPTION_EXPIRY]: expiry.expire,
       ...createErasureTasks(options),
       [REGISTERED_CLIENT_DUE]: options.registeredClients.expire,
+      [MUTE_DUE]: createMuteExpiry({ registry, clock }),
       [CONSOLE_SESSION_DUE]: createSessionExpiry({ registry }),
       [CREDENTIAL_DUE]: createCredentialExpiry({ registry, clock, createId }),
       async [RETIREMENT_DUE]({ tenant, subject: api }) {

@@ -13,6 +13,7 @@ import { consumerHandlers, CONSUMER_OPERATIONS } from './consumers.ts'
 import { eventSubscriptionHandlers, EVENT_SUBSCRIPTION_OPERATIONS } from './event-subscriptions.ts'
 import { identityProviderHandlers, IDENTITY_PROVIDER_OPERATIONS } from './identity-providers.ts'
 import { meHandlers, ME_OPERATIONS } from './me.ts'
+import { muteHandlers, MUTE_OPERATIONS } from './mutes.ts'
 import type { Handlers, Operations } from './operation.ts'
 import { policyHandlers, POLICY_OPERATIONS } from './policy.ts'
 import { principleHandlers, PRINCIPLE_OPERATIONS } from './principles.ts'
@@ -48,6 +49,7 @@ export const RESOURCES = [
   resource(COMPLIANCE_OPERATIONS, complianceHandlers),
   resource(SERVICE_LEVEL_OPERATIONS, serviceLevelHandlers),
   resource(REQUEST_OPERATIONS, requestHandlers),
+  resource(MUTE_OPERATIONS, muteHandlers),
   resource(VALIDATION_OPERATIONS, validationHandlers),
   resource(PROGRAMME_OPERATIONS, programmeHandlers),
   resource(POLICY_OPERATIONS, policyHandlers),

@@ -1,16 +1,22 @@
 /** `GET /v1/risks`: the risk position, one item per episode; and one episode with its timeline. */
 
 import { fromCursor, toCursor } from '../command/page.ts'
-import { Problem } from '../domain/problem.ts'
-import { consumerOf } from '../domain/risk.ts'
+import { consumerOf, type RiskEvent } from '../domain/risk.ts'
+import type { MuteOfEpisode, Mutes } from '../mutes/mutes.ts'
 import { timeOfId } from '../runtime/ids.ts'
 import type { RiskFeed } from '../store/risk-store.ts'
+import { episodeNotFound } from './mutes.ts'
 import type { Handlers, Operations } from './operation.ts'
 import { riskProperties, showRisk } from './risk-shape.ts'
-import { list, named, object, pagedQuery, reference, time } from './schemas.ts'
+import { list, named, nullable, object, pagedQuery, reference, text, time } from './schemas.ts'
 
 const { id, phase, category, severity, type, count, message } = riskProperties
 const state = { type: 'string', enum: ['open', 'cleared'] } as const
+const muted = { type: 'boolean' } as const
+const mute = {
+  ...nullable(named('MuteOfRisk', object({ id, until: time, reason: text }))),
+  description: 'The active mute of the episode. Null with the own width of the scope.',
+}
 
 export const RISK_OPERATIONS = {
   listRisks: {
@@ -29,9 +35,13 @@ export const RISK_OPERATIONS = {
       api: reference,
       attributedTo: { ...reference, description: 'Id of the attributed party.' },
       state: { ...state, default: 'open' },
+      muted: {
+        ...muted,
+        description: 'Only episodes with an active mute, or only those without. With the own width none has one.',
+      },
     }),
     status: 200,
-    answer: list(named('Risk', object({ ...riskProperties, state }))),
+    answer: list(named('Risk', object({ ...riskProperties, state, muted, mute }))),
   },
   getRisk: {
     method: 'GET',
@@ -46,43 +56,54 @@ export const RISK_OPERATIONS = {
       object({
         ...riskProperties,
         state,
+        muted,
+        mute,
         timeline: { type: 'array', items: object({ id, phase, severity, count, time, message }) },
       }),
     ),
   },
 } as const satisfies Operations
 
-export function riskHandlers(risks: RiskFeed): Handlers<typeof RISK_OPERATIONS> {
+export interface RiskHandlersOptions {
+  readonly risks: RiskFeed
+  readonly mutes: Pick<Mutes, 'active' | 'activeOf'>
+}
+
+export function riskHandlers({ risks, mutes }: RiskHandlersOptions): Handlers<typeof RISK_OPERATIONS> {
   return {
     async listRisks({ author, owner, query }) {
-      const { limit, cursor, ...filter } = query
+      const { limit, cursor, muted, ...filter } = query
       const after = cursor === undefined ? {} : { after: fromCursor(cursor) }
+      const muteOf = owner === null ? await mutes.active(author.tenant) : () => null
       const found = await risks.position({
         tenant: author.tenant,
         ...filter,
         ...(owner !== null && { consumer: owner }),
+        ...(muted !== undefined && { selects: (event: RiskEvent) => (muteOf(event) !== null) === muted }),
         ...after,
         limit: limit + 1,
       })
       const shown = found.slice(0, limit)
       const last = shown.at(-1)
       return {
-        items: shown.map(({ event, state: is }) => ({ ...showRisk(event), id: event.riskId, state: is })),
+        items: shown.map(({ event, state: is }) => ({
+          ...showRisk(event),
+          id: event.riskId,
+          state: is,
+          ...toMuted(muteOf(event)),
+        })),
         next: found.length > limit && last !== undefined ? toCursor(last.event.riskId) : null,
       }
     },
     async getRisk({ author, owner, params }) {
       const found = await risks.episode(author.tenant, params.riskId)
-      if (found === null || (owner !== null && consumerOf(found.event.attributedTo) !== owner))
-        throw new Problem(
-          'not_found',
-          'This risk episode does not exist, or it was cleared and its retention has ended.',
-        )
+      if (found === null || (owner !== null && consumerOf(found.event.attributedTo) !== owner)) throw episodeNotFound()
       const { event, state: is, timeline } = found
       return {
         ...showRisk(event),
         id: event.riskId,
         state: is,
+        ...toMuted(owner === null ? await mutes.activeOf(author.tenant, event) : null),
         timeline: timeline.map((entry) => ({
           id: entry.id,
           phase: entry.phase,
@@ -94,4 +115,8 @@ export function riskHandlers(risks: RiskFeed): Handlers<typeof RISK_OPERATIONS> 
       }
     },
   }
+}
+
+function toMuted(found: MuteOfEpisode | null) {
+  return { muted: found !== null, mute: found }
 }

@@ -101,7 +101,7 @@ export function createPlatform(options: PlatformOptions): Platform {
   const baseUrl = (): string => addresses().baseUrl
   const stream = createRiskStream({ ...options, onEnd: countEnds(metrics) })
   metrics.measured('risk_stream_readers', 'Risk streams that are open', () => stream.readers)
-  const riskPaths = { ...riskHandlers(options.risks), ...stream.handlers }
+  const riskPaths = { ...riskHandlers(options), ...stream.handlers }
   let openApi: string | null = null
   let oauthOpenApi: string | null = null
 

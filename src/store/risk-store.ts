@@ -34,6 +34,8 @@ export interface RiskPositionQuery extends RiskEventFilter {
   /** Only risks of this consumer, itself or through an agent. */
   readonly consumer?: string
   readonly state: 'open' | 'cleared'
+  /** A further filter. */
+  readonly selects?: (event: RiskEvent) => boolean
   /** Only risks with an id after this one; results are in id order. */
   readonly after?: string
   readonly limit: number

@@ -36,7 +36,8 @@ const PUBLISHING = [
   'governance/compare',
   'governance/serving',
 ]
-const RESOURCES = [...PUBLISHING, 'approvals', 'publishing', 'access', 'subscriptions', 'programmes', 'webhooks']
+const ACCESS = ['approvals', 'publishing', 'access', 'subscriptions']
+const RESOURCES = [...PUBLISHING, ...ACCESS, 'programmes', 'webhooks', 'mutes']
 
 const GATEWAY_BELOW_CALL = [
   'gateway/routing',
@@ -139,10 +140,8 @@ const TABLE: Readonly<Record<string, Row>> = {
   'access/second-factor': { folders: BASE, packages: ['otpauth', 'node:'] },
   access: { folders: [...PUBLISHING, 'publishing', 'access/second-factor'], packages: ['node:'] },
   subscriptions: { folders: [...PUBLISHING, 'approvals', 'publishing', 'access'], packages: ['node:'] },
-  programmes: {
-    folders: [...PUBLISHING, 'approvals', 'publishing', 'access', 'subscriptions', 'governance/lint'],
-    packages: ['node:'],
-  },
+  programmes: { folders: [...PUBLISHING, ...ACCESS, 'governance/lint'], packages: ['node:'] },
+  mutes: { folders: [...COMMANDS, 'access'], packages: ['node:'] },
   webhooks: { folders: [...COMMANDS, 'access', 'outbound'], packages: ['undici', 'node:'] },
   identity: { folders: [...COMMANDS, 'json', 'access', 'outbound'], packages: ['jose', 'oauth4webapi', 'node:'] },
 

@@ -13,6 +13,7 @@ import type { EVENT_SUBSCRIPTION_OPERATIONS } from '../../platform/event-subscri
 import type {} from '../../platform/guard.ts'
 import type { IDENTITY_PROVIDER_OPERATIONS } from '../../platform/identity-providers.ts'
 import type { ME_OPERATIONS } from '../../platform/me.ts'
+import type { MUTE_OPERATIONS } from '../../platform/mutes.ts'
 import type { POLICY_OPERATIONS } from '../../platform/policy.ts'
 import type { PRINCIPLE_OPERATIONS } from '../../platform/principles.ts'
 import type { PRODUCT_OPERATIONS } from '../../platform/products.ts'
@@ -44,6 +45,7 @@ type Tables = typeof ADR_OPERATIONS &
   typeof EVENT_SUBSCRIPTION_OPERATIONS &
   typeof IDENTITY_PROVIDER_OPERATIONS &
   typeof ME_OPERATIONS &
+  typeof MUTE_OPERATIONS &
   typeof POLICY_OPERATIONS &
   typeof PRINCIPLE_OPERATIONS &
   typeof PRODUCT_OPERATIONS &

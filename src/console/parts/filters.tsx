@@ -35,6 +35,26 @@ export function SelectFilter({ name, label, options }: SelectFilterProps) {
   )
 }
 
+interface CheckFilterProps {
+  readonly name: string
+  /** Of the parameter while the box is checked. */
+  readonly value: string
+  readonly label: string
+}
+
+export function CheckFilter({ name, value, label }: CheckFilterProps) {
+  return (
+    <label class="check">
+      <input
+        type="checkbox"
+        checked={query.value.get(name) === value}
+        onChange={({ currentTarget }) => setQuery({ [name]: currentTarget.checked ? value : '', cursor: '' })}
+      />
+      {label}
+    </label>
+  )
+}
+
 interface TextFilterProps {
   readonly name: string
   readonly label: string

@@ -10,6 +10,8 @@ export interface Subsection {
   readonly title: string
   /** A person with this scope, or with one of these, in either width, sees it. Null: everybody. */
   readonly scope: string | readonly string[] | null
+  /** Only the width of the tenant shows it. */
+  readonly isWide?: boolean
 }
 
 export interface Section extends Subsection {
@@ -21,7 +23,7 @@ export interface Section extends Subsection {
   readonly children?: readonly Subsection[]
 }
 
-const { navigation: names } = texts
+const { navigation: names, risks } = texts
 
 export const SECTIONS: readonly Section[] = [
   { path: '', title: names.overview, scope: null, View: Overview, key: 'o' },
@@ -31,6 +33,11 @@ export const SECTIONS: readonly Section[] = [
     scope: 'risks:read',
     ...lazy(async () => (await import('../views/risks/index.tsx')).Risks),
     key: 'r',
+    children: [
+      { path: 'risks', title: risks.live, scope: null },
+      { path: 'risks/episodes', title: risks.episodes, scope: null },
+      { path: 'risks/mutes', title: risks.mutes, scope: 'risks:read', isWide: true },
+    ],
   },
   {
     path: 'apis',
@@ -101,8 +108,8 @@ export const SECTIONS: readonly Section[] = [
 
 /** A section is seen as well by a person who sees one of its second level. */
 export function maySee(section: Subsection & Pick<Section, 'children'>, scopes: ReadonlySet<string>): boolean {
-  const { scope, children = [] } = section
+  const { scope, isWide = false, children = [] } = section
   if (scope === null) return true
-  const isHeld = [scope].flat().some((each) => scopes.has(each) || scopes.has(`${each}:own`))
+  const isHeld = [scope].flat().some((each) => scopes.has(each) || (!isWide && scopes.has(`${each}:own`)))
   return isHeld || children.some((each) => maySee(each, scopes))
 }

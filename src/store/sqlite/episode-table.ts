@@ -79,14 +79,15 @@ export function openEpisodeTable(database: DatabaseSync): EpisodeTable {
 
 /** Whether the latest event of an episode passes the filters of a query. */
 export function matches(event: RiskEvent, query: RiskPositionQuery): boolean {
-  const { category, severity, api, type, attributedTo, consumer } = query
+  const { category, severity, api, type, attributedTo, consumer, selects } = query
   return (
     (category === undefined || event.category === category) &&
     (severity === undefined || SEVERITIES.indexOf(event.severity) >= SEVERITIES.indexOf(severity)) &&
     (api === undefined || event.api === api) &&
     (type === undefined || event.type === type) &&
     (attributedTo === undefined || event.attributedTo.id === attributedTo) &&
-    (consumer === undefined || consumerOf(event.attributedTo) === consumer)
+    (consumer === undefined || consumerOf(event.attributedTo) === consumer) &&
+    (selects === undefined || selects(event))
   )
 }
 

@@ -134,6 +134,8 @@ const WITHOUT_LABELS: Readonly<Record<string, string>> = {
   listCredentials: 'a credential is part of a subscription',
   listDeliveries: 'an entry of a log',
   listLineItems: 'an entry of a log',
+  listMutes: 'a mute is part of an episode',
+  listMutesOfRisk: 'a mute is part of an episode',
   listMySessions: 'the service makes it',
   listProgrammeApprovals: 'a decision is part of an approval flow',
   listRegisteredClients: 'a client makes it',

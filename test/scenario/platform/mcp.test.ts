@@ -57,7 +57,11 @@ describe('the tools of the platform', () => {
     ])
     const query = 'list risks consumers subscriptions usage'
     const found = JSON.parse(textOf(await callTool(platform, token, 'search_operations', { query }))) as object[]
-    expect(found).toMatchObject([{ operation: 'listRisks' }, { operation: 'getRisk' }])
+    const names = ['getMute', 'getRisk', 'listMutes', 'listMutesOfRisk', 'listRisks'].map((operation) => ({
+      operation,
+    }))
+    expect(found).toHaveLength(names.length)
+    expect(found).toEqual(expect.arrayContaining(names.map((each) => expect.objectContaining(each))))
     const described = await callTool(platform, token, 'describe_operation', { operation: 'listConsumers' })
     expect(described.result).toMatchObject({ isError: true })
   })

@@ -14,6 +14,7 @@ async function createResources(platform: TestPlatform, token: string) {
   const event = riskEvent({ riskId: 'rsk_own' })
   platform.risks.history.push(event)
   platform.risks.positions.push({ event, state: 'open' })
+  const { body: mute } = await platform.send('POST', '/v1/risks/rsk_own/mutes', { token, body: MUTE })
   const resources = await publishApi(platform, token)
   const approval = { minScore: 100, allowErrors: false, allowBreaking: false, exposures: [] }
   await platform.send('PUT', '/v1/policy', { token, body: { approval } })
@@ -24,6 +25,7 @@ async function createResources(platform: TestPlatform, token: string) {
   const own = {
     ...{ risk: event.riskId, ruleset: String(made['id']), role: String(role['name']) },
     client: client?.id ?? '',
+    mute: String(mute['id']),
   }
   return { ...resources, ...(await createWaitingProgramme(platform, token)), ...own }
 }
@@ -74,6 +76,7 @@ function fillPath(path: string, resources: Resources): string {
     .replace(':credentialId', resources.credential)
     .replace(':deliveryId', resources.delivery)
     .replace(':session', 'ses_1')
+    .replace(':muteId', resources.mute)
     .replace(/:(id|name|riskId)/, (parameter) => own[collection] ?? noResource(path, parameter))
 }
 
@@ -96,6 +99,8 @@ async function snapshot(platform: TestPlatform, token: string, resources: Resour
     reads.map(async ({ path }) => (await platform.send('GET', fillPath(path, resources), { token })).text),
   )
 }
+
+const MUTE = { until: new Date(NOW_MS + 60_000).toISOString(), reason: 'Known' }
 
 /** Request bodies for the operations that require one. */
 const BODIES: Readonly<Record<string, unknown>> = {
@@ -125,6 +130,7 @@ const BODIES: Readonly<Record<string, unknown>> = {
   replaceRole: { scopes: [] },
   testEventSubscription: { type: 'SlaChanged' },
   redeliver: { since: '2026-01-01T00:00:00Z' },
+  createMute: MUTE,
 }
 
 const ITEM_OPERATIONS = Object.entries(ALL_OPERATIONS).filter(

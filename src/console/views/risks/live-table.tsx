@@ -1,0 +1,84 @@
+/** The rows of the live list. A row is drawn again only if its episode has changed, or to age its times. */
+
+import { Component } from 'preact'
+import { toWho } from '../../parts/attribution.tsx'
+import { Severity, State, Time, toNumber } from '../../parts/values.tsx'
+import { BASE } from '../../router.ts'
+import { texts } from '../../texts.ts'
+import type { LiveRisk } from './live-episodes.ts'
+import { addressOf } from './party.ts'
+
+const { columns, title, muted, cleared } = texts.risks
+const TITLES = [columns.type, columns.severity, columns.who, columns.api, columns.count, columns.first, columns.last]
+
+interface LiveTableProps {
+  readonly rows: readonly LiveRisk[]
+  readonly isMuted: (risk: LiveRisk) => boolean
+  /** Changes when times are to be shown anew. */
+  readonly tick: number
+  /** Called when a row gets the focus, and when it loses it. */
+  readonly hold: (isHeld: boolean) => void
+}
+
+export function LiveTable({ rows, isMuted, tick, hold }: LiveTableProps) {
+  return (
+    <div class="table live" role="region" aria-label={title} tabIndex={0}>
+      <table>
+        <caption class="hidden">{title}</caption>
+        <thead>
+          <tr>
+            {TITLES.map((each) => (
+              <th key={each} scope="col" class={each === columns.count ? 'number' : ''}>
+                {each}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody onFocusIn={() => hold(true)} onFocusOut={() => hold(false)}>
+          {rows.map((risk) => (
+            <LiveRow key={risk.riskId} risk={risk} isMuted={isMuted(risk)} tick={tick} />
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}
+
+interface LiveRowProps {
+  readonly risk: LiveRisk
+  readonly isMuted: boolean
+  readonly tick: number
+}
+
+class LiveRow extends Component<LiveRowProps> {
+  override shouldComponentUpdate(next: LiveRowProps): boolean {
+    const { risk, isMuted, tick } = this.props
+    return next.risk !== risk || next.isMuted !== isMuted || next.tick !== tick
+  }
+
+  override render({ risk, isMuted }: LiveRowProps) {
+    const { riskId, type, severity, api, evidence, firstSeen, lastSeen, phase } = risk
+    return (
+      <tr class={isMuted || phase === 'cleared' ? 'dim' : ''}>
+        <th scope="row">
+          <a href={BASE + addressOf(riskId)}>{type}</a> {isMuted && <State of={muted} />}
+          {phase === 'cleared' && <State of={cleared} />}
+        </th>
+        <td>
+          <Severity of={severity} />
+        </td>
+        <td>{toWho(risk)}</td>
+        <td>
+          <code>{api}</code>
+        </td>
+        <td class="number">{toNumber(evidence.total)}</td>
+        <td>
+          <Time at={firstSeen} />
+        </td>
+        <td>
+          <Time at={lastSeen} />
+        </td>
+      </tr>
+    )
+  }
+}

@@ -1,0 +1,85 @@
+/** Mutes an episode with a reason and an end, and takes it back. */
+
+import { useState } from 'preact/hooks'
+import { change } from '../../api/client.ts'
+import { ActionButton, DialogButton, Form } from '../../parts/dialog.tsx'
+import { SelectField, TextAreaField, TextField } from '../../parts/fields.tsx'
+import { tell } from '../../parts/toast.tsx'
+import { scopes } from '../../shell/person.ts'
+import { texts } from '../../texts.ts'
+import type { Mute, Risk } from './party.ts'
+
+const words = texts.risks.muting
+const actions = texts.risks.actions
+const HOUR_MS = 3_600_000
+const CUSTOM = ''
+/** The service takes at most 90 days from the time at which it gets the call. */
+const SPAN_MS_MAX = 90 * 24 * HOUR_MS - 60_000
+
+interface MuteActionProps {
+  readonly risk: Pick<Risk, 'riskId' | 'mute'>
+  readonly onChanged: () => void
+}
+
+/** Mutes the episode, or ends its mute. Nothing for people without the right. */
+export function MuteAction({ risk: { riskId, mute }, onChanged }: MuteActionProps) {
+  if (!scopes.value.has('risks:write')) return null
+  if (mute === null)
+    return (
+      <DialogButton label={actions.mute}>
+        {(close) => <MuteForm riskId={riskId} onDone={() => (close(), onChanged())} onChanged={onChanged} />}
+      </DialogButton>
+    )
+  const end = async (): Promise<void> => {
+    await endMute(riskId, mute.id)
+    tell(words.ended, async () => createMute(riskId, mute).then(onChanged))
+    onChanged()
+  }
+  return <ActionButton label={actions.endMute} onClick={end} />
+}
+
+interface MuteFormProps {
+  readonly riskId: string
+  readonly onDone: () => void
+  readonly onChanged: () => void
+}
+
+function MuteForm({ riskId, onDone, onChanged }: MuteFormProps) {
+  const [reason, setReason] = useState('')
+  const [hours, setHours] = useState('24')
+  const [time, setTime] = useState('')
+  const submit = async (): Promise<void> => {
+    const { id } = await createMute(riskId, { reason, until: toUntil(hours, time) })
+    tell(words.done, async () => endMute(riskId, id).then(onChanged))
+    onDone()
+  }
+  return (
+    <Form submit={actions.mute} onSubmit={submit}>
+      <p>{words.lead}</p>
+      <TextAreaField label={words.reason} value={reason} onChange={setReason} isRequired />
+      <SelectField
+        label={words.until}
+        value={hours}
+        onChange={setHours}
+        options={[...Object.entries(words.spans), [CUSTOM, words.custom] as const]}
+      />
+      {hours === CUSTOM && (
+        <TextField label={words.time} type="datetime-local" value={time} onChange={setTime} isRequired />
+      )}
+    </Form>
+  )
+}
+
+export function createMute(riskId: string, { reason, until }: Pick<Mute, 'reason' | 'until'>) {
+  return change('POST /v1/risks/:riskId/mutes', { riskId }, { reason, until })
+}
+
+function endMute(riskId: string, muteId: string): Promise<unknown> {
+  return change('DELETE /v1/risks/:riskId/mutes/:muteId', { riskId, muteId }, undefined)
+}
+
+/** A time that is typed is in the zone of the reader. */
+function toUntil(hours: string, time: string): string {
+  const atMs = hours === CUSTOM ? Date.parse(time) : Date.now() + Math.min(Number(hours) * HOUR_MS, SPAN_MS_MAX)
+  return new Date(atMs).toISOString()
+}
