@@ -143,12 +143,17 @@ const TABLE: Readonly<Record<string, Row>> = {
     folders: [...PUBLISHING, 'approvals', 'publishing', 'access', 'subscriptions', 'governance/lint'],
     packages: ['node:'],
   },
+  // Across the resources.
+  attention: {
+    folders: [...COMMANDS, 'approvals', 'access', 'subscriptions/document', 'webhooks'],
+    packages: ['node:'],
+  },
   webhooks: { folders: [...COMMANDS, 'access', 'outbound'], packages: ['undici', 'node:'] },
   identity: { folders: [...COMMANDS, 'json', 'access', 'outbound'], packages: ['jose', 'oauth4webapi', 'node:'] },
 
   // What the outside sees.
   platform: {
-    folders: [...RESOURCES, 'mcp', 'record', 'service-level', 'governance/lint'],
+    folders: [...RESOURCES, 'attention', 'mcp', 'record', 'service-level', 'governance/lint'],
     packages: [...FASTIFY, ...AJV, '@modelcontextprotocol/server', 'node:'],
   },
   // The console: its service, and the pages, which run in browsers.
