@@ -162,7 +162,7 @@ const TABLE: Readonly<Record<string, Row>> = {
     packages: ['fastify', '@fastify/static', 'node:'],
   },
   console: {
-    folders: ['platform', 'cli'],
+    folders: ['domain', 'platform', 'cli'],
     packages: ['preact', '@preact/signals', 'uplot', '@codemirror', '@lezer/highlight'],
   },
   'self-metering': {

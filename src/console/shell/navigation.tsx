@@ -20,7 +20,7 @@ export function Navigation({ current }: { readonly current: Section | undefined 
 function Entry({ section, isCurrent }: { readonly section: Section; readonly isCurrent: boolean }) {
   const { path: to, title, key, children = [], preload } = section
   const shown = isCurrent ? children.filter((each) => maySee(each, scopes.value)) : []
-  const open = shown.find((each) => isBelow(path.value, each.path))
+  const open = shown.filter((each) => isBelow(path.value, each.path)).sort(byDepth)[0]
   return (
     <li>
       <a
@@ -50,4 +50,9 @@ function Entry({ section, isCurrent }: { readonly section: Section; readonly isC
 
 function isBelow(address: string, base: string): boolean {
   return address === base || address.startsWith(`${base}/`)
+}
+
+/** The longest path first: that of a subsection may begin with the path of its section. */
+function byDepth(one: { readonly path: string }, other: { readonly path: string }): number {
+  return other.path.length - one.path.length
 }
