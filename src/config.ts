@@ -111,7 +111,7 @@ export function readConfig(argv: readonly string[], environment: Readonly<Record
     if (text === undefined || text === '') return fallback
     const result = read(text)
     if ('value' in result) return result.value
-    wrong.push(`${name} takes ${result.takes}${SECRET.has(name) ? '' : `, not "${text.slice(0, 100)}"`}`)
+    wrong.push(`${name} takes ${result.takes}${SECRET_SETTINGS.has(name) ? '' : `, not "${text.slice(0, 100)}"`}`)
     return fallback
   }
 
@@ -173,7 +173,15 @@ function readRetention(setting: Setting, wrong: string[]): RetentionDays {
   return { lineItems, sums, risks, requests: days('RETENTION_REQUESTS_DAYS', RETENTION.requests) }
 }
 
-const SECRET: ReadonlySet<Name> = new Set(['MASTER_KEY', 'METRICS_TOKEN', 'ADMIN_CLIENT_SECRET', 'CLICKHOUSE_URL'])
+/** Settings whose values are never shown. */
+export const SECRET_SETTINGS: ReadonlySet<SettingName> = new Set([
+  'MASTER_KEY',
+  'METRICS_TOKEN',
+  'ADMIN_CLIENT_SECRET',
+  'CLICKHOUSE_URL',
+  'REDIS_URL',
+  'DATABASE_URL',
+])
 
 const EMPTY = 'empty'
 

@@ -21,7 +21,8 @@ FROM (
     arrayFirstIndex(most -> calls <= most, {minute_calls:Array(Float64)}) AS load
   FROM service_levels
   WHERE tenant = {tenant:String}
-    AND api = {api:String}
+    AND ({api:String} = '' OR api = {api:String})
+    AND ({exclude_api:String} = '' OR api != {exclude_api:String})
     AND minute >= fromUnixTimestamp64Milli({from_ms:Int64})
     AND minute <  fromUnixTimestamp64Milli({to_ms:Int64})
     AND ({all_operations:UInt8} = 1 OR has({operations:Array(String)}, operation))

@@ -36,6 +36,8 @@ export interface CredentialBody {
   readonly expiresAtMs: number
   /** A rotation has created a newer credential in its place. */
   readonly isReplaced?: boolean
+  /** A warning of its expiry was given. */
+  readonly isExpiring?: true
 }
 
 export const CREDENTIAL_KIND = documentKind<CredentialBody>('credential', [
@@ -48,6 +50,9 @@ export const CREDENTIAL_KIND = documentKind<CredentialBody>('credential', [
   'state',
   'expiresAtMs',
 ])
+
+/** Key of active credentials that expire soon. */
+export const EXPIRING_KEY = 'expiring'
 
 export interface Credential {
   readonly id: string
@@ -113,13 +118,14 @@ function secretsOf(
 }
 
 export function credentialWrite(id: string, tenant: string, expected: number, body: CredentialBody): Write {
-  const { subscription, type, clientId, issuer = '' } = body
+  const { subscription, type, clientId, issuer = '', state, isReplaced = false, isExpiring = false } = body
   const at = { kind: CREDENTIAL_KIND, id, tenant, expected, body }
+  const shared = { subscription, ...(isExpiring && !isReplaced && state === 'Active' && { [EXPIRING_KEY]: 'yes' }) }
   // Not unique: the issuer assigns the id, and the client has a subscription per API.
-  if (type === 'Federated') return { ...at, keys: { subscription, federated: federatedKey(tenant, issuer, clientId) } }
+  if (type === 'Federated') return { ...at, keys: { ...shared, federated: federatedKey(tenant, issuer, clientId) } }
   const name: Record<string, string> = type === 'ApiKey' ? { keyHash: body.keyHash } : { clientId }
   const start = body.keyPrefix === undefined ? {} : { keyPrefix: body.keyPrefix }
-  return { ...at, keys: { subscription, ...name, ...start }, unique: Object.keys(name) }
+  return { ...at, keys: { ...shared, ...name, ...start }, unique: Object.keys(name) }
 }
 
 export function federatedKey(tenant: string, issuer: string, clientId: string): string {

@@ -1,5 +1,6 @@
 /** Composes the server of the platform API. It does not listen yet. */
 
+import { createAttention } from '../attention/attention.ts'
 import { PLATFORM_API } from '../domain/platform-api.ts'
 import { createMessageLimit, createMessageLimitMemory } from '../gateway/mcp/message-limit.ts'
 import { asksForRootPage, sendRootPage, sendToConsole } from '../onboarding/root-page.ts'
@@ -12,11 +13,12 @@ import type { GatewayServices } from './open-gateway.ts'
 import type { Identity } from './open-identity.ts'
 import type { StreamServices } from './open-stream.ts'
 import type { Resources } from './resources.ts'
+import { createServiceState } from './service-state.ts'
 
 export interface OpenPlatformOptions {
   readonly core: Core
   readonly stream: StreamServices
-  readonly gateway: Pick<GatewayServices, 'authenticator' | 'platformLimits' | 'watchGrants'>
+  readonly gateway: Pick<GatewayServices, 'authenticator' | 'platformLimits' | 'watchGrants' | 'monitors' | 'pool'>
   readonly identity: Identity
   readonly resources: Resources
   /** The HTML page at `/`. */
@@ -42,6 +44,13 @@ export function openPlatform(options: OpenPlatformOptions): Platform {
     identityProviders: identity.providers,
     signingKeys: identity.rotation,
     onSelfApproval: (caller) => recorder.note('self_approval', caller.grant.tenant, PLATFORM_API, caller),
+    attention: createAttention({
+      ...core,
+      risks: stream.pipeline.risks,
+      upstreamIssues: gateway.monitors.upstreams.issuesOf,
+    }),
+    serviceState: createServiceState(options),
+    operator: config.adminTenant,
     usage: stream.usage,
     statements: stream.statements,
     requests: stream.requests,

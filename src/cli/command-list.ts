@@ -98,7 +98,9 @@ export const SECTIONS: readonly CommandSection[] = [
       resource('usage', 'Shows consumption and its cost'),
       resource('requests', 'Lists and explains single calls'),
       resource('webhooks', 'Manages receivers of events and their deliveries'),
+      resource('attention', 'Lists what needs attention now'),
       resource('audit', 'Lists who changed what'),
+      resource('system', 'Shows the settings in force and the health of the process'),
       resource('service', 'Shows the state of the service'),
       {
         name: 'completion',

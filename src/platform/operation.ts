@@ -23,7 +23,7 @@ export const TAGS = {
   Products: 'Bundles of APIs with a common subscription.',
   Proxies: 'Deployments of APIs: staged, activated, discarded.',
   Risks: 'Risks of callers: position, live stream and refused calls.',
-  Service: 'State of the service; no credential required.',
+  Service: 'State of the service, and what needs attention.',
   Specifications: 'OpenAPI and OpenSLA documents as published.',
   Subscriptions: 'Access of consumers to APIs, with its credentials.',
   Tenants: 'Tenants of this gateway; for the operator only.',

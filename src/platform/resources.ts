@@ -7,6 +7,7 @@
 import { adrHandlers, ADR_OPERATIONS } from './adrs.ts'
 import { apiHandlers, API_OPERATIONS } from './apis.ts'
 import { approvalHandlers, APPROVAL_OPERATIONS } from './approvals.ts'
+import { attentionHandlers, ATTENTION_OPERATIONS } from './attention.ts'
 import { auditHandlers, AUDIT_OPERATIONS } from './audit.ts'
 import { complianceHandlers, COMPLIANCE_OPERATIONS } from './compliance.ts'
 import { consumerHandlers, CONSUMER_OPERATIONS } from './consumers.ts'
@@ -25,6 +26,7 @@ import { requestHandlers, REQUEST_OPERATIONS } from './requests.ts'
 import { roleHandlers, ROLE_OPERATIONS } from './roles.ts'
 import type { Serve } from './serve.ts'
 import { serviceLevelHandlers, SERVICE_LEVEL_OPERATIONS } from './service-levels.ts'
+import { serviceStateHandlers, SERVICE_STATE_OPERATIONS } from './service-state.ts'
 import { sessionHandlers, SESSION_OPERATIONS } from './sessions.ts'
 import { signingKeyHandlers, SIGNING_KEY_OPERATIONS } from './signing-keys.ts'
 import { specificationHandlers, SPECIFICATION_OPERATIONS } from './specifications.ts'
@@ -72,6 +74,8 @@ export const RESOURCES = [
   resource(AUDIT_OPERATIONS, auditHandlers),
   resource(USAGE_OPERATIONS, usageHandlers),
   resource(STATEMENT_OPERATIONS, statementHandlers),
+  resource(ATTENTION_OPERATIONS, attentionHandlers),
+  resource(SERVICE_STATE_OPERATIONS, serviceStateHandlers),
 ] as const
 
 /** The services of all handlers, by name. */

@@ -15,7 +15,7 @@ const REASONS: Readonly<Record<keyof typeof TAGS, string>> = {
   Products: 'The provider maintains its products.',
   Proxies: 'Deployments belong to the provider.',
   Risks: 'The operation concerns the whole tenant.',
-  Service: 'The operation needs no credential.',
+  Service: 'The process serves all tenants.',
   Specifications: 'The provider publishes its documents.',
   Subscriptions: 'The provider decides.',
   Tenants: 'Tenants belong to the operator.',

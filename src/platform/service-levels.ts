@@ -1,10 +1,12 @@
-/** `/v1/apis/{name}/serviceLevel`: the measured service level of an API, compared with its promises. */
+/** The measured service level of an API, compared with its promises, and that of all APIs together. */
 
+import { PLATFORM_API } from '../domain/platform-api.ts'
 import type { ServiceLevels } from '../service-level/service-levels.ts'
 import type { Clock } from '../runtime/clock.ts'
+import { whenCallerGone } from './caller-gone.ts'
 import type { Handlers, Operations } from './operation.ts'
 import { id, instant, named, nullable, object, text, time } from './schemas.ts'
-import { checkRange, invalidQuery, toRange } from './time-range.ts'
+import { checkRange, invalidQuery, toRange, type TimeRange } from './time-range.ts'
 
 const number = { type: ['number', 'null'] } as const
 const measured = {
@@ -26,7 +28,28 @@ const promise = object({
   isKept: { type: ['boolean', 'null'], description: 'Null: no calls to evaluate.' },
 })
 
+const range = object(
+  {
+    from: { ...instant, description: 'Minutes that start at or after this time. Default: one hour before `to`.' },
+    to: { ...instant, description: 'Minutes that start before this time. Default: now.' },
+  },
+  [],
+)
+const windows = { type: 'array', items: object({ from: time, to: time, ...measured }) } as const
+
 export const SERVICE_LEVEL_OPERATIONS = {
+  getServiceLevels: {
+    method: 'GET',
+    path: '/v1/serviceLevels',
+    summary: 'Returns the measured service level of all APIs of the tenant together, without the platform API',
+    description: 'Measured as for one API, in at most 100 windows over at most 31 days.',
+    tag: 'Catalogue',
+    scope: 'apis:read',
+    singleWidth: 'The service level covers the calls of all consumers.',
+    query: range,
+    status: 200,
+    answer: named('ServiceLevels', object({ from: time, to: time, measured: object(measured), windows })),
+  },
   getServiceLevel: {
     method: 'GET',
     path: '/v1/apis/:name/serviceLevel',
@@ -36,13 +59,7 @@ export const SERVICE_LEVEL_OPERATIONS = {
       'exact to a sixteenth of its value.',
     tag: 'Catalogue',
     scope: 'apis:read',
-    query: object(
-      {
-        from: { ...instant, description: 'Minutes that start at or after this time. Default: one hour before `to`.' },
-        to: { ...instant, description: 'Minutes that start before this time. Default: now.' },
-      },
-      [],
-    ),
+    query: range,
     status: 200,
     answer: named(
       'ServiceLevel',
@@ -52,7 +69,7 @@ export const SERVICE_LEVEL_OPERATIONS = {
         to: time,
         measured: object(measured),
         promises: { type: 'array', items: promise },
-        windows: { type: 'array', items: object({ from: time, to: time, ...measured }) },
+        windows,
       }),
     ),
   },
@@ -70,14 +87,17 @@ export function serviceLevelHandlers({
   serviceLevels,
   clock,
 }: ServiceLevelHandlersOptions): Handlers<typeof SERVICE_LEVEL_OPERATIONS> {
+  const rangeOf = (query: { from?: string; to?: string }): TimeRange => {
+    const found = toRange(query, clock.nowMs(), DEFAULT_RANGE_MS)
+    checkRange(found)
+    if (found.toMs - found.fromMs > RANGE_MAX_DAYS * 86_400_000 + 1) {
+      throw invalidQuery('/from', `The range is longer than ${RANGE_MAX_DAYS} days.`)
+    }
+    return found
+  }
   return {
-    async getServiceLevel({ author, params, query }) {
-      const range = toRange(query, clock.nowMs(), DEFAULT_RANGE_MS)
-      checkRange(range)
-      if (range.toMs - range.fromMs > RANGE_MAX_DAYS * 86_400_000 + 1) {
-        throw invalidQuery('/from', `The range is longer than ${RANGE_MAX_DAYS} days.`)
-      }
-      return serviceLevels.of(author.tenant, params.name, range)
-    },
+    getServiceLevel: async ({ author, params, query }) => serviceLevels.of(author.tenant, params.name, rangeOf(query)),
+    getServiceLevels: async ({ author, query }, reply) =>
+      serviceLevels.ofTenant(author.tenant, rangeOf(query), PLATFORM_API, whenCallerGone(reply)),
   }
 }

@@ -15,23 +15,33 @@ import {
 import { evaluate, loadsOf, promisesOf, type ServicePromise } from './promises.ts'
 import type { RuntimePlan } from '../plan/sla-plan.ts'
 import type { Registry } from '../store/registry.ts'
-import { SERVICE_WINDOW_MS, type ServiceLevelStore } from '../store/service-level-store.ts'
+import { SERVICE_WINDOW_MS, type ServiceLevelQuery, type ServiceLevelStore } from '../store/service-level-store.ts'
 import { find, toTime } from '../command/commands.ts'
 import type { LatestPlans } from '../publishing/latest-plans.ts'
 import { API_KIND } from '../publishing/apis.ts'
 
 export interface ServiceLevels {
-  of(tenant: string, api: string, range: { readonly fromMs: number; readonly toMs: number }): Promise<ServiceLevel>
+  of(tenant: string, api: string, range: MeasuredRange): Promise<ServiceLevel>
+  /** Measures all APIs of a tenant together, except `excludeApi`. */
+  ofTenant(tenant: string, range: MeasuredRange, excludeApi: string, signal?: AbortSignal): Promise<MeasuredLevel>
 }
 
-export interface ServiceLevel {
-  readonly api: string
+export interface MeasuredRange {
+  readonly fromMs: number
+  readonly toMs: number
+}
+
+export interface MeasuredLevel {
   readonly from: string
   readonly to: string
   readonly measured: Measured
-  readonly promises: readonly EvaluatedPromise[]
   /** The range in windows of equal length; windows without a call are left out. */
   readonly windows: readonly (Measured & { readonly from: string; readonly to: string })[]
+}
+
+export interface ServiceLevel extends MeasuredLevel {
+  readonly api: string
+  readonly promises: readonly EvaluatedPromise[]
 }
 
 /** Null if there was nothing to measure. */
@@ -58,13 +68,11 @@ export interface ServiceLevelsOptions {
   readonly store: Pick<ServiceLevelStore, 'measure'>
 }
 
-type Range = Parameters<ServiceLevels['of']>[2]
-
 const WINDOWS_MAX = 100
 const STEPS_MS = [1, 5, 15, 60, 360, 1_440].map((minutes) => minutes * SERVICE_WINDOW_MS)
 
 export function createServiceLevels({ registry, plans, store }: ServiceLevelsOptions): ServiceLevels {
-  async function evaluatedOf(tenant: string, api: string, range: Range): Promise<readonly EvaluatedPromise[]> {
+  async function evaluatedOf(tenant: string, api: string, range: MeasuredRange): Promise<readonly EvaluatedPromise[]> {
     const found: EvaluatedPromise[] = []
     for (const { variant, runtime } of await plans.of(api)) {
       for (const plan of runtime) {
@@ -80,7 +88,7 @@ export function createServiceLevels({ registry, plans, store }: ServiceLevelsOpt
   }
 
   /** Returns one measure for each load, and one for calls above all of them. */
-  async function measuresOf(tenant: string, api: string, plan: RuntimePlan, range: Range) {
+  async function measuresOf(tenant: string, api: string, plan: RuntimePlan, range: MeasuredRange) {
     const { operationIds, validity: spans } = plan
     const loads = loadsOf(plan)
     const stretches = await store.measure({ tenant, api, ...range, operationIds, spans, loads, stepMs: null })
@@ -89,26 +97,33 @@ export function createServiceLevels({ registry, plans, store }: ServiceLevelsOpt
     )
   }
 
+  async function measuredOf(
+    of: Pick<ServiceLevelQuery, 'tenant' | 'api' | 'excludeApi'>,
+    { fromMs, toMs }: MeasuredRange,
+    signal?: AbortSignal,
+  ): Promise<MeasuredLevel> {
+    const stepMs = STEPS_MS.find((each) => (toMs - fromMs) / each <= WINDOWS_MAX) ?? STEPS_MS.at(-1)!
+    const all = { fromMs, toMs, operationIds: null, spans: [], loads: [] }
+    const stretches = await store.measure({ ...of, ...all, stepMs }, signal)
+    return {
+      from: toTime(fromMs),
+      to: toTime(toMs),
+      measured: show(sumOfMeasures(stretches)),
+      windows: stretches.map((stretch) => ({
+        from: toTime(Math.max(fromMs, stretch.startMs)),
+        to: toTime(Math.min(toMs, stretch.startMs + stepMs)),
+        ...show(stretch),
+      })),
+    }
+  }
+
   return {
     async of(tenant, api, range) {
       await find(registry, tenant, API_KIND, api)
-      const { fromMs, toMs } = range
-      const stepMs = STEPS_MS.find((each) => (toMs - fromMs) / each <= WINDOWS_MAX) ?? STEPS_MS.at(-1)!
-      const all = { tenant, api, ...range, operationIds: null, spans: [], loads: [] }
-      const stretches = await store.measure({ ...all, stepMs })
-      return {
-        api,
-        from: toTime(fromMs),
-        to: toTime(toMs),
-        measured: show(sumOfMeasures(stretches)),
-        promises: await evaluatedOf(tenant, api, range),
-        windows: stretches.map((stretch) => ({
-          from: toTime(Math.max(fromMs, stretch.startMs)),
-          to: toTime(Math.min(toMs, stretch.startMs + stepMs)),
-          ...show(stretch),
-        })),
-      }
+      const level = await measuredOf({ tenant, api }, range)
+      return { api, ...level, promises: await evaluatedOf(tenant, api, range) }
     },
+    ofTenant: (tenant, range, excludeApi, signal) => measuredOf({ tenant, api: null, excludeApi }, range, signal),
   }
 }
 

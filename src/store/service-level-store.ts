@@ -13,7 +13,9 @@ export interface ServiceLevelRow extends ServiceMeasure {
 
 export interface ServiceLevelQuery {
   readonly tenant: string
-  readonly api: string
+  /** Null: all but `excludeApi`. */
+  readonly api: string | null
+  readonly excludeApi?: string
   /** Minutes that begin in `[fromMs, toMs)`. */
   readonly fromMs: number
   readonly toMs: number

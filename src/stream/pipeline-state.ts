@@ -77,6 +77,12 @@ export interface LimitSink {
   reset(): void
 }
 
+/** How far the pipeline has come: the times until when everything was read, and stored. Both follow the clock every second. */
+export interface PipelineLag {
+  readonly readMs: number
+  readonly storedMs: number
+}
+
 /** Rebuilt as a whole from the checkpoint. */
 interface Stages {
   readonly metering: Metering
@@ -98,6 +104,10 @@ export class PipelineState {
   #limitsSavedMs: number
   /** Null until the first operation, because limits are not configured yet in the constructor. Null again after a failure. */
   #stages: Stages | null = null
+  /** When everything that was written had been read. */
+  #readMs: number
+  /** When everything that was read had been stored. */
+  #storedMs: number
   /** Settles when the last flush has ended. */
   #flushing: Promise<void>
 
@@ -108,7 +118,7 @@ export class PipelineState {
     // Ids of events keep increasing even if the clock was set back before a restart.
     const lastEventMs = timeOfId(checkpoint.lastEventId())
     this.#newEventId = createIdFactory(() => Math.max(clock.nowMs(), lastEventMs + 1))
-    this.#limitsSavedMs = clock.nowMs()
+    this.#limitsSavedMs = this.#readMs = this.#storedMs = clock.nowMs()
     this.#flushing = gate.run(() => this.#flusher.resume(reader))
   }
 
@@ -117,6 +127,7 @@ export class PipelineState {
     return this.#use((stages) => {
       stages.evaluator.reading(stages.intake.evaluated)
       const isMore = stages.intake.read()
+      if (!isMore) this.#readMs = this.#options.clock.nowMs()
       addBreaches(stages)
       stages.detector.evaluateChanged()
       if (stages.detector.hasEvents) this.#commitRisk(stages)
@@ -153,6 +164,10 @@ export class PipelineState {
   /** Aborts flushes that wait for the store. */
   abortFlush(): void {
     this.#flusher.stop()
+  }
+
+  get lag(): PipelineLag {
+    return { readMs: this.#readMs, storedMs: this.#storedMs }
   }
 
   openEpisodes(): Iterable<Episode> {
@@ -236,7 +251,9 @@ export class PipelineState {
     const metered = this.#use(({ metering, intake }) =>
       metering.isEmpty ? null : { to: intake.metered, rows: metering.take() },
     )
+    const beganMs = this.#options.clock.nowMs()
     if (metered !== null) await this.#flusher.flush(metered.to, metered.rows)
+    this.#storedMs = beganMs
     const read = earlierOf(checkpoint.position(), checkpoint.riskPosition())
     const levels = checkpoint.levelMark()?.position ?? read
     reader.release(earlierOf(earlierOf(read, checkpoint.limitPosition()), levels))

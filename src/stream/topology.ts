@@ -19,7 +19,7 @@ import { FlushAborted } from '../metering/flush.ts'
 import { createHistory } from '../risk/risk-history.ts'
 import { readWhileMore } from './read-while-more.ts'
 import { createRiskFeed, type OpenRiskFeed, type RiskFeedOptions } from '../risk/risk-feed.ts'
-import { PipelineState, type PipelineStateOptions } from './pipeline-state.ts'
+import { PipelineState, type PipelineLag, type PipelineStateOptions } from './pipeline-state.ts'
 
 export interface PipelineOptions extends Omit<PipelineStateOptions, 'publish' | 'gate'> {
   readonly riskStore: RiskStore
@@ -40,6 +40,7 @@ export interface Pipeline {
    * continues.
    */
   hold(): Promise<() => void>
+  lag(): PipelineLag
   /** Flushes once more, within a time limit, and stops. */
   stop(): Promise<void>
 }
@@ -96,6 +97,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     },
     flush: drain,
     hold: gate.hold,
+    lag: () => state.lag,
     async stop() {
       stopped$.next()
       const cancel = clock.after(LAST_FLUSH_MS, () => state.abortFlush())

@@ -142,12 +142,14 @@ const TABLE: Readonly<Record<string, Row>> = {
   subscriptions: { folders: [...PUBLISHING, 'approvals', 'publishing', 'access'], packages: ['node:'] },
   programmes: { folders: [...PUBLISHING, ...ACCESS, 'governance/lint'], packages: ['node:'] },
   mutes: { folders: [...COMMANDS, 'access'], packages: ['node:'] },
+  // Across the resources.
+  attention: { folders: [...COMMANDS, 'approvals', 'access', 'subscriptions/document', 'webhooks'], packages: ['node:'] },
   webhooks: { folders: [...COMMANDS, 'access', 'outbound'], packages: ['undici', 'node:'] },
   identity: { folders: [...COMMANDS, 'json', 'access', 'outbound'], packages: ['jose', 'oauth4webapi', 'node:'] },
 
   // What the outside sees.
   platform: {
-    folders: [...RESOURCES, 'mcp', 'record', 'service-level', 'governance/lint'],
+    folders: [...RESOURCES, 'attention', 'mcp', 'record', 'service-level', 'governance/lint'],
     packages: [...FASTIFY, ...AJV, '@modelcontextprotocol/server', 'node:'],
   },
   // The console: its service, and the pages, which run in browsers.
@@ -157,7 +159,7 @@ const TABLE: Readonly<Record<string, Row>> = {
   },
   console: {
     // Of the server only types: what its own paths take and answer.
-    folders: ['platform', 'cli', 'console-server'],
+    folders: ['domain', 'platform', 'cli', 'console-server'],
     packages: ['preact', '@preact/signals', 'uplot', '@codemirror', '@lezer/highlight', 'yaml'],
   },
   'self-metering': {

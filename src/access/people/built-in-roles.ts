@@ -9,18 +9,34 @@ const OWNERS_SCOPE = 'roles:write'
 export const OWNER = 'owner'
 
 const PUBLISHER = [
-  ...['adrs:read', 'adrs:write', 'apis:read', 'apis:write', 'approvals:read', 'approvals:write', 'consumers:read'],
-  ...['openapispecs:read', 'openslaspecs:read', 'openslaspecs:write', 'policy:read', 'principles:read'],
+  ...['adrs:read', 'adrs:write', 'apis:read', 'apis:write', 'approvals:read', 'approvals:write', 'attention:read'],
+  ...[
+    'consumers:read',
+    'openapispecs:read',
+    'openslaspecs:read',
+    'openslaspecs:write',
+    'policy:read',
+    'principles:read',
+  ],
   ...['principles:write', 'products:read', 'products:write', 'programmes:read', 'programmes:write', 'proxies:read'],
   ...['proxies:write', 'subscriptions:read', 'usage:read'],
 ]
 const SECURITY = [
-  ...['apis:read', 'audit:read', 'consumers:read', 'credentials:read', 'credentials:write', 'eventsubscriptions:read'],
+  ...[
+    'apis:read',
+    'attention:read',
+    'audit:read',
+    'consumers:read',
+    'credentials:read',
+    'credentials:write',
+    'eventsubscriptions:read',
+  ],
   ...['eventsubscriptions:write', 'identityproviders:read', 'identityproviders:write', 'requests:read', 'risks:read'],
   ...['risks:write', 'roles:read', 'subscriptions:read', 'users:read'],
 ]
 const BILLING = [
   'apis:read',
+  'attention:read',
   'consumers:read',
   'openslaspecs:read',
   'products:read',

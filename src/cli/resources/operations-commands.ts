@@ -128,6 +128,44 @@ export const USAGE: ResourceGroup = {
   ],
 }
 
+export const ATTENTION: ResourceGroup = {
+  name: 'attention',
+  commands: [
+    {
+      name: 'list',
+      operation: 'readAttention',
+      call: 'GET /v1/attention',
+      summary: 'Lists what needs attention now',
+      columns: 'severity kind count isMore',
+    },
+  ],
+  examples: [['tollgate attention list', 'lists risks, approvals, backends and webhooks that wait for somebody']],
+}
+
+/** The state of the process, for the operator. */
+export const SYSTEM: ResourceGroup = {
+  name: 'system',
+  commands: [
+    {
+      name: 'settings',
+      operation: 'listSettings',
+      call: 'GET /v1/settings',
+      summary: 'Lists the settings in force, without secrets',
+      columns: 'name inForce isDefault isSecret meaning',
+    },
+    {
+      name: 'health',
+      operation: 'getServiceHealth',
+      call: 'GET /v1/health',
+      summary: 'Shows the spool, the pipeline, the threads, the store and the disk',
+    },
+  ],
+  examples: [
+    ['tollgate system health', 'shows how far usage is stored, and the space that is left'],
+    ['tollgate system settings', 'lists settings with their defaults'],
+  ],
+}
+
 export const AUDIT: ResourceGroup = {
   name: 'audit',
   commands: [

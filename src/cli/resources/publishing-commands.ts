@@ -81,6 +81,13 @@ export const PROXIES: ResourceGroup = {
   name: 'proxies',
   commands: [
     {
+      name: 'service-levels',
+      operation: 'getServiceLevels',
+      call: 'GET /v1/serviceLevels',
+      summary: 'Shows the measured service level of all APIs together',
+      filters: 'from to',
+    },
+    {
       name: 'list',
       operation: 'listProxies',
       call: 'GET /v1/proxies',

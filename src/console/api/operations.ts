@@ -6,6 +6,7 @@
 import type { ADR_OPERATIONS } from '../../platform/adrs.ts'
 import type { API_OPERATIONS } from '../../platform/apis.ts'
 import type { APPROVAL_OPERATIONS } from '../../platform/approvals.ts'
+import type { ATTENTION_OPERATIONS } from '../../platform/attention.ts'
 import type { AUDIT_OPERATIONS } from '../../platform/audit.ts'
 import type { COMPLIANCE_OPERATIONS } from '../../platform/compliance.ts'
 import type { CONSUMER_OPERATIONS } from '../../platform/consumers.ts'
@@ -25,6 +26,7 @@ import type { RISK_OPERATIONS } from '../../platform/risks.ts'
 import type { ROLE_OPERATIONS } from '../../platform/roles.ts'
 import type { SERVICE_LEVEL_OPERATIONS } from '../../platform/service-levels.ts'
 import type { SERVICE_OPERATIONS } from '../../platform/service-routes.ts'
+import type { SERVICE_STATE_OPERATIONS } from '../../platform/service-state.ts'
 import type { SESSION_OPERATIONS } from '../../platform/sessions.ts'
 import type { SIGNING_KEY_OPERATIONS } from '../../platform/signing-keys.ts'
 import type { SPECIFICATION_OPERATIONS } from '../../platform/specifications.ts'
@@ -39,6 +41,7 @@ import type { VALIDATION_OPERATIONS } from '../../platform/validation.ts'
 type Tables = typeof ADR_OPERATIONS &
   typeof API_OPERATIONS &
   typeof APPROVAL_OPERATIONS &
+  typeof ATTENTION_OPERATIONS &
   typeof AUDIT_OPERATIONS &
   typeof COMPLIANCE_OPERATIONS &
   typeof CONSUMER_OPERATIONS &
@@ -57,6 +60,7 @@ type Tables = typeof ADR_OPERATIONS &
   typeof ROLE_OPERATIONS &
   typeof SERVICE_LEVEL_OPERATIONS &
   typeof SERVICE_OPERATIONS &
+  typeof SERVICE_STATE_OPERATIONS &
   typeof SESSION_OPERATIONS &
   typeof SIGNING_KEY_OPERATIONS &
   typeof SPECIFICATION_OPERATIONS &

@@ -36,6 +36,11 @@ export function Time({ at }: { readonly at: string }) {
   )
 }
 
+/** The date and the time in the zone of the reader. */
+export function toShortTime(ms: number): string {
+  return dateTime.format(ms)
+}
+
 function toTime(ms: number, nowMs = Date.now()): string {
   const past = ms - nowMs
   if (Math.abs(past) >= DAY_MS) return dateTime.format(ms)

@@ -78,6 +78,11 @@ export const SECTIONS: readonly Section[] = [
     scope: 'usage:read',
     ...lazy(async () => (await import('../views/usage/index.tsx')).Usage),
     key: 'u',
+    children: [
+      { path: 'usage', title: texts.usage.tabs.summaries, scope: null },
+      { path: 'usage/items', title: texts.usage.tabs.items, scope: null },
+      { path: 'usage/statements', title: texts.usage.tabs.statements, scope: null },
+    ],
   },
   {
     path: 'requests',
@@ -102,6 +107,17 @@ export const SECTIONS: readonly Section[] = [
       { path: 'governance/adrs', title: texts.governance.parts.adrs, scope: 'adrs:read' },
       { path: 'governance/principles', title: texts.governance.parts.principles, scope: 'principles:read' },
       { path: 'governance/policy', title: texts.governance.parts.policy, scope: 'policy:read' },
+    ],
+  },
+  {
+    path: 'settings',
+    title: names.settings,
+    scope: 'settings:read',
+    ...lazy(async () => (await import('../views/settings/process.tsx')).Process),
+    key: 't',
+    children: [
+      { path: 'settings/in-force', title: texts.settingsInForce.title, scope: 'settings:read' },
+      { path: 'settings/health', title: texts.health.title, scope: 'health:read' },
     ],
   },
 ]

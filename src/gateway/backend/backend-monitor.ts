@@ -47,7 +47,7 @@ const COOLING_MAX_MS = 60_000
 
 export class BackendMonitor {
   readonly backend: BackendPlan
-  readonly #tenant: string
+  readonly tenant: string
   readonly #api: string
   readonly #options: BackendMonitorOptions
   readonly #window = new ResponseWindow()
@@ -56,7 +56,7 @@ export class BackendMonitor {
 
   constructor({ tenant, api, backend }: MonitoredApi, options: BackendMonitorOptions) {
     this.backend = backend
-    this.#tenant = tenant
+    this.tenant = tenant
     this.#api = api
     this.#options = options
     if (this.#isProbed) this.#probeAfter(PROBE_EVERY_MS)
@@ -97,7 +97,7 @@ export class BackendMonitor {
     // Reports from before these states do not count, and each report during a recovery counts once.
     if (after.state === 'unhealthy' || after.state === 'recovering') this.#window.clear()
     if (after.state === before.state) return
-    this.#options.onChange({ tenant: this.#tenant, api: this.#api, from: before.state, to: after.state, ok, failed })
+    this.#options.onChange({ tenant: this.tenant, api: this.#api, from: before.state, to: after.state, ok, failed })
     this.#enter(after, before.state)
   }
 

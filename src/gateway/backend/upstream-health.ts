@@ -19,6 +19,8 @@ export interface UpstreamHealth {
   unwatch(api: string): void
   report(reports: readonly UpstreamReport[]): void
   stateOf(api: string): UpstreamState
+  /** The APIs of a tenant whose backends are not healthy. */
+  issuesOf(tenant: string): readonly { readonly api: string; readonly state: UpstreamState }[]
   stop(): void
 }
 
@@ -40,6 +42,10 @@ export function createUpstreamHealth(options: BackendMonitorOptions): UpstreamHe
       for (const report of reports) monitors.get(report.api)?.report(report)
     },
     stateOf: (api) => monitors.get(api)?.state ?? 'healthy',
+    issuesOf: (tenant) =>
+      [...monitors]
+        .filter(([, monitor]) => monitor.tenant === tenant && monitor.state !== 'healthy')
+        .map(([api, { state }]) => ({ api, state })),
     stop() {
       for (const monitor of monitors.values()) monitor.stop()
     },

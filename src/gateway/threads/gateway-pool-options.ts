@@ -40,6 +40,8 @@ export interface GatewayPool extends GatewayPort {
   setKeys(jwks: JsonWebKeySet): Promise<void>
   releaseBlocks(api: string): Promise<void>
   setGate(api: string, gate: GatePlan): Promise<void>
+  /** The threads as they are now. A thread that has ended is starting again. */
+  threads(): readonly { readonly thread: number; readonly isReady: boolean; readonly callsInFlight: number }[]
   /** Refuses new connections, drains the open calls up to a time limit, then ends the threads. */
   stop(): Promise<void>
 }

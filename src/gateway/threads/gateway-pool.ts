@@ -51,6 +51,7 @@ export function createGatewayPool(options: GatewayPoolOptions): GatewayPool {
     applyProviders: (providers) => apply({ type: 'providers', providers }, () => state.setProviders(providers)),
     setKeys: (jwks) => apply({ type: 'keys', jwks }, () => state.setKeys(jwks)),
     setGate: (api, gate) => apply({ type: 'gate', api, gate }, () => state.setGate(api, gate)),
+    threads: () => workers.states(),
     releaseBlocks: (api) => workers.enqueue(() => workers.execute({ type: 'blocks', api })),
   }
 }
@@ -157,6 +158,14 @@ class Workers {
     const swap = (worker: GatewayWorker): Promise<void> =>
       preparedOn.has(worker) ? this.#swapOn(worker, id, revision) : this.#restoreRevision(worker, revision)
     await Promise.all(this.#ready().map(swap))
+  }
+
+  states(): ReturnType<GatewayPool['threads']> {
+    return this.#workers.map((worker, thread) => ({
+      thread,
+      isReady: worker?.isReady === true,
+      callsInFlight: worker?.callsInFlight ?? 0,
+    }))
   }
 
   #ready(from = 0, to = this.#workers.length): readonly GatewayWorker[] {

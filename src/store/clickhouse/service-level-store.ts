@@ -54,10 +54,11 @@ function toRow({ minuteMs, tenant, api, operation, latencyUs, latency, ...counts
 }
 
 function toParams(query: ServiceLevelQuery): Record<string, unknown> {
-  const { tenant, api, fromMs, toMs, operationIds, spans, loads, stepMs } = query
+  const { tenant, api, excludeApi, fromMs, toMs, operationIds, spans, loads, stepMs } = query
   return {
     tenant,
-    api,
+    api: api ?? '',
+    exclude_api: excludeApi ?? '',
     from_ms: fromMs,
     to_ms: toMs,
     all_operations: operationIds === null ? 1 : 0,

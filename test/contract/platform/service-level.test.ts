@@ -118,3 +118,19 @@ describe('the service level of an API', () => {
     expect((await platform.send('GET', PATH, { token: platform.token('rival') })).status).toBe(404)
   })
 })
+
+describe('the service level of all APIs', () => {
+  it('adds up the APIs of the tenant, without the platform API', async () => {
+    const { platform, token } = await promised()
+    await levels.insert('others', [
+      { ...minute(1, { calls: 11, successes: 11, ms: 5 }), api: 'orders-v1' },
+      { ...minute(1, { calls: 900, successes: 900, ms: 5 }), api: 'platform-v1' },
+    ])
+    const { status, body } = await platform.send('GET', '/v1/serviceLevels', { token })
+    expect([status, body['measured']]).toMatchObject([200, { calls: 1_411, errorPercent: 0.214 }])
+    const rival = await platform.send('GET', '/v1/serviceLevels', { token: platform.token('rival') })
+    expect(rival.body['measured']).toMatchObject({ calls: 5_000, availabilityPercent: 0 })
+    for (const query of ['from=yesterday', 'from=2026-01-01T00:00:00Z&to=2026-02-02T00:00:00Z', 'api=orders-v1'])
+      expect((await platform.send('GET', `/v1/serviceLevels?${query}`, { token })).status).toBe(400)
+  })
+})

@@ -101,6 +101,8 @@ const EXPECTED: Readonly<Record<string, (party: Party) => number>> = {
   listRequests: ({ requests }) => requests.length,
   listLineItems: ({ requests }) => requests.length,
   listSummaries: ({ requests }) => requests.length,
+  // The risks have one severity.
+  readAttention: () => 1,
   listApis: () => 1,
   listProducts: () => 1,
 }

@@ -142,10 +142,12 @@ const WITHOUT_LABELS: Readonly<Record<string, string>> = {
   listRequests: 'an entry of a log',
   listRevisions: 'a revision is part of a proxy',
   listRisks: 'the service makes it',
+  listSettings: 'set where the service is started',
   listSigningKeys: 'the service makes it',
   listOperations: 'an operation is part of a document',
   listSummaries: 'an entry of a log',
   listSessions: 'the service makes it',
+  readAttention: 'the service makes it',
 }
 
 describe('contract, labels', () => {

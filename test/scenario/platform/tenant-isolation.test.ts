@@ -137,6 +137,8 @@ const ITEM_OPERATIONS = Object.entries(ALL_OPERATIONS).filter(
   // The own account is for people alone.
   ([, { path, scope }]) => path.includes(':') && scope !== OPERATORS_SCOPE && !path.startsWith('/v1/me/'),
 )
+/** Refused to other tenants altogether. */
+const OF_OPERATOR = ['/v1/settings', '/v1/health']
 const LIST_OPERATIONS = Object.entries(ALL_OPERATIONS).filter(
   ([, { method, path, scope, endless }]) =>
     // Operations that require the operator's scope return resources of the gateway, not of a tenant.
@@ -146,7 +148,7 @@ const LIST_OPERATIONS = Object.entries(ALL_OPERATIONS).filter(
     !path.includes(':') &&
     !endless &&
     // Every tenant has exactly one policy, and the built-in roles. A statement is no list.
-    !['/v1/policy', '/v1/roles', '/v1/statements'].includes(path) &&
+    !['/v1/policy', '/v1/roles', '/v1/statements', '/v1/serviceLevels', ...OF_OPERATOR].includes(path) &&
     // The own account is for people alone.
     !path.startsWith('/v1/me'),
 )

@@ -1,0 +1,15 @@
+/** Exact arithmetic of amounts, which are decimal texts. */
+
+import { addDecimals } from '../../../domain/decimal.ts'
+
+export const sumOf = addDecimals
+
+/** Returns the first without the second. */
+export function differenceOf(one: string, other: string): string {
+  return addDecimals([one, other.startsWith('-') ? other.slice(1) : `-${other}`])
+}
+
+/** `1.50` and `1.5` are equal. */
+export function isEqual(one: string, other: string): boolean {
+  return differenceOf(one, other) === '0'
+}

@@ -1,0 +1,33 @@
+/** The filters that all views of usage share. */
+
+import type { ComponentChildren } from 'preact'
+import { Filters, TextFilter } from '../../parts/filters.tsx'
+import { texts } from '../../texts.ts'
+import { FILTERS, filtersOf, linkTo } from './links.ts'
+import { RangeFilter } from './range.tsx'
+
+const { fields, clear } = texts.usage
+
+interface UsageFiltersProps {
+  /** Of the view. */
+  readonly path: string
+  readonly children?: ComponentChildren
+}
+
+export function UsageFilters({ path, children }: UsageFiltersProps) {
+  const isFiltered = Object.keys(filtersOf()).length > 0
+  return (
+    <Filters>
+      <RangeFilter />
+      {children}
+      {FILTERS.map((name) => (
+        <TextFilter key={name} name={name} label={fields[name]} />
+      ))}
+      {isFiltered && (
+        <a class="clear" href={linkTo(path, Object.fromEntries(FILTERS.map((name) => [name, ''])))}>
+          {clear}
+        </a>
+      )}
+    </Filters>
+  )
+}
