@@ -29,7 +29,23 @@ const VIEWS: readonly Picture[] = [
   at('overview', ''),
   at('risks', 'risks'),
   { name: 'episode', path: (page) => firstLink(page, 'risks') },
+  at('api', 'apis/payments-v1'),
+  at('documentation', 'apis/payments-v1/documentation'),
+  at('try', 'apis/payments-v1/try'),
+  at('revisions', 'apis/payments-v1/revisions'),
+  at('declarations', 'apis/payments-v1/declarations'),
+  at('service-level', 'apis/payments-v1/service-level'),
+  at('findings', 'apis/payments-v1/findings'),
+  { name: 'consumer', path: (page) => firstLink(page, 'consumers') },
+  { name: 'subscription', path: (page) => firstLink(page, 'subscriptions') },
   at('usage', 'usage'),
+  at('items', 'usage/items'),
+  at('statements', 'usage/statements'),
+  at('requests', 'requests'),
+  { name: 'explain', path: (page) => firstLink(page, 'requests') },
+  at('products', 'products'),
+  at('governance', 'governance/policy'),
+  at('health', 'settings/health'),
 ]
 
 const service = await createService({ env: { REQUEST_LOG: 'all' } })
