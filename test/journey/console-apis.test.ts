@@ -46,13 +46,6 @@ function shopDocument(): object {
   return { ...ledgerDocument(), info: { title: 'Shop', version: '1.0.0' } }
 }
 
-/** Lets the people of the tenant call an API. */
-async function subscribeTenant(api: string): Promise<void> {
-  const { items } = await service.platform.get<{ items: { id: string; name: string }[] }>('/v1/consumers')
-  const own = items.find(({ name }) => name === 'People of the tenant')
-  await service.platform.post('/v1/subscriptions', { consumer: own!.id, api })
-}
-
 async function servingVersion(): Promise<string> {
   const { version } = await service.platform.get<{ version: string }>('/v1/apis/ledger-v1')
   return version
@@ -109,54 +102,11 @@ describe('a person who publishes', () => {
   })
 })
 
-describe('a call that a person tries', () => {
+describe('revisions', () => {
   beforeAll(async () => {
     await publish(service, 'ledger-v1', ledgerDocument(), blue.url)
-    await subscribeTenant('ledger-v1')
   })
-  const send = async (cookie: string, change: object) => {
-    const call = { api: 'ledger-v1', method: 'GET', path: '/entries', query: [], headers: [], body: null, ...change }
-    const headers = { 'tollgate-console': '1', 'content-type': 'application/json', cookie }
-    const answer = await request(`${service.baseUrl}/console/try`, {
-      method: 'POST',
-      headers,
-      body: JSON.stringify(call),
-    })
-    return { status: answer.statusCode, body: (await answer.body.json()) as Record<string, unknown> }
-  }
 
-  it(
-    'is metered for the person, and neither the session nor the token reaches the backend',
-    { timeout: MINUTE },
-    async () => {
-      const { page, context, id } = await signIn('owner')
-      const [session] = (await context.cookies()).filter(({ name }) => name === 'tollgate-console')
-      const cookie = `tollgate-console=${session!.value}`
-      const headers = [['x-shop', 'Berlin']]
-      const { status, body } = await send(cookie, { headers, query: [['n', 'tried']] })
-      expect([status, body['status'], body['kind']]).toEqual([200, 200, 'answer'])
-      const received = JSON.stringify(blue.last())
-      expect(received).toContain('"x-shop":"Berlin"')
-      expect(received).not.toContain(session!.value)
-      expect(received).not.toMatch(/eyJ|cookie|tollgate-console/)
-      expect(blue.last()).toMatchObject({ 'x-on-behalf-of': id })
-      expect(JSON.stringify(body)).not.toMatch(/eyJ/)
-      // A call is stored some seconds after it has ended.
-      const stored = () => service.platform.get(`/v1/requests/${String(body['requestId'])}`).catch(() => null)
-      await expect.poll(stored, { timeout: 20_000, interval: 500 }).toMatchObject({ api: 'ledger-v1', status: 200 })
-
-      expect((await send(cookie, { path: '/../platform-v1/v1/me' })).status).toBe(400)
-      expect((await send(cookie, { headers: [['authorization', 'Bearer x']] })).status).toBe(400)
-      expect((await send(cookie, { api: 'platform-v1' })).status).toBe(404)
-      expect((await send(cookie, { path: '/nowhere' })).body).toMatchObject({ kind: 'answer', status: 404 })
-      await page.getByRole('button', { name: 'Sign out', exact: true }).click()
-      await page.getByRole('button', { name: 'Sign in' }).waitFor()
-      expect((await send(cookie, {})).status).toBe(401)
-    },
-  )
-})
-
-describe('revisions', () => {
   it('are activated and rolled back under load, and no call is dropped', { timeout: MINUTE }, async () => {
     const load = startLoad(service, [await enrol(service, 'ledger-v1', { name: 'Load' })])
     const { page, errors } = await signIn('publisher', 'console/apis/ledger-v1/revisions')
