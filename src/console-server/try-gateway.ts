@@ -16,7 +16,7 @@ export interface GatewayAnswer {
   readonly headers: readonly (readonly [string, string])[]
   /** Null: the body is no text. */
   readonly body: string | null
-  /** Of the part that was read. */
+  /** Size of the part that was read. */
   readonly bodyBytes: number
   readonly isTruncated: boolean
   readonly requestId: string | null
