@@ -190,6 +190,11 @@ async function tabTo(page: Page, name: string): Promise<void> {
 describe('the page of an API', () => {
   it('offers only what the roles include, and the service refuses the rest', { timeout: MINUTE }, async () => {
     const { page, errors } = await signIn('billing', 'console/apis')
+    await page.getByRole('link', { name: 'shop-v1' }).waitFor()
+    await page.keyboard.press('/')
+    await page.keyboard.type('Ledger')
+    await page.keyboard.press('Enter')
+    await page.getByRole('link', { name: 'shop-v1' }).waitFor({ state: 'detached' })
     await page.getByRole('link', { name: 'ledger-v1' }).click()
     await page.getByRole('heading', { name: 'ledger-v1' }).waitFor()
     const tabs = await page.getByRole('navigation', { name: 'Parts of ledger-v1' }).getByRole('link').allInnerTexts()
