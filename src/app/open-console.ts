@@ -33,7 +33,11 @@ export function openConsole(core: Core, identity: Pick<Identity, 'oauth' | 'issu
     cookies,
     sessions,
     pages: createConsolePages(),
-    tries: createTries({ cookies, sessions, send: createTryGateway({ host, port: addresses.gatewayPort, clock }) }),
+    tries: createTries({
+      cookies,
+      sessions,
+      send: createTryGateway({ ...addresses, host, port: addresses.gatewayPort, clock }),
+    }),
     requests: createConsoleRequests({ cookies, sessions }),
     signIn: createSignIn({ ...addresses, seals, cookies, source, sessions, randomBytes }),
     organisation: config.adminTenant,

@@ -23,18 +23,21 @@ export interface ListOptions<Body, Item> {
   readonly query: PageQuery
   /** Filters by keys; undefined values do not filter. */
   readonly where?: Readonly<Record<string, string | undefined>>
+  /** Only documents whose id begins with this text. */
+  readonly prefix?: string | undefined
   readonly show: (document: Document<Body>) => Item
 }
 
 export async function listPage<Body, Item>(options: ListOptions<Body, Item>): Promise<Page<Item>> {
-  const { registry, kind, tenant, query, where = {}, show } = options
+  const { registry, kind, tenant, query, where = {}, prefix = '', show } = options
   const filters = filtersOf(query, where)
-  const documents = await registry.list(kind, {
+  const found = await registry.list(kind, {
     tenant,
     limit: query.limit + 1,
-    ...(query.cursor !== undefined && { after: fromCursor(query.cursor) }),
+    after: startOf(query, prefix),
     where: filters,
   })
+  const documents = found.filter(({ id }) => id.startsWith(prefix))
   const shown = documents.slice(0, query.limit)
   const last = shown.at(-1)
   return { items: shown.map(show), next: documents.length > query.limit && last ? toCursor(last.id) : null }
@@ -74,15 +77,24 @@ interface FilteredListOptions<Body, Item> extends ListOptions<Body, Item> {
 
 /** Returns a page of the documents that `isShown` selects; reads as many documents as that takes. */
 export async function listFiltered<Body, Item>(options: FilteredListOptions<Body, Item>): Promise<Page<Item>> {
-  const { registry, kind, tenant, query, where = {}, show, isShown } = options
+  const { registry, kind, tenant, query, where = {}, prefix = '', show, isShown } = options
   const found: Document<Body>[] = []
-  const after = query.cursor === undefined ? '' : fromCursor(query.cursor)
+  const after = startOf(query, prefix)
   for await (const document of listAll(registry, kind, { tenant, where: filtersOf(query, where), after })) {
+    if (!document.id.startsWith(prefix)) break
     if (!(await isShown(document))) continue
     if (found.length === query.limit) return { items: found.map(show), next: toCursor(found.at(-1)?.id ?? '') }
     found.push(document)
   }
   return { items: found.map(show), next: null }
+}
+
+/** Returns the id after which a page begins. Ids are in the order of their bytes, so that those with a prefix follow each other. */
+function startOf({ cursor }: PageQuery, prefix: string): string {
+  const after = cursor === undefined ? '' : fromCursor(cursor)
+  if (prefix === '' || after.startsWith(prefix)) return after
+  const last = prefix.charCodeAt(prefix.length - 1)
+  return `${prefix.slice(0, -1)}${String.fromCharCode(last - 1)}${LAST_CHARACTER}`
 }
 
 /** Returns the filters by keys and labels that are set. */
@@ -93,6 +105,7 @@ function filtersOf({ label }: PageQuery, where: Readonly<Record<string, string |
 }
 
 const BATCH_MAX = 500
+const LAST_CHARACTER = '\u{10ffff}'
 
 /** Yields all documents of a kind in id order. Reads them in batches, so that they are never all in memory. */
 export async function* listAll<Body>(

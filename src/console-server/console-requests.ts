@@ -44,7 +44,8 @@ export function createConsoleRequests({ cookies, sessions }: ConsoleRequestsOpti
   return {
     rewriteUrl(request) {
       const { url = '/' } = request
-      if (!url.startsWith(PREFIX)) return url
+      // The paths of the console itself have no second name.
+      if (!url.startsWith(PREFIX) || url.startsWith(`${PREFIX}console`)) return url
       marked.add(request)
       return url.slice(PREFIX.length - 1)
     },

@@ -16,7 +16,7 @@ export interface GatewayAnswer {
   readonly headers: readonly (readonly [string, string])[]
   /** Null: the body is no text. */
   readonly body: string | null
-  /** Of the part that was read. */
+  /** Size of the part that was read. */
   readonly bodyBytes: number
   readonly isTruncated: boolean
   readonly requestId: string | null
@@ -27,6 +27,8 @@ export type SendToGateway = (request: GatewayRequest, token: string) => Promise<
 export interface TryGatewayOptions {
   readonly host: string
   readonly port: number
+  /** The public address, which backends get as the host that was called. */
+  readonly gatewayUrl: string
   readonly clock: Pick<Clock, 'nowMs'>
   /** Default: 15 seconds for the whole call. */
   readonly timeoutMs?: number
@@ -37,12 +39,19 @@ const ANSWER_BYTES_MAX = 256 * 1_024
 const HEADER_BYTES_MAX = 16_384
 
 /** Throws `Problem('upstream_timeout')` or `Problem('unavailable')`. */
-export function createTryGateway({ host, port, clock, timeoutMs = TIMEOUT_MS }: TryGatewayOptions): SendToGateway {
+export function createTryGateway({
+  host,
+  port,
+  gatewayUrl,
+  clock,
+  timeoutMs = TIMEOUT_MS,
+}: TryGatewayOptions): SendToGateway {
+  const name = new URL(gatewayUrl).host
   return async (call, token) => {
     const startedMs = clock.nowMs()
     const signal = AbortSignal.timeout(timeoutMs)
     try {
-      const { response, bytes, isTruncated } = await exchange(call, token, { host, port, signal })
+      const { response, bytes, isTruncated } = await exchange(call, token, { host, port, name, signal })
       const { statusCode: status = 0, headers, rawHeaders } = response
       const id = headers['x-request-id']
       return {
@@ -69,13 +78,14 @@ interface Exchange {
 }
 
 interface To extends Pick<TryGatewayOptions, 'host' | 'port'> {
+  readonly name: string
   readonly signal: AbortSignal
 }
 
-async function exchange(call: GatewayRequest, token: string, { host, port, signal }: To): Promise<Exchange> {
+async function exchange(call: GatewayRequest, token: string, { host, port, name, signal }: To): Promise<Exchange> {
   const { method, path, headers, body } = call
   const length = body === null ? [] : ['Content-Length', String(body.length)]
-  const sent = ['Host', `${host.includes(':') ? `[${host}]` : host}:${port}`, 'Authorization', `Bearer ${token}`]
+  const sent = ['Host', name, 'Authorization', `Bearer ${token}`]
   const raw = [...sent, 'Accept-Encoding', 'identity', 'Connection', 'close', ...headers.flat(), ...length]
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
     const options = { host, port, method, path, headers: raw, agent: false, maxHeaderSize: HEADER_BYTES_MAX, signal }

@@ -292,7 +292,7 @@ export const texts = {
   apis: {
     title: 'APIs',
     none: 'An API is published from its OpenAPI document. No API is published yet.',
-    noneInState: 'No API is in this state.',
+    noneInState: 'No API matches the filters.',
     columns: {
       name: 'Name',
       title: 'Title',
@@ -301,7 +301,7 @@ export const texts = {
       score: 'Score',
       traffic: 'Calls, last 24 h',
     },
-    filters: { state: 'State', all: 'All' },
+    filters: { name: 'Name begins with', state: 'State', all: 'All' },
     states: { Prospect: 'Prospect', Active: 'Active', Deprecated: 'Deprecated', Retired: 'Retired' },
     tabs: {
       label: (name: string) => `Parts of ${name}`,

@@ -51,6 +51,13 @@ const policy = named(
     },
   }),
 )
+const namePrefix = {
+  type: 'string',
+  minLength: 1,
+  maxLength: 128,
+  pattern: '^[a-z0-9-]+$',
+  description: 'Only APIs whose technical name begins with this text.',
+} as const
 const tag = 'Catalogue'
 
 export const API_OPERATIONS = {
@@ -61,7 +68,7 @@ export const API_OPERATIONS = {
     tag,
     scope: 'apis:read',
     own: 'filtered',
-    query: labelledQuery({ state }),
+    query: labelledQuery({ state, name: namePrefix }),
     status: 200,
     answer: list(api),
   },

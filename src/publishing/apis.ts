@@ -48,10 +48,16 @@ export interface Api extends Omit<ApiBody, 'ownScopes' | 'actor' | 'deprecatedAt
   readonly labels: Labels
 }
 
+export interface ApiQuery extends PageQuery {
+  readonly state?: string
+  /** The beginning of the technical name. */
+  readonly name?: string
+}
+
 export interface Apis {
   update(author: Author, name: string, change: Labelled): Promise<Api>
   get(tenant: string, name: string): Promise<Api>
-  list(tenant: string, query: PageQuery & { state?: string }): Promise<Page<Api>>
+  list(tenant: string, query: ApiQuery): Promise<Page<Api>>
 }
 
 export function createApis({ registry, mutex }: { registry: Registry; mutex: KeyedMutex }): Apis {
@@ -65,7 +71,15 @@ export function createApis({ registry, mutex }: { registry: Registry; mutex: Key
       }),
     get: async (tenant, name) => showApi(await find(registry, tenant, API_KIND, name)),
     list: (tenant, query) =>
-      listPage({ registry, kind: API_KIND, tenant, query, where: { state: query.state }, show: showApi }),
+      listPage({
+        registry,
+        kind: API_KIND,
+        tenant,
+        query,
+        where: { state: query.state },
+        prefix: query.name,
+        show: showApi,
+      }),
   }
 }
 

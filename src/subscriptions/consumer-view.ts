@@ -11,14 +11,14 @@ import { find, notFound } from '../command/commands.ts'
 import { listFiltered, type Page, type PageQuery } from '../command/page.ts'
 import type { Document, Registry } from '../store/registry.ts'
 import { policyOf, type ApiPolicy } from '../publishing/api-policy.ts'
-import { API_KIND, showApi, type Api, type ApiBody } from '../publishing/apis.ts'
+import { API_KIND, showApi, type Api, type ApiBody, type ApiQuery } from '../publishing/apis.ts'
 import { PRODUCT_KIND, showProduct, type Product, type ProductBody } from '../publishing/products.ts'
 import { PROXY_KIND } from '../publishing/proxy-document.ts'
 import { SUBSCRIPTION_KIND } from './document/subscription-document.ts'
 
 export interface ConsumerView {
   api(tenant: string, consumer: string, name: string): Promise<Api>
-  apis(tenant: string, consumer: string, query: PageQuery & { readonly state?: string }): Promise<Page<Api>>
+  apis(tenant: string, consumer: string, query: ApiQuery): Promise<Page<Api>>
   product(tenant: string, consumer: string, id: string): Promise<Product>
   products(tenant: string, consumer: string, query: PageQuery): Promise<Page<Product>>
   /** Whether the consumer may subscribe to the API or to the product. */
@@ -59,6 +59,7 @@ export function createConsumerView({ registry }: { readonly registry: Registry }
         tenant,
         query,
         where: { state: query.state },
+        prefix: query.name,
         show: showApi,
         isShown: (entry) => showsApi(consumer, entry),
       }),

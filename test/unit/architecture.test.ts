@@ -202,7 +202,7 @@ const COMPOSITION = 'app'
 /** The only files at the top of `src`. They may import everything; only `config.ts` may be imported. */
 const ENTRY_POINTS = ['config.ts', 'main.ts', 'thread.ts']
 const LINES_MAX = 300
-/** All texts of the console are in one file, so that other languages can be added beside it. */
+/** All texts of the console. */
 const CATALOGUE = 'console/texts.ts'
 const LINES_MEDIAN_MAX = 150
 

@@ -1,5 +1,8 @@
-import { describe, expect, it } from 'vitest'
-import { pageOf, toCursor, type Page } from '../../../src/command/page.ts'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { listFiltered, listPage, pageOf, toCursor, type Page } from '../../../src/command/page.ts'
+import { documentKind } from '../../../src/store/registry.ts'
+import { openSqliteRegistry } from '../../../src/store/sqlite/registry.ts'
+import { createFakeClock } from '../../fixtures/fake-clock.ts'
 import { ACME, openTestCatalogue, RIVAL } from '../../fixtures/test-catalogue.ts'
 
 describe('a list', () => {
@@ -45,6 +48,65 @@ describe('a list', () => {
       await expect(listed).rejects.toMatchObject({ status: 400, code: 'cursor_invalid' })
     },
   )
+})
+
+describe('a list with a prefix', () => {
+  const KIND = documentKind<object>('prefixed', 'hidden')
+  const NAMES = ['a-v1', 'orders', 'orders-', 'orders-v1', 'orders-v2', 'orders0-v1', 'orderz-v1', 'ordes-v1', 'z-v1']
+
+  async function openList() {
+    const registry = openSqliteRegistry({ path: ':memory:', clock: createFakeClock(0) })
+    onTestFinished(() => registry.close())
+    const writes = NAMES.map((id) => ({ kind: KIND, id, tenant: 'acme', expected: 0, body: {} }))
+    await registry.commit({ tenant: 'acme', consumer: 'system' }, 'test', writes)
+    const options = { registry, kind: KIND, tenant: 'acme', show: ({ id }: { readonly id: string }) => id }
+    return async (prefix: string, limit = 500, start?: string) => {
+      const lists = [listPage, listFiltered] as const
+      const found = lists.map(async (list) => {
+        const all: string[] = []
+        for (let cursor = start; ;) {
+          const query = { limit, ...(cursor !== undefined && { cursor }) }
+          const page = await list({ ...options, query, prefix, isShown: async () => true })
+          expect(page.items.length).toBeLessThanOrEqual(limit)
+          all.push(...page.items)
+          if (page.next === null) return all
+          cursor = page.next
+        }
+      })
+      const [plain, filtered] = await Promise.all(found)
+      expect(filtered).toEqual(plain)
+      return plain
+    }
+  }
+
+  it('returns what begins with it, page by page', async () => {
+    const list = await openList()
+    for (const limit of [1, 2, 3, 500]) {
+      for (const prefix of [
+        '',
+        'a',
+        'o',
+        'order',
+        'orders',
+        'orders-',
+        'orders-v',
+        'orders-v2',
+        'orders-v3',
+        'zz',
+        '-',
+      ])
+        expect({ prefix, found: await list(prefix, limit) }).toEqual({
+          prefix,
+          found: NAMES.filter((name) => name.startsWith(prefix)),
+        })
+    }
+  })
+
+  it('returns nothing else with the cursor of another list', async () => {
+    const list = await openList()
+    expect(await list('orders-v', 500, toCursor('a-v1'))).toEqual(['orders-v1', 'orders-v2'])
+    expect(await list('orders-v', 500, toCursor('orders-v1'))).toEqual(['orders-v2'])
+  })
 })
 
 describe('a consumer', () => {

@@ -6,6 +6,7 @@ import type { GatewayRequest } from '../../../src/console-server/try-request.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
 
 const HOST = '127.0.0.1'
+const gatewayUrl = 'https://gateway.example'
 const TOKEN = 'token-of-the-person'
 const CALL: GatewayRequest = { method: 'GET', path: '/ledger-v1/entries?n=1', headers: [], body: null }
 
@@ -21,7 +22,10 @@ async function openGateway(answer: RequestListener, timeoutMs?: number) {
     server.close()
   })
   const port = await listen(server)
-  return { port, send: createTryGateway({ host: HOST, port, clock: systemClock, ...(timeoutMs && { timeoutMs }) }) }
+  return {
+    port,
+    send: createTryGateway({ host: HOST, port, gatewayUrl, clock: systemClock, ...(timeoutMs && { timeoutMs }) }),
+  }
 }
 
 /** A gateway that receives and sends bytes as they are. */
@@ -41,19 +45,19 @@ async function openRaw(onData: (socket: Socket, text: string) => void, timeoutMs
     server.close()
   })
   const port = await listen(server)
-  const send = createTryGateway({ host: HOST, port, clock: systemClock, timeoutMs })
+  const send = createTryGateway({ host: HOST, port, gatewayUrl, clock: systemClock, timeoutMs })
   return { port, send, received: () => received }
 }
 
 it('sends the call with the token and the framing of the service, and nothing else', async () => {
-  const { port, send, received } = await openRaw((socket, text) => {
+  const { send, received } = await openRaw((socket, text) => {
     if (text.endsWith('{"a":1}')) socket.end('HTTP/1.1 200 OK\r\nX-Request-Id: abc\r\nContent-Length: 2\r\n\r\nok')
   })
   const headers = [['Content-Type', 'application/json'] as const, ['x-shop', 'a'] as const]
   const answer = await send({ ...CALL, method: 'POST', headers, body: Buffer.from('{"a":1}') }, TOKEN)
   expect(received().split('\r\n')).toEqual([
     'POST /ledger-v1/entries?n=1 HTTP/1.1',
-    `Host: ${HOST}:${port}`,
+    'Host: gateway.example',
     `Authorization: Bearer ${TOKEN}`,
     'Accept-Encoding: identity',
     'Connection: close',

@@ -2,7 +2,7 @@
 
 import type { Item } from '../../api/operations.ts'
 import { useRead } from '../../api/use-read.ts'
-import { Filters, SelectFilter } from '../../parts/filters.tsx'
+import { Filters, SelectFilter, TextFilter } from '../../parts/filters.tsx'
 import { ListOf } from '../../parts/list.tsx'
 import { Page } from '../../parts/page.tsx'
 import { Pages } from '../../parts/pages.tsx'
@@ -19,18 +19,20 @@ const PUBLISH = ['tollgate proxies deploy openapi.yaml --backend http://10.0.0.7
 
 export function Catalogue() {
   const state = query.value.get('state') ?? ''
-  const reading = useRead('/v1/apis', { query: { state, ...Pages.query() } })
+  const name = (query.value.get('name') ?? '').toLowerCase().replaceAll(/[^a-z0-9-]+/g, '-')
+  const reading = useRead('/v1/apis', { query: { state, name, ...Pages.query() } })
   const calls = useCalls('api', { from: lastDay() })
   return (
     <Page title={title} actions={may('proxies:write') && <PublishLink />}>
       <Filters>
+        <TextFilter name="name" label={filters.name} />
         <SelectFilter name="state" label={filters.state} options={[['', filters.all], ...Object.entries(states)]} />
       </Filters>
       <ListOf
         reading={reading}
         caption={title}
         keyOf={({ id }) => id}
-        empty={state === '' ? { text: none, commands: PUBLISH } : { text: noneInState }}
+        empty={state === '' && name === '' ? { text: none, commands: PUBLISH } : { text: noneInState }}
         columns={[
           { title: columns.name, cell: ({ id }) => <a href={`${BASE}apis/${encodeURIComponent(id)}`}>{id}</a> },
           { title: columns.title, cell: (row) => <bdi>{row.title}</bdi> },

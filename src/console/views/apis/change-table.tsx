@@ -1,4 +1,4 @@
-/** What differs for the callers of an API: breaking changes first. */
+/** Changes for the callers of an API, breaking ones first. */
 
 import type { Changes } from '../../api/operations.ts'
 import { Severity } from '../../parts/values.tsx'

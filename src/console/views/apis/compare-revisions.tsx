@@ -50,7 +50,7 @@ function toOption(revision: string): readonly [string, string] {
   return [revision, texts.apis.revisions.name(Number(revision))]
 }
 
-/** What activation would change, or what the last one has changed. */
+/** Compares with the staged revision if there is one, else the active one with its predecessor. */
 function defaultsOf(
   { activeRevision, stagingRevision }: Proxy,
   revisions: readonly Revision[],

@@ -16,7 +16,7 @@ export interface ApiDocument {
 }
 
 export interface ApiOperation {
-  /** Of the address: the `operationId`, or method and path. */
+  /** Names the operation in the address: the `operationId`, or method and path. */
   readonly key: string
   readonly method: string
   readonly path: string

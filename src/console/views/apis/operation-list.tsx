@@ -32,7 +32,7 @@ export function OperationList({ api, tab, operations, current }: OperationListPr
       />
       {[...groups].map(([tag, members]) => (
         <section key={tag}>
-          <h3>{tag === '' ? words.untagged : <bdi>{tag}</bdi>}</h3>
+          <h2>{tag === '' ? words.untagged : <bdi>{tag}</bdi>}</h2>
           <ul>
             {members.map(({ key, method, path, summary, isDeprecated }) => (
               <li key={`${method} ${path}`}>

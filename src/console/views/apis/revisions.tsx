@@ -28,7 +28,7 @@ export function Revisions(props: ApiTabProps) {
   return (
     <Loaded reading={reading}>
       {({ proxy }) => {
-        if (segment(3) === NEW) return <StageForm api={id} proxy={proxy} />
+        if (segment(3) === NEW) return <StageForm api={id} proxy={proxy} onStaged={reading.reload} />
         if (proxy === null) return <p class="empty">{words.none}</p>
         const reload = (): void => {
           reading.reload()

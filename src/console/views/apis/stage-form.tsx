@@ -14,8 +14,9 @@ const words = texts.apis.publish
 
 const FILE_BYTES_MAX = 16 * 1_024 * 1_024
 
-export function StageForm({ api, proxy }: StagingOf) {
-  const staging = useStaging({ api, proxy })
+export function StageForm(props: StagingOf) {
+  const { api } = props
+  const staging = useStaging(props)
   const { document, target, faults, report, previous, edit } = staging
   const [backend, setBackend] = useState('')
   const [line, setLine] = useState<number | undefined>(undefined)

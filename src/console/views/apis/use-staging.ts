@@ -20,6 +20,7 @@ export interface StagingOf {
   /** Null: the API is new. */
   readonly api: string | null
   readonly proxy: Proxy | null
+  readonly onStaged?: () => void
 }
 
 export interface Staging {
@@ -38,7 +39,7 @@ export interface Staging {
   readonly submit: (backend: string) => Promise<void>
 }
 
-export function useStaging({ api, proxy }: StagingOf): Staging {
+export function useStaging({ api, proxy, onStaged }: StagingOf): Staging {
   const [document, setDocument] = useState('')
   const [name, setName] = useState<string | null>(null)
   const [report, setReport] = useState<Validation | null>(null)
@@ -68,6 +69,7 @@ export function useStaging({ api, proxy }: StagingOf): Staging {
       const body = { api: target, specification: toBase64(document), ...(url !== '' && { backend: { url } }) }
       const { id, stagingRevision } = await noteFaults(change('POST /v1/proxies', {}, body))
       if (api !== null) {
+        onStaged?.()
         tell(words.staged(stagingRevision ?? 0))
         return go(`apis/${encodeURIComponent(api)}/revisions`)
       }

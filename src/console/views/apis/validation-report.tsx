@@ -1,4 +1,4 @@
-/** What the check of a document has found: score, findings at their lines, and changes for callers. */
+/** Result of the check of a document: score, findings at their lines, and changes for callers. */
 
 import type { Changes } from '../../api/operations.ts'
 import { Severity, toNumber } from '../../parts/values.tsx'

@@ -1,0 +1,203 @@
+/** People try calls through the gateway, with the keyboard alone as well, and attackers try more than that. */
+
+import { connect } from 'node:net'
+import type { Browser, Page } from 'playwright-core'
+import { request } from 'undici'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createVisits, launchBrowser, type SignedIn } from './console-visit.ts'
+import { ledgerDocument, startLedgerBackend, type LedgerBackend } from './ledger-backend.ts'
+import { createService, enrol, publish, type Service } from './service.ts'
+
+const MINUTE = 60_000
+const CALL = { api: 'ledger-v1', method: 'GET', path: '/entries', query: [], headers: [], body: null }
+let service: Service
+let backend: LedgerBackend
+let browser: Browser
+
+beforeAll(async () => {
+  backend = await startLedgerBackend()
+  service = await createService({ args: ['--empty'], env: { REQUEST_LOG: 'all' } })
+  await service.start()
+  await publish(service, 'ledger-v1', ledgerDocument(), backend.url)
+  browser = await launchBrowser()
+}, MINUTE)
+
+afterAll(async () => {
+  await browser.close()
+  await service.remove()
+  await backend.close()
+})
+
+const { signIn } = createVisits(() => ({ service, browser }))
+
+async function cookieOf({ context }: Pick<SignedIn, 'context'>): Promise<string> {
+  const [session] = (await context.cookies()).filter(({ name }) => name === 'tollgate-console')
+  return `tollgate-console=${session!.value}`
+}
+
+async function send(cookie: string, change: object) {
+  const headers = { 'tollgate-console': '1', 'content-type': 'application/json', cookie }
+  const body = JSON.stringify({ ...CALL, ...change })
+  const answer = await request(`${service.baseUrl}/console/try`, { method: 'POST', headers, body })
+  return { status: answer.statusCode, body: (await answer.body.json()) as Record<string, unknown> }
+}
+
+/** Sends bytes to the platform, and returns the status of the first answer. */
+async function sendRaw(text: string): Promise<number> {
+  const { port } = new URL(service.baseUrl)
+  const socket = connect(Number(port), '127.0.0.1')
+  socket.setTimeout(5_000, () => socket.destroy())
+  socket.write(text)
+  let received = ''
+  for await (const chunk of socket) received += String(chunk)
+  return Number(received.split(' ', 2)[1])
+}
+
+/** Presses Tab until the focus is at an element with this name or text. */
+async function tabTo(page: Page, name: string): Promise<void> {
+  const focused = (): Promise<string> =>
+    page.evaluate(`(({ activeElement: at, body }) =>
+      at === body ? '' : (at.labels?.[0] ?? at).textContent)(document)`)
+  for (let presses = 0; presses < 80; presses++) {
+    if ((await focused()).includes(name)) return
+    await page.keyboard.press('Tab')
+  }
+  throw new Error(`Tab never reached ${name}`)
+}
+
+describe('a person with a keyboard alone', () => {
+  it('publishes an API, subscribes to it and makes the first call', { timeout: MINUTE }, async () => {
+    const { page } = await signIn('owner')
+    const { keyboard } = page
+    await keyboard.press('g')
+    await keyboard.press('a')
+    await page.getByRole('link', { name: 'Publish an API' }).waitFor()
+    await tabTo(page, 'Publish an API')
+    await keyboard.press('Enter')
+    const editor = page.getByRole('textbox', { name: 'OpenAPI document' })
+    await editor.waitFor()
+    await tabTo(page, 'File')
+    await keyboard.press('Tab')
+    await keyboard.insertText(JSON.stringify({ ...ledgerDocument(), info: { title: 'Shop', version: '1.0.0' } }))
+    await page.getByRole('button', { name: 'Publish API', disabled: false }).waitFor()
+    await tabTo(page, 'Backend URL')
+    await keyboard.insertText(backend.url)
+    await keyboard.press('Enter')
+    await page.getByText('The API serves. Make the first call now.').waitFor()
+    await tabTo(page, 'Try it here')
+    await keyboard.press('Enter')
+    await page.getByRole('navigation', { name: 'Operations' }).waitFor()
+    await tabTo(page, '/entries')
+    await keyboard.press('Enter')
+    await page.getByLabel('n (in the query)').waitFor()
+    await tabTo(page, 'n (in the query)')
+    await keyboard.insertText('by keyboard')
+    await keyboard.press('Enter')
+    await page.getByRole('button', { name: 'Subscribe and send call' }).waitFor()
+    await tabTo(page, 'Subscribe and send call')
+    await keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'Status 200' }).waitFor()
+    expect(backend.seen.get('by keyboard')).toBe(1)
+  })
+})
+
+describe('a call that a person tries', () => {
+  beforeAll(async () => {
+    const { items } = await service.platform.get<{ items: { id: string; name: string }[] }>('/v1/consumers')
+    const own = items.find(({ name }) => name === 'People of the tenant')
+    await service.platform.post('/v1/subscriptions', { consumer: own!.id, api: 'ledger-v1' })
+  })
+  it(
+    'is metered for the person, and neither the session nor the token reaches the backend',
+    { timeout: MINUTE },
+    async () => {
+      const visit = await signIn('owner')
+      const cookie = await cookieOf(visit)
+      const headers = [['x-shop', 'Berlin']]
+      const { status, body } = await send(cookie, { headers, query: [['n', 'tried']] })
+      expect([status, body['status'], body['kind']]).toEqual([200, 200, 'answer'])
+      const received = JSON.stringify(backend.last())
+      expect(received).toContain('"x-shop":"Berlin"')
+      expect(received).not.toContain(cookie.split('=')[1])
+      expect(received).not.toMatch(/eyJ|cookie|tollgate-console/)
+      expect(backend.last()).toMatchObject({ 'x-on-behalf-of': visit.id })
+      expect(JSON.stringify(body)).not.toMatch(/eyJ/)
+      // A call is stored some seconds after it has ended.
+      const stored = () => service.platform.get(`/v1/requests/${String(body['requestId'])}`).catch(() => null)
+      await expect.poll(stored, { timeout: 20_000, interval: 500 }).toMatchObject({ api: 'ledger-v1', status: 200 })
+
+      expect((await send(cookie, { path: '/../platform-v1/v1/me' })).status).toBe(400)
+      expect((await send(cookie, { headers: [['authorization', 'Bearer x']] })).status).toBe(400)
+      expect((await send(cookie, { api: 'platform-v1' })).status).toBe(404)
+      expect((await send(cookie, { path: '/nowhere' })).body).toMatchObject({ kind: 'answer', status: 404 })
+      await visit.page.getByRole('button', { name: 'Sign out', exact: true }).click()
+      await visit.page.getByRole('button', { name: 'Sign in' }).waitFor()
+      expect((await send(cookie, {})).status).toBe(401)
+    },
+  )
+
+  it('ends with the access of the person, and with the subscription', { timeout: MINUTE }, async () => {
+    const visit = await signIn('owner')
+    const cookie = await cookieOf(visit)
+    expect((await send(cookie, {})).body).toMatchObject({ status: 200 })
+    const { items } = await service.platform.get<{ items: { id: string }[] }>(
+      '/v1/subscriptions?ApiId=ledger-v1&state=Active',
+    )
+    for (const { id } of items) await service.platform.post(`/v1/subscriptions/${id}/suspend`)
+    expect((await send(cookie, {})).body).toMatchObject({ kind: 'unsubscribed' })
+    for (const { id } of items) await service.platform.post(`/v1/subscriptions/${id}/resume`)
+    expect((await send(cookie, {})).body).toMatchObject({ status: 200 })
+    await service.platform.post(`/v1/users/${visit.id}/disable`)
+    expect((await send(cookie, {})).status).toBe(401)
+  })
+
+  it('is made for a consumer of the person, and for nobody else', { timeout: MINUTE }, async () => {
+    const mine = await enrol(service, 'ledger-v1', { name: 'Mine' })
+    const { consumer: other } = await enrol(service, 'ledger-v1', { name: 'Other' })
+    await service.platform.post('/v1/subscriptions', {
+      consumer: mine.consumer,
+      api: 'platform-v1',
+      scopes: ['me:read', 'apis:read:own'],
+    })
+    const cookie = await cookieOf(await signIn({ role: 'consumer', consumers: [mine.consumer] }))
+    expect((await send(cookie, { headers: [['x-consumer-id', other]] })).status).toBe(400)
+    expect((await send(cookie, {})).body).toMatchObject({ status: 200 })
+    expect(backend.last()).toMatchObject({ 'x-consumer-id': mine.consumer, 'x-subscription-id': mine.subscription })
+    await service.platform.post(`/v1/subscriptions/${mine.subscription}/cancel`)
+    expect((await send(cookie, {})).body).toEqual({ kind: 'unsubscribed', consumers: [mine.consumer] })
+  })
+
+  it('comes from a page of the console, by one path and in one form', { timeout: MINUTE }, async () => {
+    const cookie = await cookieOf(await signIn('owner'))
+    const body = JSON.stringify(CALL)
+    const head = (target: string, ...lines: readonly string[]) =>
+      [`POST ${target} HTTP/1.1`, 'Host: 127.0.0.1', 'Connection: close', ...lines, '', ''].join('\r\n')
+    const own = [`Cookie: ${cookie}`, 'tollgate-console: 1', 'Content-Type: application/json']
+    const framed = [...own, `Content-Length: ${body.length}`]
+    expect(await sendRaw(head('/console/try', ...framed) + body)).toBe(200)
+    const before = sumOfSeen()
+    const attacks: readonly (readonly [number, string])[] = [
+      [404, head('/console/try/', ...framed) + body],
+      [404, head('/console//try', ...framed) + body],
+      [404, head('/CONSOLE/try', ...framed) + body],
+      [404, head('/console/api/../try', ...framed) + body],
+      [404, head('/console/api/console/try', ...framed) + body],
+      [403, head('/console/try', ...framed, 'Sec-Fetch-Site: cross-site') + body],
+      [403, head('/console/try', ...framed.filter((line) => line !== 'tollgate-console: 1')) + body],
+      [401, head('/console/try', ...framed, `Cookie: tollgate-console=x`) + body],
+      [400, head('/console/try', ...framed, 'Content-Length: 1') + body],
+      [400, head('/console/try', ...framed, 'Transfer-Encoding: chunked') + `0\r\n\r\n`],
+      [400, head('/console/try', ...own, 'Content-Length: 2') + '{}'],
+      [415, head('/console/try', ...framed.map((line) => line.replace('application/json', 'text/plain'))) + body],
+    ]
+    for (const [status, text] of attacks) {
+      const answered = await sendRaw(text)
+      expect({ text, answered }).toEqual({ text, answered: status })
+    }
+    expect(sumOfSeen()).toBe(before)
+  })
+})
+
+function sumOfSeen(): number {
+  return [...backend.seen.values()].reduce((sum, each) => sum + each, 0)
+}
