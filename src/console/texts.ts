@@ -262,7 +262,6 @@ export const texts = {
   serviceLevel: {
     range: 'Time',
     ranges: { hour: 'Last hour', day: 'Last 24 hours', week: 'Last 7 days', month: 'Last 30 days' },
-    between: 'Measured',
     promises: 'Promised and measured',
     noPromises: 'The declarations promise nothing. Add “runtime” to one of them.',
     defaultTier: 'default tier',
@@ -332,6 +331,7 @@ export const texts = {
     approved: 'The programme is approved and continues.',
     rejected: 'The programme is rejected.',
     steps: 'Steps',
+    line: (line: number) => `line ${line}`,
     signs: { pending: '○', running: '◐', waiting: '◔', done: '✓', failed: '✕' },
     stepStates: {
       pending: 'not yet',

@@ -18,6 +18,17 @@ const theme = EditorView.theme({
   '.cm-cursor': { borderLeftColor: 'var(--text-1)' },
   '.cm-gutters': { backgroundColor: 'var(--surface-2)', color: 'var(--text-2)', border: 'none' },
   '.cm-scroller': { fontFamily: 'ui-monospace, monospace', overflow: 'auto', maxHeight: '70vh' },
+  // The marks of CodeMirror are images in data URLs, which the policy of the page blocks.
+  '.cm-lintRange': { backgroundImage: 'none !important', textDecoration: 'underline wavy var(--info)' },
+  '.cm-lintRange-error': { textDecorationColor: 'var(--critical)' },
+  '.cm-lintRange-warning': { textDecorationColor: 'var(--warning)' },
+  '.cm-lint-marker': { width: '1em', fontSize: '12px', lineHeight: 1.4 },
+  '.cm-lint-marker.cm-lint-marker-error': { content: 'normal', color: 'var(--critical)' },
+  '.cm-lint-marker.cm-lint-marker-warning': { content: 'normal', color: 'var(--warning)' },
+  '.cm-lint-marker.cm-lint-marker-info': { content: 'normal', color: 'var(--info)' },
+  '.cm-lint-marker-error::before': { content: '"▲"' },
+  '.cm-lint-marker-warning::before': { content: '"◆"' },
+  '.cm-lint-marker-info::before': { content: '"●"' },
   '.cm-panels, .cm-tooltip': { backgroundColor: 'var(--surface-2)', color: 'var(--text-1)' },
   '&.cm-focused .cm-selectionBackground, .cm-selectionBackground': {
     backgroundColor: 'var(--accent-quiet) !important',

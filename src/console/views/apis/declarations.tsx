@@ -102,8 +102,11 @@ function One({ id, api, base }: OneProps) {
           <>
             <h2>
               {variant === '' ? words.defaultTier : <bdi>{variant}</bdi>}{' '}
-              <State of={inForce ? words.inForce : words.replaced} /> <Time at={createdAt} />
+              <State of={inForce ? words.inForce : words.replaced} />
             </h2>
+            <p class="quiet">
+              {words.columns.created} <Time at={createdAt} />
+            </p>
             {!inForce && <p class="quiet">{words.replacedHint}</p>}
             <Loaded reading={document}>
               {(text) =>

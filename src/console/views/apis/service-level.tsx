@@ -6,7 +6,7 @@ import { Filters, SelectFilter } from '../../parts/filters.tsx'
 import { LineChart } from '../../parts/line-chart.tsx'
 import { Empty, Loaded } from '../../parts/states.tsx'
 import { Table } from '../../parts/table.tsx'
-import { Time, toNumber } from '../../parts/values.tsx'
+import { toNumber } from '../../parts/values.tsx'
 import { query } from '../../router.ts'
 import { texts } from '../../texts.ts'
 import type { ApiTabProps } from './api-tab.ts'
@@ -41,12 +41,9 @@ export function ServiceLevel({ api: { id: name } }: ApiTabProps) {
 }
 
 function Shown({ level, api }: { readonly level: Level; readonly api: string }) {
-  const { measured, promises, windows, from, to } = level
+  const { measured, promises, windows } = level
   return (
     <>
-      <p class="quiet">
-        {words.between} <Time at={from} /> – <Time at={to} />
-      </p>
       <h2>{words.promises}</h2>
       {promises.length === 0 ? (
         <Empty text={words.noPromises} commands={[`tollgate openslaspecs list --api ${api}`]} />
