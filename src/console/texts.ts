@@ -286,6 +286,7 @@ export const texts = {
     broken: 'Broken',
     nothingToEvaluate: 'No calls',
     unknown: 'not measured',
+    units: { ms: 'ms', percent: '%' },
     ms: (value: string) => `${value} ms`,
     percent: (value: string) => `${value} %`,
     measured: 'Measured over all calls',

@@ -14,11 +14,12 @@ const CALLS_MAX = 40
 
 export const madeCalls = signal<readonly MadeCall[]>([])
 
+const TEXT_LENGTH_MAX = 2_000
 const SECRET = /password|secret|token|^code$/i
 
 /**
  * A call that repeats an earlier one is kept once; one that replaces earlier ones does so whatever their body was. Values of secret
- * fields are left out.
+ * fields are left out, and so are documents.
  */
 export function record({ method, url, body }: MadeCall, replaces = false): void {
   const call = { method, url, body: body === null ? null : withoutSecrets(body) }
@@ -35,5 +36,9 @@ function isSame(one: MadeCall, other: MadeCall): boolean {
 }
 
 function withoutSecrets(body: string): string {
-  return JSON.stringify(JSON.parse(body, (key, value: unknown) => (SECRET.test(key) ? '…' : value)))
+  return JSON.stringify(JSON.parse(body, (key, value: unknown) => (SECRET.test(key) || isLong(value) ? '…' : value)))
+}
+
+function isLong(value: unknown): boolean {
+  return typeof value === 'string' && value.length > TEXT_LENGTH_MAX
 }

@@ -32,11 +32,17 @@ export function CodeEditor({ label, value, onChange, findings = [], line, column
   const view = useRef<EditorView | null>(null)
   const changed = useRef(onChange)
   changed.current = onChange
+  /** Texts that were typed and have not come back as `value` yet: while a person types, `value` is behind. */
+  const typed = useRef<string[]>([])
+  const isReplacing = useRef(false)
 
   useEffect(() => {
     if (place.current === null) return undefined
     const listener = EditorView.updateListener.of(({ docChanged, state }) => {
-      if (docChanged) changed.current?.(state.doc.toString())
+      if (!docChanged || isReplacing.current || changed.current === undefined) return
+      const text = state.doc.toString()
+      typed.current.push(text)
+      changed.current(text)
     })
     const extensions = [setup(label, languageOf(value), onChange === undefined), lintGutter(), listener]
     const made = new EditorView({ doc: value, extensions, parent: place.current })
@@ -46,8 +52,13 @@ export function CodeEditor({ label, value, onChange, findings = [], line, column
 
   useEffect(() => {
     const { current } = view
-    if (current === null || current.state.doc.toString() === value) return
+    const index = typed.current.lastIndexOf(value)
+    typed.current = typed.current.slice(index + 1)
+    if (current === null || index >= 0 || current.state.doc.toString() === value) return
+    typed.current = []
+    isReplacing.current = true
     current.dispatch({ changes: { from: 0, to: current.state.doc.length, insert: value } })
+    isReplacing.current = false
   }, [value])
 
   useEffect(() => {

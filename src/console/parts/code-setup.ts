@@ -18,17 +18,14 @@ const theme = EditorView.theme({
   '.cm-cursor': { borderLeftColor: 'var(--text-1)' },
   '.cm-gutters': { backgroundColor: 'var(--surface-2)', color: 'var(--text-2)', border: 'none' },
   '.cm-scroller': { fontFamily: 'ui-monospace, monospace', overflow: 'auto', maxHeight: '70vh' },
-  // The marks of CodeMirror are images in data URLs, which the policy of the page blocks.
-  '.cm-lintRange': { backgroundImage: 'none !important', textDecoration: 'underline wavy var(--info)' },
-  '.cm-lintRange-error': { textDecorationColor: 'var(--critical)' },
-  '.cm-lintRange-warning': { textDecorationColor: 'var(--warning)' },
-  '.cm-lint-marker': { width: '1em', fontSize: '12px', lineHeight: 1.4 },
-  '.cm-lint-marker.cm-lint-marker-error': { content: 'normal', color: 'var(--critical)' },
-  '.cm-lint-marker.cm-lint-marker-warning': { content: 'normal', color: 'var(--warning)' },
-  '.cm-lint-marker.cm-lint-marker-info': { content: 'normal', color: 'var(--info)' },
-  '.cm-lint-marker-error::before': { content: '"▲"' },
-  '.cm-lint-marker-warning::before': { content: '"◆"' },
-  '.cm-lint-marker-info::before': { content: '"●"' },
+  // The pictures of the package are data addresses, which the policy of the page refuses.
+  '.cm-lint-marker': { content: 'normal', width: '0.8em', height: '0.8em', margin: '0.3em auto' },
+  '.cm-lint-marker-error': { content: 'normal', borderRadius: '50%', backgroundColor: 'var(--critical)' },
+  '.cm-lint-marker-warning': { content: 'normal', backgroundColor: 'var(--warning)', transform: 'rotate(45deg)' },
+  '.cm-lint-marker-info': { content: 'normal', backgroundColor: 'var(--info)' },
+  '.cm-lintRange-error': { backgroundImage: 'none', textDecoration: 'underline wavy var(--critical)' },
+  '.cm-lintRange-warning': { backgroundImage: 'none', textDecoration: 'underline wavy var(--warning)' },
+  '.cm-lintRange-info': { backgroundImage: 'none', textDecoration: 'underline dotted var(--info)' },
   '.cm-panels, .cm-tooltip': { backgroundColor: 'var(--surface-2)', color: 'var(--text-1)' },
   '&.cm-focused .cm-selectionBackground, .cm-selectionBackground': {
     backgroundColor: 'var(--accent-quiet) !important',
@@ -45,7 +42,8 @@ const colours = HighlightStyle.define([
 export function setup(label: string, language: Language, isReadOnly: boolean): Extension {
   return [
     EditorView.cspNonce.of(document.querySelector<HTMLMetaElement>('meta[property="csp-nonce"]')?.nonce ?? ''),
-    EditorView.contentAttributes.of({ 'aria-label': label }),
+    // With the tab index the scrolling part has content that can have the focus.
+    EditorView.contentAttributes.of({ 'aria-label': label, tabindex: '0' }),
     EditorState.readOnly.of(isReadOnly),
     lineNumbers(),
     history(),

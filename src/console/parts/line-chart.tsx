@@ -9,8 +9,8 @@ import { Time, toNumber } from './values.tsx'
 
 export interface LineChartProps {
   readonly title: string
-  /** Writes a value with its unit. */
-  readonly unit: (value: string) => string
+  /** Of the values: ms, %. */
+  readonly unit: string
   /** Milliseconds, ascending. */
   readonly times: readonly number[]
   readonly series: readonly { readonly name: string; readonly values: readonly (number | null)[] }[]
@@ -33,7 +33,7 @@ export function LineChart({ title, unit, times, series }: LineChartProps) {
         width: element.clientWidth,
         height: HEIGHT,
         scales: { y: { range: (_, __, max) => [0, Math.max(1, max)] } },
-        axes: [axis, { ...axis, size: 72, values: (_, ticks) => ticks.map((tick) => unit(toNumber(tick))) }],
+        axes: [axis, { ...axis, size: 72, values: (_, ticks) => ticks.map((tick) => `${toNumber(tick)} ${unit}`) }],
         series: [
           {},
           ...series.map(({ name }, index) => ({
@@ -41,7 +41,7 @@ export function LineChart({ title, unit, times, series }: LineChartProps) {
             stroke: colour(COLOURS[index] ?? '--text-2'),
             dash: DASHES[index] ?? [],
             width: 2,
-            value: (_: uPlot, value: number | null) => (value === null ? '–' : unit(toNumber(value))),
+            value: (_: uPlot, value: number | null) => (value === null ? '–' : `${toNumber(value)} ${unit}`),
           })),
         ],
       },
@@ -79,6 +79,6 @@ export function LineChart({ title, unit, times, series }: LineChartProps) {
   )
 }
 
-function toCell(value: number | null, unit: LineChartProps['unit']): string {
-  return value === null ? '–' : unit(toNumber(value))
+function toCell(value: number | null, unit: string): string {
+  return value === null ? '–' : `${toNumber(value)} ${unit}`
 }

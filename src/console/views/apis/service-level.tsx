@@ -128,7 +128,7 @@ function Charts({ windows }: { readonly windows: Level['windows'] }) {
     <>
       <LineChart
         title={words.latencyChart}
-        unit={words.ms}
+        unit={words.units.ms}
         times={times}
         series={[
           { name: 'p50', values: windows.map(({ latency }) => latency.p50Ms) },
@@ -138,7 +138,7 @@ function Charts({ windows }: { readonly windows: Level['windows'] }) {
       />
       <LineChart
         title={words.errorChart}
-        unit={words.percent}
+        unit={words.units.percent}
         times={times}
         series={[
           { name: words.measures['5xxResponsePercent'], values: windows.map(({ errorPercent }) => errorPercent) },
