@@ -246,6 +246,7 @@ export const texts = {
     none: 'Nothing is declared: calls are neither limited nor billed.',
     defaultTier: 'Default tier',
     inForce: 'in force',
+    allShown: 'in force and replaced',
     replaced: 'replaced',
     replacedHint: 'This declaration was replaced. Activating its text puts it in force again.',
     all: 'All declarations',

@@ -10,6 +10,7 @@ import { createService, enrol, publish, type Enrolled, type Service } from './se
 const MINUTE = 60_000
 const DECLARATIONS = 'console/apis/ledger-v1/declarations'
 const TABS_MAX = 80
+const NAME_OF_FOCUS = "document.activeElement.getAttribute('aria-label') ?? document.activeElement.textContent"
 let service: Service
 let backend: LedgerBackend
 let browser: Browser
@@ -65,10 +66,7 @@ async function edit(page: Page, label: string, text: string): Promise<void> {
 async function tabTo(page: Page, name: string): Promise<void> {
   for (let n = 0; n < TABS_MAX; n++) {
     await page.keyboard.press('Tab')
-    const found = await page.evaluate(() => {
-      const { activeElement } = document
-      return activeElement?.getAttribute('aria-label') ?? activeElement?.textContent ?? ''
-    })
+    const found = await page.evaluate<string>(NAME_OF_FOCUS)
     if (found.trim() === name) return
   }
   throw new Error(`Tab does not lead to ${name}`)
@@ -109,7 +107,7 @@ describe('a declaration that is edited in the browser', () => {
     await tabTo(page, 'Declarations')
     await page.keyboard.press('Enter')
     await page.getByRole('rowheader', { name: 'Default tier' }).waitFor()
-    await page.evaluate(() => (document.activeElement as HTMLElement).blur())
+    await page.evaluate('document.activeElement.blur()')
     await page.keyboard.press('j')
     await page.keyboard.press('Enter')
     await page.getByText('At most 3 calls per calendar day', { exact: false }).waitFor()
