@@ -57,7 +57,7 @@ beforeAll(async () => {
     [`${api}/declarations`, 'onerror'],
     [`${api}/declarations?declaration=${sla}`, 'At most 4,000 calls per calendar day'],
     [`${api}/declarations?declaration=new`, 'At most 100 calls a minute'],
-    [`${api}/service-level`, 'at least 99 %'],
+    [`${api}/service-level`, 'Latency of the backend'],
     [`${api}/programme`, 'without a programme'],
     [`${api}/findings?line=1`, 'Points lost'],
     ['governance', 'Design principles'],
@@ -74,6 +74,9 @@ beforeAll(async () => {
     ['products', 'onerror'],
     [`products/${product}`, 'Nobody has subscribed'],
   )
+  // What was measured in the current minute is stored when it is over, or now.
+  await service.stop()
+  await service.start()
   browser = await launchBrowser()
 }, MINUTE)
 

@@ -13,6 +13,8 @@ export interface LineChartProps {
   readonly unit: string
   /** Milliseconds, ascending. */
   readonly times: readonly number[]
+  /** What the chart spans, in milliseconds; default: from the first time to the last. */
+  readonly span?: readonly [fromMs: number, toMs: number]
   readonly series: readonly { readonly name: string; readonly values: readonly (number | null)[] }[]
 }
 
@@ -21,7 +23,7 @@ const COLOURS = ['--accent', '--success', '--warning', '--critical', '--info']
 /** Lines differ also without their colours. */
 const DASHES = [[], [6, 4], [2, 3], [10, 4, 2, 4], [1, 4]]
 
-export function LineChart({ title, unit, times, series }: LineChartProps) {
+export function LineChart({ title, unit, times, span, series }: LineChartProps) {
   const place = useRef<HTMLDivElement>(null)
   useEffect(() => {
     const element = place.current
@@ -32,7 +34,10 @@ export function LineChart({ title, unit, times, series }: LineChartProps) {
       {
         width: element.clientWidth,
         height: HEIGHT,
-        scales: { y: { range: (_, __, max) => [0, Math.max(1, max)] } },
+        scales: {
+          ...(span !== undefined && { x: { range: [span[0] / 1_000, span[1] / 1_000] } }),
+          y: { range: (_, __, max) => [0, Math.max(1, max)] },
+        },
         axes: [axis, { ...axis, size: 72, values: (_, ticks) => ticks.map((tick) => `${toNumber(tick)} ${unit}`) }],
         series: [
           {},
@@ -54,7 +59,7 @@ export function LineChart({ title, unit, times, series }: LineChartProps) {
       observer.disconnect()
       plot.destroy()
     }
-  }, [times.join(), JSON.stringify(series)])
+  }, [times.join(), span?.join(), JSON.stringify(series)])
   return (
     <figure>
       <figcaption>{title}</figcaption>

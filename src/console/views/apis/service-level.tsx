@@ -41,7 +41,7 @@ export function ServiceLevel({ api: { id: name } }: ApiTabProps) {
 }
 
 function Shown({ level, api }: { readonly level: Level; readonly api: string }) {
-  const { measured, promises, windows } = level
+  const { measured, promises, windows, from, to } = level
   return (
     <>
       <h2>{words.promises}</h2>
@@ -68,7 +68,7 @@ function Shown({ level, api }: { readonly level: Level; readonly api: string }) 
       )}
       <h2>{words.measured}</h2>
       {measured.calls === 0 ? <p>{words.noCalls}</p> : <Measured measured={measured} />}
-      {windows.length > 0 && <Charts windows={windows} />}
+      {windows.length > 0 && <Charts windows={windows} span={[Date.parse(from), Date.parse(to)]} />}
     </>
   )
 }
@@ -122,7 +122,12 @@ function Measured({ measured }: { readonly measured: Level['measured'] }) {
   )
 }
 
-function Charts({ windows }: { readonly windows: Level['windows'] }) {
+interface ChartsProps {
+  readonly windows: Level['windows']
+  readonly span: readonly [number, number]
+}
+
+function Charts({ windows, span }: ChartsProps) {
   const times = windows.map(({ from }) => Date.parse(from))
   return (
     <>
@@ -130,6 +135,7 @@ function Charts({ windows }: { readonly windows: Level['windows'] }) {
         title={words.latencyChart}
         unit={words.units.ms}
         times={times}
+        span={span}
         series={[
           { name: 'p50', values: windows.map(({ latency }) => latency.p50Ms) },
           { name: 'p95', values: windows.map(({ latency }) => latency.p95Ms) },
@@ -140,6 +146,7 @@ function Charts({ windows }: { readonly windows: Level['windows'] }) {
         title={words.errorChart}
         unit={words.units.percent}
         times={times}
+        span={span}
         series={[
           { name: words.measures['5xxResponsePercent'], values: windows.map(({ errorPercent }) => errorPercent) },
           { name: words.unanswered, values: windows.map((each) => 100 - (each.availabilityPercent ?? 100)) },
