@@ -1088,6 +1088,7 @@ export const texts = {
     none: 'Nothing is declared: calls are neither limited nor billed.',
     defaultTier: 'Default tier',
     inForce: 'in force',
+    allShown: 'in force and replaced',
     replaced: 'replaced',
     replacedHint: 'This declaration was replaced. Activating its text puts it in force again.',
     all: 'All declarations',
@@ -1104,7 +1105,6 @@ export const texts = {
   serviceLevel: {
     range: 'Time',
     ranges: { hour: 'Last hour', day: 'Last 24 hours', week: 'Last 7 days', month: 'Last 30 days' },
-    between: 'Measured',
     promises: 'Promised and measured',
     noPromises: 'The declarations promise nothing. Add “runtime” to one of them.',
     defaultTier: 'default tier',
@@ -1129,6 +1129,7 @@ export const texts = {
     broken: 'Broken',
     nothingToEvaluate: 'No calls',
     unknown: 'not measured',
+    units: { ms: 'ms', percent: '%' },
     ms: (value: string) => `${value} ms`,
     percent: (value: string) => `${value} %`,
     measured: 'Measured over all calls',
@@ -1174,6 +1175,7 @@ export const texts = {
     approved: 'The programme is approved and continues.',
     rejected: 'The programme is rejected.',
     steps: 'Steps',
+    line: (line: number) => `line ${line}`,
     signs: { pending: '○', running: '◐', waiting: '◔', done: '✓', failed: '✕' },
     stepStates: {
       pending: 'not yet',

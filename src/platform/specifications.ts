@@ -108,7 +108,13 @@ export const SPECIFICATION_OPERATIONS = {
     ...openSlas,
     path: '/v1/openslaspecs',
     summary: 'Lists the OpenSLA declarations of the tenant',
-    query: labelledQuery({ api: reference }),
+    query: labelledQuery({
+      api: reference,
+      inForce: {
+        type: 'boolean',
+        description: 'True: the declaration in force of each variant; false: replaced ones.',
+      },
+    }),
     answer: list(openSla),
   },
   getOpenSlaSpec: {

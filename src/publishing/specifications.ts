@@ -92,7 +92,7 @@ export interface Specifications {
   /** Changes the labels. */
   updateOpenSla(author: Author, id: string, change: Labelled): Promise<OpenSlaSpec>
   openSla(tenant: string, id: string): Promise<OpenSlaSpec>
-  openSlas(tenant: string, query: PageQuery & { api?: string }): Promise<Page<OpenSlaSpec>>
+  openSlas(tenant: string, query: PageQuery & { api?: string; inForce?: boolean }): Promise<Page<OpenSlaSpec>>
   openSlaContent(tenant: string, id: string): Promise<Content>
   /** Returns the plans in force of an API, one per variant. */
   plansInForce(api: string, operationIds: readonly string[]): Promise<readonly SlaPlan[]>
@@ -144,7 +144,7 @@ export function createSpecifications(options: SpecificationsOptions): Specificat
         kind: OPENSLA_SPEC_KIND,
         tenant,
         query,
-        where: { api: query.api },
+        where: { api: query.api, inForce: query.inForce?.toString() },
         show: showSla,
       }),
     openSlaContent: (tenant, id) => contentOf(OPENSLA_SPEC_KIND, tenant, id),

@@ -45,7 +45,7 @@ export const OPENSLA_SPECS: ResourceGroup = {
       operation: 'listOpenSlaSpecs',
       call: 'GET /v1/openslaspecs',
       summary: 'Lists OpenSLA declarations',
-      filters: 'api label',
+      filters: 'api inForce label',
       columns: 'id api variant version inForce createdAt',
     },
     {

@@ -9,14 +9,12 @@ export interface Problem {
   readonly code: string
   readonly detail: string
   readonly requestId: string
-  /** The faults of a body or a document. */
-  readonly errors?: readonly Fault[]
-}
-
-export interface Fault {
-  readonly pointer: string
-  readonly detail: string
-  readonly line?: number
+  /** What is wrong with a body, by place. */
+  readonly errors?: readonly {
+    readonly pointer: string
+    readonly detail: string
+    readonly line?: number
+  }[]
 }
 
 /** The service refused a call, or could not be reached (status 0). */

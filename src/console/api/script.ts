@@ -19,7 +19,7 @@ const SECRET = /password|secret|token|^code$/i
 
 /**
  * A call that repeats an earlier one is kept once; one that replaces earlier ones does so whatever their body was. Values of secret
- * fields are left out.
+ * fields are left out, and so are documents.
  */
 export function record({ method, url, body }: MadeCall, replaces = false): void {
   const call = { method, url, body: body === null ? null : withoutSecrets(body) }

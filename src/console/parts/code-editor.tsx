@@ -8,6 +8,8 @@ import { languageOf, setup } from './code-setup.ts'
 export interface Finding {
   /** From 1. */
   readonly line: number
+  /** From 1; without it the whole line is marked. */
+  readonly column?: number
   readonly severity: 'error' | 'warning' | 'info'
   readonly message: string
 }
@@ -21,18 +23,26 @@ export interface CodeEditorProps {
   readonly findings?: readonly Finding[]
   /** The line that is shown first, from 1. */
   readonly line?: number
+  /** The column on this line, from 1. */
+  readonly column?: number
 }
 
-export function CodeEditor({ label, value, onChange, findings = [], line }: CodeEditorProps) {
+export function CodeEditor({ label, value, onChange, findings = [], line, column = 1 }: CodeEditorProps) {
   const place = useRef<HTMLDivElement>(null)
   const view = useRef<EditorView | null>(null)
   const changed = useRef(onChange)
   changed.current = onChange
+  /** Texts that were typed and have not come back as `value` yet: while a person types, `value` is behind. */
+  const typed = useRef<string[]>([])
+  const isReplacing = useRef(false)
 
   useEffect(() => {
     if (place.current === null) return undefined
     const listener = EditorView.updateListener.of(({ docChanged, state }) => {
-      if (docChanged) changed.current?.(state.doc.toString())
+      if (!docChanged || isReplacing.current || changed.current === undefined) return
+      const text = state.doc.toString()
+      typed.current.push(text)
+      changed.current(text)
     })
     const extensions = [setup(label, languageOf(value), onChange === undefined), lintGutter(), listener]
     const made = new EditorView({ doc: value, extensions, parent: place.current })
@@ -42,8 +52,13 @@ export function CodeEditor({ label, value, onChange, findings = [], line }: Code
 
   useEffect(() => {
     const { current } = view
-    if (current === null || current.state.doc.toString() === value) return
+    const index = typed.current.lastIndexOf(value)
+    typed.current = typed.current.slice(index + 1)
+    if (current === null || index >= 0 || current.state.doc.toString() === value) return
+    typed.current = []
+    isReplacing.current = true
     current.dispatch({ changes: { from: 0, to: current.state.doc.length, insert: value } })
+    isReplacing.current = false
   }, [value])
 
   useEffect(() => {
@@ -60,14 +75,25 @@ export function CodeEditor({ label, value, onChange, findings = [], line }: Code
   useEffect(() => {
     const { current } = view
     if (current === null || line === undefined) return
-    const at = current.state.doc.line(Math.min(Math.max(1, line), current.state.doc.lines)).from
+    const found = lineOf(current, line)
+    const at = Math.min(found.from + column - 1, found.to)
     current.dispatch({ selection: { anchor: at }, effects: EditorView.scrollIntoView(at, { y: 'center' }) })
-  }, [line])
+  }, [line, column])
 
   return <div ref={place} class="code" />
 }
 
-function toDiagnostic({ line, severity, message }: Finding, { state }: EditorView): Diagnostic {
-  const { from, to } = state.doc.line(Math.min(Math.max(1, line), state.doc.lines))
+/** Of a document in one line a part is marked. */
+const MARKED_MAX = 60
+
+function toDiagnostic({ line, column, severity, message }: Finding, view: EditorView): Diagnostic {
+  const found = lineOf(view, line)
+  const from = column === undefined ? found.from : Math.min(found.from + column - 1, found.to)
+  const to = column === undefined ? found.to : Math.min(from + MARKED_MAX, found.to)
   return { from, to, severity, message }
+}
+
+/** A line that the document does not have is its last one. */
+function lineOf({ state: { doc } }: EditorView, line: number) {
+  return doc.line(Math.min(Math.max(1, line), doc.lines))
 }

@@ -6,7 +6,7 @@ import { yaml } from '@codemirror/lang-yaml'
 import { HighlightStyle, syntaxHighlighting } from '@codemirror/language'
 import { search, searchKeymap } from '@codemirror/search'
 import { EditorState, type Extension } from '@codemirror/state'
-import { drawSelection, EditorView, keymap, lineNumbers } from '@codemirror/view'
+import { drawSelection, EditorView, highlightSpecialChars, keymap, lineNumbers } from '@codemirror/view'
 import { tags } from '@lezer/highlight'
 
 export type Language = 'json' | 'yaml'
@@ -26,6 +26,7 @@ const theme = EditorView.theme({
   '.cm-lintRange-error': { backgroundImage: 'none', textDecoration: 'underline wavy var(--critical)' },
   '.cm-lintRange-warning': { backgroundImage: 'none', textDecoration: 'underline wavy var(--warning)' },
   '.cm-lintRange-info': { backgroundImage: 'none', textDecoration: 'underline dotted var(--info)' },
+  '.cm-specialChar': { color: 'var(--critical)' },
   '.cm-panels, .cm-tooltip': { backgroundColor: 'var(--surface-2)', color: 'var(--text-1)' },
   '&.cm-focused .cm-selectionBackground, .cm-selectionBackground': {
     backgroundColor: 'var(--accent-quiet) !important',
@@ -48,6 +49,8 @@ export function setup(label: string, language: Language, isReadOnly: boolean): E
     lineNumbers(),
     history(),
     drawSelection(),
+    // Characters that reorder text would show a reviewer another document than the one that is saved.
+    highlightSpecialChars(),
     search(),
     keymap.of([...defaultKeymap, ...historyKeymap, ...searchKeymap]),
     language === 'json' ? json() : yaml(),

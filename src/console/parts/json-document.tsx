@@ -77,7 +77,7 @@ function Draft<Value extends object>(props: DraftProps<Value>) {
       {mayChange && (
         <p class="toolbar">
           <Review {...props} base={base} after={parsed.value} text={text} save={save} />
-          {text !== print(base.data) && (
+          {base.etag !== '' && text !== print(base.data) && (
             <button type="button" onClick={() => setText(print(base.data))}>
               {words.discard}
             </button>

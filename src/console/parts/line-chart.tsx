@@ -9,10 +9,12 @@ import { Time, toNumber } from './values.tsx'
 
 export interface LineChartProps {
   readonly title: string
-  /** Writes a value with its unit. */
-  readonly unit: (value: string) => string
+  /** Of the values: ms, %. */
+  readonly unit: string
   /** Milliseconds, ascending. */
   readonly times: readonly number[]
+  /** What the chart spans, in milliseconds; default: from the first time to the last. */
+  readonly span?: readonly [fromMs: number, toMs: number]
   readonly series: readonly { readonly name: string; readonly values: readonly (number | null)[] }[]
 }
 
@@ -21,7 +23,7 @@ const COLOURS = ['--accent', '--success', '--warning', '--critical', '--info']
 /** Lines differ also without their colours. */
 const DASHES = [[], [6, 4], [2, 3], [10, 4, 2, 4], [1, 4]]
 
-export function LineChart({ title, unit, times, series }: LineChartProps) {
+export function LineChart({ title, unit, times, span, series }: LineChartProps) {
   const place = useRef<HTMLDivElement>(null)
   useEffect(() => {
     const element = place.current
@@ -32,8 +34,11 @@ export function LineChart({ title, unit, times, series }: LineChartProps) {
       {
         width: element.clientWidth,
         height: HEIGHT,
-        scales: { y: { range: (_, __, max) => [0, Math.max(1, max)] } },
-        axes: [axis, { ...axis, size: 72, values: (_, ticks) => ticks.map((tick) => unit(toNumber(tick))) }],
+        scales: {
+          ...(span !== undefined && { x: { range: [span[0] / 1_000, span[1] / 1_000] } }),
+          y: { range: (_, __, max) => [0, Math.max(1, max)] },
+        },
+        axes: [axis, { ...axis, size: 72, values: (_, ticks) => ticks.map((tick) => `${toNumber(tick)} ${unit}`) }],
         series: [
           {},
           ...series.map(({ name }, index) => ({
@@ -41,7 +46,7 @@ export function LineChart({ title, unit, times, series }: LineChartProps) {
             stroke: colour(COLOURS[index] ?? '--text-2'),
             dash: DASHES[index] ?? [],
             width: 2,
-            value: (_: uPlot, value: number | null) => (value === null ? '–' : unit(toNumber(value))),
+            value: (_: uPlot, value: number | null) => (value === null ? '–' : `${toNumber(value)} ${unit}`),
           })),
         ],
       },
@@ -54,7 +59,7 @@ export function LineChart({ title, unit, times, series }: LineChartProps) {
       observer.disconnect()
       plot.destroy()
     }
-  }, [times.join(), JSON.stringify(series)])
+  }, [times.join(), span?.join(), JSON.stringify(series)])
   return (
     <figure>
       <figcaption>{title}</figcaption>
@@ -79,6 +84,6 @@ export function LineChart({ title, unit, times, series }: LineChartProps) {
   )
 }
 
-function toCell(value: number | null, unit: LineChartProps['unit']): string {
-  return value === null ? '–' : unit(toNumber(value))
+function toCell(value: number | null, unit: string): string {
+  return value === null ? '–' : `${toNumber(value)} ${unit}`
 }

@@ -95,6 +95,10 @@ describe('a declaration', () => {
       [other.id, 'plain', true],
       [second.id, 'gold', true],
     ])
+    const idsOf = async (inForce: boolean) =>
+      (await specifications.openSlas('acme', { limit: 9, api: API, inForce })).items.map(({ id }) => id)
+    expect(await idsOf(true)).toEqual([other.id, second.id])
+    expect(await idsOf(false)).toEqual([first.id])
     expect(gateway.calls).toEqual(['sla orders-v1 gold', 'sla orders-v1 plain', 'sla orders-v1 gold'])
     const inForce = await specifications.plansInForce(API, ['listOrders'])
     expect(inForce.map(({ variant, limits }) => [variant, limits[0]?.rule.value])).toEqual([

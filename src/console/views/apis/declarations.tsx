@@ -5,6 +5,7 @@ import type { Item } from '../../api/operations.ts'
 import { useLoaded } from '../../api/use-loaded.ts'
 import { useRead } from '../../api/use-read.ts'
 import { Editor } from '../../parts/code.tsx'
+import { Filters, SelectFilter } from '../../parts/filters.tsx'
 import { List } from '../../parts/list.tsx'
 import { Loaded } from '../../parts/states.tsx'
 import { Id, State, Time } from '../../parts/values.tsx'
@@ -20,6 +21,11 @@ type Declaration = Item<'/v1/openslaspecs'>
 
 const words = texts.declarations
 const NEW = 'new'
+const ALL = 'all'
+const SHOWN = [
+  ['', words.inForce],
+  [ALL, words.allShown],
+] as const
 const TEMPLATE = `opensla: 1.0.0
 info: { title: Default tier, version: 1.0.0 }
 limits:
@@ -46,9 +52,12 @@ export function Declarations({ api }: ApiTabProps) {
           </a>
         )}
       </div>
+      <Filters>
+        <SelectFilter name="show" label={words.columns.state} options={SHOWN} />
+      </Filters>
       <List
         path="/v1/openslaspecs"
-        query={{ api: name }}
+        query={{ api: name, inForce: query.value.get('show') === ALL ? '' : 'true' }}
         caption={words.title}
         keyOf={({ id }) => id}
         columns={[
@@ -102,8 +111,11 @@ function One({ id, api, base }: OneProps) {
           <>
             <h2>
               {variant === '' ? words.defaultTier : <bdi>{variant}</bdi>}{' '}
-              <State of={inForce ? words.inForce : words.replaced} /> <Time at={createdAt} />
+              <State of={inForce ? words.inForce : words.replaced} />
             </h2>
+            <p class="quiet">
+              {words.columns.created} <Time at={createdAt} />
+            </p>
             {!inForce && <p class="quiet">{words.replacedHint}</p>}
             <Loaded reading={document}>
               {(text) =>

@@ -122,6 +122,7 @@ function Shown({ judged: { text, report } }: { readonly judged: Judged }) {
   const severity = query.value.get('severity') ?? ''
   const rule = query.value.get('rule') ?? ''
   const line = Number(query.value.get('line') ?? 0)
+  const column = Number(query.value.get('column') ?? 1)
   const found = report.findings.filter((each) => isShown(each, severity, rule))
   const marks = useMemo(
     () => report.findings.filter((each) => isShown(each, severity, rule)).map(toMark),
@@ -145,23 +146,24 @@ function Shown({ judged: { text, report } }: { readonly judged: Judged }) {
         </>
       )}
       <h2>{words.document}</h2>
-      <Editor label={words.document} value={text} findings={marks} {...(line > 0 && { line })} />
+      <Editor label={words.document} value={text} findings={marks} {...(line > 0 && { line, column })} />
     </>
   )
 }
 
 const COLUMNS = [
-  { title: words.columns.line, cell: ({ line }: Finding) => <a href={toLine(line)}>{words.line(line)}</a> },
+  { title: words.columns.line, cell: (found: Finding) => <a href={toPlace(found)}>{words.line(found.line)}</a> },
   { title: words.columns.severity, cell: ({ severity }: Finding) => texts.documents.severities[severity] },
   { title: words.columns.rule, cell: ({ rule }: Finding) => <bdi>{rule}</bdi> },
   { title: words.columns.message, cell: ({ message }: Finding) => <bdi>{message}</bdi> },
   { title: words.columns.advice, cell: ({ advice }: Finding) => <bdi>{advice}</bdi> },
 ]
 
-/** A line of the document below, in the same view. */
-function toLine(line: number): string {
+/** A place of the document below, in the same view. */
+function toPlace({ line, column }: Finding): string {
   const next = new URLSearchParams(query.value)
   next.set('line', String(line))
+  next.set('column', String(column))
   return `${BASE}${path.value}?${next.toString()}`
 }
 
@@ -186,8 +188,8 @@ function isShown(finding: Finding, severity: string, rule: string): boolean {
   return (severity === '' || finding.severity === severity) && (rule === '' || finding.rule === rule)
 }
 
-function toMark({ line, severity, message }: Finding) {
-  return { line, severity, message }
+function toMark({ line, column, severity, message }: Finding) {
+  return { line, column, severity, message }
 }
 
 function toRules(costs: Report['compliance']['costs']): readonly (readonly [string, string])[] {

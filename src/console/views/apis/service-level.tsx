@@ -6,7 +6,7 @@ import { Filters, SelectFilter } from '../../parts/filters.tsx'
 import { LineChart } from '../../parts/line-chart.tsx'
 import { Empty, Loaded } from '../../parts/states.tsx'
 import { Table } from '../../parts/table.tsx'
-import { Time, toNumber } from '../../parts/values.tsx'
+import { toNumber } from '../../parts/values.tsx'
 import { query } from '../../router.ts'
 import { texts } from '../../texts.ts'
 import type { ApiTabProps } from './api-tab.ts'
@@ -44,9 +44,6 @@ function Shown({ level, api }: { readonly level: Level; readonly api: string }) 
   const { measured, promises, windows, from, to } = level
   return (
     <>
-      <p class="quiet">
-        {words.between} <Time at={from} /> – <Time at={to} />
-      </p>
       <h2>{words.promises}</h2>
       {promises.length === 0 ? (
         <Empty text={words.noPromises} commands={[`tollgate openslaspecs list --api ${api}`]} />
@@ -71,7 +68,7 @@ function Shown({ level, api }: { readonly level: Level; readonly api: string }) 
       )}
       <h2>{words.measured}</h2>
       {measured.calls === 0 ? <p>{words.noCalls}</p> : <Measured measured={measured} />}
-      {windows.length > 0 && <Charts windows={windows} />}
+      {windows.length > 0 && <Charts windows={windows} span={[Date.parse(from), Date.parse(to)]} />}
     </>
   )
 }
@@ -125,14 +122,20 @@ function Measured({ measured }: { readonly measured: Level['measured'] }) {
   )
 }
 
-function Charts({ windows }: { readonly windows: Level['windows'] }) {
+interface ChartsProps {
+  readonly windows: Level['windows']
+  readonly span: readonly [number, number]
+}
+
+function Charts({ windows, span }: ChartsProps) {
   const times = windows.map(({ from }) => Date.parse(from))
   return (
     <>
       <LineChart
         title={words.latencyChart}
-        unit={words.ms}
+        unit={words.units.ms}
         times={times}
+        span={span}
         series={[
           { name: 'p50', values: windows.map(({ latency }) => latency.p50Ms) },
           { name: 'p95', values: windows.map(({ latency }) => latency.p95Ms) },
@@ -141,8 +144,9 @@ function Charts({ windows }: { readonly windows: Level['windows'] }) {
       />
       <LineChart
         title={words.errorChart}
-        unit={words.percent}
+        unit={words.units.percent}
         times={times}
+        span={span}
         series={[
           { name: words.measures['5xxResponsePercent'], values: windows.map(({ errorPercent }) => errorPercent) },
           { name: words.unanswered, values: windows.map((each) => 100 - (each.availabilityPercent ?? 100)) },

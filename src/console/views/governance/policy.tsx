@@ -15,6 +15,8 @@ type Exposure = Policy['approval']['exposures'][number]
 const words = texts.tenantPolicy
 const EXPOSURES: readonly Exposure[] = ['Internal', 'Partner', 'Public']
 const RULESETS_MAX = '100'
+/** Characters of a description. */
+const SHOWN_MAX = 80
 
 export function TenantPolicy() {
   return (
@@ -42,7 +44,7 @@ interface FieldsProps {
 function PolicyFields({ value, set }: FieldsProps) {
   const { approval, ruleset, secondFactor } = value
   const { data } = useRead('/v1/rulesets', { query: { limit: RULESETS_MAX } })
-  const known = (data?.items ?? []).map(({ id, description }) => [id, description ?? id] as const)
+  const known = (data?.items ?? []).map(({ id, description }) => [id, (description ?? id).slice(0, SHOWN_MAX)] as const)
   const isListed = typeof ruleset !== 'string' || known.some(([id]) => id === ruleset)
   const setApproval = (members: Partial<Policy['approval']>): void =>
     set({ ...value, approval: { ...approval, ...members } })

@@ -5,6 +5,7 @@ import { fromBase64, toBase64 } from '../../api/base64.ts'
 import { change, read } from '../../api/client.ts'
 import { useLoaded } from '../../api/use-loaded.ts'
 import { Diff, Editor } from '../../parts/code.tsx'
+import type { Finding } from '../../parts/code-editor.tsx'
 import { DialogButton, Form } from '../../parts/dialog.tsx'
 import { TextField } from '../../parts/fields.tsx'
 import { Loaded } from '../../parts/states.tsx'
@@ -17,15 +18,18 @@ const EMPTY = 'openapi: 3.1.0\ninfo:\n  title: Orders\n  version: 1.0.0\npaths: 
 
 interface NewVersionProps {
   readonly id: string
+  /** Why the last version failed. */
+  readonly findings: readonly Finding[]
   readonly onSent: () => void
 }
 
-export function NewVersion({ id, onSent }: NewVersionProps) {
+export function NewVersion({ id, findings, onSent }: NewVersionProps) {
   return (
     <DialogButton label={words.newVersion} isWide>
       {(close) => (
         <Version
           id={id}
+          findings={findings}
           onSent={() => {
             close()
             tell(words.sent)
@@ -37,15 +41,19 @@ export function NewVersion({ id, onSent }: NewVersionProps) {
   )
 }
 
-function Version({ id, onSent }: NewVersionProps) {
+function Version({ id, findings, onSent }: NewVersionProps) {
   const reading = useLoaded(id, async (signal) => {
     const { specification } = await read('/v1/programmes/:id', { params: { id }, signal })
     return { before: fromBase64(specification) }
   })
-  return <Loaded reading={reading}>{({ before }) => <VersionForm id={id} before={before} onSent={onSent} />}</Loaded>
+  return (
+    <Loaded reading={reading}>
+      {({ before }) => <VersionForm id={id} findings={findings} before={before} onSent={onSent} />}
+    </Loaded>
+  )
 }
 
-function VersionForm({ id, before, onSent }: NewVersionProps & { readonly before: string }) {
+function VersionForm({ id, findings, before, onSent }: NewVersionProps & { readonly before: string }) {
   const [text, setText] = useState(before)
   const [isDiff, setDiff] = useState(false)
   const send = async (): Promise<void> => {
@@ -63,7 +71,7 @@ function VersionForm({ id, before, onSent }: NewVersionProps & { readonly before
       {isDiff ? (
         <Diff before={before} after={text} />
       ) : (
-        <Editor label={words.document} value={text} onChange={setText} />
+        <Editor label={words.document} value={text} onChange={setText} {...(text === before && { findings })} />
       )}
     </Form>
   )

@@ -5,6 +5,7 @@ import { change, toUrl } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
 import { openStream } from '../../api/stream.ts'
 import { useRead } from '../../api/use-read.ts'
+import type { Finding } from '../../parts/code-editor.tsx'
 import { ActionButton } from '../../parts/dialog.tsx'
 import { Loaded } from '../../parts/states.tsx'
 import { Table } from '../../parts/table.tsx'
@@ -59,13 +60,21 @@ function Followed({ programme, reload }: FollowedProps) {
       <Facts programme={programme} status={now} />
       <p class="toolbar">
         {now === 'failed' && mayWrite && <ActionButton isMain label={words.retry} onClick={retry} />}
-        {(now === 'succeeded' || now === 'failed') && mayWrite && <NewVersion id={id} onSent={again} />}
+        {(now === 'succeeded' || now === 'failed') && mayWrite && (
+          <NewVersion id={id} findings={toFindings(progress)} onSent={again} />
+        )}
       </p>
       {now === 'waiting' && approvalFlow !== null && <Decision id={id} flowId={approvalFlow} />}
       <h2>{words.steps}</h2>
       {progress !== null && <Steps progress={progress} />}
       {recommendations.length > 0 && <Recommendations items={recommendations} />}
     </>
+  )
+}
+
+function toFindings(progress: Progress | null): readonly Finding[] {
+  return (progress?.steps ?? []).flatMap(({ errors }) =>
+    errors.map(({ line = 1, detail }) => ({ line, severity: 'error', message: detail }) as const),
   )
 }
 

@@ -32,7 +32,7 @@ function Errors({ errors }: { readonly errors: Step['errors'] }) {
         <li key={`${pointer} ${detail}`}>
           <bdi>{detail}</bdi>{' '}
           <span class="quiet">
-            {line !== undefined && texts.documents.atLine(line)} <bdi>{pointer}</bdi>
+            {line !== undefined && words.line(line)} <bdi>{pointer}</bdi>
           </span>
         </li>
       ))}

@@ -1,0 +1,127 @@
+/** The views of governance, products and the rules of an API: usable at every width, and safe with texts of any kind. */
+
+import type { Browser } from 'playwright-core'
+import { request } from 'undici'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { createVisits, expectUsable, launchBrowser } from './console-visit.ts'
+import { ledgerDocument, startLedgerBackend, type LedgerBackend } from './ledger-backend.ts'
+import { createService, enrol, publish, type Service } from './service.ts'
+
+const MINUTE = 60_000
+const HOSTILE = '<img src=x onerror="document.title=1">\u202eevil'
+const LONG = `${HOSTILE} ${'x'.repeat(10_000)}`
+let service: Service
+let backend: LedgerBackend
+let browser: Browser
+/** The views, by the text that shows that each is complete. */
+const views: [path: string, text: string][] = []
+
+const toBase64 = (text: string): string => Buffer.from(text).toString('base64')
+const create = async (path: string, body: object): Promise<string> =>
+  (await service.platform.post<{ id: string }>(path, body)).id
+
+beforeAll(async () => {
+  backend = await startLedgerBackend()
+  service = await createService({ args: ['--empty'] })
+  await service.start()
+  const ledger = ledgerDocument() as { info: object }
+  const info = { ...ledger.info, description: LONG }
+  await publish(service, 'ledger-v1', { ...ledger, info }, backend.url)
+  const { apiKey } = await enrol(service, 'ledger-v1')
+  const answer = await request(`${service.gatewayUrl}/ledger-v1/entries?n=1`, { headers: { 'x-api-key': apiKey } })
+  await answer.body.dump()
+  const declaration = {
+    opensla: '1.0.0',
+    info: { title: HOSTILE, variant: HOSTILE, version: HOSTILE },
+    limits: [{ name: HOSTILE, totals: { day: 4_000 }, concurrent: 0 }],
+    quotas: { period: 'Monthly', resourceUnits: 500 },
+    price: { currency: 'EUR', perUnit: '0.004' },
+    runtime: [{ name: HOSTILE, availability: 99 }],
+    [HOSTILE]: 1,
+  }
+  const api = 'apis/ledger-v1'
+  const sla = await create('/v1/openslaspecs', {
+    api: 'ledger-v1',
+    specification: toBase64(JSON.stringify(declaration, null, 2)),
+  })
+  const programme = await create('/v1/programmes', { name: HOSTILE, specification: toBase64(`openapi: "${LONG}"`) })
+  const ruleset = await create('/v1/rulesets', { description: LONG, rules: { 'info-contact': 'off' } })
+  const prose = { context: LONG, decision: LONG, consequences: LONG }
+  const adr = await create('/v1/adrs', { title: HOSTILE, status: 'Accepted', ...prose })
+  const rules = [HOSTILE]
+  const principle = await create('/v1/principles', { name: HOSTILE, statement: LONG, rationale: LONG, rules })
+  const product = await create('/v1/products', { name: HOSTILE, apis: ['ledger-v1'] })
+  views.push(
+    [`${api}/policy`, 'From the organisation'],
+    [`${api}/policy?as=text`, 'credentialLifetimeDays'],
+    [`${api}/declarations`, 'onerror'],
+    [`${api}/declarations?declaration=${sla}`, 'At most 4,000 calls per calendar day'],
+    [`${api}/declarations?declaration=new`, 'At most 100 calls a minute'],
+    [`${api}/service-level`, 'Latency of the backend'],
+    [`${api}/programme`, 'without a programme'],
+    [`${api}/findings?line=1`, 'Points lost'],
+    ['governance', 'Design principles'],
+    ['governance/programmes', 'onerror'],
+    ['governance/programmes/new', 'Read from a file'],
+    [`governance/programmes/${programme}`, 'Validate specification'],
+    ['governance/rulesets', 'onerror'],
+    [`governance/rulesets/${ruleset}`, 'info-contact'],
+    ['governance/adrs', 'onerror'],
+    [`governance/adrs/${adr}`, 'Consequences'],
+    ['governance/principles', 'onerror'],
+    [`governance/principles/${principle}`, 'Rationale'],
+    ['governance/policy', 'Second factor'],
+    ['products', 'onerror'],
+    [`products/${product}`, 'Nobody has subscribed'],
+  )
+  // What was measured in the current minute is stored when it is over, or now.
+  await service.stop()
+  await service.start()
+  browser = await launchBrowser()
+}, MINUTE)
+
+afterAll(async () => {
+  await browser.close()
+  await service.remove()
+  await backend.close()
+})
+
+const { signIn } = createVisits(() => ({ service, browser }))
+
+it(
+  'have no findings of axe and no scroll bar at the side, with hostile texts in every field',
+  { timeout: 4 * MINUTE },
+  async () => {
+    const { page, errors } = await signIn('admin')
+    for (const [path, text] of views) {
+      await page.goto(`${service.baseUrl}/console/${path}`)
+      await page.getByRole('main').getByText(text, { exact: false }).first().waitFor()
+      await expectUsable(page)
+      expect({ path, title: await page.title() }).toEqual({
+        path,
+        title: expect.stringContaining('tollgate') as string,
+      })
+      expect(await page.locator('img[src]').count()).toBe(0)
+    }
+    expect(errors).toEqual([])
+  },
+)
+
+it('open their forms and questions with hostile texts as text', { timeout: MINUTE }, async () => {
+  const { page, errors } = await signIn('admin')
+  const forms: readonly (readonly [path: string, button: string])[] = [
+    ['governance/rulesets/', 'Delete ruleset'],
+    ['governance/adrs/', 'Edit record'],
+    ['governance/principles/', 'Delete principle'],
+    ['products/', 'Edit product'],
+  ]
+  for (const [path, button] of forms) {
+    const found = views.find(([each]) => each.startsWith(path))?.[0]
+    await page.goto(`${service.baseUrl}/console/${found}`)
+    await page.getByRole('button', { name: button }).click()
+    await page.getByRole('dialog').waitFor()
+    await expectUsable(page)
+  }
+  expect(await page.locator('img[src]').count()).toBe(0)
+  expect(errors).toEqual([])
+})
