@@ -117,7 +117,7 @@ function columnsOf(groups: readonly Group[], interval: string): readonly Column<
   }
   const grouped = groups.map((field): Column<Summary> => ({
     title: words.fields[field],
-    cell: (row) => <GroupValue field={field} value={row[field] ?? ''} />,
+    cell: (row) => <GroupValue field={field} value={row[field] ?? ''} name={nameFor(field, row)} />,
   }))
   const total: Column<Summary> = { title: words.total, cell: () => words.total }
   return [
@@ -129,8 +129,18 @@ function columnsOf(groups: readonly Group[], interval: string): readonly Column<
   ]
 }
 
+function nameFor(field: Group, { customerName = '', ...row }: Summary): string {
+  return field === 'customer' && customerName !== '' ? customerName : (row[field] ?? '')
+}
+
+interface GroupValueProps {
+  readonly field: Group
+  readonly value: string
+  readonly name: string
+}
+
 /** A value is a filter: its link shows what it consists of. */
-function GroupValue({ field, value }: { readonly field: Group; readonly value: string }) {
+function GroupValue({ field, value, name }: GroupValueProps) {
   if (value === '') return <span class="quiet">{words.nobody}</span>
   if (field === 'agent') return <bdi>{value}</bdi>
   const interval = query.value.get('interval') ?? ''
@@ -139,7 +149,7 @@ function GroupValue({ field, value }: { readonly field: Group; readonly value: s
       href={linkTo('usage', { [field]: value, interval: interval === '' ? 'month' : interval })}
       title={words.narrow(value)}
     >
-      <bdi>{value}</bdi>
+      <bdi>{name}</bdi>
     </a>
   )
 }
