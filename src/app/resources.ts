@@ -11,6 +11,7 @@ import type { BackendRule } from '../publishing/backend-address.ts'
 import { createCapacity } from '../subscriptions/capacity.ts'
 import { createApiComplianceReader } from '../programmes/api-compliance.ts'
 import type { Compliance } from '../programmes/compliance.ts'
+import { createConsumerNames } from '../access/consumer-names.ts'
 import { createConsumers } from '../access/consumers.ts'
 import type { Secrets } from '../access/credential-document.ts'
 import { createCredentialExplanations } from '../access/credential-explanations.ts'
@@ -97,6 +98,7 @@ export function createResources(options: ResourcesOptions) {
     consumerView: createConsumerView({ registry }),
     compliance,
     consumers: createConsumers(options),
+    consumerNames: createConsumerNames(options),
     apis: createApis(options),
     apiRemoval: createApiRemoval(options),
     declarationRemoval: createDeclarationRemoval(options),

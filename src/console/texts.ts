@@ -116,6 +116,7 @@ export const texts = {
     columns: { name: 'Setting', value: 'In force', fallback: 'Default', meaning: 'Meaning' },
     unset: 'unset',
     secret: 'set, not shown',
+    long: 'Show',
     changed: 'changed',
     all: 'All settings',
     only: 'Show',

@@ -33,7 +33,8 @@ const SUCCESS_HEADERS = ['ETag', 'Location', 'Link', 'Vary', 'Content-Length']
 export function installProblems(app: FastifyInstance, { log, allowedMethods }: ProblemsOptions): void {
   app.setErrorHandler<FastifyError>((error, request, reply) => {
     const problem = toProblem(error)
-    if (problem.status >= 500)
+    // A read that ends because its caller has left is no failure.
+    if (problem.status >= 500 && !(problem.code === 'unavailable' && reply.raw.destroyed))
       log.error({ err: error, requestId: request.id }, 'platform call failed; it is answered with a problem document')
     return sendProblem(request, reply, problem)
   })

@@ -33,6 +33,7 @@ const lineItem = {
 const summary = {
   api: text,
   customer: text,
+  customerName: { ...text, description: 'Empty if the consumer was removed.' },
   operation: text,
   subscription: text,
   agent: text,
@@ -80,7 +81,8 @@ export const USAGE_OPERATIONS = {
 } as const satisfies Operations
 
 export function summaryColumns(groupBy: readonly GroupField[]): readonly string[] {
-  return [...groupBy, ...Object.keys(amounts), 'from', 'to']
+  const columns = [...groupBy, ...Object.keys(amounts), 'from', 'to']
+  return groupBy.includes('customer') ? [...columns, 'customerName'] : columns
 }
 
 export function toGroups(text: string): readonly GroupField[] {

@@ -5,6 +5,7 @@
  */
 
 import { fromCursor, invalidCursor, toCursor } from '../command/page.ts'
+import type { ConsumerNames } from '../access/consumer-names.ts'
 import { PLATFORM_API } from '../domain/platform-api.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { LineItemRow, SummaryRow, UsageFilter, UsageStore } from '../store/usage-store.ts'
@@ -19,6 +20,7 @@ const DEFAULT_RANGE_MS = 30 * 86_400_000
 
 export interface UsageHandlersOptions {
   readonly usage: UsageStore
+  readonly consumerNames: ConsumerNames
   readonly clock: Clock
 }
 
@@ -30,7 +32,11 @@ interface Reading {
   readonly toNext: (position: string) => string
 }
 
-export function usageHandlers({ usage, clock }: UsageHandlersOptions): Handlers<typeof USAGE_OPERATIONS> {
+export function usageHandlers({
+  usage,
+  clock,
+  consumerNames,
+}: UsageHandlersOptions): Handlers<typeof USAGE_OPERATIONS> {
   return {
     async listLineItems(call, reply) {
       const { filter, limit, position, toNext } = toReading(call, call.query, clock)
@@ -47,7 +53,10 @@ export function usageHandlers({ usage, clock }: UsageHandlersOptions): Handlers<
       const after = position === undefined ? {} : { after: position }
       const query = { ...filter, ...after, groupBy, limit, ...(interval !== undefined && { interval }) }
       const { rows, next } = await usage.summaries(query, whenCallerGone(reply))
-      return sendTable(reply, summaryColumns(groupBy), rows.map(showSummary), next === null ? null : toNext(next))
+      const ids = [...new Set(rows.flatMap(({ group: { customer } }) => customer ?? []))]
+      const names = new Map((await consumerNames(call.author.tenant, ids)).map(({ id, name }) => [id, name]))
+      const items = rows.map((row) => showSummary(row, names))
+      return sendTable(reply, summaryColumns(groupBy), items, next === null ? null : toNext(next))
     },
   }
 }
@@ -80,8 +89,13 @@ function showLineItem({ timeMs, value, ...row }: LineItemRow): Record<string, un
   return { ...row, value: Number(value), time: toTime(timeMs) }
 }
 
-function showSummary({ group, value, fromMs, toMs, ...row }: SummaryRow): Record<string, unknown> {
-  return { ...group, ...row, value: Number(value), from: toTime(fromMs), to: toTime(toMs) }
+function showSummary(
+  { group, value, fromMs, toMs, ...row }: SummaryRow,
+  names: ReadonlyMap<string, string>,
+): Record<string, unknown> {
+  const { customer } = group
+  const named = customer === undefined ? {} : { customerName: names.get(customer) ?? '' }
+  return { ...group, ...named, ...row, value: Number(value), from: toTime(fromMs), to: toTime(toMs) }
 }
 
 function toTime(timeMs: number): string {

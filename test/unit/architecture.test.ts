@@ -143,7 +143,7 @@ const TABLE: Readonly<Record<string, Row>> = {
   programmes: { folders: [...PUBLISHING, ...ACCESS, 'governance/lint'], packages: ['node:'] },
   mutes: { folders: [...COMMANDS, 'access'], packages: ['node:'] },
   // Across the resources.
-  attention: { folders: [...COMMANDS, 'approvals', 'access', 'subscriptions/document', 'webhooks'], packages: ['node:'] },
+  attention: { folders: [...COMMANDS, 'approvals', 'access', 'subscriptions/document', 'webhooks'], packages: [] },
   webhooks: { folders: [...COMMANDS, 'access', 'outbound'], packages: ['undici', 'node:'] },
   identity: { folders: [...COMMANDS, 'json', 'access', 'outbound'], packages: ['jose', 'oauth4webapi', 'node:'] },
 

@@ -110,7 +110,7 @@ export const USAGE: ResourceGroup = {
       call: 'GET /v1/summaries',
       summary: 'Lists totals of consumption',
       filters: 'from to api customer subscription operation groupBy interval',
-      columns: 'api customer operation subscription agent calls value amount currency from',
+      columns: 'api customer customerName operation subscription agent calls value amount currency from',
       bar: 'value',
     },
     {

@@ -138,7 +138,7 @@ function Legend({ all, looks, time, text }: LegendProps) {
       <ul>
         {all.map((one, index) => (
           <li key={one.name}>
-            <svg width="24" height="8" aria-hidden="true" class={looks[index]?.colour.slice(2)}>
+            <svg width="28" height="8" aria-hidden="true" class={looks[index]?.colour.slice(2)}>
               <line x1="0" y1="4" x2="24" y2="4" stroke-width="3" stroke-dasharray={looks[index]?.dash.join(' ')} />
             </svg>
             <bdi>{one.name}</bdi> <strong>{text(one)}</strong>

@@ -107,6 +107,7 @@ describe('summaries', () => {
       {
         api: 'payments-v1',
         customer: 'con_1',
+        customerName: '',
         value: 0.5,
         calls: 2,
         amount: '0.000000000001',
@@ -121,6 +122,20 @@ describe('summaries', () => {
       { groupBy: ['operation', 'agent'], interval: 'day' },
       { groupBy: [] },
     ])
+  })
+
+  it('have the names of consumers, in CSV as text, and none of another tenant', async () => {
+    const platform = await openTestPlatform()
+    const token = platform.token('acme')
+    const name = '=HYPERLINK("https://evil.example")<img src=x>\u202e'
+    const { body: made } = await platform.send('POST', '/v1/consumers', { token, body: { name, kind: 'application' } })
+    const customer = String(made['id'])
+    platform.lineItems.push(lineItem({ customer }), lineItem({ tenant: 'rival', customer }))
+    const read = async (tenant: string, accept = 'application/json') =>
+      platform.send('GET', '/v1/summaries?groupBy=customer', { token: platform.token(tenant), headers: { accept } })
+    expect((await read('acme')).body['items']).toMatchObject([{ customer, customerName: name }])
+    expect((await read('acme', 'text/csv')).text).toContain(`,"'=HYPERLINK(""https://evil.example"")<img src=x>\u202e"`)
+    expect((await read('rival')).body['items']).toMatchObject([{ customer, customerName: '' }])
   })
 
   it.each(['groupBy=tenant', 'groupBy=api,,', 'groupBy=api;drop', 'interval=week'])(
@@ -169,7 +184,7 @@ describe('CSV', () => {
     const platform = await openTestPlatform()
     const token = platform.token('acme')
     const empty = await platform.send('GET', '/v1/summaries', { token, headers: CSV })
-    expect(empty.text).toBe('api,customer,value,calls,amount,currency,from,to\r\n')
+    expect(empty.text).toBe('api,customer,value,calls,amount,currency,from,to,customerName\r\n')
 
     platform.lineItems.push(lineItem(), lineItem({ operation: 'later' }))
     const first = await platform.send('GET', '/v1?limit=1&customer=con_1', { token, headers: CSV })

@@ -19,8 +19,8 @@ export function Attention() {
   const reading = useRead('/v1/attention')
   useRefresh(reading.reload, REFRESH_MS)
   return (
-    <section aria-labelledby="attention">
-      <h2 id="attention">{words.attention}</h2>
+    <section>
+      <h2>{words.attention}</h2>
       <Loaded reading={reading}>
         {({ items }) => (items.length === 0 ? <p class="quiet">{words.calm}</p> : <Matters items={items} />)}
       </Loaded>

@@ -10,12 +10,18 @@ import { BASE, query } from '../../router.ts'
 import { scopes } from '../../shell/person.ts'
 import { texts } from '../../texts.ts'
 import { endOf, RangeFilter, rangeOf, type Range } from '../usage/range.tsx'
-import { useSeries, type Metric } from '../usage/series.ts'
+import { TOTAL } from '../usage/links.ts'
+import { toSeries, useUsage } from '../usage/series.ts'
 
 type Levels = Answer<'/v1/serviceLevels'>
+type Window = Levels['windows'][number]
 
 const words = texts.overview
+const MINUTE_MS = 60_000
 const DAY_MS = 86_400_000
+/** As the API divides a time. */
+const WINDOWS_MAX = 100
+const STEPS_MS = [1, 5, 15, 60, 360, 1_440].map((minutes) => minutes * MINUTE_MS)
 const LEVEL_DAYS_MAX = 31
 
 interface TrafficProps {
@@ -42,7 +48,7 @@ export function Traffic({ hasUsage, hasLevels }: TrafficProps) {
 
 function Month() {
   const { from } = rangeOf(new URLSearchParams({ range: 'month' }))
-  const total = useRead('/v1/summaries', { query: { groupBy: '', from } })
+  const total = useRead('/v1/summaries', { query: { groupBy: TOTAL, from } })
   return (
     <section aria-labelledby="month">
       <h2 id="month">
@@ -75,44 +81,19 @@ function Figure({ name, value }: { readonly name: string; readonly value: string
 }
 
 function Usage({ range }: { readonly range: Range }) {
-  const total = useRead('/v1/summaries', { query: { groupBy: '', from: range.from, to: range.to } })
+  const usage = useUsage({ range, filters: {}, by: 'api' })
+  if (usage === null) return <Skeleton />
+  if (usage.total.length === 0)
+    return <Empty text={words.noUsage} commands={['tollgate usage summary --group-by api']} />
   return (
-    <Loaded reading={total}>
-      {({ items }) =>
-        items.length === 0 ? (
-          <Empty text={words.noUsage} commands={['tollgate usage summary --group-by api']} />
-        ) : (
-          <div class="charts">
-            <UsageChart range={range} metric="calls" title={words.callsOf} />
-            <UsageChart range={range} metric="value" title={words.unitsOf} />
-            {items
-              .filter(({ currency }) => currency !== '')
-              .map(({ currency }) => (
-                <UsageChart
-                  key={currency}
-                  range={range}
-                  metric="amount"
-                  currency={currency}
-                  title={words.amountOf(currency)}
-                />
-              ))}
-          </div>
-        )
-      }
-    </Loaded>
+    <div class="charts">
+      <Chart title={words.callsOf} {...toSeries(usage, 'calls')} />
+      <Chart title={words.unitsOf} {...toSeries(usage, 'value')} />
+      {usage.currencies.map((currency) => (
+        <Chart key={currency} title={words.amountOf(currency)} {...toSeries(usage, 'amount', currency)} />
+      ))}
+    </div>
   )
-}
-
-interface UsageChartProps {
-  readonly range: Range
-  readonly metric: Metric
-  readonly currency?: string
-  readonly title: string
-}
-
-function UsageChart({ range, metric, currency = '', title }: UsageChartProps) {
-  const found = useSeries({ range, filters: {}, by: 'api', metric, currency })
-  return found === null ? <Skeleton /> : <Chart title={title} {...found} />
 }
 
 /** The API measures a month at most. */
@@ -142,28 +123,40 @@ interface Lines {
   readonly series: readonly Series[]
 }
 
-function errorsOf({ windows }: Levels): Lines {
+/** Windows without a call are left out of the answer: they are gaps. */
+function spread({ from, to, windows }: Levels): readonly { readonly at: number; readonly window: Window | null }[] {
+  const spanMs = Date.parse(to) - Date.parse(from)
+  const stepMs = STEPS_MS.find((each) => spanMs / each <= WINDOWS_MAX) ?? DAY_MS
+  const first = Math.floor(Date.parse(from) / stepMs)
+  const count = Math.ceil(Date.parse(to) / stepMs) - first
+  const found = new Map(windows.map((window) => [Math.floor(Date.parse(window.from) / stepMs), window]))
+  return Array.from({ length: count }, (_, index) => ({
+    at: (first + index) * stepMs,
+    window: found.get(first + index) ?? null,
+  }))
+}
+
+function errorsOf(levels: Levels): Lines {
+  const windows = spread(levels)
+  const unanswered = (percent: number | null | undefined): number | null =>
+    percent == null ? null : Number((100 - percent).toFixed(3))
   return {
-    times: windows.map(({ from }) => Date.parse(from)),
+    times: windows.map(({ at }) => at),
     series: [
-      { name: words.error5xx, values: windows.map(({ errorPercent }) => errorPercent) },
-      {
-        name: words.unanswered,
-        values: windows.map(({ availabilityPercent }) =>
-          availabilityPercent === null ? null : Number((100 - availabilityPercent).toFixed(3)),
-        ),
-      },
+      { name: words.error5xx, values: windows.map(({ window }) => window?.errorPercent ?? null) },
+      { name: words.unanswered, values: windows.map(({ window }) => unanswered(window?.availabilityPercent)) },
     ],
   }
 }
 
-function latencyOf({ windows }: Levels): Lines {
+function latencyOf(levels: Levels): Lines {
+  const windows = spread(levels)
   return {
-    times: windows.map(({ from }) => Date.parse(from)),
+    times: windows.map(({ at }) => at),
     series: [
-      { name: words.p50, values: windows.map(({ latency }) => latency.p50Ms) },
-      { name: words.p95, values: windows.map(({ latency }) => latency.p95Ms) },
-      { name: words.p99, values: windows.map(({ latency }) => latency.p99Ms) },
+      { name: words.p50, values: windows.map(({ window }) => window?.latency.p50Ms ?? null) },
+      { name: words.p95, values: windows.map(({ window }) => window?.latency.p95Ms ?? null) },
+      { name: words.p99, values: windows.map(({ window }) => window?.latency.p99Ms ?? null) },
     ],
   }
 }

@@ -8,8 +8,3 @@ export const sumOf = addDecimals
 export function differenceOf(one: string, other: string): string {
   return addDecimals([one, other.startsWith('-') ? other.slice(1) : `-${other}`])
 }
-
-/** `1.50` and `1.5` are equal. */
-export function isEqual(one: string, other: string): boolean {
-  return differenceOf(one, other) === '0'
-}

@@ -6,6 +6,9 @@ import { endOf } from './range.tsx'
 
 export const FILTERS = ['api', 'customer', 'subscription', 'operation'] as const
 
+/** One total for each currency. The client leaves out values that are empty, and the API trims this one. */
+export const TOTAL = ' '
+
 const WINDOW_MS = 10_000
 
 /** The filters that the address has. */

@@ -7,6 +7,7 @@ import { toAmount, toNumber } from '../../parts/values.tsx'
 import { BASE } from '../../router.ts'
 import { texts } from '../../texts.ts'
 import { differenceOf } from './exact.ts'
+import { TOTAL } from './links.ts'
 import type { Statement } from './statements.tsx'
 
 const words = texts.statements
@@ -34,14 +35,14 @@ interface ReconciledProps {
 export function Reconciled({ statement, again }: ReconciledProps) {
   const { consumer, from, to, totals, state } = statement
   const filter = { customer: consumer, from, to }
-  const reading = useRead('/v1/summaries', { query: { ...filter, groupBy: '' } })
+  const reading = useRead('/v1/summaries', { query: { ...filter, groupBy: TOTAL } })
   const compare = (): void => {
     again()
     reading.reload()
   }
   return (
-    <section aria-labelledby="reconciled">
-      <h2 id="reconciled">{words.reconciled}</h2>
+    <>
+      <h2>{words.reconciled}</h2>
       <p class="quiet">{state === 'Open' ? `${words.lead} ${words.open}` : words.lead}</p>
       <Loaded reading={reading}>
         {({ items }) => (
@@ -59,7 +60,7 @@ export function Reconciled({ statement, again }: ReconciledProps) {
         </button>
         <a href={`${BASE}usage/items?${new URLSearchParams(filter).toString()}`}>{words.seeItems}</a>
       </p>
-    </section>
+    </>
   )
 }
 

@@ -1,7 +1,8 @@
 /**
- * The series of a chart of usage: the five largest groups and all others together, over intervals.
+ * The series of charts of usage: the five largest groups and all others together, over intervals.
  *
- * The number of reads is fixed: one for the ranking, one for the total, and one for each of the five.
+ * One read has all groups if they fit into a page. Otherwise the number of reads is fixed: one for the ranking, one for the total,
+ * and one for each of the five. Several charts of the same usage share the reads.
  */
 
 import { useMemo } from 'preact/hooks'
@@ -11,7 +12,9 @@ import type { Series } from '../../parts/chart.tsx'
 import { toAmount, toNumber } from '../../parts/values.tsx'
 import { texts } from '../../texts.ts'
 import { differenceOf, sumOf } from './exact.ts'
-import { endOf, type Range } from './range.tsx'
+import { bucketsOf, intervalOf, startOf, type Interval } from './intervals.ts'
+import { TOTAL } from './links.ts'
+import type { Range } from './range.tsx'
 
 export type Summary = Item<'/v1/summaries'>
 export type Metric = 'calls' | 'value' | 'amount'
@@ -19,130 +22,129 @@ export type Metric = 'calls' | 'value' | 'amount'
 export const CHARTED = ['api', 'customer', 'operation', 'subscription'] as const
 export type Charted = (typeof CHARTED)[number]
 
-export interface SeriesQuery {
+export interface UsageQuery {
   readonly range: Range
   readonly filters: Readonly<Record<string, string>>
   /** Null: the total alone. */
   readonly by: Charted | null
-  readonly metric: Metric
-  readonly currency: string
 }
 
-export interface SeriesReading {
+interface Group {
+  readonly name: string
+  readonly rows: readonly Summary[]
+}
+
+/** The usage of a time by groups and intervals. */
+export interface Usage {
+  readonly interval: Interval
   readonly times: readonly number[]
-  readonly series: readonly Series[]
-  readonly unit: string
+  readonly total: readonly Summary[]
+  readonly groups: readonly Group[]
   /** Not all groups could be ranked. */
   readonly isCut: boolean
+  readonly currencies: readonly string[]
 }
 
-type Interval = 'hour' | 'day' | 'month'
-
-const HOUR_MS = 3_600_000
-const DAY_MS = 24 * HOUR_MS
-const ROWS_MAX = '500'
+const PAGE_MAX = '500'
 const TOP = 5
 const { usage, chart } = texts
 
 /** Returns null until everything has been read. */
-export function useSeries({ range, filters, by, metric, currency }: SeriesQuery): SeriesReading | null {
+export function useUsage({ range, filters, by }: UsageQuery): Usage | null {
   const interval = intervalOf(range)
-  const asked = { ...filters, from: range.from, to: range.to, limit: ROWS_MAX }
-  const ranking = useRead(by === null ? null : '/v1/summaries', { query: { ...asked, groupBy: by ?? '' } })
-  const total = useRead('/v1/summaries', { query: { ...asked, groupBy: '', interval } })
-  const names = by === null ? [] : rank(ranking.data?.items ?? [], by, metric, currency)
+  const asked = { ...filters, from: range.from, to: range.to, limit: PAGE_MAX }
+  const whole = useRead('/v1/summaries', { query: { ...asked, groupBy: by ?? TOTAL, interval } })
+  const isMore = by !== null && whole.data !== null && whole.data.next !== null
+  const more = isMore ? '/v1/summaries' : null
+  const ranking = useRead(more, { query: { ...asked, groupBy: by ?? TOTAL } })
+  const total = useRead(more, { query: { ...asked, groupBy: TOTAL, interval } })
+  const names = isMore && by !== null ? largest(toGroups(ranking.data?.items ?? [], by)) : []
   const useOne = (position: number) => {
     const name = names[position]
-    const path = by === null || name === undefined || name === '' ? null : '/v1/summaries'
     const own = by === null || name === undefined ? {} : { [by]: name }
-    return useRead(path, { query: { ...asked, ...own, groupBy: '', interval } })
+    return useRead(name === undefined ? null : more, { query: { ...asked, ...own, groupBy: TOTAL, interval } })
   }
-  const top = [useOne(0), useOne(1), useOne(2), useOne(3), useOne(4)]
-  const read = top.map(({ data }) => data)
+  const parts = [useOne(0), useOne(1), useOne(2), useOne(3), useOne(4)].map(({ data }) => data)
   return useMemo(() => {
-    const shown = names.filter((name) => name !== '')
-    if (total.data === null || (by !== null && ranking.data === null)) return null
-    if (shown.some((_, index) => read[index] === null)) return null
-    const times = bucketsOf(range, interval)
-    const column = (rows: readonly Summary[]): readonly string[] =>
-      toColumn(rows, { times, interval, metric, currency })
-    const sum = column(total.data.items)
-    const columns = shown.map((_, index) => column(read[index]?.items ?? []))
-    const rest = sum.map((each, index) => differenceOf(each, sumOf(columns.map((one) => one[index] ?? '0'))))
-    const unit = metric === 'amount' ? currency : usage.units[metric]
-    const toOne = (name: string, texts: readonly string[]): Series => ({
-      name,
-      values: texts.map(Number),
-      shown: texts.map((text) => toText(text, metric, unit)),
-    })
-    const all = shown.map((name, index) => toOne(name, columns[index] ?? []))
-    const isRest = rest.some((text) => text !== '0')
-    const others = { ...toOne(shown.length === 0 ? usage.total : chart.others, rest), isOthers: shown.length > 0 }
-    return {
-      times,
-      series: isRest || shown.length === 0 ? [...all, others] : all,
-      unit,
-      isCut: by !== null && ranking.data?.next !== null,
+    if (whole.data === null) return null
+    const shared = { interval, times: bucketsOf(range, interval) }
+    if (!isMore) {
+      const rows = whole.data.items
+      const groups = by === null ? [] : toGroups(rows, by)
+      return { ...shared, total: rows, groups, isCut: false, currencies: currenciesOf(rows) }
     }
-  }, [JSON.stringify([range, by, metric, currency, names]), total.data, ranking.data, ...read])
+    if (ranking.data === null || total.data === null || names.some((_, index) => parts[index] === null)) return null
+    const groups = names.map((name, index) => ({ name, rows: parts[index]?.items ?? [] }))
+    const rows = total.data.items
+    return { ...shared, total: rows, groups, isCut: ranking.data.next !== null, currencies: currenciesOf(rows) }
+  }, [JSON.stringify([range, by, names]), whole.data, ranking.data, total.data, ...parts])
 }
 
-/** Returns the largest groups, the largest first. */
-function rank(rows: readonly Summary[], by: Charted, metric: Metric, currency: string): readonly string[] {
-  const sums = new Map<string, number>()
-  for (const row of rows) {
-    const name = row[by] ?? ''
-    if (metric !== 'amount' || row.currency === currency) sums.set(name, (sums.get(name) ?? 0) + Number(row[metric]))
-  }
-  return [...sums]
-    .sort(([, one], [, other]) => other - one)
-    .map(([name]) => name)
+function toGroups(rows: readonly Summary[], by: Charted): readonly Group[] {
+  const groups = [...Map.groupBy(rows, (row) => row[by] ?? '')]
+  return groups.filter(([name]) => name !== '').map(([name, own]) => ({ name, rows: own }))
+}
+
+/** Returns the names of the groups with most calls. */
+function largest(groups: readonly Group[]): readonly string[] {
+  return rank(groups, 'calls', '').map(({ name }) => name)
+}
+
+function rank(groups: readonly Group[], metric: Metric, currency: string): readonly Group[] {
+  const size = ({ rows }: Group): number =>
+    rows
+      .filter((row) => metric !== 'amount' || row.currency === currency)
+      .reduce((sum, row) => sum + Number(row[metric]), 0)
+  const sized = groups.map((group) => ({ group, size: size(group) })).filter(({ size: own }) => own > 0)
+  return sized
+    .sort((one, other) => other.size - one.size)
     .slice(0, TOP)
+    .map(({ group }) => group)
 }
 
-export function intervalOf(range: Range): Interval {
-  const spanMs = endOf(range) - Date.parse(range.from)
-  if (spanMs <= 3 * DAY_MS) return 'hour'
-  return spanMs <= 120 * DAY_MS ? 'day' : 'month'
+function currenciesOf(rows: readonly Summary[]): readonly string[] {
+  return [...new Set(rows.map(({ currency }) => currency))].filter((currency) => currency !== '').sort()
 }
 
-function bucketsOf(range: Range, interval: Interval): readonly number[] {
-  const times: number[] = []
-  for (let at = startOf(Date.parse(range.from), interval); at < endOf(range); at = nextOf(at, interval)) times.push(at)
-  return times
-}
-
-export function startOf(ms: number, interval: Interval): number {
-  if (interval === 'month') return Date.UTC(new Date(ms).getUTCFullYear(), new Date(ms).getUTCMonth(), 1)
-  const size = interval === 'hour' ? HOUR_MS : DAY_MS
-  return Math.floor(ms / size) * size
-}
-
-export function nextOf(ms: number, interval: Interval): number {
-  if (interval === 'month') return Date.UTC(new Date(ms).getUTCFullYear(), new Date(ms).getUTCMonth() + 1, 1)
-  return ms + (interval === 'hour' ? HOUR_MS : DAY_MS)
-}
-
-interface ColumnOptions extends Pick<SeriesQuery, 'metric' | 'currency'> {
+export interface UsageSeries {
   readonly times: readonly number[]
-  readonly interval: Interval
+  readonly series: readonly Series[]
+  readonly unit: string
+}
+
+/** Makes the series of one chart. */
+export function toSeries(of: Usage, metric: Metric, currency = ''): UsageSeries {
+  const { times, total, groups } = of
+  const unit = metric === 'amount' ? currency : usage.units[metric]
+  const column = (rows: readonly Summary[]): readonly string[] => toColumn(of, rows, metric, currency)
+  const toOne = (name: string, shown: readonly string[]): Series => ({
+    name,
+    values: shown.map(Number),
+    shown: shown.map((text) => toText(text, metric, unit)),
+  })
+  const top = rank(groups, metric, currency).map(({ name, rows }) => ({ name, sums: column(rows) }))
+  const rest = column(total).map((sum, index) => differenceOf(sum, sumOf(top.map(({ sums }) => sums[index] ?? '0'))))
+  const all = top.map(({ name, sums }) => toOne(name, sums))
+  if (all.length === 0) return { times, series: [toOne(usage.total, rest)], unit }
+  const isRest = rest.some((text) => text !== '0')
+  return { times, series: isRest ? [...all, { ...toOne(chart.others, rest), isOthers: true }] : all, unit }
 }
 
 /** Returns the exact sum of each interval. */
-function toColumn(rows: readonly Summary[], { times, interval, metric, currency }: ColumnOptions): readonly string[] {
+function toColumn(of: Usage, rows: readonly Summary[], metric: Metric, currency: string): readonly string[] {
   const found = new Map<number, string[]>()
   for (const row of rows) {
     if (metric === 'amount' && row.currency !== currency) continue
-    const at = startOf(Date.parse(row.from), interval)
-    found.set(at, [...(found.get(at) ?? []), metric === 'amount' ? row.amount : toPlain(row[metric])])
+    const at = startOf(Date.parse(row.from), of.interval)
+    const own = found.get(at) ?? []
+    own.push(metric === 'amount' ? row.amount : row[metric].toFixed(UNIT_PLACES))
+    found.set(at, own)
   }
-  return times.map((time) => sumOf(found.get(time) ?? []))
+  return of.times.map((time) => sumOf(found.get(time) ?? []))
 }
 
-/** A number without an exponent, with the six digits that resource units have. */
-function toPlain(value: number): string {
-  return value.toFixed(6)
-}
+/** Of resource units. */
+const UNIT_PLACES = 6
 
 function toText(text: string, metric: Metric, unit: string): string {
   return metric === 'amount' ? toAmount(text, unit) : `${toNumber(Number(text))} ${unit}`

@@ -67,6 +67,7 @@ function Choice({ consumer, month, isOwn }: ChoiceProps) {
         <label>
           {words.consumer}
           <input
+            class="statement-consumer"
             data-search
             list="statement-consumers"
             value={chosen}

@@ -1,6 +1,5 @@
 /** Totals of consumption by any grouping over any time, as a chart, as a table and as CSV. */
 
-import type { ReadOptions } from '../../api/client.ts'
 import { useRead } from '../../api/use-read.ts'
 import { Chart } from '../../parts/chart.tsx'
 import { ExportButton } from '../../parts/export.tsx'
@@ -13,14 +12,15 @@ import type { Column } from '../../parts/table.tsx'
 import { toAmount, toNumber, toShortTime } from '../../parts/values.tsx'
 import { query, setQuery } from '../../router.ts'
 import { texts } from '../../texts.ts'
-import { drillDown, filtersOf, linkTo, nameOf } from './links.ts'
+import { drillDown, filtersOf, linkTo, nameOf, TOTAL } from './links.ts'
 import { rangeOf } from './range.tsx'
-import { CHARTED, useSeries, type Metric, type SeriesQuery, type Summary } from './series.ts'
+import { CHARTED, toSeries, useUsage, type Metric, type Summary, type UsageQuery } from './series.ts'
 import { UsageFilters } from './usage-filters.tsx'
 
 const words = texts.usage
 const GROUPS = ['api', 'customer', 'operation', 'subscription', 'agent'] as const
 type Group = (typeof GROUPS)[number]
+const METRICS = ['calls', 'value', 'amount'] as const
 const DEFAULT_GROUPS = 'api,customer'
 const NO_GROUP = 'none'
 
@@ -29,7 +29,13 @@ export function Summaries() {
   const range = rangeOf(params)
   const groups = groupsOf(params.get('groupBy'))
   const interval = params.get('interval') ?? ''
-  const asked = { ...filtersOf(), from: range.from, to: range.to, groupBy: groups.join(','), interval }
+  const asked = {
+    ...filtersOf(),
+    from: range.from,
+    to: range.to,
+    groupBy: groups.length === 0 ? TOTAL : groups.join(','),
+    interval,
+  }
   const reading = useRead('/v1/summaries', { query: { ...asked, ...Pages.query() } })
   return (
     <Page
@@ -40,7 +46,9 @@ export function Summaries() {
         <SelectFilter name="interval" label={words.interval} options={Object.entries(words.intervals)} />
         <GroupFilter groups={groups} />
       </UsageFilters>
-      <UsageChart range={range} filters={filtersOf()} by={CHARTED.find((field) => groups.includes(field)) ?? null} />
+      <UsageChart
+        asked={{ range, filters: filtersOf(), by: CHARTED.find((field) => groups.includes(field)) ?? null }}
+      />
       <ListOf
         reading={reading}
         caption={words.title}
@@ -76,36 +84,30 @@ function GroupFilter({ groups }: { readonly groups: readonly Group[] }) {
 }
 
 /** The metric is part of the address, too. */
-function UsageChart(asked: Pick<SeriesQuery, 'range' | 'filters' | 'by'>) {
-  const currencies = useCurrencies(asked)
-  const metric = (['calls', 'value', 'amount'] as const).find((each) => each === query.value.get('metric')) ?? 'calls'
+function UsageChart({ asked }: { readonly asked: UsageQuery }) {
+  const usage = useUsage(asked)
+  if (usage === null) return <Skeleton />
+  const { currencies, isCut } = usage
+  const metric = METRICS.find((each) => each === query.value.get('metric')) ?? 'calls'
   const currency = query.value.get('currency') ?? currencies[0] ?? ''
-  const found = useSeries({ ...asked, metric, currency })
-  const by = asked.by === null ? '' : words.fields[asked.by]
+  const title = words.chart(words.metrics[metric], asked.by === null ? '' : words.fields[asked.by])
   return (
-    <section class="usage-chart" aria-label={words.chart(words.metrics[metric], by)}>
+    <div class="usage-chart">
       <div class="filters">
         <SelectFilter name="metric" label={words.metric} options={metricsOf(currencies)} />
         {metric === 'amount' && currencies.length > 1 && (
           <SelectFilter name="currency" label={words.currency} options={currencies.map((each) => [each, each])} />
         )}
       </div>
-      {found === null ? <Skeleton /> : <Chart title={words.chart(words.metrics[metric], by)} {...found} />}
-      {found?.isCut === true && <p class="quiet">{words.ranked('500')}</p>}
-    </section>
+      <Chart title={title} {...toSeries(usage, metric, currency)} />
+      {isCut && <p class="quiet">{words.ranked('500')}</p>}
+    </div>
   )
 }
 
 function metricsOf(currencies: readonly string[]): readonly (readonly [Metric, string])[] {
   const { calls, value, amount } = words.metrics
   return [['calls', calls], ['value', value], ...(currencies.length === 0 ? [] : [['amount', amount] as const])]
-}
-
-/** The currencies of the time and the filter. */
-function useCurrencies({ range, filters }: Pick<SeriesQuery, 'range' | 'filters'>): readonly string[] {
-  const query: ReadOptions['query'] = { ...filters, from: range.from, to: range.to, groupBy: '' }
-  const { data } = useRead('/v1/summaries', { query })
-  return (data?.items ?? []).map(({ currency }) => currency).filter((currency) => currency !== '')
 }
 
 function columnsOf(groups: readonly Group[], interval: string): readonly Column<Summary>[] {
@@ -115,7 +117,7 @@ function columnsOf(groups: readonly Group[], interval: string): readonly Column<
   }
   const grouped = groups.map((field): Column<Summary> => ({
     title: words.fields[field],
-    cell: (row) => <GroupValue field={field} value={row[field] ?? ''} />,
+    cell: (row) => <GroupValue field={field} value={row[field] ?? ''} name={nameFor(field, row)} />,
   }))
   const total: Column<Summary> = { title: words.total, cell: () => words.total }
   return [
@@ -127,8 +129,18 @@ function columnsOf(groups: readonly Group[], interval: string): readonly Column<
   ]
 }
 
+function nameFor(field: Group, { customerName = '', ...row }: Summary): string {
+  return field === 'customer' && customerName !== '' ? customerName : (row[field] ?? '')
+}
+
+interface GroupValueProps {
+  readonly field: Group
+  readonly value: string
+  readonly name: string
+}
+
 /** A value is a filter: its link shows what it consists of. */
-function GroupValue({ field, value }: { readonly field: Group; readonly value: string }) {
+function GroupValue({ field, value, name }: GroupValueProps) {
   if (value === '') return <span class="quiet">{words.nobody}</span>
   if (field === 'agent') return <bdi>{value}</bdi>
   const interval = query.value.get('interval') ?? ''
@@ -137,14 +149,14 @@ function GroupValue({ field, value }: { readonly field: Group; readonly value: s
       href={linkTo('usage', { [field]: value, interval: interval === '' ? 'month' : interval })}
       title={words.narrow(value)}
     >
-      <bdi>{value}</bdi>
+      <bdi>{name}</bdi>
     </a>
   )
 }
 
 function toCommands({ from, groupBy }: { readonly from: string; readonly groupBy: string }): readonly string[] {
   return [
-    `tollgate usage summary --from ${from} --group-by ${groupBy === '' ? "''" : groupBy}`,
+    `tollgate usage summary --from ${from} --group-by ${groupBy === TOTAL ? "''" : groupBy}`,
     `curl -H "authorization: Bearer $TOKEN" '${location.origin}/v1/summaries?from=${from}&groupBy=${groupBy}'`,
   ]
 }

@@ -1,0 +1,40 @@
+/** The intervals of a chart, in UTC as the API adds them up. */
+
+import { endOf, type Range } from './range.tsx'
+
+export type Interval = 'hour' | 'day' | 'month'
+
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
+const HOURS_UP_TO_DAYS = 3
+const DAYS_UP_TO_DAYS = 120
+/** A longer time is cut at its end. */
+const BUCKETS_MAX = 500
+
+export function intervalOf(range: Range): Interval {
+  const days = (endOf(range) - Date.parse(range.from)) / DAY_MS
+  if (days <= HOURS_UP_TO_DAYS) return 'hour'
+  return days <= DAYS_UP_TO_DAYS ? 'day' : 'month'
+}
+
+/** Returns the starts of the intervals. */
+export function bucketsOf(range: Range, interval: Interval): readonly number[] {
+  const times: number[] = []
+  const endMs = endOf(range)
+  for (let at = startOf(Date.parse(range.from), interval); at < endMs; at = nextOf(at, interval)) {
+    times.push(at)
+    if (times.length === BUCKETS_MAX) break
+  }
+  return times
+}
+
+export function startOf(ms: number, interval: Interval): number {
+  if (interval === 'month') return Date.UTC(new Date(ms).getUTCFullYear(), new Date(ms).getUTCMonth(), 1)
+  const sizeMs = interval === 'hour' ? HOUR_MS : DAY_MS
+  return Math.floor(ms / sizeMs) * sizeMs
+}
+
+function nextOf(ms: number, interval: Interval): number {
+  if (interval === 'month') return Date.UTC(new Date(ms).getUTCFullYear(), new Date(ms).getUTCMonth() + 1, 1)
+  return ms + (interval === 'hour' ? HOUR_MS : DAY_MS)
+}
