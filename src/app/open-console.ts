@@ -1,6 +1,8 @@
 /** Composes the server side of the console. */
 
 import { randomBytes } from 'node:crypto'
+import type { Portals } from '../access/portals.ts'
+import { createAdmission } from '../console-server/admission.ts'
 import { createConsole, type Console } from '../console-server/console.ts'
 import { createConsoleCookies } from '../console-server/console-cookies.ts'
 import { createConsolePages } from '../console-server/console-pages.ts'
@@ -16,7 +18,13 @@ import type { Identity } from './open-identity.ts'
 
 const SIGN_IN_MS = 600_000
 
-export function openConsole(core: Core, { oauth }: Pick<Identity, 'oauth'>): Console {
+export interface OpenConsoleOptions {
+  readonly core: Core
+  readonly identity: Pick<Identity, 'oauth'>
+  readonly portals: Portals
+}
+
+export function openConsole({ core, identity: { oauth }, portals }: OpenConsoleOptions): Console {
   const { config, addresses, clock, vault } = core
   const cookies = createConsoleCookies(addresses)
   const source = createTokenSource(oauth)
@@ -25,13 +33,15 @@ export function openConsole(core: Core, { oauth }: Pick<Identity, 'oauth'>): Con
     documents: createSessionDocuments(core),
     mutex: createKeyedMutex(),
   })
+  const admission = createAdmission({ isPortalOn: portals.isEnabled })
   const seals = createSeals<SignInState>({ vault, clock, stage: 'console', lifetimeMs: SIGN_IN_MS })
   return createConsole({
     cookies,
     sessions,
+    portals,
     pages: createConsolePages(),
-    requests: createConsoleRequests({ cookies, sessions }),
-    signIn: createSignIn({ ...addresses, seals, cookies, source, sessions, randomBytes }),
+    requests: createConsoleRequests({ cookies, sessions, admission }),
+    signIn: createSignIn({ ...addresses, seals, cookies, source, sessions, admission, randomBytes }),
     organisation: config.adminTenant,
   })
 }

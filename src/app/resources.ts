@@ -11,6 +11,7 @@ import type { BackendRule } from '../publishing/backend-address.ts'
 import { createCapacity } from '../subscriptions/capacity.ts'
 import { createApiComplianceReader } from '../programmes/api-compliance.ts'
 import type { Compliance } from '../programmes/compliance.ts'
+import { createConsumerNames } from '../access/consumer-names.ts'
 import { createConsumers } from '../access/consumers.ts'
 import type { Secrets } from '../access/credential-document.ts'
 import { createCredentials } from '../access/credentials.ts'
@@ -21,10 +22,13 @@ import { createDeclarationRemoval } from '../publishing/declaration-removal.ts'
 import type { DocumentReader } from '../publishing/document-reader.ts'
 import { createLatestPlans } from '../publishing/latest-plans.ts'
 import type { LimitBook } from '../plan/limit-book.ts'
+import { createPortals } from '../access/portals.ts'
+import { createSearch } from '../programmes/search.ts'
 import { createPrinciples } from '../programmes/principles.ts'
 import { createProducts } from '../publishing/products.ts'
 import { createProxies } from '../publishing/proxies.ts'
 import { createRetirement } from '../publishing/retirement.ts'
+import { createServedDocument } from '../publishing/served-document.ts'
 import { createServiceLevels } from '../service-level/service-levels.ts'
 import { createSpecifications } from '../publishing/specifications.ts'
 import { createConsumerView } from '../subscriptions/consumer-view.ts'
@@ -90,13 +94,17 @@ export function createResources(options: ResourcesOptions) {
     consumerView: createConsumerView({ registry }),
     compliance,
     consumers: createConsumers(options),
+    consumerNames: createConsumerNames(options),
     apis: createApis(options),
+    servedDocument: createServedDocument(options),
     apiRemoval: createApiRemoval(options),
     declarationRemoval: createDeclarationRemoval(options),
     apiCompliance: createApiComplianceReader(options),
     serviceLevels: createServiceLevels({ registry, plans, store }),
     products: createProducts(options),
     tenants: createTenants(options),
+    portals: createPortals(options),
+    search: createSearch({ registry }),
     eventSubscriptions: createEventSubscriptions(options),
     deliveries: createDeliveries(options),
     adrs: createAdrs({ registry, createId }),

@@ -14,6 +14,7 @@ import { eventSubscriptionHandlers, EVENT_SUBSCRIPTION_OPERATIONS } from './even
 import { identityProviderHandlers, IDENTITY_PROVIDER_OPERATIONS } from './identity-providers.ts'
 import { meHandlers, ME_OPERATIONS } from './me.ts'
 import type { Handlers, Operations } from './operation.ts'
+import { portalHandlers, PORTAL_OPERATIONS } from './portal.ts'
 import { policyHandlers, POLICY_OPERATIONS } from './policy.ts'
 import { principleHandlers, PRINCIPLE_OPERATIONS } from './principles.ts'
 import { productHandlers, PRODUCT_OPERATIONS } from './products.ts'
@@ -22,6 +23,7 @@ import { proxyHandlers, PROXY_OPERATIONS } from './proxies.ts'
 import { registeredClientHandlers, REGISTERED_CLIENT_OPERATIONS } from './registered-clients.ts'
 import { requestHandlers, REQUEST_OPERATIONS } from './requests.ts'
 import { roleHandlers, ROLE_OPERATIONS } from './roles.ts'
+import { searchHandlers, SEARCH_OPERATIONS } from './search.ts'
 import type { Serve } from './serve.ts'
 import { serviceLevelHandlers, SERVICE_LEVEL_OPERATIONS } from './service-levels.ts'
 import { sessionHandlers, SESSION_OPERATIONS } from './sessions.ts'
@@ -64,6 +66,8 @@ export const RESOURCES = [
   resource(IDENTITY_PROVIDER_OPERATIONS, identityProviderHandlers),
   resource(SIGNING_KEY_OPERATIONS, signingKeyHandlers),
   resource(TENANT_OPERATIONS, tenantHandlers),
+  resource(PORTAL_OPERATIONS, portalHandlers),
+  resource(SEARCH_OPERATIONS, searchHandlers),
   resource(EVENT_SUBSCRIPTION_OPERATIONS, eventSubscriptionHandlers),
   resource(ADR_OPERATIONS, adrHandlers),
   resource(PRINCIPLE_OPERATIONS, principleHandlers),

@@ -7,6 +7,7 @@
 
 import type { DatabaseSync } from 'node:sqlite'
 import { StartRefused } from '../../runtime/start-refused.ts'
+import { SEARCH_KEY, SEARCHED_KINDS, searchValues } from '../search-key.ts'
 import { checksumOf } from './row-checksum.ts'
 
 /** About 300 ms. */
@@ -57,6 +58,10 @@ const STEPS = [
   `ALTER TABLE document ADD COLUMN checksum INTEGER;
    UPDATE document SET checksum = document_checksum(kind, id, tenant, revision, body)
      WHERE (SELECT count(*) FROM (SELECT 1 FROM document LIMIT ${CHECKSUMS_MAX} + 1)) <= ${CHECKSUMS_MAX};`,
+  `INSERT OR IGNORE INTO document_key (kind, name, value, tenant, id, is_unique)
+     SELECT d.kind, '${SEARCH_KEY}', v.value, d.tenant, d.id, 0
+     FROM document d, json_each(document_search_values(d.kind, d.tenant, d.body)) v
+     WHERE d.kind IN (${SEARCHED_KINDS.map((kind) => `'${kind}'`).join(', ')});`,
 ]
 
 /** Throws `StartRefused` if a later version has written the file. */
@@ -69,6 +74,9 @@ export function migrateSchema(database: DatabaseSync, path: string): void {
   }
   database.function('document_checksum', (kind, id, tenant, revision, body) =>
     checksumOf([String(kind), String(id), String(tenant), Number(revision)], String(body)),
+  )
+  database.function('document_search_values', (kind, tenant, body) =>
+    JSON.stringify(searchValues(String(kind), String(tenant), JSON.parse(String(body)))),
   )
   for (let next = version; next < STEPS.length; next++) {
     database.exec(`BEGIN IMMEDIATE; ${STEPS[next]} PRAGMA user_version = ${next + 1}; COMMIT`)

@@ -139,8 +139,8 @@ const LIST_OPERATIONS = Object.entries(ALL_OPERATIONS).filter(
     scope !== OPERATORS_SCOPE &&
     !path.includes(':') &&
     !endless &&
-    // Every tenant has exactly one policy, and the built-in roles. A statement is no list.
-    !['/v1/policy', '/v1/roles', '/v1/statements'].includes(path) &&
+    // Every tenant has exactly one policy and portal, and the built-in roles. A statement and a search are no lists.
+    !['/v1/policy', '/v1/portal', '/v1/roles', '/v1/search', '/v1/statements'].includes(path) &&
     // The own account is for people alone.
     !path.startsWith('/v1/me'),
 )
