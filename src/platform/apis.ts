@@ -119,7 +119,7 @@ export const API_OPERATIONS = {
     scope: 'apis:read',
     own: 'filtered',
     status: 200,
-    mediaTypes: ['application/json'],
+    answer: { type: 'object' },
   },
   deprecateApi: {
     method: 'POST',

@@ -87,9 +87,9 @@ describe('a search', () => {
     expect(await find(platform, tokenOf(stranger), 'payments')).toEqual([])
   })
 
-  it.each(['', '   ', 'x'.repeat(65), '\u0000', '\ud800'])('refuses %j', async (q) => {
+  it.each(['', '   ', 'x'.repeat(65), '\u0000'])('refuses %j', async (q) => {
     const platform = await openTestPlatform()
-    const path = `/v1/search?q=${q === '\ud800' ? '%ED%A0%80' : encodeURIComponent(q)}`
+    const path = `/v1/search?q=${encodeURIComponent(q)}`
     expect((await platform.send('GET', path, { token: platform.token('acme') })).status).toBe(400)
   })
 })
