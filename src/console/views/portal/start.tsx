@@ -130,7 +130,10 @@ function Refused() {
                 {
                   title: columns.reason,
                   cell: ({ outcome, requestId }) => (
-                    <a href={`${BASE}requests/${encodeURIComponent(requestId)}`} aria-label={words.explain(requestId)}>
+                    <a
+                      href={`${BASE}requests/${encodeURIComponent(requestId)}`}
+                      aria-label={words.explain(outcome, requestId)}
+                    >
                       {outcome}
                     </a>
                   ),

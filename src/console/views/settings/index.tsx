@@ -5,7 +5,7 @@ import { NotFound } from '../../parts/states.tsx'
 import { BASE, path } from '../../router.ts'
 import { Page } from '../../parts/page.tsx'
 import { scopes } from '../../shell/person.ts'
-import { maySee, SECTIONS } from '../../shell/sections.tsx'
+import { maySee, SECTIONS, type Subsection } from '../../shell/sections.tsx'
 import { texts } from '../../texts.ts'
 import { AuditLog } from './audit.tsx'
 import { IdentityProviders } from './identity-providers.tsx'
@@ -31,16 +31,16 @@ const VIEWS: Readonly<Record<string, FunctionComponent<{ readonly id: string }>>
 export function Settings() {
   const [, name = '', id = ''] = path.value.split('/').map(decodeURIComponent)
   if (name === '') return <Start />
-  const View = Object.hasOwn(VIEWS, name) ? VIEWS[name] : undefined
+  const entry = children().find((each) => each.path === `settings/${name}`)
+  const View = entry !== undefined && maySee(entry, scopes.value) ? VIEWS[name] : undefined
   return View === undefined ? <NotFound /> : <View key={id} id={id} />
 }
 
 function Start() {
-  const children = SECTIONS.find((each) => each.path === 'settings')?.children ?? []
   return (
     <Page title={texts.settings.title}>
       <ul>
-        {children
+        {children()
           .filter((each) => maySee(each, scopes.value))
           .map((each) => (
             <li key={each.path}>
@@ -50,4 +50,8 @@ function Start() {
       </ul>
     </Page>
   )
+}
+
+function children(): readonly Subsection[] {
+  return SECTIONS.find((each) => each.path === 'settings')?.children ?? []
 }

@@ -114,7 +114,7 @@ function Mappings({ value, onChange }: MappingsProps) {
 
 export function fromSignIn(signIn: ProviderSignIn | null): SignInValues | null {
   if (signIn === null) return null
-  const { clientId, createPeople = false, name, roles } = signIn
+  const { clientId, createPeople, name, roles } = signIn
   return { clientId, clientSecret: '', createPeople, name: name ?? '', roles }
 }
 
