@@ -14,7 +14,8 @@ import { texts } from '../../texts.ts'
 import { Left } from './left.tsx'
 
 const words = texts.portal.start
-const SHOWN = '10'
+const SHOWN = 10
+const READ = '100'
 
 export function Start() {
   return (
@@ -28,7 +29,7 @@ export function Start() {
 }
 
 function Access() {
-  const reading = useRead('/v1/subscriptions', { query: { limit: SHOWN } })
+  const reading = useRead('/v1/subscriptions', { query: { limit: String(SHOWN) } })
   const { columns } = words
   return (
     <section>
@@ -112,14 +113,14 @@ function Figure({ name, value }: { readonly name: string; readonly value: string
 }
 
 function Refused() {
-  const reading = useRead('/v1/requests', { query: { limit: SHOWN } })
+  const reading = useRead('/v1/requests', { query: { limit: READ } })
   const { refusedColumns: columns } = words
   return (
     <section>
       <h2>{words.refused}</h2>
       <Loaded reading={reading}>
         {({ items }) => {
-          const refused = items.filter(({ outcome }) => outcome !== 'served')
+          const refused = items.filter(({ outcome }) => outcome !== 'served').slice(0, SHOWN)
           if (refused.length === 0) return <p class="quiet">{words.noneRefused}</p>
           return (
             <Table
@@ -151,7 +152,7 @@ function Refused() {
 }
 
 function Risks() {
-  const reading = useRead('/v1/risks', { query: { limit: SHOWN } })
+  const reading = useRead('/v1/risks', { query: { limit: String(SHOWN) } })
   return (
     <section>
       <h2>{words.risks}</h2>
