@@ -42,7 +42,7 @@ describe('the palette', () => {
     const { page, errors } = await signIn('admin')
     await page.keyboard.press('Control+k')
     const field = page.getByRole('combobox', { name: 'Search' })
-    await expect.poll(() => field.evaluate((each) => each === document.activeElement)).toBe(true)
+    await expect.poll(() => field.evaluate('(each) => each === document.activeElement')).toBe(true)
     await expectUsable(page)
     await page.keyboard.type('sho')
     await options(page).filter({ hasText: 'Shop' }).waitFor()
@@ -131,7 +131,8 @@ describe('a person of an identity provider', () => {
     const page = await browser.newPage()
     await page.goto(`${service.baseUrl}/console/settings/audit`)
     await page.getByRole('button', { name: 'Sign in' }).click()
-    await page.getByRole('button', { name: /Staff login/ }).click()
+    await page.getByRole('button', { name: 'Continue with the provider of your organisation' }).click()
+    await page.getByRole('button', { name: /Staff login/ }).click({ timeout: 5_000 })
     await enterProvider(page)
     await page.getByText('Signed in as Ada').waitFor()
     await page.getByRole('heading', { name: 'Audit log' }).waitFor()
@@ -157,7 +158,7 @@ describe('times', () => {
     'are in the zone of the reader, %s, with UTC on hover',
     { timeout: MINUTE },
     async (timezoneId) => {
-      const { page, context } = await signIn('admin')
+      const { page, context } = await signIn('owner')
       const elsewhere = await browser.newContext({ timezoneId, storageState: await context.storageState() })
       try {
         const view = await elsewhere.newPage()

@@ -34,7 +34,8 @@ const colours = HighlightStyle.define([
 export function setup(label: string, language: Language, isReadOnly: boolean): Extension {
   return [
     EditorView.cspNonce.of(document.querySelector<HTMLMetaElement>('meta[property="csp-nonce"]')?.nonce ?? ''),
-    EditorView.contentAttributes.of({ 'aria-label': label }),
+    // With the tab index the scrolling part has content that can have the focus.
+    EditorView.contentAttributes.of({ 'aria-label': label, tabindex: '0' }),
     EditorState.readOnly.of(isReadOnly),
     lineNumbers(),
     history(),
