@@ -12,8 +12,12 @@ import { CONSUMER_KIND } from './consumer-document.ts'
 import { CREDENTIAL_KIND, type CredentialBody } from './credential-document.ts'
 import { federatedHoldings, type FederatedName } from './federated-clients.ts'
 import type { CredentialName, Grant } from '../plan/grant.ts'
+import { PLATFORM_API } from '../domain/platform-api.ts'
 import { TENANT_KIND } from './platform-access.ts'
 import { SUBSCRIPTION_KIND, type SubscriptionBody } from '../subscriptions/document/subscription-document.ts'
+
+/** Every person may read and change their own account, and a shared client acts for people only. */
+export const ACCOUNT_SCOPES = ['me:read', 'me:write']
 
 export interface Grants {
   resolve(name: CredentialName): Promise<Grant | null>
@@ -123,7 +127,7 @@ export async function toSharedGrant(
     consumerKind: consumer.body.kind,
     api: body.api,
     apiProductId: body.apiProductId,
-    scopes: body.scopes,
+    scopes: body.api === PLATFORM_API ? [...new Set([...body.scopes, ...ACCOUNT_SCOPES])] : body.scopes,
     variant: body.slaVariant,
     version: revision + consumer.revision + (owner?.revision ?? 0),
   }

@@ -30,6 +30,14 @@ export interface TenantBody extends Labelled {
   readonly exportedAtMs?: number
   /** The consumer that people without a consumer of their own act for. */
   readonly ownConsumer?: string
+  /** Missing members are those of the product; missing: the portal is on. */
+  readonly portal?: {
+    readonly isDisabled?: true
+    readonly name?: string
+    readonly colour?: string
+    /** Changes with the image. */
+    readonly logo?: string
+  }
 }
 
 export const TENANT_KIND = documentKind<TenantBody>('tenant', [
@@ -37,8 +45,12 @@ export const TENANT_KIND = documentKind<TenantBody>('tenant', [
   'isDisabled',
   'exportedAtMs',
   'ownConsumer',
+  'portal',
   'labels',
 ])
+
+/** Name of the lock under which the document of a tenant is changed. */
+export const tenantLock = (id: string): string => `tenant ${id}`
 
 /** Scope that only the tenant of the operator may hold. */
 export const OPERATORS_SCOPE = 'platform:admin'

@@ -21,10 +21,12 @@ import {
   findOperator,
   newPlatformSubscription,
   newTenantWrites,
+  tenantLock,
   TENANT_KIND,
   tenantWrite,
   type TenantBody,
 } from './platform-access.ts'
+import { showPortal, type Portal } from './portals.ts'
 import { exportTenant } from './tenant-export.ts'
 import { removeTenant } from './tenant-removal.ts'
 
@@ -32,6 +34,7 @@ export interface Tenant {
   readonly id: string
   readonly name: string
   readonly state: 'Active' | 'Disabled'
+  readonly portal: Portal
   readonly labels: Labels
   readonly createdAt: string
 }
@@ -88,6 +91,7 @@ export function createTenants(options: TenantsOptions): Tenants {
         id,
         name,
         state: 'Active',
+        portal: showPortal(id, {}),
         labels: labels ?? {},
         createdAt: toTime(clock.nowMs()),
         credential: { clientId, clientSecret: vault.decrypt(clientSecret, credential.id) },
@@ -104,7 +108,7 @@ export function createTenants(options: TenantsOptions): Tenants {
     enable: (author, id) =>
       change(options, author, id, 'tenant.enable', ({ isDisabled: _, exportedAtMs: __, ...body }) => body),
     export: (author, id) => exportTenant(options, author, id),
-    remove: (author, id) => mutex.runExclusive([lockOf(id)], () => removeTenant(options, author, id)),
+    remove: (author, id) => mutex.runExclusive([tenantLock(id)], () => removeTenant(options, author, id)),
     async list({ limit, cursor, label = [] }) {
       const after = { ...(cursor !== undefined && { after: fromCursor(cursor) }), where: { [LABEL_KEY]: label } }
       const documents = await registry.list(TENANT_KIND, { limit: limit + 1, ...after })
@@ -123,7 +127,7 @@ function change(
   to: (body: TenantBody) => TenantBody,
 ): Promise<Tenant> {
   const { registry, mutex } = options
-  return mutex.runExclusive([lockOf(id)], async () => {
+  return mutex.runExclusive([tenantLock(id)], async () => {
     const { revision, body } = await find(registry, id, TENANT_KIND, id)
     await commit(registry, author, action, [tenantWrite(id, revision, to(body))])
     await announceTenant(options, id)
@@ -131,13 +135,12 @@ function change(
   })
 }
 
-const lockOf = (id: string): string => `tenant ${id}`
-
 function refusedForOperator(): Problem {
   return new Problem('state_conflict', 'The tenant of the operator cannot be disabled or removed.')
 }
 
 function showTenant({ id, body, createdAtMs }: Document<TenantBody>): Tenant {
   const { name, isDisabled, labels = {} } = body
-  return { id, name, state: isDisabled === true ? 'Disabled' : 'Active', labels, createdAt: toTime(createdAtMs) }
+  const state = isDisabled === true ? 'Disabled' : 'Active'
+  return { id, name, state, portal: showPortal(id, body), labels, createdAt: toTime(createdAtMs) }
 }

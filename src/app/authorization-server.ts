@@ -110,7 +110,7 @@ export function createAuthorization(options: AuthorizationOptions): OauthEndpoin
       callback: authorize,
       device: authorize,
       device_authorization: createDeviceAuthorization({ ...shared, authenticateClient, deviceCodes }),
-      password: createPasswordPage({ ...signIn, isPassword }),
+      password: createPasswordPage({ ...signIn, isPassword, baseUrl: options.baseUrl }),
       introspect: createIntrospection({ authenticateClient, tokens, refreshGrants, grantPerson }),
       revoke: createRevocation({ authenticateClient, tokens, refreshGrants, revoke }),
       userinfo: createUserinfo({ tokens, personOf: signIn.find }),

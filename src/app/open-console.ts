@@ -1,6 +1,8 @@
 /** Composes the server side of the console. */
 
 import { randomBytes } from 'node:crypto'
+import type { Portals } from '../access/portals.ts'
+import { createAdmission } from '../console-server/admission.ts'
 import { createConsole, type Console } from '../console-server/console.ts'
 import { createConsoleCookies } from '../console-server/console-cookies.ts'
 import { createConsolePages } from '../console-server/console-pages.ts'
@@ -18,7 +20,13 @@ import type { Identity } from './open-identity.ts'
 
 const SIGN_IN_MS = 600_000
 
-export function openConsole(core: Core, identity: Pick<Identity, 'oauth' | 'issuePersonToken'>): Console {
+export interface OpenConsoleOptions {
+  readonly core: Core
+  readonly identity: Pick<Identity, 'oauth' | 'issuePersonToken'>
+  readonly portals: Portals
+}
+
+export function openConsole({ core, identity, portals }: OpenConsoleOptions): Console {
   const { config, addresses, clock, vault } = core
   const host = reachableHost(config.host)
   const cookies = createConsoleCookies(addresses)
@@ -28,18 +36,20 @@ export function openConsole(core: Core, identity: Pick<Identity, 'oauth' | 'issu
     documents: createSessionDocuments(core),
     mutex: createKeyedMutex(),
   })
+  const admission = createAdmission({ isPortalOn: portals.isEnabled })
+  const requests = createConsoleRequests({ cookies, sessions, admission })
   const seals = createSeals<SignInState>({ vault, clock, stage: 'console', lifetimeMs: SIGN_IN_MS })
   return createConsole({
     cookies,
     sessions,
+    portals,
     pages: createConsolePages(),
+    requests,
     tries: createTries({
-      cookies,
-      sessions,
+      ...{ cookies, sessions, requests },
       send: createTryGateway({ ...addresses, host, port: addresses.gatewayPort, clock }),
     }),
-    requests: createConsoleRequests({ cookies, sessions }),
-    signIn: createSignIn({ ...addresses, seals, cookies, source, sessions, randomBytes }),
+    signIn: createSignIn({ ...addresses, seals, cookies, source, sessions, admission, randomBytes }),
     organisation: config.adminTenant,
   })
 }

@@ -32,7 +32,7 @@ export function openPlatform(options: OpenPlatformOptions): Platform {
   const { config, addresses, idempotencyKeys, vault, connections, clock, metrics, log, count } = core
   const { recorder } = stream
   const { gatewayUrl, baseUrl, riskUrl } = addresses
-  const console = openConsole(core, identity)
+  const console = openConsole({ core, identity, portals: resources.portals })
   return createPlatform({
     ...resources,
     ...identity.people,

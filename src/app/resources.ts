@@ -26,10 +26,13 @@ import { createMutes } from '../mutes/mutes.ts'
 import { createLatestPlans } from '../publishing/latest-plans.ts'
 import type { JudgeToken } from '../plan/judged-token.ts'
 import type { LimitBook } from '../plan/limit-book.ts'
+import { createPortals } from '../access/portals.ts'
+import { createSearch } from '../programmes/search.ts'
 import { createPrinciples } from '../programmes/principles.ts'
 import { createProducts } from '../publishing/products.ts'
 import { createProxies } from '../publishing/proxies.ts'
 import { createRetirement } from '../publishing/retirement.ts'
+import { createServedDocument } from '../publishing/served-document.ts'
 import { createServiceLevels } from '../service-level/service-levels.ts'
 import { createSpecifications } from '../publishing/specifications.ts'
 import { createConsumerView } from '../subscriptions/consumer-view.ts'
@@ -100,6 +103,7 @@ export function createResources(options: ResourcesOptions) {
     consumers: createConsumers(options),
     consumerNames: createConsumerNames(options),
     apis: createApis(options),
+    servedDocument: createServedDocument(options),
     apiRemoval: createApiRemoval(options),
     declarationRemoval: createDeclarationRemoval(options),
     declaredPlans: createDeclaredPlans({ registry, platformOperations: operations }),
@@ -107,6 +111,8 @@ export function createResources(options: ResourcesOptions) {
     serviceLevels: createServiceLevels({ registry, plans, store }),
     products: createProducts(options),
     tenants: createTenants(options),
+    portals: createPortals(options),
+    search: createSearch({ registry }),
     eventSubscriptions: createEventSubscriptions(options),
     deliveries: createDeliveries(options),
     adrs: createAdrs({ registry, createId }),

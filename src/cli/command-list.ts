@@ -128,6 +128,8 @@ export const SECTIONS: readonly CommandSection[] = [
       resource('identityproviders', 'Manages external identity providers'),
       resource('signingkeys', 'Lists and rotates the keys that sign tokens'),
       resource('tenants', 'Manages tenants; for the operator only'),
+      resource('portal', 'Manages the portal for people of consumers'),
+      resource('search', 'Finds resources by the beginning of their ids or names'),
     ],
   },
   {

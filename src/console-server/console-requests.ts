@@ -9,6 +9,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance } from 'fastify'
 import { Problem } from '../domain/problem.ts'
+import type { Admission } from './admission.ts'
 import type { ConsoleCookies } from './console-cookies.ts'
 import type { ConsoleSessions } from './console-sessions.ts'
 import { TokensUnavailable } from './token-source.ts'
@@ -16,11 +17,14 @@ import { TokensUnavailable } from './token-source.ts'
 export interface ConsoleRequestsOptions {
   readonly cookies: ConsoleCookies
   readonly sessions: Pick<ConsoleSessions, 'tokenOf'>
+  readonly admission: Admission
 }
 
 export interface ConsoleRequests {
   /** Returns the path of the platform API for a request below `/console/api`, and that of any other request unchanged. */
   rewriteUrl(request: IncomingMessage): string
+  /** Returns the credential of the session. Throws a `Problem` if no page of the console sent the request, or nobody is signed in. */
+  credentialFor(request: IncomingMessage): Promise<string>
   /** Adds the hook that gives such requests their credential. */
   install(app: FastifyInstance): void
 }
@@ -28,9 +32,10 @@ export interface ConsoleRequests {
 const PREFIX = '/console/api/'
 /** A page of another origin can send it only after a preflight request, which the platform refuses. */
 const CONSOLE_HEADER = 'tollgate-console'
+const PORTAL_OFF = 'The portal of the organisation is switched off.'
 const NOT_SIGNED_IN = 'Nobody is signed in to the console, or the session has ended.'
 
-export function createConsoleRequests({ cookies, sessions }: ConsoleRequestsOptions): ConsoleRequests {
+export function createConsoleRequests({ cookies, sessions, admission }: ConsoleRequestsOptions): ConsoleRequests {
   const marked = new WeakSet<IncomingMessage>()
 
   async function credentialFor(request: IncomingMessage): Promise<string> {
@@ -38,10 +43,12 @@ export function createConsoleRequests({ cookies, sessions }: ConsoleRequestsOpti
     const id = cookies.session.read(request.headers.cookie)
     const token = id === null ? null : await tokenOf(sessions, id)
     if (token === null) throw new Problem('credential_missing', NOT_SIGNED_IN)
+    if (!(await admission.admits(token))) throw new Problem('credential_missing', PORTAL_OFF)
     return `Bearer ${token}`
   }
 
   return {
+    credentialFor,
     rewriteUrl(request) {
       const { url = '/' } = request
       // The paths of the console itself have no second name.

@@ -16,7 +16,6 @@ export interface ConsoleSessions {
   begin(clientId: string, tokens: Tokens): Promise<string>
   /** Returns a valid access token of the platform API; null if the session has ended. Throws `TokensUnavailable`. */
   tokenOf(id: string): Promise<string | null>
-  has(id: string): Promise<boolean>
   /** Returns a token for one API in the name of the person, or why there is none; null if the session has ended. */
   apiTokenOf(id: string, api: string): Promise<PersonToken | null>
   end(id: string): Promise<void>
@@ -57,7 +56,6 @@ export function createConsoleSessions(options: ConsoleSessionsOptions): ConsoleS
     mutex.runExclusive([`console session ${id}`], work)
 
   return {
-    has: async (id) => (await documents.find(id)) !== null,
     begin: (clientId, tokens) => documents.create(clientId, tokens),
     async tokenOf(id) {
       const session = await documents.find(id)

@@ -2,6 +2,8 @@
 
 import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { Portals } from '../access/portals.ts'
+import { installBrandRoutes } from './brand-routes.ts'
 import type { ConsoleCookies } from './console-cookies.ts'
 import type { ConsolePages } from './console-pages.ts'
 import { refuseOtherOrigins, type ConsoleRequests } from './console-requests.ts'
@@ -16,6 +18,7 @@ export interface ConsoleOptions {
   readonly tries: Tries
   readonly sessions: Pick<ConsoleSessions, 'end'>
   readonly cookies: ConsoleCookies
+  readonly portals: Pick<Portals, 'brandOf' | 'logo'>
   /** The organisation of a sign-in that names none. */
   readonly organisation: string
 }
@@ -30,12 +33,13 @@ export interface Console {
 const ORGANISATION_LENGTH_MAX = 128
 
 export function createConsole(options: ConsoleOptions): Console {
-  const { pages, requests, signIn, tries, sessions, cookies, organisation: ownOrganisation } = options
+  const { pages, requests, signIn, tries, sessions, cookies, portals, organisation: ownOrganisation } = options
 
   function install(app: FastifyInstance): void {
     requests.install(app)
     pages.install(app)
     tries.install(app)
+    installBrandRoutes(app, portals)
     app.get('/console/sign-in', async (request, reply) => {
       const { organisation, path } = queryOf(request)
       const named = typeof organisation === 'string' && organisation !== '' ? organisation : ownOrganisation

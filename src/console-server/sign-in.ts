@@ -8,6 +8,7 @@
 import { createHash } from 'node:crypto'
 import { callbackUri, consoleClientId } from '../identity/clients/first-party-clients.ts'
 import type { Seals } from '../identity/sealed-transaction.ts'
+import type { Admission } from './admission.ts'
 import type { ConsoleCookies } from './console-cookies.ts'
 import type { ConsoleSessions } from './console-sessions.ts'
 import type { TokenSource } from './token-source.ts'
@@ -35,7 +36,8 @@ export interface SignInOptions {
   readonly baseUrl: string
   readonly seals: Seals<SignInState>
   readonly cookies: ConsoleCookies
-  readonly source: Pick<TokenSource, 'redeem'>
+  readonly source: Pick<TokenSource, 'redeem' | 'revoke'>
+  readonly admission: Admission
   readonly sessions: Pick<ConsoleSessions, 'begin'>
   readonly randomBytes: (size: number) => Buffer
 }
@@ -46,7 +48,7 @@ const PATH_LENGTH_MAX = 2_048
 const OWN_PATH = /^\/console\/(?!\/)[\w\-./~%!$&'()*+,;=:@?]*$/
 
 export function createSignIn(options: SignInOptions): SignIn {
-  const { gatewayUrl, baseUrl, seals, cookies, source, sessions, randomBytes } = options
+  const { gatewayUrl, baseUrl, seals, cookies, source, sessions, admission, randomBytes } = options
   const issuer = `${gatewayUrl}/platform-v1`
   const redirectUri = callbackUri(baseUrl)
   const failed = (reason: string): Redirect => ({
@@ -80,6 +82,10 @@ export function createSignIn(options: SignInOptions): SignIn {
       const { clientId, verifier, path } = begun
       const tokens = await source.redeem({ clientId, code, verifier, redirectUri })
       if (tokens === null) return failed('failed')
+      if (!(await admission.admits(tokens.access))) {
+        await source.revoke(clientId, tokens.refresh)
+        return failed('portal-off')
+      }
       const session = await sessions.begin(clientId, tokens)
       return { location: path, cookies: [cookies.signIn.clear(), cookies.session.set(session)] }
     },

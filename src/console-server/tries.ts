@@ -9,7 +9,7 @@ import type { FastifyInstance } from 'fastify'
 import { Problem } from '../domain/problem.ts'
 import type { PersonToken } from '../identity/person-tokens.ts'
 import type { ConsoleCookies } from './console-cookies.ts'
-import { refuseOtherOrigins } from './console-requests.ts'
+import type { ConsoleRequests } from './console-requests.ts'
 import type { ConsoleSessions } from './console-sessions.ts'
 import type { GatewayAnswer, SendToGateway } from './try-gateway.ts'
 import { toGatewayRequest, TRY_SCHEMA, type TryInput } from './try-request.ts'
@@ -20,7 +20,8 @@ export interface Tries {
 
 export interface TriesOptions {
   readonly cookies: Pick<ConsoleCookies, 'session'>
-  readonly sessions: Pick<ConsoleSessions, 'has' | 'apiTokenOf'>
+  readonly sessions: Pick<ConsoleSessions, 'apiTokenOf'>
+  readonly requests: Pick<ConsoleRequests, 'credentialFor'>
   readonly send: SendToGateway
 }
 
@@ -34,7 +35,7 @@ const OF_SESSION_MAX = 4
 const IN_TOTAL_MAX = 32
 const NOT_SIGNED_IN = 'Nobody is signed in to the console, or the session has ended.'
 
-export function createTries({ cookies, sessions, send }: TriesOptions): Tries {
+export function createTries({ cookies, sessions, requests, send }: TriesOptions): Tries {
   const running = createRunning()
 
   async function make(session: string, input: TryInput): Promise<TryAnswer> {
@@ -56,9 +57,8 @@ export function createTries({ cookies, sessions, send }: TriesOptions): Tries {
         bodyLimit: BODY_BYTES_MAX,
         schema: { body: TRY_SCHEMA },
         // Before the body is read.
-        async onRequest({ raw, headers }) {
-          refuseOtherOrigins(raw)
-          if (!(await sessions.has(sessionOf(headers.cookie)))) throw new Problem('credential_missing', NOT_SIGNED_IN)
+        async onRequest({ raw }) {
+          await requests.credentialFor(raw)
         },
         handler: async ({ headers, body }, reply) => {
           const session = sessionOf(headers.cookie)

@@ -1,5 +1,8 @@
 /** All English texts of the console, by view, so that other languages can be added beside them. */
 
+import { portal } from './texts-portal.ts'
+import { palette, settings, webhooks } from './texts-settings.ts'
+
 export const texts = {
   product: 'tollgate',
   skip: 'Skip to the content',
@@ -19,11 +22,23 @@ export const texts = {
     governance: 'Governance',
     calls: 'Calls',
     explain: 'Explain',
+    webhooks: 'Webhooks',
     settings: 'Settings',
+    account: 'My account',
+    people: 'People',
+    roles: 'Roles',
+    identityProviders: 'Identity providers',
+    portal: 'Portal',
+    signingKeys: 'Signing keys',
+    organisations: 'Organisations',
+    audit: 'Audit log',
+    start: 'Start',
+    keys: 'Keys',
   },
   account: {
     signOut: 'Sign out',
     everywhere: 'Sign out everywhere',
+    consumer: 'Consumer',
     signedInAs: (name: string) => `Signed in as ${name}`,
   },
   states: {
@@ -59,7 +74,12 @@ export const texts = {
     expired: 'The sign-in took too long, or began in another browser. Please sign in again.',
     denied: 'The sign-in was cancelled.',
     failed: 'The sign-in failed. Please sign in again.',
+    portalOff: 'The portal of your organisation is switched off. Its administrators can switch it on.',
   },
+  palette,
+  portal,
+  webhooks,
+  settings,
   overview: {
     title: 'Overview',
     attention: 'Needs attention',

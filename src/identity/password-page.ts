@@ -12,15 +12,17 @@ import type { Person } from './userinfo.ts'
 
 export interface PasswordPageOptions {
   /** Returns null if the link is not open. */
-  readonly openLink: (text: string) => Promise<Person | null>
+  readonly openLink: (text: string) => Promise<(Person & { readonly tenant: string }) | null>
   /** Sets the password; returns false if the link is not open. */
   readonly useLink: (text: string, password: string) => Promise<boolean>
   readonly isPassword: (text: string) => boolean
+  /** The address of the platform, which has the console. */
+  readonly baseUrl: string
 }
 
 const RULE = 'The password needs 12 to 256 characters, without control characters.'
 
-export function createPasswordPage({ openLink, useLink, isPassword }: PasswordPageOptions): OauthEndpoint {
+export function createPasswordPage({ openLink, useLink, isPassword, baseUrl }: PasswordPageOptions): OauthEndpoint {
   return async ({ method, form }) => {
     const fields = new Map(form)
     const link = fields.get('link')
@@ -30,7 +32,7 @@ export function createPasswordPage({ openLink, useLink, isPassword }: PasswordPa
     const password = fields.get('password')
     if (method === 'GET' || password === undefined) return formPage(link, person, null)
     if (!isPassword(password)) return formPage(link, person, RULE)
-    return (await useLink(link, password)) ? donePage() : closedPage()
+    return (await useLink(link, password)) ? donePage(baseUrl, person.tenant) : closedPage()
   }
 }
 
@@ -49,8 +51,12 @@ ${fault === null ? `<p>${RULE}</p>` : `<p class="fault" id="fault" role="alert">
   return page(fault === null ? 200 : 400, 'Set a password', body, "'self'")
 }
 
-function donePage(): OauthAnswer {
-  return page(200, 'Password set', '<h1>Your password is set</h1>\n<p>Log in to the app with it.</p>', "'none'")
+/** The link begins the sign-in of the console for the organisation of the person. */
+function donePage(baseUrl: string, tenant: string): OauthAnswer {
+  const query = new URLSearchParams({ organisation: tenant }).toString()
+  const body = `<h1>Your password is set</h1>
+<p>Log in to the app with it, or <a href="${escapeHtml(`${baseUrl}/console/sign-in?${query}`)}">sign in to the console</a>.</p>`
+  return page(200, 'Password set', body, "'none'")
 }
 
 function closedPage(): OauthAnswer {

@@ -3,6 +3,7 @@
 import type { ApiPolicies } from '../publishing/api-policy.ts'
 import type { ApiRemoval } from '../publishing/api-removal.ts'
 import type { Apis } from '../publishing/apis.ts'
+import type { ServedDocument } from '../publishing/served-document.ts'
 import type { Retirement } from '../publishing/retirement.ts'
 import type { ConsumerView } from '../subscriptions/consumer-view.ts'
 import type { Handlers, Operations } from './operation.ts'
@@ -116,6 +117,17 @@ export const API_OPERATIONS = {
     problems: ['state_conflict'],
     changes: 'getApi',
   },
+  getApiDocument: {
+    method: 'GET',
+    path: '/v1/apis/:name/document',
+    summary: 'Returns the OpenAPI document of the revision that serves, for consumers',
+    description: 'JSON, without `servers` and without extensions.',
+    tag,
+    scope: 'apis:read',
+    own: 'filtered',
+    status: 200,
+    answer: { type: 'object' },
+  },
   deprecateApi: {
     method: 'POST',
     path: '/v1/apis/:name/deprecate',
@@ -164,15 +176,20 @@ export interface ApiHandlersOptions {
   readonly apiPolicies: ApiPolicies
   readonly retirement: Retirement
   readonly consumerView: ConsumerView
+  readonly servedDocument: ServedDocument
 }
 
 export function apiHandlers(options: ApiHandlersOptions): Handlers<typeof API_OPERATIONS> {
-  const { apis, apiRemoval, apiPolicies: policies, retirement, consumerView: view } = options
+  const { apis, apiRemoval, apiPolicies: policies, retirement, consumerView: view, servedDocument } = options
   return {
     listApis: async ({ author: { tenant }, owner, query }) =>
       owner === null ? apis.list(tenant, query) : view.apis(tenant, owner, query),
     getApi: async ({ author: { tenant }, owner, params }) =>
       owner === null ? apis.get(tenant, params.name) : view.api(tenant, owner, params.name),
+    async getApiDocument({ author: { tenant }, owner, params }, reply) {
+      if (owner !== null) await view.api(tenant, owner, params.name)
+      return reply.type('application/json').send(await servedDocument.read(tenant, params.name))
+    },
     updateApi: async ({ author, params, body }) => apis.update(author, params.name, body),
     getApiPolicy: async ({ author, params }) => policies.get(author.tenant, params.name),
     putApiPolicy: async ({ author, params, body }) => policies.put(author, params.name, body),

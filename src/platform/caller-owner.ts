@@ -50,3 +50,13 @@ async function coverageOf(
   return (scope) =>
     new Set([...(consumers.get(scope) ?? []), ...(scopes.has(wideScope(scope)) ? [grant.consumer] : [])])
 }
+
+/** Returns the consumers that any scope of the caller with the own width covers. */
+export async function coveredConsumers(
+  entitlements: Pick<Entitlements, 'ofUser'>,
+  caller: Party & Pick<Caller, 'scopes'>,
+): Promise<readonly string[]> {
+  const covered = await coverageOf(entitlements, caller)
+  const own = [...caller.scopes].filter(isOwnScope)
+  return [...new Set(own.flatMap((scope) => [...covered(scope)]))]
+}

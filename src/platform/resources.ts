@@ -16,6 +16,7 @@ import { identityProviderHandlers, IDENTITY_PROVIDER_OPERATIONS } from './identi
 import { meHandlers, ME_OPERATIONS } from './me.ts'
 import { muteHandlers, MUTE_OPERATIONS } from './mutes.ts'
 import type { Handlers, Operations } from './operation.ts'
+import { portalHandlers, PORTAL_OPERATIONS } from './portal.ts'
 import { policyHandlers, POLICY_OPERATIONS } from './policy.ts'
 import { principleHandlers, PRINCIPLE_OPERATIONS } from './principles.ts'
 import { productHandlers, PRODUCT_OPERATIONS } from './products.ts'
@@ -24,6 +25,7 @@ import { proxyHandlers, PROXY_OPERATIONS } from './proxies.ts'
 import { registeredClientHandlers, REGISTERED_CLIENT_OPERATIONS } from './registered-clients.ts'
 import { requestHandlers, REQUEST_OPERATIONS } from './requests.ts'
 import { roleHandlers, ROLE_OPERATIONS } from './roles.ts'
+import { searchHandlers, SEARCH_OPERATIONS } from './search.ts'
 import type { Serve } from './serve.ts'
 import { serviceLevelHandlers, SERVICE_LEVEL_OPERATIONS } from './service-levels.ts'
 import { serviceStateHandlers, SERVICE_STATE_OPERATIONS } from './service-state.ts'
@@ -68,6 +70,8 @@ export const RESOURCES = [
   resource(IDENTITY_PROVIDER_OPERATIONS, identityProviderHandlers),
   resource(SIGNING_KEY_OPERATIONS, signingKeyHandlers),
   resource(TENANT_OPERATIONS, tenantHandlers),
+  resource(PORTAL_OPERATIONS, portalHandlers),
+  resource(SEARCH_OPERATIONS, searchHandlers),
   resource(EVENT_SUBSCRIPTION_OPERATIONS, eventSubscriptionHandlers),
   resource(ADR_OPERATIONS, adrHandlers),
   resource(PRINCIPLE_OPERATIONS, principleHandlers),

@@ -2,12 +2,14 @@
 
 import { Readable } from 'node:stream'
 import { OPERATORS_SCOPE } from '../access/platform-access.ts'
+import type { Portals } from '../access/portals.ts'
 import type { Tenants } from '../access/tenants.ts'
 import type { Handlers, Operations } from './operation.ts'
+import { PORTAL_BODY_BYTES_MAX, portal, portalChange } from './portal.ts'
 import { id, labelledQuery, labels, list, name, named, object, text, time } from './schemas.ts'
 
 const state = { type: 'string', enum: ['Active', 'Disabled'] } as const
-const fields = { id, name: text, state, labels, createdAt: time }
+const fields = { id, name: text, state, portal, labels, createdAt: time }
 const tenant = named('Tenant', object(fields))
 const made = named('NewTenant', object({ ...fields, credential: object({ clientId: text, clientSecret: text }) }))
 const tag = 'Tenants'
@@ -48,8 +50,9 @@ export const TENANT_OPERATIONS = {
     ...changing,
     method: 'PATCH',
     path: '/v1/tenants/:id',
-    summary: 'Changes the name or the labels of a tenant',
-    body: named('TenantChange', object({ name, labels }, [])),
+    summary: 'Changes the name, the portal or the labels of a tenant',
+    body: named('TenantChange', object({ name, portal: portalChange, labels }, [])),
+    bodyBytesMax: PORTAL_BODY_BYTES_MAX,
     status: 200,
     answer: tenant,
     problems: ['name_taken', 'state_conflict'],
@@ -92,14 +95,22 @@ export const TENANT_OPERATIONS = {
   },
 } as const satisfies Operations
 
-export function tenantHandlers({ tenants }: { readonly tenants: Tenants }): Handlers<typeof TENANT_OPERATIONS> {
+export interface TenantHandlersOptions {
+  readonly tenants: Tenants
+  readonly portals: Pick<Portals, 'update'>
+}
+
+export function tenantHandlers({ tenants, portals }: TenantHandlersOptions): Handlers<typeof TENANT_OPERATIONS> {
   return {
     async createTenant({ author, body }, reply) {
       void reply.header('Cache-Control', 'no-store')
       return tenants.create(author, body)
     },
     getTenant: async ({ params }) => tenants.get(params.id),
-    updateTenant: async ({ author, params, body }) => tenants.update(author, params.id, body),
+    async updateTenant({ author, params, body: { portal: change, ...members } }) {
+      if (change !== undefined) await portals.update(author, params.id, change)
+      return Object.keys(members).length === 0 ? tenants.get(params.id) : tenants.update(author, params.id, members)
+    },
     disableTenant: async ({ author, params }) => tenants.disable(author, params.id),
     enableTenant: async ({ author, params }) => tenants.enable(author, params.id),
     exportTenant: async ({ author, params }, reply) => {

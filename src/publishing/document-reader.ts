@@ -10,6 +10,8 @@ export interface DocumentReader {
   read(request: DocumentRequest, tenant: string): Promise<ReadDocument>
   /** Returns the packed form of a document that was accepted before. */
   compile(request: CompileRequest, tenant: string): Promise<Uint8Array>
+  /** Returns the form of an accepted document for consumers, as JSON. */
+  publish(bytes: Uint8Array, tenant: string): Promise<Uint8Array>
 }
 
 export interface CompileRequest {
@@ -63,6 +65,7 @@ export interface ComparedDocument {
 
 export const READ = jobKind<DocumentRequest, ReadDocument>('read')
 export const COMPILE = jobKind<CompileRequest, Uint8Array>('compile')
+export const PUBLISH = jobKind<Uint8Array, Uint8Array>('publish')
 
 /** Longer than for judging, because the command must succeed on a busy machine too. */
 const DEADLINE_MS = 30_000
@@ -73,6 +76,7 @@ export function createDocumentReader(pool: Pick<ThreadPool, 'run'>): DocumentRea
     read: (request, tenant) =>
       pool.run(READ, request, { tenant, deadlineMs: DEADLINE_MS, moved: movable(request.previous?.bytes) }),
     compile: (request, tenant) => pool.run(COMPILE, request, { tenant, deadlineMs: DEADLINE_MS }),
+    publish: (bytes, tenant) => pool.run(PUBLISH, bytes, { tenant, deadlineMs: DEADLINE_MS }),
   }
 }
 

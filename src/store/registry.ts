@@ -156,6 +156,13 @@ export interface AuditQuery {
   readonly limit: number
 }
 
+export interface SearchQuery {
+  readonly tenant: string
+  /** The beginning of an id or, in any case, of a name (`search-key.ts`). */
+  readonly text: string
+  readonly limit: number
+}
+
 export interface ListQuery {
   readonly tenant?: string
   /** Only documents with these values as `keys`; with all of them, if there are several for a name. */
@@ -203,6 +210,8 @@ export interface Registry {
   find<Body>(kind: DocumentKind<Body>, name: string, value: string): Promise<Document<Body> | null>
   /** Returns documents of one kind, in id order. */
   list<Body>(kind: DocumentKind<Body>, query: ListQuery): Promise<readonly Document<Body>[]>
+  /** Returns documents whose id or name begins with the text; those with the id first. It reads no more keys than it returns. */
+  search<Body>(kind: DocumentKind<Body>, query: SearchQuery): Promise<readonly Document<Body>[]>
   /**
    * Resolves when the change is on disk. Throws `RevisionConflict`, `KeyTaken`, or `StoreUnwritable` (`RegistryFull` if there is no
    * space).

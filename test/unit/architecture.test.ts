@@ -154,7 +154,7 @@ const TABLE: Readonly<Record<string, Row>> = {
   },
   // The console: its service, and the pages, which run in browsers.
   'console-server': {
-    folders: [...COMMANDS, 'json', 'identity'],
+    folders: [...COMMANDS, 'json', 'access', 'identity'],
     packages: ['fastify', '@fastify/static', 'node:'],
   },
   console: {

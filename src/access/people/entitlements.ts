@@ -7,6 +7,7 @@
 import { listAll } from '../../command/page.ts'
 import { isOwnScope } from '../../domain/scope-width.ts'
 import type { Registry } from '../../store/registry.ts'
+import { ACCOUNT_SCOPES } from '../grants.ts'
 import { builtInRoles } from './built-in-roles.ts'
 import { ROLE_KIND, roleNameKey, showRole, type Role } from './role-document.ts'
 import { USER_KIND, type RoleAssignment } from './user-document.ts'
@@ -33,9 +34,6 @@ export interface EntitlementsOptions {
   /** The tenant of the operator. */
   readonly operator: string
 }
-
-/** Every person may read and change their own account. */
-const ACCOUNT_SCOPES = ['me:read', 'me:write']
 
 export function createEntitlements({ registry, scopes, operator }: EntitlementsOptions): Entitlements {
   const ofOperator = builtInRoles(scopes, true)

@@ -26,7 +26,7 @@ export interface SignIn {
   /** Returns null if there is no such person, it is disabled, or its identity provider no longer signs people in. */
   find(tenant: string, id: string): Promise<Person | null>
   /** Returns null if the link is not open. */
-  openLink(text: string): Promise<Person | null>
+  openLink(text: string): Promise<(Person & { readonly tenant: string }) | null>
   /** Returns false if the link is not open. The check of the password is the caller's. */
   useLink(text: string, password: string): Promise<boolean>
 }
@@ -57,7 +57,8 @@ export function createSignIn({ registry, passwords, links, revocations }: SignIn
     },
     async openLink(text) {
       const user = await userOfLink(text)
-      return user === null ? null : toPerson(user)
+      const person = user === null ? null : toPerson(user)
+      return user === null || person === null ? null : { ...person, tenant: user.tenant }
     },
     async useLink(text, password) {
       const user = await userOfLink(text)

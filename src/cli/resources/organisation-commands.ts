@@ -118,7 +118,7 @@ export const TENANTS: ResourceGroup = {
       operation: 'updateTenant',
       call: 'PATCH /v1/tenants/{id}',
       summary: 'Changes fields of a tenant',
-      fields: 'name labels:map',
+      fields: 'name portal:json labels:map',
     },
     {
       name: 'disable',
@@ -142,4 +142,38 @@ export const TENANTS: ResourceGroup = {
     { name: 'remove', operation: 'removeTenant', call: 'DELETE /v1/tenants/{id}', summary: 'Removes a tenant' },
   ],
   examples: [['tollgate tenants create --name acme -o json', 'creates a tenant']],
+}
+
+export const PORTAL: ResourceGroup = {
+  name: 'portal',
+  commands: [
+    {
+      name: 'get',
+      operation: 'getPortal',
+      call: 'GET /v1/portal',
+      summary: 'Shows the portal for people of consumers',
+    },
+    {
+      name: 'update',
+      operation: 'updatePortal',
+      call: 'PATCH /v1/portal',
+      summary: 'Changes the name, the colour or the logo of the portal, or switches it off',
+      fields: 'enabled:boolean name colour logo:file',
+    },
+  ],
+  examples: [["tollgate portal update --name 'Acme APIs' --colour '#1f4fd8' --logo logo.png", 'shows your brand']],
+}
+
+export const SEARCH: ResourceGroup = {
+  name: 'search',
+  commands: [
+    {
+      name: 'find',
+      operation: 'search',
+      call: 'GET /v1/search',
+      summary: 'Finds resources whose id or name begins with a text',
+      filters: 'q',
+    },
+  ],
+  examples: [['tollgate search find --q orders', 'finds what begins with "orders"']],
 }

@@ -15,6 +15,13 @@ export const APIS: ResourceGroup = {
     },
     { name: 'get', operation: 'getApi', call: 'GET /v1/apis/{name}', summary: 'Shows an API' },
     {
+      name: 'document',
+      operation: 'getApiDocument',
+      call: 'GET /v1/apis/{name}/document',
+      summary: 'Prints the OpenAPI document that serves, as consumers see it',
+      isRaw: true,
+    },
+    {
       name: 'label',
       operation: 'updateApi',
       call: 'PATCH /v1/apis/{name}',

@@ -30,6 +30,9 @@ export class CallRefused extends Error {
 /** Null: not known yet. */
 export const isSignedIn = signal<boolean | null>(null)
 
+/** The consumer that a person acts for; `''`: the first one of the roles. */
+export const chosenConsumer = signal('')
+
 export const API = '/console/api'
 export const HEADERS = { 'tollgate-console': '1' } as const
 const UNAUTHENTICATED = 401
@@ -108,7 +111,7 @@ export function toUrl(path: string, { params = {}, query = {} }: ReadOptions): s
 export async function request(url: string, init: RequestInit = {}): Promise<Response> {
   const response = await fetch(url, {
     ...init,
-    headers: { accept: 'application/json', ...HEADERS, ...init.headers },
+    headers: { accept: 'application/json', ...HEADERS, ...consumerHeader(), ...init.headers },
   }).catch((cause: unknown) => {
     if (init.signal?.aborted === true) throw cause
     throw new CallRefused({ status: 0, code: 'unreachable', detail: 'The service cannot be reached.', requestId: '' })
@@ -116,6 +119,10 @@ export async function request(url: string, init: RequestInit = {}): Promise<Resp
   if (response.status === UNAUTHENTICATED) isSignedIn.value = false
   if (response.status < 400) return response
   throw new CallRefused(await readProblem(response))
+}
+
+function consumerHeader(): Readonly<Record<string, string>> {
+  return chosenConsumer.value === '' ? {} : { 'x-consumer-id': chosenConsumer.value }
 }
 
 function isJson({ headers }: Response): boolean {

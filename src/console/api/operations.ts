@@ -16,6 +16,7 @@ import type { IDENTITY_PROVIDER_OPERATIONS } from '../../platform/identity-provi
 import type { ME_OPERATIONS } from '../../platform/me.ts'
 import type { MUTE_OPERATIONS } from '../../platform/mutes.ts'
 import type { POLICY_OPERATIONS } from '../../platform/policy.ts'
+import type { PORTAL_OPERATIONS } from '../../platform/portal.ts'
 import type { PRINCIPLE_OPERATIONS } from '../../platform/principles.ts'
 import type { PRODUCT_OPERATIONS } from '../../platform/products.ts'
 import type { PROGRAMME_OPERATIONS } from '../../platform/programmes.ts'
@@ -24,6 +25,7 @@ import type { REGISTERED_CLIENT_OPERATIONS } from '../../platform/registered-cli
 import type { REQUEST_OPERATIONS } from '../../platform/requests.ts'
 import type { RISK_OPERATIONS } from '../../platform/risks.ts'
 import type { ROLE_OPERATIONS } from '../../platform/roles.ts'
+import type { SEARCH_OPERATIONS } from '../../platform/search.ts'
 import type { SERVICE_LEVEL_OPERATIONS } from '../../platform/service-levels.ts'
 import type { SERVICE_OPERATIONS } from '../../platform/service-routes.ts'
 import type { SERVICE_STATE_OPERATIONS } from '../../platform/service-state.ts'
@@ -50,6 +52,7 @@ type Tables = typeof ADR_OPERATIONS &
   typeof ME_OPERATIONS &
   typeof MUTE_OPERATIONS &
   typeof POLICY_OPERATIONS &
+  typeof PORTAL_OPERATIONS &
   typeof PRINCIPLE_OPERATIONS &
   typeof PRODUCT_OPERATIONS &
   typeof PROGRAMME_OPERATIONS &
@@ -58,6 +61,7 @@ type Tables = typeof ADR_OPERATIONS &
   typeof REQUEST_OPERATIONS &
   typeof RISK_OPERATIONS &
   typeof ROLE_OPERATIONS &
+  typeof SEARCH_OPERATIONS &
   typeof SERVICE_LEVEL_OPERATIONS &
   typeof SERVICE_OPERATIONS &
   typeof SERVICE_STATE_OPERATIONS &

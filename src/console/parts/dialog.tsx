@@ -3,6 +3,7 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useId, useRef, useState } from 'preact/hooks'
 import { CallRefused, type Problem } from '../api/client.ts'
+import { query, setQuery } from '../router.ts'
 import { texts } from '../texts.ts'
 
 interface DialogProps {
@@ -99,6 +100,8 @@ export function ActionButton({ label, onClick, isMain = false, isDisabled = fals
 }
 
 interface OpenerProps {
+  /** The address opens the dialog with `?open=` and this name. */
+  readonly name?: string
   readonly label: string
   readonly title?: string
   readonly isMain?: boolean
@@ -108,9 +111,17 @@ interface OpenerProps {
 }
 
 /** A button that opens a dialog. */
-export function DialogButton({ label, title = label, isMain, isDangerous, isWide = false, children }: OpenerProps) {
+export function DialogButton(props: OpenerProps) {
+  const { name, label, title = label, isMain, isDangerous, isWide = false, children } = props
   const [isOpen, setOpen] = useState(false)
-  const close = (): void => setOpen(false)
+  const isNamed = name !== undefined && query.value.get('open') === name
+  useEffect(() => {
+    if (isNamed) setOpen(true)
+  }, [isNamed])
+  const close = (): void => {
+    setOpen(false)
+    if (isNamed) setQuery({ open: '' })
+  }
   const look = isDangerous === true ? 'danger-quiet' : isMain === true ? 'main' : ''
   return (
     <>

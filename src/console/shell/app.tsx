@@ -2,18 +2,21 @@
 
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { forgetCalls } from '../api/script.ts'
-import { CallRefused, change, isSignedIn, request, type Problem } from '../api/client.ts'
+import { CallRefused, chosenConsumer, isSignedIn, type Problem } from '../api/client.ts'
 import { forgetAnswers } from '../api/use-read.ts'
 import { NotFound, Skeleton } from '../parts/states.tsx'
 import { Toasts } from '../parts/toast.tsx'
 import { path } from '../router.ts'
 import { texts } from '../texts.ts'
 import { SignIn } from '../views/sign-in.tsx'
+import { Account } from './account.tsx'
+import { brand } from './brand.ts'
 import { useKeys } from './keys.ts'
 import { lazy } from './lazy.tsx'
 import { Navigation } from './navigation.tsx'
-import { findPerson, person, scopes } from './person.ts'
-import { SECTIONS } from './sections.tsx'
+import { PaletteButton } from './palette-button.tsx'
+import { findPerson, scopes } from './person.ts'
+import { sectionsOf } from './portal-sections.tsx'
 
 const { View: ScriptButton } = lazy(async () => (await import('./script.tsx')).ScriptButton)
 
@@ -36,7 +39,7 @@ export function App() {
 
 function Frame() {
   useKeys()
-  const section = SECTIONS.find((each) => each.path === path.value.split('/')[0])
+  const section = sectionsOf(scopes.value).find((each) => each.path === path.value.split('/')[0])
   useEffect(forgetCalls, [path.value])
   useFocusAfter(path.value)
   return (
@@ -45,15 +48,16 @@ function Frame() {
         {texts.skip}
       </a>
       <header>
-        <strong>{texts.product}</strong>
+        <BrandMark />
         <span class="account">
+          <PaletteButton />
           <ScriptButton />
           <Account />
         </span>
       </header>
       <Navigation current={section} />
       <main id="view" tabIndex={-1}>
-        {section === undefined ? <NotFound /> : <section.View key={section.path} />}
+        {section === undefined ? <NotFound /> : <section.View key={section.path + chosenConsumer.value} />}
       </main>
       <Toasts />
     </>
@@ -70,27 +74,13 @@ function useFocusAfter(address: string): void {
   }, [address])
 }
 
-function Account() {
-  const name = person.value?.name ?? person.value?.username ?? ''
-  const signOut = async (): Promise<void> => {
-    await request('/console/sign-out', { method: 'POST' })
-    isSignedIn.value = false
-  }
-  const signOutEverywhere = async (): Promise<void> => {
-    await change('DELETE /v1/me/sessions', {}, undefined)
-    isSignedIn.value = false
-  }
+/** The name and the logo of the organisation, or of the product. */
+export function BrandMark() {
+  const { name = null, logoUrl = null } = brand.value ?? {}
   return (
-    <>
-      <span class="quiet">{texts.account.signedInAs(name)}</span>
-      <button type="button" onClick={signOut}>
-        {texts.account.signOut}
-      </button>
-      {scopes.value.has('me:write') && (
-        <button type="button" onClick={signOutEverywhere}>
-          {texts.account.everywhere}
-        </button>
-      )}
-    </>
+    <strong class="brand">
+      {logoUrl !== null && <img src={logoUrl} alt="" />}
+      <bdi>{name ?? texts.product}</bdi>
+    </strong>
   )
 }

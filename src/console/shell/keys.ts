@@ -3,7 +3,8 @@
 import { useLayoutEffect } from 'preact/hooks'
 import { go } from '../router.ts'
 import { scopes } from './person.ts'
-import { maySee, SECTIONS } from './sections.tsx'
+import { sectionsOf } from './portal-sections.tsx'
+import { maySee } from './sections.tsx'
 
 export function useKeys(): void {
   // Before the first paint, so that no key is lost.
@@ -14,7 +15,9 @@ export function useKeys(): void {
       const isElsewhere =
         target instanceof Element && target.closest('input, textarea, select, dialog, .cm-editor') !== null
       if (isElsewhere || ctrlKey || metaKey || altKey) return
-      const section = isGoing ? SECTIONS.find((each) => each.key === key && maySee(each, scopes.value)) : undefined
+      const section = isGoing
+        ? sectionsOf(scopes.value).find((each) => each.key === key && maySee(each, scopes.value))
+        : undefined
       isGoing = key === 'g'
       if (section !== undefined) go(section.path)
       else if (key === 'j') walk(1)

@@ -3,15 +3,18 @@
 import { BASE, path } from '../router.ts'
 import { texts } from '../texts.ts'
 import { scopes } from './person.ts'
-import { maySee, SECTIONS, type Section } from './sections.tsx'
+import { sectionsOf } from './portal-sections.tsx'
+import { maySee, type Section } from './sections.tsx'
 
 export function Navigation({ current }: { readonly current: Section | undefined }) {
   return (
     <nav class="sections" aria-label={texts.navigation.label}>
       <ul>
-        {SECTIONS.filter((each) => maySee(each, scopes.value)).map((section) => (
-          <Entry key={section.path} section={section} isCurrent={section === current} />
-        ))}
+        {sectionsOf(scopes.value)
+          .filter((each) => each.isHidden !== true && maySee(each, scopes.value))
+          .map((section) => (
+            <Entry key={section.path} section={section} isCurrent={section === current} />
+          ))}
       </ul>
     </nav>
   )

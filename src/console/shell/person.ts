@@ -2,6 +2,7 @@
 
 import { computed, signal } from '@preact/signals'
 import { isSignedIn, read } from '../api/client.ts'
+import { findPortal } from './brand.ts'
 import type { Answer } from '../api/operations.ts'
 
 export const person = signal<Answer<'/v1/me'> | null>(null)
@@ -9,7 +10,8 @@ export const scopes = computed<ReadonlySet<string>>(() => new Set(person.value?.
 
 /** Throws `CallRefused`; nobody is signed in after 401. */
 export async function findPerson(): Promise<void> {
-  person.value = await read('/v1/me')
+  const [found] = await Promise.all([read('/v1/me'), findPortal()])
+  person.value = found
   isSignedIn.value = true
 }
 

@@ -17,6 +17,8 @@ export interface Subsection {
 export interface Section extends Subsection {
   readonly View: FunctionComponent
   readonly preload?: () => void
+  /** It has an address, and no place in the navigation. */
+  readonly isHidden?: true
   /** After `g`. */
   readonly key: string
   /** The second level. The view of the section shows all of them. */
@@ -118,6 +120,30 @@ export const SECTIONS: readonly Section[] = [
     children: [
       { path: 'settings/in-force', title: texts.settingsInForce.title, scope: 'settings:read' },
       { path: 'settings/health', title: texts.health.title, scope: 'health:read' },
+    ],
+  },
+  {
+    path: 'webhooks',
+    title: names.webhooks,
+    scope: 'eventsubscriptions:read',
+    ...lazy(async () => (await import('../views/webhooks/index.tsx')).Webhooks),
+    key: 'w',
+  },
+  {
+    path: 'settings',
+    title: names.settings,
+    scope: null,
+    ...lazy(async () => (await import('../views/settings/index.tsx')).Settings),
+    key: 't',
+    children: [
+      { path: 'settings/me', title: names.account, scope: null },
+      { path: 'settings/people', title: names.people, scope: 'users:read' },
+      { path: 'settings/roles', title: names.roles, scope: 'roles:read' },
+      { path: 'settings/identity-providers', title: names.identityProviders, scope: 'identityproviders:read' },
+      { path: 'settings/portal', title: names.portal, scope: 'portal:write' },
+      { path: 'settings/signing-keys', title: names.signingKeys, scope: 'platform:admin' },
+      { path: 'settings/organisations', title: names.organisations, scope: 'platform:admin' },
+      { path: 'settings/audit', title: names.audit, scope: 'audit:read' },
     ],
   },
 ]

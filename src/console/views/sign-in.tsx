@@ -1,5 +1,7 @@
 /** The page of somebody who is not signed in: a form that leads to the login of the service. */
 
+import { useEffect } from 'preact/hooks'
+import { brand, findBrand } from '../shell/brand.ts'
 import { query } from '../router.ts'
 import { texts } from '../texts.ts'
 
@@ -7,9 +9,14 @@ const FAILURES: Readonly<Record<string, string>> = {
   expired: texts.signIn.expired,
   denied: texts.signIn.denied,
   failed: texts.signIn.failed,
+  'portal-off': texts.signIn.portalOff,
 }
 
 export function SignIn() {
+  const known = query.value.get('organisation') ?? ''
+  useEffect(() => {
+    if (known !== '') void findBrand(known)
+  }, [known])
   const failure = FAILURES[query.value.get('sign-in') ?? '']
   const wanted = failure === undefined ? location.pathname + location.search : ''
   // A form of its own may not lead to another origin, as the login of the gateway is.
@@ -20,7 +27,10 @@ export function SignIn() {
   }
   return (
     <main class="sign-in">
-      <h1>{texts.product}</h1>
+      {brand.value?.logoUrl != null && <img class="logo" src={brand.value.logoUrl} alt="" />}
+      <h1>
+        <bdi>{brand.value?.name ?? texts.product}</bdi>
+      </h1>
       <p class="quiet">{texts.signIn.lead}</p>
       {failure !== undefined && (
         <p class="notice" role="alert">
@@ -30,7 +40,13 @@ export function SignIn() {
       <form onSubmit={signIn}>
         <label>
           {texts.signIn.organisation}
-          <input name="organisation" autocomplete="organization" maxLength={128} aria-describedby="organisation-hint" />
+          <input
+            name="organisation"
+            autocomplete="organization"
+            maxLength={128}
+            defaultValue={known}
+            aria-describedby="organisation-hint"
+          />
         </label>
         <p id="organisation-hint" class="quiet">
           {texts.signIn.hint}

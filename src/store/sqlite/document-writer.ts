@@ -4,6 +4,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import type { Clock } from '../../runtime/clock.ts'
 import { KeyTaken, RevisionConflict, type Commit, type Write } from '../registry.ts'
 import { LABEL_KEY, labelValues } from '../labels.ts'
+import { SEARCH_KEY, searchValues } from '../search-key.ts'
 import { documentChecksum, type DocumentRow } from './document-row.ts'
 
 type Statements = ReturnType<typeof prepare>
@@ -86,4 +87,5 @@ function writeKeys(statements: Statements, { kind, id, tenant, body, keys = {}, 
     statements.key.run(kind, name, value, tenant, id, isUnique ? 1 : 0)
   }
   for (const value of labelValues(body)) statements.key.run(kind, LABEL_KEY, value, tenant, id, 0)
+  for (const value of searchValues(kind, tenant, body)) statements.key.run(kind, SEARCH_KEY, value, tenant, id, 0)
 }

@@ -8,6 +8,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { StartRefused } from '../../runtime/start-refused.ts'
 import { NAME_KEY, toNameKey } from '../name-key.ts'
+import { SEARCH_KEY, SEARCHED_KINDS, searchValues } from '../search-key.ts'
 import { checksumOf } from './row-checksum.ts'
 
 /** About 300 ms. */
@@ -65,7 +66,21 @@ const STEPS = [
    INSERT OR IGNORE INTO document_key (kind, name, value, tenant, id, is_unique)
      SELECT kind, 'state', iif(json_extract(body, '$.isDisabled') = 1, 'Disabled', 'Active'), tenant, id, 0
      FROM document WHERE kind = 'consumer' AND json_valid(body);`,
+  `INSERT OR IGNORE INTO document_key (kind, name, value, tenant, id, is_unique)
+     SELECT d.kind, '${SEARCH_KEY}', v.value, d.tenant, d.id, 0
+     FROM document d, json_each(document_search_values(d.kind, d.tenant, d.body)) v
+     WHERE d.kind IN (${SEARCHED_KINDS.map((kind) => `'${kind}'`).join(', ')});`,
 ]
+
+/** A damaged document is not found by a search; verification reports it. */
+function searchValuesOf(kind: string, tenant: string, body: string): readonly string[] {
+  try {
+    return searchValues(kind, tenant, JSON.parse(body))
+  } catch (cause) {
+    if (cause instanceof SyntaxError) return []
+    throw cause
+  }
+}
 
 /** Throws `StartRefused` if a later version has written the file. */
 export function migrateSchema(database: DatabaseSync, path: string): void {
@@ -79,6 +94,9 @@ export function migrateSchema(database: DatabaseSync, path: string): void {
     checksumOf([String(kind), String(id), String(tenant), Number(revision)], String(body)),
   )
   database.function('name_key', (tenant, name) => toNameKey(String(tenant), String(name)))
+  database.function('document_search_values', (kind, tenant, body) =>
+    JSON.stringify(searchValuesOf(String(kind), String(tenant), String(body))),
+  )
   for (let next = version; next < STEPS.length; next++) {
     database.exec(`BEGIN IMMEDIATE; ${STEPS[next]} PRAGMA user_version = ${next + 1}; COMMIT`)
   }

@@ -8,11 +8,19 @@
 
 import type { DatabaseSync } from 'node:sqlite'
 import type { Clock } from '../../runtime/clock.ts'
-import { RegistryFull, type Commit, type Document, type ListQuery, type Registry } from '../registry.ts'
+import {
+  RegistryFull,
+  type Commit,
+  type Document,
+  type ListQuery,
+  type Registry,
+  type SearchQuery,
+} from '../registry.ts'
 import { StoreUnwritable } from '../unwritable.ts'
 import { createAuditReader } from './audit-reader.ts'
 import { createChangeFeed } from './change-feed.ts'
 import { createDocumentList } from './document-list.ts'
+import { createDocumentSearch } from './document-search.ts'
 import { toDocument, type DocumentRow } from './document-row.ts'
 import { createDocumentWriter } from './document-writer.ts'
 import { openRegistryFile } from './registry-file.ts'
@@ -37,6 +45,7 @@ export function openSqliteRegistry(options: SqliteRegistryOptions): Registry {
   if (bytesMax !== undefined) limitSize(database, bytesMax)
   const statements = prepare(database)
   const list = createDocumentList(database)
+  const search = createDocumentSearch(database)
   const feed = createChangeFeed(database)
   const readAudit = createAuditReader(database)
   const apply = createDocumentWriter(database, clock)
@@ -57,6 +66,7 @@ export function openSqliteRegistry(options: SqliteRegistryOptions): Registry {
     find: async <Body>(kind: string, name: string, value: string) =>
       toDocumentOrNull<Body>(statements.find.get(kind, name, value)),
     list: async <Body>(kind: string, query: ListQuery) => list(kind, query).map((row) => toDocument<Body>(row)),
+    search: async <Body>(kind: string, query: SearchQuery) => search(kind, query).map((row) => toDocument<Body>(row)),
     commit: async (author, action, writes) => {
       runInTransaction(() => apply({ author, action, writes }))
       feed.notify()

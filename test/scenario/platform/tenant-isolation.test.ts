@@ -139,6 +139,7 @@ const ITEM_OPERATIONS = Object.entries(ALL_OPERATIONS).filter(
 )
 /** Refused to other tenants altogether. */
 const OF_OPERATOR = ['/v1/settings', '/v1/health']
+const ONE_PER_TENANT = ['/v1/policy', '/v1/portal', '/v1/roles', '/v1/search', '/v1/statements', '/v1/serviceLevels']
 const LIST_OPERATIONS = Object.entries(ALL_OPERATIONS).filter(
   ([, { method, path, scope, endless }]) =>
     // Operations that require the operator's scope return resources of the gateway, not of a tenant.
@@ -147,8 +148,9 @@ const LIST_OPERATIONS = Object.entries(ALL_OPERATIONS).filter(
     scope !== OPERATORS_SCOPE &&
     !path.includes(':') &&
     !endless &&
-    // Every tenant has exactly one policy, and the built-in roles. A statement is no list.
-    !['/v1/policy', '/v1/roles', '/v1/statements', '/v1/serviceLevels', ...OF_OPERATOR].includes(path) &&
+    // Every tenant has exactly one policy and portal, and the built-in roles. A statement and a search are no lists.
+    !ONE_PER_TENANT.includes(path) &&
+    !OF_OPERATOR.includes(path) &&
     // The own account is for people alone.
     !path.startsWith('/v1/me'),
 )

@@ -10,7 +10,8 @@ const BASE = 'https://platform.example'
 const ISSUER = `${GATEWAY}/platform-v1`
 const START_MS = Date.UTC(2026, 0, 1)
 
-function open() {
+function open(isAdmitted = true) {
+  const revoked: string[] = []
   const clock = { ms: START_MS, nowMs: () => clock.ms }
   const cookies = createConsoleCookies({ baseUrl: BASE, gatewayUrl: GATEWAY })
   const redeemed: object[] = []
@@ -29,7 +30,11 @@ function open() {
         redeemed.push(request)
         return request.code === 'good' ? { access: 'a', refresh: 'r', lifetimeMs: 1, tenant: 'acme' } : null
       },
+      async revoke(_, refresh) {
+        revoked.push(refresh)
+      },
     },
+    admission: { admits: async () => isAdmitted },
     sessions: { begin: async () => 'new-session' },
     randomBytes,
   })
@@ -38,10 +43,19 @@ function open() {
     const { searchParams } = new URL(location)
     return { url: location, state: searchParams.get('state') ?? '', cookie: set[0]!.split(';')[0]!, searchParams }
   }
-  return { clock, signIn, redeemed, begin }
+  return { clock, signIn, redeemed, revoked, begin }
 }
 
 describe('a sign-in', () => {
+  it('of a person who is not admitted ends without a session, and revokes the tokens', async () => {
+    const { signIn, begin, revoked } = open(false)
+    const { state, cookie } = begin()
+    const { location, cookies } = await signIn.end({ state, iss: ISSUER, code: 'good' }, cookie)
+    expect(location).toBe('/console/?sign-in=portal-off')
+    expect(cookies.join()).not.toContain('new-session')
+    expect(revoked).toEqual(['r'])
+  })
+
   it('goes to the login with PKCE, and returns to where it began, with a session', async () => {
     const { signIn, begin, redeemed } = open()
     const { url, state, cookie, searchParams } = begin()

@@ -1,6 +1,7 @@
 import fastify from 'fastify'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createConsoleCookies } from '../../../src/console-server/console-cookies.ts'
+import { createConsoleRequests } from '../../../src/console-server/console-requests.ts'
 import { createTries, type TriesOptions } from '../../../src/console-server/tries.ts'
 import type { GatewayAnswer } from '../../../src/console-server/try-gateway.ts'
 import type { GatewayRequest } from '../../../src/console-server/try-request.ts'
@@ -25,10 +26,15 @@ function open(change: Partial<TriesOptions> = {}, found: PersonToken | null = { 
   installProblems(app, { log: createLog('silent'), allowedMethods: () => [] })
   const sent: (readonly [GatewayRequest, string])[] = []
   const asked: string[] = []
+  const cookies = createConsoleCookies({ baseUrl: 'http://127.0.0.1:1', gatewayUrl: 'http://127.0.0.1:2' })
   createTries({
-    cookies: createConsoleCookies({ baseUrl: 'http://127.0.0.1:1', gatewayUrl: 'http://127.0.0.1:2' }),
+    cookies,
+    requests: createConsoleRequests({
+      cookies,
+      sessions: { tokenOf: async (id) => (id === 'signed-in' ? 'platform-token' : null) },
+      admission: { admits: async () => true },
+    }),
     sessions: {
-      has: async (id) => id === 'signed-in',
       async apiTokenOf(id, api) {
         asked.push(`${id} ${api}`)
         return found

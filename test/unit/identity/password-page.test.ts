@@ -9,9 +9,10 @@ const HOSTILE = `"><script>alert(1)</script>'`
 function openPage(name: string = PERSON.name) {
   const used: string[] = []
   const page = createPasswordPage({
-    openLink: async (text) => (text === 'link' && used.length === 0 ? { ...PERSON, name } : null),
+    openLink: async (text) => (text === 'link' && used.length === 0 ? { ...PERSON, name, tenant: 'ten "1' } : null),
     useLink: async (_, password) => used.push(password) === 1,
     isPassword,
+    baseUrl: 'https://platform.example',
   })
   const send = (method: 'GET' | 'POST', ...form: readonly (readonly [string, string])[]) =>
     page({ endpoint: 'password', api: '', method, form, authorization: undefined, cookie: undefined, address: '' })
@@ -24,7 +25,9 @@ describe('the page of a one-time link', () => {
     const form = await send('GET', ['link', 'link'])
     expect(form.status).toBe(200)
     expect(form.body).toContain('autocomplete="new-password"')
-    expect((await send('POST', ['link', 'link'], ['password', PASSWORD])).status).toBe(200)
+    const done = await send('POST', ['link', 'link'], ['password', PASSWORD])
+    expect(done.status).toBe(200)
+    expect(done.body).toContain('href="https://platform.example/console/sign-in?organisation=ten+%221"')
     expect(used).toEqual([PASSWORD])
     for (const method of ['GET', 'POST'] as const) {
       expect((await send(method, ['link', 'link'], ['password', PASSWORD])).status).toBe(400)

@@ -1,0 +1,57 @@
+/** Settings: the own account, and the organisation for those who administer it. */
+
+import type { FunctionComponent } from 'preact'
+import { NotFound } from '../../parts/states.tsx'
+import { BASE, path } from '../../router.ts'
+import { Page } from '../../parts/page.tsx'
+import { scopes } from '../../shell/person.ts'
+import { maySee, SECTIONS, type Subsection } from '../../shell/sections.tsx'
+import { texts } from '../../texts.ts'
+import { AuditLog } from './audit.tsx'
+import { IdentityProviders } from './identity-providers.tsx'
+import { MyAccount } from './me.tsx'
+import { Organisations } from './organisations.tsx'
+import { People } from './people.tsx'
+import { PortalSettings } from './portal.tsx'
+import { Roles } from './roles.tsx'
+import { SigningKeys } from './signing-keys.tsx'
+import './settings.css'
+
+const VIEWS: Readonly<Record<string, FunctionComponent<{ readonly id: string }>>> = {
+  me: MyAccount,
+  people: People,
+  roles: Roles,
+  'identity-providers': IdentityProviders,
+  'signing-keys': SigningKeys,
+  organisations: Organisations,
+  audit: AuditLog,
+  portal: PortalSettings,
+}
+
+export function Settings() {
+  const [, name = '', id = ''] = path.value.split('/').map(decodeURIComponent)
+  if (name === '') return <Start />
+  const entry = children().find((each) => each.path === `settings/${name}`)
+  const View = entry !== undefined && maySee(entry, scopes.value) ? VIEWS[name] : undefined
+  return View === undefined ? <NotFound /> : <View key={id} id={id} />
+}
+
+function Start() {
+  return (
+    <Page title={texts.settings.title}>
+      <ul>
+        {children()
+          .filter((each) => maySee(each, scopes.value))
+          .map((each) => (
+            <li key={each.path}>
+              <a href={BASE + each.path}>{each.title}</a>
+            </li>
+          ))}
+      </ul>
+    </Page>
+  )
+}
+
+function children(): readonly Subsection[] {
+  return SECTIONS.find((each) => each.path === 'settings')?.children ?? []
+}

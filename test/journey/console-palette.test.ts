@@ -1,0 +1,180 @@
+/** Search and commands, the first owner, people of an identity provider, and the reader's time zone. */
+
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createVisits, expectUsable, launchBrowser } from './console-visit.ts'
+import { ledgerDocument, startLedgerBackend, type LedgerBackend } from './ledger-backend.ts'
+import { CLIENT, startPeopleProvider, type PeopleProvider } from './people-provider.ts'
+import { createService, publish, type Service } from './service.ts'
+import { PASSWORD } from './shared-client.ts'
+
+const MINUTE = 60_000
+const HOSTILE = '<img src=x onerror="document.title=1">\u202eevil'
+const LONG = `long ${'W'.repeat(120)}`
+let service: Service
+let backend: LedgerBackend
+let provider: PeopleProvider
+let browser: Browser
+
+beforeAll(async () => {
+  backend = await startLedgerBackend()
+  provider = await startPeopleProvider()
+  service = await createService({ args: ['--empty'], env: { ALLOW_PRIVATE_ADDRESSES: 'federation' } })
+  await service.start()
+  await publish(service, 'ledger-v1', ledgerDocument(), backend.url)
+  for (const name of ['Shop', HOSTILE, LONG])
+    await service.platform.post('/v1/consumers', { name, kind: 'application' })
+  browser = await launchBrowser()
+}, MINUTE)
+
+afterAll(async () => {
+  await browser.close()
+  await service.remove()
+  await backend.close()
+  await provider.close()
+})
+
+const { signIn } = createVisits(() => ({ service, browser }))
+const options = (page: Page) => page.getByRole('option')
+
+describe('the palette', () => {
+  it('opens with the keyboard, finds by name, and leads to what is chosen', { timeout: MINUTE }, async () => {
+    const { page, errors } = await signIn('admin')
+    await page.keyboard.press('Control+k')
+    const field = page.getByRole('combobox', { name: 'Search' })
+    await expect.poll(() => field.evaluate('(each) => each === document.activeElement')).toBe(true)
+    await expectUsable(page)
+    await page.keyboard.type('sho')
+    await options(page).filter({ hasText: 'Shop' }).waitFor()
+    const active = async () => page.locator(`[id="${await field.getAttribute('aria-activedescendant')}"]`).innerText()
+    while (!(await active()).includes('Consumer')) await page.keyboard.press('ArrowDown')
+    expect(await active()).toContain('Shop')
+    await page.keyboard.press('Enter')
+    await page.waitForURL(/\/console\/consumers\/con_/)
+    await page.keyboard.press('Control+k')
+    await page.keyboard.press('Escape')
+    await expect.poll(() => page.getByRole('dialog').count()).toBe(0)
+    await page.keyboard.press('Control+k')
+    await page.keyboard.type('invite p')
+    await page.keyboard.press('Enter')
+    await page.getByRole('dialog', { name: 'Invite person' }).waitFor()
+    expect(errors).toEqual([])
+  })
+
+  it('shows hostile and long names as text, also on a phone by its button', { timeout: MINUTE }, async () => {
+    const { page, errors } = await signIn('admin')
+    await page.setViewportSize({ width: 360, height: 740 })
+    await page.getByRole('button', { name: 'Search' }).click()
+    await page.keyboard.type('<img')
+    await options(page).getByText('<img src=x onerror', { exact: false }).waitFor()
+    await page.getByRole('combobox').fill('long')
+    await options(page).getByText('WWWW', { exact: false }).waitFor()
+    await expectUsable(page)
+    await page.getByRole('combobox').fill('nothing begins so')
+    await page.getByText('Nothing begins with this.').waitFor()
+    expect(await page.title()).not.toBe('1')
+    expect(errors).toEqual([])
+  })
+
+  it('offers only what the roles include', { timeout: MINUTE }, async () => {
+    const { page } = await signIn('billing')
+    await page.keyboard.press('Control+k')
+    const texts = await options(page).allInnerTexts()
+    for (const title of ['Invite person', 'Create webhook', 'People', 'Audit log'])
+      expect(texts.filter((text) => text.startsWith(title))).toEqual([])
+    await page.keyboard.type('person-')
+    await page.getByText('Nothing begins with this.').waitFor()
+  })
+})
+
+describe('the first owner', () => {
+  it(
+    'sets a password with the link of the first start, and is one click from the console',
+    { timeout: MINUTE },
+    async () => {
+      const fresh = await createService({ args: ['--empty'] })
+      try {
+        await fresh.start()
+        const [link = ''] = /http:\/\/\S+\/oauth2\/v2\/password\?link=\S+/.exec(fresh.output() + fresh.errors()) ?? []
+        expect(link).not.toBe('')
+        const page = await browser.newPage()
+        await page.goto(link)
+        await page.getByLabel('New password').fill(PASSWORD)
+        await page.getByRole('button', { name: 'Set password' }).click()
+        await page.getByRole('link', { name: 'sign in to the console' }).click()
+        await page.getByLabel('User name').fill('owner')
+        await page.getByLabel('Password').fill(PASSWORD)
+        await page.getByRole('button', { name: /log in/i }).click()
+        await page.getByText('Signed in as Owner').waitFor()
+        await page.close()
+      } finally {
+        await fresh.remove()
+      }
+    },
+  )
+})
+
+describe('a person of an identity provider', () => {
+  it('signs in to the console with it', { timeout: MINUTE }, async () => {
+    const made = await service.platform.post<{ id: string; redirectUri: string }>('/v1/identityproviders', {
+      issuer: provider.issuer,
+      signIn: {
+        ...CLIENT,
+        roles: [{ claim: 'groups', value: 'auditors', role: 'auditor' }],
+        scopes: ['profile', 'groups'],
+        createPeople: true,
+        name: 'Staff login',
+      },
+    })
+    provider.register(made.redirectUri)
+    provider.people.set('ada', { name: 'Ada', preferred_username: 'ada', groups: ['auditors'] })
+    const page = await browser.newPage()
+    await page.goto(`${service.baseUrl}/console/settings/audit`)
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByRole('button', { name: 'Continue with the provider of your organisation' }).click()
+    await page.getByRole('button', { name: /Staff login/ }).click({ timeout: 5_000 })
+    await enterProvider(page)
+    await page.getByText('Signed in as Ada').waitFor()
+    await page.getByRole('heading', { name: 'Audit log' }).waitFor()
+    await page.close()
+  })
+})
+
+/** The forms of the provider: a login, and a consent. */
+async function enterProvider(page: Page): Promise<void> {
+  for (let step = 0; step < 4 && !page.url().startsWith(service.baseUrl); step++) {
+    const login = page.locator('input[name=login]')
+    if ((await login.count()) > 0) {
+      await login.fill('ada')
+      await page.locator('input[name=password]').fill('x')
+    }
+    await page.locator('button[type=submit]').first().click()
+    await page.waitForLoadState()
+  }
+}
+
+describe('times', () => {
+  it.each(['Pacific/Auckland', 'America/Los_Angeles'])(
+    'are in the zone of the reader, %s, with UTC on hover',
+    { timeout: MINUTE },
+    async (timezoneId) => {
+      const { page, context } = await signIn('owner')
+      const elsewhere = await browser.newContext({ timezoneId, storageState: await context.storageState() })
+      try {
+        const view = await elsewhere.newPage()
+        await view.goto(`${service.baseUrl}/console/settings/signing-keys`)
+        const times = view.locator('tbody time')
+        await times.first().waitFor()
+        const found = await times.evaluateAll((all) =>
+          all.map((each) => [each.getAttribute('datetime'), each.getAttribute('title'), each.textContent]),
+        )
+        for (const [at, title] of found) expect(title).toBe(`${String(at).slice(0, 19).replace('T', ' ')} UTC`)
+        const zone = await view.evaluate(() => Intl.DateTimeFormat().resolvedOptions().timeZone)
+        expect(zone).toBe(timezoneId)
+        await page.close()
+      } finally {
+        await elsewhere.close()
+      }
+    },
+  )
+})

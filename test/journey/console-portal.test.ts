@@ -1,0 +1,324 @@
+/** The portal: people of two consumers see and change what is their own, and nothing of each other. */
+
+import type { Browser, Page } from 'playwright-core'
+import { request } from 'undici'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { pixels } from '../fixtures/images.ts'
+import { createVisits, expectUsable, launchBrowser } from './console-visit.ts'
+import { ledgerDocument, startLedgerBackend, type LedgerBackend } from './ledger-backend.ts'
+import { createPublicClient, logIn } from './person.ts'
+import { createService, publish, type Service } from './service.ts'
+import { createConsumer, invite, PASSWORD, subscribe } from './shared-client.ts'
+
+const MINUTE = 60_000
+const HOSTILE = '<img src=x onerror="document.title=1">\u202eevil'
+const LONG = 'W'.repeat(128)
+let service: Service
+let backend: LedgerBackend
+let browser: Browser
+/** Two consumers, each with a subscription. */
+let own: { readonly consumer: string; readonly subscription: string }
+let other: typeof own
+
+beforeAll(async () => {
+  backend = await startLedgerBackend()
+  service = await createService({ args: ['--empty'], env: { REQUEST_LOG: 'all' } })
+  await service.start()
+  await publish(service, 'ledger-v1', ledgerDocument(), backend.url)
+  await service.platform.put('/v1/apis/ledger-v1/policy', { exposure: 'Public' })
+  for (const name of [HOSTILE, LONG]) await service.platform.post('/v1/products', { name, apis: ['ledger-v1'] })
+  own = await enter()
+  other = await enter()
+  browser = await launchBrowser()
+}, MINUTE)
+
+afterAll(async () => {
+  await browser.close()
+  await service.remove()
+  await backend.close()
+})
+
+const { signIn, open } = createVisits(() => ({ service, browser }))
+
+async function enter(): Promise<typeof own> {
+  const consumer = await createConsumer(service)
+  const subscription = await subscribe(service, consumer, { api: 'ledger-v1', securityTypes: ['ApiKey'] })
+  return { consumer, subscription }
+}
+
+async function switchPortal(enabled: boolean): Promise<void> {
+  const headers = { authorization: `Bearer ${await service.platform.token()}`, 'content-type': 'application/json' }
+  const body = JSON.stringify({ enabled })
+  const answer = await request(`${service.baseUrl}/v1/portal`, { method: 'PATCH', headers, body })
+  expect([answer.statusCode, await answer.body.json()]).toMatchObject([200, { enabled }])
+}
+
+const roleOf = ({ consumer }: typeof own) => ({ role: 'consumer', consumers: [consumer] })
+const textOf = (page: Page) => page.getByRole('main').innerText()
+
+/** Calls the platform API through the session of the page. */
+async function statusAt(page: Page, path: string, headers: Readonly<Record<string, string>> = {}): Promise<number> {
+  return page.evaluate(
+    async ([url, more]) => (await fetch(url, { headers: { 'tollgate-console': '1', ...more } })).status,
+    [`/console/api${path}`, headers] as const,
+  )
+}
+
+async function callLedger(apiKey: string, path = 'entries?n=1'): Promise<{ status: number; id: string }> {
+  const answer = await request(`${service.gatewayUrl}/ledger-v1/${path}`, { headers: { 'x-api-key': apiKey } })
+  await answer.body.dump()
+  return { status: answer.statusCode, id: String(answer.headers['x-request-id']) }
+}
+
+/** Of the first consumer, with a delivery. */
+async function createWebhook(): Promise<{ readonly webhook: string; readonly delivery: string }> {
+  const { page } = await signIn(roleOf(own), 'console/webhooks?open=create')
+  await page.getByLabel('URL').fill('https://hooks.example/own')
+  await page.getByRole('dialog').getByRole('button', { name: 'Create webhook' }).click()
+  await page
+    .getByText(/whsec_/)
+    .first()
+    .waitFor()
+  await page.getByRole('button', { name: 'I have stored the secret' }).click()
+  await page.getByRole('heading', { level: 1, name: 'https://hooks.example/own' }).waitFor()
+  await page.getByRole('button', { name: 'Send test event' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Send test event' }).click()
+  await page.getByText('The test event is on its way.').waitFor()
+  await page.reload()
+  await page.getByRole('main').locator('tbody th a').first().click()
+  await page.getByRole('heading', { name: 'Attempts' }).waitFor()
+  const [, , , webhook = '', , delivery = ''] = new URL(page.url()).pathname.split('/')
+  return { webhook, delivery }
+}
+
+describe('a person of a consumer', () => {
+  it('sees six sections, and no view of the provider', { timeout: MINUTE }, async () => {
+    const { page, errors } = await signIn(roleOf(own))
+    const names = await page.getByRole('navigation', { name: 'Main' }).getByRole('link').allInnerTexts()
+    expect(names).toEqual(['Start', 'APIs', 'Keys', 'Usage', 'Requests', 'Webhooks'])
+    for (const path of ['consumers', 'settings/people', 'settings/audit', 'settings/portal']) {
+      await page.goto(`${service.baseUrl}/console/${path}`)
+      await page
+        .getByText(/There is no such page|Your roles do not include this/)
+        .first()
+        .waitFor()
+    }
+    expect(errors).toEqual([])
+  })
+
+  it(
+    'subscribes with the keyboard alone, calls with the key, and learns why a call was refused',
+    { timeout: MINUTE },
+    async () => {
+      const { page, errors } = await signIn(roleOf(own))
+      await page.keyboard.press('g')
+      await page.keyboard.press('a')
+      await page.getByRole('heading', { level: 1, name: 'APIs' }).waitFor()
+      await page.getByRole('link', { name: 'Ledger' }).waitFor()
+      await page.keyboard.press('j')
+      await page.keyboard.press('Enter')
+      await page.getByText('/entries').first().waitFor()
+      await page.getByRole('button', { name: 'Subscribe' }).focus()
+      await page.keyboard.press('Enter')
+      await page.getByRole('dialog').getByLabel('Credential').focus()
+      for (let n = 0; n < 3; n++) await page.keyboard.press('Tab')
+      await page.keyboard.press('Enter')
+      await page.getByText('You are subscribed.').waitFor()
+      await page.getByRole('button', { name: 'Show keys and secrets' }).focus()
+      await page.keyboard.press('Enter')
+      const key = await page.getByRole('table', { name: 'Keys' }).locator('td button.id').last().getAttribute('title')
+      const apiKey = String(key).replace('Copy ', '')
+      expect((await callLedger(apiKey)).status).toBe(200)
+      const { status, id } = await callLedger(apiKey, 'nowhere')
+      expect(status).toBe(404)
+      await page.goto(`${service.baseUrl}/console/requests/${id}`)
+      const shown = async () => {
+        await page.getByRole('heading', { level: 1 }).waitFor()
+        const text = await textOf(page)
+        if (!text.includes('no operation')) await page.reload()
+        return text
+      }
+      await expect.poll(shown, { timeout: 20_000, interval: 500 }).toContain('ledger-v1 has no operation at this path.')
+      await page.goto(`${service.baseUrl}/console/`)
+      await page.getByRole('link', { name: `why was call ${id} refused?` }).waitFor()
+      expect(errors).toEqual([])
+    },
+  )
+
+  it('rotates, revokes and cancels only its own access', { timeout: MINUTE }, async () => {
+    const { page } = await signIn(roleOf(own), `console/keys/${own.subscription}`)
+    await page.getByRole('button', { name: 'Show keys and secrets' }).click()
+    await page.getByRole('button', { name: 'Rotate keys' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Rotate keys' }).click()
+    await page.getByText('New keys are made.').waitFor()
+    await expect.poll(() => page.getByRole('button', { name: 'Revoke credential' }).count()).toBe(2)
+    const keys = await page
+      .getByRole('table', { name: 'Keys' })
+      .locator('td button.id')
+      .evaluateAll((all) => all.map((each) => String(each.getAttribute('title')).replace('Copy ', '')))
+    for (const key of keys) expect((await callLedger(key)).status).toBe(200)
+    await page.getByRole('button', { name: 'Revoke credential' }).first().click()
+    await page.getByText('Calls with this credential will be refused from now on.').waitFor()
+    await page.getByRole('dialog').getByRole('button', { name: 'Revoke credential' }).click()
+    await page.getByText('The credential is revoked.').waitFor()
+    const statuses = await Promise.all(keys.map(async (key) => (await callLedger(key)).status))
+    expect(statuses.toSorted((a, b) => a - b)).toEqual([200, 401])
+  })
+})
+
+describe('of another consumer, a person', () => {
+  it(
+    'sees nothing: not by address, through the session, by search, nor as that consumer',
+    { timeout: MINUTE },
+    async () => {
+      const { webhook, delivery } = await createWebhook()
+      const { page } = await signIn(roleOf(other))
+      for (const path of [`keys/${own.subscription}`, `webhooks/${webhook}`, `settings/people/none`]) {
+        await page.goto(`${service.baseUrl}/console/${path}`)
+        await page
+          .getByText(/There is no such page|Your roles do not include this/)
+          .first()
+          .waitFor()
+        expect(await textOf(page)).not.toContain(own.subscription)
+      }
+      for (const path of [
+        `/v1/subscriptions/${own.subscription}`,
+        `/v1/subscriptions/${own.subscription}/credentials`,
+        `/v1/eventsubscriptions/${webhook}`,
+        `/v1/eventsubscriptions/${webhook}/deliveries`,
+        `/v1/eventsubscriptions/${webhook}/deliveries/${delivery}`,
+      ])
+        expect([path, await statusAt(page, path)]).toEqual([path, 404])
+      expect(await statusAt(page, `/v1/consumers/${own.consumer}`)).toBe(403)
+      expect(await statusAt(page, '/v1/subscriptions', { 'x-consumer-id': own.consumer })).toBe(403)
+      expect(await statusAt(page, '/v1/subscriptions', { 'x-consumer-id': other.consumer })).toBe(200)
+      const found = await page.evaluate(
+        async (ids) =>
+          Promise.all(
+            ids.map(async (id) => {
+              const answer = await fetch(`/console/api/v1/search?q=${id}`, { headers: { 'tollgate-console': '1' } })
+              return (await answer.json()) as { found: { id: string }[] }
+            }),
+          ),
+        [own.subscription, own.consumer, 'sub_', other.subscription],
+      )
+      expect(found[0]).toEqual({ found: [] })
+      expect(found[1]).toEqual({ found: [] })
+      expect(found[2]!.found.map(({ id }) => id)).not.toContain(own.subscription)
+      expect(found[3]!.found.map(({ id }) => id)).toEqual([other.subscription])
+    },
+  )
+
+  it('may act for several consumers, one at a time', { timeout: MINUTE }, async () => {
+    const { page } = await signIn({ role: 'consumer', consumers: [own.consumer, other.consumer] }, 'console/keys')
+    const idsOf = () =>
+      page
+        .getByRole('main')
+        .locator('tbody th a')
+        .evaluateAll((all) => all.map((each) => each.getAttribute('href')))
+    await expect.poll(idsOf).toContain(`/console/keys/${own.subscription}`)
+    await page.getByLabel('Consumer').selectOption(other.consumer)
+    await page.getByRole('link', { name: 'Keys' }).click()
+    await expect.poll(idsOf).toContain(`/console/keys/${other.subscription}`)
+    expect(await idsOf()).not.toContain(`/console/keys/${own.subscription}`)
+    await page.reload()
+    await expect.poll(idsOf).toContain(`/console/keys/${other.subscription}`)
+    expect(await idsOf()).not.toContain(`/console/keys/${own.subscription}`)
+  })
+})
+
+describe('the views of the portal', () => {
+  it('have no findings of axe, fit each width, and show hostile names as text', { timeout: 2 * MINUTE }, async () => {
+    const { page, errors } = await signIn(roleOf(other))
+    const { items } = await service.platform.get<{ items: { id: string }[] }>('/v1/products')
+    const views = [
+      '',
+      'apis',
+      'apis/products',
+      'apis/ledger-v1',
+      `apis/products/${items[0]!.id}`,
+      'keys',
+      `keys/${other.subscription}`,
+    ]
+    for (const view of views) {
+      await page.goto(`${service.baseUrl}/console/${view}`)
+      await page.getByRole('heading', { level: 1 }).waitFor()
+      await expectUsable(page)
+    }
+    await page.goto(`${service.baseUrl}/console/apis/products`)
+    await page.getByText('<img src=x onerror', { exact: false }).waitFor()
+    expect(await page.title()).toBe('Products · tollgate')
+    expect(errors).toEqual([])
+  })
+})
+
+describe('the brand of an organisation', () => {
+  it('is set in the settings, and shown in the portal and at its sign-in', { timeout: MINUTE }, async () => {
+    const { page } = await signIn('admin', 'console/settings/portal')
+    await page.getByLabel('Name', { exact: true }).fill('Acme APIs')
+    await page.getByLabel('Colour').fill('#ffcc00')
+    await page
+      .locator('input[type=file]')
+      .setInputFiles({ name: 'logo.png', mimeType: 'image/png', buffer: pixels(64, 32) })
+    await page.getByRole('button', { name: 'Save portal' }).click()
+    await page.getByText('The portal is changed.').waitFor()
+    await expectUsable(page)
+    await page
+      .locator('input[type=file]')
+      .setInputFiles({ name: 'logo.png', mimeType: 'image/png', buffer: Buffer.from('<svg/>') })
+    await page.getByRole('button', { name: 'Save portal' }).click()
+    await page.getByRole('alert').waitFor()
+
+    const portal = await signIn(roleOf(other))
+    await portal.page.locator('.brand').getByText('Acme APIs').waitFor()
+    await expectUsable(portal.page)
+    const src = await portal.page.locator('.brand img').getAttribute('src')
+    const logo = await request(service.baseUrl + String(src))
+    expect(Buffer.from(await logo.body.arrayBuffer()).equals(pixels(64, 32))).toBe(true)
+    expect(logo.headers).toMatchObject({
+      'content-type': 'image/png',
+      'x-content-type-options': 'nosniff',
+      'content-security-policy': expect.stringContaining('sandbox'),
+    })
+
+    const stranger = await open('console/?organisation=default')
+    await stranger.page.getByRole('heading', { name: 'Acme APIs' }).waitFor()
+    await expectUsable(stranger.page)
+    const brandOf = async (organisation: string) => {
+      const answer = await request(`${service.baseUrl}/console/brand?${new URLSearchParams({ organisation })}`)
+      return [answer.statusCode, await answer.body.text()]
+    }
+    await service.platform.post('/v1/tenants', { name: 'plain' })
+    expect(await brandOf('nobody')).toEqual(await brandOf('plain'))
+  })
+})
+
+describe('a portal that is switched off', () => {
+  it('refuses its people at the sign-in and in open sessions, and nobody else', { timeout: MINUTE }, async () => {
+    const { page } = await signIn(roleOf(other))
+    const clientId = await createPublicClient(service, 'platform-v1')
+    await switchPortal(false)
+    try {
+      expect(await statusAt(page, '/v1/me')).toBe(401)
+      await page.reload()
+      await page.getByRole('button', { name: 'Sign in' }).waitFor()
+      const { username = '' } = await invite(service, roleOf(other))
+      await page.getByRole('button', { name: 'Sign in' }).click()
+      await page.getByLabel('User name').fill(username)
+      await page.getByLabel('Password').fill(PASSWORD)
+      await page.getByRole('button', { name: /log in/i }).click()
+      await page.getByRole('alert').getByText('The portal of your organisation is switched off.').waitFor()
+      expect(await statusAt(page, '/v1/me')).toBe(401)
+      const { token } = await logIn(service, { api: 'platform-v1', clientId, username, password: PASSWORD })
+      const api = await request(`${service.baseUrl}/v1/subscriptions`, {
+        headers: { authorization: `Bearer ${token}` },
+      })
+      await api.body.dump()
+      expect(api.statusCode).toBe(200)
+      await (await signIn('admin')).page.getByRole('heading', { name: 'Overview' }).waitFor()
+    } finally {
+      await switchPortal(true)
+    }
+    await signIn(roleOf(other))
+  })
+})
