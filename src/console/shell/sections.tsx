@@ -98,6 +98,13 @@ export const SECTIONS: readonly Section[] = [
     ],
   },
   {
+    path: 'webhooks',
+    title: names.webhooks,
+    scope: 'eventsubscriptions:read',
+    ...lazy(async () => (await import('../views/webhooks/index.tsx')).Webhooks),
+    key: 'w',
+  },
+  {
     path: 'governance',
     title: names.governance,
     scope: 'programmes:read',
@@ -114,24 +121,6 @@ export const SECTIONS: readonly Section[] = [
   {
     path: 'settings',
     title: names.settings,
-    scope: 'settings:read',
-    ...lazy(async () => (await import('../views/settings/process.tsx')).Process),
-    key: 't',
-    children: [
-      { path: 'settings/in-force', title: texts.settingsInForce.title, scope: 'settings:read' },
-      { path: 'settings/health', title: texts.health.title, scope: 'health:read' },
-    ],
-  },
-  {
-    path: 'webhooks',
-    title: names.webhooks,
-    scope: 'eventsubscriptions:read',
-    ...lazy(async () => (await import('../views/webhooks/index.tsx')).Webhooks),
-    key: 'w',
-  },
-  {
-    path: 'settings',
-    title: names.settings,
     scope: null,
     ...lazy(async () => (await import('../views/settings/index.tsx')).Settings),
     key: 't',
@@ -144,6 +133,8 @@ export const SECTIONS: readonly Section[] = [
       { path: 'settings/signing-keys', title: names.signingKeys, scope: 'platform:admin' },
       { path: 'settings/organisations', title: names.organisations, scope: 'platform:admin' },
       { path: 'settings/audit', title: names.audit, scope: 'audit:read' },
+      { path: 'settings/in-force', title: texts.settingsInForce.title, scope: 'settings:read' },
+      { path: 'settings/health', title: texts.health.title, scope: 'health:read' },
     ],
   },
 ]
@@ -153,5 +144,5 @@ export function maySee(section: Subsection & Pick<Section, 'children'>, scopes: 
   const { scope, isWide = false, children = [] } = section
   if (scope === null) return true
   const isHeld = [scope].flat().some((each) => scopes.has(each) || (!isWide && scopes.has(`${each}:own`)))
-  return isHeld || children.some((each) => maySee(each, scopes))
+  return isHeld || children.some((each) => each.scope !== null && maySee(each, scopes))
 }

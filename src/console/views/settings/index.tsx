@@ -8,12 +8,14 @@ import { scopes } from '../../shell/person.ts'
 import { maySee, SECTIONS, type Subsection } from '../../shell/sections.tsx'
 import { texts } from '../../texts.ts'
 import { AuditLog } from './audit.tsx'
+import { Health } from './health.tsx'
 import { IdentityProviders } from './identity-providers.tsx'
 import { MyAccount } from './me.tsx'
 import { Organisations } from './organisations.tsx'
 import { People } from './people.tsx'
 import { PortalSettings } from './portal.tsx'
 import { Roles } from './roles.tsx'
+import { SettingsInForce } from './settings-in-force.tsx'
 import { SigningKeys } from './signing-keys.tsx'
 import './settings.css'
 
@@ -26,6 +28,8 @@ const VIEWS: Readonly<Record<string, FunctionComponent<{ readonly id: string }>>
   organisations: Organisations,
   audit: AuditLog,
   portal: PortalSettings,
+  'in-force': SettingsInForce,
+  health: Health,
 }
 
 export function Settings() {
