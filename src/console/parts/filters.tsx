@@ -12,7 +12,7 @@ export function Filters({ children }: { readonly children: ComponentChildren }) 
 }
 
 interface SelectFilterProps {
-  /** Of the parameter of the address. */
+  /** Parameter of the address. */
   readonly name: string
   readonly label: string
   /** Value and name. The first one is the default; an empty value removes the filter. */
