@@ -9,7 +9,7 @@ export interface Problem {
   readonly code: string
   readonly detail: string
   readonly requestId: string
-  /** What is wrong with a body, by place. */
+  /** Faults of a body, by place. */
   readonly errors?: readonly {
     readonly pointer: string
     readonly detail: string

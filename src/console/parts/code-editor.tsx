@@ -83,7 +83,7 @@ export function CodeEditor({ label, value, onChange, findings = [], line, column
   return <div ref={place} class="code" />
 }
 
-/** Of a document in one line a part is marked. */
+/** Characters that are marked: a document may be one long line. */
 const MARKED_MAX = 60
 
 function toDiagnostic({ line, column, severity, message }: Finding, view: EditorView): Diagnostic {

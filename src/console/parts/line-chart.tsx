@@ -9,11 +9,11 @@ import { Time, toNumber } from './values.tsx'
 
 export interface LineChartProps {
   readonly title: string
-  /** Of the values: ms, %. */
+  /** Unit of the values: ms, %. */
   readonly unit: string
   /** Milliseconds, ascending. */
   readonly times: readonly number[]
-  /** What the chart spans, in milliseconds; default: from the first time to the last. */
+  /** Span of the chart; default: from the first time to the last. */
   readonly span?: readonly [fromMs: number, toMs: number]
   readonly series: readonly { readonly name: string; readonly values: readonly (number | null)[] }[]
 }

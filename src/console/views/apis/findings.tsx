@@ -1,4 +1,4 @@
-/** What the rules find in the document of the active revision, at its lines, and what each rule costs. */
+/** Findings in the document of the active revision, at their lines, and the points that each rule costs. */
 
 import { useMemo } from 'preact/hooks'
 import { toBase64 } from '../../api/base64.ts'
