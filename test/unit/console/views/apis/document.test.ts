@@ -36,18 +36,26 @@ describe('the operations of a document', () => {
     expect(operationsOf({ '/a': { post: {} } })).toMatchObject([{ key: 'POST /a' }])
   })
 
-  it.each([
-    null,
-    [],
-    'text',
-    { '/a': null },
-    { '/a': { get: null, post: 5, parameters: 'x' } },
-    { '/a': { get: { parameters: [null, 5, {}], tags: [{}], responses: [], requestBody: null, summary: {} } } },
-    { '/a': { $ref: '#/paths/~1a' } },
-    { '/a': { $ref: 'https://evil.example/' } },
-    { '/a': { get: { parameters: [{ $ref: '#/__proto__/constructor' }], responses: { 200: { $ref: '#/paths' } } } } },
-    { 'x-a': { get: {} }, constructor: { get: {} } },
-  ])('may be anything: %j', (paths) => {
+  it.each<{ readonly paths: unknown }>([
+    { paths: null },
+    { paths: [] },
+    { paths: 'text' },
+    { paths: { '/a': null } },
+    { paths: { '/a': { get: null, post: 5, parameters: 'x' } } },
+    {
+      paths: {
+        '/a': { get: { parameters: [null, 5, {}], tags: [{}], responses: [], requestBody: null, summary: {} } },
+      },
+    },
+    { paths: { '/a': { $ref: '#/paths/~1a' } } },
+    { paths: { '/a': { $ref: 'https://evil.example/' } } },
+    {
+      paths: {
+        '/a': { get: { parameters: [{ $ref: '#/__proto__/constructor' }], responses: { 200: { $ref: '#/paths' } } } },
+      },
+    },
+    { paths: { 'x-a': { get: {} }, constructor: { get: {} } } },
+  ])('may be anything: %j', ({ paths }) => {
     for (const { key, summary, tag, parameters } of operationsOf(paths)) {
       expect([typeof key, typeof summary, typeof tag]).toEqual(['string', 'string', 'string'])
       expect(parameters).toEqual([])
