@@ -1,11 +1,21 @@
-/** An example of a schema, for a body that the document gives none for. */
+/**
+ * An example of a schema, for a body that the document gives none for.
+ *
+ * Schemas may contain themselves, many times at each level, so that the depth and the number of parts are bounded.
+ */
 
 import { fieldsOf, listOf, textOf, type ApiDocument, type Fields } from './document.ts'
 
 type Resolve = ApiDocument['resolve']
 
+interface Reader {
+  readonly resolve: Resolve
+  /** Number of parts that may still be read. */
+  left: number
+}
+
 const DEPTH_MAX = 6
-const PROPERTIES_MAX = 50
+const PARTS_MAX = 500
 
 const TEXTS: Readonly<Record<string, string>> = {
   date: '2026-01-31',
@@ -15,23 +25,27 @@ const TEXTS: Readonly<Record<string, string>> = {
   uuid: '00000000-0000-4000-8000-000000000000',
 }
 
-export function exampleOf(schema: unknown, resolve: Resolve, depth = 0): unknown {
-  const fields = resolve(schema)
+export function exampleOf(schema: unknown, resolve: Resolve): unknown {
+  return read(schema, { resolve, left: PARTS_MAX }, 0)
+}
+
+function read(schema: unknown, reader: Reader, depth: number): unknown {
+  const fields = reader.resolve(schema)
+  reader.left--
   for (const known of [fields['example'], listOf(fields['examples'])[0], fields['default'], fields['const']])
     if (known !== undefined) return known
   if (listOf(fields['enum']).length > 0) return listOf(fields['enum'])[0]
-  if (depth >= DEPTH_MAX) return null
+  if (depth >= DEPTH_MAX || reader.left <= 0) return null
   const [choice] = [...listOf(fields['oneOf']), ...listOf(fields['anyOf'])]
-  if (choice !== undefined) return exampleOf(choice, resolve, depth + 1)
-  return exampleOfType(fields, resolve, depth)
+  return choice === undefined ? readType(fields, reader, depth) : read(choice, reader, depth + 1)
 }
 
-function exampleOfType(fields: Fields, resolve: Resolve, depth: number): unknown {
+function readType(fields: Fields, reader: Reader, depth: number): unknown {
   switch (typeOf(fields)) {
     case 'object':
-      return exampleOfObject(fields, resolve, depth)
+      return readObject(fields, reader, depth)
     case 'array':
-      return [exampleOf(fields['items'], resolve, depth + 1)]
+      return [read(fields['items'], reader, depth + 1)]
     case 'integer':
     case 'number':
       return typeof fields['minimum'] === 'number' ? fields['minimum'] : 0
@@ -44,13 +58,17 @@ function exampleOfType(fields: Fields, resolve: Resolve, depth: number): unknown
   }
 }
 
-function exampleOfObject(fields: Fields, resolve: Resolve, depth: number): Fields {
-  const parts = listOf(fields['allOf']).map((part) => fieldsOf(exampleOf(part, resolve, depth + 1)))
-  const properties = Object.entries(fieldsOf(fields['properties']))
-    .filter(([, schema]) => resolve(schema)['readOnly'] !== true)
-    .slice(0, PROPERTIES_MAX)
-    .map(([name, schema]) => [name, exampleOf(schema, resolve, depth + 1)] as const)
-  return Object.assign({}, ...parts, Object.fromEntries(properties)) as Fields
+function readObject(fields: Fields, reader: Reader, depth: number): Fields {
+  const members = new Map<string, unknown>()
+  for (const part of listOf(fields['allOf'])) {
+    if (reader.left <= 0) break
+    for (const [name, value] of Object.entries(fieldsOf(read(part, reader, depth + 1)))) members.set(name, value)
+  }
+  for (const [name, schema] of Object.entries(fieldsOf(fields['properties']))) {
+    if (reader.left <= 0) break
+    if (reader.resolve(schema)['readOnly'] !== true) members.set(name, read(schema, reader, depth + 1))
+  }
+  return Object.fromEntries(members)
 }
 
 /** The first type that is not null. */
