@@ -25,12 +25,18 @@ export interface Plot {
 const HEIGHT = 220
 const AXIS_WIDTH = 72
 
+/** Up to this many values are points as well: a value between two gaps has no line. */
+const POINTS_MAX = 62
+
+function isSparse(values: readonly (number | null)[]): boolean {
+  return values.filter((value) => value !== null).length <= POINTS_MAX
+}
+
 export function drawPlot({ element, times, series, onCursor }: PlotOptions): Plot {
   const style = getComputedStyle(element)
   const colour = (name: string): string => style.getPropertyValue(name).trim()
   const line = { stroke: colour('--line'), width: 1 }
   const axis = { stroke: colour('--text-2'), grid: line, ticks: line }
-  const isSingle = times.length === 1
   const plot = new uPlot(
     {
       width: element.clientWidth,
@@ -42,12 +48,12 @@ export function drawPlot({ element, times, series, onCursor }: PlotOptions): Plo
       axes: [axis, { ...axis, size: AXIS_WIDTH, values: (_, ticks) => ticks.map(toNumber) }],
       series: [
         {},
-        ...series.map(({ look, name }) => ({
+        ...series.map(({ look, name, values }) => ({
           label: name,
           stroke: colour(look.colour),
           width: 2,
           dash: [...look.dash],
-          ...(isSingle && { points: { show: true } }),
+          points: { show: isSparse(values), size: 6 },
         })),
       ],
     },

@@ -29,7 +29,7 @@ export interface ChartProps {
   readonly series?: readonly Series[]
   /** One series without a name. */
   readonly values?: readonly number[]
-  /** Of the values: calls, ms, EUR. */
+  /** Unit of the values: calls, ms, EUR. */
   readonly unit?: string
 }
 

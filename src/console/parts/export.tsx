@@ -15,7 +15,7 @@ import { toNumber } from './values.tsx'
 interface ExportProps {
   readonly path: '/v1' | '/v1/summaries' | '/v1/statements'
   readonly query: Readonly<Record<string, string>>
-  /** Of the file. */
+  /** Name of the file. */
   readonly name: string
 }
 

@@ -1,4 +1,4 @@
-/** What needs attention now, the places that people open most, and the traffic. Each part only for those who may see it. */
+/** The first page: what needs attention now, the places that people open most, and the traffic. Each part only for those who may see it. */
 
 import { Page } from '../../parts/page.tsx'
 import { may, scopes } from '../../shell/person.ts'

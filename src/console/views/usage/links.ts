@@ -44,7 +44,7 @@ export function callsOf(item: { readonly api: string; readonly customer: string;
   return `${BASE}requests?${params.toString()}`
 }
 
-/** Of a file. */
+/** Returns the name of a file. */
 export function nameOf(kind: string, range: Range): string {
   return `${kind} ${range.from.slice(0, 10)} ${new Date(endOf(range)).toISOString().slice(0, 10)}.csv`
 }

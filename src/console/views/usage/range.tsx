@@ -4,6 +4,7 @@ import { useId } from 'preact/hooks'
 import { toShortTime } from '../../parts/values.tsx'
 import { query, setQuery } from '../../router.ts'
 import { texts } from '../../texts.ts'
+import './range.css'
 
 export interface Range {
   /** RFC 3339. */

@@ -1,5 +1,6 @@
 /** The total of a statement beside the sum of its line items, which the API adds up from other tables. Exact, without floats. */
 
+import type { Answer } from '../../api/operations.ts'
 import { useRead } from '../../api/use-read.ts'
 import { Loaded } from '../../parts/states.tsx'
 import { Table } from '../../parts/table.tsx'
@@ -8,7 +9,8 @@ import { BASE } from '../../router.ts'
 import { texts } from '../../texts.ts'
 import { differenceOf } from './exact.ts'
 import { TOTAL } from './links.ts'
-import type { Statement } from './statements.tsx'
+
+export type Statement = Answer<'/v1/statements'>
 
 const words = texts.statements
 

@@ -143,7 +143,7 @@ function toColumn(of: Usage, rows: readonly Summary[], metric: Metric, currency:
   return of.times.map((time) => sumOf(found.get(time) ?? []))
 }
 
-/** Of resource units. */
+/** Digits of resource units after the point. */
 const UNIT_PLACES = 6
 
 function toText(text: string, metric: Metric, unit: string): string {

@@ -1,7 +1,6 @@
 /** The statement of a consumer for a month: its lines, its corrections, its totals, and the same sum from the line items. */
 
 import { useState } from 'preact/hooks'
-import type { Answer } from '../../api/operations.ts'
 import { useRead } from '../../api/use-read.ts'
 import { ExportButton } from '../../parts/export.tsx'
 import { TextField } from '../../parts/fields.tsx'
@@ -12,9 +11,8 @@ import { State, Time, toAmount, toNumber, toShortTime } from '../../parts/values
 import { query, setQuery } from '../../router.ts'
 import { scopes } from '../../shell/person.ts'
 import { texts } from '../../texts.ts'
-import { Reconciled } from './reconciled.tsx'
+import { Reconciled, type Statement } from './reconciled.tsx'
 
-export type Statement = Answer<'/v1/statements'>
 type Line = Statement['lines'][number]
 
 const words = texts.statements

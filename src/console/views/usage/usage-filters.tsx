@@ -9,7 +9,7 @@ import { RangeFilter } from './range.tsx'
 const { fields, clear } = texts.usage
 
 interface UsageFiltersProps {
-  /** Of the view. */
+  /** Path of the view. */
   readonly path: string
   readonly children?: ComponentChildren
 }
