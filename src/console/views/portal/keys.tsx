@@ -22,6 +22,8 @@ type Credential = Item<'/v1/subscriptions/:id/credentials'>
 
 const words = texts.portal.keys
 const { columns } = texts.portal.start
+/** The portal itself needs this subscription, and it is not made again. */
+const PLATFORM = 'platform-v1'
 const HOUR_SECONDS = 3_600
 const OVERLAP_HOURS = '24'
 
@@ -66,7 +68,7 @@ function Subscription({ id }: { readonly id: string }) {
             title={name}
             state={<State of={state} />}
             actions={
-              may('subscriptions:write') && !isOver ? (
+              may('subscriptions:write') && !isOver && ApiId !== PLATFORM ? (
                 <ConfirmButton
                   label={words.cancel}
                   consequence={<bdi>{words.cancelConsequence(name)}</bdi>}
