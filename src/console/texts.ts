@@ -304,7 +304,7 @@ export const texts = {
     payAsYouGo: 'Unlimited',
     used: 'Used',
     left: 'Left',
-    units: (units: string) => `${units} units`,
+    units: (units: string) => `${units} ${units === '1' ? 'unit' : 'units'}`,
   },
   approvals: {
     title: 'Approvals',
@@ -356,6 +356,7 @@ export const texts = {
     lead: 'What waits for capacity takes effect in the order of the requests, as soon as the API has room.',
     tabs: { subscriptions: 'Subscriptions', tiers: 'Changes of tier' },
     subscription: 'Subscription',
+    none: 'No subscription waits for capacity.',
     noTiers: 'No change of tier waits for capacity.',
   },
   usage: {
