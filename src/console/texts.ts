@@ -346,7 +346,7 @@ export const texts = {
     amend: 'Ask for an amendment',
     reject: 'Reject',
     done: {
-      Approved: 'The request is approved. It takes effect now.',
+      Approved: 'The request is approved. It takes effect now, or as soon as there is capacity.',
       Rejected: 'The request is rejected.',
       AmendmentRequired: 'The requester has to amend the request.',
     },
@@ -437,7 +437,7 @@ export const texts = {
       used: (used: string, limit: string, window: string) => `${used} of ${limit} used ${window}`,
       per: (window: string) => `per ${window}`,
       atATime: 'at a time',
-      opens: 'Calls are admitted again',
+      opens: 'It opens:',
       unknown: 'an unknown number',
     },
     tokenTitle: 'The token',
