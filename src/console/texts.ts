@@ -750,7 +750,7 @@ export const texts = {
     payAsYouGo: 'Unlimited',
     used: 'Used',
     left: 'Left',
-    units: (units: string) => `${units} units`,
+    units: (units: string) => `${units} ${units === '1' ? 'unit' : 'units'}`,
   },
   approvals: {
     title: 'Approvals',
@@ -792,7 +792,7 @@ export const texts = {
     amend: 'Ask for an amendment',
     reject: 'Reject',
     done: {
-      Approved: 'The request is approved. It takes effect now.',
+      Approved: 'The request is approved. It takes effect now, or as soon as there is capacity.',
       Rejected: 'The request is rejected.',
       AmendmentRequired: 'The requester has to amend the request.',
     },
@@ -802,6 +802,7 @@ export const texts = {
     lead: 'What waits for capacity takes effect in the order of the requests, as soon as the API has room.',
     tabs: { subscriptions: 'Subscriptions', tiers: 'Changes of tier' },
     subscription: 'Subscription',
+    none: 'No subscription waits for capacity.',
     noTiers: 'No change of tier waits for capacity.',
   },
   chart: {
@@ -967,7 +968,7 @@ export const texts = {
       used: (used: string, limit: string, window: string) => `${used} of ${limit} used ${window}`,
       per: (window: string) => `per ${window}`,
       atATime: 'at a time',
-      opens: 'Calls are admitted again',
+      opens: 'It opens:',
       unknown: 'an unknown number',
     },
     tokenTitle: 'The token',

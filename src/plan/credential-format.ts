@@ -33,7 +33,7 @@ export function isApiKeyShaped(text: string): boolean {
 }
 
 /** The start of an API key, which names it to people: 30 of its 256 random bits. */
-export const KEY_START_LENGTH = 8
+const KEY_START_LENGTH = 8
 
 /** Returns the first characters of a key, under which it is found. */
 export function startOfKey(apiKey: string): string {

@@ -5,6 +5,11 @@ import { PROBLEMS } from '../domain/problem.ts'
 import { isOutcome, OUTCOME_TABLE, outcomeIndex } from '../domain/outcome.ts'
 import type { LoggedRequest } from '../store/request-store.ts'
 
+function resultOf(stage: Stage, index: number, at: number): string {
+  if (index === at) return 'Refused'
+  return at === -1 || index < at || stage === 'record' ? 'Passed' : 'NotReached'
+}
+
 /** Outcomes of calls that were forwarded and recorded. */
 const PASSING: ReadonlySet<string> = new Set(['served', 'client_aborted', 'client_too_slow'])
 
@@ -22,13 +27,13 @@ export function explainRequest({ outcome, explanation }: ShownRequest): Record<s
   return { stage, stages: stagesOf(outcome, stage), detail, errors, limit }
 }
 
-/** The results of all stages; a call that was served, or broken off later, passed them. */
+/** The results of all stages. A call that is in the log was recorded, unless the record is what refused it. */
 function stagesOf(outcome: string, refusing: Stage | null): readonly Record<'stage' | 'result', string>[] {
   const at = refusing === null ? -1 : STAGES.indexOf(refusing)
   const isKnown = refusing !== null || PASSING.has(outcome)
   return STAGES.map((stage, index) => ({
     stage,
-    result: !isKnown ? 'Unknown' : at === -1 || index < at ? 'Passed' : index === at ? 'Refused' : 'NotReached',
+    result: isKnown ? resultOf(stage, index, at) : 'Unknown',
   }))
 }
 

@@ -35,7 +35,8 @@ export const explainedRequest = named(
     },
     stages: {
       type: 'array',
-      description: 'All stages in their order. A stage after the one that refused the call was not reached.',
+      description:
+        'All stages in their order. A stage after the one that refused the call was not reached, except that the call was recorded.',
       items: object({
         stage: { type: 'string', enum: STAGES },
         result: { type: 'string', enum: ['Passed', 'Refused', 'NotReached', 'Unknown'] },

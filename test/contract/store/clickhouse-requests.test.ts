@@ -76,10 +76,13 @@ describe('the request log in ClickHouse', () => {
 
     const find = (filter: object) => store.find({ tenant: 'page', ...range, limit: 100, ...filter })
     expect(await find({ outcome: 'rate_limited' })).toHaveLength(13)
+    await store.insert('page-2', [request({ tenant: 'page', timeMs: NOON_MS, requestId: 'f0', outcome: 'served' })])
+    expect(await find({})).toHaveLength(26)
+    expect(await find({ isRefused: true })).toHaveLength(25)
     expect(await find({ requestId: rows[7]?.requestId })).toMatchObject([{ requestId: rows[7]?.requestId }])
     expect(await find({ api: 'other-v1' })).toEqual([])
     expect(await find({ customer: "x' OR 1 = 1 --" })).toEqual([])
-    expect(await find({ toMs: NOON_MS + 1 })).toHaveLength(3)
+    expect(await find({ toMs: NOON_MS + 1 })).toHaveLength(4)
   })
 
   it('is read over HTTP, and a forged cursor returns nothing of another tenant', async () => {

@@ -11,6 +11,7 @@ import { createDocumentList } from '../../../src/store/sqlite/document-list.ts'
 import { openSqliteRegistry } from '../../../src/store/sqlite/registry.ts'
 import { auditContract } from './registry-audit.contract.ts'
 import { registryLabelsContract } from './registry-labels.contract.ts'
+import { registryPrefixContract } from './registry-prefix.contract.ts'
 import { registryContract } from './registry.contract.ts'
 import type { OpenRegistry } from './registry-contract-helpers.ts'
 
@@ -82,6 +83,7 @@ function fresh(): OpenRegistry {
 registryContract('sqlite', fresh)
 auditContract('sqlite', fresh)
 registryLabelsContract('sqlite', fresh)
+registryPrefixContract('sqlite', fresh)
 
 describe('registry in a file', () => {
   it('contains every commit that was acknowledged before a kill -9, and no partial commit', async () => {
@@ -177,6 +179,8 @@ describe('registry in a file', () => {
       CREATE UNIQUE INDEX document_key_unique ON document_key (kind, name, value) WHERE is_unique = 1;
       CREATE INDEX document_key_by_id ON document_key (kind, id);
       INSERT INTO document VALUES ('thing', 'a', 'acme', 3, '1', 1, 2);
+      INSERT INTO document VALUES ('consumer', 'c', 'acme', 1, '{"name":"Shöp","isDisabled":true}', 1, 2);
+      INSERT INTO document VALUES ('consumer', 'd', 'acme', 1, 'damaged', 1, 2);
       INSERT INTO document_key VALUES ('thing', 'name', 'x', 'a', 1);`)
     database.close()
     const registry = open(path)
@@ -194,6 +198,11 @@ describe('registry in a file', () => {
       unique: ['name'],
     }
     await expect(registry.commit(AUTHOR, 'make', [taken])).rejects.toMatchObject({ name: 'KeyTaken' })
+    registry.close()
+    expect(rowsOf(path, `SELECT name, value, id FROM document_key WHERE kind = 'consumer' ORDER BY name`)).toEqual([
+      { name: 'name', value: 'acme shöp', id: 'c' },
+      { name: 'state', value: 'Disabled', id: 'c' },
+    ])
   })
 
   it('refuses a file that a later version has written, with a message', () => {

@@ -108,3 +108,40 @@ describe('a consumer', () => {
     expect(await consumers.get('acme', consumer)).toEqual(before)
   })
 })
+
+describe('consumers', () => {
+  it('are found by the beginning of their name, in any case, page by page, in their tenant', async () => {
+    const { consumers } = openTestCatalogue()
+    const long = 'Zeta '.repeat(25)
+    for (const name of ['zebra', 'Zebra', 'ZEBRA crossing', 'Zoo', long, 'Ｚｅｂｒａ wide', 'a zebra', '\u202ezebra'])
+      await consumers.create(ACME, { name, kind: 'application' })
+    await consumers.create(RIVAL, { name: 'zebra of a rival', kind: 'application' })
+    const namesOf = async (name: string, more = {}) => {
+      const found: string[] = []
+      for (let cursor: string | null = ''; cursor !== null;) {
+        const query = { name, limit: 2, ...more, ...(cursor !== '' && { cursor }) }
+        const page: Awaited<ReturnType<typeof consumers.list>> = await consumers.list('acme', query)
+        found.push(...page.items.map((each) => each.name))
+        cursor = page.next
+      }
+      return found
+    }
+    expect(await namesOf('ZEB')).toEqual(['zebra', 'Zebra', 'ZEBRA crossing', 'Ｚｅｂｒａ wide'])
+    expect(await namesOf(long)).toEqual([long])
+    expect(await namesOf('%')).toEqual([])
+    const [first] = (await consumers.list('acme', { name: 'zebra', limit: 1 })).items
+    await consumers.update(ACME, first!.id, { name: 'Yak' })
+    await consumers.disable(ACME, first!.id)
+    expect(await namesOf('zebra')).toHaveLength(3)
+    expect(await namesOf('YAK', { state: 'Disabled' })).toEqual(['Yak'])
+    expect(await namesOf('YAK', { state: 'Active' })).toEqual([])
+    expect((await consumers.list('acme', { state: 'Disabled', limit: 9 })).items.map(({ name }) => name)).toEqual([
+      'Yak',
+    ])
+    await consumers.remove(ACME, first!.id)
+    expect(await namesOf('yak')).toEqual([])
+    await expect(consumers.list('acme', { name: 'z', limit: 2, cursor: 'MSBub25l' })).rejects.toMatchObject({
+      code: 'cursor_invalid',
+    })
+  })
+})

@@ -87,7 +87,7 @@ describe('GET /v1/requests/{id}', () => {
         { stage: 'limit', result: 'Refused' },
         { stage: 'validate', result: 'NotReached' },
         { stage: 'forward', result: 'NotReached' },
-        { stage: 'record', result: 'NotReached' },
+        { stage: 'record', result: 'Passed' },
       ],
       detail: 'The limit "all minute" of 5 is reached.',
       errors: [],

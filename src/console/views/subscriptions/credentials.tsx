@@ -13,6 +13,7 @@ import { useRead } from '../../api/use-read.ts'
 import { ActionButton, ConfirmButton, DialogButton, Form } from '../../parts/dialog.tsx'
 import { SelectField } from '../../parts/fields.tsx'
 import { ListOf } from '../../parts/list.tsx'
+import { Pages } from '../../parts/pages.tsx'
 import { tell } from '../../parts/toast.tsx'
 import { State, Time } from '../../parts/values.tsx'
 import { may, scopes } from '../../shell/person.ts'
@@ -29,7 +30,7 @@ const PAGE_MAX = '100'
 /** The subscription that this person has just created, whose secrets are shown once. */
 export const justCreated = signal('')
 
-export function mayReveal(): boolean {
+function mayReveal(): boolean {
   const held = scopes.value
   return held.has('credentials:reveal') || (!held.has('credentials:read') && held.has('credentials:read:own'))
 }
@@ -38,13 +39,17 @@ interface CredentialsProps {
   readonly subscription: string
   /** "Mobile app at orders-v1". */
   readonly name: string
+  /** Whether the address has the page of the list. */
+  readonly isPaged?: boolean
 }
 
-export function Credentials({ subscription: id, name }: CredentialsProps) {
-  const reading = useRead(PATH, { params: { id }, query: { reveal: 'false', limit: PAGE_MAX } })
+export function Credentials({ subscription: id, name, isPaged = false }: CredentialsProps) {
+  const cursor = isPaged ? Pages.query().cursor : ''
+  const reading = useRead(PATH, { params: { id }, query: { reveal: 'false', limit: PAGE_MAX, cursor } })
+  const { data } = reading
   const [shown, setShown] = useState<readonly Credential[] | null>(null)
   const reveal = async (): Promise<void> => {
-    const { items } = await read(PATH, { params: { id }, query: { reveal: 'true', limit: PAGE_MAX } })
+    const { items } = await read(PATH, { params: { id }, query: { reveal: 'true', limit: PAGE_MAX, cursor } })
     setShown(items)
   }
   useEffect(() => {
@@ -64,7 +69,7 @@ export function Credentials({ subscription: id, name }: CredentialsProps) {
       </p>
       {shown !== null && <Secrets of={shown} onHide={() => setShown(null)} />}
       <ListOf
-        reading={reading}
+        reading={{ ...reading, data: data === null || isPaged ? data : { ...data, next: null } }}
         caption={words.title}
         keyOf={(each: Credential) => each.id}
         empty={{ text: words.none, commands: [`tollgate credentials list ${id}`] }}
@@ -85,11 +90,11 @@ export function Credentials({ subscription: id, name }: CredentialsProps) {
   )
 }
 
-export function Name({ of }: { readonly of: Pick<Credential, 'clientId' | 'keyPrefix' | 'id'> }) {
+function Name({ of }: { readonly of: Pick<Credential, 'clientId' | 'keyPrefix' | 'id'> }) {
   return <code>{nameOf(of)}</code>
 }
 
-export function nameOf({ clientId, keyPrefix, id }: Pick<Credential, 'clientId' | 'keyPrefix' | 'id'>): string {
+function nameOf({ clientId, keyPrefix, id }: Pick<Credential, 'clientId' | 'keyPrefix' | 'id'>): string {
   return clientId ?? (keyPrefix === null ? id : `${keyPrefix}…`)
 }
 

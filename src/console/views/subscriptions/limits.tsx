@@ -87,8 +87,8 @@ function Left({ of }: { readonly of: Limit | null }) {
   if (of === null || of.remaining === null) return null
   return (
     <>
-      <meter min={0} max={of.value} low={of.value / 5} value={of.remaining} aria-label={words.leftOf(of.name)} />{' '}
-      {toNumber(of.remaining)}
+      <meter min={0} max={of.value} low={of.value / 5} value={of.remaining} aria-label={words.leftOf(of.name)} />
+      <span class="left">{toNumber(of.remaining)}</span>
     </>
   )
 }

@@ -34,16 +34,17 @@ export function SubscriptionList() {
 
 interface TableProps {
   readonly query: Readonly<Record<string, string>>
+  readonly none?: string
 }
 
-export function SubscriptionTable({ query: asked }: TableProps) {
+export function SubscriptionTable({ query: asked, none = words.none }: TableProps) {
   return (
     <List
       path="/v1/subscriptions"
       query={asked}
       caption={words.title}
       keyOf={({ id }) => id}
-      empty={{ text: words.none, commands: [words.createCommand(asked['consumer'] ?? '')] }}
+      empty={{ text: none, commands: [words.createCommand(asked['consumer'] ?? '')] }}
       columns={[
         {
           title: words.columns.api,

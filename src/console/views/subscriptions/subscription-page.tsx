@@ -67,7 +67,7 @@ function Tab({ tab, subscription, onChanged }: TabProps & { readonly tab: string
     case '':
       return <SubscriptionOverview subscription={subscription} onChanged={onChanged} />
     case 'credentials':
-      return <Credentials subscription={subscription.id} name={titleOf(subscription)} />
+      return <Credentials subscription={subscription.id} name={titleOf(subscription)} isPaged />
     case 'limits':
       return <Limits subscription={subscription.id} isPaged />
     case 'approvals':

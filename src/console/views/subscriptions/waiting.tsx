@@ -19,7 +19,11 @@ export function Waiting({ tab }: { readonly tab: string }) {
     <Page title={words.title}>
       <p class="quiet">{words.lead}</p>
       <Tabs label={words.title} tabs={tabs} current={tab} base={`${BASE}subscriptions/waiting/`} />
-      {tab === 'tiers' ? <TierChanges /> : <SubscriptionTable query={{ state: 'WaitlistedForCapacity' }} />}
+      {tab === 'tiers' ? (
+        <TierChanges />
+      ) : (
+        <SubscriptionTable query={{ state: 'WaitlistedForCapacity' }} none={words.none} />
+      )}
     </Page>
   )
 }
