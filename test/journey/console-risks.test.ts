@@ -38,14 +38,11 @@ async function actionsOf(kind: string, actor: string): Promise<readonly string[]
 const rowOf = (page: Page, name: string) => page.getByRole('row').filter({ hasText: name })
 const addressOf = ({ riskId }: Caller) => `console/risks/${riskId}`
 
+/** Presses a key until the element with the focus, or its row, has the name. */
 async function pressUntil(page: Page, key: string, name: string | RegExp): Promise<void> {
-  const focused = () =>
-    page.evaluate(() => {
-      const { document } = globalThis as unknown as { document: { activeElement: { textContent: string | null } } }
-      return document.activeElement.textContent ?? ''
-    })
   for (let presses = 0; presses < 60; presses++) {
-    const text = await focused()
+    const focused = page.locator('main tr:has(:focus), :focus:not(tr :focus)').first()
+    const text = (await page.locator(':focus').count()) === 0 ? '' : ((await focused.textContent()) ?? '')
     if (typeof name === 'string' ? text === name : name.test(text)) return
     await page.keyboard.press(key)
   }
@@ -77,7 +74,7 @@ describe('an episode', () => {
     const { page, id } = await signIn('admin', addressOf(caller))
     await page.getByRole('button', { name: 'Suspend subscription' }).click()
     await page.getByText(`Subscription ${caller.subscription} is suspended.`, { exact: false }).waitFor()
-    await page.getByRole('button', { name: 'Resume subscription' }).waitFor()
+    await page.locator('button:focus', { hasText: 'Resume subscription' }).waitFor()
     expect(await call(service, caller)).toBe(403)
     await page.getByRole('button', { name: 'Undo' }).click()
     await page.getByRole('button', { name: 'Suspend subscription' }).waitFor()
@@ -137,8 +134,7 @@ describe('an episode', () => {
     await page.keyboard.press('g')
     await page.keyboard.press('r')
     await rowOf(page, 'Keyboard').waitFor()
-    await page.keyboard.press('j')
-    // The newest episode is the first row.
+    await pressUntil(page, 'j', /Keyboard/)
     await page.keyboard.press('Enter')
     await page.getByRole('heading', { name: 'Timeline' }).waitFor()
     expect(new URL(page.url()).pathname).toBe(`/${addressOf(caller)}`)
@@ -168,6 +164,7 @@ describe('an episode', () => {
       await dialog.getByRole('button', { name: 'Mute' }).click()
       await page.getByText('The episode is muted.').waitFor()
       await page.getByRole('button', { name: 'End mute' }).waitFor()
+      await page.locator('button:focus', { hasText: 'End mute' }).waitFor()
       expect(await risksOf(service, caller)).toMatchObject([{ mute: { reason: `${HOSTILE} is a load test` } }])
       await service.stop()
       await service.start()

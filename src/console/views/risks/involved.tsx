@@ -124,9 +124,9 @@ function Actions({ subscription, api, onChanged }: ActionsProps) {
     <div class="actions">
       {scopes.value.has('subscriptions:write') &&
         (state === 'Active' ? (
-          <ActionButton key="suspend" label={actions.suspend} onClick={suspend} />
+          <ActionButton label={actions.suspend} onClick={suspend} />
         ) : (
-          <ActionButton key="resume" label={actions.resume} onClick={resume} />
+          <ActionButton label={actions.resume} onClick={resume} />
         ))}
       {may('credentials:write') && may('credentials:read') && <RevokeButton subscription={id} />}
       {may('subscriptions:write') && <TierButton subscription={subscription} api={api} onChanged={onChanged} />}
