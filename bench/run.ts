@@ -9,7 +9,17 @@ import { spawnSync } from 'node:child_process'
 import { globSync } from 'node:fs'
 import { basename, join } from 'node:path'
 
-const WHOLE = ['gateway', 'mcp', 'identity', 'catalogue', 'large-document', 'sse-delay', 'pipeline', 'webhooks']
+const WHOLE = [
+  'gateway',
+  'mcp',
+  'identity',
+  'catalogue',
+  'large-document',
+  'sse-delay',
+  'pipeline',
+  'webhooks',
+  'console',
+]
 
 const chosen = process.argv.slice(2)
 const files = [

@@ -89,14 +89,27 @@ interface ButtonProps {
 /** A button that waits for its call, and shows why it was refused. */
 export function ActionButton({ label, onClick, isMain = false, isDisabled = false }: ButtonProps) {
   const { problem, isWaiting, run } = useAction(onClick)
+  const place = useRef<HTMLSpanElement>(null)
+  // A button that is disabled while it waits loses the focus.
+  const act = async (): Promise<void> => {
+    await run()
+    keepFocus(place.current)
+  }
   return (
-    <span class="action">
-      <button type="button" class={isMain ? 'main' : ''} disabled={isWaiting || isDisabled} onClick={() => void run()}>
+    <span ref={place} class="action">
+      <button type="button" class={isMain ? 'main' : ''} disabled={isWaiting || isDisabled} onClick={() => void act()}>
         {label}
       </button>
       {problem !== null && <Refusal problem={problem} />}
     </span>
   )
+}
+
+/** Moves the focus to the button of a place if no other element has it. */
+export function keepFocus(place: HTMLElement | null): void {
+  requestAnimationFrame(() => {
+    if (document.activeElement === document.body) place?.querySelector('button')?.focus()
+  })
 }
 
 interface OpenerProps {

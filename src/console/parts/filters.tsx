@@ -12,7 +12,7 @@ export function Filters({ children }: { readonly children: ComponentChildren }) 
 }
 
 interface SelectFilterProps {
-  /** Name of the parameter in the address. */
+  /** The name of the parameter of the address. */
   readonly name: string
   readonly label: string
   /** Value and name. The first one is the default; an empty value removes the filter. */
@@ -37,7 +37,7 @@ export function SelectFilter({ name, label, options }: SelectFilterProps) {
 
 interface CheckFilterProps {
   readonly name: string
-  /** Of the parameter while the box is checked. */
+  /** The value of the parameter while the box is checked. */
   readonly value: string
   readonly label: string
 }

@@ -1,5 +1,6 @@
 /** The calls of the party before and since an episode opened; those of its evidence are marked. */
 
+import { useEffect, useRef } from 'preact/hooks'
 import type { Item } from '../../api/operations.ts'
 import { useRead } from '../../api/use-read.ts'
 import { Loaded } from '../../parts/states.tsx'
@@ -7,8 +8,7 @@ import { Table, type Column } from '../../parts/table.tsx'
 import { State, Time, toNumber } from '../../parts/values.tsx'
 import { BASE } from '../../router.ts'
 import { texts } from '../../texts.ts'
-import type { Timeline } from './episode.tsx'
-import { consumerOf } from './party.ts'
+import { consumerOf, type Timeline } from './party.ts'
 
 type Call = Item<'/v1/requests'>
 
@@ -31,21 +31,33 @@ export function Calls({ risk }: { readonly risk: Timeline }) {
     <>
       <h2>{words.since}</h2>
       <p class="quiet">{customer === '' ? words.noteOfAll : words.note}</p>
-      <CallTable title={words.since} query={{ ...shared, from: firstSeen, to: end }} columns={columns} />
+      <CallTable risk={risk} title={words.since} query={{ ...shared, from: firstSeen, to: end }} columns={columns} />
       <h2>{words.before}</h2>
-      <CallTable title={words.before} query={{ ...shared, from: before, to: firstSeen }} columns={columns} />
+      <CallTable
+        risk={risk}
+        title={words.before}
+        query={{ ...shared, from: before, to: firstSeen }}
+        columns={columns}
+      />
     </>
   )
 }
 
 interface CallTableProps {
+  readonly risk: Timeline
   readonly title: string
   readonly query: Readonly<Record<string, string>>
   readonly columns: readonly Column<Call>[]
 }
 
-function CallTable({ title, query, columns }: CallTableProps) {
+function CallTable({ title, query, columns, risk }: CallTableProps) {
   const reading = useRead('/v1/requests', { query })
+  const isFirst = useRef(true)
+  // A call is stored some seconds after it has ended, so the calls are read again with the episode.
+  useEffect(() => {
+    if (!isFirst.current) reading.reload()
+    isFirst.current = false
+  }, [risk])
   return (
     <Loaded reading={reading}>
       {({ items }) =>

@@ -1,12 +1,11 @@
-/** What an episode is about: the message, the party, and the evidence. */
+/** The facts of an episode: the message, the party, and the evidence. */
 
 import { Id, Time, toNumber } from '../../parts/values.tsx'
 import { BASE } from '../../router.ts'
 import { may } from '../../shell/person.ts'
 import { texts } from '../../texts.ts'
-import type { Timeline } from './episode.tsx'
 import { Message } from './message.tsx'
-import { consumerOf, type Party } from './party.ts'
+import { consumerOf, type Party, type Timeline } from './party.ts'
 
 const words = texts.risks
 

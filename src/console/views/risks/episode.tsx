@@ -1,7 +1,6 @@
 /** One risk episode: what happens, who is involved, their calls, and what can be done about it. */
 
 import { useEffect } from 'preact/hooks'
-import type { Answer } from '../../api/operations.ts'
 import { useRead } from '../../api/use-read.ts'
 import { Page } from '../../parts/page.tsx'
 import { Loaded } from '../../parts/states.tsx'
@@ -15,9 +14,7 @@ import { Facts } from './episode-facts.tsx'
 import { Involved } from './involved.tsx'
 import { MuteAction } from './mute-dialog.tsx'
 import { Message } from './message.tsx'
-import { consumerOf } from './party.ts'
-
-export type Timeline = Answer<'/v1/risks/:riskId'>
+import { consumerOf, type Timeline } from './party.ts'
 
 const words = texts.risks
 const RELOAD_MS = 10_000

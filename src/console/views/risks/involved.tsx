@@ -2,7 +2,6 @@
 
 import { useEffect, useState } from 'preact/hooks'
 import { change, read } from '../../api/client.ts'
-import type { Item } from '../../api/operations.ts'
 import { useRead } from '../../api/use-read.ts'
 import { ActionButton } from '../../parts/dialog.tsx'
 import { Loaded } from '../../parts/states.tsx'
@@ -11,12 +10,9 @@ import { State } from '../../parts/values.tsx'
 import { BASE } from '../../router.ts'
 import { may, scopes } from '../../shell/person.ts'
 import { texts } from '../../texts.ts'
-import type { Timeline } from './episode.tsx'
-import { consumerOf } from './party.ts'
+import { consumerOf, type Subscription, type Timeline } from './party.ts'
 import { RevokeButton } from './revoke-dialog.tsx'
 import { TierButton } from './tier-dialog.tsx'
-
-export type Subscription = Item<'/v1/subscriptions'>
 
 const words = texts.risks.involved
 const actions = texts.risks.actions
@@ -128,9 +124,9 @@ function Actions({ subscription, api, onChanged }: ActionsProps) {
     <div class="actions">
       {scopes.value.has('subscriptions:write') &&
         (state === 'Active' ? (
-          <ActionButton key="suspend" label={actions.suspend} onClick={suspend} />
+          <ActionButton label={actions.suspend} onClick={suspend} />
         ) : (
-          <ActionButton key="resume" label={actions.resume} onClick={resume} />
+          <ActionButton label={actions.resume} onClick={resume} />
         ))}
       {may('credentials:write') && may('credentials:read') && <RevokeButton subscription={id} />}
       {may('subscriptions:write') && <TierButton subscription={subscription} api={api} onChanged={onChanged} />}

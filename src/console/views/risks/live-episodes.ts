@@ -1,106 +1,93 @@
-/**
- * The open episodes, as the stream changes them. Many events cost one rendering per frame.
- *
- * Rows change in place. While the list is held, because the pointer or the focus is on it, new episodes wait and cleared ones stay.
- */
+/** The open episodes, as the stream changes them. Many events cost one rendering per frame. */
 
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { CallRefused, read, toUrl, type Problem } from '../../api/client.ts'
-import { openStream, type StreamEvent } from '../../api/stream.ts'
-import type { Risk } from './party.ts'
+import { openStream } from '../../api/stream.ts'
+import { LiveModel, type Found, type LiveRisk, type Shown } from './live-model.ts'
 
-/** The latest event of an episode; the stream does not know mutes. */
-export type LiveRisk = Omit<Risk, 'state' | 'mute'>
-
-export interface LiveEpisodes {
-  /** Newest first; null until they are known. */
-  readonly rows: readonly LiveRisk[] | null
-  /** Episodes that wait until they are shown. */
-  readonly waiting: readonly LiveRisk[]
+export interface LiveEpisodes extends Shown {
   readonly downSince: Date | null
   readonly problem: Problem | null
+  /** Shows the episodes that wait. */
   readonly show: () => void
-  readonly hold: (by: Holder, isHeld: boolean) => void
+  /** Call it when the list is perhaps no longer held. */
+  readonly refresh: () => void
 }
 
-/** The list is held while either of them is on it. */
-export type Holder = 'pointer' | 'focus'
-
 const PAGE = '500'
-const KNOWN_MAX = 1_000
-/** Left when more than `KNOWN_MAX` are known. */
-const KEPT = 900
 const RETRY_MS = 5_000
 const FORBIDDEN = 403
 
-export function useLiveEpisodes(api: string): LiveEpisodes {
-  const model = useMemo(() => createModel(), [api])
-  const holders = useRef(new Set<Holder>())
-  const [shown, setShown] = useState<Pick<LiveEpisodes, 'rows' | 'waiting'>>({ rows: null, waiting: [] })
+/** Rows change in place. While `isHeld`, new episodes wait and cleared ones stay, so that nothing moves. */
+export function useLiveEpisodes(api: string, isHeld: () => boolean): LiveEpisodes {
+  const model = useMemo(() => new LiveModel(), [api])
+  const [shown, setShown] = useState<Shown>({ rows: null, waiting: [] })
   const [downSince, setDownSince] = useState<Date | null>(null)
   const [problem, setProblem] = useState<Problem | null>(null)
+  const frame = useRef(0)
 
-  useEffect(() => {
-    let frame = 0
-    let timer: ReturnType<typeof setTimeout> | undefined
-    let isClosed = false
-    let wasDown = false
-    const draw = (): void => {
-      frame = 0
-      setShown(holders.current.size > 0 ? model.held() : model.all())
-    }
-    const request = (): void => void (frame ||= requestAnimationFrame(draw))
-    const load = (): void => {
-      model.beginLoad()
-      readOpen(api).then(
-        (found) => {
-          if (isClosed) return
-          setProblem(null)
-          model.endLoad(found)
-          request()
-        },
-        (cause: unknown) => {
-          if (!(cause instanceof CallRefused)) throw cause
-          if (isClosed) return
-          setProblem(cause.problem)
-          if (cause.problem.status !== FORBIDDEN) timer = setTimeout(load, RETRY_MS)
-        },
-      )
-    }
-    // The stream begins first, so that no event between it and the list is missed.
-    const close = openStream(toUrl('/v1/events/subscribe', { query: { api } }), {
-      onEvents(events) {
-        model.apply(events)
-        request()
-      },
-      onState(since) {
-        setDownSince(since)
-        if (wasDown && since === null) load()
-        wasDown = since !== null
-      },
+  const refresh = (): void => {
+    frame.current ||= requestAnimationFrame(() => {
+      frame.current = 0
+      setShown(isHeld() ? model.held() : model.all())
     })
-    load()
+  }
+  useEffect(() => {
+    const close = follow(model, api, { onChange: refresh, onState: setDownSince, onProblem: setProblem })
     return () => {
-      isClosed = true
       close()
-      clearTimeout(timer)
-      cancelAnimationFrame(frame)
+      cancelAnimationFrame(frame.current)
+      frame.current = 0
     }
   }, [model])
-
-  const show = (): void => setShown(model.all())
-  const hold = (by: Holder, isHeld: boolean): void => {
-    if (isHeld) holders.current.add(by)
-    // The focus moves from row to row: it is known only later whether it has left the list.
-    else if (holders.current.delete(by)) setTimeout(() => holders.current.size === 0 && show())
-  }
-  return { ...shown, downSince, problem, show, hold }
+  return { ...shown, downSince, problem, show: () => setShown(model.all()), refresh }
 }
 
-interface Found {
-  readonly items: readonly Risk[]
-  /** Whether these are all open episodes. */
-  readonly isComplete: boolean
+interface Followers {
+  readonly onChange: () => void
+  readonly onState: (downSince: Date | null) => void
+  /** Null: the last read succeeded. */
+  readonly onProblem: (problem: Problem | null) => void
+}
+
+/** Keeps the model up to date, until the function that it returns is called. */
+function follow(model: LiveModel, api: string, { onChange, onState, onProblem }: Followers): () => void {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  let isClosed = false
+  let wasDown = false
+  async function load(): Promise<void> {
+    model.beginLoad()
+    try {
+      const found = await readOpen(api)
+      if (isClosed) return
+      onProblem(null)
+      model.endLoad(found)
+      onChange()
+    } catch (cause) {
+      if (!(cause instanceof CallRefused)) throw cause
+      if (isClosed) return
+      onProblem(cause.problem)
+      if (cause.problem.status !== FORBIDDEN) timer = setTimeout(load, RETRY_MS)
+    }
+  }
+  // The stream begins first, so that no event between it and the list is missed.
+  const close = openStream(toUrl('/v1/events/subscribe', { query: { api } }), {
+    onEvents(events) {
+      model.apply(events.map(({ data }) => JSON.parse(data) as LiveRisk))
+      onChange()
+    },
+    onState(since) {
+      onState(since)
+      if (wasDown && since === null) void load()
+      wasDown = since !== null
+    },
+  })
+  void load()
+  return () => {
+    isClosed = true
+    close()
+    clearTimeout(timer)
+  }
 }
 
 /** The critical ones are read apart, because a page has the oldest episodes. */
@@ -110,59 +97,4 @@ async function readOpen(api: string): Promise<Found> {
     read('/v1/risks', { query: { api, limit: PAGE, severity: 'Critical' } }),
   ])
   return { items: [...items, ...critical.items], isComplete: next === null }
-}
-
-function createModel() {
-  const known = new Map<string, LiveRisk>()
-  /** Cleared while the list was held. */
-  const cleared = new Map<string, LiveRisk>()
-  /** Changed by the stream since the list was asked for, so that the answer is older. */
-  let changed: Set<string> | null = null
-  let rows: readonly LiveRisk[] | null = null
-  let seen: ReadonlySet<string> = new Set()
-
-  function evict(): void {
-    if (known.size <= KNOWN_MAX) return
-    const oldest = [...known.values()].sort((one, other) => rankOf(one) - rankOf(other))
-    for (const { riskId } of oldest.slice(0, known.size - KEPT)) known.delete(riskId)
-  }
-
-  return {
-    apply(events: readonly StreamEvent[]): void {
-      for (const { data } of events) {
-        const event = JSON.parse(data) as LiveRisk
-        const { riskId } = event
-        changed?.add(riskId)
-        if (event.phase !== 'cleared') known.set(riskId, event)
-        else if (known.delete(riskId)) cleared.set(riskId, event)
-      }
-      evict()
-    },
-    beginLoad(): void {
-      changed = new Set()
-    },
-    endLoad({ items, isComplete }: Found): void {
-      const later = changed ?? new Set()
-      changed = null
-      const open = new Set(items.map(({ riskId }) => riskId))
-      if (isComplete) for (const id of known.keys()) if (!open.has(id) && !later.has(id)) known.delete(id)
-      for (const risk of items) if (!later.has(risk.riskId)) known.set(risk.riskId, risk)
-      evict()
-    },
-    all() {
-      cleared.clear()
-      rows = [...known.values()].sort((one, other) => (one.riskId < other.riskId ? 1 : -1))
-      seen = new Set(known.keys())
-      return { rows, waiting: [] }
-    },
-    held() {
-      if (rows === null) return this.all()
-      rows = rows.map((each) => known.get(each.riskId) ?? cleared.get(each.riskId) ?? each)
-      return { rows, waiting: [...known.values()].filter(({ riskId }) => !seen.has(riskId)) }
-    },
-  }
-}
-
-function rankOf({ severity, lastSeen }: LiveRisk): number {
-  return (severity === 'Critical' ? Number.MAX_SAFE_INTEGER / 2 : 0) + Date.parse(lastSeen)
 }

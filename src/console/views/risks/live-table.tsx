@@ -5,7 +5,7 @@ import { toWho } from '../../parts/attribution.tsx'
 import { Severity, State, Time, toNumber } from '../../parts/values.tsx'
 import { BASE } from '../../router.ts'
 import { texts } from '../../texts.ts'
-import type { LiveRisk } from './live-episodes.ts'
+import type { LiveRisk } from './live-model.ts'
 import { addressOf } from './party.ts'
 
 const { columns, title, muted, cleared } = texts.risks
@@ -16,11 +16,9 @@ interface LiveTableProps {
   readonly isMuted: (risk: LiveRisk) => boolean
   /** Changes when times are to be shown anew. */
   readonly tick: number
-  /** Called when a row gets the focus, and when it loses it. */
-  readonly hold: (isHeld: boolean) => void
 }
 
-export function LiveTable({ rows, isMuted, tick, hold }: LiveTableProps) {
+export function LiveTable({ rows, isMuted, tick }: LiveTableProps) {
   return (
     <div class="table live" role="region" aria-label={title} tabIndex={0}>
       <table>
@@ -34,7 +32,7 @@ export function LiveTable({ rows, isMuted, tick, hold }: LiveTableProps) {
             ))}
           </tr>
         </thead>
-        <tbody onFocusIn={() => hold(true)} onFocusOut={() => hold(false)}>
+        <tbody>
           {rows.map((risk) => (
             <LiveRow key={risk.riskId} risk={risk} isMuted={isMuted(risk)} tick={tick} />
           ))}

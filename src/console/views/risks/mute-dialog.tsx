@@ -1,8 +1,8 @@
 /** Mutes an episode with a reason and an end, and takes it back. */
 
-import { useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { change } from '../../api/client.ts'
-import { ActionButton, DialogButton, Form } from '../../parts/dialog.tsx'
+import { ActionButton, DialogButton, Form, keepFocus } from '../../parts/dialog.tsx'
 import { SelectField, TextAreaField, TextField } from '../../parts/fields.tsx'
 import { tell } from '../../parts/toast.tsx'
 import { scopes } from '../../shell/person.ts'
@@ -22,14 +22,41 @@ interface MuteActionProps {
 }
 
 /** Mutes the episode, or ends its mute. Nothing for people without the right. */
-export function MuteAction({ risk: { riskId, mute }, onChanged }: MuteActionProps) {
+export function MuteAction({ risk, onChanged }: MuteActionProps) {
+  const place = useRef<HTMLSpanElement>(null)
+  const isMuted = risk.mute !== null
+  const was = useRef(isMuted)
+  // One button takes the place of the other.
+  useEffect(() => {
+    if (was.current !== isMuted) keepFocus(place.current)
+    was.current = isMuted
+  }, [isMuted])
   if (!scopes.value.has('risks:write')) return null
-  if (mute === null)
-    return (
-      <DialogButton label={actions.mute}>
-        {(close) => <MuteForm riskId={riskId} onDone={() => (close(), onChanged())} onChanged={onChanged} />}
-      </DialogButton>
-    )
+  return (
+    <span ref={place}>
+      {risk.mute === null ? (
+        <MuteButton riskId={risk.riskId} onChanged={onChanged} />
+      ) : (
+        <EndButton riskId={risk.riskId} mute={risk.mute} onChanged={onChanged} />
+      )}
+    </span>
+  )
+}
+
+interface ButtonProps {
+  readonly riskId: string
+  readonly onChanged: () => void
+}
+
+function MuteButton({ riskId, onChanged }: ButtonProps) {
+  return (
+    <DialogButton label={actions.mute}>
+      {(close) => <MuteForm riskId={riskId} onDone={() => (close(), onChanged())} onChanged={onChanged} />}
+    </DialogButton>
+  )
+}
+
+function EndButton({ riskId, mute, onChanged }: ButtonProps & { readonly mute: NonNullable<Risk['mute']> }) {
   const end = async (): Promise<void> => {
     await endMute(riskId, mute.id)
     tell(words.ended, async () => createMute(riskId, mute).then(onChanged))

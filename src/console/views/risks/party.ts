@@ -1,8 +1,11 @@
 /** The party of an episode: the consumer behind it, and the key by which mutes know it. */
 
-import type { Item } from '../../api/operations.ts'
+import type { Answer, Item } from '../../api/operations.ts'
 
 export type Risk = Item<'/v1/risks'>
+/** An episode with its timeline. */
+export type Timeline = Answer<'/v1/risks/:riskId'>
+export type Subscription = Item<'/v1/subscriptions'>
 export type Mute = Item<'/v1/mutes'>
 export type Party = Risk['attributedTo']
 

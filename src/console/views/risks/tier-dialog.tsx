@@ -8,7 +8,7 @@ import { SelectField, TextAreaField, TextField } from '../../parts/fields.tsx'
 import { tell } from '../../parts/toast.tsx'
 import { may } from '../../shell/person.ts'
 import { texts } from '../../texts.ts'
-import type { Subscription } from './involved.tsx'
+import type { Subscription } from './party.ts'
 
 const words = texts.risks.tier
 const action = texts.risks.actions.tier

@@ -1,0 +1,74 @@
+/** People watch risks in the console as they happen, also while the service is away. */
+
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createVisits, launchBrowser } from './console-visit.ts'
+import { ledgerDocument, startLedgerBackend, type LedgerBackend } from './ledger-backend.ts'
+import { misuse, openEpisode } from './risk-episodes.ts'
+import { createService, publish, type Service } from './service.ts'
+
+const MINUTE = 60_000
+let service: Service
+let backend: LedgerBackend
+let browser: Browser
+
+beforeAll(async () => {
+  backend = await startLedgerBackend()
+  service = await createService({ args: ['--empty'], env: { REQUEST_LOG: 'all' } })
+  await service.start()
+  await publish(service, 'ledger-v1', ledgerDocument(), backend.url)
+  browser = await launchBrowser()
+}, MINUTE)
+
+afterAll(async () => {
+  await browser.close()
+  await service.remove()
+  await backend.close()
+})
+
+const { signIn } = createVisits(() => ({ service, browser }))
+
+const rowOf = (page: Page, name: string) => page.getByRole('row').filter({ hasText: name })
+
+describe('the live list', () => {
+  it('shows episodes as they happen; new ones wait while the pointer is on it', { timeout: MINUTE }, async () => {
+    const first = await openEpisode(service, 'Early shop')
+    const { page, errors } = await signIn('security', 'console/risks')
+    const row = rowOf(page, 'Early shop')
+    await row.getByRole('link', { name: 'DesignDrift' }).hover()
+    await openEpisode(service, 'Late shop')
+    // The score of the API may be a new episode as well.
+    const waiting = page.getByRole('button', { name: /^[12] new$/ })
+    await waiting.waitFor()
+    expect(await rowOf(page, 'Late shop').count()).toBe(0)
+    // A row changes in place meanwhile. Updates are sent every ten seconds at most.
+    await misuse(service, first)
+    await row.getByRole('cell', { name: '2', exact: true }).waitFor({ timeout: 20_000 })
+    await waiting.click()
+    await rowOf(page, 'Late shop').waitFor()
+    expect(await waiting.count()).toBe(0)
+    await page.getByLabel('API').fill('other-v1')
+    await page.keyboard.press('Enter')
+    await page.getByText('No episode passes the filters.').waitFor()
+    expect(new URL(page.url()).searchParams.get('api')).toBe('other-v1')
+    expect(errors).toEqual([])
+  })
+
+  it(
+    'says that the service is away, keeps its rows, and recovers without the person',
+    { timeout: 2 * MINUTE },
+    async () => {
+      await openEpisode(service, 'Before the stop')
+      const { page } = await signIn('security', 'console/risks')
+      await rowOf(page, 'Before the stop').waitFor()
+      await service.stop()
+      await page.getByText('Not live since', { exact: false }).waitFor()
+      expect(await rowOf(page, 'Before the stop').count()).toBe(1)
+      await service.start()
+      await page.getByText('Not live since', { exact: false }).waitFor({ state: 'detached', timeout: 20_000 })
+      await openEpisode(service, 'After the start')
+      await rowOf(page, 'After the start').waitFor()
+      expect(await rowOf(page, 'Before the stop').count()).toBe(1)
+    },
+  )
+})
