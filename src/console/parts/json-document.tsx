@@ -138,9 +138,10 @@ function useDraft<Value extends object>({ first, draft, load, save, saved }: Dra
       setConflict(false)
       const before = base.data
       if (base.etag === '') return tell(saved)
-      change(print((await rebase()).data))
+      const made = await rebase()
+      change(print(made.data))
       tell(saved, async () => {
-        await save(before, undefined)
+        await save(before, made.etag)
         change(print((await rebase()).data))
       })
     },
