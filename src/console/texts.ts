@@ -313,6 +313,7 @@ export const texts = {
   apis: {
     title: 'APIs',
     none: 'An API is published from its OpenAPI document. No API is published yet.',
+    read: 'Read documentation',
     noneInState: 'No API matches the filters.',
     columns: {
       name: 'Name',

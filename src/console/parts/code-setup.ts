@@ -27,6 +27,11 @@ const theme = EditorView.theme({
   '.cm-lintRange-warning': { backgroundImage: 'none', textDecoration: 'underline wavy var(--warning)' },
   '.cm-lintRange-info': { backgroundImage: 'none', textDecoration: 'underline dotted var(--info)' },
   '.cm-specialChar': { color: 'var(--critical)' },
+  '.cm-collapsedLines': {
+    background: 'var(--surface-2)',
+    color: 'var(--text-2)',
+    '&:before, &:after': { content: '"⋮"' },
+  },
   '.cm-panels, .cm-tooltip': { backgroundColor: 'var(--surface-2)', color: 'var(--text-1)' },
   '&.cm-focused .cm-selectionBackground, .cm-selectionBackground': {
     backgroundColor: 'var(--accent-quiet) !important',

@@ -7,6 +7,7 @@ import { State } from '../../parts/values.tsx'
 import { BASE } from '../../router.ts'
 import { may } from '../../shell/person.ts'
 import { texts } from '../../texts.ts'
+import type { Api } from './api-tab.ts'
 import { TABS } from './tabs.ts'
 
 interface ApiPageProps {
@@ -20,7 +21,11 @@ export function ApiPage({ name, tab }: ApiPageProps) {
   const tabs = TABS.filter(({ scope }) => may(scope))
   const current = tabs.find(({ path }) => path === tab)
   return (
-    <Page title={name} state={reading.data !== null && <State of={reading.data.state} />}>
+    <Page
+      title={name}
+      state={reading.data !== null && <State of={reading.data.state} />}
+      actions={reading.data !== null && <Actions api={reading.data} />}
+    >
       <Tabs
         label={texts.apis.tabs.label(name)}
         base={`${BASE}apis/${encodeURIComponent(name)}`}
@@ -31,5 +36,28 @@ export function ApiPage({ name, tab }: ApiPageProps) {
         {(api) => (current === undefined ? <NotFound /> : <current.View api={api} reload={reading.reload} />)}
       </Loaded>
     </Page>
+  )
+}
+
+/** The platform itself has no document that could be replaced. */
+const PLATFORM = 'platform-v1'
+
+function Actions({ api: { id, state } }: { readonly api: Api }) {
+  const url = `${BASE}apis/${encodeURIComponent(id)}`
+  const isServing = state === 'Active' || state === 'Deprecated'
+  if (id === PLATFORM) return null
+  return (
+    <>
+      {isServing && may('openapispecs:read') && (
+        <a class="button" href={`${url}/documentation`}>
+          {texts.apis.read}
+        </a>
+      )}
+      {state !== 'Retired' && may('proxies:write') && (
+        <a class="button" href={`${url}/revisions/new`}>
+          {texts.apis.revisions.stage}
+        </a>
+      )}
+    </>
   )
 }

@@ -7,7 +7,7 @@ import { ListOf } from '../../parts/list.tsx'
 import { Loaded } from '../../parts/states.tsx'
 import { tell } from '../../parts/toast.tsx'
 import { State, Time } from '../../parts/values.tsx'
-import { BASE, segment } from '../../router.ts'
+import { segment } from '../../router.ts'
 import { may } from '../../shell/person.ts'
 import { texts } from '../../texts.ts'
 import type { ApiTabProps } from './api-tab.ts'
@@ -54,13 +54,6 @@ function RevisionList({ proxy, reload }: ProxyProps) {
   const mayWrite = may('proxies:write')
   return (
     <>
-      {mayWrite && (
-        <p class="actions">
-          <a class="button" href={`${BASE}apis/${encodeURIComponent(proxy.api)}/revisions/new`}>
-            {words.stage}
-          </a>
-        </p>
-      )}
       <ListOf
         reading={revisions}
         caption={words.title}
