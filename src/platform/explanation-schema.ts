@@ -123,6 +123,7 @@ export const explanationInput = named(
       },
       keyPrefix: {
         type: 'string',
+        maxLength: 8,
         pattern: '^tg_[0-9A-Za-z]{5}$',
         description: 'The first eight characters of an API key.',
       },

@@ -34,8 +34,8 @@ interface Operation extends Described {
   readonly path: string
 }
 
-/** Query parameters that page, limit or format a list, or filter by one of the `labels`, and name no field of its items. */
-const NO_FILTERS = new Set(['label', 'limit', 'cursor', 'from', 'to', 'groupBy', 'interval'])
+/** Query parameters that page, limit, reveal or format a list, or filter by one of the `labels`, and name no field of its items. */
+const NO_FILTERS = new Set(['reveal', 'label', 'limit', 'cursor', 'from', 'to', 'groupBy', 'interval'])
 
 const document = buildOpenApi({ operations: ALL_OPERATIONS, baseUrl: BASE_URL, gatewayUrl: GATEWAY_URL })
 const paths = document['paths'] as Readonly<Record<string, Readonly<Record<string, Described>>>>

@@ -123,7 +123,7 @@ describe('a query', () => {
     'limit=',
     'limit=1&limit=2',
     'kind=robot',
-    'name=a',
+    'colour=a',
     'cursor=',
     'tenant=rival',
   ])('is refused with 400: ?%s', async (query) => {
