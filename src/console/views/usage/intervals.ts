@@ -8,7 +8,7 @@ const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 const HOURS_UP_TO_DAYS = 3
 const DAYS_UP_TO_DAYS = 120
-/** Of a longer time, the last ones are shown. */
+/** The last ones are shown if a time has more. */
 const BUCKETS_MAX = 500
 
 export function intervalOf(range: Range): Interval {
