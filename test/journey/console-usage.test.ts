@@ -226,6 +226,31 @@ function endOf(csv: string): string {
   return csv.split('\r\n')[1]?.split(',').at(-1) ?? ''
 }
 
+describe('hostile values', () => {
+  it('of the address are text, and break nothing', { timeout: MINUTE }, async () => {
+    const { page, errors } = await signIn('admin', 'console/usage')
+    const markup = encodeURIComponent(`${HOSTILE}${'W'.repeat(200)}`)
+    for (const path of [
+      `usage?api=${markup}&groupBy=__proto__&metric=constructor&currency=${markup}&interval=day`,
+      `usage/items?customer=${'W'.repeat(5_000)}&from=1970-01-01T00:00:00Z&to=9999-12-31T00:00:00Z`,
+      `usage/statements?consumer=${markup}&month=2026-99`,
+    ]) {
+      await page.goto(`${service.baseUrl}/console/${path}`)
+      await page.getByRole('heading', { level: 1 }).waitFor()
+      await page
+        .getByText(/Nothing was used|could not be loaded|There is no such page/)
+        .first()
+        .waitFor()
+      await expectUsable(page)
+    }
+    await page.goto(`${service.baseUrl}/console/usage?groupBy=customer&range=7d`)
+    await page.getByRole('link', { name: '<img src=x onerror', exact: false }).waitFor()
+    expect(await page.title()).toBe('Usage · tollgate')
+    await expectUsable(page)
+    expect(errors).toEqual([])
+  })
+})
+
 describe('a person of a consumer', () => {
   it('sees the usage and the statement of the consumer alone', { timeout: MINUTE }, async () => {
     const scopes = ['me:read', 'requests:read:own', 'usage:read:own']

@@ -1,6 +1,6 @@
 /** The intervals of a chart, in UTC as the API adds them up. */
 
-import { endOf, type Range } from './range.tsx'
+import { endOf, type Range } from './time-range.ts'
 
 export type Interval = 'hour' | 'day' | 'month'
 
@@ -8,7 +8,7 @@ const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 const HOURS_UP_TO_DAYS = 3
 const DAYS_UP_TO_DAYS = 120
-/** A longer time is cut at its end. */
+/** The last ones are shown if a time has more. */
 const BUCKETS_MAX = 500
 
 export function intervalOf(range: Range): Interval {
@@ -21,11 +21,9 @@ export function intervalOf(range: Range): Interval {
 export function bucketsOf(range: Range, interval: Interval): readonly number[] {
   const times: number[] = []
   const endMs = endOf(range)
-  for (let at = startOf(Date.parse(range.from), interval); at < endMs; at = nextOf(at, interval)) {
-    times.push(at)
-    if (times.length === BUCKETS_MAX) break
-  }
-  return times
+  const fromMs = Math.max(0, Date.parse(range.from))
+  for (let at = startOf(fromMs, interval); at < endMs; at = nextOf(at, interval)) times.push(at)
+  return times.slice(-BUCKETS_MAX)
 }
 
 export function startOf(ms: number, interval: Interval): number {

@@ -10,7 +10,7 @@ import { query } from '../../router.ts'
 import { may } from '../../shell/person.ts'
 import { texts } from '../../texts.ts'
 import { callsOf, filtersOf, nameOf } from './links.ts'
-import { rangeOf } from './range.tsx'
+import { rangeOf } from './time-range.ts'
 import { UsageFilters } from './usage-filters.tsx'
 
 type LineItem = Item<'/v1'>

@@ -1,8 +1,7 @@
 /** Addresses that lead from usage to what it consists of: an interval, a line item, its calls. The filters stay. */
 
 import { BASE, query } from '../../router.ts'
-import type { Range } from './range.tsx'
-import { endOf } from './range.tsx'
+import { endOf, type Range } from './time-range.ts'
 
 export const FILTERS = ['api', 'customer', 'subscription', 'operation'] as const
 

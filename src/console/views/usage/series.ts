@@ -14,7 +14,7 @@ import { texts } from '../../texts.ts'
 import { differenceOf, sumOf } from './exact.ts'
 import { bucketsOf, intervalOf, startOf, type Interval } from './intervals.ts'
 import { TOTAL } from './links.ts'
-import type { Range } from './range.tsx'
+import type { Range } from './time-range.ts'
 
 export type Summary = Item<'/v1/summaries'>
 export type Metric = 'calls' | 'value' | 'amount'

@@ -13,8 +13,8 @@ import { toAmount, toNumber, toShortTime } from '../../parts/values.tsx'
 import { query, setQuery } from '../../router.ts'
 import { texts } from '../../texts.ts'
 import { drillDown, filtersOf, linkTo, nameOf, TOTAL } from './links.ts'
-import { rangeOf } from './range.tsx'
 import { CHARTED, toSeries, useUsage, type Metric, type Summary, type UsageQuery } from './series.ts'
+import { rangeOf } from './time-range.ts'
 import { UsageFilters } from './usage-filters.tsx'
 
 const words = texts.usage
