@@ -131,14 +131,14 @@ describe('the overview', () => {
     await page.getByRole('link', { name: HOSTILE, exact: false }).first().waitFor()
     expect(await page.title()).toBe('Overview · tollgate')
 
-    await page.getByRole('link', { name: /^Critical risks$/ }).waitFor()
+    await page.getByRole('link', { name: /^Critical episodes$/ }).waitFor()
     for (const name of [
-      'Risks, live',
-      'Usage of the month',
+      'Live stream',
+      'Units and money of the month',
       'Spool and pipeline',
-      'APIs',
+      'Catalogue',
       'Staged revisions',
-      'Approvals',
+      'Waiting decisions',
     ])
       await page.getByRole('navigation', { name: 'Go to' }).getByRole('link', { name, exact: true }).waitFor()
     await expectUsable(page)

@@ -104,8 +104,8 @@ describe('a person who signs in', () => {
 
   it('sees only the sections that the roles include', { timeout: MINUTE }, async () => {
     const { page } = await signIn('security')
-    await page.getByRole('link', { name: 'Risks' }).waitFor()
-    const names = await page.getByRole('navigation').getByRole('link').allInnerTexts()
+    await page.getByRole('link', { name: 'Risks', exact: true }).waitFor()
+    const names = await page.getByRole('navigation', { name: 'Main' }).getByRole('link').allInnerTexts()
     expect(names).not.toContain('Usage')
   })
 })

@@ -7,6 +7,7 @@ import { Time, toNumber } from '../../parts/values.tsx'
 import { BASE, query } from '../../router.ts'
 import { may } from '../../shell/person.ts'
 import { texts } from '../../texts.ts'
+import { TOTAL } from '../usage/links.ts'
 import type { Api, ApiTabProps } from './api-tab.ts'
 import { ApiUsers } from './api-users.tsx'
 import { useProxy } from './use-document.ts'
@@ -118,7 +119,7 @@ function FirstCall({ api: { id, state } }: { readonly api: Api }) {
 function Traffic({ api }: { readonly api: string }) {
   const today = Math.floor(Date.now() / DAY_MS) * DAY_MS
   const from = new Date(today - (DAYS - 1) * DAY_MS).toISOString()
-  const reading = useRead('/v1/summaries', { query: { api, from, interval: 'day', groupBy: '' } })
+  const reading = useRead('/v1/summaries', { query: { api, from, interval: 'day', groupBy: TOTAL } })
   return (
     <Loaded reading={reading}>
       {({ items }) => {

@@ -3,7 +3,7 @@
 import type { Answer } from '../../api/operations.ts'
 import { useRead } from '../../api/use-read.ts'
 import { Filters, SelectFilter } from '../../parts/filters.tsx'
-import { LineChart } from '../../parts/line-chart.tsx'
+import { Chart } from '../../parts/chart.tsx'
 import { Empty, Loaded } from '../../parts/states.tsx'
 import { Table } from '../../parts/table.tsx'
 import { toNumber } from '../../parts/values.tsx'
@@ -128,28 +128,28 @@ interface ChartsProps {
 }
 
 function Charts({ windows, span }: ChartsProps) {
-  const times = windows.map(({ from }) => Date.parse(from))
+  // The ends of the span have no values, so that the chart shows all of it.
+  const times = [span[0], ...windows.map(({ from }) => Date.parse(from)), span[1]]
+  const values = (of: (level: Level['windows'][number]) => number | null) => [null, ...windows.map(of), null]
   return (
     <>
-      <LineChart
+      <Chart
         title={words.latencyChart}
         unit={words.units.ms}
         times={times}
-        span={span}
         series={[
-          { name: 'p50', values: windows.map(({ latency }) => latency.p50Ms) },
-          { name: 'p95', values: windows.map(({ latency }) => latency.p95Ms) },
-          { name: 'p99', values: windows.map(({ latency }) => latency.p99Ms) },
+          { name: 'p50', values: values(({ latency }) => latency.p50Ms) },
+          { name: 'p95', values: values(({ latency }) => latency.p95Ms) },
+          { name: 'p99', values: values(({ latency }) => latency.p99Ms) },
         ]}
       />
-      <LineChart
+      <Chart
         title={words.errorChart}
         unit={words.units.percent}
         times={times}
-        span={span}
         series={[
-          { name: words.measures['5xxResponsePercent'], values: windows.map(({ errorPercent }) => errorPercent) },
-          { name: words.unanswered, values: windows.map((each) => 100 - (each.availabilityPercent ?? 100)) },
+          { name: words.measures['5xxResponsePercent'], values: values(({ errorPercent }) => errorPercent) },
+          { name: words.unanswered, values: values((each) => 100 - (each.availabilityPercent ?? 100)) },
         ]}
       />
     </>

@@ -7,6 +7,7 @@ import { List } from '../../parts/list.tsx'
 import { Loaded } from '../../parts/states.tsx'
 import { toAmount, toNumber } from '../../parts/values.tsx'
 import { texts } from '../../texts.ts'
+import { TOTAL } from '../usage/links.ts'
 
 const words = texts.consumers.usage
 const DAY_MS = 86_400_000
@@ -17,7 +18,7 @@ export function ConsumerUsage({ consumer: customer }: { readonly consumer: strin
   const fromMs = (Math.floor(Date.now() / DAY_MS) - DAYS + 1) * DAY_MS
   const from = new Date(fromMs).toISOString()
   const daily = useRead('/v1/summaries', {
-    query: { customer, from, groupBy: '', interval: 'day', limit: '500' },
+    query: { customer, from, groupBy: TOTAL, interval: 'day', limit: '500' },
   })
   return (
     <>

@@ -57,7 +57,7 @@ function useCredentials(id: string) {
   const [found, setFound] = useState<readonly Credential[] | null>(null)
   const [problem, setProblem] = useState<Problem | null>(null)
   useEffect(() => {
-    read('/v1/subscriptions/:id/credentials', { params: { id } }).then(
+    read('/v1/subscriptions/:id/credentials', { params: { id }, query: { reveal: 'false' } }).then(
       ({ items }) => {
         const active = items.filter(({ state }) => state === 'Active' || state === 'Expiring')
         setFound(active.map(({ id: each, type, clientId }) => ({ id: each, type, clientId })))
