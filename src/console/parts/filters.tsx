@@ -12,7 +12,7 @@ export function Filters({ children }: { readonly children: ComponentChildren }) 
 }
 
 interface SelectFilterProps {
-  /** Of the parameter of the address. */
+  /** Name of the parameter in the address. */
   readonly name: string
   readonly label: string
   /** Value and name. The first one is the default; an empty value removes the filter. */

@@ -4,13 +4,9 @@ import type { FunctionComponent } from 'preact'
 import { texts } from '../texts.ts'
 import { Overview } from '../views/overview/index.tsx'
 import { lazy } from './lazy.tsx'
+import { SETTINGS, type Subsection } from './subsections.ts'
 
-export interface Subsection {
-  readonly path: string
-  readonly title: string
-  /** A person with this scope, in either width, sees it. Null: everybody. */
-  readonly scope: string | null
-}
+export { maySee, type Subsection } from './subsections.ts'
 
 export interface Section extends Subsection {
   readonly View: FunctionComponent
@@ -82,19 +78,6 @@ export const SECTIONS: readonly Section[] = [
     scope: null,
     ...lazy(async () => (await import('../views/settings/index.tsx')).Settings),
     key: 't',
-    children: [
-      { path: 'settings/me', title: names.account, scope: null },
-      { path: 'settings/people', title: names.people, scope: 'users:read' },
-      { path: 'settings/roles', title: names.roles, scope: 'roles:read' },
-      { path: 'settings/identity-providers', title: names.identityProviders, scope: 'identityproviders:read' },
-      { path: 'settings/portal', title: names.portal, scope: 'portal:write' },
-      { path: 'settings/signing-keys', title: names.signingKeys, scope: 'platform:admin' },
-      { path: 'settings/organisations', title: names.organisations, scope: 'platform:admin' },
-      { path: 'settings/audit', title: names.audit, scope: 'audit:read' },
-    ],
+    children: SETTINGS,
   },
 ]
-
-export function maySee({ scope }: Subsection, scopes: ReadonlySet<string>): boolean {
-  return scope === null || scopes.has(scope) || scopes.has(`${scope}:own`)
-}
