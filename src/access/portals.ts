@@ -36,7 +36,7 @@ export interface Logo {
   readonly bytes: Buffer
 }
 
-/** What a page shows before somebody has signed in. */
+/** Shown before the sign-in. */
 export type Brand = Omit<Portal, 'enabled'>
 
 export interface Portals {

@@ -4,15 +4,9 @@ import type { FunctionComponent } from 'preact'
 import { texts } from '../texts.ts'
 import { Overview } from '../views/overview/index.tsx'
 import { lazy } from './lazy.tsx'
+import { SETTINGS, type Subsection } from './subsections.ts'
 
-export interface Subsection {
-  readonly path: string
-  readonly title: string
-  /** A person with this scope, or with one of these, in either width, sees it. Null: everybody. */
-  readonly scope: string | readonly string[] | null
-  /** Only the width of the tenant shows it. */
-  readonly isWide?: boolean
-}
+export { maySee, type Subsection } from './subsections.ts'
 
 export interface Section extends Subsection {
   readonly View: FunctionComponent
@@ -124,25 +118,6 @@ export const SECTIONS: readonly Section[] = [
     scope: null,
     ...lazy(async () => (await import('../views/settings/index.tsx')).Settings),
     key: 't',
-    children: [
-      { path: 'settings/me', title: names.account, scope: null },
-      { path: 'settings/people', title: names.people, scope: 'users:read' },
-      { path: 'settings/roles', title: names.roles, scope: 'roles:read' },
-      { path: 'settings/identity-providers', title: names.identityProviders, scope: 'identityproviders:read' },
-      { path: 'settings/portal', title: names.portal, scope: 'portal:write' },
-      { path: 'settings/signing-keys', title: names.signingKeys, scope: 'platform:admin' },
-      { path: 'settings/organisations', title: names.organisations, scope: 'platform:admin' },
-      { path: 'settings/audit', title: names.audit, scope: 'audit:read' },
-      { path: 'settings/in-force', title: texts.settingsInForce.title, scope: 'settings:read' },
-      { path: 'settings/health', title: texts.health.title, scope: 'health:read' },
-    ],
+    children: SETTINGS,
   },
 ]
-
-/** A section is seen as well by a person who sees one of its second level. */
-export function maySee(section: Subsection & Pick<Section, 'children'>, scopes: ReadonlySet<string>): boolean {
-  const { scope, isWide = false, children = [] } = section
-  if (scope === null) return true
-  const isHeld = [scope].flat().some((each) => scopes.has(each) || (!isWide && scopes.has(`${each}:own`)))
-  return isHeld || children.some((each) => each.scope !== null && maySee(each, scopes))
-}

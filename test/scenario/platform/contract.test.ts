@@ -280,6 +280,7 @@ describe('contract, tenants', () => {
       id: made.body['id'],
       name: 'Other',
       state: 'Active',
+      portal: { enabled: true, name: null, colour: null, logoUrl: null },
       labels: {},
       createdAt: made.body['createdAt'],
     })

@@ -1,4 +1,4 @@
-/** What is left of a subscription: of the quota, or of the limit on calls that is nearest to its end. */
+/** Shows the rest of a subscription: of the quota, or of the limit on calls that is nearest to its end. */
 
 import type { Item } from '../../api/operations.ts'
 import { useRead } from '../../api/use-read.ts'

@@ -5,7 +5,7 @@ import { NotFound } from '../../parts/states.tsx'
 import { BASE, path } from '../../router.ts'
 import { Page } from '../../parts/page.tsx'
 import { scopes } from '../../shell/person.ts'
-import { maySee, SECTIONS, type Subsection } from '../../shell/sections.tsx'
+import { maySee, SETTINGS } from '../../shell/subsections.ts'
 import { texts } from '../../texts.ts'
 import { AuditLog } from './audit.tsx'
 import { Health } from './health.tsx'
@@ -35,7 +35,7 @@ const VIEWS: Readonly<Record<string, FunctionComponent<{ readonly id: string }>>
 export function Settings() {
   const [, name = '', id = ''] = path.value.split('/').map(decodeURIComponent)
   if (name === '') return <Start />
-  const entry = children().find((each) => each.path === `settings/${name}`)
+  const entry = SETTINGS.find((each) => each.path === `settings/${name}`)
   const View = entry !== undefined && maySee(entry, scopes.value) ? VIEWS[name] : undefined
   return View === undefined ? <NotFound /> : <View key={id} id={id} />
 }
@@ -44,18 +44,12 @@ function Start() {
   return (
     <Page title={texts.settings.title}>
       <ul>
-        {children()
-          .filter((each) => maySee(each, scopes.value))
-          .map((each) => (
-            <li key={each.path}>
-              <a href={BASE + each.path}>{each.title}</a>
-            </li>
-          ))}
+        {SETTINGS.filter((each) => maySee(each, scopes.value)).map((each) => (
+          <li key={each.path}>
+            <a href={BASE + each.path}>{each.title}</a>
+          </li>
+        ))}
       </ul>
     </Page>
   )
-}
-
-function children(): readonly Subsection[] {
-  return SECTIONS.find((each) => each.path === 'settings')?.children ?? []
 }

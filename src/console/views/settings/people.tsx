@@ -6,12 +6,12 @@ import type { Changes } from '../../api/operations.ts'
 import { DialogButton, Form } from '../../parts/dialog.tsx'
 import { TextField } from '../../parts/fields.tsx'
 import { List } from '../../parts/list.tsx'
-import { Once } from '../../parts/once.tsx'
 import { Page } from '../../parts/page.tsx'
 import { State, Time } from '../../parts/values.tsx'
 import { BASE, go } from '../../router.ts'
 import { may, scopes } from '../../shell/person.ts'
 import { texts } from '../../texts.ts'
+import { OneTimeLink } from './one-time-link.tsx'
 import { PersonPage } from './person.tsx'
 import { AssignmentFields, toAssignments, type Assignment } from './role-assignments.tsx'
 
@@ -82,17 +82,4 @@ function Invite() {
       }
     </DialogButton>
   )
-}
-
-interface OneTimeLinkProps {
-  readonly of: Pick<Invited, 'invitation'>
-  readonly onDone: () => void
-}
-
-/** The page behind it sets the password. */
-export function OneTimeLink({ of: { invitation }, onDone }: OneTimeLinkProps) {
-  if (invitation === undefined) return null
-  const { url, expiresAt } = invitation
-  const until = new Date(expiresAt).toLocaleString('en')
-  return <Once text={words.linkOnce(until)} secrets={[[words.link, url]]} done={words.linkClose} onDone={onDone} />
 }

@@ -13,7 +13,7 @@ import { Id, State, Time } from '../../parts/values.tsx'
 import { go } from '../../router.ts'
 import { may, scopes } from '../../shell/person.ts'
 import { texts } from '../../texts.ts'
-import { OneTimeLink } from './people.tsx'
+import { OneTimeLink } from './one-time-link.tsx'
 import { AssignmentFields, fromAssignments, toAssignments } from './role-assignments.tsx'
 import { Sessions } from './sessions.tsx'
 

@@ -186,7 +186,7 @@ function Fields({ submit, before, onSubmit }: FieldsProps) {
   )
 }
 
-/** Whoever holds a right for the organisation may give it for a consumer, if the right has that width. */
+/** A holder of a right for the organisation may give it for a consumer, if the right has that width. */
 function ownOf(scope: string): readonly string[] {
   const [kind = '', verb = ''] = scope.split(':')
   return (OWN[kind] ?? []).includes(verb) ? [`${scope}:own`] : []

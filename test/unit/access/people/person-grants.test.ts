@@ -8,7 +8,7 @@ import { PLATFORM_API } from '../../../../src/domain/platform-api.ts'
 import { isOwnScope, wideScope } from '../../../../src/domain/scope-width.ts'
 import { toSharedClientGrant } from '../../../../src/plan/grant.ts'
 import { entitledTo, isSubscribed, scopesFor } from '../../../../src/identity/access-token.ts'
-import { subscriptionWrite } from '../../../../src/subscriptions/document/subscription-document.ts'
+import { SUBSCRIPTION_KIND, subscriptionWrite } from '../../../../src/subscriptions/document/subscription-document.ts'
 import { ACME, openTestCatalogue, publishApi, RIVAL } from '../../../fixtures/test-catalogue.ts'
 import { openTestPeople } from '../../../fixtures/test-people.ts'
 import { createRandom } from '../../../random.ts'
@@ -48,13 +48,15 @@ const TARGETS = {
   'orders-v1': { tenant: 'acme', declared: ['orders:read'], allowed: ['orders:read'], productIds: [] },
 } as const
 const HELD = {
-  [PLATFORM_API]: { own: SCOPES, all: ['usage:read:own', 'apis:read'] },
-  'orders-v1': { own: [], all: ['orders:read'] },
+  [PLATFORM_API]: { own: SCOPES, all: ['usage:read:own', 'apis:read'], none: ['usage:read:own'] },
+  'orders-v1': { own: [], all: ['orders:read'], none: [] },
 }
 
 describe('a person at a client without a subscription', () => {
   it(`has only rights of the roles and of the first subscribed consumer, over ${SEEDS} seeds`, async () => {
     const { grantPerson, entitlements, registry, own, all, none, disabled, user, write } = await setUp()
+    // The platform subscribes a consumer that has never been subscribed, if no other one of the person is.
+    const ofPlatform = new Set([own, all])
     for (let seed = 1; seed <= SEEDS; seed++) {
       const random = createRandom(seed)
       const known = [all, none, disabled]
@@ -68,7 +70,10 @@ describe('a person at a client without a subscription', () => {
       await write((await registry.get(USER_KIND, user))?.revision ?? 0, roles)
       const acting = roles.length === 0 ? [own] : roles.flatMap(({ consumers }) => consumers ?? [own])
       for (const api of [PLATFORM_API, 'orders-v1'] as const) {
-        const expected = acting.find((consumer) => consumer === all || (consumer === own && api === PLATFORM_API))
+        const isPlatform = api === PLATFORM_API
+        const subscribed = acting.find((consumer) => (isPlatform ? ofPlatform.has(consumer) : consumer === all))
+        const expected = subscribed ?? acting.find((consumer) => isPlatform && consumer === none)
+        if (isPlatform && expected !== undefined) ofPlatform.add(expected)
         const login = { client: CLIENT, tenant: 'acme', api, person: { id: user, epoch: 0 } }
         const granted = await grantPerson(login)
         if (granted === 'unsubscribed' || granted === null) {
@@ -79,7 +84,8 @@ describe('a person at a client without a subscription', () => {
         expect([grant.consumer, grant.tenant, grant.type], `seed ${seed}`).toEqual([expected, 'acme', 'Shared'])
         expect(isSubscribed(grant, api, TARGETS[api])).toBe(true)
         const given = scopesFor(grant, entitledTo(TARGETS[api], scopes), null)
-        const held: readonly string[] = expected === own ? HELD[api].own : HELD[api].all
+        const held: readonly string[] =
+          expected === own ? HELD[api].own : expected === none ? HELD[api].none : HELD[api].all
         const entitled = await entitlements.ofRoles('acme', roles)
         // The own width is part of a scope for the tenant; it counts if the subscription has only the own one.
         const isIncluded = (scope: string) => entitled.scopes.has(wideScope(scope)) && !held.includes(wideScope(scope))
@@ -98,5 +104,20 @@ describe('a person at a client without a subscription', () => {
     expect(await grantPerson({ ...login, tenant: '' })).toBeNull()
     expect(await grantPerson({ ...login, person: { id: user, epoch: 1 } })).toBeNull()
     expect(await grantPerson(login)).not.toBeNull()
+  })
+
+  it('acts under no subscription that its provider has cancelled, and no new one is made', async () => {
+    const { grantPerson, registry, none, user, write } = await setUp()
+    await write(1, [{ role: 'consumer', consumers: [none] }])
+    const login = { client: CLIENT, tenant: 'acme', api: PLATFORM_API, person: { id: user, epoch: 0 } }
+    expect(await grantPerson(login)).toMatchObject({
+      grant: { consumer: none, scopes: expect.arrayContaining(['me:read']) },
+    })
+    const where = { consumer: none, api: PLATFORM_API }
+    const [made] = await registry.list(SUBSCRIPTION_KIND, { tenant: 'acme', where, limit: 9 })
+    const body = { ...made!.body, actor: { ...made!.body.actor, value: 'Cancelled' } }
+    await registry.commit(ACME, 'test', [subscriptionWrite(made!.id, 'acme', made!.revision, body)])
+    expect(await grantPerson(login)).toBe('unsubscribed')
+    expect(await registry.list(SUBSCRIPTION_KIND, { tenant: 'acme', where, limit: 9 })).toHaveLength(1)
   })
 })
