@@ -42,7 +42,7 @@ const addressOf = ({ riskId }: Caller) => `console/risks/${riskId}`
 async function pressUntil(page: Page, key: string, name: string | RegExp): Promise<void> {
   for (let presses = 0; presses < 60; presses++) {
     const focused = page.locator('main tr:has(:focus), :focus:not(tr :focus)').first()
-    const text = (await page.locator(':focus').count()) === 0 ? '' : ((await focused.textContent()) ?? '')
+    const text = (await page.locator(':focus:not(main)').count()) === 0 ? '' : ((await focused.textContent()) ?? '')
     if (typeof name === 'string' ? text === name : name.test(text)) return
     await page.keyboard.press(key)
   }
