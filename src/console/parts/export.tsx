@@ -22,7 +22,7 @@ interface ExportProps {
 const words = texts.export
 const PAGE_ROWS = 500
 /** About 40 MB. */
-export const ROWS_MAX = 200_000
+const ROWS_MAX = 200_000
 /** Pages that become one part of the blob. */
 const PART_PAGES = 20
 
