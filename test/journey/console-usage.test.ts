@@ -95,17 +95,11 @@ async function download(page: Page, name = 'Download as CSV'): Promise<string> {
   return readFileSync(await file.path(), 'utf8')
 }
 
+/** As a consumer that may read everything. */
 async function csvOf(path: string): Promise<string> {
-  const token = await enrolledToken()
-  const { body } = await request(`${service.baseUrl}${path}`, {
-    headers: { authorization: `Bearer ${token}`, accept: 'text/csv' },
-  })
-  return body.text()
-}
-
-async function enrolledToken(): Promise<string> {
   const reader = await enrol(service, 'platform-v1', { name: 'Reader', scopes: ['usage:read'] })
-  return reader.token()
+  const headers = { authorization: `Bearer ${await reader.token()}`, accept: 'text/csv' }
+  return (await request(`${service.baseUrl}${path}`, { headers })).body.text()
 }
 
 describe('the bill of a consumer', () => {
