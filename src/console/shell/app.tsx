@@ -64,7 +64,7 @@ function Frame() {
 }
 
 /** The name and the logo of the organisation, or of the product. */
-export function BrandMark() {
+function BrandMark() {
   const { name = null, logoUrl = null } = brand.value ?? {}
   return (
     <strong class="brand">

@@ -6,7 +6,7 @@ import { SECTIONS, type Section } from './sections.tsx'
 
 const { navigation: names } = texts
 
-export const PORTAL_SECTIONS: readonly Section[] = [
+const PORTAL_SECTIONS: readonly Section[] = [
   {
     path: '',
     title: names.start,
