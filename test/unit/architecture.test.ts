@@ -142,7 +142,6 @@ const TABLE: Readonly<Record<string, Row>> = {
   subscriptions: { folders: [...PUBLISHING, 'approvals', 'publishing', 'access'], packages: ['node:'] },
   programmes: { folders: [...PUBLISHING, ...ACCESS, 'governance/lint'], packages: ['node:'] },
   mutes: { folders: [...COMMANDS, 'access'], packages: ['node:'] },
-  // Across the resources.
   attention: { folders: [...COMMANDS, 'approvals', 'access', 'subscriptions/document', 'webhooks'], packages: [] },
   webhooks: { folders: [...COMMANDS, 'access', 'outbound'], packages: ['undici', 'node:'] },
   identity: { folders: [...COMMANDS, 'json', 'access', 'outbound'], packages: ['jose', 'oauth4webapi', 'node:'] },
@@ -158,7 +157,6 @@ const TABLE: Readonly<Record<string, Row>> = {
     packages: ['fastify', '@fastify/static', 'node:'],
   },
   console: {
-    // Of the server only types: what its own paths take and answer.
     folders: ['domain', 'platform', 'cli', 'console-server'],
     packages: ['preact', '@preact/signals', 'uplot', '@codemirror', '@lezer/highlight', 'yaml'],
   },
