@@ -5,7 +5,7 @@
  * a role acts for the latter. In the order of the roles, the first consumer with an active subscription to the API counts, the API
  * before the products that it belongs to.
  *
- * A consumer that has never had a subscription to the platform API gets one when the first of its people signs in (ADR 29). One that was
+ * A consumer that has never had a subscription to the platform API gets one when the first of its people signs in (ADR 26). One that was
  * cancelled or suspended is not replaced.
  */
 
