@@ -1,5 +1,6 @@
 /** Values as people read them: times in their zone, numbers with separators, ids that can be copied. */
 
+import { signal } from '@preact/signals'
 import { useState } from 'preact/hooks'
 import { texts } from '../texts.ts'
 
@@ -26,12 +27,28 @@ export function toAmount(amount: string, currency: string): string {
   return `${sign}${grouped}${rest}${currency === '' ? '' : ` ${currency}`}`
 }
 
-/** Relative up to a day, then the date; UTC on hover. */
+const NOW_EVERY_MS = 5_000
+const ticks = signal(0)
+let isTicking = false
+
+/** The time now. A component that calls it is rendered again every few seconds while the page is visible. */
+function nowMs(): number {
+  if (!isTicking) {
+    isTicking = true
+    setInterval(() => {
+      if (!document.hidden) ticks.value++
+    }, NOW_EVERY_MS)
+  }
+  void ticks.value
+  return Date.now()
+}
+
+/** Relative up to a day, then the date; UTC on hover. It goes on while the page is open. */
 export function Time({ at }: { readonly at: string }) {
   const ms = Date.parse(at)
   return (
     <time dateTime={at} title={texts.units.utc(at.slice(0, 19).replace('T', ' '))}>
-      {toTime(ms)}
+      {toTime(ms, nowMs())}
     </time>
   )
 }
@@ -41,8 +58,8 @@ export function toShortTime(ms: number): string {
   return dateTime.format(ms)
 }
 
-function toTime(ms: number, nowMs = Date.now()): string {
-  const past = ms - nowMs
+function toTime(ms: number, atMs: number): string {
+  const past = ms - atMs
   if (Math.abs(past) >= DAY_MS) return dateTime.format(ms)
   const [unit, size] = UNITS.find(([, each]) => Math.abs(past) >= each) ?? ['second', 1_000]
   return relative.format(Math.round(past / size), unit)

@@ -56,7 +56,7 @@ export function ConsumerList() {
 
 function CreateConsumer() {
   return (
-    <DialogButton label={words.create} isMain>
+    <DialogButton name="create" label={words.create} isMain>
       {(close) => <CreateForm onCreated={close} />}
     </DialogButton>
   )

@@ -30,7 +30,7 @@ function ProductList() {
       title={words.title}
       actions={
         scopes.value.has('products:write') && (
-          <DialogButton label={words.create} isMain>
+          <DialogButton name="create" label={words.create} isMain>
             {() => <ProductForm first={{ name: '', apis: [] }} submit={words.create} onSubmit={create} />}
           </DialogButton>
         )
