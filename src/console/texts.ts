@@ -480,7 +480,7 @@ export const texts = {
       usage: 'Units and money of the month',
       health: 'Spool and pipeline',
       apis: 'Catalogue',
-      staged: 'Staged revisions',
+      staged: 'New APIs that do not serve yet',
       approvals: 'Waiting decisions',
       deprecated: 'Deprecated versions and who uses them',
       keys: 'Keys and limits',

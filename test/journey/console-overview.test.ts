@@ -137,7 +137,7 @@ describe('the overview', () => {
       'Units and money of the month',
       'Spool and pipeline',
       'Catalogue',
-      'Staged revisions',
+      'New APIs that do not serve yet',
       'Waiting decisions',
     ])
       await page.getByRole('navigation', { name: 'Go to' }).getByRole('link', { name, exact: true }).waitFor()

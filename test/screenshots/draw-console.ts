@@ -24,27 +24,22 @@ const SCHEMES = (process.env['SCHEMES'] ?? 'light dark').split(' ') as readonly 
 const WIDTH = Number(process.env['WIDTH'] ?? 1440)
 const DEMO_SECONDS = process.env['DEMO_SECONDS'] ?? '45'
 const SETTLED_MS = 1_500
+/** Charts follow the theme. */
+const REDRAWN_MS = 300
 
 const VIEWS: readonly Picture[] = [
   at('overview', ''),
   at('risks', 'risks'),
-  { name: 'episode', path: (page) => firstLink(page, 'risks') },
+  { name: 'episode', path: (page) => firstLink(page, 'risks/episodes?type=ProtectionViolation') },
   at('api', 'apis/payments-v1'),
-  at('documentation', 'apis/payments-v1/documentation'),
-  at('try', 'apis/payments-v1/try'),
-  at('revisions', 'apis/payments-v1/revisions'),
-  at('declarations', 'apis/payments-v1/declarations'),
+  at('try', 'apis/payments-v1/try/listPayments'),
+  at('declaration', 'apis/payments-v1/declarations'),
   at('service-level', 'apis/payments-v1/service-level'),
-  at('findings', 'apis/payments-v1/findings'),
-  { name: 'consumer', path: (page) => firstLink(page, 'consumers') },
-  { name: 'subscription', path: (page) => firstLink(page, 'subscriptions') },
+  { name: 'consumer', path: (page) => firstLink(page, 'consumers?name=shop') },
   at('usage', 'usage'),
-  at('items', 'usage/items'),
-  at('statements', 'usage/statements'),
-  at('requests', 'requests'),
-  { name: 'explain', path: (page) => firstLink(page, 'requests') },
-  at('products', 'products'),
-  at('governance', 'governance/policy'),
+  { name: 'statement', path: statementPath },
+  { name: 'explain', path: (page) => firstLink(page, 'requests?outcome=rate_limited') },
+  at('people', 'settings/people'),
   at('health', 'settings/health'),
 ]
 
@@ -67,6 +62,12 @@ async function firstLink(page: Page, section: string): Promise<string> {
   const link = page.locator('main tbody th a').first()
   await link.waitFor()
   return (await link.getAttribute('href'))?.replace('/console/', '') ?? ''
+}
+
+async function statementPath(): Promise<string> {
+  const { items } = await service.platform.get<{ items: { customer: string; from: string }[] }>('/v1/summaries')
+  const [first] = items
+  return `usage/statements?consumer=${first?.customer ?? ''}&month=${new Date().toISOString().slice(0, 7)}`
 }
 
 async function sendDemo({ gatewayUrl, baseUrl }: Service): Promise<void> {
@@ -94,6 +95,7 @@ async function drawAll(): Promise<void> {
       await page.waitForTimeout(SETTLED_MS)
       for (const colorScheme of SCHEMES) {
         await page.emulateMedia({ colorScheme })
+        await page.waitForTimeout(REDRAWN_MS)
         await page.screenshot({ path: join(PICTURES, `${name}-${colorScheme}.png`) })
       }
     }

@@ -49,7 +49,7 @@ export function Chart({ title, times, values, series = NOTHING, unit = words.cal
     setAt(next)
     plot.current?.moveTo(next)
   }
-  const shownAt = Math.min(at ?? times.length - 1, times.length - 1)
+  const shownAt = Math.min(at ?? lastWith(all), times.length - 1)
   const time = toShortTime(times[shownAt] ?? 0)
   return (
     <figure class="chart">
@@ -103,6 +103,12 @@ function usePlot(
     return () => plot.current?.remove()
   }, [key, theme])
   return { place, plot }
+}
+
+/** Returns the index of the last time for which there is a value. */
+function lastWith(all: readonly Series[]): number {
+  const last = all.map(({ values }) => values.findLastIndex((value) => value !== null))
+  return Math.max(0, ...last)
 }
 
 /** Returns null for a key that moves nothing. */
