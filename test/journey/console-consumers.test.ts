@@ -184,10 +184,10 @@ describe('a person', () => {
     const own = ['subscriptions', 'credentials', 'requests'].map((name) => `${name}:read:own`)
     await subscribe(service, mine.consumer, { api: 'platform-v1', scopes: ['me:read', ...own] })
     const role = { role: 'consumer', consumers: [mine.consumer] }
-    const { page } = await signIn(role, 'console/subscriptions')
+    const { page } = await signIn(role, 'console/keys')
     await page.getByRole('link', { name: 'ledger-v1', exact: true }).waitFor()
     expect(await page.getByRole('main').innerText()).not.toContain('Not mine')
-    await page.goto(`${service.baseUrl}/console/subscriptions/${other.subscription}`)
+    await page.goto(`${service.baseUrl}/console/keys/${other.subscription}`)
     await page.getByText('There is no such page.').waitFor()
     await page.goto(`${service.baseUrl}/console/requests/explain?key=${other.apiKey.slice(0, 8)}`)
     await page.getByText('No API key of yours begins so.').waitFor()

@@ -117,6 +117,12 @@ async function mattersOf(page: Page): Promise<ReadonlyMap<string, readonly strin
   return new Map(found)
 }
 
+/** Of a read through the session of the page. */
+function statusOf(page: Page, path: string): Promise<number> {
+  const headers = "{ headers: { 'tollgate-console': '1' } }"
+  return page.evaluate<number>(`fetch('/console/api${path}', ${headers}).then(({ status }) => status)`)
+}
+
 describe('the overview', () => {
   it('lists what needs attention, and each item leads to its place', { timeout: MINUTE }, async () => {
     const { page, errors } = await signIn('admin')
@@ -208,10 +214,16 @@ describe('the process', () => {
 
   it('is hidden from people without the right, and refused to them', { timeout: MINUTE }, async () => {
     const { page } = await signIn('publisher')
-    expect(await page.getByRole('link', { name: 'Settings' }).count()).toBe(0)
-    for (const path of ['in-force', 'health']) {
+    await page.getByRole('link', { name: 'Settings' }).click()
+    await page.getByRole('heading', { name: 'Settings' }).waitFor()
+    for (const [path, name] of [
+      ['in-force', 'Settings in force'],
+      ['health', 'Health'],
+    ]) {
+      expect(await page.getByRole('link', { name: name! }).count()).toBe(0)
+      expect(await statusOf(page, `/v1/${path === 'health' ? 'health' : 'settings'}`)).toBe(403)
       await page.goto(`${service.baseUrl}/console/settings/${path}`)
-      await page.getByText('Your roles do not include this.').waitFor()
+      await page.getByText('There is no such page.').waitFor()
     }
   })
 })

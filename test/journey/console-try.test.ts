@@ -57,7 +57,7 @@ async function sendRaw(text: string): Promise<number> {
 async function tabTo(page: Page, name: string): Promise<void> {
   const focused = (): Promise<string> =>
     page.evaluate(`(({ activeElement: at, body }) =>
-      at === body ? '' : (at.labels?.[0] ?? at).textContent)(document)`)
+      at === body || at.id === 'view' ? '' : (at.labels?.[0] ?? at).textContent)(document)`)
   for (let presses = 0; presses < 80; presses++) {
     if ((await focused()).includes(name)) return
     await page.keyboard.press('Tab')

