@@ -70,15 +70,23 @@ export function NotFound() {
 
 interface EmptyProps {
   readonly text: string
-  /** The same as commands. */
+  /** The same with the command line tool. The lines for curl are added. */
   readonly commands?: readonly string[]
 }
 
 export function Empty({ text, commands = [] }: EmptyProps) {
+  const [lines, setLines] = useState(commands)
+  useEffect(() => {
+    const isCurrent = { value: true }
+    void import('./curl-lines.ts').then(({ withCurl }) => isCurrent.value && setLines(withCurl(commands)))
+    return () => {
+      isCurrent.value = false
+    }
+  }, [commands.join('\n')])
   return (
     <div class="empty">
       <p>{text}</p>
-      {commands.length > 0 && <pre tabIndex={0}>{commands.join('\n')}</pre>}
+      {lines.length > 0 && <pre tabIndex={0}>{lines.join('\n')}</pre>}
     </div>
   )
 }

@@ -1,7 +1,7 @@
 /** The view as a script: the calls that it has made, for the command line and for curl. */
 
-import { API } from '../api/client.ts'
-import { madeCalls, type MadeCall } from '../api/script.ts'
+import { toCurl } from '../api/curl.ts'
+import { madeCalls } from '../api/script.ts'
 import { DialogButton } from '../parts/dialog.tsx'
 import { texts } from '../texts.ts'
 import { toCommand } from './command-line.ts'
@@ -28,15 +28,4 @@ function Script() {
       <pre tabIndex={0}>{calls.length === 0 ? words.none : calls.map(toCurl).join('\n')}</pre>
     </>
   )
-}
-
-function toCurl({ method, url, body }: MadeCall): string {
-  const parts = ['curl', '-H \'authorization: Bearer \'"$TOKEN"']
-  if (method !== 'GET') parts.push(`-X ${method}`)
-  if (body !== null) parts.push("-H 'content-type: application/json'", `-d ${quote(body)}`)
-  return [...parts, quote(location.origin + url.replace(API, ''))].join(' ')
-}
-
-function quote(text: string): string {
-  return `'${text.replaceAll("'", `'\\''`)}'`
 }

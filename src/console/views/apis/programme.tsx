@@ -10,7 +10,7 @@ export function ApiProgramme({ api: { id, programme } }: ApiTabProps) {
   return (
     <Empty
       text={texts.programmes.withoutProgramme}
-      commands={[`tollgate programmes create --name ${id} --specification openapi.yaml`]}
+      commands={[`tollgate programmes submit --name ${id} --specification openapi.yaml`]}
     />
   )
 }

@@ -73,7 +73,7 @@ function AdrList() {
         empty={{
           text: words.none,
           commands: [
-            'tollgate adrs create --title "Use UUIDs" --status Accepted --context … --decision … --consequences …',
+            'tollgate adrs create --title "Use UUIDs" --status Accepted --context-text … --decision … --consequences …',
           ],
         }}
       />

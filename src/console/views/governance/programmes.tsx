@@ -74,7 +74,7 @@ function ProgrammeList() {
         ]}
         empty={{
           text: words.none,
-          commands: ['tollgate programmes create --name Orders --specification openapi.yaml'],
+          commands: ['tollgate programmes submit --name Orders --specification openapi.yaml'],
         }}
       />
     </Page>
