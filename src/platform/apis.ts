@@ -52,12 +52,12 @@ const policy = named(
     },
   }),
 )
-const namePrefix = {
+const idPrefix = {
   type: 'string',
   minLength: 1,
   maxLength: 128,
   pattern: '^[a-z0-9-]+$',
-  description: 'Only APIs whose technical name begins with this text.',
+  description: 'Only APIs whose technical name (`id`) begins with this text.',
 } as const
 const tag = 'Catalogue'
 
@@ -69,7 +69,7 @@ export const API_OPERATIONS = {
     tag,
     scope: 'apis:read',
     own: 'filtered',
-    query: labelledQuery({ state, name: namePrefix }),
+    query: labelledQuery({ state, id: idPrefix }),
     status: 200,
     answer: list(api),
   },

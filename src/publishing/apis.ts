@@ -51,7 +51,7 @@ export interface Api extends Omit<ApiBody, 'ownScopes' | 'actor' | 'deprecatedAt
 export interface ApiQuery extends PageQuery {
   readonly state?: string
   /** The beginning of the technical name. */
-  readonly name?: string
+  readonly id?: string
 }
 
 export interface Apis {
@@ -77,7 +77,7 @@ export function createApis({ registry, mutex }: { registry: Registry; mutex: Key
         tenant,
         query,
         where: { state: query.state },
-        prefix: query.name,
+        prefix: query.id,
         show: showApi,
       }),
   }

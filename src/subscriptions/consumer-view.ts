@@ -59,7 +59,7 @@ export function createConsumerView({ registry }: { readonly registry: Registry }
         tenant,
         query,
         where: { state: query.state },
-        prefix: query.name,
+        prefix: query.id,
         show: showApi,
         isShown: (entry) => showsApi(consumer, entry),
       }),

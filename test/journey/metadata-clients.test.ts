@@ -6,7 +6,7 @@ import { request } from 'undici'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createBrowser } from './browser.ts'
 import { ledgerDocument, startLedgerBackend, type LedgerBackend } from './ledger-backend.ts'
-import { getCode, logIn } from './person.ts'
+import { logIn } from './person.ts'
 import { authorizeUrl, callLedger, claimsOf, createConsumer, invite, PASSWORD, subscribe } from './shared-client.ts'
 import { createService, publish, type Service } from './service.ts'
 
@@ -61,7 +61,8 @@ describe('a client that is known by a metadata document', () => {
     const { token } = await logIn(service, person)
     expect(claimsOf(token)).toMatchObject({ sub: person.id, subscription, client_id: clientId })
     expect(await callLedger(service, token)).toMatchObject({ status: 200 })
-    expect((await getCode(service, { ...person, api: 'platform-v1' })).code).toBe('')
+    const { scope } = await logIn(service, { ...person, api: 'platform-v1' })
+    expect(scope.split(' ').filter((each) => !/:own$|^me:/.test(each))).toEqual([])
     await service.platform.post(`/v1/subscriptions/${subscription}/cancel`)
     expect(await callLedger(service, token)).toEqual({ status: 401, code: 'credential_invalid' })
   })

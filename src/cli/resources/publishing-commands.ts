@@ -10,7 +10,7 @@ export const APIS: ResourceGroup = {
       operation: 'listApis',
       call: 'GET /v1/apis',
       summary: 'Lists the APIs of the catalogue',
-      filters: 'state name label',
+      filters: 'state id label',
       columns: 'id title version state owner complianceScore retirementDate',
     },
     { name: 'get', operation: 'getApi', call: 'GET /v1/apis/{name}', summary: 'Shows an API' },

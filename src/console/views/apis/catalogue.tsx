@@ -20,7 +20,7 @@ const PUBLISH = ['tollgate proxies deploy openapi.yaml --backend http://10.0.0.7
 export function Catalogue() {
   const state = query.value.get('state') ?? ''
   const name = (query.value.get('name') ?? '').toLowerCase().replaceAll(/[^a-z0-9-]+/g, '-')
-  const reading = useRead('/v1/apis', { query: { state, name, ...Pages.query() } })
+  const reading = useRead('/v1/apis', { query: { state, id: name, ...Pages.query() } })
   const calls = useCalls('api', { from: lastDay() })
   return (
     <Page title={title} actions={may('proxies:write') && <PublishLink />}>
