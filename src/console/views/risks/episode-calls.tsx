@@ -8,7 +8,8 @@ import { Table, type Column } from '../../parts/table.tsx'
 import { State, Time, toNumber } from '../../parts/values.tsx'
 import { BASE } from '../../router.ts'
 import { texts } from '../../texts.ts'
-import { consumerOf, type Timeline } from './party.ts'
+import { consumerOf } from '../../../domain/risk.ts'
+import type { Timeline } from './party.ts'
 
 type Call = Item<'/v1/requests'>
 

@@ -5,7 +5,8 @@ import { BASE } from '../../router.ts'
 import { may } from '../../shell/person.ts'
 import { texts } from '../../texts.ts'
 import { Message } from './message.tsx'
-import { consumerOf, type Party, type Timeline } from './party.ts'
+import { consumerOf } from '../../../domain/risk.ts'
+import type { Party, Timeline } from './party.ts'
 
 const words = texts.risks
 

@@ -14,7 +14,8 @@ import { Facts } from './episode-facts.tsx'
 import { Involved } from './involved.tsx'
 import { MuteAction } from './mute-dialog.tsx'
 import { Message } from './message.tsx'
-import { consumerOf, type Timeline } from './party.ts'
+import { consumerOf } from '../../../domain/risk.ts'
+import type { Timeline } from './party.ts'
 
 const words = texts.risks
 const RELOAD_MS = 10_000

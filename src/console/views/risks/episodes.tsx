@@ -8,7 +8,8 @@ import { Severity, State, Time, toNumber } from '../../parts/values.tsx'
 import { BASE, query } from '../../router.ts'
 import { scopes } from '../../shell/person.ts'
 import { texts } from '../../texts.ts'
-import { addressOf, RISK_TYPES, SEVERITIES, type Risk } from './party.ts'
+import { RISK_TYPES, SEVERITIES } from '../../../domain/risk.ts'
+import { addressOf, type Risk } from './party.ts'
 
 const words = texts.risks
 const FILTERS = ['severity', 'type', 'api', 'state', 'muted'] as const

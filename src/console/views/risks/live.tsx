@@ -11,7 +11,8 @@ import { texts } from '../../texts.ts'
 import { useLiveEpisodes } from './live-episodes.ts'
 import type { LiveRisk } from './live-model.ts'
 import { LiveTable } from './live-table.tsx'
-import { keyOf, SEVERITIES } from './party.ts'
+import { SEVERITIES } from '../../../domain/risk.ts'
+import { keyOf } from './party.ts'
 
 const words = texts.risks
 /** A longer list is for the page of all episodes. */
