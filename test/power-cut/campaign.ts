@@ -19,6 +19,8 @@ export interface CampaignOptions {
   readonly syncs?: readonly SpoolSync[]
   /** A disk that pretends to sync: the negative test. */
   readonly ignoresSyncs?: boolean
+  /** Faults that are kept, after which no recording begins. Default: 20. */
+  readonly faultsMax?: number
 }
 
 export interface Campaign {
@@ -52,20 +54,30 @@ const FOLDERS_KEPT_MAX = 3
 
 /** Most recordings begin with the data folder after the power cut of an earlier one. */
 export async function runCampaign(options: CampaignOptions): Promise<Campaign> {
-  const { seed, cuts, recordings, syncs = SYNCS, ignoresSyncs = false } = options
+  const { seed, cuts, recordings, syncs = SYNCS, ignoresSyncs = false, faultsMax = FAULTS_MAX } = options
   const random = createRandom(seed)
   const tally = new Map<string, Tally>()
   const faults: string[] = []
   const begins = new Map<SpoolSync, Begin>()
   let done = 0
-  for (let number = 0; number < recordings && faults.length < FAULTS_MAX; number++) {
+  for (let number = 0; number < recordings && faults.length < faultsMax; number++) {
     const sync = syncs[number % syncs.length]!
     const begin = begins.get(sync) ?? { tree: new Map(), promises: noPromises() }
     const recording = await recordOn(begin.tree, sync, number, random)
     const steps = ignoresSyncs ? recording.steps.filter(({ kind }) => kind !== 'synced') : recording.steps
     const goal = Math.floor((cuts * (number + 1)) / recordings)
     const name = `seed ${seed}, recording ${number}`
-    const job = { recording: { ...recording, steps }, begin, sync, name, cuts: goal - done, random, tally, faults }
+    const job = {
+      recording: { ...recording, steps },
+      begin,
+      sync,
+      name,
+      cuts: goal - done,
+      random,
+      tally,
+      faults,
+      faultsMax,
+    }
     const next = await cutRecording(job)
     done = goal
     if (next === null || random.below(4) === 0) begins.delete(sync)
@@ -109,10 +121,12 @@ interface Job {
   readonly random: Random
   readonly tally: Map<string, Tally>
   readonly faults: string[]
+  readonly faultsMax: number
 }
 
 /** Returns one of the states, with the promises that must still hold. */
-async function cutRecording({ recording, begin, sync, name, cuts, random, tally, faults }: Job): Promise<Begin | null> {
+async function cutRecording(job: Job): Promise<Begin | null> {
+  const { recording, begin, sync, name, cuts, random, tally, faults, faultsMax } = job
   const disk = createDisk(recording)
   const promises = structuredClone(begin.promises)
   const read = createPromiseReader(promises)
@@ -137,7 +151,7 @@ async function cutRecording({ recording, begin, sync, name, cuts, random, tally,
     add(tally, `SPOOL_SYNC=${sync}, ${fileSystem}`, verdict)
     if (verdict.faults.length > 0) {
       const kept = faults.length < FOLDERS_KEPT_MAX ? `, files in ${createFolder(tree)}` : ''
-      for (const fault of verdict.faults.slice(0, FAULTS_MAX - faults.length)) {
+      for (const fault of verdict.faults.slice(0, faultsMax - faults.length)) {
         faults.push(`${name}, cut ${index} before step ${moment}, ${sync}, ${fileSystem}${kept}: ${fault}`)
       }
     }
