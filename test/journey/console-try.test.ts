@@ -46,10 +46,13 @@ async function send(cookie: string, change: object) {
 async function sendRaw(text: string): Promise<number> {
   const { port } = new URL(service.baseUrl)
   const socket = connect(Number(port), '127.0.0.1')
-  socket.setTimeout(5_000, () => socket.destroy())
   socket.write(text)
   let received = ''
-  for await (const chunk of socket) received += String(chunk)
+  // Leaving the loop destroys the connection, which the service may keep open.
+  for await (const chunk of socket) {
+    received += String(chunk)
+    if (received.includes('\r\n\r\n')) break
+  }
   return Number(received.split(' ', 2)[1])
 }
 
