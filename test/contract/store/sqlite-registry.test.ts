@@ -6,9 +6,9 @@ import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { systemClock } from '../../../src/runtime/clock.ts'
 import { THING } from './registry-contract-helpers.ts'
-import { documentKind, RegistryFull, type Author, type Commit, type Registry } from '../../../src/store/registry.ts'
+import { documentKind, RegistryFull, type Author, type Commit } from '../../../src/store/registry.ts'
 import { createDocumentList } from '../../../src/store/sqlite/document-list.ts'
-import { openSqliteRegistry } from '../../../src/store/sqlite/registry.ts'
+import { openSqliteRegistry, type SqliteRegistry } from '../../../src/store/sqlite/registry.ts'
 import { auditContract } from './registry-audit.contract.ts'
 import { registryLabelsContract } from './registry-labels.contract.ts'
 import { registryPrefixContract } from './registry-prefix.contract.ts'
@@ -29,7 +29,7 @@ function newPath(): string {
   return join(folder, 'registry.db')
 }
 
-function open(path: string, bytesMax?: number): Registry {
+function open(path: string, bytesMax?: number): SqliteRegistry {
   const registry = openSqliteRegistry({ path, clock, ...(bytesMax !== undefined && { bytesMax }) })
   onTestFinished(() => {
     try {
