@@ -3,6 +3,9 @@
  *
  * A notification is only a hint, and a poll finds what a hint missed. One loop reads for all watchers of the process. A commit of this
  * process resolves after its changes were delivered here. An exception in a listener is a bug of that listener: it stops nobody else.
+ *
+ * A restored server, or a standby that took over, may lack the last changes and give their positions to others. So each page begins
+ * with the change that was read last; if it is another one now, nothing that follows can be trusted, and the feed ends.
  */
 
 import type { Change } from '../registry.ts'
@@ -20,13 +23,17 @@ export interface ChangeFeed {
 
 export interface StoredChange extends StoredDocument {
   readonly position: number
+  /** Random. */
+  readonly commit_id: string
   readonly removed: boolean
 }
 
 export interface ChangeFeedOptions {
-  /** Returns changes after a position, in order. */
-  readonly readAfter: (position: number, limit: number) => Promise<readonly StoredChange[]>
+  /** Returns changes from a position on, in order. */
+  readonly readFrom: (position: number, limit: number) => Promise<readonly StoredChange[]>
   readonly onFailed: (cause: unknown) => void
+  /** The changes that were delivered last are gone from the database: everything that was derived from them is to be read again. */
+  readonly onRewound: () => void
 }
 
 interface Watcher {
@@ -44,6 +51,8 @@ class Feed implements ChangeFeed {
   readonly #options: ChangeFeedOptions
   readonly #watchers = new Set<Watcher>()
   #isClosed = false
+  /** The change that was read last. */
+  #last: Pick<StoredChange, 'position' | 'commit_id'> | null = null
   #reading: Promise<boolean> | null = null
   #isAskedAgain = false
 
@@ -102,7 +111,18 @@ class Feed implements ChangeFeed {
 
   async #nextPage(): Promise<readonly StoredChange[]> {
     if (this.#isClosed || this.#watchers.size === 0) return []
-    return this.#options.readAfter(this.#lowest(), PAGE)
+    const from = this.#lowest()
+    const page = await this.#options.readFrom(from, PAGE)
+    const [first, ...others] = page
+    const isRead = first?.position === from
+    if (this.#last?.position === from && (!isRead || first.commit_id !== this.#last.commit_id)) {
+      this.#isClosed = true
+      this.#options.onRewound()
+      return []
+    }
+    const next = isRead ? others : page
+    this.#last = page.at(-1) ?? this.#last
+    return next
   }
 
   #deliver(row: StoredChange): void {

@@ -23,6 +23,8 @@ export interface PostgresRegistryOptions extends ConnectOptions {
   readonly clock: Clock
   /** A connection failed; the feed continues when there is one again. */
   readonly onFailed: (cause: unknown) => void
+  /** The database lacks changes that this process has seen: it was restored, or a standby without them took over. */
+  readonly onRewound: () => void
 }
 
 /** With the two of the feed and one to spare, a node uses less than ten. */
@@ -82,12 +84,13 @@ function createPool(config: pg.ClientConfig, max: number, onFailed: (cause: unkn
 /** Opens the feed, with its two connections. */
 async function openFeed(
   config: pg.ClientConfig,
-  { clock, onFailed }: PostgresRegistryOptions,
+  { clock, onFailed, onRewound }: PostgresRegistryOptions,
 ): Promise<{ feed: ChangeFeed; close: () => Promise<void> }> {
   const reader = createPool(config, 1, onFailed)
   const feed = createChangeFeed({
     onFailed,
-    async readAfter(position, limit) {
+    onRewound,
+    async readFrom(position, limit) {
       const { rows } = await reader.query<StoredChange>(CHANGES, [position, limit])
       return rows
     },
@@ -135,7 +138,7 @@ function createReads(pool: pg.Pool): Pick<Registry, 'get' | 'find' | 'list' | 's
 
 const GET = 'SELECT * FROM document WHERE kind = $1 AND id = $2'
 const END = 'SELECT position FROM change_end'
-const CHANGES = 'SELECT * FROM change WHERE position > $1 ORDER BY position LIMIT $2'
+const CHANGES = 'SELECT * FROM change WHERE position >= $1 ORDER BY position LIMIT $2'
 const FIND = `SELECT d.* FROM document_key k JOIN document d ON d.kind = k.kind AND d.id = k.id
   WHERE k.kind = $1 AND k.name = $2 AND k.value = $3 ORDER BY k.tenant, k.id LIMIT 1`
 const INSERT_NOTE =

@@ -12,8 +12,14 @@ import { AUTHOR, THING, write } from './registry-contract-helpers.ts'
 const server = await createPostgresServer()
 afterAll(() => server.remove())
 
-async function open(url: string): Promise<Registry> {
-  const registry = await openPostgresRegistry({ url, nodeName: 'test', clock: systemClock, onFailed: () => {} })
+async function open(url: string, onRewound = () => {}): Promise<Registry> {
+  const registry = await openPostgresRegistry({
+    url,
+    nodeName: 'test',
+    clock: systemClock,
+    onFailed: () => {},
+    onRewound,
+  })
   onTestFinished(() => registry.close())
   return registry
 }
@@ -115,6 +121,26 @@ describe('a server that is killed', () => {
     expect(stored).toEqual(expect.arrayContaining(acknowledged))
     expect(seen).toEqual(expect.arrayContaining([...acknowledged, 'later']))
     expect(new Set(seen).size).toBe(seen.length)
+  })
+})
+
+describe('a database without the last changes', () => {
+  it.each([
+    'DELETE FROM change WHERE position > 2',
+    'UPDATE change SET commit_id = gen_random_uuid() WHERE position = 3',
+  ])('ends the feed, and is reported: %s', async (loss) => {
+    const url = await server.createDatabase()
+    const { promise: rewound, resolve } = Promise.withResolvers<void>()
+    const registry = await open(url, resolve)
+    const seen: string[] = []
+    registry.watch(0, ({ document }) => seen.push(document.id))
+    for (const id of ['a', 'b', 'c']) await registry.commit(AUTHOR, 'make', [write(id, 0, 1)])
+    await execute(url, `SET session_replication_role = replica; ${loss}`)
+    await execute(url, `UPDATE change_end SET position = ${loss.startsWith('DELETE') ? 2 : 3}`)
+    const other = await open(url)
+    await other.commit(AUTHOR, 'make', [write('d', 0, 1)])
+    await rewound
+    expect(seen).toEqual(['a', 'b', 'c'])
   })
 })
 

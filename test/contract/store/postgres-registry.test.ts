@@ -13,7 +13,7 @@ const server = await createPostgresServer()
 afterAll(() => server.remove())
 
 async function open(url: string, clock = systemClock): Promise<Registry> {
-  const registry = await openPostgresRegistry({ url, nodeName: 'test', clock, onFailed: () => {} })
+  const registry = await openPostgresRegistry({ url, nodeName: 'test', clock, onFailed: () => {}, onRewound: () => {} })
   let closing: Promise<void> | void | null = null
   const close = () => (closing ??= registry.close())
   onTestFinished(close)
