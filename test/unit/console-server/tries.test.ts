@@ -33,6 +33,7 @@ function open(change: Partial<TriesOptions> = {}, found: PersonToken | null = { 
       cookies,
       sessions: { tokenOf: async (id) => (id === 'signed-in' ? 'platform-token' : null) },
       admission: { admits: async () => true },
+      baseUrl: 'https://platform.example',
     }),
     sessions: {
       async apiTokenOf(id, api) {
