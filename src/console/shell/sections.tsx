@@ -41,6 +41,10 @@ export const SECTIONS: readonly Section[] = [
     scope: 'apis:read',
     ...lazy(async () => (await import('../views/apis/index.tsx')).Apis),
     key: 'a',
+    children: [
+      { path: 'apis', title: texts.apis.all, scope: 'apis:read' },
+      { path: 'apis/staged', title: texts.apis.staged.title, scope: 'proxies:read', isWide: true },
+    ],
   },
   {
     path: 'products',

@@ -181,6 +181,10 @@ describe('registry in a file', () => {
       INSERT INTO document VALUES ('thing', 'a', 'acme', 3, '1', 1, 2);
       INSERT INTO document VALUES ('consumer', 'c', 'acme', 1, '{"name":"Shöp","isDisabled":true}', 1, 2);
       INSERT INTO document VALUES ('consumer', 'd', 'acme', 1, 'damaged', 1, 2);
+      INSERT INTO document VALUES ('proxy', 'e', 'acme', 1, '{"actor":{"context":{"stagingRevision":2}}}', 1, 2);
+      INSERT INTO document VALUES ('proxy', 'f', 'acme', 1, '{"actor":{"context":{"stagingRevision":null}}}', 1, 2);
+      INSERT INTO document VALUES ('proxy', 'g', 'acme', 1, '{"deployment":{}}', 1, 2);
+      INSERT INTO document VALUES ('proxy', 'h', 'acme', 1, 'damaged', 1, 2);
       INSERT INTO document_key VALUES ('thing', 'name', 'x', 'a', 1);`)
     database.close()
     const registry = open(path)
@@ -203,6 +207,11 @@ describe('registry in a file', () => {
       { name: 'name', value: 'acme shöp', id: 'c' },
       { name: 'search', value: 'acme shöp', id: 'c' },
       { name: 'state', value: 'Disabled', id: 'c' },
+    ])
+    expect(rowsOf(path, `SELECT name, value, id FROM document_key WHERE kind = 'proxy' ORDER BY id`)).toEqual([
+      { name: 'hasStaging', value: 'true', id: 'e' },
+      { name: 'hasStaging', value: 'false', id: 'f' },
+      { name: 'hasStaging', value: 'false', id: 'g' },
     ])
   })
 
