@@ -2,6 +2,7 @@
 
 import { Empty, Loaded } from '../../parts/states.tsx'
 import { segment } from '../../router.ts'
+import { may } from '../../shell/person.ts'
 import { texts } from '../../texts.ts'
 import type { ApiTabProps } from './api-tab.ts'
 import type { ApiDocument } from './document.ts'
@@ -21,6 +22,7 @@ export function Documentation({ api: { id } }: ApiTabProps) {
 }
 
 export function NotServing({ api }: { readonly api: string }) {
+  if (!may('proxies:write')) return <Empty text={words.noneYet} />
   return <Empty text={words.none} commands={[`tollgate proxies activate ${api}`]} />
 }
 
