@@ -5,7 +5,7 @@
 
 import { parseDocumentBytes } from '../governance/parse-document.ts'
 
-/** What the names of an object's members are. */
+/** How the names of an object's members are to be read. */
 type Kind =
   /** Words of the specification, and extensions. */
   | 'fields'
