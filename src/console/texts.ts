@@ -118,6 +118,7 @@ export const texts = {
       statement: 'Statement of the month',
       refused: 'Refused calls',
       noneRefused: 'No call was refused in the last day.',
+      allRefused: 'All refused calls',
       refusedColumns: { time: 'Time', api: 'API', operation: 'Operation', reason: 'Reason' },
       explain: (outcome: string, id: string) => `${outcome}: why was call ${id} refused?`,
       risks: 'Open risks',
@@ -735,6 +736,7 @@ export const texts = {
     documentation: {
       none: 'No revision of this API serves yet, so there is no documentation. Activate one under Revisions.',
       noneYet: 'The API has no documentation yet.',
+      platform: 'This is the API of the platform itself, which serves its own OpenAPI document:',
       operations: 'Operations',
       search: 'Search operations',
       untagged: 'Operations',

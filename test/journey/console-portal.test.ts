@@ -133,6 +133,15 @@ describe('a person of a consumer', () => {
       await expect.poll(shown, { timeout: 20_000, interval: 500 }).toContain('ledger-v1 has no operation at this path.')
       await page.goto(`${service.baseUrl}/console/`)
       await page.getByRole('link', { name: `why was call ${id} refused?` }).waitFor()
+      await page.getByRole('link', { name: 'All refused calls' }).click()
+      await page.getByRole('link', { name: id }).waitFor()
+      expect(await page.getByRole('main').locator('tbody tr').count()).toBe(1)
+      // Links of views that the console and the portal share end at views of the portal.
+      await page.getByRole('link', { name: id }).click()
+      await page.getByRole('main').getByRole('link', { name: /^sub_/ }).click()
+      await page.getByRole('button', { name: 'Reveal secrets' }).waitFor()
+      await page.goto(`${service.baseUrl}/console/apis/platform-v1/documentation`)
+      await page.getByRole('link', { name: '/openapi.json' }).waitFor()
       expect(errors).toEqual([])
     },
   )

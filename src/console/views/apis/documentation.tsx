@@ -11,6 +11,8 @@ import { OperationList } from './operation-list.tsx'
 import { useServingDocument } from './use-document.ts'
 
 const words = texts.apis.documentation
+const PLATFORM = 'platform-v1'
+const PLATFORM_DOCUMENT = '/openapi.json'
 
 export function Documentation({ api: { id } }: ApiTabProps) {
   const reading = useServingDocument(id)
@@ -22,6 +24,14 @@ export function Documentation({ api: { id } }: ApiTabProps) {
 }
 
 export function NotServing({ api }: { readonly api: string }) {
+  if (api === PLATFORM)
+    return (
+      <div class="empty">
+        <p>
+          {words.platform} <a href={PLATFORM_DOCUMENT}>{PLATFORM_DOCUMENT}</a>
+        </p>
+      </div>
+    )
   if (!may('proxies:write')) return <Empty text={words.noneYet} />
   return <Empty text={words.none} commands={[`tollgate proxies activate ${api}`]} />
 }

@@ -19,6 +19,7 @@ import { useAccess } from './use-access.ts'
 
 const words = texts.portal.apis
 const { tabs } = texts.apis
+const PLATFORM = 'platform-v1'
 const TABS = [
   { path: '', title: tabs.overview },
   { path: '/documentation', title: tabs.documentation },
@@ -130,7 +131,7 @@ function TryOwn({ api, reload }: ApiTabProps) {
   return (
     <Loaded reading={reading}>
       {(subscriptions) => {
-        if (mayCall(subscriptions)) return <TryIt api={api} reload={reload} />
+        if (api.id === PLATFORM || mayCall(subscriptions)) return <TryIt api={api} reload={reload} />
         const [waiting] = subscriptions.filter(({ state }) => state in words.cannotTry)
         return (
           <div class="empty">
@@ -147,7 +148,7 @@ function titleOf({ id, title }: Pick<Api, 'id' | 'title'>): string {
   return title === '' ? id : title
 }
 
-/** It serves, so that it can be subscribed to. */
-function isOpen({ state }: Pick<Api, 'state'>): boolean {
-  return state === 'Active' || state === 'Deprecated'
+/** It serves calls of clients. The platform API has no form and no first line here, and each consumer of the portal has access to it. */
+function isOpen({ id, state }: Pick<Api, 'id' | 'state'>): boolean {
+  return id !== PLATFORM && (state === 'Active' || state === 'Deprecated')
 }

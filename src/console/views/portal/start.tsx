@@ -147,6 +147,9 @@ function Refused() {
           )
         }}
       </Loaded>
+      <p>
+        <a href={`${BASE}requests?outcome=refused`}>{words.allRefused}</a>
+      </p>
     </section>
   )
 }
