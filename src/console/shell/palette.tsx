@@ -125,7 +125,7 @@ function known(text: string): readonly Option[] {
   const sought = text.trim().toLowerCase()
   const held = scopes.value
   const sections = sectionsOf(held)
-    .filter((each) => maySee(each, held))
+    .filter((each) => each.isAlias !== true && maySee(each, held))
     .flatMap((each) => [each, ...(each.children ?? []).filter((child) => maySee(child, held))])
     .map(({ path, title }) => ({ path, title, detail: words.section }))
   const actions = (isPortal(held) ? PORTAL_ACTIONS : ACTIONS)

@@ -13,6 +13,8 @@ export interface Section extends Subsection {
   readonly preload?: () => void
   /** It has an address, and no place in the navigation. */
   readonly isHidden?: true
+  /** The palette leaves it out: it is another address of a section. */
+  readonly isAlias?: true
   /** After `g`. */
   readonly key: string
   /** The second level. The view of the section shows all of them. */

@@ -48,7 +48,7 @@ function Actions({ api: { id, state } }: { readonly api: Api }) {
   if (id === PLATFORM) return null
   return (
     <>
-      {isServing && may('openapispecs:read') && (
+      {isServing && (
         <a class="button" href={`${url}/documentation`}>
           {texts.apis.read}
         </a>
