@@ -334,6 +334,8 @@ export const texts = {
       value: 'Value of the claim',
       role: 'Role',
       label: 'Name on the login page',
+      scopes: 'Scopes',
+      scopesHint: 'Requested besides openid, separated by commas. The claims of the roles may need one.',
       yes: 'yes',
       no: 'no',
       columns: { issuer: 'Issuer', audience: 'Audience', apis: 'APIs', signsIn: 'Signs people in' },

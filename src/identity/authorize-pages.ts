@@ -8,6 +8,7 @@
 import type { SignInProvider } from '../access/sign-in-providers.ts'
 import { answer, type OauthAnswer } from '../plan/oauth-call.ts'
 import { escapeHtml as escape } from '../domain/html.ts'
+import { formTargets } from './form-targets.ts'
 import { htmlPage } from './html-page.ts'
 
 export interface LoginPage {
@@ -141,15 +142,6 @@ function html(
 ): OauthAnswer {
   const page = htmlPage(title, body, formAction)
   return answer(status, page.text, { ...page.headers, ...headers })
-}
-
-/**
- * Origin of an http(s) address, else its scheme: neither can contain a character that ends a policy source. Policies have no form for
- * an IPv6 address (CSP 3, 2.3.1), so that its scheme counts as well.
- */
-function formTargets(redirectUri: string): string {
-  const { origin, protocol, hostname } = new URL(redirectUri)
-  return `'self' ${origin === 'null' || hostname.startsWith('[') ? protocol : origin}`
 }
 
 /** A provider redirects among hosts of its own, which nobody can list. */

@@ -2,17 +2,20 @@
 
 import { answer, type OauthAnswer } from '../plan/oauth-call.ts'
 import { escapeHtml } from '../domain/html.ts'
+import { formTargets } from './form-targets.ts'
 import { htmlPage } from './html-page.ts'
 
 export interface CodePage {
   readonly transaction: string
+  readonly redirectUri: string
   /** Why the previous attempt failed; null on the first. */
   readonly fault: string | null
   /** The new secret of a person who has no second factor yet. */
   readonly enrol: { readonly secret: string; readonly uri: string } | null
 }
 
-export function codePage({ transaction, fault, enrol }: CodePage, status = 200, retrySeconds = 0): OauthAnswer {
+export function codePage(page: CodePage, status = 200, retrySeconds = 0): OauthAnswer {
+  const { transaction, redirectUri, fault, enrol } = page
   const described = fault === null ? '' : ' aria-describedby="fault" aria-invalid="true"'
   const heading = enrol === null ? 'Enter a code' : 'Set up a second factor'
   const body = `<h1>${heading}</h1>
@@ -24,7 +27,7 @@ ${fault === null ? '' : `<p class="fault" id="fault" role="alert">${escapeHtml(f
 <input id="code" name="code" type="text" autocomplete="one-time-code" autocapitalize="none" spellcheck="false" maxlength="32" required autofocus${described}>
 <button type="submit">Continue</button>
 </form>`
-  const { text, headers } = htmlPage(heading, body, "'self'")
+  const { text, headers } = htmlPage(heading, body, formTargets(redirectUri))
   return answer(status, text, { ...headers, ...(retrySeconds > 0 && { 'Retry-After': String(retrySeconds) }) })
 }
 

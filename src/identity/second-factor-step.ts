@@ -44,7 +44,9 @@ export function createSecondFactorStep(options: SecondFactorStepOptions): Second
   const seals = createSeals<CodeStep>({ ...options, stage: 'code' })
 
   function show(step: CodeStep, browser: string, fault: string | null, status = 200, retrySeconds = 0): OauthAnswer {
-    return codePage({ transaction: seals.seal(step, browser), fault, enrol: step.enrol }, status, retrySeconds)
+    const { enrol, request } = step
+    const page = { transaction: seals.seal(step, browser), redirectUri: request.redirectUri, fault, enrol }
+    return codePage(page, status, retrySeconds)
   }
 
   async function codesOf(

@@ -5,6 +5,7 @@ import { promisify } from 'node:util'
 import type { Browser, Page } from 'playwright-core'
 import { request } from 'undici'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { activate, goTo, openRow } from './console-keyboard.ts'
 import { createVisits, expectUsable, launchBrowser } from './console-visit.ts'
 import { hostileDocument, HOSTILE } from './hostile-document.ts'
 import { ledgerDocument, startLedgerBackend, type LedgerBackend } from './ledger-backend.ts'
@@ -153,39 +154,29 @@ describe('revisions', () => {
       .waitFor()
   })
 
-  it('are activated with the keyboard alone', { timeout: MINUTE }, async () => {
+  it('are activated under load with the keyboard alone, and no call is dropped', { timeout: MINUTE }, async () => {
     await stage(ledgerDocument('1.3.0'), blue.url)
-    const { page } = await signIn('publisher')
-    const { keyboard } = page
-    await keyboard.press('g')
-    await keyboard.press('a')
-    await page.getByRole('heading', { name: 'APIs' }).waitFor()
+    const load = startLoad(service, [await enrol(service, 'ledger-v1', { name: 'Load' })])
+    const { page, errors } = await signIn('publisher')
+    await goTo(page, 'a')
     await page.getByRole('link', { name: 'ledger-v1' }).waitFor()
-    await keyboard.press('j')
-    await keyboard.press('Enter')
+    await openRow(page, 'ledger-v1')
     await page.getByRole('heading', { name: 'ledger-v1' }).waitFor()
-    await tabTo(page, 'Revisions')
-    await keyboard.press('Enter')
+    await activate(page, 'Revisions')
     await page.getByRole('button', { name: /^Activate revision/ }).waitFor()
-    await tabTo(page, 'Activate revision')
-    await keyboard.press('Enter')
-    await page.getByRole('dialog').waitFor()
-    await tabTo(page, 'Activate revision')
-    await keyboard.press('Enter')
+    await activate(page, /^Activate revision/)
+    await page.getByRole('dialog').getByText('No call is dropped.').waitFor()
+    await activate(page, /^Activate revision/)
     await page.getByText(/^Revision \d+ serves\.$/).waitFor()
     expect(await servingVersion()).toBe('1.3.0')
+    await load.reached(load.tallies[0]!.whole + 50)
+    await load.stop()
+    // The button that opened the dialog is gone.
+    await page.getByRole('button', { name: /^Activate revision/ }).waitFor({ state: 'detached' })
+    await page.locator(':focus:not(body)').waitFor()
+    expect(errors).toEqual([])
   })
 })
-
-/** Presses Tab until the element with this text has the focus. */
-async function tabTo(page: Page, name: string): Promise<void> {
-  const focused = () => page.evaluate('document.activeElement.textContent') as Promise<string>
-  for (let presses = 0; presses < 80; presses++) {
-    if ((await focused()).startsWith(name)) return
-    await page.keyboard.press('Tab')
-  }
-  throw new Error(`Tab never reached ${name}`)
-}
 
 describe('the page of an API', () => {
   it('offers only what the roles include, and the service refuses the rest', { timeout: MINUTE }, async () => {

@@ -3,6 +3,7 @@
 import type { Browser, Page } from 'playwright-core'
 import { request } from 'undici'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { activate, enterText, goTo } from './console-keyboard.ts'
 import { createVisits, expectUsable, launchBrowser } from './console-visit.ts'
 import { ledgerDocument, startLedgerBackend, type LedgerBackend } from './ledger-backend.ts'
 import { createService, enrol, publish, type Service } from './service.ts'
@@ -122,48 +123,25 @@ describe('a request that waits for a decision', () => {
     const consumer = await createConsumer(service)
     const id = await subscribe(service, consumer, { api: 'other-v1' })
     const { page, errors } = await signIn('admin')
-    await page.keyboard.press('g')
-    await page.keyboard.press('s')
+    await goTo(page, 's')
     await page.getByRole('heading', { name: 'Subscriptions' }).waitFor()
-    await reach(page, 'Approvals')
-    await page.keyboard.press('Enter')
+    await activate(page, 'Approvals')
     await page.getByRole('heading', { name: 'Shop at other-v1' }).waitFor()
     await page.keyboard.press('j')
-    await reach(page, /^Comment on/)
-    await page.keyboard.type('Which volume do you expect?')
-    await reach(page, 'Ask for an amendment')
-    await page.keyboard.press('Enter')
+    await enterText(page, /^Comment on/, 'Which volume do you expect?')
+    await activate(page, 'Ask for an amendment')
     await page.getByText('The requester has to amend the request.').waitFor()
 
     await platform.put(`/v1/subscriptions/${id}/scopes`, { scopes: ['entries:read'] })
     await page.reload()
     await page.getByText('Which volume do you expect?').waitFor()
     await page.keyboard.press('j')
-    await reach(page, 'Approve')
-    await page.keyboard.press('Enter')
+    await activate(page, 'Approve')
     await page.getByText('No request waits for a decision.').waitFor()
     expect(await platform.get(`/v1/subscriptions/${id}`)).toMatchObject({ state: 'Active' })
     expect(errors).toEqual([])
   })
 })
-
-/** Presses Tab until the element has the focus. */
-async function reach(page: Page, name: string | RegExp): Promise<void> {
-  for (let presses = 0; presses < 60; presses++) {
-    await page.keyboard.press('Tab')
-    const focused = await page.evaluate(() => {
-      const element = (globalThis as unknown as { document: { activeElement: Named | null } }).document.activeElement
-      return element?.getAttribute('aria-label') ?? element?.textContent ?? ''
-    })
-    if (typeof name === 'string' ? focused.trim() === name : name.test(focused)) return
-  }
-  throw new Error(`${String(name)} cannot be reached with Tab`)
-}
-
-interface Named {
-  getAttribute(name: string): string | null
-  readonly textContent: string | null
-}
 
 describe('a person', () => {
   it('without the right sees neither the actions nor the secrets', { timeout: MINUTE }, async () => {

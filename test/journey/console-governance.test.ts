@@ -3,14 +3,13 @@
 import type { Browser, Page } from 'playwright-core'
 import { request } from 'undici'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { activate, enterText, goTo, openRow, replaceText } from './console-keyboard.ts'
 import { createVisits, launchBrowser } from './console-visit.ts'
 import { ledgerDocument, startLedgerBackend, type LedgerBackend } from './ledger-backend.ts'
 import { createService, enrol, publish, type Enrolled, type Service } from './service.ts'
 
 const MINUTE = 60_000
 const DECLARATIONS = 'console/apis/ledger-v1/declarations'
-const TABS_MAX = 80
-const NAME_OF_FOCUS = "document.activeElement.getAttribute('aria-label') ?? document.activeElement.textContent"
 let service: Service
 let backend: LedgerBackend
 let browser: Browser
@@ -49,27 +48,9 @@ function declaration(name: string, total: string): string {
   return `opensla: 1.0.0\nlimits:\n  - name: ${name}\n    totals: { day: ${total} }\n`
 }
 
-/** Replaces the document in the editor that has the focus. */
-async function write(page: Page, text: string): Promise<void> {
-  await page.keyboard.press('Control+a')
-  // The browser would give the new text the inline style of the old one, which the policy of the page blocks.
-  await page.keyboard.press('Delete')
-  await page.keyboard.insertText(text)
-}
-
 async function edit(page: Page, label: string, text: string): Promise<void> {
   await page.getByRole('textbox', { name: label }).click()
-  await write(page, text)
-}
-
-/** Moves the focus with Tab to what has this name. */
-async function tabTo(page: Page, name: string): Promise<void> {
-  for (let n = 0; n < TABS_MAX; n++) {
-    await page.keyboard.press('Tab')
-    const found = await page.evaluate<string>(NAME_OF_FOCUS)
-    if (found.trim() === name) return
-  }
-  throw new Error(`Tab does not lead to ${name}`)
+  await replaceText(page, text)
 }
 
 describe('a declaration that is edited in the browser', () => {
@@ -113,27 +94,19 @@ describe('a declaration that is edited in the browser', () => {
 
   it('is replaced with the keyboard alone, and the earlier one returns with undo', { timeout: MINUTE }, async () => {
     const { page, errors } = await signIn('publisher')
-    await page.keyboard.press('g')
-    await page.keyboard.press('a')
+    await goTo(page, 'a')
     await page.getByRole('link', { name: 'ledger-v1' }).waitFor()
-    await page.keyboard.press('j')
-    await page.keyboard.press('Enter')
+    await openRow(page, 'ledger-v1')
     await page.getByRole('link', { name: 'Declarations' }).waitFor()
-    await tabTo(page, 'Declarations')
-    await page.keyboard.press('Enter')
+    await activate(page, 'Declarations')
     await page.getByRole('rowheader', { name: 'Default tier' }).waitFor()
-    await page.evaluate('document.activeElement.blur()')
-    await page.keyboard.press('j')
-    await page.keyboard.press('Enter')
+    await openRow(page, 'Default tier')
     await page.getByText('At most 3 calls per calendar day', { exact: false }).waitFor()
-    await tabTo(page, 'OpenSLA document')
-    await write(page, declaration('other', '2'))
+    await enterText(page, 'OpenSLA document', declaration('other', '2'))
     await page.getByText('At most 2 calls per calendar day', { exact: false }).waitFor()
-    await tabTo(page, 'Review and activate')
-    await page.keyboard.press('Enter')
+    await activate(page, 'Review and activate')
     await page.getByRole('dialog').waitFor()
-    await tabTo(page, 'Activate declaration')
-    await page.keyboard.press('Enter')
+    await activate(page, 'Activate declaration')
     await page.getByText('The declaration of ledger-v1 is in force.').waitFor()
     const limits = async () =>
       (
@@ -142,8 +115,7 @@ describe('a declaration that is edited in the browser', () => {
         )
       ).items[0]?.limits
     expect(await limits()).toMatchObject([{ name: 'other', value: 2 }])
-    await tabTo(page, 'Undo')
-    await page.keyboard.press('Enter')
+    await activate(page, 'Undo')
     await page.getByText('The change is undone.').waitFor()
     expect(await limits()).toMatchObject([{ name: 'few', value: 3 }])
     expect(errors).toEqual([])

@@ -3,6 +3,7 @@
 import type { Browser, Page } from 'playwright-core'
 import { request } from 'undici'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { activate, enterText, goTo, openRow, replaceText } from './console-keyboard.ts'
 import { createVisits, expectUsable, launchBrowser } from './console-visit.ts'
 import { ledgerDocument, startLedgerBackend, type LedgerBackend } from './ledger-backend.ts'
 import { createService, publish, type Service } from './service.ts'
@@ -104,18 +105,15 @@ describe('a person of a consumer', () => {
     { timeout: MINUTE },
     async () => {
       const { page, errors } = await signIn(roleOf(own))
-      await page.keyboard.press('g')
-      await page.keyboard.press('a')
+      await goTo(page, 'a')
       await page.getByRole('heading', { level: 1, name: 'APIs' }).waitFor()
       await page.getByRole('link', { name: 'Ledger' }).waitFor()
-      await page.keyboard.press('j')
-      await page.keyboard.press('Enter')
+      await openRow(page, 'Ledger')
       await page.getByText('/entries').first().waitFor()
-      await page.getByRole('button', { name: 'Subscribe' }).focus()
-      await page.keyboard.press('Enter')
-      await page.getByRole('dialog').getByLabel('Credential').focus()
-      for (let n = 0; n < 3; n++) await page.keyboard.press('Tab')
-      await page.keyboard.press('Enter')
+      await page.getByRole('button', { name: 'Subscribe' }).waitFor()
+      await activate(page, 'Subscribe')
+      await page.getByRole('dialog').waitFor()
+      await activate(page, 'Subscribe')
       await page.getByText('You are subscribed.').waitFor()
       // They are shown once, without a request of the person.
       const apiKey = await secretsOf(page).first().innerText()
@@ -211,6 +209,37 @@ describe('of another consumer, a person', () => {
       expect(found[1]).toEqual({ found: [] })
       expect(found[2]!.found.map(({ id }) => id)).not.toContain(own.subscription)
       expect(found[3]!.found.map(({ id }) => id)).toEqual([other.subscription])
+    },
+  )
+
+  it(
+    'sees nothing with the keyboard alone: in its list, by search, by the start of a key, or by address',
+    { timeout: MINUTE },
+    async () => {
+      const path = `/v1/subscriptions/${own.subscription}/credentials`
+      const { items } = await service.platform.get<{ items: { keyPrefix: string }[] }>(path)
+      const { page, errors } = await signIn(roleOf(other))
+      await goTo(page, 'k')
+      await page.getByRole('heading', { name: 'Keys', level: 1 }).waitFor()
+      await page.getByRole('region', { name: 'Keys' }).waitFor()
+      expect(await page.content()).not.toContain(own.subscription)
+      await openRow(page, 'ledger-v1')
+      await page.waitForURL((url) => url.pathname.endsWith(`/keys/${other.subscription}`))
+      await page.keyboard.press('Control+k')
+      await page.keyboard.type(own.subscription)
+      await page.getByText('Nothing begins with this.').waitFor()
+      await replaceText(page, other.subscription)
+      await page.getByRole('option', { name: 'ledger-v1' }).waitFor()
+      await page.keyboard.press('Escape')
+      await goTo(page, 'q')
+      await page.getByRole('link', { name: 'Explain a refusal' }).waitFor()
+      await activate(page, 'Explain a refusal')
+      await enterText(page, 'Request id, token, or API key', items[0]!.keyPrefix)
+      await page.keyboard.press('Enter')
+      await page.getByText('No API key of yours begins so.').waitFor()
+      await page.goto(`${service.baseUrl}/console/keys/${own.subscription}`)
+      await page.getByText('There is no such page.').waitFor()
+      expect(errors).toEqual([])
     },
   )
 

@@ -3,6 +3,7 @@
 import type { Browser, Page } from 'playwright-core'
 import { request } from 'undici'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { activate, enterText, goTo } from './console-keyboard.ts'
 import { createVisits, expectUsable, launchBrowser } from './console-visit.ts'
 import { createService, type Service } from './service.ts'
 import { PASSWORD } from './shared-client.ts'
@@ -79,26 +80,21 @@ describe('an administrator', () => {
     { timeout: MINUTE },
     async () => {
       const { page, errors } = await signIn('admin')
-      await page.keyboard.press('g')
-      await page.keyboard.press('w')
+      await goTo(page, 'w')
       await page.getByRole('heading', { level: 1, name: 'Webhooks' }).waitFor()
-      await page.getByRole('button', { name: 'Create webhook' }).focus()
-      await page.keyboard.press('Enter')
-      await dialog(page).getByLabel('URL').focus()
-      await page.keyboard.type('https://hooks.example/keyboard')
+      await activate(page, 'Create webhook')
+      await dialog(page).waitFor()
+      await enterText(page, 'URL', 'https://hooks.example/keyboard')
       await page.keyboard.press('Enter')
       await dialog(page)
         .getByText(/^whsec_/)
         .first()
         .waitFor()
-      await page.getByRole('button', { name: 'I have stored the secret' }).focus()
-      await page.keyboard.press('Enter')
+      await activate(page, 'I have stored the secret')
       await page.getByRole('heading', { level: 1, name: 'https://hooks.example/keyboard' }).waitFor()
-      await page.getByRole('button', { name: 'Send test event' }).focus()
-      await page.keyboard.press('Enter')
-      await dialog(page).getByLabel('Event').focus()
-      await page.keyboard.press('Tab')
-      await page.keyboard.press('Enter')
+      await activate(page, 'Send test event')
+      await dialog(page).waitFor()
+      await activate(page, 'Send test event')
       await page.getByText('The test event is on its way.').waitFor()
       await page.reload()
       await page.getByRole('main').locator('tbody th a').first().waitFor()
@@ -107,14 +103,15 @@ describe('an administrator', () => {
       await page.keyboard.press('Enter')
       await page.getByRole('heading', { name: 'Attempts' }).waitFor()
       await expectUsable(page)
-      await page.getByRole('link', { name: 'All deliveries' }).click()
-      await page.getByRole('button', { name: 'Disable webhook' }).click()
+      await activate(page, 'All deliveries')
+      await page.getByRole('button', { name: 'Disable webhook' }).waitFor()
+      await activate(page, 'Disable webhook')
       await page.getByText('The webhook receives no events.').waitFor()
-      await page.getByRole('button', { name: 'Undo' }).click()
+      await activate(page, 'Undo')
       await page.getByText('The change is undone.').waitFor()
-      await page.getByRole('button', { name: 'Delete webhook' }).click()
+      await activate(page, 'Delete webhook')
       await page.getByText('Events are no longer sent to https://hooks.example/keyboard', { exact: false }).waitFor()
-      await dialog(page).getByRole('button', { name: 'Delete webhook' }).click()
+      await activate(page, 'Delete webhook')
       await page.getByText('The webhook is deleted.').waitFor()
       expect(errors).toEqual([])
     },

@@ -1,9 +1,10 @@
 /** People try calls through the gateway, with the keyboard alone as well, and attackers try more than that. */
 
 import { connect } from 'node:net'
-import type { Browser, Page } from 'playwright-core'
+import type { Browser } from 'playwright-core'
 import { request } from 'undici'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { activate, enterText, goTo, tabTo } from './console-keyboard.ts'
 import { createVisits, launchBrowser, type SignedIn } from './console-visit.ts'
 import { ledgerDocument, startLedgerBackend, type LedgerBackend } from './ledger-backend.ts'
 import { createService, enrol, publish, type Service } from './service.ts'
@@ -56,51 +57,30 @@ async function sendRaw(text: string): Promise<number> {
   return Number(received.split(' ', 2)[1])
 }
 
-/** Presses Tab until the focus is at an element with this name or text. */
-async function tabTo(page: Page, name: string): Promise<void> {
-  const focused = (): Promise<string> =>
-    page.evaluate(`(({ activeElement: at, body }) =>
-      at === body || at.id === 'view' ? '' : (at.labels?.[0] ?? at).textContent)(document)`)
-  for (let presses = 0; presses < 80; presses++) {
-    if ((await focused()).includes(name)) return
-    await page.keyboard.press('Tab')
-  }
-  throw new Error(`Tab never reached ${name}`)
-}
-
-describe('a person with a keyboard alone', () => {
-  it('publishes an API, subscribes to it and makes the first call', { timeout: MINUTE }, async () => {
-    const { page } = await signIn('owner')
-    const { keyboard } = page
-    await keyboard.press('g')
-    await keyboard.press('a')
+describe('a person', () => {
+  it('goes from the first API to the first call with the keyboard alone', { timeout: MINUTE }, async () => {
+    const { page, errors } = await signIn('owner')
+    await goTo(page, 'a')
     await page.getByRole('link', { name: 'Publish an API' }).waitFor()
-    await tabTo(page, 'Publish an API')
-    await keyboard.press('Enter')
-    const editor = page.getByRole('textbox', { name: 'OpenAPI document' })
-    await editor.waitFor()
-    await tabTo(page, 'File')
-    await keyboard.press('Tab')
-    await keyboard.insertText(JSON.stringify({ ...ledgerDocument(), info: { title: 'Shop', version: '1.0.0' } }))
+    await activate(page, 'Publish an API')
+    await page.getByRole('textbox', { name: 'OpenAPI document' }).waitFor()
+    await tabTo(page, 'OpenAPI document')
+    await page.keyboard.insertText(JSON.stringify({ ...ledgerDocument(), info: { title: 'Shop', version: '1.0.0' } }))
     await page.getByRole('button', { name: 'Publish API', disabled: false }).waitFor()
-    await tabTo(page, 'Backend URL')
-    await keyboard.insertText(backend.url)
-    await keyboard.press('Enter')
+    await enterText(page, 'Backend URL', backend.url)
+    await page.keyboard.press('Enter')
     await page.getByText('The API serves. Make the first call now.').waitFor()
-    await tabTo(page, 'Try it here')
-    await keyboard.press('Enter')
+    await activate(page, /^Try it here/)
     await page.getByRole('navigation', { name: 'Operations' }).waitFor()
-    await tabTo(page, '/entries')
-    await keyboard.press('Enter')
+    await activate(page, /\/entries/)
     await page.getByLabel('n (in the query)').waitFor()
-    await tabTo(page, 'n (in the query)')
-    await keyboard.insertText('by keyboard')
-    await keyboard.press('Enter')
+    await enterText(page, /^n \(in the query\)/, 'by keyboard')
+    await page.keyboard.press('Enter')
     await page.getByRole('button', { name: 'Subscribe and send call' }).waitFor()
-    await tabTo(page, 'Subscribe and send call')
-    await keyboard.press('Enter')
+    await activate(page, 'Subscribe and send call')
     await page.getByRole('heading', { name: 'Status 200' }).waitFor()
     expect(backend.seen.get('by keyboard')).toBe(1)
+    expect(errors).toEqual([])
   })
 })
 

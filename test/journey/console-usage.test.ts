@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs'
 import type { Browser, Page } from 'playwright-core'
 import { request } from 'undici'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { activate, goTo, openRow } from './console-keyboard.ts'
 import { createVisits, expectUsable, launchBrowser } from './console-visit.ts'
 import { ledgerDocument, startLedgerBackend, type LedgerBackend } from './ledger-backend.ts'
 import { createService, enrol, publish, type Enrolled, type Service } from './service.ts'
@@ -119,6 +120,26 @@ describe('the bill of a consumer', () => {
     expect(items.reduce((sum, row) => sum + Number(row[6]), 0)).toBe(CALLS + SECOND_CALLS)
     expect(errors).toEqual([])
     expect(await page.title()).toBe('Line items · tollgate')
+  })
+
+  it('is reconciled with the keyboard alone, from the overview to the calls', { timeout: MINUTE }, async () => {
+    const { page, errors } = await signIn('admin')
+    await goTo(page, 'u')
+    await page.getByRole('heading', { name: 'Usage' }).waitFor()
+    await activate(page, 'Statements')
+    await page.getByRole('heading', { name: 'Statements' }).waitFor()
+    await page.keyboard.press('/')
+    await page.keyboard.type(shop.consumer)
+    await page.keyboard.press('Enter')
+    const [compared] = await rowsOf(page, 'Compared with the line items')
+    expect(compared).toEqual(['EUR', '9', '9', '2.700027 EUR', '2.700027 EUR', 'equal'])
+    await activate(page, 'See line items')
+    await page.getByRole('heading', { name: 'Line items' }).waitFor()
+    const [item] = await rowsOf(page, 'Line items')
+    await openRow(page, item![1]!)
+    await page.waitForURL((url) => url.pathname === '/console/requests')
+    expect(new URL(page.url()).searchParams.get('customer')).toBe(shop.consumer)
+    expect(errors).toEqual([])
   })
 
   it('says what differs while the statement and the items are not the same', { timeout: MINUTE }, async () => {
@@ -265,36 +286,3 @@ describe('a person of a consumer', () => {
     expect(await page.getByRole('link', { name: 'Statements' }).count()).toBe(0)
   })
 })
-
-describe('the keyboard alone', () => {
-  it('leads from the overview to the calls of a line item', { timeout: MINUTE }, async () => {
-    const { page } = await signIn('admin')
-    await page.keyboard.press('g')
-    await page.keyboard.press('u')
-    await page.getByRole('heading', { name: 'Usage' }).waitFor()
-    await tabTo(page, 'Statements')
-    await page.keyboard.press('Enter')
-    await page.getByRole('heading', { name: 'Statements' }).waitFor()
-    await page.keyboard.press('/')
-    await page.keyboard.type(shop.consumer)
-    await page.keyboard.press('Enter')
-    await page.getByText('equal', { exact: true }).waitFor()
-    await tabTo(page, 'See line items')
-    await page.keyboard.press('Enter')
-    await page.getByRole('heading', { name: 'Line items' }).waitFor()
-    await page.getByRole('region', { name: 'Line items', exact: true }).waitFor()
-    // The link that led here had the focus.
-    await page.evaluate('document.activeElement.blur()')
-    await page.keyboard.press('j')
-    await page.keyboard.press('Enter')
-    await page.waitForURL((url) => url.pathname === '/console/requests')
-  })
-})
-
-async function tabTo(page: Page, name: string): Promise<void> {
-  for (let presses = 0; presses < 60; presses++) {
-    await page.keyboard.press('Tab')
-    if ((await page.evaluate('document.activeElement?.innerText ?? ""')) === name) return
-  }
-  throw new Error(`no Tab reaches ${name}`)
-}

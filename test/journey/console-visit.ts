@@ -5,8 +5,9 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { chromium, type Browser, type BrowserContext, type Page } from 'playwright-core'
 import { expect, onTestFinished } from 'vitest'
+import { logIn } from './console-keyboard.ts'
 import type { Service } from './service.ts'
-import { invite, PASSWORD, type Role } from './shared-client.ts'
+import { invite, type Role } from './shared-client.ts'
 
 export interface Visit {
   readonly page: Page
@@ -63,17 +64,6 @@ export function createVisits(find: () => { readonly service: Service; readonly b
   }
 
   return { open, signIn }
-}
-
-/** Signs in on the page that the console shows to a stranger. */
-export async function logIn(page: Page, username: string): Promise<void> {
-  await page.getByRole('button', { name: 'Sign in' }).click()
-  await page.getByLabel('User name').fill(username)
-  await page.getByLabel('Password').fill(PASSWORD)
-  await page.getByRole('button', { name: /log in/i }).click()
-  // The page of the login has a heading as well.
-  await page.getByRole('button', { name: 'Sign out', exact: true }).waitFor()
-  await page.getByRole('heading', { level: 1 }).waitFor()
 }
 
 /** Checks the view that the page shows, in both themes and at three widths. */

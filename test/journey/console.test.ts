@@ -3,9 +3,11 @@
 import type { Browser } from 'playwright-core'
 import { request } from 'undici'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { activate, enterLogin, goTo, logIn, nameOfFocus, replaceText, tabTo } from './console-keyboard.ts'
 import { createVisits, expectUsable, launchBrowser } from './console-visit.ts'
 import { ledgerDocument, startLedgerBackend, type LedgerBackend } from './ledger-backend.ts'
 import { createService, enrol, publish, type Enrolled, type Service } from './service.ts'
+import { invite, PASSWORD } from './shared-client.ts'
 
 const MINUTE = 60_000
 const REFUSALS = 60
@@ -31,7 +33,7 @@ afterAll(async () => {
   await backend.close()
 })
 
-const { signIn } = createVisits(() => ({ service, browser }))
+const { signIn, open } = createVisits(() => ({ service, browser }))
 
 /** Returns the id of the call. */
 async function call(path: string): Promise<string> {
@@ -79,6 +81,35 @@ describe('a person who signs in', () => {
     await page.reload()
     await page.getByRole('button', { name: 'Sign in' }).waitFor()
   })
+
+  it(
+    'signs in after a wrong password, and signs out here and everywhere, with the keyboard alone',
+    { timeout: MINUTE },
+    async () => {
+      const { id, username } = await invite(service, { role: 'admin' })
+      const { page, errors } = await open('console/usage')
+      await page.getByRole('button', { name: 'Sign in' }).waitFor()
+      await activate(page, 'Sign in')
+      await enterLogin(page, username, 'not the password')
+      await page.getByRole('alert').waitFor()
+      // The user name is kept.
+      expect(await nameOfFocus(page)).toBe('Password')
+      await replaceText(page, PASSWORD)
+      await page.keyboard.press('Enter')
+      await page.getByRole('heading', { name: 'Usage', level: 1 }).waitFor()
+      expect(await nameOfFocus(page)).toBe('')
+      await page.keyboard.press('Tab')
+      expect(await nameOfFocus(page)).toBe('Skip to the content')
+      await activate(page, 'Sign out')
+      await page.getByRole('button', { name: 'Sign in' }).waitFor()
+      await logIn(page, username)
+      await tabTo(page, 'Sign out everywhere', 'Shift+Tab')
+      await page.keyboard.press('Space')
+      await page.getByRole('button', { name: 'Sign in' }).waitFor()
+      expect(await service.platform.get(`/v1/users/${id}/sessions`)).toMatchObject({ items: [] })
+      expect(errors).toEqual([])
+    },
+  )
 
   it('is asked to sign in again when the sessions of the person are ended', { timeout: MINUTE }, async () => {
     const { page, id } = await signIn('admin')
@@ -179,8 +210,7 @@ describe('the views', () => {
 
   it('open with the keyboard alone', { timeout: MINUTE }, async () => {
     const { page } = await signIn('admin')
-    await page.keyboard.press('g')
-    await page.keyboard.press('c')
+    await goTo(page, 'c')
     await page.getByRole('heading', { name: 'Consumers' }).waitFor()
   })
 })

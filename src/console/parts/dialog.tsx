@@ -1,7 +1,7 @@
 /** Dialogs: a form, or the confirmation of what cannot be undone. Escape closes them, and the focus returns. */
 
 import type { ComponentChildren } from 'preact'
-import { useEffect, useId, useRef, useState } from 'preact/hooks'
+import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { CallRefused, type Problem } from '../api/client.ts'
 import { query, setQuery } from '../router.ts'
 import { texts } from '../texts.ts'
@@ -16,11 +16,18 @@ interface DialogProps {
 export function Dialog({ title, onClose, children, isWide = false }: DialogProps) {
   const place = useRef<HTMLDialogElement>(null)
   const id = useId()
-  useEffect(() => {
-    place.current?.showModal()
+  const isGone = useRef(false)
+  useLayoutEffect(() => {
+    const dialog = place.current
+    dialog?.showModal()
+    return () => {
+      isGone.current = true
+      // Gives the focus back to where it was; a dialog that is only removed does not.
+      dialog?.close()
+    }
   }, [])
   return (
-    <dialog ref={place} class={isWide ? 'wide' : ''} aria-labelledby={id} onClose={onClose}>
+    <dialog ref={place} class={isWide ? 'wide' : ''} aria-labelledby={id} onClose={() => isGone.current || onClose()}>
       <div class="dialog-head">
         <h2 id={id}>
           <bdi>{title}</bdi>
@@ -105,10 +112,10 @@ export function ActionButton({ label, onClick, isMain = false, isDisabled = fals
   )
 }
 
-/** Moves the focus to the button of a place if no other element has it. */
+/** Moves the focus to the button of a place if only the page or its view has it. */
 export function keepFocus(place: HTMLElement | null): void {
   requestAnimationFrame(() => {
-    if (document.activeElement === document.body) place?.querySelector('button')?.focus()
+    if (document.activeElement?.matches('body, #view')) place?.querySelector('button')?.focus()
   })
 }
 

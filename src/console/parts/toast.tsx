@@ -17,8 +17,18 @@ let lastId = 0
 export function tell(text: string, undo: (() => Promise<unknown>) | null = null): void {
   const id = ++lastId
   toasts.value = [...toasts.value, { id, text, undo }]
-  setTimeout(() => remove(id), undo === null ? SHOWN_MS : SHOWN_WITH_UNDO_MS)
+  expire(id, undo === null ? SHOWN_MS : SHOWN_WITH_UNDO_MS)
 }
+
+/** Not while the focus or the pointer is on it. */
+function expire(id: number, shownMs: number): void {
+  setTimeout(() => {
+    if (document.querySelector(`#${idOf(id)}:is(:focus-within, :hover)`) === null) remove(id)
+    else expire(id, shownMs)
+  }, shownMs)
+}
+
+const idOf = (id: number): string => `toast-${id}`
 
 function remove(id: number): void {
   toasts.value = toasts.value.filter((each) => each.id !== id)
@@ -29,7 +39,7 @@ export function Toasts() {
   return (
     <div class="toasts" role="status" aria-live="polite">
       {toasts.value.map(({ id, text, undo }) => (
-        <p key={id}>
+        <p key={id} id={idOf(id)}>
           <bdi>{text}</bdi>
           {undo !== null && (
             <button

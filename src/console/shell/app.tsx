@@ -1,6 +1,6 @@
 /** The frame of all views: who is signed in, the sections, and the view that the path names. */
 
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import { forgetCalls } from '../api/script.ts'
 import { CallRefused, chosenConsumer, isSignedIn, type Problem } from '../api/client.ts'
 import { forgetAnswers } from '../api/use-read.ts'
@@ -11,6 +11,7 @@ import { texts } from '../texts.ts'
 import { SignIn } from '../views/sign-in.tsx'
 import { Account } from './account.tsx'
 import { brand } from './brand.ts'
+import { useFocusAfter, useFocusKeeper } from './focus.ts'
 import { useKeys } from './keys.ts'
 import { lazy } from './lazy.tsx'
 import { Navigation } from './navigation.tsx'
@@ -42,6 +43,7 @@ function Frame() {
   const section = sectionsOf(scopes.value).find((each) => each.path === path.value.split('/')[0])
   useEffect(forgetCalls, [path.value])
   useFocusAfter(path.value)
+  useFocusKeeper()
   return (
     <>
       <a class="skip" href="#view">
@@ -62,16 +64,6 @@ function Frame() {
       <Toasts />
     </>
   )
-}
-
-/** A link that led to a view may be gone. The focus then goes to the view, so that the keyboard and screen readers continue there. */
-function useFocusAfter(address: string): void {
-  const isFirst = useRef(true)
-  useEffect(() => {
-    const isLost = !isFirst.current && document.activeElement === document.body
-    isFirst.current = false
-    if (isLost) document.getElementById('view')?.focus({ preventScroll: true })
-  }, [address])
 }
 
 /** The name and the logo of the organisation, or of the product. */

@@ -20,6 +20,8 @@ describe('a login with a second factor', () => {
     const page = await browser.logIn(await browser.open())
     expect(page.status).toBe(200)
     expect(page.body).toContain('autocomplete="one-time-code"')
+    // A client without a consent page gets its redirect from this form.
+    expect(page.headers['Content-Security-Policy']).toContain("form-action 'self' https://app.example;")
     expect(page.body).not.toContain('decision')
     const again = await browser.submit(page, { code: '654321' })
     expect(again).toMatchObject({ status: 401, signal: { outcome: 'credential_invalid', grant: null } })

@@ -3,6 +3,7 @@
 import type { Item } from '../../api/operations.ts'
 import { CheckField, TextField } from '../../parts/fields.tsx'
 import { texts } from '../../texts.ts'
+import { listOf } from './role-assignments.tsx'
 
 type ProviderSignIn = NonNullable<Item<'/v1/identityproviders'>['signIn']>
 
@@ -12,6 +13,8 @@ export interface SignInValues {
   readonly clientSecret: string
   readonly createPeople: boolean
   readonly name: string
+  /** Separated by commas. */
+  readonly scopes: string
   /** A line per mapping: `claim = value: role`. */
   readonly roles: readonly Mapping[]
 }
@@ -25,7 +28,14 @@ interface Mapping {
 
 const words = texts.settings.identityProviders
 const people = texts.settings.people
-const NONE: SignInValues = { clientId: '', clientSecret: '', createPeople: false, name: '', roles: [] }
+const NONE: SignInValues = {
+  clientId: '',
+  clientSecret: '',
+  createPeople: false,
+  name: '',
+  scopes: 'profile, email',
+  roles: [],
+}
 const MAPPING: Mapping = { claim: 'groups', value: '', role: '' }
 
 interface SignInFieldsProps {
@@ -59,6 +69,12 @@ export function SignInFields({ value, onChange }: SignInFieldsProps) {
             onChange={(clientSecret) => set({ clientSecret })}
           />
           <TextField label={words.label} value={value.name} onChange={(name) => set({ name })} />
+          <TextField
+            label={words.scopes}
+            hint={words.scopesHint}
+            value={value.scopes}
+            onChange={(scopes) => set({ scopes })}
+          />
           <CheckField
             label={words.createPeople}
             value={value.createPeople}
@@ -114,18 +130,19 @@ function Mappings({ value, onChange }: MappingsProps) {
 
 export function fromSignIn(signIn: ProviderSignIn | null): SignInValues | null {
   if (signIn === null) return null
-  const { clientId, createPeople, name, roles } = signIn
-  return { clientId, clientSecret: '', createPeople, name: name ?? '', roles }
+  const { clientId, createPeople, name, scopes, roles } = signIn
+  return { clientId, clientSecret: '', createPeople, name: name ?? '', scopes: scopes.join(', '), roles }
 }
 
 /** Without the secret if none was entered. */
 export function toSignIn(value: SignInValues | null) {
   if (value === null) return null
-  const { clientId, clientSecret, createPeople, name, roles } = value
+  const { clientId, clientSecret, createPeople, name, scopes, roles } = value
   return {
     clientId,
     createPeople,
     name: name.trim() === '' ? null : name.trim(),
+    scopes: listOf(scopes),
     roles: roles.map(({ consumers, ...each }) => ({ ...each, ...(consumers && { consumers: [...consumers] }) })),
     ...(clientSecret !== '' && { clientSecret }),
   }
