@@ -1,10 +1,14 @@
 /** All English texts of the console, by view, so that other languages can be added beside them. */
 
+/** The window of a limit, as the API names it: `hour`, `day`, `10 s`. */
+const windowOf = (name: string): string => (name === '1 s' ? 'second' : name)
+
 export const texts = {
   product: 'tollgate',
   skip: 'Skip to the content',
   navigation: {
     label: 'Main',
+    menu: 'Menu',
     overview: 'Overview',
     risks: 'Risks',
     apis: 'APIs',
@@ -46,6 +50,7 @@ export const texts = {
     stale: (since: string) => `Not live since ${since}. Reconnecting.`,
     forbidden: 'Your roles do not include this.',
     whoGrants: 'Somebody with the role admin can grant it.',
+    notFoundTitle: 'Not found',
     notFound: 'There is no such page.',
     more: 'Show more',
     undo: 'Undo',
@@ -187,7 +192,8 @@ export const texts = {
       limits: 'Limits',
       noLimits: 'No operation can be called at the moment.',
       limitColumns: { operation: 'Operation', cost: 'Resource units per call', limits: 'Limits', quota: 'Quota' },
-      limit: (value: string, per: string) => (per === '' ? `${value} at the same time` : `${value} calls per ${per}`),
+      limit: (value: string, per: string) =>
+        per === '' ? `${value} at the same time` : `${value} calls per ${windowOf(per)}`,
       left: (value: string) => `${value} left`,
       waiting: 'The provider has not decided on this request yet.',
       usage: 'Usage of this access',
@@ -311,6 +317,7 @@ export const texts = {
       title: 'Roles',
       none: 'There is no role.',
       create: 'Create role',
+      edit: 'Edit role',
       save: 'Save role',
       created: 'The role is created.',
       saved: 'The role is changed. Earlier tokens of its holders are refused.',
@@ -421,8 +428,7 @@ export const texts = {
         action: 'Action',
         time: 'Time',
         actor: 'By',
-        kind: 'Kind',
-        id: 'Id',
+        object: 'Object',
         revision: 'Revision',
         changes: 'Changes',
       },
@@ -576,6 +582,7 @@ export const texts = {
       time: 'Time',
       phase: 'Phase',
     },
+    provider: 'The provider',
     onBehalfOf: (person: string) => `for ${person}`,
     through: 'through',
     phases: {
@@ -680,7 +687,6 @@ export const texts = {
       reason: 'Reason',
       until: 'Until',
       by: 'Muted by',
-      state: 'State',
       end: 'Action',
     },
     muteStates: { Active: 'Active', Ended: 'Ended' },
@@ -1080,6 +1086,7 @@ export const texts = {
       expires: 'Expires',
       actions: 'Actions',
     },
+    scopes: (number: number) => `${number} scopes`,
     types: { OAuth2: 'OAuth client', ApiKey: 'API key', PKCE: 'Public client', Federated: 'Federated client' },
     states: { Active: 'Active', Expiring: 'Expires soon', Expired: 'Expired', Revoked: 'Revoked' },
     reveal: 'Reveal secrets',
@@ -1113,7 +1120,8 @@ export const texts = {
       cost: 'Cost of a call',
     },
     unlimited: 'No limit',
-    allowed: (value: string, per: string | null) => (per === null ? `${value} at a time` : `${value} calls per ${per}`),
+    allowed: (value: string, per: string | null) =>
+      per === null ? `${value} at a time` : `${value} calls per ${windowOf(per)}`,
     leftOf: (limit: string) => `Left of ${limit}`,
     quota: (period: string) => `Quota, ${period}`,
     periods: {
@@ -1245,6 +1253,8 @@ export const texts = {
       callsOf: 'Calls of this line',
     },
     seeCalls: 'See calls',
+    asAgent: '(agent)',
+    through: (agent: string) => `through agent ${agent}`,
     narrow: (to: string) => `Show only ${to}`,
     nobody: '(nobody)',
     clear: 'Remove filters',
@@ -1342,7 +1352,7 @@ export const texts = {
     },
     limit: {
       used: (used: string, limit: string, window: string) => `${used} of ${limit} used ${window}`,
-      per: (window: string) => `per ${window}`,
+      per: (window: string) => `per ${windowOf(window)}`,
       atATime: 'at a time',
       opens: 'It opens:',
       unknown: 'an unknown number',
@@ -1511,7 +1521,7 @@ export const texts = {
       tier: 'Tier',
       promised: 'Promised',
       measured: 'Measured',
-      kept: 'Kept',
+      kept: 'Result',
       calls: 'Calls',
     },
     measures: {
@@ -1749,12 +1759,6 @@ export const texts = {
     removeApi: (api: string) => `Remove ${api}`,
     subscriptions: 'Subscriptions',
     noSubscriptions: 'Nobody has subscribed to this product yet.',
-    subscription: 'Subscription',
-    consumer: 'Consumer',
-    state: 'State',
-    tier: 'Tier',
-    defaultTier: 'default',
-    createdAt: 'Created',
   },
   units: { time: 'Time', copy: 'Copy', copied: 'Copied', utc: (time: string) => `${time} UTC` },
 } as const

@@ -1,7 +1,7 @@
 /** Dialogs: a form, or the confirmation of what cannot be undone. Escape closes them, and the focus returns. */
 
 import type { ComponentChildren } from 'preact'
-import { useEffect, useId, useRef, useState } from 'preact/hooks'
+import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { CallRefused, type Problem } from '../api/client.ts'
 import { query, setQuery } from '../router.ts'
 import { texts } from '../texts.ts'
@@ -47,8 +47,14 @@ interface FormProps {
 /** A form that waits for its call, and shows why it was refused. */
 export function Form({ submit, onSubmit, children, isDangerous = false, isDisabled = false }: FormProps) {
   const { problem, isWaiting, run } = useAction(onSubmit)
+  const place = useRef<HTMLFormElement>(null)
+  // Before the dialog opens: its focus goes to the first field instead of the button that closes it.
+  useLayoutEffect(() => {
+    place.current?.closest('dialog')?.querySelector('.form :is(input, select, textarea)')?.setAttribute('autofocus', '')
+  }, [])
   return (
     <form
+      ref={place}
       class="form"
       onSubmit={(event) => {
         event.preventDefault()

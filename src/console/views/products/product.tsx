@@ -3,14 +3,13 @@
 import { change, readVersion } from '../../api/client.ts'
 import { useLoaded } from '../../api/use-loaded.ts'
 import { ConfirmButton, DialogButton } from '../../parts/dialog.tsx'
-import { List } from '../../parts/list.tsx'
 import { Page } from '../../parts/page.tsx'
 import { Loaded } from '../../parts/states.tsx'
 import { tell } from '../../parts/toast.tsx'
-import { Id, State, Time } from '../../parts/values.tsx'
 import { BASE, go } from '../../router.ts'
 import { may, scopes } from '../../shell/person.ts'
 import { texts } from '../../texts.ts'
+import { SubscriptionTable } from '../subscriptions/subscription-list.tsx'
 import { ProductForm, type ProductInput } from './form.tsx'
 
 const words = texts.products
@@ -66,12 +65,9 @@ function toInput({ name, apis }: ProductInput): ProductInput {
 function Shown({ id, apis }: { readonly id: string; readonly apis: readonly string[] }) {
   return (
     <>
-      <p class="quiet">
-        <Id value={id} />
-      </p>
       <h2>{words.apis}</h2>
       {apis.length === 0 ? (
-        <p>{words.noApis}</p>
+        <p class="quiet">{words.noApis}</p>
       ) : (
         <ul>
           {apis.map((api) => (
@@ -90,25 +86,11 @@ function Subscriptions({ id }: { readonly id: string }) {
   return (
     <>
       <h2>{words.subscriptions}</h2>
-      <List
-        path="/v1/subscriptions"
+      <SubscriptionTable
+        of="product"
         query={{ ApiProductId: id }}
-        caption={words.subscriptions}
-        keyOf={(row) => row.id}
-        columns={[
-          { title: words.subscription, cell: (row) => <Id value={row.id} /> },
-          {
-            title: words.consumer,
-            cell: ({ consumer }) => <a href={`${BASE}consumers/${encodeURIComponent(consumer)}`}>{consumer}</a>,
-          },
-          { title: words.state, cell: ({ state }) => <State of={state} /> },
-          { title: words.tier, cell: ({ slaVariant }) => <bdi>{slaVariant ?? words.defaultTier}</bdi> },
-          { title: words.createdAt, cell: ({ createdAt }) => <Time at={createdAt} /> },
-        ]}
-        empty={{
-          text: words.noSubscriptions,
-          commands: [`tollgate subscriptions create --consumer CONSUMER --product ${id}`],
-        }}
+        none={words.noSubscriptions}
+        command={`tollgate subscriptions create --consumer CONSUMER --product ${id}`}
       />
     </>
   )

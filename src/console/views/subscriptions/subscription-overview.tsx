@@ -105,7 +105,7 @@ function Facts({ of }: { readonly of: Subscription }) {
       <dd>{of.refreshTokens ? words.yes : words.no}</dd>
       <dt>{words.redirectUris}</dt>
       <dd>
-        <bdi>{of.redirectUris.length === 0 ? words.no : of.redirectUris.join(' ')}</bdi>
+        <bdi>{of.redirectUris.length === 0 ? texts.consumers.noContact : of.redirectUris.join(' ')}</bdi>
       </dd>
       <dt>{texts.consumers.contact}</dt>
       <dd>{contact === null ? texts.consumers.noContact : <bdi>{contact}</bdi>}</dd>
