@@ -1715,6 +1715,7 @@ export const texts = {
     api: 'API',
     apiHint: 'The technical name of an API, such as orders-v1. Leave empty for all.',
     createdAt: 'Created',
+    id: 'Id',
   },
   principles: {
     title: 'Design principles',
@@ -1735,6 +1736,7 @@ export const texts = {
     rulesHint: 'One rule in each line.',
     noRules: 'No rule enforces it.',
     createdAt: 'Created',
+    id: 'Id',
   },
   products: {
     title: 'Products',
