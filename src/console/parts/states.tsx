@@ -12,7 +12,7 @@ const NOT_FOUND = 404
 
 interface LoadedProps<Data> {
   readonly reading: Reading<Data>
-  /** Of the page, until there is data with a title of its own. */
+  /** Title of the page while there is no data. */
   readonly title?: string
   readonly children: (data: Data) => ComponentChildren
 }

@@ -40,7 +40,7 @@ interface TableProps {
   readonly query: Readonly<Record<string, string>>
   readonly none?: string
   readonly command?: string
-  /** What all subscriptions of the place have in common, so that it needs no column. */
+  /** Leaves out the column that would be the same in each row. */
   readonly of?: 'consumer' | 'product'
 }
 
