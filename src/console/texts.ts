@@ -1,10 +1,14 @@
 /** All English texts of the console, by view, so that other languages can be added beside them. */
 
+/** The window of a limit, as the API names it: `hour`, `day`, `10 s`. */
+const windowOf = (name: string): string => (name === '1 s' ? 'second' : name)
+
 export const texts = {
   product: 'tollgate',
   skip: 'Skip to the content',
   navigation: {
     label: 'Main',
+    menu: 'Menu',
     overview: 'Overview',
     risks: 'Risks',
     apis: 'APIs',
@@ -46,6 +50,7 @@ export const texts = {
     stale: (since: string) => `Not live since ${since}. Reconnecting.`,
     forbidden: 'Your roles do not include this.',
     whoGrants: 'Somebody with the role admin can grant it.',
+    notFoundTitle: 'Not found',
     notFound: 'There is no such page.',
     more: 'Show more',
     undo: 'Undo',
@@ -296,6 +301,7 @@ export const texts = {
       title: 'Roles',
       none: 'There is no role.',
       create: 'Create role',
+      edit: 'Edit role',
       save: 'Save role',
       created: 'The role is created.',
       saved: 'The role is changed. Earlier tokens of its holders are refused.',
@@ -408,8 +414,7 @@ export const texts = {
         action: 'Action',
         time: 'Time',
         actor: 'By',
-        kind: 'Kind',
-        id: 'Id',
+        object: 'Object',
         revision: 'Revision',
         changes: 'Changes',
       },
@@ -567,6 +572,7 @@ export const texts = {
       time: 'Time',
       phase: 'Phase',
     },
+    provider: 'The provider',
     onBehalfOf: (person: string) => `for ${person}`,
     through: 'through',
     phases: {
@@ -671,7 +677,6 @@ export const texts = {
       reason: 'Reason',
       until: 'Until',
       by: 'Muted by',
-      state: 'State',
       end: 'Action',
     },
     muteStates: { Active: 'Active', Ended: 'Ended' },
@@ -1083,6 +1088,7 @@ export const texts = {
       expires: 'Expires',
       actions: 'Actions',
     },
+    scopes: (number: number) => `${number} scopes`,
     types: { OAuth2: 'OAuth client', ApiKey: 'API key', PKCE: 'Public client', Federated: 'Federated client' },
     states: { Active: 'Active', Expiring: 'Expires soon', Expired: 'Expired', Revoked: 'Revoked' },
     reveal: 'Reveal secrets',
@@ -1116,7 +1122,8 @@ export const texts = {
       cost: 'Cost of a call',
     },
     unlimited: 'No limit',
-    allowed: (value: string, per: string | null) => (per === null ? `${value} at a time` : `${value} calls per ${per}`),
+    allowed: (value: string, per: string | null) =>
+      per === null ? `${value} at a time` : `${value} calls per ${windowOf(per)}`,
     leftOf: (limit: string) => `Left of ${limit}`,
     quota: (period: string) => `Quota, ${period}`,
     periods: {
@@ -1248,6 +1255,8 @@ export const texts = {
       callsOf: 'Calls of this line',
     },
     seeCalls: 'See calls',
+    asAgent: '(agent)',
+    through: (agent: string) => `through agent ${agent}`,
     narrow: (to: string) => `Show only ${to}`,
     nobody: '(nobody)',
     clear: 'Remove filters',
@@ -1346,7 +1355,7 @@ export const texts = {
     },
     limit: {
       used: (used: string, limit: string, window: string) => `${used} of ${limit} used ${window}`,
-      per: (window: string) => `per ${window}`,
+      per: (window: string) => `per ${windowOf(window)}`,
       atATime: 'at a time',
       opens: 'It opens:',
       unknown: 'an unknown number',
@@ -1515,7 +1524,7 @@ export const texts = {
       tier: 'Tier',
       promised: 'Promised',
       measured: 'Measured',
-      kept: 'Kept',
+      kept: 'Result',
       calls: 'Calls',
     },
     measures: {
@@ -1709,6 +1718,7 @@ export const texts = {
     api: 'API',
     apiHint: 'The technical name of an API, such as orders-v1. Leave empty for all.',
     createdAt: 'Created',
+    id: 'Id',
   },
   principles: {
     title: 'Design principles',
@@ -1729,6 +1739,7 @@ export const texts = {
     rulesHint: 'One rule in each line.',
     noRules: 'No rule enforces it.',
     createdAt: 'Created',
+    id: 'Id',
   },
   products: {
     title: 'Products',
@@ -1753,12 +1764,6 @@ export const texts = {
     removeApi: (api: string) => `Remove ${api}`,
     subscriptions: 'Subscriptions',
     noSubscriptions: 'Nobody has subscribed to this product yet.',
-    subscription: 'Subscription',
-    consumer: 'Consumer',
-    state: 'State',
-    tier: 'Tier',
-    defaultTier: 'default',
-    createdAt: 'Created',
   },
   units: { time: 'Time', copy: 'Copy', copied: 'Copied', utc: (time: string) => `${time} UTC` },
 } as const

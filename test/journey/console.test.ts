@@ -120,6 +120,7 @@ describe('a person who signs in', () => {
 
   it('signs out everywhere', { timeout: MINUTE }, async () => {
     const { page, id } = await signIn('admin')
+    await page.getByRole('link', { name: 'Signed in as Grace' }).click()
     await page.getByRole('button', { name: 'Sign out everywhere' }).click()
     await page.getByRole('button', { name: 'Sign in' }).waitFor()
     expect(await service.platform.get(`/v1/users/${id}/sessions`)).toMatchObject({ items: [] })

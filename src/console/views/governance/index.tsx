@@ -1,6 +1,6 @@
 /** Governance: what the organisation asks of its APIs, and how documents pass it. */
 
-import { NotFound } from '../../parts/states.tsx'
+import { NotFoundPage } from '../../parts/states.tsx'
 import { Page } from '../../parts/page.tsx'
 import { BASE, path } from '../../router.ts'
 import { may } from '../../shell/person.ts'
@@ -38,14 +38,14 @@ export function Governance() {
     case 'policy':
       return <TenantPolicy />
     default:
-      return <NotFound />
+      return <NotFoundPage />
   }
 }
 
 function Contents() {
   return (
     <Page title={words.title}>
-      <ul class="contents">
+      <ul class="cards">
         {PARTS.filter(({ scope }) => may(scope)).map(({ name }) => (
           <li key={name}>
             <a href={`${BASE}governance/${name}`}>{words.parts[name]}</a>

@@ -1,7 +1,7 @@
 /** Settings: the own account, and the organisation for those who administer it. */
 
 import type { FunctionComponent } from 'preact'
-import { NotFound } from '../../parts/states.tsx'
+import { NotFoundPage } from '../../parts/states.tsx'
 import { BASE, path } from '../../router.ts'
 import { Page } from '../../parts/page.tsx'
 import { scopes } from '../../shell/person.ts'
@@ -37,13 +37,13 @@ export function Settings() {
   if (name === '') return <Start />
   const entry = SETTINGS.find((each) => each.path === `settings/${name}`)
   const View = entry !== undefined && maySee(entry, scopes.value) ? VIEWS[name] : undefined
-  return View === undefined ? <NotFound /> : <View key={id} id={id} />
+  return View === undefined ? <NotFoundPage /> : <View key={id} id={id} />
 }
 
 function Start() {
   return (
     <Page title={texts.settings.title}>
-      <ul>
+      <ul class="cards">
         {SETTINGS.filter((each) => maySee(each, scopes.value)).map((each) => (
           <li key={each.path}>
             <a href={BASE + each.path}>{each.title}</a>

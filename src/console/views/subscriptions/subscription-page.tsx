@@ -35,7 +35,7 @@ interface SubscriptionPageProps {
 export function SubscriptionPage({ id, tab }: SubscriptionPageProps) {
   const reading = useRead('/v1/subscriptions/:id', { params: { id } })
   return (
-    <Loaded reading={reading}>
+    <Loaded reading={reading} title={words.title}>
       {(subscription) => (
         <Page
           title={titleOf(subscription)}
