@@ -2,7 +2,7 @@
 
 import { NotFoundPage } from '../../parts/states.tsx'
 import { Page } from '../../parts/page.tsx'
-import { BASE, path } from '../../router.ts'
+import { BASE, segment } from '../../router.ts'
 import { may } from '../../shell/person.ts'
 import { texts } from '../../texts.ts'
 import { Adrs } from './adrs.tsx'
@@ -22,9 +22,8 @@ const PARTS = [
 ] as const
 
 export function Governance() {
-  const [, part = '', encoded = ''] = path.value.split('/')
-  const id = decodeURIComponent(encoded)
-  switch (part) {
+  const id = segment(2)
+  switch (segment(1)) {
     case '':
       return <Contents />
     case 'programmes':

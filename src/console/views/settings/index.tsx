@@ -2,7 +2,7 @@
 
 import type { FunctionComponent } from 'preact'
 import { NotFoundPage } from '../../parts/states.tsx'
-import { BASE, path } from '../../router.ts'
+import { BASE, segment } from '../../router.ts'
 import { Page } from '../../parts/page.tsx'
 import { scopes } from '../../shell/person.ts'
 import { maySee, SETTINGS } from '../../shell/subsections.ts'
@@ -33,7 +33,8 @@ const VIEWS: Readonly<Record<string, FunctionComponent<{ readonly id: string }>>
 }
 
 export function Settings() {
-  const [, name = '', id = ''] = path.value.split('/').map(decodeURIComponent)
+  const name = segment(1)
+  const id = segment(2)
   if (name === '') return <Start />
   const entry = SETTINGS.find((each) => each.path === `settings/${name}`)
   const View = entry !== undefined && maySee(entry, scopes.value) ? VIEWS[name] : undefined
