@@ -209,6 +209,35 @@ describe('the views', () => {
     }
   })
 
+  it('have one row of header, a menu and no table that scrolls on a phone', { timeout: MINUTE }, async () => {
+    const { page, errors } = await signIn('admin', 'console/settings/roles')
+    await page.getByRole('link', { name: 'publisher' }).waitFor()
+    await page.setViewportSize({ width: 360, height: 740 })
+    const banner = page.getByRole('banner')
+    expect((await banner.boundingBox())?.height).toBeLessThan(60)
+    const hidden = await page
+      .locator('.table')
+      .evaluateAll((all) => all.map((each) => each.scrollWidth - each.clientWidth))
+    expect(hidden).toEqual([0])
+    await page.getByRole('cell', { name: 'Publishes APIs and products.' }).waitFor()
+
+    const menu = page.getByRole('button', { name: 'Menu' })
+    const link = page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Consumers' })
+    expect(await link.isVisible()).toBe(false)
+    await menu.click()
+    await page.getByRole('button', { name: 'Sign out' }).waitFor()
+    await page.keyboard.press('Escape')
+    expect(await link.isVisible()).toBe(false)
+    expect(await menu.evaluate((element) => element.matches(':focus'))).toBe(true)
+    await page.keyboard.press('Enter')
+    await link.click()
+    await page.getByRole('heading', { level: 1, name: 'Consumers' }).waitFor()
+    expect(await link.isVisible()).toBe(false)
+    await menu.click()
+    await expectUsable(page)
+    expect(errors).toEqual([])
+  })
+
   it('open with the keyboard alone', { timeout: MINUTE }, async () => {
     const { page } = await signIn('admin')
     await goTo(page, 'c')
