@@ -5,14 +5,14 @@ import { computed, signal } from '@preact/signals'
 export const BASE = '/console/'
 
 /** Former paths, which may be kept as bookmarks. */
-const FORMER: Readonly<Record<string, string>> = { approvals: 'subscriptions/approvals' }
+const FORMER: ReadonlyMap<string, string> = new Map([['approvals', 'subscriptions/approvals']])
 
 const address = signal(new URL(location.href))
 
 /** The path below the console, without slashes at its ends; `''` for the overview. */
 export const path = computed(() => {
   const found = address.value.pathname.slice(BASE.length).replace(/\/+$/, '')
-  return FORMER[found] ?? found
+  return FORMER.get(found) ?? found
 })
 export const query = computed(() => address.value.searchParams)
 

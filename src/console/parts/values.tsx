@@ -90,7 +90,11 @@ export function Id({ value }: { readonly value: string }) {
   )
 }
 
-const SIGNS: Readonly<Record<string, string>> = { Critical: '▲', Warning: '◆', Info: '●' }
+const SIGNS: ReadonlyMap<string, string> = new Map([
+  ['Critical', '▲'],
+  ['Warning', '◆'],
+  ['Info', '●'],
+])
 
 interface SeverityProps {
   readonly of: string
@@ -101,7 +105,7 @@ interface SeverityProps {
 export function Severity({ of, word = of }: SeverityProps) {
   return (
     <span class={`severity ${of.toLowerCase()}`}>
-      <span aria-hidden="true">{SIGNS[of] ?? '●'}</span> {word}
+      <span aria-hidden="true">{SIGNS.get(of) ?? '●'}</span> {word}
     </span>
   )
 }

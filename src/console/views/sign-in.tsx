@@ -5,19 +5,19 @@ import { brand, findBrand } from '../shell/brand.ts'
 import { query } from '../router.ts'
 import { texts } from '../texts.ts'
 
-const FAILURES: Readonly<Record<string, string>> = {
-  expired: texts.signIn.expired,
-  denied: texts.signIn.denied,
-  failed: texts.signIn.failed,
-  'portal-off': texts.signIn.portalOff,
-}
+const FAILURES: ReadonlyMap<string, string> = new Map([
+  ['expired', texts.signIn.expired],
+  ['denied', texts.signIn.denied],
+  ['failed', texts.signIn.failed],
+  ['portal-off', texts.signIn.portalOff],
+])
 
 export function SignIn() {
   const known = query.value.get('organisation') ?? ''
   useEffect(() => {
     if (known !== '') void findBrand(known)
   }, [known])
-  const failure = FAILURES[query.value.get('sign-in') ?? '']
+  const failure = FAILURES.get(query.value.get('sign-in') ?? '')
   const wanted = failure === undefined ? location.pathname + location.search : ''
   // A form of its own may not lead to another origin, as the login of the gateway is.
   const signIn = (event: SubmitEvent & { readonly currentTarget: HTMLFormElement }): void => {

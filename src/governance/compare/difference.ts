@@ -20,19 +20,19 @@ export interface Difference {
 export type Locate = (part: Fields) => string | null
 
 const TEXT_MAX = 60
-const KINDS: Readonly<Record<string, DifferenceKind>> = {
-  type: 'type',
-  pattern: 'pattern',
-  format: 'format',
-  ...Object.fromEntries(
-    ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf', 'minLength', 'maxLength']
-      .concat(['minItems', 'maxItems', 'uniqueItems', 'minProperties', 'maxProperties'])
-      .map((keyword) => [keyword, 'bound']),
-  ),
-}
+const BOUNDS = [
+  ...['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf', 'minLength', 'maxLength'],
+  ...['minItems', 'maxItems', 'uniqueItems', 'minProperties', 'maxProperties'],
+]
+const KINDS: ReadonlyMap<string, DifferenceKind> = new Map([
+  ['type', 'type'],
+  ['pattern', 'pattern'],
+  ['format', 'format'],
+  ...BOUNDS.map((keyword): [string, DifferenceKind] => [keyword, 'bound']),
+])
 
 export function kindOf(keyword: string): DifferenceKind {
-  return KINDS[keyword] ?? 'other'
+  return KINDS.get(keyword) ?? 'other'
 }
 
 /** Returns the place of a keyword, or of a member of it, in the first part that has it; else the place of the first part. */

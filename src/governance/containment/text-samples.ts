@@ -2,28 +2,28 @@
 
 const REPEAT_MAX = 100
 const CLASSES: Readonly<Record<string, string>> = { d: '1', D: 'a', w: 'a', W: '-', s: ' ', S: 'a', t: '\t', n: '\n' }
-const FORMATS: Readonly<Record<string, readonly string[]>> = {
-  date: ['2026-01-02', '2026-13-02'],
-  time: ['10:20:30Z', '25:00:00Z'],
-  'date-time': ['2026-01-02T10:20:30Z', '2026-01-02T10:20:30'],
-  duration: ['P1D', 'P'],
-  uuid: ['123e4567-e89b-42d3-a456-426614174000', '123e4567'],
-  email: ['a@example.com', 'a@'],
-  hostname: ['example.com', '-'],
-  ipv4: ['192.0.2.1', '192.0.2.256'],
-  ipv6: ['2001:db8::1', '2001:db8::g'],
-  uri: ['https://example.com/a', 'a b'],
-  'uri-reference': ['/a', '\\'],
-  'uri-template': ['/a/{b}', '/a/{b'],
-  'json-pointer': ['/a', 'a'],
-  regex: ['^a$', '('],
-  byte: ['YQ==', 'a'],
-}
+const FORMATS: ReadonlyMap<string, readonly string[]> = new Map([
+  ['date', ['2026-01-02', '2026-13-02']],
+  ['time', ['10:20:30Z', '25:00:00Z']],
+  ['date-time', ['2026-01-02T10:20:30Z', '2026-01-02T10:20:30']],
+  ['duration', ['P1D', 'P']],
+  ['uuid', ['123e4567-e89b-42d3-a456-426614174000', '123e4567']],
+  ['email', ['a@example.com', 'a@']],
+  ['hostname', ['example.com', '-']],
+  ['ipv4', ['192.0.2.1', '192.0.2.256']],
+  ['ipv6', ['2001:db8::1', '2001:db8::g']],
+  ['uri', ['https://example.com/a', 'a b']],
+  ['uri-reference', ['/a', '\\']],
+  ['uri-template', ['/a/{b}', '/a/{b']],
+  ['json-pointer', ['/a', 'a']],
+  ['regex', ['^a$', '(']],
+  ['byte', ['YQ==', 'a']],
+])
 
-export const FORMAT_SAMPLES: readonly string[] = Object.values(FORMATS).flatMap(([valid = '']) => valid)
+export const FORMAT_SAMPLES: readonly string[] = [...FORMATS.values()].flatMap(([valid = '']) => valid)
 
 export function samplesOfFormat(format: string): readonly string[] {
-  return FORMATS[format] ?? []
+  return FORMATS.get(format) ?? []
 }
 
 /** Returns texts that a simple pattern matches: its alternatives, few and many repetitions, and more text at open ends. */

@@ -10,13 +10,13 @@ type Limit = Plan['limits'][number]
 type Promised = Plan['promises'][number]
 
 const words = texts.plan
-const SPANS: Readonly<Record<string, string>> = {
-  '1 s': words.spans.second,
-  '60 s': words.spans.minute,
-  '3600 s': words.spans.hour,
-  '86400 s': words.spans.day,
-  '604800 s': words.spans.week,
-}
+const SPANS: ReadonlyMap<string, string> = new Map([
+  ['1 s', words.spans.second],
+  ['60 s', words.spans.minute],
+  ['3600 s', words.spans.hour],
+  ['86400 s', words.spans.day],
+  ['604800 s', words.spans.week],
+])
 
 export function PlanInWords({ plan }: { readonly plan: Plan }) {
   const { limits, quota, resourceUnits, price, promises } = plan
@@ -89,7 +89,7 @@ function toLimit({ name, kind, value, per, operationIds, validity }: Limit) {
 
 function sentenceOf(kind: Limit['kind'], value: string, per: string | null): string {
   if (kind === 'concurrent') return words.concurrent(value)
-  if (kind === 'rate') return words.rate(value, SPANS[per ?? ''] ?? per ?? '')
+  if (kind === 'rate') return words.rate(value, SPANS.get(per ?? '') ?? per ?? '')
   return per === 'period' ? words.inTimes(value) : words.total(value, per ?? '')
 }
 

@@ -18,13 +18,13 @@ const DEPTH_MAX = 6
 const PARTS_MAX = 500
 const SHOWN_LENGTH_MAX = 20_000
 
-const TEXTS: Readonly<Record<string, string>> = {
-  date: '2026-01-31',
-  'date-time': '2026-01-31T12:00:00Z',
-  email: 'person@example.com',
-  uri: 'https://example.com',
-  uuid: '00000000-0000-4000-8000-000000000000',
-}
+const TEXTS: ReadonlyMap<string, string> = new Map([
+  ['date', '2026-01-31'],
+  ['date-time', '2026-01-31T12:00:00Z'],
+  ['email', 'person@example.com'],
+  ['uri', 'https://example.com'],
+  ['uuid', '00000000-0000-4000-8000-000000000000'],
+])
 
 /** Returns the example as it is shown. */
 export function toText(example: unknown): string {
@@ -59,7 +59,7 @@ function readType(fields: Fields, reader: Reader, depth: number): unknown {
     case 'boolean':
       return true
     case 'string':
-      return TEXTS[textOf(fields['format'])] ?? 'text'
+      return TEXTS.get(textOf(fields['format'])) ?? 'text'
     default:
       return null
   }

@@ -9,7 +9,12 @@ export interface Range {
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
-const DAYS: Readonly<Record<string, number>> = { '7d': 7, '30d': 30, '90d': 90, '365d': 365 }
+const DAYS: ReadonlyMap<string, number> = new Map([
+  ['7d', 7],
+  ['30d', 30],
+  ['90d', 90],
+  ['365d', 365],
+])
 export const DEFAULT_PRESET = '30d'
 
 /** Relative ranges begin at a whole hour or day, so that the address of an answer stays the same for a while. */
@@ -23,7 +28,7 @@ export function rangeOf(params: URLSearchParams, nowMs = Date.now()): Range {
   if (preset === 'month') return { from: startOf(0), to: '' }
   if (preset === 'lastMonth') return { from: startOf(1), to: startOf(0) }
   if (preset === '1d') return { from: toIso(floorTo(nowMs, HOUR_MS) - DAY_MS), to: '' }
-  const days = DAYS[preset] ?? DAYS[DEFAULT_PRESET] ?? 0
+  const days = DAYS.get(preset) ?? DAYS.get(DEFAULT_PRESET) ?? 0
   return { from: toIso(floorTo(nowMs, DAY_MS) - (days - 1) * DAY_MS), to: '' }
 }
 
