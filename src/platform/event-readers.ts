@@ -40,7 +40,7 @@ export interface EventReadersOptions {
   readonly ofTenantMax: number
   /** Default: as many as of a tenant. */
   readonly ofCallerMax?: number
-  /** Of a person, or of a consumer that sees its own only. Default: as many as of a caller. */
+  /** For a person, and for a consumer that sees its own only. Default: as many as for a caller. */
   readonly ofPersonMax?: number
   /** Names the alternative for a caller above a limit, as a sentence. */
   readonly instead: string

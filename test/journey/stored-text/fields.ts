@@ -16,7 +16,7 @@ export interface Field {
 type Schema = Readonly<Record<string, unknown>>
 type Values = Readonly<Record<string, unknown>>
 
-export const LENGTH_MAX = 10_000
+const LENGTH_MAX = 10_000
 const MARK = 'ran('
 let numbers = 0
 
@@ -28,7 +28,7 @@ export const FIELDS: ReadonlyMap<string, Field> = new Map(
     .map((field) => [field.id, field]),
 )
 
-export function isHostile(text: string): boolean {
+function isHostile(text: string): boolean {
   return text.includes(MARK) || Buffer.from(text, 'base64').toString().includes(MARK)
 }
 
