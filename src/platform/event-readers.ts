@@ -1,7 +1,8 @@
 /**
  * The readers of one event stream: limited in total, per tenant and per caller, and ended when the service stops.
  *
- * A caller is a person, or a consumer with all its credentials: it cannot take the places of the others of its tenant.
+ * A caller is a person, or a consumer with all its credentials: it cannot take the places of the others of its tenant. People, and
+ * consumers that see their own only, may have a limit below that of the tenant's machines.
  */
 
 import type { OutgoingHttpHeaders } from 'node:http'
@@ -39,6 +40,8 @@ export interface EventReadersOptions {
   readonly ofTenantMax: number
   /** Default: as many as of a tenant. */
   readonly ofCallerMax?: number
+  /** For a person, and for a consumer that sees its own only. Default: as many as for a caller. */
+  readonly ofPersonMax?: number
   /** Names the alternative for a caller above a limit, as a sentence. */
   readonly instead: string
   readonly onEnd?: (reason: EndReason) => void
@@ -73,7 +76,7 @@ export function createEventReaders(options: EventReadersOptions): EventReaders {
         void reply.type(MEDIA_TYPE).header('Cache-Control', 'no-store').send('')
         return
       }
-      const release = places.take(call.author)
+      const release = places.take(call)
       try {
         await record(call)
       } catch (cause) {
@@ -155,17 +158,19 @@ async function connectTo(
 }
 
 /** Counts the readers, including those whose call is still being recorded. */
-function createPlaces({ name, max, ofTenantMax, ofCallerMax = ofTenantMax, instead }: EventReadersOptions) {
+function createPlaces(options: EventReadersOptions) {
+  const { name, max, ofTenantMax, ofCallerMax = ofTenantMax, ofPersonMax = ofCallerMax, instead } = options
   const counts = new Map<string, number>()
   return {
     /** Returns the function that releases the place. */
-    take({ tenant, consumer, person = '' }: Call['author']): () => void {
+    take({ author: { tenant, consumer, person = '' }, owner }: Pick<Call, 'author' | 'owner'>): () => void {
+      const most = person === '' && owner === null ? ofCallerMax : ofPersonMax
       const limits = [
         ['', max],
         [JSON.stringify([tenant]), ofTenantMax],
-        [JSON.stringify(person === '' ? [tenant, 'consumer', consumer] : [tenant, 'person', person]), ofCallerMax],
+        [JSON.stringify(person === '' ? [tenant, 'consumer', consumer] : [tenant, 'person', person]), most],
       ] as const
-      if (limits.some(([key, most]) => (counts.get(key) ?? 0) >= most)) {
+      if (limits.some(([key, limit]) => (counts.get(key) ?? 0) >= limit)) {
         throw new Problem('unavailable', `Too many ${name} streams are open. ${instead}`)
       }
       for (const [key] of limits) counts.set(key, (counts.get(key) ?? 0) + 1)

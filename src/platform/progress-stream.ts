@@ -21,6 +21,7 @@ export interface ProgressStreamOptions {
 
 const READERS_MAX = 200
 const READERS_OF_TENANT_MAX = 20
+const READERS_OF_CALLER_MAX = 5
 
 export function createProgressStream({ programmes, clock, log }: ProgressStreamOptions): ProgressStream {
   const readers = createEventReaders({
@@ -29,6 +30,7 @@ export function createProgressStream({ programmes, clock, log }: ProgressStreamO
     log,
     max: READERS_MAX,
     ofTenantMax: READERS_OF_TENANT_MAX,
+    ofCallerMax: READERS_OF_CALLER_MAX,
     instead: 'Request the progress as JSON instead.',
   })
 

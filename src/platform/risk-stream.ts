@@ -37,6 +37,8 @@ export interface RiskStream {
 
 const READERS_MAX = 10_000
 const READERS_OF_TENANT_MAX = 1_000
+/** Windows of a person. Without it, a person of one consumer could keep the tenant's own people from the stream. */
+const READERS_OF_PERSON_MAX = 50
 const { category, severity } = riskProperties
 
 export const RISK_STREAM_OPERATIONS = {
@@ -75,6 +77,7 @@ export function createRiskStream(options: RiskStreamOptions): RiskStream {
     log,
     max: readersMax,
     ofTenantMax: readersOfTenantMax,
+    ofPersonMax: READERS_OF_PERSON_MAX,
     instead: 'Retry later.',
     onEnd,
   })

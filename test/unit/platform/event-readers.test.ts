@@ -46,3 +46,18 @@ it('The stream of a token ends before the answer to a command that ends its sess
   await other.seen('after the end')
   expect(reader.text()).not.toContain('after the end')
 })
+
+it('The streams of a person, and of a consumer that sees its own only, leave places for the others of the tenant', async () => {
+  const { platform, port } = await listen()
+  const callers = [
+    platform.token('acme', undefined, undefined, { person: 'usr_1', jti: 'tok_1' }),
+    platform.token('acme', ['risks:read:own'], undefined, { consumer: 'con_own' }),
+  ]
+  for (const token of callers) {
+    const readers = Array.from({ length: 50 }, () => read(port, token))
+    await Promise.all(readers.map((each) => each.seen('retry')))
+    const more = await platform.send('GET', '/v1/events/subscribe', { token })
+    expect(more).toMatchObject({ status: 503, body: { code: 'unavailable' } })
+  }
+  await read(port, platform.token('acme')).seen('retry')
+})
