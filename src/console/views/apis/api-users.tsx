@@ -40,7 +40,7 @@ export function ApiUsers({ api, isActive = false }: ApiUsersProps) {
       keyOf={({ id }) => id}
       empty={{ text: words.none, commands: [`tollgate subscriptions create --consumer CONSUMER --api ${api}`] }}
       columns={[
-        { title: words.consumer, cell: ({ consumer }) => <ConsumerName id={consumer} /> },
+        { title: words.consumer, cell: toConsumer },
         { title: words.state, cell: ({ state }) => <State of={state} /> },
         { title: words.tier, cell: ({ slaVariant }) => <bdi>{slaVariant ?? words.defaultTier}</bdi> },
         ...(may('usage:read') ? traffic : []),
@@ -51,12 +51,10 @@ export function ApiUsers({ api, isActive = false }: ApiUsersProps) {
   )
 }
 
-/** The name is read for the rows that are shown, and kept. */
-function ConsumerName({ id }: { readonly id: string }) {
-  const { data } = useRead(may('consumers:read') ? '/v1/consumers/:id' : null, { params: { id } })
+function toConsumer({ consumer, consumerName }: Row) {
   return (
-    <a href={`${BASE}consumers/${encodeURIComponent(id)}`}>
-      <bdi>{data?.name ?? id}</bdi>
+    <a href={`${BASE}consumers/${encodeURIComponent(consumer)}`}>
+      <bdi>{consumerName === '' ? consumer : consumerName}</bdi>
     </a>
   )
 }
