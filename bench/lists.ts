@@ -121,7 +121,7 @@ async function viewsOf(of: ServiceProcess): Promise<Readonly<Record<string, stri
     [`consumers/${consumer}`]: '',
     subscriptions: '',
     'subscriptions?state=Active': '',
-    [`subscriptions?api=${BENCH_API}&state=Active`]: '',
+    [`subscriptions?ApiId=${BENCH_API}&state=Active`]: '',
     'subscriptions/approvals': '',
     'subscriptions/waiting': '',
     [`subscriptions/${id}`]: '',

@@ -107,10 +107,8 @@ export function createTenants(options: TenantsOptions): Tenants {
     },
     update: (author, id, { portal, ...members }) =>
       change(options, author, id, 'tenant.update', async (body) => {
-        const next = { ...body, ...members }
-        if (portal === undefined) return { next }
-        const changed = await changePortal(registry, id, body, portal)
-        return { next: { ...next, portal: changed.portal }, writes: changed.writes }
+        const { writes, ...changed } = portal === undefined ? {} : await changePortal(registry, id, body, portal)
+        return { next: { ...body, ...members, ...changed }, ...(writes !== undefined && { writes }) }
       }),
     async disable(author, id) {
       if ((await findOperator(registry)) === id) throw refusedForOperator()
