@@ -131,7 +131,7 @@ describe('an identity provider', () => {
 
 describe('a second factor', () => {
   it('is set up, asked for at the sign-in, replaced by a recovery code, and removed', { timeout: MINUTE }, async () => {
-    const { username = '' } = await invite(service, { role: 'auditor' })
+    const { username } = await invite(service, { role: 'auditor' })
     const { page, errors } = await open('console/settings/me')
     const enterSignIn = async (code: string): Promise<void> => {
       await page.getByRole('button', { name: 'Sign in' }).click()

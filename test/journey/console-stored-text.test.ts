@@ -5,7 +5,8 @@
 
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createVisits, launchBrowser, logIn } from './console-visit.ts'
+import { logIn } from './console-keyboard.ts'
+import { createVisits, launchBrowser } from './console-visit.ts'
 import { createService, enrol, type Service } from './service.ts'
 import { authorizeUrl, invite, PASSWORD } from './shared-client.ts'
 import { crawl } from './stored-text/crawl.ts'

@@ -142,10 +142,7 @@ const TABLE: Readonly<Record<string, Row>> = {
   subscriptions: { folders: [...PUBLISHING, 'approvals', 'publishing', 'access'], packages: ['node:'] },
   programmes: { folders: [...PUBLISHING, ...ACCESS, 'governance/lint'], packages: ['node:'] },
   mutes: { folders: [...COMMANDS, 'access'], packages: ['node:'] },
-  attention: {
-    folders: [...COMMANDS, 'approvals', 'access', 'publishing', 'subscriptions/document', 'webhooks'],
-    packages: [],
-  },
+  attention: { folders: [...COMMANDS, ...ACCESS, 'subscriptions/document', 'webhooks'], packages: [] },
   webhooks: { folders: [...COMMANDS, 'access', 'outbound'], packages: ['undici', 'node:'] },
   identity: { folders: [...COMMANDS, 'json', 'access', 'outbound'], packages: ['jose', 'oauth4webapi', 'node:'] },
 
