@@ -1,6 +1,6 @@
 /** The frame of all views: who is signed in, the sections, and the view that the path names. */
 
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { forgetCalls } from '../api/script.ts'
 import { CallRefused, chosenConsumer, isSignedIn, type Problem } from '../api/client.ts'
 import { forgetAnswers } from '../api/use-read.ts'
@@ -11,13 +11,13 @@ import { texts } from '../texts.ts'
 import { SignIn } from '../views/sign-in.tsx'
 import { Account } from './account.tsx'
 import { brand } from './brand.ts'
-import { useFocusAfter, useFocusKeeper } from './focus.ts'
 import { useKeys } from './keys.ts'
 import { lazy } from './lazy.tsx'
 import { Navigation } from './navigation.tsx'
 import { PaletteButton } from './palette-button.tsx'
 import { findPerson, scopes } from './person.ts'
 import { sectionsOf } from './portal-sections.tsx'
+import { useFocusKeeper } from './use-focus-keeper.ts'
 
 const { View: ScriptButton } = lazy(async () => (await import('./script.tsx')).ScriptButton)
 
@@ -64,6 +64,16 @@ function Frame() {
       <Toasts />
     </>
   )
+}
+
+/** A link that led to a view may be gone. The focus then goes to the view, so that the keyboard and screen readers continue there. */
+function useFocusAfter(address: string): void {
+  const isFirst = useRef(true)
+  useEffect(() => {
+    const isLost = !isFirst.current && document.activeElement === document.body
+    isFirst.current = false
+    if (isLost) document.getElementById('view')?.focus({ preventScroll: true })
+  }, [address])
 }
 
 /** The name and the logo of the organisation, or of the product. */
