@@ -1,18 +1,19 @@
 /**
  * Fills the registry of a data folder by copying what the public API has made: the API with its proxy
- * and documents, the subscription with its consumer and credentials, as often as asked. The service is
+ * and documents, the consumer, the subscription with its credentials, as often as asked. The service is
  * down meanwhile; nothing of a copy differs from what a client would have made but its names.
  */
 
 import { randomBytes } from 'node:crypto'
+import { CONSUMER_KIND, consumerWrite } from '../src/access/consumer-document.ts'
+import { CREDENTIAL_KIND, credentialWrite } from '../src/access/credential-document.ts'
+import { API_KIND, apiWrite } from '../src/publishing/apis.ts'
+import { PROXY_KIND, proxyWrite } from '../src/publishing/proxy-document.ts'
 import { systemClock } from '../src/runtime/clock.ts'
 import { createIdFactory } from '../src/runtime/ids.ts'
-import type { Document, Registry, Write } from '../src/store/registry.ts'
+import type { Registry, Write } from '../src/store/registry.ts'
 import { openSqliteRegistry } from '../src/store/sqlite/registry.ts'
-import { API_KIND } from '../src/publishing/apis.ts'
-import { SUBSCRIPTION_KIND, type SubscriptionBody } from '../src/subscriptions/document/subscription-document.ts'
-import { PROXY_KIND } from '../src/publishing/proxy-document.ts'
-import { CREDENTIAL_KIND } from '../src/access/credential-document.ts'
+import { SUBSCRIPTION_KIND, subscriptionWrite } from '../src/subscriptions/document/subscription-document.ts'
 
 export interface StockOptions {
   /** Path of the registry. */
@@ -21,19 +22,28 @@ export interface StockOptions {
   readonly subscription: string
   readonly apis: number
   readonly subscriptions: number
+  /** The copies of the subscription are spread over as many copies of its consumer; 0: all of them are of that consumer. */
+  readonly consumers?: number
 }
+
+type CreateId = (prefix: string) => string
 
 const COPIES_AT_ONCE = 500
 const AUTHOR = { tenant: 'default', consumer: 'bench' }
 
-export async function stock({ path, api, subscription, apis, subscriptions }: StockOptions): Promise<void> {
+export async function stock(options: StockOptions): Promise<void> {
+  const { path, api, subscription, apis, subscriptions, consumers = 0 } = options
   const registry = openSqliteRegistry({ path, clock: systemClock })
   const createId = createIdFactory(systemClock.nowMs)
   try {
     const copyApi = await apiCopier(registry, createId, api)
     await copyAll(registry, apis, (number) => copyApi(`bench${number}-v1`))
+    const held = await need(registry.get(SUBSCRIPTION_KIND, subscription))
+    const owners = Array.from({ length: consumers }, () => createId('con'))
+    const copyConsumer = await consumerCopier(registry, held.body.consumer)
+    await copyAll(registry, consumers, (number) => copyConsumer(owners[number]!, number))
     const copySubscription = await subscriptionCopier(registry, createId, subscription)
-    await copyAll(registry, subscriptions, copySubscription)
+    await copyAll(registry, subscriptions, (number) => copySubscription(owners[number % consumers]))
   } finally {
     registry.close()
   }
@@ -46,42 +56,36 @@ async function copyAll(registry: Registry, count: number, copy: (number: number)
   }
 }
 
-async function apiCopier(registry: Registry, createId: (prefix: string) => string, api: string) {
+async function apiCopier(registry: Registry, createId: CreateId, api: string) {
   const entry = await need(registry.get(API_KIND, api))
   const proxy = await need(registry.find(PROXY_KIND, 'api', api))
   return (name: string): Write[] => [
-    write(entry, name, entry.body, { state: entry.body.state }),
-    write(proxy, createId('prx'), { ...proxy.body, api: name }, { api: name }, ['api']),
+    apiWrite(name, entry.tenant, 0, entry.body),
+    proxyWrite(createId('prx'), proxy.tenant, 0, { ...proxy.body, api: name }),
   ]
 }
 
-async function subscriptionCopier(registry: Registry, createId: (prefix: string) => string, id: string) {
-  const subscription = await need(registry.get(SUBSCRIPTION_KIND, id))
-  const where = { subscription: id }
-  const credentials = await registry.list(CREDENTIAL_KIND, { tenant: subscription.tenant, where, limit: 10 })
-  const keys = ({ consumer, api }: SubscriptionBody) => ({ consumer, api, state: 'Active' })
-  return (): Write[] => {
+async function consumerCopier(registry: Registry, id: string) {
+  const { tenant, body } = await need(registry.get(CONSUMER_KIND, id))
+  return (copy: string, number: number): Write[] => [
+    consumerWrite(copy, tenant, 0, { ...body, name: `${body.name} ${number}` }),
+  ]
+}
+
+async function subscriptionCopier(registry: Registry, createId: CreateId, id: string) {
+  const { tenant, body } = await need(registry.get(SUBSCRIPTION_KIND, id))
+  const credentials = await registry.list(CREDENTIAL_KIND, { tenant, where: { subscription: id }, limit: 10 })
+  return (consumer = body.consumer): Write[] => {
     const copy = createId('sub')
     return [
-      write(subscription, copy, subscription.body, keys(subscription.body)),
-      ...credentials.map(({ body, ...credential }) => {
-        const isKey = body.type === 'ApiKey'
+      subscriptionWrite(copy, tenant, 0, { ...body, consumer }),
+      ...credentials.map(({ body: held }) => {
+        const isKey = held.type === 'ApiKey'
         const name = isKey ? { keyHash: randomBytes(32).toString('hex') } : { clientId: createId('cli') }
-        const next = { ...body, ...name, subscription: copy }
-        return write({ ...credential, body }, createId('crd'), next, { subscription: copy, ...name }, Object.keys(name))
+        return credentialWrite(createId('crd'), tenant, 0, { ...held, ...name, subscription: copy })
       }),
     ]
   }
-}
-
-function write<Body>(
-  { kind, tenant }: Document<Body>,
-  id: string,
-  body: Body,
-  keys: Readonly<Record<string, string>>,
-  unique: readonly string[] = [],
-): Write {
-  return { kind, id, tenant, expected: 0, body, keys, unique }
 }
 
 async function need<T>(found: Promise<T | null>): Promise<T> {

@@ -1,7 +1,8 @@
 /** The registry document of a consumer. */
 
 import type { Labelled } from '../store/labels.ts'
-import { documentKind } from '../store/registry.ts'
+import { NAME_KEY, toNameKey } from '../store/name-key.ts'
+import { documentKind, type Write } from '../store/registry.ts'
 
 export interface ConsumerInput extends Labelled {
   readonly name: string
@@ -27,3 +28,16 @@ export const CONSUMER_KIND = documentKind<ConsumerBody>('consumer', [
 
 /** Name of the lock that a consumer and the creation of its subscriptions share. */
 export const consumerLock = (id: string): string => `consumer ${id}`
+
+export type ConsumerState = 'Active' | 'Disabled'
+
+export function consumerState({ isDisabled }: ConsumerBody): ConsumerState {
+  return isDisabled === true ? 'Disabled' : 'Active'
+}
+
+/** Returns the write of a consumer, which can be listed by kind, by state and by the beginning of its name. */
+export function consumerWrite(id: string, tenant: string, expected: number, body: ConsumerBody): Write {
+  const state = consumerState(body)
+  const keys = { kind: body.kind, state, [NAME_KEY]: toNameKey(tenant, body.name) }
+  return { kind: CONSUMER_KIND, id, tenant, expected, body, keys }
+}

@@ -9,7 +9,7 @@ import { Problem } from '../domain/problem.ts'
 import type { CreateId } from '../runtime/ids.ts'
 import type { Labelled, Labels } from '../store/labels.ts'
 import { NAME_KEY, toNameKey } from '../store/name-key.ts'
-import type { Author, Document, Registry, Write } from '../store/registry.ts'
+import type { Author, Document, Registry } from '../store/registry.ts'
 import { commit, find, toTime } from '../command/commands.ts'
 import type { KeyedMutex } from '../command/keyed-mutex.ts'
 import { listByPrefix, listPage, type Page, type PageQuery } from '../command/page.ts'
@@ -17,7 +17,15 @@ import { refuseSubscribed } from '../subscriptions/document/live-subscriptions.t
 import { announceConsumer, type AnnouncementOptions } from './announced-grants.ts'
 import { refuseOwnConsumer } from './own-consumer.ts'
 import { CONSUMER_ERASURE, eraseRemoved, erasureWrites, type ErasureOptions, type Removal } from './erasure.ts'
-import { CONSUMER_KIND, consumerLock, type ConsumerBody, type ConsumerInput } from './consumer-document.ts'
+import {
+  CONSUMER_KIND,
+  consumerLock,
+  consumerState,
+  consumerWrite,
+  type ConsumerBody,
+  type ConsumerInput,
+  type ConsumerState,
+} from './consumer-document.ts'
 
 export interface ConsumerChange extends Labelled {
   readonly name?: string
@@ -30,7 +38,7 @@ export interface Consumer extends ConsumerInput {
   readonly labels: Labels
   readonly id: string
   readonly exposure: NonNullable<ConsumerInput['exposure']>
-  readonly state: 'Active' | 'Disabled'
+  readonly state: ConsumerState
   readonly createdAt: string
 }
 
@@ -134,16 +142,6 @@ async function remove(
   await commit(registry, author, 'consumer.remove', [removal, ...erasure])
 }
 
-function stateOf({ isDisabled }: ConsumerBody): Consumer['state'] {
-  return isDisabled === true ? 'Disabled' : 'Active'
-}
-
-function consumerWrite(id: string, tenant: string, expected: number, body: ConsumerBody): Write {
-  const state = stateOf(body)
-  const keys = { kind: body.kind, state, [NAME_KEY]: toNameKey(tenant, body.name) }
-  return { kind: CONSUMER_KIND, id, tenant, expected, body, keys }
-}
-
 function refusedForSelf(): Problem {
   return new Problem('state_conflict', 'A consumer cannot disable itself. Use a credential of another consumer.')
 }
@@ -155,7 +153,7 @@ function show({ id, body: stored, createdAtMs }: Document<ConsumerBody>): Consum
     exposure: 'Public',
     ...body,
     labels: body.labels ?? {},
-    state: stateOf(stored),
+    state: consumerState(stored),
     createdAt: toTime(createdAtMs),
   }
 }

@@ -72,9 +72,9 @@ export function createPortals({ registry, mutex }: PortalsOptions): Portals {
     update: (author, tenant, change) =>
       mutex.runExclusive([tenantLock(tenant)], async () => {
         const { revision, body } = await find(registry, tenant, TENANT_KIND, tenant)
-        const next = { ...body, portal: changed(body.portal ?? {}, change) }
-        const logo = change.logo === undefined ? [] : await logoWrites(registry, tenant, change.logo)
-        await commit(registry, author, 'portal.update', [tenantWrite(tenant, revision, next), ...logo])
+        const { portal, writes } = await changePortal(registry, tenant, body, change)
+        const next = { ...body, portal }
+        await commit(registry, author, 'portal.update', [tenantWrite(tenant, revision, next), ...writes])
         return showPortal(tenant, next)
       }),
     async brandOf(organisation) {
@@ -91,6 +91,17 @@ export function createPortals({ registry, mutex }: PortalsOptions): Portals {
     },
     isEnabled: async (tenant) => (await bodyOf(tenant))?.portal?.isDisabled !== true,
   }
+}
+
+/** Returns the portal after the change, and the writes of its logo for the same commit. The caller holds the lock of the tenant. */
+export async function changePortal(
+  registry: Registry,
+  tenant: string,
+  { portal = {} }: Pick<TenantBody, 'portal'>,
+  change: PortalChange,
+): Promise<{ readonly portal: NonNullable<TenantBody['portal']>; readonly writes: readonly Write[] }> {
+  const next = changed(portal, change)
+  return { portal: next, writes: change.logo === undefined ? [] : await logoWrites(registry, tenant, change.logo) }
 }
 
 export function showPortal(tenant: string, { portal = {} }: Pick<TenantBody, 'portal'>): Portal {

@@ -10,7 +10,7 @@ import { Problem } from '../domain/problem.ts'
 import type { GatewayPort } from '../plan/gateway-port.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { LABEL_KEY, type Labelled, type Labels } from '../store/labels.ts'
-import type { Author, Document } from '../store/registry.ts'
+import type { Author, Document, Write } from '../store/registry.ts'
 import { commit, find, toTime } from '../command/commands.ts'
 import type { CredentialBody, Secrets } from './credential-document.ts'
 import { firstWarningWrite } from './credential-expiry.ts'
@@ -26,7 +26,7 @@ import {
   tenantWrite,
   type TenantBody,
 } from './platform-access.ts'
-import { showPortal, type Portal } from './portals.ts'
+import { changePortal, showPortal, type Portal, type PortalChange } from './portals.ts'
 import { exportTenant } from './tenant-export.ts'
 import { removeTenant } from './tenant-removal.ts'
 
@@ -47,9 +47,14 @@ export interface TenantInput extends Labelled {
   readonly name: string
 }
 
+export interface TenantChange extends Partial<TenantInput> {
+  readonly portal?: PortalChange
+}
+
 export interface Tenants {
   create(author: Author, input: TenantInput): Promise<NewTenant>
-  update(author: Author, id: string, change: Partial<TenantInput>): Promise<Tenant>
+  /** One commit. Throws `Problem('payload_invalid')` for a logo that is no image. */
+  update(author: Author, id: string, change: TenantChange): Promise<Tenant>
   /** Throws `Problem('state_conflict')` for the tenant of the operator. */
   disable(author: Author, id: string): Promise<Tenant>
   enable(author: Author, id: string): Promise<Tenant>
@@ -100,13 +105,25 @@ export function createTenants(options: TenantsOptions): Tenants {
     async get(id) {
       return showTenant(await find(registry, id, TENANT_KIND, id))
     },
-    update: (author, id, members) => change(options, author, id, 'tenant.update', (body) => ({ ...body, ...members })),
+    update: (author, id, { portal, ...members }) =>
+      change(options, author, id, 'tenant.update', async (body) => {
+        const next = { ...body, ...members }
+        if (portal === undefined) return { next }
+        const changed = await changePortal(registry, id, body, portal)
+        return { next: { ...next, portal: changed.portal }, writes: changed.writes }
+      }),
     async disable(author, id) {
       if ((await findOperator(registry)) === id) throw refusedForOperator()
-      return change(options, author, id, 'tenant.disable', (body) => ({ ...body, isDisabled: true }))
+      return change(options, author, id, 'tenant.disable', (body) => ({
+        next: { ...body, isDisabled: true },
+        hasNewGrants: true,
+      }))
     },
     enable: (author, id) =>
-      change(options, author, id, 'tenant.enable', ({ isDisabled: _, exportedAtMs: __, ...body }) => body),
+      change(options, author, id, 'tenant.enable', ({ isDisabled: _, exportedAtMs: __, ...next }) => ({
+        next,
+        hasNewGrants: true,
+      })),
     export: (author, id) => exportTenant(options, author, id),
     remove: (author, id) => mutex.runExclusive([tenantLock(id)], () => removeTenant(options, author, id)),
     async list({ limit, cursor, label = [] }) {
@@ -118,19 +135,28 @@ export function createTenants(options: TenantsOptions): Tenants {
   }
 }
 
-/** Commits a change of a tenant and sends its grants to every gateway thread. */
+interface ChangedTenant {
+  readonly next: TenantBody
+  /** Whether the grants depend on the change. */
+  readonly hasNewGrants?: true
+  /** Those of other documents, for the same commit. */
+  readonly writes?: readonly Write[]
+}
+
+/** Commits a change of a tenant; sends its grants to every gateway thread if they depend on it. */
 function change(
   options: TenantsOptions,
   author: Author,
   id: string,
   action: string,
-  to: (body: TenantBody) => TenantBody,
+  to: (body: TenantBody) => ChangedTenant | Promise<ChangedTenant>,
 ): Promise<Tenant> {
   const { registry, mutex } = options
   return mutex.runExclusive([tenantLock(id)], async () => {
     const { revision, body } = await find(registry, id, TENANT_KIND, id)
-    await commit(registry, author, action, [tenantWrite(id, revision, to(body))])
-    await announceTenant(options, id)
+    const { next, writes = [], hasNewGrants = false } = await to(body)
+    await commit(registry, author, action, [tenantWrite(id, revision, next), ...writes])
+    if (hasNewGrants) await announceTenant(options, id)
     return showTenant(await find(registry, id, TENANT_KIND, id))
   })
 }

@@ -37,7 +37,7 @@ export function openConsole({ core, identity, portals }: OpenConsoleOptions): Co
     mutex: createKeyedMutex(),
   })
   const admission = createAdmission({ isPortalOn: portals.isEnabled })
-  const requests = createConsoleRequests({ cookies, sessions, admission })
+  const requests = createConsoleRequests({ ...addresses, cookies, sessions, admission })
   const seals = createSeals<SignInState>({ vault, clock, stage: 'console', lifetimeMs: SIGN_IN_MS })
   return createConsole({
     cookies,

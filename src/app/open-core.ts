@@ -51,7 +51,7 @@ export interface Core extends CoreOptions, Secrets, OpenedDataFolder {
 /** Throws `StartRefused`. */
 export async function openCore({ config, log, opened }: CoreOptions): Promise<Core> {
   const addresses = await claimAddresses(config)
-  const sampleFiles = config.empty ? null : await readSample()
+  const sampleFiles = config.empty ? null : readSample()
   const metrics = createMetrics()
   const createId = createIdFactory(clock.nowMs)
   const count = createEventCounter(metrics)

@@ -10,9 +10,6 @@ import type { Proxies } from '../publishing/proxies.ts'
 import type { Specifications } from '../publishing/specifications.ts'
 import type { Credentials } from '../access/credentials.ts'
 import type { Subscriptions } from '../subscriptions/subscriptions.ts'
-import { Problem } from '../domain/problem.ts'
-import { readSpecification } from '../governance/specification.ts'
-import { parseDeclaration } from '../opensla/declaration.ts'
 import type { Opened } from '../runtime/lifecycle.ts'
 import type { Log } from '../runtime/log.ts'
 import { StartRefused } from '../runtime/start-refused.ts'
@@ -22,7 +19,6 @@ import type { SampleFacts } from '../onboarding/banner.ts'
 import { SAMPLE_CALL } from '../onboarding/first-steps.ts'
 
 export interface SampleFiles {
-  readonly api: string
   readonly openApi: Buffer
   readonly openSla: Buffer
 }
@@ -50,20 +46,15 @@ export interface SampleOptions {
 
 const FOLDER = join(import.meta.dirname, '../sample')
 
-/** Reads and validates the sample before anything is written. Throws `StartRefused`. */
-export async function readSample(): Promise<SampleFiles> {
+/** Reads the sample before anything is written. Throws `StartRefused`. */
+export function readSample(): SampleFiles {
   try {
-    const openApi = readFileSync(join(FOLDER, 'payments.openapi.yaml'))
-    const openSla = readFileSync(join(FOLDER, 'payments.opensla.yaml'))
-    const { technicalName, operations } = await readSpecification(openApi)
-    parseDeclaration(openSla, { technicalName, operationIds: operations.map(({ operationId }) => operationId) })
-    return { api: technicalName, openApi, openSla }
+    return {
+      openApi: readFileSync(join(FOLDER, 'payments.openapi.yaml')),
+      openSla: readFileSync(join(FOLDER, 'payments.opensla.yaml')),
+    }
   } catch (cause) {
-    const why =
-      cause instanceof Problem
-        ? [cause.message, ...cause.errors.map(({ pointer, detail }) => `${pointer} ${detail}`)].join(' ')
-        : String(cause)
-    throw new StartRefused(`the sample in ${FOLDER} cannot be used: ${why} (--empty starts without it)`)
+    throw new StartRefused(`the sample in ${FOLDER} cannot be read: ${String(cause)} (--empty starts without it)`)
   }
 }
 
@@ -98,7 +89,7 @@ export async function openSampleBackend(options: SampleBackendOptions): Promise<
 export async function createSample(options: SampleOptions): Promise<SampleFacts> {
   const { files, backendUrl, registry, proxies, specifications, consumers, subscriptions, credentials, author } =
     options
-  const { api } = files
+  const { api } = SAMPLE_CALL
   const proxy = await proxies.stage(author, {
     api,
     specification: files.openApi.toString('base64'),

@@ -1,6 +1,6 @@
 /**
- * Collects the matters that need attention now: open risks, approvals that wait, limits that are nearly used up, backends that fail, webhooks that fail
- * and credentials that expire soon.
+ * Collects the matters that need attention now: open risks, approvals that wait, staged revisions that wait for their activation, limits
+ * that are nearly used up, backends that fail, webhooks that fail and credentials that expire soon.
  *
  * Each part is read from an index and counts up to `COUNT_MAX`; nothing scans a tenant. A part is read only if the caller has the
  * right to the resources that it counts.
@@ -12,12 +12,13 @@ import type { Document, DocumentKind, Registry } from '../store/registry.ts'
 import { CREDENTIAL_KIND, EXPIRING_KEY } from '../access/credential-document.ts'
 import { APPROVAL_KIND } from '../approvals/approval-document.ts'
 import { toTime } from '../command/commands.ts'
+import { PROXY_KIND, STAGING_KEY } from '../publishing/proxy-document.ts'
 import type { UpstreamState } from '../plan/upstream-state.ts'
 import { CONSUMER_KIND } from '../access/consumer-document.ts'
 import { SUBSCRIPTION_KIND } from '../subscriptions/document/subscription-document.ts'
 import { EVENT_SUBSCRIPTION_KIND } from '../webhooks/event-subscription-document.ts'
 
-export const ATTENTION_KINDS = ['risk', 'limit', 'backend', 'approval', 'webhook', 'credential'] as const
+export const ATTENTION_KINDS = ['risk', 'limit', 'backend', 'approval', 'webhook', 'credential', 'revision'] as const
 export type AttentionKind = (typeof ATTENTION_KINDS)[number]
 export type Severity = 'Critical' | 'Warning' | 'Info'
 
@@ -45,7 +46,7 @@ export interface AttentionQuery {
   /** Only what concerns this consumer; null: the whole tenant. */
   readonly consumer: string | null
   /** Whether the caller may read the resources of a kind. */
-  readonly may: (resource: 'risks' | 'approvals' | 'apis' | 'eventsubscriptions' | 'credentials') => boolean
+  readonly may: (resource: 'risks' | 'approvals' | 'apis' | 'eventsubscriptions' | 'credentials' | 'proxies') => boolean
 }
 
 export interface Attention {
@@ -67,6 +68,8 @@ export interface AttentionOptions {
 }
 
 export const COUNT_MAX = 1_000
+/** The document of a proxy contains its revisions, and is large. */
+export const REVISIONS_MAX = 100
 const SUBJECTS_MAX = 5
 /** Subscriptions of a consumer that are searched for credentials that expire. */
 const SUBSCRIPTIONS_MAX = 200
@@ -83,6 +86,7 @@ export function createAttention(options: AttentionOptions): Attention {
         may('approvals') && consumer === null ? await approvalsOf(options, query) : [],
         may('eventsubscriptions') ? await webhooksOf(options, query) : [],
         may('credentials') ? await credentialsOf(options, query) : [],
+        may('proxies') && consumer === null ? await revisionsOf(options, query) : [],
       ]
       const found = parts.flat().filter(({ count }) => count > 0)
       return found.sort((one, other) => rankOf(one) - rankOf(other))
@@ -150,6 +154,19 @@ async function webhooksOf(
     return { id, name: hostOf(body.url), parent: null, at: failingSinceMs === null ? null : toTime(failingSinceMs) }
   }
   return [item('webhook', 'Warning', found.map(toSubject))]
+}
+
+/** Staged revisions; the API and the number of each, and since when it is staged. */
+async function revisionsOf({ registry }: AttentionOptions, { tenant }: AttentionQuery): Promise<AttentionItem[]> {
+  const where = { [STAGING_KEY]: 'true' }
+  const found = await registry.list(PROXY_KIND, { tenant, where, limit: REVISIONS_MAX + 1 })
+  const toSubject = ({ body }: (typeof found)[number]): Subject => {
+    const { stagingRevision, revisions } = body.actor.context
+    const staged = revisions.find(({ revision }) => revision === stagingRevision)
+    const at = staged === undefined ? null : toTime(staged.atMs)
+    return { id: body.api, name: String(stagingRevision), parent: null, at }
+  }
+  return [item('revision', 'Info', found.map(toSubject), REVISIONS_MAX)]
 }
 
 /** The path of a receiver may contain a secret. */

@@ -16,8 +16,11 @@ export interface ConsoleSessions {
   begin(clientId: string, tokens: Tokens): Promise<string>
   /** Returns a valid access token of the platform API; null if the session has ended. Throws `TokensUnavailable`. */
   tokenOf(id: string): Promise<string | null>
-  /** Returns a token for one API in the name of the person, or why there is none; null if the session has ended. */
-  apiTokenOf(id: string, api: string): Promise<PersonToken | null>
+  /**
+   * Returns a token for one API in the name of the person, or why there is none; null if the session has ended. `consumer`: the one that
+   * the person acts for.
+   */
+  apiTokenOf(id: string, api: string, consumer?: string): Promise<PersonToken | null>
   end(id: string): Promise<void>
 }
 
@@ -62,14 +65,14 @@ export function createConsoleSessions(options: ConsoleSessionsOptions): ConsoleS
       if (session === null) return null
       return currentToken(session) ?? inTurn(session, () => renew(id))
     },
-    async apiTokenOf(id, api) {
+    async apiTokenOf(id, api, consumer) {
       const found = await documents.find(id)
       if (found === null) return null
       return inTurn(found, async () => {
         const session = await documents.find(id)
         if (session === null) return null
         const { clientId } = session.body
-        return issuePersonToken({ clientId, refreshToken: documents.tokensOf(session).refresh }, api)
+        return issuePersonToken({ clientId, refreshToken: documents.tokensOf(session).refresh }, api, consumer)
       })
     },
     async end(id) {

@@ -6,7 +6,7 @@ import type { Portals } from '../access/portals.ts'
 import { installBrandRoutes } from './brand-routes.ts'
 import type { ConsoleCookies } from './console-cookies.ts'
 import type { ConsolePages } from './console-pages.ts'
-import { refuseOtherOrigins, type ConsoleRequests } from './console-requests.ts'
+import type { ConsoleRequests } from './console-requests.ts'
 import type { ConsoleSessions } from './console-sessions.ts'
 import type { Redirect, SignIn } from './sign-in.ts'
 import type { Tries } from './tries.ts'
@@ -50,7 +50,7 @@ export function createConsole(options: ConsoleOptions): Console {
       follow(reply, await signIn.end(queryOf(request), request.headers.cookie)),
     )
     app.post('/console/sign-out', async (request, reply) => {
-      refuseOtherOrigins(request.raw)
+      requests.refuseOtherOrigins(request.raw)
       const id = cookies.session.read(request.headers.cookie)
       if (id !== null) await sessions.end(id)
       return reply.header('Set-Cookie', cookies.session.clear()).header('Cache-Control', 'no-store').code(204).send()

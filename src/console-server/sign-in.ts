@@ -92,7 +92,9 @@ export function createSignIn(options: SignInOptions): SignIn {
   }
 }
 
-/** Returns the start page unless the path is one of the console. */
+/** Returns the start page unless the path is one of the console, also after the browser has resolved its dots (`%2e` is one). */
 function ownPath(path: string): string {
-  return path.length <= PATH_LENGTH_MAX && OWN_PATH.test(path) && !path.includes('/../') ? path : CONSOLE_PATH
+  if (path.length > PATH_LENGTH_MAX || !OWN_PATH.test(path)) return CONSOLE_PATH
+  const { pathname } = new URL(path, 'http://console')
+  return pathname.startsWith(CONSOLE_PATH) && !pathname.includes('//') ? path : CONSOLE_PATH
 }

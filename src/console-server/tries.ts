@@ -2,7 +2,8 @@
  * `POST /console/try`: makes a call to an API of the gateway in the name of the person who is signed in.
  *
  * The token is issued for this call, stays here, and opens what the person could call with any client. The gateway authenticates,
- * limits and meters the call like every other one. A person has a few calls in progress at a time, and so has the console.
+ * limits and meters the call like every other one. A person has a few calls in progress at a time, and so has the console. A person of
+ * several consumers acts for the one in `X-Consumer-Id`, as at the platform API.
  */
 
 import type { FastifyInstance } from 'fastify'
@@ -27,20 +28,21 @@ export interface TriesOptions {
 
 export type TryAnswer =
   | (GatewayAnswer & { readonly kind: 'answer' })
-  /** None of the consumers that the person acts for is subscribed to the API. */
+  /** None of the consumers that the person acts for is subscribed to the API; with `X-Consumer-Id`, that one is not. */
   | { readonly kind: 'unsubscribed'; readonly consumers: readonly string[] }
 
 const BODY_BYTES_MAX = 2 * 1_024 * 1_024
 const OF_SESSION_MAX = 4
 const IN_TOTAL_MAX = 32
+const CONSUMER_HEADER = 'x-consumer-id'
 const NOT_SIGNED_IN = 'Nobody is signed in to the console, or the session has ended.'
 
 export function createTries({ cookies, sessions, requests, send }: TriesOptions): Tries {
   const running = createRunning()
 
-  async function make(session: string, input: TryInput): Promise<TryAnswer> {
+  async function make(session: string, input: TryInput, consumer: string | undefined): Promise<TryAnswer> {
     const request = toGatewayRequest(input)
-    const found = await sessions.apiTokenOf(session, input.api)
+    const found = await sessions.apiTokenOf(session, input.api, consumer)
     if (found === null || found.kind === 'ended') throw new Problem('credential_missing', NOT_SIGNED_IN)
     if (found.kind === 'unsubscribed') return found
     return { kind: 'answer', ...(await send(request, textOf(found, input.api))) }
@@ -62,7 +64,9 @@ export function createTries({ cookies, sessions, requests, send }: TriesOptions)
         },
         handler: async ({ headers, body }, reply) => {
           const session = sessionOf(headers.cookie)
-          const answer = await running.during(session, () => make(session, body))
+          // A header that is sent twice is one text, which names no consumer.
+          const consumer = headers[CONSUMER_HEADER]?.toString()
+          const answer = await running.during(session, () => make(session, body, consumer))
           return reply.header('Cache-Control', 'no-store').send(answer)
         },
       })
@@ -74,6 +78,8 @@ function textOf(token: Exclude<PersonToken, { readonly kind: 'ended' | 'unsubscr
   switch (token.kind) {
     case 'token':
       return token.text
+    case 'foreign':
+      throw new Problem('operation_forbidden', 'You do not act for this consumer.')
     case 'unknown':
       throw new Problem('not_found', `There is no API ${api} that serves calls.`)
     case 'tooLong':

@@ -20,12 +20,13 @@ addEventListener('popstate', () => {
   address.value = new URL(location.href)
 })
 
-/** Returns a segment of the path as text; `''` if there is none, or if it is no text. */
+/** Returns a segment of the path as text; `''` if there is none. An address that was typed may be no encoded text. */
 export function segment(index: number): string {
+  const encoded = path.value.split('/')[index] ?? ''
   try {
-    return decodeURIComponent(path.value.split('/')[index] ?? '')
+    return decodeURIComponent(encoded)
   } catch {
-    return ''
+    return encoded
   }
 }
 

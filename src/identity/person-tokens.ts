@@ -22,13 +22,16 @@ export type PersonToken =
   | { readonly kind: 'token'; readonly text: string }
   /** No consumer of the person is subscribed to the API. */
   | { readonly kind: 'unsubscribed'; readonly consumers: readonly string[] }
+  /** The person does not act for the wanted consumer. */
+  | { readonly kind: 'foreign' }
   /** The tenant of the person has no such API, or none that serves. */
   | { readonly kind: 'unknown' }
   /** The login gives no more tokens. */
   | { readonly kind: 'ended' }
   | { readonly kind: 'tooLong' }
 
-export type IssuePersonToken = (login: PersonLogin, api: string) => Promise<PersonToken>
+/** `consumer`: whose subscription is used; default: that of the first consumer of the person that has one. */
+export type IssuePersonToken = (login: PersonLogin, api: string, consumer?: string) => Promise<PersonToken>
 
 export interface PersonTokensOptions {
   readonly refreshGrants: Pick<RefreshGrants, 'find' | 'expiryOf'>
@@ -43,7 +46,7 @@ const CLIENT_NAME = 'The tollgate console'
 
 export function createPersonTokens(options: PersonTokensOptions): IssuePersonToken {
   const { refreshGrants, grantPerson, consumersOf, scopesOf, mint } = options
-  return async ({ clientId, refreshToken }, api) => {
+  return async ({ clientId, refreshToken }, api, consumer) => {
     const login = (await refreshGrants.find(refreshToken))?.grant
     if (login === undefined || login.clientId !== clientId || refreshGrants.expiryOf(login) === null)
       return { kind: 'ended' }
@@ -52,10 +55,13 @@ export function createPersonTokens(options: PersonTokensOptions): IssuePersonTok
     // An API of another tenant is one that does not exist.
     if (target === null || target.tenant !== tenant) return { kind: 'unknown' }
     const client = toSharedClientGrant(tenant, CLIENT_NAME)
-    const granted = await grantPerson({ client, tenant, api, person: { id, epoch } })
+    const consumers = await consumersOf(tenant, id)
+    if (consumer !== undefined && !consumers.includes(consumer)) return { kind: 'foreign' }
+    const wanted = consumer === undefined ? {} : { consumer }
+    const granted = await grantPerson({ client, tenant, api, person: { id, epoch }, ...wanted })
     if (granted === null) return { kind: 'ended' }
     if (granted === 'unsubscribed' || !isSubscribed(granted.grant, api, target))
-      return { kind: 'unsubscribed', consumers: await consumersOf(tenant, id) }
+      return { kind: 'unsubscribed', consumers: consumer === undefined ? consumers : [consumer] }
     const token = mint({
       ...{ api, clientId, scope: null, opensUserinfo: false, lifetimeSeconds: LIFETIME_SECONDS },
       target: entitledTo(target, granted.scopes),

@@ -64,6 +64,8 @@ export function createLiveRequests({ mode, clock, perSecondMax = PER_SECOND_MAX 
   }
 }
 
+const SERVED = OUTCOMES[outcomeIndex.served]
+
 interface Selection {
   readonly mode: RequestLogMode
   readonly sinceMs: number
@@ -88,11 +90,16 @@ function publish(batch: RecordBatch, subscribers: ReadonlySet<Subscriber>, { mod
   }
 }
 
-function matches({ tenant, api, customer, outcome }: RequestFilter, by: Attribution, given: string): boolean {
+function matches(
+  { tenant, api, customer, outcome, isRefused }: RequestFilter,
+  by: Attribution,
+  given: string,
+): boolean {
   return (
     by.tenant === tenant &&
     (api === undefined || by.api === api) &&
     (customer === undefined || by.consumer === customer) &&
-    (outcome === undefined || outcome === given)
+    (outcome === undefined || outcome === given) &&
+    (isRefused !== true || given !== SERVED)
   )
 }

@@ -121,7 +121,8 @@ export const API_OPERATIONS = {
     method: 'GET',
     path: '/v1/apis/:name/document',
     summary: 'Returns the OpenAPI document of the revision that serves, for consumers',
-    description: 'JSON, without `servers` and without extensions.',
+    description:
+      'JSON, without servers, extensions and `$comment`. Names that the document chooses may begin with `x-`: headers, properties, security schemes.',
     tag,
     scope: 'apis:read',
     own: 'filtered',

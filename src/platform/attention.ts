@@ -1,6 +1,6 @@
 /** `GET /v1/attention`: the matters that need attention now, each part only for callers that may read its resources. */
 
-import { ATTENTION_KINDS, COUNT_MAX, type Attention } from '../attention/attention.ts'
+import { ATTENTION_KINDS, COUNT_MAX, REVISIONS_MAX, type Attention } from '../attention/attention.ts'
 import type { Entitlements } from '../access/people/entitlements.ts'
 import { pageOf } from '../command/page.ts'
 import { scopesFor } from './caller-owner.ts'
@@ -9,7 +9,10 @@ import { id, list, named, nullable, object, pagedQuery, text, time } from './sch
 
 const subject = object({
   id,
-  name: { ...text, description: 'The name of a consumer, the type of a risk, the state of a backend.' },
+  name: {
+    ...text,
+    description: 'The name of a consumer, the type of a risk, the state of a backend, the number of a revision.',
+  },
   parent: { ...nullable(id), description: 'The resource that contains it: of a credential, the subscription.' },
   at: { ...nullable(time), description: 'Since when; of a credential, until when.' },
 })
@@ -19,7 +22,10 @@ const attentionItem = named(
     kind: { type: 'string', enum: ATTENTION_KINDS },
     severity: { type: 'string', enum: ['Critical', 'Warning', 'Info'] },
     count: { type: 'integer' },
-    isMore: { type: 'boolean', description: `Counting stopped: there are more than ${COUNT_MAX}.` },
+    isMore: {
+      type: 'boolean',
+      description: `Counting stopped: there are more than ${COUNT_MAX}, of revisions more than ${REVISIONS_MAX}.`,
+    },
     subjects: { type: 'array', description: 'The first five.', items: subject },
   }),
 )
@@ -31,8 +37,8 @@ export const ATTENTION_OPERATIONS = {
     summary: 'Returns what needs attention now, the most severe first',
     description:
       'Open risks by severity, limits that are nearly used up (both need `risks:read`), backends that fail (`apis:read`), ' +
-      'approvals that wait (`approvals:read`), webhooks that fail (`eventsubscriptions:read`), and credentials that expire in ' +
-      'the next 30 days (`credentials:read`). Parts that the caller may not read are left out. With the own width: risks, ' +
+      'approvals that wait (`approvals:read`), webhooks that fail (`eventsubscriptions:read`), credentials that expire in ' +
+      'the next 30 days (`credentials:read`), and staged revisions that wait for their activation (`proxies:read`). Parts that the caller may not read are left out. With the own width: risks, ' +
       'limits, webhooks and credentials of the consumer.',
     tag: 'Service',
     scope: 'attention:read',

@@ -115,7 +115,7 @@ export function installGuard(
 
 /** Lets a call pass if its credential, its scope, its limits and the disk permit it; throws a `Problem` otherwise. */
 async function admitCall(guard: Guard, request: FastifyRequest, reply: FastifyReply): Promise<void> {
-  void reply.header('X-Request-Id', request.id).header('X-Content-Type-Options', 'nosniff')
+  void reply.header('X-Request-Id', request.id)
   const { operation, messages } = request.routeOptions.config
   const isGuarded = messages !== undefined || (operation !== undefined && operation.scope !== null)
   if (!isGuarded) return

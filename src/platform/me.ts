@@ -10,7 +10,14 @@ const account = named('Account', object({ ...userFields, secondFactor: { type: '
 /** A client shows only what the person may do with it. */
 const ownAccount = named(
   'OwnAccount',
-  object({ ...account.properties, scopes: { ...scopeNames, description: 'The scopes of the token.' } }),
+  object({
+    ...account.properties,
+    scopes: { ...scopeNames, description: 'The scopes of the token.' },
+    isOperator: {
+      type: 'boolean',
+      description: 'Whether the tenant is that of the operator, which alone may read `/v1/settings` and `/v1/health`.',
+    },
+  }),
 )
 /** A password that is compared may be any text. */
 const present = { type: 'string', minLength: 1, maxLength: 256, writeOnly: true } as const
@@ -80,9 +87,19 @@ export const ME_OPERATIONS = {
   },
 } as const satisfies Operations
 
-export function meHandlers({ accounts }: { readonly accounts: Accounts }): Handlers<typeof ME_OPERATIONS> {
+export interface MeHandlersOptions {
+  readonly accounts: Accounts
+  /** The tenant of the operator. */
+  readonly operator: string
+}
+
+export function meHandlers({ accounts, operator }: MeHandlersOptions): Handlers<typeof ME_OPERATIONS> {
   return {
-    getMe: async (call) => ({ ...(await accounts.get(personOf(call))), scopes: [...call.caller.scopes].sort() }),
+    getMe: async (call) => ({
+      ...(await accounts.get(personOf(call))),
+      scopes: [...call.caller.scopes].sort(),
+      isOperator: call.author.tenant === operator,
+    }),
     updateMe: async (call) => accounts.rename(personOf(call), call.body.name),
     changePassword: async (call) =>
       accounts.changePassword(personOf(call), call.body.oldPassword, call.body.newPassword),

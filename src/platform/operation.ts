@@ -69,6 +69,11 @@ export interface Operation {
   readonly problems?: readonly ProblemCode[]
   /** The operation that reads the changed resource; `If-Match` is compared with the ETag of its answer. */
   readonly changes?: string
+  /**
+   * For an operation without the changed resource in its path: the query with which `changes` reads it. Operations with the same query
+   * wait for each other.
+   */
+  readonly changesWith?: (body: never) => Readonly<Record<string, unknown>>
   /** The answer is a stream without an end: no HEAD, no ETag. */
   readonly endless?: true
 }

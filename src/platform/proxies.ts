@@ -22,6 +22,7 @@ import {
   time,
 } from './schemas.ts'
 
+const hasStaging = { type: 'boolean', description: 'Whether a staged revision waits for its activation.' } as const
 const revisionNumber = { type: ['integer', 'null'] } as const
 const backend = object({ url: text, timeoutMs: { type: 'integer' }, health: text, connections, waitMs }, [
   'url',
@@ -42,6 +43,7 @@ const proxy = named(
     revision: revisionNumber,
     activeRevision: revisionNumber,
     stagingRevision: revisionNumber,
+    hasStaging,
     allowedScopes: scopeNames,
     declaredScopes: { ...scopeNames, description: 'The scopes that the document declares.' },
     MemberOfProductIds: { type: 'array', items: id },
@@ -116,7 +118,7 @@ export const PROXY_OPERATIONS = {
     summary: 'Lists the proxies of the tenant',
     tag,
     scope: 'proxies:read',
-    query: labelledQuery({ api: reference }),
+    query: labelledQuery({ api: reference, hasStaging }),
     status: 200,
     answer: list(proxy),
   },

@@ -5,7 +5,7 @@ import { fromCursor, invalidCursor, toCursor } from '../command/page.ts'
 import { Problem } from '../domain/problem.ts'
 import { preferredType } from '../runtime/accept.ts'
 import type { Clock } from '../runtime/clock.ts'
-import type { RequestStore } from '../store/request-store.ts'
+import type { RequestFilter, RequestStore } from '../store/request-store.ts'
 import { createExplain } from './explain-credential.ts'
 import { explainRequest, reasonNotStored } from './explain-request.ts'
 import { explainedRequest, explanation, explanationInput } from './explanation-schema.ts'
@@ -36,7 +36,7 @@ export const REQUEST_OPERATIONS = {
       to: { ...instant, description: 'Default: now.' },
       api: reference,
       customer: { ...reference, description: 'Id of the consumer.' },
-      outcome: { ...reference, description: '`served`, or the code of the refusal.' },
+      outcome: { ...reference, description: '`served`, the code of a refusal, or `refused` for all refusals.' },
       requestId: reference,
     }),
     status: 200,
@@ -133,7 +133,8 @@ export function requestHandlers(options: RequestHandlersOptions): Handlers<typeo
       checkRange(range)
       const { fromMs, toMs } = range
       const before = page === null ? {} : { before: page.before }
-      const filters = { ...filter, ...ofOwner(owner), ...before }
+      const { outcome, ...others } = filter
+      const filters = { ...others, ...ofOutcome(outcome), ...ofOwner(owner), ...before }
       const asked = { tenant: author.tenant, fromMs, toMs, ...filters, limit: limit + 1 }
       const found = await store.find(asked, whenCallerGone(reply))
       const shown = found.slice(0, limit)
@@ -147,6 +148,14 @@ export function requestHandlers(options: RequestHandlersOptions): Handlers<typeo
   }
 }
 
+/** No outcome has this name. */
+const REFUSED = 'refused'
+
+function ofOutcome(outcome: string | undefined): Pick<RequestFilter, 'outcome' | 'isRefused'> {
+  if (outcome === REFUSED) return { isRefused: true }
+  return outcome === undefined ? {} : { outcome }
+}
+
 /** A caller with the own width that asks for another consumer receives nothing. */
 async function openStream(
   call: Call<typeof REQUEST_OPERATIONS.listRequests>,
@@ -158,7 +167,7 @@ async function openStream(
   const filter = {
     ...(api !== undefined && { api }),
     ...(customer !== undefined && { customer }),
-    ...(outcome !== undefined && { outcome }),
+    ...ofOutcome(outcome),
     ...ofOwner(owner),
   }
   await requestStream.open(call, reply, isOfOther(owner, customer) ? null : filter)

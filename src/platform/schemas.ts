@@ -90,11 +90,13 @@ const labelFilter = {
   description: '`key:value`. May be repeated; an item must have all of these labels.',
 } as const satisfies Schema
 
+export const PAGE_LIMIT_MAX = 500
+
 const pageQuery = {
   limit: {
     type: 'integer',
     minimum: 1,
-    maximum: 500,
+    maximum: PAGE_LIMIT_MAX,
     default: 50,
     description: 'Maximum number of items in the page.',
   },

@@ -46,7 +46,7 @@ export function createServe({ app, baseUrl, once, mutex, owners }: ServeOptions)
     for (const [operationId, operation] of Object.entries<Operation>(operations)) {
       const handler = table[operationId]
       if (handler === undefined) throw new Error(`${operationId} has no handler`)
-      const { method, path, status, changes, location = status === 201 ? `${path}/:id` : null } = operation
+      const { method, path, status, changes, changesWith, location = status === 201 ? `${path}/:id` : null } = operation
       const current = changes === undefined ? undefined : table[changes]
       app.route({
         method,
@@ -55,12 +55,14 @@ export function createServe({ app, baseUrl, once, mutex, owners }: ServeOptions)
         handler: async (request, reply) => {
           const call = toCall(request)
           await checkOwner(owners, operation, call)
+          const changed = changesWith === undefined ? call : { ...call, query: changesWith(call.body as never) }
           const change = async (): Promise<unknown> => {
-            if (current !== undefined) await checkMatch(request, await readForMatch(request, current, call, reply))
+            if (current !== undefined) await checkMatch(request, await readForMatch(request, current, changed, reply))
             return handler(call, reply)
           }
           // The lock keeps the resource unchanged between the check of `If-Match` and the change.
-          const resource = `${changes} ${JSON.stringify([call.author.tenant, call.params])}`
+          const which = changesWith === undefined ? call.params : changed.query
+          const resource = `${changes} ${JSON.stringify([call.author.tenant, which])}`
           const work = (): Promise<unknown> =>
             current === undefined ? change() : mutex.runExclusive([resource], change)
           reply.code(status)

@@ -15,6 +15,7 @@ import type { Metrics } from '../runtime/metrics.ts'
 import type { RequestFeed } from '../store/request-store.ts'
 import type { RiskFeed } from '../store/risk-store.ts'
 import { refuseAmbiguousHeads } from './ambiguous-head.ts'
+import { BROWSER_HEADERS, installBrowserHeaders } from './browser-headers.ts'
 import { createAllowedMethods } from './allowed-methods.ts'
 import { installEtags } from './conditional.ts'
 import { installGuard, type GuardOptions } from './guard.ts'
@@ -189,7 +190,7 @@ function createApp(
     return503OnClosing: false,
     forceCloseConnections: 'idle',
     frameworkErrors: (error, request, reply) => {
-      void reply.header('X-Request-Id', request.id)
+      void reply.headers({ ...BROWSER_HEADERS, 'X-Request-Id': request.id })
       void sendProblem(request, reply, toProblem(error))
     },
     clientErrorHandler: (error, socket) => refuseMalformed(error, socket, options.newRequestId()),
@@ -200,6 +201,7 @@ function createApp(
   app.setValidatorCompiler(createValidatorCompiler())
   installJsonBody(app)
   installProblems(app, { log: options.log, allowedMethods: createAllowedMethods(Object.values(operations)) })
+  installBrowserHeaders(app)
   refuseAmbiguousHeads(app)
   // ETags come before the guard: it records the status that is sent, which may be 304.
   installEtags(app)

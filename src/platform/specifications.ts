@@ -17,6 +17,7 @@ import {
   list,
   named,
   object,
+  PAGE_LIMIT_MAX,
   reference,
   text,
   time,
@@ -81,7 +82,8 @@ export const SPECIFICATION_OPERATIONS = {
     summary: 'Publishes an OpenSLA declaration; it takes effect immediately, also for existing subscriptions',
     description:
       'It replaces the declaration in force for the same API and variant, which is retained. `warnings` list members of the ' +
-      'declaration that have no effect or are probably mistakes.',
+      'declaration that have no effect or are probably mistakes. `If-Match` is compared with the ETag of ' +
+      '`GET /v1/openslaspecs?api={api}&inForce=true&limit=500`.',
     scope: 'openslaspecs:write',
     body: named(
       'OpenSlaSpecInput',
@@ -91,6 +93,8 @@ export const SPECIFICATION_OPERATIONS = {
     status: 201,
     answer: declared,
     problems: ['specification_invalid', 'state_conflict'],
+    changes: 'listOpenSlaSpecs',
+    changesWith: ({ api }: { readonly api: string }) => ({ api, inForce: true, limit: PAGE_LIMIT_MAX }),
   },
   validateOpenSlaSpec: {
     tag,

@@ -2,7 +2,6 @@
 
 import { Readable } from 'node:stream'
 import { OPERATORS_SCOPE } from '../access/platform-access.ts'
-import type { Portals } from '../access/portals.ts'
 import type { Tenants } from '../access/tenants.ts'
 import type { Handlers, Operations } from './operation.ts'
 import { PORTAL_BODY_BYTES_MAX, portal, portalChange } from './portal.ts'
@@ -97,20 +96,17 @@ export const TENANT_OPERATIONS = {
 
 export interface TenantHandlersOptions {
   readonly tenants: Tenants
-  readonly portals: Pick<Portals, 'update'>
 }
 
-export function tenantHandlers({ tenants, portals }: TenantHandlersOptions): Handlers<typeof TENANT_OPERATIONS> {
+export function tenantHandlers({ tenants }: TenantHandlersOptions): Handlers<typeof TENANT_OPERATIONS> {
   return {
     async createTenant({ author, body }, reply) {
       void reply.header('Cache-Control', 'no-store')
       return tenants.create(author, body)
     },
     getTenant: async ({ params }) => tenants.get(params.id),
-    async updateTenant({ author, params, body: { portal: change, ...members } }) {
-      if (change !== undefined) await portals.update(author, params.id, change)
-      return Object.keys(members).length === 0 ? tenants.get(params.id) : tenants.update(author, params.id, members)
-    },
+    updateTenant: async ({ author, params, body }) =>
+      Object.keys(body).length === 0 ? tenants.get(params.id) : tenants.update(author, params.id, body),
     disableTenant: async ({ author, params }) => tenants.disable(author, params.id),
     enableTenant: async ({ author, params }) => tenants.enable(author, params.id),
     exportTenant: async ({ author, params }, reply) => {

@@ -101,7 +101,8 @@ function createRevisionScoring(options: ComplianceOptions, lint: TenantLint) {
         const proxy = await registry.get(PROXY_KIND, id)
         if (proxy !== null) await scoreActive(options, lint, proxy)
       } catch (cause) {
-        log.error({ err: cause, proxy: id }, 'active revision could not be scored; retrying at the next start')
+        if (!isStopped)
+          log.error({ err: cause, proxy: id }, 'active revision could not be scored; retrying at the next start')
       }
     }
     isWorking = false

@@ -21,7 +21,14 @@ import type { GatewayPort } from '../plan/gateway-port.ts'
 import { changeLabels } from '../command/label-change.ts'
 import type { KeyedMutex } from '../command/keyed-mutex.ts'
 import { listAll, listPage, type Page, type PageQuery } from '../command/page.ts'
-import { PROXY_KIND, activeDeployment, proxyWrite, stagedDeployment, type ProxyBody } from './proxy-document.ts'
+import {
+  PROXY_KIND,
+  STAGING_KEY,
+  activeDeployment,
+  proxyWrite,
+  stagedDeployment,
+  type ProxyBody,
+} from './proxy-document.ts'
 import { steppedProxy } from './proxy-revisions.ts'
 import { showProxy, type Proxy } from './proxy-view.ts'
 import { createServingPlans, type ActivePlan } from './serving-plan.ts'
@@ -39,6 +46,11 @@ export interface Revision {
   readonly specification: string
 }
 
+export interface ProxyQuery extends PageQuery {
+  readonly api?: string
+  readonly hasStaging?: boolean
+}
+
 export interface Proxies {
   stage(author: Author, input: StageInput): Promise<Proxy>
   activate(author: Author, id: string): Promise<Proxy>
@@ -46,7 +58,7 @@ export interface Proxies {
   /** Changes the labels. */
   update(author: Author, id: string, change: Labelled): Promise<Proxy>
   get(tenant: string, id: string): Promise<Proxy>
-  list(tenant: string, query: PageQuery & { api?: string }): Promise<Page<Proxy>>
+  list(tenant: string, query: ProxyQuery): Promise<Page<Proxy>>
   revisions(tenant: string, id: string): Promise<Page<Revision>>
   /**
    * Commits a change of the catalogue entry with `save`; every gateway thread serves it when this resolves. The caller holds the
@@ -114,7 +126,7 @@ export function createProxies(options: ProxiesOptions): Proxies {
         kind: PROXY_KIND,
         tenant,
         query,
-        where: { api: query.api },
+        where: { api: query.api, [STAGING_KEY]: query.hasStaging?.toString() },
         show: showProxy,
       }),
     async revisions(tenant, id) {

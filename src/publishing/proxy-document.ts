@@ -16,6 +16,9 @@ export interface ProxyBody extends Labelled {
 
 export const PROXY_KIND = documentKind<ProxyBody>('proxy', ['api', 'memberOfProductIds', 'state', 'labels'])
 
+/** Key of all proxies: whether a staged revision waits for its activation, `true` or `false`. */
+export const STAGING_KEY = 'hasStaging'
+
 export interface Deployment {
   /** Id of the OpenAPI document. */
   readonly specification: string
@@ -47,6 +50,8 @@ export function servingOrStaged(body: ProxyBody): Deployment | null {
   return activeDeployment(body) ?? stagedDeployment(body)
 }
 
+/** Returns the write of a proxy, which is found by its API and can be listed by whether a revision is staged. */
 export function proxyWrite(id: string, tenant: string, expected: number, body: ProxyBody): Write {
-  return { kind: PROXY_KIND, id, tenant, expected, body, keys: { api: body.api }, unique: ['api'] }
+  const keys = { api: body.api, [STAGING_KEY]: String(body.actor.context.stagingRevision !== null) }
+  return { kind: PROXY_KIND, id, tenant, expected, body, keys, unique: ['api'] }
 }

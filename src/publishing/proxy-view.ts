@@ -14,6 +14,8 @@ export interface Proxy {
   readonly revision: number | null
   readonly activeRevision: number | null
   readonly stagingRevision: number | null
+  /** Whether a staged revision waits for its activation. */
+  readonly hasStaging: boolean
   readonly allowedScopes: readonly string[]
   readonly declaredScopes: readonly string[]
   readonly MemberOfProductIds: readonly string[]
@@ -44,6 +46,7 @@ export function showProxy({ id, body }: Document<ProxyBody>): Proxy {
     revision: activeRevision,
     activeRevision,
     stagingRevision,
+    hasStaging: stagingRevision !== null,
     allowedScopes,
     declaredScopes,
     MemberOfProductIds: body.memberOfProductIds,

@@ -3,8 +3,8 @@
  * a change feed delivers them.
  *
  * A commit is atomic and writes an audit entry for each document. The feed delivers every change once, in commit order; a consumer
- * that stores its position can resume after a restart. Bodies are JSON. Adapter: `sqlite/registry.ts` (one node); PostgreSQL could
- * implement the same port.
+ * that stores its position can resume after a restart. Bodies are JSON. Adapters: `sqlite/registry.ts` (one node) and
+ * `postgres/registry.ts` (several).
  */
 
 import { StoreUnwritable } from './unwritable.ts'
@@ -213,7 +213,7 @@ export interface Registry {
   /** Returns documents whose id or name begins with the text; those with the id first. It reads no more keys than it returns. */
   search<Body>(kind: DocumentKind<Body>, query: SearchQuery): Promise<readonly Document<Body>[]>
   /**
-   * Resolves when the change is on disk. Throws `RevisionConflict`, `KeyTaken`, or `StoreUnwritable` (`RegistryFull` if there is no
+   * Resolves when the change is on disk and the watchers of this process have received it. Throws `RevisionConflict`, `KeyTaken`, or `StoreUnwritable` (`RegistryFull` if there is no
    * space).
    */
   commit(author: Author, action: string, writes: readonly Write[]): Promise<void>
@@ -238,5 +238,5 @@ export interface Registry {
    * listener runs after the commit is on disk, and cannot make it fail. Returns a function that unsubscribes.
    */
   watch(position: number, listener: (change: Change) => void): () => void
-  close(): void
+  close(): Promise<void> | void
 }

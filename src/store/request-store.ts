@@ -47,6 +47,8 @@ export interface RequestFilter {
   readonly api?: string
   readonly customer?: string
   readonly outcome?: string
+  /** Only calls that were not served. */
+  readonly isRefused?: true
 }
 
 export interface RequestFeedListener {

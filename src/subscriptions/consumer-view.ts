@@ -50,7 +50,7 @@ export function createConsumerView({ registry }: { readonly registry: Registry }
     async api(tenant, consumer, name) {
       const entry = await find(registry, tenant, API_KIND, name)
       if (!(await showsApi(consumer, entry))) throw notFound(API_KIND, name)
-      return showApi(entry)
+      return showToConsumer(entry)
     },
     apis: (tenant, consumer, query) =>
       listFiltered({
@@ -60,7 +60,7 @@ export function createConsumerView({ registry }: { readonly registry: Registry }
         query,
         where: { state: query.state },
         prefix: query.id,
-        show: showApi,
+        show: showToConsumer,
         isShown: (entry) => showsApi(consumer, entry),
       }),
     async product(tenant, consumer, id) {
@@ -126,6 +126,11 @@ async function everyExposed(registry: Reader, consumer: string, apis: readonly s
     if (entry === null || !isOpen(entry.body) || !(await isExposed(registry, consumer, api))) return false
   }
   return true
+}
+
+/** The score and the programme are for those who publish the API. */
+function showToConsumer(entry: Document<ApiBody>): Api {
+  return { ...showApi(entry), complianceScore: null, programme: null }
 }
 
 function isOpen({ state }: ApiBody): boolean {

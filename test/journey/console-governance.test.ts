@@ -64,6 +64,25 @@ describe('a declaration that is edited in the browser', () => {
     expect(errors).toEqual([])
   })
 
+  it(
+    'is refused if somebody else has declared since it was opened, and keeps the text',
+    { timeout: MINUTE },
+    async () => {
+      const { page } = await signIn('publisher', `${DECLARATIONS}?declaration=new`)
+      await page.getByText('At most 100 calls a minute per subscription', { exact: false }).waitFor()
+      const specification = Buffer.from(declaration('few', '3')).toString('base64')
+      await service.platform.post('/v1/openslaspecs', { api: 'ledger-v1', specification })
+      await edit(page, 'OpenSLA document', declaration('few', '9'))
+      await page.getByText('At most 9 calls per calendar day', { exact: false }).waitFor()
+      await page.getByRole('button', { name: 'Review and activate' }).click()
+      await page.getByRole('button', { name: 'Activate declaration' }).click()
+      await page.getByRole('alert').getByText('The resource has changed', { exact: false }).waitFor()
+      await page.getByText('At most 9 calls per calendar day', { exact: false }).waitFor()
+      const { items } = await service.platform.get<{ items: object[] }>('/v1/openslaspecs?api=ledger-v1&inForce=false')
+      expect(items).toHaveLength(1)
+    },
+  )
+
   it('is replaced with the keyboard alone, and the earlier one returns with undo', { timeout: MINUTE }, async () => {
     const { page, errors } = await signIn('publisher')
     await goTo(page, 'a')

@@ -35,6 +35,7 @@ beforeAll(async () => {
   await waitForApproval()
   await failWebhook()
   await letCredentialExpire()
+  await stageRevision()
   browser = await launchBrowser()
   await vi.waitFor(async () => expect(await kinds()).toEqual([...KINDS]), { timeout: 30_000, interval: 300 })
 }, 2 * MINUTE)
@@ -48,7 +49,7 @@ afterAll(async () => {
 
 const { signIn } = createVisits(() => ({ service, browser }))
 
-const KINDS = ['approval', 'backend', 'credential', 'limit', 'risk', 'webhook'] as const
+const KINDS = ['approval', 'backend', 'credential', 'limit', 'revision', 'risk', 'webhook'] as const
 
 async function kinds(): Promise<readonly string[]> {
   const { items } = await service.platform.get<{ items: { kind: string }[] }>('/v1/attention')
@@ -103,6 +104,12 @@ async function letCredentialExpire(): Promise<void> {
   subscription = id
 }
 
+async function stageRevision(): Promise<void> {
+  const next = { ...ledgerDocument(), info: { title: 'ledger', version: '1.1.0' } }
+  const specification = Buffer.from(JSON.stringify(next)).toString('base64')
+  await service.platform.post('/v1/proxies', { api: 'ledger-v1', specification, backend: { url: backend.url } })
+}
+
 /** The rows of what needs attention: what, its place, and the places of the first of them. */
 async function mattersOf(page: Page): Promise<ReadonlyMap<string, readonly string[]>> {
   const rows = page.getByRole('region', { name: 'Needs attention' }).locator('tbody tr')
@@ -131,6 +138,7 @@ describe('the overview', () => {
     expect(matters.get('1 backend fails')).toEqual(['apis', 'apis/broken-v1'])
     expect(matters.get('1 webhook fails')).toEqual(['webhooks', `webhooks/${webhook}`])
     expect(matters.get('1 approval waits for a decision')?.[0]).toBe('approvals')
+    expect(matters.get('1 staged revision waits for activation')).toEqual(['apis/staged', 'apis/ledger-v1/revisions'])
     const expiring = [...matters].find(([name]) => /^\d credentials? expires? within 30 days$/.test(name))?.[1]
     expect(expiring).toContain(`subscriptions/${subscription}`)
     expect(await page.getByRole('main').innerText()).not.toContain('secret-path')
@@ -143,6 +151,7 @@ describe('the overview', () => {
       'Units and money of the month',
       'Spool and pipeline',
       'Catalogue',
+      'Staged revisions',
       'New APIs that do not serve yet',
       'Waiting decisions',
     ])
@@ -153,6 +162,32 @@ describe('the overview', () => {
     await page.getByRole('link', { name: 'Overview' }).click()
     await page.getByText('1 approval waits for a decision').waitFor({ state: 'detached' })
     expect(errors).toEqual([])
+  })
+
+  it('leads to the staged revisions, and one click further to the activation of one', { timeout: MINUTE }, async () => {
+    const { page, errors } = await signIn('publisher')
+    await page.getByRole('link', { name: '1 staged revision waits for activation' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Staged revisions' }).waitFor()
+    await page.getByRole('row', { name: `ledger-v1 Revision 2 Revision 1 ${backend.url}` }).waitFor()
+    await expectUsable(page)
+    await page.getByRole('link', { name: 'ledger-v1' }).click()
+    await page
+      .getByRole('button', { name: /^Activate/ })
+      .first()
+      .click()
+    await page
+      .getByRole('dialog')
+      .getByRole('button', { name: /^Activate/ })
+      .click()
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    await page.goto(`${service.baseUrl}/console/apis/staged`)
+    await page.getByText('No revision is staged.').waitFor()
+    await page.getByText('tollgate proxies list --has-staging true').waitFor()
+    expect(errors).toEqual([])
+
+    const billing = await signIn('billing', 'console/apis')
+    expect(await billing.page.getByRole('link', { name: 'Staged revisions' }).count()).toBe(0)
+    expect(await statusOf(billing.page, '/v1/proxies?hasStaging=true')).toBe(403)
   })
 
   it('shows calls, errors, latency and units over time, with exact values', { timeout: MINUTE }, async () => {

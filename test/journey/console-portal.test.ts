@@ -48,6 +48,8 @@ async function enter(): Promise<typeof own> {
 const roleOf = ({ consumer }: typeof own) => ({ role: 'consumer', consumers: [consumer] })
 const textOf = (page: Page) => page.getByRole('main').innerText()
 
+const secretsOf = (page: Page) => page.getByRole('region', { name: 'Secrets' }).locator('dd code')
+
 /** Calls the platform API through the session of the page. */
 async function statusAt(page: Page, path: string, headers: Readonly<Record<string, string>> = {}): Promise<number> {
   return page.evaluate(
@@ -113,10 +115,9 @@ describe('a person of a consumer', () => {
       await page.getByRole('dialog').waitFor()
       await activate(page, 'Subscribe')
       await page.getByText('You are subscribed.').waitFor()
-      await page.getByRole('button', { name: 'Show keys and secrets' }).waitFor()
-      await activate(page, 'Show keys and secrets')
-      const key = await page.getByRole('table', { name: 'Keys' }).locator('td button.id').last().getAttribute('title')
-      const apiKey = String(key).replace('Copy ', '')
+      // They are shown once, without a request of the person.
+      const apiKey = await secretsOf(page).first().innerText()
+      expect(apiKey).toMatch(/^tg_/)
       expect((await callLedger(apiKey)).status).toBe(200)
       const { status, id } = await callLedger(apiKey, 'nowhere')
       expect(status).toBe(404)
@@ -130,26 +131,34 @@ describe('a person of a consumer', () => {
       await expect.poll(shown, { timeout: 20_000, interval: 500 }).toContain('ledger-v1 has no operation at this path.')
       await page.goto(`${service.baseUrl}/console/`)
       await page.getByRole('link', { name: `why was call ${id} refused?` }).waitFor()
+      await page.getByRole('link', { name: 'All refused calls' }).click()
+      await page.getByRole('link', { name: id }).waitFor()
+      expect(await page.getByRole('main').locator('tbody tr').count()).toBe(1)
+      // Links of views that the console and the portal share end at views of the portal.
+      await page.getByRole('link', { name: id }).click()
+      await page.getByRole('main').getByRole('link', { name: /^sub_/ }).click()
+      await page.getByRole('button', { name: 'Reveal secrets' }).waitFor()
+      await page.goto(`${service.baseUrl}/console/apis/platform-v1/documentation`)
+      await page.getByRole('link', { name: '/openapi.json' }).waitFor()
       expect(errors).toEqual([])
     },
   )
 
   it('rotates, revokes and cancels only its own access', { timeout: MINUTE }, async () => {
     const { page } = await signIn(roleOf(own), `console/keys/${own.subscription}`)
-    await page.getByRole('button', { name: 'Show keys and secrets' }).click()
-    await page.getByRole('button', { name: 'Rotate keys' }).click()
-    await page.getByRole('dialog').getByRole('button', { name: 'Rotate keys' }).click()
-    await page.getByText('New keys are made.').waitFor()
+    await page.getByRole('button', { name: 'Rotate credentials' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Rotate credentials' }).click()
+    await page.getByText('New credentials are created.').waitFor()
     await expect.poll(() => page.getByRole('button', { name: 'Revoke credential' }).count()).toBe(2)
-    const keys = await page
-      .getByRole('table', { name: 'Keys' })
-      .locator('td button.id')
-      .evaluateAll((all) => all.map((each) => String(each.getAttribute('title')).replace('Copy ', '')))
+    expect(await secretsOf(page).count()).toBe(1)
+    await page.getByRole('button', { name: 'Reveal secrets' }).click()
+    await expect.poll(() => secretsOf(page).count()).toBe(2)
+    const keys = await secretsOf(page).allInnerTexts()
     for (const key of keys) expect((await callLedger(key)).status).toBe(200)
     await page.getByRole('button', { name: 'Revoke credential' }).first().click()
-    await page.getByText('Calls with this credential will be refused from now on.').waitFor()
+    await page.getByRole('dialog').getByText('will be refused from now on.').waitFor()
     await page.getByRole('dialog').getByRole('button', { name: 'Revoke credential' }).click()
-    await page.getByText('The credential is revoked.').waitFor()
+    await page.getByText(/^tg_.* is revoked\.$/).waitFor()
     const statuses = await Promise.all(keys.map(async (key) => (await callLedger(key)).status))
     expect(statuses.toSorted((a, b) => a - b)).toEqual([200, 401])
   })
@@ -162,7 +171,12 @@ describe('of another consumer, a person', () => {
     async () => {
       const { webhook, delivery } = await createWebhook()
       const { page } = await signIn(roleOf(other))
-      for (const path of [`keys/${own.subscription}`, `webhooks/${webhook}`, `settings/people/none`]) {
+      for (const path of [
+        `keys/${own.subscription}`,
+        `subscriptions/${own.subscription}/credentials`,
+        `webhooks/${webhook}`,
+        `settings/people/none`,
+      ]) {
         await page.goto(`${service.baseUrl}/console/${path}`)
         await page
           .getByText(/There is no such page|Your roles do not include this/)
@@ -256,9 +270,11 @@ describe('the views of the portal', () => {
       'apis',
       'apis/products',
       'apis/ledger-v1',
+      'apis/ledger-v1/documentation/listEntries',
+      'apis/ledger-v1/try/listEntries',
       `apis/products/${items[0]!.id}`,
       'keys',
-      `keys/${other.subscription}`,
+      ...['', '/limits', '/terms', '/approvals'].map((tab) => `keys/${other.subscription}${tab}`),
     ]
     for (const view of views) {
       await page.goto(`${service.baseUrl}/console/${view}`)

@@ -23,8 +23,8 @@ async function cookieOf({ context }: Pick<SignedIn, 'context'>): Promise<string>
   return `tollgate-console=${session!.value}`
 }
 
-async function send(cookie: string, change: object) {
-  const headers = { 'tollgate-console': '1', 'content-type': 'application/json', cookie }
+async function send(cookie: string, change: object, more: Readonly<Record<string, string>> = {}) {
+  const headers = { 'tollgate-console': '1', 'content-type': 'application/json', cookie, ...more }
   const body = JSON.stringify({ ...CALL, ...change })
   const answer = await request(`${service.baseUrl}/console/try`, { method: 'POST', headers, body })
   return { status: answer.statusCode, body: (await answer.body.json()) as Record<string, unknown> }
@@ -133,8 +133,26 @@ describe('a call that a person tries', () => {
     expect((await send(cookie, { headers: [['x-consumer-id', other]] })).status).toBe(400)
     expect((await send(cookie, {})).body).toMatchObject({ status: 200 })
     expect(backend.last()).toMatchObject({ 'x-consumer-id': mine.consumer, 'x-subscription-id': mine.subscription })
+    expect((await send(cookie, {}, { 'x-consumer-id': other })).status).toBe(403)
+    expect((await send(cookie, {}, { 'x-consumer-id': mine.consumer })).body).toMatchObject({ status: 200 })
     await service.platform.post(`/v1/subscriptions/${mine.subscription}/cancel`)
     expect((await send(cookie, {})).body).toEqual({ kind: 'unsubscribed', consumers: [mine.consumer] })
+  })
+
+  it('uses the subscription of the consumer that the person has chosen', { timeout: MINUTE }, async () => {
+    const first = await enrol(service, 'ledger-v1', { name: 'First' })
+    const second = await enrol(service, 'ledger-v1', { name: 'Second' })
+    const role = { role: 'consumer', consumers: [first.consumer, second.consumer] }
+    const cookie = await cookieOf(await signIn(role))
+    for (const { consumer, subscription } of [second, first]) {
+      expect((await send(cookie, {}, { 'x-consumer-id': consumer })).body).toMatchObject({ status: 200 })
+      expect(backend.last()).toMatchObject({ 'x-consumer-id': consumer, 'x-subscription-id': subscription })
+    }
+    await service.platform.post(`/v1/subscriptions/${second.subscription}/suspend`)
+    const refused = { kind: 'unsubscribed', consumers: [second.consumer] }
+    expect((await send(cookie, {}, { 'x-consumer-id': second.consumer })).body).toEqual(refused)
+    expect((await send(cookie, {})).body).toMatchObject({ status: 200 })
+    expect(backend.last()).toMatchObject({ 'x-subscription-id': first.subscription })
   })
 
   it('comes from a page of the console, by one path and in one form', { timeout: MINUTE }, async () => {

@@ -4,6 +4,7 @@ import { request } from 'undici'
 import { describe, expect, it } from 'vitest'
 import { activate, enterLogin, goTo, logIn, nameOfFocus, tabTo } from './console-keyboard.ts'
 import { useConsole } from './console-stage.ts'
+import { expectUsable } from './console-visit.ts'
 import { enrol, type Enrolled, type Service } from './service.ts'
 import { invite, PASSWORD } from './shared-client.ts'
 
@@ -105,6 +106,7 @@ describe('a person who signs in', () => {
 
   it('signs out everywhere', { timeout: MINUTE }, async () => {
     const { page, id } = await signIn('admin')
+    await page.getByRole('link', { name: 'Signed in as Grace' }).click()
     await page.getByRole('button', { name: 'Sign out everywhere' }).click()
     await page.getByRole('button', { name: 'Sign in' }).waitFor()
     expect(await service.platform.get(`/v1/users/${id}/sessions`)).toMatchObject({ items: [] })
@@ -180,6 +182,35 @@ describe('the views', () => {
     const { page, errors } = await signIn('admin', 'console/consumers')
     await page.getByText('<img src=x onerror', { exact: false }).waitFor()
     expect(await page.title()).toBe('Consumers · tollgate')
+    expect(errors).toEqual([])
+  })
+
+  it('have one row of header, a menu and no table that scrolls on a phone', { timeout: MINUTE }, async () => {
+    const { page, errors } = await signIn('admin', 'console/settings/roles')
+    await page.getByRole('link', { name: 'publisher' }).waitFor()
+    await page.setViewportSize({ width: 360, height: 740 })
+    const banner = page.getByRole('banner')
+    expect((await banner.boundingBox())?.height).toBeLessThan(60)
+    const hidden = await page
+      .locator('.table')
+      .evaluateAll((all) => all.map((each) => each.scrollWidth - each.clientWidth))
+    expect(hidden).toEqual([0])
+    await page.getByRole('cell', { name: 'Publishes APIs and products.' }).waitFor()
+
+    const menu = page.getByRole('button', { name: 'Menu' })
+    const link = page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Consumers' })
+    expect(await link.isVisible()).toBe(false)
+    await menu.click()
+    await page.getByRole('button', { name: 'Sign out' }).waitFor()
+    await page.keyboard.press('Escape')
+    expect(await link.isVisible()).toBe(false)
+    expect(await menu.evaluate((element) => element.matches(':focus'))).toBe(true)
+    await page.keyboard.press('Enter')
+    await link.click()
+    await page.getByRole('heading', { level: 1, name: 'Consumers' }).waitFor()
+    expect(await link.isVisible()).toBe(false)
+    await menu.click()
+    await expectUsable(page)
     expect(errors).toEqual([])
   })
 

@@ -67,8 +67,8 @@ const TABLE: Readonly<Record<string, Row>> = {
   // Stores and the spool.
   store: { folders: BASE, packages: ['node:'] },
   'store/clickhouse': { folders: PORTS, packages: ['@clickhouse/client', 'chdb', 'node:'] },
+  'store/postgres': { folders: PORTS, packages: ['pg', 'node:'] },
   'store/sqlite': { folders: PORTS, packages: ['node:', 'node:sqlite'] },
-  'store/memory': { folders: PORTS, packages: ['node:'] },
   record: { folders: PORTS, packages: ['node:'] },
   recovery: { folders: [...PORTS, 'record', 'store/clickhouse', 'store/sqlite'], packages: ['node:'] },
   backup: { folders: [...PORTS, 'record', 'store/clickhouse', 'store/sqlite'], packages: ['node:'] },

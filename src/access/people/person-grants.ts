@@ -29,6 +29,8 @@ export interface PersonAtClient {
   readonly tenant: string
   readonly api: string
   readonly person: Pick<Person, 'id' | 'epoch'>
+  /** The consumer that the person acts for through a shared client; default: the first one with a subscription. */
+  readonly consumer?: string
 }
 
 /**
@@ -47,12 +49,12 @@ export interface PersonGrantsOptions {
 export function createPersonGrants(options: PersonGrantsOptions): GrantPerson {
   const { signIn, entitlements, revocations, subscriptionOf } = options
 
-  return async ({ client, tenant, api, person: { id, epoch } }) => {
+  return async ({ client, tenant, api, person: { id, epoch }, consumer }) => {
     // Read first: a change that is stored after this line also changes the mark.
     const mark = revocations.markOf(id)
     const current = await signIn.find(tenant, id)
     if (current === null || current.epoch !== epoch) return null
-    const grant = isSharedClient(client) ? await subscriptionOf(tenant, id, api) : client
+    const grant = isSharedClient(client) ? await subscriptionOf(tenant, id, api, consumer) : client
     if (grant === null) return 'unsubscribed'
     const entitlement = api === PLATFORM_API ? await entitlements.ofUser(tenant, id) : null
     return {

@@ -22,8 +22,16 @@ import { toSharedGrant } from '../grants.ts'
 import { approvedPlatformBody, TENANT_KIND } from '../platform-access.ts'
 import { USER_KIND, type RoleAssignment } from './user-document.ts'
 
-/** Returns null if no consumer of the person has an active subscription to the API. */
-export type SubscriptionOfPerson = (tenant: string, person: string, api: string) => Promise<Grant | null>
+/**
+ * Returns null if no consumer of the person has an active subscription to the API; with `wanted`, one of the person's consumers, if that
+ * consumer has none.
+ */
+export type SubscriptionOfPerson = (
+  tenant: string,
+  person: string,
+  api: string,
+  wanted?: string,
+) => Promise<Grant | null>
 
 /** Returns the consumers that a person acts for, the preferred one first. */
 export type ConsumersOfPerson = (tenant: string, person: string) => Promise<readonly string[]>
@@ -48,10 +56,10 @@ export function createConsumersOfPerson({ registry }: { readonly registry: Regis
 export function createPersonSubscriptions(options: PersonSubscriptionsOptions): SubscriptionOfPerson {
   const { registry } = options
   const consumersOfPerson = createConsumersOfPerson(options)
-  return async (tenant, person, api) => {
+  return async (tenant, person, api, wanted) => {
     const products = (await registry.find(PROXY_KIND, 'api', api))?.body.memberOfProductIds ?? []
     const targets = [{ api }, ...products.map((product) => ({ product }))]
-    const consumers = await consumersOfPerson(tenant, person)
+    const consumers = (await consumersOfPerson(tenant, person)).filter((id) => wanted === undefined || id === wanted)
     for (const consumer of consumers) {
       for (const target of targets) {
         const where = { consumer, state: 'Active', ...target }

@@ -85,6 +85,7 @@ export const REQUESTS: ResourceGroup = {
     },
   ],
   examples: [
+    ['tollgate requests list --outcome refused', 'lists refused calls'],
     ['tollgate requests list --outcome payload_invalid', 'lists calls with an invalid payload'],
     ['tollgate requests get 0197…', 'explains a call by its X-Request-Id'],
     ['tollgate requests explain --key-prefix tg_4fYk2', 'explains the API keys that begin so'],

@@ -99,7 +99,7 @@ export const PROXIES: ResourceGroup = {
       operation: 'listProxies',
       call: 'GET /v1/proxies',
       summary: 'Lists deployments',
-      filters: 'api label',
+      filters: 'api hasStaging label',
       columns: 'id api state revision stagingRevision backend',
     },
     { name: 'get', operation: 'getProxy', call: 'GET /v1/proxies/{id}', summary: 'Shows a deployment' },
@@ -142,6 +142,7 @@ export const PROXIES: ResourceGroup = {
       'tollgate proxies deploy openapi.yaml --backend http://10.0.0.7:3000 --activate',
       'deploys a document and makes it serve',
     ],
+    ['tollgate proxies list --has-staging true', 'lists the APIs with a staged revision that waits for its activation'],
     ['tollgate proxies rollback prx_… --to 3', 'makes revision 3 serve again'],
   ],
 }

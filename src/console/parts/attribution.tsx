@@ -5,10 +5,11 @@ import { texts } from '../texts.ts'
 
 type Attributed = Pick<Item<'/v1/risks'>, 'attributedTo'>
 
-export function toWho({ attributedTo: { name, id, onBehalfOf } }: Attributed) {
+export function toWho({ attributedTo: { kind, name, id, onBehalfOf } }: Attributed) {
+  const known = kind === 'provider' ? texts.risks.provider : id
   return (
     <>
-      <bdi>{name === '' ? id : name}</bdi>{' '}
+      <bdi>{name === '' ? known : name}</bdi>{' '}
       {onBehalfOf !== undefined && <span class="quiet">{texts.risks.onBehalfOf(onBehalfOf)}</span>}
     </>
   )

@@ -54,8 +54,14 @@ interface FormProps {
 /** A form that waits for its call, and shows why it was refused. */
 export function Form({ submit, onSubmit, children, isDangerous = false, isDisabled = false }: FormProps) {
   const { problem, isWaiting, run } = useAction(onSubmit)
+  const place = useRef<HTMLFormElement>(null)
+  // Before the dialog opens: its focus goes to the first field instead of the button that closes it.
+  useLayoutEffect(() => {
+    place.current?.closest('dialog')?.querySelector('.form :is(input, select, textarea)')?.setAttribute('autofocus', '')
+  }, [])
   return (
     <form
+      ref={place}
       class="form"
       onSubmit={(event) => {
         event.preventDefault()

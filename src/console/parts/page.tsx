@@ -1,8 +1,11 @@
 /** The head of every view: its name, its state, and the main actions. */
 
 import type { ComponentChildren } from 'preact'
-import { useEffect } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
 import { texts } from '../texts.ts'
+
+/** How much of the tabs before the current one stays in sight. */
+const TABS_BEFORE_PX = 64
 
 interface PageProps {
   /** Also the title of the document. */
@@ -40,9 +43,15 @@ interface TabsProps {
 
 /** The tabs of a page are links, so that each has an address. */
 export function Tabs({ label, tabs, current, base }: TabsProps) {
+  const list = useRef<HTMLUListElement>(null)
+  // On a narrow screen they are one row, which scrolls.
+  useEffect(() => {
+    const tab = list.current?.querySelector<HTMLElement>('[aria-current]')
+    list.current?.scrollTo({ left: (tab?.offsetLeft ?? 0) - TABS_BEFORE_PX })
+  }, [current])
   return (
     <nav class="tabs" aria-label={label}>
-      <ul>
+      <ul ref={list}>
         {tabs.map(({ path, title }) => (
           <li key={path}>
             <a href={base + path} aria-current={current === path ? 'page' : undefined}>

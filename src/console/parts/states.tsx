@@ -3,6 +3,7 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import type { Reading } from '../api/use-read.ts'
+import { Page } from './page.tsx'
 import { texts } from '../texts.ts'
 
 const SKELETON_AFTER_MS = 200
@@ -11,11 +12,20 @@ const NOT_FOUND = 404
 
 interface LoadedProps<Data> {
   readonly reading: Reading<Data>
+  /** Title of the page while there is no data. */
+  readonly title?: string
   readonly children: (data: Data) => ComponentChildren
 }
 
 /** Shows the data. If the last read failed, it says so, above the data that it has. */
-export function Loaded<Data>({ reading: { data, problem, reload }, children }: LoadedProps<Data>) {
+export function Loaded<Data>({ reading, title, children }: LoadedProps<Data>) {
+  const { data, problem } = reading
+  const isRefused = problem?.status === FORBIDDEN || problem?.status === NOT_FOUND
+  const shown = <Content reading={reading}>{children}</Content>
+  return title !== undefined && (data === null || isRefused) ? <Page title={title}>{shown}</Page> : shown
+}
+
+function Content<Data>({ reading: { data, problem, reload }, children }: LoadedProps<Data>) {
   if (problem?.status === FORBIDDEN) return <Forbidden />
   if (problem?.status === NOT_FOUND) return <NotFound />
   return (
@@ -61,6 +71,15 @@ function Forbidden() {
       <p>{texts.states.forbidden}</p>
       <p class="quiet">{texts.states.whoGrants}</p>
     </div>
+  )
+}
+
+/** For an address that is no view. */
+export function NotFoundPage() {
+  return (
+    <Page title={texts.states.notFoundTitle}>
+      <NotFound />
+    </Page>
   )
 }
 

@@ -1,4 +1,4 @@
-/** A table of a list. The first column names the row. */
+/** A table of a list. The first column names the row. On a narrow screen each row is a block, with the titles beside its values. */
 
 import type { ComponentChildren } from 'preact'
 
@@ -38,7 +38,7 @@ export function Table<Row>({ caption, columns, rows, keyOf }: TableProps<Row>) {
                     {cell(row)}
                   </th>
                 ) : (
-                  <td key={title} class={isNumber ? 'number' : ''}>
+                  <td key={title} data-label={title} class={isNumber ? 'number' : ''}>
                     {cell(row)}
                   </td>
                 ),

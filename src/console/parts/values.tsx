@@ -46,11 +46,20 @@ function nowMs(): number {
 /** Relative up to a day, then the date; UTC on hover. It goes on while the page is open. */
 export function Time({ at }: { readonly at: string }) {
   const ms = Date.parse(at)
+  return <Moment at={at}>{toTime(ms, nowMs())}</Moment>
+}
+
+/** A time in the words of its place; UTC on hover. */
+export function Moment({ at, children }: { readonly at: string; readonly children: string }) {
   return (
-    <time dateTime={at} title={texts.units.utc(at.slice(0, 19).replace('T', ' '))}>
-      {toTime(ms, nowMs())}
+    <time dateTime={at} title={toUtc(at)}>
+      {children}
     </time>
   )
+}
+
+function toUtc(at: string): string {
+  return texts.units.utc(at.slice(0, 19).replace('T', ' '))
 }
 
 /** The date and the time in the zone of the reader. */
@@ -97,6 +106,7 @@ export function Severity({ of, word = of }: SeverityProps) {
   )
 }
 
+/** States of the API and words of the catalogue look the same. */
 export function State({ of }: { readonly of: string }) {
-  return <span class="state">{of}</span>
+  return <span class="state">{of.charAt(0).toUpperCase() + of.slice(1)}</span>
 }

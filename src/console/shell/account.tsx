@@ -1,11 +1,11 @@
 /** Who is signed in, for which consumer, and how to end it. */
 
-import { change, chosenConsumer, isSignedIn, request } from '../api/client.ts'
+import { chosenConsumer, isSignedIn, request } from '../api/client.ts'
 import { forgetAnswers } from '../api/use-read.ts'
 import { BASE, go } from '../router.ts'
 import { texts } from '../texts.ts'
 import { choose, consumers } from './brand.ts'
-import { person, scopes } from './person.ts'
+import { person } from './person.ts'
 
 const { account: words } = texts
 
@@ -13,10 +13,6 @@ export function Account() {
   const name = person.value?.name ?? person.value?.username ?? ''
   const signOut = async (): Promise<void> => {
     await request('/console/sign-out', { method: 'POST' })
-    isSignedIn.value = false
-  }
-  const signOutEverywhere = async (): Promise<void> => {
-    await change('DELETE /v1/me/sessions', {}, undefined)
     isSignedIn.value = false
   }
   return (
@@ -28,11 +24,6 @@ export function Account() {
       <button type="button" onClick={signOut}>
         {words.signOut}
       </button>
-      {scopes.value.has('me:write') && (
-        <button type="button" onClick={signOutEverywhere}>
-          {words.everywhere}
-        </button>
-      )}
     </>
   )
 }

@@ -18,7 +18,7 @@ export const ACTIONS: readonly PaletteAction[] = [
   { title: words.createWebhook, path: 'webhooks?open=create', scope: 'eventsubscriptions:write' },
   { title: words.invitePerson, path: 'settings/people?open=create', scope: 'users:write' },
   { title: words.createRole, path: 'settings/roles?open=create', scope: 'roles:write' },
-  { title: words.explain, path: 'requests', scope: 'requests:read' },
+  { title: words.explain, path: 'requests/explain', scope: 'requests:read' },
   { title: words.myAccount, path: 'settings/me', scope: 'me:read' },
 ]
 
@@ -26,6 +26,6 @@ export const ACTIONS: readonly PaletteAction[] = [
 export const PORTAL_ACTIONS: readonly PaletteAction[] = [
   { title: words.subscribe, path: 'apis', scope: 'subscriptions:write' },
   { title: words.createWebhook, path: 'webhooks?open=create', scope: 'eventsubscriptions:write' },
-  { title: words.explain, path: 'requests', scope: 'requests:read' },
+  { title: words.explain, path: 'requests/explain', scope: 'requests:read' },
   { title: words.myAccount, path: 'settings/me', scope: 'me:read' },
 ]

@@ -125,9 +125,13 @@ function known(text: string): readonly Option[] {
   const sought = text.trim().toLowerCase()
   const held = scopes.value
   const sections = sectionsOf(held)
-    .filter((each) => maySee(each, held))
-    .flatMap((each) => [each, ...(each.children ?? []).filter((child) => maySee(child, held))])
-    .map(({ path, title }) => ({ path, title, detail: words.section }))
+    .filter((each) => each.isAlias !== true && maySee(each, held))
+    .flatMap((each) => [
+      { path: each.path, title: each.title, detail: words.section },
+      ...(each.children ?? [])
+        .filter((child) => maySee(child, held))
+        .map(({ path, title }) => ({ path, title, detail: each.title })),
+    ])
   const actions = (isPortal(held) ? PORTAL_ACTIONS : ACTIONS)
     .filter(({ scope }) => may(scope))
     .map(({ path, title }) => ({ path, title, detail: words.action }))

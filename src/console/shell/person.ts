@@ -5,8 +5,14 @@ import { isSignedIn, read } from '../api/client.ts'
 import { findPortal } from './brand.ts'
 import type { Answer } from '../api/operations.ts'
 
+const PROCESS_SCOPES: ReadonlySet<string> = new Set(['settings:read', 'health:read'])
+
 export const person = signal<Answer<'/v1/me'> | null>(null)
-export const scopes = computed<ReadonlySet<string>>(() => new Set(person.value?.scopes ?? []))
+/** The scopes that open something: those of the process open nothing outside the tenant of the operator. */
+export const scopes = computed<ReadonlySet<string>>(() => {
+  const { scopes: held = [], isOperator = false } = person.value ?? {}
+  return new Set(held.filter((scope) => isOperator || !PROCESS_SCOPES.has(scope)))
+})
 
 /** Throws `CallRefused`; nobody is signed in after 401. */
 export async function findPerson(): Promise<void> {

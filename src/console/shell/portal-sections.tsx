@@ -28,6 +28,16 @@ const PORTAL_SECTIONS: readonly Section[] = [
     ...lazy(async () => (await import('../views/portal/keys.tsx')).Keys),
     key: 'k',
   },
+  // As views call it that the portal and the console have in common.
+  {
+    path: 'subscriptions',
+    title: names.keys,
+    scope: 'subscriptions:read',
+    ...lazy(async () => (await import('../views/portal/keys.tsx')).Keys),
+    key: '',
+    isHidden: true,
+    isAlias: true,
+  },
   ...shared('usage'),
   ...shared('requests'),
   ...shared('webhooks'),

@@ -13,6 +13,8 @@ export interface Section extends Subsection {
   readonly preload?: () => void
   /** It has an address, and no place in the navigation. */
   readonly isHidden?: true
+  /** The palette leaves it out: it is another address of a section. */
+  readonly isAlias?: true
   /** After `g`. */
   readonly key: string
   /** The second level. The view of the section shows all of them. */
@@ -41,6 +43,10 @@ export const SECTIONS: readonly Section[] = [
     scope: 'apis:read',
     ...lazy(async () => (await import('../views/apis/index.tsx')).Apis),
     key: 'a',
+    children: [
+      { path: 'apis', title: texts.apis.all, scope: 'apis:read' },
+      { path: 'apis/staged', title: texts.apis.staged.title, scope: 'proxies:read', isWide: true },
+    ],
   },
   {
     path: 'products',

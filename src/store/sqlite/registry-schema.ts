@@ -70,6 +70,10 @@ const STEPS = [
      SELECT d.kind, '${SEARCH_KEY}', v.value, d.tenant, d.id, 0
      FROM document d, json_each(document_search_values(d.kind, d.tenant, d.body)) v
      WHERE d.kind IN (${SEARCHED_KINDS.map((kind) => `'${kind}'`).join(', ')});`,
+  // Proxies are listed by whether a revision is staged. Those from before revisions existed have none.
+  `INSERT OR IGNORE INTO document_key (kind, name, value, tenant, id, is_unique)
+     SELECT kind, 'hasStaging', iif(json_extract(body, '$.actor.context.stagingRevision') IS NULL, 'false', 'true'), tenant, id, 0
+     FROM document WHERE kind = 'proxy' AND json_valid(body);`,
 ]
 
 /** A damaged document is not found by a search; verification reports it. */

@@ -37,8 +37,12 @@ export interface SqliteRegistryOptions {
   readonly isLossAccepted?: boolean
 }
 
+export interface SqliteRegistry extends Registry {
+  close(): void
+}
+
 /** Throws `StartRefused`. */
-export function openSqliteRegistry(options: SqliteRegistryOptions): Registry {
+export function openSqliteRegistry(options: SqliteRegistryOptions): SqliteRegistry {
   const { path, clock, bytesMax, isLossAccepted = false } = options
   const file = openRegistryFile(path, isLossAccepted)
   const { database } = file

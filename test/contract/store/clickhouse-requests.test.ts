@@ -105,6 +105,12 @@ describe('the request log in ClickHouse', () => {
       token: platform.token('rival'),
     })
     expect(foreign.body['items']).toEqual([])
+    await store.insert('platform-2', [
+      request({ tenant: 'platform', timeMs: NOW_MS - 1_000, requestId: 'b0', outcome: 'served' }),
+      request({ tenant: 'rival', timeMs: NOW_MS - 1_000, requestId: 'b1', outcome: 'rate_limited' }),
+    ])
+    const refused = await platform.send('GET', '/v1/requests?outcome=refused', { token })
+    expect(refused.body['items']).toMatchObject([{ requestId: 'a0' }, { requestId: 'a1' }, { requestId: 'a2' }])
     for (const query of ['cursor=bm8', 'from=yesterday', 'outcome=', 'limit=501']) {
       expect((await platform.send('GET', `/v1/requests?${query}`, { token })).status, query).toBe(400)
     }

@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest'
 import { RevisionConflict } from '../../../src/store/registry.ts'
-import { AUTHOR, write, startRegistry, type OpenRegistry } from './registry-contract-helpers.ts'
+import { AUTHOR, write, startRegistry, type FreshRegistry } from './registry-contract-helpers.ts'
 
 /** The audit log of every registry; run once per adapter. */
-export function auditContract(name: string, fresh: () => OpenRegistry): void {
+export function auditContract(name: string, fresh: FreshRegistry): void {
   describe(`audit log: ${name}`, () => {
     const start = () => startRegistry(fresh)
     const all = { tenant: 'acme', bodiesOf: ['thing'], limit: 100 }
 
     it('lists creations, changes, removals and reads, newest first, with the previous bodies', async () => {
-      const { clock, registry } = start()
+      const { clock, registry } = await start()
       await registry.commit(AUTHOR, 'make', [write('a', 0, { n: 1 })])
       clock.set(2_000)
       await registry.audit({ ...AUTHOR, person: 'usr_1' }, 'read', { kind: 'thing', id: 'a', tenant: 'acme' })
@@ -37,7 +37,7 @@ export function auditContract(name: string, fresh: () => OpenRegistry): void {
     })
 
     it('redacts the bodies of a removed document, also twice and of many entries, and of no other document', async () => {
-      const { registry } = start()
+      const { registry } = await start()
       const name = 'Ada Lovelace'
       const entries = 1_200
       for (let n = 0; n < entries; n++) await registry.commit(AUTHOR, 'change', [write('a', n, { n, name })])
@@ -59,7 +59,7 @@ export function auditContract(name: string, fresh: () => OpenRegistry): void {
     })
 
     it('does not redact a document that would write the text again', async () => {
-      const { registry } = start()
+      const { registry } = await start()
       await registry.commit(AUTHOR, 'make', [write('a', 0, { name: 'Ada' })])
       const redact = (name: string) => registry.redact({ kind: 'thing', id: 'a', tenant: 'acme' }, () => ({ name }))
       await expect(redact('x')).rejects.toThrow(RevisionConflict)
@@ -69,7 +69,7 @@ export function auditContract(name: string, fresh: () => OpenRegistry): void {
     })
 
     it('returns bodies of the requested kinds only, and nothing of another tenant', async () => {
-      const { registry } = start()
+      const { registry } = await start()
       await registry.commit(AUTHOR, 'make', [write('a', 0, 1, { kind: 'secret' })])
       await registry.commit(AUTHOR, 'make', [write('b', 0, 1, { tenant: 'rival' })])
 
@@ -78,7 +78,7 @@ export function auditContract(name: string, fresh: () => OpenRegistry): void {
     })
 
     it('returns each entry once over pages of any size, and applies its filters', async () => {
-      const { clock, registry } = start()
+      const { clock, registry } = await start()
       for (let number = 0; number < 30; number++) {
         clock.set(1_000 + Math.floor(number / 4) * 1_000)
         const by = { ...AUTHOR, consumer: `con_${number % 2}` }
@@ -103,7 +103,7 @@ export function auditContract(name: string, fresh: () => OpenRegistry): void {
     })
 
     it('lists delivery attempts only if the filter asks for them', async () => {
-      const { registry } = start()
+      const { registry } = await start()
       await registry.commit(AUTHOR, 'webhook.test', [write('dlv_1', 0, 1, { kind: 'webhook_delivery' })])
       expect(await registry.history(all)).toEqual([])
       for (const asked of [{ kind: 'webhook_delivery' }, { id: 'dlv_1' }, { action: 'webhook.test' }])

@@ -8,7 +8,10 @@ export const OTHER = documentKind<unknown>('other', 'hidden')
 export const THING = documentKind<unknown>('thing', 'hidden')
 
 /** Opens the same registry on each call, also if the earlier one is still open. */
-export type OpenRegistry = (clock: Clock) => Registry
+export type OpenRegistry = (clock: Clock) => Registry | Promise<Registry>
+
+/** Returns an opener of an empty registry. */
+export type FreshRegistry = () => OpenRegistry | Promise<OpenRegistry>
 
 export const AUTHOR: Author = { tenant: 'acme', consumer: 'con_1' }
 
@@ -28,8 +31,8 @@ export const named = (id: string, expected: number, name: string, more: Partial<
 export const idsOf = (documents: readonly { id: string }[]): string[] => documents.map(({ id }) => id)
 
 /** Returns an opener of an empty registry, and the registry itself with a clock that the test sets. */
-export function startRegistry(fresh: () => OpenRegistry) {
-  const open = fresh()
+export async function startRegistry(fresh: FreshRegistry) {
+  const open = await fresh()
   const clock = createSettableClock()
-  return { open, clock, registry: open(clock) }
+  return { open, clock, registry: await open(clock) }
 }

@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest'
 import { createRandom } from '../../random.ts'
-import { AUTHOR, startRegistry, THING, write, type OpenRegistry } from './registry-contract-helpers.ts'
+import { AUTHOR, startRegistry, THING, write, type FreshRegistry } from './registry-contract-helpers.ts'
 
 /** The contract of every registry for documents with labels; run once per adapter. */
-export function registryLabelsContract(name: string, fresh: () => OpenRegistry): void {
+export function registryLabelsContract(name: string, fresh: FreshRegistry): void {
   describe(`labels in the registry: ${name}`, () => {
     const start = () => startRegistry(fresh)
 
     it('lists the documents that have all of several labels, as a filter of all documents does, page by page', async () => {
-      const { registry } = start()
+      const { registry } = await start()
       const random = createRandom(7)
       const all: { readonly id: string; readonly labels: Readonly<Record<string, string>> }[] = []
       for (let number = 0; number < 60; number++) {

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { createRandom } from '../../random.ts'
-import { AUTHOR, startRegistry, THING, write, type OpenRegistry } from './registry-contract-helpers.ts'
+import { AUTHOR, startRegistry, THING, write, type FreshRegistry } from './registry-contract-helpers.ts'
 
 /** The contract of every registry for lists by the beginning of a key; run once per adapter. */
-export function registryPrefixContract(name: string, fresh: () => OpenRegistry): void {
+export function registryPrefixContract(name: string, fresh: FreshRegistry): void {
   describe(`lists by a prefix in the registry: ${name}`, () => {
     it('have the documents whose key begins so, in the order of the key and the id, page by page', async () => {
-      const { registry } = startRegistry(fresh)
+      const { registry } = await startRegistry(fresh)
       const random = createRandom(3)
       const all: { readonly id: string; readonly value: string; readonly colour: string }[] = []
       for (let number = 0; number < 60; number++) {

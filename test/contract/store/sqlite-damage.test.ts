@@ -8,8 +8,8 @@ import { openSqliteCheckpoint, type SqliteCheckpoint } from '../../../src/store/
 import { checkLargeFiles } from '../../../src/store/sqlite/database-check.ts'
 import { openSqliteIdempotencyStore } from '../../../src/store/sqlite/idempotency-store.ts'
 import { markPathOf, readMark } from '../../../src/runtime/mark-file.ts'
-import { documentKind, type Registry } from '../../../src/store/registry.ts'
-import { openSqliteRegistry } from '../../../src/store/sqlite/registry.ts'
+import { documentKind } from '../../../src/store/registry.ts'
+import { openSqliteRegistry, type SqliteRegistry } from '../../../src/store/sqlite/registry.ts'
 
 const THING = documentKind<unknown>('thing', 'hidden')
 
@@ -34,7 +34,7 @@ function closing<T extends { close(): void }>(opened: T): T {
   return opened
 }
 
-const openRegistry = (path: string): Registry => closing(openSqliteRegistry({ path, clock }))
+const openRegistry = (path: string): SqliteRegistry => closing(openSqliteRegistry({ path, clock }))
 const openCheckpoint = (path: string): SqliteCheckpoint =>
   closing(openSqliteCheckpoint({ path, newInstance: () => 'here' }))
 

@@ -6,9 +6,9 @@ import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { systemClock } from '../../../src/runtime/clock.ts'
 import { THING } from './registry-contract-helpers.ts'
-import { documentKind, RegistryFull, type Author, type Commit, type Registry } from '../../../src/store/registry.ts'
+import { documentKind, RegistryFull, type Author, type Commit } from '../../../src/store/registry.ts'
 import { createDocumentList } from '../../../src/store/sqlite/document-list.ts'
-import { openSqliteRegistry } from '../../../src/store/sqlite/registry.ts'
+import { openSqliteRegistry, type SqliteRegistry } from '../../../src/store/sqlite/registry.ts'
 import { auditContract } from './registry-audit.contract.ts'
 import { registryLabelsContract } from './registry-labels.contract.ts'
 import { registryPrefixContract } from './registry-prefix.contract.ts'
@@ -29,7 +29,7 @@ function newPath(): string {
   return join(folder, 'registry.db')
 }
 
-function open(path: string, bytesMax?: number): Registry {
+function open(path: string, bytesMax?: number): SqliteRegistry {
   const registry = openSqliteRegistry({ path, clock, ...(bytesMax !== undefined && { bytesMax }) })
   onTestFinished(() => {
     try {
@@ -181,6 +181,10 @@ describe('registry in a file', () => {
       INSERT INTO document VALUES ('thing', 'a', 'acme', 3, '1', 1, 2);
       INSERT INTO document VALUES ('consumer', 'c', 'acme', 1, '{"name":"Shöp","isDisabled":true}', 1, 2);
       INSERT INTO document VALUES ('consumer', 'd', 'acme', 1, 'damaged', 1, 2);
+      INSERT INTO document VALUES ('proxy', 'e', 'acme', 1, '{"actor":{"context":{"stagingRevision":2}}}', 1, 2);
+      INSERT INTO document VALUES ('proxy', 'f', 'acme', 1, '{"actor":{"context":{"stagingRevision":null}}}', 1, 2);
+      INSERT INTO document VALUES ('proxy', 'g', 'acme', 1, '{"deployment":{}}', 1, 2);
+      INSERT INTO document VALUES ('proxy', 'h', 'acme', 1, 'damaged', 1, 2);
       INSERT INTO document_key VALUES ('thing', 'name', 'x', 'a', 1);`)
     database.close()
     const registry = open(path)
@@ -203,6 +207,11 @@ describe('registry in a file', () => {
       { name: 'name', value: 'acme shöp', id: 'c' },
       { name: 'search', value: 'acme shöp', id: 'c' },
       { name: 'state', value: 'Disabled', id: 'c' },
+    ])
+    expect(rowsOf(path, `SELECT name, value, id FROM document_key WHERE kind = 'proxy' ORDER BY id`)).toEqual([
+      { name: 'hasStaging', value: 'true', id: 'e' },
+      { name: 'hasStaging', value: 'false', id: 'f' },
+      { name: 'hasStaging', value: 'false', id: 'g' },
     ])
   })
 

@@ -8,8 +8,8 @@ import { openTestOauthServer, tokenOf, type TestOauthServer } from '../../fixtur
 async function open(): Promise<TestOauthServer> {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-full-'))
   const server = await openTestOauthServer({ registryPath: join(folder, 'registry.db') })
-  onTestFinished(() => {
-    server.registry.close()
+  onTestFinished(async () => {
+    await server.registry.close()
     rmSync(folder, { recursive: true })
   })
   return server

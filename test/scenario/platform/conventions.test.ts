@@ -9,6 +9,12 @@ async function makeConsumer(platform: TestPlatform, token: string, body: unknown
   return platform.send('POST', '/v1/consumers', { token, body })
 }
 
+/** Base64 of a declaration with a limit per day. */
+function declarationOf(day: number): string {
+  const declaration = { opensla: '1.0.0', info: {}, limits: [{ name: 'all', totals: { day } }] }
+  return Buffer.from(JSON.stringify(declaration)).toString('base64')
+}
+
 async function sendRaw({ server: { app } }: TestPlatform, text: string): Promise<string> {
   await app.listen({ host: '127.0.0.1', port: 0 })
   const socket = connect((app.server.address() as AddressInfo).port, '127.0.0.1')
@@ -246,6 +252,27 @@ describe('a conditional request', () => {
     expect(now.body).toMatchObject({ activeRevision: 1, stagingRevision: 2 })
     const headers = { 'if-match': now.headers['etag'] ?? '' }
     expect((await platform.send('POST', `${path}/activate`, { token, headers })).status).toBe(200)
+  })
+
+  it('that declares a service level is answered 412 if another declaration of the API came into force since', async () => {
+    const platform = await openTestPlatform()
+    const token = platform.token('acme')
+    await publishApi(platform, token)
+    const inForce = '/v1/openslaspecs?limit=500&inForce=true&api=payments-v1'
+    const tagOf = async () => (await platform.send('GET', inForce, { token })).headers['etag'] ?? ''
+    const declare = (tag: string, day: number) =>
+      platform.send('POST', '/v1/openslaspecs', {
+        token,
+        headers: { 'if-match': tag },
+        body: { api: 'payments-v1', specification: declarationOf(day) },
+      })
+    const before = await tagOf()
+    const both = await Promise.all([declare(before, 1), declare(before, 2)])
+    expect(both.map(({ status }) => status)).toEqual([201, 412])
+    expect(both[1]?.body).toMatchObject({ code: 'version_conflict' })
+    expect((await declare(before, 3)).status).toBe(412)
+    expect((await declare(await tagOf(), 4)).status).toBe(201)
+    expect((await declare('*', 5)).status).toBe(201)
   })
 })
 

@@ -33,6 +33,21 @@ describe('the own account', () => {
     }
   })
 
+  it('says whether the tenant is that of the operator, as GET /v1/health decides', async () => {
+    const platform = await openTestPlatform()
+    const body = { username: 'ada', password: PASSWORD, name: 'Ada' }
+    for (const [tenant, isOperator] of [
+      ['acme', true],
+      ['rival', false],
+    ] as const) {
+      const { body: made } = await platform.send('POST', '/v1/users', { token: platform.token(tenant), body })
+      const person = { person: String(made['id']) }
+      const token = platform.token(tenant, ['me:read', 'health:read'], NOW_MS + 3_600_000, person)
+      expect((await platform.send('GET', '/v1/me', { token })).body).toMatchObject({ isOperator })
+      expect((await platform.send('GET', '/v1/health', { token })).status).toBe(isOperator ? 200 : 403)
+    }
+  })
+
   it('is refused to machines, to federated tokens, and to people of other tenants or without an account', async () => {
     const { platform, id, send } = await openAccount()
     const federated = tokenOf(platform, id)

@@ -139,3 +139,46 @@ describe('the document of an API that serves', () => {
     expect(text).not.toContain('x-tollgate')
   })
 })
+
+describe('what a consumer reads of an API', () => {
+  it('is nothing of an API that is not open to it, also if it names a product with it', async () => {
+    const { platform } = await open()
+    const admin = platform.token('acme')
+    const { product, consumer: subscribed } = await publishApi(platform, admin)
+    await platform.send('PUT', '/v1/apis/payments-v1/policy', { token: admin, body: { exposure: 'Internal' } })
+    const body = { name: 'Stranger', kind: 'application' }
+    const consumer = String((await platform.send('POST', '/v1/consumers', { token: admin, body })).body['id'])
+    const stranger = platform.token('acme', OWN_SCOPES, undefined, { consumer })
+    const paths = ['/v1/apis/payments-v1', '/v1/apis/payments-v1/document', `/v1/products/${product}`]
+    const statuses = async (token: string) =>
+      Promise.all(paths.map(async (path) => (await platform.send('GET', path, { token })).status))
+    expect(await statuses(stranger)).toEqual([404, 404, 404])
+    const own = platform.token('acme', OWN_SCOPES, undefined, { consumer: subscribed })
+    expect((await statuses(own)).slice(0, 2)).toEqual([200, 200])
+  })
+
+  it('has no score and no programme, and neither policy nor revisions can be read', async () => {
+    const { platform } = await open()
+    const admin = platform.token('acme')
+    const { consumer, proxy, openApi } = await publishApi(platform, admin)
+    const entry = (await platform.registry.get('api' as never, 'payments-v1'))!
+    const { revision, body } = entry as unknown as { revision: number; body: object }
+    const graded = { ...body, complianceScore: 41, programme: 'pgm_1' }
+    await platform.registry.commit(AUTHOR, 'test', [
+      { kind: 'api', id: 'payments-v1', tenant: 'acme', expected: revision, body: graded, keys: { state: 'Active' } },
+    ])
+    const own = platform.token('acme', OWN_SCOPES, undefined, { consumer })
+    const read = (path: string, token = own) => platform.send('GET', path, { token })
+    expect((await read('/v1/apis/payments-v1', admin)).body).toMatchObject({ complianceScore: 41, programme: 'pgm_1' })
+    const hidden = { id: 'payments-v1', complianceScore: null, programme: null }
+    expect((await read('/v1/apis/payments-v1')).body).toMatchObject(hidden)
+    expect((await read('/v1/apis')).body['items']).toMatchObject([hidden])
+    for (const path of [
+      '/v1/apis/payments-v1/policy',
+      '/v1/proxies',
+      `/v1/proxies/${proxy}/revisions`,
+      `/v1/openapispecs/${openApi}/content`,
+    ])
+      expect([path, (await read(path)).status]).toEqual([path, 403])
+  })
+})

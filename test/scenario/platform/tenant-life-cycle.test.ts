@@ -3,6 +3,7 @@
 import { describe, expect, it } from 'vitest'
 import { createGrants } from '../../../src/access/grants.ts'
 import { platformScopes } from '../../../src/platform/operations.ts'
+import { pixels } from '../../fixtures/images.ts'
 import { publishApi } from '../../fixtures/published-api.ts'
 import { openTestPlatform, type Answer } from '../../fixtures/test-platform.ts'
 
@@ -35,6 +36,37 @@ describe('a tenant', () => {
     expect(await found('plan:paid')).toMatchObject([{ id }])
     expect(await found('plan:free')).toEqual([])
     expect(codeOf(await send('PATCH', path, { name: 'acme' }))).toEqual([409, 'name_taken'])
+  })
+
+  it('is renamed with its portal in one commit, or neither is changed', async () => {
+    const { platform, send, path, id } = await setUp()
+    const { registry } = platform
+    const position = async () => (await registry.get('tenant' as never, id))?.revision
+    const before = await position()
+    const portal = { name: 'Visitors', logo: pixels(9, 9).toString('base64') }
+    const answer = await send('PATCH', path, { name: 'Visitor', portal })
+    const changed = {
+      name: 'Visitor',
+      portal: { name: 'Visitors', logoUrl: expect.stringMatching(/^\/console\/logo\//) },
+    }
+    expect(answer).toMatchObject({ status: 200, body: changed })
+    expect(await position()).toBe(before! + 1)
+
+    const refused = [
+      await send('PATCH', path, { name: 'acme', portal: { name: 'Other' } }),
+      await send('PATCH', path, { name: 'Other', portal: { logo: 'AAAA' } }),
+    ]
+    expect(refused.map(codeOf)).toEqual([
+      [409, 'name_taken'],
+      [400, 'payload_invalid'],
+    ])
+    expect((await send('GET', path)).body).toMatchObject(changed)
+    expect(await position()).toBe(before! + 1)
+    expect((await send('PATCH', path, { portal: { enabled: false } })).body).toMatchObject({
+      portal: { enabled: false },
+    })
+    expect((await send('PATCH', path, {})).body).toMatchObject({ name: 'Visitor' })
+    expect(await position()).toBe(before! + 2)
   })
 
   it('that is disabled loses the access of all its credentials until it is enabled', async () => {

@@ -1,11 +1,19 @@
 import { describe, expect, it } from 'vitest'
 import { createCredentialExpiry } from '../../../src/access/credential-expiry.ts'
 import { CREDENTIAL_KIND } from '../../../src/access/credential-document.ts'
-import { createAttention, COUNT_MAX, type AttentionItem } from '../../../src/attention/attention.ts'
+import { createAttention, COUNT_MAX, REVISIONS_MAX, type AttentionItem } from '../../../src/attention/attention.ts'
 import { begin, step } from '../../../src/command/persisted-machine.ts'
+import { PROXY_KIND, proxyWrite } from '../../../src/publishing/proxy-document.ts'
 import { eventSubscription } from '../../../src/webhooks/event-subscription-machine.ts'
 import { eventSubscriptionWrite } from '../../../src/webhooks/event-subscription-document.ts'
-import { ACME, openTestCatalogue, publishApi, type TestCatalogue } from '../../fixtures/test-catalogue.ts'
+import {
+  ACME,
+  base64,
+  openTestCatalogue,
+  orders,
+  publishApi,
+  type TestCatalogue,
+} from '../../fixtures/test-catalogue.ts'
 import { createMemoryRiskFeed } from '../../fixtures/memory-risk-feed.ts'
 import { riskEvent } from '../../fixtures/risk-event.ts'
 
@@ -94,5 +102,41 @@ describe('risks', () => {
     expect(limit).toMatchObject({ kind: 'limit', severity: 'Warning', count: 1, isMore: true })
     expect(info).toMatchObject({ kind: 'risk', severity: 'Info', count: COUNT_MAX, isMore: true })
     expect(info?.subjects).toHaveLength(5)
+  })
+})
+
+describe('staged revisions', () => {
+  it('are listed with their API and since when, for the tenant and not for a consumer', async () => {
+    const catalogue = openTestCatalogue()
+    const read = attentionOf(catalogue)
+    const { consumer } = await publishApi(catalogue)
+    expect(await read()).toEqual([])
+    catalogue.clock.nowMs += DAY_MS
+    const at = new Date(catalogue.clock.nowMs).toISOString()
+    const specification = base64(orders({ version: '1.1.0' }))
+    const { id } = await catalogue.proxies.stage(ACME, { api: 'orders-v1', specification })
+    expect(await read()).toEqual([
+      {
+        ...{ kind: 'revision', severity: 'Info', count: 1, isMore: false },
+        subjects: [{ id: 'orders-v1', name: '2', parent: null, at }],
+      },
+    ])
+    expect(await read(consumer)).toEqual([])
+    await catalogue.proxies.activate(ACME, id)
+    expect(await read()).toEqual([])
+  })
+
+  it('are counted up to a maximum', async () => {
+    const catalogue = openTestCatalogue()
+    await publishApi(catalogue)
+    await catalogue.proxies.stage(ACME, { api: 'orders-v1', specification: base64(orders({ version: '1.1.0' })) })
+    const staged = await catalogue.registry.find(PROXY_KIND, 'api', 'orders-v1')
+    const copies = Array.from({ length: REVISIONS_MAX }, (_, number) =>
+      proxyWrite(`prx_${number}`, 'acme', 0, { ...staged!.body, api: `copy${number}-v1` }),
+    )
+    await catalogue.registry.commit(ACME, 'test', copies)
+    const [item] = await attentionOf(catalogue)()
+    expect(item).toMatchObject({ kind: 'revision', count: REVISIONS_MAX, isMore: true })
+    expect(item?.subjects).toHaveLength(5)
   })
 })

@@ -33,10 +33,11 @@ function open(change: Partial<TriesOptions> = {}, found: PersonToken | null = { 
       cookies,
       sessions: { tokenOf: async (id) => (id === 'signed-in' ? 'platform-token' : null) },
       admission: { admits: async () => true },
+      baseUrl: 'https://platform.example',
     }),
     sessions: {
-      async apiTokenOf(id, api) {
-        asked.push(`${id} ${api}`)
+      async apiTokenOf(id, api, consumer) {
+        asked.push([id, api, ...(consumer === undefined ? [] : [consumer])].join(' '))
         return found
       },
     },
@@ -120,6 +121,12 @@ describe('POST /console/try', () => {
     expect((await post({ ...CALL, method: 'POST', body: 'x'.repeat(200_000) })).status).toBe(200)
   })
 
+  it('asks for a token of the consumer that the person acts for', async () => {
+    const { post, asked } = open()
+    await post(CALL, { 'x-consumer-id': 'con_2' })
+    expect(asked).toEqual(['signed-in ledger-v1 con_2'])
+  })
+
   it('answers which consumers could subscribe', async () => {
     const { post, sent } = open({}, { kind: 'unsubscribed', consumers: ['con_1'] })
     expect(await post(CALL)).toMatchObject({ status: 200, answer: { kind: 'unsubscribed', consumers: ['con_1'] } })
@@ -129,6 +136,7 @@ describe('POST /console/try', () => {
   it.each<[number, PersonToken | null]>([
     [401, null],
     [401, { kind: 'ended' }],
+    [403, { kind: 'foreign' }],
     [404, { kind: 'unknown' }],
     [409, { kind: 'tooLong' }],
   ])('answers %i without a token', async (status, found) => {

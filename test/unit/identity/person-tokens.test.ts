@@ -54,7 +54,8 @@ async function openTokens(change: Partial<PersonTokensOptions> = {}) {
     asked,
     minted,
     end,
-    issue: (api = 'ledger-v1', clientId = CLIENT) => issue({ clientId, refreshToken: text }, api),
+    issue: (api = 'ledger-v1', clientId = CLIENT, consumer?: string) =>
+      issue({ clientId, refreshToken: text }, api, consumer),
     text,
   }
 }
@@ -85,6 +86,17 @@ describe('a token in the name of a person who is logged in to the console', () =
     const grant = { ...GRANT, api: 'other-v1' }
     const other = await openTokens({ grantPerson: async () => ({ grant, scopes: null, isCurrent: () => true }) })
     expect(await other.issue()).toMatchObject({ kind: 'unsubscribed' })
+  })
+
+  it('is for the consumer that the person chooses, which must be one of theirs', async () => {
+    const { issue, asked, minted } = await openTokens()
+    expect(await issue('ledger-v1', CLIENT, 'con_2')).toMatchObject({ kind: 'token' })
+    expect(asked).toMatchObject([{ api: 'ledger-v1', consumer: 'con_2' }])
+    for (const foreign of ['con_3', '', 'con_2, con_2'])
+      expect(await issue('ledger-v1', CLIENT, foreign)).toEqual({ kind: 'foreign' })
+    expect([asked.length, minted.length]).toEqual([1, 1])
+    const without = await openTokens({ grantPerson: async () => 'unsubscribed' })
+    expect(await without.issue('ledger-v1', CLIENT, 'con_2')).toEqual({ kind: 'unsubscribed', consumers: ['con_2'] })
   })
 
   it('is not given when access of the person was taken away, before or meanwhile', async () => {

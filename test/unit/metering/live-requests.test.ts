@@ -50,7 +50,8 @@ describe('live requests', () => {
     [{ customer: 'con_1' }, 2],
     [{ customer: '' }, 0],
     [{ outcome: 'served' }, 1],
-  ])('reach a subscriber with the filter %j', (filter, count) => {
+    [{ isRefused: true }, 1],
+  ] as const)('reach a subscriber with the filter %j', (filter, count) => {
     const { subscribe, add, received } = open()
     subscribe(filter)
     add(mixed)

@@ -73,6 +73,13 @@ it('200: sends a caller with the own width the calls of its consumer alone', asy
   expect([...subscribers.keys()].map(({ customer }) => customer)).toEqual(['con_1'])
 })
 
+it('200: subscribes to refusals only with `outcome=refused`', async () => {
+  const { feed, subscribers } = createFeed()
+  const { platform, port } = await listen({ liveRequests: feed })
+  await read(port, platform.token('acme'), '/v1/requests?outcome=refused', ACCEPT).seen('retry: 1000')
+  expect([...subscribers.keys()]).toEqual([{ tenant: 'acme', isRefused: true }])
+})
+
 it('200: sends the same text of a call to several readers', async () => {
   const { feed, subscribers } = createFeed()
   const { platform, port } = await listen({ liveRequests: feed })

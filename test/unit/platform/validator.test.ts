@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { ALL_OPERATIONS } from '../../../src/platform/operations.ts'
 import { createValidatorCompiler } from '../../../src/platform/validator.ts'
 
 it.each([
@@ -25,4 +26,11 @@ it('says how long a text must be', () => {
   expect(validate.errors?.[0]).toMatchObject({ message: 'must NOT have fewer than 2 characters', instancePath: '' })
   validate('abcde')
   expect(validate.errors?.[0]).toMatchObject({ message: 'must NOT have more than 4 characters', instancePath: '' })
+})
+
+it.each(Object.entries(ALL_OPERATIONS))('compiles the schemas of %s', (_, { body, query }) => {
+  const compile = createValidatorCompiler()
+  for (const [httpPart, schema] of Object.entries({ body, querystring: query })) {
+    if (schema !== undefined) expect(compile({ schema, httpPart })('')).toBe(false)
+  }
 })

@@ -59,6 +59,21 @@ it('scores each active revision at startup, once', async () => {
   expect(stored).toMatchObject([{ body: { api: 'orders-v1', score, revision: 1 } }])
 })
 
+it('is silent about the revision whose scoring a stop interrupts', async () => {
+  const catalogue = openTestCatalogue()
+  await publishApi(catalogue)
+  const logged: string[] = []
+  const compliance = open(catalogue, (message) => logged.push(message))
+
+  const starting = compliance.start()
+  await new Promise((resolve) => setImmediate(resolve))
+  await compliance.stop()
+  await starting
+
+  expect(logged).toEqual([])
+  expect(await scoreOf(catalogue)).toBeNull()
+})
+
 it('scores every activation, stores the history, and shows the score of the active revision', async () => {
   const catalogue = openTestCatalogue()
   const { proxy } = await publishApi(catalogue)

@@ -87,3 +87,30 @@ describe('active revisions', () => {
     expect(active).toMatchObject({ plan: { revision: 4 }, slas: [{ api: API }] })
   })
 })
+
+describe('the list of proxies by whether a revision is staged', () => {
+  it('follows staging, activation, discarding and rolling back', async () => {
+    const { proxies } = openTestCatalogue()
+    const listed = async (): Promise<readonly string[][]> => {
+      const pages = [true, false].map((hasStaging) => proxies.list('acme', { hasStaging, limit: 9 }))
+      return (await Promise.all(pages)).map(({ items }) => items.map(({ api, hasStaging }) => `${api} ${hasStaging}`))
+    }
+    const waits = [['orders-v1 true'], []]
+    const none = [[], ['orders-v1 false']]
+    const { id } = await proxies.stage(ACME, stageInput())
+    expect(await listed()).toEqual(waits)
+    await proxies.activate(ACME, id)
+    expect(await listed()).toEqual(none)
+    await proxies.stage(ACME, { api: API, specification: base64(orders({ version: '1.1.0' })) })
+    expect(await listed()).toEqual(waits)
+    await proxies.update(ACME, id, { labels: { team: 'pay' } })
+    expect(await listed()).toEqual(waits)
+    await proxies.discard(ACME, id)
+    expect(await listed()).toEqual(none)
+    await proxies.stage(ACME, { api: API, fromRevision: 1 })
+    expect(await listed()).toEqual(waits)
+    await proxies.activate(ACME, id)
+    expect(await listed()).toEqual(none)
+    expect((await proxies.list('rival', { hasStaging: false, limit: 9 })).items).toEqual([])
+  })
+})

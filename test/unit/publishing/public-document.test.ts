@@ -34,3 +34,57 @@ it('leaves out servers and extensions everywhere, and keeps members that the doc
     components: { schemas: { servers: { properties: { servers: { type: 'array' }, 'x-y': {} } } } },
   })
 })
+
+it('leaves out extensions beside paths, statuses and components, servers of links, and comments of authors', async () => {
+  const link = { operationId: 'get', server: { url: 'http://10.0.0.3' }, 'x-a': 1 }
+  const document = {
+    'x-servers': [{ url: 'http://10.0.0.1' }],
+    paths: {
+      'x-backend': { url: 'http://10.0.0.2' },
+      '/x-a': {
+        get: {
+          responses: { 'x-cost': 1, 200: { description: 'ok', links: { server: link } }, default: { 'x-a': 1 } },
+          callbacks: { 'x-done': { 'x-owner': 'team', '{$request.query.url}': { servers: [], post: { 'x-a': 1 } } } },
+        },
+      },
+    },
+    components: {
+      'x-hosts': ['db.internal'],
+      responses: { 'x-fault': { description: 'no', 'x-a': 1 } },
+      links: { server: link },
+      schemas: { 'x-kind': { $comment: 'table shop.kind', properties: { $comment: { type: 'string', server: 1 } } } },
+    },
+  }
+  expect(await publicOf(document)).toEqual({
+    paths: {
+      '/x-a': {
+        get: {
+          responses: { 200: { description: 'ok', links: { server: { operationId: 'get' } } }, default: {} },
+          callbacks: { 'x-done': { '{$request.query.url}': { post: {} } } },
+        },
+      },
+    },
+    components: {
+      responses: { 'x-fault': { description: 'no' } },
+      links: { server: { operationId: 'get' } },
+      schemas: { 'x-kind': { properties: { $comment: { type: 'string' } } } },
+    },
+  })
+})
+
+it('keeps the schemes that a caller needs, and the examples of a schema as they are', async () => {
+  const document = {
+    security: [{ 'x-key': [] }, { servers: ['read'] }],
+    components: {
+      securitySchemes: { 'x-key': { type: 'apiKey', name: 'x-key', in: 'header', 'x-a': 1 } },
+      schemas: { Order: { examples: [{ 'x-id': 1, servers: [] }], dependentRequired: { 'x-a': ['x-b'] } } },
+    },
+  }
+  expect(await publicOf(document)).toEqual({
+    security: [{ 'x-key': [] }, { servers: ['read'] }],
+    components: {
+      securitySchemes: { 'x-key': { type: 'apiKey', name: 'x-key', in: 'header' } },
+      schemas: { Order: { examples: [{ 'x-id': 1, servers: [] }], dependentRequired: { 'x-a': ['x-b'] } } },
+    },
+  })
+})

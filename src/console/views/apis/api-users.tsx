@@ -40,8 +40,8 @@ export function ApiUsers({ api, isActive = false }: ApiUsersProps) {
       keyOf={({ id }) => id}
       empty={{ text: words.none, commands: [`tollgate subscriptions create --consumer CONSUMER --api ${api}`] }}
       columns={[
-        { title: words.consumer, cell: ({ consumer }) => <ConsumerName id={consumer} /> },
-        { title: words.state, cell: ({ state }) => <State of={state} /> },
+        { title: words.consumer, cell: (row) => <Consumer of={row} /> },
+        { title: words.state, cell: ({ state }) => <State of={texts.subscriptions.states[state]} /> },
         { title: words.tier, cell: ({ slaVariant }) => <bdi>{slaVariant ?? words.defaultTier}</bdi> },
         ...(may('usage:read') ? traffic : []),
         { title: words.contact, cell: ({ contact }) => <bdi>{contact ?? ''}</bdi> },
@@ -51,12 +51,10 @@ export function ApiUsers({ api, isActive = false }: ApiUsersProps) {
   )
 }
 
-/** The name is read for the rows that are shown, and kept. */
-function ConsumerName({ id }: { readonly id: string }) {
-  const { data } = useRead(may('consumers:read') ? '/v1/consumers/:id' : null, { params: { id } })
+function Consumer({ of: { consumer, consumerName } }: { readonly of: Row }) {
   return (
-    <a href={`${BASE}consumers/${encodeURIComponent(id)}`}>
-      <bdi>{data?.name ?? id}</bdi>
+    <a href={`${BASE}consumers/${encodeURIComponent(consumer)}`}>
+      <bdi>{consumerName === '' ? consumer : consumerName}</bdi>
     </a>
   )
 }

@@ -10,6 +10,8 @@ import { texts } from '../../texts.ts'
 import type { Api } from './api-tab.ts'
 import { TABS } from './tabs.ts'
 
+const NOT_FOUND = 404
+
 interface ApiPageProps {
   readonly name: string
   /** The path below that of the API. */
@@ -26,12 +28,14 @@ export function ApiPage({ name, tab }: ApiPageProps) {
       state={reading.data !== null && <State of={reading.data.state} />}
       actions={reading.data !== null && <Actions api={reading.data} />}
     >
-      <Tabs
-        label={texts.apis.tabs.label(name)}
-        base={`${BASE}apis/${encodeURIComponent(name)}`}
-        tabs={tabs.map(({ path, title }) => ({ path: path === '' ? '' : `/${path}`, title }))}
-        current={tab === '' ? '' : `/${tab}`}
-      />
+      {reading.problem?.status !== NOT_FOUND && (
+        <Tabs
+          label={texts.apis.tabs.label(name)}
+          base={`${BASE}apis/${encodeURIComponent(name)}`}
+          tabs={tabs.map(({ path, title }) => ({ path: path === '' ? '' : `/${path}`, title }))}
+          current={tab === '' ? '' : `/${tab}`}
+        />
+      )}
       <Loaded reading={reading}>
         {(api) => (current === undefined ? <NotFound /> : <current.View api={api} reload={reading.reload} />)}
       </Loaded>
@@ -48,7 +52,7 @@ function Actions({ api: { id, state } }: { readonly api: Api }) {
   if (id === PLATFORM) return null
   return (
     <>
-      {isServing && may('openapispecs:read') && (
+      {isServing && (
         <a class="button" href={`${url}/documentation`}>
           {texts.apis.read}
         </a>

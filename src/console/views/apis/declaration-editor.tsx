@@ -2,7 +2,7 @@
 
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import { toBase64 } from '../../api/base64.ts'
-import { CallRefused, change, type Problem } from '../../api/client.ts'
+import { CallRefused, change, readVersion, type Problem } from '../../api/client.ts'
 import type { Changes } from '../../api/operations.ts'
 import { Diff, Editor } from '../../parts/code.tsx'
 import type { Finding } from '../../parts/code-editor.tsx'
@@ -19,19 +19,24 @@ interface DeclarationEditorProps {
   readonly first: string
   /** The text in force, which "undo" declares again; null if there is none. */
   readonly previous: string | null
+  /** Version of the declarations in force that the text was made from. */
+  readonly etag: string
   readonly onDone: () => void
 }
 
 const words = texts.declarations
 const PAUSE_MS = 400
 
-export function DeclarationEditor({ api, first, previous, onDone }: DeclarationEditorProps) {
+export function DeclarationEditor({ api, first, previous, etag, onDone }: DeclarationEditorProps) {
   const [text, setText] = useState(first)
   const { check, problem, isCurrent } = useCheck(api, text)
   const findings = useMemo(() => check?.findings.map(toFinding) ?? [], [check])
   const activate = async (): Promise<void> => {
-    await declare(api, text)
-    tell(words.activated(api), previous === null ? null : async () => declare(api, previous))
+    await declare(api, text, etag)
+    // Without the version there is no undo; the declaration is in force nevertheless.
+    const next = await readInForce(api).catch(() => null)
+    const undo = previous === null || next === null ? null : async () => declare(api, previous, next.etag)
+    tell(words.activated(api), undo)
     onDone()
   }
   return (
@@ -98,8 +103,15 @@ function useCheck(api: string, text: string): Checked {
   return { check, problem, isCurrent: found?.text === text && problem === null }
 }
 
-function declare(api: string, text: string): Promise<unknown> {
-  return change('POST /v1/openslaspecs', {}, { api, specification: toBase64(text) })
+/** Refused if another declaration of the API has come into force since `etag` was read. */
+function declare(api: string, text: string, etag: string): Promise<unknown> {
+  return change('POST /v1/openslaspecs', {}, { api, specification: toBase64(text) }, { etag })
+}
+
+/** The declarations of an API that are in force, with the version that a change of them is compared with. */
+export function readInForce(api: string, signal?: AbortSignal) {
+  const query = { api, inForce: 'true', limit: '500' }
+  return readVersion('/v1/openslaspecs', { query, ...(signal !== undefined && { signal }) })
 }
 
 function toFinding({ line, severity, detail }: Check['findings'][number]): Finding {

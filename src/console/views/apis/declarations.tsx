@@ -14,7 +14,7 @@ import { scopes } from '../../shell/person.ts'
 import { BASE } from '../../router.ts'
 import { texts } from '../../texts.ts'
 import type { ApiTabProps } from './api-tab.ts'
-import { DeclarationEditor } from './declaration-editor.tsx'
+import { DeclarationEditor, readInForce } from './declaration-editor.tsx'
 import { PlanInWords } from './plan-in-words.tsx'
 
 type Declaration = Item<'/v1/openslaspecs'>
@@ -39,8 +39,7 @@ export function Declarations({ api }: ApiTabProps) {
   const chosen = query.value.get('declaration') ?? ''
   const base = `apis/${encodeURIComponent(name)}/declarations`
   const back = (): void => go(base)
-  if (chosen === NEW && mayDeclare())
-    return <DeclarationEditor key={NEW} api={name} first={TEMPLATE} previous={null} onDone={back} />
+  if (chosen === NEW && mayDeclare()) return <Edit key={NEW} api={name} id={null} text={TEMPLATE} onDone={back} />
   if (chosen !== '') return <One key={chosen} id={chosen} api={name} base={base} />
   return (
     <>
@@ -120,7 +119,7 @@ function One({ id, api, base }: OneProps) {
             <Loaded reading={document}>
               {(text) =>
                 mayDeclare() ? (
-                  <DeclarationEditor api={api} first={text} previous={inForce ? text : null} onDone={() => go(base)} />
+                  <Edit api={api} id={id} text={text} onDone={() => go(base)} />
                 ) : (
                   <div class="beside">
                     <Editor label={words.document} value={text} />
@@ -133,6 +132,27 @@ function One({ id, api, base }: OneProps) {
         )}
       </Loaded>
     </>
+  )
+}
+
+interface EditProps {
+  readonly api: string
+  /** Null: a new one. */
+  readonly id: string | null
+  readonly text: string
+  readonly onDone: () => void
+}
+
+/** Whether the declaration is in force is read with the version, so that a change by somebody else in between is refused. */
+function Edit({ api, id, text, onDone }: EditProps) {
+  const reading = useLoaded(`${api} in force`, async (signal) => readInForce(api, signal))
+  return (
+    <Loaded reading={reading}>
+      {({ data, etag }) => {
+        const previous = data.items.some((each) => each.id === id) ? text : null
+        return <DeclarationEditor api={api} first={text} previous={previous} etag={etag} onDone={onDone} />
+      }}
+    </Loaded>
   )
 }
 

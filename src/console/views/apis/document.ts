@@ -70,7 +70,7 @@ export function readApiDocument(parsed: unknown): ApiDocument {
   const operations = Object.entries(fieldsOf(document['paths'])).flatMap(([path, item]) =>
     path.startsWith('/') ? operationsOf(path, resolve(item), resolve) : [],
   )
-  return { title: textOf(info['title']), description: textOf(info['description']), operations, resolve }
+  return { title: textOf(info['title']), description: toParagraphs(textOf(info['description'])), operations, resolve }
 }
 
 export function fieldsOf(value: unknown): Fields {
@@ -79,6 +79,12 @@ export function fieldsOf(value: unknown): Fields {
 
 export function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : []
+}
+
+/** Lines of a text that was wrapped are one paragraph, as in Markdown; lists, quotes and blank lines stay, and texts with code. */
+function toParagraphs(text: string): string {
+  if (text.includes('```')) return text
+  return text.replaceAll(/(?<=\S)\n(?=[^\s\-*+#>|\d])/g, ' ')
 }
 
 export function textOf(value: unknown): string {
@@ -110,7 +116,7 @@ function operationsOf(path: string, item: Fields, resolve: Resolve): readonly Ap
       method: method.toUpperCase(),
       path,
       summary: textOf(operation['summary']),
-      description: textOf(operation['description']),
+      description: toParagraphs(textOf(operation['description'])),
       tag: textOf(listOf(operation['tags'])[0]),
       isDeprecated: operation['deprecated'] === true,
       parameters: parametersOf([...listOf(operation['parameters']), ...listOf(item['parameters'])], resolve),

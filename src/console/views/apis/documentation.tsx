@@ -2,6 +2,7 @@
 
 import { Empty, Loaded } from '../../parts/states.tsx'
 import { segment } from '../../router.ts'
+import { may } from '../../shell/person.ts'
 import { texts } from '../../texts.ts'
 import type { ApiTabProps } from './api-tab.ts'
 import type { ApiDocument } from './document.ts'
@@ -10,6 +11,8 @@ import { OperationList } from './operation-list.tsx'
 import { useServingDocument } from './use-document.ts'
 
 const words = texts.apis.documentation
+const PLATFORM = 'platform-v1'
+const PLATFORM_DOCUMENT = '/openapi.json'
 
 export function Documentation({ api: { id } }: ApiTabProps) {
   const reading = useServingDocument(id)
@@ -21,6 +24,15 @@ export function Documentation({ api: { id } }: ApiTabProps) {
 }
 
 export function NotServing({ api }: { readonly api: string }) {
+  if (api === PLATFORM)
+    return (
+      <div class="empty">
+        <p>
+          {words.platform} <a href={PLATFORM_DOCUMENT}>{PLATFORM_DOCUMENT}</a>
+        </p>
+      </div>
+    )
+  if (!may('proxies:write')) return <Empty text={words.noneYet} />
   return <Empty text={words.none} commands={[`tollgate proxies activate ${api}`]} />
 }
 

@@ -1,14 +1,16 @@
 /** One operation: its parameters, its body, and its responses, with schemas and examples. */
 
+import { useRead } from '../../api/use-read.ts'
 import { State } from '../../parts/values.tsx'
 import { texts } from '../../texts.ts'
 import type { ApiBody, ApiContent, ApiDocument, ApiOperation, ApiParameter } from './document.ts'
 import { Method, operationUrl } from './operation-list.tsx'
-import { exampleOf } from './schema-example.ts'
+import { exampleOf, toText } from './schema-example.ts'
 import { SchemaView, toShown } from './schema-view.tsx'
+import { toCurl, toTryCall } from './try-call.ts'
+import { initialValues } from './try-values.ts'
 
 const words = texts.apis.documentation
-const EXAMPLE_LENGTH_MAX = 20_000
 
 interface Resolving {
   readonly resolve: ApiDocument['resolve']
@@ -51,7 +53,22 @@ export function OperationDetails({ api, operation, resolve }: OperationDetailsPr
           <Contents contents={contents} resolve={resolve} />
         </section>
       ))}
+      <Curl api={api} operation={operation} resolve={resolve} />
     </article>
+  )
+}
+
+function Curl({ api, operation, resolve }: OperationDetailsProps) {
+  const { data } = useRead('/.well-known/tollgate')
+  if (data === null) return null
+  const call = toTryCall(api, operation, initialValues(operation, resolve))
+  return (
+    <>
+      <h3>{words.curl}</h3>
+      <pre tabIndex={0} aria-label={words.curl}>
+        {toCurl(call, data.gatewayUrl, 'x-api-key: KEY')}
+      </pre>
+    </>
   )
 }
 
@@ -110,9 +127,4 @@ function Contents({ contents, resolve }: Resolving & { readonly contents: readon
       ))}
     </>
   )
-}
-
-export function toText(example: unknown): string {
-  const text = typeof example === 'string' ? example : JSON.stringify(example, null, 2)
-  return text.length > EXAMPLE_LENGTH_MAX ? `${text.slice(0, EXAMPLE_LENGTH_MAX)}…` : text
 }

@@ -10,6 +10,7 @@ import { texts } from '../../texts.ts'
 import { TOTAL } from '../usage/links.ts'
 import type { Api, ApiTabProps } from './api-tab.ts'
 import { ApiUsers } from './api-users.tsx'
+import { FirstCall } from './first-call.tsx'
 import { useProxy } from './use-document.ts'
 
 const { facts, traffic, users, firstCall } = texts.apis
@@ -26,7 +27,7 @@ export function Overview({ api }: ApiTabProps) {
       )}
       <div class="grid">
         <Facts api={api} />
-        <FirstCall api={api} />
+        {(api.state === 'Active' || api.state === 'Deprecated') && <FirstCall api={api.id} />}
       </div>
       {may('usage:read') && <Traffic api={api.id} />}
       {may('subscriptions:read') && (
@@ -96,23 +97,6 @@ function Deployment({ api }: { readonly api: string }) {
         <code>{backend.url}</code> {backend.health !== undefined && <span class="quiet">{backend.health}</span>}
       </dd>
     </>
-  )
-}
-
-function FirstCall({ api: { id, state } }: { readonly api: Api }) {
-  const { data } = useRead('/.well-known/tollgate')
-  if (data === null || (state !== 'Active' && state !== 'Deprecated')) return null
-  return (
-    <section aria-labelledby="first-call">
-      <h2 id="first-call">{firstCall.title}</h2>
-      <p>{firstCall.lead}</p>
-      <pre tabIndex={0}>{`curl -H 'x-api-key: KEY' '${data.gatewayUrl}/${id}/…'`}</pre>
-      {may('openapispecs:read') && (
-        <p>
-          <a href={`${BASE}apis/${encodeURIComponent(id)}/try`}>{firstCall.tryIt}</a>
-        </p>
-      )}
-    </section>
   )
 }
 

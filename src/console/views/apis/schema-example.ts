@@ -16,6 +16,7 @@ interface Reader {
 
 const DEPTH_MAX = 6
 const PARTS_MAX = 500
+const SHOWN_LENGTH_MAX = 20_000
 
 const TEXTS: Readonly<Record<string, string>> = {
   date: '2026-01-31',
@@ -23,6 +24,12 @@ const TEXTS: Readonly<Record<string, string>> = {
   email: 'person@example.com',
   uri: 'https://example.com',
   uuid: '00000000-0000-4000-8000-000000000000',
+}
+
+/** Returns the example as it is shown. */
+export function toText(example: unknown): string {
+  const text = typeof example === 'string' ? example : JSON.stringify(example, null, 2)
+  return text.length > SHOWN_LENGTH_MAX ? `${text.slice(0, SHOWN_LENGTH_MAX)}…` : text
 }
 
 export function exampleOf(schema: unknown, resolve: Resolve): unknown {

@@ -24,6 +24,9 @@ const RANGES: readonly (readonly [string, string])[] = [
   ['720', words.ranges.month],
 ]
 
+/** More digits than these say nothing about a latency. */
+const significant = new Intl.NumberFormat('en', { maximumSignificantDigits: 4 })
+
 export function ServiceLevel({ api: { id: name } }: ApiTabProps) {
   const hours = RANGES.find(([each]) => each === query.value.get('hours'))?.[0] ?? '1'
   // Whole minutes, so that the address of the call stays the same while the view is rendered again.
@@ -92,7 +95,9 @@ function nameOf({ name, measure, percentile, rps, operationIds }: Promised) {
 
 function toValue({ measure }: Promised, value: number | null): string {
   if (value === null) return words.unknown
-  return measure === 'latency' || measure === 'meanLatency' ? words.ms(toNumber(value)) : words.percent(toNumber(value))
+  return measure === 'latency' || measure === 'meanLatency'
+    ? words.ms(significant.format(value))
+    : words.percent(toNumber(value))
 }
 
 function toKept(isKept: boolean | null) {
@@ -157,7 +162,7 @@ function Charts({ windows, span }: ChartsProps) {
 }
 
 function toMs(value: number | null): string {
-  return value === null ? words.unknown : words.ms(toNumber(value))
+  return value === null ? words.unknown : words.ms(significant.format(value))
 }
 
 function toPercent(value: number | null): string {

@@ -17,8 +17,8 @@ const { tabs } = texts.apis
 
 export const TABS: readonly ApiTab[] = [
   { path: '', title: tabs.overview, scope: 'apis:read', View: Overview },
-  { path: 'documentation', title: tabs.documentation, scope: 'openapispecs:read', View: Documentation },
-  { path: 'try', title: tabs.tryIt, scope: 'openapispecs:read', View: TryIt },
+  { path: 'documentation', title: tabs.documentation, scope: 'apis:read', View: Documentation },
+  { path: 'try', title: tabs.tryIt, scope: 'apis:read', View: TryIt },
   { path: 'revisions', title: tabs.revisions, scope: 'proxies:read', View: Revisions },
   { path: 'policy', title: tabs.policy, scope: 'apis:read', View: ApiPolicy },
   { path: 'declarations', title: tabs.declarations, scope: 'openslaspecs:read', View: Declarations },

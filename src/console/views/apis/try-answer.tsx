@@ -5,7 +5,8 @@ import { toNumber } from '../../parts/values.tsx'
 import { BASE } from '../../router.ts'
 import { may } from '../../shell/person.ts'
 import { texts } from '../../texts.ts'
-import { toCurl, type TryAnswer, type TryCall } from './try-call.ts'
+import type { TryAnswer } from './send-try.ts'
+import { toCurl, type TryCall } from './try-call.ts'
 
 const words = texts.apis.tryIt
 

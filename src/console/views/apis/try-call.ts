@@ -1,11 +1,8 @@
 /** The call that a person makes from the fields of a form: as a request of the console's server, and as a line for curl. */
 
-import { request } from '../../api/client.ts'
-import type { TryAnswer } from '../../../console-server/tries.ts'
 import type { TryInput } from '../../../console-server/try-request.ts'
 import type { ApiOperation } from './document.ts'
 
-export type { TryAnswer }
 export type TryCall = TryInput
 
 export interface TryValues {
@@ -37,16 +34,14 @@ export function toTryCall(
   }
 }
 
-/** Throws `CallRefused`. */
-export async function sendTry(call: TryCall): Promise<TryAnswer> {
-  const headers = { 'content-type': 'application/json' }
-  const response = await request('/console/try', { method: 'POST', headers, body: JSON.stringify(call) })
-  return (await response.json()) as TryAnswer
-}
-
-export function toCurl({ api, method, path, query, headers, body }: TryCall, gatewayUrl: string): string {
+/** `credential`: the header of an API key, as text; default: that of a token, from the variable `TOKEN`. */
+export function toCurl(
+  { api, method, path, query, headers, body }: TryCall,
+  gatewayUrl: string,
+  credential?: string,
+): string {
   const search = query.map((pair) => pair.map(encodeURIComponent).join('=')).join('&')
-  const parts = ['curl', '-H \'authorization: Bearer \'"$TOKEN"']
+  const parts = ['curl', `-H ${credential === undefined ? `'authorization: Bearer '"$TOKEN"` : quote(credential)}`]
   if (method === 'HEAD') parts.push('--head')
   else if (method !== 'GET') parts.push(`-X ${method}`)
   for (const [name, value] of headers) parts.push(`-H ${quote(`${name}: ${value}`)}`)

@@ -11,11 +11,11 @@ import { texts } from '../../texts.ts'
 import type { ApiTabProps } from './api-tab.ts'
 import type { ApiDocument, ApiOperation, ApiParameter } from './document.ts'
 import { NotServing } from './documentation.tsx'
-import { toText } from './operation-details.tsx'
 import { Method, OperationList } from './operation-list.tsx'
-import { exampleOf } from './schema-example.ts'
+import { sendTry, type TryAnswer } from './send-try.ts'
 import { Answer } from './try-answer.tsx'
-import { sendTry, toTryCall, type TryAnswer, type TryCall, type TryValues } from './try-call.ts'
+import { toTryCall, type TryCall, type TryValues } from './try-call.ts'
+import { initialValues } from './try-values.ts'
 import { useServingDocument } from './use-document.ts'
 
 const words = texts.apis.tryIt
@@ -176,16 +176,4 @@ function Subscribe({ api, consumers, onSubscribed }: SubscribeProps) {
       )}
     </div>
   )
-}
-
-function initialValues({ parameters, body }: ApiOperation, resolve: ApiDocument['resolve']): TryValues {
-  const [content] = body?.contents ?? []
-  const given = parameters
-    .filter(({ isRequired, example }) => isRequired || example !== undefined)
-    .map(({ place, name, example, schema }) => [`${place} ${name}`, toText(example ?? exampleOf(schema, resolve))])
-  return {
-    parameters: Object.fromEntries(given) as Readonly<Record<string, string>>,
-    mediaType: content?.mediaType ?? 'application/json',
-    body: content === undefined ? '' : toText(content.example ?? exampleOf(content.schema, resolve)),
-  }
 }

@@ -1,6 +1,6 @@
 /** The documents of an API: the text of one, and the operations of the one that serves. */
 
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useMemo, useState } from 'preact/hooks'
 import { API, CallRefused, request, toUrl, type Problem } from '../../api/client.ts'
 import type { Item } from '../../api/operations.ts'
 import { record } from '../../api/script.ts'
@@ -11,6 +11,7 @@ export type Proxy = Item<'/v1/proxies'>
 
 const REVISIONS_SHOWN = '100'
 const CONTENT = '/v1/openapispecs/:id/content'
+const NOT_FOUND = 404
 
 /** The deployment of an API; null in the data: it has none. */
 export function useProxy(api: string): Reading<{ readonly proxy: Proxy | null }> {
@@ -58,33 +59,10 @@ async function readText(specification: string, signal: AbortSignal): Promise<str
   return response.text()
 }
 
-/** The document that serves; null in the data: no revision serves. */
+/** The document that serves, as consumers read it; null in the data: no revision serves. */
 export function useServingDocument(api: string): Reading<{ readonly document: ApiDocument | null }> {
-  const deployed = useProxy(api)
-  const proxy = deployed.data?.proxy
-  const revisions = useRevisions(proxy?.id)
-  const active = revisions.data?.items.find(({ revision }) => revision === proxy?.activeRevision)
-  const text = useText(active?.specification)
-  const [document, setDocument] = useState<{ of: string; document: ApiDocument } | null>(null)
-  useEffect(() => {
-    if (text.data !== null) void parse(text.data).then((parsed) => setDocument({ of: text.data!, document: parsed }))
-  }, [text.data])
-  const reload = (): void => {
-    for (const each of [deployed, revisions, text]) each.reload()
-  }
-  const problem = deployed.problem ?? revisions.problem ?? text.problem
-  const isWithout = proxy === null || (revisions.data !== null && active === undefined)
-  if (isWithout) return { data: { document: null }, problem, reload }
-  const isRead = document !== null && document.of === text.data
-  return { data: isRead ? { document: document.document } : null, problem, reload }
-}
-
-/** The parser of YAML is loaded for documents that are not JSON. The service has checked that they are one of them. */
-async function parse(text: string): Promise<ApiDocument> {
-  try {
-    return readApiDocument(JSON.parse(text))
-  } catch {
-    const { parse: parseYaml } = await import('yaml')
-    return readApiDocument(parseYaml(text, { logLevel: 'silent' }))
-  }
+  const { data, problem, reload } = useRead('/v1/apis/:name/document', { params: { name: api } })
+  const document = useMemo(() => (data === null ? null : readApiDocument(data)), [data])
+  if (problem?.status === NOT_FOUND) return { data: { document: null }, problem: null, reload }
+  return { data: document === null ? null : { document }, problem, reload }
 }

@@ -39,5 +39,5 @@ export function ConsumerRisks({ consumer }: { readonly consumer: string }) {
 }
 
 export function ConsumerRequests({ consumer }: { readonly consumer: string }) {
-  return <RequestTable query={{ customer: consumer }} />
+  return <RequestTable query={{ customer: consumer }} isOfConsumer />
 }

@@ -4,13 +4,15 @@ import { useState } from 'preact/hooks'
 import { change } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
 import { ConfirmButton, DialogButton, Form } from '../../parts/dialog.tsx'
+import { Facts } from '../../parts/facts.tsx'
 import { SelectField, TextField } from '../../parts/fields.tsx'
-import { fromLines, Labels, LabelsField, toLines } from '../../parts/labels.tsx'
+import { fromLines, LabelsField, toLines } from '../../parts/labels.tsx'
 import { tell } from '../../parts/toast.tsx'
-import { Id, Time } from '../../parts/values.tsx'
+import { Id } from '../../parts/values.tsx'
 import { go } from '../../router.ts'
 import { scopes } from '../../shell/person.ts'
 import { texts } from '../../texts.ts'
+import { contactFact, labelFacts } from './shared-facts.tsx'
 import type { Exposure } from './consumer-list.tsx'
 
 type Consumer = Answer<'/v1/consumers/:id'>
@@ -26,28 +28,20 @@ export function ConsumerOverview({ consumer, onChanged }: OverviewProps) {
   const { id, kind, contact, exposure, labels, createdAt } = consumer
   return (
     <>
-      <dl class="facts">
-        <dt>{words.columns.id}</dt>
-        <dd>
-          <Id value={id} />
-        </dd>
-        <dt>{words.columns.kind}</dt>
-        <dd>{words.kinds[kind]}</dd>
-        <dt>{words.contact}</dt>
-        <dd>{contact === undefined ? <span class="quiet">{words.noContact}</span> : <bdi>{contact}</bdi>}</dd>
-        <dt>{words.columns.exposure}</dt>
-        <dd>
-          {words.exposures[exposure]} <span class="quiet">{words.exposureHint}</span>
-        </dd>
-        <dt>{texts.labels.title}</dt>
-        <dd>
-          <Labels of={labels} />
-        </dd>
-        <dt>{words.columns.created}</dt>
-        <dd>
-          <Time at={createdAt} />
-        </dd>
-      </dl>
+      <Facts
+        of={[
+          [words.columns.id, <Id value={id} />],
+          [words.columns.kind, words.kinds[kind]],
+          contactFact(contact ?? null),
+          [
+            words.columns.exposure,
+            <>
+              {words.exposures[exposure]} <span class="quiet">{words.exposureHint}</span>
+            </>,
+          ],
+          ...labelFacts(labels, createdAt),
+        ]}
+      />
       {scopes.value.has('consumers:write') && (
         <p class="toolbar">
           <DialogButton label={words.edit}>

@@ -43,7 +43,7 @@ interface ConsumerPageProps {
 export function ConsumerPage({ id, tab }: ConsumerPageProps) {
   const reading = useRead('/v1/consumers/:id', { params: { id } })
   return (
-    <Loaded reading={reading}>
+    <Loaded reading={reading} title={words.title}>
       {(consumer) => (
         <Page
           title={consumer.name}

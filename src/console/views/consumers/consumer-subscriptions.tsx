@@ -12,7 +12,7 @@ export function ConsumerSubscriptions({ consumer }: { readonly consumer: string 
           <CreateSubscription consumer={consumer} />
         </p>
       )}
-      <SubscriptionTable query={{ consumer }} />
+      <SubscriptionTable of="consumer" query={{ consumer }} />
     </>
   )
 }

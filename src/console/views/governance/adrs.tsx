@@ -4,14 +4,15 @@ import { useState } from 'preact/hooks'
 import { change, readVersion } from '../../api/client.ts'
 import type { Answer, ChangeBody } from '../../api/operations.ts'
 import { useLoaded } from '../../api/use-loaded.ts'
-import { ConfirmButton, DialogButton, Form } from '../../parts/dialog.tsx'
+import { DialogButton, Form } from '../../parts/dialog.tsx'
+import { Facts } from '../../parts/facts.tsx'
 import { SelectField, TextAreaField, TextField } from '../../parts/fields.tsx'
 import { Filters, TextFilter } from '../../parts/filters.tsx'
 import { List } from '../../parts/list.tsx'
 import { Page } from '../../parts/page.tsx'
-import { Loaded } from '../../parts/states.tsx'
 import { tell } from '../../parts/toast.tsx'
 import { Id, State, Time } from '../../parts/values.tsx'
+import { type FormOf, VersionedPage } from '../../parts/versioned-page.tsx'
 import { BASE, go, query } from '../../router.ts'
 import { scopes } from '../../shell/person.ts'
 import { texts } from '../../texts.ts'
@@ -84,46 +85,24 @@ function AdrList() {
 function AdrPage({ id }: { readonly id: string }) {
   const params = { id }
   const reading = useLoaded(id, async (signal) => readVersion('/v1/adrs/:id', { params, signal }))
-  const remove = async (): Promise<void> => {
-    await change('DELETE /v1/adrs/:id', params, undefined)
-    tell(words.removed)
-    go(LIST)
-  }
-  const { data } = reading
-  const save = async (input: AdrInput, before: Adr, etag: string): Promise<void> => {
-    await change('PATCH /v1/adrs/:id', params, { ...input, api: input.api ?? null }, { etag })
-    reading.reload()
-    tell(words.saved, async () => {
-      const { title, status, context, decision, consequences, api } = before
-      const earlier = { title, status: status as AdrInput['status'], context, decision, consequences, api }
-      await change('PATCH /v1/adrs/:id', params, earlier)
-      reading.reload()
-    })
-  }
+  const patch = async (input: AdrInput, version: { readonly etag?: string }) =>
+    change('PATCH /v1/adrs/:id', params, { ...input, api: input.api ?? null }, version)
   return (
-    <Page
-      title={data?.data.title ?? words.one}
-      state={data !== null && <State of={data.data.status} />}
-      actions={
-        mayWrite() &&
-        data !== null && (
-          <>
-            <DialogButton label={words.edit} isWide>
-              {(close) => (
-                <AdrForm
-                  first={toInput(data.data)}
-                  submit={words.save}
-                  onSubmit={async (input) => save(input, data.data, data.etag).then(close)}
-                />
-              )}
-            </DialogButton>
-            <ConfirmButton label={words.remove} consequence={words.consequence(data.data.title)} onConfirm={remove} />
-          </>
-        )
-      }
+    <VersionedPage
+      reading={reading}
+      words={words}
+      list={LIST}
+      mayWrite={mayWrite()}
+      isWide
+      nameOf={({ title }) => title}
+      state={({ status }) => <State of={status} />}
+      toInput={toInput}
+      patch={patch}
+      remove={async () => change('DELETE /v1/adrs/:id', params, undefined)}
+      form={(props) => <AdrForm {...props} />}
     >
-      <Loaded reading={reading}>{({ data: adr }) => <Shown adr={adr} />}</Loaded>
-    </Page>
+      {(adr) => <Shown adr={adr} />}
+    </VersionedPage>
   )
 }
 
@@ -133,36 +112,21 @@ function toInput({ title, status, context, decision, consequences, api }: Adr): 
 
 function Shown({ adr: { id, context, decision, consequences, api, createdAt } }: { readonly adr: Adr }) {
   return (
-    <dl class="facts prose">
-      <dt>{words.context}</dt>
-      <dd dir="auto">{context}</dd>
-      <dt>{words.decision}</dt>
-      <dd dir="auto">{decision}</dd>
-      <dt>{words.consequences}</dt>
-      <dd dir="auto">{consequences}</dd>
-      {api !== null && (
-        <>
-          <dt>{words.api}</dt>
-          <dd>
-            <a href={`${BASE}apis/${encodeURIComponent(api)}`}>{api}</a>
-          </dd>
-        </>
-      )}
-      <dt>{words.createdAt}</dt>
-      <dd>
-        <Time at={createdAt} /> <Id value={id} />
-      </dd>
-    </dl>
+    <Facts
+      isProse
+      of={[
+        [words.context, context],
+        [words.decision, decision],
+        [words.consequences, consequences],
+        api === null ? null : [words.api, <a href={`${BASE}apis/${encodeURIComponent(api)}`}>{api}</a>],
+        [words.createdAt, <Time at={createdAt} />],
+        [words.id, <Id value={id} />],
+      ]}
+    />
   )
 }
 
-interface AdrFormProps {
-  readonly first: AdrInput
-  readonly submit: string
-  readonly onSubmit: (input: AdrInput) => Promise<unknown>
-}
-
-function AdrForm({ first, submit, onSubmit }: AdrFormProps) {
+function AdrForm({ first, submit, onSubmit }: FormOf<AdrInput>) {
   const [input, setInput] = useState(first)
   const { api = '', ...rest } = input
   const set = (members: Partial<AdrInput>): void => setInput({ ...input, ...members })

@@ -1,8 +1,8 @@
 /** Governance: what the organisation asks of its APIs, and how documents pass it. */
 
-import { NotFound } from '../../parts/states.tsx'
+import { NotFoundPage } from '../../parts/states.tsx'
 import { Page } from '../../parts/page.tsx'
-import { BASE, path } from '../../router.ts'
+import { BASE, segment } from '../../router.ts'
 import { may } from '../../shell/person.ts'
 import { texts } from '../../texts.ts'
 import { Adrs } from './adrs.tsx'
@@ -22,9 +22,8 @@ const PARTS = [
 ] as const
 
 export function Governance() {
-  const [, part = '', encoded = ''] = path.value.split('/')
-  const id = decodeURIComponent(encoded)
-  switch (part) {
+  const id = segment(2)
+  switch (segment(1)) {
     case '':
       return <Contents />
     case 'programmes':
@@ -38,14 +37,14 @@ export function Governance() {
     case 'policy':
       return <TenantPolicy />
     default:
-      return <NotFound />
+      return <NotFoundPage />
   }
 }
 
 function Contents() {
   return (
     <Page title={words.title}>
-      <ul class="contents">
+      <ul class="cards">
         {PARTS.filter(({ scope }) => may(scope)).map(({ name }) => (
           <li key={name}>
             <a href={`${BASE}governance/${name}`}>{words.parts[name]}</a>

@@ -4,13 +4,14 @@ import { useState } from 'preact/hooks'
 import { change, readVersion } from '../../api/client.ts'
 import type { Answer, ChangeBody } from '../../api/operations.ts'
 import { useLoaded } from '../../api/use-loaded.ts'
-import { ConfirmButton, DialogButton, Form } from '../../parts/dialog.tsx'
+import { DialogButton, Form } from '../../parts/dialog.tsx'
+import { Facts } from '../../parts/facts.tsx'
 import { TextAreaField, TextField } from '../../parts/fields.tsx'
 import { List } from '../../parts/list.tsx'
 import { Page } from '../../parts/page.tsx'
-import { Loaded } from '../../parts/states.tsx'
 import { tell } from '../../parts/toast.tsx'
 import { Id, Time, toNumber } from '../../parts/values.tsx'
+import { type FormOf, VersionedPage } from '../../parts/versioned-page.tsx'
 import { BASE, go } from '../../router.ts'
 import { scopes } from '../../shell/person.ts'
 import { texts } from '../../texts.ts'
@@ -76,43 +77,21 @@ function PrincipleList() {
 function PrinciplePage({ id }: { readonly id: string }) {
   const params = { id }
   const reading = useLoaded(id, async (signal) => readVersion('/v1/principles/:id', { params, signal }))
-  const { data } = reading
-  const remove = async (): Promise<void> => {
-    await change('DELETE /v1/principles/:id', params, undefined)
-    tell(words.removed)
-    go(LIST)
-  }
-  const save = async (input: PrincipleInput, before: PrincipleInput, etag: string): Promise<void> => {
-    await change('PATCH /v1/principles/:id', params, input, { etag })
-    reading.reload()
-    tell(words.saved, async () => {
-      await change('PATCH /v1/principles/:id', params, before)
-      reading.reload()
-    })
-  }
   return (
-    <Page
-      title={data?.data.name ?? words.one}
-      actions={
-        mayWrite() &&
-        data !== null && (
-          <>
-            <DialogButton label={words.edit} isWide>
-              {(close) => (
-                <PrincipleForm
-                  first={toInput(data.data)}
-                  submit={words.save}
-                  onSubmit={async (input) => save(input, toInput(data.data), data.etag).then(close)}
-                />
-              )}
-            </DialogButton>
-            <ConfirmButton label={words.remove} consequence={words.consequence(data.data.name)} onConfirm={remove} />
-          </>
-        )
-      }
+    <VersionedPage
+      reading={reading}
+      words={words}
+      list={LIST}
+      mayWrite={mayWrite()}
+      isWide
+      nameOf={({ name }) => name}
+      toInput={toInput}
+      patch={async (input, version) => change('PATCH /v1/principles/:id', params, input, version)}
+      remove={async () => change('DELETE /v1/principles/:id', params, undefined)}
+      form={(props) => <PrincipleForm {...props} />}
     >
-      <Loaded reading={reading}>{({ data: principle }) => <Shown principle={principle} />}</Loaded>
-    </Page>
+      {(principle) => <Shown principle={principle} />}
+    </VersionedPage>
   )
 }
 
@@ -122,40 +101,32 @@ function toInput({ name, statement, rationale, rules }: Principle): PrincipleInp
 
 function Shown({ principle: { id, statement, rationale, rules, createdAt } }: { readonly principle: Principle }) {
   return (
-    <dl class="facts prose">
-      <dt>{words.statement}</dt>
-      <dd dir="auto">{statement}</dd>
-      <dt>{words.rationale}</dt>
-      <dd dir="auto">{rationale}</dd>
-      <dt>{words.rules}</dt>
-      <dd>
-        {rules.length === 0 ? (
-          words.noRules
-        ) : (
-          <ul>
-            {rules.map((rule) => (
-              <li key={rule}>
-                <bdi>{rule}</bdi>
-              </li>
-            ))}
-          </ul>
-        )}
-      </dd>
-      <dt>{words.createdAt}</dt>
-      <dd>
-        <Time at={createdAt} /> <Id value={id} />
-      </dd>
-    </dl>
+    <Facts
+      isProse
+      of={[
+        [words.statement, statement],
+        [words.rationale, rationale],
+        [words.rules, rules.length === 0 ? words.noRules : <Rules of={rules} />],
+        [words.createdAt, <Time at={createdAt} />],
+        [words.id, <Id value={id} />],
+      ]}
+    />
   )
 }
 
-interface PrincipleFormProps {
-  readonly first: PrincipleInput
-  readonly submit: string
-  readonly onSubmit: (input: PrincipleInput) => Promise<unknown>
+function Rules({ of }: { readonly of: readonly string[] }) {
+  return (
+    <ul>
+      {of.map((rule) => (
+        <li key={rule}>
+          <bdi>{rule}</bdi>
+        </li>
+      ))}
+    </ul>
+  )
 }
 
-function PrincipleForm({ first, submit, onSubmit }: PrincipleFormProps) {
+function PrincipleForm({ first, submit, onSubmit }: FormOf<PrincipleInput>) {
   const [input, setInput] = useState(first)
   const [rules, setRules] = useState(first.rules.join('\n'))
   const set = (members: Partial<PrincipleInput>): void => setInput({ ...input, ...members })

@@ -75,6 +75,8 @@ function placeOf({ kind, severity }: Matter): string {
       return 'webhooks'
     case 'credential':
       return 'subscriptions'
+    case 'revision':
+      return 'apis/staged'
   }
 }
 
@@ -109,11 +111,14 @@ function pageOf({ kind }: Matter, { id, name, parent }: Subject): string {
       return `webhooks/${own}`
     case 'credential':
       return `subscriptions/${encodeURIComponent(parent ?? '')}`
+    case 'revision':
+      return `apis/${own}/revisions`
   }
 }
 
 function labelOf({ kind }: Matter, { id, name }: Subject): string {
   if (kind === 'approval') return words.flows[name as keyof typeof words.flows] ?? name
   if (kind === 'backend') return `${id} ${words.backends[name as keyof typeof words.backends] ?? name}`
+  if (kind === 'revision') return words.revision(id, name)
   return name === '' ? id : name
 }

@@ -1,27 +1,29 @@
-/** The APIs and the products that are open to a consumer, with their documentation, and the way to subscribe. */
+/** The APIs and the products that are open to a consumer, and the way to subscribe. */
 
 import { useRead } from '../../api/use-read.ts'
+import { Filters, SelectFilter, TextFilter } from '../../parts/filters.tsx'
 import { List } from '../../parts/list.tsx'
 import { Page, Tabs } from '../../parts/page.tsx'
 import { Loaded } from '../../parts/states.tsx'
-import { State, Time } from '../../parts/values.tsx'
-import { BASE, path } from '../../router.ts'
+import { State } from '../../parts/values.tsx'
+import { BASE, query, segment } from '../../router.ts'
 import { may } from '../../shell/person.ts'
 import { texts } from '../../texts.ts'
-import { Documentation } from './documentation.tsx'
-import { OwnAccess, Subscribe } from './subscribe.tsx'
-import './portal.css'
+import { Api } from './api.tsx'
+import { Subscribe } from './subscribe.tsx'
+import { AccessList } from './access-list.tsx'
 
 const words = texts.portal.apis
+const SHOWN = '20'
 const TABS = [
   { path: '', title: words.title },
   { path: '/products', title: words.products },
 ]
 
 export function PortalApis() {
-  const [, first = '', second = ''] = path.value.split('/').map(decodeURIComponent)
+  const [first, second] = [segment(1), segment(2)]
   if (first === '') return <Apis />
-  if (first !== 'products') return <Api key={first} name={first} />
+  if (first !== 'products') return <Api key={first} name={first} tab={second} />
   return second === '' ? <Products /> : <Product key={second} id={second} />
 }
 
@@ -31,14 +33,24 @@ function Kinds({ current }: { readonly current: string }) {
 
 function Apis() {
   const { columns } = words
+  const { filters, states, noneInState } = texts.apis
+  const state = query.value.get('state') ?? ''
+  const name = (query.value.get('name') ?? '').toLowerCase().replaceAll(/[^a-z0-9-]+/g, '-')
   return (
     <Page title={words.title}>
       <Kinds current="" />
+      <Filters>
+        <TextFilter name="name" label={filters.name} />
+        <SelectFilter name="state" label={filters.state} options={[['', filters.all], ...Object.entries(states)]} />
+      </Filters>
       <List
         path="/v1/apis"
+        query={{ state, id: name }}
         caption={words.title}
         keyOf={({ id }) => id}
-        empty={{ text: words.none, commands: ['tollgate apis list'] }}
+        empty={
+          state === '' && name === '' ? { text: words.none, commands: ['tollgate apis list'] } : { text: noneInState }
+        }
         columns={[
           {
             title: columns.title,
@@ -50,7 +62,7 @@ function Apis() {
           },
           { title: columns.name, cell: ({ id }) => <code>{id}</code> },
           { title: columns.version, cell: ({ version }) => <bdi>{version}</bdi> },
-          { title: columns.state, cell: ({ state }) => <State of={state} /> },
+          { title: columns.state, cell: (row) => <State of={states[row.state]} /> },
         ]}
       />
     </Page>
@@ -83,45 +95,6 @@ function Products() {
   )
 }
 
-function Api({ name }: { readonly name: string }) {
-  const reading = useRead('/v1/apis/:name', { params: { name } })
-  const gateway = useRead('/.well-known/tollgate')
-  return (
-    <Loaded reading={reading}>
-      {({ title, version, state, retirementDate }) => (
-        <Page
-          title={title === '' ? name : title}
-          state={<State of={state} />}
-          actions={may('subscriptions:write') ? <Subscribe to={{ api: name }} name={title} /> : undefined}
-        >
-          <dl class="facts">
-            <dt>{words.address}</dt>
-            <dd>
-              <code>
-                {gateway.data?.gatewayUrl}/{name}
-              </code>
-            </dd>
-            <dt>{words.version}</dt>
-            <dd>
-              <bdi>{version}</bdi>
-            </dd>
-            {retirementDate !== null && (
-              <>
-                <dt>{words.retirement}</dt>
-                <dd>
-                  <Time at={retirementDate} />
-                </dd>
-              </>
-            )}
-          </dl>
-          {may('subscriptions:read') && <OwnAccess query={{ ApiId: name }} />}
-          <Documentation api={name} />
-        </Page>
-      )}
-    </Loaded>
-  )
-}
-
 function Product({ id }: { readonly id: string }) {
   const reading = useRead('/v1/products/:id', { params: { id } })
   return (
@@ -141,9 +114,19 @@ function Product({ id }: { readonly id: string }) {
               </li>
             ))}
           </ul>
-          {may('subscriptions:read') && <OwnAccess query={{ ApiProductId: id }} />}
+          {may('subscriptions:read') && <OwnAccess product={id} />}
         </Page>
       )}
     </Loaded>
+  )
+}
+
+function OwnAccess({ product }: { readonly product: string }) {
+  const reading = useRead('/v1/subscriptions', { query: { ApiProductId: product, limit: SHOWN } })
+  return (
+    <section>
+      <h2>{words.yours}</h2>
+      <Loaded reading={reading}>{({ items }) => <AccessList of={items} />}</Loaded>
+    </section>
   )
 }

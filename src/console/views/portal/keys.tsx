@@ -1,49 +1,69 @@
-/** The access of a consumer: its subscriptions, and for each its credentials and limits. */
+/** The access of a consumer: its subscriptions, and for each its credentials, its terms, its limits and the decisions on it. */
 
-import { useState } from 'preact/hooks'
-import { change } from '../../api/client.ts'
-import type { Item } from '../../api/operations.ts'
+import type { Answer } from '../../api/operations.ts'
 import { useRead } from '../../api/use-read.ts'
-import { ConfirmButton, DialogButton, Form } from '../../parts/dialog.tsx'
-import { TextField } from '../../parts/fields.tsx'
+import { Filters, SelectFilter, TextFilter } from '../../parts/filters.tsx'
 import { List } from '../../parts/list.tsx'
-import { Page } from '../../parts/page.tsx'
-import { Loaded } from '../../parts/states.tsx'
-import { Table } from '../../parts/table.tsx'
-import { tell } from '../../parts/toast.tsx'
-import { Id, State, Time } from '../../parts/values.tsx'
-import { BASE, path } from '../../router.ts'
+import { Page, Tabs } from '../../parts/page.tsx'
+import { Loaded, NotFound } from '../../parts/states.tsx'
+import { State, Time } from '../../parts/values.tsx'
+import { BASE, query, segment } from '../../router.ts'
 import { may } from '../../shell/person.ts'
 import { texts } from '../../texts.ts'
-import { Limits } from './limits.tsx'
-import { SubscriptionLink } from './start.tsx'
+import { FirstOperation } from '../apis/first-call.tsx'
+import '../consumers/consumers.css'
+import { useRefresh } from '../overview/attention.tsx'
+import { Credentials } from '../subscriptions/credentials.tsx'
+import { FlowList } from '../subscriptions/flow-list.tsx'
+import { Limits } from '../subscriptions/limits.tsx'
+import { SubscriptionActions } from '../subscriptions/subscription-actions.tsx'
+import { titleOf } from '../subscriptions/subscription-name.ts'
+import { SubscriptionOverview } from '../subscriptions/subscription-overview.tsx'
+import { useTargetNames } from './product-names.ts'
+import { SubscriptionLink } from './subscription-link.tsx'
 
-type Credential = Item<'/v1/subscriptions/:id/credentials'>
+type Subscription = Answer<'/v1/subscriptions/:id'>
 
 const words = texts.portal.keys
 const { columns } = texts.portal.start
+const { states, defaultTier, all } = texts.subscriptions
 /** The portal itself needs this subscription, and it is not made again. */
 const PLATFORM = 'platform-v1'
-const HOUR_SECONDS = 3_600
-const OVERLAP_HOURS = '24'
+const REFRESH_MS = 5_000
+const TABS = [
+  { path: '', title: words.tabs.credentials },
+  { path: 'limits', title: words.tabs.limits },
+  { path: 'terms', title: words.tabs.terms },
+  { path: 'approvals', title: words.tabs.approvals },
+]
 
 export function Keys() {
-  const id = decodeURIComponent(path.value.split('/')[1] ?? '')
-  return id === '' ? <Subscriptions /> : <Subscription key={id} id={id} />
+  const id = segment(1)
+  return id === '' ? <Subscriptions /> : <SubscriptionPage key={id} id={id} tab={segment(2)} />
 }
 
 function Subscriptions() {
+  const nameOf = useTargetNames()
+  const asked = { ApiId: query.value.get('ApiId') ?? '', state: query.value.get('state') ?? '' }
   return (
     <Page title={words.title}>
+      <Filters>
+        <TextFilter name="ApiId" label={columns.api} placeholder="orders-v1" />
+        <SelectFilter name="state" label={columns.state} options={[['', all], ...Object.entries(states)]} />
+      </Filters>
       <List
         path="/v1/subscriptions"
+        query={asked}
         caption={words.title}
         keyOf={({ id }) => id}
-        empty={{ text: words.none, commands: ['tollgate subscriptions list'] }}
+        empty={{
+          text: asked.ApiId === '' && asked.state === '' ? words.none : words.noMatch,
+          commands: ['tollgate subscriptions list'],
+        }}
         columns={[
-          { title: columns.api, cell: (row) => <SubscriptionLink of={row} /> },
-          { title: columns.state, cell: ({ state }) => <State of={state} /> },
-          { title: columns.tier, cell: ({ slaVariant }) => <bdi>{slaVariant ?? ''}</bdi> },
+          { title: columns.api, cell: (row) => <SubscriptionLink id={row.id} name={nameOf(row)} /> },
+          { title: columns.state, cell: ({ state }) => <State of={states[state]} /> },
+          { title: columns.tier, cell: ({ slaVariant }) => <bdi>{slaVariant ?? defaultTier}</bdi> },
           { title: columns.since, cell: ({ createdAt }) => <Time at={createdAt} /> },
         ]}
       />
@@ -51,140 +71,84 @@ function Subscriptions() {
   )
 }
 
-function Subscription({ id }: { readonly id: string }) {
+interface SubscriptionPageProps {
+  readonly id: string
+  readonly tab: string
+}
+
+function SubscriptionPage({ id, tab }: SubscriptionPageProps) {
   const reading = useRead('/v1/subscriptions/:id', { params: { id } })
+  const nameOf = useTargetNames()
   return (
     <Loaded reading={reading}>
-      {({ ApiId, ApiProductId, state }) => {
-        const name = ApiId ?? ApiProductId ?? id
-        const isOver = state === 'Cancelled' || state === 'Rejected'
-        const cancel = async (): Promise<void> => {
-          await change('POST /v1/subscriptions/:id/cancel', { id }, undefined)
-          tell(words.cancelled)
-          reading.reload()
-        }
-        return (
-          <Page
-            title={name}
-            state={<State of={state} />}
-            actions={
-              may('subscriptions:write') && !isOver && ApiId !== PLATFORM ? (
-                <ConfirmButton
-                  label={words.cancel}
-                  consequence={<bdi>{words.cancelConsequence(name)}</bdi>}
-                  onConfirm={cancel}
-                />
-              ) : undefined
-            }
-          >
-            {state === 'Pending' && <p>{words.waiting}</p>}
-            {state === 'Active' && may('credentials:read') && <Credentials id={id} />}
-            {state === 'Active' && <Limits id={id} />}
-            <p class="toolbar">
-              <a href={`${BASE}usage?subscription=${encodeURIComponent(id)}`}>{words.usage}</a>
-              <a href={`${BASE}requests?api=${encodeURIComponent(ApiId ?? '')}`}>{words.requests}</a>
-            </p>
-          </Page>
-        )
-      }}
+      {(subscription) => (
+        <Page
+          title={nameOf(subscription)}
+          state={<State of={states[subscription.state]} />}
+          actions={
+            subscription.ApiId !== PLATFORM && (
+              <SubscriptionActions subscription={subscription} onChanged={reading.reload} />
+            )
+          }
+        >
+          <Tabs
+            label={words.title}
+            tabs={TABS}
+            current={tab === 'credentials' ? '' : tab}
+            base={`${BASE}keys/${encodeURIComponent(id)}/`}
+          />
+          <Tab tab={tab} subscription={subscription} onChanged={reading.reload} />
+        </Page>
+      )}
     </Loaded>
   )
 }
 
-/** Read when the person asks for it: each read is noted in the audit log. */
-function Credentials({ id }: { readonly id: string }) {
-  const [isShown, setShown] = useState(false)
-  const reading = useRead(isShown ? '/v1/subscriptions/:id/credentials' : null, { params: { id } })
-  return (
-    <section>
-      <h2>{words.title}</h2>
-      {isShown ? (
-        <Loaded reading={reading}>
-          {({ items }) => <CredentialTable subscription={id} items={items} onChange={reading.reload} />}
-        </Loaded>
-      ) : (
-        <p>
-          <button type="button" class="main" onClick={() => setShown(true)}>
-            {words.show}
-          </button>{' '}
-          <span class="quiet">{words.shown}</span>
-        </p>
-      )}
-    </section>
-  )
+interface AccessProps {
+  readonly subscription: Subscription
+  readonly onChanged: () => void
 }
 
-interface CredentialTableProps {
-  readonly subscription: string
-  readonly items: readonly Credential[]
-  readonly onChange: () => void
+function Tab({ tab, subscription, onChanged }: AccessProps & { readonly tab: string }) {
+  switch (tab) {
+    case '':
+    // As links of views call it that the console has for both.
+    case 'credentials':
+      return <Access subscription={subscription} onChanged={onChanged} />
+    case 'limits':
+      return <Limits subscription={subscription.id} isPaged />
+    case 'terms':
+      return <SubscriptionOverview subscription={subscription} onChanged={onChanged} />
+    case 'approvals':
+      return <FlowList subscription={subscription.id} />
+    default:
+      return <NotFound />
+  }
 }
 
-function CredentialTable({ subscription, items, onChange }: CredentialTableProps) {
-  const isWriter = may('credentials:write')
+function Access({ subscription, onChanged }: AccessProps) {
+  const { id, ApiId, state } = subscription
+  const isWaiting = state === 'Pending' || state === 'WaitlistedForCapacity'
   return (
     <>
-      <Table
-        caption={words.title}
-        keyOf={({ id }) => id}
-        rows={items}
-        columns={[
-          { title: words.columns.type, cell: ({ type }) => type },
-          { title: words.columns.client, cell: ({ clientId }) => (clientId === null ? null : <Id value={clientId} />) },
-          { title: words.columns.secret, cell: (each) => <Secret of={each} /> },
-          { title: words.columns.state, cell: ({ state }) => <State of={state} /> },
-          { title: words.columns.expires, cell: ({ expiresAt }) => <Time at={expiresAt} /> },
-          {
-            title: words.columns.actions,
-            cell: ({ id, state }) =>
-              isWriter && state !== 'Revoked' && state !== 'Expired' ? (
-                <Revoke subscription={subscription} id={id} onChange={onChange} />
-              ) : null,
-          },
-        ]}
-      />
-      {isWriter && <Rotate subscription={subscription} onChange={onChange} />}
+      {state !== 'Active' && (
+        <p class="notice" role="status">
+          {words.states[state]}
+        </p>
+      )}
+      {isWaiting && <Decision onChanged={onChanged} />}
+      {!isWaiting && may('credentials:read') && <Credentials subscription={id} name={titleOf(subscription)} isPaged />}
+      {state === 'Active' && ApiId !== null && ApiId !== PLATFORM && <FirstOperation api={ApiId} />}
+      <p class="toolbar">
+        <a href={`${BASE}usage?subscription=${encodeURIComponent(id)}`}>{words.usage}</a>
+        <a href={`${BASE}requests?api=${encodeURIComponent(ApiId ?? '')}`}>{words.requests}</a>
+      </p>
     </>
   )
 }
 
-function Secret({ of: { apiKey, clientSecret } }: { readonly of: Credential }) {
-  const secret = apiKey ?? clientSecret
-  return secret === null ? null : <Id value={secret} />
-}
-
-interface ActionProps {
-  readonly subscription: string
-  readonly onChange: () => void
-}
-
-function Revoke({ subscription, id, onChange }: ActionProps & { readonly id: string }) {
-  const revoke = async (): Promise<void> => {
-    const params = { id: subscription, credentialId: id }
-    await change('DELETE /v1/subscriptions/:id/credentials/:credentialId', params, undefined)
-    tell(words.revoked)
-    onChange()
-  }
-  return <ConfirmButton label={words.revoke} consequence={words.revokeConsequence} onConfirm={revoke} />
-}
-
-function Rotate({ subscription, onChange }: ActionProps) {
-  const [hours, setHours] = useState(OVERLAP_HOURS)
-  const rotate = async (): Promise<void> => {
-    const overlapSeconds = Math.round(Number(hours) * HOUR_SECONDS)
-    await change('POST /v1/subscriptions/:id/credentials/rotate', { id: subscription }, { overlapSeconds })
-    tell(words.rotated)
-    onChange()
-  }
-  return (
-    <p>
-      <DialogButton label={words.rotate}>
-        {(close) => (
-          <Form submit={words.rotate} onSubmit={async () => rotate().then(close)}>
-            <TextField label={words.overlap} type="number" value={hours} onChange={setHours} isRequired />
-          </Form>
-        )}
-      </DialogButton>
-    </p>
-  )
+/** The decision shows without a reload of the page. */
+function Decision({ onChanged }: Pick<AccessProps, 'onChanged'>) {
+  useRefresh(onChanged, REFRESH_MS)
+  return null
 }

@@ -1,6 +1,5 @@
 /** The first page of the portal: access and what is left of it, the month, refused calls, and risks. */
 
-import type { Item } from '../../api/operations.ts'
 import { chosenConsumer } from '../../api/client.ts'
 import { useRead } from '../../api/use-read.ts'
 import { Page } from '../../parts/page.tsx'
@@ -14,10 +13,13 @@ import { texts } from '../../texts.ts'
 import { Attention } from '../overview/attention.tsx'
 import { TOTAL } from '../usage/links.ts'
 import { Left } from './left.tsx'
+import { useTargetNames } from './product-names.ts'
+import { SubscriptionLink } from './subscription-link.tsx'
 
 const words = texts.portal.start
 const SHOWN = 10
-const READ = '100'
+/** The portal itself uses it. */
+const PLATFORM = 'platform-v1'
 
 export function Start() {
   return (
@@ -33,13 +35,14 @@ export function Start() {
 
 function Access() {
   const reading = useRead('/v1/subscriptions', { query: { limit: String(SHOWN) } })
+  const nameOf = useTargetNames()
   const { columns } = words
   return (
     <section>
       <h2>{words.access}</h2>
       <Loaded reading={reading}>
         {({ items }) =>
-          items.length === 0 ? (
+          items.every(({ ApiId }) => ApiId === PLATFORM) ? (
             <>
               <Empty text={words.none} commands={['tollgate apis list', 'tollgate subscriptions create --api NAME']} />
               <p>
@@ -52,9 +55,12 @@ function Access() {
               keyOf={({ id }) => id}
               rows={items}
               columns={[
-                { title: columns.api, cell: (row) => <SubscriptionLink of={row} /> },
-                { title: columns.state, cell: ({ state }) => <State of={state} /> },
-                { title: columns.tier, cell: ({ slaVariant }) => <bdi>{slaVariant ?? ''}</bdi> },
+                { title: columns.api, cell: (row) => <SubscriptionLink id={row.id} name={nameOf(row)} /> },
+                { title: columns.state, cell: ({ state }) => <State of={texts.subscriptions.states[state]} /> },
+                {
+                  title: columns.tier,
+                  cell: ({ slaVariant }) => <bdi>{slaVariant ?? texts.subscriptions.defaultTier}</bdi>,
+                },
                 {
                   title: columns.left,
                   cell: ({ id, state }) => (state === 'Active' ? <Left subscription={id} /> : null),
@@ -66,14 +72,6 @@ function Access() {
         }
       </Loaded>
     </section>
-  )
-}
-
-export function SubscriptionLink({ of: { id, ApiId, ApiProductId } }: { readonly of: Item<'/v1/subscriptions'> }) {
-  return (
-    <a href={`${BASE}keys/${encodeURIComponent(id)}`}>
-      <bdi>{ApiId ?? ApiProductId ?? id}</bdi>
-    </a>
   )
 }
 
@@ -116,20 +114,19 @@ function Figure({ name, value }: { readonly name: string; readonly value: string
 }
 
 function Refused() {
-  const reading = useRead('/v1/requests', { query: { limit: READ } })
+  const reading = useRead('/v1/requests', { query: { outcome: 'refused', limit: String(SHOWN) } })
   const { refusedColumns: columns } = words
   return (
     <section>
       <h2>{words.refused}</h2>
       <Loaded reading={reading}>
         {({ items }) => {
-          const refused = items.filter(({ outcome }) => outcome !== 'served').slice(0, SHOWN)
-          if (refused.length === 0) return <p class="quiet">{words.noneRefused}</p>
+          if (items.length === 0) return <p class="quiet">{words.noneRefused}</p>
           return (
             <Table
               caption={words.refused}
               keyOf={({ requestId }) => requestId}
-              rows={refused}
+              rows={items}
               columns={[
                 {
                   title: columns.reason,
@@ -150,6 +147,9 @@ function Refused() {
           )
         }}
       </Loaded>
+      <p>
+        <a href={`${BASE}requests?outcome=refused`}>{words.allRefused}</a>
+      </p>
     </section>
   )
 }

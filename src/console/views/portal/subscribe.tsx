@@ -1,46 +1,18 @@
-/** The way of a consumer to an API or a product: its subscriptions to it, and the request for a new one. */
+/** The way of a consumer to an API or a product: the request for a subscription. */
 
 import { useState } from 'preact/hooks'
 import { change, chosenConsumer } from '../../api/client.ts'
-import { useRead } from '../../api/use-read.ts'
 import { DialogButton, Form } from '../../parts/dialog.tsx'
 import { SelectField, TextField } from '../../parts/fields.tsx'
-import { Loaded } from '../../parts/states.tsx'
 import { tell } from '../../parts/toast.tsx'
-import { State } from '../../parts/values.tsx'
 import { go } from '../../router.ts'
 import { consumers } from '../../shell/brand.ts'
 import { texts } from '../../texts.ts'
-import { SubscriptionLink } from './start.tsx'
+import { justCreated } from '../subscriptions/credentials.tsx'
 
 type SecurityType = keyof typeof words.kinds
 
 const words = texts.portal.apis
-const SHOWN = '20'
-
-export function OwnAccess({ query }: { readonly query: Readonly<Record<string, string>> }) {
-  const reading = useRead('/v1/subscriptions', { query: { ...query, limit: SHOWN } })
-  return (
-    <section>
-      <h2>{words.yours}</h2>
-      <Loaded reading={reading}>
-        {({ items }) =>
-          items.length === 0 ? (
-            <p class="quiet">{words.noneYours}</p>
-          ) : (
-            <ul>
-              {items.map((each) => (
-                <li key={each.id}>
-                  <SubscriptionLink of={each} /> <State of={each.state} />
-                </li>
-              ))}
-            </ul>
-          )
-        }
-      </Loaded>
-    </section>
-  )
-}
 
 interface SubscribeProps {
   readonly to: { readonly api: string } | { readonly product: string }
@@ -65,6 +37,8 @@ export function Subscribe({ to, name }: SubscribeProps) {
         ...(contact.trim() !== '' && { contact: contact.trim() }),
       },
     )
+    // Its page shows the secrets once.
+    if (state === 'Active') justCreated.value = id
     tell(state === 'Active' ? words.subscribed : words.requested)
     go(`keys/${encodeURIComponent(id)}`)
   }

@@ -6,7 +6,7 @@ import { List } from '../../parts/list.tsx'
 import { Page } from '../../parts/page.tsx'
 import { tell } from '../../parts/toast.tsx'
 import { Id, toNumber } from '../../parts/values.tsx'
-import { BASE, go, path } from '../../router.ts'
+import { BASE, go, segment } from '../../router.ts'
 import { scopes } from '../../shell/person.ts'
 import { texts } from '../../texts.ts'
 import { ProductForm, type ProductInput } from './form.tsx'
@@ -15,7 +15,7 @@ import { ProductPage } from './product.tsx'
 const words = texts.products
 
 export function Products() {
-  const id = decodeURIComponent(path.value.split('/')[1] ?? '')
+  const id = segment(1)
   return id === '' ? <ProductList /> : <ProductPage key={id} id={id} />
 }
 

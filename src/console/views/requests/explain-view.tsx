@@ -43,7 +43,7 @@ export function ExplainView() {
         {found !== null ? (
           <Found explanation={found} start={start} />
         ) : (
-          problem === null && <Empty text={words.none} commands={['tollgate requests get 0197…']} />
+          problem === null && <Empty text={words.none} commands={['tollgate requests get REQUEST']} />
         )}
       </div>
     </Page>

@@ -3,6 +3,7 @@
 import { Filters, SelectFilter, TextFilter } from '../../parts/filters.tsx'
 import { Page } from '../../parts/page.tsx'
 import { BASE, query } from '../../router.ts'
+import { scopes } from '../../shell/person.ts'
 import { texts } from '../../texts.ts'
 import { RequestTable } from './request-table.tsx'
 import { TimeFilter } from './time-filter.tsx'
@@ -25,11 +26,13 @@ export function RequestList() {
     >
       <Filters>
         <TextFilter name="api" label={filters.api} placeholder="orders-v1" />
-        <TextFilter name="customer" label={filters.customer} placeholder="con_…" />
+        {scopes.value.has('requests:read') && (
+          <TextFilter name="customer" label={filters.customer} placeholder="con_…" />
+        )}
         <SelectFilter
           name="outcome"
           label={filters.outcome}
-          options={[['', words.all], ...OUTCOMES.map((code) => [code, code] as const)]}
+          options={[['', words.all], ['refused', words.allRefused], ...OUTCOMES.map((code) => [code, code] as const)]}
         />
         <TimeFilter name="from" label={filters.from} />
         <TimeFilter name="to" label={filters.to} />

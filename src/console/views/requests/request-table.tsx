@@ -12,6 +12,11 @@ export type LoggedCall = Item<'/v1/requests'>
 const words = texts.requests
 const { columns } = words
 
+const CONSUMER: Column<LoggedCall> = {
+  title: columns.consumer,
+  cell: ({ customer, customerName }) => <bdi>{customer === '' ? words.anonymous : customerName || customer}</bdi>,
+}
+
 export const CALL_COLUMNS: readonly Column<LoggedCall>[] = [
   {
     title: columns.id,
@@ -25,14 +30,17 @@ export const CALL_COLUMNS: readonly Column<LoggedCall>[] = [
   { title: columns.outcome, cell: ({ outcome, status }) => words.outcome(outcome, status) },
   { title: columns.api, cell: ({ api }) => <bdi>{api}</bdi> },
   { title: columns.operation, cell: ({ operation }) => <bdi>{operation}</bdi> },
-  {
-    title: columns.consumer,
-    cell: ({ customer, customerName }) => <bdi>{customer === '' ? words.anonymous : customerName || customer}</bdi>,
-  },
+  CONSUMER,
   { title: columns.duration, isNumber: true, cell: ({ durationMs }) => words.ms(toNumber(durationMs)) },
 ]
 
-export function RequestTable({ query }: { readonly query: Readonly<Record<string, string>> }) {
+interface RequestTableProps {
+  readonly query: Readonly<Record<string, string>>
+  /** All calls are of one consumer, which needs no column. */
+  readonly isOfConsumer?: boolean
+}
+
+export function RequestTable({ query, isOfConsumer = false }: RequestTableProps) {
   return (
     <List
       path="/v1/requests"
@@ -40,7 +48,7 @@ export function RequestTable({ query }: { readonly query: Readonly<Record<string
       caption={words.list}
       keyOf={({ requestId }) => requestId}
       empty={{ text: words.noCalls, commands: ['tollgate requests list', 'tollgate requests tail'] }}
-      columns={CALL_COLUMNS}
+      columns={isOfConsumer ? CALL_COLUMNS.filter((each) => each !== CONSUMER) : CALL_COLUMNS}
     />
   )
 }

@@ -2,7 +2,7 @@
 
 import { Id, Time, toNumber } from '../../parts/values.tsx'
 import { BASE } from '../../router.ts'
-import { may } from '../../shell/person.ts'
+import { may, scopes } from '../../shell/person.ts'
 import { texts } from '../../texts.ts'
 import { Message } from './message.tsx'
 import { consumerOf } from '../../../domain/risk.ts'
@@ -92,6 +92,7 @@ function Who({ party }: { readonly party: Party }) {
 }
 
 function Consumer({ id, name }: { readonly id: string; readonly name: string }) {
+  if (!scopes.value.has('consumers:read')) return <bdi>{name === '' ? id : name}</bdi>
   return (
     <a href={`${BASE}consumers/${encodeURIComponent(id)}`}>
       <bdi>{name === '' ? id : name}</bdi>

@@ -1,6 +1,6 @@
 /** Risks: live, all episodes, one episode with what can be done about it, and mutes. */
 
-import { path } from '../../router.ts'
+import { segment } from '../../router.ts'
 import { Episode } from './episode.tsx'
 import { Episodes } from './episodes.tsx'
 import { Live } from './live.tsx'
@@ -8,18 +8,9 @@ import { Mutes } from './mutes.tsx'
 import './risks.css'
 
 export function Risks() {
-  const [, page = ''] = path.value.split('/')
+  const page = segment(1)
   if (page === '') return <Live />
   if (page === 'episodes') return <Episodes />
   if (page === 'mutes') return <Mutes />
-  return <Episode key={page} riskId={toId(page)} />
-}
-
-/** An address that was typed may be no encoded text. */
-function toId(page: string): string {
-  try {
-    return decodeURIComponent(page)
-  } catch {
-    return page
-  }
+  return <Episode key={page} riskId={page} />
 }

@@ -62,18 +62,20 @@ class LiveRow extends Component<LiveRowProps> {
           <a href={BASE + addressOf(riskId)}>{type}</a> {isMuted && <State of={muted} />}
           {phase === 'cleared' && <State of={cleared} />}
         </th>
-        <td>
+        <td data-label={columns.severity}>
           <Severity of={severity} />
         </td>
-        <td>{toWho(risk)}</td>
-        <td>
+        <td data-label={columns.who}>{toWho(risk)}</td>
+        <td data-label={columns.api}>
           <code>{api}</code>
         </td>
-        <td class="number">{toNumber(evidence.total)}</td>
-        <td>
+        <td data-label={columns.count} class="number">
+          {toNumber(evidence.total)}
+        </td>
+        <td data-label={columns.first}>
           <Time at={firstSeen} />
         </td>
-        <td>
+        <td data-label={columns.last}>
           <Time at={lastSeen} />
         </td>
       </tr>

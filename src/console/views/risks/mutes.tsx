@@ -9,7 +9,7 @@ import { ListOf } from '../../parts/list.tsx'
 import { Page } from '../../parts/page.tsx'
 import { Pages } from '../../parts/pages.tsx'
 import { tell } from '../../parts/toast.tsx'
-import { Id, State, Time } from '../../parts/values.tsx'
+import { Id, Time } from '../../parts/values.tsx'
 import { BASE, query } from '../../router.ts'
 import { scopes } from '../../shell/person.ts'
 import { texts } from '../../texts.ts'
@@ -49,7 +49,6 @@ export function Mutes() {
           { title: columns.reason, cell: ({ reason }) => <bdi class="prose">{reason}</bdi> },
           { title: columns.until, cell: ({ until, endedAt }) => <Time at={endedAt ?? until} /> },
           { title: columns.by, cell: ({ mutedBy }) => <Id value={mutedBy} /> },
-          { title: columns.state, cell: ({ state }) => <State of={words.muteStates[state]} /> },
           ...(scopes.value.has('risks:write')
             ? [{ title: columns.end, cell: (mute: Mute) => <End mute={mute} onEnd={end} /> }]
             : []),

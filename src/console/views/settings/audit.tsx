@@ -36,8 +36,7 @@ export function AuditLog() {
           { title: columns.action, cell: ({ action }) => action },
           { title: columns.time, cell: ({ time }) => <Time at={time} /> },
           { title: columns.actor, cell: ({ actor }) => <Actor of={actor} /> },
-          { title: columns.kind, cell: ({ kind }) => kind },
-          { title: columns.id, cell: ({ id }) => <Id value={id} /> },
+          { title: columns.object, cell: (entry) => <Subject of={entry} /> },
           { title: columns.revision, cell: toRevisions },
           { title: columns.changes, cell: (entry) => <Change of={entry} /> },
         ]}
@@ -51,6 +50,14 @@ function Actor({ of: { consumer, agent, person } }: { readonly of: Entry['actor'
     <>
       <Id value={person ?? consumer} />
       {agent !== undefined && <bdi class="quiet"> {words.agent(agent)}</bdi>}
+    </>
+  )
+}
+
+function Subject({ of: { kind, id } }: { readonly of: Entry }) {
+  return (
+    <>
+      {kind} <Id value={id} />
     </>
   )
 }

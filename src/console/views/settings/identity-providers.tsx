@@ -62,7 +62,7 @@ function All() {
 function ProviderPage({ id }: { readonly id: string }) {
   const reading = useRead('/v1/identityproviders/:id', { params: { id } })
   return (
-    <Loaded reading={reading}>
+    <Loaded reading={reading} title={words.title}>
       {(provider) => (
         <Page
           title={provider.issuer}

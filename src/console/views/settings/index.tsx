@@ -1,8 +1,8 @@
 /** Settings: the own account, and the organisation for those who administer it. */
 
 import type { FunctionComponent } from 'preact'
-import { NotFound } from '../../parts/states.tsx'
-import { BASE, path } from '../../router.ts'
+import { NotFoundPage } from '../../parts/states.tsx'
+import { BASE, segment } from '../../router.ts'
 import { Page } from '../../parts/page.tsx'
 import { scopes } from '../../shell/person.ts'
 import { maySee, SETTINGS } from '../../shell/subsections.ts'
@@ -33,17 +33,18 @@ const VIEWS: Readonly<Record<string, FunctionComponent<{ readonly id: string }>>
 }
 
 export function Settings() {
-  const [, name = '', id = ''] = path.value.split('/').map(decodeURIComponent)
+  const name = segment(1)
+  const id = segment(2)
   if (name === '') return <Start />
   const entry = SETTINGS.find((each) => each.path === `settings/${name}`)
   const View = entry !== undefined && maySee(entry, scopes.value) ? VIEWS[name] : undefined
-  return View === undefined ? <NotFound /> : <View key={id} id={id} />
+  return View === undefined ? <NotFoundPage /> : <View key={id} id={id} />
 }
 
 function Start() {
   return (
     <Page title={texts.settings.title}>
-      <ul>
+      <ul class="cards">
         {SETTINGS.filter((each) => maySee(each, scopes.value)).map((each) => (
           <li key={each.path}>
             <a href={BASE + each.path}>{each.title}</a>

@@ -23,7 +23,7 @@ const PASSWORD_LENGTH_MAX = 256
 export function MyAccount() {
   const reading = useRead('/v1/me')
   return (
-    <Loaded reading={reading}>
+    <Loaded reading={reading} title={words.title}>
       {(account) => (
         <Page
           title={words.title}

@@ -25,7 +25,7 @@ const words = texts.settings.people
 export function PersonPage({ id }: { readonly id: string }) {
   const reading = useRead('/v1/users/:id', { params: { id } })
   return (
-    <Loaded reading={reading}>
+    <Loaded reading={reading} title={words.title}>
       {(person) => (
         <Page
           title={person.name}

@@ -59,7 +59,7 @@ function All() {
 function RolePage({ name }: { readonly name: string }) {
   const reading = useRead('/v1/roles/:name', { params: { name } })
   return (
-    <Loaded reading={reading}>
+    <Loaded reading={reading} title={words.title}>
       {(role) => (
         <Page
           title={name}
@@ -100,7 +100,7 @@ function Actions({ role, onChange }: ActionsProps) {
   }
   return (
     <>
-      <DialogButton label={words.save} isMain>
+      <DialogButton label={words.edit} isMain>
         {(close) => (
           <Fields
             submit={words.save}

@@ -53,7 +53,7 @@ export function MySessions() {
       <h2>{texts.settings.me.sessions}</h2>
       <p class="quiet">{texts.settings.me.own}</p>
       <SessionTable reading={reading} end={scopes.value.has('me:write') ? end : null} />
-      {scopes.value.has('me:write') && <ActionButton label={words.endSessions} onClick={endAll} />}
+      {scopes.value.has('me:write') && <ActionButton label={texts.account.everywhere} onClick={endAll} />}
     </section>
   )
 }

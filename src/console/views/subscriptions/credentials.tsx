@@ -15,7 +15,7 @@ import { SelectField } from '../../parts/fields.tsx'
 import { ListOf } from '../../parts/list.tsx'
 import { Pages } from '../../parts/pages.tsx'
 import { tell } from '../../parts/toast.tsx'
-import { State, Time } from '../../parts/values.tsx'
+import { Id, State, Time } from '../../parts/values.tsx'
 import { may, scopes } from '../../shell/person.ts'
 import { texts } from '../../texts.ts'
 import { Secrets } from './secrets.tsx'
@@ -25,6 +25,7 @@ type Credential = Item<Path>
 
 const PATH: Path = '/v1/subscriptions/:id/credentials'
 const words = texts.credentials
+const SCOPES_SHOWN_MAX = 2
 const PAGE_MAX = '100'
 
 /** The subscription that this person has just created, whose secrets are shown once. */
@@ -77,7 +78,7 @@ export function Credentials({ subscription: id, name, isPaged = false }: Credent
           { title: words.columns.name, cell: (each) => <Name of={each} /> },
           { title: words.columns.type, cell: ({ type }) => words.types[type] },
           { title: words.columns.state, cell: ({ state }) => <State of={words.states[state]} /> },
-          { title: words.columns.scopes, cell: ({ scopes: held }) => <bdi>{held.join(' ')}</bdi> },
+          { title: words.columns.scopes, cell: ({ scopes: held }) => <Scopes of={held} /> },
           { title: words.columns.created, cell: ({ createdAt }) => <Time at={createdAt} /> },
           { title: words.columns.expires, cell: ({ expiresAt }) => <Time at={expiresAt} /> },
           {
@@ -91,7 +92,19 @@ export function Credentials({ subscription: id, name, isPaged = false }: Credent
 }
 
 function Name({ of }: { readonly of: Pick<Credential, 'clientId' | 'keyPrefix' | 'id'> }) {
-  return <code>{nameOf(of)}</code>
+  return of.clientId === null ? <code>{nameOf(of)}</code> : <Id value={of.clientId} />
+}
+
+/** Many scopes would make the rows tall. */
+function Scopes({ of }: { readonly of: readonly string[] }) {
+  const list = <bdi class="text">{of.join(' ')}</bdi>
+  if (of.length <= SCOPES_SHOWN_MAX) return list
+  return (
+    <details class="in-cell">
+      <summary>{words.scopes(of.length)}</summary>
+      {list}
+    </details>
+  )
 }
 
 function nameOf({ clientId, keyPrefix, id }: Pick<Credential, 'clientId' | 'keyPrefix' | 'id'>): string {

@@ -3,11 +3,12 @@
 import type { ComponentChildren } from 'preact'
 import type { Answer } from '../../api/operations.ts'
 import { DialogButton } from '../../parts/dialog.tsx'
-import { Labels } from '../../parts/labels.tsx'
+import { Facts } from '../../parts/facts.tsx'
 import { Id, Time } from '../../parts/values.tsx'
 import { BASE } from '../../router.ts'
 import { may, scopes } from '../../shell/person.ts'
 import { texts } from '../../texts.ts'
+import { contactFact, labelFacts } from '../consumers/shared-facts.tsx'
 import { EditTerms, SetScopes } from './edit-subscription.tsx'
 import { ChangeTier } from './tier-change.tsx'
 
@@ -30,7 +31,7 @@ export function SubscriptionOverview({ subscription, onChanged }: OverviewProps)
           <bdi>{message}</bdi>
         </p>
       ))}
-      <Facts of={subscription} />
+      <SubscriptionFacts of={subscription} />
       {!hasEnded && (
         <p class="toolbar">
           {may('subscriptions:write') && (
@@ -73,53 +74,35 @@ function Opener({ label, onChanged, children }: OpenerProps) {
   )
 }
 
-function Facts({ of }: { readonly of: Subscription }) {
-  const { id, consumer, consumerName, ApiId, ApiProductId, slaVariant, contact, expiresAt, labels, createdAt } = of
+function SubscriptionFacts({ of }: { readonly of: Subscription }) {
+  const { id, ApiId, ApiProductId, slaVariant, contact, expiresAt, labels, createdAt } = of
   return (
-    <dl class="facts">
-      <dt>{words.columns.id}</dt>
-      <dd>
-        <Id value={id} />
-      </dd>
-      <dt>{words.columns.consumer}</dt>
-      <dd>
-        {scopes.value.has('consumers:read') ? (
-          <a href={`${BASE}consumers/${encodeURIComponent(consumer)}`}>
-            <bdi>{consumerName === '' ? consumer : consumerName}</bdi>
-          </a>
-        ) : (
-          <bdi>{consumerName}</bdi>
-        )}
-      </dd>
-      <dt>{ApiId === null ? words.product : words.columns.api}</dt>
-      <dd>{ApiId === null ? <Id value={ApiProductId ?? ''} /> : <Api name={ApiId} />}</dd>
-      <dt>{words.columns.tier}</dt>
-      <dd>
-        <bdi>{slaVariant ?? words.defaultTier}</bdi>
-      </dd>
-      <dt>{words.scopes}</dt>
-      <dd>
-        <bdi>{of.scopes.length === 0 ? words.noScopes : of.scopes.join(' ')}</bdi>
-      </dd>
-      <dt>{words.refreshTokens}</dt>
-      <dd>{of.refreshTokens ? words.yes : words.no}</dd>
-      <dt>{words.redirectUris}</dt>
-      <dd>
-        <bdi>{of.redirectUris.length === 0 ? words.no : of.redirectUris.join(' ')}</bdi>
-      </dd>
-      <dt>{texts.consumers.contact}</dt>
-      <dd>{contact === null ? texts.consumers.noContact : <bdi>{contact}</bdi>}</dd>
-      <dt>{words.expires}</dt>
-      <dd>{expiresAt === null ? words.never : <Time at={expiresAt} />}</dd>
-      <dt>{texts.labels.title}</dt>
-      <dd>
-        <Labels of={labels} />
-      </dd>
-      <dt>{words.columns.created}</dt>
-      <dd>
-        <Time at={createdAt} />
-      </dd>
-    </dl>
+    <Facts
+      of={[
+        [words.columns.id, <Id value={id} />],
+        [words.columns.consumer, <Consumer of={of} />],
+        ApiId === null ? [words.product, <Id value={ApiProductId ?? ''} />] : [words.columns.api, <Api name={ApiId} />],
+        [words.columns.tier, <bdi>{slaVariant ?? words.defaultTier}</bdi>],
+        [words.scopes, <bdi>{of.scopes.length === 0 ? words.noScopes : of.scopes.join(' ')}</bdi>],
+        [words.refreshTokens, of.refreshTokens ? words.yes : words.no],
+        [
+          words.redirectUris,
+          <bdi>{of.redirectUris.length === 0 ? texts.consumers.noContact : of.redirectUris.join(' ')}</bdi>,
+        ],
+        contactFact(contact),
+        [words.expires, expiresAt === null ? words.never : <Time at={expiresAt} />],
+        ...labelFacts(labels, createdAt),
+      ]}
+    />
+  )
+}
+
+function Consumer({ of: { consumer, consumerName } }: { readonly of: Subscription }) {
+  if (!scopes.value.has('consumers:read')) return <bdi>{consumerName}</bdi>
+  return (
+    <a href={`${BASE}consumers/${encodeURIComponent(consumer)}`}>
+      <bdi>{consumerName === '' ? consumer : consumerName}</bdi>
+    </a>
   )
 }
 

@@ -1,20 +1,18 @@
 /** The page of a subscription: its terms, its credentials, what is left of its limits, and who decided on it. */
 
-import { change } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
 import { useRead } from '../../api/use-read.ts'
 import { AuditTrail } from '../../parts/audit-trail.tsx'
-import { ActionButton, ConfirmButton } from '../../parts/dialog.tsx'
 import { Page, Tabs } from '../../parts/page.tsx'
 import { Loaded, NotFound } from '../../parts/states.tsx'
-import { tell } from '../../parts/toast.tsx'
 import { State } from '../../parts/values.tsx'
 import { BASE } from '../../router.ts'
-import { may, scopes } from '../../shell/person.ts'
+import { may } from '../../shell/person.ts'
 import { texts } from '../../texts.ts'
 import { Credentials } from './credentials.tsx'
 import { FlowList } from './flow-list.tsx'
 import { Limits } from './limits.tsx'
+import { SubscriptionActions } from './subscription-actions.tsx'
 import { titleOf } from './subscription-name.ts'
 import { SubscriptionOverview } from './subscription-overview.tsx'
 
@@ -37,12 +35,12 @@ interface SubscriptionPageProps {
 export function SubscriptionPage({ id, tab }: SubscriptionPageProps) {
   const reading = useRead('/v1/subscriptions/:id', { params: { id } })
   return (
-    <Loaded reading={reading}>
+    <Loaded reading={reading} title={words.title}>
       {(subscription) => (
         <Page
           title={titleOf(subscription)}
           state={<State of={words.states[subscription.state]} />}
-          actions={<Actions subscription={subscription} onChanged={reading.reload} />}
+          actions={<SubscriptionActions subscription={subscription} onChanged={reading.reload} />}
         >
           <Tabs
             label={words.title}
@@ -77,38 +75,4 @@ function Tab({ tab, subscription, onChanged }: TabProps & { readonly tab: string
     default:
       return <NotFound />
   }
-}
-
-/** A consumer can cancel; only its provider can suspend and resume. */
-function Actions({ subscription, onChanged }: TabProps) {
-  const { id, state } = subscription
-  const name = titleOf(subscription)
-  const isWide = scopes.value.has('subscriptions:write')
-  const set = async (name_: 'suspend' | 'resume'): Promise<void> => {
-    await change(`POST /v1/subscriptions/:id/${name_}`, { id }, undefined)
-    onChanged()
-  }
-  const suspend = async (): Promise<void> => {
-    await set('suspend')
-    tell(words.suspended(name), () => set('resume'))
-  }
-  const resume = async (): Promise<void> => {
-    await set('resume')
-    tell(words.resumed(name), () => set('suspend'))
-  }
-  const cancel = async (): Promise<void> => {
-    await change('POST /v1/subscriptions/:id/cancel', { id }, undefined)
-    onChanged()
-    tell(words.cancelled(name))
-  }
-  const hasEnded = state === 'Cancelled' || state === 'Rejected'
-  return (
-    <>
-      {isWide && state === 'Active' && <ActionButton label={words.suspend} onClick={suspend} />}
-      {isWide && state === 'Suspended' && <ActionButton label={words.resume} onClick={resume} isMain />}
-      {may('subscriptions:write') && !hasEnded && (
-        <ConfirmButton label={words.cancel} consequence={<bdi>{words.cancellation(name)}</bdi>} onConfirm={cancel} />
-      )}
-    </>
-  )
 }

@@ -1,7 +1,7 @@
 /** Usage: summaries, line items and statements. */
 
 import { path } from '../../router.ts'
-import { NotFound } from '../../parts/states.tsx'
+import { NotFoundPage } from '../../parts/states.tsx'
 import { LineItems } from './line-items.tsx'
 import { Statements } from './statements.tsx'
 import { Summaries } from './summaries.tsx'
@@ -9,8 +9,8 @@ import './usage.css'
 
 export function Usage() {
   const [, view = '', ...others] = path.value.split('/')
-  if (others.length > 0) return <NotFound />
+  if (others.length > 0) return <NotFoundPage />
   if (view === '') return <Summaries />
   if (view === 'items') return <LineItems />
-  return view === 'statements' ? <Statements /> : <NotFound />
+  return view === 'statements' ? <Statements /> : <NotFoundPage />
 }

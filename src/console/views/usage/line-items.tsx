@@ -4,7 +4,7 @@ import { ExportButton } from '../../parts/export.tsx'
 import { List } from '../../parts/list.tsx'
 import { Page } from '../../parts/page.tsx'
 import type { Column } from '../../parts/table.tsx'
-import { toAmount, toNumber } from '../../parts/values.tsx'
+import { Moment, toAmount, toNumber } from '../../parts/values.tsx'
 import type { Item } from '../../api/operations.ts'
 import { query } from '../../router.ts'
 import { may } from '../../shell/person.ts'
@@ -44,8 +44,7 @@ function columns(): readonly Column<LineItem>[] {
     { title: words.columns.time, cell: (item) => <Window item={item} /> },
     { title: words.fields.api, cell: ({ api }) => <bdi>{api}</bdi> },
     { title: words.fields.operation, cell: ({ operation }) => <bdi>{operation}</bdi> },
-    { title: words.columns.name, cell: ({ customer, customerName }) => <bdi>{customerName || customer}</bdi> },
-    { title: words.fields.agent, cell: ({ agent }) => <bdi>{agent}</bdi> },
+    { title: words.columns.name, cell: (item) => <Caller of={item} /> },
     { title: words.columns.channel, cell: ({ channel }) => channel },
     { title: words.columns.calls, isNumber: true, cell: ({ calls }) => toNumber(calls) },
     { title: words.columns.value, isNumber: true, cell: ({ value }) => toNumber(value) },
@@ -54,8 +53,18 @@ function columns(): readonly Column<LineItem>[] {
   return shown
 }
 
+/** The consumer, and the agent through which it called. */
+function Caller({ of: { customer, customerName, agent } }: { readonly of: LineItem }) {
+  return (
+    <>
+      <bdi>{customerName || customer}</bdi>{' '}
+      {agent !== '' && <bdi class="quiet">{agent === customer ? words.asAgent : words.through(agent)}</bdi>}
+    </>
+  )
+}
+
 function Window({ item }: { readonly item: LineItem }) {
-  const time = <time dateTime={item.time}>{precise.format(Date.parse(item.time))}</time>
+  const time = <Moment at={item.time}>{precise.format(Date.parse(item.time))}</Moment>
   if (!may('requests:read')) return time
   return (
     <a href={callsOf(item)} title={words.seeCalls}>

@@ -9,7 +9,7 @@ import { Page } from '../../parts/page.tsx'
 import { Pages } from '../../parts/pages.tsx'
 import { Skeleton } from '../../parts/states.tsx'
 import type { Column } from '../../parts/table.tsx'
-import { toAmount, toNumber, toShortTime } from '../../parts/values.tsx'
+import { Moment, toAmount, toNumber, toShortTime } from '../../parts/values.tsx'
 import { query, setQuery } from '../../router.ts'
 import { texts } from '../../texts.ts'
 import { drillDown, filtersOf, linkTo, nameOf, TOTAL } from './links.ts'
@@ -113,7 +113,11 @@ function metricsOf(currencies: readonly string[]): readonly (readonly [Metric, s
 function columnsOf(groups: readonly Group[], interval: string): readonly Column<Summary>[] {
   const time: Column<Summary> = {
     title: words.columns.time,
-    cell: ({ from, to }) => <a href={drillDown(interval, from, to)}>{toShortTime(Date.parse(from))}</a>,
+    cell: ({ from, to }) => (
+      <a href={drillDown(interval, from, to)}>
+        <Moment at={from}>{toShortTime(Date.parse(from))}</Moment>
+      </a>
+    ),
   }
   const grouped = groups.map((field): Column<Summary> => ({
     title: words.fields[field],

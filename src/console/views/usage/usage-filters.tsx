@@ -2,6 +2,7 @@
 
 import type { ComponentChildren } from 'preact'
 import { Filters, TextFilter } from '../../parts/filters.tsx'
+import { scopes } from '../../shell/person.ts'
 import { texts } from '../../texts.ts'
 import { FILTERS, filtersOf, linkTo } from './links.ts'
 import { RangeFilter } from './range.tsx'
@@ -15,12 +16,14 @@ interface UsageFiltersProps {
 }
 
 export function UsageFilters({ path, children }: UsageFiltersProps) {
+  // With the own width it could only name the own consumer.
+  const shown = FILTERS.filter((name) => name !== 'customer' || scopes.value.has('usage:read'))
   const isFiltered = Object.keys(filtersOf()).length > 0
   return (
     <Filters>
       <RangeFilter />
       {children}
-      {FILTERS.map((name) => (
+      {shown.map((name) => (
         <TextFilter key={name} name={name} label={fields[name]} />
       ))}
       {isFiltered && (

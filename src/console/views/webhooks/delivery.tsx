@@ -17,7 +17,7 @@ export function DeliveryPage({ webhook, id }: { readonly webhook: string; readon
   const reading = useRead('/v1/eventsubscriptions/:id/deliveries/:deliveryId', { params })
   const { attemptColumns: columns } = words
   return (
-    <Loaded reading={reading}>
+    <Loaded reading={reading} title={words.title}>
       {({ type, state, webhookId, nextAttempt, attempts }) => (
         <Page
           title={type}

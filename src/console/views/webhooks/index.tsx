@@ -3,7 +3,7 @@
 import { List } from '../../parts/list.tsx'
 import { Page } from '../../parts/page.tsx'
 import { State, Time } from '../../parts/values.tsx'
-import { BASE, path } from '../../router.ts'
+import { BASE, segment } from '../../router.ts'
 import { may } from '../../shell/person.ts'
 import { texts } from '../../texts.ts'
 import { DeliveryPage } from './delivery.tsx'
@@ -13,7 +13,7 @@ import { Webhook } from './webhook.tsx'
 const words = texts.webhooks
 
 export function Webhooks() {
-  const [, id = '', , delivery = ''] = path.value.split('/').map(decodeURIComponent)
+  const [id, delivery] = [segment(1), segment(3)]
   if (id === '') return <All />
   return delivery === '' ? <Webhook key={id} id={id} /> : <DeliveryPage key={delivery} webhook={id} id={delivery} />
 }

@@ -25,7 +25,7 @@ const words = texts.webhooks
 export function Webhook({ id }: { readonly id: string }) {
   const reading = useRead('/v1/eventsubscriptions/:id', { params: { id } })
   return (
-    <Loaded reading={reading}>
+    <Loaded reading={reading} title={words.title}>
       {(webhook) => (
         <Page
           title={webhook.url}

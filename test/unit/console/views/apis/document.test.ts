@@ -105,3 +105,13 @@ describe('an example of a schema', () => {
     expect(exampleOf(schema, resolve)).toEqual({ a: 'given', b: 'first', c: 3, d: false, e: ['2026-01-31'], f: true })
   })
 })
+
+describe('the description of a document', () => {
+  it.each([
+    ['a text that was\nwrapped\n\nand a paragraph', 'a text that was wrapped\n\nand a paragraph'],
+    ['a list:\n- one\n- two\n1. first', 'a list:\n- one\n- two\n1. first'],
+    ['code:\n```\na\nb\n```', 'code:\n```\na\nb\n```'],
+  ])('%j has its lines joined where Markdown joins them', (description, shown) => {
+    expect(readApiDocument({ info: { description } }).description).toBe(shown)
+  })
+})

@@ -5,7 +5,7 @@
  * again: a revision that serves cannot be activated.
  */
 
-import { useEffect } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
 
 export function useFocusKeeper(): void {
   useEffect(() => {
@@ -33,6 +33,15 @@ export function useFocusKeeper(): void {
       observer.disconnect()
     }
   }, [])
+}
+
+/** A key may open a view while nothing has the focus. The keyboard and screen readers then continue in the view. */
+export function useFocusAfter(address: string): void {
+  const isFirst = useRef(true)
+  useEffect(() => {
+    if (!isFirst.current && document.activeElement === document.body) focusOn(undefined)
+    isFirst.current = false
+  }, [address])
 }
 
 function withAncestors(element: Element): readonly Element[] {

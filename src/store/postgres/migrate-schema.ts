@@ -1,0 +1,81 @@
+/**
+ * The schema of the registry in PostgreSQL, as a list of migrations.
+ *
+ * `change` is the change feed and the audit log of changes, `note` the audit log of reads; triggers keep both append-only. Migrations
+ * are never edited, only added. They run under a lock, so that ten nodes can start at once.
+ */
+
+import type { ClientBase } from 'pg'
+import { StartRefused } from '../../runtime/start-refused.ts'
+import { SCHEMA } from './connection.ts'
+
+/** The number of the lock that orders commits, and migrations before them. */
+export const COMMIT_LOCK = 7_496_317
+
+const STEPS = [
+  `CREATE TABLE document (
+     kind text COLLATE "C" NOT NULL, id text COLLATE "C" NOT NULL, tenant text COLLATE "C" NOT NULL,
+     revision bigint NOT NULL, body text NOT NULL, created_at_ms bigint NOT NULL, updated_at_ms bigint NOT NULL,
+     PRIMARY KEY (kind, id)
+   );
+   CREATE INDEX document_by_tenant ON document (kind, tenant, id);
+   CREATE TABLE document_key (
+     kind text COLLATE "C" NOT NULL, name text COLLATE "C" NOT NULL, value text COLLATE "C" NOT NULL,
+     tenant text COLLATE "C" NOT NULL, id text COLLATE "C" NOT NULL, is_unique boolean NOT NULL,
+     PRIMARY KEY (kind, name, value, tenant, id)
+   );
+   CREATE UNIQUE INDEX document_key_unique ON document_key (kind, name, value) WHERE is_unique;
+   CREATE INDEX document_key_by_id ON document_key (kind, id);
+   CREATE TABLE change (
+     position bigint PRIMARY KEY, commit_id uuid NOT NULL, kind text COLLATE "C" NOT NULL, id text COLLATE "C" NOT NULL,
+     tenant text COLLATE "C" NOT NULL, revision bigint NOT NULL, body text NOT NULL, created_at_ms bigint NOT NULL,
+     updated_at_ms bigint NOT NULL, removed boolean NOT NULL, before text, author text NOT NULL,
+     shown_author text COLLATE "C" NOT NULL, action text COLLATE "C" NOT NULL
+   );
+   CREATE INDEX change_of_tenant ON change (tenant, position);
+   CREATE INDEX change_of_document ON change (tenant, kind, id, position);
+   CREATE INDEX change_but_deliveries ON change (tenant, position) WHERE kind <> 'webhook_delivery';
+   CREATE TABLE note (
+     position bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, kind text COLLATE "C" NOT NULL,
+     id text COLLATE "C" NOT NULL, tenant text COLLATE "C" NOT NULL, at_ms bigint NOT NULL, author text NOT NULL,
+     shown_author text COLLATE "C" NOT NULL, action text COLLATE "C" NOT NULL
+   );
+   CREATE INDEX note_of_tenant ON note (tenant, position);
+   CREATE TABLE change_end (position bigint NOT NULL);
+   INSERT INTO change_end VALUES (0);
+   CREATE FUNCTION refuse_change_of_audit() RETURNS trigger LANGUAGE plpgsql AS $$
+     BEGIN
+       IF TG_OP = 'UPDATE' AND current_setting('tollgate.redacts', true) = 'yes' THEN RETURN NEW; END IF;
+       RAISE EXCEPTION 'the audit is only added to';
+     END $$;
+   CREATE TRIGGER change_stays BEFORE UPDATE OR DELETE ON change
+     FOR EACH ROW EXECUTE FUNCTION refuse_change_of_audit();
+   CREATE TRIGGER change_remains BEFORE TRUNCATE ON change
+     FOR EACH STATEMENT EXECUTE FUNCTION refuse_change_of_audit();
+   CREATE TRIGGER note_stays BEFORE UPDATE OR DELETE ON note
+     FOR EACH ROW EXECUTE FUNCTION refuse_change_of_audit();
+   CREATE TRIGGER note_remains BEFORE TRUNCATE ON note
+     FOR EACH STATEMENT EXECUTE FUNCTION refuse_change_of_audit();`,
+]
+
+/** Throws `StartRefused` if a later version has changed the schema. */
+export async function migrateSchema(client: ClientBase): Promise<void> {
+  await client.query(`BEGIN; SELECT pg_advisory_xact_lock(${COMMIT_LOCK})`)
+  try {
+    await client.query(`CREATE SCHEMA IF NOT EXISTS ${SCHEMA}; CREATE TABLE IF NOT EXISTS schema_version (version int)`)
+    const { rows } = await client.query<{ version: number }>('SELECT version FROM schema_version')
+    const version = rows[0]?.version ?? 0
+    if (version > STEPS.length) {
+      throw new StartRefused(
+        `the schema ${SCHEMA} of DATABASE_URL was written by a later version of tollgate; start that version`,
+      )
+    }
+    for (const step of STEPS.slice(version)) await client.query(step)
+    if (rows.length === 0) await client.query('INSERT INTO schema_version VALUES ($1)', [STEPS.length])
+    else if (version < STEPS.length) await client.query('UPDATE schema_version SET version = $1', [STEPS.length])
+    await client.query('COMMIT')
+  } catch (cause) {
+    await client.query('ROLLBACK').catch(() => {})
+    throw cause
+  }
+}

@@ -1,0 +1,71 @@
+/**
+ * Checks a database before the service uses it, and migrates its schema.
+ *
+ * Each obstacle is one line for the operator, without the password: only host, port, database and user of the URL are repeated.
+ */
+
+import pg from 'pg'
+import { StartRefused } from '../../runtime/start-refused.ts'
+import { migrateSchema } from './migrate-schema.ts'
+
+const VERSION_MIN = 150_000
+
+/** Throws `StartRefused`. */
+export async function refuseUnusable(config: pg.ClientConfig): Promise<void> {
+  let client: pg.Client
+  try {
+    client = new pg.Client(config)
+  } catch (cause) {
+    throw new StartRefused('DATABASE_URL is not a URL of PostgreSQL: postgres://user:password@host:5432/database', {
+      cause,
+    })
+  }
+  client.on('error', () => {})
+  const where = `${client.user ?? ''}@${client.host}:${client.port}/${client.database ?? ''}`
+  try {
+    await client.connect()
+    await refuseReplica(client, where)
+    await migrateSchema(client)
+  } catch (cause) {
+    throw cause instanceof StartRefused ? cause : new StartRefused(sentence(where, cause), { cause })
+  } finally {
+    await client.end().catch(() => {})
+  }
+}
+
+async function refuseReplica(client: pg.Client, where: string): Promise<void> {
+  const { rows } = await client.query<{ version: string; replica: boolean; read_only: string; path: string }>(
+    `SELECT current_setting('server_version_num') AS version, pg_is_in_recovery() AS replica,
+       current_setting('transaction_read_only') AS read_only, current_setting('search_path') AS path`,
+  )
+  const { version, replica, read_only: readOnly } = rows[0]!
+  if (Number(version) < VERSION_MIN) throw new StartRefused(`DATABASE_URL (${where}) is older than PostgreSQL 15`)
+  if (replica) throw new StartRefused(`DATABASE_URL (${where}) is a read-only replica; name the primary server`)
+  if (readOnly === 'on') throw new StartRefused(`DATABASE_URL (${where}) admits only reading`)
+}
+
+function sentence(where: string, cause: unknown): string {
+  const code = codeOf(cause)
+  switch (code) {
+    case '28P01':
+    case '28000':
+      return `DATABASE_URL (${where}): PostgreSQL refuses the user or the password`
+    case '3D000':
+      return `DATABASE_URL (${where}): the database does not exist; create it, owned by that user`
+    case '42501':
+      return `DATABASE_URL (${where}): the user may not create or use the schema tollgate; grant CREATE on the database`
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return `DATABASE_URL (${where}): the host name is unknown`
+    case '08P01':
+      return `DATABASE_URL (${where}): the connection goes through a pooler (PgBouncer), which keeps no sessions; name the server itself`
+    default:
+      return `DATABASE_URL (${where}) cannot be used: ${code ?? (cause instanceof Error ? cause.message : String(cause))}`
+  }
+}
+
+function codeOf(cause: unknown): string | undefined {
+  if (!(cause instanceof Error)) return undefined
+  if (cause instanceof AggregateError) return codeOf(cause.errors[0])
+  return 'code' in cause && typeof cause.code === 'string' ? cause.code : undefined
+}

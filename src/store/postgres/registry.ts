@@ -1,0 +1,158 @@
+/**
+ * The registry of several nodes, in PostgreSQL.
+ *
+ * Commands and reads share a small pool; the feed reads on a connection of its own and listens on another, so that neither waits for
+ * a command. A commit is durable when it resolves, as far as `synchronous_commit` of the server is on.
+ */
+
+import pg from 'pg'
+import type { Clock } from '../../runtime/clock.ts'
+import type { Commit, Document, ListQuery, Registry, SearchQuery } from '../registry.ts'
+import { createAuditReader } from './audit-reader.ts'
+import { createChangeFeed, type ChangeFeed, type StoredChange } from './change-feed.ts'
+import { openChangeListener } from './change-listener.ts'
+import { toClientConfig, toText, withRegistryErrors, type ConnectOptions } from './connection.ts'
+import { createDocumentList, createDocumentSearch } from './document-list.ts'
+import { toDocument } from './document-row.ts'
+import { CHANGE_CHANNEL, createDocumentWriter } from './document-writer.ts'
+import { refuseUnusable } from './refuse-unusable.ts'
+import { shownAuthor, type StoredDocument } from './plan-commits.ts'
+import { redactBatch } from './redaction.ts'
+
+export interface PostgresRegistryOptions extends ConnectOptions {
+  readonly clock: Clock
+  /** A connection failed; the feed continues when there is one again. */
+  readonly onFailed: (cause: unknown) => void
+  /** The database lacks changes that this process has seen: it was restored, or a standby without them took over. */
+  readonly onRewound: () => void
+}
+
+/** With the two of the feed and one to spare, a node uses less than ten. */
+const COMMAND_CONNECTIONS = 5
+/** A notification that was missed delays a change by this. */
+const POLL_EVERY_MS = 1_000
+
+/** Creates or migrates the schema. Throws `StartRefused`. */
+export async function openPostgresRegistry(options: PostgresRegistryOptions): Promise<Registry> {
+  const { clock, onFailed } = options
+  const config = toClientConfig(options)
+  await refuseUnusable(config)
+  const commands = createPool(config, COMMAND_CONNECTIONS, onFailed)
+  const { feed, close } = await openFeed(config, options)
+  const write = createDocumentWriter(commands, clock)
+
+  async function execute(commits: readonly Commit[]): Promise<readonly (Error | null)[]> {
+    const { errors, position } = await write(commits)
+    if (position !== null) await feed.delivered(position)
+    return errors
+  }
+
+  return {
+    ...createReads(commands),
+    async commit(author, action, writes) {
+      const [error] = await execute([{ author, action, writes }])
+      if (error) throw error
+    },
+    commitEach: (commits) => (commits.length === 0 ? Promise.resolve([]) : execute(commits)),
+    async audit(author, action, { kind, id, tenant }) {
+      const values = [kind, id, tenant].map(toText)
+      const shown = [JSON.stringify(author), shownAuthor(author, tenant), toText(action)]
+      await withRegistryErrors(() => commands.query(INSERT_NOTE, [...values, clock.nowMs(), ...shown]))
+    },
+    async redact(of, edit) {
+      for (let after: number | null = 0; after !== null;) {
+        const from: number = after
+        after = await withRegistryErrors(() => withClient(commands, (client) => redactBatch(client, of, edit, from)))
+      }
+    },
+    watch: (position, listener) => feed.watch(position, listener),
+    async close() {
+      await close()
+      await commands.end()
+    },
+  }
+}
+
+function createPool(config: pg.ClientConfig, max: number, onFailed: (cause: unknown) => void): pg.Pool {
+  const pool = new pg.Pool({ ...config, max })
+  pool.on('error', onFailed)
+  // A connection that is lost while it is in use reports that by an event as well, which would end the process.
+  pool.on('connect', (client) => client.on('error', () => {}))
+  return pool
+}
+
+/** Opens the feed, with its two connections. */
+async function openFeed(
+  config: pg.ClientConfig,
+  { clock, onFailed, onRewound }: PostgresRegistryOptions,
+): Promise<{ feed: ChangeFeed; close: () => Promise<void> }> {
+  const reader = createPool(config, 1, onFailed)
+  const feed = createChangeFeed({
+    onFailed,
+    onRewound,
+    async readFrom(position, limit) {
+      const { rows } = await reader.query<StoredChange>(CHANGES, [position, limit])
+      return rows
+    },
+  })
+  const poll = (): void => void feed.poll()
+  const listener = await openChangeListener({ config, channel: CHANGE_CHANNEL, clock, onChange: poll, onFailed })
+  const stopPolling = clock.every(POLL_EVERY_MS, poll)
+  return {
+    feed,
+    async close() {
+      stopPolling()
+      await listener.close()
+      await feed.close()
+      await reader.end()
+    },
+  }
+}
+
+function createReads(pool: pg.Pool): Pick<Registry, 'get' | 'find' | 'list' | 'search' | 'history' | 'end'> {
+  const list = createDocumentList(pool)
+  const search = createDocumentSearch(pool)
+  const readAudit = createAuditReader(pool)
+
+  async function first<Body>(sql: string, values: readonly string[]): Promise<Document<Body> | null> {
+    const { rows } = await withRegistryErrors(() => pool.query<StoredDocument>(sql, values.map(toText)))
+    return rows[0] === undefined ? null : toDocument<Body>(rows[0])
+  }
+
+  async function all<Body>(read: () => Promise<readonly StoredDocument[]>): Promise<readonly Document<Body>[]> {
+    return (await withRegistryErrors(read)).map((row) => toDocument<Body>(row))
+  }
+
+  return {
+    get: <Body>(kind: string, id: string) => first<Body>(GET, [kind, id]),
+    find: <Body>(kind: string, name: string, value: string) => first<Body>(FIND, [kind, name, value]),
+    list: <Body>(kind: string, query: ListQuery) => all<Body>(() => list(kind, query)),
+    search: <Body>(kind: string, query: SearchQuery) => all<Body>(() => search(kind, query)),
+    history: (query) => withRegistryErrors(() => readAudit(query)),
+    async end() {
+      const { rows } = await withRegistryErrors(() => pool.query<{ position: number }>(END))
+      return rows[0]?.position ?? 0
+    },
+  }
+}
+
+const GET = 'SELECT * FROM document WHERE kind = $1 AND id = $2'
+const END = 'SELECT position FROM change_end'
+const CHANGES = 'SELECT * FROM change WHERE position >= $1 ORDER BY position LIMIT $2'
+const FIND = `SELECT d.* FROM document_key k JOIN document d ON d.kind = k.kind AND d.id = k.id
+  WHERE k.kind = $1 AND k.name = $2 AND k.value = $3 ORDER BY k.tenant, k.id LIMIT 1`
+const INSERT_NOTE =
+  'INSERT INTO note (kind, id, tenant, at_ms, author, shown_author, action) VALUES ($1, $2, $3, $4, $5, $6, $7)'
+
+/** Runs a transaction; if it fails, its connection is closed, which ends it. */
+async function withClient<Result>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<Result>): Promise<Result> {
+  const client = await pool.connect()
+  try {
+    const result = await work(client)
+    client.release()
+    return result
+  } catch (cause) {
+    client.release(true)
+    throw cause
+  }
+}

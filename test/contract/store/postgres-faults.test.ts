@@ -1,0 +1,218 @@
+import pg from 'pg'
+import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
+import { systemClock } from '../../../src/runtime/clock.ts'
+import { StartRefused } from '../../../src/runtime/start-refused.ts'
+import { RegistryUnreachable, SCHEMA } from '../../../src/store/postgres/connection.ts'
+import { openPostgresRegistry } from '../../../src/store/postgres/registry.ts'
+import { RevisionConflict, type Registry } from '../../../src/store/registry.ts'
+import { createFaultyProxy, type FaultyProxy } from '../../fixtures/faulty-proxy.ts'
+import { createPostgresServer } from '../../fixtures/postgres-server.ts'
+import { AUTHOR, THING, write } from './registry-contract-helpers.ts'
+
+const server = await createPostgresServer()
+afterAll(() => server.remove())
+
+async function open(url: string, onRewound = () => {}): Promise<Registry> {
+  const registry = await openPostgresRegistry({
+    url,
+    nodeName: 'test',
+    clock: systemClock,
+    onFailed: () => {},
+    onRewound,
+  })
+  onTestFinished(() => registry.close())
+  return registry
+}
+
+/** Opens a registry behind a proxy. */
+async function openBehindProxy(): Promise<{ registry: Registry; proxy: FaultyProxy; url: string }> {
+  const url = await server.createDatabase()
+  const proxied = new URL(url)
+  const proxy = await createFaultyProxy({ host: proxied.hostname, port: Number(proxied.port) })
+  onTestFinished(() => proxy.remove())
+  proxied.port = String(proxy.port)
+  return { registry: await open(proxied.href), proxy, url }
+}
+
+async function execute(url: string, sql: string): Promise<void> {
+  const client = new pg.Client(url)
+  await client.connect()
+  try {
+    await client.query(`SET search_path = ${SCHEMA}; ${sql}`)
+  } finally {
+    await client.end()
+  }
+}
+
+const endsTransaction = (data: Buffer): boolean => data.includes('; COMMIT')
+
+describe('a connection that is lost', () => {
+  it('during a commit that was executed: the commit resolves, and was executed once', async () => {
+    const { registry, proxy } = await openBehindProxy()
+    const seen: string[] = []
+    registry.watch(0, ({ document }) => seen.push(`${document.id} ${document.revision}`))
+    let isEnding = false
+    proxy.judge((direction, data) => {
+      if (direction === 'up' && endsTransaction(data)) isEnding = true
+      if (direction === 'up' || !isEnding) return 'pass'
+      isEnding = false
+      proxy.judge(null)
+      return 'cut'
+    })
+    await registry.commit(AUTHOR, 'make', [write('a', 0, 1)])
+    expect(await registry.get(THING, 'a')).toMatchObject({ revision: 1 })
+    expect(seen).toEqual(['a 1'])
+  })
+
+  it('during a commit that never arrived: the commit is refused, had no effect, and can be repeated', async () => {
+    const { registry, proxy } = await openBehindProxy()
+    proxy.judge((direction, data) => {
+      if (direction === 'down' || !endsTransaction(data)) return 'pass'
+      proxy.judge(null)
+      return 'cut'
+    })
+    const commit = () => registry.commit(AUTHOR, 'make', [write('a', 0, 1)])
+    await expect(commit()).rejects.toBeInstanceOf(RegistryUnreachable)
+    expect(await registry.get(THING, 'a')).toBeNull()
+    await commit()
+    await expect(commit()).rejects.toBeInstanceOf(RevisionConflict)
+  })
+
+  it('delays changes of other nodes until there is a new one; none is missed and none comes twice', async () => {
+    const { registry, proxy, url } = await openBehindProxy()
+    const other = await open(url)
+    const seen: string[] = []
+    const { promise: all, resolve } = Promise.withResolvers<void>()
+    registry.watch(0, ({ document }) => {
+      seen.push(document.id)
+      if (document.id === 'last') resolve()
+    })
+    await other.commit(AUTHOR, 'make', [write('a', 0, 1)])
+    proxy.refuse(true)
+    proxy.cut()
+    await other.commit(AUTHOR, 'make', [write('b', 0, 1)])
+    await expect(registry.get(THING, 'b')).rejects.toBeInstanceOf(RegistryUnreachable)
+    await expect(registry.commit(AUTHOR, 'make', [write('c', 0, 1)])).rejects.toBeInstanceOf(RegistryUnreachable)
+    proxy.refuse(false)
+    await other.commit(AUTHOR, 'make', [write('last', 0, 1)])
+    await all
+    expect(seen).toEqual(['a', 'b', 'last'])
+  })
+})
+
+describe('a server that is killed', () => {
+  it('keeps every commit that was acknowledged, and the registry continues with the next server', async () => {
+    const registry = await open(await server.createDatabase())
+    const seen: string[] = []
+    registry.watch(0, ({ document }) => seen.push(document.id))
+    const acknowledged: string[] = []
+    const killed = (async () => {
+      for (let number = 0; ; number++) {
+        await registry.commit(AUTHOR, 'make', [write(`d${number}`, 0, number)])
+        acknowledged.push(`d${number}`)
+        if (number === 20) void server.stop()
+      }
+    })()
+    await expect(killed).rejects.toBeInstanceOf(RegistryUnreachable)
+    await server.stop()
+    await server.start()
+    await registry.commit(AUTHOR, 'make', [write('later', 0, 1)])
+    const stored = (await registry.list(THING, { limit: 1_000 })).map(({ id }) => id)
+    expect(stored).toEqual(expect.arrayContaining(acknowledged))
+    expect(seen).toEqual(expect.arrayContaining([...acknowledged, 'later']))
+    expect(new Set(seen).size).toBe(seen.length)
+  })
+})
+
+describe('a database without the last changes', () => {
+  it.each([
+    'DELETE FROM change WHERE position > 2',
+    'UPDATE change SET commit_id = gen_random_uuid() WHERE position = 3',
+  ])('ends the feed, and is reported: %s', async (loss) => {
+    const url = await server.createDatabase()
+    const { promise: rewound, resolve } = Promise.withResolvers<void>()
+    const registry = await open(url, resolve)
+    const seen: string[] = []
+    registry.watch(0, ({ document }) => seen.push(document.id))
+    for (const id of ['a', 'b', 'c']) await registry.commit(AUTHOR, 'make', [write(id, 0, 1)])
+    await execute(url, `SET session_replication_role = replica; ${loss}`)
+    await execute(url, `UPDATE change_end SET position = ${loss.startsWith('DELETE') ? 2 : 3}`)
+    const other = await open(url)
+    await other.commit(AUTHOR, 'make', [write('d', 0, 1)])
+    await rewound
+    expect(seen).toEqual(['a', 'b', 'c'])
+  })
+})
+
+describe('the audit log', () => {
+  it.each([
+    'UPDATE change SET author = 1',
+    'DELETE FROM change',
+    'TRUNCATE change',
+    'UPDATE note SET author = 1',
+    'DELETE FROM note',
+    'TRUNCATE note',
+  ])('refuses %s', async (sql) => {
+    const url = await server.createDatabase()
+    const registry = await open(url)
+    await registry.commit(AUTHOR, 'make', [write('a', 0, 1)])
+    await registry.audit(AUTHOR, 'read', { kind: 'thing', id: 'a', tenant: 'acme' })
+    await expect(execute(url, sql)).rejects.toThrow('the audit is only added to')
+  })
+})
+
+describe('texts that PostgreSQL cannot store', () => {
+  it('are found as they were written, or not at all, without an error', async () => {
+    const registry = await open(await server.createDatabase())
+    const odd = 'a\0\ud800'
+    await registry.commit(AUTHOR, odd, [write('a', 0, { text: odd, labels: { x: odd } }, { keys: { name: odd } })])
+    expect((await registry.get(THING, 'a'))?.body).toEqual({ text: odd, labels: { x: odd } })
+    expect((await registry.find(THING, 'name', odd))?.id).toBe('a')
+    expect(await registry.get(THING, 'b\0')).toBeNull()
+    expect(await registry.list(THING, { where: { label: `x:${odd}` }, after: '\0', limit: 9 })).toHaveLength(1)
+    expect(await registry.list(THING, { prefix: { name: 'name', value: 'a\0' }, limit: 9 })).toHaveLength(1)
+    expect(await registry.search(THING, { tenant: 'acme', text: '\0', limit: 9 })).toEqual([])
+    expect(await registry.history({ tenant: 'acme', id: '\0', bodiesOf: [], limit: 9 })).toEqual([])
+  })
+})
+
+describe('a database that cannot be used', () => {
+  const refusal = async (url: string): Promise<string> => {
+    const opening = open(url)
+    await expect(opening).rejects.toBeInstanceOf(StartRefused)
+    return opening.then(
+      () => '',
+      (cause: unknown) => (cause as Error).message,
+    )
+  }
+
+  it('is refused with one line, which does not repeat the password', async () => {
+    const url = new URL(await server.createDatabase())
+    url.password = 'pa-ss-wo-rd'
+    const variants: Readonly<Record<string, (changed: URL) => void>> = {
+      'the database does not exist': (changed) => (changed.pathname = '/absent'),
+      'the host name is unknown': (changed) => (changed.hostname = 'absent.invalid'),
+      ECONNREFUSED: (changed) => (changed.port = '1'),
+      'the user may not create or use the schema': (changed) => (changed.username = 'guest'),
+      'the user or the password': (changed) => (changed.username = 'nobody'),
+    }
+    await execute(url.href, 'CREATE ROLE guest LOGIN')
+    for (const [expected, change] of Object.entries(variants)) {
+      const changed = new URL(url)
+      change(changed)
+      const line = await refusal(changed.href)
+      expect(line).toContain(expected)
+      expect(line).not.toMatch(/pa-ss-wo-rd|\n/)
+    }
+    expect(await refusal('postgres://[pa-ss-wo-rd')).toMatch(/^DATABASE_URL is not a URL of PostgreSQL/)
+  })
+
+  it('is refused if it admits only reading, or if a later version has written it', async () => {
+    const url = await server.createDatabase()
+    await open(url)
+    await execute(url, 'UPDATE schema_version SET version = 99')
+    expect(await refusal(url)).toContain('written by a later version')
+    await execute(url, `ALTER DATABASE ${new URL(url).pathname.slice(1)} SET default_transaction_read_only = on`)
+    expect(await refusal(url)).toContain('admits only reading')
+  })
+})
