@@ -1,33 +1,24 @@
 /** The brand of an organisation in the console, and a portal that is switched off. */
 
-import type { Browser, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { request } from 'undici'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { pixels } from '../fixtures/images.ts'
-import { createVisits, expectUsable, launchBrowser } from './console-visit.ts'
+import { useConsole } from './console-stage.ts'
+import { expectUsable } from './console-visit.ts'
 import { createPublicClient, logIn } from './person.ts'
-import { createService, type Service } from './service.ts'
+import type { Service } from './service.ts'
 import { createConsumer, invite, PASSWORD, type Role } from './shared-client.ts'
 
 const MINUTE = 60_000
 let service: Service
-let browser: Browser
 /** Of a person of a consumer. */
 let role: Role
 
-beforeAll(async () => {
-  service = await createService({ args: ['--empty'] })
-  await service.start()
+const { signIn, open } = useConsole({}, async (stage) => {
+  ;({ service } = stage)
   role = { role: 'consumer', consumers: [await createConsumer(service)] }
-  browser = await launchBrowser()
-}, MINUTE)
-
-afterAll(async () => {
-  await browser.close()
-  await service.remove()
 })
-
-const { signIn, open } = createVisits(() => ({ service, browser }))
 
 /** Calls the platform API through the session of the page. */
 async function statusAt(page: Page, path: string): Promise<number> {

@@ -1,36 +1,24 @@
 /** People of a provider give access to consumers in the console, and decide on requests. */
 
-import type { Browser, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { request } from 'undici'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { activate, enterText, goTo } from './console-keyboard.ts'
-import { createVisits, expectUsable, launchBrowser } from './console-visit.ts'
-import { ledgerDocument, startLedgerBackend, type LedgerBackend } from './ledger-backend.ts'
-import { createService, enrol, publish, type Service } from './service.ts'
+import { useConsole } from './console-stage.ts'
+import { expectUsable } from './console-visit.ts'
+import { ledgerDocument } from './ledger-backend.ts'
+import { enrol, publish, type Service } from './service.ts'
 import { createConsumer, subscribe } from './shared-client.ts'
 
 const MINUTE = 60_000
 const HOSTILE = '<img src=x onerror="document.title=1">\u202eevil'
 let service: Service
-let backend: LedgerBackend
-let browser: Browser
 
-beforeAll(async () => {
-  backend = await startLedgerBackend()
-  service = await createService({ args: ['--empty'] })
-  await service.start()
-  await publish(service, 'ledger-v1', ledgerDocument(), backend.url)
-  await publish(service, 'other-v1', { ...ledgerDocument(), info: { title: 'Other', version: '1.0.0' } }, backend.url)
-  browser = await launchBrowser()
-}, MINUTE)
-
-afterAll(async () => {
-  await browser.close()
-  await service.remove()
-  await backend.close()
+const { signIn } = useConsole({}, async (stage) => {
+  ;({ service } = stage)
+  const other = { ...ledgerDocument(), info: { title: 'Other', version: '1.0.0' } }
+  await publish(service, 'other-v1', other, stage.backend.url)
 })
-
-const { signIn } = createVisits(() => ({ service, browser }))
 
 async function withKey(key: string): Promise<{ readonly status: number }> {
   const headers = { 'x-api-key': key }
@@ -210,7 +198,6 @@ describe('every view of consumers and subscriptions', () => {
       for (const view of views) {
         await page.goto(`${service.baseUrl}/console/${view}`)
         await page.getByRole('heading', { level: 1 }).waitFor()
-        await page.waitForLoadState('networkidle')
         await expectUsable(page)
         expect(await page.title()).not.toBe('1')
       }

@@ -1,18 +1,16 @@
 /** The views of governance, products and the rules of an API: usable at every width, and safe with texts of any kind. */
 
-import type { Browser } from 'playwright-core'
 import { request } from 'undici'
-import { afterAll, beforeAll, expect, it } from 'vitest'
-import { createVisits, expectUsable, launchBrowser } from './console-visit.ts'
-import { ledgerDocument, startLedgerBackend, type LedgerBackend } from './ledger-backend.ts'
-import { createService, enrol, publish, type Service } from './service.ts'
+import { expect, it } from 'vitest'
+import { useConsole } from './console-stage.ts'
+import { expectUsable } from './console-visit.ts'
+import { ledgerDocument } from './ledger-backend.ts'
+import { enrol, type Service } from './service.ts'
 
 const MINUTE = 60_000
 const HOSTILE = '<img src=x onerror="document.title=1">\u202eevil'
 const LONG = `${HOSTILE} ${'x'.repeat(10_000)}`
 let service: Service
-let backend: LedgerBackend
-let browser: Browser
 /** The views, by the text that shows that each is complete. */
 const views: [path: string, text: string][] = []
 
@@ -20,13 +18,8 @@ const toBase64 = (text: string): string => Buffer.from(text).toString('base64')
 const create = async (path: string, body: object): Promise<string> =>
   (await service.platform.post<{ id: string }>(path, body)).id
 
-beforeAll(async () => {
-  backend = await startLedgerBackend()
-  service = await createService({ args: ['--empty'] })
-  await service.start()
-  const ledger = ledgerDocument() as { info: object }
-  const info = { ...ledger.info, description: LONG }
-  await publish(service, 'ledger-v1', { ...ledger, info }, backend.url)
+const { signIn } = useConsole({ document: wordyDocument() }, async (stage) => {
+  ;({ service } = stage)
   const { apiKey } = await enrol(service, 'ledger-v1')
   const answer = await request(`${service.gatewayUrl}/ledger-v1/entries?n=1`, { headers: { 'x-api-key': apiKey } })
   await answer.body.dump()
@@ -77,16 +70,12 @@ beforeAll(async () => {
   // What was measured in the current minute is stored when it is over, or now.
   await service.stop()
   await service.start()
-  browser = await launchBrowser()
-}, MINUTE)
-
-afterAll(async () => {
-  await browser.close()
-  await service.remove()
-  await backend.close()
 })
 
-const { signIn } = createVisits(() => ({ service, browser }))
+function wordyDocument(): object {
+  const ledger = ledgerDocument() as { info: object }
+  return { ...ledger, info: { ...ledger.info, description: LONG } }
+}
 
 it(
   'have no findings of axe and no scroll bar at the side, with hostile texts in every field',

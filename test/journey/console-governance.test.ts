@@ -1,36 +1,23 @@
 /** Publishers edit declarations, policies, rulesets and programmes in a browser, and the gateway enforces them. */
 
-import type { Browser, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { request } from 'undici'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { activate, enterText, goTo, openRow, replaceText } from './console-keyboard.ts'
-import { createVisits, launchBrowser } from './console-visit.ts'
-import { ledgerDocument, startLedgerBackend, type LedgerBackend } from './ledger-backend.ts'
-import { createService, enrol, publish, type Enrolled, type Service } from './service.ts'
+import { useConsole } from './console-stage.ts'
+import { ledgerDocument, type LedgerBackend } from './ledger-backend.ts'
+import { enrol, type Enrolled, type Service } from './service.ts'
 
 const MINUTE = 60_000
 const DECLARATIONS = 'console/apis/ledger-v1/declarations'
 let service: Service
 let backend: LedgerBackend
-let browser: Browser
 let caller: Enrolled
 
-beforeAll(async () => {
-  backend = await startLedgerBackend()
-  service = await createService({ args: ['--empty'] })
-  await service.start()
-  await publish(service, 'ledger-v1', ledgerDocument(), backend.url)
+const { signIn } = useConsole({}, async (stage) => {
+  ;({ service, backend } = stage)
   caller = await enrol(service, 'ledger-v1')
-  browser = await launchBrowser()
-}, MINUTE)
-
-afterAll(async () => {
-  await browser.close()
-  await service.remove()
-  await backend.close()
 })
-
-const { signIn } = createVisits(() => ({ service, browser }))
 
 /** Returns the statuses of calls, one after another. */
 async function call(times: number): Promise<readonly number[]> {

@@ -1,12 +1,13 @@
 /** Who signs people in: identity providers that are registered, changed and deleted in the console, and a second factor. */
 
-import type { Browser, Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Page } from 'playwright-core'
+import { afterAll, describe, expect, it } from 'vitest'
 import { appCode } from '../fixtures/authenticator-app.ts'
 import { enterLogin } from './console-keyboard.ts'
-import { createVisits, expectUsable, launchBrowser } from './console-visit.ts'
+import { useConsole } from './console-stage.ts'
+import { expectUsable } from './console-visit.ts'
 import { CLIENT, startPeopleProvider, type PeopleProvider } from './people-provider.ts'
-import { createService, type Service } from './service.ts'
+import type { Service } from './service.ts'
 import { invite, PASSWORD } from './shared-client.ts'
 
 const MINUTE = 60_000
@@ -14,23 +15,15 @@ const HOSTILE = '<img src=x onerror="document.title=1">\u202eevil'
 const STEP_MS = 30_000
 let service: Service
 let provider: PeopleProvider
-let browser: Browser
 
-beforeAll(async () => {
+const { signIn, open } = useConsole({ env: { ALLOW_PRIVATE_ADDRESSES: 'federation' } }, async (stage) => {
+  ;({ service } = stage)
   provider = await startPeopleProvider()
   provider.people.set('ada', { name: HOSTILE, preferred_username: 'ada', groups: ['staff'] })
-  service = await createService({ args: ['--empty'], env: { ALLOW_PRIVATE_ADDRESSES: 'federation' } })
-  await service.start()
-  browser = await launchBrowser()
-}, MINUTE)
-
-afterAll(async () => {
-  await browser.close()
-  await service.remove()
-  await provider.close()
 })
 
-const { signIn, open } = createVisits(() => ({ service, browser }))
+afterAll(() => provider.close())
+
 const dialog = (page: Page) => page.getByRole('dialog')
 const sectionsOf = (page: Page) => page.getByRole('navigation', { name: 'Main' }).getByRole('link').allInnerTexts()
 

@@ -1,32 +1,17 @@
 /** People watch risks in the console as they happen, also while the service is away. */
 
-import type { Browser, Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createVisits, launchBrowser } from './console-visit.ts'
-import { ledgerDocument, startLedgerBackend, type LedgerBackend } from './ledger-backend.ts'
+import type { Page } from 'playwright-core'
+import { describe, expect, it } from 'vitest'
+import { useConsole } from './console-stage.ts'
 import { misuse, openEpisode } from './risk-episodes.ts'
-import { createService, publish, type Service } from './service.ts'
+import type { Service } from './service.ts'
 
 const MINUTE = 60_000
 let service: Service
-let backend: LedgerBackend
-let browser: Browser
 
-beforeAll(async () => {
-  backend = await startLedgerBackend()
-  service = await createService({ args: ['--empty'], env: { REQUEST_LOG: 'all' } })
-  await service.start()
-  await publish(service, 'ledger-v1', ledgerDocument(), backend.url)
-  browser = await launchBrowser()
-}, MINUTE)
-
-afterAll(async () => {
-  await browser.close()
-  await service.remove()
-  await backend.close()
+const { signIn } = useConsole({ env: { REQUEST_LOG: 'all' } }, (stage) => {
+  ;({ service } = stage)
 })
-
-const { signIn } = createVisits(() => ({ service, browser }))
 
 const rowOf = (page: Page, name: string) => page.getByRole('row').filter({ hasText: name })
 

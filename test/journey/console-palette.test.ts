@@ -1,40 +1,23 @@
-/** Search and commands, the first owner, people of an identity provider, and the reader's time zone. */
+/** Search and commands, the first owner, and the reader's time zone. */
 
 import type { Browser, Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createVisits, expectUsable, launchBrowser } from './console-visit.ts'
-import { ledgerDocument, startLedgerBackend, type LedgerBackend } from './ledger-backend.ts'
-import { CLIENT, startPeopleProvider, type PeopleProvider } from './people-provider.ts'
-import { createService, publish, type Service } from './service.ts'
+import { describe, expect, it } from 'vitest'
+import { useConsole } from './console-stage.ts'
+import { expectUsable } from './console-visit.ts'
+import { createService, type Service } from './service.ts'
 import { PASSWORD } from './shared-client.ts'
 
 const MINUTE = 60_000
 const HOSTILE = '<img src=x onerror="document.title=1">\u202eevil'
 const LONG = `long ${'W'.repeat(120)}`
 let service: Service
-let backend: LedgerBackend
-let provider: PeopleProvider
 let browser: Browser
 
-beforeAll(async () => {
-  backend = await startLedgerBackend()
-  provider = await startPeopleProvider()
-  service = await createService({ args: ['--empty'], env: { ALLOW_PRIVATE_ADDRESSES: 'federation' } })
-  await service.start()
-  await publish(service, 'ledger-v1', ledgerDocument(), backend.url)
+const { signIn } = useConsole({}, async (stage) => {
+  ;({ service, browser } = stage)
   for (const name of ['Shop', HOSTILE, LONG])
     await service.platform.post('/v1/consumers', { name, kind: 'application' })
-  browser = await launchBrowser()
-}, MINUTE)
-
-afterAll(async () => {
-  await browser.close()
-  await service.remove()
-  await backend.close()
-  await provider.close()
 })
-
-const { signIn } = createVisits(() => ({ service, browser }))
 const options = (page: Page) => page.getByRole('option')
 
 describe('the palette', () => {
@@ -113,45 +96,6 @@ describe('the first owner', () => {
     },
   )
 })
-
-describe('a person of an identity provider', () => {
-  it('signs in to the console with it', { timeout: MINUTE }, async () => {
-    const made = await service.platform.post<{ id: string; redirectUri: string }>('/v1/identityproviders', {
-      issuer: provider.issuer,
-      signIn: {
-        ...CLIENT,
-        roles: [{ claim: 'groups', value: 'auditors', role: 'auditor' }],
-        scopes: ['profile', 'groups'],
-        createPeople: true,
-        name: 'Staff login',
-      },
-    })
-    provider.register(made.redirectUri)
-    provider.people.set('ada', { name: 'Ada', preferred_username: 'ada', groups: ['auditors'] })
-    const page = await browser.newPage()
-    await page.goto(`${service.baseUrl}/console/settings/audit`)
-    await page.getByRole('button', { name: 'Sign in' }).click()
-    await page.getByRole('button', { name: 'Continue with the provider of your organisation' }).click()
-    await page.getByRole('button', { name: /Staff login/ }).click({ timeout: 5_000 })
-    await enterProvider(page)
-    await page.getByText('Signed in as Ada').waitFor()
-    await page.getByRole('heading', { name: 'Audit log' }).waitFor()
-    await page.close()
-  })
-})
-
-/** The forms of the provider: a login, and a consent. */
-async function enterProvider(page: Page): Promise<void> {
-  for (let step = 0; step < 4 && !page.url().startsWith(service.baseUrl); step++) {
-    const login = page.locator('input[name=login]')
-    if ((await login.count()) > 0) {
-      await login.fill('ada')
-      await page.locator('input[name=password]').fill('x')
-    }
-    await page.locator('button[type=submit]').first().click()
-    await page.waitForLoadState()
-  }
-}
 
 describe('times', () => {
   it.each(['Pacific/Auckland', 'America/Los_Angeles'])(

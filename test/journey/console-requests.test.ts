@@ -1,39 +1,26 @@
 /** People find out in the console why calls are refused: by the id of a call, by a token, and by the start of a key. */
 
 import { execFileSync } from 'node:child_process'
-import type { Browser, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { request } from 'undici'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { activate, enterText, goTo } from './console-keyboard.ts'
-import { createVisits, expectUsable, launchBrowser } from './console-visit.ts'
-import { ledgerDocument, startLedgerBackend, type LedgerBackend } from './ledger-backend.ts'
-import { createService, enrol, publish, type Enrolled, type Service } from './service.ts'
+import { useConsole } from './console-stage.ts'
+import { expectUsable } from './console-visit.ts'
+import { ledgerDocument } from './ledger-backend.ts'
+import { enrol, publish, type Enrolled, type Service } from './service.ts'
 
 const MINUTE = 60_000
 const HOSTILE = '<img src=x onerror="document.title=1">\u202eevil'
 let service: Service
-let backend: LedgerBackend
-let browser: Browser
 let caller: Enrolled
 
-beforeAll(async () => {
-  backend = await startLedgerBackend()
-  service = await createService({ args: ['--empty'] })
-  await service.start()
-  await publish(service, 'ledger-v1', ledgerDocument(), backend.url)
+const { signIn } = useConsole({}, async (stage) => {
+  ;({ service } = stage)
   const other = { ...ledgerDocument(), info: { title: 'Other', version: '1.0.0' } }
-  await publish(service, 'other-v1', other, backend.url)
+  await publish(service, 'other-v1', other, stage.backend.url)
   caller = await enrol(service, 'ledger-v1', { name: HOSTILE, kind: 'agent' })
-  browser = await launchBrowser()
-}, MINUTE)
-
-afterAll(async () => {
-  await browser.close()
-  await service.remove()
-  await backend.close()
 })
-
-const { signIn } = createVisits(() => ({ service, browser }))
 
 async function call(headers: Readonly<Record<string, string>>, api = 'ledger-v1') {
   const answer = await request(`${service.gatewayUrl}/${api}/entries?n=1`, { headers })

@@ -1,33 +1,19 @@
 /** People act on risks in the console: from an episode, with the keyboard alone, and only with the rights that they have. */
 
-import type { Browser, Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Page } from 'playwright-core'
+import { describe, expect, it } from 'vitest'
 import { choose, activate, goTo, openRow } from './console-keyboard.ts'
-import { createVisits, expectUsable, launchBrowser } from './console-visit.ts'
-import { ledgerDocument, startLedgerBackend, type LedgerBackend } from './ledger-backend.ts'
+import { useConsole } from './console-stage.ts'
+import { expectUsable } from './console-visit.ts'
 import { call, HOSTILE, MARKUP, openEpisode, risksOf, type Caller } from './risk-episodes.ts'
-import { createService, publish, type Service } from './service.ts'
+import type { Service } from './service.ts'
 
 const MINUTE = 60_000
 let service: Service
-let backend: LedgerBackend
-let browser: Browser
 
-beforeAll(async () => {
-  backend = await startLedgerBackend()
-  service = await createService({ args: ['--empty'], env: { REQUEST_LOG: 'all' } })
-  await service.start()
-  await publish(service, 'ledger-v1', ledgerDocument(), backend.url)
-  browser = await launchBrowser()
-}, MINUTE)
-
-afterAll(async () => {
-  await browser.close()
-  await service.remove()
-  await backend.close()
+const { signIn } = useConsole({ env: { REQUEST_LOG: 'all' } }, (stage) => {
+  ;({ service } = stage)
 })
-
-const { signIn } = createVisits(() => ({ service, browser }))
 
 async function actionsOf(kind: string, actor: string): Promise<readonly string[]> {
   const { items } = await service.platform.get<{ items: { action: string; actor: { person?: string } }[] }>(

@@ -2,10 +2,11 @@
 
 import type { Browser, Page } from 'playwright-core'
 import { request } from 'undici'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { activate, enterText, goTo } from './console-keyboard.ts'
-import { createVisits, expectUsable, launchBrowser } from './console-visit.ts'
-import { createService, type Service } from './service.ts'
+import { useConsole } from './console-stage.ts'
+import { expectUsable } from './console-visit.ts'
+import type { Service } from './service.ts'
 import { PASSWORD } from './shared-client.ts'
 
 const MINUTE = 60_000
@@ -13,21 +14,12 @@ const HOSTILE = '<img src=x onerror="document.title=1">\u202eevil'
 let service: Service
 let browser: Browser
 
-beforeAll(async () => {
-  service = await createService({ args: ['--empty'] })
-  await service.start()
+const { signIn } = useConsole({}, async (stage) => {
+  ;({ service, browser } = stage)
   await service.platform.post('/v1/users', { username: 'hostile', name: HOSTILE })
   await service.platform.post('/v1/roles', { name: 'watcher', description: HOSTILE, scopes: ['risks:read'] })
   await service.platform.post('/v1/eventsubscriptions', { url: `https://hooks.example/?q=${'W'.repeat(1_900)}` })
-  browser = await launchBrowser()
-}, MINUTE)
-
-afterAll(async () => {
-  await browser.close()
-  await service.remove()
 })
-
-const { signIn } = createVisits(() => ({ service, browser }))
 const dialog = (page: Page) => page.getByRole('dialog')
 
 describe('an administrator', () => {

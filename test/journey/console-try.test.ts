@@ -1,35 +1,22 @@
 /** People try calls through the gateway, with the keyboard alone as well, and attackers try more than that. */
 
 import { connect } from 'node:net'
-import type { Browser } from 'playwright-core'
 import { request } from 'undici'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { activate, enterText, goTo, tabTo } from './console-keyboard.ts'
-import { createVisits, launchBrowser, type SignedIn } from './console-visit.ts'
-import { ledgerDocument, startLedgerBackend, type LedgerBackend } from './ledger-backend.ts'
-import { createService, enrol, publish, type Service } from './service.ts'
+import { useConsole } from './console-stage.ts'
+import type { SignedIn } from './console-visit.ts'
+import { ledgerDocument, type LedgerBackend } from './ledger-backend.ts'
+import { enrol, type Service } from './service.ts'
 
 const MINUTE = 60_000
 const CALL = { api: 'ledger-v1', method: 'GET', path: '/entries', query: [], headers: [], body: null }
 let service: Service
 let backend: LedgerBackend
-let browser: Browser
 
-beforeAll(async () => {
-  backend = await startLedgerBackend()
-  service = await createService({ args: ['--empty'], env: { REQUEST_LOG: 'all' } })
-  await service.start()
-  await publish(service, 'ledger-v1', ledgerDocument(), backend.url)
-  browser = await launchBrowser()
-}, MINUTE)
-
-afterAll(async () => {
-  await browser.close()
-  await service.remove()
-  await backend.close()
+const { signIn } = useConsole({ env: { REQUEST_LOG: 'all' } }, (stage) => {
+  ;({ service, backend } = stage)
 })
-
-const { signIn } = createVisits(() => ({ service, browser }))
 
 async function cookieOf({ context }: Pick<SignedIn, 'context'>): Promise<string> {
   const [session] = (await context.cookies()).filter(({ name }) => name === 'tollgate-console')

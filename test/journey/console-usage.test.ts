@@ -1,13 +1,14 @@
 /** Usage in the console: the bill of a consumer equals its line items, a month leads to its calls, and CSV is that of the API. */
 
 import { readFileSync } from 'node:fs'
-import type { Browser, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { request } from 'undici'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { activate, goTo, openRow } from './console-keyboard.ts'
-import { createVisits, expectUsable, launchBrowser } from './console-visit.ts'
-import { ledgerDocument, startLedgerBackend, type LedgerBackend } from './ledger-backend.ts'
-import { createService, enrol, publish, type Enrolled, type Service } from './service.ts'
+import { useConsole } from './console-stage.ts'
+import { expectUsable } from './console-visit.ts'
+import { ledgerDocument } from './ledger-backend.ts'
+import { enrol, publish, type Enrolled, type Service } from './service.ts'
 
 const MINUTE = 60_000
 const APIS = ['ledger-v1', 'orders-v1', 'paper-v1', 'stock-v1', 'terms-v1', 'units-v1', 'votes-v1'] as const
@@ -20,8 +21,6 @@ const HOSTILE = '<img src=x onerror="document.title=1">‮evil'
 const MONTH = new Date().toISOString().slice(0, 7)
 
 let service: Service
-let backend: LedgerBackend
-let browser: Browser
 let shop: Enrolled
 let rival: Enrolled
 
@@ -55,34 +54,26 @@ async function callsOfAll(): Promise<number> {
   return items.reduce((sum, { calls }) => sum + calls, 0)
 }
 
-beforeAll(async () => {
-  backend = await startLedgerBackend()
-  service = await createService({ args: ['--empty'], env: { REQUEST_LOG: 'all' } })
-  await service.start()
-  for (const api of APIS) await publish(service, api, documentOf(api), backend.url)
-  const specification = Buffer.from(SLA).toString('base64')
-  for (const api of APIS.slice(0, 2)) await service.platform.post('/v1/openslaspecs', { api, specification })
-  shop = await enrol(service, APIS[0], { name: HOSTILE })
-  rival = await enrol(service, APIS[0], { name: 'Rival' })
-  for (let n = 0; n < CALLS; n++) await call(shop)
-  const second = await keyOf(shop.consumer, APIS[1])
-  for (let n = 0; n < SECOND_CALLS; n++) await call(second, APIS[1])
-  await call(rival)
-  for (const api of APIS.slice(1)) await call(await enrol(service, api, { name: 'Many' }), api)
-  browser = await launchBrowser()
-  await vi.waitFor(async () => expect(await callsOfAll()).toBe(CALLS + SECOND_CALLS + APIS.length), {
-    timeout: 20_000,
-    interval: 200,
-  })
-}, 2 * MINUTE)
-
-afterAll(async () => {
-  await browser.close()
-  await service.remove()
-  await backend.close()
-})
-
-const { signIn } = createVisits(() => ({ service, browser }))
+const { signIn } = useConsole(
+  { env: { REQUEST_LOG: 'all' }, document: documentOf(APIS[0]) },
+  async ({ service: started, backend }) => {
+    service = started
+    for (const api of APIS.slice(1)) await publish(service, api, documentOf(api), backend.url)
+    const specification = Buffer.from(SLA).toString('base64')
+    for (const api of APIS.slice(0, 2)) await service.platform.post('/v1/openslaspecs', { api, specification })
+    shop = await enrol(service, APIS[0], { name: HOSTILE })
+    rival = await enrol(service, APIS[0], { name: 'Rival' })
+    for (let n = 0; n < CALLS; n++) await call(shop)
+    const second = await keyOf(shop.consumer, APIS[1])
+    for (let n = 0; n < SECOND_CALLS; n++) await call(second, APIS[1])
+    await call(rival)
+    for (const api of APIS.slice(1)) await call(await enrol(service, api, { name: 'Many' }), api)
+    await vi.waitFor(async () => expect(await callsOfAll()).toBe(CALLS + SECOND_CALLS + APIS.length), {
+      timeout: 20_000,
+      interval: 200,
+    })
+  },
+)
 
 /** The cells of the rows of a table, without their heads. */
 async function rowsOf(page: Page, caption: string): Promise<readonly (readonly string[])[]> {

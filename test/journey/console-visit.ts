@@ -3,7 +3,7 @@
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { chromium, type Browser, type BrowserContext, type Page } from 'playwright-core'
+import { chromium, type Browser, type BrowserContext, type Page, type Request } from 'playwright-core'
 import { expect, onTestFinished } from 'vitest'
 import { logIn } from './console-keyboard.ts'
 import type { Service } from './service.ts'
@@ -29,6 +29,12 @@ export interface Visits {
 
 const WAIT_MS = 10_000
 const WIDTHS = [1440, 1024, 360]
+/** Is answered as long as the page is open. */
+const STREAM = /\/v1\/events\/subscribe/
+/** What a page has drawn and asked for by then follows from what it has. */
+const TWO_FRAMES =
+  'new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(resolve))))'
+const awaited = new WeakMap<Page, ReadonlySet<Request>>()
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
 export async function launchBrowser(): Promise<Browser> {
@@ -44,6 +50,7 @@ export function createVisits(find: () => { readonly service: Service; readonly b
     onTestFinished(() => context.close())
     context.setDefaultTimeout(WAIT_MS)
     const page = await context.newPage()
+    awaited.set(page, requestsOf(page))
     const errors: string[] = []
     page.on('pageerror', (error) => errors.push(String(error)))
     page.on('console', (message) => {
@@ -66,8 +73,29 @@ export function createVisits(find: () => { readonly service: Service; readonly b
   return { open, signIn }
 }
 
-/** Checks the view that the page shows, in both themes and at three widths. */
+/** Requests that are not answered yet. */
+function requestsOf(page: Page): ReadonlySet<Request> {
+  const requests = new Set<Request>()
+  page.on('request', (request) => {
+    if (!STREAM.test(request.url())) requests.add(request)
+  })
+  page.on('requestfinished', (request) => requests.delete(request))
+  page.on('requestfailed', (request) => requests.delete(request))
+  return requests
+}
+
+/** Resolves when the view has all that it asked for. */
+async function settled(page: Page): Promise<void> {
+  const open = async () => {
+    await page.evaluate(TWO_FRAMES)
+    return [...(awaited.get(page) ?? [])].map((request) => request.url())
+  }
+  await expect.poll(open, { timeout: WAIT_MS, interval: 10 }).toEqual([])
+}
+
+/** Checks the view that the page shows, when it is complete, in both themes and at three widths. */
 export async function expectUsable(page: Page): Promise<void> {
+  await settled(page)
   const view = new URL(page.url()).pathname
   for (const scheme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme: scheme })
@@ -83,7 +111,7 @@ export async function expectUsable(page: Page): Promise<void> {
 
 /** The policy of the page lets no test add a script element, so that the text is evaluated. */
 async function violationsOf(page: Page): Promise<readonly string[]> {
-  await page.evaluate(AXE)
+  await page.evaluate(`globalThis.axe || ${AXE}`)
   return page.evaluate(async () => {
     const { axe } = globalThis as unknown as {
       axe: { run(): Promise<{ violations: { id: string; nodes: object[] }[] }> }
