@@ -70,8 +70,9 @@ function shapeOf(view: string): string {
   return pathname.replaceAll(/\/[a-z]+_[0-9a-z]{20,}/g, '/*').replace(/\/requests\/[0-9a-f]{24}$/, '/requests/*')
 }
 
+/** Buttons that copy an id open nothing. */
 async function openDialogs(page: Page, settle: () => Promise<void>, check: () => Promise<void>): Promise<void> {
-  const buttons = page.locator('main button:visible:enabled')
+  const buttons = page.locator('main button:not(.id):visible:enabled')
   const count = Math.min(await buttons.count(), BUTTONS_MAX)
   const view = page.url()
   for (let index = 0; index < count; index++) {
