@@ -61,6 +61,10 @@ async function build(options: CoreOptions, startedAt: number): Promise<Facts> {
   const { config, log, opened } = options
   const core = await openCore(options)
   const { addresses, admin, backends } = core
+  const isWanted = core.sampleFiles !== null && admin.made !== null
+  // Its thread starts and compiles the schemas of OpenAPI meanwhile; a fault shows when the sample is created.
+  if (isWanted)
+    core.documents.read({ bytes: core.sampleFiles.openApi, previous: null }, config.adminTenant).catch(() => {})
   const page = rootPage(addresses)
   const damage = createDamageReport(core)
   const stream = await openStream({ ...core, onDamage: damage.report, registryEnd: core.registry.end })
@@ -74,7 +78,6 @@ async function build(options: CoreOptions, startedAt: number): Promise<Facts> {
 
   let notStarted: string | null = 'The gateway threads are starting.'
   const platform = openPlatform({ ...parts, rootPage: page, notStarted: () => notStarted })
-  const isWanted = core.sampleFiles !== null && admin.made !== null
   const sampleBackend = await openSampleBackend({ ...core, isWanted, host: config.host })
   await listen(parts, platform)
   const sample = isWanted ? await openSample(parts, sampleBackend) : null
