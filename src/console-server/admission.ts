@@ -5,7 +5,7 @@
  */
 
 import { isOwnScope } from '../domain/scope-width.ts'
-import { fieldsOf } from '../json/fields.ts'
+import { claimsOf } from './token-claims.ts'
 
 export interface Admission {
   /** `token`: an access token of this service, which has been verified or issued a moment ago. */
@@ -19,8 +19,7 @@ export interface AdmissionOptions {
 export function createAdmission({ isPortalOn }: AdmissionOptions): Admission {
   return {
     async admits(token) {
-      const claims: unknown = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString())
-      const { scope, tenant } = fieldsOf(claims)
+      const { scope, tenant } = claimsOf(token)
       return !isOfPortal(String(scope).split(' ')) || isPortalOn(String(tenant))
     },
   }

@@ -14,6 +14,15 @@ import { createValidatorCompiler } from '../../../src/platform/validator.ts'
 const CALL = { api: 'ledger-v1', method: 'GET', path: '/entries', query: [], headers: [], body: null }
 const CONSOLE = { 'tollgate-console': '1', 'content-type': 'application/json' }
 const COOKIE = { cookie: 'tollgate-console=signed-in' }
+const tokenOf = (sub: string, tenant: string): string =>
+  `e30.${Buffer.from(JSON.stringify({ sub, tenant })).toString('base64url')}.signature`
+/** Sessions of Ada at two browsers, of her colleagues, and of somebody in another tenant. */
+const TOKENS = new Map([
+  ['signed-in', tokenOf('ada', 'acme')],
+  ['second', tokenOf('ada', 'acme')],
+  ...['bob', 'cid', 'dan', 'eve'].map((name) => [name, tokenOf(name, 'acme')] as const),
+  ...['rival-1', 'rival-2', 'rival-3', 'rival-4', 'rival-5'].map((name) => [name, tokenOf(name, 'rival')] as const),
+])
 const ANSWER: GatewayAnswer = {
   ...{ status: 200, durationMs: 1, headers: [], body: 'ok', bodyBytes: 2, isTruncated: false, requestId: null },
 }
@@ -31,7 +40,7 @@ function open(change: Partial<TriesOptions> = {}, found: PersonToken | null = { 
     cookies,
     requests: createConsoleRequests({
       cookies,
-      sessions: { tokenOf: async (id) => (id === 'signed-in' ? 'platform-token' : null) },
+      sessions: { tokenOf: async (id) => TOKENS.get(id) ?? null },
       admission: { admits: async () => true },
       baseUrl: 'https://platform.example',
     }),
@@ -145,7 +154,33 @@ describe('POST /console/try', () => {
     expect(sent).toEqual([])
   })
 
-  it('answers 429 to the fifth call of a session in progress, and forgets those that have ended or failed', async () => {
+  it('answers 429 above four calls of a person, 16 of a tenant and 32 in total', async () => {
+    const gate = Promise.withResolvers<GatewayAnswer>()
+    let waiting = 0
+    const { post } = open({
+      send() {
+        waiting++
+        return gate.promise
+      },
+    })
+    const as = (session: string) => post(CALL, { cookie: `tollgate-console=${session}` })
+    const running: Promise<unknown>[] = []
+    const fill = async (sessions: readonly string[]): Promise<void> => {
+      for (const session of sessions) running.push(as(session))
+      await expect.poll(() => waiting).toBe(running.length)
+    }
+    await fill(['signed-in', 'signed-in', 'second', 'second'])
+    expect([(await as('signed-in')).status, (await as('second')).status]).toEqual([429, 429])
+    await fill(['bob', 'cid', 'dan'].flatMap((name) => [name, name, name, name]))
+    expect((await as('eve')).status).toBe(429)
+    await fill(['rival-1', 'rival-2', 'rival-3', 'rival-4'].flatMap((name) => [name, name, name, name]))
+    expect((await as('rival-5')).status).toBe(429)
+    gate.resolve(ANSWER)
+    await Promise.all(running)
+    expect((await as('rival-5')).status).toBe(200)
+  })
+
+  it('answers 429 to the fifth call of a person in progress, and forgets those that have ended or failed', async () => {
     const waiting: PromiseWithResolvers<GatewayAnswer>[] = []
     const { post } = open({
       send() {
