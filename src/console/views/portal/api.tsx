@@ -41,7 +41,7 @@ export function Api({ name, tab }: ApiPageProps) {
         <Page
           title={titleOf(api)}
           state={<State of={texts.apis.states[api.state]} />}
-          actions={isOpen(api) && may('subscriptions:write') && <Subscribe to={{ api: name }} name={titleOf(api)} />}
+          actions={isOpen(api) && may('subscriptions:write') && <SubscribeTo api={api} />}
         >
           <Tabs
             label={tabs.label(name)}
@@ -54,6 +54,12 @@ export function Api({ name, tab }: ApiPageProps) {
       )}
     </Loaded>
   )
+}
+
+function SubscribeTo({ api }: { readonly api: Api }) {
+  const { data } = useAccess(api.id)
+  const isAgain = data !== null && mayCall(data)
+  return <Subscribe to={{ api: api.id }} name={titleOf(api)} isAgain={isAgain} />
 }
 
 function Tab({ tab, api, reload }: ApiTabProps & { readonly tab: string }) {

@@ -17,9 +17,11 @@ const words = texts.portal.apis
 interface SubscribeProps {
   readonly to: { readonly api: string } | { readonly product: string }
   readonly name: string
+  /** There is access already; another subscription is the exception. */
+  readonly isAgain?: boolean
 }
 
-export function Subscribe({ to, name }: SubscribeProps) {
+export function Subscribe({ to, name, isAgain = false }: SubscribeProps) {
   const [kind, setKind] = useState<SecurityType>('ApiKey')
   const [slaVariant, setVariant] = useState('')
   const [contact, setContact] = useState('')
@@ -43,7 +45,7 @@ export function Subscribe({ to, name }: SubscribeProps) {
     go(`keys/${encodeURIComponent(id)}`)
   }
   return (
-    <DialogButton label={words.subscribe} title={words.subscribeTo(name)} isMain name="subscribe">
+    <DialogButton label={words.subscribe} title={words.subscribeTo(name)} isMain={!isAgain} name="subscribe">
       {() => (
         <Form submit={words.subscribe} onSubmit={subscribe}>
           <p>{words.consequence}</p>
