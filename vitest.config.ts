@@ -1,6 +1,6 @@
 /**
- * Three kinds of tests: `unit` (one file, or a scenario of several, without a process of its own), `contract` (ports against their
- * real stores), `journey` (the whole service).
+ * Kinds of tests: `unit` (one file, or a scenario of several, without a process of its own), `contract` (ports against their real
+ * stores), `server` (those of ClickHouse again, over HTTP), `journey` (the whole service).
  */
 
 import { defineConfig } from 'vitest/config'
@@ -15,9 +15,28 @@ const project = (name: string, timeoutMs: number, folders: readonly string[] = [
   },
 })
 
+/** Those that take the address of a server. */
+const OVER_HTTP = [
+  ...['usage', 'usage-tokens', 'requests', 'risk', 'names', 'service-level'].map((name) => `store/clickhouse-${name}`),
+  ...['usage', 'service-level', 'long-ranges'].map((name) => `platform/${name}`),
+]
+
+const server = {
+  test: {
+    ...project('server', 60_000).test,
+    include: OVER_HTTP.map((name) => `test/contract/${name}.test.ts`),
+    setupFiles: ['test/fixtures/use-clickhouse-server.ts'],
+  },
+}
+
 export default defineConfig({
   test: {
-    projects: [project('unit', 60_000, ['unit', 'scenario']), project('contract', 60_000), project('journey', 300_000)],
+    projects: [
+      project('unit', 60_000, ['unit', 'scenario']),
+      project('contract', 60_000),
+      server,
+      project('journey', 300_000),
+    ],
     maxWorkers: 2,
   },
 })
