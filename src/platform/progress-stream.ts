@@ -21,7 +21,8 @@ export interface ProgressStreamOptions {
 
 const READERS_MAX = 200
 const READERS_OF_TENANT_MAX = 20
-const READERS_OF_CALLER_MAX = 5
+/** Windows of a person. */
+const READERS_OF_PERSON_MAX = 5
 
 export function createProgressStream({ programmes, clock, log }: ProgressStreamOptions): ProgressStream {
   const readers = createEventReaders({
@@ -30,7 +31,7 @@ export function createProgressStream({ programmes, clock, log }: ProgressStreamO
     log,
     max: READERS_MAX,
     ofTenantMax: READERS_OF_TENANT_MAX,
-    ofCallerMax: READERS_OF_CALLER_MAX,
+    ofPersonMax: READERS_OF_PERSON_MAX,
     instead: 'Request the progress as JSON instead.',
   })
 
