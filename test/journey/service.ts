@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { freePort } from '../../src/cli/free-port.ts'
 import { createPlatformClient, fetchToken, type PlatformClient } from '../../src/cli/platform-client.ts'
+import { createClickHouseServer, type ClickHouseServer } from '../fixtures/clickhouse-server.ts'
 
 const MAIN = join(import.meta.dirname, '../../src/main.ts')
 /** That of `npm start`: without it, a start takes twice the CPU. */
@@ -47,10 +48,21 @@ export interface ServiceOptions {
  * the folder is removed. */
 const servicesOf = new Map<string, readonly (() => Promise<void>)[]>()
 
+/** With `ON_CLICKHOUSE_SERVER`, each data folder has a server of its own, which outlives the services. */
+const storesOf = new Map<string, ClickHouseServer>()
+
+async function storeOf(dataDir: string): Promise<Readonly<Record<string, string>>> {
+  if (process.env['ON_CLICKHOUSE_SERVER'] === undefined) return {}
+  const store = storesOf.get(dataDir) ?? (await createClickHouseServer())
+  storesOf.set(dataDir, store)
+  return { CLICKHOUSE_URL: store.url }
+}
+
 export async function createService(options: ServiceOptions = {}): Promise<Service> {
   const { openFilesMax } = options
   const { main = MAIN, args = [], env = {}, dataDir = mkdtempSync(join(tmpdir(), 'tollgate-journey-')) } = options
   const [gatewayPort, platformPort] = await Promise.all([freePort(), freePort()])
+  const store = await storeOf(dataDir)
   const gatewayUrl = `http://127.0.0.1:${gatewayPort}`
   const baseUrl = `http://127.0.0.1:${platformPort}`
   const clientId = 'journey-admin'
@@ -78,6 +90,7 @@ export async function createService(options: ServiceOptions = {}): Promise<Servi
         GATEWAY_THREADS: '2',
         ADMIN_CLIENT_ID: clientId,
         ADMIN_CLIENT_SECRET: clientSecret,
+        ...store,
         ...env,
       },
     })
@@ -127,6 +140,8 @@ export async function createService(options: ServiceOptions = {}): Promise<Servi
     async remove() {
       await Promise.all((servicesOf.get(dataDir) ?? []).map((end) => end()))
       servicesOf.delete(dataDir)
+      await storesOf.get(dataDir)?.remove()
+      storesOf.delete(dataDir)
       rmSync(dataDir, { recursive: true, force: true })
     },
   }
