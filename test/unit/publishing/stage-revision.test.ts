@@ -46,6 +46,7 @@ describe('a staged revision', () => {
         backendSource: 'document',
       },
       labels: {},
+      hasStaging: true,
       warnings: [],
     })
     expect(await apis.get('acme', API)).toEqual({
