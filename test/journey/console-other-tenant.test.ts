@@ -83,8 +83,8 @@ async function sectionsOf(page: Page): Promise<readonly string[]> {
 }
 
 describe('a person of another tenant', () => {
-  it('sees no view that the API refuses', { timeout: 3 * MINUTE }, async () => {
-    const { page, refused, awaited, errors } = await signIn('admin')
+  it.each(['admin', 'owner'])('sees no view that the API refuses as %s', { timeout: 3 * MINUTE }, async (role) => {
+    const { page, refused, awaited, errors } = await signIn(role)
     const sections = await sectionsOf(page)
     expect(sections.length).toBeGreaterThan(25)
     for (const view of [...sections, ...pages.map((each) => `${service.baseUrl}/console/${each}`)]) {

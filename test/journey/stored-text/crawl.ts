@@ -5,7 +5,7 @@ import type { Page, Request } from 'playwright-core'
 const VIEWS_MAX = 160
 /** Views that differ in the object only. */
 const OF_SHAPE_MAX = 2
-const BUTTONS_MAX = 4
+const BUTTONS_MAX = 6
 const WIDTHS = [1440, 360]
 const ENOUGH_MS = 10_000
 /** Changes that store nothing. */
