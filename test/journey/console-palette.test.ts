@@ -44,6 +44,20 @@ describe('the palette', () => {
     expect(errors).toEqual([])
   })
 
+  it('opens again at once after it was closed', { timeout: MINUTE }, async () => {
+    const { page } = await signIn('admin')
+    await page.keyboard.press('Control+k')
+    await page.getByRole('combobox', { name: 'Search' }).waitFor()
+    // The key comes before the browser reports the closed dialog.
+    await page.evaluate(`(async () => {
+      document.querySelector('dialog[open]').requestClose()
+      await Promise.resolve()
+      dispatchEvent(new KeyboardEvent('keydown', { key: 'k', ctrlKey: true }))
+      await new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)))
+    })()`)
+    expect(await page.getByRole('combobox', { name: 'Search' }).count()).toBe(1)
+  })
+
   it('shows hostile and long names as text, also on a phone by its button', { timeout: MINUTE }, async () => {
     const { page, errors } = await signIn('admin')
     await page.setViewportSize({ width: 360, height: 740 })

@@ -27,12 +27,19 @@ export function Dialog({ title, onClose, children, isWide = false }: DialogProps
     }
   }, [])
   return (
-    <dialog ref={place} class={isWide ? 'wide' : ''} aria-labelledby={id} onClose={() => isGone.current || onClose()}>
+    <dialog
+      ref={place}
+      class={isWide ? 'wide' : ''}
+      aria-labelledby={id}
+      // Escape. The browser reports a closed dialog only later, when the next one may be open; a file field reports here too.
+      onCancel={({ target, currentTarget }) => target === currentTarget && onClose()}
+      onClose={() => isGone.current || onClose()}
+    >
       <div class="dialog-head">
         <h2 id={id}>
           <bdi>{title}</bdi>
         </h2>
-        <button type="button" aria-label={texts.states.close} onClick={() => place.current?.close()}>
+        <button type="button" aria-label={texts.states.close} onClick={onClose}>
           ×
         </button>
       </div>
