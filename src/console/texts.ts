@@ -1765,5 +1765,11 @@ export const texts = {
     subscriptions: 'Subscriptions',
     noSubscriptions: 'Nobody has subscribed to this product yet.',
   },
-  units: { time: 'Time', copy: 'Copy', copied: 'Copied', utc: (time: string) => `${time} UTC` },
+  units: {
+    time: 'Time',
+    copy: 'Copy',
+    copied: 'Copied',
+    notCopied: 'Not allowed to copy',
+    utc: (time: string) => `${time} UTC`,
+  },
 } as const

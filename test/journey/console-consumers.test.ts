@@ -81,6 +81,23 @@ describe('access of a consumer', () => {
     expect(errors).toEqual([])
   })
 
+  it('copies a secret, and says so if the browser does not allow it', { timeout: MINUTE }, async () => {
+    const { subscription, apiKey } = await enrol(service, 'ledger-v1', { name: 'Copied' })
+    const { page, context, errors } = await signIn('admin', `console/subscriptions/${subscription}/credentials`)
+    await context.grantPermissions(['clipboard-read', 'clipboard-write'])
+    await page.getByRole('button', { name: 'Reveal secrets' }).click()
+    const copy = page.getByRole('button', { name: 'Copy API key' })
+    await copy.click()
+    await page.getByRole('button', { name: 'Copied' }).waitFor()
+    expect(await page.evaluate('navigator.clipboard.readText()')).toBe(apiKey)
+    await page.evaluate(
+      'navigator.clipboard.writeText = async () => { throw new DOMException("no", "NotAllowedError") }',
+    )
+    await copy.click()
+    await page.getByRole('button', { name: 'Not allowed to copy' }).waitFor()
+    expect(errors).toEqual([])
+  })
+
   it('is suspended, and resumed with undo', { timeout: MINUTE }, async () => {
     const { subscription, apiKey } = await enrol(service, 'ledger-v1', { name: 'Till' })
     const { page } = await signIn('admin', `console/subscriptions/${subscription}`)

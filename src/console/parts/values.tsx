@@ -1,11 +1,10 @@
 /** Values as people read them: times in their zone, numbers with separators, ids that can be copied. */
 
 import { signal } from '@preact/signals'
-import { useState } from 'preact/hooks'
 import { texts } from '../texts.ts'
+import { useCopy } from './use-copy.ts'
 
 const DAY_MS = 86_400_000
-const COPIED_MS = 1_500
 const ID_SHOWN_MAX = 16
 const number = new Intl.NumberFormat('en')
 const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto' })
@@ -76,16 +75,11 @@ function toTime(ms: number, atMs: number): string {
 
 /** Shortened in the middle; a click copies all of it. */
 export function Id({ value }: { readonly value: string }) {
-  const [isCopied, setCopied] = useState(false)
+  const { outcome, copy } = useCopy(value)
   const shown = value.length <= ID_SHOWN_MAX ? value : `${value.slice(0, 8)}…${value.slice(-6)}`
-  const copy = async (): Promise<void> => {
-    await navigator.clipboard.writeText(value)
-    setCopied(true)
-    setTimeout(() => setCopied(false), COPIED_MS)
-  }
   return (
     <button type="button" class="id" title={`${texts.units.copy} ${value}`} onClick={copy}>
-      {isCopied ? texts.units.copied : shown}
+      {outcome ?? shown}
     </button>
   )
 }

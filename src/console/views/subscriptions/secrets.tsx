@@ -1,7 +1,7 @@
 /** Secrets of credentials, with a button that copies each. */
 
-import { useState } from 'preact/hooks'
 import type { Item } from '../../api/operations.ts'
+import { useCopy } from '../../parts/use-copy.ts'
 import { texts } from '../../texts.ts'
 
 type Credential = Item<'/v1/subscriptions/:id/credentials'>
@@ -44,14 +44,10 @@ export function Secrets({ of, onHide }: SecretsProps) {
 }
 
 function Copy({ label, value }: { readonly label: string; readonly value: string }) {
-  const [isCopied, setCopied] = useState(false)
-  const copy = async (): Promise<void> => {
-    await navigator.clipboard.writeText(value)
-    setCopied(true)
-  }
+  const { outcome, copy } = useCopy(value)
   return (
-    <button type="button" aria-label={label} onClick={copy}>
-      {isCopied ? texts.units.copied : texts.units.copy}
+    <button type="button" aria-label={outcome ?? label} onClick={copy}>
+      {outcome ?? texts.units.copy}
     </button>
   )
 }
