@@ -5,14 +5,28 @@
  * Unknown flags and malformed values refuse the start, with one line each, before anything is opened.
  */
 
-import { availableParallelism } from 'node:os'
-import { isIP } from 'node:net'
+import { availableParallelism, hostname } from 'node:os'
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { DEFAULT_RISK_RULES, type RiskRules } from './risk/risk-rules.ts'
 import { withThresholds } from './risk/risk-thresholds.ts'
 import type { SpoolSync } from './record/spool-writer-options.ts'
 import { LOG_LEVELS, type LogLevel } from './runtime/log.ts'
+import {
+  address,
+  host,
+  listOf,
+  nodeName,
+  NODE_NAME_MAX,
+  oneOf,
+  port,
+  server,
+  tenant,
+  text,
+  token,
+  whole,
+  type Read,
+} from './settings/setting-values.ts'
 import { RETENTION, type RetentionBounds, type RetentionDays } from './store/retention.ts'
 
 export interface Config {
@@ -27,6 +41,11 @@ export interface Config {
   readonly gatewayThreads: number
   readonly dataDir: string
   readonly clickhouseUrl: string | null
+  /** Of the registry that several nodes share; null: the registry is a file of the data folder. */
+  readonly databaseUrl: string | null
+  /** Of the limits that several nodes share. */
+  readonly redisUrl: string | null
+  readonly nodeName: string
   readonly masterKey: string | null
   readonly adminClientId: string | null
   readonly adminClientSecret: string | null
@@ -60,9 +79,6 @@ export class ConfigError extends Error {
   }
 }
 
-/** The value, or a phrase that describes what the setting takes. */
-type Read<T> = (text: string) => { readonly value: T } | { readonly takes: string }
-
 /** Every setting. `settings/setting-descriptions.ts` describes each of them. */
 export const SETTING_NAMES = [
   'GATEWAY_PORT',
@@ -77,6 +93,7 @@ export const SETTING_NAMES = [
   'CLICKHOUSE_URL',
   'REDIS_URL',
   'DATABASE_URL',
+  'NODE_NAME',
   'MASTER_KEY',
   'ADMIN_CLIENT_ID',
   'ADMIN_CLIENT_SECRET',
@@ -95,6 +112,7 @@ export const SETTING_NAMES = [
   'MCP_DYNAMIC_REGISTRATION',
   'MCP_MESSAGES_PER_MINUTE',
   'LOG_LEVEL',
+  'PREVIEW',
 ] as const
 export type SettingName = (typeof SETTING_NAMES)[number]
 type Name = SettingName
@@ -115,11 +133,6 @@ export function readConfig(argv: readonly string[], environment: Readonly<Record
     return fallback
   }
 
-  for (const name of ['REDIS_URL', 'DATABASE_URL'] as const) {
-    if (flags.get(name) ?? environment[name])
-      wrong.push(`${name} is for several nodes, which this version does not run`)
-  }
-
   const config: Config = {
     gatewayPort: setting('GATEWAY_PORT', 8080, port),
     platformPort: setting('PLATFORM_PORT', 8081, port),
@@ -131,6 +144,7 @@ export function readConfig(argv: readonly string[], environment: Readonly<Record
     gatewayThreads: setting('GATEWAY_THREADS', Math.max(1, availableParallelism() - 1), whole(1, 256)),
     dataDir: resolve(setting('DATA_DIR', './data', text(1, 4096))),
     clickhouseUrl: setting<string | null>('CLICKHOUSE_URL', null, address),
+    ...readNode(setting),
     masterKey: setting<string | null>('MASTER_KEY', null, text(1, 1024)),
     adminClientId: setting<string | null>('ADMIN_CLIENT_ID', null, text(1, 128)),
     adminClientSecret: setting<string | null>('ADMIN_CLIENT_SECRET', null, text(16, 256)),
@@ -155,11 +169,36 @@ export function readConfig(argv: readonly string[], environment: Readonly<Record
   if ((config.adminClientId === null) !== (config.adminClientSecret === null)) {
     wrong.push('ADMIN_CLIENT_ID and ADMIN_CLIENT_SECRET go together')
   }
+  refuseHalfNodes(config, setting('PREVIEW', [], listOf('nodes')).includes('nodes'), wrong)
   if (wrong.length > 0) throw new ConfigError(wrong)
   return config
 }
 
 type Setting = <T>(name: Name, fallback: T, read: Read<T>) => T
+
+function readNode(setting: Setting): Pick<Config, 'databaseUrl' | 'redisUrl' | 'nodeName'> {
+  return {
+    databaseUrl: setting<string | null>('DATABASE_URL', null, server('postgres', 'postgresql')),
+    redisUrl: setting<string | null>('REDIS_URL', null, server('redis', 'rediss')),
+    nodeName: setting('NODE_NAME', hostname().slice(0, NODE_NAME_MAX), nodeName),
+  }
+}
+
+/** Nodes share a registry, limits and usage, and the key of their secrets: with a part of it they would disagree. */
+function refuseHalfNodes(config: Config, isPreviewed: boolean, wrong: string[]): void {
+  const { databaseUrl, redisUrl, clickhouseUrl, masterKey } = config
+  if (databaseUrl === null && redisUrl === null) return
+  if (!isPreviewed)
+    wrong.push('DATABASE_URL and REDIS_URL are for several nodes, a preview: set PREVIEW=nodes to try it')
+  const needed = {
+    DATABASE_URL: databaseUrl,
+    REDIS_URL: redisUrl,
+    CLICKHOUSE_URL: clickhouseUrl,
+    MASTER_KEY: masterKey,
+  }
+  const missing = Object.entries(needed).flatMap(([name, value]) => (value === null ? [name] : []))
+  if (missing.length > 0 && wrong.length === 0) wrong.push(`several nodes also need ${missing.join(' and ')}`)
+}
 
 function readRetention(setting: Setting, wrong: string[]): RetentionDays {
   const days = (name: Name, { min, max, fallback }: RetentionBounds): number =>
@@ -214,60 +253,8 @@ export function flagOf(name: SettingName): string {
   return `--${name.toLowerCase().replaceAll('_', '-')}`
 }
 
-function whole(min: number, max: number, unit = ''): Read<number> {
-  return (text) => {
-    const value = /^\d{1,16}$/.test(text) ? Number(text) : NaN
-    return value >= min && value <= max ? { value } : { takes: `a whole number${unit} from ${min} to ${max}` }
-  }
-}
-
-const port: Read<number> = (text) => {
-  const read = whole(0, 65_535)(text)
-  return 'value' in read ? read : { takes: 'a port from 0 (any free one) to 65535' }
-}
-
-const host: Read<string> = (text) =>
-  isIP(text) !== 0 || text === 'localhost' ? { value: text } : { takes: 'an IP address to bind, or localhost' }
-
-const tenant: Read<string> = (text) =>
-  /^[a-z0-9][a-z0-9_-]{0,63}$/.test(text) ? { value: text } : { takes: 'up to 64 of a-z, 0-9, - and _' }
-
-const address: Read<string> = (text) => {
-  const url = URL.canParse(text) ? new URL(text) : null
-  if (url === null || !/^https?:$/.test(url.protocol) || url.search !== '' || url.hash !== '') {
-    return { takes: 'an http or https address' }
-  }
-  return { value: text.replace(/\/+$/, '') }
-}
-
-const token: Read<string> = (text) =>
-  /^[\x21-\x7e]{16,1024}$/.test(text) ? { value: text } : { takes: '16 to 1024 visible ASCII characters' }
-
 const thresholds: Read<RiskRules> = (text) => {
   const rules = withThresholds(DEFAULT_RISK_RULES, text)
   if (typeof rules !== 'string') return { value: rules }
   return { takes: `thresholds by type of risk as JSON (${rules})` }
-}
-
-function text(min: number, max: number): Read<string> {
-  return (value) =>
-    value.length >= min && value.length <= max && !value.includes('\0')
-      ? { value }
-      : { takes: `${min} to ${max} characters` }
-}
-
-function oneOf<T extends string>(...values: readonly T[]): Read<T> {
-  return (text) => {
-    const value = values.find((known) => known === text)
-    return value === undefined ? { takes: `one of ${values.join(', ')}` } : { value }
-  }
-}
-
-function listOf<T extends string>(...values: readonly T[]): Read<readonly T[]> {
-  return (text) => {
-    const items = text.split(',').map((item) => values.find((known) => known === item.trim()))
-    return items.includes(undefined)
-      ? { takes: `a list of ${values.join(', ')}` }
-      : { value: items.filter((item) => item !== undefined) }
-  }
 }

@@ -24,8 +24,9 @@ export const SETTINGS_HELP: Readonly<Record<SettingName, SettingHelp>> = {
   GATEWAY_THREADS: { fallback: 'cores − 1', meaning: 'gateway threads that share the port' },
   DATA_DIR: { fallback: './data', meaning: 'folder of everything that is stored; one process per folder' },
   CLICKHOUSE_URL: { fallback: 'unset', meaning: 'a ClickHouse server instead of the embedded one' },
-  REDIS_URL: { fallback: 'unset', meaning: 'for several nodes, which this version does not run' },
-  DATABASE_URL: { fallback: 'unset', meaning: 'for several nodes, which this version does not run' },
+  REDIS_URL: { fallback: 'unset', meaning: 'Redis, for several nodes (preview)' },
+  DATABASE_URL: { fallback: 'unset', meaning: 'PostgreSQL, for several nodes (preview)' },
+  NODE_NAME: { fallback: 'host name', meaning: 'name of this node among several (preview)' },
   MASTER_KEY: { fallback: 'made on first start', meaning: 'encrypts secrets at rest' },
   ADMIN_CLIENT_ID: {
     fallback: 'made, printed once',
@@ -65,4 +66,5 @@ export const SETTINGS_HELP: Readonly<Record<SettingName, SettingHelp>> = {
     meaning: 'messages over MCP that call no operation, per credential',
   },
   LOG_LEVEL: { fallback: 'info', meaning: 'level of the JSON log on stderr' },
+  PREVIEW: { fallback: 'unset', meaning: 'list of what is unfinished and may be tried: nodes' },
 }

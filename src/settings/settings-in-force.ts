@@ -28,9 +28,9 @@ const READ: Readonly<Record<SettingName, Read>> = {
   GATEWAY_THREADS: ({ gatewayThreads }) => gatewayThreads,
   DATA_DIR: ({ dataDir }) => dataDir,
   CLICKHOUSE_URL: ({ clickhouseUrl }) => clickhouseUrl,
-  // The start is refused if they are set.
-  REDIS_URL: () => null,
-  DATABASE_URL: () => null,
+  REDIS_URL: ({ redisUrl }) => redisUrl,
+  DATABASE_URL: ({ databaseUrl }) => databaseUrl,
+  NODE_NAME: ({ nodeName }) => nodeName,
   MASTER_KEY: ({ masterKey }) => masterKey,
   ADMIN_CLIENT_ID: ({ adminClientId }) => adminClientId,
   ADMIN_CLIENT_SECRET: ({ adminClientSecret }) => adminClientSecret,
@@ -49,6 +49,7 @@ const READ: Readonly<Record<SettingName, Read>> = {
   MCP_DYNAMIC_REGISTRATION: ({ mcpDynamicRegistration }) => (mcpDynamicRegistration ? 'on' : 'off'),
   MCP_MESSAGES_PER_MINUTE: ({ mcpMessagesPerMinute }) => mcpMessagesPerMinute,
   LOG_LEVEL: ({ logLevel }) => logLevel,
+  PREVIEW: ({ databaseUrl }) => (databaseUrl === null ? null : 'nodes'),
 }
 
 /** The addresses of a service without settings. */

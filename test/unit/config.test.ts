@@ -89,3 +89,42 @@ describe('retention', () => {
     expect(faults([], { RETENTION_SUMS_DAYS: '799', RETENTION_LINE_ITEMS_DAYS: '799' })).toEqual([])
   })
 })
+
+describe('several nodes', () => {
+  const all = {
+    DATABASE_URL: 'postgres://user:secret@db/x',
+    REDIS_URL: 'redis://:secret@cache',
+    CLICKHOUSE_URL: 'http://clickhouse',
+    MASTER_KEY: 'a key',
+    PREVIEW: 'nodes',
+  }
+
+  it('have all their systems, one key, and names', () => {
+    const config = readConfig([], { ...all, NODE_NAME: 'a.example' })
+    expect(config).toMatchObject({ databaseUrl: all.DATABASE_URL, redisUrl: all.REDIS_URL, nodeName: 'a.example' })
+    expect(readConfig([], {})).toMatchObject({ databaseUrl: null, redisUrl: null })
+  })
+
+  it.each([
+    ['DATABASE_URL', 'several nodes also need DATABASE_URL'],
+    ['REDIS_URL', 'several nodes also need REDIS_URL'],
+    ['CLICKHOUSE_URL', 'several nodes also need CLICKHOUSE_URL'],
+    ['MASTER_KEY', 'several nodes also need MASTER_KEY'],
+    ['PREVIEW', 'DATABASE_URL and REDIS_URL are for several nodes, a preview: set PREVIEW=nodes to try it'],
+  ])('are refused without %s', (name, line) => {
+    expect(faults([], { ...all, [name]: '' })).toEqual([line])
+  })
+
+  it.each([
+    ['DATABASE_URL', 'mysql://user:secret@db/x'],
+    ['DATABASE_URL', 'no secret URL'],
+    ['REDIS_URL', 'http://:secret@cache'],
+    ['NODE_NAME', 'a node'],
+    ['NODE_NAME', 'n'.repeat(64)],
+    ['PREVIEW', 'everything'],
+  ])('are refused for %s=%s, without a secret', (name, value) => {
+    const lines = faults([], { ...all, [name]: value })
+    expect(lines[0]).toMatch(new RegExp(`^${name} takes `))
+    expect(lines.join()).not.toContain('secret')
+  })
+})

@@ -9,8 +9,6 @@ import { information } from '../../../src/settings/information-flags.ts'
 
 const ROOT = join(import.meta.dirname, '../../..')
 const SETTINGS = readFileSync(join(ROOT, 'docs/settings.md'), 'utf8')
-/** Settings that the service reads only to refuse them with a reason. */
-const NOT_YET = ['REDIS_URL', 'DATABASE_URL']
 const PLACES = { gatewayUrl: 'http://g', baseUrl: 'http://b', riskUrl: 'http://r', api: 'a-v1', path: '/x' }
 
 describe('--help', () => {
@@ -26,7 +24,7 @@ describe('--help', () => {
     const named = table.flatMap((line) =>
       [...(line.split('|')[1] ?? '').matchAll(/`([A-Z_]+)`/g)].map(([, name]) => name),
     )
-    expect(named.toSorted()).toEqual(SETTING_NAMES.filter((name) => !NOT_YET.includes(name)).toSorted())
+    expect(named.toSorted()).toEqual(SETTING_NAMES.toSorted())
   })
 })
 

@@ -1,0 +1,71 @@
+/** Readers of the values of settings: each takes the text of a setting, and says in words what it accepts. */
+
+import { isIP } from 'node:net'
+
+/** The value, or a phrase that describes what the setting takes. */
+export type Read<T> = (text: string) => { readonly value: T } | { readonly takes: string }
+
+export const NODE_NAME_MAX = 63
+
+export function whole(min: number, max: number, unit = ''): Read<number> {
+  return (text) => {
+    const value = /^\d{1,16}$/.test(text) ? Number(text) : NaN
+    return value >= min && value <= max ? { value } : { takes: `a whole number${unit} from ${min} to ${max}` }
+  }
+}
+
+export const port: Read<number> = (text) => {
+  const read = whole(0, 65_535)(text)
+  return 'value' in read ? read : { takes: 'a port from 0 (any free one) to 65535' }
+}
+
+export const host: Read<string> = (text) =>
+  isIP(text) !== 0 || text === 'localhost' ? { value: text } : { takes: 'an IP address to bind, or localhost' }
+
+export const tenant: Read<string> = (text) =>
+  /^[a-z0-9][a-z0-9_-]{0,63}$/.test(text) ? { value: text } : { takes: 'up to 64 of a-z, 0-9, - and _' }
+
+export const address: Read<string> = (text) => {
+  const url = URL.canParse(text) ? new URL(text) : null
+  if (url === null || !/^https?:$/.test(url.protocol) || url.search !== '' || url.hash !== '') {
+    return { takes: 'an http or https address' }
+  }
+  return { value: text.replace(/\/+$/, '') }
+}
+
+/** The URL of a server, which may contain a password. */
+export function server(...protocols: readonly string[]): Read<string> {
+  return (text) =>
+    URL.canParse(text) && protocols.includes(new URL(text).protocol.slice(0, -1))
+      ? { value: text }
+      : { takes: `a URL of the form ${protocols[0]}://user:password@host:port/...` }
+}
+
+export const nodeName: Read<string> = (text) =>
+  /^[\w.-]{1,63}$/.test(text) ? { value: text } : { takes: `up to ${NODE_NAME_MAX} of a-z, A-Z, 0-9, ., - and _` }
+
+export const token: Read<string> = (text) =>
+  /^[\x21-\x7e]{16,1024}$/.test(text) ? { value: text } : { takes: '16 to 1024 visible ASCII characters' }
+
+export function text(min: number, max: number): Read<string> {
+  return (value) =>
+    value.length >= min && value.length <= max && !value.includes('\0')
+      ? { value }
+      : { takes: `${min} to ${max} characters` }
+}
+
+export function oneOf<T extends string>(...values: readonly T[]): Read<T> {
+  return (text) => {
+    const value = values.find((known) => known === text)
+    return value === undefined ? { takes: `one of ${values.join(', ')}` } : { value }
+  }
+}
+
+export function listOf<T extends string>(...values: readonly T[]): Read<readonly T[]> {
+  return (text) => {
+    const items = text.split(',').map((item) => values.find((known) => known === item.trim()))
+    return items.includes(undefined)
+      ? { takes: `a list of ${values.join(', ')}` }
+      : { value: items.filter((item) => item !== undefined) }
+  }
+}
