@@ -17,6 +17,12 @@ export interface AnnouncementOptions {
   readonly gateway: Pick<GatewayPort, 'applyGrant'>
 }
 
+/** Resolves when every thread has the grant of the credential. */
+export async function announceCredential(options: AnnouncementOptions, id: string): Promise<void> {
+  const credential = await options.registry.get(CREDENTIAL_KIND, id)
+  if (credential !== null) await announce(options, credential)
+}
+
 /** Resolves when every thread has the grants of the subscription. */
 export async function announceSubscription(
   options: AnnouncementOptions,

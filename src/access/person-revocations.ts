@@ -9,7 +9,7 @@
 
 import type { Clock } from '../runtime/clock.ts'
 import type { CreateId } from '../runtime/ids.ts'
-import { documentKind, RevisionConflict, type Registry, type Write } from '../store/registry.ts'
+import { documentKind, isOfKind, RevisionConflict, type Change, type Registry, type Write } from '../store/registry.ts'
 import type { GatewayPort, RevokedPerson } from '../plan/gateway-port.ts'
 import { commit } from '../command/commands.ts'
 import { listAll } from '../command/page.ts'
@@ -24,6 +24,8 @@ export interface PersonRevocations {
   markOf(person: string): string
   /** Returns the revocations whose tokens have not all expired, for new threads. */
   live(): readonly RevokedPerson[]
+  /** Applies a change of the stored revocations that another node has made. Resolves as `revoke` does. */
+  follow(change: Change): Promise<void>
   /** Calls `listener` after each revocation, before it resolves. */
   watch(listener: (person: string) => void): void
 }
@@ -55,7 +57,7 @@ interface Revocation extends RevokedPerson {
   readonly revision: number
 }
 
-const REVOKED_PERSON_KIND = documentKind<RevokedPersonBody>('revoked_person', 'hidden')
+export const REVOKED_PERSON_KIND = documentKind<RevokedPersonBody>('revoked_person', 'hidden')
 const DUE_REVOCATION_KIND = documentKind<DueBody>('due_revocation', 'hidden')
 const BATCH_MAX = 500
 /** Expired revocations deleted with each new one: more than one, so that they do not accumulate. */
@@ -114,6 +116,18 @@ export async function openPersonRevocations(options: PersonRevocationsOptions): 
         .filter(({ untilMs }) => untilMs > nowMs)
         .map(({ person, before, untilMs }) => ({ person, before, untilMs }))
     },
+    follow: ({ document, removed }) =>
+      enqueue(async () => {
+        if (!isOfKind(document, REVOKED_PERSON_KIND)) return
+        const { id: person, tenant, revision, body } = document
+        const known = revocations.get(person)
+        if (removed) return void (known !== undefined && known.revision <= revision && revocations.delete(person))
+        if (known !== undefined && known.revision >= revision) return
+        revocations.delete(person)
+        revocations.set(person, { person, tenant, revision, ...body })
+        await gateway.revokePeople([{ person, ...body }])
+        for (const listener of listeners) listener(person)
+      }),
     watch: (listener) => void listeners.push(listener),
   }
 }

@@ -7,7 +7,15 @@
 
 import { Problem } from '../domain/problem.ts'
 import type { Clock } from '../runtime/clock.ts'
-import { documentKind, RevisionConflict, type Author, type Registry, type Write } from '../store/registry.ts'
+import {
+  documentKind,
+  isOfKind,
+  RevisionConflict,
+  type Author,
+  type Change,
+  type Registry,
+  type Write,
+} from '../store/registry.ts'
 import type { GatewayPort, RevokedToken } from '../plan/gateway-port.ts'
 
 export interface TokenToRevoke {
@@ -23,6 +31,8 @@ export interface TokenRevocations {
   isRevoked(jti: string): boolean
   /** Returns the revoked tokens that have not expired, for new threads. */
   live(): readonly RevokedToken[]
+  /** Applies a change of the stored revocations that another node has made. Resolves as `revoke` does. */
+  follow(change: Change): Promise<void>
   /** Calls `listener` with each revoked token, before the revocation resolves. */
   watch(listener: (jti: string) => void): void
 }
@@ -79,6 +89,14 @@ export async function openTokenRevocations(options: TokenRevocationsOptions): Pr
       await gateway.revokeToken({ jti, untilMs })
       for (const listener of listeners) listener(jti)
     },
+    async follow({ document, removed }) {
+      if (!isOfKind(document, REVOKED_TOKEN_KIND)) return
+      const { id: jti, tenant, body } = document
+      if (removed) return revocations.remove(jti)
+      if (!revocations.has(jti)) revocations.add(jti, { tenant, ...body })
+      await gateway.revokeToken({ jti, untilMs: body.untilMs })
+      for (const listener of listeners) listener(jti)
+    },
     watch: (listener) => void listeners.push(listener),
   }
 }
@@ -105,7 +123,10 @@ class RevocationTable {
     this.#counts.set(revocation.credential, this.countOf(revocation.credential) + 1)
   }
 
-  delete(jti: string, { credential }: Revocation): void {
+  remove(jti: string): void {
+    const revocation = this.#byToken.get(jti)
+    if (revocation === undefined) return
+    const { credential } = revocation
     this.#byToken.delete(jti)
     const left = (this.#counts.get(credential) ?? 1) - 1
     if (left === 0) this.#counts.delete(credential)
@@ -128,7 +149,7 @@ async function deleteExpired(registry: Registry, revocations: RevocationTable, n
   const writes: Write[] = []
   for (const [jti, revocation] of revocations.entries()) {
     if (writes.length >= DELETED_PER_REVOCATION || revocation.untilMs > nowMs) break
-    revocations.delete(jti, revocation)
+    revocations.remove(jti)
     writes.push({ kind: REVOKED_TOKEN_KIND, id: jti, tenant: revocation.tenant, expected: 1, body: null })
   }
   if (writes.length > 0) await registry.commit(author('default'), 'revoked_token.forget', writes).catch(ignoreRace)

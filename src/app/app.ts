@@ -24,6 +24,7 @@ import { openControl } from './open-control.ts'
 import { openCore, type Core, type CoreOptions } from './open-core.ts'
 import { openGateway, type GatewayServices } from './open-gateway.ts'
 import { openIdentity, type Identity } from './open-identity.ts'
+import { openNodes } from './open-nodes.ts'
 import { openPlatform } from './open-platform.ts'
 import { createSample, openSampleBackend } from './open-sample.ts'
 import { openStream, type StreamServices } from './open-stream.ts'
@@ -75,6 +76,8 @@ async function build(options: CoreOptions, startedAt: number): Promise<Facts> {
   const resources = constructResources(core, stream, gateway)
   const parts: Parts = { core, stream, gateway, identity, resources }
   await activateStored(parts)
+  openNodes(parts)
+  await core.endStart()
 
   let notStarted: string | null = 'The gateway threads are starting.'
   const platform = openPlatform({ ...parts, rootPage: page, notStarted: () => notStarted })

@@ -32,18 +32,26 @@ export interface OpenedDataFolder {
   readonly folder: DataFolder
   readonly vault: Vault
   readonly registry: Registry
+  /** Position of the registry before anything of it was read. */
+  readonly readFrom: number
+  /** Lets the next node start. */
+  readonly endStart: () => Promise<void>
   readonly idempotencyKeys: IdempotencyStore
 }
 
 /** Throws `StartRefused`. */
-export function openDataFolder({ config, clock, log, count, opened }: OpenDataFolderOptions): OpenedDataFolder {
+export async function openDataFolder(options: OpenDataFolderOptions): Promise<OpenedDataFolder> {
+  const { config, clock, log, count, opened } = options
   const { dataDir, masterKey } = config
   opened('data folder', lockDataFolder(dataDir))
   const isEmbedded = config.clickhouseUrl === null
-  const folder = inspectFolder({ dataDir, hasMasterKey: masterKey !== null, isEmbedded })
+  const isRegistryShared = config.databaseUrl !== null
+  const folder = inspectFolder({ dataDir, hasMasterKey: masterKey !== null, isEmbedded, isRegistryShared })
   const vault = createVault(loadMasterKey({ dataDir, masterKey }))
-  const registry = openSqliteRegistry({ path: join(dataDir, 'registry.db'), clock })
+  const { registry, endStart } = await openRegistry(options)
   opened('registry', () => registry.close())
+  opened('start', endStart)
+  const readFrom = await registry.end()
   const idempotencyKeys = openSqliteIdempotencyStore({
     path: join(dataDir, 'idempotency.db'),
     clock,
@@ -65,7 +73,31 @@ export function openDataFolder({ config, clock, log, count, opened }: OpenDataFo
     },
   })
   opened('file check', stopCheck)
-  return { folder, vault, registry, idempotencyKeys }
+  return { folder, vault, registry, readFrom, endStart, idempotencyKeys }
+}
+
+/** Throws `StartRefused`. */
+async function openRegistry(options: OpenDataFolderOptions): Promise<Pick<OpenedDataFolder, 'registry' | 'endStart'>> {
+  const { config, clock, log, count } = options
+  const { dataDir, databaseUrl: url, nodeName } = config
+  if (url === null) {
+    return { registry: openSqliteRegistry({ path: join(dataDir, 'registry.db'), clock }), endStart: async () => {} }
+  }
+  // A single node starts sooner without these.
+  const { openPostgresRegistry } = await import('../store/postgres/registry.ts')
+  const { lockStart } = await import('../store/postgres/start-lock.ts')
+  const registry = await openPostgresRegistry({
+    url,
+    nodeName,
+    clock,
+    onFailed(cause) {
+      count('registry_connection_failed')
+      log.error({ err: cause }, 'a connection to PostgreSQL failed and is opened again; calls are served meanwhile')
+    },
+    onRewound: () =>
+      endWith('PostgreSQL lacks changes that this node has applied: it was restored, or a standby took over', log),
+  })
+  return { registry, endStart: await lockStart({ url, nodeName }) }
 }
 
 const EXIT_REFUSED = 2

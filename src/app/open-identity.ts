@@ -69,7 +69,7 @@ export interface Identity {
   readonly sessions: Sessions
   readonly registeredClients: SelfRegisteredClients
   readonly personRevocations: PersonRevocations
-  readonly tokenRevocations: Pick<TokenRevocations, 'watch'>
+  readonly tokenRevocations: Pick<TokenRevocations, 'watch' | 'follow'>
   readonly providers: IdentityProviders
   readonly federation: Federation
   readonly rotation: KeyRotation

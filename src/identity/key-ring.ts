@@ -23,6 +23,8 @@ export interface KeyRing {
   sign(claims: object, algorithm: TokenAlgorithm, typ: string): string
   /** Makes the next keys sign and creates new next keys, which must be published before the following rotation. */
   rotate(): Promise<void>
+  /** Reads the keys again, after another node has changed them. */
+  reload(): Promise<void>
   /** Deletes keys whose last token has expired. */
   deleteExpired(): Promise<void>
   times(): KeyTimes
@@ -105,6 +107,9 @@ export async function openKeyRing(options: KeyRingOptions): Promise<KeyRing> {
       const made = await Promise.all(ALGORITHMS.map((algorithm) => makeKey(options, algorithm, 'next', nowMs)))
       const moved = keys.flatMap((key) => advance(author, key, nowMs))
       await registry.commit(author, 'signing_key.rotate', [...moved, ...made])
+      keys = await load(options)
+    },
+    async reload() {
       keys = await load(options)
     },
     async deleteExpired() {

@@ -17,6 +17,8 @@ export interface KeyRotation {
   /** Throws `Problem('state_conflict')` if the next key was published too recently. */
   rotateNow(): Promise<void>
   list(): readonly ListedKey[]
+  /** Publishes the keys that another node has changed. Resolves when every gateway thread has them. */
+  follow(): Promise<void>
   /** Resolves when the rotations that have started are complete. */
   settled(): Promise<void>
   stop(): void
@@ -72,6 +74,14 @@ class ScheduledRotation implements KeyRotation {
         if (this.#isPublished) this.#schedule()
         else if (!this.#isStopped) this.#wake(RETRY_MS)
       }
+    })
+  }
+
+  follow(): Promise<void> {
+    return this.#enqueue(async () => {
+      await this.#options.keyRing.reload()
+      await this.#publish()
+      this.#schedule()
     })
   }
 

@@ -17,6 +17,7 @@ import { backendWarnings, type ProbeBackend } from './backend-warnings.ts'
 import { commit, find, toTime } from '../command/commands.ts'
 import type { StageInput } from './deployment.ts'
 import type { DocumentReader } from './document-reader.ts'
+import { createFollowApi, createServedPlans } from './follow-api.ts'
 import type { GatewayPort } from '../plan/gateway-port.ts'
 import { changeLabels } from '../command/label-change.ts'
 import type { KeyedMutex } from '../command/keyed-mutex.ts'
@@ -65,8 +66,10 @@ export interface Proxies {
    * mutex of the API.
    */
   change(api: string, entry: ApiBody, save: (writes: readonly Write[]) => Promise<void>): Promise<void>
-  /** Yields the plans of all active revisions, for startup. */
+  /** Yields the plans of all active revisions, for startup; each is served when the next one is asked for. */
   activePlans(): AsyncIterable<ActivePlan>
+  /** Serves what the registry has for an API that another node has changed. Resolves when every gateway thread does. */
+  follow(api: string): Promise<void>
 }
 
 export interface ProxiesOptions {
@@ -89,6 +92,8 @@ const BATCH_MAX = 100
 export function createProxies(options: ProxiesOptions): Proxies {
   const { registry, mutex, probeBackend = async () => null } = options
   const planOf = createServingPlans(options)
+  const served = createServedPlans()
+  const activation = { ...options, served }
   const get = async (tenant: string, id: string): Promise<Proxy> =>
     showProxy(await find(registry, tenant, PROXY_KIND, id))
 
@@ -109,7 +114,7 @@ export function createProxies(options: ProxiesOptions): Proxies {
       return withWarnings(registry, author, proxy, probeBackend)
     },
     async activate(author, id) {
-      const proxy = await runExclusive(author, id, () => activateRevision(options, planOf, author, id))
+      const proxy = await runExclusive(author, id, () => activateRevision(activation, planOf, author, id))
       return withWarnings(registry, author, proxy, probeBackend)
     },
     update: (author, id, change) =>
@@ -118,7 +123,7 @@ export function createProxies(options: ProxiesOptions): Proxies {
         await changeLabels(registry, author, of, change)
       }),
     discard: (author, id) => runExclusive(author, id, () => discardRevision(options, author, id)),
-    change: (api, entry, save) => changeEntry(options, planOf, api, entry, save),
+    change: (api, entry, save) => changeEntry(activation, planOf, api, entry, save),
     get,
     list: (tenant, query) =>
       listPage({
@@ -138,9 +143,12 @@ export function createProxies(options: ProxiesOptions): Proxies {
         const deployment = activeDeployment(proxy.body)
         if (deployment === null) continue
         const { body } = await find(registry, proxy.tenant, API_KIND, proxy.body.api)
-        yield await planOf(proxy, proxy.body, deployment, body)
+        const plan = await planOf(proxy, proxy.body, deployment, body)
+        yield plan
+        served.note(plan)
       }
     },
+    follow: createFollowApi(activation, planOf),
   }
 }
 

@@ -16,6 +16,8 @@ export interface FolderOptions {
   /** True if the `MASTER_KEY` setting provides the master key. */
   readonly hasMasterKey: boolean
   readonly isEmbedded: boolean
+  /** True if the registry is in PostgreSQL. */
+  readonly isRegistryShared?: boolean
   /** Parts whose loss this command accepts. */
   readonly accepts?: ReadonlySet<LossPart>
 }
@@ -61,7 +63,7 @@ export function inspectFolder(options: FolderOptions): DataFolder {
 }
 
 /** Lists the parts in the order in which a first start creates them. */
-function partsOf({ dataDir, hasMasterKey, isEmbedded }: FolderOptions): readonly Part[] {
+function partsOf({ dataDir, hasMasterKey, isEmbedded, isRegistryShared = false }: FolderOptions): readonly Part[] {
   const file = (name: string): boolean => sizeOf(join(dataDir, name)) > 0
   const parts: Part[] = [
     {
@@ -95,7 +97,12 @@ function partsOf({ dataDir, hasMasterKey, isEmbedded }: FolderOptions): readonly
       lossPart: 'spool',
     },
   ]
-  return parts.filter(({ name }) => !(hasMasterKey && name === 'master.key') && (isEmbedded || name !== 'clickhouse/'))
+  const elsewhere = new Map([
+    ['master.key', hasMasterKey],
+    ['registry.db', isRegistryShared],
+    ['clickhouse/', !isEmbedded],
+  ])
+  return parts.filter(({ name }) => elsewhere.get(name) !== true)
 }
 
 function sentenceOf({ name, loses, lossPart }: Part, dataDir: string): string {

@@ -17,6 +17,7 @@ export const EVENT_REASONS = {
   call_not_recorded: 'An internal fault prevented the record of a call. The call was broken off and is not billed.',
   callers_forgotten:
     'A verified caller was evicted from the full cache of a gateway thread; the next call verifies it again.',
+  change_not_applied: 'A change that another node has made could not be applied on this node. It is retried.',
   checkpoint_repaired: '`checkpoint.db` was behind the store at startup. Its position was taken from the store.',
   checkpoint_went_back: '`checkpoint.db` was an older copy at startup. [Durability](durability.md) lists the effects.',
   client_metadata_busy:
@@ -64,6 +65,7 @@ export const EVENT_REASONS = {
     'A refresh token was used twice, so that its login has ended. The token may have been stolen; the log names the client.',
   request_log_skipped: 'A call was left out of the request log because one flush takes 20,000 calls.',
   request_too_slow: 'A client sent a request head too slowly.',
+  registry_connection_failed: 'A connection to PostgreSQL failed. It is opened again; calls are served meanwhile.',
   retention_failed: 'Rows whose retention has ended could not be removed. They stay; it is retried every ten minutes.',
   retirement_blocked: 'A retirement date came while subscriptions of the API are active.',
   revoked_tokens_full: 'The list of revoked tokens of a gateway thread is full.',

@@ -132,6 +132,9 @@ const TABLE: Readonly<Record<string, Row>> = {
     packages: ['yaml', 'node:'],
   },
 
+  // Several nodes.
+  nodes: { folders: PORTS, packages: ['node:'] },
+
   // Commands on resources.
   command: { folders: PORTS, packages: ['node:'] },
   approvals: { folders: COMMANDS, packages: ['node:'] },

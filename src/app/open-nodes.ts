@@ -1,0 +1,68 @@
+/** Composes what makes a node follow the changes of others; a single node has nobody to follow. */
+
+import { followGrants, GRANT_KINDS } from '../access/follow-grants.ts'
+import { IDENTITY_PROVIDER_KIND } from '../access/identity-provider-document.ts'
+import { REVOKED_PERSON_KIND } from '../access/person-revocations.ts'
+import { REVOKED_TOKEN_KIND } from '../access/token-revocations.ts'
+import { SIGNING_KEY_KIND } from '../identity/key-ring.ts'
+import { followRegistry, type Follow, type Follower } from '../nodes/follow-registry.ts'
+import { API_KIND } from '../publishing/apis.ts'
+import { PROXY_KIND } from '../publishing/proxy-document.ts'
+import { OPENSLA_SPEC_KIND } from '../publishing/specifications.ts'
+import { isOfKind, type Change } from '../store/registry.ts'
+import type { Core } from './open-core.ts'
+import type { GatewayServices } from './open-gateway.ts'
+import type { Identity } from './open-identity.ts'
+import type { Resources } from './resources.ts'
+
+export interface NodesOptions {
+  readonly core: Core
+  readonly gateway: Pick<GatewayServices, 'port'>
+  readonly identity: Identity
+  readonly resources: Pick<Resources, 'proxies'>
+}
+
+export function openNodes(options: NodesOptions): Follower | null {
+  const { config, registry, readFrom, clock, log, count, opened } = options.core
+  if (config.databaseUrl === null) return null
+  const follower = followRegistry(
+    {
+      registry,
+      clock,
+      follows: createFollows(options),
+      onFailed(cause, { document: { kind, id } }) {
+        count('change_not_applied')
+        log.error({ err: cause, kind, id }, 'a change of another node could not be applied here; retrying')
+      },
+    },
+    readFrom,
+  )
+  opened('changes of other nodes', follower.stop)
+  return follower
+}
+
+function createFollows({ core, gateway, identity, resources }: NodesOptions): ReadonlyMap<string, Follow> {
+  const grants = { registry: core.registry, gateway: gateway.port }
+  const ofDocument = ({ document: { kind, id } }: Change): string => `${kind}/${id}`
+  const { tokenRevocations, personRevocations, federation, rotation } = identity
+  const follows = new Map<string, Follow>([
+    [REVOKED_TOKEN_KIND, { lane: ofDocument, apply: tokenRevocations.follow }],
+    [REVOKED_PERSON_KIND, { lane: ofDocument, apply: personRevocations.follow }],
+    [IDENTITY_PROVIDER_KIND, { lane: () => IDENTITY_PROVIDER_KIND, apply: federation.changed }],
+    [SIGNING_KEY_KIND, { lane: () => SIGNING_KEY_KIND, apply: () => rotation.follow() }],
+  ])
+  for (const kind of GRANT_KINDS)
+    follows.set(kind, { lane: ofDocument, apply: (change) => followGrants(grants, change) })
+  for (const kind of [API_KIND, PROXY_KIND, OPENSLA_SPEC_KIND]) {
+    follows.set(kind, {
+      lane: (change) => `api/${apiOf(change)}`,
+      apply: (change) => resources.proxies.follow(apiOf(change)),
+    })
+  }
+  return follows
+}
+
+function apiOf({ document }: Change): string {
+  if (isOfKind(document, PROXY_KIND) || isOfKind(document, OPENSLA_SPEC_KIND)) return document.body.api
+  return document.id
+}

@@ -1,0 +1,154 @@
+/**
+ * Applies the changes of the registry on this node, so that a change that another node has committed takes effect here as well.
+ *
+ * Each change belongs to a lane: an API, a credential, a token. Lanes run beside each other, so that a revocation does not wait for a
+ * revision that compiles; within a lane the latest change replaces those that wait, because handlers apply what the registry has now.
+ * What cannot be applied is tried again, and the position of this node stays before it. Changes of this node are applied again, which
+ * changes nothing and makes up for a commit whose end this node did not learn.
+ */
+
+import { exponentialDelayMs } from '../runtime/backoff.ts'
+import type { Clock } from '../runtime/clock.ts'
+import type { Change, Registry } from '../store/registry.ts'
+
+export interface Follow {
+  /** Names what the change is about; two changes of one lane are applied in order. */
+  readonly lane: (change: Change) => string
+  /** Resolves when every gateway thread has what the registry has. */
+  readonly apply: (change: Change) => Promise<void>
+}
+
+export interface FollowerOptions {
+  readonly registry: Pick<Registry, 'watch'>
+  /** By kind of document; changes of other kinds need no work. */
+  readonly follows: ReadonlyMap<string, Follow>
+  readonly clock: Pick<Clock, 'after'>
+  /** A change could not be applied; it is tried again. */
+  readonly onFailed: (cause: unknown, change: Change) => void
+  /** This node has reached a higher position. */
+  readonly onReached?: (position: number) => void
+}
+
+export interface Follower {
+  /** Everything up to this position is applied. */
+  readonly position: number
+  /** Resolves when no change waits. */
+  settled(): Promise<void>
+  stop(): Promise<void>
+}
+
+interface Lane {
+  /** Position of the earliest change that is not applied. */
+  readonly since: number
+  /** The change that is applied next; null: none has come since the current one began. */
+  next: Change | null
+  nextSince: number
+  failures: number
+  cancelRetry: () => void
+}
+
+function createLane(since: number): Lane {
+  return { since, next: null, nextSince: 0, failures: 0, cancelRetry: () => {} }
+}
+
+const RETRY = { firstMs: 200, maxMs: 10_000 }
+
+/** Changes up to `position` are part of what this node has read at its start. */
+export function followRegistry(options: FollowerOptions, position: number): Follower {
+  return new RegistryFollower(options, position)
+}
+
+class RegistryFollower implements Follower {
+  readonly #options: FollowerOptions
+  readonly #lanes = new Map<string, Lane>()
+  readonly #running = new Set<Promise<void>>()
+  readonly #unwatch: () => void
+  #seen: number
+  #reached: number
+  #isStopped = false
+  #waiters: (() => void)[] = []
+
+  constructor(options: FollowerOptions, position: number) {
+    this.#options = options
+    this.#seen = position
+    this.#reached = position
+    this.#unwatch = options.registry.watch(position, (change) => this.#receive(change))
+  }
+
+  get position(): number {
+    return this.#reached
+  }
+
+  async settled(): Promise<void> {
+    if (this.#lanes.size > 0) await new Promise<void>((resolve) => this.#waiters.push(resolve))
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true
+    this.#unwatch()
+    for (const { cancelRetry } of this.#lanes.values()) cancelRetry()
+    await Promise.allSettled(this.#running)
+    for (const wake of this.#waiters.splice(0)) wake()
+  }
+
+  #receive(change: Change): void {
+    this.#seen = change.position
+    const follow = this.#options.follows.get(change.document.kind)
+    if (follow !== undefined) this.#queue(follow, change)
+    this.#report()
+  }
+
+  #queue(follow: Follow, change: Change): void {
+    const name = follow.lane(change)
+    const lane = this.#lanes.get(name)
+    if (lane === undefined) {
+      this.#lanes.set(name, createLane(change.position))
+      this.#run(name, follow, change)
+      return
+    }
+    if (lane.next === null) lane.nextSince = change.position
+    lane.next = change
+  }
+
+  #run(name: string, follow: Follow, change: Change): void {
+    const work = follow.apply(change).then(
+      () => this.#done(name, follow),
+      (cause: unknown) => this.#failed(name, follow, change, cause),
+    )
+    this.#running.add(work)
+    void work.finally(() => this.#running.delete(work))
+  }
+
+  #done(name: string, follow: Follow): void {
+    const lane = this.#lanes.get(name)
+    if (lane?.next != null && !this.#isStopped) {
+      const { next, nextSince: since } = lane
+      this.#lanes.set(name, createLane(since))
+      this.#run(name, follow, next)
+    } else this.#lanes.delete(name)
+    this.#report()
+  }
+
+  #failed(name: string, follow: Follow, change: Change, cause: unknown): void {
+    const { clock, onFailed } = this.#options
+    const lane = this.#lanes.get(name)
+    if (lane === undefined || this.#isStopped) return
+    onFailed(cause, change)
+    lane.failures++
+    lane.cancelRetry = clock.after(exponentialDelayMs(lane.failures, RETRY), () => {
+      const latest = lane.next ?? change
+      lane.next = null
+      this.#run(name, follow, latest)
+    })
+  }
+
+  #report(): void {
+    let reached = this.#seen
+    for (const { since } of this.#lanes.values()) reached = Math.min(reached, since - 1)
+    if (reached > this.#reached) {
+      this.#reached = reached
+      this.#options.onReached?.(reached)
+    }
+    if (this.#lanes.size === 0) for (const wake of this.#waiters.splice(0)) wake()
+  }
+}
