@@ -9,6 +9,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Pool, PoolClient } from 'pg'
 import type { Clock } from '../../runtime/clock.ts'
+import type { StoredDocument } from '../document-row.ts'
 import type { Commit } from '../registry.ts'
 import { toRegistryError, RegistryUnreachable } from './connection.ts'
 import { COMMIT_LOCK } from './migrate-schema.ts'
@@ -21,7 +22,6 @@ import {
   type DocumentName,
   type KeyRow,
   type ReadState,
-  type StoredDocument,
 } from './plan-commits.ts'
 
 export interface WrittenCommits {

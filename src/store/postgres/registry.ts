@@ -7,16 +7,16 @@
 
 import pg from 'pg'
 import type { Clock } from '../../runtime/clock.ts'
+import { toDocument, type StoredDocument } from '../document-row.ts'
 import type { Commit, Document, ListQuery, Registry, SearchQuery } from '../registry.ts'
 import { createAuditReader } from './audit-reader.ts'
 import { createChangeFeed, type ChangeFeed, type StoredChange } from './change-feed.ts'
 import { openChangeListener } from './change-listener.ts'
 import { toClientConfig, toText, withRegistryErrors, type ConnectOptions } from './connection.ts'
 import { createDocumentList, createDocumentSearch } from './document-list.ts'
-import { toDocument } from './document-row.ts'
 import { CHANGE_CHANNEL, createDocumentWriter } from './document-writer.ts'
 import { refuseUnusable } from './refuse-unusable.ts'
-import { shownAuthor, type StoredDocument } from './plan-commits.ts'
+import { shownAuthor } from './plan-commits.ts'
 import { redactBatch } from './redaction.ts'
 
 export interface PostgresRegistryOptions extends ConnectOptions {
