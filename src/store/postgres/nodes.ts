@@ -163,13 +163,21 @@ class PostgresNodes implements Nodes {
       incarnation,
       this.#session,
     ])
-    if (rows[0]?.replaced === true) this.#options.onReplaced()
+    if (rows[0]?.replaced === true) this.#end()
     if (rows[0]?.locked !== true) throw new Error('the former connection of this node still has its lock')
+  }
+
+  /** Another process has the incarnation. */
+  #end(): void {
+    if (this.#node === null) return
+    this.#node = null
+    this.#stopBeating()
+    this.#options.onReplaced()
   }
 
   /** Reports the position, and again if it changes meanwhile. Never rejects. */
   #beat(): Promise<void> {
-    return (this.#beating ??= this.#beatUntilReported().finally(() => (this.#beating = null)))
+    return (this.#beating ??= this.#beatUntilReported())
   }
 
   async #beatUntilReported(): Promise<void> {
@@ -178,6 +186,9 @@ class PostgresNodes implements Nodes {
       while (this.#node !== null && this.#position !== this.#reportedPosition)
     } catch (cause) {
       this.#options.onFailed(cause)
+    } finally {
+      // In the same turn as the last look at the position, so that no change of it is missed.
+      this.#beating = null
     }
   }
 
@@ -188,7 +199,7 @@ class PostgresNodes implements Nodes {
     const { incarnation, name, version, format } = node
     const values = [incarnation, name, version, format, this.#session, position, position !== this.#reportedPosition]
     const [row] = await connection.query<{ end: number; own: boolean }>(sql.REPORT, values)
-    if (row?.own !== true) return this.#options.onReplaced()
+    if (row?.own !== true) return this.#end()
     this.#reportedPosition = position
     this.#staleness.reported(sentAt, row.end)
   }

@@ -3,6 +3,7 @@ import { StartRefused } from '../../../src/runtime/start-refused.ts'
 import { RegistryUnreachable } from '../../../src/store/postgres/connection.ts'
 import { RevisionConflict, type Registry } from '../../../src/store/registry.ts'
 import { openBehindProxy, type FaultyProxy } from '../../fixtures/faulty-proxy.ts'
+import { startPgBouncer } from '../../fixtures/pgbouncer.ts'
 import { createPostgresServer } from '../../fixtures/postgres-server.ts'
 import { executeSql, openTestPostgres } from '../../fixtures/test-postgres.ts'
 import { AUTHOR, THING, write } from './registry-contract-helpers.ts'
@@ -74,6 +75,23 @@ describe('a connection that is lost', () => {
     await other.commit(AUTHOR, 'make', [write('last', 0, 1)])
     await all
     expect(seen).toEqual(['a', 'b', 'last'])
+  })
+})
+
+describe('a server that stops to answer', () => {
+  it('delays a commit for a limited time, and has executed it once if it went through', async () => {
+    const url = await server.createDatabase()
+    const { proxy, url: proxied } = await openBehindProxy(`${url}?query_timeout=500`)
+    const registry = await open(proxied)
+    let isEnding = false
+    proxy.judge((direction, data) => {
+      if (direction === 'up' && endsTransaction(data)) isEnding = true
+      return direction === 'down' && isEnding ? 'drop' : 'pass'
+    })
+    const commit = registry.commit(AUTHOR, 'make', [write('a', 0, 1)])
+    await expect(commit).rejects.toThrow('the commit may have been executed')
+    await expect(commit).rejects.toBeInstanceOf(RegistryUnreachable)
+    expect(await (await open(url)).get(THING, 'a')).toMatchObject({ revision: 1 })
   })
 })
 
@@ -182,6 +200,28 @@ describe('a database that cannot be used', () => {
       expect(line).not.toMatch(/pa-ss-wo-rd|\n/)
     }
     expect(await refusal('postgres://[pa-ss-wo-rd')).toMatch(/^DATABASE_URL is not a URL of PostgreSQL/)
+  })
+
+  it.each([
+    ['pool_mode = transaction'],
+    ['pool_mode = transaction', 'ignore_startup_parameters = options'],
+    ['pool_mode = session', 'ignore_startup_parameters = options'],
+  ])('is refused behind PgBouncer: %s %s', async (...settings) => {
+    const url = await startPgBouncer(await server.createDatabase(), settings)
+    expect(await refusal(url)).toMatch(
+      /^DATABASE_URL \(tollgate@[^)]*\): the connection goes through a pooler \(PgBouncer\)/,
+    )
+  })
+
+  it('is refused after a time if it accepts connections and never answers', async () => {
+    const { proxy, url } = await openBehindProxy(await server.createDatabase())
+    proxy.judge(() => 'drop')
+    expect(await refusal(url)).toContain('the server accepts connections, but does not answer')
+  })
+
+  it('is refused if its URL replaces the settings of a session', async () => {
+    const url = await server.createDatabase()
+    expect(await refusal(`${url}?options=-c%20lock_timeout%3D0`)).toContain('must not have the parameter options')
   })
 
   it('is refused if it admits only reading, or if a later version has written it', async () => {
