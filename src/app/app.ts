@@ -77,7 +77,7 @@ async function build(options: CoreOptions, startedAt: number): Promise<Facts> {
   const parts: Parts = { core, stream, gateway, identity, resources }
   await activateStored(parts)
   openNodes(parts)
-  await core.endStart()
+  await core.shared?.endStart()
 
   let notStarted: string | null = 'The gateway threads are starting.'
   const platform = openPlatform({ ...parts, rootPage: page, notStarted: () => notStarted })

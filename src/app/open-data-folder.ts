@@ -15,6 +15,7 @@ import type { Log } from '../runtime/log.ts'
 import { createVault, loadMasterKey, type Vault } from '../runtime/vault.ts'
 import type { IdempotencyStore } from '../store/idempotency-store.ts'
 import type { Registry } from '../store/registry.ts'
+import { openShared, type Shared } from './open-shared.ts'
 import { lockDataFolder } from '../store/sqlite/data-folder.ts'
 import { checkLargeFiles } from '../store/sqlite/database-check.ts'
 import { openSqliteIdempotencyStore } from '../store/sqlite/idempotency-store.ts'
@@ -32,26 +33,43 @@ export interface OpenedDataFolder {
   readonly folder: DataFolder
   readonly vault: Vault
   readonly registry: Registry
-  /** Position of the registry before anything of it was read. */
-  readonly readFrom: number
-  /** Lets the next node start. */
-  readonly endStart: () => Promise<void>
   readonly idempotencyKeys: IdempotencyStore
+  /** Null: this is the only node. */
+  readonly shared: Shared | null
 }
 
 /** Throws `StartRefused`. */
 export async function openDataFolder(options: OpenDataFolderOptions): Promise<OpenedDataFolder> {
-  const { config, clock, log, count, opened } = options
+  const { config, log, count, opened } = options
   const { dataDir, masterKey } = config
   opened('data folder', lockDataFolder(dataDir))
   const isEmbedded = config.clickhouseUrl === null
   const isRegistryShared = config.databaseUrl !== null
   const folder = inspectFolder({ dataDir, hasMasterKey: masterKey !== null, isEmbedded, isRegistryShared })
   const vault = createVault(loadMasterKey({ dataDir, masterKey }))
-  const { registry, endStart } = await openRegistry(options)
+  const shared = isRegistryShared ? await openShared(options, (sentence) => endWith(sentence, log)) : null
+  const stores = shared ?? openOwnFiles(options)
+  const stopCheck = checkLargeFiles({
+    dataDir,
+    onDamaged: (sentence) => endWith(sentence, log),
+    onFailed(cause) {
+      count('file_check_failed')
+      log.error({ err: cause }, 'database files could not be checked; the check is repeated at the next start')
+    },
+  })
+  opened('file check', stopCheck)
+  return { folder, vault, ...stores, shared }
+}
+
+function openOwnFiles({
+  config: { dataDir },
+  clock,
+  log,
+  count,
+  opened,
+}: OpenDataFolderOptions): Pick<OpenedDataFolder, 'registry' | 'idempotencyKeys'> {
+  const registry = openSqliteRegistry({ path: join(dataDir, 'registry.db'), clock })
   opened('registry', () => registry.close())
-  opened('start', endStart)
-  const readFrom = await registry.end()
   const idempotencyKeys = openSqliteIdempotencyStore({
     path: join(dataDir, 'idempotency.db'),
     clock,
@@ -64,40 +82,7 @@ export async function openDataFolder(options: OpenDataFolderOptions): Promise<Op
     },
   })
   opened('idempotency keys', () => idempotencyKeys.close())
-  const stopCheck = checkLargeFiles({
-    dataDir,
-    onDamaged: (sentence) => endWith(sentence, log),
-    onFailed(cause) {
-      count('file_check_failed')
-      log.error({ err: cause }, 'database files could not be checked; the check is repeated at the next start')
-    },
-  })
-  opened('file check', stopCheck)
-  return { folder, vault, registry, readFrom, endStart, idempotencyKeys }
-}
-
-/** Throws `StartRefused`. */
-async function openRegistry(options: OpenDataFolderOptions): Promise<Pick<OpenedDataFolder, 'registry' | 'endStart'>> {
-  const { config, clock, log, count } = options
-  const { dataDir, databaseUrl: url, nodeName } = config
-  if (url === null) {
-    return { registry: openSqliteRegistry({ path: join(dataDir, 'registry.db'), clock }), endStart: async () => {} }
-  }
-  // A single node starts sooner without these.
-  const { openPostgresRegistry } = await import('../store/postgres/registry.ts')
-  const { lockStart } = await import('../store/postgres/start-lock.ts')
-  const registry = await openPostgresRegistry({
-    url,
-    nodeName,
-    clock,
-    onFailed(cause) {
-      count('registry_connection_failed')
-      log.error({ err: cause }, 'a connection to PostgreSQL failed and is opened again; calls are served meanwhile')
-    },
-    onRewound: () =>
-      endWith('PostgreSQL lacks changes that this node has applied: it was restored, or a standby took over', log),
-  })
-  return { registry, endStart: await lockStart({ url, nodeName }) }
+  return { registry, idempotencyKeys }
 }
 
 const EXIT_REFUSED = 2

@@ -5,14 +5,17 @@ import { IDENTITY_PROVIDER_KIND } from '../access/identity-provider-document.ts'
 import { REVOKED_PERSON_KIND } from '../access/person-revocations.ts'
 import { REVOKED_TOKEN_KIND } from '../access/token-revocations.ts'
 import { SIGNING_KEY_KIND } from '../identity/key-ring.ts'
-import { followRegistry, type Follow, type Follower } from '../nodes/follow-registry.ts'
+import { followRegistry, type Follow } from '../nodes/follow-registry.ts'
 import { API_KIND } from '../publishing/apis.ts'
 import { PROXY_KIND } from '../publishing/proxy-document.ts'
 import { OPENSLA_SPEC_KIND } from '../publishing/specifications.ts'
+import type { AwaitNodes } from '../platform/serve.ts'
 import { isOfKind, type Change } from '../store/registry.ts'
+import { StoreUnwritable } from '../store/unwritable.ts'
 import type { Core } from './open-core.ts'
 import type { GatewayServices } from './open-gateway.ts'
 import type { Identity } from './open-identity.ts'
+import type { Shared } from './open-shared.ts'
 import type { Resources } from './resources.ts'
 
 export interface NodesOptions {
@@ -22,14 +25,16 @@ export interface NodesOptions {
   readonly resources: Pick<Resources, 'proxies'>
 }
 
-export function openNodes(options: NodesOptions): Follower | null {
-  const { config, registry, readFrom, clock, log, count, opened } = options.core
-  if (config.databaseUrl === null) return null
+export function openNodes(options: NodesOptions): void {
+  const { shared, registry, clock, log, count, opened } = options.core
+  if (shared === null) return
+  const { nodes, readFrom } = shared
   const follower = followRegistry(
     {
       registry,
       clock,
       follows: createFollows(options),
+      onReached: (position) => nodes.serve(position),
       onFailed(cause, { document: { kind, id } }) {
         count('change_not_applied')
         log.error({ err: cause, kind, id }, 'a change of another node could not be applied here; retrying')
@@ -37,8 +42,8 @@ export function openNodes(options: NodesOptions): Follower | null {
     },
     readFrom,
   )
-  opened('changes of other nodes', follower.stop)
-  return follower
+  opened('changes of other nodes', () => follower.stop())
+  nodes.serve(readFrom)
 }
 
 function createFollows({ core, gateway, identity, resources }: NodesOptions): ReadonlyMap<string, Follow> {
@@ -65,4 +70,16 @@ function createFollows({ core, gateway, identity, resources }: NodesOptions): Re
 function apiOf({ document }: Change): string {
   if (isOfKind(document, PROXY_KIND) || isOfKind(document, OPENSLA_SPEC_KIND)) return document.body.api
   return document.id
+}
+
+/** If the position cannot be read, nobody knows which nodes serve the change: the answer says so. */
+export function createAwaitNodes({ registry, nodes }: Pick<Shared, 'registry' | 'nodes'>): AwaitNodes {
+  return async () => {
+    try {
+      return await nodes.acknowledged(await registry.end())
+    } catch (cause) {
+      if (!(cause instanceof StoreUnwritable)) throw cause
+      return ['unknown']
+    }
+  }
 }

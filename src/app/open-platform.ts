@@ -13,6 +13,7 @@ import type { GatewayServices } from './open-gateway.ts'
 import type { Identity } from './open-identity.ts'
 import type { StreamServices } from './open-stream.ts'
 import type { Resources } from './resources.ts'
+import { createAwaitNodes } from './open-nodes.ts'
 import { createServiceState } from './service-state.ts'
 
 export interface OpenPlatformOptions {
@@ -59,6 +60,7 @@ export function openPlatform(options: OpenPlatformOptions): Platform {
     requestLog: config.requestLog,
     requestDays: config.retentionDays.requests,
     idempotency: { store: idempotencyKeys, vault },
+    ...(core.shared !== null && { awaitNodes: createAwaitNodes(core.shared) }),
     risks: stream.pipeline.risks,
     clock,
     newRequestId: () => recorder.newRequestId(),

@@ -4,7 +4,7 @@
  *
  * A key is scoped to credential, person, the consumer that the person acts for, path and body; another body under the same key is refused. Bodies and answers may contain
  * secrets, so a body is stored as a keyed hash, which prevents guessing from a stolen file, and an answer is encrypted. Server
- * errors are not stored. If the process dies during the work, the outcome is unknown; the answer to a duplicate says so.
+ * errors are not stored. If the process dies during the work, the outcome may be unknown; the answer to a duplicate says so.
  */
 
 import type { FastifyReply } from 'fastify'
@@ -44,7 +44,7 @@ export function createOnce({ store, vault }: IdempotencyOptions): Once {
   async function run(key: string, work: () => Promise<unknown>): Promise<unknown> {
     const keep = (kept: Kept): Promise<void> => store.finish(key, vault.encrypt(JSON.stringify(kept), key))
     try {
-      const value = await work()
+      const value = await store.runClaimed(key, work)
       await keep({ value })
       return value
     } catch (cause) {

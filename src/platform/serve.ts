@@ -32,14 +32,18 @@ export interface ServeOptions {
   readonly mutex: KeyedMutex
   readonly baseUrl: () => string
   readonly owners: OwnerChecks
+  readonly awaitNodes: AwaitNodes
 }
+
+/** Resolves when every node serves what is committed so far, with the names of the nodes that do not yet. */
+export type AwaitNodes = () => Promise<readonly string[]>
 
 /** Throws `Problem('not_found')` unless the resource belongs to the consumer. */
 export type OwnerChecks = Readonly<Record<OwnedKind, (tenant: string, id: string, consumer: string) => Promise<void>>>
 
 export type Serve = <Table extends Operations>(operations: Table, handlers: Handlers<Table>) => void
 
-export function createServe({ app, baseUrl, once, mutex, owners }: ServeOptions): Serve {
+export function createServe({ app, baseUrl, once, mutex, owners, awaitNodes }: ServeOptions): Serve {
   return (operations, handlers) => {
     // Validation establishes the types that each handler declares for its call.
     const table = handlers as unknown as Readonly<Record<string, Handler>>
@@ -67,6 +71,7 @@ export function createServe({ app, baseUrl, once, mutex, owners }: ServeOptions)
             current === undefined ? change() : mutex.runExclusive([resource], change)
           reply.code(status)
           const answer = await (method === 'POST' ? once(call, reply, work) : work())
+          if (method !== 'GET') notePending(reply, await awaitNodes())
           if (location !== null) void reply.header('Location', baseUrl() + fill(location, call.params, answer))
           return status === 204 ? reply.send() : answer
         },
@@ -144,6 +149,11 @@ function toCall(request: FastifyRequest): Call {
     },
     request,
   }
+}
+
+/** Names the nodes where the change may not have taken effect yet. */
+function notePending(reply: FastifyReply, nodes: readonly string[]): void {
+  if (nodes.length > 0) void reply.header('Tollgate-Pending-Nodes', nodes.join(', '))
 }
 
 /** Reads the current resource, if the caller sent `If-Match`. */

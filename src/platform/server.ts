@@ -40,7 +40,7 @@ import { createRequestStream } from './request-stream.ts'
 import { createRiskStream } from './risk-stream.ts'
 import { riskHandlers } from './risks.ts'
 import { rootRoute, type RootPage } from './root-route.ts'
-import { createServe } from './serve.ts'
+import { createServe, type AwaitNodes } from './serve.ts'
 import { closeQuietConnections } from './quiet-connections.ts'
 import { serviceRoutes } from './service-routes.ts'
 import { createValidatorCompiler } from './validator.ts'
@@ -50,6 +50,8 @@ export interface PlatformOptions extends GuardOptions, Omit<ResourceServices, 'p
   /** Maximum number of connections per port; further ones are closed immediately. Default: unlimited. */
   readonly connectionsMax?: number
   readonly idempotency: IdempotencyOptions
+  /** Default: this is the only node. */
+  readonly awaitNodes?: AwaitNodes
   readonly risks: RiskFeed
   /** Calls as they are recorded. */
   readonly liveRequests: RequestFeed
@@ -112,7 +114,8 @@ export function createPlatform(options: PlatformOptions): Platform {
     subscription: options.subscriptions.checkOwner,
     eventSubscription: options.eventSubscriptions.checkOwner,
   }
-  const shared = { baseUrl, once: createOnce(options.idempotency), mutex: createKeyedMutex(), owners }
+  const { awaitNodes = async () => [] } = options
+  const shared = { baseUrl, once: createOnce(options.idempotency), mutex: createKeyedMutex(), owners, awaitNodes }
   const serve = createServe({ app, ...shared })
   const apps = [app]
   serviceRoutes(app, {

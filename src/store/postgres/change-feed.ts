@@ -8,9 +8,8 @@
  * with the change that was read last; if it is another one now, nothing that follows can be trusted, and the feed ends.
  */
 
+import { toDocument, type StoredDocument } from '../document-row.ts'
 import type { Change } from '../registry.ts'
-import type { StoredDocument } from './plan-commits.ts'
-import { toDocument } from './document-row.ts'
 
 export interface ChangeFeed {
   watch(position: number, listener: (change: Change) => void): () => void

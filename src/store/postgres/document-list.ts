@@ -6,10 +6,10 @@
  */
 
 import type { Pool } from 'pg'
+import type { StoredDocument } from '../document-row.ts'
 import type { KeyPrefix, ListQuery, SearchQuery } from '../registry.ts'
 import { prefixRange, SEARCH_KEY, searchRange } from '../search-key.ts'
 import { toText } from './connection.ts'
-import type { StoredDocument } from './plan-commits.ts'
 
 type Filter = readonly [name: string, value: string]
 

@@ -9,9 +9,11 @@
 import { randomUUID } from 'node:crypto'
 import type { Pool, PoolClient } from 'pg'
 import type { Clock } from '../../runtime/clock.ts'
+import type { StoredDocument } from '../document-row.ts'
 import type { Commit } from '../registry.ts'
 import { toRegistryError, RegistryUnreachable } from './connection.ts'
-import { COMMIT_LOCK } from './migrate-schema.ts'
+import { withClient } from './connections.ts'
+import { COMMIT_LOCK } from './lock-numbers.ts'
 import {
   documentsOf,
   planCommits,
@@ -21,8 +23,8 @@ import {
   type DocumentName,
   type KeyRow,
   type ReadState,
-  type StoredDocument,
 } from './plan-commits.ts'
+import type { RunningRequests } from './running-request.ts'
 
 export interface WrittenCommits {
   readonly errors: readonly (Error | null)[]
@@ -33,27 +35,25 @@ export interface WrittenCommits {
 /** The channel on which every commit is announced. */
 export const CHANGE_CHANNEL = 'tollgate_change'
 const BEGIN = `BEGIN; SELECT pg_advisory_xact_lock(${COMMIT_LOCK})`
+const FIND_COMMIT = 'SELECT 1 FROM change WHERE position = $1 AND commit_id = $2'
 const COMMIT = `NOTIFY ${CHANGE_CHANNEL}; COMMIT`
 
-/** Returns a function that executes commits. Throws an error of the registry; then none of them had an effect. */
+/** Returns a function that executes commits. Throws an error of the registry or `RequestTakenOver`; then none of them had an effect. */
 export function createDocumentWriter(
   pool: Pool,
   clock: Clock,
+  requests: Pick<RunningRequests, 'mark'>,
 ): (commits: readonly Commit[]) => Promise<WrittenCommits> {
   async function wasCommitted({ position, id }: { position: number; id: string }): Promise<boolean> {
-    const client = await pool.connect()
     try {
-      await client.query(BEGIN)
-      const { rowCount } = await client.query('SELECT 1 FROM change WHERE position = $1 AND commit_id = $2', [
-        position,
-        id,
-      ])
-      await client.query('COMMIT')
-      client.release()
-      return rowCount === 1
+      return await withClient(pool, async (client) => {
+        await client.query(BEGIN)
+        const { rowCount } = await client.query(FIND_COMMIT, [position, id])
+        await client.query('COMMIT')
+        return rowCount === 1
+      })
     } catch (cause) {
-      client.release(true)
-      throw cause
+      throw new RegistryUnreachable('PostgreSQL cannot be reached; the commit may have been executed', { cause })
     }
   }
 
@@ -65,7 +65,10 @@ export function createDocumentWriter(
     try {
       await client.query(BEGIN)
       const plan = planCommits(commits, await read(client, commits), clock.nowMs)
-      if (plan.changes.length > 0) position = await write(client, plan, id)
+      if (plan.changes.length > 0) {
+        await requests.mark(client)
+        position = await write(client, plan, id)
+      }
       isEnding = true
       await client.query(position === null ? 'COMMIT' : COMMIT)
       client.release()

@@ -1,5 +1,5 @@
 /**
- * The schema of the registry in PostgreSQL, as a list of migrations.
+ * The schema in PostgreSQL, as a list of migrations.
  *
  * `change` is the change feed and the audit log of changes, `note` the audit log of reads; triggers keep both append-only. Migrations
  * are never edited, only added. They run under a lock, so that ten nodes can start at once.
@@ -8,9 +8,7 @@
 import type { ClientBase } from 'pg'
 import { StartRefused } from '../../runtime/start-refused.ts'
 import { SCHEMA } from './connection.ts'
-
-/** The number of the lock that orders commits, and migrations before them. */
-export const COMMIT_LOCK = 7_496_317
+import { COMMIT_LOCK } from './lock-numbers.ts'
 
 const STEPS = [
   `CREATE TABLE document (
@@ -56,6 +54,20 @@ const STEPS = [
      FOR EACH ROW EXECUTE FUNCTION refuse_change_of_audit();
    CREATE TRIGGER note_remains BEFORE TRUNCATE ON note
      FOR EACH STATEMENT EXECUTE FUNCTION refuse_change_of_audit();`,
+  `CREATE TABLE idempotency_key (
+     key text COLLATE "C" PRIMARY KEY, request_hash text NOT NULL, claim_id uuid NOT NULL,
+     claimed_at timestamptz NOT NULL, held_until timestamptz NOT NULL, has_effect boolean NOT NULL DEFAULT false,
+     answer text
+   );
+   CREATE INDEX idempotency_key_by_age ON idempotency_key (claimed_at);
+   CREATE TABLE job_claim (
+     name text COLLATE "C" PRIMARY KEY, holder text NOT NULL, fence bigint NOT NULL, held_until timestamptz NOT NULL
+   );
+   CREATE TABLE node (
+     incarnation text COLLATE "C" PRIMARY KEY, name text COLLATE "C" NOT NULL, version text NOT NULL,
+     format bigint NOT NULL, session uuid NOT NULL, position bigint NOT NULL, registered_at timestamptz NOT NULL,
+     heard_at timestamptz NOT NULL
+   );`,
 ]
 
 /** Throws `StartRefused` if a later version has changed the schema. */

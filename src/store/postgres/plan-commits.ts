@@ -5,21 +5,11 @@
  * one leaves no trace.
  */
 
+import type { StoredDocument } from '../document-row.ts'
 import { LABEL_KEY, labelValues } from '../labels.ts'
 import { FOREIGN_AUTHOR, KeyTaken, RevisionConflict, type Commit, type Write } from '../registry.ts'
 import { SEARCH_KEY, searchValues } from '../search-key.ts'
 import { toText } from './connection.ts'
-
-export interface StoredDocument {
-  readonly kind: string
-  readonly id: string
-  readonly tenant: string
-  readonly revision: number
-  /** JSON */
-  readonly body: string
-  readonly created_at_ms: number
-  readonly updated_at_ms: number
-}
 
 export interface KeyRow {
   readonly kind: string

@@ -5,7 +5,7 @@
 import type { ClientBase } from 'pg'
 import { RevisionConflict, type Document } from '../registry.ts'
 import { toText } from './connection.ts'
-import { COMMIT_LOCK } from './migrate-schema.ts'
+import { COMMIT_LOCK } from './lock-numbers.ts'
 
 type Edit = (body: unknown) => unknown
 

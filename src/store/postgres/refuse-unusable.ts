@@ -6,6 +6,7 @@
 
 import pg from 'pg'
 import { StartRefused } from '../../runtime/start-refused.ts'
+import { SCHEMA } from './connection.ts'
 import { migrateSchema } from './migrate-schema.ts'
 
 const VERSION_MIN = 150_000
@@ -24,6 +25,7 @@ export async function refuseUnusable(config: pg.ClientConfig): Promise<void> {
   const where = `${client.user ?? ''}@${client.host}:${client.port}/${client.database ?? ''}`
   try {
     await client.connect()
+    await refusePooler(client, where)
     await refuseReplica(client, where)
     await migrateSchema(client)
   } catch (cause) {
@@ -33,10 +35,25 @@ export async function refuseUnusable(config: pg.ClientConfig): Promise<void> {
   }
 }
 
+/** A pooler invents the process id that it names at the connection, and passes on no settings of a session. */
+async function refusePooler(client: pg.Client, where: string): Promise<void> {
+  const { rows } = await client.query<{ pid: number; path: string }>(
+    `SELECT pg_backend_pid() AS pid, current_setting('search_path') AS path`,
+  )
+  const { pid, path } = rows[0]!
+  if (!('processID' in client) || client.processID !== pid) throw new StartRefused(poolerSentence(where))
+  if (path !== SCHEMA) {
+    throw new StartRefused(`DATABASE_URL (${where}) must not have the parameter options, which tollgate sets itself`)
+  }
+}
+
+const poolerSentence = (where: string): string =>
+  `DATABASE_URL (${where}): the connection goes through a pooler (PgBouncer), which keeps no sessions; name the server itself`
+
 async function refuseReplica(client: pg.Client, where: string): Promise<void> {
-  const { rows } = await client.query<{ version: string; replica: boolean; read_only: string; path: string }>(
+  const { rows } = await client.query<{ version: string; replica: boolean; read_only: string }>(
     `SELECT current_setting('server_version_num') AS version, pg_is_in_recovery() AS replica,
-       current_setting('transaction_read_only') AS read_only, current_setting('search_path') AS path`,
+       current_setting('transaction_read_only') AS read_only`,
   )
   const { version, replica, read_only: readOnly } = rows[0]!
   if (Number(version) < VERSION_MIN) throw new StartRefused(`DATABASE_URL (${where}) is older than PostgreSQL 15`)
@@ -58,10 +75,17 @@ function sentence(where: string, cause: unknown): string {
     case 'EAI_AGAIN':
       return `DATABASE_URL (${where}): the host name is unknown`
     case '08P01':
-      return `DATABASE_URL (${where}): the connection goes through a pooler (PgBouncer), which keeps no sessions; name the server itself`
+      return poolerSentence(where)
     default:
-      return `DATABASE_URL (${where}) cannot be used: ${code ?? (cause instanceof Error ? cause.message : String(cause))}`
+      return code === undefined && isTimeout(cause)
+        ? `DATABASE_URL (${where}): the server accepts connections, but does not answer`
+        : `DATABASE_URL (${where}) cannot be used: ${code ?? (cause instanceof Error ? cause.message : String(cause))}`
   }
+}
+
+/** pg names its time-outs only by their message. */
+function isTimeout(cause: unknown): boolean {
+  return cause instanceof Error && /timeout/i.test(cause.message)
 }
 
 function codeOf(cause: unknown): string | undefined {

@@ -5,41 +5,40 @@
  * a command. A commit is durable when it resolves, as far as `synchronous_commit` of the server is on.
  */
 
-import pg from 'pg'
+import type pg from 'pg'
 import type { Clock } from '../../runtime/clock.ts'
+import { toDocument, type StoredDocument } from '../document-row.ts'
 import type { Commit, Document, ListQuery, Registry, SearchQuery } from '../registry.ts'
 import { createAuditReader } from './audit-reader.ts'
 import { createChangeFeed, type ChangeFeed, type StoredChange } from './change-feed.ts'
 import { openChangeListener } from './change-listener.ts'
-import { toClientConfig, toText, withRegistryErrors, type ConnectOptions } from './connection.ts'
+import { toText, withRegistryErrors } from './connection.ts'
 import { createDocumentList, createDocumentSearch } from './document-list.ts'
-import { toDocument } from './document-row.ts'
 import { CHANGE_CHANNEL, createDocumentWriter } from './document-writer.ts'
-import { refuseUnusable } from './refuse-unusable.ts'
-import { shownAuthor, type StoredDocument } from './plan-commits.ts'
+import { shownAuthor } from './plan-commits.ts'
+import { withClient, type Connections } from './connections.ts'
 import { redactBatch } from './redaction.ts'
+import type { RunningRequests } from './running-request.ts'
 
-export interface PostgresRegistryOptions extends ConnectOptions {
+export interface PostgresRegistryOptions {
+  readonly connections: Connections
+  /** For commands and reads; its owner ends it. */
+  readonly pool: pg.Pool
   readonly clock: Clock
+  readonly requests: Pick<RunningRequests, 'mark'>
   /** A connection failed; the feed continues when there is one again. */
   readonly onFailed: (cause: unknown) => void
   /** The database lacks changes that this process has seen: it was restored, or a standby without them took over. */
   readonly onRewound: () => void
 }
 
-/** With the two of the feed and one to spare, a node uses less than ten. */
-const COMMAND_CONNECTIONS = 5
 /** A notification that was missed delays a change by this. */
 const POLL_EVERY_MS = 1_000
 
-/** Creates or migrates the schema. Throws `StartRefused`. */
 export async function openPostgresRegistry(options: PostgresRegistryOptions): Promise<Registry> {
-  const { clock, onFailed } = options
-  const config = toClientConfig(options)
-  await refuseUnusable(config)
-  const commands = createPool(config, COMMAND_CONNECTIONS, onFailed)
-  const { feed, close } = await openFeed(config, options)
-  const write = createDocumentWriter(commands, clock)
+  const { pool, clock, requests } = options
+  const { feed, close } = await openFeed(options)
+  const write = createDocumentWriter(pool, clock, requests)
 
   async function execute(commits: readonly Commit[]): Promise<readonly (Error | null)[]> {
     const { errors, position } = await write(commits)
@@ -48,7 +47,7 @@ export async function openPostgresRegistry(options: PostgresRegistryOptions): Pr
   }
 
   return {
-    ...createReads(commands),
+    ...createReads(pool),
     async commit(author, action, writes) {
       const [error] = await execute([{ author, action, writes }])
       if (error) throw error
@@ -57,36 +56,28 @@ export async function openPostgresRegistry(options: PostgresRegistryOptions): Pr
     async audit(author, action, { kind, id, tenant }) {
       const values = [kind, id, tenant].map(toText)
       const shown = [JSON.stringify(author), shownAuthor(author, tenant), toText(action)]
-      await withRegistryErrors(() => commands.query(INSERT_NOTE, [...values, clock.nowMs(), ...shown]))
+      await withRegistryErrors(() => pool.query(INSERT_NOTE, [...values, clock.nowMs(), ...shown]))
     },
     async redact(of, edit) {
       for (let after: number | null = 0; after !== null;) {
         const from: number = after
-        after = await withRegistryErrors(() => withClient(commands, (client) => redactBatch(client, of, edit, from)))
+        after = await withRegistryErrors(() => withClient(pool, (client) => redactBatch(client, of, edit, from)))
       }
     },
     watch: (position, listener) => feed.watch(position, listener),
-    async close() {
-      await close()
-      await commands.end()
-    },
+    close,
   }
 }
 
-function createPool(config: pg.ClientConfig, max: number, onFailed: (cause: unknown) => void): pg.Pool {
-  const pool = new pg.Pool({ ...config, max })
-  pool.on('error', onFailed)
-  // A connection that is lost while it is in use reports that by an event as well, which would end the process.
-  pool.on('connect', (client) => client.on('error', () => {}))
-  return pool
-}
-
 /** Opens the feed, with its two connections. */
-async function openFeed(
-  config: pg.ClientConfig,
-  { clock, onFailed, onRewound }: PostgresRegistryOptions,
-): Promise<{ feed: ChangeFeed; close: () => Promise<void> }> {
-  const reader = createPool(config, 1, onFailed)
+async function openFeed({
+  connections,
+  clock,
+  onFailed,
+  onRewound,
+}: PostgresRegistryOptions): Promise<{ feed: ChangeFeed; close: () => Promise<void> }> {
+  const { config } = connections
+  const reader = connections.createPool(1)
   const feed = createChangeFeed({
     onFailed,
     onRewound,
@@ -104,7 +95,6 @@ async function openFeed(
       stopPolling()
       await listener.close()
       await feed.close()
-      await reader.end()
     },
   }
 }
@@ -143,16 +133,3 @@ const FIND = `SELECT d.* FROM document_key k JOIN document d ON d.kind = k.kind 
   WHERE k.kind = $1 AND k.name = $2 AND k.value = $3 ORDER BY k.tenant, k.id LIMIT 1`
 const INSERT_NOTE =
   'INSERT INTO note (kind, id, tenant, at_ms, author, shown_author, action) VALUES ($1, $2, $3, $4, $5, $6, $7)'
-
-/** Runs a transaction; if it fails, its connection is closed, which ends it. */
-async function withClient<Result>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<Result>): Promise<Result> {
-  const client = await pool.connect()
-  try {
-    const result = await work(client)
-    client.release()
-    return result
-  } catch (cause) {
-    client.release(true)
-    throw cause
-  }
-}

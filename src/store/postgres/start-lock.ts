@@ -7,9 +7,8 @@
 import pg from 'pg'
 import { StartRefused } from '../../runtime/start-refused.ts'
 import { toClientConfig, type ConnectOptions } from './connection.ts'
+import { START_LOCK } from './lock-numbers.ts'
 
-/** The number of the lock; another one orders commits. */
-const START_LOCK = 7_496_318
 const WAIT_MS = 60_000
 const LOCK_NOT_AVAILABLE = '55P03'
 

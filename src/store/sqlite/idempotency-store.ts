@@ -26,8 +26,12 @@ const DELETED_PER_CLAIM = 4
 /** Maximum number of results in memory; above it, keys remain claimed. */
 const HELD_MAX = 1_000
 
+interface SqliteIdempotencyStore extends IdempotencyStore {
+  close(): void
+}
+
 /** Moves a damaged file aside, because it holds only the answers of one day. Throws `StartRefused`. */
-export function openSqliteIdempotencyStore(options: SqliteIdempotencyOptions): IdempotencyStore {
+export function openSqliteIdempotencyStore(options: SqliteIdempotencyOptions): SqliteIdempotencyStore {
   const { path, clock, onDamaged = () => {} } = options
   const database = openOrReplace(path, onDamaged)
   const clear = database.prepare(
@@ -80,6 +84,7 @@ export function openSqliteIdempotencyStore(options: SqliteIdempotencyOptions): I
 
   return {
     claim: async (key, requestHash) => withWriteRefusal('idempotency keys', () => claim(key, requestHash)),
+    runClaimed: (_, work) => work(),
     finish: async (key, answer) => end(key, answer),
     release: async (key) => end(key, null),
     close: () => database.close(),

@@ -1,54 +1,32 @@
-import pg from 'pg'
-import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
-import { systemClock } from '../../../src/runtime/clock.ts'
+import { afterAll, describe, expect, it } from 'vitest'
 import { StartRefused } from '../../../src/runtime/start-refused.ts'
-import { RegistryUnreachable, SCHEMA } from '../../../src/store/postgres/connection.ts'
-import { openPostgresRegistry } from '../../../src/store/postgres/registry.ts'
+import { RegistryUnreachable } from '../../../src/store/postgres/connection.ts'
 import { RevisionConflict, type Registry } from '../../../src/store/registry.ts'
-import { createFaultyProxy, type FaultyProxy } from '../../fixtures/faulty-proxy.ts'
+import { openBehindProxy, type FaultyProxy } from '../../fixtures/faulty-proxy.ts'
+import { startPgBouncer } from '../../fixtures/pgbouncer.ts'
 import { createPostgresServer } from '../../fixtures/postgres-server.ts'
+import { executeSql, openTestPostgres } from '../../fixtures/test-postgres.ts'
 import { AUTHOR, THING, write } from './registry-contract-helpers.ts'
 
 const server = await createPostgresServer()
 afterAll(() => server.remove())
 
 async function open(url: string, onRewound = () => {}): Promise<Registry> {
-  const registry = await openPostgresRegistry({
-    url,
-    nodeName: 'test',
-    clock: systemClock,
-    onFailed: () => {},
-    onRewound,
-  })
-  onTestFinished(() => registry.close())
+  const { registry } = await openTestPostgres(url, { onRewound })
   return registry
 }
 
-/** Opens a registry behind a proxy. */
-async function openBehindProxy(): Promise<{ registry: Registry; proxy: FaultyProxy; url: string }> {
+async function openBehind(): Promise<{ registry: Registry; proxy: FaultyProxy; url: string }> {
   const url = await server.createDatabase()
-  const proxied = new URL(url)
-  const proxy = await createFaultyProxy({ host: proxied.hostname, port: Number(proxied.port) })
-  onTestFinished(() => proxy.remove())
-  proxied.port = String(proxy.port)
-  return { registry: await open(proxied.href), proxy, url }
-}
-
-async function execute(url: string, sql: string): Promise<void> {
-  const client = new pg.Client(url)
-  await client.connect()
-  try {
-    await client.query(`SET search_path = ${SCHEMA}; ${sql}`)
-  } finally {
-    await client.end()
-  }
+  const { proxy, url: proxied } = await openBehindProxy(url)
+  return { registry: await open(proxied), proxy, url }
 }
 
 const endsTransaction = (data: Buffer): boolean => data.includes('; COMMIT')
 
 describe('a connection that is lost', () => {
   it('during a commit that was executed: the commit resolves, and was executed once', async () => {
-    const { registry, proxy } = await openBehindProxy()
+    const { registry, proxy } = await openBehind()
     const seen: string[] = []
     registry.watch(0, ({ document }) => seen.push(`${document.id} ${document.revision}`))
     let isEnding = false
@@ -65,7 +43,7 @@ describe('a connection that is lost', () => {
   })
 
   it('during a commit that never arrived: the commit is refused, had no effect, and can be repeated', async () => {
-    const { registry, proxy } = await openBehindProxy()
+    const { registry, proxy } = await openBehind()
     proxy.judge((direction, data) => {
       if (direction === 'down' || !endsTransaction(data)) return 'pass'
       proxy.judge(null)
@@ -79,7 +57,7 @@ describe('a connection that is lost', () => {
   })
 
   it('delays changes of other nodes until there is a new one; none is missed and none comes twice', async () => {
-    const { registry, proxy, url } = await openBehindProxy()
+    const { registry, proxy, url } = await openBehind()
     const other = await open(url)
     const seen: string[] = []
     const { promise: all, resolve } = Promise.withResolvers<void>()
@@ -97,6 +75,23 @@ describe('a connection that is lost', () => {
     await other.commit(AUTHOR, 'make', [write('last', 0, 1)])
     await all
     expect(seen).toEqual(['a', 'b', 'last'])
+  })
+})
+
+describe('a server that stops to answer', () => {
+  it('delays a commit for a limited time, and has executed it once if it went through', async () => {
+    const url = await server.createDatabase()
+    const { proxy, url: proxied } = await openBehindProxy(`${url}?query_timeout=500`)
+    const registry = await open(proxied)
+    let isEnding = false
+    proxy.judge((direction, data) => {
+      if (direction === 'up' && endsTransaction(data)) isEnding = true
+      return direction === 'down' && isEnding ? 'drop' : 'pass'
+    })
+    const commit = registry.commit(AUTHOR, 'make', [write('a', 0, 1)])
+    await expect(commit).rejects.toThrow('the commit may have been executed')
+    await expect(commit).rejects.toBeInstanceOf(RegistryUnreachable)
+    expect(await (await open(url)).get(THING, 'a')).toMatchObject({ revision: 1 })
   })
 })
 
@@ -135,8 +130,8 @@ describe('a database without the last changes', () => {
     const seen: string[] = []
     registry.watch(0, ({ document }) => seen.push(document.id))
     for (const id of ['a', 'b', 'c']) await registry.commit(AUTHOR, 'make', [write(id, 0, 1)])
-    await execute(url, `SET session_replication_role = replica; ${loss}`)
-    await execute(url, `UPDATE change_end SET position = ${loss.startsWith('DELETE') ? 2 : 3}`)
+    await executeSql(url, `SET session_replication_role = replica; ${loss}`)
+    await executeSql(url, `UPDATE change_end SET position = ${loss.startsWith('DELETE') ? 2 : 3}`)
     const other = await open(url)
     await other.commit(AUTHOR, 'make', [write('d', 0, 1)])
     await rewound
@@ -157,7 +152,7 @@ describe('the audit log', () => {
     const registry = await open(url)
     await registry.commit(AUTHOR, 'make', [write('a', 0, 1)])
     await registry.audit(AUTHOR, 'read', { kind: 'thing', id: 'a', tenant: 'acme' })
-    await expect(execute(url, sql)).rejects.toThrow('the audit is only added to')
+    await expect(executeSql(url, sql)).rejects.toThrow('the audit is only added to')
   })
 })
 
@@ -196,7 +191,7 @@ describe('a database that cannot be used', () => {
       'the user may not create or use the schema': (changed) => (changed.username = 'guest'),
       'the user or the password': (changed) => (changed.username = 'nobody'),
     }
-    await execute(url.href, 'CREATE ROLE guest LOGIN')
+    await executeSql(url.href, 'CREATE ROLE guest LOGIN')
     for (const [expected, change] of Object.entries(variants)) {
       const changed = new URL(url)
       change(changed)
@@ -207,12 +202,34 @@ describe('a database that cannot be used', () => {
     expect(await refusal('postgres://[pa-ss-wo-rd')).toMatch(/^DATABASE_URL is not a URL of PostgreSQL/)
   })
 
+  it.each([
+    ['pool_mode = transaction'],
+    ['pool_mode = transaction', 'ignore_startup_parameters = options'],
+    ['pool_mode = session', 'ignore_startup_parameters = options'],
+  ])('is refused behind PgBouncer: %s %s', async (...settings) => {
+    const url = await startPgBouncer(await server.createDatabase(), settings)
+    expect(await refusal(url)).toMatch(
+      /^DATABASE_URL \(tollgate@[^)]*\): the connection goes through a pooler \(PgBouncer\)/,
+    )
+  })
+
+  it('is refused after a time if it accepts connections and never answers', async () => {
+    const { proxy, url } = await openBehindProxy(await server.createDatabase())
+    proxy.judge(() => 'drop')
+    expect(await refusal(url)).toContain('the server accepts connections, but does not answer')
+  })
+
+  it('is refused if its URL replaces the settings of a session', async () => {
+    const url = await server.createDatabase()
+    expect(await refusal(`${url}?options=-c%20lock_timeout%3D0`)).toContain('must not have the parameter options')
+  })
+
   it('is refused if it admits only reading, or if a later version has written it', async () => {
     const url = await server.createDatabase()
     await open(url)
-    await execute(url, 'UPDATE schema_version SET version = 99')
+    await executeSql(url, 'UPDATE schema_version SET version = 99')
     expect(await refusal(url)).toContain('written by a later version')
-    await execute(url, `ALTER DATABASE ${new URL(url).pathname.slice(1)} SET default_transaction_read_only = on`)
+    await executeSql(url, `ALTER DATABASE ${new URL(url).pathname.slice(1)} SET default_transaction_read_only = on`)
     expect(await refusal(url)).toContain('admits only reading')
   })
 })

@@ -1,8 +1,8 @@
-import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
 import { systemClock } from '../../../src/runtime/clock.ts'
-import { openPostgresRegistry } from '../../../src/store/postgres/registry.ts'
 import type { Registry } from '../../../src/store/registry.ts'
 import { createPostgresServer } from '../../fixtures/postgres-server.ts'
+import { openTestPostgres } from '../../fixtures/test-postgres.ts'
 import { auditContract } from './registry-audit.contract.ts'
 import { AUTHOR, THING, write, type OpenRegistry } from './registry-contract-helpers.ts'
 import { registryLabelsContract } from './registry-labels.contract.ts'
@@ -13,10 +13,7 @@ const server = await createPostgresServer()
 afterAll(() => server.remove())
 
 async function open(url: string, clock = systemClock): Promise<Registry> {
-  const registry = await openPostgresRegistry({ url, nodeName: 'test', clock, onFailed: () => {}, onRewound: () => {} })
-  let closing: Promise<void> | void | null = null
-  const close = () => (closing ??= registry.close())
-  onTestFinished(close)
+  const { registry, close } = await openTestPostgres(url, { clock })
   return { ...registry, close }
 }
 

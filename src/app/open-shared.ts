@@ -1,0 +1,64 @@
+/** Opens what several nodes share in PostgreSQL, and joins them: a node registers first, and reads afterwards. */
+
+import type { Config } from '../config.ts'
+import { readIncarnation } from '../nodes/incarnation.ts'
+import type { CountEvent } from '../runtime/event-reasons.ts'
+import type { Clock } from '../runtime/clock.ts'
+import type { Opened } from '../runtime/lifecycle.ts'
+import type { Log } from '../runtime/log.ts'
+import { readVersion } from '../settings/information-flags.ts'
+import type { Nodes } from '../store/nodes.ts'
+import type { Postgres } from '../store/postgres/open-postgres.ts'
+
+export interface Shared extends Pick<Postgres, 'registry' | 'idempotencyKeys' | 'claims'> {
+  readonly nodes: Nodes
+  /** Position of the registry before anything of it was read. */
+  readonly readFrom: number
+  /** Lets the next node start. */
+  readonly endStart: () => Promise<void>
+}
+
+export interface SharedOptions {
+  readonly config: Pick<Config, 'databaseUrl' | 'nodeName' | 'dataDir'>
+  readonly clock: Clock
+  readonly log: Log
+  readonly count: CountEvent
+  readonly opened: Opened
+}
+
+/** Format of the data that nodes share. */
+const FORMAT = 1
+
+/** Throws `StartRefused`. `end` ends the process at once. */
+export async function openShared(options: SharedOptions, end: (sentence: string) => void): Promise<Shared> {
+  const { config, clock, log, count, opened } = options
+  const { databaseUrl: url, nodeName, dataDir } = config
+  if (url === null) throw new Error('a single node shares nothing')
+  // A single node starts sooner without these.
+  const { openPostgres } = await import('../store/postgres/open-postgres.ts')
+  const { lockStart } = await import('../store/postgres/start-lock.ts')
+  const postgres = await openPostgres({
+    url,
+    nodeName,
+    clock,
+    onFailed(cause) {
+      count('registry_connection_failed')
+      log.error({ err: cause }, 'a connection to PostgreSQL failed and is opened again; calls are served meanwhile')
+    },
+    onRewound: () =>
+      end('PostgreSQL lacks changes that this node has applied: it was restored, or a standby took over'),
+    onReplaced: () => end(`another process runs with a copy of DATA_DIR ${dataDir}`),
+  })
+  opened('PostgreSQL', postgres.close)
+  const endStart = await lockStart({ url, nodeName })
+  opened('start', endStart)
+  const { registry, nodes } = postgres
+  await nodes.register({
+    incarnation: readIncarnation(dataDir),
+    name: nodeName,
+    version: readVersion(),
+    format: FORMAT,
+  })
+  opened('list of nodes', () => nodes.leave())
+  return { ...postgres, readFrom: await registry.end(), endStart }
+}

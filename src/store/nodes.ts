@@ -1,0 +1,77 @@
+/**
+ * The nodes that share a registry, and the position of the change feed that each of them serves.
+ *
+ * A node registers first and reads the registry afterwards, so that every later command waits for it. It leaves the list when it stops
+ * cleanly or is removed, never silently. A node is live if it was heard from recently, by the clock of the store.
+ */
+
+export interface NodeIdentity {
+  /** Random, created with the data folder. */
+  readonly incarnation: string
+  readonly name: string
+  /** Version of tollgate. */
+  readonly version: string
+  /** Newest format of shared data that the node reads. */
+  readonly format: number
+}
+
+export interface ListedNode extends NodeIdentity {
+  readonly registeredAtMs: number
+  /** Position that the node serves; 0 until it has read the registry. */
+  readonly position: number
+  /** Time since the node was heard from, by the clock of the store. */
+  readonly silentMs: number
+  readonly isLive: boolean
+}
+
+/** `live`: the node was heard from recently, so that it would return at once. */
+export type Removal = 'removed' | 'live' | 'absent'
+
+/** A node that is silent for this long is not live. */
+export const LIVE_MS = 5_000
+
+export interface Nodes {
+  /**
+   * Adds this node to the list. Throws `StartRefused` if another live process has the same incarnation, because its data folder was
+   * copied, or the same name.
+   */
+  register(node: NodeIdentity): Promise<void>
+  /** Reports the position that this node serves from now on. */
+  serve(position: number): void
+  /** Returns all nodes, in the order of their names. Throws `StoreUnwritable`. */
+  list(): Promise<readonly ListedNode[]>
+  /**
+   * Resolves when every live node serves the position, with the names of the nodes that do not. A node is not waited for once it has
+   * been silent for `silentAfterMs`, nor is any node for longer than that. Never rejects.
+   */
+  acknowledged(position: number, silentAfterMs?: number): Promise<readonly string[]>
+  /**
+   * Returns how long ago this node was up to date: the time since it sent the last report that found nothing it did not serve by now.
+   * Infinite before the first one.
+   */
+  staleMs(): number
+  /** Removes the silent nodes of this name. Throws `StoreUnwritable`. */
+  remove(name: string): Promise<Removal>
+  /** Removes this node from the list, and stops reporting. Never rejects. */
+  leave(): Promise<void>
+}
+
+/** Returns the list of a node that shares its registry with no other. */
+export function createSingleNode(clock: { nowMs(): number }): Nodes {
+  let own: ListedNode | null = null
+  return {
+    async register(node) {
+      own = { ...node, registeredAtMs: clock.nowMs(), position: 0, silentMs: 0, isLive: true }
+    },
+    serve(position) {
+      if (own !== null) own = { ...own, position }
+    },
+    list: async () => (own === null ? [] : [own]),
+    acknowledged: async () => [],
+    staleMs: () => 0,
+    remove: async (name) => (own?.name === name ? 'live' : 'absent'),
+    async leave() {
+      own = null
+    },
+  }
+}

@@ -1,0 +1,74 @@
+/** Pools of connections, and their end also when the server does not answer. */
+
+import { Socket } from 'node:net'
+import pg from 'pg'
+import type { Clock } from '../../runtime/clock.ts'
+
+/** All connections that a process opens with one configuration. */
+export interface Connections {
+  readonly config: pg.ClientConfig
+  createPool(max: number): pg.Pool
+  /** Runs the last work and ends the pools. If the server does not answer, the connections are closed, which fails the work. */
+  close(lastWork: () => Promise<void>): Promise<void>
+}
+
+export interface ConnectionsOptions {
+  readonly config: pg.ClientConfig
+  readonly clock: Pick<Clock, 'after'>
+  /** An idle connection failed. */
+  readonly onFailed: (cause: unknown) => void
+}
+
+const END_TIMEOUT_MS = 3_000
+
+export function openConnections({ config, clock, onFailed }: ConnectionsOptions): Connections {
+  const sockets = new Set<Socket>()
+  const pools: pg.Pool[] = []
+  const tracked: pg.ClientConfig = {
+    ...config,
+    stream: () => {
+      const socket = new Socket()
+      sockets.add(socket)
+      socket.once('close', () => sockets.delete(socket))
+      return socket
+    },
+  }
+
+  return {
+    config: tracked,
+    createPool(max) {
+      const pool = new pg.Pool({ ...tracked, max })
+      pool.on('error', onFailed)
+      // A connection that is lost while it is in use reports that by an event as well, which would end the process.
+      pool.on('connect', (client) => client.on('error', () => {}))
+      pools.push(pool)
+      return pool
+    },
+    async close(lastWork) {
+      const cancel = clock.after(END_TIMEOUT_MS, () => {
+        for (const socket of sockets) socket.destroy()
+      })
+      await lastWork()
+      // A pool that ends lets those that wait for a connection wait until their time-out.
+      await Promise.all(pools.map((pool) => pool.end().catch(() => {})))
+      cancel()
+      for (const socket of sockets) socket.destroy()
+    },
+  }
+}
+
+/** Runs work on one connection of a pool. If it fails, the connection is closed, which ends its transaction. */
+export async function withClient<Result>(
+  pool: pg.Pool,
+  work: (client: pg.PoolClient) => Promise<Result>,
+): Promise<Result> {
+  const client = await pool.connect()
+  try {
+    const result = await work(client)
+    client.release()
+    return result
+  } catch (cause) {
+    client.release(true)
+    throw cause
+  }
+}

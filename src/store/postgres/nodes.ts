@@ -1,0 +1,216 @@
+/**
+ * The list of nodes in PostgreSQL.
+ *
+ * A node reports on a connection of its own, because commands that wait must not make it look dead. The session of that connection
+ * holds a lock for the incarnation, which excludes a second process; the server ends the session of a host that vanished. The row also
+ * names the process that wrote it, so that a process that lost its lock meanwhile notices the other one.
+ *
+ * `NOTIFY` makes an acknowledgement quick; while a command waits, a poll finds what a notification missed.
+ */
+
+import { randomUUID } from 'node:crypto'
+import type pg from 'pg'
+import { StartRefused } from '../../runtime/start-refused.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import { LIVE_MS, type ListedNode, type NodeIdentity, type Nodes, type Removal } from '../nodes.ts'
+import { createAcknowledgements, type Acknowledgements } from './acknowledgements.ts'
+import { withRegistryErrors } from './connection.ts'
+import { openKeptConnection, type KeptConnection } from './kept-connection.ts'
+import * as sql from './node-statements.ts'
+import { createStaleness, type Staleness } from './staleness.ts'
+
+export interface PostgresNodesOptions {
+  readonly config: pg.ClientConfig
+  /** For lists and removals. */
+  readonly pool: pg.Pool
+  readonly clock: Clock
+  /** A report failed; it is repeated. */
+  readonly onFailed: (cause: unknown) => void
+  /** Another process has registered with the incarnation of this node, because its folder was copied: this process must end. */
+  readonly onReplaced: () => void
+  /** How long `register` waits for an earlier process to end. */
+  readonly refusedAfterMs?: number | undefined
+}
+
+const BEAT_EVERY_MS = 1_000
+/** The server ends a session without a report for this long. */
+const SESSION_IDLE_MS = 10_000
+/** Longer than the server keeps the session of a host that vanished. */
+const REFUSED_AFTER_MS = 15_000
+const RETRY_MS = 250
+
+export function createPostgresNodes(options: PostgresNodesOptions): Nodes & { close(): Promise<void> } {
+  return new PostgresNodes(options)
+}
+
+class PostgresNodes implements Nodes {
+  readonly #options: PostgresNodesOptions
+  /** Names this process in the row of the node. */
+  readonly #session = randomUUID()
+  readonly #acknowledgements: Acknowledgements
+  readonly #staleness: Staleness
+  #node: NodeIdentity | null = null
+  #connection: KeptConnection | null = null
+  #position = 0
+  #reportedPosition = 0
+  #beating: Promise<void> | null = null
+  #stopBeating = (): void => {}
+
+  constructor(options: PostgresNodesOptions) {
+    this.#options = options
+    this.#staleness = createStaleness(options.clock)
+    this.#acknowledgements = createAcknowledgements({ clock: options.clock, list: () => this.#readList() })
+  }
+
+  async register(node: NodeIdentity): Promise<void> {
+    const { clock, config, onFailed, refusedAfterMs = REFUSED_AFTER_MS } = this.#options
+    let isRegistered = false
+    this.#connection = await openKeptConnection({
+      config: { ...config, options: `${config.options ?? ''} -c idle_session_timeout=${SESSION_IDLE_MS}` },
+      clock,
+      onFailed,
+      onConnected: async (client) => {
+        client.on('notification', () => this.#acknowledgements.check())
+        await client.query(sql.LISTEN)
+        if (isRegistered) await this.#return(client, node)
+        else await this.#enter(client, node, refusedAfterMs)
+        isRegistered = true
+      },
+    })
+    this.#node = node
+    this.#stopBeating = clock.every(BEAT_EVERY_MS, () => void this.#beat())
+    await this.#beat()
+  }
+
+  serve(position: number): void {
+    this.#position = position
+    this.#staleness.serve(position)
+    void this.#beat()
+  }
+
+  list(): Promise<readonly ListedNode[]> {
+    return withRegistryErrors(async () => (await this.#options.pool.query<sql.NodeRow>(sql.LIST)).rows.map(toListed))
+  }
+
+  acknowledged(position: number, silentAfterMs = LIVE_MS): Promise<readonly string[]> {
+    return this.#acknowledgements.wait(position, silentAfterMs)
+  }
+
+  staleMs(): number {
+    return this.#staleness.staleMs()
+  }
+
+  async remove(name: string): Promise<Removal> {
+    const { pool } = this.#options
+    const { rows } = await withRegistryErrors(() =>
+      pool.query<{ removed: number; live: number }>(sql.REMOVE, [name, LIVE_MS]),
+    )
+    const { removed = 0, live = 0 } = rows[0] ?? {}
+    if (removed > 0) return 'removed'
+    return live > 0 ? 'live' : 'absent'
+  }
+
+  async leave(): Promise<void> {
+    const node = this.#node
+    this.#node = null
+    this.#stopBeating()
+    await this.#beating
+    if (node === null) return this.close()
+    await this.#connection?.query(sql.LEAVE, [node.incarnation, this.#session]).catch(this.#options.onFailed)
+    await this.close()
+  }
+
+  /** Stops reporting; the node stays in the list. */
+  async close(): Promise<void> {
+    const connection = this.#connection
+    this.#node = null
+    this.#connection = null
+    this.#stopBeating()
+    await connection?.close()
+  }
+
+  /** Adds the row of this process, once a former process with this incarnation or name has ended. */
+  async #enter(client: pg.Client, node: NodeIdentity, refusedAfterMs: number): Promise<void> {
+    for (let waitedMs = 0; ; waitedMs += RETRY_MS) {
+      const obstacle = await this.#tryToEnter(client, node)
+      if (obstacle === null) return
+      if (waitedMs >= refusedAfterMs) throw new StartRefused(obstacle)
+      await new Promise<void>((resolve) => this.#options.clock.after(RETRY_MS, resolve))
+    }
+  }
+
+  async #tryToEnter(client: pg.Client, node: NodeIdentity): Promise<string | null> {
+    const { incarnation, name, version, format } = node
+    await client.query(sql.BEGIN)
+    const { rows } = await client.query<{ locked: boolean; named: boolean }>(sql.ENTER_CHECK, [
+      incarnation,
+      name,
+      LIVE_MS,
+    ])
+    const { locked = false, named = true } = rows[0] ?? {}
+    const isFree = locked && !named
+    if (isFree) await client.query(sql.ENTER, [incarnation, name, version, format, this.#session])
+    await client.query('COMMIT')
+    if (isFree) return null
+    if (!locked) return 'another process runs with a copy of this DATA_DIR; each node needs a data folder of its own'
+    await client.query(sql.UNLOCK, [incarnation])
+    return `another node is named ${name}; set NODE_NAME`
+  }
+
+  /** Takes the lock again on a new connection. It is free once the server has ended the session of the old one. */
+  async #return(client: pg.Client, { incarnation }: NodeIdentity): Promise<void> {
+    const { rows } = await client.query<{ locked: boolean; replaced: boolean }>(sql.RETURN, [
+      incarnation,
+      this.#session,
+    ])
+    if (rows[0]?.replaced === true) this.#end()
+    if (rows[0]?.locked !== true) throw new Error('the former connection of this node still has its lock')
+  }
+
+  /** Another process has the incarnation. */
+  #end(): void {
+    if (this.#node === null) return
+    this.#node = null
+    this.#stopBeating()
+    this.#options.onReplaced()
+  }
+
+  /** Reports the position, and again if it changes meanwhile. Never rejects. */
+  #beat(): Promise<void> {
+    return (this.#beating ??= this.#beatUntilReported())
+  }
+
+  async #beatUntilReported(): Promise<void> {
+    try {
+      do await this.#report()
+      while (this.#node !== null && this.#position !== this.#reportedPosition)
+    } catch (cause) {
+      this.#options.onFailed(cause)
+    } finally {
+      // In the same turn as the last look at the position, so that no change of it is missed.
+      this.#beating = null
+    }
+  }
+
+  async #report(): Promise<void> {
+    const [node, connection, position] = [this.#node, this.#connection, this.#position]
+    if (node === null || connection === null) return
+    const sentAt = this.#staleness.now()
+    const { incarnation, name, version, format } = node
+    const values = [incarnation, name, version, format, this.#session, position, position !== this.#reportedPosition]
+    const [row] = await connection.query<{ end: number; own: boolean }>(sql.REPORT, values)
+    if (row?.own !== true) return this.#end()
+    this.#reportedPosition = position
+    this.#staleness.reported(sentAt, row.end)
+  }
+
+  async #readList(): Promise<readonly ListedNode[]> {
+    if (this.#connection === null) return this.list()
+    return (await this.#connection.query<sql.NodeRow>(sql.LIST)).map(toListed)
+  }
+}
+
+function toListed({ registered_at_ms, silent_ms, ...node }: sql.NodeRow): ListedNode {
+  const silentMs = Math.max(0, silent_ms)
+  return { ...node, registeredAtMs: registered_at_ms, silentMs, isLive: silentMs < LIVE_MS }
+}

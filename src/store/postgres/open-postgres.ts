@@ -1,0 +1,82 @@
+/**
+ * Opens everything that nodes share in one PostgreSQL database.
+ *
+ * All stores use one pool for commands. The feed, claims on jobs and the report of the node use connections of their own, so that none
+ * of them waits for commands.
+ */
+
+import type { Clock } from '../../runtime/clock.ts'
+import type { Claims } from '../claims.ts'
+import type { IdempotencyStore } from '../idempotency-store.ts'
+import type { Nodes } from '../nodes.ts'
+import type { Registry } from '../registry.ts'
+import { createPostgresClaims } from './claims.ts'
+import { toClientConfig, type ConnectOptions } from './connection.ts'
+import { openConnections } from './connections.ts'
+import { createPostgresIdempotencyStore } from './idempotency-store.ts'
+import { createPostgresNodes } from './nodes.ts'
+import { refuseUnusable } from './refuse-unusable.ts'
+import { openPostgresRegistry } from './registry.ts'
+import { createRunningRequests } from './running-request.ts'
+
+export interface PostgresOptions extends ConnectOptions {
+  readonly clock: Clock
+  /** A connection or a repeated task failed; it is repeated. */
+  readonly onFailed: (cause: unknown) => void
+  /** The database lacks changes that this process has seen: it was restored, or a standby without them took over. */
+  readonly onRewound: () => void
+  /** Another process has registered with the incarnation of this node: this process must end at once. */
+  readonly onReplaced: () => void
+  /** Seconds for which the node of a running request holds its idempotency key without prolonging it. */
+  readonly keyHeldSeconds?: number
+  /** How long `nodes.register` waits for an earlier process of the node to end. */
+  readonly registerRefusedAfterMs?: number
+}
+
+export interface Postgres {
+  readonly registry: Registry
+  readonly idempotencyKeys: IdempotencyStore
+  readonly claims: Claims
+  readonly nodes: Nodes
+  /** Ends all connections, also if the server does not answer. The node stays in the list unless it has left it. */
+  close(): Promise<void>
+}
+
+/** With the feed (2), claims (1) and the report of the node (1), a node uses at most nine connections. */
+const COMMAND_CONNECTIONS = 5
+
+/** Creates or migrates the schema. Throws `StartRefused`. */
+export async function openPostgres(options: PostgresOptions): Promise<Postgres> {
+  const { clock, onFailed, onReplaced, onRewound, keyHeldSeconds, registerRefusedAfterMs } = options
+  const config = toClientConfig(options)
+  await refuseUnusable(config)
+  const connections = openConnections({ config, clock, onFailed })
+  const pool = connections.createPool(COMMAND_CONNECTIONS)
+  const requests = createRunningRequests()
+  const registry = await openPostgresRegistry({ connections, pool, clock, requests, onFailed, onRewound })
+  const idempotencyKeys = createPostgresIdempotencyStore({
+    pool,
+    clock,
+    requests,
+    onFailed,
+    heldSeconds: keyHeldSeconds,
+  })
+  const nodes = createPostgresNodes({
+    config: connections.config,
+    pool,
+    clock,
+    onFailed,
+    onReplaced,
+    refusedAfterMs: registerRefusedAfterMs,
+  })
+  return {
+    registry,
+    idempotencyKeys,
+    claims: createPostgresClaims(connections.createPool(1)),
+    nodes,
+    close: () =>
+      connections.close(async () => {
+        await Promise.all([idempotencyKeys.close(), registry.close(), nodes.close()])
+      }),
+  }
+}

@@ -1,0 +1,231 @@
+import pg from 'pg'
+import { afterAll, describe, expect, it } from 'vitest'
+import { StartRefused } from '../../../src/runtime/start-refused.ts'
+import type { Nodes } from '../../../src/store/nodes.ts'
+import { COMMIT_LOCK } from '../../../src/store/postgres/migrate-schema.ts'
+import type { Postgres, PostgresOptions } from '../../../src/store/postgres/open-postgres.ts'
+import { StoreUnwritable } from '../../../src/store/unwritable.ts'
+import { openBehindProxy } from '../../fixtures/faulty-proxy.ts'
+import { createPostgresServer } from '../../fixtures/postgres-server.ts'
+import { executeSql, openTestPostgres } from '../../fixtures/test-postgres.ts'
+import { NODE, nodesContract } from './nodes.contract.ts'
+import { AUTHOR, write } from './registry-contract-helpers.ts'
+
+const server = await createPostgresServer()
+afterAll(() => server.remove())
+
+nodesContract('postgres', async () => (await openTestPostgres(await server.createDatabase())).nodes)
+
+async function start(url: string, name: string, options: Partial<PostgresOptions> = {}): Promise<Nodes> {
+  const { nodes } = await openTestPostgres(url, options)
+  await nodes.register({ ...NODE, incarnation: `i-${name}`, name })
+  return nodes
+}
+
+describe('several nodes', () => {
+  it('acknowledge a position once all of them serve it', async () => {
+    const url = await server.createDatabase()
+    const all = [await start(url, 'a'), await start(url, 'b'), await start(url, 'c')]
+    let pending: readonly string[] | null = null
+    const acknowledged = all[0]!.acknowledged(5, 60_000).then((names) => (pending = names))
+    all[0]!.serve(5)
+    all[1]!.serve(6)
+    await expect.poll(async () => (await all[0]!.list()).map(({ position }) => position)).toEqual([5, 6, 0])
+    expect(pending).toBeNull()
+    all[2]!.serve(5)
+    await acknowledged
+    expect(pending).toEqual([])
+  })
+})
+
+describe('a second process', () => {
+  it('of the same incarnation, or of the same name, is refused while the first one lives', async () => {
+    const url = await server.createDatabase()
+    const first = await start(url, 'a')
+    const { nodes: second } = await openTestPostgres(url, { registerRefusedAfterMs: 0 })
+    const copy = second.register({ ...NODE, incarnation: 'i-a', name: 'b' })
+    await expect(copy).rejects.toBeInstanceOf(StartRefused)
+    await expect(copy).rejects.toThrow('copy of this DATA_DIR')
+    const namesake = second.register({ ...NODE, incarnation: 'i-b', name: 'a' })
+    await expect(namesake).rejects.toThrow('another node is named a; set NODE_NAME')
+    await first.leave()
+    await second.register({ ...NODE, incarnation: 'i-b', name: 'a' })
+    expect(await second.list()).toMatchObject([{ incarnation: 'i-b', name: 'a' }])
+  })
+})
+
+/** Holds all connections for commands, until the returned function is called. */
+async function occupyCommands({ registry }: Postgres, url: string): Promise<() => Promise<void>> {
+  const blocker = new pg.Client(url)
+  blocker.on('error', () => {})
+  await blocker.connect()
+  await blocker.query(`BEGIN; SELECT pg_advisory_xact_lock(${COMMIT_LOCK})`)
+  const commits = Promise.allSettled(
+    Array.from({ length: 20 }, (_, index) => registry.commit(AUTHOR, 'make', [write(`d${index}`, 0, 1)])),
+  )
+  return async () => {
+    await blocker.end()
+    await commits
+  }
+}
+
+const silence = (url: string, name: string): Promise<unknown> =>
+  executeSql(url, `UPDATE node SET heard_at = heard_at - interval '1 minute' WHERE name = '${name}'`)
+
+describe('a node that cannot be heard', () => {
+  it('is not waited for once it has been silent for too long; its name is returned until it is removed', async () => {
+    const url = await server.createDatabase()
+    const one = await start(url, 'a')
+    const dead = await openTestPostgres(url)
+    await dead.nodes.register({ ...NODE, incarnation: 'i-b', name: 'b' })
+    await dead.close()
+    await silence(url, 'b')
+    one.serve(5)
+    expect(await one.acknowledged(5, 30_000)).toEqual(['b'])
+    expect(await one.list()).toMatchObject([
+      { name: 'a', isLive: true },
+      { name: 'b', isLive: false },
+    ])
+    expect(await one.remove('b')).toBe('removed')
+    expect(await one.acknowledged(5)).toEqual([])
+  })
+
+  it('ends no wait by its removal alone while another live node has not reported', async () => {
+    const url = await server.createDatabase()
+    const [one, slow] = [await start(url, 'a'), await start(url, 'c')]
+    const dead = await openTestPostgres(url)
+    await dead.nodes.register({ ...NODE, incarnation: 'i-b', name: 'b' })
+    await dead.close()
+    await silence(url, 'b')
+    one.serve(5)
+    const acknowledged = one.acknowledged(5, 30_000)
+    expect(await one.remove('b')).toBe('removed')
+    slow.serve(5)
+    expect(await acknowledged).toEqual([])
+  })
+
+  it('is named after the limit if it is heard from, but makes no progress', async () => {
+    const url = await server.createDatabase()
+    const [one] = [await start(url, 'a'), await start(url, 'stuck')]
+    one.serve(5)
+    expect(await one.acknowledged(5, 1_500)).toEqual(['stuck'])
+    expect(await one.list()).toMatchObject([
+      { name: 'a', isLive: true },
+      { name: 'stuck', isLive: true },
+    ])
+  })
+
+  it('returns to the list by its next report, if it was removed while it was silent', async () => {
+    const url = await server.createDatabase()
+    const one = await start(url, 'a')
+    await executeSql(url, 'DELETE FROM node')
+    one.serve(3)
+    await expect.poll(() => one.list()).toMatchObject([{ name: 'a', position: 3 }])
+  })
+})
+
+describe('the report of a node', () => {
+  it('does not wait for commands that wait', async () => {
+    const url = await server.createDatabase()
+    const postgres = await openTestPostgres(url)
+    await postgres.nodes.register(NODE)
+    const release = await occupyCommands(postgres, url)
+    postgres.nodes.serve(9)
+    expect(await postgres.nodes.acknowledged(9, 30_000)).toEqual([])
+    await release()
+  })
+
+  it('continues on a new connection, with the lock of its incarnation, after the old one was lost', async () => {
+    const url = await server.createDatabase()
+    const { proxy, url: proxied } = await openBehindProxy(url)
+    let replaced = 0
+    const one = await start(proxied, 'a', { onReplaced: () => replaced++ })
+    proxy.cut()
+    const copy = await openTestPostgres(url, { registerRefusedAfterMs: 0 })
+    const isLocked = async () =>
+      (await executeSql(url, `SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND granted`)).rows[0]?.[
+        'count'
+      ]
+    await expect.poll(isLocked).toBe('1')
+    await expect(copy.nodes.register({ ...NODE, incarnation: 'i-a', name: 'a' })).rejects.toBeInstanceOf(StartRefused)
+    one.serve(4)
+    await expect.poll(() => one.list(), { timeout: 5_000 }).toMatchObject([{ name: 'a', position: 4, isLive: true }])
+    expect(replaced).toBe(0)
+  })
+
+  it('ends if another process has entered with its incarnation while its connection was lost', async () => {
+    const url = await server.createDatabase()
+    const { proxy, url: proxied } = await openBehindProxy(url)
+    const { promise: replaced, resolve } = Promise.withResolvers<void>()
+    const one = await start(proxied, 'a', { onReplaced: resolve })
+    proxy.refuse(true)
+    proxy.cut()
+    const copy = await start(url, 'a')
+    proxy.refuse(false)
+    await replaced
+    one.serve(99)
+    copy.serve(1)
+    expect(await copy.acknowledged(1)).toEqual([])
+    expect(await copy.list()).toMatchObject([{ name: 'a', position: 1 }])
+  })
+
+  it('continues after the server was killed', async () => {
+    const url = await server.createDatabase()
+    const [one, other] = [await start(url, 'a'), await start(url, 'b')]
+    await server.stop()
+    await expect(one.list()).rejects.toBeInstanceOf(StoreUnwritable)
+    expect(await one.acknowledged(5, 100)).toEqual([])
+    await server.start()
+    one.serve(5)
+    other.serve(5)
+    await expect
+      .poll(() => one.list().catch(() => []), { timeout: 10_000 })
+      .toMatchObject([
+        { name: 'a', position: 5, isLive: true },
+        { name: 'b', position: 5, isLive: true },
+      ])
+  })
+})
+
+describe('a server that accepts connections and never answers', () => {
+  it('delays no wait for an acknowledgement beyond its limit, and no end of a node', async () => {
+    const url = await server.createDatabase()
+    const { proxy, url: proxied } = await openBehindProxy(url)
+    const one = await openTestPostgres(proxied)
+    await one.nodes.register(NODE)
+    const other = await start(url, 'b')
+    one.nodes.serve(1)
+    other.serve(1)
+    expect(await one.nodes.acknowledged(1)).toEqual([])
+    proxy.judge(() => 'drop')
+    expect(await one.nodes.acknowledged(5, 200)).toEqual(['b', 'one'])
+    await one.nodes.leave()
+    await one.close()
+    expect(await other.list()).toHaveLength(2)
+  })
+})
+
+describe('a node', () => {
+  it('uses at most ten connections, also while all its commands wait', async () => {
+    const url = await server.createDatabase()
+    const postgres = await openTestPostgres(url, { nodeName: 'counted' })
+    await postgres.nodes.register(NODE)
+    postgres.registry.watch(0, () => {})
+    await postgres.claims.claim('job', 'a', 1_000)
+    const release = await occupyCommands(postgres, url)
+    const used = `SELECT count(*) FROM pg_stat_activity WHERE application_name = 'tollgate counted'`
+    const count = async () => Number((await executeSql(url, used)).rows[0]?.['count'])
+    await expect.poll(count).toBe(9)
+    await release()
+  })
+
+  it('is stale until it has served the end of the feed', async () => {
+    const url = await server.createDatabase()
+    const { registry, nodes } = await openTestPostgres(url)
+    await registry.commit(AUTHOR, 'make', [write('a', 0, 1)])
+    await nodes.register(NODE)
+    expect(nodes.staleMs()).toBe(Infinity)
+    nodes.serve(await registry.end())
+    await expect.poll(() => nodes.staleMs()).toBeLessThan(Infinity)
+  })
+})
