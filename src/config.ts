@@ -41,9 +41,9 @@ export interface Config {
   readonly gatewayThreads: number
   readonly dataDir: string
   readonly clickhouseUrl: string | null
-  /** Of the registry that several nodes share; null: the registry is a file of the data folder. */
+  /** PostgreSQL, which several nodes share; null: the registry is a file of the data folder. */
   readonly databaseUrl: string | null
-  /** Of the limits that several nodes share. */
+  /** Redis, which several nodes share. */
   readonly redisUrl: string | null
   readonly nodeName: string
   readonly masterKey: string | null

@@ -110,26 +110,34 @@ export async function openPersonRevocations(options: PersonRevocationsOptions): 
     },
     isRevoked: (person, jti) => jti <= (revocations.get(person)?.before ?? ''),
     markOf: (person) => revocations.get(person)?.before ?? '',
-    live() {
-      const nowMs = clock.nowMs()
-      return [...revocations.values()]
-        .filter(({ untilMs }) => untilMs > nowMs)
-        .map(({ person, before, untilMs }) => ({ person, before, untilMs }))
-    },
-    follow: ({ document, removed }) =>
+    live: () => liveOf(revocations, clock.nowMs()),
+    follow: (change) =>
       enqueue(async () => {
-        if (!isOfKind(document, REVOKED_PERSON_KIND)) return
-        const { id: person, tenant, revision, body } = document
-        const known = revocations.get(person)
-        if (removed) return void (known !== undefined && known.revision <= revision && revocations.delete(person))
-        if (known !== undefined && known.revision >= revision) return
-        revocations.delete(person)
-        revocations.set(person, { person, tenant, revision, ...body })
-        await gateway.revokePeople([{ person, ...body }])
-        for (const listener of listeners) listener(person)
+        const followed = noteChange(revocations, change)
+        if (followed === null) return
+        await gateway.revokePeople([followed])
+        for (const listener of listeners) listener(followed.person)
       }),
     watch: (listener) => void listeners.push(listener),
   }
+}
+
+/** Notes a change of a stored revocation. Returns the revocation if it is a new one. */
+function noteChange(revocations: Map<string, Revocation>, { document, removed }: Change): RevokedPerson | null {
+  if (!isOfKind(document, REVOKED_PERSON_KIND)) return null
+  const { id: person, tenant, revision, body } = document
+  const known = revocations.get(person)?.revision ?? 0
+  if (removed ? known <= revision : known < revision) revocations.delete(person)
+  if (removed || known >= revision) return null
+  revocations.set(person, { person, tenant, revision, ...body })
+  return { person, ...body }
+}
+
+/** Returns the revocations that may still matter, as the threads know them. */
+function liveOf(revocations: ReadonlyMap<string, Revocation>, nowMs: number): readonly RevokedPerson[] {
+  return [...revocations.values()]
+    .filter(({ untilMs }) => untilMs > nowMs)
+    .map(({ person, before, untilMs }) => ({ person, before, untilMs }))
 }
 
 /** Returns the stored revocations in the order of their expiry. */

@@ -24,7 +24,7 @@ import { openControl } from './open-control.ts'
 import { openCore, type Core, type CoreOptions } from './open-core.ts'
 import { openGateway, type GatewayServices } from './open-gateway.ts'
 import { openIdentity, type Identity } from './open-identity.ts'
-import { openNodes } from './open-nodes.ts'
+import { awaitRevocations, createAwaitNodes, openNodes } from './open-nodes.ts'
 import { openPlatform } from './open-platform.ts'
 import { createSample, openSampleBackend } from './open-sample.ts'
 import { openStream, type StreamServices } from './open-stream.ts'
@@ -108,10 +108,10 @@ async function build(options: CoreOptions, startedAt: number): Promise<Facts> {
   }
 }
 
-function startIdentity(core: Core, { recorder }: StreamServices, gateway: GatewayServices): Promise<Identity> {
-  const { config, registry, addresses } = core
+async function startIdentity(core: Core, { recorder }: StreamServices, gateway: GatewayServices): Promise<Identity> {
+  const { config, registry, addresses, shared } = core
   const { authenticator, pool } = gateway
-  return openIdentity({
+  const identity = await openIdentity({
     ...core,
     gateway: gateway.port,
     mutex: gateway.mutex,
@@ -128,6 +128,7 @@ function startIdentity(core: Core, { recorder }: StreamServices, gateway: Gatewa
       await pool.setKeys(jwks)
     },
   })
+  return shared === null ? identity : { ...identity, oauth: awaitRevocations(identity.oauth, createAwaitNodes(shared)) }
 }
 
 function constructResources(core: Core, { limits, levels }: StreamServices, gateway: GatewayServices): Resources {

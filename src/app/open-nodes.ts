@@ -9,7 +9,8 @@ import { followRegistry, type Follow } from '../nodes/follow-registry.ts'
 import { API_KIND } from '../publishing/apis.ts'
 import { PROXY_KIND } from '../publishing/proxy-document.ts'
 import { OPENSLA_SPEC_KIND } from '../publishing/specifications.ts'
-import type { AwaitNodes } from '../platform/serve.ts'
+import type { OauthEndpoint } from '../plan/oauth-call.ts'
+import { PENDING_NODES_HEADER, type AwaitNodes } from '../platform/serve.ts'
 import { isOfKind, type Change } from '../store/registry.ts'
 import { StoreUnwritable } from '../store/unwritable.ts'
 import type { Core } from './open-core.ts'
@@ -81,5 +82,16 @@ export function createAwaitNodes({ registry, nodes }: Pick<Shared, 'registry' | 
       if (!(cause instanceof StoreUnwritable)) throw cause
       return ['unknown']
     }
+  }
+}
+
+/** A revocation at the token endpoints is answered like a command: when every node rejects the token. */
+export function awaitRevocations(oauth: OauthEndpoint, awaitNodes: AwaitNodes): OauthEndpoint {
+  return async (call) => {
+    const answer = await oauth(call)
+    if (call.endpoint !== 'revoke' || answer.status !== 200) return answer
+    const pending = await awaitNodes()
+    if (pending.length === 0) return answer
+    return { ...answer, headers: { ...answer.headers, [PENDING_NODES_HEADER]: pending.join(', ') } }
   }
 }

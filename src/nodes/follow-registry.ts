@@ -1,9 +1,9 @@
 /**
- * Applies the changes of the registry on this node, so that a change that another node has committed takes effect here as well.
+ * Applies on this node the changes that other nodes commit to the registry.
  *
  * Each change belongs to a lane: an API, a credential, a token. Lanes run beside each other, so that a revocation does not wait for a
  * revision that compiles; within a lane the latest change replaces those that wait, because handlers apply what the registry has now.
- * What cannot be applied is tried again, and the position of this node stays before it. Changes of this node are applied again, which
+ * A change that fails is tried again, and the position of this node stays before it. Changes of this node are applied again, which
  * changes nothing and makes up for a commit whose end this node did not learn.
  */
 
@@ -32,8 +32,6 @@ export interface FollowerOptions {
 export interface Follower {
   /** Everything up to this position is applied. */
   readonly position: number
-  /** Resolves when no change waits. */
-  settled(): Promise<void>
   stop(): Promise<void>
 }
 
@@ -66,7 +64,6 @@ class RegistryFollower implements Follower {
   #seen: number
   #reached: number
   #isStopped = false
-  #waiters: (() => void)[] = []
 
   constructor(options: FollowerOptions, position: number) {
     this.#options = options
@@ -79,16 +76,11 @@ class RegistryFollower implements Follower {
     return this.#reached
   }
 
-  async settled(): Promise<void> {
-    if (this.#lanes.size > 0) await new Promise<void>((resolve) => this.#waiters.push(resolve))
-  }
-
   async stop(): Promise<void> {
     this.#isStopped = true
     this.#unwatch()
     for (const { cancelRetry } of this.#lanes.values()) cancelRetry()
     await Promise.allSettled(this.#running)
-    for (const wake of this.#waiters.splice(0)) wake()
   }
 
   #receive(change: Change): void {
@@ -149,6 +141,5 @@ class RegistryFollower implements Follower {
       this.#reached = reached
       this.#options.onReached?.(reached)
     }
-    if (this.#lanes.size === 0) for (const wake of this.#waiters.splice(0)) wake()
   }
 }

@@ -35,6 +35,9 @@ export interface ServeOptions {
   readonly awaitNodes: AwaitNodes
 }
 
+/** Names the nodes that do not serve a change yet, although it is committed. */
+export const PENDING_NODES_HEADER = 'Tollgate-Pending-Nodes'
+
 /** Resolves when every node serves what is committed so far, with the names of the nodes that do not yet. */
 export type AwaitNodes = () => Promise<readonly string[]>
 
@@ -153,7 +156,7 @@ function toCall(request: FastifyRequest): Call {
 
 /** Names the nodes where the change may not have taken effect yet. */
 function notePending(reply: FastifyReply, nodes: readonly string[]): void {
-  if (nodes.length > 0) void reply.header('Tollgate-Pending-Nodes', nodes.join(', '))
+  if (nodes.length > 0) void reply.header(PENDING_NODES_HEADER, nodes.join(', '))
 }
 
 /** Reads the current resource, if the caller sent `If-Match`. */

@@ -13,7 +13,7 @@ import { PROXY_KIND, activeDeployment } from './proxy-document.ts'
 import type { ActivePlan, ServingPlans } from './serving-plan.ts'
 import type { Specifications } from './specifications.ts'
 
-/** What this node serves, by API. */
+/** The plans that this node serves, by API. */
 export interface ServedPlans {
   note(served: ActivePlan): void
   isServed(plan: ActivePlan): boolean
@@ -63,7 +63,7 @@ async function follow(options: FollowApiOptions, planOf: ServingPlans, api: stri
   }
   const proxy = await registry.find(PROXY_KIND, 'api', api)
   const deployment = proxy === null ? null : activeDeployment(proxy.body)
-  // What is not active yet is read at its activation.
+  // Nothing is active yet; the activation will read it.
   if (proxy === null || deployment === null) return
   const next = await planOf(proxy, proxy.body, deployment, entry.body)
   if (served.isServed(next)) return

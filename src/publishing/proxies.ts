@@ -134,10 +134,10 @@ export function createProxies(options: ProxiesOptions): Proxies {
         where: { api: query.api, [STAGING_KEY]: query.hasStaging?.toString() },
         show: showProxy,
       }),
-    async revisions(tenant, id) {
-      const { body } = await find(registry, tenant, PROXY_KIND, id)
-      return { items: showRevisions(body), next: null }
-    },
+    revisions: async (tenant, id) => ({
+      items: showRevisions((await find(registry, tenant, PROXY_KIND, id)).body),
+      next: null,
+    }),
     async *activePlans() {
       for await (const proxy of listAll(registry, PROXY_KIND, { limit: BATCH_MAX })) {
         const deployment = activeDeployment(proxy.body)

@@ -63,9 +63,9 @@ export const EVENT_REASONS = {
   refetch_failed: 'The keys of an identity provider could not be fetched for a token with an unknown key.',
   refresh_token_reused:
     'A refresh token was used twice, so that its login has ended. The token may have been stolen; the log names the client.',
+  registry_connection_failed: 'A connection to PostgreSQL failed. It is opened again; calls are served meanwhile.',
   request_log_skipped: 'A call was left out of the request log because one flush takes 20,000 calls.',
   request_too_slow: 'A client sent a request head too slowly.',
-  registry_connection_failed: 'A connection to PostgreSQL failed. It is opened again; calls are served meanwhile.',
   retention_failed: 'Rows whose retention has ended could not be removed. They stay; it is retried every ten minutes.',
   retirement_blocked: 'A retirement date came while subscriptions of the API are active.',
   revoked_tokens_full: 'The list of revoked tokens of a gateway thread is full.',

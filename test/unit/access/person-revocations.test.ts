@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { openPersonRevocations, type PersonRevocations } from '../../../src/access/person-revocations.ts'
+import type { Change } from '../../../src/store/registry.ts'
 import { openTestCatalogue, type TestCatalogue } from '../../fixtures/test-catalogue.ts'
 
 const HOUR_MS = 3_600_000
@@ -68,5 +69,43 @@ describe('the revocation of a person', () => {
     expect(again.isRevoked('usr_1', before)).toBe(false)
     await again.revoke('acme', ['usr_1'])
     expect(again.isRevoked('usr_1', before)).toBe(true)
+  })
+})
+
+describe('a revocation of another node', () => {
+  it('has reached the threads and the listeners, and the next one of this node continues it', async () => {
+    const catalogue = openTestCatalogue()
+    const node = catalogue.restart()
+    const here = await open(node)
+    const changes: Change[] = []
+    catalogue.registry.watch(0, (change) => changes.push(change))
+    const before = catalogue.createId('tok')
+    const there = await open(catalogue)
+    await there.revoke('acme', ['usr_1'])
+    await there.revoke('acme', ['usr_1'])
+    const ended: string[] = []
+    here.watch((person) => ended.push(person))
+    // The second change twice, and the first one late.
+    for (const change of [changes[1]!, changes[1]!, changes[0]!]) await here.follow(change)
+    expect(ended).toEqual(['usr_1'])
+    expect(node.gateway.revokedPeople).toEqual(catalogue.gateway.revokedPeople.slice(1))
+    expect(here.isRevoked('usr_1', before)).toBe(true)
+    expect(here.markOf('usr_1')).toBe(there.markOf('usr_1'))
+    await here.revoke('acme', ['usr_1'])
+  })
+
+  it('is forgotten when the other node removes it', async () => {
+    const catalogue = openTestCatalogue()
+    const here = await open(catalogue.restart())
+    const changes: Change[] = []
+    catalogue.registry.watch(0, (change) => changes.push(change))
+    const there = await open(catalogue)
+    await there.revoke('acme', ['usr_1'])
+    for (const change of changes.splice(0)) await here.follow(change)
+    catalogue.clock.nowMs += HOUR_MS
+    await there.revoke('acme', ['usr_2'])
+    for (const change of changes) await here.follow(change)
+    expect([here.markOf('usr_1'), here.markOf('usr_2')]).toEqual(['', there.markOf('usr_2')])
+    await here.revoke('acme', ['usr_1'])
   })
 })

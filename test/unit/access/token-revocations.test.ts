@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { REVOKED_TOKEN_KIND, openTokenRevocations } from '../../../src/access/token-revocations.ts'
+import type { Change } from '../../../src/store/registry.ts'
 import { openTestCatalogue, type TestCatalogue } from '../../fixtures/test-catalogue.ts'
 
 const HOUR_MS = 3_600_000
@@ -70,5 +71,30 @@ describe('a revoked token', () => {
     expect(revocations.isRevoked('tok_0')).toBe(true)
     await revocations.revoke(token(catalogue, 'tok_other', 'crd_2'))
     expect(revocations.isRevoked('tok_other')).toBe(true)
+  })
+})
+
+describe('a token that another node has revoked', () => {
+  it('has reached every thread and the watchers, and is forgotten with its document', async () => {
+    const catalogue = openTestCatalogue()
+    const node = catalogue.restart()
+    const here = await open(node)
+    const changes: Change[] = []
+    catalogue.registry.watch(0, (change) => changes.push(change))
+    const there = await open(catalogue)
+    await there.revoke(token(catalogue, 'tok_1'))
+    const reported: string[] = []
+    here.watch((jti) => reported.push(`${jti} after ${node.gateway.revoked.length}`))
+    expect(here.isRevoked('tok_1')).toBe(false)
+    for (const change of changes) await here.follow(change)
+    expect(here.isRevoked('tok_1')).toBe(true)
+    expect(here.live()).toEqual(there.live())
+    expect(node.gateway.revoked).toEqual(catalogue.gateway.revoked)
+    expect(reported).toEqual(['tok_1 after 1'])
+    // Its removal by the other node frees the memory of this one.
+    catalogue.clock.nowMs += HOUR_MS
+    await there.revoke(token(catalogue, 'tok_2'))
+    for (const change of changes) await here.follow(change)
+    expect([here.isRevoked('tok_1'), here.isRevoked('tok_2')]).toEqual([false, true])
   })
 })

@@ -31,7 +31,14 @@ describe('the settings in force', () => {
     }
     const found = inForce(secrets)
     expect(JSON.stringify([...found.values()])).not.toMatch(/key-0123|tok-0123|sec-0123|pw-0123/)
-    for (const name of ['MASTER_KEY', 'METRICS_TOKEN', 'ADMIN_CLIENT_SECRET', 'CLICKHOUSE_URL', 'DATABASE_URL', 'REDIS_URL'] as const)
+    for (const name of [
+      'MASTER_KEY',
+      'METRICS_TOKEN',
+      'ADMIN_CLIENT_SECRET',
+      'CLICKHOUSE_URL',
+      'DATABASE_URL',
+      'REDIS_URL',
+    ] as const)
       expect(found.get(name)).toMatchObject({ inForce: null, isDefault: false, isSecret: true })
     expect(inForce({}).get('MASTER_KEY')).toMatchObject({ inForce: null, isDefault: true })
   })

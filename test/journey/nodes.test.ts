@@ -1,0 +1,166 @@
+/**
+ * Several nodes on one registry: a change that was answered holds on every node, a dead node delays and does not stop the others, and
+ * calls are served without PostgreSQL.
+ */
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { ledgerDocument, startLedgerBackend, type LedgerBackend } from './ledger-backend.ts'
+import { createService, enrol, publish, type Service } from './service.ts'
+import { callOne, pendingAfter, startSeveralNodes, type SeveralNodes } from './several-nodes.ts'
+
+const PATH = '/ledger-v1/entries?n=1'
+const MINUTE = 60_000
+const ROUNDS = 20
+let several: SeveralNodes
+let backends: readonly [LedgerBackend, LedgerBackend]
+let proxy: string
+
+beforeAll(async () => {
+  backends = await Promise.all([startLedgerBackend('first'), startLedgerBackend('second')])
+  several = await startSeveralNodes(['a', 'b', 'c'])
+  proxy = await publish(node(0), 'ledger-v1', ledgerDocument(), backends[0].url)
+}, 2 * MINUTE)
+
+afterAll(async () => {
+  await several.remove()
+  await Promise.all(backends.map((backend) => backend.close()))
+})
+
+/** In turn. */
+function node(turn: number): Service {
+  return several.nodes[turn % several.nodes.length]!
+}
+
+async function stage(at: Service, backend: LedgerBackend): Promise<void> {
+  const specification = Buffer.from(JSON.stringify(ledgerDocument())).toString('base64')
+  await at.platform.post('/v1/proxies', { api: 'ledger-v1', specification, backend: { url: backend.url } })
+}
+
+async function answerOf({ gatewayUrl }: Service, apiKey: string): Promise<string> {
+  const response = await fetch(gatewayUrl + PATH, { headers: { 'x-api-key': apiKey } })
+  const { answer = `status ${response.status}` } = (await response.json()) as { answer?: string }
+  return answer
+}
+
+describe('three nodes that started at the same time', () => {
+  it('have one admin and one set of signing keys', { timeout: MINUTE }, async () => {
+    const keys = await Promise.all(
+      several.nodes.map(
+        async ({ platform }) => (await platform.get<{ items: { id: string }[] }>('/v1/signingkeys')).items,
+      ),
+    )
+    expect(keys[0]).toHaveLength(4)
+    for (const each of keys) expect(each).toEqual(keys[0])
+    const token = await node(0).platform.token()
+    for (const { baseUrl } of several.nodes) {
+      const { status } = await fetch(`${baseUrl}/v1/proxies`, { headers: { authorization: `Bearer ${token}` } })
+      expect(status).toBe(200)
+    }
+  })
+
+  it('serve a new subscription, and refuse it once it is suspended', { timeout: 2 * MINUTE }, async () => {
+    for (let round = 0; round < ROUNDS; round++) {
+      const { subscription, apiKey } = await enrol(node(round), 'ledger-v1', { name: `Round ${round}` })
+      expect(await several.callAll(PATH, apiKey)).toEqual([200, 200, 200])
+      expect(await pendingAfter(node(round + 1), `/v1/subscriptions/${subscription}/suspend`)).toBe('')
+      expect(await several.callAll(PATH, apiKey)).toEqual([403, 403, 403])
+      expect(await pendingAfter(node(round + 2), `/v1/subscriptions/${subscription}/resume`)).toBe('')
+      expect(await several.callAll(PATH, apiKey)).toEqual([200, 200, 200])
+    }
+  })
+
+  it('refuse a token once it is revoked at another node', { timeout: MINUTE }, async () => {
+    const { clientId, clientSecret, token } = await enrol(node(0), 'ledger-v1', { name: 'Tokens' })
+    const bearer = await token()
+    const call = ({ gatewayUrl }: Service) =>
+      fetch(gatewayUrl + PATH, { headers: { authorization: `Bearer ${bearer}` } }).then(({ status }) => status)
+    expect(await Promise.all(several.nodes.map(call))).toEqual([200, 200, 200])
+    const form = new URLSearchParams({ token: bearer, client_id: clientId, client_secret: clientSecret })
+    const { status } = await fetch(`${node(1).gatewayUrl}/ledger-v1/oauth2/v2/revoke`, { method: 'POST', body: form })
+    expect(status).toBe(200)
+    expect(await Promise.all(several.nodes.map(call))).toEqual([401, 401, 401])
+  })
+
+  it(
+    'serve a revision everywhere once its activation is answered, without a failed call',
+    { timeout: 2 * MINUTE },
+    async () => {
+      const { apiKey } = await enrol(node(0), 'ledger-v1', { name: 'Load' })
+      let isOver = false
+      const seen = new Set<string>()
+      const load = several.nodes.map(async (each) => {
+        while (!isOver) seen.add(await answerOf(each, apiKey))
+      })
+      try {
+        for (let round = 0; round < ROUNDS; round++) {
+          const backend = backends[(round + 1) % 2]!
+          await stage(node(round), backend)
+          expect(await pendingAfter(node(round + 1), `/v1/proxies/${proxy}/activate`)).toBe('')
+          const expected = backend === backends[0] ? 'first' : 'second'
+          for (const each of several.nodes) expect(await answerOf(each, apiKey)).toBe(expected)
+        }
+      } finally {
+        isOver = true
+        await Promise.all(load)
+      }
+      expect([...seen].sort()).toEqual(['first', 'second'])
+    },
+  )
+
+  it('answer a repeated request from the answer of another node', { timeout: MINUTE }, async () => {
+    const create = async ({ baseUrl, platform }: Service) => {
+      const response = await fetch(`${baseUrl}/v1/consumers`, {
+        method: 'POST',
+        headers: {
+          authorization: `Bearer ${await platform.token()}`,
+          'content-type': 'application/json',
+          'idempotency-key': 'once',
+        },
+        body: JSON.stringify({ name: 'Once', kind: 'application' }),
+      })
+      return { replayed: response.headers.get('idempotency-replayed'), ...((await response.json()) as { id: string }) }
+    }
+    // The credential of the key is that of the token: one token for all nodes.
+    const first = await create(node(0))
+    const second = await create({ ...node(1), platform: node(0).platform })
+    expect(second).toEqual({ ...first, replayed: 'true' })
+  })
+})
+
+describe('a node that was killed', () => {
+  it('is named as pending, and serves the current state after its restart', { timeout: 2 * MINUTE }, async () => {
+    const { subscription, apiKey } = await enrol(node(0), 'ledger-v1', { name: 'Killed' })
+    await node(2).kill()
+    expect(await pendingAfter(node(0), `/v1/subscriptions/${subscription}/suspend`)).toBe('c')
+    expect(await callOne(node(1), PATH, apiKey)).toBe(403)
+    await node(2).start()
+    expect(await callOne(node(2), PATH, apiKey)).toBe(403)
+    expect(await pendingAfter(node(0), `/v1/subscriptions/${subscription}/resume`)).toBe('')
+    expect(await callOne(node(2), PATH, apiKey)).toBe(200)
+  })
+
+  it('is refused with a copied identity and with the name of another node', { timeout: 2 * MINUTE }, async () => {
+    const env = { ...several.settings, NODE_NAME: 'a' }
+    const other = await createService({ args: ['--empty'], env })
+    await expect(other.start()).rejects.toThrow(/another node is named a; set NODE_NAME/)
+    await other.remove()
+  })
+})
+
+describe('without PostgreSQL', () => {
+  it(
+    'calls are served and commands answer 503; afterwards everything works again',
+    { timeout: 2 * MINUTE },
+    async () => {
+      const { subscription, apiKey } = await enrol(node(0), 'ledger-v1', { name: 'Outage' })
+      expect(await several.callAll(PATH, apiKey)).toEqual([200, 200, 200])
+      await several.postgres.stop()
+      expect(await several.callAll(PATH, apiKey)).toEqual([200, 200, 200])
+      await expect(node(0).platform.post(`/v1/subscriptions/${subscription}/suspend`)).rejects.toThrow(/answered 503/)
+      expect(await several.callAll(PATH, apiKey)).toEqual([200, 200, 200])
+      await several.postgres.start()
+      await expect.poll(() => pendingAfter(node(0), `/v1/subscriptions/${subscription}/suspend`).catch(String)).toBe('')
+      expect(await several.callAll(PATH, apiKey)).toEqual([403, 403, 403])
+    },
+  )
+})

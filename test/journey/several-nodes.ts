@@ -1,0 +1,74 @@
+/** Several nodes as processes, on one PostgreSQL server and one server of ClickHouse. */
+
+import { expect } from 'vitest'
+import { createClickHouseServer, type ClickHouseServer } from '../fixtures/clickhouse-server.ts'
+import { createPostgresServer, type PostgresServer } from '../fixtures/postgres-server.ts'
+import { createService, type Service } from './service.ts'
+
+export interface SeveralNodes {
+  readonly nodes: readonly Service[]
+  /** Settings that all nodes have. */
+  readonly settings: Readonly<Record<string, string>>
+  readonly postgres: PostgresServer
+  /** Answers of all nodes to the same call. */
+  callAll(path: string, apiKey: string): Promise<readonly number[]>
+  remove(): Promise<void>
+}
+
+const MASTER_KEY = 'ab'.repeat(32)
+/** Nobody listens there: limits are not shared yet. */
+const REDIS_URL = 'redis://127.0.0.1:1'
+/** The public address of all nodes, behind their load balancer. */
+const GATEWAY_URL = 'http://gateway.example'
+
+/** Starts the nodes at the same time, on an empty database. */
+export async function startSeveralNodes(names: readonly string[]): Promise<SeveralNodes> {
+  const postgres = await createPostgresServer()
+  const clickHouse = await createClickHouseServer()
+  const systems = { DATABASE_URL: await postgres.createDatabase(), CLICKHOUSE_URL: clickHouse.url, REDIS_URL }
+  const settings = { ...systems, GATEWAY_URL, MASTER_KEY, PREVIEW: 'nodes' }
+  const nodes: Service[] = []
+  for (const name of names)
+    nodes.push(await createService({ args: ['--empty'], env: { ...settings, NODE_NAME: name } }))
+  try {
+    await Promise.all(nodes.map((node) => node.start()))
+  } catch (cause) {
+    await removeAll(nodes, clickHouse, postgres)
+    throw cause
+  }
+  return {
+    nodes,
+    settings,
+    postgres,
+    callAll: (path, apiKey) => Promise.all(nodes.map((node) => callOne(node, path, apiKey))),
+    remove: () => removeAll(nodes, clickHouse, postgres),
+  }
+}
+
+export async function callOne({ gatewayUrl }: Service, path: string, apiKey: string): Promise<number> {
+  const response = await fetch(gatewayUrl + path, { headers: { 'x-api-key': apiKey } })
+  await response.arrayBuffer()
+  return response.status
+}
+
+async function removeAll(
+  nodes: readonly Service[],
+  clickHouse: ClickHouseServer,
+  postgres: PostgresServer,
+): Promise<void> {
+  await Promise.all(nodes.map((node) => node.remove()))
+  await Promise.all([clickHouse.remove(), postgres.remove()])
+}
+
+/** Sends a command, and returns the nodes that its answer names as pending; `''` if there is none. */
+export async function pendingAfter(node: Service, path: string, body?: object): Promise<string> {
+  const authorization = `Bearer ${await node.platform.token()}`
+  const response = await fetch(`${node.baseUrl}${path}`, {
+    method: 'POST',
+    headers: { authorization, ...(body && { 'content-type': 'application/json' }) },
+    ...(body && { body: JSON.stringify(body) }),
+  })
+  expect(response.ok).toBe(true)
+  await response.arrayBuffer()
+  return response.headers.get('tollgate-pending-nodes') ?? ''
+}
