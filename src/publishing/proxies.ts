@@ -17,7 +17,7 @@ import { backendWarnings, type ProbeBackend } from './backend-warnings.ts'
 import { commit, find, toTime } from '../command/commands.ts'
 import type { StageInput } from './deployment.ts'
 import type { DocumentReader } from './document-reader.ts'
-import { createFollowApi, createServedPlans } from './follow-api.ts'
+import { createFollowApi, createServedPlans, type ServedPlans } from './follow-api.ts'
 import type { GatewayPort } from '../plan/gateway-port.ts'
 import { changeLabels } from '../command/label-change.ts'
 import type { KeyedMutex } from '../command/keyed-mutex.ts'
@@ -32,7 +32,7 @@ import {
 } from './proxy-document.ts'
 import { steppedProxy } from './proxy-revisions.ts'
 import { showProxy, type Proxy } from './proxy-view.ts'
-import { createServingPlans, type ActivePlan } from './serving-plan.ts'
+import { createServingPlans, type ActivePlan, type ServingPlans } from './serving-plan.ts'
 import type { RulesetOf } from './published-contract.ts'
 import type { Specifications } from './specifications.ts'
 import { stageRevision } from './stage-revision.ts'
@@ -138,17 +138,19 @@ export function createProxies(options: ProxiesOptions): Proxies {
       items: showRevisions((await find(registry, tenant, PROXY_KIND, id)).body),
       next: null,
     }),
-    async *activePlans() {
-      for await (const proxy of listAll(registry, PROXY_KIND, { limit: BATCH_MAX })) {
-        const deployment = activeDeployment(proxy.body)
-        if (deployment === null) continue
-        const { body } = await find(registry, proxy.tenant, API_KIND, proxy.body.api)
-        const plan = await planOf(proxy, proxy.body, deployment, body)
-        yield plan
-        served.note(plan)
-      }
-    },
+    activePlans: () => activePlans(registry, planOf, served),
     follow: createFollowApi(activation, planOf),
+  }
+}
+
+async function* activePlans(registry: Registry, planOf: ServingPlans, served: ServedPlans): AsyncIterable<ActivePlan> {
+  for await (const proxy of listAll(registry, PROXY_KIND, { limit: BATCH_MAX })) {
+    const deployment = activeDeployment(proxy.body)
+    if (deployment === null) continue
+    const { body } = await find(registry, proxy.tenant, API_KIND, proxy.body.api)
+    const plan = await planOf(proxy, proxy.body, deployment, body)
+    yield plan
+    served.note(plan)
   }
 }
 
