@@ -30,6 +30,9 @@ export type Removal = 'removed' | 'live' | 'absent'
 /** A node that is silent for this long is not live. */
 export const LIVE_MS = 5_000
 
+/** Takes the place of the names of nodes that could not be read. No node has this name. */
+export const UNKNOWN_NODES = '*'
+
 export interface Nodes {
   /**
    * Adds this node to the list. Throws `StartRefused` if another live process has the same incarnation, because its data folder was
@@ -42,7 +45,8 @@ export interface Nodes {
   list(): Promise<readonly ListedNode[]>
   /**
    * Resolves when every live node serves the position, with the names of the nodes that do not. A node is not waited for once it has
-   * been silent for `silentAfterMs`, nor is any node for longer than that. Never rejects.
+   * been silent for `silentAfterMs`, nor is any node for longer than that. If the list cannot be read for all that time, the names end
+   * with `UNKNOWN_NODES`. Never rejects.
    */
   acknowledged(position: number, silentAfterMs?: number): Promise<readonly string[]>
   /**

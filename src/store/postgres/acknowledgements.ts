@@ -1,12 +1,12 @@
 /**
  * Waits until all live nodes serve a position.
  *
- * One read of the list answers all that wait. A read that fails is repeated; when the time of a waiting command is over, the last list
- * that was read decides which nodes are named.
+ * One read of the list answers all that wait. A read that fails is repeated. When the time of a wait is over, the last list decides
+ * which nodes are named; if it is from before the wait, it may lack others.
  */
 
 import type { Clock } from '../../runtime/clock.ts'
-import type { ListedNode } from '../nodes.ts'
+import { UNKNOWN_NODES, type ListedNode } from '../nodes.ts'
 
 export interface Acknowledgements {
   wait(position: number, silentAfterMs: number): Promise<readonly string[]>
@@ -22,6 +22,8 @@ export interface AcknowledgementsOptions {
 interface Waiting {
   readonly position: number
   readonly silentAfterMs: number
+  /** Whether a list was read since the wait began. */
+  isListed: boolean
   readonly resolve: (pending: readonly string[]) => void
 }
 
@@ -48,14 +50,17 @@ export function createAcknowledgements({ clock, list }: AcknowledgementsOptions)
       const asked = [...waiting]
       try {
         nodes = await list()
-        for (const each of asked) resolveIfServed(each)
+        for (const each of asked) {
+          each.isListed = true
+          resolveIfServed(each)
+        }
       } catch {}
     }
     isReading = false
   }
 
   function resolveIfServed(each: Waiting): void {
-    const pending = nodes.filter(({ position }) => position < each.position)
+    const pending = pendingAt(nodes, each)
     if (pending.every(({ silentMs }) => silentMs >= each.silentAfterMs)) resolve(each)
   }
 
@@ -65,23 +70,24 @@ export function createAcknowledgements({ clock, list }: AcknowledgementsOptions)
       stopPolling?.()
       stopPolling = null
     }
-    each.resolve(nodes.filter(({ position }) => position < each.position).map(({ name }) => name))
+    const names = pendingAt(nodes, each).map(({ name }) => name)
+    each.resolve(each.isListed ? names : [...names, UNKNOWN_NODES])
   }
 
   return {
     check,
     wait(position, silentAfterMs) {
-      return new Promise((resolvePromise) => {
-        const each = { position, silentAfterMs, resolve: done }
-        const cancel = clock.after(silentAfterMs, () => resolve(each))
-        function done(pending: readonly string[]): void {
-          cancel()
-          resolvePromise(pending)
-        }
-        waiting.add(each)
-        stopPolling ??= clock.every(POLL_EVERY_MS, check)
-        check()
-      })
+      const { promise, resolve: end } = Promise.withResolvers<readonly string[]>()
+      const each = { position, silentAfterMs, isListed: false, resolve: end }
+      const cancel = clock.after(silentAfterMs, () => resolve(each))
+      waiting.add(each)
+      stopPolling ??= clock.every(POLL_EVERY_MS, check)
+      check()
+      return promise.finally(cancel)
     },
   }
+}
+
+function pendingAt(nodes: readonly ListedNode[], { position: asked }: Waiting): readonly ListedNode[] {
+  return nodes.filter(({ position }) => position < asked)
 }

@@ -24,7 +24,13 @@ import {
   type KeyRow,
   type ReadState,
 } from './plan-commits.ts'
+import type { CommitFences } from './lock-fences.ts'
 import type { RunningRequests } from './running-request.ts'
+
+export interface CommitGuards {
+  readonly requests: Pick<RunningRequests, 'mark'>
+  readonly fences: Pick<CommitFences, 'check' | 'committed'>
+}
 
 export interface WrittenCommits {
   readonly errors: readonly (Error | null)[]
@@ -42,8 +48,8 @@ const COMMIT = `NOTIFY ${CHANGE_CHANNEL}; COMMIT`
 export function createDocumentWriter(
   pool: Pool,
   clock: Clock,
-  requests: Pick<RunningRequests, 'mark'>,
-): (commits: readonly Commit[]) => Promise<WrittenCommits> {
+  guards: CommitGuards,
+): (commits: readonly Commit[], isFenced: boolean) => Promise<WrittenCommits> {
   async function wasCommitted({ position, id }: { position: number; id: string }): Promise<boolean> {
     try {
       return await withClient(pool, async (client) => {
@@ -57,7 +63,8 @@ export function createDocumentWriter(
     }
   }
 
-  return async (commits) => {
+  const { requests, fences } = guards
+  return async (commits, isFenced) => {
     const id = randomUUID()
     const client = await connect(pool)
     let position: number | null = null
@@ -65,13 +72,17 @@ export function createDocumentWriter(
     try {
       await client.query(BEGIN)
       const plan = planCommits(commits, await read(client, commits), clock.nowMs)
+      // Before a conflict of revisions, which may only show that another node was faster.
+      const refusal = isFenced ? await fences.check(client) : null
+      if (refusal !== null) return await refuse(client, commits, refusal)
       if (plan.changes.length > 0) {
         await requests.mark(client)
         position = await write(client, plan, id)
       }
       isEnding = true
-      await client.query(position === null ? 'COMMIT' : COMMIT)
+      await client.query(position === null ? 'ROLLBACK' : COMMIT)
       client.release()
+      if (isFenced && position !== null) fences.committed()
       return { errors: plan.errors, position }
     } catch (cause) {
       // The connection is closed, which ends its transaction; a rollback could wait for a server that is gone.
@@ -79,9 +90,16 @@ export function createDocumentWriter(
       const error = toRegistryError(cause)
       if (!isEnding || position === null || !(error instanceof RegistryUnreachable)) throw error
       if (!(await wasCommitted({ position, id }))) throw error
+      if (isFenced) fences.committed()
       return { errors: commits.map(() => null), position }
     }
   }
+}
+
+async function refuse(client: PoolClient, commits: readonly Commit[], refusal: Error): Promise<WrittenCommits> {
+  await client.query('ROLLBACK')
+  client.release()
+  return { errors: commits.map(() => refusal), position: null }
 }
 
 async function connect(pool: Pool): Promise<PoolClient> {

@@ -63,6 +63,10 @@ const STEPS = [
    CREATE TABLE job_claim (
      name text COLLATE "C" PRIMARY KEY, holder text NOT NULL, fence bigint NOT NULL, held_until timestamptz NOT NULL
    );
+   CREATE TABLE lock_fence (
+     key text COLLATE "C" PRIMARY KEY, last_task uuid NOT NULL, task_before uuid, renewed_at timestamptz NOT NULL
+   );
+   CREATE INDEX lock_fence_by_age ON lock_fence (renewed_at);
    CREATE TABLE node (
      incarnation text COLLATE "C" PRIMARY KEY, name text COLLATE "C" NOT NULL, version text NOT NULL,
      format bigint NOT NULL, session uuid NOT NULL, position bigint NOT NULL, registered_at timestamptz NOT NULL,

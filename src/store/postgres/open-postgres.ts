@@ -8,6 +8,7 @@
 import type { Clock } from '../../runtime/clock.ts'
 import type { Claims } from '../claims.ts'
 import type { IdempotencyStore } from '../idempotency-store.ts'
+import type { LockFences } from '../lock-fences.ts'
 import type { Nodes } from '../nodes.ts'
 import type { Registry } from '../registry.ts'
 import { createPostgresClaims } from './claims.ts'
@@ -35,6 +36,8 @@ export interface PostgresOptions extends ConnectOptions {
 
 export interface Postgres {
   readonly registry: Registry
+  /** For locks that hold across nodes (`createSharedMutex`). */
+  readonly fences: LockFences
   readonly idempotencyKeys: IdempotencyStore
   readonly claims: Claims
   readonly nodes: Nodes
@@ -53,7 +56,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
   const connections = openConnections({ config, clock, onFailed })
   const pool = connections.createPool(COMMAND_CONNECTIONS)
   const requests = createRunningRequests()
-  const registry = await openPostgresRegistry({ connections, pool, clock, requests, onFailed, onRewound })
+  const { registry, fences } = await openPostgresRegistry({ connections, pool, clock, requests, onFailed, onRewound })
   const idempotencyKeys = createPostgresIdempotencyStore({
     pool,
     clock,
@@ -71,6 +74,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
   })
   return {
     registry,
+    fences,
     idempotencyKeys,
     claims: createPostgresClaims(connections.createPool(1)),
     nodes,

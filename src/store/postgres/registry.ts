@@ -5,10 +5,12 @@
  * a command. A commit is durable when it resolves, as far as `synchronous_commit` of the server is on.
  */
 
+import { AsyncLocalStorage } from 'node:async_hooks'
 import type pg from 'pg'
 import type { Clock } from '../../runtime/clock.ts'
 import { toDocument, type StoredDocument } from '../document-row.ts'
 import type { Commit, Document, ListQuery, Registry, SearchQuery } from '../registry.ts'
+import type { LockFences } from '../lock-fences.ts'
 import { createAuditReader } from './audit-reader.ts'
 import { createChangeFeed, type ChangeFeed, type StoredChange } from './change-feed.ts'
 import { openChangeListener } from './change-listener.ts'
@@ -17,6 +19,7 @@ import { createDocumentList, createDocumentSearch } from './document-list.ts'
 import { CHANGE_CHANNEL, createDocumentWriter } from './document-writer.ts'
 import { shownAuthor } from './plan-commits.ts'
 import { withClient, type Connections } from './connections.ts'
+import { createLockFences } from './lock-fences.ts'
 import { redactBatch } from './redaction.ts'
 import type { RunningRequests } from './running-request.ts'
 
@@ -25,7 +28,7 @@ export interface PostgresRegistryOptions {
   /** For commands and reads; its owner ends it. */
   readonly pool: pg.Pool
   readonly clock: Clock
-  readonly requests: Pick<RunningRequests, 'mark'>
+  readonly requests: RunningRequests
   /** A connection failed; the feed continues when there is one again. */
   readonly onFailed: (cause: unknown) => void
   /** The database lacks changes that this process has seen: it was restored, or a standby without them took over. */
@@ -35,24 +38,33 @@ export interface PostgresRegistryOptions {
 /** A notification that was missed delays a change by this. */
 const POLL_EVERY_MS = 1_000
 
-export async function openPostgresRegistry(options: PostgresRegistryOptions): Promise<Registry> {
+export interface PostgresRegistry {
+  readonly registry: Registry
+  readonly fences: LockFences
+}
+
+export async function openPostgresRegistry(options: PostgresRegistryOptions): Promise<PostgresRegistry> {
   const { pool, clock, requests } = options
   const { feed, close } = await openFeed(options)
-  const write = createDocumentWriter(pool, clock, requests)
+  const fences = createLockFences({ pool, delivered: (position) => feed.delivered(position) })
+  const write = createDocumentWriter(pool, clock, { requests, fences })
+  // A listener must not act on behalf of the request or the lock whose commit it receives.
+  const outside = AsyncLocalStorage.snapshot()
 
-  async function execute(commits: readonly Commit[]): Promise<readonly (Error | null)[]> {
-    const { errors, position } = await write(commits)
+  async function execute(commits: readonly Commit[], isFenced: boolean): Promise<readonly (Error | null)[]> {
+    const { errors, position } = await write(commits, isFenced)
     if (position !== null) await feed.delivered(position)
     return errors
   }
 
-  return {
+  const registry: Registry = {
     ...createReads(pool),
     async commit(author, action, writes) {
-      const [error] = await execute([{ author, action, writes }])
+      const [error] = await execute([{ author, action, writes }], true)
       if (error) throw error
     },
-    commitEach: (commits) => (commits.length === 0 ? Promise.resolve([]) : execute(commits)),
+    // Commits of several tasks together; none of them holds the locks of the others.
+    commitEach: (commits) => (commits.length === 0 ? Promise.resolve([]) : execute(commits, false)),
     async audit(author, action, { kind, id, tenant }) {
       const values = [kind, id, tenant].map(toText)
       const shown = [JSON.stringify(author), shownAuthor(author, tenant), toText(action)]
@@ -64,9 +76,10 @@ export async function openPostgresRegistry(options: PostgresRegistryOptions): Pr
         after = await withRegistryErrors(() => withClient(pool, (client) => redactBatch(client, of, edit, from)))
       }
     },
-    watch: (position, listener) => feed.watch(position, listener),
+    watch: (position, listener) => outside(() => feed.watch(position, (change) => outside(() => listener(change)))),
     close,
   }
+  return { registry, fences }
 }
 
 /** Opens the feed, with its two connections. */

@@ -1,4 +1,9 @@
-import { afterAll, describe, expect, it } from 'vitest'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
+import { createClaimedJob } from '../../../src/command/claimed-job.ts'
+import { systemClock } from '../../../src/runtime/clock.ts'
 import type { Claims } from '../../../src/store/claims.ts'
 import { StoreUnwritable } from '../../../src/store/unwritable.ts'
 import { createPostgresServer } from '../../fixtures/postgres-server.ts'
@@ -62,5 +67,38 @@ describe('claims of several nodes', () => {
     await server.start()
     expect(await other.claim('job', 'b', 60_000)).toBeNull()
     expect(await one.renew(claim!, 60_000)).toBe(true)
+  })
+})
+
+describe('a job of a node that is killed', () => {
+  it('is started by another node after its claim has expired, and not before', async () => {
+    const { url, other } = await start()
+    const ttlMs = 3_000
+    const program = join(import.meta.dirname, 'claiming-process.ts')
+    const child = spawn(process.execPath, [program, url, 'killed', String(ttlMs)], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    onTestFinished(() => void child.kill('SIGKILL'))
+    await once(child.stdout, 'data')
+    const { promise: started, resolve } = Promise.withResolvers<boolean>()
+    const job = createClaimedJob({
+      claims: other,
+      name: 'job',
+      holder: 'next',
+      clock: systemClock,
+      ttlMs,
+      async start() {
+        const { rows } = await executeSql(url, `SELECT holder, fence FROM job_claim`)
+        resolve(rows[0]?.['holder'] === 'next' && Number(rows[0]['fence']) === 2)
+        return () => {}
+      },
+      onFailed: () => {},
+    })
+    onTestFinished(() => job.stop())
+    await job.start()
+    const { rows } = await executeSql(url, `SELECT holder FROM job_claim`)
+    expect(rows).toEqual([{ holder: 'killed' }])
+    child.kill('SIGKILL')
+    expect(await started).toBe(true)
   })
 })

@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { afterAll, describe, expect, it } from 'vitest'
 import { StartRefused } from '../../../src/runtime/start-refused.ts'
-import type { Nodes } from '../../../src/store/nodes.ts'
+import { UNKNOWN_NODES, type Nodes } from '../../../src/store/nodes.ts'
 import { COMMIT_LOCK } from '../../../src/store/postgres/lock-numbers.ts'
 import type { Postgres, PostgresOptions } from '../../../src/store/postgres/open-postgres.ts'
 import { StoreUnwritable } from '../../../src/store/unwritable.ts'
@@ -174,7 +174,7 @@ describe('the report of a node', () => {
     const [one, other] = [await start(url, 'a'), await start(url, 'b')]
     await server.stop()
     await expect(one.list()).rejects.toBeInstanceOf(StoreUnwritable)
-    expect(await one.acknowledged(5, 100)).toEqual([])
+    expect(await one.acknowledged(5, 100)).toEqual([UNKNOWN_NODES])
     await server.start()
     one.serve(5)
     other.serve(5)
@@ -198,7 +198,7 @@ describe('a server that accepts connections and never answers', () => {
     other.serve(1)
     expect(await one.nodes.acknowledged(1)).toEqual([])
     proxy.judge(() => 'drop')
-    expect(await one.nodes.acknowledged(5, 200)).toEqual(['b', 'one'])
+    expect(await one.nodes.acknowledged(5, 200)).toEqual(['b', 'one', UNKNOWN_NODES])
     await one.nodes.leave()
     await one.close()
     expect(await other.list()).toHaveLength(2)
