@@ -28,7 +28,7 @@ import { awaitRevocations, createAwaitNodes, openNodes } from './open-nodes.ts'
 import { openPlatform } from './open-platform.ts'
 import { createSample, openSampleBackend } from './open-sample.ts'
 import { openStream, type StreamServices } from './open-stream.ts'
-import { createWebhooks } from './open-webhooks.ts'
+import { createWebhooks, type Webhooks } from './open-webhooks.ts'
 import { createResources, type Resources } from './resources.ts'
 import { startScheduledWork } from './scheduled-work.ts'
 
@@ -192,7 +192,8 @@ async function startWork({
 }: Parts): Promise<void> {
   const { adminTenant: tenant, allowPrivateAddresses } = core.config
   const allowPrivate = allowPrivateAddresses.includes('webhooks')
-  const webhooks = createWebhooks({ ...core, mutex, tenant, allowPrivate })
+  let webhooks: Webhooks | null = null
+  core.metrics.measured('webhook_deliveries_waiting', 'Deliveries that are queued', () => webhooks?.waiting() ?? 0)
   const { registeredClients } = identity
   const work = {
     ...core,
@@ -200,7 +201,7 @@ async function startWork({
     tenant,
     registeredClients,
     ownDocument: ownDocument(),
-    webhooks,
+    createWebhooks: () => (webhooks = createWebhooks({ ...core, mutex, tenant, allowPrivate })),
     recorder,
     names,
   }

@@ -4,6 +4,8 @@ import { randomBytes } from 'node:crypto'
 import type { Secrets } from '../access/credential-document.ts'
 import type { FirstAdmin } from '../access/first-admin.ts'
 import { createGrants, type Grants } from '../access/grants.ts'
+import { createKeyedMutex, type KeyedMutex } from '../command/keyed-mutex.ts'
+import { createSharedMutex } from '../command/shared-mutex.ts'
 import type { Config } from '../config.ts'
 import { openKeyRing, type KeyRing } from '../identity/key-ring.ts'
 import { createThreadPool } from '../jobs/thread-pool.ts'
@@ -19,6 +21,7 @@ import { createEventCounter, createMetrics, type Metrics } from '../runtime/metr
 import { claimAddresses, type Addresses } from '../settings/addresses.ts'
 import type { Author } from '../store/registry.ts'
 import { createBackends, type Backends } from './backend-rules.ts'
+import { createRunJob, type RunJob } from './node-jobs.ts'
 import { openAdmin } from './open-admin.ts'
 import { openDataFolder, type OpenedDataFolder } from './open-data-folder.ts'
 import { readSample, type SampleFiles } from './open-sample.ts'
@@ -46,6 +49,9 @@ export interface Core extends CoreOptions, Secrets, OpenedDataFolder {
   readonly keyRing: KeyRing
   readonly grants: Grants
   readonly documents: DocumentReader
+  /** Creates a mutex, which holds across nodes. */
+  readonly createMutex: () => KeyedMutex
+  readonly runJob: RunJob
 }
 
 /** Throws `StartRefused`. */
@@ -57,7 +63,7 @@ export async function openCore({ config, log, opened }: CoreOptions): Promise<Co
   const count = createEventCounter(metrics)
 
   const dataFolder = await openDataFolder({ config, clock, log, count, opened })
-  const { vault, registry } = dataFolder
+  const { vault, registry, shared } = dataFolder
   const connections = claimConnections(config.gatewayThreads, log)
   const backends = createBackends({ config, addresses, clock, log, count })
   const author = { tenant: config.adminTenant, consumer: 'system' }
@@ -90,5 +96,7 @@ export async function openCore({ config, log, opened }: CoreOptions): Promise<Co
     keyRing,
     grants,
     documents: createDocumentReader(documentThread),
+    createMutex: () => (shared === null ? createKeyedMutex() : createSharedMutex(shared.fences)),
+    runJob: createRunJob({ shared, clock, log, count, opened }),
   }
 }

@@ -8,7 +8,7 @@ import { createAuthenticator, type Authenticator } from '../gateway/authenticati
 import { createMessageLimitMemory } from '../gateway/mcp/message-limit.ts'
 import type { GatewayPool } from '../gateway/threads/gateway-pool-options.ts'
 import { createGatewayPool } from '../gateway/threads/gateway-pool.ts'
-import { createKeyedMutex, type KeyedMutex } from '../command/keyed-mutex.ts'
+import type { KeyedMutex } from '../command/keyed-mutex.ts'
 import type { GatewayPort } from '../plan/gateway-port.ts'
 import type { Grant } from '../plan/grant.ts'
 import { platformOperations } from '../platform/operations.ts'
@@ -58,7 +58,7 @@ export function openGateway(options: GatewayOptions): GatewayServices {
     count,
   })
   const pool = openPool(options, () => monitors)
-  const mutex = createKeyedMutex()
+  const mutex = core.createMutex()
   const { recorder, gauge } = stream
   const { setGate } = pool
   const monitors = openMonitors({ ...core, mutex, recorder, gauge, setGate, connectBackend: backends.connect, tenant })

@@ -59,6 +59,7 @@ export function openPlatform(options: OpenPlatformOptions): Platform {
     connectionsMax: connections.platform,
     requestLog: config.requestLog,
     requestDays: config.retentionDays.requests,
+    ifMatch: core.createMutex(),
     idempotency: { store: idempotencyKeys, vault },
     ...(core.shared !== null && { awaitNodes: createAwaitNodes(core.shared) }),
     risks: stream.pipeline.risks,

@@ -10,13 +10,13 @@ import { createProgrammeSteps, type ProgrammeStepsOptions } from '../programmes/
 import { createRulesets, type Rulesets } from '../programmes/rulesets.ts'
 import { createTenantPolicies, type TenantPolicies } from '../programmes/tenant-policy.ts'
 import type { DocumentReader } from '../publishing/document-reader.ts'
-import { createKeyedMutex } from '../command/keyed-mutex.ts'
+import type { KeyedMutex } from '../command/keyed-mutex.ts'
 import type { Log } from '../runtime/log.ts'
 
 export interface ProgrammeServices {
   readonly programmes: Programmes
   readonly policies: TenantPolicies
-  readonly runner: ProgrammeRunner
+  readonly createRunner: () => ProgrammeRunner
   readonly rulesets: Rulesets
 }
 
@@ -30,18 +30,19 @@ export interface ProgrammeServicesOptions extends Omit<
   readonly compliance: Pick<Compliance, 'lint' | 'checkRuleset'>
   readonly apiPolicies: Pick<ApiPolicies, 'get'>
   readonly log: Log
+  readonly createMutex: () => KeyedMutex
 }
 
 export function openProgrammes(options: ProgrammeServicesOptions): ProgrammeServices {
-  const { registry } = options
+  const { registry, createMutex } = options
   const policies = createTenantPolicies({ registry })
   const steps = createProgrammeSteps({ ...options, policies })
   // A separate mutex, because the steps of a programme lock the API in the mutex of all commands.
-  const mutex = createKeyedMutex()
+  const mutex = createMutex()
   return {
     policies,
     rulesets: createRulesets(options),
     programmes: createProgrammes({ ...options, mutex }),
-    runner: createProgrammeRunner({ ...options, steps, mutex }),
+    createRunner: () => createProgrammeRunner({ ...options, steps, mutex }),
   }
 }

@@ -10,8 +10,10 @@ import { readVersion } from '../settings/information-flags.ts'
 import type { Nodes } from '../store/nodes.ts'
 import type { Postgres } from '../store/postgres/open-postgres.ts'
 
-export interface Shared extends Pick<Postgres, 'registry' | 'idempotencyKeys' | 'claims'> {
+export interface Shared extends Pick<Postgres, 'registry' | 'idempotencyKeys' | 'claims' | 'fences'> {
   readonly nodes: Nodes
+  /** Names this node in claims. */
+  readonly incarnation: string
   /** Position of the registry before anything of it was read. */
   readonly readFrom: number
   /** Lets the next node start. */
@@ -53,12 +55,8 @@ export async function openShared(options: SharedOptions, end: (sentence: string)
   const endStart = await lockStart({ url, nodeName })
   opened('start', endStart)
   const { registry, nodes } = postgres
-  await nodes.register({
-    incarnation: readIncarnation(dataDir),
-    name: nodeName,
-    version: readVersion(),
-    format: FORMAT,
-  })
+  const incarnation = readIncarnation(dataDir)
+  await nodes.register({ incarnation, name: nodeName, version: readVersion(), format: FORMAT })
   opened('list of nodes', () => nodes.leave())
-  return { ...postgres, readFrom: await registry.end(), endStart }
+  return { ...postgres, incarnation, readFrom: await registry.end(), endStart }
 }

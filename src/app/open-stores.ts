@@ -2,6 +2,7 @@
 
 import type { CountEvent } from '../runtime/event-reasons.ts'
 import type { Config } from '../config.ts'
+import type { RunJob } from './node-jobs.ts'
 import { openUsage } from './open-usage.ts'
 import { openStore } from '../recovery/open-store.ts'
 import type { Clock } from '../runtime/clock.ts'
@@ -35,6 +36,7 @@ export interface StoresOptions {
   readonly log: Log
   readonly count: CountEvent
   readonly opened: Opened
+  readonly runJob: RunJob
 }
 
 /** The store keeps the parts that it merged for eight minutes. */

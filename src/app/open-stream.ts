@@ -20,6 +20,7 @@ import type { NameStore } from '../store/name-store.ts'
 import { matches, openSqliteCheckpoint, type SqliteCheckpoint } from '../store/sqlite/checkpoint.ts'
 import { createPipeline, type Pipeline } from '../stream/topology.ts'
 import { createStoreHold, keepSegments } from './backup-holds.ts'
+import type { RunJob } from './node-jobs.ts'
 import { createLimits, type Limits } from './open-limits.ts'
 import {
   makeSpoolFolders,
@@ -38,6 +39,7 @@ export interface StreamOptions extends SpoolOptions {
   readonly folder: DataFolder
   /** Number of the registry's last change. */
   readonly registryEnd: () => Promise<number>
+  readonly runJob: RunJob
 }
 
 export interface StreamServices extends Stores {

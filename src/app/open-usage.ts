@@ -4,6 +4,7 @@
 
 import { join } from 'node:path'
 import type { Config } from '../config.ts'
+import type { Job, RunJob } from './node-jobs.ts'
 import { STORE_FOLDER } from '../recovery/open-store.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { CountEvent } from '../runtime/event-reasons.ts'
@@ -14,7 +15,7 @@ import { createReaders, type Readers } from '../store/clickhouse/readers.ts'
 import { createClickHouseRequestStore } from '../store/clickhouse/request-store.ts'
 import { createRetention, type Retention } from '../store/clickhouse/retention.ts'
 import { createClickHouseRiskStore } from '../store/clickhouse/risk-store.ts'
-import { createRollups, type Rollups } from '../store/clickhouse/rollups.ts'
+import { createRollups, NOTHING_ROLLED, type Rollups } from '../store/clickhouse/rollups.ts'
 import { createClickHouseServiceLevelStore } from '../store/clickhouse/service-level-store.ts'
 import { createClickHouseStatementStore } from '../store/clickhouse/statement-store.ts'
 import { createClickHouseUsageStore } from '../store/clickhouse/usage-store.ts'
@@ -26,13 +27,14 @@ import type { StatementStore } from '../store/statement-store.ts'
 import type { UsageStore } from '../store/usage-store.ts'
 
 export interface OpenUsageOptions {
-  readonly config: Pick<Config, 'dataDir' | 'clickhouseUrl' | 'retentionDays'>
+  readonly config: Pick<Config, 'dataDir' | 'clickhouseUrl' | 'databaseUrl' | 'retentionDays'>
   /** As read from the store. */
   readonly kept: KeptUsage
   readonly clock: Clock
   readonly log: Log
   readonly count: CountEvent
   readonly opened: Opened
+  readonly runJob: RunJob
 }
 
 export interface OpenedUsage {
@@ -59,12 +61,13 @@ export function openUsage(client: ClickHouse, options: OpenUsageOptions): Opened
       { canceller },
     )
   const [readers, others] = [open(), open()]
-  const rollups = createRollups(background)
+  // A node does not know which closed days another one still writes: several read the hourly totals instead.
+  const rollups = options.config.databaseUrl === null ? createRollups(background) : NOTHING_ROLLED
   const retention = createRetention({ client: background, days: options.config.retentionDays, kept: options.kept })
   const kept = (): KeptUsage => retention.kept
   const usage = createClickHouseUsageStore(client, { readers, rollups, kept })
   const statements = createClickHouseStatementStore({ client: background, readers, usage, kept, priced: rollups })
-  options.opened('rollups of usage', keepUpToDate({ rollups, statements, retention }, options))
+  void options.runJob('rollups of usage', () => createUpkeep({ rollups, statements, retention }, options))
   return {
     usage,
     statements,
@@ -80,11 +83,10 @@ function openConnection({ config, opened }: OpenUsageOptions): ClickHouse {
   return client
 }
 
-/** Returns a function that stops the work. */
-function keepUpToDate(
+function createUpkeep(
   { rollups, statements, retention }: { rollups: Rollups; statements: StatementStore; retention: Retention },
   { clock, log, count }: OpenUsageOptions,
-): () => Promise<void> {
+): Job {
   const stopping = new AbortController()
   const { signal } = stopping
   const onMonth = (month: string, days: number): void =>
@@ -116,15 +118,16 @@ function keepUpToDate(
     }
   }
 
-  const start = (): void => {
+  const work = (): void => {
     current = current.then(run).then(expire)
   }
-  const cancelFirst = clock.after(FIRST_MS, start)
-  const cancel = clock.every(EVERY_MS, start)
-  return () => {
-    cancelFirst()
-    cancel()
-    stopping.abort()
-    return current
+  const timers: (() => void)[] = []
+  return {
+    start: async () => void timers.push(clock.after(FIRST_MS, work), clock.every(EVERY_MS, work)),
+    stop() {
+      for (const cancel of timers) cancel()
+      stopping.abort()
+      return current
+    },
   }
 }

@@ -6,7 +6,6 @@ import type { CountEvent } from '../runtime/event-reasons.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { CreateId } from '../runtime/ids.ts'
 import type { Log } from '../runtime/log.ts'
-import type { Metrics } from '../runtime/metrics.ts'
 import type { Vault } from '../runtime/vault.ts'
 import type { Registry } from '../store/registry.ts'
 import { createConsumerEvents } from '../subscriptions/consumer-events.ts'
@@ -27,7 +26,6 @@ export interface WebhooksOptions {
   readonly createId: CreateId
   readonly clock: Clock
   readonly log: Log
-  readonly metrics: Metrics
   readonly count: CountEvent
 }
 
@@ -35,6 +33,8 @@ export interface Webhooks {
   /** Resolves when the pending deliveries are loaded. */
   start(): Promise<void>
   stop(): Promise<void>
+  /** Number of deliveries that are queued. */
+  waiting(): number
 }
 
 const STORE_RETRY_DELAY_MS = 30_000
@@ -42,7 +42,7 @@ const STORE_RETRY_DELAY_MS = 30_000
 const DRAIN_MS = 5_000
 
 export function createWebhooks(given: WebhooksOptions): Webhooks {
-  const { registry, clock, log, count, metrics } = given
+  const { registry, clock, log, count } = given
   const dataForConsumer = createConsumerEvents({ registry })
   const options = { ...given, dataForConsumer }
   // Receivers of several tenants may share a host. As many connections as deliveries are allowed, so no tenant waits for another.
@@ -56,7 +56,6 @@ export function createWebhooks(given: WebhooksOptions): Webhooks {
   })
   const queue = createDeliveryQueue({ clock, send })
   const fanOut = createFanOut({ ...options, queuedFor: (receiver) => queue.sizeOf(receiver) })
-  metrics.measured('webhook_deliveries_waiting', 'Deliveries that are queued', () => queue.sizeOf())
   const feed = createQueueFeed({ registry, queue, log, count })
   let stopRetention = (): void => {}
 
@@ -75,5 +74,6 @@ export function createWebhooks(given: WebhooksOptions): Webhooks {
       cancel()
       await outbound.close()
     },
+    waiting: () => queue.sizeOf(),
   }
 }

@@ -67,6 +67,7 @@ export interface ResourcesOptions extends Secrets {
   /** All scopes of the platform API. */
   readonly scopes: readonly string[]
   readonly log: Log
+  readonly createMutex: () => KeyedMutex
 }
 
 export type Resources = ReturnType<typeof createResources>

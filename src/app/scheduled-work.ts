@@ -17,7 +17,7 @@ import type { Compliance } from '../programmes/compliance.ts'
 import type { ProgrammeRunner } from '../programmes/programme-runner.ts'
 import type { Credentials } from '../access/credentials.ts'
 import { RETIREMENT_DUE, type Retirement } from '../publishing/retirement.ts'
-import { createScheduler } from '../command/scheduler.ts'
+import { createScheduler, type Scheduler } from '../command/scheduler.ts'
 import {
   createSubscriptionExpiry,
   SUBSCRIPTION_EXPIRY,
@@ -27,6 +27,7 @@ import type { Subscriptions } from '../subscriptions/subscriptions.ts'
 import { createWaitingList } from '../subscriptions/waiting-list.ts'
 import { MUTE_DUE } from '../mutes/mute-document.ts'
 import { createMuteExpiry } from '../mutes/mute-expiry.ts'
+import type { RunJob } from './node-jobs.ts'
 import type { Webhooks } from './open-webhooks.ts'
 import type { PlatformRecorder } from '../self-metering/platform-recorder.ts'
 import type { CountEvent } from '../runtime/event-reasons.ts'
@@ -46,10 +47,11 @@ export interface ScheduledWorkOptions {
   readonly compliance: Pick<Compliance, 'start' | 'scoreOwn'>
   /** The OpenAPI document of the platform's own API. */
   readonly ownDocument: Uint8Array
-  readonly runner: ProgrammeRunner
+  readonly createRunner: () => ProgrammeRunner
+  readonly runJob: RunJob
   readonly registeredClients: Pick<SelfRegisteredClients, 'expire'>
   readonly retirement: Pick<Retirement, 'retirementDue'>
-  readonly webhooks: Webhooks
+  readonly createWebhooks: () => Webhooks
   /** Stores that hold names of consumers. */
   readonly names: readonly NameStore[]
   readonly recorder: Pick<PlatformRecorder, 'note'>
@@ -68,9 +70,23 @@ const OWN_SCORE_DELAY_MS = 2_000
 
 /** Resolves when all work that was already due is complete. */
 export async function startScheduledWork(options: ScheduledWorkOptions): Promise<void> {
-  const { registry, compliance, runner, webhooks, retirement, recorder, createId, clock, log, count, opened } = options
+  const { compliance, runJob, clock, opened } = options
+  await runJob('waiting list', () => createWaitingList(options))
+  await runJob('scheduler', () => createDueWork(options))
+  // Scoring takes seconds, and startup does not depend on it.
+  void compliance.start()
+  const scoreOwn = (): void => void compliance.scoreOwn(PLATFORM_API, options.ownDocument)
+  opened('score of the platform', clock.after(OWN_SCORE_DELAY_MS, scoreOwn))
+  await runJob('programmes', options.createRunner)
+  await runJob('webhooks', options.createWebhooks)
+  startKeyPrefixes(options)
+}
+
+/** The tasks with a due time. */
+function createDueWork(options: ScheduledWorkOptions): Scheduler {
+  const { registry, retirement, recorder, createId, clock, log, count } = options
   const expiry = createSubscriptionExpiry({ registry, clock, createId, cancel: options.subscriptions.cancel })
-  const scheduler = createScheduler({
+  return createScheduler({
     registry,
     clock,
     log,
@@ -102,20 +118,6 @@ export async function startScheduledWork(options: ScheduledWorkOptions): Promise
       },
     },
   })
-  opened('scheduler', scheduler.stop)
-  const waitingList = createWaitingList(options)
-  opened('waiting list', waitingList.stop)
-  await waitingList.start()
-  await scheduler.start()
-  // Scoring takes seconds, and startup does not depend on it.
-  void compliance.start()
-  const scoreOwn = (): void => void compliance.scoreOwn(PLATFORM_API, options.ownDocument)
-  opened('score of the platform', clock.after(OWN_SCORE_DELAY_MS, scoreOwn))
-  opened('programmes', runner.stop)
-  await runner.start()
-  opened('webhooks', webhooks.stop)
-  await webhooks.start()
-  startKeyPrefixes(options)
 }
 
 /** A data folder of an earlier version may have many keys, and startup does not depend on them. */

@@ -7,7 +7,7 @@
 
 import type { IncomingMessage } from 'node:http'
 import fastify, { type FastifyInstance } from 'fastify'
-import { createKeyedMutex } from '../command/keyed-mutex.ts'
+import { createKeyedMutex, type KeyedMutex } from '../command/keyed-mutex.ts'
 import type { Caller } from '../plan/caller.ts'
 import { MCP_PATH } from '../plan/mcp-exposure.ts'
 import type { Grant } from '../plan/grant.ts'
@@ -50,6 +50,8 @@ export interface PlatformOptions extends GuardOptions, Omit<ResourceServices, 'p
   /** Maximum number of connections per port; further ones are closed immediately. Default: unlimited. */
   readonly connectionsMax?: number
   readonly idempotency: IdempotencyOptions
+  /** Keeps a resource unchanged between the check of `If-Match` and the change. Default: on this node. */
+  readonly ifMatch?: KeyedMutex
   /** Default: this is the only node. */
   readonly awaitNodes?: AwaitNodes
   readonly risks: RiskFeed
@@ -115,7 +117,13 @@ export function createPlatform(options: PlatformOptions): Platform {
     eventSubscription: options.eventSubscriptions.checkOwner,
   }
   const { awaitNodes = async () => [] } = options
-  const shared = { baseUrl, once: createOnce(options.idempotency), mutex: createKeyedMutex(), owners, awaitNodes }
+  const shared = {
+    baseUrl,
+    once: createOnce(options.idempotency),
+    mutex: options.ifMatch ?? createKeyedMutex(),
+    owners,
+    awaitNodes,
+  }
   const serve = createServe({ app, ...shared })
   const apps = [app]
   serviceRoutes(app, {

@@ -39,6 +39,7 @@ export const EVENT_REASONS = {
   gateway_thread_gone: 'A gateway thread ended and was replaced. The log has the reason.',
   header_too_long: 'A client sent a request head that is too long.',
   idempotency_reset: '`idempotency.db` was damaged and was replaced. Retries of earlier requests run again.',
+  job_not_claimed: 'A job that one of several nodes does could not be claimed, started or stopped here. It is retried.',
   key_rotation_failed: 'Signing keys were not rotated. The log has the reason.',
   lookup_failed: 'A gateway thread could not look up a credential. The call gets 503.',
   lookups_busy: 'A gateway thread had too many credential lookups in flight. The call gets 503.',

@@ -14,7 +14,6 @@ import { createEventSubscriptions } from '../../../src/webhooks/event-subscripti
 import { createKeyedMutex } from '../../../src/command/keyed-mutex.ts'
 import { createIdFactory } from '../../../src/runtime/ids.ts'
 import { createLog } from '../../../src/runtime/log.ts'
-import { createMetrics } from '../../../src/runtime/metrics.ts'
 import { createVault } from '../../../src/runtime/vault.ts'
 import { openSqliteRegistry } from '../../../src/store/sqlite/registry.ts'
 import { createWebhooks } from '../../../src/app/open-webhooks.ts'
@@ -46,7 +45,7 @@ async function open() {
   }
   const begin = async () => {
     const log = createLog('silent')
-    const webhooks = createWebhooks({ ...shared, allowPrivate: true, tenant: 'own', log, metrics: createMetrics() })
+    const webhooks = createWebhooks({ ...shared, allowPrivate: true, tenant: 'own', log })
     await webhooks.start()
     return webhooks
   }
