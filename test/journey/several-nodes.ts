@@ -22,11 +22,14 @@ const REDIS_URL = 'redis://127.0.0.1:1'
 const GATEWAY_URL = 'http://gateway.example'
 
 /** Starts the nodes at the same time, on an empty database. */
-export async function startSeveralNodes(names: readonly string[]): Promise<SeveralNodes> {
+export async function startSeveralNodes(
+  names: readonly string[],
+  more: Readonly<Record<string, string>> = {},
+): Promise<SeveralNodes> {
   const postgres = await createPostgresServer()
   const clickHouse = await createClickHouseServer()
   const systems = { DATABASE_URL: await postgres.createDatabase(), CLICKHOUSE_URL: clickHouse.url, REDIS_URL }
-  const settings = { ...systems, GATEWAY_URL, MASTER_KEY, PREVIEW: 'nodes' }
+  const settings = { ...systems, GATEWAY_URL, MASTER_KEY, PREVIEW: 'nodes', ...more }
   const nodes: Service[] = []
   for (const name of names)
     nodes.push(await createService({ args: ['--empty'], env: { ...settings, NODE_NAME: name } }))
