@@ -21,9 +21,11 @@ RUN apt-get update \
 # Owned by root: the service cannot change its own code.
 COPY --from=build /app /app
 WORKDIR /app
-# A folder of its own in the volume, because the root of a new disk may have `lost+found`, which only root can read.
+# A folder of its own in the volume, because the root of a new disk may have `lost+found`, which only root can read. The user has no
+# home, which the command line tool asks for: `docker exec … node /app/bin/tollgate.js backup /data/backups/monday`.
 ENV HOST=0.0.0.0 \
   DATA_DIR=/data/tollgate \
+  HOME=/tmp \
   NODE_COMPILE_CACHE=/app/node_modules/.cache/tollgate \
   PATH=/app/node_modules/.bin:/usr/local/bin:/usr/bin:/bin
 USER 10001:10001

@@ -25,7 +25,7 @@ const environment = Object.fromEntries(
 )
 
 /** Variables of Node and of the shell. */
-const OTHERS = ['NODE_COMPILE_CACHE', 'PATH']
+const OTHERS = ['HOME', 'NODE_COMPILE_CACHE', 'PATH']
 const settings = Object.fromEntries(Object.entries(environment).filter(([name]) => !OTHERS.includes(name)))
 
 describe('The Dockerfile', () => {
