@@ -42,8 +42,7 @@ interface Container {
   readonly volumeMounts: readonly { readonly name: string }[]
   readonly startupProbe: Probe
   readonly livenessProbe: Probe
-  readonly readinessProbe: Probe
-  readonly lifecycle: { readonly preStop: { readonly exec: { readonly command: readonly [string, string] } } }
+  readonly readinessProbe: Probe & { readonly periodSeconds: number; readonly failureThreshold: number }
 }
 
 interface StatefulSpec {
@@ -225,9 +224,11 @@ describe('The manifests for Kubernetes', () => {
   })
 
   it('give a pod more time to stop than the service needs', () => {
-    const [, pause] = container.lifecycle.preStop.exec.command
+    const delay = Number(container.env.find(({ name }) => name === 'STOP_DELAY_SECONDS')?.value)
     // Calls in flight have 30 seconds, the last flush 10.
-    expect(pod.terminationGracePeriodSeconds).toBeGreaterThanOrEqual(Number(pause) + 30 + 10 + 30)
+    expect(pod.terminationGracePeriodSeconds).toBeGreaterThanOrEqual(delay + 30 + 10 + 30)
+    const { periodSeconds, failureThreshold } = container.readinessProbe
+    expect(delay).toBeGreaterThan(2 * periodSeconds * failureThreshold)
   })
 
   it('keep the variables of services from the pod, which look like settings', () => {
