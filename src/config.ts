@@ -64,6 +64,8 @@ export interface Config {
   readonly mcpDynamicRegistration: boolean
   /** Messages over MCP that call no operation, per credential. */
   readonly mcpMessagesPerMinute: number
+  /** For how long a stopping service still serves, after `/readyz` has turned 503. */
+  readonly stopDelaySeconds: number
   readonly logLevel: LogLevel
   /** Starts without the sample API. */
   readonly empty: boolean
@@ -111,6 +113,7 @@ export const SETTING_NAMES = [
   'ALLOW_PRIVATE_ADDRESSES',
   'MCP_DYNAMIC_REGISTRATION',
   'MCP_MESSAGES_PER_MINUTE',
+  'STOP_DELAY_SECONDS',
   'LOG_LEVEL',
   'PREVIEW',
 ] as const
@@ -118,6 +121,8 @@ export type SettingName = (typeof SETTING_NAMES)[number]
 type Name = SettingName
 
 const SPOOL_BYTES_DEFAULT = 8 * 1024 ** 3
+/** Within the time that each part has to close. */
+const STOP_DELAY_SECONDS_MAX = 30
 
 /** Throws `ConfigError`. A variable that is empty counts as unset. */
 export function readConfig(argv: readonly string[], environment: Readonly<Record<string, string | undefined>>): Config {
@@ -163,6 +168,7 @@ export function readConfig(argv: readonly string[], environment: Readonly<Record
     ),
     mcpMessagesPerMinute: setting('MCP_MESSAGES_PER_MINUTE', 60, whole(1, 60_000)),
     mcpDynamicRegistration: setting('MCP_DYNAMIC_REGISTRATION', 'off', oneOf('off', 'on')) === 'on',
+    stopDelaySeconds: setting('STOP_DELAY_SECONDS', 0, whole(0, STOP_DELAY_SECONDS_MAX, ' of seconds')),
     logLevel: setting('LOG_LEVEL', 'info', oneOf(...LOG_LEVELS)),
     empty,
   }

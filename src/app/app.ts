@@ -31,6 +31,7 @@ import { openStream, type StreamServices } from './open-stream.ts'
 import { createWebhooks, type Webhooks } from './open-webhooks.ts'
 import { createResources, type Resources } from './resources.ts'
 import { startScheduledWork } from './scheduled-work.ts'
+import { createStopDelay } from './stop-delay.ts'
 
 export interface App {
   readonly facts: Facts
@@ -79,15 +80,18 @@ async function build(options: CoreOptions, startedAt: number): Promise<Facts> {
   openNodes(parts)
   await core.shared?.endStart()
 
-  let notStarted: string | null = 'The gateway threads are starting.'
-  const platform = openPlatform({ ...parts, rootPage: page, notStarted: () => notStarted })
+  let notServing: string | null = 'The gateway threads are starting.'
+  const platform = openPlatform({ ...parts, rootPage: page, notServing: () => notServing })
   const sampleBackend = await openSampleBackend({ ...core, isWanted, host: config.host })
   await listen(parts, platform)
   const sample = isWanted ? await openSample(parts, sampleBackend) : null
   await startWork(parts)
   releaseHeap()
   releasePages()
-  notStarted = null
+  notServing = null
+  // Opened last, so that a stop begins with it.
+  const onStopping = (): void => void (notServing = 'The service is stopping.')
+  opened('delay of the stop', createStopDelay({ ...core, ...gateway, platform, onStopping }))
   void backends.warn()
 
   const { gatewayUrl, baseUrl, riskUrl } = addresses

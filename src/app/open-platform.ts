@@ -24,12 +24,12 @@ export interface OpenPlatformOptions {
   readonly resources: Resources
   /** The HTML page at `/`. */
   readonly rootPage: string
-  /** Returns why startup is not complete, or null. */
-  readonly notStarted: () => string | null
+  /** Returns why the service is starting or stopping, or null. */
+  readonly notServing: () => string | null
 }
 
 export function openPlatform(options: OpenPlatformOptions): Platform {
-  const { core, stream, gateway, identity, resources, rootPage, notStarted } = options
+  const { core, stream, gateway, identity, resources, rootPage, notServing } = options
   const { config, addresses, idempotencyKeys, vault, connections, clock, metrics, log, count } = core
   const { recorder } = stream
   const { gatewayUrl, baseUrl, riskUrl } = addresses
@@ -68,7 +68,7 @@ export function openPlatform(options: OpenPlatformOptions): Platform {
     metrics,
     metricsAccess: metricsAccess(config),
     log,
-    notReady: () => notStarted() ?? stream.refusing(),
+    notReady: () => notServing() ?? stream.refusing(),
     cannotRecord: stream.cannotRecord,
     onUnrecorded: () => count('platform_call_unrecorded'),
     addresses: () => ({ baseUrl, gatewayUrl }),

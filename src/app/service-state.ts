@@ -16,17 +16,17 @@ export interface ServiceStateOptions {
   readonly core: Pick<Core, 'config' | 'addresses' | 'clock'>
   readonly stream: Pick<StreamServices, 'pipeline' | 'gauge' | 'refusing'>
   readonly gateway: Pick<GatewayServices, 'pool'>
-  /** Returns why startup is not complete, or null. */
-  readonly notStarted: () => string | null
+  /** Returns why the service is starting or stopping, or null. */
+  readonly notServing: () => string | null
 }
 
-export function createServiceState({ core, stream, gateway, notStarted }: ServiceStateOptions): ServiceState {
+export function createServiceState({ core, stream, gateway, notServing }: ServiceStateOptions): ServiceState {
   const { config, addresses, clock } = core
   const startedMs = clock.nowMs()
 
   async function health(): Promise<ServiceHealth> {
     const nowMs = clock.nowMs()
-    const reason = notStarted() ?? stream.refusing()
+    const reason = notServing() ?? stream.refusing()
     const state = reason === null ? 'ready' : 'refusing'
     const { readMs, storedMs } = stream.pipeline.lag()
     return {

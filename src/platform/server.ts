@@ -28,6 +28,7 @@ import { createOperationRunner } from './mcp/operation-runner.ts'
 import { compilePlatformTools, type PlatformTools } from './mcp/platform-tools.ts'
 import type { MetricsAccess } from './metrics-access.ts'
 import { installDocumentBodies } from './document-bodies.ts'
+import type { EventReaders } from './event-readers.ts'
 import { buildOauthOpenApi } from './oauth-openapi.ts'
 import { buildOpenApi, ownDocument } from './openapi.ts'
 import type { Operations } from './operation.ts'
@@ -98,6 +99,8 @@ export interface Platform {
   readonly app: FastifyInstance
   /** Creates a server of the risk paths alone, for a separate port. */
   createRiskApp(): FastifyInstance
+  /** Ends each connection with its next response; new connections are still served. */
+  leave(): void
   close(): Promise<void>
 }
 
@@ -145,11 +148,7 @@ export function createPlatform(options: PlatformOptions): Platform {
   const progress = createProgressStream(options)
   const requestStream = createRequestStream(options)
   const services = { ...options, progress, requestStream }
-  for (const streams of [stream, progress, requestStream]) {
-    options.watchRevokedPeople((person) => streams.endOf((caller) => caller.person === person))
-    options.watchRevokedTokens((jti) => streams.endOf((caller) => caller.jti === jti))
-    options.watchGrants((grant) => streams.endOf((caller) => isReduced(caller, grant)))
-  }
+  for (const streams of [stream, progress, requestStream]) endWithAccess(streams, options)
   for (const { serveWith } of RESOURCES) serveWith(serve, services)
   serve(RISK_PATHS, riskPaths)
 
@@ -161,11 +160,21 @@ export function createPlatform(options: PlatformOptions): Platform {
       apps.push(riskApp)
       return riskApp
     },
+    leave() {
+      for (const each of apps) each.server.maxRequestsPerSocket = 1
+    },
     async close() {
       for (const streams of [stream, progress, requestStream]) streams.close()
       await Promise.all(apps.map((each) => each.close()))
     },
   }
+}
+
+/** Ends the streams of a caller whose access is taken away. */
+function endWithAccess({ endOf }: Pick<EventReaders, 'endOf'>, options: PlatformOptions): void {
+  options.watchRevokedPeople((person) => endOf((caller) => caller.person === person))
+  options.watchRevokedTokens((jti) => endOf((caller) => caller.jti === jti))
+  options.watchGrants((grant) => endOf((caller) => isReduced(caller, grant)))
 }
 
 /** Whether a grant gives the caller less than its stream began with. */

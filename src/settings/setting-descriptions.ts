@@ -65,6 +65,10 @@ export const SETTINGS_HELP: Readonly<Record<SettingName, SettingHelp>> = {
     fallback: '60',
     meaning: 'messages over MCP that call no operation, per credential',
   },
+  STOP_DELAY_SECONDS: {
+    fallback: '0',
+    meaning: 'seconds for which a stopping service still serves while /readyz is 503, 0 to 30',
+  },
   LOG_LEVEL: { fallback: 'info', meaning: 'level of the JSON log on stderr' },
   PREVIEW: { fallback: 'unset', meaning: 'list of what is unfinished and may be tried: nodes' },
 }

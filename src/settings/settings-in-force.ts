@@ -48,6 +48,7 @@ const READ: Readonly<Record<SettingName, Read>> = {
   ALLOW_PRIVATE_ADDRESSES: ({ allowPrivateAddresses }) => allowPrivateAddresses.join(',') || null,
   MCP_DYNAMIC_REGISTRATION: ({ mcpDynamicRegistration }) => (mcpDynamicRegistration ? 'on' : 'off'),
   MCP_MESSAGES_PER_MINUTE: ({ mcpMessagesPerMinute }) => mcpMessagesPerMinute,
+  STOP_DELAY_SECONDS: ({ stopDelaySeconds }) => stopDelaySeconds,
   LOG_LEVEL: ({ logLevel }) => logLevel,
   PREVIEW: ({ databaseUrl }) => (databaseUrl === null ? null : 'nodes'),
 }

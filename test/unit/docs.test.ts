@@ -35,7 +35,7 @@ function longLines(page: string): string[] {
 
 describe('The documentation', () => {
   it('is wrapped at 100 columns', () => {
-    const pages = globSync('{*,docs/*,docs/adr/*}.md', { cwd: ROOT }).sort()
+    const pages = globSync('{*,docs/*,docs/{adr,nodes}/*}.md', { cwd: ROOT }).sort()
     expect(pages.flatMap(longLines)).toEqual([])
   })
 

@@ -45,6 +45,8 @@ export type Command =
   /** Releases the limit blocks of one API, because their locations are about to change. */
   | { readonly type: 'blocks'; readonly api: string }
   | { readonly type: 'listen'; readonly port: number }
+  /** Ends each connection with its next response, so that clients go elsewhere before `drain`. */
+  | { readonly type: 'leave' }
   | { readonly type: 'drain' }
 
 export type ToWorker =

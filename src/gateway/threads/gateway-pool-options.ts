@@ -42,6 +42,8 @@ export interface GatewayPool extends GatewayPort {
   setGate(api: string, gate: GatePlan): Promise<void>
   /** The threads as they are now. A thread that has ended is starting again. */
   threads(): readonly { readonly thread: number; readonly isReady: boolean; readonly callsInFlight: number }[]
+  /** Ends each connection with its next response; new connections are still served. */
+  leave(): Promise<void>
   /** Refuses new connections, drains the open calls up to a time limit, then ends the threads. */
   stop(): Promise<void>
 }

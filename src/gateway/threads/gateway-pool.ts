@@ -33,6 +33,7 @@ export function createGatewayPool(options: GatewayPoolOptions): GatewayPool {
 
   return {
     start: () => workers.start(),
+    leave: () => workers.enqueue(() => workers.execute({ type: 'leave' })),
     stop: () => workers.stop(),
     prepare: (plan, slas) => prepareRevision(workers, state, plan, slas),
     withdraw: (api) => apply({ type: 'withdraw', api }, () => state.removePlan(api)),

@@ -63,6 +63,10 @@ export async function executeCommand(thread: ThreadParts, id: number, command: C
       return callerContexts.release(command.api)
     case 'listen':
       return listen(thread, command.port)
+    case 'leave':
+      // Node counts the requests of a connection from now on, and ends it with the response to the first.
+      thread.server.maxRequestsPerSocket = 1
+      return
     case 'drain':
       return drain(thread)
     default:

@@ -1,0 +1,32 @@
+/**
+ * Lets load balancers send calls elsewhere before the ports close: a service that stops says so at `/readyz`, and still serves for
+ * `STOP_DELAY_SECONDS`.
+ *
+ * Meanwhile every response ends its connection. A request that arrives on an open connection while it is being closed is lost, and
+ * its client cannot know whether it was executed.
+ */
+
+import type { Config } from '../config.ts'
+import type { GatewayPool } from '../gateway/threads/gateway-pool-options.ts'
+import type { Platform } from '../platform/server.ts'
+import type { Clock } from '../runtime/clock.ts'
+
+export interface StopDelayOptions {
+  readonly config: Pick<Config, 'stopDelaySeconds'>
+  readonly pool: Pick<GatewayPool, 'leave'>
+  readonly platform: Pick<Platform, 'leave'>
+  readonly clock: Pick<Clock, 'after'>
+  /** Makes `/readyz` answer 503. */
+  readonly onStopping: () => void
+}
+
+/** Returns the first step of a stop. */
+export function createStopDelay({ config, pool, platform, clock, onStopping }: StopDelayOptions): () => Promise<void> {
+  return async () => {
+    onStopping()
+    if (config.stopDelaySeconds === 0) return
+    platform.leave()
+    await pool.leave()
+    await new Promise<void>((resolve) => void clock.after(config.stopDelaySeconds * 1_000, resolve))
+  }
+}

@@ -1,0 +1,200 @@
+/**
+ * Two services behind HAProxy with `deploy/haproxy.cfg`.
+ *
+ * Several nodes are not supported yet, so that the second service is a copy of the first one's stopped folder: both know the same API
+ * and the same caller. This shows what the load balancer does, and nothing about state that nodes would share.
+ */
+
+import { cpSync, mkdtempSync, readFileSync } from 'node:fs'
+import { createServer, type IncomingMessage, type Server } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Agent, request } from 'undici'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { freeHaproxyPorts, startHaproxy, type Haproxy } from '../fixtures/haproxy.ts'
+import { createService, enrol, publish, type Service } from './service.ts'
+import { document, listen } from './things-api.ts'
+
+let backend: Server
+let first: Service
+let second: Service
+let haproxy: Haproxy
+let apiKey: string
+const seenForwarded = new Set<string>()
+
+const portsOf = ({ gatewayUrl, baseUrl }: Service) => ({
+  gateway: Number(new URL(gatewayUrl).port),
+  platform: Number(new URL(baseUrl).port),
+})
+
+beforeAll(async () => {
+  backend = createServer((incoming: IncomingMessage, response) => {
+    seenForwarded.add(String(incoming.headers['x-forwarded-for']))
+    incoming.resume().on('end', () => response.end('{}'))
+  })
+  const url = await listen(backend)
+  const ports = await freeHaproxyPorts()
+  const env = {
+    GATEWAY_THREADS: '1',
+    STOP_DELAY_SECONDS: '4',
+    GATEWAY_URL: `http://127.0.0.1:${ports[0]}`,
+    BASE_URL: `http://127.0.0.1:${ports[1]}`,
+  }
+  first = await createService({ args: ['--empty'], env })
+  await first.start()
+  await publish(first, 'things-v1', document('Things'), url)
+  apiKey = (await enrol(first, 'things-v1')).apiKey
+  await first.stop()
+  const dataDir = mkdtempSync(join(tmpdir(), 'tollgate-journey-'))
+  cpSync(first.dataDir, dataDir, { recursive: true })
+  second = await createService({ args: ['--empty'], env, dataDir })
+  await Promise.all([first.start(), second.start()])
+  haproxy = await startHaproxy(ports, [portsOf(first), portsOf(second)])
+})
+
+afterAll(async () => {
+  await haproxy.stop()
+  await Promise.all([first.remove(), second.remove()])
+  backend.closeAllConnections()
+  backend.close()
+})
+
+const CLIENTS = 8
+
+interface Traffic {
+  /** Status of each call that was not answered with 200; 0: the connection broke. */
+  readonly failures: readonly number[]
+  readonly served: () => number
+  /** Beginnings of the request ids: random for each start of a service, which has one thread. */
+  readonly starts: ReadonlySet<string>
+  stop(): Promise<void>
+}
+
+type Method = 'GET' | 'POST'
+
+/** Clients that keep their connections and send one call after the other. */
+function startTraffic(methods: readonly Method[]): Traffic {
+  const agent = new Agent({ connections: CLIENTS })
+  const failures: number[] = []
+  const starts = new Set<string>()
+  let served = 0
+  let isStopped = false
+
+  async function call(method: Method): Promise<void> {
+    const path = method === 'GET' ? '/things-v1/things' : '/things-v1/upload'
+    const headers = { 'x-api-key': apiKey, ...(method === 'POST' && { 'content-type': 'application/octet-stream' }) }
+    const body = method === 'POST' ? Buffer.alloc(2_000) : null
+    const answer = await request(`${haproxy.gatewayUrl}${path}`, { method, headers, body, dispatcher: agent })
+    await answer.body.dump()
+    if (answer.statusCode !== 200) return void failures.push(answer.statusCode)
+    served++
+    starts.add(String(answer.headers['x-request-id']).slice(0, 16))
+  }
+
+  async function runClient(): Promise<void> {
+    for (let count = 0; !isStopped; count++) {
+      await call(methods[count % methods.length]!).catch(() => void failures.push(0))
+    }
+  }
+
+  const clients = Array.from({ length: CLIENTS }, runClient)
+  return {
+    failures,
+    starts,
+    served: () => served,
+    async stop() {
+      isStopped = true
+      await Promise.all(clients)
+      await agent.close()
+    },
+  }
+}
+
+const WITHIN = { timeout: 60_000, interval: 20 }
+
+async function sessionsOfFirst(): Promise<number> {
+  const { body } = await request(haproxy.metricsUrl)
+  const line = /^haproxy_server_current_sessions\{proxy="gateway",server="node1"\} (\d+)$/m.exec(await body.text())
+  return Number(line?.[1] ?? NaN)
+}
+
+async function statusOf(url: string): Promise<number> {
+  const { statusCode, body } = await request(url)
+  await body.dump()
+  return statusCode
+}
+
+/** Resolves when so many more calls were served. */
+async function more(traffic: Traffic, calls: number): Promise<void> {
+  const until = traffic.served() + calls
+  await expect.poll(traffic.served, WITHIN).toBeGreaterThanOrEqual(until)
+}
+
+describe('HAProxy in front of two services', () => {
+  it('loses no call while one of them is drained, stopped and started', async () => {
+    const traffic = startTraffic(['GET', 'POST'])
+    await expect.poll(() => traffic.starts.size, WITHIN).toBe(2)
+    await haproxy.command('set server gateway/node1 state drain')
+    await expect.poll(sessionsOfFirst, WITHIN).toBe(0)
+    await first.stop()
+    await more(traffic, 200)
+    await first.start()
+    await haproxy.command('set server gateway/node1 state ready')
+    await expect.poll(() => traffic.starts.size, WITHIN).toBe(3)
+    await traffic.stop()
+    expect(traffic.failures).toEqual([])
+  })
+
+  it('loses no call while one of them is stopped, because it says so before it closes its ports', async () => {
+    const traffic = startTraffic(['GET', 'POST'])
+    await expect.poll(() => traffic.starts.size, WITHIN).toBe(2)
+    const stopped = first.stop()
+    await expect.poll(() => statusOf(`${first.baseUrl}/readyz`), WITHIN).toBe(503)
+    await stopped
+    await more(traffic, 200)
+    await first.start()
+    await expect.poll(() => traffic.starts.size, WITHIN).toBe(3)
+    await traffic.stop()
+    expect(traffic.failures).toEqual([])
+  })
+
+  it('loses no more calls than those in flight when one of them is killed', async () => {
+    const traffic = startTraffic(['GET', 'POST'])
+    await expect.poll(() => traffic.starts.size, WITHIN).toBe(2)
+    await first.kill()
+    await more(traffic, 200)
+    await first.start()
+    await expect.poll(() => traffic.starts.size, WITHIN).toBe(3)
+    await traffic.stop()
+    expect(traffic.failures.length).toBeLessThanOrEqual(CLIENTS)
+  })
+
+  it('hides the metrics of the services', async () => {
+    for (const path of ['/metrics', '/metrics/', '/METRICS', '//metrics', '/%6detrics', '/./metrics']) {
+      const { statusCode, body } = await request(`${haproxy.platformUrl}${path}`)
+      expect([path, statusCode, (await body.text()).includes('tollgate_')]).toEqual([path, 404, false])
+    }
+  })
+
+  it('has, together with a service, every metric that the dashboard and the alerts name', async () => {
+    const addresses = [haproxy.metricsUrl, `${first.baseUrl}/metrics`]
+    const pages = await Promise.all(addresses.map(async (url) => (await request(url)).body.text()))
+    const known = new Set(pages.flatMap((page) => [...page.matchAll(/^# TYPE (\w+)/gm)].map(([, name]) => name)))
+    const files = ['grafana/dashboards/tollgate.json', 'prometheus-rules.yml']
+    const texts = files.map((file) => readFileSync(join(import.meta.dirname, '../../deploy', file), 'utf8'))
+    const named = texts.flatMap((text) => text.match(/\b(?:tollgate|haproxy)_[a-z_]+/g) ?? [])
+    expect(new Set(named).size).toBeGreaterThan(8)
+    expect(named.filter((name) => !known.has(name))).toEqual([])
+  })
+
+  it('logs no query strings, which may contain secrets', async () => {
+    const { body } = await request(`${haproxy.gatewayUrl}/oauth2/v2/password?link=usr_1.the-secret-of-a-link`)
+    await body.dump()
+    await expect.poll(haproxy.log).toContain('"/oauth2/v2/password"')
+    expect(haproxy.log()).not.toContain('the-secret')
+  })
+
+  it('is the client of every call, as the head of its file says', () => {
+    expect([...seenForwarded]).toEqual(['127.0.0.1'])
+  })
+})

