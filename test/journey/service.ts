@@ -10,6 +10,7 @@ import { join } from 'node:path'
 import { freePort } from '../../src/cli/free-port.ts'
 import { createPlatformClient, fetchToken, type PlatformClient } from '../../src/cli/platform-client.ts'
 import { createClickHouseServer, type ClickHouseServer } from '../fixtures/clickhouse-server.ts'
+import { createPostgresServer, type PostgresServer } from '../fixtures/postgres-server.ts'
 
 const MAIN = join(import.meta.dirname, '../../src/main.ts')
 /** That of `npm start`: without it, a start takes twice the CPU. */
@@ -50,12 +51,21 @@ const servicesOf = new Map<string, readonly (() => Promise<void>)[]>()
 
 /** With `ON_CLICKHOUSE_SERVER`, each data folder has a server of its own, which outlives the services. */
 const storesOf = new Map<string, ClickHouseServer>()
+/** With `ON_POSTGRES` as well: each data folder has a database. */
+const databasesOf = new Map<string, string>()
+let postgres: Promise<PostgresServer> | null = null
 
 async function storeOf(dataDir: string): Promise<Readonly<Record<string, string>>> {
-  if (process.env['ON_CLICKHOUSE_SERVER'] === undefined) return {}
+  const isOnPostgres = process.env['ON_POSTGRES'] !== undefined
+  if (process.env['ON_CLICKHOUSE_SERVER'] === undefined && !isOnPostgres) return {}
   const store = storesOf.get(dataDir) ?? (await createClickHouseServer())
   storesOf.set(dataDir, store)
-  return { CLICKHOUSE_URL: store.url }
+  if (!isOnPostgres) return { CLICKHOUSE_URL: store.url }
+  const server = await (postgres ??= createPostgresServer())
+  const database = databasesOf.get(dataDir) ?? (await server.createDatabase())
+  databasesOf.set(dataDir, database)
+  const node = { PREVIEW: 'nodes', REDIS_URL: 'redis://127.0.0.1:1', MASTER_KEY: 'ab'.repeat(32) }
+  return { ...node, CLICKHOUSE_URL: store.url, DATABASE_URL: database }
 }
 
 export async function createService(options: ServiceOptions = {}): Promise<Service> {
@@ -142,6 +152,12 @@ export async function createService(options: ServiceOptions = {}): Promise<Servi
       servicesOf.delete(dataDir)
       await storesOf.get(dataDir)?.remove()
       storesOf.delete(dataDir)
+      databasesOf.delete(dataDir)
+      if (postgres !== null && databasesOf.size === 0) {
+        const server = await postgres
+        postgres = null
+        await server.remove()
+      }
       rmSync(dataDir, { recursive: true, force: true })
     },
   }
