@@ -2,7 +2,7 @@
  * Runs a background job on one of several nodes.
  *
  * Every node tries to claim the job. The node that succeeds starts it, renews the claim, and stops the job when it loses the claim or
- * could not renew it in time, shortly before another node can have it. Another one takes over from a node that died within 20 s. Both
+ * could not renew it in time, shortly before another node can have it. If a node dies, another one takes over within 20 s. Both
  * may run for a moment (a paused process, a slow stop), so a job commits by compare-and-set, and repeats what it cannot commit.
  */
 

@@ -5,7 +5,6 @@ import type { EncodedText } from '../domain/encoded-text.ts'
 import { Problem } from '../domain/problem.ts'
 import {
   KeyTaken,
-  RegistryFull,
   RevisionConflict,
   type Author,
   type Document,
@@ -62,17 +61,9 @@ export async function commit(
         cause,
       })
     }
-    if (cause instanceof RegistryFull) {
-      throw new Problem('unavailable', 'No changes can be stored at the moment: the disk is full. Retry later.', {
-        cause,
-      })
-    }
     if (cause instanceof StoreUnwritable) {
-      throw new Problem(
-        'unavailable',
-        'No changes can be stored at the moment: the disk rejects writes. Retry later.',
-        { cause },
-      )
+      const detail = `No changes can be stored at the moment: ${cause.because}. Retry later.`
+      throw new Problem('unavailable', detail, { cause })
     }
     throw cause
   }

@@ -63,7 +63,8 @@ export function writeProblem(request: FastifyRequest, reply: FastifyReply, probl
 export function toProblem(error: Error): Problem {
   if (error instanceof Problem) return error
   if (error instanceof StoreUnwritable) {
-    return new Problem('unavailable', 'The disk cannot be written at the moment. Retry later.', { cause: error })
+    const detail = `The request cannot be served at the moment: ${error.because}. Retry later.`
+    return new Problem('unavailable', detail, { cause: error })
   }
   const { validation, validationContext = '', code, statusCode = 500 } = error as FastifyError
   if (validation !== undefined) {

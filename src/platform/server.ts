@@ -41,7 +41,7 @@ import { createRequestStream } from './request-stream.ts'
 import { createRiskStream } from './risk-stream.ts'
 import { riskHandlers } from './risks.ts'
 import { rootRoute, type RootPage } from './root-route.ts'
-import { createServe, type AwaitNodes } from './serve.ts'
+import { createServe, type AwaitNodes, type ServeOptions } from './serve.ts'
 import { closeQuietConnections } from './quiet-connections.ts'
 import { serviceRoutes } from './service-routes.ts'
 import { createValidatorCompiler } from './validator.ts'
@@ -105,44 +105,17 @@ export interface Platform {
 }
 
 export function createPlatform(options: PlatformOptions): Platform {
-  const { metrics, metricsAccess = { kind: 'loopback' }, notReady, addresses } = options
+  const { metrics, addresses } = options
   const baseUrl = (): string => addresses().baseUrl
   const stream = createRiskStream({ ...options, onEnd: countEnds(metrics) })
   metrics.measured('risk_stream_readers', 'Risk streams that are open', () => stream.readers)
   const riskPaths = { ...riskHandlers(options), ...stream.handlers }
-  let openApi: string | null = null
-  let oauthOpenApi: string | null = null
-
   const innerCalls = createInnerCalls()
   const app = createApp(options, ALL_OPERATIONS, innerCalls, options.console)
-  const owners = {
-    subscription: options.subscriptions.checkOwner,
-    eventSubscription: options.eventSubscriptions.checkOwner,
-  }
-  const { awaitNodes = async () => [] } = options
-  const shared = {
-    baseUrl,
-    once: createOnce(options.idempotency),
-    mutex: options.ifMatch ?? createKeyedMutex(),
-    owners,
-    awaitNodes,
-  }
+  const shared = sharedBy(options, baseUrl)
   const serve = createServe({ app, ...shared })
   const apps = [app]
-  serviceRoutes(app, {
-    metrics,
-    metricsAccess,
-    notReady,
-    openApi: () => (openApi ??= JSON.stringify(buildOpenApi({ operations: ALL_OPERATIONS, ...addresses() }))),
-    protectedResource: () => JSON.stringify(toProtectedResource(addresses(), platformScopes())),
-    mcpResource: () => JSON.stringify(toProtectedResource(addresses(), platformScopes(), MCP_PATH)),
-    oauthOpenApi: () => (oauthOpenApi ??= JSON.stringify(buildOauthOpenApi(addresses()))),
-    addresses: () => ({
-      ...addresses(),
-      riskUrl: options.riskUrl ?? baseUrl(),
-      version: options.version ?? UNKNOWN_VERSION,
-    }),
-  })
+  serveDocuments(app, options)
   if (options.rootPage !== undefined) rootRoute(app, options.rootPage)
   openMessages(app, options, innerCalls)
   const progress = createProgressStream(options)
@@ -168,6 +141,41 @@ export function createPlatform(options: PlatformOptions): Platform {
       await Promise.all(apps.map((each) => each.close()))
     },
   }
+}
+
+/** What the servers of all paths and of the risk paths have in common. */
+function sharedBy(options: PlatformOptions, baseUrl: () => string): Omit<ServeOptions, 'app'> {
+  const { subscriptions, eventSubscriptions, idempotency, ifMatch: mutex = createKeyedMutex() } = options
+  const owners = { subscription: subscriptions.checkOwner, eventSubscription: eventSubscriptions.checkOwner }
+  return { baseUrl, once: createOnce(idempotency), mutex, owners, awaitNodes: options.awaitNodes ?? (async () => []) }
+}
+
+/** Serves metrics, readiness, and the documents that describe the service. */
+function serveDocuments(app: FastifyInstance, options: PlatformOptions): void {
+  const {
+    metrics,
+    metricsAccess = { kind: 'loopback' },
+    notReady,
+    addresses,
+    riskUrl,
+    version = UNKNOWN_VERSION,
+  } = options
+  let openApi: string | null = null
+  let oauthOpenApi: string | null = null
+  serviceRoutes(app, {
+    metrics,
+    metricsAccess,
+    notReady,
+    openApi: () => (openApi ??= JSON.stringify(buildOpenApi({ operations: ALL_OPERATIONS, ...addresses() }))),
+    protectedResource: () => JSON.stringify(toProtectedResource(addresses(), platformScopes())),
+    mcpResource: () => JSON.stringify(toProtectedResource(addresses(), platformScopes(), MCP_PATH)),
+    oauthOpenApi: () => (oauthOpenApi ??= JSON.stringify(buildOauthOpenApi(addresses()))),
+    addresses: () => ({
+      ...addresses(),
+      riskUrl: riskUrl ?? addresses().baseUrl,
+      version,
+    }),
+  })
 }
 
 /** Ends the streams of a caller whose access is taken away. */

@@ -18,6 +18,7 @@ export interface StoredRequest {
 /** The key of a request expired while it was running, and another node executes the request; the commit had no effect. */
 export class RequestTakenOver extends StoreUnwritable {
   override readonly name = 'RequestTakenOver'
+  override readonly because = 'another node executes the request'
 }
 
 export interface IdempotencyStore {

@@ -10,11 +10,18 @@ import { StoreUnwritable } from './unwritable.ts'
 /** A task of another node was faster; the commit had no effect. */
 export class LockLost extends StoreUnwritable {
   override readonly name = 'LockLost'
+  override readonly because = 'another node changes the same resources'
   readonly key: string
   constructor(key: string) {
     super(`another node has changed something under the lock ${key}`)
     this.key = key
   }
+}
+
+/** Finds the lost lock in an error or in what caused it. */
+export function lockLostIn(error: unknown): LockLost | null {
+  if (error instanceof LockLost) return error
+  return error instanceof Error && error.cause !== undefined ? lockLostIn(error.cause) : null
 }
 
 export interface LockFences {

@@ -202,6 +202,7 @@ export class KeyTaken extends Error {
 /** No space left to write; the commit had no effect, and the registry is intact. */
 export class RegistryFull extends StoreUnwritable {
   override readonly name = 'RegistryFull'
+  override readonly because = 'the disk is full'
 }
 
 export interface Registry {

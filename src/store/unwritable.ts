@@ -1,6 +1,8 @@
-/** The disk is full or fails: the change had no effect, and the stored data is intact. */
+/** The disk is full or fails, or the server is away: the change had no effect, and the stored data is intact. */
 export class StoreUnwritable extends Error {
   override readonly name: string = 'StoreUnwritable'
+  /** The reason, as callers may read it. */
+  readonly because: string = 'the disk rejects writes'
 }
 
 /** Delay before a retry of work that the disk has refused. */

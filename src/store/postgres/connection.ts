@@ -12,6 +12,7 @@ import { StoreUnwritable } from '../unwritable.ts'
 /** The connection was refused or lost, or the server did not answer in time. */
 export class RegistryUnreachable extends StoreUnwritable {
   override readonly name = 'RegistryUnreachable'
+  override readonly because = 'the registry cannot be reached'
 }
 
 export interface ConnectOptions {

@@ -8,7 +8,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { randomUUID } from 'node:crypto'
 import type { ClientBase, Pool } from 'pg'
-import { LockLost, type LockFences } from '../lock-fences.ts'
+import { LockLost, lockLostIn, type LockFences } from '../lock-fences.ts'
 import { toText, withRegistryErrors } from './connection.ts'
 
 export interface CommitFences extends LockFences {
@@ -62,7 +62,8 @@ export function createLockFences({ pool, delivered }: LockFencesOptions): Commit
           return await current.run(task, work)
         } catch (cause) {
           // Keys of the task around it are read again only if that one is repeated.
-          const isOwn = cause instanceof LockLost && !keysOf(task.around).has(cause.key) && task.before.has(cause.key)
+          const lost = lockLostIn(cause)
+          const isOwn = lost !== null && task.before.has(lost.key) && !keysOf(task.around).has(lost.key)
           if (!isOwn || task.hasCommitted || attempt === ATTEMPTS_MAX) throw cause
         } finally {
           task.isRunning = false

@@ -5,6 +5,7 @@ import { StoreUnwritable } from '../../../src/store/unwritable.ts'
 import { openBehindProxy } from '../../fixtures/faulty-proxy.ts'
 import { createPostgresServer } from '../../fixtures/postgres-server.ts'
 import { executeSql, openTestPostgres } from '../../fixtures/test-postgres.ts'
+import { createRandom } from '../../random.ts'
 import { idempotencyContract } from './idempotency.contract.ts'
 import { AUTHOR, THING, write } from './registry-contract-helpers.ts'
 
@@ -171,5 +172,55 @@ describe('idempotency keys while PostgreSQL cannot be reached', () => {
     await one.close()
     const other = await openTestPostgres(url)
     expect(await other.idempotencyKeys.claim('k', 'hash')).toBeNull()
+  })
+})
+
+describe('random requests on three nodes, with keys that expire and nodes that die', () => {
+  const SEED = Number(process.env['SEED'] ?? 7)
+
+  it(`execute each key at most once, and answer it only with what was executed (SEED=${SEED})`, async () => {
+    const random = createRandom(SEED)
+    const url = await server.createDatabase()
+    const nodes = await Promise.all([0, 1, 2].map(() => openTestPostgres(url)))
+    const outcomes = new Map<string, number>()
+    const note = (outcome: string): void => void outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1)
+
+    /** One attempt of a client. A node that dies leaves its request as it is. */
+    async function attempt(key: string, number: number): Promise<void> {
+      const node = nodes[random.below(nodes.length)]!
+      const [diesBefore, diesAfter, isSlow] = [random.next() < 0.2, random.next() < 0.2, random.next() < 0.3]
+      const before = await node.idempotencyKeys.claim(key, 'hash')
+      if (before !== null) {
+        note(before.state)
+        if (before.answer !== null) answers.push([key, before.answer])
+        return
+      }
+      if (diesBefore) return note('died before')
+      const id = `${key} ${number}`
+      try {
+        await node.idempotencyKeys.runClaimed(key, async () => {
+          if (isSlow) await age(url, '30 seconds')
+          await node.registry.commit(AUTHOR, 'make', [write(id, 0, 1)])
+        })
+      } catch (cause) {
+        if (!(cause instanceof RequestTakenOver)) throw cause
+        note('taken over')
+        return node.idempotencyKeys.release(key)
+      }
+      if (diesAfter) return note('died after')
+      await node.idempotencyKeys.finish(key, id)
+      note('executed')
+    }
+
+    const answers: [key: string, id: string][] = []
+    for (let round = 0; round < 12; round++) {
+      const attempts = Array.from({ length: 24 }, (_, index) => attempt(`k${random.below(8)}`, round * 100 + index))
+      await Promise.all([...attempts, age(url, '30 seconds')])
+    }
+    const made = (await nodes[0]!.registry.list(THING, { limit: 1_000 })).map(({ id }) => id)
+    expect(made.length).toBeGreaterThan(0)
+    expect(new Set(made.map((id) => id.split(' ')[0])).size).toBe(made.length)
+    for (const [key, id] of answers) expect([key, made]).toEqual([id.split(' ')[0], expect.arrayContaining([id])])
+    expect([...outcomes.keys()]).toEqual(expect.arrayContaining(['executed', 'died before', 'done']))
   })
 })

@@ -1,4 +1,5 @@
 import { afterAll, describe, expect, it } from 'vitest'
+import { commit } from '../../../src/command/commands.ts'
 import { createSharedMutex } from '../../../src/command/shared-mutex.ts'
 import { LockLost } from '../../../src/store/lock-fences.ts'
 import type { Postgres } from '../../../src/store/postgres/open-postgres.ts'
@@ -51,6 +52,16 @@ describe('a lock across nodes', () => {
       await make(one.registry, 'b')
     })
     expect(seen).toEqual([0, 1])
+  })
+
+  it('repeats a task that turned the refusal into a problem', async () => {
+    const { one, other, mutexOfOne, mutexOfOther } = await start()
+    let runs = 0
+    await mutexOfOne.runExclusive(['k'], async () => {
+      if (++runs === 1) await mutexOfOther.runExclusive(['k'], () => make(other.registry, 'a'))
+      await commit(one.registry, AUTHOR, 'make', [write('b', 0, 1)])
+    })
+    expect(runs).toBe(2)
   })
 
   it('hides a conflict of revisions that only shows that the other node was faster', async () => {
