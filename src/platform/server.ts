@@ -143,7 +143,7 @@ export function createPlatform(options: PlatformOptions): Platform {
   }
 }
 
-/** What the servers of all paths and of the risk paths have in common. */
+/** Options that the servers of all paths and of the risk paths share. */
 function sharedBy(options: PlatformOptions, baseUrl: () => string): Omit<ServeOptions, 'app'> {
   const { subscriptions, eventSubscriptions, idempotency, ifMatch: mutex = createKeyedMutex() } = options
   const owners = { subscription: subscriptions.checkOwner, eventSubscription: eventSubscriptions.checkOwner }
