@@ -27,6 +27,10 @@ export interface GrantContext {
   readonly timings: LeaseTimings
 }
 
+interface Versioned {
+  readonly version: number
+}
+
 export interface ItemResult {
   /** Null if the counter needs no state. */
   readonly state: CounterState | null
@@ -53,24 +57,26 @@ export function grantItem(before: CounterState | null, item: LeaseItem, context:
 function grantTotal(known: TotalState | null, item: LeaseItem, budget: TotalBudget, context: GrantContext): ItemResult {
   const { generation, node, isReplay, floorMs, timings } = context
   if (floorMs >= budget.endMs) return { state: null, grant: NOTHING }
+  const { version, value } = newest(known, budget)
   const claims = { ...known?.claims }
   const reported = item.used + item.held
   if (!isReplay) claims[node] = reported
-  const free = Math.max(0, budget.value - sum(Object.values(claims)))
+  const free = Math.max(0, value - sum(Object.values(claims)))
   if (isReplay) return { state: known, grant: { granted: Math.max(0, (claims[node] ?? 0) - reported), free } }
   const isUnknown = !isReady(generation) && budget.startMs <= generation.startMs + timings.windowMarginMs
   const isOpen = floorMs >= budget.startMs && !isUnknown
   const granted = isOpen ? share(item.want, free, Object.keys(claims).length) : 0
   claims[node] = reported + granted
-  return { state: { epoch: generation.epoch, claims }, grant: { granted, free: isOpen ? free - granted : 0 } }
+  const state = { epoch: generation.epoch, version, value, claims }
+  return { state, grant: { granted, free: isOpen ? free - granted : 0 } }
 }
 
 function grantRate(known: RateState | null, item: LeaseItem, budget: RateBudget, context: GrantContext): ItemResult {
   const { generation, node, session, isReplay, floorMs, ceilMs, timings } = context
   const beganMs = rateBeganMs(generation, timings)
   if (beganMs === null || floorMs < beganMs) return { state: null, grant: NOTHING }
-  const { step, capacity } = budget
-  const state = drain(known ?? newRate(generation, beganMs, budget), budget, floorMs)
+  const { step, capacity } = newest(known, budget)
+  const state = drain(known ?? newRate(generation, beganMs, budget), newest(known, budget), floorMs)
   const own = state.leases[node] ?? { held: 0, used: item.used, session, untilMs: 0 }
   if (!isReplay) {
     const reported = own.session === session ? Math.max(0, item.used - own.used) : own.held
@@ -89,8 +95,10 @@ function grantRate(known: RateState | null, item: LeaseItem, budget: RateBudget,
   return { state, grant: { granted: lease.held - item.held, free: free - granted } }
 }
 
+type RateLimit = Pick<RateBudget, 'version' | 'step' | 'leak' | 'capacity'>
+
 /** Copies a rate with what leaked since, in the units of the budget, and with expired leases as part of the level. */
-function drain(from: RateState, { step, leak }: RateBudget, floorMs: number): RateState {
+function drain(from: RateState, { version, step, leak, capacity }: RateLimit, floorMs: number): RateState {
   const stored = from.step === step ? from.level : Math.ceil((from.level / from.step) * step)
   let level = levelAt(stored, from.sinceMs, floorMs, leak)
   const leases: RateState['leases'] = {}
@@ -98,11 +106,13 @@ function drain(from: RateState, { step, leak }: RateBudget, floorMs: number): Ra
     if (lease.untilMs <= floorMs) level += lease.held * step
     else leases[node] = { ...lease }
   }
-  return { epoch: from.epoch, level, sinceMs: Math.max(from.sinceMs, floorMs), step, leases }
+  const sinceMs = Math.max(from.sinceMs, floorMs)
+  return { epoch: from.epoch, version, step, leak, capacity, level, sinceMs, leases }
 }
 
-function newRate({ epoch, isFirst }: Generation, beganMs: number, { step, capacity }: RateBudget): RateState {
-  return { epoch, level: isFirst ? 0 : capacity, sinceMs: beganMs, step, leases: {} }
+function newRate(generation: Generation, beganMs: number, { version, step, leak, capacity }: RateBudget): RateState {
+  const { epoch, isFirst } = generation
+  return { epoch, version, step, leak, capacity, level: isFirst ? 0 : capacity, sinceMs: beganMs, leases: {} }
 }
 
 /** Returns when the last lease of the generation before had ended; null if that is not known yet. */
@@ -114,21 +124,31 @@ function rateBeganMs({ readyMs, startMs }: Generation, { leaseMs, marginMs }: Le
 function grantSlots(
   known: ConcurrentState | null,
   item: LeaseItem,
-  { value, callMsMax }: ConcurrentBudget,
+  budget: ConcurrentBudget,
   { generation, node, isReplay, floorMs, timings }: GrantContext,
 ): ItemResult {
-  const lastingMs = timings.leaseMs + timings.marginMs + callMsMax
+  const { version, value } = newest(known, budget)
+  const lastingMs = timings.leaseMs + timings.marginMs + budget.callMsMax
   const leases: ConcurrentState['leases'] = {}
   for (const [name, lease] of Object.entries(known?.leases ?? {})) {
     if (lease.untilMs > floorMs) leases[name] = { ...lease }
   }
   if (!isReplay) leases[node] = { held: item.held, untilMs: floorMs + lastingMs }
-  const free = Math.max(0, value - sum(Object.values(leases).map(({ held }) => held)))
-  if (isReplay) return { state: known, grant: { granted: Math.max(0, (leases[node]?.held ?? 0) - item.held), free } }
+  const unused = value - sum(Object.values(leases).map(({ held }) => held))
+  const free = Math.max(0, unused)
+  const state = { epoch: generation.epoch, version, value, leases }
+  // Calls that run keep their slots after the limit was lowered, but no other call may take them.
+  if (unused < 0) return { state, grant: { granted: -Math.min(item.held, -unused), free } }
+  if (isReplay) return { state, grant: { granted: Math.max(0, (leases[node]?.held ?? 0) - item.held), free } }
   const isOpen = isReady(generation) || floorMs >= generation.startMs + lastingMs
   const granted = isOpen ? share(item.want, free, Object.keys(leases).length) : 0
   leases[node]!.held += granted
-  return { state: { epoch: generation.epoch, leases }, grant: { granted, free: isOpen ? free - granted : 0 } }
+  return { state, grant: { granted, free: isOpen ? free - granted : 0 } }
+}
+
+/** Returns the limit of the newest declaration: that of `known`, or of the request. */
+function newest<Known extends Versioned, Budget extends Versioned>(known: Known | null, budget: Budget): Known | Budget {
+  return known !== null && known.version > budget.version ? known : budget
 }
 
 function isReady({ readyMs }: Generation): boolean {

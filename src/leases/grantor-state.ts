@@ -12,13 +12,16 @@ export interface Generation {
   readonly waiting: Record<string, true>
   /** Time at which the last of them did; 0 while one is missing. */
   readyMs: number
-  confirmedMs: number
+  /** Number of requests within whose bounds the clock was. */
+  confirmations: number
   /** The latest request of each node. */
   readonly nodes: Record<string, { readonly session: number; readonly sequence: number }>
 }
 
 export interface TotalState {
   readonly epoch: number
+  readonly version: number
+  readonly value: number
   /** Calls that each node has used or may still admit in the window. */
   readonly claims: Record<string, number>
 }
@@ -32,6 +35,9 @@ interface RateLease {
 
 export interface RateState {
   readonly epoch: number
+  readonly version: number
+  readonly capacity: number
+  readonly leak: number
   /** Units that have been spent and have not leaked, at `sinceMs`. */
   level: number
   sinceMs: number
@@ -42,6 +48,8 @@ export interface RateState {
 
 export interface ConcurrentState {
   readonly epoch: number
+  readonly version: number
+  readonly value: number
   leases: Record<string, { held: number; readonly untilMs: number }>
 }
 

@@ -58,7 +58,7 @@ function openGeneration(
     isFirst: isFirst && current === null,
     waiting: isFirst && current === null ? {} : Object.fromEntries(names.map((name) => [name, true])),
     readyMs: (isFirst && current === null) || names.length === 0 ? startMs : 0,
-    confirmedMs: startMs,
+    confirmations: 0,
     nodes: {},
   }
   return { ...toReply(state.generation, moment), isOpener: true }
@@ -87,7 +87,7 @@ function execute(
     return result.grant
   })
   if (!isReplay) generation.nodes[node] = { session, sequence }
-  generation.confirmedMs = Math.max(generation.confirmedMs, floorMs)
+  generation.confirmations++
   if (isSynced) markSynced(generation, node, ceilMs)
   return { type: 'granted', nowMs: floorMs, grants }
 }
@@ -103,7 +103,7 @@ function toReply(generation: Generation | null, { nowMs, runId }: GrantorMoment)
     nowMs: Math.floor(nowMs),
     runId,
     epoch: generation?.epoch ?? 0,
-    confirmedMs: generation?.confirmedMs ?? 0,
+    confirmations: generation?.confirmations ?? 0,
     isOpener: false,
   }
 }

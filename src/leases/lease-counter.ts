@@ -14,6 +14,7 @@ import type { LeaseTimings } from './lease-timings.ts'
 /** A declared total, whose window depends on the time of the grantor. */
 export interface TotalDeclaration {
   readonly kind: 'total'
+  readonly version: number
   readonly value: number
   windowAt(serverMs: number): { readonly startMs: number; readonly endMs: number }
 }
@@ -70,6 +71,13 @@ export class LeaseCounter {
     return this.#declaration.kind
   }
 
+  /** The declared value of a total. */
+  get limit(): { readonly value: number; readonly version: number } | null {
+    if (this.#declaration.kind !== 'total') return null
+    const { value, version } = this.#declaration
+    return { value, version }
+  }
+
   need(calls: number, monotonicMs: number): void {
     this.#needed = Math.max(this.#needed, calls)
     this.#demand.touch(monotonicMs)
@@ -77,7 +85,8 @@ export class LeaseCounter {
 
   /** Replaces the declaration. All that was leased and not used under the one before is void when this returns. */
   redeclare(declaration: LeaseDeclaration): void {
-    this.lowerTo(0)
+    if (this.kind === 'total') this.lowerTo(0)
+    else this.expire()
     this.#declaration = declaration
   }
 
@@ -157,7 +166,7 @@ export class LeaseCounter {
     return {
       key: this.key,
       budget: this.#budget(),
-      held: isConcurrent ? allowed : remaining,
+      held: isConcurrent ? Math.max(allowed, used) : remaining,
       used: isConcurrent ? 0 : used,
       want: Math.max(0, want),
     }
@@ -181,7 +190,7 @@ export class LeaseCounter {
     const { leaseMs } = this.#timings
     const isTotal = item.budget.kind === 'total'
     this.#place.exclusively(() => {
-      this.#set('allowed', Math.max(this.#allowed + granted, Math.min(this.#used, this.#allowed)))
+      this.#set('allowed', item.used + item.held + granted)
       this.#set('untilMs', sent.monotonicMs + (isTotal ? this.#endMs - sent.latestMs : leaseMs))
       this.#set('untilWallMs', isTotal ? Infinity : sent.wallMs + leaseMs)
       this.#set('exhaustedUntilMs', item.want > 0 && granted <= 0 ? now.monotonicMs + RETRY_MS : 0)
@@ -193,7 +202,8 @@ export class LeaseCounter {
 
   #budget(): LeaseBudget {
     if (this.#declaration.kind !== 'total') return this.#declaration
-    return { kind: 'total', value: this.#declaration.value, startMs: this.#get('window'), endMs: this.#endMs }
+    const { value, version } = this.#declaration
+    return { kind: 'total', version, value, startMs: this.#get('window'), endMs: this.#endMs }
   }
 
   #ahead(): number {

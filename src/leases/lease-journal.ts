@@ -2,8 +2,8 @@
  * The calls that a node may have admitted in each window, written to disk before they can be admitted.
  *
  * After a crash the node reports them as used: it cannot know which of them it answered. Only windows need this: leases of rates end
- * by themselves, and running calls end with the process. A window is retained for twice its length after the last lease in it, by the
- * monotonic clock, so that no clock that was set makes the node forget a window that is still open.
+ * by themselves, and running calls end with the process. A window is retained for its length and a margin after the last lease
+ * in it, by the monotonic clock, so that the node remembers a window that is open again because a clock was set back.
  */
 
 export interface JournalEntry {
@@ -45,10 +45,10 @@ export class LeaseJournal {
     return [...this.#retained.values()]
   }
 
-  /** Discards windows that have ended. */
-  discardEnded(monotonicMs: number): void {
+  /** Discards windows that have ended, unless a clock was set back by more than the margin. */
+  discardEnded(monotonicMs: number, marginMs: number): void {
     for (const [place, { startMs, endMs, writtenMs }] of this.#retained) {
-      if (monotonicMs - writtenMs > 2 * (endMs - startMs)) this.#retained.delete(place)
+      if (monotonicMs - writtenMs > endMs - startMs + marginMs) this.#retained.delete(place)
     }
   }
 

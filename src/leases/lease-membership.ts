@@ -24,8 +24,8 @@ export class LeaseMembership {
   #isServing = false
   #epoch = 0
   #runId = ''
-  /** Grantor's clock at the first measurement since the node joined; null before. */
-  #helloMs: number | null = null
+  /** Confirmations when the node measured the clock first since it joined; null before. */
+  #confirmations: number | null = null
   #joiningSinceMs: number
   #helloDueMs = -Infinity
   #isOpenNeeded = false
@@ -68,14 +68,14 @@ export class LeaseMembership {
   /** Measures the grantor's clock anew, and waits for its confirmation. */
   rejoin({ monotonicMs }: Moment): void {
     this.#isServing = false
-    this.#helloMs = null
+    this.#confirmations = null
     this.#helloDueMs = -Infinity
     this.#joiningSinceMs = monotonicMs
   }
 
   /** Returns the next message of a node that does not serve yet. */
   next({ monotonicMs }: Moment): HelloMessage | OpenMessage | null {
-    if (this.#opened !== null && this.#helloMs !== null) {
+    if (this.#opened !== null && this.#confirmations !== null) {
       const notAfterMs = this.clock.latestMs(monotonicMs) + this.#timings.requestMs
       return { type: 'open', ...this.#opened, runId: this.#runId, notAfterMs }
     }
@@ -94,7 +94,7 @@ export class LeaseMembership {
     const exchange = toExchange(reply, sent, received)
     this.#runId = reply.runId
     if (reply.epoch === 0) {
-      this.#measure(exchange)
+      this.#measure(reply, exchange)
       this.#isServing = false
       this.#isOpenNeeded = true
       this.#opened = null
@@ -105,7 +105,7 @@ export class LeaseMembership {
       this.#isServing = reply.isOpener
       this.#isOpenNeeded = false
       this.#opened = null
-      this.#measure(exchange)
+      this.#measure(reply, exchange)
       this.#joiningSinceMs = received.monotonicMs
       return true
     }
@@ -113,15 +113,15 @@ export class LeaseMembership {
     return false
   }
 
-  #measure(exchange: Exchange): void {
+  #measure({ confirmations }: GenerationReply, exchange: Exchange): void {
     this.clock.reset(exchange)
-    this.#helloMs = exchange.serverMs
+    this.#confirmations = confirmations
   }
 
-  #confirm({ confirmedMs }: GenerationReply, exchange: Exchange): void {
+  #confirm(reply: GenerationReply, exchange: Exchange): void {
     if (this.#isServing) return
-    if (this.#helloMs === null || !this.clock.accept(exchange)) this.#measure(exchange)
-    else if (confirmedMs > this.#helloMs) {
+    if (this.#confirmations === null || !this.clock.accept(exchange)) this.#measure(reply, exchange)
+    else if (reply.confirmations > this.#confirmations) {
       this.#isServing = true
       this.#isOpenNeeded = false
       this.#opened = null

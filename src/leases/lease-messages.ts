@@ -8,19 +8,24 @@
 
 import type { Bucket } from '../domain/gcra.ts'
 
-/** Calls in a window of at most an hour; the key names the window too. */
-export interface TotalBudget {
+/** Position of a declaration in the feed of the registry. The grantor follows the newest that it has seen, whoever sent it. */
+interface Versioned {
+  readonly version: number
+}
+
+/** Calls in a window of at most an hour. */
+export interface TotalBudget extends Versioned {
   readonly kind: 'total'
   readonly value: number
   readonly startMs: number
   readonly endMs: number
 }
 
-export interface RateBudget extends Bucket {
+export interface RateBudget extends Bucket, Versioned {
   readonly kind: 'rate'
 }
 
-export interface ConcurrentBudget {
+export interface ConcurrentBudget extends Versioned {
   readonly kind: 'concurrent'
   readonly value: number
   /** The node ends a call that takes longer. */
@@ -76,7 +81,7 @@ export interface LeaseRequest {
 export type LeaseMessage = HelloMessage | OpenMessage | LeaseRequest
 
 export interface LeaseGrant {
-  /** Calls granted by this request; negative if the grantor has lost a part of the lease. */
+  /** Calls granted by this request; negative if more is leased than the grantor knows of, or than a lowered limit allows. */
   readonly granted: number
   /** Calls that can still be granted to any node. */
   readonly free: number
@@ -88,8 +93,8 @@ export interface GenerationReply {
   readonly nowMs: number
   readonly runId: string
   readonly epoch: number
-  /** Last time at which a node confirmed the grantor's clock. */
-  readonly confirmedMs: number
+  /** How often nodes have confirmed the grantor's clock in the generation. */
+  readonly confirmations: number
   /** Whether the message was the one that began the generation. */
   readonly isOpener: boolean
 }

@@ -32,6 +32,8 @@ interface UnderWay {
 
 const ITEMS_MAX = 200
 const DISCARD_MS = 10_000
+/** A window whose declaration is gone is reported, and nothing is asked for. */
+const NO_LIMIT = { value: 0, version: 0 }
 
 export class LeaseNode {
   readonly #options: LeaseNodeOptions
@@ -48,7 +50,7 @@ export class LeaseNode {
   constructor(options: LeaseNodeOptions) {
     this.#options = options
     this.#membership = new LeaseMembership(options.timings, options.now.monotonicMs)
-    this.#sync = new LeaseSync(options.journal)
+    this.#sync = new LeaseSync(options.journal, (key) => this.#counters.get(key)?.limit ?? NO_LIMIT)
   }
 
   get epoch(): number {
@@ -149,7 +151,7 @@ export class LeaseNode {
     const { identity, session, timings, journal } = this.#options
     if (moment.monotonicMs - this.#discardedMs >= DISCARD_MS) {
       this.#discardedMs = moment.monotonicMs
-      journal.discardEnded(moment.monotonicMs)
+      journal.discardEnded(moment.monotonicMs, timings.windowMarginMs)
     }
     const { items, counters } = this.#items(moment)
     const isHeartbeatDue = moment.monotonicMs - this.#sentMs >= timings.heartbeatMs

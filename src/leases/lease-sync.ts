@@ -11,15 +11,20 @@ export interface SyncItem {
   readonly counter: LeaseCounter | null
 }
 
+/** Returns the declared total of a counter: other nodes may follow an older one. */
+export type LimitOf = (key: string) => { readonly value: number; readonly version: number }
+
 export class LeaseSync {
   readonly #journal: LeaseJournal
+  readonly #limitOf: LimitOf
   #windows: LeaseItem[] = []
   #slots: LeaseCounter[] = []
   #sent = { windows: 0, slots: 0 }
   #isConfirmed = true
 
-  constructor(journal: LeaseJournal) {
+  constructor(journal: LeaseJournal, limitOf: LimitOf) {
     this.#journal = journal
+    this.#limitOf = limitOf
   }
 
   /** Whether everything has been reported, so that a request may say so. */
@@ -35,7 +40,7 @@ export class LeaseSync {
   begin(slots: readonly LeaseCounter[]): void {
     this.#windows = this.#journal.all().map(({ key, startMs, endMs, claim }) => ({
       key,
-      budget: { kind: 'total', value: 0, startMs, endMs },
+      budget: { kind: 'total', ...this.#limitOf(key), startMs, endMs },
       held: 0,
       used: claim,
       want: 0,

@@ -4,8 +4,6 @@
  * While nodes have not acknowledged a lower value, the highest of their values is the limit.
  */
 
-import type { RateBudget } from '../../src/leases/lease-messages.ts'
-
 export interface Declared {
   readonly value: number
   /** Of a rate. */
@@ -16,11 +14,7 @@ export class OverAdmission extends Error {
   override readonly name = 'OverAdmission'
 }
 
-/** Units of one call are the span in milliseconds, and a millisecond leaks the value, so that all numbers are whole. */
-export function toRate({ value, spanMs }: Declared): RateBudget {
-  return { kind: 'rate', step: spanMs, leak: value, capacity: value * spanMs }
-}
-
+/** Units of one call of a rate are the span in milliseconds, and a millisecond leaks the value, so that all numbers are whole. */
 export class LeaseChecker {
   admitted = 0
   readonly #windows = new Map<string, number>()
