@@ -37,7 +37,7 @@ export interface ItemResult {
   readonly grant: LeaseGrant
 }
 
-const NOTHING: LeaseGrant = { granted: 0, free: 0 }
+const NOTHING: LeaseGrant = { granted: 0, free: 0, isOpen: false }
 
 /** Returns the new state and the grant. `before` is not modified. */
 export function grantItem(before: CounterState | null, item: LeaseItem, context: GrantContext): ItemResult {
@@ -62,13 +62,13 @@ function grantTotal(known: TotalState | null, item: LeaseItem, budget: TotalBudg
   const reported = item.used + item.held
   if (!isReplay) claims[node] = reported
   const free = Math.max(0, value - sum(Object.values(claims)))
-  if (isReplay) return { state: known, grant: { granted: Math.max(0, (claims[node] ?? 0) - reported), free } }
   const isUnknown = !isReady(generation) && budget.startMs <= generation.startMs + timings.windowMarginMs
   const isOpen = floorMs >= budget.startMs && !isUnknown
+  if (isReplay) return { state: known, grant: { granted: Math.max(0, (claims[node] ?? 0) - reported), free, isOpen } }
   const granted = isOpen ? share(item.want, free, Object.keys(claims).length) : 0
   claims[node] = reported + granted
   const state = { epoch: generation.epoch, version, value, claims }
-  return { state, grant: { granted, free: isOpen ? free - granted : 0 } }
+  return { state, grant: { granted, free: isOpen ? free - granted : 0, isOpen } }
 }
 
 function grantRate(known: RateState | null, item: LeaseItem, budget: RateBudget, context: GrantContext): ItemResult {
@@ -88,11 +88,11 @@ function grantRate(known: RateState | null, item: LeaseItem, budget: RateBudget,
   }
   const leased = sum(Object.values(state.leases).map(({ held }) => held))
   const free = Math.max(0, Math.floor((capacity - state.level) / step) - leased)
-  if (isReplay) return { state: known, grant: { granted: own.held - item.held, free } }
+  if (isReplay) return { state: known, grant: { granted: own.held - item.held, free, isOpen: true } }
   const granted = share(item.want, free, Object.keys(state.leases).length)
   const lease = state.leases[node]!
   lease.held += granted
-  return { state, grant: { granted: lease.held - item.held, free: free - granted } }
+  return { state, grant: { granted: lease.held - item.held, free: free - granted, isOpen: true } }
 }
 
 type RateLimit = Pick<RateBudget, 'version' | 'step' | 'leak' | 'capacity'>
@@ -136,14 +136,14 @@ function grantSlots(
   if (!isReplay) leases[node] = { held: item.held, untilMs: floorMs + lastingMs }
   const unused = value - sum(Object.values(leases).map(({ held }) => held))
   const free = Math.max(0, unused)
+  const isOpen = isReady(generation) || floorMs >= generation.startMs + lastingMs
   const state = { epoch: generation.epoch, version, value, leases }
   // Calls that run keep their slots after the limit was lowered, but no other call may take them.
-  if (unused < 0) return { state, grant: { granted: -Math.min(item.held, -unused), free } }
-  if (isReplay) return { state, grant: { granted: Math.max(0, (leases[node]?.held ?? 0) - item.held), free } }
-  const isOpen = isReady(generation) || floorMs >= generation.startMs + lastingMs
+  if (unused < 0) return { state, grant: { granted: -Math.min(item.held, -unused), free, isOpen } }
+  if (isReplay) return { state, grant: { granted: Math.max(0, (leases[node]?.held ?? 0) - item.held), free, isOpen } }
   const granted = isOpen ? share(item.want, free, Object.keys(leases).length) : 0
   leases[node]!.held += granted
-  return { state, grant: { granted, free: isOpen ? free - granted : 0 } }
+  return { state, grant: { granted, free: isOpen ? free - granted : 0, isOpen } }
 }
 
 /** Returns the limit of the newest declaration: that of `known`, or of the request. */

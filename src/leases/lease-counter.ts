@@ -48,6 +48,8 @@ export class LeaseCounter {
   #needed = 0
   #isScarce = false
   #mustReport = false
+  /** The declaration is new, and slots that are held were granted under the one before. */
+  #isUnconfirmed = false
   #reportedUsed = 0
   #reportedMs = 0
   /** Increases when the lease is lowered, so that the grant of an earlier request is not added to it. */
@@ -87,6 +89,7 @@ export class LeaseCounter {
   redeclare(declaration: LeaseDeclaration): void {
     if (this.kind === 'total') this.lowerTo(0)
     else this.expire()
+    this.#isUnconfirmed = this.kind === 'concurrent'
     this.#declaration = declaration
   }
 
@@ -186,7 +189,9 @@ export class LeaseCounter {
   }
 
   /** Adds a grant. `sent` is the time of the request. */
-  apply(item: LeaseItem, { granted, free }: LeaseGrant, sent: LeaseMoment, now: Moment): void {
+  apply(item: LeaseItem, { granted, free, isOpen }: LeaseGrant, sent: LeaseMoment, now: Moment): void {
+    if (isOpen) this.#isUnconfirmed = false
+    if (this.#isUnconfirmed) return
     const { leaseMs } = this.#timings
     const isTotal = item.budget.kind === 'total'
     this.#place.exclusively(() => {

@@ -85,6 +85,8 @@ export interface LeaseGrant {
   readonly granted: number
   /** Calls that can still be granted to any node. */
   readonly free: number
+  /** Whether the grantor knows all leases; otherwise it grants nothing. */
+  readonly isOpen: boolean
 }
 
 /** The generation that the grantor serves; `epoch` is 0 if there is none, because its data was lost. */

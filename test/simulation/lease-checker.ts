@@ -46,6 +46,12 @@ export class LeaseChecker {
     bucket.sinceMs = nowMs
   }
 
+  /** A bucket that is fuller than a lower limit allows is full: the limit bounds the calls from now on. */
+  lower(key: string, { value, spanMs }: Declared): void {
+    const bucket = this.#levels.get(key)
+    if (bucket !== undefined) bucket.level = Math.min(bucket.level, value * spanMs)
+  }
+
   beginCall(key: string, { value }: Declared): void {
     const calls = (this.#running.get(key) ?? 0) + 1
     this.#running.set(key, calls)

@@ -44,6 +44,7 @@ export class LeaseLimits {
   follow(node: number, name: LimitName, checker: LeaseChecker, nowMs: number): void {
     if (name === 'rate') checker.leak(name, nowMs, this.limit('rate').value)
     this.#followed.get(node)![name] = this.#now()[name]
+    if (name === 'rate') checker.lower(name, this.limit('rate'))
   }
 
   followAll(node: number, checker: LeaseChecker, nowMs: number): void {

@@ -18,20 +18,27 @@ export class LeaseServer {
   #clockOffsetMs = EPOCH_MS
   readonly #timings: LeaseTimings
   readonly #grant: Grant
+  readonly #isStepHidden: boolean
+  #hiddenStepMs = 0
 
-  constructor(timings: LeaseTimings, plantedGrant: Grant = grant) {
+  /** With a hidden step, replies show a clock that was never set, while the grantor uses the one that was. */
+  constructor(timings: LeaseTimings, plantedGrant: Grant = grant, isStepHidden = false) {
     this.#timings = timings
     this.#grant = plantedGrant
+    this.#isStepHidden = isStepHidden
   }
 
   execute(message: LeaseMessage, nowMs: number): LeaseReply | null {
     if (!this.isUp) return null
     const moment: GrantorMoment = { nowMs: nowMs + this.#clockOffsetMs, runId: `run-${this.#runs}` }
-    return this.#grant(this.#state, message, moment, this.#timings)
+    if (!this.#isStepHidden) return this.#grant(this.#state, message, moment, this.#timings)
+    const reply = this.#grant(this.#state, withoutBounds(message), moment, this.#timings)
+    return { ...reply, nowMs: reply.nowMs - this.#hiddenStepMs }
   }
 
   setClock(stepMs: number): void {
     this.#clockOffsetMs += stepMs
+    this.#hiddenStepMs += stepMs
   }
 
   takeSnapshot(): void {
@@ -43,4 +50,9 @@ export class LeaseServer {
     this.#state = from === 'empty' ? createGrantorState() : structuredClone(this.#snapshot)
     this.isUp = true
   }
+}
+
+function withoutBounds(message: LeaseMessage): LeaseMessage {
+  if (message.type === 'request') return { ...message, notBeforeMs: -Infinity, notAfterMs: Infinity }
+  return message.type === 'open' ? { ...message, notAfterMs: Infinity } : message
 }

@@ -50,7 +50,7 @@ const LENGTH_MS = 12_000
 export function simulateLeases({ seed, planted = {}, isFaultless = false }: SimulationOptions): SimulationResult {
   const random = createRandom(seed)
   const queue = new EventQueue()
-  const server = new LeaseServer(TIMINGS, planted.grant)
+  const server = new LeaseServer(TIMINGS, planted.grant, planted.ignoresClocks)
   const network = new LeaseNetwork(queue, random, server)
   const registry = new LeaseRegistry()
   const limits = new LeaseLimits(random, NODES)
