@@ -8,7 +8,7 @@ import type { Declared, LeaseChecker } from './lease-checker.ts'
 export type LimitName = 'short' | 'long' | 'rate' | 'slots'
 
 export const LIMIT_NAMES: readonly LimitName[] = ['short', 'long', 'rate', 'slots']
-export const CALL_MS_MAX = 1_500
+export const CALL_MS_MAX = 3_000
 const WINDOWS_MS: Partial<Record<LimitName, number>> = { short: 2_000, long: 15_000 }
 const SPAN_MS = 3_000
 

@@ -37,12 +37,13 @@ export class LeaseNetwork {
     const copies = this.#random.next() < this.repeatShare ? 2 : 1
     for (let copy = 0; copy < copies; copy++) {
       if (this.cutOff.has(node) || this.#random.next() < this.lossShare) continue
-      this.#queue.after(this.#delayMs(), deliver)
+      // A copy may arrive after later messages.
+      this.#queue.after(this.#delayMs() + (copy === 0 ? 0 : this.#random.below(200)), deliver)
     }
   }
 
   #delayMs(): number {
     const isSlow = this.#random.below(40) === 0
-    return this.#random.below(isSlow ? 1_500 : this.delayMsMax)
+    return this.#random.below(isSlow ? 600 : this.delayMsMax)
   }
 }

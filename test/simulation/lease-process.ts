@@ -44,6 +44,7 @@ const WAIT_MS = 20
 export class LeaseProcess {
   readonly #options: ProcessOptions
   readonly #tickMs: number
+  readonly #callMs: number
   readonly #bootMs: number
   #wallOffsetMs: number
   /** Time for which the monotonic clock stood still. */
@@ -64,6 +65,7 @@ export class LeaseProcess {
     const { random } = options
     this.#options = options
     this.#tickMs = 20 + random.below(150)
+    this.#callMs = random.below(4) === 0 ? CALL_MS_MAX : 200
     this.#bootMs = random.below(1_000_000)
     this.#wallOffsetMs = random.below(1_000_000)
     this.loseDisk()
@@ -166,7 +168,7 @@ export class LeaseProcess {
     this.#running++
     checker.beginCall('slots', limits.limit('slots'))
     const life = this.#life
-    queue.after(1 + random.below(random.below(4) === 0 ? CALL_MS_MAX : 200), () => {
+    queue.after(1 + random.below(random.below(8) === 0 ? CALL_MS_MAX : this.#callMs), () => {
       if (life !== this.#life) return
       this.#running--
       checker.endCall('slots')

@@ -31,7 +31,7 @@ export interface SimulationResult {
 }
 
 /** Shorter than in production, so that more happens in a schedule. */
-const TIMINGS: LeaseTimings = {
+const SHORT_TIMINGS: LeaseTimings = {
   leaseMs: 1_500,
   marginMs: 100,
   requestMs: 250,
@@ -43,6 +43,8 @@ const TIMINGS: LeaseTimings = {
   keepMs: 2_000,
   windowMarginMs: 10_000,
 }
+/** Nodes that lease far ahead and return late. */
+const GENEROUS_TIMINGS: LeaseTimings = { ...SHORT_TIMINGS, aheadMs: 3_000, returnMs: 5_000, keepMs: 5_000 }
 const NODES = 3
 const LENGTH_MS = 12_000
 
@@ -50,7 +52,8 @@ const LENGTH_MS = 12_000
 export function simulateLeases({ seed, planted = {}, isFaultless = false }: SimulationOptions): SimulationResult {
   const random = createRandom(seed)
   const queue = new EventQueue()
-  const server = new LeaseServer(TIMINGS, planted.grant, planted.ignoresClocks)
+  const timings = random.below(2) === 0 ? GENEROUS_TIMINGS : SHORT_TIMINGS
+  const server = new LeaseServer(timings, planted.grant, planted.ignoresClocks)
   const network = new LeaseNetwork(queue, random, server)
   const registry = new LeaseRegistry()
   const limits = new LeaseLimits(random, NODES)
@@ -62,7 +65,7 @@ export function simulateLeases({ seed, planted = {}, isFaultless = false }: Simu
         number,
         queue,
         random,
-        timings: TIMINGS,
+        timings,
         network,
         registry,
         limits,
@@ -79,9 +82,12 @@ export function simulateLeases({ seed, planted = {}, isFaultless = false }: Simu
 
 function scheduleCalls(process: LeaseProcess, queue: EventQueue, random: Random): void {
   const pauseMs = 10 + random.below(150)
+  const isBursty = random.below(2) === 0
   const arrive = (): void => {
-    process.call(pickNames(random))
-    queue.after(random.below(2 * pauseMs), arrive)
+    const calls = isBursty ? 1 + random.below(12) : 1
+    const names = pickNames(random)
+    for (let call = 0; call < calls; call++) process.call(names)
+    queue.after(random.below(2 * pauseMs) * calls, arrive)
   }
   queue.after(random.below(500), arrive)
 }
