@@ -139,7 +139,7 @@ function grantSlots(
   const isOpen = isReady(generation) || floorMs >= generation.startMs + lastingMs
   const state = { epoch: generation.epoch, version, value, leases }
   // Calls that run keep their slots after the limit was lowered, but no other call may take them.
-  if (unused < 0) return { state, grant: { granted: -Math.min(item.held, -unused), free, isOpen } }
+  if (unused < 0) return { state, grant: { granted: 0 - Math.min(item.held, -unused), free, isOpen } }
   if (isReplay) return { state, grant: { granted: Math.max(0, (leases[node]?.held ?? 0) - item.held), free, isOpen } }
   const granted = isOpen ? share(item.want, free, Object.keys(leases).length) : 0
   leases[node]!.held += granted

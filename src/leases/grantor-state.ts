@@ -66,5 +66,5 @@ export function createGrantorState(): GrantorState {
 
 /** Returns the place of a counter. A window has a place of its own, so that no request can begin it twice. */
 export function placeOf(key: string, budget: LeaseBudget): string {
-  return budget.kind === 'total' ? `${key} ${budget.startMs}` : key
+  return budget.kind === 'total' ? `total:${key} ${budget.startMs}` : `${budget.kind}:${key}`
 }
