@@ -147,7 +147,10 @@ function grantSlots(
 }
 
 /** Returns the limit of the newest declaration: that of `known`, or of the request. */
-function newest<Known extends Versioned, Budget extends Versioned>(known: Known | null, budget: Budget): Known | Budget {
+function newest<Known extends Versioned, Budget extends Versioned>(
+  known: Known | null,
+  budget: Budget,
+): Known | Budget {
   return known !== null && known.version > budget.version ? known : budget
 }
 

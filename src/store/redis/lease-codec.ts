@@ -10,7 +10,8 @@ export function decodeReply(reply: unknown, message: LeaseMessage): LeaseReply {
   const [type, nowMs] = reply as unknown[]
   if (type === 'generation') return decodeGeneration(reply)
   if (type === 'clock' || type === 'stale') return { type, nowMs: toNumber(nowMs) }
-  if (type !== 'granted' || message.type !== 'request') throw new TypeError('the lease script returned an unknown reply')
+  if (type !== 'granted' || message.type !== 'request')
+    throw new TypeError('the lease script returned an unknown reply')
   const grants = decodeGrants(reply.slice(2))
   if (grants.length !== message.items.length) throw new TypeError('the lease script returned another number of grants')
   return { type, nowMs: toNumber(nowMs), grants }

@@ -96,7 +96,10 @@ export function createRedisLeases(options: RedisLeasesOptions): RedisLeases {
   }
 }
 
-function toClientOptions(nodeName: string, { requestMs }: LeaseTimings): RedisOptions & { readonly replyMapping: 'legacy' } {
+function toClientOptions(
+  nodeName: string,
+  { requestMs }: LeaseTimings,
+): RedisOptions & { readonly replyMapping: 'legacy' } {
   return {
     replyMapping: 'legacy',
     connectionName: `tollgate-${nodeName}`.replaceAll(/[^!-~]/g, '_'),

@@ -53,17 +53,21 @@ async function execute(history: readonly HistoryStep[]): Promise<readonly unknow
 }
 
 describe('The lease script in Redis', () => {
-  it(`replies as the grantor does, in ${HISTORIES} random histories`, { timeout: 30_000 + HISTORIES * 1_000 }, async () => {
-    const kinds = new Map<string, number>()
-    for (let seed = 1; seed <= HISTORIES; seed++) {
-      const history = createLeaseHistory(seed, STEPS, LEASE_TIMINGS)
-      const replies = await execute(history)
-      history.forEach(({ message, reply }, index) => {
-        expect(decodeReply(replies[index], message), `seed ${seed}, step ${index}`).toEqual(reply)
-        kinds.set(reply.type, (kinds.get(reply.type) ?? 0) + 1)
-      })
-    }
-    expect([...kinds.keys()].sort()).toEqual(['clock', 'generation', 'granted', 'stale'])
-    expect(kinds.get('granted')).toBeGreaterThan((HISTORIES * STEPS) / 4)
-  })
+  it(
+    `replies as the grantor does, in ${HISTORIES} random histories`,
+    { timeout: 30_000 + HISTORIES * 1_000 },
+    async () => {
+      const kinds = new Map<string, number>()
+      for (let seed = 1; seed <= HISTORIES; seed++) {
+        const history = createLeaseHistory(seed, STEPS, LEASE_TIMINGS)
+        const replies = await execute(history)
+        history.forEach(({ message, reply }, index) => {
+          expect(decodeReply(replies[index], message), `seed ${seed}, step ${index}`).toEqual(reply)
+          kinds.set(reply.type, (kinds.get(reply.type) ?? 0) + 1)
+        })
+      }
+      expect([...kinds.keys()].sort()).toEqual(['clock', 'generation', 'granted', 'stale'])
+      expect(kinds.get('granted')).toBeGreaterThan((HISTORIES * STEPS) / 4)
+    },
+  )
 })

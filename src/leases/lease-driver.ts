@@ -1,0 +1,96 @@
+/**
+ * Runs the lease protocol of a node: sends its messages one at a time, and wakes the calls that wait for a lease.
+ *
+ * All needs that arise during one exchange are sent with the next, so that any number of waiting calls share a round trip.
+ */
+
+import type { Clock } from '../runtime/clock.ts'
+import type { Moment } from './lease-cell.ts'
+import type { OpenedEpoch } from './lease-membership.ts'
+import type { LeaseMessage, LeaseReply } from './lease-messages.ts'
+import type { LeaseNode } from './lease-node.ts'
+
+export interface LeaseDriverOptions {
+  readonly node: LeaseNode
+  /** Must settle soon after the time-out of a request. */
+  readonly send: (message: LeaseMessage) => Promise<LeaseReply>
+  /** Numbers a new generation above `above` in PostgreSQL. */
+  readonly openEpoch: (above: number) => Promise<OpenedEpoch>
+  readonly clock: Clock
+  readonly now: () => Moment
+  /** In `[0, 1)`: spreads the nodes that find that a generation is needed, so that usually one begins it. */
+  readonly random: () => number
+  /** An exchange or the opening of a generation failed; the driver goes on. */
+  readonly onFault: (fault: unknown) => void
+}
+
+export interface LeaseDriver {
+  /** Asks for leases for `calls` waiting calls. Resolves after the exchange that carried the request, whether it succeeded or not. */
+  refill(key: string, calls: number): Promise<void>
+  /** Whether the last exchange failed. */
+  readonly isUnavailable: boolean
+  close(): void
+}
+
+const TICK_MS = 50
+const OPEN_SPREAD_MS = 200
+const OPEN_RETRY_MS = 500
+
+export function createLeaseDriver(options: LeaseDriverOptions): LeaseDriver {
+  const { node, send, clock, now, onFault } = options
+  let waiting: (() => void)[] = []
+  let isBusy = false
+  let isUnavailable = false
+  let isClosed = false
+  let openDueMs: number | null = null
+
+  async function exchange(): Promise<void> {
+    if (isBusy || isClosed) return
+    isBusy = true
+    const served = waiting
+    waiting = []
+    try {
+      await openIfNeeded()
+      const message = node.next(now())
+      if (message !== null) node.receive(await send(message), now())
+      isUnavailable = false
+    } catch (fault) {
+      node.lose()
+      isUnavailable = true
+      onFault(fault)
+    } finally {
+      isBusy = false
+      for (const resume of served) resume()
+    }
+    if (waiting.length > 0) void exchange()
+  }
+
+  async function openIfNeeded(): Promise<void> {
+    const above = node.openAbove
+    const { monotonicMs } = now()
+    if (above === null) return void (openDueMs = null)
+    openDueMs ??= monotonicMs + options.random() * OPEN_SPREAD_MS
+    if (monotonicMs < openDueMs) return
+    openDueMs = monotonicMs + OPEN_RETRY_MS
+    node.open(await options.openEpoch(above))
+  }
+
+  const stop = clock.every(TICK_MS, () => void exchange())
+  return {
+    refill(key, calls) {
+      node.need(key, calls, now())
+      return new Promise((resolve) => {
+        waiting.push(resolve)
+        void exchange()
+      })
+    },
+    get isUnavailable() {
+      return isUnavailable
+    },
+    close() {
+      isClosed = true
+      stop()
+      for (const resume of waiting.splice(0)) resume()
+    },
+  }
+}
