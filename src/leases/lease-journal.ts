@@ -42,7 +42,7 @@ export class LeaseJournal {
   }
 
   all(): readonly JournalEntry[] {
-    return [...this.#retained.values()]
+    return [...this.#retained.values()].map(({ writtenMs: _, ...entry }) => entry)
   }
 
   /** Discards windows that have ended, unless a clock was set back by more than the margin. */

@@ -63,11 +63,13 @@ const TABLE: Readonly<Record<string, Row>> = {
   // Tools from operations, for the endpoints of the gateway and of the platform.
   mcp: { folders: [...BASE, 'json', 'plan'], packages: ['node:'] },
   jobs: { folders: BASE, packages: ['node:'] },
+  leases: { folders: BASE, packages: ['node:'] },
 
   // Stores and the spool.
   store: { folders: BASE, packages: ['node:'] },
   'store/clickhouse': { folders: PORTS, packages: ['@clickhouse/client', 'chdb', 'node:'] },
   'store/postgres': { folders: PORTS, packages: ['pg', 'node:'] },
+  'store/redis': { folders: [...PORTS, 'leases'], packages: ['ioredis', 'node:'] },
   'store/sqlite': { folders: PORTS, packages: ['node:', 'node:sqlite'] },
   record: { folders: PORTS, packages: ['node:'] },
   recovery: { folders: [...PORTS, 'record', 'store/clickhouse', 'store/sqlite'], packages: ['node:'] },
@@ -200,8 +202,6 @@ const COMPOSITION = 'app'
 /** The only files at the top of `src`. They may import everything; only `config.ts` may be imported. */
 const ENTRY_POINTS = ['config.ts', 'main.ts', 'thread.ts']
 const LINES_MAX = 300
-/** All texts of the console. */
-const CATALOGUE = 'console/texts.ts'
 const LINES_MEDIAN_MAX = 150
 
 const src = join(import.meta.dirname, '../../src')
@@ -294,7 +294,7 @@ describe('architecture', () => {
   })
 
   it(`keeps files small: none over ${LINES_MAX} lines, the median is ${median}`, () => {
-    expect(lines.filter(({ file, count }) => count > LINES_MAX && file !== CATALOGUE)).toEqual([])
+    expect(lines.filter(({ file, count }) => count > LINES_MAX && file !== 'console/texts.ts')).toEqual([])
     expect(median).toBeLessThanOrEqual(LINES_MEDIAN_MAX)
   })
 })

@@ -32,8 +32,8 @@ function decodeGeneration([, nowMs, runId, epoch, confirmations, isOpener]: read
 function decodeGrants(numbers: readonly unknown[]): readonly LeaseGrant[] {
   const grants: LeaseGrant[] = []
   for (let at = 0; at < numbers.length; at += GRANT_SIZE) {
-    const [granted, free, isOpen] = numbers.slice(at, at + GRANT_SIZE).map(toNumber)
-    grants.push({ granted: granted!, free: free!, isOpen: isOpen === 1 })
+    const [granted, free, isOpen] = numbers.slice(at, at + GRANT_SIZE)
+    grants.push({ granted: toNumber(granted), free: toNumber(free), isOpen: toNumber(isOpen) === 1 })
   }
   return grants
 }

@@ -9,7 +9,7 @@
 import type { LeaseTimings } from '../../leases/lease-timings.ts'
 
 /** Nodes with different versions must not run against one server: they would grant from two budgets. */
-export const LEASE_KEYS = 'tollgate:leases:1:'
+const LEASE_KEYS = 'tollgate:leases:1:'
 
 /** Lua expressions; tests replace them by keys that they set. */
 export interface ScriptSources {
@@ -18,7 +18,7 @@ export interface ScriptSources {
   readonly runId: string
 }
 
-export const SERVER_SOURCES: ScriptSources = {
+const SERVER_SOURCES: ScriptSources = {
   time: `redis.call('TIME')`,
   runId: `string.match(redis.call('INFO', 'server'), 'run_id:(%w+)')`,
 }
