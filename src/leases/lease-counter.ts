@@ -150,7 +150,7 @@ export class LeaseCounter {
     const isExhausted = moment.monotonicMs < this.#get('exhaustedUntilMs')
     if (isExhausted && !this.#mustReport && !this.#mustRenew(moment)) return null
     const isDue = item.want > 0 || this.#mustReport || this.#mustRenew(moment) || this.#mustReportUse(moment)
-    return isDue ? item : null
+    return isDue || this.#mustRefresh(moment) ? item : null
   }
 
   /** Returns the state of the lease, read under the lock of the cell. */
@@ -214,6 +214,13 @@ export class LeaseCounter {
   #ahead(): number {
     const calls = this.#demand.callsAhead(this.#isScarce, this.#timings)
     return this.kind === 'concurrent' ? Math.max(this.#isScarce ? 0 : 1, Math.ceil(this.#used / 4)) : calls
+  }
+
+  /** An idle lease is reported to learn whether the budget has become scarce. */
+  #mustRefresh({ monotonicMs }: Moment): boolean {
+    const { returnMs } = this.#timings
+    const isIdle = this.#held > 0 && this.#demand.idleMs(monotonicMs) > returnMs
+    return isIdle && monotonicMs - this.#reportedMs >= returnMs
   }
 
   /** Renews at half of the time, so that one lost request ends no lease. */
