@@ -18,7 +18,8 @@ export class OverAdmission extends Error {
 export class LeaseChecker {
   admitted = 0
   readonly #windows = new Map<string, number>()
-  readonly #levels = new Map<string, { level: number; sinceMs: number }>()
+  /** A bucket for each value that was in force, with all calls since it first was. */
+  readonly #buckets = new Map<string, { readonly value: number; level: number; sinceMs: number }[]>()
   readonly #running = new Map<string, number>()
 
   admitTotal(key: string, startMs: number, { value }: Declared): void {
@@ -29,27 +30,19 @@ export class LeaseChecker {
     if (calls > value) throw new OverAdmission(`${calls} of ${value} calls in the window of ${key} at ${startMs}`)
   }
 
+  /** In any interval the highest limit that was in force in it holds. Rates are only lowered, so that is the one at its begin. */
   admitRate(key: string, nowMs: number, { value, spanMs }: Declared): void {
-    const bucket = this.#levels.get(key) ?? { level: 0, sinceMs: nowMs }
-    this.leak(key, nowMs, value)
-    const level = (this.#levels.get(key) ?? bucket).level + spanMs
-    this.#levels.set(key, { level, sinceMs: nowMs })
+    const buckets = this.#buckets.get(key) ?? []
+    this.#buckets.set(key, buckets)
+    if (buckets.at(-1)?.value !== value) buckets.push({ value, level: 0, sinceMs: nowMs })
     this.admitted++
-    if (level > value * spanMs) throw new OverAdmission(`${level / spanMs} of ${value} calls in the bucket of ${key}`)
-  }
-
-  /** Drains the bucket at the rate that was valid until now. */
-  leak(key: string, nowMs: number, value: number): void {
-    const bucket = this.#levels.get(key)
-    if (bucket === undefined) return
-    bucket.level = Math.max(0, bucket.level - (nowMs - bucket.sinceMs) * value)
-    bucket.sinceMs = nowMs
-  }
-
-  /** A bucket that is fuller than a lower limit allows is full: the limit bounds the calls from now on. */
-  lower(key: string, { value, spanMs }: Declared): void {
-    const bucket = this.#levels.get(key)
-    if (bucket !== undefined) bucket.level = Math.min(bucket.level, value * spanMs)
+    for (const bucket of buckets) {
+      bucket.level = Math.max(0, bucket.level - (nowMs - bucket.sinceMs) * bucket.value) + spanMs
+      bucket.sinceMs = nowMs
+      if (bucket.level > bucket.value * spanMs) {
+        throw new OverAdmission(`${bucket.level / spanMs} of ${bucket.value} calls in the bucket of ${key}`)
+      }
+    }
   }
 
   beginCall(key: string, { value }: Declared): void {
@@ -61,9 +54,5 @@ export class LeaseChecker {
 
   endCall(key: string): void {
     this.#running.set(key, (this.#running.get(key) ?? 0) - 1)
-  }
-
-  countIn(key: string, startMs: number): number {
-    return this.#windows.get(`${key} ${startMs}`) ?? 0
   }
 }

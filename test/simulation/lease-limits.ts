@@ -3,7 +3,7 @@
 import { toBucket } from '../../src/domain/gcra.ts'
 import type { LeaseDeclaration } from '../../src/leases/lease-counter.ts'
 import type { Random } from '../random.ts'
-import type { Declared, LeaseChecker } from './lease-checker.ts'
+import type { Declared } from './lease-checker.ts'
 
 export type LimitName = 'short' | 'long' | 'rate' | 'slots'
 
@@ -20,6 +20,7 @@ interface Followed {
 export class LeaseLimits {
   readonly #random: Random
   readonly #newest: Record<LimitName, number>
+  readonly #history: (Followed & { readonly name: LimitName })[] = []
   #version = 1
   /** The value that each node follows. */
   readonly #followed = new Map<number, Record<LimitName, Followed>>()
@@ -38,17 +39,16 @@ export class LeaseLimits {
     const before = this.#newest[name]
     const isRaised = name !== 'rate' && this.#random.below(4) === 0
     this.#newest[name] = isRaised ? before + 1 + this.#random.below(5) : 1 + this.#random.below(before)
+    this.#history.push({ name, version: this.#version, value: this.#newest[name] })
     return name
   }
 
-  follow(node: number, name: LimitName, checker: LeaseChecker, nowMs: number): void {
-    if (name === 'rate') checker.leak(name, nowMs, this.limit('rate').value)
+  follow(node: number, name: LimitName): void {
     this.#followed.get(node)![name] = this.#now()[name]
-    if (name === 'rate') checker.lower(name, this.limit('rate'))
   }
 
-  followAll(node: number, checker: LeaseChecker, nowMs: number): void {
-    for (const name of LIMIT_NAMES) this.follow(node, name, checker, nowMs)
+  followAll(node: number): void {
+    this.#followed.set(node, this.#now())
   }
 
   #now(): Record<LimitName, Followed> {
@@ -56,10 +56,15 @@ export class LeaseLimits {
     return { short: follow('short'), long: follow('long'), rate: follow('rate'), slots: follow('slots') }
   }
 
-  /** The highest value that a node follows. */
+  /** The highest value since the oldest one that a node still follows: an older value also ends when the node follows the newest. */
   limit(name: LimitName): Declared {
-    const values = [...this.#followed.values()].map((followed) => followed[name].value)
-    return { value: Math.max(...values), spanMs: SPAN_MS }
+    const followed = [...this.#followed.values()].map((each) => each[name])
+    const oldest = Math.min(...followed.map(({ version }) => version))
+    const newest = Math.max(...followed.map(({ version }) => version))
+    const between = this.#history.filter(
+      (each) => each.name === name && each.version > oldest && each.version <= newest,
+    )
+    return { value: Math.max(...[...followed, ...between].map(({ value }) => value)), spanMs: SPAN_MS }
   }
 
   declaration(node: number, name: LimitName): LeaseDeclaration {

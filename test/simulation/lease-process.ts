@@ -101,13 +101,13 @@ export class LeaseProcess {
   }
 
   crash(): void {
-    const { checker, limits, queue, number } = this.#options
+    const { checker, limits, number } = this.#options
     if (this.#node === null) return
     this.#node = null
     this.#life++
     for (; this.#running > 0; this.#running--) checker.endCall('slots')
     // A process that does not run admits nothing, and reads the newest declaration when it starts.
-    limits.followAll(number, checker, queue.nowMs)
+    limits.followAll(number)
   }
 
   /** The machine lost its power: the journal cannot be trusted, so that the node needs another identity. */
@@ -130,8 +130,8 @@ export class LeaseProcess {
   }
 
   follow(name: LimitName): void {
-    const { limits, number, checker, queue, planted } = this.#options
-    limits.follow(number, name, checker, queue.nowMs)
+    const { limits, number, planted } = this.#options
+    limits.follow(number, name)
     if (planted.keepsExcess !== true) this.#node?.redeclare(name, limits.declaration(number, name))
   }
 
