@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { LEASE_TIMINGS } from '../../../src/leases/lease-timings.ts'
@@ -30,7 +31,7 @@ const script = leaseScript(LEASE_TIMINGS, {
 })
 
 /** Executes a history on the server in one pipeline, and returns the raw replies. */
-async function execute(history: readonly HistoryStep[]): Promise<readonly unknown[]> {
+async function execute(history: readonly HistoryStep[], source = script): Promise<readonly unknown[]> {
   const pipeline = client.pipeline().flushall()
   let commands = 1
   const at: number[] = []
@@ -40,7 +41,7 @@ async function execute(history: readonly HistoryStep[]): Promise<readonly unknow
       commands++
     }
     pipeline.del(CLOCK).rpush(CLOCK, Math.floor(nowMicros / 1_000_000), nowMicros % 1_000_000)
-    pipeline.set(RUN_ID, runId).eval(script, 0, JSON.stringify(message))
+    pipeline.set(RUN_ID, runId).eval(source, 0, JSON.stringify(message))
     commands += 4
     at.push(commands - 1)
   }
@@ -51,6 +52,24 @@ async function execute(history: readonly HistoryStep[]): Promise<readonly unknow
     return reply
   })
 }
+
+/** Whether the replies to a history are those of the grantor. */
+async function isEqual(history: readonly HistoryStep[], source: string): Promise<boolean> {
+  const replies = await execute(history, source)
+  return history.every(({ message, reply }, index) => isDeepStrictEqual(decodeReply(replies[index], message), reply))
+}
+
+/** Faults of the script, each as a text and its replacement. */
+const FAULTS = [
+  ['math.ceil(level', 'math.floor(level'],
+  ['lease.untilMs <= floor_ms', 'lease.untilMs <= 0'],
+  ['math.max(0, item.used - own.used)', 'item.used'],
+  ['ceil_ms > message.notAfterMs then', 'ceil_ms > message.notAfterMs + 1000 then'],
+  ['known.epoch ~= generation.epoch', 'false'],
+  ['message.sequence < last.sequence', 'false'],
+  ['known.version > budget.version', 'false'],
+  ['generation.isFirst and 0 or budget.capacity', '0'],
+] as const
 
 describe('The lease script in Redis', () => {
   it(
@@ -70,4 +89,14 @@ describe('The lease script in Redis', () => {
       expect(kinds.get('granted')).toBeGreaterThan((HISTORIES * STEPS) / 4)
     },
   )
+
+  it.each(FAULTS)('is found to differ with "%s" replaced by "%s"', async (text, replacement) => {
+    const faulty = script.replace(text, replacement)
+    expect(faulty).not.toBe(script)
+    let isFound = false
+    for (let seed = 1; seed <= HISTORIES && !isFound; seed++) {
+      isFound = !(await isEqual(createLeaseHistory(seed, STEPS, LEASE_TIMINGS), faulty))
+    }
+    expect(isFound).toBe(true)
+  })
 })
