@@ -50,6 +50,7 @@ export class LeaseCounter {
   #mustReport = false
   /** The declaration is new, and slots that are held were granted under the one before. */
   #isUnconfirmed = false
+  #isReleased = false
   #reportedUsed = 0
   #reportedMs = 0
   /** Increases when the lease is lowered, so that the grant of an earlier request is not added to it. */
@@ -91,6 +92,12 @@ export class LeaseCounter {
     else this.expire()
     this.#isUnconfirmed = this.kind === 'concurrent'
     this.#declaration = declaration
+  }
+
+  /** Returns what is not used, for good. */
+  release(): void {
+    this.#isReleased = true
+    this.lowerTo(0)
   }
 
   /** Keeps at most `calls` that are not used. */
@@ -163,7 +170,9 @@ export class LeaseCounter {
     })
     const remaining = allowed - used
     const ahead = this.#ahead()
-    const isLow = this.#needed > remaining || (remaining * 2 < ahead && this.#demand.idleMs(monotonicMs) < 1_000)
+    const isLow =
+      !this.#isReleased &&
+      (this.#needed > remaining || (remaining * 2 < ahead && this.#demand.idleMs(monotonicMs) < 1_000))
     const want = isLow ? Math.max(ahead, this.#needed) - remaining : 0
     const isConcurrent = this.kind === 'concurrent'
     return {

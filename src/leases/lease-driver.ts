@@ -29,24 +29,35 @@ export interface LeaseDriver {
   refill(key: string, calls: number): Promise<void>
   /** Whether the last exchange failed. */
   readonly isUnavailable: boolean
-  close(): void
+  /** Returns all leases, and sends nothing from then on. Calls must have ended before. */
+  stop(): Promise<void>
 }
 
 const TICK_MS = 50
 const OPEN_SPREAD_MS = 200
 const OPEN_RETRY_MS = 500
+/** Bounds the requests of a stop, each of which returns up to 200 leases. */
+const RELEASES_MAX = 1_000
 
 export function createLeaseDriver(options: LeaseDriverOptions): LeaseDriver {
   const { node, send, clock, now, onFault } = options
   let waiting: (() => void)[] = []
-  let isBusy = false
+  let running: Promise<boolean> | null = null
   let isUnavailable = false
   let isClosed = false
   let openDueMs: number | null = null
 
-  async function exchange(): Promise<void> {
-    if (isBusy || isClosed) return
-    isBusy = true
+  /** Begins an exchange unless one runs. */
+  function begin(): void {
+    if (running !== null || isClosed) return
+    running = exchange().finally(() => {
+      running = null
+      if (waiting.length > 0) begin()
+    })
+  }
+
+  /** Returns whether a message was exchanged. */
+  async function exchange(): Promise<boolean> {
     const served = waiting
     waiting = []
     try {
@@ -54,15 +65,15 @@ export function createLeaseDriver(options: LeaseDriverOptions): LeaseDriver {
       const message = node.next(now())
       if (message !== null) node.receive(await send(message), now())
       isUnavailable = false
+      return message !== null
     } catch (fault) {
       node.lose()
       isUnavailable = true
       onFault(fault)
+      return false
     } finally {
-      isBusy = false
       for (const resume of served) resume()
     }
-    if (waiting.length > 0) void exchange()
   }
 
   async function openIfNeeded(): Promise<void> {
@@ -75,21 +86,25 @@ export function createLeaseDriver(options: LeaseDriverOptions): LeaseDriver {
     node.open(await options.openEpoch(above))
   }
 
-  const stop = clock.every(TICK_MS, () => void exchange())
+  const stopTicks = clock.every(TICK_MS, begin)
   return {
     refill(key, calls) {
       node.need(key, calls, now())
       return new Promise((resolve) => {
+        if (isClosed) return resolve()
         waiting.push(resolve)
-        void exchange()
+        begin()
       })
     },
     get isUnavailable() {
       return isUnavailable
     },
-    close() {
+    async stop() {
       isClosed = true
-      stop()
+      stopTicks()
+      await running
+      node.releaseAll()
+      for (let releases = 0; releases < RELEASES_MAX; releases++) if (!(await exchange())) break
       for (const resume of waiting.splice(0)) resume()
     },
   }

@@ -86,8 +86,13 @@ export class LeaseNode {
 
   /** Removes a counter. Its cell may still be written until the next report. */
   remove(key: string): void {
-    this.#counters.get(key)?.lowerTo(0)
+    this.#counters.get(key)?.release()
     this.#counters.delete(key)
+  }
+
+  /** Returns everything that is not used with the next requests; call it before a clean stop. */
+  releaseAll(): void {
+    for (const counter of this.#active) counter.release()
   }
 
   /** Notes that `calls` wait for a lease. Send the next message now. */

@@ -17,7 +17,7 @@ const TOTAL = { kind: 'total', version: 1, value: LIMIT, windowAt: () => WINDOW 
 
 let server: RedisServer
 let proxy: FaultyProxy
-const opened: { close(): void }[] = []
+const opened: { close(): void | Promise<void> }[] = []
 
 beforeEach(async () => {
   server = await createRedisServer()
@@ -25,7 +25,7 @@ beforeEach(async () => {
 })
 
 afterEach(async () => {
-  for (const each of opened.splice(0)) each.close()
+  for (const each of opened.splice(0)) await each.close()
   await proxy.remove()
   await server.remove()
 })
@@ -170,6 +170,14 @@ describe('Leases from Redis', () => {
     expect(admitted).toBeGreaterThan(10)
     proxy.refuse(false)
     expect(await callUpToLimit(nodes, admitted)).toBe(LIMIT)
+  })
+
+  it('are returned by a node that stops, so that the others can use them', async () => {
+    const [first, ...others] = openNodes([server.port, server.port, server.port])
+    const admitted = await areGranting([first!, ...others])
+    await first!.close()
+    expect(first!.held).toBe(0)
+    expect(await callUpToLimit(others, admitted)).toBe(LIMIT)
   })
 
   it('refuse a server that evicts keys', async () => {
