@@ -45,7 +45,7 @@ export function createLeaseDriver(options: LeaseDriverOptions): LeaseDriver {
   let running: Promise<boolean> | null = null
   let isUnavailable = false
   let isClosed = false
-  let openDueMs: number | null = null
+  const openIfNeeded = createOpener(options)
 
   /** Begins an exchange unless one runs. */
   function begin(): void {
@@ -76,16 +76,6 @@ export function createLeaseDriver(options: LeaseDriverOptions): LeaseDriver {
     }
   }
 
-  async function openIfNeeded(): Promise<void> {
-    const above = node.openAbove
-    const { monotonicMs } = now()
-    if (above === null) return void (openDueMs = null)
-    openDueMs ??= monotonicMs + options.random() * OPEN_SPREAD_MS
-    if (monotonicMs < openDueMs) return
-    openDueMs = monotonicMs + OPEN_RETRY_MS
-    node.open(await options.openEpoch(above))
-  }
-
   const stopTicks = clock.every(TICK_MS, begin)
   return {
     refill(key, calls) {
@@ -107,5 +97,19 @@ export function createLeaseDriver(options: LeaseDriverOptions): LeaseDriver {
       for (let releases = 0; releases < RELEASES_MAX; releases++) if (!(await exchange())) break
       for (const resume of waiting.splice(0)) resume()
     },
+  }
+}
+
+/** Returns a function that begins a generation if the node needs one. */
+function createOpener({ node, openEpoch, now, random }: LeaseDriverOptions): () => Promise<void> {
+  let dueMs: number | null = null
+  return async () => {
+    const above = node.openAbove
+    if (above === null) return void (dueMs = null)
+    const { monotonicMs } = now()
+    dueMs ??= monotonicMs + random() * OPEN_SPREAD_MS
+    if (monotonicMs < dueMs) return
+    dueMs = monotonicMs + OPEN_RETRY_MS
+    node.open(await openEpoch(above))
   }
 }
