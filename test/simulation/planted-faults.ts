@@ -24,6 +24,7 @@ export const PLANTED_FAULTS: Readonly<Record<string, () => Planted>> = {
   'a node uses leases that have ended': () => ({ ignoresExpiry: true }),
   'a lower limit is acknowledged before the excess is returned': () => ({ keepsExcess: true }),
   'a clock that was set goes unnoticed': () => ({ ignoresClocks: true }),
+  'a node that has just started trusts the clock at once': () => ({ alterReply: createConfirmation() }),
 }
 
 function altering(alter: (message: LeaseMessage) => LeaseMessage): Grant {
@@ -130,6 +131,12 @@ const beginEmpty: Grant = (state, message, moment, timings) => {
   const reply: LeaseReply = grant(state, message, moment, timings)
   if (state.generation?.isFirst === false) state.generation = { ...state.generation, isFirst: true }
   return reply
+}
+
+/** Makes every reply look as if another node had confirmed the clock since the one before. */
+function createConfirmation(): (reply: LeaseReply) => LeaseReply {
+  let added = 0
+  return (reply) => (reply.type === 'generation' ? { ...reply, confirmations: reply.confirmations + ++added } : reply)
 }
 
 function isRate(counter: object): counter is RateState {
