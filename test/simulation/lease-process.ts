@@ -72,8 +72,9 @@ export class LeaseProcess {
     this.start()
   }
 
-  get isUp(): boolean {
-    return this.#node !== null
+  /** Whether the node may ask for leases. */
+  get isServing(): boolean {
+    return this.#node?.isServing === true
   }
 
   start(): void {

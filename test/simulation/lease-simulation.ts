@@ -23,11 +23,15 @@ export interface SimulationOptions {
   readonly seed: number
   readonly planted?: Planted
   readonly isFaultless?: boolean
+  /** Ends all faults after the schedule, and lets the nodes recover. */
+  readonly isHealed?: boolean
 }
 
 export interface SimulationResult {
   readonly admitted: number
-  readonly checker: LeaseChecker
+  /** Calls that were admitted after all faults had ended, and whether all nodes can be granted leases again. */
+  readonly admittedHealed: number
+  readonly isServing: boolean
 }
 
 /** Shorter than in production, so that more happens in a schedule. */
@@ -47,9 +51,15 @@ const SHORT_TIMINGS: LeaseTimings = {
 const GENEROUS_TIMINGS: LeaseTimings = { ...SHORT_TIMINGS, aheadMs: 3_000, returnMs: 5_000, keepMs: 5_000 }
 const NODES = 3
 const LENGTH_MS = 12_000
+const RECOVERY_MS = 8_000
 
 /** Runs one schedule. Throws `OverAdmission` at the first call that the declaration does not allow. */
-export function simulateLeases({ seed, planted = {}, isFaultless = false }: SimulationOptions): SimulationResult {
+export function simulateLeases({
+  seed,
+  planted = {},
+  isFaultless = false,
+  isHealed = false,
+}: SimulationOptions): SimulationResult {
   const random = createRandom(seed)
   const queue = new EventQueue()
   const timings = random.below(2) === 0 ? GENEROUS_TIMINGS : SHORT_TIMINGS
@@ -73,11 +83,29 @@ export function simulateLeases({ seed, planted = {}, isFaultless = false }: Simu
         planted,
       }),
   )
+  const all = { queue, random, server, network, registry, limits, processes }
   for (const process of processes) scheduleCalls(process, queue, random)
   if (isFaultless) Object.assign(network, { delayMsMax: 3, lossShare: 0, repeatShare: 0 })
-  else scheduleFaults({ queue, random, server, network, registry, limits, processes })
+  else scheduleFaults(all)
   queue.runUntil(LENGTH_MS)
-  return { admitted: checker.admitted, checker }
+  const { admitted } = checker
+  if (isHealed) heal(all)
+  return {
+    admitted,
+    admittedHealed: checker.admitted - admitted,
+    isServing: processes.every((process) => process.isServing),
+  }
+}
+
+function heal({ queue, server, network, registry, processes }: Surroundings): void {
+  // The faults that last end by themselves; their time differs.
+  queue.runUntil(LENGTH_MS + RECOVERY_MS / 2)
+  Object.assign(network, { delayMsMax: 3, lossShare: 0, repeatShare: 0 })
+  network.cutOff.clear()
+  server.isUp = true
+  registry.isUp = true
+  for (const process of processes) process.start()
+  queue.runUntil(LENGTH_MS + 2 * RECOVERY_MS)
 }
 
 function scheduleCalls(process: LeaseProcess, queue: EventQueue, random: Random): void {

@@ -3,12 +3,13 @@ import { simulateLeases } from '../../simulation/lease-simulation.ts'
 
 /** `npm run simulate` runs 100,000. */
 const SCHEDULES = Number(process.env['SCHEDULES'] ?? 1_500)
+const TIMEOUT_MS = 60_000 + SCHEDULES * 40
 const FIRST_SEED = Number(process.env['SEED'] ?? 1)
 
 describe('Leases of several nodes', () => {
   it(
     `never admit a call more than declared, in ${SCHEDULES} schedules with faults from seed ${FIRST_SEED}`,
-    { timeout: 60_000 + SCHEDULES * 40 },
+    { timeout: TIMEOUT_MS },
     () => {
       const failed: string[] = []
       let admitted = 0
@@ -24,6 +25,15 @@ describe('Leases of several nodes', () => {
       expect(admitted / SCHEDULES).toBeGreaterThan(100)
     },
   )
+
+  it('can be granted again on every node after all faults have ended', { timeout: TIMEOUT_MS }, () => {
+    const stuck: number[] = []
+    for (let seed = FIRST_SEED; seed < FIRST_SEED + SCHEDULES / 10; seed++) {
+      const { isServing, admittedHealed } = simulateLeases({ seed, isHealed: true })
+      if (!isServing || admittedHealed === 0) stuck.push(seed)
+    }
+    expect(stuck).toEqual([])
+  })
 
   it('gives the same result for the same seed', () => {
     expect(simulateLeases({ seed: 7 }).admitted).toBe(simulateLeases({ seed: 7 }).admitted)
