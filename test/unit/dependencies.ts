@@ -125,6 +125,8 @@ export const TABLE: Readonly<Record<string, Row>> = {
 
   // Several nodes.
   nodes: { folders: PORTS, packages: ['node:'] },
+  leases: { folders: BASE, packages: ['node:'] },
+  'store/redis': { folders: [...PORTS, 'leases'], packages: ['ioredis', 'node:'] },
 
   // Commands on resources.
   command: { folders: PORTS, packages: ['node:'] },

@@ -1,0 +1,109 @@
+/**
+ * The grantor of leases as a function of its state, the message and the time: the definition of the script in Redis.
+ *
+ * A generation is one life of the data. Requests of another one are not executed, so that a server that restarted empty, or from a
+ * snapshot, or whose clock was set, cannot grant again what it granted before.
+ */
+
+import { grantItem } from './grant-item.ts'
+import { placeOf, type Generation, type GrantorState } from './grantor-state.ts'
+import type { GenerationReply, LeaseMessage, LeaseReply, LeaseRequest, OpenMessage } from './lease-messages.ts'
+import type { LeaseTimings } from './lease-timings.ts'
+
+export interface GrantorMoment {
+  /** Clock of the server, which may have fractions. */
+  readonly nowMs: number
+  /** Random id of the server's process. */
+  readonly runId: string
+}
+
+/** Executes a message. Modifies `state`. */
+export function grant(
+  state: GrantorState,
+  message: LeaseMessage,
+  moment: GrantorMoment,
+  timings: LeaseTimings,
+): LeaseReply {
+  const stored = state.generation
+  const current = stored?.runId === moment.runId ? stored : null
+  switch (message.type) {
+    case 'hello':
+      return toReply(current, moment)
+    case 'open':
+      return openGeneration(state, current, message, moment)
+    case 'request':
+      return current?.epoch === message.epoch
+        ? execute(state, current, message, moment, timings)
+        : toReply(current, moment)
+    default:
+      return message satisfies never
+  }
+}
+
+function openGeneration(
+  state: GrantorState,
+  current: Generation | null,
+  { epoch, runId, isFirst, members, notAfterMs }: OpenMessage,
+  moment: GrantorMoment,
+): LeaseReply {
+  const startMs = Math.ceil(moment.nowMs)
+  const isLate = startMs > notAfterMs || (current !== null && epoch <= current.epoch)
+  if (runId !== moment.runId || isLate) return toReply(current, moment)
+  // A node may have registered after the list was read, and have leases of the generation that ends now.
+  const names = [...members, ...Object.keys(current?.nodes ?? {})]
+  state.generation = {
+    epoch,
+    runId,
+    startMs,
+    isFirst: isFirst && current === null,
+    waiting: isFirst && current === null ? {} : Object.fromEntries(names.map((name) => [name, true])),
+    readyMs: (isFirst && current === null) || names.length === 0 ? startMs : 0,
+    confirmations: 0,
+    nodes: {},
+  }
+  return { ...toReply(state.generation, moment), isOpener: true }
+}
+
+function execute(
+  state: GrantorState,
+  generation: Generation,
+  { node, session, sequence, notBeforeMs, notAfterMs, isSynced, items }: LeaseRequest,
+  moment: GrantorMoment,
+  timings: LeaseTimings,
+): LeaseReply {
+  const { nowMs } = moment
+  const floorMs = Math.floor(nowMs)
+  const ceilMs = Math.ceil(nowMs)
+  if (floorMs < notBeforeMs || ceilMs > notAfterMs) return { type: 'clock', nowMs: floorMs }
+  const last = generation.nodes[node] ?? { session: 0, sequence: 0 }
+  const isOlder = session < last.session || (session === last.session && sequence < last.sequence)
+  if (isOlder) return { type: 'stale', nowMs: floorMs }
+  const isReplay = session === last.session && sequence === last.sequence
+  const context = { node, session, isReplay, generation, floorMs, ceilMs, timings }
+  const grants = items.map((item) => {
+    const place = placeOf(item.key, item.budget)
+    const result = grantItem(state.counters.get(place) ?? null, item, context)
+    if (result.state !== null && !isReplay) state.counters.set(place, result.state)
+    return result.grant
+  })
+  if (!isReplay) generation.nodes[node] = { session, sequence }
+  generation.confirmations++
+  if (isSynced) markSynced(generation, node, ceilMs)
+  return { type: 'granted', nowMs: floorMs, grants }
+}
+
+function markSynced(generation: Generation, node: string, ceilMs: number): void {
+  delete generation.waiting[node]
+  if (generation.readyMs === 0 && Object.keys(generation.waiting).length === 0) generation.readyMs = ceilMs
+}
+
+function toReply(generation: Generation | null, { nowMs, runId }: GrantorMoment): GenerationReply {
+  return {
+    type: 'generation',
+    nowMs: Math.floor(nowMs),
+    runId,
+    epoch: generation?.epoch ?? 0,
+    confirmations: generation?.confirmations ?? 0,
+    isOpener: false,
+  }
+}

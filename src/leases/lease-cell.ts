@@ -1,0 +1,52 @@
+/**
+ * The lease of one counter as gateway threads see it: six doubles, which may be in shared memory.
+ *
+ * A call is admitted from what was leased before, without a message. The functions must run under the lock of the cell; the node
+ * raises and lowers `allowed` under the same lock. A lease ends by the monotonic clock, or by the wall clock if that is earlier,
+ * because the monotonic clock stands still while a virtual machine is suspended.
+ */
+
+export const LEASE_CELL = {
+  /** Start of the window of the lease; 0 for rates and slots. */
+  window: 0,
+  /** Calls that may be admitted in all: since the window or the session began; for slots those that may run at once. */
+  allowed: 1,
+  /** Calls that were admitted; for slots those that run. */
+  used: 2,
+  untilMs: 3,
+  untilWallMs: 4,
+  /** Until this time the grantor has nothing to grant, so that a call is refused without waiting for a lease. */
+  exhaustedUntilMs: 5,
+} as const
+
+export const LEASE_CELL_SIZE = 6
+
+export interface Moment {
+  /** Monotonic, the same on all threads of the process. */
+  readonly monotonicMs: number
+  readonly wallMs: number
+}
+
+/** Whether a call can be admitted from the lease. */
+export function hasLease(cell: Float64Array, at: number, { monotonicMs, wallMs }: Moment): boolean {
+  return (
+    cell[at + LEASE_CELL.used]! < cell[at + LEASE_CELL.allowed]! &&
+    monotonicMs < cell[at + LEASE_CELL.untilMs]! &&
+    wallMs < cell[at + LEASE_CELL.untilWallMs]!
+  )
+}
+
+/** Counts an admitted call. */
+export function takeLease(cell: Float64Array, at: number): void {
+  cell[at + LEASE_CELL.used]!++
+}
+
+/** Frees the slot of a call that has ended. */
+export function freeSlot(cell: Float64Array, at: number): void {
+  if (cell[at + LEASE_CELL.used]! > 0) cell[at + LEASE_CELL.used]!--
+}
+
+/** Whether it is known that waiting for a lease would be in vain. */
+export function isExhausted(cell: Float64Array, at: number, { monotonicMs }: Moment): boolean {
+  return monotonicMs < cell[at + LEASE_CELL.exhaustedUntilMs]!
+}

@@ -1,0 +1,228 @@
+/**
+ * The node's side of the lease protocol, without input or output: time and messages are parameters.
+ *
+ * One request is under way at a time; it carries all that the counters need or have to report. A reply to any other request is
+ * ignored, so a grant that arrives late is never used, and the next report returns it.
+ */
+
+import type { Moment } from './lease-cell.ts'
+import { LeaseCounter, type LeaseDeclaration, type LeaseMoment, type LeasePlace } from './lease-counter.ts'
+import type { LeaseJournal } from './lease-journal.ts'
+import { LeaseMembership, type OpenedEpoch } from './lease-membership.ts'
+import type { GrantedReply, LeaseItem, LeaseMessage, LeaseReply, LeaseRequest } from './lease-messages.ts'
+import { LeaseSync } from './lease-sync.ts'
+import type { LeaseTimings } from './lease-timings.ts'
+
+export interface LeaseNodeOptions {
+  /** Identity under which the node holds leases: as old as its journal. */
+  readonly identity: string
+  /** Number of starts with this identity. */
+  readonly session: number
+  readonly timings: LeaseTimings
+  readonly journal: LeaseJournal
+  readonly now: Moment
+}
+
+interface UnderWay {
+  readonly message: LeaseMessage
+  readonly sent: LeaseMoment
+  /** The counter of each item and its version; null for an item of an earlier window. */
+  readonly counters: readonly ({ readonly counter: LeaseCounter; readonly version: number } | null)[]
+}
+
+const ITEMS_MAX = 200
+const DISCARD_MS = 10_000
+/** A window whose declaration is gone is reported, and nothing is asked for. */
+const NO_LIMIT = { value: 0, version: 0 }
+
+export class LeaseNode {
+  readonly #options: LeaseNodeOptions
+  readonly #membership: LeaseMembership
+  readonly #sync: LeaseSync
+  readonly #counters = new Map<string, LeaseCounter>()
+  /** Counters that hold something, or were needed recently, in the order of their last request. */
+  readonly #active = new Set<LeaseCounter>()
+  #sequence = 0
+  #underWay: UnderWay | null = null
+  #sentMs = -Infinity
+  #discardedMs = -Infinity
+
+  constructor(options: LeaseNodeOptions) {
+    this.#options = options
+    this.#membership = new LeaseMembership(options.timings, options.now.monotonicMs)
+    this.#sync = new LeaseSync(options.journal, (key) => this.#counters.get(key)?.limit ?? NO_LIMIT)
+  }
+
+  get epoch(): number {
+    return this.#membership.epoch
+  }
+
+  get isServing(): boolean {
+    return this.#membership.isServing
+  }
+
+  /** The number that a new generation must exceed; null if none is needed. */
+  get openAbove(): number | null {
+    return this.#membership.openAbove
+  }
+
+  /** Provides the generation that `openAbove` asked for. */
+  open(opened: OpenedEpoch): void {
+    this.#membership.open(opened)
+  }
+
+  /** Adds a counter. The cell must be clear. */
+  add(key: string, declaration: LeaseDeclaration, place: LeasePlace, now: Moment): void {
+    const { timings, journal } = this.#options
+    const counter = new LeaseCounter(key, declaration, place, timings, now.monotonicMs)
+    this.#counters.set(key, counter)
+    if (this.epoch > 0) counter.roll(this.#toLeaseMoment(now), journal)
+  }
+
+  /** Replaces a declaration. When it returns, no call is admitted by what the one before leased. */
+  redeclare(key: string, declaration: LeaseDeclaration): void {
+    this.#counters.get(key)?.redeclare(declaration)
+  }
+
+  /** Removes a counter. Its cell may still be written until the next report. */
+  remove(key: string): void {
+    this.#counters.get(key)?.release()
+    this.#counters.delete(key)
+  }
+
+  /** Returns everything that is not used with the next requests; call it before a clean stop. */
+  releaseAll(): void {
+    for (const counter of this.#active) counter.release()
+  }
+
+  /** Notes that `calls` wait for a lease. Send the next message now. */
+  need(key: string, calls: number, now: Moment): void {
+    const counter = this.#counters.get(key)
+    if (counter === undefined) return
+    counter.need(calls, now.monotonicMs)
+    this.#active.add(counter)
+  }
+
+  /** Returns the message to send now, if any. Its reply or its loss must be reported before the next call. */
+  next(now: Moment): LeaseMessage | null {
+    if (this.#underWay !== null) return null
+    if (this.#membership.hasOwnClockStepped(now)) this.#distrustClocks(now)
+    const moment = this.#toLeaseMoment(now)
+    for (const counter of this.#active) {
+      if (this.epoch > 0) counter.roll(moment, this.#options.journal)
+      if (!counter.maintain(now)) this.#active.delete(counter)
+    }
+    const message = this.#membership.isServing ? this.#request(moment) : this.#membership.next(now)
+    if (message !== null && message.type !== 'request') this.#underWay = { message, sent: moment, counters: [] }
+    return message
+  }
+
+  /** Notes that the message was refused, or its reply did not arrive in time. It may have been executed. */
+  lose(): void {
+    this.#underWay = null
+  }
+
+  /** Accepts the reply to the latest message. Throws if the journal cannot be written; then nothing was granted. */
+  receive(reply: LeaseReply, now: Moment): void {
+    const underWay = this.#underWay
+    this.#underWay = null
+    if (underWay === null || now.monotonicMs - underWay.sent.monotonicMs > this.#options.timings.requestMs) return
+    if (reply.type === 'generation') {
+      if (this.#membership.acceptGeneration(reply, underWay.sent, now)) this.#join()
+    } else if (!this.#membership.acceptClock(reply, underWay.sent, now)) this.#distrustClocks(now)
+    else if (reply.type === 'granted' && underWay.message.type === 'request') {
+      this.#apply(underWay.message, underWay, reply, now)
+    }
+  }
+
+  /** Ends all leases that end by time, and measures the grantor's clock anew. */
+  #distrustClocks(now: Moment): void {
+    this.#expireTimed()
+    this.#membership.rejoin(now)
+  }
+
+  /** Joins a generation: a rate begins anew in it, and everything else is reported before it is used further. */
+  #join(): void {
+    this.#expireTimed()
+    const slots = [...this.#active].filter(({ kind }) => kind === 'concurrent')
+    this.#sync.begin(slots)
+  }
+
+  #expireTimed(): void {
+    for (const counter of this.#active) if (counter.kind !== 'total') counter.expire()
+  }
+
+  #request(moment: LeaseMoment): LeaseRequest | null {
+    const { identity, session, timings, journal } = this.#options
+    if (moment.monotonicMs - this.#discardedMs >= DISCARD_MS) {
+      this.#discardedMs = moment.monotonicMs
+      journal.discardEnded(moment.monotonicMs, timings.windowMarginMs)
+    }
+    const { items, counters } = this.#items(moment)
+    const isHeartbeatDue = moment.monotonicMs - this.#sentMs >= timings.heartbeatMs
+    if (items.length === 0 && !isHeartbeatDue && !this.#sync.isNew) return null
+    const message: LeaseRequest = {
+      type: 'request',
+      node: identity,
+      session,
+      sequence: ++this.#sequence,
+      epoch: this.epoch,
+      notBeforeMs: moment.earliestMs - timings.toleranceMs,
+      notAfterMs: moment.latestMs + timings.requestMs,
+      isSynced: this.#sync.isDone,
+      items,
+    }
+    this.#sentMs = moment.monotonicMs
+    this.#underWay = { message, sent: moment, counters }
+    return message
+  }
+
+  #items(moment: LeaseMoment): { readonly items: readonly LeaseItem[]; readonly counters: UnderWay['counters'] } {
+    const items: LeaseItem[] = []
+    const counters: UnderWay['counters'][number][] = []
+    if (!this.#sync.isDone) {
+      for (const { item, counter } of this.#sync.next(ITEMS_MAX, moment)) {
+        items.push(item)
+        counters.push(counter === null ? null : { counter, version: counter.version })
+      }
+      return { items, counters }
+    }
+    for (const counter of [...this.#active]) {
+      const item = counter.due(moment)
+      if (item === null) continue
+      items.push(item)
+      counters.push({ counter, version: counter.version })
+      // The next request begins with the others.
+      this.#active.delete(counter)
+      this.#active.add(counter)
+      if (items.length === ITEMS_MAX) break
+    }
+    return { items, counters }
+  }
+
+  #apply({ items, isSynced }: LeaseRequest, { sent, counters }: UnderWay, { grants }: GrantedReply, now: Moment): void {
+    const { journal } = this.#options
+    const applied = items.flatMap((item, index) => {
+      const { counter, version } = counters[index] ?? { counter: null, version: 0 }
+      const grant = grants[index]
+      return counter?.version === version && grant !== undefined ? [{ counter, item, grant }] : []
+    })
+    const claims = applied.flatMap(({ counter, item, grant }) => counter.claimOf(item, grant) ?? [])
+    const changed = claims.filter(({ key, startMs, claim }) => journal.claimIn(key, startMs) !== claim)
+    journal.append(changed, now.monotonicMs)
+    for (const { counter, item, grant } of applied) {
+      counter.confirm(item, now)
+      counter.apply(item, grant, sent, now)
+    }
+    this.#sync.confirm(isSynced)
+  }
+
+  #toLeaseMoment(now: Moment): LeaseMoment {
+    const { clock } = this.#membership
+    return {
+      ...now,
+      earliestMs: clock.earliestMs(now.monotonicMs),
+      latestMs: clock.latestMs(now.monotonicMs),
+    }
+  }
+}

@@ -1,0 +1,71 @@
+/** Reports to a new generation all that the node may have admitted in open windows, and the slots of its running calls. */
+
+import type { Moment } from './lease-cell.ts'
+import type { LeaseCounter } from './lease-counter.ts'
+import type { LeaseJournal } from './lease-journal.ts'
+import type { LeaseItem } from './lease-messages.ts'
+
+export interface SyncItem {
+  readonly item: LeaseItem
+  /** Null for a window of a total. */
+  readonly counter: LeaseCounter | null
+}
+
+/** Returns the declared total of a counter: other nodes may follow an older one. */
+export type LimitOf = (key: string) => { readonly value: number; readonly version: number }
+
+export class LeaseSync {
+  readonly #journal: LeaseJournal
+  readonly #limitOf: LimitOf
+  #windows: LeaseItem[] = []
+  #slots: LeaseCounter[] = []
+  #sent = { windows: 0, slots: 0 }
+  #isConfirmed = true
+
+  constructor(journal: LeaseJournal, limitOf: LimitOf) {
+    this.#journal = journal
+    this.#limitOf = limitOf
+  }
+
+  /** Whether everything has been reported, so that a request may say so. */
+  get isDone(): boolean {
+    return this.#windows.length === 0 && this.#slots.length === 0
+  }
+
+  /** Whether no request has said so yet. */
+  get isNew(): boolean {
+    return !this.#isConfirmed
+  }
+
+  begin(slots: readonly LeaseCounter[]): void {
+    this.#windows = this.#journal.all().map(({ key, startMs, endMs, claim }) => ({
+      key,
+      budget: { kind: 'total', ...this.#limitOf(key), startMs, endMs },
+      held: 0,
+      used: claim,
+      want: 0,
+    }))
+    this.#slots = [...slots]
+    this.#isConfirmed = false
+  }
+
+  /** Returns the next items; the same again until `confirm`. */
+  next(itemsMax: number, moment: Moment): readonly SyncItem[] {
+    const windows = this.#windows.slice(0, itemsMax)
+    const slots = this.#slots.slice(0, itemsMax - windows.length)
+    this.#sent = { windows: windows.length, slots: slots.length }
+    return [
+      ...windows.map((item) => ({ item, counter: null })),
+      ...slots.map((counter) => ({ item: { ...counter.item(moment), want: 0 }, counter })),
+    ]
+  }
+
+  /** Notes that the grantor has executed the latest request. */
+  confirm(isSynced: boolean): void {
+    if (isSynced) this.#isConfirmed = true
+    else {
+      this.#windows.splice(0, this.#sent.windows)
+      this.#slots.splice(0, this.#sent.slots)
+    }
+  }
+}

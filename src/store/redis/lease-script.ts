@@ -1,0 +1,227 @@
+/**
+ * The grantor of leases as a script of Redis: the same function as `leases/grantor.ts`, which a test compares it with.
+ *
+ * The script reads clock and run id of the server itself, so that no client can be wrong about them. It takes the message as JSON and
+ * returns whole numbers. State is packed by `cmsgpack`, which stores doubles exactly; cjson rounds them to 14 digits, so nothing is
+ * encoded with it. All keys begin with the version of the protocol. Keys expire when their state equals that of a missing key.
+ */
+
+import type { LeaseTimings } from '../../leases/lease-timings.ts'
+
+/** Nodes with different versions must not run against one server: they would grant from two budgets. */
+const LEASE_KEYS = 'tollgate:leases:1:'
+
+/** Lua expressions; tests replace them by keys that they set. */
+export interface ScriptSources {
+  /** A table of seconds and microseconds. */
+  readonly time: string
+  readonly runId: string
+}
+
+const SERVER_SOURCES: ScriptSources = {
+  time: `redis.call('TIME')`,
+  runId: `string.match(redis.call('INFO', 'server'), 'run_id:(%w+)')`,
+}
+
+export function leaseScript(timings: LeaseTimings, sources: ScriptSources = SERVER_SOURCES): string {
+  return `
+local PREFIX = '${LEASE_KEYS}'
+local LEASE_MS, MARGIN_MS = ${timings.leaseMs}, ${timings.marginMs}
+local WINDOW_MARGIN_MS = ${timings.windowMarginMs}
+local time = ${sources.time}
+local micros = tonumber(time[2])
+local floor_ms = tonumber(time[1]) * 1000 + math.floor(micros / 1000)
+local ceil_ms = floor_ms
+if micros % 1000 > 0 then ceil_ms = ceil_ms + 1 end
+local run_id = ${sources.runId}
+${GENERATION}
+${ITEMS}
+${MAIN}
+`
+}
+
+const GENERATION = `
+local function load(name)
+  local packed = redis.call('GET', PREFIX .. name)
+  return packed and cmsgpack.unpack(packed) or nil
+end
+
+local function save_generation(generation)
+  redis.call('SET', PREFIX .. 'generation', cmsgpack.pack(generation))
+end
+
+local function generation_reply(generation, is_opener)
+  local epoch, confirmations = 0, 0
+  if generation then epoch, confirmations = generation.epoch, generation.confirmations end
+  return { 'generation', floor_ms, run_id, epoch, confirmations, is_opener and 1 or 0 }
+end
+
+local function open(current, message)
+  local is_late = ceil_ms > message.notAfterMs or (current and message.epoch <= current.epoch)
+  if message.runId ~= run_id or is_late then return generation_reply(current, false) end
+  local is_first = message.isFirst and not current
+  local waiting, count = {}, 0
+  if not is_first then
+    for _, name in ipairs(message.members) do waiting[name] = true; count = count + 1 end
+    if current then
+      for name in pairs(current.nodes) do waiting[name] = true; count = count + 1 end
+    end
+  end
+  local generation = { epoch = message.epoch, runId = run_id, startMs = ceil_ms, isFirst = is_first, waiting = waiting,
+    readyMs = count == 0 and ceil_ms or 0, confirmations = 0, nodes = {} }
+  save_generation(generation)
+  return generation_reply(generation, true)
+end
+`
+
+const ITEMS = `
+local function newest(known, budget)
+  if known and known.version > budget.version then return known end
+  return budget
+end
+
+local function share(want, free, nodes)
+  return math.min(want, free, math.max(1, math.floor(free / (2 * nodes))))
+end
+
+local function sum_held(leases)
+  local sum, count = 0, 0
+  for _, lease in pairs(leases) do sum = sum + lease.held; count = count + 1 end
+  return sum, count
+end
+
+local function grant_total(known, item, context)
+  local budget = item.budget
+  if floor_ms >= budget.endMs then return nil, { 0, 0, 0 } end
+  local limit = newest(known, budget)
+  local claims = known and known.claims or {}
+  local reported = item.used + item.held
+  if not context.is_replay then claims[context.node] = reported end
+  local sum, count = 0, 0
+  for _, claim in pairs(claims) do sum = sum + claim; count = count + 1 end
+  local free = math.max(0, limit.value - sum)
+  local is_unknown = context.generation.readyMs == 0
+    and budget.startMs <= context.generation.startMs + WINDOW_MARGIN_MS
+  local is_open = floor_ms >= budget.startMs and not is_unknown
+  if context.is_replay then
+    return nil, { math.max(0, (claims[context.node] or 0) - reported), free, is_open and 1 or 0 }
+  end
+  local granted = is_open and share(item.want, free, count) or 0
+  claims[context.node] = reported + granted
+  local state = { epoch = context.generation.epoch, version = limit.version, value = limit.value, claims = claims }
+  -- The window is reported once more if a clock is set back.
+  local keep_ms = budget.endMs - floor_ms + WINDOW_MARGIN_MS
+  return state, { granted, is_open and free - granted or 0, is_open and 1 or 0 }, keep_ms
+end
+
+local function drain(from, limit)
+  local level = from.level
+  if from.step ~= limit.step then level = math.ceil(level / from.step * limit.step) end
+  if floor_ms > from.sinceMs then level = math.max(0, level - (floor_ms - from.sinceMs) * limit.leak) end
+  local leases = {}
+  for node, lease in pairs(from.leases) do
+    if lease.untilMs <= floor_ms then level = level + lease.held * limit.step else leases[node] = lease end
+  end
+  return { epoch = from.epoch, version = limit.version, step = limit.step, leak = limit.leak, capacity = limit.capacity,
+    level = level, sinceMs = math.max(from.sinceMs, floor_ms), leases = leases }
+end
+
+local function grant_rate(known, item, context)
+  local generation, budget, node = context.generation, item.budget, context.node
+  local began_ms = generation.startMs + LEASE_MS + MARGIN_MS
+  if generation.readyMs > 0 and generation.readyMs < began_ms then began_ms = generation.readyMs end
+  if floor_ms < began_ms then return nil, { 0, 0, 0 } end
+  local limit = newest(known, budget)
+  local from = known or { epoch = generation.epoch, step = budget.step,
+    level = generation.isFirst and 0 or budget.capacity, sinceMs = began_ms, leases = {} }
+  local state = drain(from, limit)
+  local own = state.leases[node] or { held = 0, used = item.used, session = context.session, untilMs = 0 }
+  if not context.is_replay then
+    local reported = own.held
+    if own.session == context.session then reported = math.max(0, item.used - own.used) end
+    local spent = math.min(own.held, reported)
+    state.level = state.level + spent * limit.step
+    state.sinceMs = math.max(state.sinceMs, ceil_ms)
+    state.leases[node] = { held = math.min(item.held, own.held - spent), used = item.used, session = context.session,
+      untilMs = floor_ms + LEASE_MS + MARGIN_MS }
+  end
+  local leased, count = sum_held(state.leases)
+  local free = math.max(0, math.floor((limit.capacity - state.level) / limit.step) - leased)
+  if context.is_replay then return nil, { own.held - item.held, free, 1 } end
+  local granted = share(item.want, free, count)
+  local lease = state.leases[node]
+  lease.held = lease.held + granted
+  local keep_ms = LEASE_MS + MARGIN_MS + math.ceil((limit.capacity + state.level) / limit.leak) + WINDOW_MARGIN_MS
+  return state, { lease.held - item.held, free - granted, 1 }, keep_ms
+end
+
+local function grant_slots(known, item, context)
+  local budget, generation, node = item.budget, context.generation, context.node
+  local limit = newest(known, budget)
+  local lasting_ms = LEASE_MS + MARGIN_MS + budget.callMsMax
+  local leases, keep_ms = {}, lasting_ms
+  for name, lease in pairs(known and known.leases or {}) do
+    if lease.untilMs > floor_ms then
+      leases[name] = lease
+      keep_ms = math.max(keep_ms, lease.untilMs - floor_ms)
+    end
+  end
+  if not context.is_replay then leases[node] = { held = item.held, untilMs = floor_ms + lasting_ms } end
+  local leased, count = sum_held(leases)
+  local unused = limit.value - leased
+  local free = math.max(0, unused)
+  local is_open = generation.readyMs > 0 or floor_ms >= generation.startMs + lasting_ms
+  local state = { epoch = generation.epoch, version = limit.version, value = limit.value, leases = leases }
+  keep_ms = keep_ms + WINDOW_MARGIN_MS
+  if unused < 0 then return state, { -math.min(item.held, -unused), free, is_open and 1 or 0 }, keep_ms end
+  if context.is_replay then
+    local held = leases[node] and leases[node].held or 0
+    return state, { math.max(0, held - item.held), free, is_open and 1 or 0 }, keep_ms
+  end
+  local granted = is_open and share(item.want, free, count) or 0
+  leases[node].held = leases[node].held + granted
+  return state, { granted, is_open and free - granted or 0, is_open and 1 or 0 }, keep_ms
+end
+
+local GRANT = { total = grant_total, rate = grant_rate, concurrent = grant_slots }
+`
+
+const MAIN = `
+local function execute(generation, message)
+  if floor_ms < message.notBeforeMs or ceil_ms > message.notAfterMs then return { 'clock', floor_ms } end
+  local last = generation.nodes[message.node] or { session = 0, sequence = 0 }
+  local is_same_session = message.session == last.session
+  if message.session < last.session or (is_same_session and message.sequence < last.sequence) then
+    return { 'stale', floor_ms }
+  end
+  local context = { node = message.node, session = message.session, generation = generation,
+    is_replay = is_same_session and message.sequence == last.sequence }
+  local reply = { 'granted', floor_ms }
+  for _, item in ipairs(message.items) do
+    local name = item.budget.kind .. ':' .. item.key
+    if item.budget.kind == 'total' then name = name .. ' ' .. string.format('%.0f', item.budget.startMs) end
+    local known = load(name)
+    if known and known.epoch ~= generation.epoch then known = nil end
+    local state, grant, keep_ms = GRANT[item.budget.kind](known, item, context)
+    if state and not context.is_replay then
+      redis.call('SET', PREFIX .. name, cmsgpack.pack(state), 'PX', string.format('%.0f', keep_ms))
+    end
+    for _, number in ipairs(grant) do reply[#reply + 1] = number end
+  end
+  generation.nodes[message.node] = { session = message.session, sequence = message.sequence }
+  generation.confirmations = generation.confirmations + 1
+  if message.isSynced then
+    generation.waiting[message.node] = nil
+    if generation.readyMs == 0 and next(generation.waiting) == nil then generation.readyMs = ceil_ms end
+  end
+  save_generation(generation)
+  return reply
+end
+
+local message = cjson.decode(ARGV[1])
+local current = load('generation')
+if current and current.runId ~= run_id then current = nil end
+if message.type == 'open' then return open(current, message) end
+if message.type == 'request' and current and current.epoch == message.epoch then return execute(current, message) end
+return generation_reply(current, false)
+`

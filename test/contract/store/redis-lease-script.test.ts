@@ -1,0 +1,102 @@
+import { isDeepStrictEqual } from 'node:util'
+import { Redis } from 'ioredis'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { LEASE_TIMINGS } from '../../../src/leases/lease-timings.ts'
+import { decodeReply } from '../../../src/store/redis/lease-codec.ts'
+import { leaseScript } from '../../../src/store/redis/lease-script.ts'
+import { createRedisServer, type RedisServer } from '../../fixtures/redis-server.ts'
+import { createLeaseHistory, type HistoryStep } from './random-lease-history.ts'
+
+const HISTORIES = Number(process.env['HISTORIES'] ?? 60)
+const STEPS = 300
+const CLOCK = 'test:clock'
+const RUN_ID = 'test:run'
+
+let server: RedisServer
+let client: Redis
+
+beforeAll(async () => {
+  server = await createRedisServer()
+  client = new Redis(server.port)
+})
+
+afterAll(async () => {
+  client.disconnect()
+  await server.remove()
+})
+
+const script = leaseScript(LEASE_TIMINGS, {
+  time: `redis.call('LRANGE', '${CLOCK}', 0, 1)`,
+  runId: `redis.call('GET', '${RUN_ID}')`,
+})
+
+/** Executes a history on the server in one pipeline, and returns the raw replies. */
+async function execute(history: readonly HistoryStep[], source = script): Promise<readonly unknown[]> {
+  const pipeline = client.pipeline().flushall()
+  let commands = 1
+  const at: number[] = []
+  for (const { nowMicros, runId, isEmptied, message } of history) {
+    if (isEmptied) {
+      pipeline.flushall()
+      commands++
+    }
+    pipeline.del(CLOCK).rpush(CLOCK, Math.floor(nowMicros / 1_000_000), nowMicros % 1_000_000)
+    pipeline.set(RUN_ID, runId).eval(source, 0, JSON.stringify(message))
+    commands += 4
+    at.push(commands - 1)
+  }
+  const results = (await pipeline.exec()) ?? []
+  return at.map((index) => {
+    const [error, reply] = results[index]!
+    if (error !== null) throw error
+    return reply
+  })
+}
+
+/** Whether the replies to a history are those of the grantor. */
+async function isEqual(history: readonly HistoryStep[], source: string): Promise<boolean> {
+  const replies = await execute(history, source)
+  return history.every(({ message, reply }, index) => isDeepStrictEqual(decodeReply(replies[index], message), reply))
+}
+
+/** Faults of the script, each as a text and its replacement. */
+const FAULTS = [
+  ['math.ceil(level', 'math.floor(level'],
+  ['lease.untilMs <= floor_ms', 'lease.untilMs <= 0'],
+  ['math.max(0, item.used - own.used)', 'item.used'],
+  ['ceil_ms > message.notAfterMs then', 'ceil_ms > message.notAfterMs + 1000 then'],
+  ['known.epoch ~= generation.epoch', 'false'],
+  ['message.sequence < last.sequence', 'false'],
+  ['known.version > budget.version', 'false'],
+  ['generation.isFirst and 0 or budget.capacity', '0'],
+] as const
+
+describe('The lease script in Redis', () => {
+  it(
+    `replies as the grantor does, in ${HISTORIES} random histories`,
+    { timeout: 30_000 + HISTORIES * 1_000 },
+    async () => {
+      const kinds = new Map<string, number>()
+      for (let seed = 1; seed <= HISTORIES; seed++) {
+        const history = createLeaseHistory(seed, STEPS, LEASE_TIMINGS)
+        const replies = await execute(history)
+        history.forEach(({ message, reply }, index) => {
+          expect(decodeReply(replies[index], message), `seed ${seed}, step ${index}`).toEqual(reply)
+          kinds.set(reply.type, (kinds.get(reply.type) ?? 0) + 1)
+        })
+      }
+      expect([...kinds.keys()].sort()).toEqual(['clock', 'generation', 'granted', 'stale'])
+      expect(kinds.get('granted')).toBeGreaterThan((HISTORIES * STEPS) / 4)
+    },
+  )
+
+  it.each(FAULTS)('is found to differ with "%s" replaced by "%s"', async (text, replacement) => {
+    const faulty = script.replace(text, replacement)
+    expect(faulty).not.toBe(script)
+    let isFound = false
+    for (let seed = 1; seed <= HISTORIES && !isFound; seed++) {
+      isFound = !(await isEqual(createLeaseHistory(seed, STEPS, LEASE_TIMINGS), faulty))
+    }
+    expect(isFound).toBe(true)
+  })
+})
