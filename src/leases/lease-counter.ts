@@ -204,7 +204,9 @@ export class LeaseCounter {
     const { leaseMs } = this.#timings
     const isTotal = item.budget.kind === 'total'
     this.#place.exclusively(() => {
-      this.#set('allowed', item.used + item.held + granted)
+      const allowed = item.used + item.held + granted
+      // A grantor that does not know all leases cannot say that running calls, which may be too many now, keep their slots.
+      this.#set('allowed', isOpen ? allowed : Math.min(this.#allowed, allowed))
       this.#set('untilMs', sent.monotonicMs + (isTotal ? this.#endMs - sent.latestMs : leaseMs))
       this.#set('untilWallMs', isTotal ? Infinity : sent.wallMs + leaseMs)
       this.#set('exhaustedUntilMs', item.want > 0 && granted <= 0 ? now.monotonicMs + RETRY_MS : 0)
