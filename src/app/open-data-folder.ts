@@ -91,7 +91,7 @@ async function openOwnFiles({
   })
   opened('idempotency keys', () => idempotencyKeys.close())
   const nodes = createSingleNode(clock)
-  // Nobody else sees the list, so that a name of this process will do.
+  // No other process reads this list, so that the name need not survive a restart.
   const incarnation = randomUUID()
   await nodes.register({ incarnation, name: nodeName, version: readVersion(), format: FORMAT })
   return { registry, idempotencyKeys, nodes, incarnation }

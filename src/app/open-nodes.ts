@@ -34,7 +34,7 @@ export async function openNodes(options: NodesOptions): Promise<void> {
   else followOthers(options, shared)
 }
 
-/** What a single node commits is served when the command answers. */
+/** A single node serves its own changes when their commands answer. */
 async function serveOwnChanges({ registry, nodes, opened }: Core): Promise<void> {
   const end = await registry.end()
   nodes.serve(end)

@@ -53,7 +53,7 @@ class PostgresNodes implements Nodes {
   #connection: KeptConnection | null = null
   #position = 0
   #reportedPosition = 0
-  /** Of the last report. */
+  /** The answer to the last report. */
   #seen = { end: 0, silentNodes: 0 }
   #beating: Promise<void> | null = null
   #stopBeating = (): void => {}
