@@ -164,6 +164,8 @@ describe('a node that was killed', () => {
     await node(0).platform.delete('/v1/nodes/c')
     expect(await listedAt(node(1))).toEqual(['a live', 'b live self'])
     await expect(node(1).platform.delete('/v1/nodes/c')).rejects.toThrow(/answered 404/)
+    const { items } = await node(1).platform.get<{ items: object[] }>('/v1/audit?kind=node')
+    expect(items).toMatchObject([{ action: 'node.remove', id: 'c' }])
     await expect.poll(() => metricOf(node(0), 'nodes_silent'), { timeout: 20_000 }).toBe(0)
     const { subscription } = await enrol(node(0), 'ledger-v1', { name: 'Removed' })
     expect(await pendingAfter(node(0), `/v1/subscriptions/${subscription}/suspend`)).toBe('')
