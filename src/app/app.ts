@@ -77,7 +77,7 @@ async function build(options: CoreOptions, startedAt: number): Promise<Facts> {
   const resources = constructResources(core, stream, gateway)
   const parts: Parts = { core, stream, gateway, identity, resources }
   await activateStored(parts)
-  openNodes(parts)
+  await openNodes(parts)
   await core.shared?.endStart()
 
   let notServing: string | null = 'The gateway threads are starting.'

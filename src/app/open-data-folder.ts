@@ -5,6 +5,7 @@
  * Files that are too large to be checked before use are checked while the service runs; if one is damaged, the process exits.
  */
 
+import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import type { Config } from '../config.ts'
 import { inspectFolder, type DataFolder } from '../recovery/folder-parts.ts'
@@ -15,6 +16,8 @@ import type { Log } from '../runtime/log.ts'
 import { createVault, loadMasterKey, type Vault } from '../runtime/vault.ts'
 import type { IdempotencyStore } from '../store/idempotency-store.ts'
 import type { Registry } from '../store/registry.ts'
+import { createSingleNode, FORMAT, type Nodes } from '../store/nodes.ts'
+import { readVersion } from '../settings/information-flags.ts'
 import { openShared, type Shared } from './open-shared.ts'
 import { lockDataFolder } from '../store/sqlite/data-folder.ts'
 import { checkLargeFiles } from '../store/sqlite/database-check.ts'
@@ -34,6 +37,10 @@ export interface OpenedDataFolder {
   readonly vault: Vault
   readonly registry: Registry
   readonly idempotencyKeys: IdempotencyStore
+  /** Registered. */
+  readonly nodes: Nodes
+  /** Names this node in the list. */
+  readonly incarnation: string
   /** Null: this is the only node. */
   readonly shared: Shared | null
 }
@@ -48,7 +55,7 @@ export async function openDataFolder(options: OpenDataFolderOptions): Promise<Op
   const folder = inspectFolder({ dataDir, hasMasterKey: masterKey !== null, isEmbedded, isRegistryShared })
   const vault = createVault(loadMasterKey({ dataDir, masterKey }))
   const shared = isRegistryShared ? await openShared(options, (sentence) => endWith(sentence, log)) : null
-  const stores = shared ?? openOwnFiles(options)
+  const stores = shared ?? (await openOwnFiles(options))
   const stopCheck = checkLargeFiles({
     dataDir,
     onDamaged: (sentence) => endWith(sentence, log),
@@ -58,16 +65,17 @@ export async function openDataFolder(options: OpenDataFolderOptions): Promise<Op
     },
   })
   opened('file check', stopCheck)
-  return { folder, vault, ...stores, shared }
+  const { registry, idempotencyKeys, nodes, incarnation } = stores
+  return { folder, vault, registry, idempotencyKeys, nodes, incarnation, shared }
 }
 
-function openOwnFiles({
-  config: { dataDir },
+async function openOwnFiles({
+  config: { dataDir, nodeName },
   clock,
   log,
   count,
   opened,
-}: OpenDataFolderOptions): Pick<OpenedDataFolder, 'registry' | 'idempotencyKeys'> {
+}: OpenDataFolderOptions): Promise<Omit<OpenedDataFolder, 'folder' | 'vault' | 'shared'>> {
   const registry = openSqliteRegistry({ path: join(dataDir, 'registry.db'), clock })
   opened('registry', () => registry.close())
   const idempotencyKeys = openSqliteIdempotencyStore({
@@ -82,7 +90,11 @@ function openOwnFiles({
     },
   })
   opened('idempotency keys', () => idempotencyKeys.close())
-  return { registry, idempotencyKeys }
+  const nodes = createSingleNode(clock)
+  // No other process reads this list, so that the name need not survive a restart.
+  const incarnation = randomUUID()
+  await nodes.register({ incarnation, name: nodeName, version: readVersion(), format: FORMAT })
+  return { registry, idempotencyKeys, nodes, incarnation }
 }
 
 const EXIT_REFUSED = 2

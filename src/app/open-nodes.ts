@@ -1,4 +1,4 @@
-/** Composes what makes a node follow the changes of others; a single node has nobody to follow. */
+/** Composes what makes a node follow the changes of others, and shows how far it has come. A single node has nobody to follow. */
 
 import { followGrants, GRANT_KINDS } from '../access/follow-grants.ts'
 import { IDENTITY_PROVIDER_KIND } from '../access/identity-provider-document.ts'
@@ -26,10 +26,26 @@ export interface NodesOptions {
   readonly resources: Pick<Resources, 'proxies'>
 }
 
-export function openNodes(options: NodesOptions): void {
-  const { shared, registry, clock, log, count, opened } = options.core
-  if (shared === null) return
-  const { nodes, readFrom } = shared
+export async function openNodes(options: NodesOptions): Promise<void> {
+  const { nodes, metrics, shared } = options.core
+  metrics.measured('node_lag', 'Changes of the registry that this node does not serve yet', () => nodes.progress().lag)
+  metrics.measured('nodes_silent', 'Other nodes in the list that are not live', () => nodes.progress().silentNodes)
+  if (shared === null) await serveOwnChanges(options.core)
+  else followOthers(options, shared)
+}
+
+/** A single node serves its own changes when their commands answer. */
+async function serveOwnChanges({ registry, nodes, opened }: Core): Promise<void> {
+  const end = await registry.end()
+  nodes.serve(end)
+  opened(
+    'own changes',
+    registry.watch(end, ({ position }) => nodes.serve(position)),
+  )
+}
+
+function followOthers(options: NodesOptions, { nodes, readFrom }: Shared): void {
+  const { registry, clock, log, count, opened } = options.core
   const follower = followRegistry(
     {
       registry,

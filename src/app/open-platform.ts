@@ -3,6 +3,7 @@
 import { createAttention } from '../attention/attention.ts'
 import { PLATFORM_API } from '../domain/platform-api.ts'
 import { createMessageLimit, createMessageLimitMemory } from '../gateway/mcp/message-limit.ts'
+import { createNodeList } from '../nodes/node-list.ts'
 import { asksForRootPage, sendRootPage, sendToConsole } from '../onboarding/root-page.ts'
 import { metricsAccess } from '../platform/metrics-server.ts'
 import { createPlatform, type Platform, type PlatformOptions } from '../platform/server.ts'
@@ -51,6 +52,7 @@ export function openPlatform(options: OpenPlatformOptions): Platform {
       upstreamIssues: gateway.monitors.upstreams.issuesOf,
     }),
     serviceState: createServiceState(options),
+    nodeList: createNodeList(core),
     operator: config.adminTenant,
     usage: stream.usage,
     statements: stream.statements,

@@ -7,7 +7,7 @@ import type { Clock } from '../runtime/clock.ts'
 import type { Opened } from '../runtime/lifecycle.ts'
 import type { Log } from '../runtime/log.ts'
 import { readVersion } from '../settings/information-flags.ts'
-import type { Nodes } from '../store/nodes.ts'
+import { FORMAT, type Nodes } from '../store/nodes.ts'
 import type { Postgres } from '../store/postgres/open-postgres.ts'
 
 export interface Shared extends Pick<Postgres, 'registry' | 'idempotencyKeys' | 'claims' | 'fences'> {
@@ -27,9 +27,6 @@ export interface SharedOptions {
   readonly count: CountEvent
   readonly opened: Opened
 }
-
-/** Format of the data that nodes share. */
-const FORMAT = 1
 
 /** Throws `StartRefused`. `end` ends the process at once. */
 export async function openShared(options: SharedOptions, end: (sentence: string) => void): Promise<Shared> {

@@ -1,7 +1,6 @@
 /** Reads the settings in force and the health of the process. */
 
 import { statfs } from 'node:fs/promises'
-import { hostname } from 'node:os'
 import type { ServiceHealth, ServiceState } from '../platform/service-state.ts'
 import { readVersion } from '../settings/information-flags.ts'
 import { settingsInForce } from '../settings/settings-in-force.ts'
@@ -47,7 +46,7 @@ export function createServiceState({ core, stream, gateway, notServing }: Servic
         ...thread,
         state: isReady ? 'ready' : 'starting',
       })),
-      nodes: [{ name: hostname(), state }],
+      nodes: [{ name: config.nodeName, state }],
     }
   }
 

@@ -101,6 +101,7 @@ export const SECTIONS: readonly CommandSection[] = [
       resource('attention', 'Lists what needs attention now'),
       resource('audit', 'Lists who changed what'),
       resource('system', 'Shows the settings in force and the health of the process'),
+      resource('nodes', 'Lists the nodes that share the registry, and removes them'),
       resource('service', 'Shows the state of the service'),
       {
         name: 'completion',

@@ -15,6 +15,7 @@ import { eventSubscriptionHandlers, EVENT_SUBSCRIPTION_OPERATIONS } from './even
 import { identityProviderHandlers, IDENTITY_PROVIDER_OPERATIONS } from './identity-providers.ts'
 import { meHandlers, ME_OPERATIONS } from './me.ts'
 import { muteHandlers, MUTE_OPERATIONS } from './mutes.ts'
+import { nodeHandlers, NODE_OPERATIONS } from './nodes.ts'
 import type { Handlers, Operations } from './operation.ts'
 import { portalHandlers, PORTAL_OPERATIONS } from './portal.ts'
 import { policyHandlers, POLICY_OPERATIONS } from './policy.ts'
@@ -80,6 +81,7 @@ export const RESOURCES = [
   resource(STATEMENT_OPERATIONS, statementHandlers),
   resource(ATTENTION_OPERATIONS, attentionHandlers),
   resource(SERVICE_STATE_OPERATIONS, serviceStateHandlers),
+  resource(NODE_OPERATIONS, nodeHandlers),
 ] as const
 
 /** The services of all handlers, by name. */

@@ -24,8 +24,19 @@ export interface ListedNode extends NodeIdentity {
   readonly isLive: boolean
 }
 
+/** How far this node has come, as of its last report. */
+export interface NodeProgress {
+  /** Positions of the change feed that this node does not serve yet. */
+  readonly lag: number
+  /** Other nodes in the list that are not live. */
+  readonly silentNodes: number
+}
+
 /** `live`: the node was heard from recently, so that it would return at once. */
 export type Removal = 'removed' | 'live' | 'absent'
+
+/** Newest format of shared data that this version reads. */
+export const FORMAT = 1
 
 /** A node that is silent for this long is not live. */
 export const LIVE_MS = 5_000
@@ -54,6 +65,8 @@ export interface Nodes {
    * Infinite before the first one.
    */
   staleMs(): number
+  /** Asks nobody. */
+  progress(): NodeProgress
   /** Removes the silent nodes of this name. Throws `StoreUnwritable`. */
   remove(name: string): Promise<Removal>
   /** Removes this node from the list, and stops reporting. Never rejects. */
@@ -73,6 +86,7 @@ export function createSingleNode(clock: { nowMs(): number }): Nodes {
     list: async () => (own === null ? [] : [own]),
     acknowledged: async () => [],
     staleMs: () => 0,
+    progress: () => ({ lag: 0, silentNodes: 0 }),
     remove: async (name) => (own?.name === name ? 'live' : 'absent'),
     async leave() {
       own = null

@@ -134,6 +134,27 @@ describe('tollgate login', () => {
   })
 })
 
+describe('tollgate nodes', () => {
+  it('lists a single node, which keeps up with its own commands, and does not remove it', async () => {
+    const env = await signedIn()
+    const list = async () => {
+      const { items } = JSON.parse((await run(env, ['nodes', 'list', '-o', 'json'])).out) as {
+        items: { name: string; position: number; lag: number }[]
+      }
+      expect(items).toMatchObject([{ isLive: true, isSelf: true, silentSeconds: 0 }])
+      return items[0]!
+    }
+    const before = await list()
+    expect((await run(env, ['consumers', 'create', '--name', 'Counted', '--kind', 'application'])).code).toBe(0)
+    await expect.poll(async () => (await list()).lag, { timeout: 60_000 }).toBe(0)
+    expect((await list()).position).toBeGreaterThan(before.position)
+    const { code, err } = await run(env, ['nodes', 'remove', before.name])
+    expect([code, err]).toEqual([1, expect.stringContaining('is live')])
+    const { items } = await service.platform.get<{ items: { name: string }[] }>('/v1/nodes')
+    expect(items).toMatchObject([{ name: before.name }])
+  })
+})
+
 describe('tollgate', () => {
   it('publishes, subscribes and lists with one exit code for each kind of result', async () => {
     const env = await signedIn()

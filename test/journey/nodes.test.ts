@@ -42,6 +42,21 @@ async function answerOf({ gatewayUrl }: Service, apiKey: string): Promise<string
   return answer
 }
 
+async function listedAt({ platform }: Service): Promise<readonly string[]> {
+  interface Listed {
+    readonly name: string
+    readonly isLive: boolean
+    readonly isSelf: boolean
+  }
+  const { items } = await platform.get<{ items: readonly Listed[] }>('/v1/nodes')
+  return items.map(({ name, isLive, isSelf }) => `${name} ${isLive ? 'live' : 'silent'}${isSelf ? ' self' : ''}`)
+}
+
+async function metricOf({ baseUrl }: Service, name: string): Promise<number> {
+  const text = await (await fetch(`${baseUrl}/metrics`)).text()
+  return Number(new RegExp(`^tollgate_${name} (\\S+)$`, 'm').exec(text)?.[1])
+}
+
 describe('three nodes that started at the same time', () => {
   it('have one admin and one set of signing keys', { timeout: MINUTE }, async () => {
     const keys = await Promise.all(
@@ -137,6 +152,26 @@ describe('a node that was killed', () => {
     expect(await callOne(node(2), PATH, apiKey)).toBe(403)
     expect(await pendingAfter(node(0), `/v1/subscriptions/${subscription}/resume`)).toBe('')
     expect(await callOne(node(2), PATH, apiKey)).toBe(200)
+  })
+
+  it('is shown as silent by every node, and can be removed; a live one cannot', { timeout: 2 * MINUTE }, async () => {
+    expect(await listedAt(node(0))).toEqual(['a live self', 'b live', 'c live'])
+    await node(2).kill()
+    await expect.poll(() => listedAt(node(0)), { timeout: 20_000 }).toEqual(['a live self', 'b live', 'c silent'])
+    expect(await listedAt(node(1))).toEqual(['a live', 'b live self', 'c silent'])
+    await expect.poll(() => metricOf(node(0), 'nodes_silent'), { timeout: 20_000 }).toBe(1)
+    await expect(node(0).platform.delete('/v1/nodes/b')).rejects.toThrow(/answered 409/)
+    await node(0).platform.delete('/v1/nodes/c')
+    expect(await listedAt(node(1))).toEqual(['a live', 'b live self'])
+    await expect(node(1).platform.delete('/v1/nodes/c')).rejects.toThrow(/answered 404/)
+    const { items } = await node(1).platform.get<{ items: object[] }>('/v1/audit?kind=node')
+    expect(items).toMatchObject([{ action: 'node.remove', id: 'c' }])
+    await expect.poll(() => metricOf(node(0), 'nodes_silent'), { timeout: 20_000 }).toBe(0)
+    const { subscription } = await enrol(node(0), 'ledger-v1', { name: 'Removed' })
+    expect(await pendingAfter(node(0), `/v1/subscriptions/${subscription}/suspend`)).toBe('')
+    await node(2).start()
+    expect(await listedAt(node(2))).toEqual(['a live', 'b live', 'c live self'])
+    await expect.poll(() => metricOf(node(2), 'node_lag'), { timeout: 20_000 }).toBe(0)
   })
 
   it('is refused with a copied identity and with the name of another node', { timeout: 2 * MINUTE }, async () => {

@@ -144,7 +144,7 @@ export const TABLE: Readonly<Record<string, Row>> = {
 
   // What the outside sees.
   platform: {
-    folders: [...RESOURCES, 'attention', 'mcp', 'record', 'service-level', 'governance/lint'],
+    folders: [...RESOURCES, 'attention', 'mcp', 'nodes', 'record', 'service-level', 'governance/lint'],
     packages: [...FASTIFY, ...AJV, '@modelcontextprotocol/server', 'node:'],
   },
   // The console: its service, and the pages, which run in browsers.

@@ -167,6 +167,27 @@ export const SYSTEM: ResourceGroup = {
   ],
 }
 
+/** The nodes that share the registry, for the operator. */
+export const NODES: ResourceGroup = {
+  name: 'nodes',
+  commands: [
+    {
+      name: 'list',
+      operation: 'listNodes',
+      call: 'GET /v1/nodes',
+      summary: 'Lists the nodes that share the registry',
+      columns: 'name version position lag silentSeconds isLive registeredAt isSelf',
+    },
+    {
+      name: 'remove',
+      operation: 'removeNode',
+      call: 'DELETE /v1/nodes/{name}',
+      summary: 'Removes a node that does not return',
+    },
+  ],
+  examples: [['tollgate nodes list', 'shows which nodes are live, and how far each is']],
+}
+
 export const AUDIT: ResourceGroup = {
   name: 'audit',
   commands: [

@@ -15,6 +15,7 @@ import type {} from '../../platform/guard.ts'
 import type { IDENTITY_PROVIDER_OPERATIONS } from '../../platform/identity-providers.ts'
 import type { ME_OPERATIONS } from '../../platform/me.ts'
 import type { MUTE_OPERATIONS } from '../../platform/mutes.ts'
+import type { NODE_OPERATIONS } from '../../platform/nodes.ts'
 import type { POLICY_OPERATIONS } from '../../platform/policy.ts'
 import type { PORTAL_OPERATIONS } from '../../platform/portal.ts'
 import type { PRINCIPLE_OPERATIONS } from '../../platform/principles.ts'
@@ -51,6 +52,7 @@ type Tables = typeof ADR_OPERATIONS &
   typeof IDENTITY_PROVIDER_OPERATIONS &
   typeof ME_OPERATIONS &
   typeof MUTE_OPERATIONS &
+  typeof NODE_OPERATIONS &
   typeof POLICY_OPERATIONS &
   typeof PORTAL_OPERATIONS &
   typeof PRINCIPLE_OPERATIONS &

@@ -12,6 +12,15 @@ export interface NodeRow {
   readonly silent_ms: number
 }
 
+export interface ReportRow {
+  /** End of the change feed. */
+  readonly end: number
+  /** The row is that of this process. */
+  readonly own: boolean
+  /** Number of other nodes that are not live. */
+  readonly silent: number
+}
+
 const CHANNEL = 'tollgate_node'
 const LOCK = `pg_try_advisory_lock(hashtextextended($1, ${NODE_SEED}))`
 const SILENT_MS = `(extract(epoch FROM clock_timestamp() - heard_at) * 1000)::float8`
@@ -35,6 +44,7 @@ export const REPORT = `WITH own AS (
     RETURNING 1
   )
   SELECT position AS end, EXISTS (SELECT FROM own) AS own,
+    (SELECT count(*)::int FROM node WHERE incarnation <> $1 AND ${SILENT_MS} >= $8) AS silent,
     CASE WHEN $7 AND EXISTS (SELECT FROM own) THEN pg_notify('${CHANNEL}', '') END FROM change_end`
 export const LIST = `SELECT incarnation, name, version, format, position,
     floor(extract(epoch FROM registered_at) * 1000)::float8 AS registered_at_ms, ${SILENT_MS} AS silent_ms

@@ -12,7 +12,7 @@ import { randomUUID } from 'node:crypto'
 import type pg from 'pg'
 import { StartRefused } from '../../runtime/start-refused.ts'
 import type { Clock } from '../../runtime/clock.ts'
-import { LIVE_MS, type ListedNode, type NodeIdentity, type Nodes, type Removal } from '../nodes.ts'
+import { LIVE_MS, type ListedNode, type NodeIdentity, type NodeProgress, type Nodes, type Removal } from '../nodes.ts'
 import { createAcknowledgements, type Acknowledgements } from './acknowledgements.ts'
 import { withRegistryErrors } from './connection.ts'
 import { openKeptConnection, type KeptConnection } from './kept-connection.ts'
@@ -53,6 +53,8 @@ class PostgresNodes implements Nodes {
   #connection: KeptConnection | null = null
   #position = 0
   #reportedPosition = 0
+  /** The answer to the last report. */
+  #seen = { end: 0, silentNodes: 0 }
   #beating: Promise<void> | null = null
   #stopBeating = (): void => {}
 
@@ -98,6 +100,11 @@ class PostgresNodes implements Nodes {
 
   staleMs(): number {
     return this.#staleness.staleMs()
+  }
+
+  progress(): NodeProgress {
+    const { end, silentNodes } = this.#seen
+    return { lag: Math.max(0, end - this.#position), silentNodes }
   }
 
   async remove(name: string): Promise<Removal> {
@@ -197,9 +204,11 @@ class PostgresNodes implements Nodes {
     if (node === null || connection === null) return
     const sentAt = this.#staleness.now()
     const { incarnation, name, version, format } = node
-    const values = [incarnation, name, version, format, this.#session, position, position !== this.#reportedPosition]
-    const [row] = await connection.query<{ end: number; own: boolean }>(sql.REPORT, values)
+    const isNews = position !== this.#reportedPosition
+    const values = [incarnation, name, version, format, this.#session, position, isNews, LIVE_MS]
+    const [row] = await connection.query<sql.ReportRow>(sql.REPORT, values)
     if (row?.own !== true) return this.#end()
+    this.#seen = { end: row.end, silentNodes: row.silent }
     this.#reportedPosition = position
     this.#staleness.reported(sentAt, row.end)
   }

@@ -72,6 +72,35 @@ async function occupyCommands({ registry }: Postgres, url: string): Promise<() =
 const silence = (url: string, name: string): Promise<unknown> =>
   executeSql(url, `UPDATE node SET heard_at = heard_at - interval '1 minute' WHERE name = '${name}'`)
 
+describe('the progress of a node', () => {
+  it('is the distance to the end of the registry that its last report saw', async () => {
+    const url = await server.createDatabase()
+    const { nodes, registry } = await openTestPostgres(url)
+    await nodes.register(NODE)
+    expect(nodes.progress()).toEqual({ lag: 0, silentNodes: 0 })
+    for (const id of ['a', 'b', 'c']) await registry.commit(AUTHOR, 'make', [write(id, 0, 1)])
+    await expect.poll(() => nodes.progress().lag, { timeout: 10_000 }).toBe(3)
+    nodes.serve(2)
+    expect(nodes.progress().lag).toBe(1)
+    nodes.serve(await registry.end())
+    expect(nodes.progress().lag).toBe(0)
+  })
+
+  it('counts the other nodes that are silent, and not itself', async () => {
+    const url = await server.createDatabase()
+    const one = await start(url, 'a')
+    const dead = await openTestPostgres(url)
+    await dead.nodes.register({ ...NODE, incarnation: 'i-b', name: 'b' })
+    await dead.close()
+    await silence(url, 'b')
+    await silence(url, 'a')
+    one.serve(1)
+    await expect.poll(() => one.progress().silentNodes, { timeout: 10_000 }).toBe(1)
+    expect(await one.remove('b')).toBe('removed')
+    await expect.poll(() => one.progress().silentNodes, { timeout: 10_000 }).toBe(0)
+  })
+})
+
 describe('a node that cannot be heard', () => {
   it('is not waited for once it has been silent for too long; its name is returned until it is removed', async () => {
     const url = await server.createDatabase()

@@ -137,6 +137,7 @@ const WITHOUT_LABELS: Readonly<Record<string, string>> = {
   listMutes: 'a mute is part of an episode',
   listMutesOfRisk: 'a mute is part of an episode',
   listMySessions: 'the service makes it',
+  listNodes: 'the service makes it',
   listProgrammeApprovals: 'a decision is part of an approval flow',
   listRegisteredClients: 'a client makes it',
   listRequests: 'an entry of a log',

@@ -41,7 +41,7 @@ it('every text, list and map of a request is bounded', () => {
 describe('labels', () => {
   /** Lists of records that belong to a resource, or that nobody creates. */
   const RECORDS = [
-    'listSettings',
+    ...['listNodes', 'listSettings'],
     'readAttention',
     ...['listAudit', 'listDeliveries', 'listLineItems', 'listRequests', 'listRisks', 'listSummaries'],
     ...['listApprovals', 'listProgrammeApprovals', 'listCredentials', 'listOperations', 'listRevisions'],

@@ -140,7 +140,7 @@ const ITEM_OPERATIONS = Object.entries(ALL_OPERATIONS).filter(
   ([, { path, scope }]) => path.includes(':') && scope !== OPERATORS_SCOPE && !path.startsWith('/v1/me/'),
 )
 /** Refused to other tenants altogether. */
-const OF_OPERATOR = ['/v1/settings', '/v1/health']
+const OF_OPERATOR = ['/v1/settings', '/v1/health', '/v1/nodes']
 const ONE_PER_TENANT = ['/v1/policy', '/v1/portal', '/v1/roles', '/v1/search', '/v1/statements', '/v1/serviceLevels']
 const LIST_OPERATIONS = Object.entries(ALL_OPERATIONS).filter(
   ([, { method, path, scope, endless }]) =>
