@@ -18,6 +18,7 @@ import type { Registry } from '../store/registry.ts'
 import { openShared, type Shared } from './open-shared.ts'
 import { lockDataFolder } from '../store/sqlite/data-folder.ts'
 import { checkLargeFiles } from '../store/sqlite/database-check.ts'
+import { refuseMoved } from '../store/sqlite/moved-registry.ts'
 import { openSqliteIdempotencyStore } from '../store/sqlite/idempotency-store.ts'
 import { openSqliteRegistry } from '../store/sqlite/registry.ts'
 
@@ -68,6 +69,7 @@ function openOwnFiles({
   count,
   opened,
 }: OpenDataFolderOptions): Pick<OpenedDataFolder, 'registry' | 'idempotencyKeys'> {
+  refuseMoved(dataDir)
   const registry = openSqliteRegistry({ path: join(dataDir, 'registry.db'), clock })
   opened('registry', () => registry.close())
   const idempotencyKeys = openSqliteIdempotencyStore({
