@@ -21,6 +21,7 @@ import { readVersion } from '../settings/information-flags.ts'
 import { openShared, type Shared } from './open-shared.ts'
 import { lockDataFolder } from '../store/sqlite/data-folder.ts'
 import { checkLargeFiles } from '../store/sqlite/database-check.ts'
+import { refuseMoved } from '../store/sqlite/moved-registry.ts'
 import { openSqliteIdempotencyStore } from '../store/sqlite/idempotency-store.ts'
 import { openSqliteRegistry } from '../store/sqlite/registry.ts'
 
@@ -76,6 +77,7 @@ async function openOwnFiles({
   count,
   opened,
 }: OpenDataFolderOptions): Promise<Omit<OpenedDataFolder, 'folder' | 'vault' | 'shared'>> {
+  refuseMoved(dataDir)
   const registry = openSqliteRegistry({ path: join(dataDir, 'registry.db'), clock })
   opened('registry', () => registry.close())
   const idempotencyKeys = openSqliteIdempotencyStore({

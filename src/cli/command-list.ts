@@ -201,6 +201,12 @@ export const SECTIONS: readonly CommandSection[] = [
         run: onFolder('recover'),
       },
       {
+        name: 'migrate',
+        summary: 'Copies the registry of a stopped service to PostgreSQL, for several nodes (preview)',
+        usage: '--from DATA_DIR [--to DATABASE_URL]',
+        run: onFolder('migrate'),
+      },
+      {
         name: 'spool',
         summary: 'Prints what a spool holds and what is damaged; the service may run',
         usage: 'inspect DIR [--batches]',

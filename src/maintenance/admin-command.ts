@@ -14,6 +14,7 @@ import { createIdFactory } from '../runtime/ids.ts'
 import { StartRefused } from '../runtime/start-refused.ts'
 import { createVault, loadMasterKey } from '../runtime/vault.ts'
 import { lockDataFolder } from '../store/sqlite/data-folder.ts'
+import { refuseMoved } from '../store/sqlite/moved-registry.ts'
 import { openSqliteRegistry } from '../store/sqlite/registry.ts'
 
 const OPTIONS = { 'data-dir': { type: 'string' }, help: { type: 'boolean' } } as const
@@ -39,6 +40,7 @@ async function run(args: string[]): Promise<string> {
   if (masterKey === null && !existsSync(join(folder, 'master.key'))) {
     throw new StartRefused(`${folder} has no master.key; set MASTER_KEY to the key of the service`)
   }
+  refuseMoved(folder)
   const unlock = lockDataFolder(folder)
   try {
     return await reset(folder, masterKey)

@@ -163,7 +163,11 @@ export const TABLE: Readonly<Record<string, Row>> = {
   onboarding: { folders: ['domain', 'runtime'], packages: ['node:'] },
   settings: { folders: [...BASE, 'onboarding', 'config.ts'], packages: ['node:'] },
   maintenance: {
-    folders: [...PORTS, 'record', 'access', 'backup', 'recovery', 'settings', 'store/clickhouse', 'store/sqlite'],
+    folders: [
+      ...PORTS,
+      ...['record', 'access', 'backup', 'recovery', 'settings'],
+      ...['store/clickhouse', 'store/postgres', 'store/sqlite'],
+    ],
     packages: ['node:'],
   },
   // A backend for trying things out.

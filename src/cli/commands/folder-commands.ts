@@ -9,6 +9,7 @@ const MODULES = {
   backup: '../../maintenance/backup-command.ts',
   restore: '../../maintenance/restore-command.ts',
   recover: '../../maintenance/recover-command.ts',
+  migrate: '../../maintenance/migrate-command.ts',
   spool: '../../maintenance/spool-command.ts',
 } as const
 
