@@ -16,7 +16,7 @@ export interface CopiedTable {
   readonly long: readonly string[]
 }
 
-/** What both sides of a copy must agree in. */
+/** Properties of a table that both sides of a copy must share. */
 export interface TableSummary {
   readonly rows: number
   /** Sum of the revisions; 0 for a table without them. */
