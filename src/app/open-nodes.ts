@@ -12,6 +12,7 @@ import { OPENSLA_SPEC_KIND } from '../publishing/specifications.ts'
 import type { OauthEndpoint } from '../plan/oauth-call.ts'
 import { PENDING_NODES_HEADER, type AwaitNodes } from '../platform/serve.ts'
 import { isOfKind, type Change } from '../store/registry.ts'
+import { UNKNOWN_NODES } from '../store/nodes.ts'
 import { StoreUnwritable } from '../store/unwritable.ts'
 import type { Core } from './open-core.ts'
 import type { GatewayServices } from './open-gateway.ts'
@@ -96,7 +97,7 @@ export function createAwaitNodes({ registry, nodes }: Pick<Shared, 'registry' | 
       return await nodes.acknowledged(await registry.end())
     } catch (cause) {
       if (!(cause instanceof StoreUnwritable)) throw cause
-      return ['unknown']
+      return [UNKNOWN_NODES]
     }
   }
 }
