@@ -55,7 +55,7 @@ function followOthers(options: NodesOptions, { nodes, readFrom }: Shared): void 
       onReached: (position) => nodes.serve(position),
       onFailed(cause, { document: { kind, id } }) {
         count('change_not_applied')
-        log.error({ err: cause, kind, id }, 'a change of another node could not be applied here; retrying')
+        log.error({ err: cause, kind, id }, 'a change of another node is not in effect on this node yet; retrying')
       },
     },
     readFrom,

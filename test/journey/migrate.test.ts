@@ -31,7 +31,7 @@ async function expectAuditContinues(service: Service, before: readonly Entry[]):
 }
 
 // The single node of these has no registry of its own.
-describe.skipIf(process.env['ON_POSTGRES'] !== undefined)('tollgate migrate', () => {
+describe.skipIf(process.env['ON_POSTGRES'] !== undefined)('tollgate migrate (needs a registry in the folder)', () => {
   it('moves a service to several nodes, with its keys and its audit log', { timeout: 4 * MINUTE }, async () => {
     const [postgres, clickHouse, backend] = await Promise.all([
       createPostgresServer(),

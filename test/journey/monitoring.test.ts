@@ -33,7 +33,7 @@ function writeQueries(extra: readonly string[] = []): string {
   return file
 }
 
-describe.skipIf(isMissing)('promtool', () => {
+describe.skipIf(isMissing)('promtool (needs the package prometheus of Debian)', () => {
   it('accepts the settings of Prometheus and the alerts', () => {
     expect(promtool('check', 'config', join(DEPLOY, 'prometheus.yml'))).toMatchObject({ status: 0 })
   })
