@@ -93,7 +93,7 @@ function describe({ folder, url, copied, marker, end }: Migrated): string {
     'Next:',
     '  1. Set PREVIEW=nodes, DATABASE_URL, REDIS_URL, CLICKHOUSE_URL, GATEWAY_URL and BASE_URL, the same for all nodes.',
     existsSync(key)
-      ? `  2. Set MASTER_KEY of all nodes to the content of ${key}: export MASTER_KEY="$(cat '${key}')"`
+      ? `  2. Set MASTER_KEY of all nodes to the content of ${key}: export MASTER_KEY="$(cat '${key.replaceAll("'", String.raw`'\''`)}')"`
       : '  2. Set MASTER_KEY of all nodes to that of the service until now.',
     `  3. Give each node an empty DATA_DIR of its own. A service that used CLICKHOUSE_URL keeps ${folder} for one node.`,
     `  Usage is not moved: a store in ${join(folder, 'clickhouse')} and its line items stay there. Keep the folder.`,
