@@ -72,6 +72,19 @@ const STEPS = [
      format bigint NOT NULL, session uuid NOT NULL, position bigint NOT NULL, registered_at timestamptz NOT NULL,
      heard_at timestamptz NOT NULL
    );`,
+  `CREATE TABLE lease_epoch (epoch bigint NOT NULL, opened bigint NOT NULL);
+   INSERT INTO lease_epoch VALUES (0, 0);
+   CREATE TABLE lease_identity (
+     identity text COLLATE "C" PRIMARY KEY, incarnation text COLLATE "C" NOT NULL, ended_at timestamptz
+   );
+   CREATE INDEX lease_identity_of_node ON lease_identity (incarnation);
+   CREATE FUNCTION end_lease_identity() RETURNS trigger LANGUAGE plpgsql AS $$
+     BEGIN
+       UPDATE lease_identity SET ended_at = now() WHERE incarnation = OLD.incarnation AND ended_at IS NULL;
+       RETURN NULL;
+     END $$;
+   CREATE TRIGGER node_ends_leases AFTER DELETE ON node
+     FOR EACH ROW EXECUTE FUNCTION end_lease_identity();`,
 ]
 
 /** Throws `StartRefused` if a later version has changed the schema. */

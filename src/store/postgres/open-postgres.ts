@@ -15,6 +15,7 @@ import { createPostgresClaims } from './claims.ts'
 import { toClientConfig, type ConnectOptions } from './connection.ts'
 import { openConnections } from './connections.ts'
 import { createPostgresIdempotencyStore } from './idempotency-store.ts'
+import { createPostgresLeaseEpochs, type LeaseEpochs } from './lease-epochs.ts'
 import { createPostgresNodes } from './nodes.ts'
 import { refuseUnusable } from './refuse-unusable.ts'
 import { openPostgresRegistry } from './registry.ts'
@@ -40,6 +41,7 @@ export interface Postgres {
   readonly fences: LockFences
   readonly idempotencyKeys: IdempotencyStore
   readonly claims: Claims
+  readonly leaseEpochs: LeaseEpochs
   readonly nodes: Nodes
   /** Ends all connections, also if the server does not answer. The node stays in the list unless it has left it. */
   close(): Promise<void>
@@ -76,6 +78,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
     registry,
     fences,
     idempotencyKeys,
+    leaseEpochs: createPostgresLeaseEpochs(pool),
     claims: createPostgresClaims(connections.createPool(1)),
     nodes,
     close: () =>
