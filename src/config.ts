@@ -45,6 +45,8 @@ export interface Config {
   readonly databaseUrl: string | null
   /** Redis, which several nodes share. */
   readonly redisUrl: string | null
+  /** Whether calls with limits are refused or served while the limits cannot be shared. */
+  readonly limitsWithoutRedis: 'refuse' | 'serve'
   readonly nodeName: string
   readonly masterKey: string | null
   readonly adminClientId: string | null
@@ -95,6 +97,7 @@ export const SETTING_NAMES = [
   'CLICKHOUSE_URL',
   'REDIS_URL',
   'DATABASE_URL',
+  'LIMITS_WITHOUT_REDIS',
   'NODE_NAME',
   'MASTER_KEY',
   'ADMIN_CLIENT_ID',
@@ -182,10 +185,11 @@ export function readConfig(argv: readonly string[], environment: Readonly<Record
 
 type Setting = <T>(name: Name, fallback: T, read: Read<T>) => T
 
-function readNode(setting: Setting): Pick<Config, 'databaseUrl' | 'redisUrl' | 'nodeName'> {
+function readNode(setting: Setting): Pick<Config, 'databaseUrl' | 'redisUrl' | 'limitsWithoutRedis' | 'nodeName'> {
   return {
     databaseUrl: setting<string | null>('DATABASE_URL', null, server('postgres', 'postgresql')),
     redisUrl: setting<string | null>('REDIS_URL', null, server('redis', 'rediss')),
+    limitsWithoutRedis: setting('LIMITS_WITHOUT_REDIS', 'refuse', oneOf('refuse', 'serve')),
     nodeName: setting('NODE_NAME', hostname().slice(0, NODE_NAME_MAX), nodeName),
   }
 }

@@ -61,7 +61,16 @@ export function openGateway(options: GatewayOptions): GatewayServices {
   const mutex = core.createMutex()
   const { recorder, gauge } = stream
   const { setGate } = pool
-  const monitors = openMonitors({ ...core, mutex, recorder, gauge, setGate, connectBackend: backends.connect, tenant })
+  const monitors = openMonitors({
+    ...core,
+    mutex,
+    recorder,
+    leases: limits.leases,
+    gauge,
+    setGate,
+    connectBackend: backends.connect,
+    tenant,
+  })
   const platformLimits = createPlatformLimits({
     memory: limits.platformMemory,
     operationIds: platformOperations().map(({ operationId }) => operationId),
@@ -97,6 +106,7 @@ function openPool(options: GatewayOptions, monitors: () => Monitors): GatewayPoo
       ...threadSpoolSettings,
       messageCounts: createMessageLimitMemory(),
       messagesPerMinute: config.mcpMessagesPerMinute,
+      servesWithoutLeases: config.limitsWithoutRedis === 'serve',
       hashKey: vault.hashKey,
       reusePort: config.gatewayThreads > 1,
       connections,
@@ -106,6 +116,7 @@ function openPool(options: GatewayOptions, monitors: () => Monitors): GatewayPoo
     handlers: {
       resolve: grants.resolve,
       block: (parameters) => limits.declarations.block(parameters),
+      lease: (need) => limits.memory.refill(need),
       oauth: (call) => identity().oauth(call),
       refetch: ({ provider }) => identity().federation.refetch(provider),
     },

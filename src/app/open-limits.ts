@@ -6,14 +6,18 @@
 import type { LimitBook } from '../plan/limit-book.ts'
 import { PLATFORM_API } from '../domain/platform-api.ts'
 import { createActiveDeclarations, type ActiveDeclarations } from '../gateway/limits/active-declarations.ts'
+import { LeaseBook } from '../gateway/limits/lease-book.ts'
 import { createLimitLedger, type LimitLedger } from '../gateway/limits/limit-ledger.ts'
 import { createLimitMemory, type LimitMemory, type LimitMemoryOptions } from '../gateway/limits/limit-memory.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { LimitCheckpoint } from '../store/limit-checkpoint.ts'
+import type { Leases } from './open-leases.ts'
 
 export interface Limits extends LimitBook {
   readonly declarations: ActiveDeclarations
   readonly memory: LimitMemory
+  /** Leases of limits that nodes share; null for a single node. */
+  readonly leases: Leases | null
   /** Memory in which the main thread counts the calls of the platform API. */
   readonly platformMemory: LimitMemory
   readonly ledger: LimitLedger
@@ -22,22 +26,29 @@ export interface Limits extends LimitBook {
 export interface LimitsOptions {
   readonly threads: number
   readonly checkpoint: LimitCheckpoint
+  readonly leases: Leases | null
   readonly clock: Clock
 }
 
-export function createLimits({ threads, checkpoint, clock }: LimitsOptions): Limits {
+export function createLimits({ threads, checkpoint, leases, clock }: LimitsOptions): Limits {
   const restore: LimitMemoryOptions['restore'] = (subscription, api) => ledger.counters(subscription, api)
-  const memory = createLimitMemory({ threads, restore })
+  const createLeases = leases === null ? undefined : toLeaseBook(leases, threads)
+  const memory = createLimitMemory({ threads, restore, createLeases })
   const platformMemory = createLimitMemory({ threads: 1, restore })
   const declarations = createActiveDeclarations(memory)
   const ledger = createLimitLedger({ declarations, checkpoint })
   return {
     declarations,
     memory,
+    leases,
     platformMemory,
     ledger,
     usage: (subscription, plan) =>
       (plan.api === PLATFORM_API ? platformMemory : memory).usage(subscription, plan, clock.nowMs()),
     breachesMs: (subscription, api) => ledger.breachesMs(subscription, api, clock.nowMs()),
   }
+}
+
+function toLeaseBook(keeper: Leases, threads: number): LimitMemoryOptions['createLeases'] {
+  return (pages) => new LeaseBook({ keeper, pages, threads })
 }

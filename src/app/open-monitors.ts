@@ -21,6 +21,7 @@ import type { Clock } from '../runtime/clock.ts'
 import type { CreateId } from '../runtime/ids.ts'
 import type { Opened } from '../runtime/lifecycle.ts'
 import type { Log } from '../runtime/log.ts'
+import { watchLeases, type LeaseWatchOptions } from '../self-metering/lease-watch.ts'
 import { watchSpool } from '../self-metering/spool-pressure.ts'
 import type { Registry } from '../store/registry.ts'
 
@@ -28,6 +29,8 @@ export interface MonitorsOptions {
   readonly registry: Registry
   readonly recorder: Pick<PlatformRecorder, 'note'>
   readonly gauge: Pick<SpoolGauge, 'share'>
+  /** Null if limits hold on this node only. */
+  readonly leases: LeaseWatchOptions['leases'] | null
   readonly setGate: (api: string, gate: GatePlan) => Promise<void>
   readonly connectBackend: BackendConnect
   readonly mutex: KeyedMutex
@@ -54,6 +57,8 @@ export function openMonitors(options: MonitorsOptions): Monitors {
   const drifts = createDrifts(options)
   opened('drifts', drifts.settled)
   opened('spool pressure', watchSpool(options))
+  const { leases } = options
+  if (leases !== null) opened('watch on leases', watchLeases({ ...options, leases }))
   const raise = createUpstreamEvents(options)
   const probe = createHealthProbe(options.connectBackend)
   opened('health probes', probe.close)

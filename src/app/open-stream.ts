@@ -21,7 +21,9 @@ import { matches, openSqliteCheckpoint, type SqliteCheckpoint } from '../store/s
 import { createPipeline, type Pipeline } from '../stream/topology.ts'
 import { createStoreHold, keepSegments } from './backup-holds.ts'
 import type { RunJob } from './node-jobs.ts'
+import { openLeases } from './open-leases.ts'
 import { createLimits, type Limits } from './open-limits.ts'
+import type { Shared } from './open-shared.ts'
 import {
   makeSpoolFolders,
   openPlatformSpool,
@@ -40,6 +42,7 @@ export interface StreamOptions extends SpoolOptions {
   /** Number of the registry's last change. */
   readonly registryEnd: () => Promise<number>
   readonly runJob: RunJob
+  readonly shared: Shared | null
 }
 
 export interface StreamServices extends Stores {
@@ -73,7 +76,8 @@ export async function openStream(options: StreamOptions): Promise<StreamServices
   makeSpoolFolders(config)
   await checkFolder(options, { clickHouse, isNewStore }, checkpoint)
 
-  const limits = createLimits({ threads: config.gatewayThreads, checkpoint, clock })
+  const leases = await openLeases(options)
+  const limits = createLimits({ threads: config.gatewayThreads, checkpoint, leases, clock })
   const spool = openSpool(checkpoint, options)
   const { keepSpool, reader } = keepSegments(spool.reader)
   const parts = { checkpoint, limits, reader, stores: { ...stores, riskStore, clickHouse } }

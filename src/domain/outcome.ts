@@ -109,6 +109,9 @@ const ROWS = [
   { name: 'loop_detected', stage: 'route', risk: 'none' },
   // Records of calls are missing because a file is damaged.
   { name: 'records_damaged', ...note, risk: raises('RecordsDamaged', { attributedTo: 'provider' }) },
+  { name: 'limits_unavailable', stage: 'limit', risk: 'none' },
+  // The limits that nodes share cannot be counted.
+  { name: 'limits_not_shared', ...note, risk: raises('LimitsUnavailable', { attributedTo: 'provider' }) },
 ] as const satisfies readonly OutcomeRow[]
 
 type Row = (typeof ROWS)[number]

@@ -20,6 +20,7 @@ export const PROBLEMS = {
   operation_forbidden: { status: 403, title: 'The credential does not permit this operation' },
   subscription_required: { status: 403, title: 'An active subscription is required' },
   rate_limited: { status: 429, title: 'A limit is reached' },
+  limits_unavailable: { status: 503, title: 'The limits cannot be counted at the moment' },
   quota_exhausted: { status: 402, title: 'The quota of resource units is exhausted' },
   payload_invalid: { status: 400, title: 'The request does not match the specification' },
   payload_too_large: { status: 413, title: 'The body is too large' },

@@ -20,6 +20,7 @@ export const RISK_TYPES = [
   'DeprecatedVersionInUse',
   'SpoolPressure',
   'RecordsDamaged',
+  'LimitsUnavailable',
 ] as const
 export type RiskType = (typeof RISK_TYPES)[number]
 

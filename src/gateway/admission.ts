@@ -9,30 +9,50 @@ import { OUTCOMES } from '../domain/outcome.ts'
 import { FLAG_COUNTED, FLAG_FORWARDED } from '../record/call-record.ts'
 import type { Call } from './call/call.ts'
 import { toLimitRefusal, type LimitRefusal } from './limits/limit-refusal.ts'
-import { ADMITTED, type Limiter } from './limits/limiter.ts'
+import type { LeaseWaits } from './limits/lease-waits.ts'
+import { ADMITTED, LACKING, type Limiter } from './limits/limiter.ts'
 import { appendLimitHeaders, refundUnits } from './limits/limit-headers.ts'
 import type { CallerContext } from './call/caller-context.ts'
 
+/** The node holds no lease for the call, which may be admitted after `Admissions.wait`. */
+export const NEEDS_LEASE = 'needs lease'
+
 export interface Admissions {
-  /** Counts the call and stores its units in the call. Returns null if the call is admitted. */
-  admit(call: Call, context: CallerContext, operation: number, nowMs: number): LimitRefusal | null
+  /**
+   * Counts the call and stores its units in the call. Returns null if the call is admitted. `isAlone` counts on this node only,
+   * because no lease can be had.
+   */
+  admit(
+    call: Call,
+    context: CallerContext,
+    operation: number,
+    nowMs: number,
+    isAlone?: boolean,
+  ): LimitRefusal | typeof NEEDS_LEASE | null
+  /** Asks for the leases that the last call of `admit` lacked. Resolves with false if they cannot be had at the moment. */
+  wait(context: CallerContext): Promise<boolean>
   release(call: Call): void
   /** Whether the last call of `admit` passed an alert threshold. */
   readonly isApproaching: boolean
 }
 
-export function createAdmissions({ limiter }: { limiter: Limiter }): Admissions {
+export interface AdmissionsOptions {
+  readonly limiter: Limiter
+  readonly waits: LeaseWaits
+}
+
+export function createAdmissions({ limiter, waits }: AdmissionsOptions): Admissions {
   const { verdict } = limiter
 
   const admissions: Admissions = {
     get isApproaching() {
       return verdict.approaching
     },
-    admit(call, context, operation, nowMs) {
+    admit(call, context, operation, nowMs, isAlone = false) {
       const { sla, block } = context
       verdict.approaching = false
       if (sla === null || block === null) return null
-      limiter.take(sla, block, operation, nowMs)
+      limiter.take(sla, block, operation, nowMs, isAlone)
       const cost = sla.unitsMicro[operation]!
       if (verdict.refusedBy === ADMITTED) {
         call.unitsMicro = cost
@@ -46,8 +66,9 @@ export function createAdmissions({ limiter }: { limiter: Limiter }): Admissions 
         call.limitHeaders = appendLimitHeaders([], sla, operation, verdict)
         return null
       }
-      return toLimitRefusal(sla, operation, verdict, nowMs)
+      return verdict.refusedBy === LACKING ? NEEDS_LEASE : toLimitRefusal(sla, operation, verdict, nowMs)
     },
+    wait: ({ block }) => (block === null ? Promise.resolve(true) : waits.wait(block, verdict.lacking)),
     release: (call) => release(limiter, call),
   }
   return admissions

@@ -8,7 +8,7 @@
 
 import type { Caller } from '../plan/caller.ts'
 import { FLAG_APPROACHING_LIMIT, FLAG_PAST_RETIREMENT } from '../record/call-record.ts'
-import type { Admissions } from './admission.ts'
+import { NEEDS_LEASE, type Admissions } from './admission.ts'
 import type { Authenticator, Refusal } from './authentication/authenticate.ts'
 import { authorise } from './authentication/authorise.ts'
 import type { Call } from './call/call.ts'
@@ -28,11 +28,15 @@ export interface HandleCallOptions {
   readonly loops: LoopDetection
   readonly drift: DriftWatch
   readonly nowMs: () => number
+  readonly servesWithoutLeases: boolean
   /** Returns false while the spool does not accept records. */
   readonly isAccepting: () => boolean
   /** Validates and forwards an admitted call. */
   readonly send: (routed: RoutedCall) => void
 }
+
+/** Bounds the exchanges with the grantor for one call: leases can be taken by other calls again and again. */
+const LEASE_ROUNDS_MAX = 20
 
 export interface HandleCall {
   /** Handles a call of a published API. The path of the operation starts at `pathFrom` in the request target. */
@@ -70,7 +74,7 @@ function route(
   }
   const target = url.slice(pathFrom)
   const { request } = call
-  const own = { body: null, fault: null, receiver: null, callerContext: null }
+  const own = { body: null, fault: null, receiver: null, callerContext: null, credentials: headers }
   authenticate(options, { call, revision, operation, match, request, headers, target, queryAt, ...own })
 }
 
@@ -158,14 +162,35 @@ function authoriseCaller(options: HandleCallOptions, routed: RoutedCall, context
   call.refuse(refused, 'The credential has no subscription to this API.')
 }
 
-function limit(options: HandleCallOptions, routed: RoutedCall, context: CallerContext): void {
+function limit(options: HandleCallOptions, routed: RoutedCall, context: CallerContext, isAlone = false): void {
   const { call, operation } = routed
   const { admissions } = options
   if (!options.isAccepting()) return refuseUnavailable(call, 'The gateway cannot record calls at the moment.')
-  const refusal = admissions.admit(call, context, operation.position, options.nowMs())
+  const refusal = admissions.admit(call, context, operation.position, options.nowMs(), isAlone)
   if (admissions.isApproaching) call.flags |= FLAG_APPROACHING_LIMIT
   if (refusal === null) return options.send(routed)
+  if (refusal === NEEDS_LEASE) return waitForLease(options, routed, context)
   call.refuse(refusal.code, refusal.detail, refusal)
+}
+
+/** Lets the call wait until the node has asked for leases, then decides about it again. */
+function waitForLease(options: HandleCallOptions, routed: RoutedCall, context: CallerContext): void {
+  const { call, revision, credentials } = routed
+  const { admissions, authenticator, servesWithoutLeases } = options
+  if (++call.leaseRounds > LEASE_ROUNDS_MAX) return refuseWithoutLease(call)
+  resume(call, admissions.wait(context), (isReached) => {
+    // Its credential may have been revoked while the call waited.
+    const result = authenticator.authenticate(credentials.authorization, credentials.apiKey, revision.plan.api)
+    if (!(result instanceof Promise) && 'code' in result) return refuseCredential(routed, result)
+    if (isReached) limit(options, routed, context)
+    else if (servesWithoutLeases) limit(options, routed, context, true)
+    else refuseWithoutLease(call)
+  })
+}
+
+function refuseWithoutLease(call: Call): void {
+  const detail = 'The limits of this subscription are shared by several nodes and cannot be counted at the moment.'
+  call.refuse('limits_unavailable', detail, { headers: ['Retry-After', '1'] })
 }
 
 function refuseCredential({ call, revision, operation }: RoutedCall, refusal: Refusal): void {

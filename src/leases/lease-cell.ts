@@ -1,5 +1,5 @@
 /**
- * The lease of one counter as gateway threads see it: six doubles, which may be in shared memory.
+ * The lease of one counter as gateway threads see it: seven doubles, which may be in shared memory.
  *
  * A call is admitted from what was leased before, without a message. The functions must run under the lock of the cell; the node
  * raises and lowers `allowed` under the same lock. A lease ends by the monotonic clock, or by the wall clock if that is earlier,
@@ -17,9 +17,11 @@ export const LEASE_CELL = {
   untilWallMs: 4,
   /** Until this time the grantor has nothing to grant, so that a call is refused without waiting for a lease. */
   exhaustedUntilMs: 5,
+  /** Calls that the grantor could still grant to any node at the last exchange; for display. */
+  free: 6,
 } as const
 
-export const LEASE_CELL_SIZE = 6
+export const LEASE_CELL_SIZE = 7
 
 export interface Moment {
   /** Monotonic, the same on all threads of the process. */
@@ -49,4 +51,9 @@ export function freeSlot(cell: Float64Array, at: number): void {
 /** Whether it is known that waiting for a lease would be in vain. */
 export function isExhausted(cell: Float64Array, at: number, { monotonicMs }: Moment): boolean {
   return monotonicMs < cell[at + LEASE_CELL.exhaustedUntilMs]!
+}
+
+/** Returns how many calls all nodes together may still admit, as far as this node knows. */
+export function remainingOf(cell: Float64Array, at: number): number {
+  return cell[at + LEASE_CELL.allowed]! - cell[at + LEASE_CELL.used]! + cell[at + LEASE_CELL.free]!
 }

@@ -128,6 +128,7 @@ export class LeaseCounter {
       this.#set('used', used)
       this.#set('window', startMs)
       this.#set('exhaustedUntilMs', 0)
+      this.#set('free', 0)
     })
     this.#endMs = endMs
     this.#isScarce = false
@@ -210,6 +211,7 @@ export class LeaseCounter {
       this.#set('untilMs', sent.monotonicMs + (isTotal ? this.#endMs - sent.latestMs : leaseMs))
       this.#set('untilWallMs', isTotal ? Infinity : sent.wallMs + leaseMs)
       this.#set('exhaustedUntilMs', item.want > 0 && granted <= 0 ? now.monotonicMs + RETRY_MS : 0)
+      this.#set('free', free)
     })
     const value = item.budget.kind === 'rate' ? item.budget.capacity / item.budget.step : item.budget.value
     this.#isScarce = isScarce(free, value)

@@ -75,6 +75,12 @@ export const DEFAULT_RISK_RULES: RiskRules = {
     windowSeconds: 300,
     phrase: 'has lost call records',
   },
+  LimitsUnavailable: {
+    category: 'Governance',
+    base: 'Critical',
+    ...ONE,
+    phrase: 'cannot count the limits that nodes share',
+  },
 }
 
 /** Returns the severity for `count` events in the window, of which `grave` are grave. */

@@ -41,6 +41,8 @@ export const EVENT_REASONS = {
   idempotency_reset: '`idempotency.db` was damaged and was replaced. Retries of earlier requests run again.',
   job_not_claimed: 'A job that one of several nodes does could not be claimed, started or stopped here. It is retried.',
   key_rotation_failed: 'Signing keys were not rotated. The log has the reason.',
+  lease_exchange_failed:
+    'Leases of limits that nodes share could not be asked for or reported. The exchange is retried.',
   lookup_failed: 'A gateway thread could not look up a credential. The call gets 503.',
   lookups_busy: 'A gateway thread had too many credential lookups in flight. The call gets 503.',
   malformed: 'A client sent something that is not HTTP.',

@@ -26,6 +26,10 @@ export const SETTINGS_HELP: Readonly<Record<SettingName, SettingHelp>> = {
   CLICKHOUSE_URL: { fallback: 'unset', meaning: 'a ClickHouse server instead of the embedded one' },
   REDIS_URL: { fallback: 'unset', meaning: 'Redis, for several nodes (preview)' },
   DATABASE_URL: { fallback: 'unset', meaning: 'PostgreSQL, for several nodes (preview)' },
+  LIMITS_WITHOUT_REDIS: {
+    fallback: 'refuse',
+    meaning: 'calls with limits while Redis is away: refuse, or serve by the counts of this node (preview)',
+  },
   NODE_NAME: { fallback: 'host name', meaning: 'name of this node among several (preview)' },
   MASTER_KEY: { fallback: 'made on first start', meaning: 'encrypts secrets at rest' },
   ADMIN_CLIENT_ID: {

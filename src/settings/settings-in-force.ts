@@ -29,6 +29,7 @@ const READ: Readonly<Record<SettingName, Read>> = {
   DATA_DIR: ({ dataDir }) => dataDir,
   CLICKHOUSE_URL: ({ clickhouseUrl }) => clickhouseUrl,
   REDIS_URL: ({ redisUrl }) => redisUrl,
+  LIMITS_WITHOUT_REDIS: ({ limitsWithoutRedis }) => limitsWithoutRedis,
   DATABASE_URL: ({ databaseUrl }) => databaseUrl,
   NODE_NAME: ({ nodeName }) => nodeName,
   MASTER_KEY: ({ masterKey }) => masterKey,

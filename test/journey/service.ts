@@ -10,6 +10,7 @@ import { join } from 'node:path'
 import { freePort } from '../../src/cli/free-port.ts'
 import { createPlatformClient, fetchToken, type PlatformClient } from '../../src/cli/platform-client.ts'
 import { createClickHouseServer, type ClickHouseServer } from '../fixtures/clickhouse-server.ts'
+import { createRedisServer, type RedisServer } from '../fixtures/redis-server.ts'
 import { createPostgresServer, type PostgresServer } from '../fixtures/postgres-server.ts'
 
 const MAIN = join(import.meta.dirname, '../../src/main.ts')
@@ -54,6 +55,8 @@ const storesOf = new Map<string, ClickHouseServer>()
 /** With `ON_POSTGRES` as well: each data folder has a database. */
 const databasesOf = new Map<string, string>()
 let postgres: Promise<PostgresServer> | null = null
+/** Each data folder needs a server of its own, since their leases have nothing in common. */
+const redisOf = new Map<string, RedisServer>()
 
 async function storeOf(dataDir: string): Promise<Readonly<Record<string, string>>> {
   const isOnPostgres = process.env['ON_POSTGRES'] !== undefined
@@ -64,7 +67,9 @@ async function storeOf(dataDir: string): Promise<Readonly<Record<string, string>
   const server = await (postgres ??= createPostgresServer())
   const database = databasesOf.get(dataDir) ?? (await server.createDatabase())
   databasesOf.set(dataDir, database)
-  const node = { PREVIEW: 'nodes', REDIS_URL: 'redis://127.0.0.1:1', MASTER_KEY: 'ab'.repeat(32) }
+  const redis = redisOf.get(dataDir) ?? (await createRedisServer())
+  redisOf.set(dataDir, redis)
+  const node = { PREVIEW: 'nodes', REDIS_URL: redis.url, MASTER_KEY: 'ab'.repeat(32) }
   return { ...node, CLICKHOUSE_URL: store.url, DATABASE_URL: database }
 }
 
@@ -153,6 +158,8 @@ export async function createService(options: ServiceOptions = {}): Promise<Servi
       await storesOf.get(dataDir)?.remove()
       storesOf.delete(dataDir)
       databasesOf.delete(dataDir)
+      await redisOf.get(dataDir)?.remove()
+      redisOf.delete(dataDir)
       if (postgres !== null && databasesOf.size === 0) {
         const server = await postgres
         postgres = null

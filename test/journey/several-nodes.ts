@@ -1,8 +1,9 @@
-/** Several nodes as processes, on one PostgreSQL server and one server of ClickHouse. */
+/** Several nodes as processes, on one server each of PostgreSQL, Redis and ClickHouse. */
 
 import { expect } from 'vitest'
-import { createClickHouseServer, type ClickHouseServer } from '../fixtures/clickhouse-server.ts'
+import { createClickHouseServer } from '../fixtures/clickhouse-server.ts'
 import { createPostgresServer, type PostgresServer } from '../fixtures/postgres-server.ts'
+import { createRedisServer, type RedisServer } from '../fixtures/redis-server.ts'
 import { createService, type Service } from './service.ts'
 
 export interface SeveralNodes {
@@ -10,14 +11,13 @@ export interface SeveralNodes {
   /** Settings that all nodes have. */
   readonly settings: Readonly<Record<string, string>>
   readonly postgres: PostgresServer
+  readonly redis: RedisServer
   /** Answers of all nodes to the same call. */
   callAll(path: string, apiKey: string): Promise<readonly number[]>
   remove(): Promise<void>
 }
 
 const MASTER_KEY = 'ab'.repeat(32)
-/** Nobody listens there: limits are not shared yet. */
-const REDIS_URL = 'redis://127.0.0.1:1'
 /** The public address of all nodes, behind their load balancer. */
 const GATEWAY_URL = 'http://gateway.example'
 
@@ -28,7 +28,13 @@ export async function startSeveralNodes(
 ): Promise<SeveralNodes> {
   const postgres = await createPostgresServer()
   const clickHouse = await createClickHouseServer()
-  const systems = { DATABASE_URL: await postgres.createDatabase(), CLICKHOUSE_URL: clickHouse.url, REDIS_URL }
+  const redis = await createRedisServer()
+  const systems = {
+    DATABASE_URL: await postgres.createDatabase(),
+    CLICKHOUSE_URL: clickHouse.url,
+    REDIS_URL: redis.url,
+  }
+  const servers = [clickHouse, redis, postgres]
   const settings = { ...systems, GATEWAY_URL, MASTER_KEY, PREVIEW: 'nodes', ...more }
   const nodes: Service[] = []
   for (const name of names)
@@ -36,15 +42,16 @@ export async function startSeveralNodes(
   try {
     await Promise.all(nodes.map((node) => node.start()))
   } catch (cause) {
-    await removeAll(nodes, clickHouse, postgres)
+    await removeAll(nodes, servers)
     throw cause
   }
   return {
     nodes,
     settings,
     postgres,
+    redis,
     callAll: (path, apiKey) => Promise.all(nodes.map((node) => callOne(node, path, apiKey))),
-    remove: () => removeAll(nodes, clickHouse, postgres),
+    remove: () => removeAll(nodes, servers),
   }
 }
 
@@ -56,11 +63,10 @@ export async function callOne({ gatewayUrl }: Service, path: string, apiKey: str
 
 async function removeAll(
   nodes: readonly Service[],
-  clickHouse: ClickHouseServer,
-  postgres: PostgresServer,
+  servers: readonly { remove(): Promise<void> | void }[],
 ): Promise<void> {
   await Promise.all(nodes.map((node) => node.remove()))
-  await Promise.all([clickHouse.remove(), postgres.remove()])
+  await Promise.all(servers.map((server) => server.remove()))
 }
 
 /** Sends a command, and returns the nodes that its answer names as pending; `''` if there is none. */

@@ -66,7 +66,7 @@ export const TABLE: Readonly<Record<string, Row>> = {
 
   // The gateway: the path of a call. It imports nothing of the control plane.
   'gateway/routing': { folders: SHARED, packages: ['node:'] },
-  'gateway/limits': { folders: SHARED, packages: ['node:'] },
+  'gateway/limits': { folders: [...SHARED, 'leases'], packages: ['node:'] },
   'gateway/authentication': { folders: SHARED, packages: ['node:'] },
   'gateway/validation': { folders: [...SHARED, 'gateway/routing'], packages: [...AJV, 'node:'] },
   'gateway/backend': { folders: SHARED, packages: ['undici', 'node:'] },

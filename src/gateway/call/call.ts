@@ -84,6 +84,8 @@ export class Call implements RecordedCall, WatchedReader {
   gauge = 0
   quotaStartMs = 0
   admittedMs = 0
+  /** Exchanges with the grantor of leases that the call has waited for; written by the limit stage. */
+  leaseRounds = 0
   /** Written by `finish`: true as soon as the record is made; no response may be started after that. */
   isOver = false
   /** Whether the body has been read or does not exist; written by validation or forwarding. */

@@ -32,6 +32,8 @@ export interface RoutedCall {
   readonly match: RouteMatch
   readonly request: OperationRequest
   readonly headers: RequestHeaders
+  /** The headers with which the client authenticated. */
+  readonly credentials: Pick<RequestHeaders, 'authorization' | 'apiKey'>
   /** Request target after the API's name, byte for byte as the client sent it. */
   readonly target: string
   readonly queryAt: number

@@ -51,6 +51,7 @@ export function createActiveDeclarations(memory: LimitMemory): ActiveDeclaration
     if (before !== undefined && haveSameLimits(before, plan)) return
     plans.set(key, plan)
     generation++
+    memory.redeclare(plan)
   }
 
   return {

@@ -54,9 +54,11 @@ export const CONCURRENT: LimitBehaviour<'concurrent'> = {
   },
 }
 
-/** Ends a call that `gauge` counts. Needs no lock, since each thread writes its own gauges only. */
-export function releaseGauge({ words }: Block, gauge: number): void {
-  if (gauge > 0 && Atomics.load(words, gauge) > 0) Atomics.sub(words, gauge, 1)
+/** Ends a call that `gauge` counts; returns whether it counted one. Needs no lock, since each thread writes its own gauges only. */
+export function releaseGauge({ words }: Block, gauge: number): boolean {
+  if (gauge === 0 || Atomics.load(words, gauge) === 0) return false
+  Atomics.sub(words, gauge, 1)
+  return true
 }
 
 function gaugesAt(offset: number): number {

@@ -1,6 +1,7 @@
 /** Working memory of the decisions of one thread. It is allocated once and overwritten by every decision. */
 
 import { createCalendar, type Calendar } from '../../domain/calendar.ts'
+import { createMonotonicClock } from '../../runtime/monotonic.ts'
 import type { CompiledLimit } from './compiled-sla.ts'
 import type { Verdict } from './limit-verdict.ts'
 
@@ -15,18 +16,25 @@ export interface DecisionContext {
   readonly uses: Float64Array
   /** Start of the current window of each applied limit that counts in windows. */
   readonly starts: Float64Array
+  /** Use of each applied limit that is counted on this node, if it is leased and `uses` describes all nodes. */
+  readonly ownUses: Float64Array
+  /** The time on all threads, for leases. */
+  readonly moment: { monotonicMs: number; wallMs: number }
+  readonly monotonicMs: () => number
 }
 
 export interface DecisionContextOptions {
   readonly verdict: Verdict
   readonly thread: number
   readonly threads: number
+  readonly monotonicMs?: (() => number) | undefined
 }
 
 /** One group per property: `rate`, `concurrent`, six totals and three short forms. `compileSla` refuses a plan with more. */
 export const GROUPS_MAX = 16
 
-export function createDecisionContext({ verdict, thread, threads }: DecisionContextOptions): DecisionContext {
+export function createDecisionContext(options: DecisionContextOptions): DecisionContext {
+  const { verdict, thread, threads, monotonicMs = createMonotonicClock() } = options
   return {
     verdict,
     thread,
@@ -35,5 +43,8 @@ export function createDecisionContext({ verdict, thread, threads }: DecisionCont
     applied: Array.from({ length: GROUPS_MAX }, () => null),
     uses: new Float64Array(GROUPS_MAX),
     starts: new Float64Array(GROUPS_MAX),
+    ownUses: new Float64Array(GROUPS_MAX),
+    moment: { monotonicMs: 0, wallMs: 0 },
+    monotonicMs,
   }
 }

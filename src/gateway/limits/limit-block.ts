@@ -1,5 +1,7 @@
 /** The block of counters of one subscription at one API: its place in shared memory, and the views of a thread on it. */
 
+import { openLeaseBlock, type LeaseBlock, type LeaseBlockRef } from './lease-block.ts'
+
 /** Can be posted to a thread. */
 export interface BlockRef {
   readonly page: SharedArrayBuffer
@@ -10,6 +12,8 @@ export interface BlockRef {
   readonly layout: string
   /** Gauges of calls that began in earlier blocks of the subscription and still run. */
   readonly earlierGauges: readonly EarlierGaugesRef[]
+  /** Null if the limits hold on this node only. */
+  readonly leases: LeaseBlockRef | null
 }
 
 /** One gauge per thread. */
@@ -31,6 +35,9 @@ export interface Block {
   readonly words: Int32Array
   readonly doubles: Float64Array
   readonly earlierGauges: readonly EarlierGauges[] | null
+  readonly leases: LeaseBlock | null
+  /** The word of the lock that guards the counters. */
+  readonly lock: Int32Array
 }
 
 export interface EarlierGauges {
@@ -40,9 +47,13 @@ export interface EarlierGauges {
 
 export function openBlock(ref: BlockRef, layout: number, threads: number): Block {
   const { page, offset, size, earlierGauges } = ref
+  const words = new Int32Array(page, offset * 8, size * 2)
+  const leases = ref.leases === null ? null : openLeaseBlock(ref.leases)
   return {
     layout,
-    words: new Int32Array(page, offset * 8, size * 2),
+    words,
+    leases,
+    lock: leases?.word ?? words,
     doubles: doublesOf(ref),
     earlierGauges:
       earlierGauges.length === 0

@@ -4,19 +4,24 @@
  * Every limit counts in its own whole units (`compiled-sla.ts`), so that one comparison serves all kinds: a call is within a limit
  * while use + step ≤ capacity. A caller is warned that a limit is near before the first refusal; if no call came near enough before,
  * the warning comes with the refusal.
+ *
+ * A limit that holds across nodes admits from a lease instead. It is counted on this node as well, which serves for display and while
+ * no lease can be had.
  */
 
+import { hasLease, isExhausted, remainingOf, takeLease } from '../../leases/lease-cell.ts'
 import { isValid } from '../../plan/validity-span.ts'
 import type { CompiledLimit, CompiledSla } from './compiled-sla.ts'
 import { createDecisionContext, type DecisionContextOptions } from './decision-context.ts'
 import { warn } from './limit-alert.ts'
+import type { LeaseBlock } from './lease-block.ts'
 import type { Block } from './limit-block.ts'
 import { commit, resetMsOf, useOf, waitMsOf } from './limit-kinds.ts'
-import { ADMITTED, QUOTA } from './limit-verdict.ts'
+import { ADMITTED, LACKING, QUOTA } from './limit-verdict.ts'
 import { checkQuota, commitQuota } from './quota-limit.ts'
 
-/** Fills the verdict of the options, which must be cleared before. */
-export type Decide = (sla: CompiledSla, block: Block, operation: number, nowMs: number) => void
+/** Fills the verdict of the options, which must be cleared before. `isAlone` decides by the counters of this node only. */
+export type Decide = (sla: CompiledSla, block: Block, operation: number, nowMs: number, isAlone: boolean) => void
 
 /**
  * Creates the decision of one thread. Its stages are closures on purpose: V8 treats the working memory of the one instance per
@@ -25,23 +30,23 @@ export type Decide = (sla: CompiledSla, block: Block, operation: number, nowMs: 
 // oxlint-disable-next-line max-lines-per-function -- stages outside the closure cost 9 % of a decision
 export function createDecide(options: DecisionContextOptions): Decide {
   const context = createDecisionContext(options)
-  const { verdict, calendar, applied, uses } = context
+  const { verdict, calendar, applied, uses, ownUses, moment, monotonicMs } = context
 
-  function decide(sla: CompiledSla, block: Block, operation: number, nowMs: number): void {
-    const { doubles } = block
+  function decide(sla: CompiledSla, block: Block, operation: number, nowMs: number, isAlone: boolean): void {
+    const { doubles, leases } = block
     const count = readUses(sla.groups[operation]!, block, nowMs)
-    for (let index = 0; index < count; index++) {
-      const limit = applied[index]!
-      if (uses[index]! + limit.step > limit.capacity) refuse(limit, uses[index]!, doubles, nowMs)
-    }
+    if (leases !== null && !isAlone) checkLeases(count, leases, doubles, nowMs)
+    else for (let index = 0; index < count; index++) check(applied[index]!, uses[index]!, doubles, nowMs)
     const cost = sla.unitsMicro[operation]!
     if (sla.quota !== null) checkQuota(sla.quota, cost, doubles, nowMs, context)
     if (verdict.refusedBy !== ADMITTED) {
       if (verdict.refusedBy === QUOTA) describeTightest(count, 0, nowMs)
       return
     }
+    if (verdict.lacking.length > 0) return void (verdict.refusedBy = LACKING)
     describeTightest(count, 1, nowMs)
     for (let index = 0; index < count; index++) admit(applied[index]!, index, block, nowMs)
+    if (leases !== null) takeLeases(count, leases, isAlone)
     if (sla.quota !== null) commitQuota(sla.quota, cost, doubles, context)
   }
 
@@ -53,10 +58,40 @@ export function createDecide(options: DecisionContextOptions): Decide {
       const limit = applying(groups[index]!, dayMs)
       if (limit === null) continue
       applied[count] = limit
-      uses[count] = useOf(limit, count, block, nowMs, context)
+      uses[count] = ownUses[count] = useOf(limit, count, block, nowMs, context)
       count++
     }
     return count
+  }
+
+  function check(limit: CompiledLimit, use: number, doubles: Float64Array, nowMs: number): void {
+    if (use + limit.step > limit.capacity) refuse(limit, use, doubles, nowMs)
+  }
+
+  /** Replaces the uses of leased limits by those of all nodes, and notes the leases that the call lacks. */
+  function checkLeases(count: number, { views }: LeaseBlock, doubles: Float64Array, nowMs: number): void {
+    moment.monotonicMs = monotonicMs()
+    moment.wallMs = nowMs
+    for (let index = 0; index < count; index++) {
+      const limit = applied[index]!
+      const view = views[limit.position]!
+      if (view === null) check(limit, uses[index]!, doubles, nowMs)
+      else {
+        uses[index] = Math.max(0, limit.capacity - remainingOf(view.cell, view.at) * limit.step)
+        if (hasLease(view.cell, view.at, moment)) continue
+        if (isExhausted(view.cell, view.at, moment)) refuse(limit, limit.capacity, doubles, nowMs)
+        else verdict.lacking.push(view.id)
+      }
+    }
+  }
+
+  /** Running calls occupy their slots also if they were admitted without a lease. */
+  function takeLeases(count: number, { views }: LeaseBlock, isAlone: boolean): void {
+    for (let index = 0; index < count; index++) {
+      const limit = applied[index]!
+      const view = views[limit.position]!
+      if (view !== null && (!isAlone || limit.kind === 'concurrent')) takeLease(view.cell, view.at)
+    }
   }
 
   /** If several limits refuse, the verdict names the one with the longest wait. */
@@ -96,7 +131,7 @@ export function createDecide(options: DecisionContextOptions): Decide {
     const { doubles } = block
     const use = uses[index]!
     const after = use + step
-    commit(limit, index, after, block, nowMs, context)
+    commit(limit, index, ownUses[index]! + step, block, nowMs, context)
     if (!warnsOncePerWindow && use * 2 < capacity) doubles[warnedAt] = 0
     warn(verdict, doubles, warnedAt, after >= alertAt || after + step > capacity)
   }

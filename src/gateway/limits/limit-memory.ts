@@ -9,7 +9,8 @@
 import type { LimitUsage } from '../../plan/limit-book.ts'
 import type { SlaPlan } from '../../plan/sla-plan.ts'
 import type { SavedCounter } from '../../store/limit-checkpoint.ts'
-import { doublesOf, gaugesOf, sumOf, type BlockRef, type EarlierGaugesRef } from './limit-block.ts'
+import type { LeaseBook, LeaseNeed } from './lease-book.ts'
+import { doublesOf, gaugesOf, sumOf, type BlockRef, type EarlierGaugesRef, type GaugesRef } from './limit-block.ts'
 import { nameOf, pairs, readCounters, writeCounters } from './limit-counters.ts'
 import { counterLayoutOf } from './limit-kinds.ts'
 import { layoutOf, type Layout } from './limit-layout.ts'
@@ -22,6 +23,10 @@ export type { BlockRef } from './limit-block.ts'
 export interface LimitMemory {
   /** Returns the block of a subscription under a plan; null if the memory has reached its bound. */
   blockFor(subscription: string, plan: SlaPlan): BlockRef | null
+  /** Applies the numbers of a plan that has changed to leases. */
+  redeclare(plan: SlaPlan): void
+  /** Asks for leases; resolves with false if they cannot be had at the moment. */
+  refill(need: LeaseNeed): Promise<boolean>
   /** Clears the gauges of a dead thread and frees its locks. */
   releaseThread(thread: number): void
   /** Reads the use for display, without the lock. Allocates no block for a subscription that has not called. */
@@ -32,6 +37,7 @@ export interface LimitMemory {
 }
 
 interface Entry {
+  readonly subscription: string
   readonly plan: SlaPlan
   readonly ref: BlockRef
 }
@@ -42,6 +48,8 @@ export interface LimitMemoryOptions {
   readonly bytesMax?: number
   /** Returns the saved counters of a subscription at its first call. */
   readonly restore?: (subscription: string, api: string) => readonly SavedCounter[]
+  /** Creates the leases of limits that hold across nodes; by default they hold on this node only. */
+  readonly createLeases?: ((pages: SharedPages) => LeaseBook) | undefined
 }
 
 const BYTES_MAX = 2 ** 31
@@ -54,15 +62,17 @@ class SharedLimitMemory implements LimitMemory {
   readonly #threads: number
   readonly #restore: (subscription: string, api: string) => readonly SavedCounter[]
   readonly #pages: SharedPages
+  readonly #leases: LeaseBook | null
   readonly #entries = new Map<string, Entry>()
   /** Blocks that were replaced while calls ran in them; a dead thread may hold their locks. */
   readonly #replaced = new Set<BlockRef>()
   readonly #layouts = new WeakMap<SlaPlan, Layout>()
 
-  constructor({ threads, bytesMax = BYTES_MAX, restore = () => [] }: LimitMemoryOptions) {
+  constructor({ threads, bytesMax = BYTES_MAX, restore = () => [], createLeases }: LimitMemoryOptions) {
     this.#threads = threads
     this.#restore = restore
     this.#pages = new SharedPages(bytesMax)
+    this.#leases = createLeases?.(this.#pages) ?? null
   }
 
   get bytes(): number {
@@ -73,13 +83,23 @@ class SharedLimitMemory implements LimitMemory {
     const key = keyOf(subscription, plan.api)
     const before = this.#entries.get(key)
     const isInPlace = before !== undefined && before.ref.layout === this.#layoutFor(plan).id
-    const ref = isInPlace ? before.ref : this.#allocate(subscription, plan, before)
-    if (ref !== null && before?.plan !== plan) this.#entries.set(key, { plan, ref })
+    const place = isInPlace ? before.ref : this.#allocate(subscription, plan, before)
+    const ref = place === null || before?.plan === plan ? place : this.#lease(subscription, plan, place)
+    if (ref !== null && before?.plan !== plan) this.#entries.set(key, { subscription, plan, ref })
     if (before !== undefined && !isInPlace && ref !== null) this.#replaced.add(before.ref)
     return ref
   }
 
+  redeclare(plan: SlaPlan): void {
+    this.#leases?.redeclare(plan)
+  }
+
+  async refill(need: LeaseNeed): Promise<boolean> {
+    return this.#leases === null || this.#leases.refill(need)
+  }
+
   releaseThread(thread: number): void {
+    this.#leases?.releaseThread(thread + 1)
     for (const entry of this.#entries.values()) this.#releaseIn(entry, thread)
     for (const ref of this.#replaced) freeLock(new Int32Array(ref.page, ref.offset * 8, 1), thread + 1)
   }
@@ -110,11 +130,20 @@ class SharedLimitMemory implements LimitMemory {
     return place === null ? null : this.#fill(subscription, plan, place, before)
   }
 
+  /** Returns the block with the leases of the plan; null if the memory has reached its bound. */
+  #lease(subscription: string, plan: SlaPlan, ref: BlockRef): BlockRef | null {
+    if (this.#leases === null) return ref
+    const { offsets } = this.#layoutFor(plan)
+    const gaugesAt = plan.limits.map(({ rule }, position) => counterLayoutOf(rule.kind).gaugesAt(offsets[position]!))
+    const leases = this.#leases.blockFor(subscription, plan, gaugesAt)
+    return leases && { ...ref, leases }
+  }
+
   /** Fills a new block with the counters of the earlier block, or with the saved ones if there is none. */
   #fill(subscription: string, plan: SlaPlan, place: Place, before: Entry | undefined): BlockRef {
     const layout = this.#layoutFor(plan)
     const earlierGauges = before === undefined ? [] : this.#earlierGaugesFor(before, plan)
-    const ref: BlockRef = { ...place, size: layout.size, layout: layout.id, earlierGauges }
+    const ref: BlockRef = { ...place, size: layout.size, layout: layout.id, earlierGauges, leases: null }
     const counters = before === undefined ? this.#restore(subscription, plan.api) : this.#countersIn(before)
     writeCounters(plan, layout, doublesOf(ref), counters)
     return ref
@@ -142,14 +171,23 @@ class SharedLimitMemory implements LimitMemory {
       .filter((gauges) => sumOf(gaugesOf(gauges, this.#threads), 0, this.#threads) > 0)
   }
 
-  #releaseIn({ ref, plan }: Entry, thread: number): void {
+  #releaseIn({ subscription, ref, plan }: Entry, thread: number): void {
     freeLock(new Int32Array(ref.page, ref.offset * 8, 1), thread + 1)
+    const clear = (gauges: GaugesRef): number => Atomics.exchange(gaugesOf(gauges, this.#threads), thread, 0)
     this.#layoutFor(plan).offsets.forEach((offset, position) => {
       const gaugesAt = counterLayoutOf(plan.limits[position]!.rule.kind).gaugesAt(offset)
       if (gaugesAt === null) return
-      Atomics.store(gaugesOf({ page: ref.page, at: ref.offset * 2 + gaugesAt }, this.#threads), thread, 0)
+      const earlier = ref.earlierGauges.filter((gauges) => gauges.offset === offset)
+      const calls = [{ page: ref.page, at: ref.offset * 2 + gaugesAt }, ...earlier].map(clear)
+      const lease = ref.leases?.cells[position]
+      if (lease)
+        this.#leases?.freeSlots(
+          subscription,
+          plan.api,
+          lease,
+          calls.reduce((sum, each) => sum + each, 0),
+        )
     })
-    for (const gauges of ref.earlierGauges) Atomics.store(gaugesOf(gauges, this.#threads), thread, 0)
   }
 }
 

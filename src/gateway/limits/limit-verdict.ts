@@ -3,9 +3,11 @@
 /** Position of the limit that refused, or one of these. */
 export const ADMITTED = -1
 export const QUOTA = -2
+/** The node holds no lease for the call: it may be decided again after the leases were asked for. */
+export const LACKING = -3
 
 export interface Verdict {
-  /** `ADMITTED`, `QUOTA`, or the position of the limit that refused; if several refused, the one with the longest wait. */
+  /** `ADMITTED`, `QUOTA`, `LACKING`, or the position of the limit that refused; if several refused, the one with the longest wait. */
   refusedBy: number
   /** Time until the refusing limit admits a call; 0 if the end of a running call reopens it. */
   retryAfterMs: number
@@ -21,6 +23,8 @@ export interface Verdict {
   quotaStartMs: number
   /** The gauge that counts this call, or 0, for `release`. */
   gauge: number
+  /** Ids of the leases that the call lacks, if `refusedBy` is `LACKING`. */
+  readonly lacking: number[]
 }
 
 export function createVerdict(): Verdict {
@@ -34,6 +38,7 @@ export function createVerdict(): Verdict {
     quotaUsedMicro: 0,
     quotaStartMs: 0,
     gauge: 0,
+    lacking: [],
   }
 }
 
@@ -48,4 +53,5 @@ export function clearVerdict(verdict: Verdict): void {
   verdict.quotaUsedMicro = 0
   verdict.quotaStartMs = 0
   verdict.gauge = 0
+  if (verdict.lacking.length > 0) verdict.lacking.length = 0
 }

@@ -6,6 +6,7 @@
  */
 
 import type { SlaPlan } from '../../plan/sla-plan.ts'
+import { releaseSlot } from './lease-block.ts'
 import { openBlock, type Block, type BlockRef } from './limit-block.ts'
 import { createDecide } from './limit-decision.ts'
 import { layoutOf } from './limit-layout.ts'
@@ -18,13 +19,13 @@ import { refundQuota } from './quota-limit.ts'
 
 export type { Block } from './limit-block.ts'
 export type { CompiledSla } from './compiled-sla.ts'
-export { ADMITTED, type Verdict } from './limit-verdict.ts'
+export { ADMITTED, LACKING, type Verdict } from './limit-verdict.ts'
 
 export interface Limiter {
   compile(plan: SlaPlan, operationIds: readonly string[]): CompiledSla
   open(ref: BlockRef): Block
-  /** Fills `verdict`, and returns its `refusedBy`. */
-  take(sla: CompiledSla, block: Block, operation: number, nowMs: number): number
+  /** Fills `verdict`, and returns its `refusedBy`. `isAlone` counts on this node only, because no lease can be had. */
+  take(sla: CompiledSla, block: Block, operation: number, nowMs: number, isAlone?: boolean): number
   /** Ends a call that was admitted. */
   release(block: Block, gauge: number): void
   /** Returns units to the period in which they were charged; does nothing if that period is over. */
@@ -36,16 +37,18 @@ export interface LimiterOptions {
   /** Number of this thread, from 0. */
   readonly thread: number
   readonly threads: number
+  /** The same clock on all threads; tests replace it. */
+  readonly monotonicMs?: (() => number) | undefined
 }
 
 /** `Retry-After` if no decision was possible. */
 const BUSY_RETRY_MS = 1_000
 
-export function createLimiter({ thread, threads }: LimiterOptions): Limiter {
+export function createLimiter({ thread, threads, monotonicMs }: LimiterOptions): Limiter {
   const holder = thread + 1
   const layouts = new Map<string, number>()
   const verdict = createVerdict()
-  const decide = createDecide({ verdict, thread, threads })
+  const decide = createDecide({ verdict, thread, threads, monotonicMs })
 
   function numberOf(layoutId: string): number {
     const known = layouts.get(layoutId)
@@ -68,21 +71,24 @@ export function createLimiter({ thread, threads }: LimiterOptions): Limiter {
       return compileSla(plan, operationIds, layout, numberOf(layout.id))
     },
     open: (ref) => openBlock(ref, numberOf(ref.layout), threads),
-    take(sla, block, operation, nowMs) {
+    take(sla, block, operation, nowMs, isAlone = false) {
       clearVerdict(verdict)
-      if (sla.layout !== block.layout || !lock(block.words, holder)) return refuseForNow(sla)
+      if (sla.layout !== block.layout || !lock(block.lock, holder)) return refuseForNow(sla)
       try {
-        decide(sla, block, operation, nowMs)
+        decide(sla, block, operation, nowMs, isAlone)
       } finally {
-        unlock(block.words)
+        unlock(block.lock)
       }
       return verdict.refusedBy
     },
-    release: releaseGauge,
+    release(block, gauge) {
+      if (!releaseGauge(block, gauge) || block.leases === null) return
+      releaseSlot(block.leases, gauge, thread)
+    },
     giveBack({ quota, layout }, block, unitsMicro, quotaStartMs) {
-      if (quota === null || unitsMicro === 0 || layout !== block.layout || !lock(block.words, holder)) return
+      if (quota === null || unitsMicro === 0 || layout !== block.layout || !lock(block.lock, holder)) return
       refundQuota(block.doubles, quota, unitsMicro, quotaStartMs)
-      unlock(block.words)
+      unlock(block.lock)
     },
   }
 }

@@ -102,6 +102,10 @@ class RoutedToolCall implements RoutedCall {
     return this.#write().headers
   }
 
+  get credentials(): RequestHeaders {
+    return this.#sent
+  }
+
   get target(): string {
     return this.#write().target
   }

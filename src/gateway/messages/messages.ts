@@ -17,6 +17,7 @@ import type { SlaPlan } from '../../plan/sla-plan.ts'
 import type { Damage } from '../../record/damage.ts'
 import type { SpoolSync } from '../../record/spool-writer-options.ts'
 import type { SpoolPosition } from '../../store/checkpoint.ts'
+import type { LeaseNeed } from '../limits/lease-book.ts'
 import type { BlockRef } from '../limits/limit-memory.ts'
 import type { GatePlan, UpstreamReport } from '../backend/upstream-gate.ts'
 import type { EventReason } from '../../runtime/event-reasons.ts'
@@ -59,6 +60,8 @@ export interface Requests {
   resolve: { parameters: CredentialName; response: Grant | null }
   /** Returns the location of the counters of a subscription. */
   block: { parameters: { subscription: string; api: string; variant: string }; response: BlockRef | null }
+  /** Asks for leases; returns false if they cannot be had at the moment. */
+  lease: { parameters: LeaseNeed; response: boolean }
   /** Executes a request to one of the OAuth endpoints. */
   oauth: { parameters: OauthCall; response: OauthAnswer }
   /**
@@ -109,6 +112,8 @@ export interface ThreadSettings {
   /** Counts of messages over MCP; see `mcp/message-limit.ts`. */
   readonly messageCounts: SharedArrayBuffer
   readonly messagesPerMinute: number
+  /** Whether calls are served, counted on this node alone, while their leases cannot be had. */
+  readonly servesWithoutLeases: boolean
   /** Whether the spool stores an explanation next to the record of each refused call. */
   readonly spoolExplains: boolean
   /** Key of the keyed hash for API key lookups, in hex. */

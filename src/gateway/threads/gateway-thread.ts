@@ -31,6 +31,7 @@ import { createSendCall } from '../forwarding/send-call.ts'
 import { createAdmitCall, createHandleCall } from '../handle-call.ts'
 import { createRequestRules, createResponseRules } from '../headers/header-rules.ts'
 import { createLoopDetection } from '../headers/loop-detection.ts'
+import { createLeaseWaits } from '../limits/lease-waits.ts'
 import { createLimiter, type Limiter } from '../limits/limiter.ts'
 import { McpEndpoint } from '../mcp/mcp-endpoint.ts'
 import { createMessageLimit } from '../mcp/message-limit.ts'
@@ -225,8 +226,11 @@ function createServer({ settings, clock: { nowMs }, keyedHash }: ThreadOptions, 
     isAccepting,
     count,
   })
-  const admissions = createAdmissions({ limiter })
-  const stages = { authenticator, callerContexts, admissions, loops, drift, nowMs, isAccepting, send }
+  const waits = createLeaseWaits((need) => mainThread.request('lease', need))
+  const admissions = createAdmissions({ limiter, waits })
+  const { servesWithoutLeases } = settings
+  const own = { admissions, loops, drift, nowMs, isAccepting, servesWithoutLeases, send }
+  const stages = { authenticator, callerContexts, ...own }
   const mcp = new McpEndpoint({
     ...stages,
     bodies,

@@ -65,7 +65,7 @@ const FAULTS: readonly Fault[] = [
   ['loop detection', { handle: { loops: { isLoop: once(() => false), pushTo: () => {} } } }],
   ['caller context', { handle: { callerContexts: { of: boom, release: () => {} } } }],
   ['authorisation', { authenticator: { authenticate: () => callerThatThrows } }],
-  ['limits', { handle: { admissions: { admit: boom, release: () => {}, isApproaching: false } } }],
+  ['limits', { handle: { admissions: { admit: boom, wait: boom, release: () => {}, isApproaching: false } } }],
   ['spool check', { handle: { isAccepting: boom } }],
   [
     'parameter validation',

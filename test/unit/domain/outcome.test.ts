@@ -49,6 +49,8 @@ const STORED: readonly (readonly [name: string, stage: string | null, risk: stri
   ['internal', null, 'none'],
   ['loop_detected', 'route', 'none'],
   ['records_damaged', null, 'RecordsDamaged provider'],
+  ['limits_unavailable', 'limit', 'none'],
+  ['limits_not_shared', null, 'LimitsUnavailable provider'],
 ]
 
 it('keeps the number, stage and risk of each outcome', () => {
@@ -75,6 +77,7 @@ it('marks records as notes exactly if no call ended with their outcome', () => {
     'spool_high',
     'spool_critical',
     'records_damaged',
+    'limits_not_shared',
   ])
 })
 

@@ -6,6 +6,7 @@ import type { Call } from '../../../src/gateway/call/call.ts'
 import { outcomeIndex, type Outcome } from '../../../src/domain/outcome.ts'
 import { FLAG_FORWARDED } from '../../../src/record/call-record.ts'
 import { openTestLimiter, planOf } from '../../fixtures/test-limits.ts'
+import { createLeaseWaits } from '../../../src/gateway/limits/lease-waits.ts'
 
 it.each<[Outcome, number, boolean, boolean]>([
   ['served', 200, true, true],
@@ -23,7 +24,7 @@ it.each<[Outcome, number, boolean, boolean]>([
   ['request_timeout', 200, true, true],
 ])('a call with outcome %s, status %d, forwarded: %s, is charged: %s', (outcome, status, isForwarded, isCharged) => {
   const { limiter, sla, block } = openTestLimiter(planOf({ quotas: { period: 'Monthly', resourceUnits: 10 } }))
-  const admissions = createAdmissions({ limiter })
+  const admissions = createAdmissions({ limiter, waits: createLeaseWaits(async () => false) })
   const call = { flags: isForwarded ? FLAG_FORWARDED : 0, outcome: outcomeIndex[outcome], status } as Call
   expect(admissions.admit(call, { sla, block } as Parameters<typeof admissions.admit>[1], 0, Date.now())).toBeNull()
   admissions.release(call)

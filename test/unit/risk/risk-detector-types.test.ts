@@ -42,6 +42,7 @@ const EVENTS: Readonly<Record<RiskType, (atMs: number) => CallRecord>> = {
     call(attribution(), atMs, 'served', { flags: FLAG_FORWARDED | FLAG_PAST_RETIREMENT }),
   SpoolPressure: (atMs) => call(attribution(), atMs, 'spool_high'),
   RecordsDamaged: (atMs) => call(attribution(), atMs, 'records_damaged'),
+  LimitsUnavailable: (atMs) => call(attribution(), atMs, 'limits_not_shared'),
 }
 
 describe.each([

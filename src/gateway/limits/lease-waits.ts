@@ -1,0 +1,59 @@
+/**
+ * Calls of one thread that wait for a lease.
+ *
+ * All calls that lack the same leases share a request to the main thread. A call that arrives while a request is under way waits for
+ * the next one, which states the number of all that wait.
+ */
+
+import type { Block } from './limit-block.ts'
+import type { LeaseNeed } from './lease-book.ts'
+
+export interface LeaseWaits {
+  /** Resolves when the leases were asked for; false if they cannot be had at the moment. */
+  wait(block: Block, lacking: readonly number[]): Promise<boolean>
+}
+
+interface Round {
+  readonly ids: Set<number>
+  calls: number
+  readonly done: Promise<boolean>
+}
+
+interface Waiting {
+  /** The request under way; settles without a result. */
+  running: Promise<unknown>
+  next: Round | null
+}
+
+/** `refill` asks the main thread, and rejects if it does not answer. */
+export function createLeaseWaits(refill: (need: LeaseNeed) => Promise<boolean>): LeaseWaits {
+  const blocks = new Map<Block, Waiting>()
+
+  function begin(block: Block, waiting: Waiting): Round {
+    const before = waiting.running
+    const ids = new Set<number>()
+    const round: Round = { ids, calls: 0, done: before.then(() => send(block, waiting)) }
+    return round
+  }
+
+  async function send(block: Block, waiting: Waiting): Promise<boolean> {
+    const { ids, calls } = waiting.next!
+    waiting.next = null
+    const request = refill({ ids: [...ids], calls }).catch(() => false)
+    waiting.running = request
+    const isReached = await request
+    if (waiting.next === null && waiting.running === request) blocks.delete(block)
+    return isReached
+  }
+
+  return {
+    wait(block, lacking) {
+      let waiting = blocks.get(block)
+      if (waiting === undefined) blocks.set(block, (waiting = { running: Promise.resolve(), next: null }))
+      const round = (waiting.next ??= begin(block, waiting))
+      for (const id of lacking) round.ids.add(id)
+      round.calls++
+      return round.done
+    },
+  }
+}
