@@ -1,0 +1,120 @@
+/**
+ * Three nodes under load, faults and commands at random; the history of all calls is checked against what several nodes promise.
+ *
+ * `CHAOS_SECONDS` sets how long, `CHAOS_SEED` which faults. The order of events is that of the machine, so a seed does not repeat a run.
+ */
+
+import { expect, it } from 'vitest'
+import { createRandom, type Random } from '../random.ts'
+import {
+  checkActivations,
+  checkConcurrent,
+  checkRate,
+  checkRevoked,
+  checkTotal,
+} from '../simulation/history-checker.ts'
+import { startChaosBackend, type ChaosBackend } from './chaos/chaos-backend.ts'
+import { startChaosCluster, type ChaosCluster } from './chaos/chaos-cluster.ts'
+import { createChaosCommands, declarationOf, documentOf, type ChaosCommands } from './chaos/chaos-commands.ts'
+import { runFault } from './chaos/chaos-faults.ts'
+import { startChaosLoad, type ChaosCaller, type ChaosLoad } from './chaos/chaos-load.ts'
+import { enrol, publish, type Service } from './service.ts'
+
+const SECONDS = Number(process.env['CHAOS_SECONDS'] ?? 40)
+const SEED = Number(process.env['CHAOS_SEED'] ?? Date.now() % 1_000_000)
+const MINUTE = 60_000
+const RATE = { value: 60, spanMs: MINUTE }
+const SLOTS = 4
+const TOTAL = 400
+const FIRST = 'revision-0'
+const BETWEEN_FAULTS = 400
+const BILL = { timeout: 2 * MINUTE, interval: 200 }
+
+async function open(service: Service, backend: ChaosBackend, api: string, limit: object | null): Promise<ChaosCaller> {
+  await publish(service, api, documentOf(api), `${backend.url}/${FIRST}`)
+  if (limit !== null) await service.platform.post('/v1/openslaspecs', { api, specification: declarationOf(limit) })
+  const { apiKey } = await enrol(service, api, { name: api })
+  return { name: api, api, apiKey }
+}
+
+interface Run {
+  readonly cluster: ChaosCluster
+  readonly load: ChaosLoad
+  readonly commands: ChaosCommands
+  readonly random: Random
+}
+
+/** Runs faults and commands beside each other until the time is up; returns the faults. */
+async function disturb({ cluster, load, commands, random }: Run): Promise<readonly string[]> {
+  const endsMs = Date.now() + SECONDS * 1_000
+  const faults: string[] = []
+  async function breakThings(): Promise<void> {
+    while (Date.now() < endsMs) {
+      faults.push(await runFault({ cluster, load, random }))
+      await load.after(BETWEEN_FAULTS)
+    }
+  }
+  async function command(): Promise<void> {
+    while (Date.now() < endsMs) {
+      await commands.run()
+      await load.after(random.below(BETWEEN_FAULTS))
+    }
+  }
+  await Promise.all([breakThings(), command()])
+  return faults
+}
+
+async function billed({ platform }: Service, api: string): Promise<number> {
+  const { items } = await platform.get<{ items: readonly { calls: number }[] }>(`/v1/summaries?api=${api}`)
+  return items.reduce((sum, { calls }) => sum + calls, 0)
+}
+
+it(`keeps all promises for ${SECONDS} s, seed ${SEED}`, { timeout: SECONDS * 2_000 + 10 * MINUTE }, async () => {
+  const random = createRandom(SEED)
+  const backend = await startChaosBackend(random)
+  const cluster = await startChaosCluster(['a', 'b', 'c'])
+  try {
+    const { service } = cluster.nodes[0]!
+    const totals = await open(service, backend, 'totals-v1', { totals: { minute: TOTAL } })
+    const rate = await open(service, backend, 'rate-v1', { rate: { value: RATE.value, duration: 'minute' } })
+    const slots = await open(service, backend, 'slots-v1', { concurrent: SLOTS })
+    const free = await open(service, backend, 'free-v1', null)
+    const load = startChaosLoad(cluster.nodes, backend, random)
+    const parts = { cluster, load, backend, random }
+    const commands = createChaosCommands({
+      ...parts,
+      totals: { api: totals.api, value: TOTAL },
+      free: { api: free.api, answer: FIRST },
+    })
+    for (const [caller, workers] of [
+      [totals, 1],
+      [rate, 1],
+      [slots, 3],
+      [free, 1],
+    ] as const)
+      load.start(caller, workers)
+    const faults = await disturb({ ...parts, commands })
+    await load.after(BETWEEN_FAULTS)
+    await load.stop()
+    console.log(JSON.stringify({ seed: SEED, faults, statuses: Object.fromEntries([...load.statuses].toSorted()) }))
+
+    expect(backend.repeated).toEqual([])
+    expect(checkTotal(load.historyOf(totals.name), commands.declared, MINUTE)).toEqual([])
+    expect(checkRate(load.historyOf(rate.name), RATE.value, RATE.spanMs)).toEqual([])
+    expect(checkConcurrent(load.historyOf(slots.name), SLOTS)).toEqual([])
+    expect(checkActivations(load.historyOf(free.name), commands.activations)).toEqual([])
+    for (const { caller, answeredMs } of commands.revocations)
+      expect(checkRevoked(load.historyOf(caller), answeredMs)).toEqual([])
+    for (const { api, name } of [totals, rate, slots]) {
+      const whole = load.statuses.get(`${name} 200`) ?? 0
+      const most = load.historyOf(name).filter(({ arrivedMs }) => arrivedMs !== null).length
+      for (const node of cluster.nodes) {
+        await expect.poll(() => billed(node.service, api), BILL).toBeGreaterThanOrEqual(whole)
+        expect(await billed(node.service, api)).toBeLessThanOrEqual(most)
+      }
+    }
+  } finally {
+    await cluster.remove()
+    await backend.close()
+  }
+})

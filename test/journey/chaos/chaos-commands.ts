@@ -1,0 +1,119 @@
+/** Commands at random nodes while faults happen; a command that fails may have taken effect. */
+
+import type { Random } from '../../random.ts'
+import type { Activation, DeclaredValue } from '../../simulation/history-checker.ts'
+import { ledgerDocument } from '../ledger-backend.ts'
+import { enrol } from '../service.ts'
+import type { ChaosBackend } from './chaos-backend.ts'
+import type { ChaosCluster } from './chaos-cluster.ts'
+import type { ChaosCaller, ChaosLoad } from './chaos-load.ts'
+
+export interface Revocation {
+  readonly caller: string
+  readonly answeredMs: number
+}
+
+export interface ChaosCommands {
+  readonly declared: DeclaredValue[]
+  readonly activations: Activation[]
+  readonly revocations: Revocation[]
+  /** Runs a random command. */
+  run(): Promise<void>
+}
+
+export interface CommandParts {
+  readonly cluster: ChaosCluster
+  readonly load: ChaosLoad
+  readonly backend: ChaosBackend
+  readonly random: Random
+  readonly totals: { readonly api: string; readonly value: number }
+  readonly free: { readonly api: string; readonly answer: string }
+}
+
+const VALUES = [50, 100, 200, 400]
+const AFTER_REVOCATION = 100
+
+export function declarationOf(limit: object): string {
+  const declaration = { opensla: '1.0.0', info: { title: 'Limits', version: '1.0.0' } }
+  return Buffer.from(JSON.stringify({ ...declaration, limits: [{ name: 'all', ...limit }] })).toString('base64')
+}
+
+/** Returns a document that yields the name of the API. */
+export function documentOf(api: string): object {
+  const title = api.replace('-v1', '')
+  const document = ledgerDocument() as { readonly info: object }
+  return { ...document, info: { ...document.info, title } }
+}
+
+export function createChaosCommands(parts: CommandParts): ChaosCommands {
+  const { cluster, load, backend, random, totals, free } = parts
+  const declared: DeclaredValue[] = [{ value: totals.value, askedMs: 0, answeredMs: 0 }]
+  const activations: Activation[] = [{ answer: free.answer, answeredMs: 0 }]
+  const revocations: Revocation[] = []
+  let made = 0
+
+  const pick = () => cluster.nodes[random.below(cluster.nodes.length)]!
+
+  /** Returns when the command was answered; null if it failed, or its answer names nodes that do not follow it yet. */
+  async function send(path: string, body?: object): Promise<number | null> {
+    const { service } = pick()
+    try {
+      const authorization = `Bearer ${await service.platform.token()}`
+      const response = await fetch(service.baseUrl + path, {
+        method: 'POST',
+        headers: { authorization, ...(body && { 'content-type': 'application/json' }) },
+        ...(body && { body: JSON.stringify(body) }),
+      })
+      await response.arrayBuffer()
+      return response.ok && !response.headers.has('tollgate-pending-nodes') ? Date.now() : null
+    } catch {
+      return null
+    }
+  }
+
+  async function declare(): Promise<void> {
+    const value = VALUES[random.below(VALUES.length)]!
+    const askedMs = Date.now()
+    const specification = declarationOf({ totals: { minute: value } })
+    const answeredMs = await send('/v1/openslaspecs', { api: totals.api, specification })
+    declared.push({ value, askedMs, answeredMs })
+  }
+
+  async function activate(): Promise<void> {
+    const answer = `revision-${++made}`
+    const specification = Buffer.from(JSON.stringify(documentOf(free.api))).toString('base64')
+    const url = `${backend.url}/${answer}`
+    activations.push({ answer, answeredMs: null })
+    await send('/v1/proxies', { api: free.api, specification, backend: { url } })
+    const proxy = await proxyOf(free.api)
+    const answeredMs = proxy === null ? null : await send(`/v1/proxies/${proxy}/activate`)
+    activations[activations.length - 1] = { answer, answeredMs }
+  }
+
+  async function proxyOf(api: string): Promise<string | null> {
+    try {
+      const { items } = await pick().service.platform.get<{ items: readonly { id: string }[] }>(
+        `/v1/proxies?api=${api}`,
+      )
+      return items[0]?.id ?? null
+    } catch {
+      return null
+    }
+  }
+
+  async function revoke(): Promise<void> {
+    const name = `passing ${++made}`
+    const enrolled = await enrol(pick().service, free.api, { name }).catch(() => null)
+    if (enrolled === null) return
+    const caller: ChaosCaller = { name, api: free.api, apiKey: enrolled.apiKey }
+    const end = load.start(caller, 1)
+    await load.after(AFTER_REVOCATION)
+    const answeredMs = await send(`/v1/subscriptions/${enrolled.subscription}/suspend`)
+    if (answeredMs !== null) revocations.push({ caller: name, answeredMs })
+    await load.after(AFTER_REVOCATION)
+    await end()
+  }
+
+  const commands = [declare, activate, revoke]
+  return { declared, activations, revocations, run: () => commands[random.below(commands.length)]!() }
+}

@@ -1,0 +1,86 @@
+/** Faults of nodes, servers and connections. Each one lasts until a number of calls have ended, then everything is whole again. */
+
+import type { Verdict } from '../../fixtures/faulty-proxy.ts'
+import type { Random } from '../../random.ts'
+import type { ChaosCluster, ChaosNode } from './chaos-cluster.ts'
+import type { ChaosLoad } from './chaos-load.ts'
+
+export interface FaultParts {
+  readonly cluster: ChaosCluster
+  readonly load: Pick<ChaosLoad, 'after'>
+  readonly random: Random
+}
+
+interface Setting extends FaultParts {
+  readonly node: ChaosNode
+  /** Lets the fault last. */
+  readonly last: () => Promise<void>
+}
+
+const CALLS_MAX = 1_500
+
+export const FAULTS: Readonly<Record<string, (setting: Setting) => Promise<void>>> = {
+  'a node is killed': ({ node, last }) => node.restart((service) => service.kill(), last),
+  'a node stops': ({ node, last }) => node.restart((service) => service.stop(), last),
+  'two nodes are killed': async ({ cluster, last }) => {
+    await Promise.all(cluster.nodes.slice(1).map((node) => node.restart((service) => service.kill(), last)))
+  },
+  'Redis is restarted empty': async ({ cluster: { redis }, last }) => {
+    await redis.stop()
+    await last()
+    await redis.start('empty')
+  },
+  'Redis is restarted from a snapshot': async ({ cluster: { redis }, last }) => {
+    await redis.command('SAVE')
+    await last()
+    await redis.stop()
+    await redis.start('snapshot')
+  },
+  'Redis loses its data': async ({ cluster: { redis } }) => {
+    await redis.command('FLUSHALL')
+  },
+  'Redis does not answer': async ({ cluster: { redis }, last }) => {
+    redis.suspend()
+    await last()
+    redis.resume()
+  },
+  'a node is cut off from Redis': async ({ node: { redisProxy }, last }) => {
+    redisProxy.refuse(true)
+    redisProxy.cut()
+    await last()
+    redisProxy.refuse(false)
+  },
+  'the connection of a node to Redis is bad': async ({ node: { redisProxy }, random, last }) => {
+    const verdicts: readonly Verdict[] = ['pass', 'pass', 'pass', 'cut', 'cut-after', 'drop', 'hold']
+    redisProxy.judge(() => verdicts[random.below(verdicts.length)]!)
+    await last()
+    redisProxy.judge(null)
+    redisProxy.cut()
+  },
+  'a node is cut off from PostgreSQL': async ({ node: { postgresProxy }, last }) => {
+    postgresProxy.refuse(true)
+    postgresProxy.cut()
+    await last()
+    postgresProxy.refuse(false)
+  },
+  'PostgreSQL is killed': async ({ cluster: { postgres }, last }) => {
+    await postgres.stop()
+    await last()
+    await postgres.start()
+  },
+  'PostgreSQL and Redis are killed': async ({ cluster: { postgres, redis }, last }) => {
+    await Promise.all([postgres.stop(), redis.stop()])
+    await last()
+    await Promise.all([postgres.start(), redis.start('empty')])
+  },
+}
+
+/** Runs a random fault, and returns its name. */
+export async function runFault({ cluster, load, random }: FaultParts): Promise<string> {
+  const names = Object.keys(FAULTS)
+  const name = names[random.below(names.length)]!
+  const node = cluster.nodes[random.below(cluster.nodes.length)]!
+  const last = (): Promise<void> => load.after(50 + random.below(CALLS_MAX))
+  await FAULTS[name]!({ cluster, load, random, node, last })
+  return name
+}
