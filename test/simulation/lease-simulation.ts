@@ -43,8 +43,13 @@ const SHORT_TIMINGS: LeaseTimings = {
   vouchMs: 500,
   heartbeatMs: 200,
   aheadMs: 300,
+  leastAheadMs: null,
+  memoryMs: 1_000,
+  openMs: null,
+  retryMs: 100,
   returnMs: 300,
   keepMs: 2_000,
+  refreshMsEach: 0,
   windowMarginMs: 10_000,
 }
 /** Nodes that lease far ahead and return late. */
