@@ -38,7 +38,10 @@ export interface LeaseTimings {
   readonly keepMs: number
   /** What is held is reported again after `returnMs`, or after this time for each active counter if that is longer. */
   readonly refreshMsEach: number
-  /** Windows that begin within this time after a generation did may have been granted from before. */
+  /**
+   * Windows that begin within this time after a generation did may have been granted from before. For slices, nodes that the list
+   * lacks have this time to report.
+   */
   readonly windowMarginMs: number
 }
 

@@ -66,8 +66,6 @@ export interface SliceSender {
   readonly committed: SliceRequest | null
 }
 
-/** In a new generation, nodes that the list lacks have this time to report. */
-export const GRACE_MS = 10_000
 /** Stands for nodes that may still appear; no node has an empty name. */
 const UNLISTED = ''
 const NAME = 'name '
@@ -83,7 +81,7 @@ export function grantSlices(
   const { generation } = state
   if (generation !== null && isRewound(state, sender)) state.generation = { ...generation, runId: UNLISTED }
   const identity = message.type === 'request' ? message.node : UNLISTED
-  const grantor = toGrantorState(state, message, moment, sender)
+  const grantor = toGrantorState(state, message, moment, sender, timings)
   const before = grantor.generation
   const reply = grant(grantor, toAllowed(message, state.generation, moment), moment, timings)
   if (grantor.generation === null || (reply.type === 'generation' && grantor.generation === before)) return reply
@@ -115,6 +113,7 @@ function toGrantorState(
   message: LeaseMessage,
   { nowMs, listed }: SliceMoment,
   { name }: SliceSender,
+  { windowMarginMs }: LeaseTimings,
 ): GrantorState {
   if (generation === null) return { generation: null, counters: new Map() }
   const { epoch } = generation
@@ -123,7 +122,7 @@ function toGrantorState(
   const isUnreported = isRequest && message.epoch === epoch && !message.isSynced
   const waiting = new Set(generation.waiting.filter((each) => each === name || listed.includes(each)))
   if (generation.readyMs === 0 && isUnreported) waiting.add(name)
-  if (generation.readyMs === 0 && nowMs < generation.startMs + GRACE_MS) waiting.add(UNLISTED)
+  if (generation.readyMs === 0 && nowMs < generation.startMs + windowMarginMs) waiting.add(UNLISTED)
   const known = [...counters].map(([place, counter]) => [place, toTotal(counter, epoch)] as const)
   return {
     generation: { ...generation, nodes, waiting: toKeys([...waiting], isRequest ? message.node : null, name) },
