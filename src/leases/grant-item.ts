@@ -65,7 +65,7 @@ function grantTotal(known: TotalState | null, item: LeaseItem, budget: TotalBudg
   const isUnknown = !isReady(generation) && budget.startMs <= generation.startMs + timings.windowMarginMs
   const isOpen = floorMs >= budget.startMs && !isUnknown
   if (isReplay) return { state: known, grant: { granted: Math.max(0, (claims[node] ?? 0) - reported), free, isOpen } }
-  const granted = isOpen ? share(item.want, free, Object.keys(claims).length) : 0
+  const granted = isOpen ? share(item, free, Object.keys(claims).length) : 0
   claims[node] = reported + granted
   const state = { epoch: generation.epoch, version, value, claims }
   return { state, grant: { granted, free: isOpen ? free - granted : 0, isOpen } }
@@ -89,7 +89,7 @@ function grantRate(known: RateState | null, item: LeaseItem, budget: RateBudget,
   const leased = sum(Object.values(state.leases).map(({ held }) => held))
   const free = Math.max(0, Math.floor((capacity - state.level) / step) - leased)
   if (isReplay) return { state: known, grant: { granted: own.held - item.held, free, isOpen: true } }
-  const granted = share(item.want, free, Object.keys(state.leases).length)
+  const granted = share(item, free, Object.keys(state.leases).length)
   const lease = state.leases[node]!
   lease.held += granted
   return { state, grant: { granted: lease.held - item.held, free: free - granted, isOpen: true } }
@@ -141,7 +141,7 @@ function grantSlots(
   // Calls that run keep their slots after the limit was lowered, but no other call may take them.
   if (unused < 0) return { state, grant: { granted: 0 - Math.min(item.held, -unused), free, isOpen } }
   if (isReplay) return { state, grant: { granted: Math.max(0, (leases[node]?.held ?? 0) - item.held), free, isOpen } }
-  const granted = isOpen ? share(item.want, free, Object.keys(leases).length) : 0
+  const granted = isOpen ? share(item, free, Object.keys(leases).length) : 0
   leases[node]!.held += granted
   return { state, grant: { granted, free: isOpen ? free - granted : 0, isOpen } }
 }
@@ -159,8 +159,8 @@ function isReady({ readyMs }: Generation): boolean {
 }
 
 /** Returns how much of `free` one of several nodes gets: half of an equal share, so that leases shrink to 1 as the budget ends. */
-function share(want: number, free: number, nodes: number): number {
-  return Math.min(want, free, Math.max(1, Math.floor(free / (2 * nodes))))
+function share({ want, least = 1 }: LeaseItem, free: number, nodes: number): number {
+  return Math.min(want, free, Math.max(least, Math.floor(free / (2 * nodes))))
 }
 
 function sum(values: readonly number[]): number {

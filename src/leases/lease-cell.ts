@@ -4,14 +4,17 @@
  * A call is admitted from what was leased before, without a message. The functions must run under the lock of the cell; the node
  * raises and lowers `allowed` under the same lock. A lease ends by the monotonic clock, or by the wall clock if that is earlier,
  * because the monotonic clock stands still while a virtual machine is suspended.
+ *
+ * A call costs 1, or the units of its operation in a quota. All numbers are whole and below 2^53, so that sums and differences of them
+ * are exact.
  */
 
 export const LEASE_CELL = {
   /** Start of the window of the lease; 0 for rates and slots. */
   window: 0,
-  /** Calls that may be admitted in all: since the window or the session began; for slots those that may run at once. */
+  /** Calls, or units, that may be admitted in all: since the window or the session began; for slots those that may run at once. */
   allowed: 1,
-  /** Calls that were admitted; for slots those that run. */
+  /** Calls, or units, that were admitted; for slots those that run. */
   used: 2,
   untilMs: 3,
   untilWallMs: 4,
@@ -29,18 +32,31 @@ export interface Moment {
   readonly wallMs: number
 }
 
-/** Whether a call can be admitted from the lease. */
-export function hasLease(cell: Float64Array, at: number, { monotonicMs, wallMs }: Moment): boolean {
+/** Whether a call can be admitted from the lease. A call without a cost needs none. */
+export function hasLease(cell: Float64Array, at: number, { monotonicMs, wallMs }: Moment, cost = 1): boolean {
+  if (cost === 0) return true
   return (
-    cell[at + LEASE_CELL.used]! < cell[at + LEASE_CELL.allowed]! &&
+    cell[at + LEASE_CELL.allowed]! - cell[at + LEASE_CELL.used]! >= cost &&
     monotonicMs < cell[at + LEASE_CELL.untilMs]! &&
     wallMs < cell[at + LEASE_CELL.untilWallMs]!
   )
 }
 
 /** Counts an admitted call. */
-export function takeLease(cell: Float64Array, at: number): void {
-  cell[at + LEASE_CELL.used]!++
+export function takeLease(cell: Float64Array, at: number, cost = 1): void {
+  cell[at + LEASE_CELL.used]! += cost
+}
+
+/**
+ * Returns what a call was charged in the window that began at `startMs`; does nothing if the cell is in another one.
+ *
+ * It returns to the grantor and not to this node, because the limit may have been lowered since.
+ */
+export function giveBackLease(cell: Float64Array, at: number, cost: number, startMs: number): void {
+  if (cell[at + LEASE_CELL.window] !== startMs || cell[at + LEASE_CELL.used]! < cost) return
+  cell[at + LEASE_CELL.used]! -= cost
+  cell[at + LEASE_CELL.allowed]! -= cost
+  cell[at + LEASE_CELL.exhaustedUntilMs] = 0
 }
 
 /** Frees the slot of a call that has ended. */

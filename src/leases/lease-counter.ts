@@ -2,32 +2,17 @@
  * The lease of one counter on one node: renews it ahead of need, and returns what is idle.
  *
  * Every change of the cell runs under its lock. A lease is lowered in the cell before the grantor learns of it, and raised after, so
- * that the grantor's number is never below that of the node.
+ * that the grantor's number is never below that of the node. What a total was granted is a reserve, which calls cannot use. It is opened
+ * after the journal has been written.
  */
 
+import type { Moment } from './lease-cell.ts'
 import { isScarce, LeaseDemand } from './lease-demand.ts'
-import { LEASE_CELL as SLOT, type Moment } from './lease-cell.ts'
+import type { LeaseDeclaration } from './lease-declaration.ts'
 import type { JournalEntry, LeaseJournal } from './lease-journal.ts'
-import type { ConcurrentBudget, LeaseBudget, LeaseGrant, LeaseItem, RateBudget } from './lease-messages.ts'
+import type { LeaseBudget, LeaseGrant, LeaseItem } from './lease-messages.ts'
+import { PlacedLease, type LeasePlace } from './lease-place.ts'
 import type { LeaseTimings } from './lease-timings.ts'
-
-/** A declared total, whose window depends on the time of the grantor. */
-export interface TotalDeclaration {
-  readonly kind: 'total'
-  readonly version: number
-  readonly value: number
-  windowAt(serverMs: number): { readonly startMs: number; readonly endMs: number }
-}
-
-export type LeaseDeclaration = TotalDeclaration | RateBudget | ConcurrentBudget
-
-export interface LeasePlace {
-  readonly cell: Float64Array
-  /** First double of the lease. */
-  readonly at: number
-  /** Runs `task` under the lock of the cell; throws if the lock cannot be acquired. */
-  exclusively(task: () => void): void
-}
 
 /** The time of a node, and the bounds of the grantor's clock at that time. */
 export interface LeaseMoment extends Moment {
@@ -35,17 +20,25 @@ export interface LeaseMoment extends Moment {
   readonly latestMs: number
 }
 
-const RETRY_MS = 100
 const REPORT_MS = 100
 
 export class LeaseCounter {
   readonly key: string
-  readonly #place: LeasePlace
+  readonly #cell: PlacedLease
   readonly #timings: LeaseTimings
   readonly #demand: LeaseDemand
   #declaration: LeaseDeclaration
   #endMs = 0
   #needed = 0
+  /** What the last call that waited needed. */
+  #unit = 1
+  /** Granted, and not opened. */
+  #reserve = 0
+  /** What calls had given back when the latest item was made, and when the latest confirmed one was. */
+  #itemGivenBack = 0
+  #reportedGivenBack = 0
+  /** What the grantor could still grant. */
+  #free = Infinity
   #isScarce = false
   #mustReport = false
   /** The declaration is new, and slots that are held were granted under the one before. */
@@ -65,9 +58,9 @@ export class LeaseCounter {
   ) {
     this.key = key
     this.#declaration = declaration
-    this.#place = place
+    this.#cell = new PlacedLease(place)
     this.#timings = timings
-    this.#demand = new LeaseDemand(monotonicMs)
+    this.#demand = new LeaseDemand(timings, monotonicMs)
   }
 
   get kind(): LeaseDeclaration['kind'] {
@@ -81,9 +74,20 @@ export class LeaseCounter {
     return { value, version }
   }
 
+  /** What was granted and is not open for calls in the window; null for another window. */
+  reserveIn(startMs: number): number | null {
+    return this.kind === 'total' && this.#cell.get('window') === startMs ? this.#reserve : null
+  }
+
   need(calls: number, monotonicMs: number): void {
     this.#needed = Math.max(this.#needed, calls)
+    this.#unit = calls
     this.#demand.touch(monotonicMs)
+  }
+
+  /** Whether calls that wait could be admitted now. */
+  serves(calls: number, { monotonicMs }: Moment): boolean {
+    return this.#cell.allowed - this.#cell.used >= calls && monotonicMs < this.#cell.get('untilMs')
   }
 
   /** Replaces the declaration. All that was leased and not used under the one before is void when this returns. */
@@ -102,10 +106,12 @@ export class LeaseCounter {
 
   /** Keeps at most `calls` that are not used. */
   lowerTo(calls: number): void {
-    this.#place.exclusively(() => {
-      const allowed = this.#used + calls
-      if (this.#allowed <= allowed) return
-      this.#set('allowed', allowed)
+    this.#cell.exclusively(() => {
+      const remaining = this.#cell.allowed - this.#cell.used
+      if (remaining + this.#reserve <= calls) return
+      const open = Math.min(remaining, calls)
+      this.#reserve = Math.max(0, calls - open)
+      this.#cell.setAllowed(this.#cell.used + open)
       this.#mustReport = true
     })
     this.version++
@@ -113,7 +119,7 @@ export class LeaseCounter {
 
   /** Ends the lease of a rate or of slots. Running calls keep their slots. */
   expire(): void {
-    this.#place.exclusively(() => this.#set('untilMs', 0))
+    this.#cell.exclusively(() => this.#cell.set('untilMs', 0))
     this.lowerTo(0)
   }
 
@@ -121,60 +127,60 @@ export class LeaseCounter {
   roll(moment: LeaseMoment, journal: LeaseJournal): void {
     if (this.#declaration.kind !== 'total') return
     const { startMs, endMs } = this.#declaration.windowAt(moment.earliestMs)
-    if (this.#get('window') === startMs && this.#endMs === endMs) return
+    if (this.#cell.get('window') === startMs && this.#endMs === endMs) return
     const used = journal.claimIn(this.key, startMs)
-    this.#place.exclusively(() => {
-      this.#set('allowed', used)
-      this.#set('used', used)
-      this.#set('window', startMs)
-      this.#set('exhaustedUntilMs', 0)
-      this.#set('free', 0)
+    this.#cell.exclusively(() => {
+      this.#cell.set('used', used)
+      this.#cell.set('window', startMs)
+      this.#cell.set('exhaustedUntilMs', 0)
+      this.#cell.set('free', 0)
+      this.#cell.setAllowed(used)
     })
     this.#endMs = endMs
+    this.#reserve = 0
+    this.#reportedGivenBack = this.#cell.givenBack
+    this.#free = Infinity
     this.#isScarce = false
-    this.#demand.restart(used)
+    this.#demand.restart(used + this.#cell.givenBack)
     this.version++
   }
 
   /** Ends what has expired, and returns what is idle. Returns false if the counter needs no further attention. */
   maintain({ monotonicMs, wallMs }: Moment): boolean {
     const { returnMs, keepMs } = this.#timings
-    const hasExpired = monotonicMs >= this.#get('untilMs') || wallMs >= this.#get('untilWallMs')
+    const hasExpired = monotonicMs >= this.#cell.get('untilMs') || wallMs >= this.#cell.get('untilWallMs')
     if (hasExpired && this.#held > 0) this.lowerTo(0)
-    this.#demand.observe(this.#used, monotonicMs)
+    this.#demand.observe(this.#cell.used + this.#cell.givenBack, monotonicMs)
     const idleMs = this.#demand.idleMs(monotonicMs)
     if (this.#held > 0) {
       const ahead = this.#ahead()
       if (idleMs > (this.#isScarce ? returnMs : keepMs)) this.lowerTo(0)
       else if (this.#isScarce && this.#held > 2 * ahead + this.#needed) this.lowerTo(ahead + this.#needed)
     }
-    const isBusy = this.#held > 0 || (this.kind === 'concurrent' && this.#used > 0)
-    return isBusy || this.#mustReport || this.#isUnreported() || idleMs <= keepMs
+    const isBusy = this.#held > 0 || (this.kind === 'concurrent' && this.#cell.used > 0)
+    return isBusy || this.#mustReport || this.#isUnreported() || this.#hasGivenBack || idleMs <= keepMs
   }
 
-  /** Returns what to send now; null if there is nothing to ask for or to report. */
-  due(moment: Moment): LeaseItem | null {
+  /** Returns what to send now; null if there is nothing to ask for or to report. What is held is reported again after `refreshMs`. */
+  due(moment: Moment, refreshMs: number): LeaseItem | null {
     const item = this.item(moment)
-    const isExhausted = moment.monotonicMs < this.#get('exhaustedUntilMs')
+    const isExhausted = moment.monotonicMs < this.#cell.get('exhaustedUntilMs')
     if (isExhausted && !this.#mustReport && !this.#mustRenew(moment)) return null
     const isDue = item.want > 0 || this.#mustReport || this.#mustRenew(moment) || this.#mustReportUse(moment)
-    return isDue || this.#mustRefresh(moment) ? item : null
+    return isDue || this.#mustRefresh(moment, refreshMs) ? item : null
   }
 
   /** Returns the state of the lease, read under the lock of the cell. */
   item({ monotonicMs }: Moment): LeaseItem {
-    let allowed = 0
-    let used = 0
-    this.#place.exclusively(() => {
-      allowed = this.#allowed
-      used = this.#used
-    })
-    const remaining = allowed - used
+    this.#itemGivenBack = this.#cell.givenBack
+    const { allowed, used } = this.#cell.read()
+    const remaining = allowed - used + this.#reserve
     const ahead = this.#ahead()
     const isLow =
       !this.#isReleased &&
       (this.#needed > remaining || (remaining * 2 < ahead && this.#demand.idleMs(monotonicMs) < 1_000))
     const want = isLow ? Math.max(ahead, this.#needed) - remaining : 0
+    const least = Math.max(0, this.#needed - remaining)
     const isConcurrent = this.kind === 'concurrent'
     return {
       key: this.key,
@@ -182,6 +188,7 @@ export class LeaseCounter {
       held: isConcurrent ? Math.max(allowed, used) : remaining,
       used: isConcurrent ? 0 : used,
       want: Math.max(0, want),
+      ...(this.kind === 'total' && this.#timings.openMs !== null && want > 0 && least > 1 ? { least } : {}),
     }
   }
 
@@ -190,57 +197,82 @@ export class LeaseCounter {
     this.#reportedUsed = item.used
     this.#reportedMs = monotonicMs
     this.#mustReport = false
-  }
-
-  /** Returns the claim to write to the journal before `apply`; null for kinds that need none, and for a window that has ended. */
-  claimOf({ budget, held, used }: LeaseItem, { granted }: LeaseGrant): JournalEntry | null {
-    if (budget.kind !== 'total') return null
-    return { key: this.key, startMs: budget.startMs, endMs: budget.endMs, claim: used + held + Math.max(0, granted) }
+    this.#reportedGivenBack = this.#itemGivenBack
   }
 
   /** Adds a grant. `sent` is the time of the request. */
   apply(item: LeaseItem, { granted, free, isOpen }: LeaseGrant, sent: LeaseMoment, now: Moment): void {
     if (isOpen) this.#isUnconfirmed = false
     if (this.#isUnconfirmed) return
-    const { leaseMs } = this.#timings
+    const { leaseMs, retryMs, leastAheadMs } = this.#timings
     const isTotal = item.budget.kind === 'total'
-    this.#place.exclusively(() => {
+    const isRefused = item.want > 0 && granted < (item.least ?? 1)
+    this.#cell.exclusively(() => {
       const allowed = item.used + item.held + granted
+      if (isTotal) this.#reserve += Math.max(0, granted)
       // A grantor that does not know all leases cannot say that running calls, which may be too many now, keep their slots.
-      this.#set('allowed', isOpen ? allowed : Math.min(this.#allowed, allowed))
-      this.#set('untilMs', sent.monotonicMs + (isTotal ? this.#endMs - sent.latestMs : leaseMs))
-      this.#set('untilWallMs', isTotal ? Infinity : sent.wallMs + leaseMs)
-      this.#set('exhaustedUntilMs', item.want > 0 && granted <= 0 ? now.monotonicMs + RETRY_MS : 0)
-      this.#set('free', free)
+      else this.#cell.setAllowed(isOpen ? allowed : Math.min(this.#cell.allowed, allowed))
+      this.#cell.set('untilMs', sent.monotonicMs + (isTotal ? this.#endMs - sent.latestMs : leaseMs))
+      this.#cell.set('untilWallMs', isTotal ? Infinity : sent.wallMs + leaseMs)
+      this.#cell.set('exhaustedUntilMs', isRefused ? now.monotonicMs + retryMs : 0)
+      this.#cell.set('free', free + this.#reserve)
     })
     const value = item.budget.kind === 'rate' ? item.budget.capacity / item.budget.step : item.budget.value
-    this.#isScarce = isScarce(free, value)
+    this.#free = free
+    this.#isScarce = isScarce(free, value) && (leastAheadMs === null || this.#held >= 2 * free)
+    if (!isTotal) this.#needed = 0
+  }
+
+  /** Returns how much of the reserve calls need. */
+  get openable(): number {
+    const { openMs } = this.#timings
+    if (openMs === null || this.#reserve === 0) return this.#reserve
+    const remaining = this.#cell.allowed - this.#cell.used
+    const ahead = Math.max(this.#unit, this.#needed, this.#demand.callsIn(openMs))
+    const isLow = remaining * 2 < ahead || remaining < this.#needed
+    return isLow ? Math.min(this.#reserve, ahead - remaining) : 0
+  }
+
+  /** Returns what to write to the journal before `calls` more are opened; null for kinds that need nothing there. */
+  claimWith(calls: number): JournalEntry | null {
+    if (this.kind !== 'total') return null
+    return { key: this.key, startMs: this.#cell.get('window'), endMs: this.#endMs, claim: this.#cell.allowed + calls }
+  }
+
+  /** Opens a part of the reserve for calls. Those that waited have been served as far as possible. */
+  open(calls: number): void {
     this.#needed = 0
+    if (calls === 0) return
+    this.#reserve -= calls
+    this.#cell.exclusively(() => {
+      this.#cell.set('free', this.#cell.get('free') - calls)
+      this.#cell.setAllowed(this.#cell.allowed + calls)
+    })
   }
 
   #budget(): LeaseBudget {
     if (this.#declaration.kind !== 'total') return this.#declaration
     const { value, version } = this.#declaration
-    return { kind: 'total', version, value, startMs: this.#get('window'), endMs: this.#endMs }
+    return { kind: 'total', version, value, startMs: this.#cell.get('window'), endMs: this.#endMs }
   }
 
   #ahead(): number {
-    const calls = this.#demand.callsAhead(this.#isScarce, this.#timings)
-    return this.kind === 'concurrent' ? Math.max(this.#isScarce ? 0 : 1, Math.ceil(this.#used / 4)) : calls
+    const calls = this.#demand.callsAhead(this.#isScarce, this.#free)
+    return this.kind === 'concurrent' ? Math.max(this.#isScarce ? 0 : 1, Math.ceil(this.#cell.used / 4)) : calls
   }
 
-  /** An idle lease is reported to learn whether the budget has become scarce. */
-  #mustRefresh({ monotonicMs }: Moment): boolean {
-    const { returnMs } = this.#timings
-    const isIdle = this.#held > 0 && this.#demand.idleMs(monotonicMs) > returnMs
-    return isIdle && monotonicMs - this.#reportedMs >= returnMs
+  /** A lease is reported to learn whether the budget has become scarce: an idle one, or one that lasts long. */
+  #mustRefresh({ monotonicMs }: Moment, refreshMs: number): boolean {
+    const { returnMs, leastAheadMs } = this.#timings
+    const isOld = leastAheadMs !== null || this.#demand.idleMs(monotonicMs) > returnMs
+    return (this.#hasGivenBack || (this.#held > 0 && isOld)) && monotonicMs - this.#reportedMs >= refreshMs
   }
 
   /** Renews at half of the time, so that one lost request ends no lease. */
   #mustRenew({ monotonicMs }: Moment): boolean {
     if (this.kind === 'total') return false
-    const isUsed = this.#held > 0 || (this.kind === 'concurrent' && this.#used > 0)
-    return isUsed && monotonicMs > this.#get('untilMs') - this.#timings.leaseMs / 2
+    const isUsed = this.#held > 0 || (this.kind === 'concurrent' && this.#cell.used > 0)
+    return isUsed && monotonicMs > this.#cell.get('untilMs') - this.#timings.leaseMs / 2
   }
 
   #mustReportUse({ monotonicMs }: Moment): boolean {
@@ -249,26 +281,14 @@ export class LeaseCounter {
 
   /** A rate leaks only what was reported. */
   #isUnreported(): boolean {
-    return this.kind === 'rate' && this.#used !== this.#reportedUsed
+    return this.kind === 'rate' && this.#cell.used !== this.#reportedUsed
   }
 
-  get #used(): number {
-    return this.#get('used')
-  }
-
-  get #allowed(): number {
-    return this.#get('allowed')
+  get #hasGivenBack(): boolean {
+    return this.#cell.givenBack !== this.#reportedGivenBack
   }
 
   get #held(): number {
-    return this.#allowed - this.#used
-  }
-
-  #get(slot: keyof typeof SLOT): number {
-    return this.#place.cell[this.#place.at + SLOT[slot]]!
-  }
-
-  #set(slot: keyof typeof SLOT, value: number): void {
-    this.#place.cell[this.#place.at + SLOT[slot]] = value
+    return this.#cell.allowed - this.#cell.used + this.#reserve
   }
 }

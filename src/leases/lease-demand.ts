@@ -2,18 +2,18 @@
 
 import type { LeaseTimings } from './lease-timings.ts'
 
-/** Time in which the estimate follows a change. */
-const MEMORY_MS = 1_000
 /** Below this the budget is scarce: a tenth. */
 const SCARCE_SHARE = 0.1
 
 export class LeaseDemand {
+  readonly #timings: LeaseTimings
   #perSecond = 0
   #observedUsed = 0
   #observedMs: number
   #activeMs: number
 
-  constructor(monotonicMs: number) {
+  constructor(timings: LeaseTimings, monotonicMs: number) {
+    this.#timings = timings
     this.#observedMs = monotonicMs
     this.#activeMs = monotonicMs
   }
@@ -33,7 +33,7 @@ export class LeaseDemand {
     if (used !== this.#observedUsed) this.#activeMs = monotonicMs
     if (elapsedMs <= 0) return
     const perSecond = (Math.max(0, used - this.#observedUsed) * 1_000) / elapsedMs
-    this.#perSecond += (perSecond - this.#perSecond) * Math.min(1, elapsedMs / MEMORY_MS)
+    this.#perSecond += (perSecond - this.#perSecond) * Math.min(1, elapsedMs / this.#timings.memoryMs)
     this.#observedUsed = used
     this.#observedMs = monotonicMs
   }
@@ -43,8 +43,15 @@ export class LeaseDemand {
   }
 
   /** Returns how many calls to lease in advance. An active node keeps one while the budget is not scarce. */
-  callsAhead(isScarce: boolean, { aheadMs }: LeaseTimings): number {
-    return Math.max(isScarce ? 0 : 1, Math.round((this.#perSecond * aheadMs) / 1_000))
+  callsAhead(isScarce: boolean, free: number): number {
+    const { aheadMs, leastAheadMs } = this.#timings
+    const ahead = this.callsIn(aheadMs)
+    const most = leastAheadMs === null ? ahead : Math.max(free, this.callsIn(leastAheadMs))
+    return Math.max(isScarce ? 0 : 1, Math.min(ahead, most))
+  }
+
+  callsIn(spanMs: number): number {
+    return Math.round((this.#perSecond * spanMs) / 1_000)
   }
 }
 

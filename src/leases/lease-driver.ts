@@ -18,6 +18,8 @@ export interface LeaseDriverOptions {
   readonly openEpoch: (above: number) => Promise<OpenedEpoch>
   readonly clock: Clock
   readonly now: () => Moment
+  /** Time between two looks at the leases. */
+  readonly tickMs?: number
   /** In `[0, 1)`: spreads the nodes that find that a generation is needed, so that usually one begins it. */
   readonly random: () => number
   /** An exchange or the opening of a generation failed; the driver goes on. */
@@ -25,7 +27,10 @@ export interface LeaseDriverOptions {
 }
 
 export interface LeaseDriver {
-  /** Asks for leases for `calls` waiting calls. Resolves after the exchange that carried the request, whether it succeeded or not. */
+  /**
+   * Asks for leases for `calls` waiting calls, or for a call that costs as much. Resolves at once if the node holds enough in reserve,
+   * otherwise after the exchange that carried the request, whether it succeeded or not.
+   */
   refill(key: string, calls: number): Promise<void>
   /** Whether the last exchange failed. */
   readonly isUnavailable: boolean
@@ -40,7 +45,7 @@ const OPEN_RETRY_MS = 500
 const RELEASES_MAX = 1_000
 
 export function createLeaseDriver(options: LeaseDriverOptions): LeaseDriver {
-  const { node, send, clock, now, onFault } = options
+  const { node, send, clock, now, tickMs = TICK_MS, onFault } = options
   let waiting: (() => void)[] = []
   let running: Promise<boolean> | null = null
   let isUnavailable = false
@@ -76,12 +81,12 @@ export function createLeaseDriver(options: LeaseDriverOptions): LeaseDriver {
     }
   }
 
-  const stopTicks = clock.every(TICK_MS, begin)
+  const stopTicks = clock.every(tickMs, begin)
   return {
     refill(key, calls) {
-      node.need(key, calls, now())
+      const isServed = serveFromReserve(options, key, calls)
       return new Promise((resolve) => {
-        if (isClosed) return resolve()
+        if (isClosed || isServed) return resolve()
         waiting.push(resolve)
         begin()
       })
@@ -111,5 +116,15 @@ function createOpener({ node, openEpoch, now, random }: LeaseDriverOptions): () 
     if (monotonicMs < dueMs) return
     dueMs = monotonicMs + OPEN_RETRY_MS
     node.open(await openEpoch(above))
+  }
+}
+
+/** Returns whether the calls can be admitted without an exchange. */
+function serveFromReserve({ node, now, onFault }: LeaseDriverOptions, key: string, calls: number): boolean {
+  try {
+    return node.need(key, calls, now())
+  } catch (fault) {
+    onFault(fault)
+    return false
   }
 }

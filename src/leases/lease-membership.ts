@@ -3,7 +3,8 @@
  *
  * A node may send requests after it has measured the grantor's clock, and another node, which had measured it before, has confirmed
  * it since: a clock that was set in between would make rates leak too much. The node that begins a generation needs no confirmation,
- * since nothing of before counts in it. If there is no node that could confirm, a new generation is needed.
+ * since nothing of before counts in it. If there is no node that could confirm, a new generation is needed. A grantor of totals only
+ * needs no confirmation.
  */
 
 import type { Moment } from './lease-cell.ts'
@@ -102,7 +103,7 @@ export class LeaseMembership {
     }
     if (reply.epoch !== this.#epoch) {
       this.#epoch = reply.epoch
-      this.#isServing = reply.isOpener
+      this.#isServing = reply.isOpener || this.#timings.vouchMs === null
       this.#isOpenNeeded = false
       this.#opened = null
       this.#measure(reply, exchange)
@@ -120,12 +121,15 @@ export class LeaseMembership {
 
   #confirm(reply: GenerationReply, exchange: Exchange): void {
     if (this.#isServing) return
-    if (this.#confirmations === null || !this.clock.accept(exchange)) this.#measure(reply, exchange)
-    else if (reply.confirmations > this.#confirmations) {
+    const { vouchMs } = this.#timings
+    const isKnown = this.#confirmations !== null && this.clock.accept(exchange)
+    const isConfirmed = isKnown && reply.confirmations > this.#confirmations!
+    if (!isKnown) this.#measure(reply, exchange)
+    if (isConfirmed || vouchMs === null) {
       this.#isServing = true
       this.#isOpenNeeded = false
       this.#opened = null
-    } else if (exchange.receivedMs - this.#joiningSinceMs > this.#timings.vouchMs) this.#isOpenNeeded = true
+    } else if (isKnown && exchange.receivedMs - this.#joiningSinceMs > vouchMs) this.#isOpenNeeded = true
   }
 }
 

@@ -13,7 +13,7 @@ interface Versioned {
   readonly version: number
 }
 
-/** Calls in a window of at most an hour. */
+/** Calls in a window, or units of a quota. */
 export interface TotalBudget extends Versioned {
   readonly kind: 'total'
   readonly value: number
@@ -43,6 +43,8 @@ export interface LeaseItem {
   readonly used: number
   /** Calls to be granted on top of `held`. */
   readonly want: number
+  /** The grant that a waiting call needs, if not 1: units of a quota are of no use to it in parts. */
+  readonly least?: number
 }
 
 /** Asks for the generation and the time. */

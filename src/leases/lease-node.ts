@@ -6,10 +6,12 @@
  */
 
 import type { Moment } from './lease-cell.ts'
-import { LeaseCounter, type LeaseDeclaration, type LeaseMoment, type LeasePlace } from './lease-counter.ts'
+import { LeaseCounter, type LeaseMoment } from './lease-counter.ts'
+import type { LeaseDeclaration } from './lease-declaration.ts'
 import type { LeaseJournal } from './lease-journal.ts'
 import { LeaseMembership, type OpenedEpoch } from './lease-membership.ts'
 import type { GrantedReply, LeaseItem, LeaseMessage, LeaseReply, LeaseRequest } from './lease-messages.ts'
+import type { LeasePlace } from './lease-place.ts'
 import { LeaseSync } from './lease-sync.ts'
 import type { LeaseTimings } from './lease-timings.ts'
 
@@ -50,7 +52,10 @@ export class LeaseNode {
   constructor(options: LeaseNodeOptions) {
     this.#options = options
     this.#membership = new LeaseMembership(options.timings, options.now.monotonicMs)
-    this.#sync = new LeaseSync(options.journal, (key) => this.#counters.get(key)?.limit ?? NO_LIMIT)
+    this.#sync = new LeaseSync(options.journal, (key, startMs) => {
+      const counter = this.#counters.get(key)
+      return { limit: counter?.limit ?? NO_LIMIT, held: counter?.reserveIn(startMs) ?? 0 }
+    })
   }
 
   get epoch(): number {
@@ -95,12 +100,18 @@ export class LeaseNode {
     for (const counter of this.#active) counter.release()
   }
 
-  /** Notes that `calls` wait for a lease. Send the next message now. */
-  need(key: string, calls: number, now: Moment): void {
+  /**
+   * Notes that `calls` wait for a lease, or a call that costs as much. Returns whether they can be admitted from what the node held in
+   * reserve; otherwise send the next message now. Throws if the journal cannot be written.
+   */
+  need(key: string, calls: number, now: Moment): boolean {
     const counter = this.#counters.get(key)
-    if (counter === undefined) return
+    if (counter === undefined) return false
     counter.need(calls, now.monotonicMs)
     this.#active.add(counter)
+    if (counter.openable === 0) return false
+    this.#open([counter], now)
+    return counter.serves(calls, now)
   }
 
   /** Returns the message to send now, if any. Its reply or its loss must be reported before the next call. */
@@ -112,6 +123,10 @@ export class LeaseNode {
       if (this.epoch > 0) counter.roll(moment, this.#options.journal)
       if (!counter.maintain(now)) this.#active.delete(counter)
     }
+    this.#open(
+      [...this.#active].filter(({ openable }) => openable > 0),
+      now,
+    )
     const message = this.#membership.isServing ? this.#request(moment) : this.#membership.next(now)
     if (message !== null && message.type !== 'request') this.#underWay = { message, sent: moment, counters: [] }
     return message
@@ -187,8 +202,10 @@ export class LeaseNode {
       }
       return { items, counters }
     }
+    const { returnMs, refreshMsEach } = this.#options.timings
+    const refreshMs = Math.max(returnMs, this.#active.size * refreshMsEach)
     for (const counter of [...this.#active]) {
-      const item = counter.due(moment)
+      const item = counter.due(moment, refreshMs)
       if (item === null) continue
       items.push(item)
       counters.push({ counter, version: counter.version })
@@ -201,20 +218,30 @@ export class LeaseNode {
   }
 
   #apply({ items, isSynced }: LeaseRequest, { sent, counters }: UnderWay, { grants }: GrantedReply, now: Moment): void {
-    const { journal } = this.#options
     const applied = items.flatMap((item, index) => {
       const { counter, version } = counters[index] ?? { counter: null, version: 0 }
       const grant = grants[index]
       return counter?.version === version && grant !== undefined ? [{ counter, item, grant }] : []
     })
-    const claims = applied.flatMap(({ counter, item, grant }) => counter.claimOf(item, grant) ?? [])
-    const changed = claims.filter(({ key, startMs, claim }) => journal.claimIn(key, startMs) !== claim)
-    journal.append(changed, now.monotonicMs)
     for (const { counter, item, grant } of applied) {
       counter.confirm(item, now)
       counter.apply(item, grant, sent, now)
     }
     this.#sync.confirm(isSynced)
+    this.#open(
+      applied.map(({ counter }) => counter),
+      now,
+    )
+  }
+
+  /** Opens what calls need, and writes the claims of all counters that differ from the journal before. */
+  #open(counters: readonly LeaseCounter[], now: Moment): void {
+    const { journal } = this.#options
+    const openings = counters.map((counter) => ({ counter, calls: counter.openable }))
+    const claims = openings.flatMap(({ counter, calls }) => counter.claimWith(calls) ?? [])
+    const changed = claims.filter(({ key, startMs, claim }) => journal.claimIn(key, startMs) !== claim)
+    journal.append(changed, now.monotonicMs)
+    for (const { counter, calls } of openings) counter.open(calls)
   }
 
   #toLeaseMoment(now: Moment): LeaseMoment {

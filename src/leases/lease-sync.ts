@@ -11,20 +11,26 @@ export interface SyncItem {
   readonly counter: LeaseCounter | null
 }
 
-/** Returns the declared total of a counter: other nodes may follow an older one. */
-export type LimitOf = (key: string) => { readonly value: number; readonly version: number }
+export interface KnownTotal {
+  /** The declared total: other nodes may follow an older one. */
+  readonly limit: { readonly value: number; readonly version: number }
+  /** Granted in the window, and not open for calls. */
+  readonly held: number
+}
+
+export type TotalOf = (key: string, startMs: number) => KnownTotal
 
 export class LeaseSync {
   readonly #journal: LeaseJournal
-  readonly #limitOf: LimitOf
+  readonly #totalOf: TotalOf
   #windows: LeaseItem[] = []
   #slots: LeaseCounter[] = []
   #sent = { windows: 0, slots: 0 }
   #isConfirmed = true
 
-  constructor(journal: LeaseJournal, limitOf: LimitOf) {
+  constructor(journal: LeaseJournal, totalOf: TotalOf) {
     this.#journal = journal
-    this.#limitOf = limitOf
+    this.#totalOf = totalOf
   }
 
   /** Whether everything has been reported, so that a request may say so. */
@@ -38,13 +44,10 @@ export class LeaseSync {
   }
 
   begin(slots: readonly LeaseCounter[]): void {
-    this.#windows = this.#journal.all().map(({ key, startMs, endMs, claim }) => ({
-      key,
-      budget: { kind: 'total', ...this.#limitOf(key), startMs, endMs },
-      held: 0,
-      used: claim,
-      want: 0,
-    }))
+    this.#windows = this.#journal.all().map(({ key, startMs, endMs, claim }) => {
+      const { limit, held } = this.#totalOf(key, startMs)
+      return { key, budget: { kind: 'total', ...limit, startMs, endMs }, held, used: claim, want: 0 }
+    })
     this.#slots = [...slots]
     this.#isConfirmed = false
   }

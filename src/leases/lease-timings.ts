@@ -9,17 +9,39 @@ export interface LeaseTimings {
   readonly requestMs: number
   /** Smaller steps of a clock are tolerated; a larger one begins a new generation. */
   readonly toleranceMs: number
-  /** A node that no other node could confirm the grantor's clock to within this time opens a new generation. */
-  readonly vouchMs: number
+  /**
+   * A node that no other node could confirm the grantor's clock to within this time opens a new generation. Null if only totals are
+   * granted: a clock that was set changes nothing in them, so that none is needed.
+   */
+  readonly vouchMs: number | null
   /** Largest time between two requests of an idle node. */
   readonly heartbeatMs: number
   /** A node asks for the demand of this time in advance. */
   readonly aheadMs: number
+  /**
+   * A node holds at most what is free, but always the demand of this time, so that leases shrink as the budget ends. Null: it holds the
+   * demand of `aheadMs` in any case.
+   */
+  readonly leastAheadMs: number | null
+  /** Time in which the estimate of the demand follows a change. */
+  readonly memoryMs: number
+  /**
+   * Of what it holds, a node opens the demand of this time for calls and notes that in its journal, so that a crash loses no more. Null:
+   * everything.
+   */
+  readonly openMs: number | null
+  /** While nothing is free, a node asks once in this time. */
+  readonly retryMs: number
   /** An idle lease is returned after this time once the budget is scarce. */
   readonly returnMs: number
   /** An idle lease is returned after this time in any case. */
   readonly keepMs: number
-  /** Windows that begin within this time after a generation did may have been granted from before. */
+  /** What is held is reported again after `returnMs`, or after this time for each active counter if that is longer. */
+  readonly refreshMsEach: number
+  /**
+   * Windows that begin within this time after a generation did may have been granted from before. For slices, nodes that the list
+   * lacks have this time to report.
+   */
   readonly windowMarginMs: number
 }
 
@@ -31,7 +53,34 @@ export const LEASE_TIMINGS: LeaseTimings = {
   vouchMs: 2_000,
   heartbeatMs: 500,
   aheadMs: 500,
+  leastAheadMs: null,
+  memoryMs: 1_000,
+  openMs: null,
+  retryMs: 100,
   returnMs: 1_000,
   keepMs: 60_000,
+  refreshMsEach: 0,
+  windowMarginMs: 10_000,
+}
+
+/**
+ * For totals of a day or longer and quotas, which PostgreSQL grants. A node asks again when it holds half of what it needs, so that it
+ * always holds the demand of more than 5 minutes, also while its estimate lags behind.
+ */
+export const SLICE_TIMINGS: LeaseTimings = {
+  leaseMs: 10_000,
+  marginMs: 1_000,
+  requestMs: 1_000,
+  toleranceMs: 250,
+  vouchMs: null,
+  heartbeatMs: 5_000,
+  aheadMs: 900_000,
+  leastAheadMs: 500,
+  memoryMs: 60_000,
+  openMs: 2_000,
+  retryMs: 500,
+  returnMs: 1_000,
+  keepMs: 900_000,
+  refreshMsEach: 5,
   windowMarginMs: 10_000,
 }

@@ -22,12 +22,17 @@ export class LeaseChecker {
   readonly #buckets = new Map<string, { readonly value: number; level: number; sinceMs: number }[]>()
   readonly #running = new Map<string, number>()
 
-  admitTotal(key: string, startMs: number, { value }: Declared): void {
+  admitTotal(key: string, startMs: number, { value }: Pick<Declared, 'value'>, cost = 1): void {
     const place = `${key} ${startMs}`
-    const calls = (this.#windows.get(place) ?? 0) + 1
+    const calls = (this.#windows.get(place) ?? 0) + cost
     this.#windows.set(place, calls)
     this.admitted++
     if (calls > value) throw new OverAdmission(`${calls} of ${value} calls in the window of ${key} at ${startMs}`)
+  }
+
+  giveBack(key: string, startMs: number, cost: number): void {
+    const place = `${key} ${startMs}`
+    this.#windows.set(place, this.#windows.get(place)! - cost)
   }
 
   /** In any interval the highest limit that was in force in it holds. Rates are only lowered, so that is the one at its begin. */

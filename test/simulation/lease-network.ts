@@ -1,20 +1,24 @@
 /** The network between nodes and the grantor: delays, loses, repeats and reorders messages, and cuts nodes off. */
 
-import type { LeaseMessage, LeaseReply } from '../../src/leases/lease-messages.ts'
+import type { LeaseReply } from '../../src/leases/lease-messages.ts'
 import type { Random } from '../random.ts'
 import type { EventQueue } from './event-queue.ts'
-import type { LeaseServer } from './lease-server.ts'
 
-export class LeaseNetwork {
+export interface Receiver<Message> {
+  /** Returns null if the server is down. */
+  execute(message: Message, nowMs: number): LeaseReply | null
+}
+
+export class LeaseNetwork<Message> {
   readonly cutOff = new Set<number>()
   delayMsMax: number
   lossShare: number
   repeatShare: number
   readonly #queue: EventQueue
   readonly #random: Random
-  readonly #server: LeaseServer
+  readonly #server: Receiver<Message>
 
-  constructor(queue: EventQueue, random: Random, server: LeaseServer) {
+  constructor(queue: EventQueue, random: Random, server: Receiver<Message>) {
     this.#queue = queue
     this.#random = random
     this.#server = server
@@ -24,7 +28,7 @@ export class LeaseNetwork {
   }
 
   /** Sends a message. Its reply may arrive late, several times, or never. */
-  send(node: number, message: LeaseMessage, receive: (reply: LeaseReply) => void): void {
+  send(node: number, message: Message, receive: (reply: LeaseReply) => void): void {
     // A message is data: later changes of the sender's objects must not reach it.
     const sent = structuredClone(message)
     this.#pass(node, () => {

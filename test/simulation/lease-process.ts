@@ -6,7 +6,7 @@
 
 import { freeSlot, hasLease, LEASE_CELL, LEASE_CELL_SIZE, takeLease, type Moment } from '../../src/leases/lease-cell.ts'
 import { LeaseJournal, type JournalEntry } from '../../src/leases/lease-journal.ts'
-import type { LeaseReply } from '../../src/leases/lease-messages.ts'
+import type { LeaseMessage, LeaseReply } from '../../src/leases/lease-messages.ts'
 import { LeaseNode } from '../../src/leases/lease-node.ts'
 import type { LeaseTimings } from '../../src/leases/lease-timings.ts'
 import type { Random } from '../random.ts'
@@ -32,7 +32,7 @@ export interface ProcessOptions {
   readonly queue: EventQueue
   readonly random: Random
   readonly timings: LeaseTimings
-  readonly network: LeaseNetwork
+  readonly network: LeaseNetwork<LeaseMessage>
   readonly registry: LeaseRegistry
   readonly limits: LeaseLimits
   readonly checker: LeaseChecker

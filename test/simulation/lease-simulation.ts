@@ -4,6 +4,7 @@
  * Everything follows from the seed. Every admission is checked against the declaration at the moment at which it happens.
  */
 
+import type { LeaseMessage } from '../../src/leases/lease-messages.ts'
 import type { LeaseTimings } from '../../src/leases/lease-timings.ts'
 import { createRandom, type Random } from '../random.ts'
 import { EventQueue } from './event-queue.ts'
@@ -43,8 +44,13 @@ const SHORT_TIMINGS: LeaseTimings = {
   vouchMs: 500,
   heartbeatMs: 200,
   aheadMs: 300,
+  leastAheadMs: null,
+  memoryMs: 1_000,
+  openMs: null,
+  retryMs: 100,
   returnMs: 300,
   keepMs: 2_000,
+  refreshMsEach: 0,
   windowMarginMs: 10_000,
 }
 /** Nodes that lease far ahead and return late. */
@@ -128,7 +134,7 @@ interface Surroundings {
   readonly queue: EventQueue
   readonly random: Random
   readonly server: LeaseServer
-  readonly network: LeaseNetwork
+  readonly network: LeaseNetwork<LeaseMessage>
   readonly registry: LeaseRegistry
   readonly limits: LeaseLimits
   readonly processes: readonly LeaseProcess[]

@@ -58,7 +58,7 @@ export const TABLE: Readonly<Record<string, Row>> = {
   // Stores and the spool.
   store: { folders: BASE, packages: ['node:'] },
   'store/clickhouse': { folders: PORTS, packages: ['@clickhouse/client', 'chdb', 'node:'] },
-  'store/postgres': { folders: PORTS, packages: ['pg', 'node:'] },
+  'store/postgres': { folders: [...PORTS, 'leases'], packages: ['pg', 'node:'] },
   'store/sqlite': { folders: PORTS, packages: ['node:', 'node:sqlite'] },
   record: { folders: PORTS, packages: ['node:'] },
   recovery: { folders: [...PORTS, 'record', 'store/clickhouse', 'store/sqlite'], packages: ['node:'] },

@@ -85,6 +85,22 @@ const STEPS = [
      END $$;
    CREATE TRIGGER node_ends_leases AFTER DELETE ON node
      FOR EACH ROW EXECUTE FUNCTION end_lease_identity();`,
+  `CREATE TABLE slice_generation (
+     is_only boolean PRIMARY KEY DEFAULT true CHECK (is_only), epoch bigint NOT NULL, run_id text NOT NULL,
+     start_ms bigint NOT NULL, is_first boolean NOT NULL, ready_ms bigint NOT NULL, confirmations bigint NOT NULL,
+     waiting jsonb NOT NULL
+   );
+   INSERT INTO slice_generation VALUES (true, 0, '', 0, true, 0, 0, '[]');
+   CREATE TABLE slice_node (
+     identity text COLLATE "C" PRIMARY KEY, name text NOT NULL, epoch bigint NOT NULL, session bigint NOT NULL,
+     sequence bigint NOT NULL, heard_at timestamptz NOT NULL
+   );
+   CREATE TABLE slice_counter (
+     hash text COLLATE "C" NOT NULL, start_ms bigint NOT NULL, end_ms bigint NOT NULL, epoch bigint NOT NULL,
+     version bigint NOT NULL, value bigint NOT NULL, claims jsonb NOT NULL,
+     PRIMARY KEY (hash, start_ms)
+   );
+   CREATE INDEX slice_counter_by_end ON slice_counter (end_ms);`,
 ]
 
 /** Throws `StartRefused` if a later version has changed the schema. */

@@ -16,6 +16,7 @@ import { toClientConfig, type ConnectOptions } from './connection.ts'
 import { openConnections } from './connections.ts'
 import { createPostgresIdempotencyStore } from './idempotency-store.ts'
 import { createPostgresLeaseEpochs, type LeaseEpochs } from './lease-epochs.ts'
+import { createPostgresLeases, type PostgresLeases } from './leases.ts'
 import { createPostgresNodes } from './nodes.ts'
 import { refuseUnusable } from './refuse-unusable.ts'
 import { openPostgresRegistry } from './registry.ts'
@@ -43,6 +44,8 @@ export interface Postgres {
   readonly claims: Claims
   readonly leaseEpochs: LeaseEpochs
   readonly nodes: Nodes
+  /** Grants slices of long totals and of quotas. */
+  readonly leases: PostgresLeases
   /** Ends all connections, also if the server does not answer. The node stays in the list unless it has left it. */
   close(): Promise<void>
 }
@@ -81,6 +84,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
     leaseEpochs: createPostgresLeaseEpochs(pool),
     claims: createPostgresClaims(connections.createPool(1)),
     nodes,
+    leases: createPostgresLeases({ pool, nodeName: options.nodeName, clock }),
     close: () =>
       connections.close(async () => {
         await Promise.all([idempotencyKeys.close(), registry.close(), nodes.close()])

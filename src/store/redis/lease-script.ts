@@ -80,8 +80,8 @@ local function newest(known, budget)
   return budget
 end
 
-local function share(want, free, nodes)
-  return math.min(want, free, math.max(1, math.floor(free / (2 * nodes))))
+local function share(item, free, nodes)
+  return math.min(item.want, free, math.max(item.least or 1, math.floor(free / (2 * nodes))))
 end
 
 local function sum_held(leases)
@@ -106,7 +106,7 @@ local function grant_total(known, item, context)
   if context.is_replay then
     return nil, { math.max(0, (claims[context.node] or 0) - reported), free, is_open and 1 or 0 }
   end
-  local granted = is_open and share(item.want, free, count) or 0
+  local granted = is_open and share(item, free, count) or 0
   claims[context.node] = reported + granted
   local state = { epoch = context.generation.epoch, version = limit.version, value = limit.value, claims = claims }
   -- The window is reported once more if a clock is set back.
@@ -148,7 +148,7 @@ local function grant_rate(known, item, context)
   local leased, count = sum_held(state.leases)
   local free = math.max(0, math.floor((limit.capacity - state.level) / limit.step) - leased)
   if context.is_replay then return nil, { own.held - item.held, free, 1 } end
-  local granted = share(item.want, free, count)
+  local granted = share(item, free, count)
   local lease = state.leases[node]
   lease.held = lease.held + granted
   local keep_ms = LEASE_MS + MARGIN_MS + math.ceil((limit.capacity + state.level) / limit.leak) + WINDOW_MARGIN_MS
@@ -178,7 +178,7 @@ local function grant_slots(known, item, context)
     local held = leases[node] and leases[node].held or 0
     return state, { math.max(0, held - item.held), free, is_open and 1 or 0 }, keep_ms
   end
-  local granted = is_open and share(item.want, free, count) or 0
+  local granted = is_open and share(item, free, count) or 0
   leases[node].held = leases[node].held + granted
   return state, { granted, is_open and free - granted or 0, is_open and 1 or 0 }, keep_ms
 end

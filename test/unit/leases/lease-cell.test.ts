@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import {
   freeSlot,
+  giveBackLease,
   hasLease,
   isExhausted,
   LEASE_CELL,
@@ -47,5 +48,31 @@ describe('The lease of a counter', () => {
   it('is exhausted for a time', () => {
     expect(isExhausted(createCell(), AT, { monotonicMs: 49, wallMs: 0 })).toBe(true)
     expect(isExhausted(createCell(), AT, { monotonicMs: 50, wallMs: 0 })).toBe(false)
+  })
+
+  it('counts units exactly up to 2^53', () => {
+    const cell = createCell()
+    const now = { monotonicMs: 1, wallMs: 1 }
+    cell[AT + LEASE_CELL.allowed] = Number.MAX_SAFE_INTEGER
+    takeLease(cell, AT, Number.MAX_SAFE_INTEGER - 3)
+    expect(hasLease(cell, AT, now, 3)).toBe(true)
+    expect(hasLease(cell, AT, now, 4)).toBe(false)
+    expect(hasLease(cell, AT, now, Number.MAX_SAFE_INTEGER)).toBe(false)
+    takeLease(cell, AT, 3)
+    expect(hasLease(cell, AT, now, 1)).toBe(false)
+    expect(hasLease(cell, AT, now, 0)).toBe(true)
+  })
+
+  it('returns what a call was charged, in its window only, and not to the node', () => {
+    const cell = createCell()
+    const now = { monotonicMs: 1, wallMs: 1 }
+    cell[AT + LEASE_CELL.window] = 7
+    takeLease(cell, AT, 2)
+    giveBackLease(cell, AT, 2, 6)
+    expect(cell[AT + LEASE_CELL.used]).toBe(2)
+    giveBackLease(cell, AT, 2, 7)
+    expect([cell[AT + LEASE_CELL.used], cell[AT + LEASE_CELL.allowed]]).toEqual([0, 0])
+    expect(hasLease(cell, AT, now)).toBe(false)
+    expect(isExhausted(cell, AT, now)).toBe(false)
   })
 })

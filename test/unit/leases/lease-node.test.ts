@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { toBucket } from '../../../src/domain/gcra.ts'
-import type { LeaseDeclaration } from '../../../src/leases/lease-counter.ts'
+import type { LeaseDeclaration } from '../../../src/leases/lease-declaration.ts'
 import { createCluster, type Cluster } from '../../fixtures/lease-cluster.ts'
 import { createRandom } from '../../random.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { CircuitBreaker } from '../../../../src/store/redis/circuit-breaker.ts'
+import { CircuitBreaker } from '../../../src/store/circuit-breaker.ts'
 
 describe('CircuitBreaker', () => {
   it('opens after failures in a row, and lets one request through after each pause', () => {

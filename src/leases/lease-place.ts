@@ -1,0 +1,65 @@
+/** The cell of one counter as the node sees it, with its lock. */
+
+import { LEASE_CELL as SLOT } from './lease-cell.ts'
+
+export interface LeasePlace {
+  readonly cell: Float64Array
+  /** First double of the lease. */
+  readonly at: number
+  /** Runs `task` under the lock of the cell; throws if the lock cannot be acquired. */
+  exclusively(task: () => void): void
+}
+
+type SlotName = keyof typeof SLOT
+
+export class PlacedLease {
+  readonly #place: LeasePlace
+  /** `allowed` as the node set it last: calls that gave back what they were charged have lowered it since. */
+  #opened = 0
+  #givenBack = 0
+
+  constructor(place: LeasePlace) {
+    this.#place = place
+  }
+
+  get used(): number {
+    return this.get('used')
+  }
+
+  get allowed(): number {
+    return this.get('allowed')
+  }
+
+  /** Reads admitted calls and those that may be together, which other threads change. */
+  read(): { readonly allowed: number; readonly used: number } {
+    let [allowed, used] = [0, 0]
+    this.exclusively(() => ([allowed, used] = [this.allowed, this.used]))
+    return { allowed, used }
+  }
+
+  get(slot: SlotName): number {
+    return this.#place.cell[this.#place.at + SLOT[slot]]!
+  }
+
+  /** Must run under the lock. */
+  set(slot: Exclude<SlotName, 'allowed'>, value: number): void {
+    this.#place.cell[this.#place.at + SLOT[slot]] = value
+  }
+
+  /** Must run under the lock. */
+  setAllowed(allowed: number): void {
+    this.#givenBack += Math.max(0, this.#opened - this.allowed)
+    this.#place.cell[this.#place.at + SLOT.allowed] = allowed
+    this.#opened = allowed
+  }
+
+  /** What calls gave back, ever. */
+  get givenBack(): number {
+    if (this.allowed !== this.#opened) this.exclusively(() => this.setAllowed(this.allowed))
+    return this.#givenBack
+  }
+
+  exclusively(task: () => void): void {
+    this.#place.exclusively(task)
+  }
+}

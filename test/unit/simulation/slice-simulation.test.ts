@@ -1,0 +1,41 @@
+import { describe, expect, it } from 'vitest'
+import { simulateSlices } from '../../simulation/slice-simulation.ts'
+
+/** `npm run simulate` runs 20,000. */
+const SCHEDULES = Number(process.env['SCHEDULES'] ?? 600)
+const TIMEOUT_MS = 60_000 + SCHEDULES * 40
+const FIRST_SEED = Number(process.env['SEED'] ?? 1)
+
+describe('Slices of several nodes', () => {
+  it(
+    `never admit more than declared, in ${SCHEDULES} schedules with faults from seed ${FIRST_SEED}`,
+    { timeout: TIMEOUT_MS },
+    () => {
+      const failed: string[] = []
+      let admitted = 0
+      for (let seed = FIRST_SEED; seed < FIRST_SEED + SCHEDULES; seed++) {
+        try {
+          admitted += simulateSlices({ seed }).admitted
+        } catch (error) {
+          failed.push(`SEED=${seed} SCHEDULES=1: ${String(error)}`)
+        }
+      }
+      expect(failed).toEqual([])
+      // A protocol that admits nothing would pass otherwise.
+      expect(admitted / SCHEDULES).toBeGreaterThan(50)
+    },
+  )
+
+  it('can be granted again on every node after all faults have ended', { timeout: TIMEOUT_MS }, () => {
+    const stuck: number[] = []
+    for (let seed = FIRST_SEED; seed < FIRST_SEED + SCHEDULES / 10; seed++) {
+      const { isServing, admittedHealed } = simulateSlices({ seed, isHealed: true })
+      if (!isServing || admittedHealed === 0) stuck.push(seed)
+    }
+    expect(stuck).toEqual([])
+  })
+
+  it('give the same result for the same seed', () => {
+    expect(simulateSlices({ seed: 7 }).admitted).toBe(simulateSlices({ seed: 7 }).admitted)
+  })
+})
