@@ -1,13 +1,16 @@
-/** Opens the leases of limits that nodes share: their journal on disk, and the grantor in Redis. */
+/**
+ * Opens the leases of limits that nodes share: those of short limits from Redis, those of long totals and quotas from PostgreSQL, each
+ * with a journal on disk.
+ */
 
 import { randomUUID } from 'node:crypto'
 import type { Config } from '../config.ts'
-import type { LeaseKeeper } from '../gateway/limits/lease-book.ts'
-import { createLeaseDriver } from '../leases/lease-driver.ts'
-import { openJournalFile } from '../leases/lease-journal-file.ts'
+import type { LeaseKeeper, LeaseKeepers } from '../gateway/limits/lease-book.ts'
+import { createLeaseDriver, type LeaseDriverOptions } from '../leases/lease-driver.ts'
+import { openJournalFile, type JournalFile } from '../leases/lease-journal-file.ts'
 import { LeaseJournal } from '../leases/lease-journal.ts'
 import { LeaseNode } from '../leases/lease-node.ts'
-import { LEASE_TIMINGS } from '../leases/lease-timings.ts'
+import { LEASE_TIMINGS, SLICE_TIMINGS, type LeaseTimings } from '../leases/lease-timings.ts'
 import { readBoot } from '../record/running-mark.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { CountEvent } from '../runtime/event-reasons.ts'
@@ -17,13 +20,13 @@ import { createMonotonicClock } from '../runtime/monotonic.ts'
 import { StartRefused } from '../runtime/start-refused.ts'
 import type { Shared } from './open-shared.ts'
 
-export interface Leases extends LeaseKeeper {
-  /** Whether the grantor did not answer the last exchange. */
+export interface Leases extends LeaseKeepers {
+  /** Whether leases of one kind cannot be had at the moment. */
   readonly isUnavailable: boolean
 }
 
 export interface LeasesOptions {
-  readonly config: Config
+  readonly config: Pick<Config, 'redisUrl' | 'nodeName' | 'dataDir'>
   readonly shared: Shared | null
   readonly clock: Clock
   readonly log: Log
@@ -31,64 +34,112 @@ export interface LeasesOptions {
   readonly opened: Opened
 }
 
-/** A start waits this long for the grantor; afterwards calls with limits are refused, or served alone, until it answers. */
+interface Grantor extends Pick<LeaseDriverOptions, 'send' | 'openEpoch'> {
+  /** Of the grants, for the log. */
+  readonly name: string
+  readonly timings: LeaseTimings
+  readonly file: JournalFile
+  readonly journal: LeaseJournal
+}
+
+interface Kept extends LeaseKeeper {
+  readonly isServing: boolean
+}
+
+/** A start waits this long for a grantor; afterwards calls with limits are refused, or served alone, until it answers. */
 const JOIN_WITHIN_MS = 5_000
 const JOIN_CHECK_MS = 20
 
 /** Returns null for a single node. Throws `StartRefused` if Redis would lose leases. */
 export async function openLeases(options: LeasesOptions): Promise<Leases | null> {
-  const { config, shared, clock, log, count, opened } = options
-  const { redisUrl: url, nodeName, dataDir } = config
+  const { config, shared, clock, opened } = options
+  const { redisUrl: url, nodeName } = config
   if (shared === null || url === null) return null
   // A single node starts sooner without it.
   const { createRedisLeases, RedisUnusable } = await import('../store/redis/redis-leases.ts')
-  const monotonicMs = createMonotonicClock()
-  const now = () => ({ monotonicMs: monotonicMs(), wallMs: clock.nowMs() })
+  const journals = { short: openJournal('leases', options), long: openJournal('slices', options) }
+  await shared.leaseEpochs.register(journals.short.file.identity, shared.incarnation)
+  const redis = createRedisLeases({ url, nodeName })
+  opened('Redis', redis.close)
+  let unusable: string | null = null
+  const { leaseEpochs, leases: slices } = shared
+  const short = keep(options, {
+    name: 'Redis',
+    timings: LEASE_TIMINGS,
+    ...journals.short,
+    openEpoch: leaseEpochs.open,
+    async send(message) {
+      try {
+        return await redis.send(message)
+      } catch (cause) {
+        if (cause instanceof RedisUnusable) unusable = cause.message
+        throw cause
+      }
+    },
+  })
+  const long = keep(options, {
+    name: 'PostgreSQL',
+    timings: SLICE_TIMINGS,
+    ...journals.long,
+    openEpoch: (above) => slices.openEpoch(above),
+    send: (message) => slices.send(message),
+  })
+  await untilJoined(clock, () => (short.isServing && long.isServing) || unusable !== null)
+  if (unusable !== null) throw new StartRefused(`REDIS_URL cannot be used: ${unusable}`)
+  return {
+    short,
+    long,
+    get isUnavailable() {
+      return !short.isServing || !long.isServing
+    },
+  }
+}
+
+function openJournal(name: string, { config, opened }: LeasesOptions): Pick<Grantor, 'file' | 'journal'> {
   const file = openJournalFile({
-    folder: dataDir,
+    name,
+    folder: config.dataDir,
     bootId: readBoot() || null,
     newIdentity: randomUUID,
     retained: () => journal.all(),
   })
-  opened('journal of leases', file.close)
-  await shared.leaseEpochs.register(file.identity, shared.incarnation)
-  const { identity, session } = file
   const journal = new LeaseJournal(file.write, file.restored, monotonicMs())
-  const node = new LeaseNode({ identity, session, timings: LEASE_TIMINGS, journal, now: now() })
-  const redis = createRedisLeases({ url, nodeName })
-  opened('Redis', redis.close)
-  let unusable: string | null = null
+  opened(`journal of ${name}`, file.close)
+  return { file, journal }
+}
+
+const monotonicMs = createMonotonicClock()
+
+function keep({ clock, log, count, opened }: LeasesOptions, grantor: Grantor): Kept {
+  const { name, timings, file, journal, openEpoch, send } = grantor
+  const { identity, session } = file
+  const now = () => ({ monotonicMs: monotonicMs(), wallMs: clock.nowMs() })
+  const node = new LeaseNode({ identity, session, timings, journal, now: now() })
   let isReported = false
   const driver = createLeaseDriver({
     node,
     async send(message) {
-      const reply = await redis.send(message)
+      const reply = await send(message)
       isReported = false
       return reply
     },
-    openEpoch: shared.leaseEpochs.open,
+    openEpoch,
     clock,
     now,
     random: Math.random,
     onFault(cause) {
-      if (cause instanceof RedisUnusable) unusable = cause.message
       count('lease_exchange_failed')
-      if (!isReported) log.error({ err: cause }, 'leases of limits cannot be had at the moment; retrying')
+      if (!isReported) log.error({ err: cause }, `leases of limits cannot be had from ${name} at the moment; retrying`)
       isReported = true
     },
   })
-  opened('leases', () => driver.stop())
-  await untilJoined(clock, () => node.isServing || unusable !== null)
-  if (unusable !== null) throw new StartRefused(`REDIS_URL cannot be used: ${unusable}`)
+  opened(`leases from ${name}`, () => driver.stop())
   return {
     add: (key, declaration, place) => node.add(key, declaration, place, now()),
     redeclare: (key, declaration) => node.redeclare(key, declaration),
-    async refill(key, calls) {
-      await driver.refill(key, calls)
-      return !driver.isUnavailable && node.isServing
-    },
-    get isUnavailable() {
-      return driver.isUnavailable || !node.isServing
+    refill: (key, calls) => driver.refill(key, calls),
+    get isServing() {
+      return node.isServing && !driver.isUnavailable
     },
   }
 }

@@ -49,6 +49,6 @@ export function createLimits({ threads, checkpoint, leases, clock }: LimitsOptio
   }
 }
 
-function toLeaseBook(keeper: Leases, threads: number): LimitMemoryOptions['createLeases'] {
-  return (pages) => new LeaseBook({ keeper, pages, threads })
+function toLeaseBook(keepers: Leases, threads: number): LimitMemoryOptions['createLeases'] {
+  return (pages) => new LeaseBook({ keepers, pages, threads })
 }

@@ -62,6 +62,7 @@ export function createAdmissions({ limiter, waits }: AdmissionsOptions): Admissi
         call.block = block
         call.gauge = verdict.gauge
         call.quotaStartMs = verdict.quotaStartMs
+        call.leaseStartMs = verdict.leaseStartMs
         call.admissions = admissions
         call.limitHeaders = appendLimitHeaders([], sla, operation, verdict)
         return null
@@ -80,7 +81,7 @@ function release(limiter: Limiter, call: Call): void {
   if (sla === null || block === null) return
   limiter.release(block, call.gauge)
   if (isCharged(call)) return
-  limiter.giveBack(sla, block, call.unitsMicro, call.quotaStartMs)
+  limiter.giveBack(sla, block, call.unitsMicro, call.quotaStartMs, call.leaseStartMs)
   if (call.limitHeaders !== null) refundUnits(call.limitHeaders, sla, call.unitsMicro)
   call.unitsMicro = 0
 }

@@ -29,9 +29,9 @@ export interface LeaseDriverOptions {
 export interface LeaseDriver {
   /**
    * Asks for leases for `calls` waiting calls, or for a call that costs as much. Resolves at once if the node holds enough in reserve,
-   * otherwise after the exchange that carried the request, whether it succeeded or not.
+   * otherwise after the exchange that carried the request. False if that failed, so that the leases cannot be had at the moment.
    */
-  refill(key: string, calls: number): Promise<void>
+  refill(key: string, calls: number): Promise<boolean>
   /** Whether the last exchange failed. */
   readonly isUnavailable: boolean
   /** Returns all leases, and sends nothing from then on. Calls must have ended before. */
@@ -46,7 +46,7 @@ const RELEASES_MAX = 1_000
 
 export function createLeaseDriver(options: LeaseDriverOptions): LeaseDriver {
   const { node, send, clock, now, tickMs = TICK_MS, onFault } = options
-  let waiting: (() => void)[] = []
+  let waiting: ((isReached: boolean) => void)[] = []
   let running: Promise<boolean> | null = null
   let isUnavailable = false
   let isClosed = false
@@ -70,14 +70,14 @@ export function createLeaseDriver(options: LeaseDriverOptions): LeaseDriver {
       const message = node.next(now())
       if (message !== null) node.receive(await send(message), now())
       isUnavailable = false
+      for (const resume of served) resume(node.isServing)
       return message !== null
     } catch (fault) {
       node.lose()
       isUnavailable = true
       onFault(fault)
+      for (const resume of served) resume(false)
       return false
-    } finally {
-      for (const resume of served) resume()
     }
   }
 
@@ -86,7 +86,7 @@ export function createLeaseDriver(options: LeaseDriverOptions): LeaseDriver {
     refill(key, calls) {
       const isServed = serveFromReserve(options, key, calls)
       return new Promise((resolve) => {
-        if (isClosed || isServed) return resolve()
+        if (isClosed || isServed) return resolve(isServed)
         waiting.push(resolve)
         begin()
       })
@@ -100,7 +100,7 @@ export function createLeaseDriver(options: LeaseDriverOptions): LeaseDriver {
       await running
       node.releaseAll()
       for (let releases = 0; releases < RELEASES_MAX; releases++) if (!(await exchange())) break
-      for (const resume of waiting.splice(0)) resume()
+      for (const resume of waiting.splice(0)) resume(false)
     },
   }
 }

@@ -22,6 +22,8 @@ export interface JournalFile {
 }
 
 export interface JournalFileOptions {
+  /** Name of the file without its end. */
+  readonly name: string
   readonly folder: string
   /** Changes when the machine starts; null if the platform does not tell. Then every start takes a new identity. */
   readonly bootId: string | null
@@ -37,13 +39,12 @@ interface Header {
   readonly bootId: string | null
 }
 
-const NAME = 'leases.journal'
 const FORMAT = 1
 const BYTES_MAX = 4_000_000
 
 export function openJournalFile(options: JournalFileOptions): JournalFile {
   const { folder, bootId, retained, bytesMax = BYTES_MAX } = options
-  const path = join(folder, NAME)
+  const path = join(folder, `${options.name}.journal`)
   const known = readJournal(path)
   const isUsable = known !== null && bootId !== null && known.header.bootId === bootId
   const header: Header = isUsable

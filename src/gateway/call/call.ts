@@ -77,15 +77,15 @@ export class Call implements RecordedCall, WatchedReader {
   limitHeaders: string[] | null = null
   /** Headers of every response of the API; written by routing. */
   apiHeaders: readonly string[] | null = null
-  /** Releases the concurrency and units of the call. The limit stage writes this field and the five below. */
+  /** Releases the concurrency and units of the call. The limit stage writes this field and the seven below. */
   admissions: { release(call: Call): void } | null = null
   sla: CompiledSla | null = null
   block: Block | null = null
   gauge = 0
   quotaStartMs = 0
-  admittedMs = 0
-  /** Exchanges with the grantor of leases that the call has waited for; written by the limit stage. */
+  leaseStartMs = 0
   leaseRounds = 0
+  admittedMs = 0
   /** Written by `finish`: true as soon as the record is made; no response may be started after that. */
   isOver = false
   /** Whether the body has been read or does not exist; written by validation or forwarding. */

@@ -4,7 +4,7 @@
  * One lock guards them and the counters of all blocks of the subscription, so that a block can be replaced while calls run in it.
  */
 
-import { freeSlot } from '../../leases/lease-cell.ts'
+import { freeSlot, giveBackLease } from '../../leases/lease-cell.ts'
 import { lock, unlock } from './limit-lock.ts'
 
 /** Can be posted to a thread. */
@@ -12,8 +12,10 @@ export interface LeaseBlockRef {
   readonly page: SharedArrayBuffer
   /** The word of the lock, in 32-bit words. */
   readonly lockAt: number
-  /** By position of the limit; null if the limit is counted on each node alone. */
-  readonly cells: readonly (LeaseCellRef | null)[]
+  /** By position of the limit. */
+  readonly cells: readonly LeaseCellRef[]
+  /** Null if the plan has no quota that could be used up. */
+  readonly quota: LeaseCellRef | null
 }
 
 export interface LeaseCellRef {
@@ -35,22 +37,28 @@ export interface LeaseView {
 
 export interface LeaseBlock {
   readonly word: Int32Array
-  readonly views: readonly (LeaseView | null)[]
+  readonly views: readonly LeaseView[]
+  readonly quota: LeaseView | null
 }
 
-export function openLeaseBlock({ page, lockAt, cells }: LeaseBlockRef): LeaseBlock {
-  return {
-    word: new Int32Array(page, lockAt * 4, 1),
-    views: cells.map(
-      (ref) => ref && { id: ref.id, cell: new Float64Array(ref.page), at: ref.at, gaugesAt: ref.gaugesAt },
-    ),
-  }
+export function openLeaseBlock({ page, lockAt, cells, quota }: LeaseBlockRef): LeaseBlock {
+  const word = new Int32Array(page, lockAt * 4, 1)
+  return { word, views: cells.map(openCell), quota: quota && openCell(quota) }
+}
+
+function openCell({ id, page, at, gaugesAt }: LeaseCellRef): LeaseView {
+  return { id, cell: new Float64Array(page), at, gaugesAt }
 }
 
 /** Frees the slot of a call that `gauge` of `thread` counted. */
 export function releaseSlot({ word, views }: LeaseBlock, gauge: number, thread: number): void {
-  const view = views.find((each) => each?.gaugesAt === gauge - thread)
-  if (view === undefined || view === null || !lock(word, thread + 1)) return
+  const view = views.find(({ gaugesAt }) => gaugesAt === gauge - thread)
+  if (view === undefined || !lock(word, thread + 1)) return
   freeSlot(view.cell, view.at)
   unlock(word)
+}
+
+/** Returns units of a quota to the period in which they were charged. */
+export function giveBackUnits({ quota }: LeaseBlock, unitsMicro: number, startMs: number): void {
+  if (quota !== null && startMs !== 0) giveBackLease(quota.cell, quota.at, unitsMicro, startMs)
 }

@@ -6,38 +6,42 @@
  */
 
 import { createHash } from 'node:crypto'
-import { createCalendar } from '../../domain/calendar.ts'
-import { HOUR_MS } from '../../domain/calendar.ts'
+import { createCalendar, endOf, HOUR_MS, startOf } from '../../domain/calendar.ts'
 import { toBucket } from '../../domain/gcra.ts'
 import { freeSlot, LEASE_CELL_SIZE } from '../../leases/lease-cell.ts'
 import type { LeaseDeclaration } from '../../leases/lease-declaration.ts'
 import type { LeasePlace } from '../../leases/lease-place.ts'
-import type { LimitPlan, SlaPlan } from '../../plan/sla-plan.ts'
+import type { LimitPlan, QuotaPlan, SlaPlan } from '../../plan/sla-plan.ts'
 import { lengthOf } from '../../plan/validity-span.ts'
 import type { LeaseBlockRef, LeaseCellRef } from './lease-block.ts'
 import { freeLock, lock, unlock } from './limit-lock.ts'
 import { windowEnd, windowStart } from './limit-window.ts'
+import { quotaUnitOf } from './quota-limit.ts'
 import type { Place, SharedPages } from './shared-pages.ts'
 
-/** The leases of this node, as the protocol keeps them. */
+/** The leases of this node from one grantor, as the protocol keeps them. */
 export interface LeaseKeeper {
   add(key: string, declaration: LeaseDeclaration, place: LeasePlace): void
   /** When it returns, no call is admitted by what the declaration before leased. */
   redeclare(key: string, declaration: LeaseDeclaration): void
-  /** Resolves after an exchange with the grantor, with whether it can be reached. */
+  /** Asks for leases of `calls` calls, or of a call that costs as much. False if they cannot be had at the moment. */
   refill(key: string, calls: number): Promise<boolean>
 }
 
-export interface LeaseNeed {
-  /** Ids of the leases that a call lacks. */
-  readonly ids: readonly number[]
-  /** Calls that wait. */
-  readonly calls: number
+export interface LeaseKeepers {
+  /** For rates, concurrent calls and totals of up to an hour. */
+  readonly short: LeaseKeeper
+  /** For longer totals and quotas. */
+  readonly long: LeaseKeeper
 }
+
+/** What calls that wait lack, by the id of the lease: calls, or units of a quota. */
+export type LeaseNeed = readonly (readonly [id: number, amount: number])[]
 
 interface Lease {
   readonly id: number
   readonly key: string
+  readonly keeper: LeaseKeeper
   readonly place: Place
   /** Declared last, to notice a change. */
   declared: string
@@ -56,13 +60,13 @@ const CALL_MS_MAX = 600_000
 const VERSION = 0
 
 export interface LeaseBookOptions {
-  readonly keeper: LeaseKeeper
+  readonly keepers: LeaseKeepers
   readonly pages: SharedPages
   readonly threads: number
 }
 
 export class LeaseBook {
-  readonly #keeper: LeaseKeeper
+  readonly #keepers: LeaseKeepers
   readonly #pages: SharedPages
   /** Holder of a lock while the main thread changes a lease. */
   readonly #holder: number
@@ -70,8 +74,8 @@ export class LeaseBook {
   readonly #byApi = new Map<string, Area[]>()
   readonly #leases: Lease[] = []
 
-  constructor({ keeper, pages, threads }: LeaseBookOptions) {
-    this.#keeper = keeper
+  constructor({ keepers, pages, threads }: LeaseBookOptions) {
+    this.#keepers = keepers
     this.#pages = pages
     this.#holder = threads + 1
   }
@@ -81,16 +85,21 @@ export class LeaseBook {
     const area = this.#areaOf(subscription, plan)
     if (area === null) return null
     area.plan = plan
-    const names = new Set<string>()
-    const cells: (LeaseCellRef | null)[] = []
-    for (const [position, limit] of plan.limits.entries()) {
-      const declaration = toDeclaration(limit)
-      const lease = declaration && this.#leaseIn(area, uniqueName(limit, names), declaration, plan.api)
-      if (declaration !== null && lease === null) return null
-      const { id, place } = lease ?? { id: -1, place: null }
-      cells.push(place && { id, page: place.page, at: place.offset, gaugesAt: gaugesAt[position]! })
+    const cells: LeaseCellRef[] = []
+    for (const [position, limit] of limitsWanted(plan.limits).entries()) {
+      const lease = this.#leaseIn(area, limit, plan.api)
+      if (lease === null) return null
+      cells.push({ ...cellOf(lease), gaugesAt: gaugesAt[position]! })
     }
-    return { page: area.lock.page, lockAt: area.lock.offset * 2, cells }
+    const wanted = quotaWanted(plan.quota)
+    const quota = wanted && this.#leaseIn(area, wanted, plan.api)
+    if (wanted !== null && quota === null) return null
+    return {
+      page: area.lock.page,
+      lockAt: area.lock.offset * 2,
+      cells,
+      quota: quota && { ...cellOf(quota), gaugesAt: null },
+    }
   }
 
   /** Applies the numbers of a plan that has changed, to all subscriptions that called under it. */
@@ -98,19 +107,22 @@ export class LeaseBook {
     for (const area of this.#byApi.get(plan.api) ?? []) {
       if (area.plan.variant !== plan.variant || area.plan === plan) continue
       area.plan = plan
-      const names = new Set<string>()
-      for (const limit of plan.limits) {
-        const lease = area.byCalls.get(uniqueName(limit, names))
-        const declaration = toDeclaration(limit)
-        if (lease !== undefined && declaration !== null) this.#declare(lease, declaration)
+      const quota = quotaWanted(plan.quota)
+      for (const { name, declaration } of [...limitsWanted(plan.limits), ...(quota === null ? [] : [quota])]) {
+        const lease = area.byCalls.get(name)
+        if (lease !== undefined) this.#declare(lease, declaration)
       }
     }
   }
 
   /** Resolves when the leases were asked for; false if a grantor cannot be reached. */
-  async refill({ ids, calls }: LeaseNeed): Promise<boolean> {
-    const keys = ids.flatMap((id) => this.#leases[id]?.key ?? [])
-    const reached = await Promise.all(keys.map((key) => this.#keeper.refill(key, calls)))
+  async refill(need: LeaseNeed): Promise<boolean> {
+    const reached = await Promise.all(
+      need.map(([id, amount]) => {
+        const lease = this.#leases[id]
+        return lease === undefined || lease.keeper.refill(lease.key, amount)
+      }),
+    )
     return reached.every(Boolean)
   }
 
@@ -143,7 +155,7 @@ export class LeaseBook {
     return area
   }
 
-  #leaseIn(area: Area, name: string, declaration: LeaseDeclaration, api: string): Lease | null {
+  #leaseIn(area: Area, { name, declaration, isLong }: Wanted, api: string): Lease | null {
     const known = area.byCalls.get(name)
     if (known !== undefined) {
       this.#declare(known, declaration)
@@ -154,11 +166,12 @@ export class LeaseBook {
     const key = createHash('sha256')
       .update(JSON.stringify([area.subscription, api, name]))
       .digest('base64url')
-    const lease: Lease = { id: this.#leases.length, key, place, declared: JSON.stringify(declaration) }
+    const keeper = isLong ? this.#keepers.long : this.#keepers.short
+    const lease: Lease = { id: this.#leases.length, key, keeper, place, declared: JSON.stringify(declaration) }
     this.#leases.push(lease)
     area.byCalls.set(name, lease)
     const exclusively = (task: () => void): void => this.#exclusively(area.lock, task)
-    this.#keeper.add(key, declaration, { cell: new Float64Array(place.page), at: place.offset, exclusively })
+    keeper.add(key, declaration, { cell: new Float64Array(place.page), at: place.offset, exclusively })
     return lease
   }
 
@@ -166,7 +179,7 @@ export class LeaseBook {
     const declared = JSON.stringify(declaration)
     if (declared === lease.declared) return
     lease.declared = declared
-    this.#keeper.redeclare(lease.key, declaration)
+    lease.keeper.redeclare(lease.key, declaration)
   }
 
   #exclusively(place: Place, task: () => void): void {
@@ -184,23 +197,36 @@ function wordOf({ page, offset }: Place): Int32Array {
   return new Int32Array(page, offset * 8, 1)
 }
 
-/** Names the calls that a limit counts. Several limits of a plan may count the same calls. */
-function uniqueName({ meaning, rule: { kind } }: LimitPlan, names: Set<string>): string {
-  let name = `${kind} ${meaning}`
-  while (names.has(name)) name += ' again'
-  names.add(name)
-  return name
+/** The lease of a limit, by a name of the calls that it counts. */
+interface Wanted {
+  readonly name: string
+  readonly declaration: LeaseDeclaration
+  readonly isLong: boolean
 }
 
-/** Returns null for a total of more than an hour, which no short lease can serve. */
-function toDeclaration({ rule, validity }: LimitPlan): LeaseDeclaration | null {
+function cellOf({ id, place: { page, offset } }: Lease): Omit<LeaseCellRef, 'gaugesAt'> {
+  return { id, page, at: offset }
+}
+
+/** In the order of the limits. */
+function limitsWanted(limits: readonly LimitPlan[]): readonly Wanted[] {
+  const names = new Set<string>()
+  return limits.map((limit) => {
+    // Several limits of a plan may count the same calls.
+    let name = `${limit.rule.kind} ${limit.meaning}`
+    while (names.has(name)) name += ' again'
+    names.add(name)
+    return { name, declaration: toDeclaration(limit), isLong: !isShort(limit) }
+  })
+}
+
+function toDeclaration({ rule, validity }: LimitPlan): LeaseDeclaration {
   switch (rule.kind) {
     case 'rate':
       return { kind: 'rate', version: VERSION, ...toBucket(rule.value, rule.spanMs) }
     case 'concurrent':
       return { kind: 'concurrent', version: VERSION, value: rule.value, callMsMax: CALL_MS_MAX }
     case 'total': {
-      if (!isShort(rule.window, validity)) return null
       const calendar = createCalendar()
       const windowAt = (serverMs: number) => ({
         startMs: windowStart(rule.window, validity, calendar, serverMs),
@@ -213,7 +239,18 @@ function toDeclaration({ rule, validity }: LimitPlan): LeaseDeclaration | null {
   }
 }
 
-function isShort(window: string, validity: LimitPlan['validity']): boolean {
-  if (window === 'period') return validity.length > 0 && validity.every((span) => lengthOf(span) <= HOUR_MS)
-  return window === 'minute' || window === 'hour'
+/** Returns null for a quota that admits everything. */
+function quotaWanted(quota: QuotaPlan | null): Wanted | null {
+  if (quota === null || quota.period === 'PayAsYouGo') return null
+  const { period, unitsMicro } = quota
+  const unit = quotaUnitOf(period)
+  const windowAt = (serverMs: number) => ({ startMs: startOf(unit, serverMs), endMs: endOf(unit, serverMs) })
+  const declaration = { kind: 'total', version: VERSION, value: unitsMicro, windowAt } as const
+  return { name: `quota ${period}`, declaration, isLong: true }
+}
+
+function isShort({ rule, validity }: LimitPlan): boolean {
+  if (rule.kind !== 'total') return true
+  if (rule.window !== 'period') return rule.window === 'minute' || rule.window === 'hour'
+  return validity.length > 0 && validity.every((span) => lengthOf(span) <= HOUR_MS)
 }

@@ -2,7 +2,7 @@
  * Calls of one thread that wait for a lease.
  *
  * All calls that lack the same leases share a request to the main thread. A call that arrives while a request is under way waits for
- * the next one, which states the number of all that wait.
+ * the next one, which states what all that wait lack.
  */
 
 import type { Block } from './limit-block.ts'
@@ -10,12 +10,12 @@ import type { LeaseNeed } from './lease-book.ts'
 
 export interface LeaseWaits {
   /** Resolves when the leases were asked for; false if they cannot be had at the moment. */
-  wait(block: Block, lacking: readonly number[]): Promise<boolean>
+  wait(block: Block, lacking: LeaseNeed): Promise<boolean>
 }
 
 interface Round {
-  readonly ids: Set<number>
-  calls: number
+  /** Amounts by the id of the lease. */
+  readonly amounts: Map<number, number>
   readonly done: Promise<boolean>
 }
 
@@ -31,15 +31,13 @@ export function createLeaseWaits(refill: (need: LeaseNeed) => Promise<boolean>):
 
   function begin(block: Block, waiting: Waiting): Round {
     const before = waiting.running
-    const ids = new Set<number>()
-    const round: Round = { ids, calls: 0, done: before.then(() => send(block, waiting)) }
-    return round
+    return { amounts: new Map(), done: before.then(() => send(block, waiting)) }
   }
 
   async function send(block: Block, waiting: Waiting): Promise<boolean> {
-    const { ids, calls } = waiting.next!
+    const { amounts } = waiting.next!
     waiting.next = null
-    const request = refill({ ids: [...ids], calls }).catch(() => false)
+    const request = refill([...amounts]).catch(() => false)
     waiting.running = request
     const isReached = await request
     if (waiting.next === null && waiting.running === request) blocks.delete(block)
@@ -51,8 +49,7 @@ export function createLeaseWaits(refill: (need: LeaseNeed) => Promise<boolean>):
       let waiting = blocks.get(block)
       if (waiting === undefined) blocks.set(block, (waiting = { running: Promise.resolve(), next: null }))
       const round = (waiting.next ??= begin(block, waiting))
-      for (const id of lacking) round.ids.add(id)
-      round.calls++
+      for (const [id, amount] of lacking) round.amounts.set(id, (round.amounts.get(id) ?? 0) + amount)
       return round.done
     },
   }

@@ -35,10 +35,11 @@ export function createDecide(options: DecisionContextOptions): Decide {
   function decide(sla: CompiledSla, block: Block, operation: number, nowMs: number, isAlone: boolean): void {
     const { doubles, leases } = block
     const count = readUses(sla.groups[operation]!, block, nowMs)
-    if (leases !== null && !isAlone) checkLeases(count, leases, doubles, nowMs)
+    const leased = isAlone ? null : leases
+    if (leased !== null) checkLeases(count, leased, doubles, nowMs)
     else for (let index = 0; index < count; index++) check(applied[index]!, uses[index]!, doubles, nowMs)
     const cost = sla.unitsMicro[operation]!
-    if (sla.quota !== null) checkQuota(sla.quota, cost, doubles, nowMs, context)
+    if (sla.quota !== null) checkQuota(sla.quota, cost, doubles, nowMs, context, leased?.quota ?? null)
     if (verdict.refusedBy !== ADMITTED) {
       if (verdict.refusedBy === QUOTA) describeTightest(count, 0, nowMs)
       return
@@ -47,7 +48,7 @@ export function createDecide(options: DecisionContextOptions): Decide {
     describeTightest(count, 1, nowMs)
     for (let index = 0; index < count; index++) admit(applied[index]!, index, block, nowMs)
     if (leases !== null) takeLeases(count, leases, isAlone)
-    if (sla.quota !== null) commitQuota(sla.quota, cost, doubles, context)
+    if (sla.quota !== null) commitQuota(sla.quota, cost, doubles, context, leased?.quota ?? null)
   }
 
   /** Fills `applied` and `uses`, and returns how many limits apply. */
@@ -74,14 +75,11 @@ export function createDecide(options: DecisionContextOptions): Decide {
     moment.wallMs = nowMs
     for (let index = 0; index < count; index++) {
       const limit = applied[index]!
-      const view = views[limit.position]!
-      if (view === null) check(limit, uses[index]!, doubles, nowMs)
-      else {
-        uses[index] = Math.max(0, limit.capacity - remainingOf(view.cell, view.at) * limit.step)
-        if (hasLease(view.cell, view.at, moment)) continue
-        if (isExhausted(view.cell, view.at, moment)) refuse(limit, limit.capacity, doubles, nowMs)
-        else verdict.lacking.push(view.id)
-      }
+      const { id, cell, at } = views[limit.position]!
+      uses[index] = Math.max(0, limit.capacity - remainingOf(cell, at) * limit.step)
+      if (hasLease(cell, at, moment)) continue
+      if (isExhausted(cell, at, moment)) refuse(limit, limit.capacity, doubles, nowMs)
+      else verdict.lacking.push([id, 1])
     }
   }
 
@@ -89,8 +87,8 @@ export function createDecide(options: DecisionContextOptions): Decide {
   function takeLeases(count: number, { views }: LeaseBlock, isAlone: boolean): void {
     for (let index = 0; index < count; index++) {
       const limit = applied[index]!
-      const view = views[limit.position]!
-      if (view !== null && (!isAlone || limit.kind === 'concurrent')) takeLease(view.cell, view.at)
+      const { cell, at } = views[limit.position]!
+      if (!isAlone || limit.kind === 'concurrent') takeLease(cell, at)
     }
   }
 

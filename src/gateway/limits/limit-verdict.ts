@@ -23,8 +23,10 @@ export interface Verdict {
   quotaStartMs: number
   /** The gauge that counts this call, or 0, for `release`. */
   gauge: number
-  /** Ids of the leases that the call lacks, if `refusedBy` is `LACKING`. */
-  readonly lacking: number[]
+  /** Start of the period of the lease in which units were charged, for `giveBack`; 0 if they were charged on this node alone. */
+  leaseStartMs: number
+  /** What the call lacks, if `refusedBy` is `LACKING`. */
+  readonly lacking: (readonly [id: number, amount: number])[]
 }
 
 export function createVerdict(): Verdict {
@@ -38,6 +40,7 @@ export function createVerdict(): Verdict {
     quotaUsedMicro: 0,
     quotaStartMs: 0,
     gauge: 0,
+    leaseStartMs: 0,
     lacking: [],
   }
 }
@@ -53,5 +56,6 @@ export function clearVerdict(verdict: Verdict): void {
   verdict.quotaUsedMicro = 0
   verdict.quotaStartMs = 0
   verdict.gauge = 0
+  verdict.leaseStartMs = 0
   if (verdict.lacking.length > 0) verdict.lacking.length = 0
 }

@@ -6,7 +6,7 @@
  */
 
 import type { SlaPlan } from '../../plan/sla-plan.ts'
-import { releaseSlot } from './lease-block.ts'
+import { giveBackUnits, releaseSlot } from './lease-block.ts'
 import { openBlock, type Block, type BlockRef } from './limit-block.ts'
 import { createDecide } from './limit-decision.ts'
 import { layoutOf } from './limit-layout.ts'
@@ -29,7 +29,7 @@ export interface Limiter {
   /** Ends a call that was admitted. */
   release(block: Block, gauge: number): void
   /** Returns units to the period in which they were charged; does nothing if that period is over. */
-  giveBack(sla: CompiledSla, block: Block, unitsMicro: number, quotaStartMs: number): void
+  giveBack(sla: CompiledSla, block: Block, unitsMicro: number, quotaStartMs: number, leaseStartMs?: number): void
   readonly verdict: Verdict
 }
 
@@ -85,9 +85,10 @@ export function createLimiter({ thread, threads, monotonicMs }: LimiterOptions):
       if (!releaseGauge(block, gauge) || block.leases === null) return
       releaseSlot(block.leases, gauge, thread)
     },
-    giveBack({ quota, layout }, block, unitsMicro, quotaStartMs) {
+    giveBack({ quota, layout }, block, unitsMicro, quotaStartMs, leaseStartMs = 0) {
       if (quota === null || unitsMicro === 0 || layout !== block.layout || !lock(block.lock, holder)) return
       refundQuota(block.doubles, quota, unitsMicro, quotaStartMs)
+      if (block.leases !== null) giveBackUnits(block.leases, unitsMicro, leaseStartMs)
       unlock(block.lock)
     },
   }

@@ -1,10 +1,12 @@
 /** The quota of resource units per calendar period, which admits or refuses a call in addition to the limits of calls. */
 
 import { endOf, type Calendar, type CalendarUnit } from '../../domain/calendar.ts'
+import { hasLease, isExhausted, LEASE_CELL, remainingOf, takeLease } from '../../leases/lease-cell.ts'
 import type { LimitUsage } from '../../plan/limit-book.ts'
 import type { QuotaPeriod, SlaPlan } from '../../plan/sla-plan.ts'
 import type { CompiledQuota } from './compiled-sla.ts'
 import type { DecisionContext } from './decision-context.ts'
+import type { LeaseView } from './lease-block.ts'
 import { alertThreshold, warn } from './limit-alert.ts'
 import { ADMITTED, QUOTA } from './limit-verdict.ts'
 import { laterStart } from './limit-window.ts'
@@ -18,6 +20,8 @@ const UNITS: Readonly<Record<QuotaPeriod, CalendarUnit>> = {
   Annual: 'year',
   PayAsYouGo: 'month',
 }
+
+export const quotaUnitOf = (period: QuotaPeriod): CalendarUnit => UNITS[period]
 
 export function compileQuota(
   { quota, alertShare }: SlaPlan,
@@ -36,14 +40,19 @@ export function compileQuota(
   }
 }
 
-/** Reads the use of the current period into the verdict, and refuses the call if its cost exceeds the remaining units. */
+/**
+ * Reads the use of the current period into the verdict, and refuses the call if its cost exceeds the remaining units. With a lease, the
+ * use is that of all nodes, and the lease decides; `context.moment` must be set.
+ */
 export function checkQuota(
   quota: CompiledQuota,
   cost: number,
   doubles: Float64Array,
   nowMs: number,
-  { verdict, calendar }: DecisionContext,
+  context: DecisionContext,
+  lease: LeaseView | null,
 ): void {
+  const { verdict, calendar } = context
   const stored = doubles[quota.offset + WINDOW_SLOTS.start]!
   const start = laterStart(calendar.start(quota.unit, nowMs), stored, nowMs)
   if (stored !== start) {
@@ -55,10 +64,25 @@ export function checkQuota(
   const used = doubles[quota.offset + WINDOW_SLOTS.count]!
   verdict.quotaStartMs = start
   verdict.quotaUsedMicro = used
-  if (verdict.refusedBy !== ADMITTED || used + cost <= quota.capacity) return
+  if (lease === null ? used + cost <= quota.capacity : hasUnits(quota, cost, lease, context)) return
+  if (verdict.refusedBy !== ADMITTED) return
   verdict.refusedBy = QUOTA
   verdict.retryAfterMs = endOf(quota.unit, nowMs) - nowMs
   warn(verdict, doubles, quota.offset + WINDOW_SLOTS.warned, true)
+}
+
+/** Whether the call may be admitted by its units, or would be if its node had a lease, which the verdict notes. */
+function hasUnits(
+  { capacity }: CompiledQuota,
+  cost: number,
+  { id, cell, at }: LeaseView,
+  { verdict, moment }: DecisionContext,
+): boolean {
+  verdict.quotaUsedMicro = Math.min(capacity, Math.max(0, capacity - remainingOf(cell, at)))
+  if (hasLease(cell, at, moment, cost)) return true
+  if (isExhausted(cell, at, moment)) return false
+  verdict.lacking.push([id, cost])
+  return true
 }
 
 /** Charges the cost of an admitted call. */
@@ -67,9 +91,14 @@ export function commitQuota(
   cost: number,
   doubles: Float64Array,
   { verdict }: DecisionContext,
+  lease: LeaseView | null,
 ): void {
   const after = verdict.quotaUsedMicro + cost
-  doubles[offset + WINDOW_SLOTS.count] = after
+  doubles[offset + WINDOW_SLOTS.count]! += cost
+  if (lease !== null) {
+    takeLease(lease.cell, lease.at, cost)
+    verdict.leaseStartMs = lease.cell[lease.at + LEASE_CELL.window]!
+  }
   verdict.quotaUsedMicro = after
   warn(verdict, doubles, offset + WINDOW_SLOTS.warned, after >= alertAt || after + costMax > capacity)
 }

@@ -22,6 +22,7 @@ const path = (): string => join(folder, 'leases.journal')
 function open(overrides: { bootId?: string | null; retained?: readonly JournalEntry[] } = {}): JournalFile {
   const { bootId = 'boot-1', retained = [] } = overrides
   return openJournalFile({
+    name: 'leases',
     folder,
     bootId,
     newIdentity: () => `identity-${++identities}`,
