@@ -7,21 +7,14 @@
  */
 
 import type { Moment } from './lease-cell.ts'
+import type { LeaseDeclaration } from './lease-declaration.ts'
 import { isScarce, LeaseDemand } from './lease-demand.ts'
 import type { JournalEntry, LeaseJournal } from './lease-journal.ts'
-import type { ConcurrentBudget, LeaseBudget, LeaseGrant, LeaseItem, RateBudget } from './lease-messages.ts'
+import type { LeaseBudget, LeaseGrant, LeaseItem } from './lease-messages.ts'
 import { PlacedLease, type LeasePlace } from './lease-place.ts'
 import type { LeaseTimings } from './lease-timings.ts'
 
-/** A declared total, whose window depends on the time of the grantor. */
-export interface TotalDeclaration {
-  readonly kind: 'total'
-  readonly version: number
-  readonly value: number
-  windowAt(serverMs: number): { readonly startMs: number; readonly endMs: number }
-}
-
-export type LeaseDeclaration = TotalDeclaration | RateBudget | ConcurrentBudget
+export type { LeaseDeclaration, TotalDeclaration } from './lease-declaration.ts'
 
 /** The time of a node, and the bounds of the grantor's clock at that time. */
 export interface LeaseMoment extends Moment {
@@ -38,9 +31,12 @@ export class LeaseCounter {
   readonly #demand: LeaseDemand
   #declaration: LeaseDeclaration
   #endMs = 0
+  /** The most and the least that a waiting call needs. */
   #needed = 0
-  /** What the last call that waited needed. */
+  #neededLeast = 0
+  /** What the last call that waited needed, and what the latest item lacked for those that did. */
   #unit = 1
+  #missing = 0
   /** Granted, and not opened. */
   #reserve = 0
   /** What calls had given back when the latest item was made, and when the latest confirmed one was. */
@@ -49,6 +45,8 @@ export class LeaseCounter {
   /** What the grantor could still grant. */
   #free = Infinity
   #isScarce = false
+  /** The grant was too small for a call that waited. */
+  #isStranded = false
   #mustReport = false
   /** The declaration is new, and slots that are held were granted under the one before. */
   #isUnconfirmed = false
@@ -89,6 +87,7 @@ export class LeaseCounter {
   }
 
   need(calls: number, monotonicMs: number): void {
+    this.#neededLeast = this.#needed === 0 ? calls : Math.min(this.#neededLeast, calls)
     this.#needed = Math.max(this.#needed, calls)
     this.#unit = calls
     this.#demand.touch(monotonicMs)
@@ -162,7 +161,9 @@ export class LeaseCounter {
     const idleMs = this.#demand.idleMs(monotonicMs)
     if (this.#held > 0) {
       const ahead = this.#ahead()
-      if (idleMs > (this.#isScarce ? returnMs : keepMs)) this.lowerTo(0)
+      // The parts of several nodes may together be enough for the call.
+      const isUseless = this.#isStranded && this.#held < this.#unit
+      if (isUseless || idleMs > (this.#isScarce ? returnMs : keepMs)) this.lowerTo(0)
       else if (this.#isScarce && this.#held > 2 * ahead + this.#needed) this.lowerTo(ahead + this.#needed)
     }
     const isBusy = this.#held > 0 || (this.kind === 'concurrent' && this.#cell.used > 0)
@@ -182,13 +183,13 @@ export class LeaseCounter {
   item({ monotonicMs }: Moment): LeaseItem {
     this.#itemGivenBack = this.#cell.givenBack
     const { allowed, used } = this.#cell.read()
-    const remaining = allowed - used + this.#reserve
-    const ahead = this.#ahead()
+    const [remaining, ahead] = [allowed - used + this.#reserve, this.#ahead()]
     const isLow =
       !this.#isReleased &&
       (this.#needed > remaining || (remaining * 2 < ahead && this.#demand.idleMs(monotonicMs) < 1_000))
     const want = isLow ? Math.max(ahead, this.#needed) - remaining : 0
-    const least = Math.max(0, this.#needed - remaining)
+    const least = Math.min(this.#needed, this.#neededLeast) - remaining
+    this.#missing = this.#needed - remaining
     const isConcurrent = this.kind === 'concurrent'
     return {
       key: this.key,
@@ -214,7 +215,7 @@ export class LeaseCounter {
     if (this.#isUnconfirmed) return
     const { leaseMs, retryMs, leastAheadMs } = this.#timings
     const isTotal = item.budget.kind === 'total'
-    const isRefused = item.want > 0 && granted < (item.least ?? 1)
+    const isRefused = item.want > 0 && granted < (item.least === undefined ? 1 : this.#missing)
     this.#cell.exclusively(() => {
       const allowed = item.used + item.held + granted
       if (isTotal) this.#reserve += Math.max(0, granted)
@@ -225,12 +226,13 @@ export class LeaseCounter {
       this.#cell.set('exhaustedUntilMs', isRefused ? now.monotonicMs + retryMs : 0)
     })
     const value = item.budget.kind === 'rate' ? item.budget.capacity / item.budget.step : item.budget.value
+    this.#isStranded = isRefused && isTotal
     this.#free = free
     this.#isScarce = isScarce(free, value) && (leastAheadMs === null || this.#held >= 2 * free)
     if (!isTotal) this.#needed = 0
   }
 
-  /** Returns how much of the reserve calls need. */
+  /** How much of the reserve calls need. */
   get openable(): number {
     const { openMs } = this.#timings
     if (openMs === null || this.#reserve === 0) return this.#reserve
