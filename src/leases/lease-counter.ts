@@ -2,8 +2,8 @@
  * The lease of one counter on one node: renews it ahead of need, and returns what is idle.
  *
  * Every change of the cell runs under its lock. A lease is lowered in the cell before the grantor learns of it, and raised after, so
- * that the grantor's number is never below that of the node. What a total was granted is a reserve, which calls cannot use. It is opened
- * after the journal has been written.
+ * that the grantor's number is never below that of the node. A grant of a total is a reserve, which calls cannot use. It is opened after
+ * the journal has been written.
  */
 
 import type { Moment } from './lease-cell.ts'
@@ -34,15 +34,15 @@ export class LeaseCounter {
   /** The most and the least that a waiting call needs. */
   #needed = 0
   #neededLeast = 0
-  /** What the last call that waited needed, and what the latest item lacked for those that did. */
+  /** Need of the last call that waited, and the shortage of the latest item for those that did. */
   #unit = 1
   #missing = 0
   /** Granted, and not opened. */
   #reserve = 0
-  /** What calls had given back when the latest item was made, and when the latest confirmed one was. */
+  /** Calls that had been given back when the latest item was made, and when the latest confirmed one was. */
   #itemGivenBack = 0
   #reportedGivenBack = 0
-  /** What the grantor could still grant. */
+  /** Calls that the grantor could still grant. */
   #free = Infinity
   #isScarce = false
   /** The grant was too small for a call that waited. */
@@ -81,7 +81,7 @@ export class LeaseCounter {
     return { value, version }
   }
 
-  /** What was granted and is not open for calls in the window; null for another window. */
+  /** Calls that were granted in the window and are not open; null for another window. */
   reserveIn(startMs: number): number | null {
     return this.kind === 'total' && this.#cell.get('window') === startMs ? this.#reserve : null
   }
@@ -170,7 +170,7 @@ export class LeaseCounter {
     return isBusy || this.#mustReport || this.#isUnreported() || this.#hasGivenBack || idleMs <= keepMs
   }
 
-  /** Returns what to send now; null if there is nothing to ask for or to report. What is held is reported again after `refreshMs`. */
+  /** Returns what to send now; null if there is nothing to ask for or to report. A lease is reported again after `refreshMs`. */
   due(moment: Moment, refreshMs: number): LeaseItem | null {
     const item = this.item(moment)
     const isExhausted = moment.monotonicMs < this.#cell.get('exhaustedUntilMs')
