@@ -57,7 +57,7 @@ export async function openLeases(options: LeasesOptions): Promise<Leases | null>
   if (shared === null || url === null) return null
   // A single node starts sooner without it.
   const { createRedisLeases, RedisUnusable } = await import('../store/redis/redis-leases.ts')
-  const journals = { short: openJournal('leases', options), long: openJournal('slices', options) }
+  const journals = { short: openJournal('leases.journal', options), long: openJournal('slices.journal', options) }
   await shared.leaseEpochs.register(journals.short.file.identity, shared.incarnation)
   const redis = createRedisLeases({ url, nodeName })
   opened('Redis', redis.close)
@@ -95,7 +95,10 @@ export async function openLeases(options: LeasesOptions): Promise<Leases | null>
   }
 }
 
-function openJournal(name: string, { config, opened }: LeasesOptions): Pick<Grantor, 'file' | 'journal'> {
+function openJournal(
+  name: 'leases.journal' | 'slices.journal',
+  { config, opened }: LeasesOptions,
+): Pick<Grantor, 'file' | 'journal'> {
   const file = openJournalFile({
     name,
     folder: config.dataDir,
@@ -104,7 +107,7 @@ function openJournal(name: string, { config, opened }: LeasesOptions): Pick<Gran
     retained: () => journal.all(),
   })
   const journal = new LeaseJournal(file.write, file.restored, monotonicMs())
-  opened(`journal of ${name}`, file.close)
+  opened(name, file.close)
   return { file, journal }
 }
 
@@ -137,7 +140,7 @@ function keep({ clock, log, count, opened }: LeasesOptions, grantor: Grantor): K
   return {
     add: (key, declaration, place) => node.add(key, declaration, place, now()),
     redeclare: (key, declaration) => node.redeclare(key, declaration),
-    refill: (key, calls) => driver.refill(key, calls),
+    refill: (key, calls, least) => driver.refill(key, calls, least),
     get isServing() {
       return node.isServing && !driver.isUnavailable
     },

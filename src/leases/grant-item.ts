@@ -160,7 +160,8 @@ function isReady({ readyMs }: Generation): boolean {
 
 /** Returns how much of `free` one of several nodes gets: half of an equal share, so that leases shrink to 1 as the budget ends. */
 function share({ want, least = 1 }: LeaseItem, free: number, nodes: number): number {
-  return Math.min(want, free, Math.max(least, Math.floor(free / (2 * nodes))))
+  const most = Math.min(want, free, Math.max(least, Math.floor(free / (2 * nodes))))
+  return most < least ? 0 : most
 }
 
 function sum(values: readonly number[]): number {

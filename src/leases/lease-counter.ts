@@ -2,8 +2,8 @@
  * The lease of one counter on one node: renews it ahead of need, and returns what is idle.
  *
  * Every change of the cell runs under its lock. A lease is lowered in the cell before the grantor learns of it, and raised after, so
- * that the grantor's number is never below that of the node. What a total was granted is a reserve, which calls cannot use. It is opened
- * after the journal has been written.
+ * that the grantor's number is never below that of the node. A grant of a total is a reserve, which calls cannot use. It is opened after
+ * the journal has been written.
  */
 
 import type { Moment } from './lease-cell.ts'
@@ -13,12 +13,7 @@ import type { JournalEntry, LeaseJournal } from './lease-journal.ts'
 import type { LeaseBudget, LeaseGrant, LeaseItem } from './lease-messages.ts'
 import { PlacedLease, type LeasePlace } from './lease-place.ts'
 import type { LeaseTimings } from './lease-timings.ts'
-
-/** The time of a node, and the bounds of the grantor's clock at that time. */
-export interface LeaseMoment extends Moment {
-  readonly earliestMs: number
-  readonly latestMs: number
-}
+import type { LeaseMoment } from './server-clock.ts'
 
 const REPORT_MS = 100
 
@@ -29,17 +24,22 @@ export class LeaseCounter {
   readonly #demand: LeaseDemand
   #declaration: LeaseDeclaration
   #endMs = 0
+  /** The most and the least that a waiting call needs. */
   #needed = 0
-  /** What the last call that waited needed. */
+  #neededLeast = 0
+  /** Need of the last call that waited, and the shortage of the latest item for those that did. */
   #unit = 1
+  #missing = 0
   /** Granted, and not opened. */
   #reserve = 0
-  /** What calls had given back when the latest item was made, and when the latest confirmed one was. */
+  /** Calls that had been given back when the latest item was made, and when the latest confirmed one was. */
   #itemGivenBack = 0
   #reportedGivenBack = 0
-  /** What the grantor could still grant. */
+  /** Calls that the grantor could still grant. */
   #free = Infinity
   #isScarce = false
+  /** The grant was too small for a call that waited. */
+  #isStranded = false
   #mustReport = false
   /** The declaration is new, and slots that are held were granted under the one before. */
   #isUnconfirmed = false
@@ -74,12 +74,13 @@ export class LeaseCounter {
     return { value, version }
   }
 
-  /** What was granted and is not open for calls in the window; null for another window. */
+  /** Calls that were granted in the window and are not open; null for another window. */
   reserveIn(startMs: number): number | null {
     return this.kind === 'total' && this.#cell.get('window') === startMs ? this.#reserve : null
   }
 
-  need(calls: number, monotonicMs: number): void {
+  need(calls: number, least: number, monotonicMs: number): void {
+    this.#neededLeast = this.#needed === 0 ? least : Math.min(this.#neededLeast, least)
     this.#needed = Math.max(this.#needed, calls)
     this.#unit = calls
     this.#demand.touch(monotonicMs)
@@ -154,14 +155,16 @@ export class LeaseCounter {
     const idleMs = this.#demand.idleMs(monotonicMs)
     if (this.#held > 0) {
       const ahead = this.#ahead()
-      if (idleMs > (this.#isScarce ? returnMs : keepMs)) this.lowerTo(0)
+      // The parts of several nodes may together be enough for the call.
+      const isUseless = this.#isStranded && this.#held < this.#unit
+      if (isUseless || idleMs > (this.#isScarce ? returnMs : keepMs)) this.lowerTo(0)
       else if (this.#isScarce && this.#held > 2 * ahead + this.#needed) this.lowerTo(ahead + this.#needed)
     }
     const isBusy = this.#held > 0 || (this.kind === 'concurrent' && this.#cell.used > 0)
     return isBusy || this.#mustReport || this.#isUnreported() || this.#hasGivenBack || idleMs <= keepMs
   }
 
-  /** Returns what to send now; null if there is nothing to ask for or to report. What is held is reported again after `refreshMs`. */
+  /** Returns what to send now; null if there is nothing to ask for or to report. A lease is reported again after `refreshMs`. */
   due(moment: Moment, refreshMs: number): LeaseItem | null {
     const item = this.item(moment)
     const isExhausted = moment.monotonicMs < this.#cell.get('exhaustedUntilMs')
@@ -174,13 +177,13 @@ export class LeaseCounter {
   item({ monotonicMs }: Moment): LeaseItem {
     this.#itemGivenBack = this.#cell.givenBack
     const { allowed, used } = this.#cell.read()
-    const remaining = allowed - used + this.#reserve
-    const ahead = this.#ahead()
+    const [remaining, ahead] = [allowed - used + this.#reserve, this.#ahead()]
     const isLow =
       !this.#isReleased &&
       (this.#needed > remaining || (remaining * 2 < ahead && this.#demand.idleMs(monotonicMs) < 1_000))
     const want = isLow ? Math.max(ahead, this.#needed) - remaining : 0
-    const least = Math.max(0, this.#needed - remaining)
+    const least = Math.min(this.#needed, this.#neededLeast) - remaining
+    this.#missing = this.#needed - remaining
     const isConcurrent = this.kind === 'concurrent'
     return {
       key: this.key,
@@ -206,7 +209,7 @@ export class LeaseCounter {
     if (this.#isUnconfirmed) return
     const { leaseMs, retryMs, leastAheadMs } = this.#timings
     const isTotal = item.budget.kind === 'total'
-    const isRefused = item.want > 0 && granted < (item.least ?? 1)
+    const isRefused = item.want > 0 && granted < (item.least === undefined ? 1 : this.#missing)
     this.#cell.exclusively(() => {
       const allowed = item.used + item.held + granted
       if (isTotal) this.#reserve += Math.max(0, granted)
@@ -218,12 +221,13 @@ export class LeaseCounter {
       this.#cell.set('free', free + this.#reserve)
     })
     const value = item.budget.kind === 'rate' ? item.budget.capacity / item.budget.step : item.budget.value
+    this.#isStranded = isRefused && isTotal
     this.#free = free
     this.#isScarce = isScarce(free, value) && (leastAheadMs === null || this.#held >= 2 * free)
     if (!isTotal) this.#needed = 0
   }
 
-  /** Returns how much of the reserve calls need. */
+  /** How much of the reserve calls need. */
   get openable(): number {
     const { openMs } = this.#timings
     if (openMs === null || this.#reserve === 0) return this.#reserve

@@ -1,4 +1,4 @@
-/** What a node knows of the limit of a lease. */
+/** The declaration of a counter, as a node leases it. */
 
 import type { ConcurrentBudget, RateBudget } from './lease-messages.ts'
 

@@ -28,10 +28,10 @@ export interface LeaseDriverOptions {
 
 export interface LeaseDriver {
   /**
-   * Asks for leases for `calls` waiting calls, or for a call that costs as much. Resolves at once if the node holds enough in reserve,
+   * Asks for leases for `calls` waiting calls, or for calls that cost as much together; the one of least cost needs `least`. Resolves at once if the node holds enough in reserve,
    * otherwise after the exchange that carried the request. False if that failed, so that the leases cannot be had at the moment.
    */
-  refill(key: string, calls: number): Promise<boolean>
+  refill(key: string, calls: number, least?: number): Promise<boolean>
   /** Whether the last exchange failed. */
   readonly isUnavailable: boolean
   /** Returns all leases, and sends nothing from then on. Calls must have ended before. */
@@ -83,8 +83,8 @@ export function createLeaseDriver(options: LeaseDriverOptions): LeaseDriver {
 
   const stopTicks = clock.every(tickMs, begin)
   return {
-    refill(key, calls) {
-      const isServed = serveFromReserve(options, key, calls)
+    refill(key, calls, least = calls) {
+      const isServed = serveFromReserve(options, key, calls, least)
       return new Promise((resolve) => {
         if (isClosed || isServed) return resolve(isServed)
         waiting.push(resolve)
@@ -120,9 +120,14 @@ function createOpener({ node, openEpoch, now, random }: LeaseDriverOptions): () 
 }
 
 /** Returns whether the calls can be admitted without an exchange. */
-function serveFromReserve({ node, now, onFault }: LeaseDriverOptions, key: string, calls: number): boolean {
+function serveFromReserve(
+  { node, now, onFault }: LeaseDriverOptions,
+  key: string,
+  calls: number,
+  least: number,
+): boolean {
   try {
-    return node.need(key, calls, now())
+    return node.need(key, calls, now(), least)
   } catch (fault) {
     onFault(fault)
     return false

@@ -22,14 +22,15 @@ export interface JournalFile {
 }
 
 export interface JournalFileOptions {
-  /** Name of the file without its end. */
-  readonly name: string
   readonly folder: string
+  /** Leases of Redis and slices have a journal each. */
+  readonly name?: 'leases.journal' | 'slices.journal'
   /** Changes when the machine starts; null if the platform does not tell. Then every start takes a new identity. */
   readonly bootId: string | null
   readonly newIdentity: () => string
   /** Returns the claims to keep when the file is rewritten. */
   readonly retained: () => readonly JournalEntry[]
+  /** The file may grow to this size, or to twice what is retained. */
   readonly bytesMax?: number
 }
 
@@ -43,8 +44,8 @@ const FORMAT = 1
 const BYTES_MAX = 4_000_000
 
 export function openJournalFile(options: JournalFileOptions): JournalFile {
-  const { folder, bootId, retained, bytesMax = BYTES_MAX } = options
-  const path = join(folder, `${options.name}.journal`)
+  const { folder, name = 'leases.journal', bootId, retained, bytesMax = BYTES_MAX } = options
+  const path = join(folder, name)
   const known = readJournal(path)
   const isUsable = known !== null && bootId !== null && known.header.bootId === bootId
   const header: Header = isUsable
@@ -58,7 +59,7 @@ export function openJournalFile(options: JournalFileOptions): JournalFile {
     session: header.session,
     restored,
     write(entries) {
-      if (file.bytes > bytesMax) {
+      if (file.bytes > Math.max(bytesMax, 2 * file.retainedBytes)) {
         closeSync(file.descriptor)
         file = replace(folder, path, header, retained())
       }
@@ -77,7 +78,7 @@ function replace(folder: string, path: string, header: Header, entries: readonly
   fsyncSync(descriptor)
   renameSync(next, path)
   syncFolder(folder)
-  return { descriptor, bytes }
+  return { descriptor, bytes, retainedBytes: bytes }
 }
 
 /** Writes all lines with one call; throws if the disk took only a part, since the rest could not be read. */

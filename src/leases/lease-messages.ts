@@ -43,7 +43,7 @@ export interface LeaseItem {
   readonly used: number
   /** Calls to be granted on top of `held`. */
   readonly want: number
-  /** The grant that a waiting call needs, if not 1: units of a quota are of no use to it in parts. */
+  /** The smallest grant that is of use to a waiting call, if not 1: units of a quota are of no use to it in parts. */
   readonly least?: number
 }
 

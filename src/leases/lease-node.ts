@@ -6,7 +6,7 @@
  */
 
 import type { Moment } from './lease-cell.ts'
-import { LeaseCounter, type LeaseMoment } from './lease-counter.ts'
+import { LeaseCounter } from './lease-counter.ts'
 import type { LeaseDeclaration } from './lease-declaration.ts'
 import type { LeaseJournal } from './lease-journal.ts'
 import { LeaseMembership, type OpenedEpoch } from './lease-membership.ts'
@@ -14,6 +14,7 @@ import type { GrantedReply, LeaseItem, LeaseMessage, LeaseReply, LeaseRequest } 
 import type { LeasePlace } from './lease-place.ts'
 import { LeaseSync } from './lease-sync.ts'
 import type { LeaseTimings } from './lease-timings.ts'
+import type { LeaseMoment } from './server-clock.ts'
 
 export interface LeaseNodeOptions {
   /** Identity under which the node holds leases: as old as its journal. */
@@ -101,13 +102,13 @@ export class LeaseNode {
   }
 
   /**
-   * Notes that `calls` wait for a lease, or a call that costs as much. Returns whether they can be admitted from what the node held in
+   * Notes that `calls` wait for a lease, or calls that cost as much together; the one of least cost needs `least`. Returns whether they can be admitted from what the node held in
    * reserve; otherwise send the next message now. Throws if the journal cannot be written.
    */
-  need(key: string, calls: number, now: Moment): boolean {
+  need(key: string, calls: number, now: Moment, least = calls): boolean {
     const counter = this.#counters.get(key)
     if (counter === undefined) return false
-    counter.need(calls, now.monotonicMs)
+    counter.need(calls, least, now.monotonicMs)
     this.#active.add(counter)
     if (counter.openable === 0) return false
     this.#open([counter], now)

@@ -53,7 +53,7 @@ export class PlacedLease {
     this.#opened = allowed
   }
 
-  /** What calls gave back, ever. */
+  /** Calls that were given back, ever. */
   get givenBack(): number {
     if (this.allowed !== this.#opened) this.exclusively(() => this.setAllowed(this.allowed))
     return this.#givenBack

@@ -26,8 +26,8 @@ export interface LeaseTimings {
   /** Time in which the estimate of the demand follows a change. */
   readonly memoryMs: number
   /**
-   * Of what it holds, a node opens the demand of this time for calls and notes that in its journal, so that a crash loses no more. Null:
-   * everything.
+   * A node opens this much of its demand at a time for calls, after a line in its journal, so that a crash loses no more. Null: all that
+   * it holds.
    */
   readonly openMs: number | null
   /** While nothing is free, a node asks once in this time. */
@@ -36,7 +36,7 @@ export interface LeaseTimings {
   readonly returnMs: number
   /** An idle lease is returned after this time in any case. */
   readonly keepMs: number
-  /** What is held is reported again after `returnMs`, or after this time for each active counter if that is longer. */
+  /** A lease is reported again after `returnMs`, or after this time for each active counter if that is longer. */
   readonly refreshMsEach: number
   /**
    * Windows that begin within this time after a generation did may have been granted from before. For slices, nodes that the list

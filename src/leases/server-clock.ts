@@ -5,6 +5,14 @@
  * the two clocks. A difference outside the bounds known so far shows that one of the clocks was set.
  */
 
+import type { Moment } from './lease-cell.ts'
+
+/** The time of a node, and the bounds of the grantor's clock at that time. */
+export interface LeaseMoment extends Moment {
+  readonly earliestMs: number
+  readonly latestMs: number
+}
+
 /** 1 ms per second: twice what NTP slews a clock by. */
 const DRIFT = 0.001
 

@@ -52,6 +52,7 @@ const TIMINGS: LeaseTimings = {
 const GENEROUS_TIMINGS: LeaseTimings = { ...TIMINGS, aheadMs: 20_000, openMs: 1_000, returnMs: 2_000 }
 const NODES = 3
 const LENGTH_MS = 12_000
+const MONTH_END_MS = 6_000
 const RECOVERY_MS = 12_000
 
 interface Surroundings {
@@ -168,6 +169,10 @@ const FAULTS: readonly Fault[] = [
     queue.after(random.below(3_000), () => (database.isUp = true))
   },
   ({ random, database }) => database.setClock(step(random)),
+  // The month that has just ended is open again.
+  ({ queue, random, database }) => {
+    queue.after(MONTH_END_MS - queue.nowMs + random.below(1_000), () => database.setClock(-1_200 - random.below(2_000)))
+  },
   (all) => pick(all).setWallClock(step(all.random)),
   (all) => pick(all).freeze(100 + all.random.below(4_000), all.random.below(2) === 0),
   ({ queue, random, network }) => {

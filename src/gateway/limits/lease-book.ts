@@ -6,13 +6,13 @@
  */
 
 import { createHash } from 'node:crypto'
-import { createCalendar, endOf, HOUR_MS, startOf } from '../../domain/calendar.ts'
+import { createCalendar } from '../../domain/calendar.ts'
 import { toBucket } from '../../domain/gcra.ts'
 import { freeSlot, LEASE_CELL_SIZE } from '../../leases/lease-cell.ts'
 import type { LeaseDeclaration } from '../../leases/lease-declaration.ts'
 import type { LeasePlace } from '../../leases/lease-place.ts'
+import { calendarTotal, isSlice } from '../../leases/slice-windows.ts'
 import type { LimitPlan, QuotaPlan, SlaPlan } from '../../plan/sla-plan.ts'
-import { lengthOf } from '../../plan/validity-span.ts'
 import type { LeaseBlockRef, LeaseCellRef } from './lease-block.ts'
 import { freeLock, lock, unlock } from './limit-lock.ts'
 import { windowEnd, windowStart } from './limit-window.ts'
@@ -24,19 +24,22 @@ export interface LeaseKeeper {
   add(key: string, declaration: LeaseDeclaration, place: LeasePlace): void
   /** When it returns, no call is admitted by what the declaration before leased. */
   redeclare(key: string, declaration: LeaseDeclaration): void
-  /** Asks for leases of `calls` calls, or of a call that costs as much. False if they cannot be had at the moment. */
-  refill(key: string, calls: number): Promise<boolean>
+  /**
+   * Asks for leases of `calls` calls, or of calls that cost as much together; the one of least cost needs `least`. False if they cannot
+   * be had at the moment.
+   */
+  refill(key: string, calls: number, least: number): Promise<boolean>
 }
 
 export interface LeaseKeepers {
-  /** For rates, concurrent calls and totals of up to an hour. */
+  /** For rates, concurrent calls and totals per minute or hour. */
   readonly short: LeaseKeeper
-  /** For longer totals and quotas. */
+  /** For other totals and quotas. */
   readonly long: LeaseKeeper
 }
 
-/** What calls that wait lack, by the id of the lease: calls, or units of a quota. */
-export type LeaseNeed = readonly (readonly [id: number, amount: number])[]
+/** What calls that wait lack together, and the least that one of them lacks: calls, or units of a quota. */
+export type LeaseNeed = readonly (readonly [id: number, amount: number, least: number])[]
 
 interface Lease {
   readonly id: number
@@ -118,9 +121,9 @@ export class LeaseBook {
   /** Resolves when the leases were asked for; false if a grantor cannot be reached. */
   async refill(need: LeaseNeed): Promise<boolean> {
     const reached = await Promise.all(
-      need.map(([id, amount]) => {
+      need.map(([id, amount, least]) => {
         const lease = this.#leases[id]
-        return lease === undefined || lease.keeper.refill(lease.key, amount)
+        return lease === undefined || lease.keeper.refill(lease.key, amount, least)
       }),
     )
     return reached.every(Boolean)
@@ -216,7 +219,11 @@ function limitsWanted(limits: readonly LimitPlan[]): readonly Wanted[] {
     let name = `${limit.rule.kind} ${limit.meaning}`
     while (names.has(name)) name += ' again'
     names.add(name)
-    return { name, declaration: toDeclaration(limit), isLong: !isShort(limit) }
+    return {
+      name,
+      declaration: toDeclaration(limit),
+      isLong: limit.rule.kind === 'total' && isSlice(limit.rule.window),
+    }
   })
 }
 
@@ -227,12 +234,14 @@ function toDeclaration({ rule, validity }: LimitPlan): LeaseDeclaration {
     case 'concurrent':
       return { kind: 'concurrent', version: VERSION, value: rule.value, callMsMax: CALL_MS_MAX }
     case 'total': {
+      const { window, value } = rule
+      if (window !== 'period') return calendarTotal(window, value, VERSION)
       const calendar = createCalendar()
       const windowAt = (serverMs: number) => ({
-        startMs: windowStart(rule.window, validity, calendar, serverMs),
-        endMs: windowEnd(rule.window, validity, calendar, serverMs),
+        startMs: windowStart(window, validity, calendar, serverMs),
+        endMs: windowEnd(window, validity, calendar, serverMs),
       })
-      return { kind: 'total', version: VERSION, value: rule.value, windowAt }
+      return { kind: 'total', version: VERSION, value, windowAt }
     }
     default:
       return rule satisfies never
@@ -243,14 +252,6 @@ function toDeclaration({ rule, validity }: LimitPlan): LeaseDeclaration {
 function quotaWanted(quota: QuotaPlan | null): Wanted | null {
   if (quota === null || quota.period === 'PayAsYouGo') return null
   const { period, unitsMicro } = quota
-  const unit = quotaUnitOf(period)
-  const windowAt = (serverMs: number) => ({ startMs: startOf(unit, serverMs), endMs: endOf(unit, serverMs) })
-  const declaration = { kind: 'total', version: VERSION, value: unitsMicro, windowAt } as const
+  const declaration = calendarTotal(quotaUnitOf(period), unitsMicro, VERSION)
   return { name: `quota ${period}`, declaration, isLong: true }
-}
-
-function isShort({ rule, validity }: LimitPlan): boolean {
-  if (rule.kind !== 'total') return true
-  if (rule.window !== 'period') return rule.window === 'minute' || rule.window === 'hour'
-  return validity.length > 0 && validity.every((span) => lengthOf(span) <= HOUR_MS)
 }

@@ -7,15 +7,16 @@
 
 import type { Block } from './limit-block.ts'
 import type { LeaseNeed } from './lease-book.ts'
+import type { Lacking } from './limit-verdict.ts'
 
 export interface LeaseWaits {
   /** Resolves when the leases were asked for; false if they cannot be had at the moment. */
-  wait(block: Block, lacking: LeaseNeed): Promise<boolean>
+  wait(block: Block, lacking: readonly Lacking[]): Promise<boolean>
 }
 
 interface Round {
-  /** Amounts by the id of the lease. */
-  readonly amounts: Map<number, number>
+  /** By the id of the lease. */
+  readonly needs: Map<number, { amount: number; least: number }>
   readonly done: Promise<boolean>
 }
 
@@ -31,13 +32,13 @@ export function createLeaseWaits(refill: (need: LeaseNeed) => Promise<boolean>):
 
   function begin(block: Block, waiting: Waiting): Round {
     const before = waiting.running
-    return { amounts: new Map(), done: before.then(() => send(block, waiting)) }
+    return { needs: new Map(), done: before.then(() => send(block, waiting)) }
   }
 
   async function send(block: Block, waiting: Waiting): Promise<boolean> {
-    const { amounts } = waiting.next!
+    const { needs } = waiting.next!
     waiting.next = null
-    const request = refill([...amounts]).catch(() => false)
+    const request = refill([...needs].map(([id, { amount, least }]) => [id, amount, least] as const)).catch(() => false)
     waiting.running = request
     const isReached = await request
     if (waiting.next === null && waiting.running === request) blocks.delete(block)
@@ -49,7 +50,14 @@ export function createLeaseWaits(refill: (need: LeaseNeed) => Promise<boolean>):
       let waiting = blocks.get(block)
       if (waiting === undefined) blocks.set(block, (waiting = { running: Promise.resolve(), next: null }))
       const round = (waiting.next ??= begin(block, waiting))
-      for (const [id, amount] of lacking) round.amounts.set(id, (round.amounts.get(id) ?? 0) + amount)
+      for (const [id, amount] of lacking) {
+        const need = round.needs.get(id)
+        if (need === undefined) round.needs.set(id, { amount, least: amount })
+        else {
+          need.amount += amount
+          need.least = Math.min(need.least, amount)
+        }
+      }
       return round.done
     },
   }

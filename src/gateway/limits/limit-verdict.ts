@@ -6,6 +6,9 @@ export const QUOTA = -2
 /** The node holds no lease for the call: it may be decided again after the leases were asked for. */
 export const LACKING = -3
 
+/** A lease, and the calls or units that a call lacks of it. */
+export type Lacking = readonly [id: number, amount: number]
+
 export interface Verdict {
   /** `ADMITTED`, `QUOTA`, `LACKING`, or the position of the limit that refused; if several refused, the one with the longest wait. */
   refusedBy: number
@@ -26,7 +29,7 @@ export interface Verdict {
   /** Start of the period of the lease in which units were charged, for `giveBack`; 0 if they were charged on this node alone. */
   leaseStartMs: number
   /** What the call lacks, if `refusedBy` is `LACKING`. */
-  readonly lacking: (readonly [id: number, amount: number])[]
+  readonly lacking: Lacking[]
 }
 
 export function createVerdict(): Verdict {

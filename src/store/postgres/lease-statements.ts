@@ -1,8 +1,8 @@
 /**
  * Statements on the state of slices.
  *
- * The row of the generation is locked first, so that requests of all nodes run one after another. What follows is a statement of its
- * own: it sees what was committed before the lock was free, and the clock after that.
+ * The row of the generation is locked first, so that requests of all nodes run one after another. The state is read by another statement,
+ * which sees everything that was committed before the lock was free, and the clock after that.
  */
 
 /** A request that is worth nothing by then ends, and so does the transaction of a node that vanished. */

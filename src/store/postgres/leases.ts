@@ -116,7 +116,7 @@ class SliceDatabase implements PostgresLeases {
   async #execute(client: Client, message: LeaseMessage): Promise<LeaseReply> {
     const { state, moment } = await this.#load(client, message)
     const before = { ...state, counters: new Map(state.counters) }
-    const sender = { name: this.#nodeName, committed: this.#committed }
+    const sender = { name: this.#nodeName, committed: this.#isOwn(message) ? this.#committed : null }
     const reply = grantSlices(state, message, moment, sender, this.#timings)
     if (state.generation !== null && state.generation !== before.generation) {
       await this.#store(client, message, before.counters, state)
@@ -163,6 +163,11 @@ class SliceDatabase implements PostgresLeases {
       ...[identity, this.#nodeName, last?.epoch, last?.session, last?.sequence],
       JSON.stringify([...new Map(rows.map((row) => [`${row.hash} ${row.start_ms}`, row])).values()]),
     ])
+  }
+
+  /** A node has one identity as long as it runs. */
+  #isOwn(message: LeaseMessage): boolean {
+    return message.type !== 'request' || message.node === this.#committed?.node
   }
 
   async #clean(client: Client): Promise<void> {

@@ -81,7 +81,9 @@ local function newest(known, budget)
 end
 
 local function share(item, free, nodes)
-  return math.min(item.want, free, math.max(item.least or 1, math.floor(free / (2 * nodes))))
+  local least = item.least or 1
+  local most = math.min(item.want, free, math.max(least, math.floor(free / (2 * nodes))))
+  return most < least and 0 or most
 end
 
 local function sum_held(leases)

@@ -22,7 +22,6 @@ const path = (): string => join(folder, 'leases.journal')
 function open(overrides: { bootId?: string | null; retained?: readonly JournalEntry[] } = {}): JournalFile {
   const { bootId = 'boot-1', retained = [] } = overrides
   return openJournalFile({
-    name: 'leases',
     folder,
     bootId,
     newIdentity: () => `identity-${++identities}`,
@@ -71,6 +70,30 @@ describe('The journal of leases', () => {
     const restored = open().restored
     expect(restored).toContainEqual(ENTRY)
     expect(restored.at(-1)).toMatchObject({ key: 'k', claim: 100 })
+  })
+
+  it('is not replaced at each write by claims that need more than its size', () => {
+    const retained = Array.from({ length: 50 }, (_, claim) => ({ ...ENTRY, key: `k${claim}`, claim }))
+    const journal = open({ retained })
+    const inodes = new Set<number>()
+    for (let claim = 1; claim <= 100; claim++) {
+      journal.write([{ ...ENTRY, claim }])
+      inodes.add(statSync(path()).ino)
+    }
+    expect(inodes.size).toBeLessThan(6)
+  })
+
+  it('has a file of its own for slices', () => {
+    writeOne()
+    const slices = openJournalFile({
+      folder,
+      name: 'slices.journal',
+      bootId: 'boot-1',
+      newIdentity: () => 'identity of slices',
+      retained: () => [],
+    })
+    expect(slices).toMatchObject({ identity: 'identity of slices', session: 1, restored: [] })
+    slices.close()
   })
 
   it('is readable by its owner only', () => {
