@@ -86,6 +86,11 @@ export class LeaseCounter {
     this.#demand.touch(monotonicMs)
   }
 
+  /** Whether less than `calls` is leased, and the grantor has not refused more. */
+  mayGrantMore(calls: number, { monotonicMs }: Moment): boolean {
+    return this.#held > 0 && this.#held < calls && monotonicMs >= this.#get('exhaustedUntilMs')
+  }
+
   /** Replaces the declaration. All that was leased and not used under the one before is void when this returns. */
   redeclare(declaration: LeaseDeclaration): void {
     if (this.kind === 'total') this.lowerTo(0)

@@ -1,14 +1,16 @@
 /**
  * Runs the lease protocol of a node: sends its messages one at a time, and wakes the calls that wait for a lease.
  *
- * All needs that arise during one exchange are sent with the next, so that any number of waiting calls share a round trip.
+ * All needs that arise during one exchange are sent with the next, so that any number of waiting calls share a round trip. A call waits
+ * on while its counter does not fit in a message, and while the grantor has granted a part of what the waiting calls need and may grant
+ * more: leases shrink as a budget ends, and waking all calls for each small lease would cost more than the exchange.
  */
 
 import type { Clock } from '../runtime/clock.ts'
 import type { Moment } from './lease-cell.ts'
 import type { OpenedEpoch } from './lease-membership.ts'
 import type { LeaseMessage, LeaseReply } from './lease-messages.ts'
-import type { LeaseNode } from './lease-node.ts'
+import { ITEMS_MAX, type LeaseNode } from './lease-node.ts'
 
 export interface LeaseDriverOptions {
   readonly node: LeaseNode
@@ -25,7 +27,7 @@ export interface LeaseDriverOptions {
 }
 
 export interface LeaseDriver {
-  /** Asks for leases for `calls` waiting calls. Resolves after the exchange that carried the request, whether it succeeded or not. */
+  /** Asks for leases for `calls` waiting calls. Resolves after the exchanges that carried the request, whether they succeeded or not. */
   refill(key: string, calls: number): Promise<void>
   /** Whether the last exchange failed. */
   readonly isUnavailable: boolean
@@ -33,15 +35,25 @@ export interface LeaseDriver {
   stop(): Promise<void>
 }
 
+interface Wait {
+  readonly key: string
+  readonly calls: number
+  /** Exchanges that carried the request. */
+  grants: number
+  readonly resolve: () => void
+}
+
 const TICK_MS = 50
 const OPEN_SPREAD_MS = 200
 const OPEN_RETRY_MS = 500
+/** Bounds the exchanges for a wait: other calls may take the leases again and again. */
+const GRANTS_MAX = 16
 /** Bounds the requests of a stop, each of which returns up to 200 leases. */
 const RELEASES_MAX = 1_000
 
 export function createLeaseDriver(options: LeaseDriverOptions): LeaseDriver {
   const { node, send, clock, now, onFault } = options
-  let waiting: (() => void)[] = []
+  let waiting: Wait[] = []
   let running: Promise<boolean> | null = null
   let isUnavailable = false
   let isClosed = false
@@ -58,6 +70,8 @@ export function createLeaseDriver(options: LeaseDriverOptions): LeaseDriver {
 
   /** Returns whether a message was exchanged. */
   async function exchange(): Promise<boolean> {
+    // Nothing is granted before a generation begins, and PostgreSQL may be slow.
+    if (node.openAbove !== null) resolveAll(waiting.splice(0))
     const served = waiting
     waiting = []
     try {
@@ -65,14 +79,28 @@ export function createLeaseDriver(options: LeaseDriverOptions): LeaseDriver {
       const message = node.next(now())
       if (message !== null) node.receive(await send(message), now())
       isUnavailable = false
+      settle(served, message)
       return message !== null
     } catch (fault) {
       node.lose()
       isUnavailable = true
       onFault(fault)
+      resolveAll(served)
       return false
-    } finally {
-      for (const resume of served) resume()
+    }
+  }
+
+  /** Resolves the waits that an exchange has served; the others take part in the next one. */
+  function settle(served: readonly Wait[], message: LeaseMessage | null): void {
+    if (message?.type !== 'request' || !node.isServing || isClosed) return resolveAll(served)
+    const carried = new Set(message.items.map(({ key }) => key))
+    const isFull = message.items.length >= ITEMS_MAX
+    for (const wait of served) {
+      const isCarried = carried.has(wait.key)
+      const isLacking = isCarried && ++wait.grants < GRANTS_MAX && node.mayGrantMore(wait.key, wait.calls, now())
+      if (isLacking) node.need(wait.key, wait.calls, now())
+      if (isLacking || (isFull && !isCarried)) waiting.push(wait)
+      else wait.resolve()
     }
   }
 
@@ -82,7 +110,7 @@ export function createLeaseDriver(options: LeaseDriverOptions): LeaseDriver {
       node.need(key, calls, now())
       return new Promise((resolve) => {
         if (isClosed) return resolve()
-        waiting.push(resolve)
+        waiting.push({ key, calls, grants: 0, resolve })
         begin()
       })
     },
@@ -95,9 +123,13 @@ export function createLeaseDriver(options: LeaseDriverOptions): LeaseDriver {
       await running
       node.releaseAll()
       for (let releases = 0; releases < RELEASES_MAX; releases++) if (!(await exchange())) break
-      for (const resume of waiting.splice(0)) resume()
+      resolveAll(waiting.splice(0))
     },
   }
+}
+
+function resolveAll(waits: readonly Wait[]): void {
+  for (const { resolve } of waits) resolve()
 }
 
 /** Returns a function that begins a generation if the node needs one. */

@@ -57,7 +57,8 @@ export function openJournalFile(options: JournalFileOptions): JournalFile {
     session: header.session,
     restored,
     write(entries) {
-      if (file.bytes > bytesMax) {
+      // Claims that are needed may exceed the bound by themselves: then the file may double, so that not every write replaces it.
+      if (file.bytes > Math.max(bytesMax, 2 * file.bytesKept)) {
         closeSync(file.descriptor)
         file = replace(folder, path, header, retained())
       }
@@ -76,7 +77,7 @@ function replace(folder: string, path: string, header: Header, entries: readonly
   fsyncSync(descriptor)
   renameSync(next, path)
   syncFolder(folder)
-  return { descriptor, bytes }
+  return { descriptor, bytes, bytesKept: bytes }
 }
 
 /** Writes all lines with one call; throws if the disk took only a part, since the rest could not be read. */

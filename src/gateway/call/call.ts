@@ -86,6 +86,8 @@ export class Call implements RecordedCall, WatchedReader {
   admittedMs = 0
   /** Exchanges with the grantor of leases that the call has waited for; written by the limit stage. */
   leaseRounds = 0
+  /** Whether the call is counted on this node only, because no lease can be had; written by the limit stage. */
+  countsAlone = false
   /** Written by `finish`: true as soon as the record is made; no response may be started after that. */
   isOver = false
   /** Whether the body has been read or does not exist; written by validation or forwarding. */

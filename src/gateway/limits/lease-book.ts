@@ -191,8 +191,9 @@ function uniqueName({ meaning, rule: { kind } }: LimitPlan, names: Set<string>):
   return name
 }
 
-/** Returns null for a total of more than an hour, which no short lease can serve. */
+/** Returns null for a total of more than an hour, which no short lease can serve, and for a limit that its value of 0 switches off. */
 function toDeclaration({ rule, validity }: LimitPlan): LeaseDeclaration | null {
+  if (rule.value === 0) return null
   switch (rule.kind) {
     case 'rate':
       return { kind: 'rate', version: VERSION, ...toBucket(rule.value, rule.spanMs) }
