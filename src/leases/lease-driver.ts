@@ -70,8 +70,6 @@ export function createLeaseDriver(options: LeaseDriverOptions): LeaseDriver {
 
   /** Returns whether a message was exchanged. */
   async function exchange(): Promise<boolean> {
-    // Nothing is granted before a generation begins, and PostgreSQL may be slow.
-    if (node.openAbove !== null) resolveAll(waiting.splice(0))
     const served = waiting
     waiting = []
     try {
@@ -109,8 +107,9 @@ export function createLeaseDriver(options: LeaseDriverOptions): LeaseDriver {
     refill(key, calls) {
       node.need(key, calls, now())
       return new Promise((resolve) => {
-        if (isClosed) return resolve()
-        waiting.push({ key, calls, grants: 0, resolve })
+        // Nothing is granted before a generation begins, and PostgreSQL may be slow to number it.
+        if (isClosed || node.openAbove !== null) resolve()
+        else waiting.push({ key, calls, grants: 0, resolve })
         begin()
       })
     },

@@ -72,6 +72,19 @@ describe('The journal of leases', () => {
     expect(restored.at(-1)).toMatchObject({ key: 'k', claim: 100 })
   })
 
+  it('is not replaced by every write if the retained claims exceed its bound by themselves', () => {
+    const retained = Array.from({ length: 50 }, (_, index) => ({ ...ENTRY, key: `retained ${index}` }))
+    const journal = open({ retained })
+    const files = new Set<number>()
+    for (let claim = 1; claim <= 100; claim++) {
+      journal.write([{ ...ENTRY, key: 'k', claim }])
+      files.add(statSync(path()).ino)
+    }
+    journal.close()
+    expect(files.size).toBeLessThanOrEqual(4)
+    expect(open().restored.at(-1)).toMatchObject({ key: 'k', claim: 100 })
+  })
+
   it('is readable by its owner only', () => {
     writeOne()
     expect(statSync(path()).mode & 0o777).toBe(0o600)
