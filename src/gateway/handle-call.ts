@@ -138,10 +138,21 @@ function findContext(options: HandleCallOptions, routed: RoutedCall, result: Cal
 
 /** Authenticates again, because the credential may have been revoked while the call waited for its counters. */
 function authenticateAgain(options: HandleCallOptions, routed: RoutedCall, context: CallerContext): void {
-  const { headers, revision } = routed
-  const result = options.authenticator.authenticate(headers.authorization, headers.apiKey, revision.plan.api)
-  if (!(result instanceof Promise) && 'code' in result) return refuseCredential(routed, result)
-  authoriseCaller(options, routed, context)
+  authenticateWaiting(options, routed, (result) => {
+    if ('code' in result) refuseCredential(routed, result)
+    else authoriseCaller(options, routed, context)
+  })
+}
+
+/** Authenticates a call that has waited. */
+function authenticateWaiting(
+  { authenticator }: HandleCallOptions,
+  { call, revision, credentials }: RoutedCall,
+  step: (result: Caller | Refusal) => void,
+): void {
+  const result = authenticator.authenticate(credentials.authorization, credentials.apiKey, revision.plan.api)
+  if (result instanceof Promise) resume(call, result, step)
+  else step(result)
 }
 
 function authoriseCaller(options: HandleCallOptions, routed: RoutedCall, context: CallerContext): void {
@@ -162,11 +173,11 @@ function authoriseCaller(options: HandleCallOptions, routed: RoutedCall, context
   call.refuse(refused, 'The credential has no subscription to this API.')
 }
 
-function limit(options: HandleCallOptions, routed: RoutedCall, context: CallerContext, isAlone = false): void {
+function limit(options: HandleCallOptions, routed: RoutedCall, context: CallerContext): void {
   const { call, operation } = routed
   const { admissions } = options
   if (!options.isAccepting()) return refuseUnavailable(call, 'The gateway cannot record calls at the moment.')
-  const refusal = admissions.admit(call, context, operation.position, options.nowMs(), isAlone)
+  const refusal = admissions.admit(call, context, operation.position, options.nowMs(), call.countsAlone)
   if (admissions.isApproaching) call.flags |= FLAG_APPROACHING_LIMIT
   if (refusal === null) return options.send(routed)
   if (refusal === NEEDS_LEASE) return waitForLease(options, routed, context)
@@ -175,16 +186,13 @@ function limit(options: HandleCallOptions, routed: RoutedCall, context: CallerCo
 
 /** Lets the call wait until the node has asked for leases, then decides about it again. */
 function waitForLease(options: HandleCallOptions, routed: RoutedCall, context: CallerContext): void {
-  const { call, revision, credentials } = routed
-  const { admissions, authenticator, servesWithoutLeases } = options
+  const { call } = routed
   if (++call.leaseRounds > LEASE_ROUNDS_MAX) return refuseWithoutLease(call)
-  resume(call, admissions.wait(context), (isReached) => {
-    // Its credential may have been revoked while the call waited.
-    const result = authenticator.authenticate(credentials.authorization, credentials.apiKey, revision.plan.api)
-    if (!(result instanceof Promise) && 'code' in result) return refuseCredential(routed, result)
-    if (isReached) limit(options, routed, context)
-    else if (servesWithoutLeases) limit(options, routed, context, true)
-    else refuseWithoutLease(call)
+  resume(call, options.admissions.wait(context), (isReached) => {
+    call.countsAlone = !isReached
+    if (!isReached && !options.servesWithoutLeases) return refuseWithoutLease(call)
+    // Its credential may have been revoked meanwhile, or its limits replaced.
+    authenticateWaiting(options, routed, (result) => findContext(options, routed, result))
   })
 }
 

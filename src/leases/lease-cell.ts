@@ -69,7 +69,7 @@ export function isExhausted(cell: Float64Array, at: number, { monotonicMs }: Mom
   return monotonicMs < cell[at + LEASE_CELL.exhaustedUntilMs]!
 }
 
-/** Returns how many calls all nodes together may still admit, as far as this node knows. */
+/** Returns how many calls all nodes together may still admit, as far as this node knows. More than a lowered limit allows may run. */
 export function remainingOf(cell: Float64Array, at: number): number {
-  return cell[at + LEASE_CELL.allowed]! - cell[at + LEASE_CELL.used]! + cell[at + LEASE_CELL.free]!
+  return Math.max(0, cell[at + LEASE_CELL.allowed]! - cell[at + LEASE_CELL.used]! + cell[at + LEASE_CELL.free]!)
 }

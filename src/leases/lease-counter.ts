@@ -91,6 +91,11 @@ export class LeaseCounter {
     return this.#cell.allowed - this.#cell.used >= calls && monotonicMs < this.#cell.get('untilMs')
   }
 
+  /** Whether less than `calls` is leased, and the grantor has not refused more. */
+  mayGrantMore(calls: number, { monotonicMs }: Moment): boolean {
+    return this.#held > 0 && this.#held < calls && monotonicMs >= this.#cell.get('exhaustedUntilMs')
+  }
+
   /** Replaces the declaration. All that was leased and not used under the one before is void when this returns. */
   redeclare(declaration: LeaseDeclaration): void {
     if (this.kind === 'total') this.lowerTo(0)
@@ -169,7 +174,8 @@ export class LeaseCounter {
     const item = this.item(moment)
     const isExhausted = moment.monotonicMs < this.#cell.get('exhaustedUntilMs')
     if (isExhausted && !this.#mustReport && !this.#mustRenew(moment)) return null
-    const isDue = item.want > 0 || this.#mustReport || this.#mustRenew(moment) || this.#mustReportUse(moment)
+    const mustReportUse = this.#isUnreported() && moment.monotonicMs - this.#reportedMs >= REPORT_MS
+    const isDue = item.want > 0 || this.#mustReport || this.#mustRenew(moment) || mustReportUse
     return isDue || this.#mustRefresh(moment, refreshMs) ? item : null
   }
 
@@ -277,10 +283,6 @@ export class LeaseCounter {
     if (this.kind === 'total') return false
     const isUsed = this.#held > 0 || (this.kind === 'concurrent' && this.#cell.used > 0)
     return isUsed && monotonicMs > this.#cell.get('untilMs') - this.#timings.leaseMs / 2
-  }
-
-  #mustReportUse({ monotonicMs }: Moment): boolean {
-    return this.#isUnreported() && monotonicMs - this.#reportedMs >= REPORT_MS
   }
 
   /** A rate leaks only what was reported. */

@@ -1,14 +1,16 @@
 /**
  * Runs the lease protocol of a node: sends its messages one at a time, and wakes the calls that wait for a lease.
  *
- * All needs that arise during one exchange are sent with the next, so that any number of waiting calls share a round trip.
+ * All needs that arise during one exchange are sent with the next, so that any number of waiting calls share a round trip. A call waits
+ * on while its counter does not fit in a message, and while the grantor has granted a part of what the waiting calls need and may grant
+ * more: leases shrink as a budget ends, and waking all calls for each small lease would cost more than the exchange.
  */
 
 import type { Clock } from '../runtime/clock.ts'
 import type { Moment } from './lease-cell.ts'
 import type { OpenedEpoch } from './lease-membership.ts'
 import type { LeaseMessage, LeaseReply } from './lease-messages.ts'
-import type { LeaseNode } from './lease-node.ts'
+import { ITEMS_MAX, type LeaseNode } from './lease-node.ts'
 
 export interface LeaseDriverOptions {
   readonly node: LeaseNode
@@ -28,8 +30,9 @@ export interface LeaseDriverOptions {
 
 export interface LeaseDriver {
   /**
-   * Asks for leases for `calls` waiting calls, or for calls that cost as much together; the one of least cost needs `least`. Resolves at once if the node holds enough in reserve,
-   * otherwise after the exchange that carried the request. False if that failed, so that the leases cannot be had at the moment.
+   * Asks for leases for `calls` waiting calls, or for calls that cost as much together; the one of least cost needs `least`. Resolves at
+   * once if the node holds enough in reserve, otherwise after the exchanges that carried the request. False if they failed, so that the
+   * leases cannot be had at the moment.
    */
   refill(key: string, calls: number, least?: number): Promise<boolean>
   /** Whether the last exchange failed. */
@@ -38,15 +41,26 @@ export interface LeaseDriver {
   stop(): Promise<void>
 }
 
+interface Wait {
+  readonly key: string
+  readonly calls: number
+  readonly least: number
+  /** Exchanges that carried the request. */
+  grants: number
+  readonly resolve: (isReached: boolean) => void
+}
+
 const TICK_MS = 50
 const OPEN_SPREAD_MS = 200
 const OPEN_RETRY_MS = 500
+/** Bounds the exchanges for a wait: other calls may take the leases again and again. */
+const GRANTS_MAX = 16
 /** Bounds the requests of a stop, each of which returns up to 200 leases. */
 const RELEASES_MAX = 1_000
 
 export function createLeaseDriver(options: LeaseDriverOptions): LeaseDriver {
   const { node, send, clock, now, tickMs = TICK_MS, onFault } = options
-  let waiting: ((isReached: boolean) => void)[] = []
+  let waiting: Wait[] = []
   let running: Promise<boolean> | null = null
   let isUnavailable = false
   let isClosed = false
@@ -70,14 +84,29 @@ export function createLeaseDriver(options: LeaseDriverOptions): LeaseDriver {
       const message = node.next(now())
       if (message !== null) node.receive(await send(message), now())
       isUnavailable = false
-      for (const resume of served) resume(node.isServing)
+      settle(served, message)
       return message !== null
     } catch (fault) {
       node.lose()
       isUnavailable = true
       onFault(fault)
-      for (const resume of served) resume(false)
+      resolveAll(served, false)
       return false
+    }
+  }
+
+  /** Resolves the waits that an exchange has served; the others take part in the next one. */
+  function settle(served: readonly Wait[], message: LeaseMessage | null): void {
+    if (message?.type !== 'request' || !node.isServing || isClosed) return resolveAll(served, node.isServing)
+    const carried = new Set(message.items.map(({ key }) => key))
+    const isFull = message.items.length >= ITEMS_MAX
+    for (const wait of served) {
+      const { key, calls, least, resolve } = wait
+      const isCarried = carried.has(key)
+      const isLacking = isCarried && ++wait.grants < GRANTS_MAX && node.mayGrantMore(key, calls, now())
+      if (isLacking) node.need(key, calls, now(), least)
+      if (isLacking || (isFull && !isCarried)) waiting.push(wait)
+      else resolve(true)
     }
   }
 
@@ -86,8 +115,9 @@ export function createLeaseDriver(options: LeaseDriverOptions): LeaseDriver {
     refill(key, calls, least = calls) {
       const isServed = serveFromReserve(options, key, calls, least)
       return new Promise((resolve) => {
-        if (isClosed || isServed) return resolve(isServed)
-        waiting.push(resolve)
+        // Nothing is granted before a generation begins, and PostgreSQL may be slow to number it.
+        if (isClosed || isServed || node.openAbove !== null) resolve(isServed)
+        else waiting.push({ key, calls, least, grants: 0, resolve })
         begin()
       })
     },
@@ -100,9 +130,13 @@ export function createLeaseDriver(options: LeaseDriverOptions): LeaseDriver {
       await running
       node.releaseAll()
       for (let releases = 0; releases < RELEASES_MAX; releases++) if (!(await exchange())) break
-      for (const resume of waiting.splice(0)) resume(false)
+      resolveAll(waiting.splice(0), false)
     },
   }
+}
+
+function resolveAll(waits: readonly Wait[], isReached: boolean): void {
+  for (const { resolve } of waits) resolve(isReached)
 }
 
 /** Returns a function that begins a generation if the node needs one. */

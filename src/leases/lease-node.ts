@@ -33,7 +33,8 @@ interface UnderWay {
   readonly counters: readonly ({ readonly counter: LeaseCounter; readonly version: number } | null)[]
 }
 
-const ITEMS_MAX = 200
+/** Bounds the items of a message. */
+export const ITEMS_MAX = 200
 const DISCARD_MS = 10_000
 /** A window whose declaration is gone is reported, and nothing is asked for. */
 const NO_LIMIT = { value: 0, version: 0 }
@@ -113,6 +114,11 @@ export class LeaseNode {
     if (counter.openable === 0) return false
     this.#open([counter], now)
     return counter.serves(calls, now)
+  }
+
+  /** Whether the lease is too small for `calls` that wait, after an exchange that granted a part of it. */
+  mayGrantMore(key: string, calls: number, now: Moment): boolean {
+    return this.#counters.get(key)?.mayGrantMore(calls, now) ?? false
   }
 
   /** Returns the message to send now, if any. Its reply or its loss must be reported before the next call. */

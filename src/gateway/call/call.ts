@@ -6,8 +6,7 @@
  * A response that a client has received completely is therefore recorded, even if the process is killed next. If the record
  * cannot be written, a response whose head has not been sent becomes a 503; any other response is aborted.
  *
- * Every callback of a call runs in `attempt`, or catches its own errors and calls `crash`: a fault ends this call with 500
- * `internal`, and never the thread.
+ * Every callback runs in `attempt`, or catches its own errors and calls `crash`: a fault ends this call with 500, never the thread.
  */
 
 import type { IncomingMessage } from 'node:http'
@@ -77,7 +76,7 @@ export class Call implements RecordedCall, WatchedReader {
   limitHeaders: string[] | null = null
   /** Headers of every response of the API; written by routing. */
   apiHeaders: readonly string[] | null = null
-  /** Releases the concurrency and units of the call. The limit stage writes this field and the seven below. */
+  /** Releases the concurrency and units of the call. The limit stage writes this field and the eight below. */
   admissions: { release(call: Call): void } | null = null
   sla: CompiledSla | null = null
   block: Block | null = null
@@ -85,6 +84,7 @@ export class Call implements RecordedCall, WatchedReader {
   quotaStartMs = 0
   leaseStartMs = 0
   leaseRounds = 0
+  countsAlone = false
   admittedMs = 0
   /** Written by `finish`: true as soon as the record is made; no response may be started after that. */
   isOver = false

@@ -28,7 +28,7 @@ export interface LeaseKeeper {
    * Asks for leases of `calls` calls, or of calls that cost as much together; the one of least cost needs `least`. False if they cannot
    * be had at the moment.
    */
-  refill(key: string, calls: number, least: number): Promise<boolean>
+  refill(key: string, calls: number, least?: number): Promise<boolean>
 }
 
 export interface LeaseKeepers {
@@ -111,9 +111,9 @@ export class LeaseBook {
       if (area.plan.variant !== plan.variant || area.plan === plan) continue
       area.plan = plan
       const quota = quotaWanted(plan.quota)
-      for (const { name, declaration } of [...limitsWanted(plan.limits), ...(quota === null ? [] : [quota])]) {
-        const lease = area.byCalls.get(name)
-        if (lease !== undefined) this.#declare(lease, declaration)
+      for (const wanted of [...limitsWanted(plan.limits), ...(quota === null ? [] : [quota])]) {
+        const lease = area.byCalls.get(wanted.name)
+        if (lease !== undefined) this.#declare(lease, wanted)
       }
     }
   }
@@ -158,10 +158,11 @@ export class LeaseBook {
     return area
   }
 
-  #leaseIn(area: Area, { name, declaration, isLong }: Wanted, api: string): Lease | null {
+  #leaseIn(area: Area, wanted: Wanted, api: string): Lease | null {
+    const { name, declaration, isLong } = wanted
     const known = area.byCalls.get(name)
     if (known !== undefined) {
-      this.#declare(known, declaration)
+      this.#declare(known, wanted)
       return known
     }
     const place = this.#pages.allocate(LEASE_CELL_SIZE)
@@ -178,9 +179,9 @@ export class LeaseBook {
     return lease
   }
 
-  #declare(lease: Lease, declaration: LeaseDeclaration): void {
+  #declare(lease: Lease, { declaration, isOff }: Wanted): void {
     const declared = JSON.stringify(declaration)
-    if (declared === lease.declared) return
+    if (isOff || declared === lease.declared) return
     lease.declared = declared
     lease.keeper.redeclare(lease.key, declaration)
   }
@@ -205,6 +206,8 @@ interface Wanted {
   readonly name: string
   readonly declaration: LeaseDeclaration
   readonly isLong: boolean
+  /** The limit is switched off by its value of 0: no call needs the lease. */
+  readonly isOff: boolean
 }
 
 function cellOf({ id, place: { page, offset } }: Lease): Omit<LeaseCellRef, 'gaugesAt'> {
@@ -223,6 +226,7 @@ function limitsWanted(limits: readonly LimitPlan[]): readonly Wanted[] {
       name,
       declaration: toDeclaration(limit),
       isLong: limit.rule.kind === 'total' && isSlice(limit.rule.window),
+      isOff: limit.rule.value === 0,
     }
   })
 }
@@ -253,5 +257,5 @@ function quotaWanted(quota: QuotaPlan | null): Wanted | null {
   if (quota === null || quota.period === 'PayAsYouGo') return null
   const { period, unitsMicro } = quota
   const declaration = calendarTotal(quotaUnitOf(period), unitsMicro, VERSION)
-  return { name: `quota ${period}`, declaration, isLong: true }
+  return { name: `quota ${period}`, declaration, isLong: true, isOff: false }
 }

@@ -2,7 +2,8 @@
  * Numbers the generations of the grantor of leases, and knows which identities may hold leases in them.
  *
  * An identity stays a member for an hour after its node left or took another one: the calls that it admitted count in windows that are
- * still open, and nobody else reports them. A trigger notes the end, so that it holds for every way to leave the list of nodes.
+ * still open, and nobody else reports them. A trigger notes the end, so that it holds for every way to leave the list of nodes. A node
+ * that was removed while it was silent returns to the list by its next report, and its latest identity is a member again.
  */
 
 import type { Pool } from 'pg'
@@ -57,4 +58,7 @@ const END_OTHERS = `UPDATE lease_identity SET ended_at = now()
   WHERE incarnation = $2 AND identity <> $1 AND ended_at IS NULL`
 const OPEN = `UPDATE lease_epoch SET epoch = greatest(epoch, $1) + 1, opened = opened + 1
   RETURNING epoch, opened = 1 AS is_first`
-const MEMBERS = `SELECT identity FROM lease_identity WHERE ended_at IS NULL OR ended_at > now() - interval '1 hour'`
+const MEMBERS = `SELECT identity FROM lease_identity own WHERE ended_at IS NULL OR ended_at > now() - interval '1 hour' OR (
+  EXISTS (SELECT FROM node WHERE node.incarnation = own.incarnation) AND NOT EXISTS (
+    SELECT FROM lease_identity later WHERE later.incarnation = own.incarnation
+      AND (later.ended_at IS NULL OR later.ended_at > own.ended_at)))`

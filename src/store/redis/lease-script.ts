@@ -153,7 +153,9 @@ local function grant_rate(known, item, context)
   local granted = share(item, free, count)
   local lease = state.leases[node]
   lease.held = lease.held + granted
-  local keep_ms = LEASE_MS + MARGIN_MS + math.ceil((limit.capacity + state.level) / limit.leak) + WINDOW_MARGIN_MS
+  -- A number that is not finite would make the whole request fail, with the leases of everybody else in it.
+  local full_ms = limit.leak > 0 and math.ceil((limit.capacity + state.level) / limit.leak) or 0
+  local keep_ms = LEASE_MS + MARGIN_MS + full_ms + WINDOW_MARGIN_MS
   return state, { lease.held - item.held, free - granted, 1 }, keep_ms
 end
 

@@ -99,4 +99,36 @@ describe('The lease script in Redis', () => {
     }
     expect(isFound).toBe(true)
   })
+
+  it('executes everything else in a request with a rate that never leaks', async () => {
+    const base = {
+      type: 'request',
+      node: 'a',
+      session: 1,
+      epoch: 1,
+      notBeforeMs: 0,
+      notAfterMs: 2e12,
+      isSynced: true,
+    } as const
+    const window = { startMs: 1_699_999_200_000, endMs: 1_700_002_800_000 }
+    const total = { kind: 'total', version: 1, value: 10, ...window } as const
+    const never = { kind: 'rate', version: 1, step: 1, leak: 0, capacity: 0 } as const
+    const opened = { type: 'open', epoch: 1, runId: 'run', isFirst: true, members: [], notAfterMs: 2e12 } as const
+    const items = [
+      { key: 'rate', budget: never, held: 0, used: 3, want: 1 },
+      { key: 'total', budget: total, held: 0, used: 0, want: 1 },
+    ]
+    const steps = [opened, { ...base, sequence: 1, items }].map((message) => ({
+      nowMicros: 1_700_000_000_000_000,
+      runId: 'run',
+      isEmptied: false,
+      message,
+      reply: { type: 'clock', nowMs: 0 } as const,
+    }))
+    const [, reply] = await execute(steps)
+    expect(decodeReply(reply, steps[1]!.message)).toMatchObject({
+      type: 'granted',
+      grants: [{ granted: 0 }, { granted: 1 }],
+    })
+  })
 })

@@ -6,6 +6,7 @@ import {
   isExhausted,
   LEASE_CELL,
   LEASE_CELL_SIZE,
+  remainingOf,
   takeLease,
 } from '../../../src/leases/lease-cell.ts'
 
@@ -43,6 +44,12 @@ describe('The lease of a counter', () => {
     const cell = createCell()
     freeSlot(cell, AT)
     expect(cell[AT + LEASE_CELL.used]).toBe(0)
+  })
+
+  it('has no calls left while more run than a lowered limit allows', () => {
+    const cell = createCell()
+    for (let call = 0; call < 5; call++) takeLease(cell, AT)
+    expect(remainingOf(cell, AT)).toBe(0)
   })
 
   it('is exhausted for a time', () => {

@@ -1,0 +1,119 @@
+import { describe, expect, it } from 'vitest'
+import { hasLease, LEASE_CELL, LEASE_CELL_SIZE, takeLease } from '../../../src/leases/lease-cell.ts'
+import type { LeaseDeclaration } from '../../../src/leases/lease-declaration.ts'
+import { settled } from '../../fixtures/fake-clock.ts'
+import {
+  createTestGrantor,
+  openTestKeeper,
+  type LeaseTestKeeper,
+  type TestGrantor,
+} from '../../fixtures/lease-keeper.ts'
+
+const NOON_MS = Date.parse('2026-03-04T12:00:00Z')
+const HOUR = { startMs: NOON_MS, endMs: NOON_MS + 3_600_000 }
+const total = (value: number): LeaseDeclaration => ({ kind: 'total', version: 0, value, windowAt: () => HOUR })
+
+function addCell(keeper: LeaseTestKeeper, key: string, declaration: LeaseDeclaration): Float64Array {
+  const cell = new Float64Array(LEASE_CELL_SIZE)
+  keeper.add(key, declaration, { cell, at: 0, exclusively: (task) => task() })
+  return cell
+}
+
+function heldIn(cell: Float64Array, { clock }: TestGrantor): number {
+  const now = { monotonicMs: clock.nowMs(), wallMs: clock.nowMs() }
+  return hasLease(cell, 0, now) ? cell[LEASE_CELL.allowed]! - cell[LEASE_CELL.used]! : 0
+}
+
+describe('Calls that wait for leases', () => {
+  it('of 1,000 subscriptions at once have one when their wait ends, each after one wait', async () => {
+    const grantor = createTestGrantor(NOON_MS)
+    const keeper = await openTestKeeper(grantor)
+    const cells = Array.from({ length: 1_000 }, (_, index) => addCell(keeper, `counter ${index}`, total(10)))
+    const before = grantor.messages.length
+    const held = await Promise.all(
+      cells.map(async (cell, index) => {
+        expect(await keeper.refill(`counter ${index}`, 1)).toBe(true)
+        return heldIn(cell, grantor)
+      }),
+    )
+    expect(held.filter((calls) => calls < 1)).toEqual([])
+    expect(grantor.messages.length - before).toBeLessThanOrEqual(7)
+  })
+
+  it('wait on while the grantor grants a part, although other nodes make its grants small', async () => {
+    const grantor = createTestGrantor(NOON_MS)
+    const keepers = [
+      await openTestKeeper(grantor, 'a'),
+      await openTestKeeper(grantor, 'b'),
+      await openTestKeeper(grantor, 'c'),
+    ]
+    await grantor.clock.advance(1_000)
+    const cells = keepers.map((keeper) => addCell(keeper, 'counter', total(1_000)))
+    for (const keeper of keepers) await keeper.refill('counter', 1)
+    // All of them have a claim now, so that each grant is a sixth of what is left.
+    await keepers[0]!.refill('counter', 500)
+    expect(heldIn(cells[0]!, grantor)).toBeGreaterThanOrEqual(500)
+  })
+
+  it('use up a total in a few waits, however many calls wait', async () => {
+    const grantor = createTestGrantor(NOON_MS)
+    const keepers = [
+      await openTestKeeper(grantor, 'a'),
+      await openTestKeeper(grantor, 'b'),
+      await openTestKeeper(grantor, 'c'),
+    ]
+    await grantor.clock.advance(1_000)
+    const cells = keepers.map((keeper) => addCell(keeper, 'counter', total(10_000)))
+    for (const keeper of keepers) await keeper.refill('counter', 1)
+    const [first] = cells as [Float64Array]
+    let waits = 0
+    while (grantor.clock.nowMs() >= first[LEASE_CELL.exhaustedUntilMs]!) {
+      waits++
+      await keepers[0]!.refill('counter', 20_000)
+      while (heldIn(first, grantor) > 0) takeLease(first, 0)
+    }
+    expect(waits).toBeLessThan(10)
+    expect(first[LEASE_CELL.used]).toBeGreaterThan(9_990)
+  })
+
+  it('learn at once that a message was lost', async () => {
+    let isDown = false
+    const grantor = createTestGrantor(NOON_MS, () => {
+      if (isDown) throw new Error('lost')
+    })
+    const keeper = await openTestKeeper(grantor)
+    addCell(keeper, 'counter', total(10))
+    isDown = true
+    expect(await keeper.refill('counter', 1)).toBe(false)
+    expect(keeper.driver.isUnavailable).toBe(true)
+    isDown = false
+    expect(await keeper.refill('counter', 1)).toBe(true)
+  })
+
+  it('do not wait for PostgreSQL while a generation must be numbered', async () => {
+    const grantor = createTestGrantor(NOON_MS)
+    const { promise: stuck, resolve } = Promise.withResolvers<{ epoch: number; isFirst: boolean; members: string[] }>()
+    const keeper = await openTestKeeper({ ...grantor, openEpoch: () => stuck })
+    addCell(keeper, 'counter', total(10))
+    let result: boolean | null = null
+    void keeper.refill('counter', 1).then((isReached) => (result = isReached))
+    await grantor.clock.advance(500)
+    expect(result).toBe(false)
+    resolve({ epoch: 1, isFirst: true, members: [] })
+    await grantor.clock.advance(500)
+    expect(await keeper.refill('counter', 1)).toBe(true)
+  })
+
+  it('end when the leases are returned at a stop', async () => {
+    const grantor = createTestGrantor(NOON_MS)
+    const keeper = await openTestKeeper(grantor)
+    const cell = addCell(keeper, 'counter', total(10))
+    await keeper.refill('counter', 2)
+    await keeper.driver.stop()
+    expect(heldIn(cell, grantor)).toBe(0)
+    let hasEnded = false
+    void keeper.refill('counter', 1).then(() => (hasEnded = true))
+    await settled()
+    expect(hasEnded).toBe(true)
+  })
+})
