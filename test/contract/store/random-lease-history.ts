@@ -88,7 +88,8 @@ function pickItem(
   const most = known.get(`${node} ${key}`) ?? 0
   const held = random.below(5) === 0 ? random.below(10) : random.below(most + 1)
   const used = budget.kind === 'concurrent' ? 0 : random.below(40)
-  return { key, budget, held, used, want: random.below(3) === 0 ? 0 : random.below(30) }
+  const want = random.below(3) === 0 ? 0 : random.below(30)
+  return { key, budget, held, used, want, ...(random.below(3) === 0 ? { least: 1 + random.below(9) } : {}) }
 }
 
 function pickBudget(random: Random, key: string, nowMs: number): LeaseBudget {

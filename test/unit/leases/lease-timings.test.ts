@@ -32,7 +32,10 @@ function load(cluster: Cluster, perMinute: readonly number[], forMs: number) {
     perMinute.forEach((calls, index) => {
       const mean = (calls * TICK_MS) / MINUTE_MS
       const now = Math.floor(mean) + (random.next() < mean % 1 ? 1 : 0)
-      for (let each = 0; each < now; each++) call(cluster, index) ? admitted++ : refused++
+      for (let each = 0; each < now; each++) {
+        if (call(cluster, index)) admitted++
+        else refused++
+      }
     })
     cluster.pass(TICK_MS, TICK_MS)
   }
