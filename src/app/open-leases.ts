@@ -38,6 +38,7 @@ interface Grantor extends Pick<LeaseDriverOptions, 'send' | 'openEpoch'> {
   /** Of the grants, for the log. */
   readonly name: string
   readonly timings: LeaseTimings
+  readonly tickMs?: number
   readonly file: JournalFile
   readonly journal: LeaseJournal
 }
@@ -49,6 +50,8 @@ interface Kept extends LeaseKeeper {
 /** A start waits this long for a grantor; afterwards calls with limits are refused, or served alone, until it answers. */
 const JOIN_WITHIN_MS = 5_000
 const JOIN_CHECK_MS = 20
+/** Slices last long. */
+const SLICE_TICK_MS = 250
 
 /** Returns null for a single node. Throws `StartRefused` if Redis would lose leases. */
 export async function openLeases(options: LeasesOptions): Promise<Leases | null> {
@@ -80,6 +83,7 @@ export async function openLeases(options: LeasesOptions): Promise<Leases | null>
   const long = keep(options, {
     name: 'PostgreSQL',
     timings: SLICE_TIMINGS,
+    tickMs: SLICE_TICK_MS,
     ...journals.long,
     openEpoch: (above) => slices.openEpoch(above),
     send: (message) => slices.send(message),
@@ -114,7 +118,7 @@ function openJournal(
 const monotonicMs = createMonotonicClock()
 
 function keep({ clock, log, count, opened }: LeasesOptions, grantor: Grantor): Kept {
-  const { name, timings, file, journal, openEpoch, send } = grantor
+  const { name, timings, tickMs, file, journal, openEpoch, send } = grantor
   const { identity, session } = file
   const now = () => ({ monotonicMs: monotonicMs(), wallMs: clock.nowMs() })
   const node = new LeaseNode({ identity, session, timings, journal, now: now() })
@@ -129,6 +133,7 @@ function keep({ clock, log, count, opened }: LeasesOptions, grantor: Grantor): K
     openEpoch,
     clock,
     now,
+    ...(tickMs !== undefined && { tickMs }),
     random: Math.random,
     onFault(cause) {
       count('lease_exchange_failed')
