@@ -24,7 +24,7 @@ import { openControl } from './open-control.ts'
 import { openCore, type Core, type CoreOptions } from './open-core.ts'
 import { openGateway, type GatewayServices } from './open-gateway.ts'
 import { openIdentity, type Identity } from './open-identity.ts'
-import { awaitRevocations, createAwaitNodes, openNodes } from './open-nodes.ts'
+import { awaitRevocations, createAwaitNodes, openNodes, serveStoredApis } from './open-nodes.ts'
 import { openPlatform } from './open-platform.ts'
 import { createSample, openSampleBackend } from './open-sample.ts'
 import { openStream, type StreamServices } from './open-stream.ts'
@@ -159,6 +159,7 @@ async function activateStored({ core, gateway: { port }, resources }: Parts): Pr
   await (await port.prepare(platformPlan(config.adminTenant, scopes), platformSlas)).swap()
   await migrateOldProxies(registry)
   await exemptOldBackends(registry, config.adminTenant)
+  if (core.shared !== null) return serveStoredApis(core, resources.proxies)
   for await (const { plan, slas } of resources.proxies.activePlans()) {
     await (await port.prepare(plan, slas)).swap()
     backends.serves(plan)

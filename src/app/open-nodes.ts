@@ -8,6 +8,7 @@ import { SIGNING_KEY_KIND } from '../identity/key-ring.ts'
 import { followRegistry, type Follow } from '../nodes/follow-registry.ts'
 import { API_KIND } from '../publishing/apis.ts'
 import { PROXY_KIND } from '../publishing/proxy-document.ts'
+import { RevisionWithheld } from '../publishing/follow-api.ts'
 import { OPENSLA_SPEC_KIND } from '../publishing/specifications.ts'
 import type { OauthEndpoint } from '../plan/oauth-call.ts'
 import { PENDING_NODES_HEADER, type AwaitNodes } from '../platform/serve.ts'
@@ -53,7 +54,8 @@ function followOthers(options: NodesOptions, { nodes, readFrom }: Shared): void 
       clock,
       follows: createFollows(options),
       onReached: (position) => nodes.serve(position),
-      onFailed(cause, { document: { kind, id } }) {
+      onFailed(cause, { document: { kind, id } }, isContained) {
+        if (isContained) return noteWithheld(options.core, cause)
         count('change_not_applied')
         log.error({ err: cause, kind, id }, 'a change of another node is not in effect on this node yet; retrying')
       },
@@ -62,6 +64,27 @@ function followOthers(options: NodesOptions, { nodes, readFrom }: Shared): void 
   )
   opened('changes of other nodes', () => follower.stop())
   nodes.serve(readFrom)
+}
+
+/** Serves what the registry has when one of several nodes starts; an API that cannot be compiled does not prevent the start. */
+export async function serveStoredApis(
+  core: Pick<Core, 'backends' | 'count' | 'log'>,
+  proxies: Resources['proxies'],
+): Promise<void> {
+  for await (const api of proxies.activeApis()) {
+    try {
+      const active = await proxies.follow(api)
+      if (active !== null) core.backends.serves(active.plan)
+    } catch (cause) {
+      if (!(cause instanceof RevisionWithheld)) throw cause
+      noteWithheld(core, cause)
+    }
+  }
+}
+
+function noteWithheld({ count, log }: Pick<Core, 'count' | 'log'>, cause: unknown): void {
+  count('revision_withheld')
+  log.error({ err: cause }, 'an API cannot be served on this node; its calls get 503 here until a revision compiles')
 }
 
 function createFollows({ core, gateway, identity, resources }: NodesOptions): ReadonlyMap<string, Follow> {
@@ -79,7 +102,8 @@ function createFollows({ core, gateway, identity, resources }: NodesOptions): Re
   for (const kind of [API_KIND, PROXY_KIND, OPENSLA_SPEC_KIND]) {
     follows.set(kind, {
       lane: (change) => `api/${apiOf(change)}`,
-      apply: (change) => resources.proxies.follow(apiOf(change)),
+      apply: async (change) => void (await resources.proxies.follow(apiOf(change))),
+      isContained: (cause) => cause instanceof RevisionWithheld,
     })
   }
   return follows

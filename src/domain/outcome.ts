@@ -109,6 +109,8 @@ const ROWS = [
   { name: 'loop_detected', stage: 'route', risk: 'none' },
   // Records of calls are missing because a file is damaged.
   { name: 'records_damaged', ...note, risk: raises('RecordsDamaged', { attributedTo: 'provider' }) },
+  { name: 'revision_unavailable', stage: 'route', risk: 'none' },
+  { name: 'registry_stale', stage: 'route', risk: 'none' },
 ] as const satisfies readonly OutcomeRow[]
 
 type Row = (typeof ROWS)[number]

@@ -56,6 +56,10 @@ function route(
   call.readBytesPerSecondMin = revision.readBytesPerSecondMin
   const { plan, routes, operations } = revision
   if (plan.state === 'Retired') return call.refuse('api_retired', `${plan.api} is retired.`)
+  if (plan.state === 'Withheld') {
+    const detail = `This node cannot serve the active revision of ${plan.api}.`
+    return call.refuse('revision_unavailable', detail, { headers: ['Retry-After', '5'] })
+  }
   const url = call.request.url ?? ''
   const match = routes.find(call.request.method ?? '', url, pathFrom, queryAt)
   if (match === null || 'allowed' in match) return refuseUnknown(options, call, headers, revision, match)

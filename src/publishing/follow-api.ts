@@ -1,15 +1,19 @@
 /**
  * Makes this node serve what the registry has for an API, after another node has changed it.
  *
- * The lock of the API keeps this apart from commands of this node, whose own change is found served then.
+ * The lock of the API keeps this apart from commands of this node, whose own change is found served then. An API whose active revision
+ * cannot be compiled here is withheld: its calls get 503 at this node, instead of an older revision.
  */
 
 import { createHash } from 'node:crypto'
 import type { KeyedMutex } from '../command/keyed-mutex.ts'
 import type { GatewayPort } from '../plan/gateway-port.ts'
-import type { Registry } from '../store/registry.ts'
+import type { PackedPlan } from '../plan/packed-plan.ts'
+import { toWithheldPlan } from '../plan/withheld-plan.ts'
+import type { Document, Registry } from '../store/registry.ts'
+import { isFromDisk } from '../store/unwritable.ts'
 import { API_KIND } from './apis.ts'
-import { PROXY_KIND, activeDeployment } from './proxy-document.ts'
+import { PROXY_KIND, activeDeployment, type Deployment, type ProxyBody } from './proxy-document.ts'
 import type { ActivePlan, ServingPlans } from './serving-plan.ts'
 import type { Specifications } from './specifications.ts'
 
@@ -44,29 +48,55 @@ export interface FollowApiOptions {
   readonly served: ServedPlans
 }
 
-/** Returns a function that resolves when every gateway thread serves what the registry has. */
-export function createFollowApi(options: FollowApiOptions, planOf: ServingPlans): (api: string) => Promise<void> {
+/** This node cannot serve what the registry has for an API. Its calls get 503 here until it can. */
+export class RevisionWithheld extends Error {
+  override readonly name = 'RevisionWithheld'
+}
+
+/**
+ * Returns a function that resolves when every gateway thread serves what the registry has, with the plan that it has served.
+ * It throws `RevisionWithheld` if the gateway cannot serve that, and other errors if the registry cannot be read.
+ */
+export function createFollowApi(
+  options: FollowApiOptions,
+  planOf: ServingPlans,
+): (api: string) => Promise<ActivePlan | null> {
   const { mutex } = options
   return (api) => mutex.runExclusive([api], () => follow(options, planOf, api))
 }
 
-async function follow(options: FollowApiOptions, planOf: ServingPlans, api: string): Promise<void> {
+async function follow(options: FollowApiOptions, planOf: ServingPlans, api: string): Promise<ActivePlan | null> {
   const { registry, gateway, specifications, served } = options
   const entry = await registry.get(API_KIND, api)
   if (entry === null) {
     served.forget(api)
-    return gateway.withdraw(api)
+    await gateway.withdraw(api)
+    return null
   }
   if (entry.body.ownScopes !== undefined) {
     for (const sla of await specifications.plansInForce(api, [])) await gateway.applySla(sla)
-    return
+    return null
   }
   const proxy = await registry.find(PROXY_KIND, 'api', api)
   const deployment = proxy === null ? null : activeDeployment(proxy.body)
   // Nothing is active yet; the activation will read it.
-  if (proxy === null || deployment === null) return
-  const next = await planOf(proxy, proxy.body, deployment, entry.body)
-  if (served.isServed(next)) return
-  await (await gateway.prepare(next.plan, next.slas)).swap()
-  served.note(next)
+  if (proxy === null || deployment === null) return null
+  try {
+    const next = await planOf(proxy, proxy.body, deployment, entry.body)
+    if (served.isServed(next)) return null
+    await (await gateway.prepare(next.plan, next.slas)).swap()
+    served.note(next)
+    return next
+  } catch (cause) {
+    if (isFromDisk(cause)) throw cause
+    served.forget(api)
+    await (await gateway.prepare(toWithheld(proxy, deployment), [])).swap()
+    throw new RevisionWithheld(`the active revision of ${api} cannot be compiled on this node`, { cause })
+  }
+}
+
+function toWithheld({ tenant, body }: Document<ProxyBody>, { allowedScopes }: Deployment): PackedPlan {
+  const { api, actor, memberOfProductIds } = body
+  const revision = actor.context.activeRevision ?? 0
+  return toWithheldPlan({ api, tenant, revision, allowedScopes, memberOfProductIds })
 }

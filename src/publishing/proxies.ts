@@ -68,8 +68,13 @@ export interface Proxies {
   change(api: string, entry: ApiBody, save: (writes: readonly Write[]) => Promise<void>): Promise<void>
   /** Yields the plans of all active revisions, for startup; each is served when the next one is asked for. */
   activePlans(): AsyncIterable<ActivePlan>
-  /** Serves what the registry has for an API that another node has changed. Resolves when every gateway thread does. */
-  follow(api: string): Promise<void>
+  /**
+   * Serves what the registry has for an API that another node has changed. Resolves when every gateway thread does, with the plan if it
+   * was not served before. Throws `RevisionWithheld` if the gateway cannot serve it and refuses the calls of the API.
+   */
+  follow(api: string): Promise<ActivePlan | null>
+  /** Yields all APIs with an active revision. */
+  activeApis(): AsyncIterable<string>
 }
 
 export interface ProxiesOptions {
@@ -140,6 +145,13 @@ export function createProxies(options: ProxiesOptions): Proxies {
     }),
     activePlans: () => activePlans(registry, planOf, served),
     follow: createFollowApi(activation, planOf),
+    activeApis: () => activeApis(registry),
+  }
+}
+
+async function* activeApis(registry: Registry): AsyncIterable<string> {
+  for await (const { body } of listAll(registry, PROXY_KIND, { limit: BATCH_MAX })) {
+    if (activeDeployment(body) !== null) yield body.api
   }
 }
 

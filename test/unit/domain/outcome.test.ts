@@ -49,6 +49,8 @@ const STORED: readonly (readonly [name: string, stage: string | null, risk: stri
   ['internal', null, 'none'],
   ['loop_detected', 'route', 'none'],
   ['records_damaged', null, 'RecordsDamaged provider'],
+  ['revision_unavailable', 'route', 'none'],
+  ['registry_stale', 'route', 'none'],
 ]
 
 it('keeps the number, stage and risk of each outcome', () => {

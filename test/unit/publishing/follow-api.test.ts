@@ -1,4 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import { Problem } from '../../../src/domain/problem.ts'
+import { RevisionWithheld } from '../../../src/publishing/follow-api.ts'
+import { StoreUnwritable } from '../../../src/store/unwritable.ts'
 import { ACME, base64, declaration, openTestCatalogue, orders, publishApi } from '../../fixtures/test-catalogue.ts'
 
 const API = 'orders-v1'
@@ -50,15 +53,50 @@ describe('a node that follows an API', () => {
     expect(node.gateway.calls).toEqual(['withdraw absent-v1'])
   })
 
-  it('tries again after a revision that it could not compile', async () => {
+  it('withholds an API that it cannot compile, also one that it served, until a revision compiles', async () => {
+    const catalogue = openTestCatalogue()
+    const node = catalogue.restart()
+    const { proxy } = await publishApi(catalogue)
+    await node.proxies.follow(API)
+    await catalogue.proxies.stage(ACME, { api: API, specification: base64(orders({ version: '1.3.0' })) })
+    await catalogue.proxies.activate(ACME, proxy)
+    node.gateway.calls.length = 0
+    node.gateway.onPrepare = failToCompile
+    await expect(node.proxies.follow(API)).rejects.toThrow(RevisionWithheld)
+    expect(node.gateway.calls).toEqual(['prepare orders-v1 2', 'prepare orders-v1 2', 'swap orders-v1 2'])
+    const { plan, slas } = node.gateway.prepared.at(-1)!
+    expect([plan.state, plan.tenant, plan.operations, plan.backend, slas]).toEqual(['Withheld', 'acme', [], null, []])
+
+    node.gateway.calls.length = 0
+    await node.proxies.follow(API)
+    expect(node.gateway.calls).toEqual(['prepare orders-v1 2', 'swap orders-v1 2'])
+    expect(node.gateway.prepared.at(-1)?.plan.state).toBe('Active')
+  })
+
+  it('withholds an API if a thread cannot swap, because another thread may serve an older revision', async () => {
+    const catalogue = openTestCatalogue()
+    const node = catalogue.restart()
+    await publishApi(catalogue)
+    node.gateway.onSwap = () => {
+      node.gateway.onSwap = async () => {}
+      return failToCompile()
+    }
+    await expect(node.proxies.follow(API)).rejects.toThrow(RevisionWithheld)
+    expect(node.gateway.prepared.at(-1)?.plan.state).toBe('Withheld')
+  })
+
+  it('keeps serving what it serves while the registry cannot be read', async () => {
     const catalogue = openTestCatalogue()
     const node = catalogue.restart()
     await publishApi(catalogue)
     node.gateway.onPrepare = async () => {
-      throw new Error('no memory')
+      throw new Problem('unavailable', 'Retry later.', { cause: new StoreUnwritable('away') })
     }
-    await expect(node.proxies.follow(API)).rejects.toThrow('no memory')
-    await node.proxies.follow(API)
-    expect(node.gateway.calls).toEqual(['prepare orders-v1 1', 'prepare orders-v1 1', 'swap orders-v1 1'])
+    await expect(node.proxies.follow(API)).rejects.toThrow('Retry later.')
+    expect(node.gateway.calls).toEqual(['prepare orders-v1 1'])
   })
 })
+
+async function failToCompile(): Promise<void> {
+  throw new Problem('specification_invalid', 'No memory.')
+}

@@ -5,6 +5,7 @@ import { toPlan } from '../../../fixtures/federated-issuer.ts'
 import { federated, key, next, openGatewayPool, token, UNTIL_MS } from '../../../fixtures/test-gateway-pool.ts'
 import { API, GRANT } from '../../../fixtures/token-authority.ts'
 import { packDocument } from '../../../../src/plan/packed-plan.ts'
+import { toWithheldPlan } from '../../../../src/plan/withheld-plan.ts'
 import type { DocumentPlan, OperationPlan } from '../../../../src/plan/route-plan.ts'
 
 function largeDocument(schemas: number): DocumentPlan {
@@ -113,6 +114,20 @@ describe('GatewayPool', () => {
       return true
     }
     expect(await callAll(federated(next))).toEqual(new Set([200]))
+  })
+})
+
+describe('a withheld API', () => {
+  it('answers 503 with a code of its own, on every thread, until a revision compiles', async () => {
+    const { callAll, answer, prepare, plan } = await openGatewayPool()
+    expect(await callAll(token())).toEqual(new Set([200]))
+    await (await prepare(toWithheldPlan(plan), [])).swap()
+    expect(await callAll(token())).toEqual(new Set([503]))
+    for (const path of [`/${API}/payments`, `/${API}/nowhere`, `/${API}/mcp`]) {
+      expect(await answer(path, token())).toMatchObject({ status: 503, code: 'revision_unavailable' })
+    }
+    await (await prepare(plan, [])).swap()
+    expect(await callAll(token())).toEqual(new Set([200]))
   })
 })
 
