@@ -24,7 +24,7 @@ import { openControl } from './open-control.ts'
 import { openCore, type Core, type CoreOptions } from './open-core.ts'
 import { openGateway, type GatewayServices } from './open-gateway.ts'
 import { openIdentity, type Identity } from './open-identity.ts'
-import { awaitRevocations, createAwaitNodes, openNodes, serveStoredApis } from './open-nodes.ts'
+import { awaitRevocations, createAwaitNodes, openNodes, serveStoredApis, staleReason } from './open-nodes.ts'
 import { openPlatform } from './open-platform.ts'
 import { createSample, openSampleBackend } from './open-sample.ts'
 import { openStream, type StreamServices } from './open-stream.ts'
@@ -81,7 +81,7 @@ async function build(options: CoreOptions, startedAt: number): Promise<Facts> {
   await core.shared?.endStart()
 
   let notServing: string | null = 'The gateway threads are starting.'
-  const platform = openPlatform({ ...parts, rootPage: page, notServing: () => notServing })
+  const platform = openPlatform({ ...parts, rootPage: page, notServing: () => notServing ?? staleReason(core.shared) })
   const sampleBackend = await openSampleBackend({ ...core, isWanted, host: config.host })
   await listen(parts, platform)
   const sample = isWanted ? await openSample(parts, sampleBackend) : null

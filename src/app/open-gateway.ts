@@ -95,6 +95,7 @@ function openPool(options: GatewayOptions, monitors: () => Monitors): GatewayPoo
       gatewayUrl: addresses.gatewayUrl,
       allowsRegistration: config.mcpDynamicRegistration,
       ...threadSpoolSettings,
+      freshness: core.shared?.freshness?.memory ?? null,
       messageCounts: createMessageLimitMemory(),
       messagesPerMinute: config.mcpMessagesPerMinute,
       hashKey: vault.hashKey,

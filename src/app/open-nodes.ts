@@ -46,7 +46,7 @@ async function serveOwnChanges({ registry, nodes, opened }: Core): Promise<void>
   )
 }
 
-function followOthers(options: NodesOptions, { nodes, readFrom }: Shared): void {
+function followOthers(options: NodesOptions, { nodes, readFrom, freshness }: Shared): void {
   const { registry, clock, log, count, opened } = options.core
   const follower = followRegistry(
     {
@@ -64,6 +64,7 @@ function followOthers(options: NodesOptions, { nodes, readFrom }: Shared): void 
   )
   opened('changes of other nodes', () => follower.stop())
   nodes.serve(readFrom)
+  if (freshness !== null) opened('staleness', freshness.watch())
 }
 
 /** Serves what the registry has when one of several nodes starts; an API that cannot be compiled does not prevent the start. */
@@ -114,16 +115,29 @@ function apiOf({ document }: Change): string {
   return document.id
 }
 
-/** If the position cannot be read, nobody knows which nodes serve the change: the answer says so. */
-export function createAwaitNodes({ registry, nodes }: Pick<Shared, 'registry' | 'nodes'>): AwaitNodes {
+/**
+ * If the position cannot be read, nobody knows which nodes serve the change: the answer says so. If nodes refuse calls without the
+ * registry, it is given once every node that lacks the change does.
+ */
+export function createAwaitNodes({
+  registry,
+  nodes,
+  freshness,
+}: Pick<Shared, 'registry' | 'nodes' | 'freshness'>): AwaitNodes {
   return async () => {
     try {
       return await nodes.acknowledged(await registry.end())
     } catch (cause) {
       if (!(cause instanceof StoreUnwritable)) throw cause
+      if (freshness !== null) await nodes.acknowledged(Infinity)
       return [UNKNOWN_NODES]
     }
   }
+}
+
+/** Returns why a node refuses all calls; null: it does not. */
+export function staleReason(shared: Pick<Shared, 'freshness'> | null): string | null {
+  return shared?.freshness?.isStale() === true ? 'This node cannot read the registry.' : null
 }
 
 /** A revocation at the token endpoints is answered like a command: when every node rejects the token. */

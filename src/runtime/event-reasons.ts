@@ -47,6 +47,8 @@ export const EVENT_REASONS = {
   metering_held_back:
     'The pipeline stopped reading for the bill because the store is away or slow. Risks are still detected.',
   newcomers_refused: 'Too many credentials were being verified on a gateway thread. The call gets 503.',
+  node_stale:
+    'This node lost PostgreSQL for longer than MAX_STALENESS_SECONDS. Its calls get 503 until PostgreSQL is back.',
   oauth_failed: 'A token could not be issued because of an internal fault. The log has the stack.',
   pipeline_restarted: 'The pipeline failed and continued from its checkpoint. The log has the reason.',
   platform_call_unrecorded: 'A read of the platform API was answered without a record because the disk refused it.',

@@ -27,6 +27,10 @@ export const SETTINGS_HELP: Readonly<Record<SettingName, SettingHelp>> = {
   REDIS_URL: { fallback: 'unset', meaning: 'Redis, for several nodes (preview)' },
   DATABASE_URL: { fallback: 'unset', meaning: 'PostgreSQL, for several nodes (preview)' },
   NODE_NAME: { fallback: 'host name', meaning: 'name of this node among several (preview)' },
+  MAX_STALENESS_SECONDS: {
+    fallback: 'unset',
+    meaning: 'seconds for which one of several nodes serves calls without PostgreSQL (preview)',
+  },
   MASTER_KEY: { fallback: 'made on first start', meaning: 'encrypts secrets at rest' },
   ADMIN_CLIENT_ID: {
     fallback: 'made, printed once',

@@ -31,6 +31,7 @@ const READ: Readonly<Record<SettingName, Read>> = {
   REDIS_URL: ({ redisUrl }) => redisUrl,
   DATABASE_URL: ({ databaseUrl }) => databaseUrl,
   NODE_NAME: ({ nodeName }) => nodeName,
+  MAX_STALENESS_SECONDS: ({ maxStalenessSeconds }) => maxStalenessSeconds,
   MASTER_KEY: ({ masterKey }) => masterKey,
   ADMIN_CLIENT_ID: ({ adminClientId }) => adminClientId,
   ADMIN_CLIENT_SECRET: ({ adminClientSecret }) => adminClientSecret,

@@ -16,6 +16,7 @@ import { openSpoolGauge } from '../../record/spool-gauge.ts'
 import { openSpoolFaults } from '../../record/spool-faults.ts'
 import { createSpoolWriter, type SpoolWriter } from '../../record/spool-writer.ts'
 import type { Clock } from '../../runtime/clock.ts'
+import { openFreshness } from '../../runtime/freshness.ts'
 import { createTurnEnd } from '../../runtime/turn-end.ts'
 import { createAdmissions } from '../admission.ts'
 import { createAuthenticator, type Authenticator } from '../authentication/authenticate.ts'
@@ -212,6 +213,7 @@ function createServer({ settings, clock: { nowMs }, keyedHash }: ThreadOptions, 
   const uploads = new UploadWatch()
   const loops = createLoopDetection(`tollgate-${keyedHash('name in Via and CDN-Loop').slice(0, 16)}`)
   const isAccepting = (): boolean => spool.accepting
+  const isStaleAt = settings.freshness === null ? () => false : openFreshness(settings.freshness).isStaleAt
   const bodies = createBodyBuffers(uploads)
   const send = createSendCall({
     responseRules: createResponseRules(),
@@ -226,7 +228,7 @@ function createServer({ settings, clock: { nowMs }, keyedHash }: ThreadOptions, 
     count,
   })
   const admissions = createAdmissions({ limiter })
-  const stages = { authenticator, callerContexts, admissions, loops, drift, nowMs, isAccepting, send }
+  const stages = { authenticator, callerContexts, admissions, loops, drift, nowMs, isAccepting, isStaleAt, send }
   const mcp = new McpEndpoint({
     ...stages,
     bodies,
@@ -241,6 +243,7 @@ function createServer({ settings, clock: { nowMs }, keyedHash }: ThreadOptions, 
     requestRules: createRequestRules(),
     uploads,
     authenticator,
+    isStaleAt,
     revisionOf: revisions.of,
     oauth: oauth.handle,
     connectionsMax: settings.connections.clients,

@@ -72,6 +72,7 @@ const STEPS = [
      format bigint NOT NULL, session uuid NOT NULL, position bigint NOT NULL, registered_at timestamptz NOT NULL,
      heard_at timestamptz NOT NULL
    );`,
+  `ALTER TABLE node ADD COLUMN stale_after_ms bigint;`,
 ]
 
 /** Throws `StartRefused` if a later version has changed the schema. */

@@ -12,6 +12,7 @@ import { randomUUID } from 'node:crypto'
 import type pg from 'pg'
 import { StartRefused } from '../../runtime/start-refused.ts'
 import type { Clock } from '../../runtime/clock.ts'
+import type { Moment } from '../../runtime/freshness.ts'
 import { LIVE_MS, type ListedNode, type NodeIdentity, type NodeProgress, type Nodes, type Removal } from '../nodes.ts'
 import { createAcknowledgements, type Acknowledgements } from './acknowledgements.ts'
 import { withRegistryErrors } from './connection.ts'
@@ -28,6 +29,10 @@ export interface PostgresNodesOptions {
   readonly onFailed: (cause: unknown) => void
   /** Another process has registered with the incarnation of this node, because its folder was copied: this process must end. */
   readonly onReplaced: () => void
+  /** This node refuses calls once it has been without the registry for this long; null: it never does. */
+  readonly staleAfterMs: number | null
+  /** This node was up to date at this moment; later than the one before. */
+  readonly onFresh: (since: Moment) => void
   /** How long `register` waits for an earlier process to end. */
   readonly refusedAfterMs?: number | undefined
 }
@@ -60,8 +65,9 @@ class PostgresNodes implements Nodes {
 
   constructor(options: PostgresNodesOptions) {
     this.#options = options
-    this.#staleness = createStaleness(options.clock)
-    this.#acknowledgements = createAcknowledgements({ clock: options.clock, list: () => this.#readList() })
+    const { clock, onFresh, staleAfterMs } = options
+    this.#staleness = createStaleness({ onFresh })
+    this.#acknowledgements = createAcknowledgements({ clock, staleAfterMs, list: () => this.#readList() })
   }
 
   async register(node: NodeIdentity): Promise<void> {
@@ -156,7 +162,8 @@ class PostgresNodes implements Nodes {
     ])
     const { locked = false, named = true } = rows[0] ?? {}
     const isFree = locked && !named
-    if (isFree) await client.query(sql.ENTER, [incarnation, name, version, format, this.#session])
+    if (isFree)
+      await client.query(sql.ENTER, [incarnation, name, version, format, this.#session, this.#options.staleAfterMs])
     await client.query('COMMIT')
     if (isFree) return null
     if (!locked) return 'another process runs with a copy of this DATA_DIR; each node needs a data folder of its own'
@@ -205,7 +212,17 @@ class PostgresNodes implements Nodes {
     const sentAt = this.#staleness.now()
     const { incarnation, name, version, format } = node
     const isNews = position !== this.#reportedPosition
-    const values = [incarnation, name, version, format, this.#session, position, isNews, LIVE_MS]
+    const values = [
+      incarnation,
+      name,
+      version,
+      format,
+      this.#session,
+      position,
+      isNews,
+      LIVE_MS,
+      this.#options.staleAfterMs,
+    ]
     const [row] = await connection.query<sql.ReportRow>(sql.REPORT, values)
     if (row?.own !== true) return this.#end()
     this.#seen = { end: row.end, silentNodes: row.silent }
@@ -219,7 +236,7 @@ class PostgresNodes implements Nodes {
   }
 }
 
-function toListed({ registered_at_ms, silent_ms, ...node }: sql.NodeRow): ListedNode {
+function toListed({ registered_at_ms, silent_ms, stale_after_ms: staleAfterMs, ...node }: sql.NodeRow): ListedNode {
   const silentMs = Math.max(0, silent_ms)
-  return { ...node, registeredAtMs: registered_at_ms, silentMs, isLive: silentMs < LIVE_MS }
+  return { ...node, registeredAtMs: registered_at_ms, silentMs, isLive: silentMs < LIVE_MS, staleAfterMs }
 }

@@ -6,6 +6,7 @@
  */
 
 import type { Clock } from '../../runtime/clock.ts'
+import type { Moment } from '../../runtime/freshness.ts'
 import type { Claims } from '../claims.ts'
 import type { IdempotencyStore } from '../idempotency-store.ts'
 import type { LockFences } from '../lock-fences.ts'
@@ -28,6 +29,10 @@ export interface PostgresOptions extends ConnectOptions {
   readonly onRewound: () => void
   /** Another process has registered with the incarnation of this node: this process must end at once. */
   readonly onReplaced: () => void
+  /** This node refuses calls once it has been without the registry for this long; null: it never does. */
+  readonly staleAfterMs?: number | null
+  /** This node was up to date at this moment; later than the one before. */
+  readonly onFresh?: (since: Moment) => void
   /** Seconds for which the node of a running request holds its idempotency key without prolonging it. */
   readonly keyHeldSeconds?: number
   /** How long `nodes.register` waits for an earlier process of the node to end. */
@@ -51,6 +56,7 @@ const COMMAND_CONNECTIONS = 5
 /** Creates or migrates the schema. Throws `StartRefused`. */
 export async function openPostgres(options: PostgresOptions): Promise<Postgres> {
   const { clock, onFailed, onReplaced, onRewound, keyHeldSeconds, registerRefusedAfterMs } = options
+  const { staleAfterMs = null, onFresh = () => {} } = options
   const config = toClientConfig(options)
   await refuseUnusable(config)
   const connections = openConnections({ config, clock, onFailed })
@@ -70,6 +76,8 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
     clock,
     onFailed,
     onReplaced,
+    staleAfterMs,
+    onFresh,
     refusedAfterMs: registerRefusedAfterMs,
   })
   return {

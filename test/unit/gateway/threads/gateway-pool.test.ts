@@ -6,6 +6,7 @@ import { federated, key, next, openGatewayPool, token, UNTIL_MS } from '../../..
 import { API, GRANT } from '../../../fixtures/token-authority.ts'
 import { packDocument } from '../../../../src/plan/packed-plan.ts'
 import { toWithheldPlan } from '../../../../src/plan/withheld-plan.ts'
+import { createFreshnessMemory, openFreshness, readMoment } from '../../../../src/runtime/freshness.ts'
 import type { DocumentPlan, OperationPlan } from '../../../../src/plan/route-plan.ts'
 
 function largeDocument(schemas: number): DocumentPlan {
@@ -128,6 +129,43 @@ describe('a withheld API', () => {
     }
     await (await prepare(plan, [])).swap()
     expect(await callAll(token())).toEqual(new Set([200]))
+  })
+})
+
+describe('a process that can lose the registry', () => {
+  it('answers 503 on every thread unless it was up to date recently enough', async () => {
+    const freshness = createFreshnessMemory()
+    const { extend } = openFreshness(freshness)
+    const { callAll, answer } = await openGatewayPool({ freshness })
+    expect(await callAll(token())).toEqual(new Set([503]))
+    for (const path of [`/${API}/payments`, `/${API}/mcp`, '/nowhere', `/${API}/../x`]) {
+      expect(await answer(path, token())).toMatchObject({ status: 503, code: 'registry_stale' })
+    }
+    const now = readMoment()
+    extend({ monotonicMs: now.monotonicMs - 61_000, systemMs: now.systemMs - 61_000 }, 60_000)
+    expect(await callAll(token())).toEqual(new Set([503]))
+    extend(now, 60_000)
+    expect(await callAll(token())).toEqual(new Set([200]))
+  })
+
+  it('rejects a call that waited for its counters until the registry was lost', async () => {
+    const freshness = createFreshnessMemory()
+    openFreshness(freshness).extend(readMoment(), 60_000)
+    const requested = Promise.withResolvers<void>()
+    const gate = Promise.withResolvers<void>()
+    const { request } = await openGatewayPool({
+      freshness,
+      limited: true,
+      counters() {
+        requested.resolve()
+        return gate.promise
+      },
+    })
+    const status = request(`/${API}/payments`, token())
+    await requested.promise
+    new Float64Array(freshness).fill(0)
+    gate.resolve()
+    expect(await status).toBe(503)
   })
 })
 
