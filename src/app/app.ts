@@ -24,7 +24,14 @@ import { openControl } from './open-control.ts'
 import { openCore, type Core, type CoreOptions } from './open-core.ts'
 import { openGateway, type GatewayServices } from './open-gateway.ts'
 import { openIdentity, type Identity } from './open-identity.ts'
-import { awaitRevocations, createAwaitNodes, openNodes, serveStoredApis, staleReason } from './open-nodes.ts'
+import {
+  awaitRevocations,
+  createAwaitNodes,
+  openNodes,
+  preparesOn,
+  serveStoredApis,
+  staleReason,
+} from './open-nodes.ts'
 import { openPlatform } from './open-platform.ts'
 import { createSample, openSampleBackend } from './open-sample.ts'
 import { openStream, type StreamServices } from './open-stream.ts'
@@ -136,7 +143,7 @@ async function startIdentity(core: Core, { recorder }: StreamServices, gateway: 
 }
 
 function constructResources(core: Core, { limits, levels }: StreamServices, gateway: GatewayServices): Resources {
-  const { config, clock, backends } = core
+  const { config, clock, backends, shared, count, log } = core
   const { port, mutex, monitors } = gateway
   return createResources({
     ...core,
@@ -148,6 +155,7 @@ function constructResources(core: Core, { limits, levels }: StreamServices, gate
     probeBackend: createConnectProbe({ operator: config.adminTenant }),
     refuseTarget: createTargetCheck({ clock, allowPrivate: config.allowPrivateAddresses.includes('webhooks') }),
     backendRule: backends.rule,
+    ...(shared !== null && preparesOn(shared, { count, log })),
     judge: gateway.authenticator.judge,
   })
 }

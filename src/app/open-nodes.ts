@@ -19,7 +19,7 @@ import type { Core } from './open-core.ts'
 import type { GatewayServices } from './open-gateway.ts'
 import type { Identity } from './open-identity.ts'
 import type { Shared } from './open-shared.ts'
-import type { Resources } from './resources.ts'
+import type { Resources, ResourcesOptions } from './resources.ts'
 
 export interface NodesOptions {
   readonly core: Core
@@ -46,7 +46,7 @@ async function serveOwnChanges({ registry, nodes, opened }: Core): Promise<void>
   )
 }
 
-function followOthers(options: NodesOptions, { nodes, readFrom, freshness }: Shared): void {
+function followOthers(options: NodesOptions, { nodes, readFrom, freshness, preparations, incarnation }: Shared): void {
   const { registry, clock, log, count, opened } = options.core
   const follower = followRegistry(
     {
@@ -63,6 +63,8 @@ function followOthers(options: NodesOptions, { nodes, readFrom, freshness }: Sha
     readFrom,
   )
   opened('changes of other nodes', () => follower.stop())
+  // Before the first position: from then on other nodes wait for answers.
+  opened('preparations', preparations.answer(incarnation, options.resources.proxies.prepare))
   nodes.serve(readFrom)
   if (freshness !== null) opened('staleness', freshness.watch())
 }
@@ -80,6 +82,23 @@ export async function serveStoredApis(
       if (!(cause instanceof RevisionWithheld)) throw cause
       noteWithheld(core, cause)
     }
+  }
+}
+
+/** The part of several nodes in an activation. */
+export function preparesOn(
+  { preparations, incarnation }: Pick<Shared, 'preparations' | 'incarnation'>,
+  { count, log }: Pick<Core, 'count' | 'log'>,
+): Pick<ResourcesOptions, 'askNodes' | 'onUnprepared'> {
+  return {
+    askNodes: (request) => preparations.ask(incarnation, request),
+    onUnprepared(cause) {
+      count('revision_not_prepared')
+      log.error(
+        { err: cause },
+        'a revision could not be prepared on this node; the activation on another node is refused',
+      )
+    },
   }
 }
 

@@ -14,6 +14,7 @@ import type { Document, Registry } from '../store/registry.ts'
 import { isFromDisk } from '../store/unwritable.ts'
 import { API_KIND } from './apis.ts'
 import { PROXY_KIND, activeDeployment, type Deployment, type ProxyBody } from './proxy-document.ts'
+import type { PreparedRevisions } from './prepared-revisions.ts'
 import type { ActivePlan, ServingPlans } from './serving-plan.ts'
 import type { Specifications } from './specifications.ts'
 
@@ -46,6 +47,8 @@ export interface FollowApiOptions {
   readonly specifications: Pick<Specifications, 'plansInForce'>
   readonly mutex: KeyedMutex
   readonly served: ServedPlans
+  /** Revisions that were compiled before their commit. */
+  readonly prepared: Pick<PreparedRevisions, 'take'>
 }
 
 /** This node cannot serve what the registry has for an API. Its calls get 503 here until it can. */
@@ -66,7 +69,7 @@ export function createFollowApi(
 }
 
 async function follow(options: FollowApiOptions, planOf: ServingPlans, api: string): Promise<ActivePlan | null> {
-  const { registry, gateway, specifications, served } = options
+  const { registry, gateway, specifications, served, prepared } = options
   const entry = await registry.get(API_KIND, api)
   if (entry === null) {
     served.forget(api)
@@ -84,7 +87,7 @@ async function follow(options: FollowApiOptions, planOf: ServingPlans, api: stri
   try {
     const next = await planOf(proxy, proxy.body, deployment, entry.body)
     if (served.isServed(next)) return null
-    await (await gateway.prepare(next.plan, next.slas)).swap()
+    await (prepared.take(next) ?? (await gateway.prepare(next.plan, next.slas))).swap()
     served.note(next)
     return next
   } catch (cause) {

@@ -71,6 +71,8 @@ export const EVENT_REASONS = {
   request_too_slow: 'A client sent a request head too slowly.',
   retention_failed: 'Rows whose retention has ended could not be removed. They stay; it is retried every ten minutes.',
   retirement_blocked: 'A retirement date came while subscriptions of the API are active.',
+  revision_not_prepared:
+    'This node could not prepare a revision that another node activates. The activation is refused; the log has the reason.',
   revision_withheld:
     'The active revision of an API could not be compiled on this node. Its calls get 503 here; the log has the reason.',
   revoked_tokens_full: 'The list of revoked tokens of a gateway thread is full.',

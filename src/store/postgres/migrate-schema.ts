@@ -72,7 +72,14 @@ const STEPS = [
      format bigint NOT NULL, session uuid NOT NULL, position bigint NOT NULL, registered_at timestamptz NOT NULL,
      heard_at timestamptz NOT NULL
    );`,
-  `ALTER TABLE node ADD COLUMN stale_after_ms bigint;`,
+  `ALTER TABLE node ADD COLUMN stale_after_ms bigint;
+   CREATE TABLE prepare_request (
+     id uuid PRIMARY KEY, asked_by text COLLATE "C" NOT NULL, body text NOT NULL, asked_at timestamptz NOT NULL
+   );
+   CREATE TABLE prepare_answer (
+     request uuid NOT NULL REFERENCES prepare_request ON DELETE CASCADE, incarnation text COLLATE "C" NOT NULL,
+     reason text, PRIMARY KEY (request, incarnation)
+   );`,
 ]
 
 /** Throws `StartRefused` if a later version has changed the schema. */

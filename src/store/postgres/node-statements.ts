@@ -1,5 +1,6 @@
 /** Statements on the list of nodes. */
 
+import { ANSWERED_CHANNEL, ASKED_CHANNEL, IS_ASKED } from './preparation-statements.ts'
 import { ENTER_LOCK, NODE_SEED } from './lock-numbers.ts'
 
 export interface NodeRow {
@@ -20,13 +21,15 @@ export interface ReportRow {
   readonly own: boolean
   /** Number of other nodes that are not live. */
   readonly silent: number
+  /** Another node has asked this one to prepare something, and has no answer. */
+  readonly asked: boolean
 }
 
 const CHANNEL = 'tollgate_node'
 const LOCK = `pg_try_advisory_lock(hashtextextended($1, ${NODE_SEED}))`
 const SILENT_MS = `(extract(epoch FROM clock_timestamp() - heard_at) * 1000)::float8`
 
-export const LISTEN = `LISTEN ${CHANNEL}`
+export const LISTEN = `LISTEN ${CHANNEL}; LISTEN ${ASKED_CHANNEL}; LISTEN ${ANSWERED_CHANNEL}`
 export const BEGIN = `BEGIN; SELECT pg_advisory_xact_lock(${ENTER_LOCK})`
 export const ENTER_CHECK = `SELECT ${LOCK} AS locked,
   EXISTS (SELECT FROM node WHERE name = $2 AND incarnation <> $1 AND ${SILENT_MS} < $3) AS named`
@@ -47,7 +50,7 @@ export const REPORT = `WITH own AS (
     RETURNING 1
   )
   SELECT position AS end, EXISTS (SELECT FROM own) AS own,
-    (SELECT count(*)::int FROM node WHERE incarnation <> $1 AND ${SILENT_MS} >= $8) AS silent,
+    (SELECT count(*)::int FROM node WHERE incarnation <> $1 AND ${SILENT_MS} >= $8) AS silent, ${IS_ASKED} AS asked,
     CASE WHEN $7 AND EXISTS (SELECT FROM own) THEN pg_notify('${CHANNEL}', '') END FROM change_end`
 export const LIST = `SELECT incarnation, name, version, format, position,
     floor(extract(epoch FROM registered_at) * 1000)::float8 AS registered_at_ms, ${SILENT_MS} AS silent_ms, stale_after_ms

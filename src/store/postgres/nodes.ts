@@ -18,6 +18,8 @@ import { createAcknowledgements, type Acknowledgements } from './acknowledgement
 import { withRegistryErrors } from './connection.ts'
 import { openKeptConnection, type KeptConnection } from './kept-connection.ts'
 import * as sql from './node-statements.ts'
+import { ANSWERED_CHANNEL, ASKED_CHANNEL } from './preparation-statements.ts'
+import type { PostgresPreparations } from './preparations.ts'
 import { createStaleness, type Staleness } from './staleness.ts'
 
 export interface PostgresNodesOptions {
@@ -25,6 +27,8 @@ export interface PostgresNodesOptions {
   /** For lists and removals. */
   readonly pool: pg.Pool
   readonly clock: Clock
+  /** Receives what concerns preparations. */
+  readonly preparations: Pick<PostgresPreparations, 'onAsked' | 'onAnswered'>
   /** A report failed; it is repeated. */
   readonly onFailed: (cause: unknown) => void
   /** Another process has registered with the incarnation of this node, because its folder was copied: this process must end. */
@@ -78,7 +82,7 @@ class PostgresNodes implements Nodes {
       clock,
       onFailed,
       onConnected: async (client) => {
-        client.on('notification', () => this.#acknowledgements.check())
+        client.on('notification', ({ channel }) => this.#notice(channel))
         await client.query(sql.LISTEN)
         if (isRegistered) await this.#return(client, node)
         else await this.#enter(client, node, refusedAfterMs)
@@ -171,6 +175,13 @@ class PostgresNodes implements Nodes {
     return `another node is named ${name}; set NODE_NAME`
   }
 
+  #notice(channel: string): void {
+    const { preparations } = this.#options
+    if (channel === ASKED_CHANNEL) preparations.onAsked()
+    else if (channel === ANSWERED_CHANNEL) preparations.onAnswered()
+    else this.#acknowledgements.check()
+  }
+
   /** Takes the lock again on a new connection. It is free once the server has ended the session of the old one. */
   async #return(client: pg.Client, { incarnation }: NodeIdentity): Promise<void> {
     const { rows } = await client.query<{ locked: boolean; replaced: boolean }>(sql.RETURN, [
@@ -225,6 +236,7 @@ class PostgresNodes implements Nodes {
     ]
     const [row] = await connection.query<sql.ReportRow>(sql.REPORT, values)
     if (row?.own !== true) return this.#end()
+    if (row.asked) this.#options.preparations.onAsked()
     this.#seen = { end: row.end, silentNodes: row.silent }
     this.#reportedPosition = position
     this.#staleness.reported(sentAt, row.end)

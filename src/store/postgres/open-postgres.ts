@@ -11,12 +11,14 @@ import type { Claims } from '../claims.ts'
 import type { IdempotencyStore } from '../idempotency-store.ts'
 import type { LockFences } from '../lock-fences.ts'
 import type { Nodes } from '../nodes.ts'
+import type { Preparations } from '../preparations.ts'
 import type { Registry } from '../registry.ts'
 import { createPostgresClaims } from './claims.ts'
 import { toClientConfig, type ConnectOptions } from './connection.ts'
 import { openConnections } from './connections.ts'
 import { createPostgresIdempotencyStore } from './idempotency-store.ts'
 import { createPostgresNodes } from './nodes.ts'
+import { createPostgresPreparations } from './preparations.ts'
 import { refuseUnusable } from './refuse-unusable.ts'
 import { openPostgresRegistry } from './registry.ts'
 import { createRunningRequests } from './running-request.ts'
@@ -46,6 +48,7 @@ export interface Postgres {
   readonly idempotencyKeys: IdempotencyStore
   readonly claims: Claims
   readonly nodes: Nodes
+  readonly preparations: Preparations
   /** Ends all connections, also if the server does not answer. The node stays in the list unless it has left it. */
   close(): Promise<void>
 }
@@ -70,7 +73,9 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
     onFailed,
     heldSeconds: keyHeldSeconds,
   })
+  const preparations = createPostgresPreparations({ pool, clock, onFailed })
   const nodes = createPostgresNodes({
+    preparations,
     config: connections.config,
     pool,
     clock,
@@ -86,6 +91,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
     idempotencyKeys,
     claims: createPostgresClaims(connections.createPool(1)),
     nodes,
+    preparations,
     close: () =>
       connections.close(async () => {
         await Promise.all([idempotencyKeys.close(), registry.close(), nodes.close()])
