@@ -1,5 +1,6 @@
 /** Commands on real gateway threads: when a command resolves, the next call on every thread observes its effect. */
 
+import { Worker } from 'node:worker_threads'
 import { describe, expect, it } from 'vitest'
 import { toPlan } from '../../../fixtures/federated-issuer.ts'
 import { federated, key, next, openGatewayPool, token, UNTIL_MS } from '../../../fixtures/test-gateway-pool.ts'
@@ -146,6 +147,29 @@ describe('a process that can lose the registry', () => {
     expect(await callAll(token())).toEqual(new Set([503]))
     extend(now, 60_000)
     expect(await callAll(token())).toEqual(new Set([200]))
+  })
+
+  it('answers 503 in time although its main thread is blocked', async () => {
+    const freshness = createFreshnessMemory()
+    const { extend } = openFreshness(freshness)
+    extend(readMoment(), 60_000)
+    const { callAll, url } = await openGatewayPool({ freshness })
+    expect(await callAll(token())).toEqual(new Set([200]))
+    const seen = new Int32Array(new SharedArrayBuffer(4))
+    const code = `
+      import { workerData } from 'node:worker_threads'
+      const { url, headers, seen } = workerData
+      for (let status = 0; status !== 503; ) status = (await fetch(url, { headers })).status
+      Atomics.store(seen, 0, 1)
+      Atomics.notify(seen, 0)`
+    new Float64Array(freshness).fill(0)
+    extend(readMoment(), 1_500)
+    const headers = { authorization: `Bearer ${token()}` }
+    const workerData = { url: `${url}/${API}/payments`, headers, seen }
+    const caller = new Worker(new URL(`data:text/javascript,${encodeURIComponent(code)}`), { workerData })
+    const stopped = new Promise((resolve) => caller.once('exit', resolve))
+    expect(Atomics.wait(seen, 0, 0, 20_000)).toBe('ok')
+    await stopped
   })
 
   it('rejects a call that waited for its counters until the registry was lost', async () => {
