@@ -5,7 +5,6 @@
  * cannot be compiled here is withheld: its calls get 503 at this node, instead of an older revision.
  */
 
-import { createHash } from 'node:crypto'
 import type { KeyedMutex } from '../command/keyed-mutex.ts'
 import type { GatewayPort } from '../plan/gateway-port.ts'
 import type { PackedPlan } from '../plan/packed-plan.ts'
@@ -15,35 +14,13 @@ import { isFromDisk } from '../store/unwritable.ts'
 import { API_KIND } from './apis.ts'
 import { PROXY_KIND, activeDeployment, type Deployment, type ProxyBody } from './proxy-document.ts'
 import type { PreparedRevisions } from './prepared-revisions.ts'
+import type { ServedPlans } from './served-plans.ts'
 import type { ActivePlan, ServingPlans } from './serving-plan.ts'
 import type { Specifications } from './specifications.ts'
 
-/** The plans that this node serves, by API. */
-export interface ServedPlans {
-  note(served: ActivePlan): void
-  isServed(plan: ActivePlan): boolean
-  forget(api: string): void
-}
-
-export function createServedPlans(): ServedPlans {
-  const digests = new Map<string, string>()
-  return {
-    note: (served) => void digests.set(served.plan.api, digestOf(served)),
-    isServed: (plan) => digests.get(plan.plan.api) === digestOf(plan),
-    forget: (api) => void digests.delete(api),
-  }
-}
-
-/** The document of a revision never changes: its number stands for it. */
-function digestOf({ plan: { document: _document, ...plan }, slas }: ActivePlan): string {
-  return createHash('sha256')
-    .update(JSON.stringify([plan, slas]))
-    .digest('base64')
-}
-
 export interface FollowApiOptions {
   readonly registry: Registry
-  readonly gateway: Pick<GatewayPort, 'prepare' | 'withdraw' | 'applySla'>
+  readonly gateway: Pick<GatewayPort, 'prepare' | 'withdraw' | 'applySla' | 'applyMembership'>
   readonly specifications: Pick<Specifications, 'plansInForce'>
   readonly mutex: KeyedMutex
   readonly served: ServedPlans
@@ -69,7 +46,7 @@ export function createFollowApi(
 }
 
 async function follow(options: FollowApiOptions, planOf: ServingPlans, api: string): Promise<ActivePlan | null> {
-  const { registry, gateway, specifications, served, prepared } = options
+  const { registry, gateway, specifications, served } = options
   const entry = await registry.get(API_KIND, api)
   if (entry === null) {
     served.forget(api)
@@ -86,16 +63,27 @@ async function follow(options: FollowApiOptions, planOf: ServingPlans, api: stri
   if (proxy === null || deployment === null) return null
   try {
     const next = await planOf(proxy, proxy.body, deployment, entry.body)
-    if (served.isServed(next)) return null
-    await (prepared.take(next) ?? (await gateway.prepare(next.plan, next.slas))).swap()
-    served.note(next)
-    return next
+    return (await serve(options, next)) ? next : null
   } catch (cause) {
     if (isFromDisk(cause)) throw cause
     served.forget(api)
     await (await gateway.prepare(toWithheld(proxy, deployment), [])).swap()
     throw new RevisionWithheld(`the active revision of ${api} cannot be compiled on this node`, { cause })
   }
+}
+
+/** Returns false if the plan is served already. Compiles only what has to be compiled, because other changes wait for it. */
+async function serve({ gateway, served, prepared }: FollowApiOptions, next: ActivePlan): Promise<boolean> {
+  const change = served.changeTo(next)
+  if (change === null) return false
+  const { api, memberOfProductIds } = next.plan
+  if (change === 'revision') await (prepared.take(next) ?? (await gateway.prepare(next.plan, next.slas))).swap()
+  else {
+    for (const sla of change.slas) await gateway.applySla(sla)
+    if (change.hasOtherProducts) await gateway.applyMembership(api, memberOfProductIds)
+  }
+  served.note(next)
+  return true
 }
 
 function toWithheld({ tenant, body }: Document<ProxyBody>, { allowedScopes }: Deployment): PackedPlan {
