@@ -48,6 +48,8 @@ export interface Config {
   /** Whether calls with limits are refused or served while the limits cannot be shared. */
   readonly limitsWithoutRedis: 'refuse' | 'serve'
   readonly nodeName: string
+  /** For how long one of several nodes serves calls without PostgreSQL; null: without end. */
+  readonly maxStalenessSeconds: number | null
   readonly masterKey: string | null
   readonly adminClientId: string | null
   readonly adminClientSecret: string | null
@@ -99,6 +101,7 @@ export const SETTING_NAMES = [
   'DATABASE_URL',
   'LIMITS_WITHOUT_REDIS',
   'NODE_NAME',
+  'MAX_STALENESS_SECONDS',
   'MASTER_KEY',
   'ADMIN_CLIENT_ID',
   'ADMIN_CLIENT_SECRET',
@@ -126,6 +129,9 @@ type Name = SettingName
 const SPOOL_BYTES_DEFAULT = 8 * 1024 ** 3
 /** Within the time that each part has to close. */
 const STOP_DELAY_SECONDS_MAX = 30
+/** A node reports once a second, and one that missed a few reports must not refuse calls. */
+const STALENESS_SECONDS_MIN = 5
+const STALENESS_SECONDS_MAX = 86_400
 
 /** Throws `ConfigError`. A variable that is empty counts as unset. */
 export function readConfig(argv: readonly string[], environment: Readonly<Record<string, string | undefined>>): Config {
@@ -185,18 +191,27 @@ export function readConfig(argv: readonly string[], environment: Readonly<Record
 
 type Setting = <T>(name: Name, fallback: T, read: Read<T>) => T
 
-function readNode(setting: Setting): Pick<Config, 'databaseUrl' | 'redisUrl' | 'limitsWithoutRedis' | 'nodeName'> {
+function readNode(
+  setting: Setting,
+): Pick<Config, 'databaseUrl' | 'redisUrl' | 'limitsWithoutRedis' | 'nodeName' | 'maxStalenessSeconds'> {
   return {
     databaseUrl: setting<string | null>('DATABASE_URL', null, server('postgres', 'postgresql')),
     redisUrl: setting<string | null>('REDIS_URL', null, server('redis', 'rediss')),
     limitsWithoutRedis: setting('LIMITS_WITHOUT_REDIS', 'refuse', oneOf('refuse', 'serve')),
     nodeName: setting('NODE_NAME', hostname().slice(0, NODE_NAME_MAX), nodeName),
+    maxStalenessSeconds: setting<number | null>(
+      'MAX_STALENESS_SECONDS',
+      null,
+      whole(STALENESS_SECONDS_MIN, STALENESS_SECONDS_MAX, ' of seconds'),
+    ),
   }
 }
 
 /** Nodes share a registry, limits and usage, and the key of their secrets: with a part of it they would disagree. */
 function refuseHalfNodes(config: Config, isPreviewed: boolean, wrong: string[]): void {
-  const { databaseUrl, redisUrl, clickhouseUrl, masterKey } = config
+  const { databaseUrl, redisUrl, clickhouseUrl, masterKey, maxStalenessSeconds } = config
+  if (databaseUrl === null && maxStalenessSeconds !== null)
+    wrong.push('MAX_STALENESS_SECONDS is for several nodes: it needs DATABASE_URL')
   if (databaseUrl === null && redisUrl === null) return
   if (!isPreviewed)
     wrong.push('DATABASE_URL and REDIS_URL are for several nodes, a preview: set PREVIEW=nodes to try it')

@@ -24,7 +24,14 @@ import { openControl } from './open-control.ts'
 import { openCore, type Core, type CoreOptions } from './open-core.ts'
 import { openGateway, type GatewayServices } from './open-gateway.ts'
 import { openIdentity, type Identity } from './open-identity.ts'
-import { awaitRevocations, createAwaitNodes, openNodes } from './open-nodes.ts'
+import {
+  awaitRevocations,
+  createAwaitNodes,
+  openNodes,
+  preparesOn,
+  serveStoredApis,
+  staleReason,
+} from './open-nodes.ts'
 import { openPlatform } from './open-platform.ts'
 import { createSample, openSampleBackend } from './open-sample.ts'
 import { openStream, type StreamServices } from './open-stream.ts'
@@ -81,7 +88,7 @@ async function build(options: CoreOptions, startedAt: number): Promise<Facts> {
   await core.shared?.endStart()
 
   let notServing: string | null = 'The gateway threads are starting.'
-  const platform = openPlatform({ ...parts, rootPage: page, notServing: () => notServing })
+  const platform = openPlatform({ ...parts, rootPage: page, notServing: () => notServing ?? staleReason(core.shared) })
   const sampleBackend = await openSampleBackend({ ...core, isWanted, host: config.host })
   await listen(parts, platform)
   const sample = isWanted ? await openSample(parts, sampleBackend) : null
@@ -136,7 +143,7 @@ async function startIdentity(core: Core, { recorder }: StreamServices, gateway: 
 }
 
 function constructResources(core: Core, { limits, levels }: StreamServices, gateway: GatewayServices): Resources {
-  const { config, clock, backends } = core
+  const { config, clock, backends, shared, count, log } = core
   const { port, mutex, monitors } = gateway
   return createResources({
     ...core,
@@ -148,6 +155,7 @@ function constructResources(core: Core, { limits, levels }: StreamServices, gate
     probeBackend: createConnectProbe({ operator: config.adminTenant }),
     refuseTarget: createTargetCheck({ clock, allowPrivate: config.allowPrivateAddresses.includes('webhooks') }),
     backendRule: backends.rule,
+    ...(shared !== null && preparesOn(shared, { count, log })),
     judge: gateway.authenticator.judge,
   })
 }
@@ -159,6 +167,7 @@ async function activateStored({ core, gateway: { port }, resources }: Parts): Pr
   await (await port.prepare(platformPlan(config.adminTenant, scopes), platformSlas)).swap()
   await migrateOldProxies(registry)
   await exemptOldBackends(registry, config.adminTenant)
+  if (core.shared !== null) return serveStoredApis(core, resources.proxies)
   for await (const { plan, slas } of resources.proxies.activePlans()) {
     await (await port.prepare(plan, slas)).swap()
     backends.serves(plan)

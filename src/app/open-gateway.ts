@@ -104,6 +104,7 @@ function openPool(options: GatewayOptions, monitors: () => Monitors): GatewayPoo
       gatewayUrl: addresses.gatewayUrl,
       allowsRegistration: config.mcpDynamicRegistration,
       ...threadSpoolSettings,
+      freshness: core.shared?.freshness?.memory ?? null,
       messageCounts: createMessageLimitMemory(),
       messagesPerMinute: config.mcpMessagesPerMinute,
       servesWithoutLeases: config.limitsWithoutRedis === 'serve',
@@ -127,6 +128,12 @@ function openPool(options: GatewayOptions, monitors: () => Monitors): GatewayPoo
     onDrift: (drift) => monitors().onDrift(drift),
     onUpstream: (reports) => monitors().upstreams.report(reports),
     onDamage,
+    ...(core.shared !== null && {
+      onWithheld(api, cause) {
+        count('revision_withheld')
+        log.error({ err: cause, api }, 'a starting gateway thread cannot compile an API; it answers its calls with 503')
+      },
+    }),
     onThreadGone(thread) {
       count('gateway_thread_gone')
       limits.memory.releaseThread(thread)

@@ -35,7 +35,7 @@ export interface LeasesOptions {
 }
 
 interface Grantor extends Pick<LeaseDriverOptions, 'send' | 'openEpoch'> {
-  /** Of the grants, for the log. */
+  /** Names the server in the log. */
   readonly name: string
   readonly timings: LeaseTimings
   readonly tickMs?: number

@@ -8,6 +8,7 @@ import { SIGNING_KEY_KIND } from '../identity/key-ring.ts'
 import { followRegistry, type Follow } from '../nodes/follow-registry.ts'
 import { API_KIND } from '../publishing/apis.ts'
 import { PROXY_KIND } from '../publishing/proxy-document.ts'
+import { RevisionWithheld } from '../publishing/follow-api.ts'
 import { OPENSLA_SPEC_KIND } from '../publishing/specifications.ts'
 import type { OauthEndpoint } from '../plan/oauth-call.ts'
 import { PENDING_NODES_HEADER, type AwaitNodes } from '../platform/serve.ts'
@@ -18,7 +19,7 @@ import type { Core } from './open-core.ts'
 import type { GatewayServices } from './open-gateway.ts'
 import type { Identity } from './open-identity.ts'
 import type { Shared } from './open-shared.ts'
-import type { Resources } from './resources.ts'
+import type { Resources, ResourcesOptions } from './resources.ts'
 
 export interface NodesOptions {
   readonly core: Core
@@ -45,7 +46,7 @@ async function serveOwnChanges({ registry, nodes, opened }: Core): Promise<void>
   )
 }
 
-function followOthers(options: NodesOptions, { nodes, readFrom }: Shared): void {
+function followOthers(options: NodesOptions, { nodes, readFrom, freshness, preparations, incarnation }: Shared): void {
   const { registry, clock, log, count, opened } = options.core
   const follower = followRegistry(
     {
@@ -53,7 +54,8 @@ function followOthers(options: NodesOptions, { nodes, readFrom }: Shared): void 
       clock,
       follows: createFollows(options),
       onReached: (position) => nodes.serve(position),
-      onFailed(cause, { document: { kind, id } }) {
+      onFailed(cause, { document: { kind, id } }, isContained) {
+        if (isContained) return noteWithheld(options.core, cause)
         count('change_not_applied')
         log.error({ err: cause, kind, id }, 'a change of another node is not in effect on this node yet; retrying')
       },
@@ -61,7 +63,48 @@ function followOthers(options: NodesOptions, { nodes, readFrom }: Shared): void 
     readFrom,
   )
   opened('changes of other nodes', () => follower.stop())
+  // Before the first position: from then on other nodes wait for answers.
+  opened('preparations', preparations.answer(incarnation, options.resources.proxies.prepare))
   nodes.serve(readFrom)
+  if (freshness !== null) opened('staleness', freshness.watch())
+}
+
+/** Serves what the registry has when one of several nodes starts; an API that cannot be compiled does not prevent the start. */
+export async function serveStoredApis(
+  core: Pick<Core, 'backends' | 'count' | 'log'>,
+  proxies: Resources['proxies'],
+): Promise<void> {
+  for await (const api of proxies.activeApis()) {
+    try {
+      const active = await proxies.follow(api)
+      if (active !== null) core.backends.serves(active.plan)
+    } catch (cause) {
+      if (!(cause instanceof RevisionWithheld)) throw cause
+      noteWithheld(core, cause)
+    }
+  }
+}
+
+/** The part of several nodes in an activation. */
+export function preparesOn(
+  { preparations, incarnation }: Pick<Shared, 'preparations' | 'incarnation'>,
+  { count, log }: Pick<Core, 'count' | 'log'>,
+): Pick<ResourcesOptions, 'askNodes' | 'onUnprepared'> {
+  return {
+    askNodes: (request) => preparations.ask(incarnation, request),
+    onUnprepared(cause) {
+      count('revision_not_prepared')
+      log.error(
+        { err: cause },
+        'a revision could not be prepared on this node; the activation on another node is refused',
+      )
+    },
+  }
+}
+
+function noteWithheld({ count, log }: Pick<Core, 'count' | 'log'>, cause: unknown): void {
+  count('revision_withheld')
+  log.error({ err: cause }, 'an API cannot be served on this node; its calls get 503 here until a revision compiles')
 }
 
 function createFollows({ core, gateway, identity, resources }: NodesOptions): ReadonlyMap<string, Follow> {
@@ -79,7 +122,8 @@ function createFollows({ core, gateway, identity, resources }: NodesOptions): Re
   for (const kind of [API_KIND, PROXY_KIND, OPENSLA_SPEC_KIND]) {
     follows.set(kind, {
       lane: (change) => `api/${apiOf(change)}`,
-      apply: (change) => resources.proxies.follow(apiOf(change)),
+      apply: async (change) => void (await resources.proxies.follow(apiOf(change))),
+      isContained: (cause) => cause instanceof RevisionWithheld,
     })
   }
   return follows
@@ -90,16 +134,29 @@ function apiOf({ document }: Change): string {
   return document.id
 }
 
-/** If the position cannot be read, nobody knows which nodes serve the change: the answer says so. */
-export function createAwaitNodes({ registry, nodes }: Pick<Shared, 'registry' | 'nodes'>): AwaitNodes {
+/**
+ * If the position cannot be read, nobody knows which nodes serve the change: the answer says so. If nodes refuse calls without the
+ * registry, it is given once every node that lacks the change does.
+ */
+export function createAwaitNodes({
+  registry,
+  nodes,
+  freshness,
+}: Pick<Shared, 'registry' | 'nodes' | 'freshness'>): AwaitNodes {
   return async () => {
     try {
       return await nodes.acknowledged(await registry.end())
     } catch (cause) {
       if (!(cause instanceof StoreUnwritable)) throw cause
+      if (freshness !== null) await nodes.acknowledged(Infinity)
       return [UNKNOWN_NODES]
     }
   }
+}
+
+/** Returns why a node refuses all calls; null: it does not. */
+export function staleReason(shared: Pick<Shared, 'freshness'> | null): string | null {
+  return shared?.freshness?.isStale() === true ? 'This node cannot read the registry.' : null
 }
 
 /** A revocation at the token endpoints is answered like a command: when every node rejects the token. */

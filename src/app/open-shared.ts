@@ -2,6 +2,7 @@
 
 import type { Config } from '../config.ts'
 import { readIncarnation } from '../nodes/incarnation.ts'
+import { createStalenessWatch, type StalenessWatch } from '../nodes/staleness-watch.ts'
 import type { CountEvent } from '../runtime/event-reasons.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Opened } from '../runtime/lifecycle.ts'
@@ -12,19 +13,21 @@ import type { Postgres } from '../store/postgres/open-postgres.ts'
 
 export interface Shared extends Pick<
   Postgres,
-  'registry' | 'idempotencyKeys' | 'claims' | 'fences' | 'leaseEpochs' | 'leases'
+  'registry' | 'idempotencyKeys' | 'claims' | 'fences' | 'leaseEpochs' | 'leases' | 'preparations'
 > {
   readonly nodes: Nodes
   /** Names this node in claims. */
   readonly incarnation: string
   /** Position of the registry before anything of it was read. */
   readonly readFrom: number
+  /** Null: the node serves calls without the registry, however long. */
+  readonly freshness: StalenessWatch | null
   /** Lets the next node start. */
   readonly endStart: () => Promise<void>
 }
 
 export interface SharedOptions {
-  readonly config: Pick<Config, 'databaseUrl' | 'nodeName' | 'dataDir'>
+  readonly config: Pick<Config, 'databaseUrl' | 'nodeName' | 'dataDir' | 'maxStalenessSeconds'>
   readonly clock: Clock
   readonly log: Log
   readonly count: CountEvent
@@ -34,15 +37,19 @@ export interface SharedOptions {
 /** Throws `StartRefused`. `end` ends the process at once. */
 export async function openShared(options: SharedOptions, end: (sentence: string) => void): Promise<Shared> {
   const { config, clock, log, count, opened } = options
-  const { databaseUrl: url, nodeName, dataDir } = config
+  const { databaseUrl: url, nodeName, dataDir, maxStalenessSeconds } = config
   if (url === null) throw new Error('a single node shares nothing')
   // A single node starts sooner without these.
   const { openPostgres } = await import('../store/postgres/open-postgres.ts')
   const { lockStart } = await import('../store/postgres/start-lock.ts')
+  const maxStalenessMs = maxStalenessSeconds === null ? null : maxStalenessSeconds * 1_000
+  const freshness = maxStalenessMs === null ? null : createStalenessWatch({ ...options, maxStalenessMs })
   const postgres = await openPostgres({
     url,
     nodeName,
     clock,
+    staleAfterMs: maxStalenessMs,
+    ...(freshness !== null && { onFresh: freshness.onFresh }),
     onFailed(cause) {
       count('registry_connection_failed')
       log.error({ err: cause }, 'a connection to PostgreSQL failed and is opened again; calls are served meanwhile')
@@ -58,5 +65,5 @@ export async function openShared(options: SharedOptions, end: (sentence: string)
   const incarnation = readIncarnation(dataDir)
   await nodes.register({ incarnation, name: nodeName, version: readVersion(), format: FORMAT })
   opened('list of nodes', () => nodes.leave())
-  return { ...postgres, incarnation, readFrom: await registry.end(), endStart }
+  return { ...postgres, incarnation, freshness, readFrom: await registry.end(), endStart }
 }

@@ -7,6 +7,7 @@ import { createApiRemoval } from '../publishing/api-removal.ts'
 import { createApis } from '../publishing/apis.ts'
 import { createApprovals } from '../subscriptions/approvals.ts'
 import { createAudit } from '../command/audit-log.ts'
+import type { AskNodes } from '../publishing/activate-revision.ts'
 import type { BackendRule } from '../publishing/backend-address.ts'
 import { createCapacity } from '../subscriptions/capacity.ts'
 import { createApiComplianceReader } from '../programmes/api-compliance.ts'
@@ -64,6 +65,9 @@ export interface ResourcesOptions extends Secrets {
   readonly refuseTarget: (url: string) => Promise<string | null>
   readonly backendRule: BackendRule
   readonly judge: JudgeToken
+  /** Asks the other nodes to prepare a revision; missing on a single node. */
+  readonly askNodes?: AskNodes
+  readonly onUnprepared?: (cause: unknown) => void
   /** All scopes of the platform API. */
   readonly scopes: readonly string[]
   readonly log: Log

@@ -1404,6 +1404,8 @@ export const texts = {
       upstream_broken: 'The backend broke off: its provider has to look. Repeat the call if it is idempotent.',
       upstream_timeout: 'The backend was too slow: its provider has to look. Repeat the call if it is idempotent.',
       upstream_unhealthy: 'The backend is known to be down: repeat the call later.',
+      revision_unavailable: 'Repeat the call. The operator finds the cause in the log of the node.',
+      registry_stale: 'Repeat the call: the node cannot read the registry at the moment.',
       unavailable: 'Repeat the call after the time in Retry-After.',
       backend_busy: 'Repeat the call later; the backend has too few connections for its load.',
       client_aborted: 'The client closed the connection: give it a longer time limit.',

@@ -112,6 +112,8 @@ const ROWS = [
   { name: 'limits_unavailable', stage: 'limit', risk: 'none' },
   // The limits that nodes share cannot be counted.
   { name: 'limits_not_shared', ...note, risk: raises('LimitsUnavailable', { attributedTo: 'provider' }) },
+  { name: 'revision_unavailable', stage: 'route', risk: 'none' },
+  { name: 'registry_stale', stage: 'route', risk: 'none' },
 ] as const satisfies readonly OutcomeRow[]
 
 type Row = (typeof ROWS)[number]

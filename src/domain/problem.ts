@@ -31,6 +31,8 @@ export const PROBLEMS = {
   upstream_broken: { status: 502, title: 'The backend closed the connection before its response was complete' },
   upstream_timeout: { status: 504, title: 'The backend did not respond in time' },
   upstream_unhealthy: { status: 503, title: 'The backend is unavailable' },
+  revision_unavailable: { status: 503, title: 'A node cannot compile the revision' },
+  registry_stale: { status: 503, title: 'The node has lost the registry' },
   unavailable: { status: 503, title: 'The call cannot be served at the moment' },
   state_conflict: { status: 409, title: 'The state of the resource does not allow this' },
   no_staging_revision: { status: 409, title: 'There is no staging revision' },

@@ -14,7 +14,7 @@ import { authorise } from './authentication/authorise.ts'
 import type { Call } from './call/call.ts'
 import type { DriftWatch } from './forwarding/drift-watch.ts'
 import type { LoopDetection } from './headers/loop-detection.ts'
-import { refuseUnavailable, type RoutedCall } from './call/routed-call.ts'
+import { refuseStale, refuseUnavailable, type RoutedCall } from './call/routed-call.ts'
 import type { CompiledRevision } from './call/revision.ts'
 import { toAttribution } from './call/call-attribution.ts'
 import { attributionOf, type CallerContext } from './call/caller-context.ts'
@@ -29,6 +29,8 @@ export interface HandleCallOptions {
   readonly drift: DriftWatch
   readonly nowMs: () => number
   readonly servesWithoutLeases: boolean
+  /** Whether this process has lost the registry for too long to serve calls, at a time of `performance.now()`. */
+  readonly isStaleAt: (monotonicMs: number) => boolean
   /** Returns false while the spool does not accept records. */
   readonly isAccepting: () => boolean
   /** Validates and forwards an admitted call. */
@@ -60,6 +62,10 @@ function route(
   call.readBytesPerSecondMin = revision.readBytesPerSecondMin
   const { plan, routes, operations } = revision
   if (plan.state === 'Retired') return call.refuse('api_retired', `${plan.api} is retired.`)
+  if (plan.state === 'Withheld') {
+    const detail = `This node cannot serve the active revision of ${plan.api}.`
+    return call.refuse('revision_unavailable', detail, { headers: ['Retry-After', '5'] })
+  }
   const url = call.request.url ?? ''
   const match = routes.find(call.request.method ?? '', url, pathFrom, queryAt)
   if (match === null || 'allowed' in match) return refuseUnknown(options, call, headers, revision, match)
@@ -83,7 +89,7 @@ function route(
  * published document may lack an operation that the backend has.
  */
 function refuseUnknown(
-  { authenticator, drift }: HandleCallOptions,
+  { authenticator, drift, isStaleAt }: HandleCallOptions,
   call: Call,
   { authorization, apiKey, isAmbiguous }: RequestHeaders,
   revision: CompiledRevision,
@@ -92,7 +98,7 @@ function refuseUnknown(
   const { plan } = revision
   if (isAmbiguous || (authorization === undefined && apiKey === undefined)) return refuse(null)
   const result = authenticator.authenticate(authorization, apiKey, plan.api)
-  if (result instanceof Promise) resume(call, result, refuse)
+  if (result instanceof Promise) resume(isStaleAt, call, result, refuse)
   else refuse(result)
 
   function refuse(result: Caller | Refusal | null): void {
@@ -119,7 +125,8 @@ function authenticate(options: HandleCallOptions, routed: RoutedCall): void {
     })
   }
   const result = options.authenticator.authenticate(headers.authorization, headers.apiKey, revision.plan.api)
-  if (result instanceof Promise) resume(routed.call, result, (late) => findContext(options, routed, late))
+  if (result instanceof Promise)
+    resume(options.isStaleAt, routed.call, result, (late) => findContext(options, routed, late))
   else findContext(options, routed, result)
 }
 
@@ -129,6 +136,7 @@ function findContext(options: HandleCallOptions, routed: RoutedCall, result: Cal
   if (!(context instanceof Promise)) return authoriseCaller(options, routed, context)
   const { call } = routed
   resume(
+    options.isStaleAt,
     call,
     context,
     (late) => authenticateAgain(options, routed, late),
@@ -146,12 +154,12 @@ function authenticateAgain(options: HandleCallOptions, routed: RoutedCall, conte
 
 /** Authenticates a call that has waited. */
 function authenticateWaiting(
-  { authenticator }: HandleCallOptions,
+  { authenticator, isStaleAt }: HandleCallOptions,
   { call, revision, credentials }: RoutedCall,
   step: (result: Caller | Refusal) => void,
 ): void {
   const result = authenticator.authenticate(credentials.authorization, credentials.apiKey, revision.plan.api)
-  if (result instanceof Promise) resume(call, result, step)
+  if (result instanceof Promise) resume(isStaleAt, call, result, step)
   else step(result)
 }
 
@@ -188,9 +196,10 @@ function limit(options: HandleCallOptions, routed: RoutedCall, context: CallerCo
 function waitForLease(options: HandleCallOptions, routed: RoutedCall, context: CallerContext): void {
   const { call } = routed
   if (++call.leaseRounds > LEASE_ROUNDS_MAX) return refuseWithoutLease(call)
-  resume(call, options.admissions.wait(context), (isReached) => {
-    call.countsAlone = !isReached
-    if (!isReached && !options.servesWithoutLeases) return refuseWithoutLease(call)
+  resume(options.isStaleAt, call, options.admissions.wait(context), (isReached) => {
+    call.countsAlone = !isReached && options.servesWithoutLeases
+    // A part of what the waiting calls need may have been open.
+    if (!isReached) call.leaseRounds = LEASE_ROUNDS_MAX
     // Its credential may have been revoked meanwhile, or its limits replaced.
     authenticateWaiting(options, routed, (result) => findContext(options, routed, result))
   })
@@ -217,11 +226,18 @@ export function createAdmitCall(options: HandleCallOptions): (routed: RoutedCall
   return (routed, context) => authoriseCaller(options, routed, context)
 }
 
-/** Continues a call that has waited, unless the call is over by then. */
-function resume<T>(call: Call, waiting: Promise<T>, step: (value: T) => void, failed?: (cause: unknown) => void): void {
+/** Continues a call that has waited, unless the call is over by then, or the registry was lost meanwhile. */
+function resume<T>(
+  isStaleAt: HandleCallOptions['isStaleAt'],
+  call: Call,
+  waiting: Promise<T>,
+  step: (value: T) => void,
+  failed?: (cause: unknown) => void,
+): void {
   const onFailure = failed ?? ((cause: unknown) => call.crash(cause))
+  const next = (value: T): void => (isStaleAt(performance.now()) ? refuseStale(call) : step(value))
   void waiting.then(
-    (value) => call.isOver || call.attempt(() => step(value)),
+    (value) => call.isOver || call.attempt(() => next(value)),
     (cause: unknown) => call.isOver || call.attempt(() => onFailure(cause)),
   )
 }

@@ -18,6 +18,7 @@ import { createQueuedResponses, type QueuedResponses } from './connection/queued
 import { createConnectionRefusals, type ConnectionRefusals } from './connection/refuse-connection.ts'
 import { GatewayResponse } from './connection/response.ts'
 import type { CompiledRevision } from './call/revision.ts'
+import { refuseStale } from './call/routed-call.ts'
 import { handleOauth, isOauthPath, type OauthHandler } from './oauth-requests.ts'
 import { McpCall } from './mcp/mcp-call.ts'
 import { isMcpTarget, type McpEndpoint } from './mcp/mcp-endpoint.ts'
@@ -51,6 +52,8 @@ export interface GatewayServerOptions {
   readonly requestRules: RequestRules
   readonly uploads: UploadWatch
   readonly authenticator: Authenticator
+  /** Whether this process has lost the registry for too long to serve calls, at a time of `performance.now()`. */
+  readonly isStaleAt: (monotonicMs: number) => boolean
   readonly revisionOf: (api: string) => CompiledRevision | undefined
   /** Handles the OAuth paths; returns false for any other path. */
   readonly oauth: OauthHandler
@@ -102,13 +105,22 @@ function onRequest(
   const call = new (isMcp ? McpCall : Call)(gateway.context, request, response, sequence)
   call.expectsContinue = expectsContinue
   try {
-    if (queryAt < 0) refuseTarget(gateway, call, target)
+    if (gateway.isStaleAt(call.startedAt)) refuseStaleCall(call, revision)
+    else if (queryAt < 0) refuseTarget(gateway, call, target)
     else if (call instanceof McpCall) gateway.mcp.handle(call, headers, revision!)
     else if (revision === undefined) call.refuse('not_found', 'No API with this name is published here.')
     else gateway.handleCall(call, headers, revision, nameEnd, queryAt)
   } catch (cause) {
     call.crash(cause)
   }
+}
+
+function refuseStaleCall(call: Call, revision: CompiledRevision | undefined): void {
+  if (revision !== undefined) {
+    call.attribution = call instanceof McpCall ? revision.unroutedMcp : revision.unrouted
+    call.apiHeaders = revision.apiHeaders
+  }
+  refuseStale(call)
 }
 
 /** Refuses a request with ambiguous framing or host, and ignores everything that follows on its connection. */

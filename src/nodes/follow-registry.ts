@@ -3,8 +3,9 @@
  *
  * Each change belongs to a lane: an API, a credential, a token. Lanes run beside each other, so that a revocation does not wait for a
  * revision that compiles; within a lane the latest change replaces those that wait, because handlers apply what the registry has now.
- * A change that fails is tried again, and the position of this node stays before it. Changes of this node are applied again, which
- * changes nothing and makes up for a commit whose end this node did not learn.
+ * A change that fails is tried again, and the position of this node stays before it, unless the failure is contained: this node serves
+ * nothing older then, so that commands need not wait. Changes of this node are applied again, which changes nothing and makes up for a
+ * commit whose end this node did not learn.
  */
 
 import { exponentialDelayMs } from '../runtime/backoff.ts'
@@ -16,6 +17,8 @@ export interface Follow {
   readonly lane: (change: Change) => string
   /** Resolves when every gateway thread has what the registry has. */
   readonly apply: (change: Change) => Promise<void>
+  /** Whether this node serves nothing older although `apply` has failed with this error. */
+  readonly isContained?: (cause: unknown) => boolean
 }
 
 export interface FollowerOptions {
@@ -23,8 +26,8 @@ export interface FollowerOptions {
   /** By kind of document; changes of other kinds need no work. */
   readonly follows: ReadonlyMap<string, Follow>
   readonly clock: Pick<Clock, 'after'>
-  /** A change could not be applied; it is tried again. */
-  readonly onFailed: (cause: unknown, change: Change) => void
+  /** A change could not be applied; it is tried again. If that is contained, this node serves nothing older. */
+  readonly onFailed: (cause: unknown, change: Change, isContained: boolean) => void
   /** This node has reached a higher position. */
   readonly onReached?: (position: number) => void
 }
@@ -36,20 +39,23 @@ export interface Follower {
 }
 
 interface Lane {
-  /** Position of the earliest change that is not applied. */
-  readonly since: number
+  /** Position of the earliest change that is not applied; infinite once its failure is contained. */
+  since: number
   /** The change that is applied next; null: none has come since the current one began. */
   next: Change | null
   nextSince: number
   failures: number
-  cancelRetry: () => void
+  /** Cancels the retry that is scheduled; null: the lane is being applied. */
+  cancelRetry: (() => void) | null
 }
 
-function createLane(since: number): Lane {
-  return { since, next: null, nextSince: 0, failures: 0, cancelRetry: () => {} }
+function createLane(since: number, failures = 0): Lane {
+  return { since, next: null, nextSince: 0, failures, cancelRetry: null }
 }
 
 const RETRY = { firstMs: 200, maxMs: 10_000 }
+/** Seldom, because each attempt may take as much work as the first. A later change is tried at once. */
+const CONTAINED_RETRY = { firstMs: 5_000, maxMs: 600_000 }
 
 /** Changes up to `position` are part of what this node has read at its start. */
 export function followRegistry(options: FollowerOptions, position: number): Follower {
@@ -79,7 +85,7 @@ class RegistryFollower implements Follower {
   async stop(): Promise<void> {
     this.#isStopped = true
     this.#unwatch()
-    for (const { cancelRetry } of this.#lanes.values()) cancelRetry()
+    for (const { cancelRetry } of this.#lanes.values()) cancelRetry?.()
     await Promise.allSettled(this.#running)
   }
 
@@ -100,6 +106,10 @@ class RegistryFollower implements Follower {
     }
     if (lane.next === null) lane.nextSince = change.position
     lane.next = change
+    if (lane.since === Infinity && lane.cancelRetry !== null) {
+      lane.cancelRetry()
+      this.#runNext(name, follow, lane)
+    }
   }
 
   #run(name: string, follow: Follow, change: Change): void {
@@ -113,30 +123,44 @@ class RegistryFollower implements Follower {
 
   #done(name: string, follow: Follow): void {
     const lane = this.#lanes.get(name)
-    if (lane?.next != null && !this.#isStopped) {
-      const { next, nextSince: since } = lane
-      this.#lanes.set(name, createLane(since))
-      this.#run(name, follow, next)
-    } else this.#lanes.delete(name)
+    if (lane?.next != null && !this.#isStopped) this.#runNext(name, follow, { ...lane, failures: 0 })
+    else this.#lanes.delete(name)
     this.#report()
+  }
+
+  /** Applies what has come since. */
+  #runNext(name: string, follow: Follow, { next, nextSince, failures }: Lane): void {
+    this.#lanes.set(name, createLane(nextSince, failures))
+    if (next !== null) this.#run(name, follow, next)
   }
 
   #failed(name: string, follow: Follow, change: Change, cause: unknown): void {
     const { clock, onFailed } = this.#options
     const lane = this.#lanes.get(name)
     if (lane === undefined || this.#isStopped) return
-    onFailed(cause, change)
+    const isContained = follow.isContained?.(cause) === true
+    onFailed(cause, change, isContained)
     lane.failures++
-    lane.cancelRetry = clock.after(exponentialDelayMs(lane.failures, RETRY), () => {
+    if (isContained) {
+      if (lane.next !== null) return this.#runNext(name, follow, lane)
+      lane.since = Infinity
+    }
+    const delayMs = exponentialDelayMs(lane.failures, isContained ? CONTAINED_RETRY : RETRY)
+    lane.cancelRetry = clock.after(delayMs, () => {
       const latest = lane.next ?? change
+      if (lane.next !== null) lane.since = Math.min(lane.since, lane.nextSince)
       lane.next = null
+      lane.cancelRetry = null
       this.#run(name, follow, latest)
     })
+    this.#report()
   }
 
   #report(): void {
     let reached = this.#seen
-    for (const { since } of this.#lanes.values()) reached = Math.min(reached, since - 1)
+    for (const { since, next, nextSince } of this.#lanes.values()) {
+      reached = Math.min(reached, since - 1, next === null ? Infinity : nextSince - 1)
+    }
     if (reached > this.#reached) {
       this.#reached = reached
       this.#options.onReached?.(reached)

@@ -11,7 +11,8 @@ export interface RevisionPlan {
   readonly api: string
   readonly tenant: string
   readonly revision: number
-  readonly state: 'Active' | 'Deprecated' | 'Retired'
+  /** `Withheld`: the process cannot compile the active revision, and refuses its calls. */
+  readonly state: 'Active' | 'Deprecated' | 'Retired' | 'Withheld'
   /** Sent in every response; missing if the API is not deprecated. */
   readonly deprecation?: DeprecationPlan
   /** Null if the API is served elsewhere (the platform's own), so that the gateway only issues its tokens. */

@@ -154,6 +154,7 @@ export const PROXY_OPERATIONS = {
     path: '/v1/proxies/:id/activate',
     answer: deployed,
     summary: 'Activates the staging revision on every thread before this call returns',
+    problems: [...change.problems, 'revision_unavailable'],
   },
   discardRevision: {
     ...change,

@@ -2,13 +2,16 @@
 
 import { step } from '../command/persisted-machine.ts'
 import { commit, find, stateConflict } from '../command/commands.ts'
+import { Problem } from '../domain/problem.ts'
 import type { GatewayPort } from '../plan/gateway-port.ts'
 import type { Clock } from '../runtime/clock.ts'
+import type { Refusal } from '../store/preparations.ts'
 import type { Author, Registry, Write } from '../store/registry.ts'
 import { apiLifecycle } from './api-machine.ts'
 import { API_KIND, apiActor, apiWrite, type ApiBody } from './apis.ts'
 import { checkStaged, type BackendRule } from './backend-address.ts'
-import type { ServedPlans } from './follow-api.ts'
+import { toPrepareRequest } from './prepared-revisions.ts'
+import type { ServedPlans } from './served-plans.ts'
 import { PROXY_KIND, activeDeployment, proxyWrite } from './proxy-document.ts'
 import { steppedProxy } from './proxy-revisions.ts'
 import type { ActivePlan, ServingPlans } from './serving-plan.ts'
@@ -18,9 +21,14 @@ export interface ActivationOptions {
   readonly registry: Registry
   readonly gateway: Pick<GatewayPort, 'prepare'>
   readonly served: ServedPlans
+  /** Asks the other nodes to prepare a plan. */
+  readonly askNodes?: AskNodes
   readonly clock: Clock
   readonly backendRule: BackendRule
 }
+
+/** Resolves with the nodes that cannot execute a request to prepare a plan (`prepared-revisions.ts`). */
+export type AskNodes = (request: string) => Promise<readonly Refusal[]>
 
 export async function activateRevision(
   options: ActivationOptions,
@@ -38,17 +46,29 @@ export async function activateRevision(
   await checkStaged(backendRule, author.tenant, deployment.backend)
   const { version, title } = deployment
   const next: ApiBody = { ...activated(entry.body), version, title }
-  await swapWith(options, await planOf(current, body, deployment, next), () =>
-    commit(registry, author, 'proxy.activate', [
+  const plan = await planOf(current, body, deployment, next)
+  await swapWith(options, plan, async () => {
+    const refusals = (await options.askNodes?.(toPrepareRequest(plan))) ?? []
+    refuseUnprepared(refusals)
+    await commit(registry, author, 'proxy.activate', [
       proxyWrite(id, author.tenant, current.revision, body),
       apiWrite(body.api, author.tenant, entry.revision, next),
-    ]),
-  )
+    ])
+  })
+}
+
+/** Throws if a node cannot compile the revision: nothing is changed then. */
+function refuseUnprepared([refusal]: readonly Refusal[]): void {
+  if (refusal === undefined) return
+  const { node, reason } = refusal
+  throw new Problem('revision_unavailable', `The node ${node} cannot prepare the revision: ${reason}`, {
+    extensions: { node },
+  })
 }
 
 /** Commits a change of the catalogue entry with `save`; the active revision, if there is one, serves with `entry`. */
 export async function changeEntry(
-  options: Pick<ActivationOptions, 'registry' | 'gateway' | 'served'>,
+  options: Pick<ActivationOptions, 'registry' | 'gateway' | 'served' | 'askNodes'>,
   planOf: ServingPlans,
   api: string,
   entry: ApiBody,
@@ -59,7 +79,12 @@ export async function changeEntry(
   if (proxy === null || deployment === null) return save([])
   // An unchanged write of the proxy, so that a concurrent activation from an older read fails.
   const touched = proxyWrite(proxy.id, proxy.tenant, proxy.revision, proxy.body)
-  await swapWith(options, await planOf(proxy, proxy.body, deployment, entry), () => save([touched]))
+  const plan = await planOf(proxy, proxy.body, deployment, entry)
+  await swapWith(options, plan, async () => {
+    // A refusal prevents nothing, because a retirement has to take effect: the node refuses the calls of the API then.
+    await options.askNodes?.(toPrepareRequest(plan))
+    await save([touched])
+  })
 }
 
 /** Compiles the plan on every thread, commits, and swaps it in; if the commit fails, the threads discard the plan. */

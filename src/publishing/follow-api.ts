@@ -1,72 +1,93 @@
 /**
  * Makes this node serve what the registry has for an API, after another node has changed it.
  *
- * The lock of the API keeps this apart from commands of this node, whose own change is found served then.
+ * The lock of the API keeps this apart from commands of this node, whose own change is found served then. An API whose active revision
+ * cannot be compiled here is withheld: its calls get 503 at this node, instead of an older revision.
  */
 
-import { createHash } from 'node:crypto'
 import type { KeyedMutex } from '../command/keyed-mutex.ts'
 import type { GatewayPort } from '../plan/gateway-port.ts'
-import type { Registry } from '../store/registry.ts'
+import type { PackedPlan } from '../plan/packed-plan.ts'
+import { toWithheldPlan } from '../plan/withheld-plan.ts'
+import type { Document, Registry } from '../store/registry.ts'
+import { isFromDisk } from '../store/unwritable.ts'
 import { API_KIND } from './apis.ts'
-import { PROXY_KIND, activeDeployment } from './proxy-document.ts'
+import { PROXY_KIND, activeDeployment, type Deployment, type ProxyBody } from './proxy-document.ts'
+import type { PreparedRevisions } from './prepared-revisions.ts'
+import type { ServedPlans } from './served-plans.ts'
 import type { ActivePlan, ServingPlans } from './serving-plan.ts'
 import type { Specifications } from './specifications.ts'
 
-/** The plans that this node serves, by API. */
-export interface ServedPlans {
-  note(served: ActivePlan): void
-  isServed(plan: ActivePlan): boolean
-  forget(api: string): void
-}
-
-export function createServedPlans(): ServedPlans {
-  const digests = new Map<string, string>()
-  return {
-    note: (served) => void digests.set(served.plan.api, digestOf(served)),
-    isServed: (plan) => digests.get(plan.plan.api) === digestOf(plan),
-    forget: (api) => void digests.delete(api),
-  }
-}
-
-/** The document of a revision never changes: its number stands for it. */
-function digestOf({ plan: { document: _document, ...plan }, slas }: ActivePlan): string {
-  return createHash('sha256')
-    .update(JSON.stringify([plan, slas]))
-    .digest('base64')
-}
-
 export interface FollowApiOptions {
   readonly registry: Registry
-  readonly gateway: Pick<GatewayPort, 'prepare' | 'withdraw' | 'applySla'>
+  readonly gateway: Pick<GatewayPort, 'prepare' | 'withdraw' | 'applySla' | 'applyMembership'>
   readonly specifications: Pick<Specifications, 'plansInForce'>
   readonly mutex: KeyedMutex
   readonly served: ServedPlans
+  /** Revisions that were compiled before their commit. */
+  readonly prepared: Pick<PreparedRevisions, 'take'>
 }
 
-/** Returns a function that resolves when every gateway thread serves what the registry has. */
-export function createFollowApi(options: FollowApiOptions, planOf: ServingPlans): (api: string) => Promise<void> {
+/** This node cannot serve what the registry has for an API. Its calls get 503 here until it can. */
+export class RevisionWithheld extends Error {
+  override readonly name = 'RevisionWithheld'
+}
+
+/**
+ * Returns a function that resolves when every gateway thread serves what the registry has, with the plan that it has served.
+ * It throws `RevisionWithheld` if the gateway cannot serve that, and other errors if the registry cannot be read.
+ */
+export function createFollowApi(
+  options: FollowApiOptions,
+  planOf: ServingPlans,
+): (api: string) => Promise<ActivePlan | null> {
   const { mutex } = options
   return (api) => mutex.runExclusive([api], () => follow(options, planOf, api))
 }
 
-async function follow(options: FollowApiOptions, planOf: ServingPlans, api: string): Promise<void> {
+async function follow(options: FollowApiOptions, planOf: ServingPlans, api: string): Promise<ActivePlan | null> {
   const { registry, gateway, specifications, served } = options
   const entry = await registry.get(API_KIND, api)
   if (entry === null) {
     served.forget(api)
-    return gateway.withdraw(api)
+    await gateway.withdraw(api)
+    return null
   }
   if (entry.body.ownScopes !== undefined) {
     for (const sla of await specifications.plansInForce(api, [])) await gateway.applySla(sla)
-    return
+    return null
   }
   const proxy = await registry.find(PROXY_KIND, 'api', api)
   const deployment = proxy === null ? null : activeDeployment(proxy.body)
   // Nothing is active yet; the activation will read it.
-  if (proxy === null || deployment === null) return
-  const next = await planOf(proxy, proxy.body, deployment, entry.body)
-  if (served.isServed(next)) return
-  await (await gateway.prepare(next.plan, next.slas)).swap()
+  if (proxy === null || deployment === null) return null
+  try {
+    const next = await planOf(proxy, proxy.body, deployment, entry.body)
+    return (await serve(options, next)) ? next : null
+  } catch (cause) {
+    if (isFromDisk(cause)) throw cause
+    served.forget(api)
+    await (await gateway.prepare(toWithheld(proxy, deployment), [])).swap()
+    throw new RevisionWithheld(`the active revision of ${api} cannot be compiled on this node`, { cause })
+  }
+}
+
+/** Returns false if the plan is served already. Compiles only what has to be compiled, because other changes wait for it. */
+async function serve({ gateway, served, prepared }: FollowApiOptions, next: ActivePlan): Promise<boolean> {
+  const change = served.changeTo(next)
+  if (change === null) return false
+  const { api, memberOfProductIds } = next.plan
+  if (change === 'revision') await (prepared.take(next) ?? (await gateway.prepare(next.plan, next.slas))).swap()
+  else {
+    for (const sla of change.slas) await gateway.applySla(sla)
+    if (change.hasOtherProducts) await gateway.applyMembership(api, memberOfProductIds)
+  }
   served.note(next)
+  return true
+}
+
+function toWithheld({ tenant, body }: Document<ProxyBody>, { allowedScopes }: Deployment): PackedPlan {
+  const { api, actor, memberOfProductIds } = body
+  const revision = actor.context.activeRevision ?? 0
+  return toWithheldPlan({ api, tenant, revision, allowedScopes, memberOfProductIds })
 }

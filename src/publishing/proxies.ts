@@ -10,18 +10,20 @@ import type { Clock } from '../runtime/clock.ts'
 import type { CreateId } from '../runtime/ids.ts'
 import type { Labelled } from '../store/labels.ts'
 import type { Author, Registry, Write } from '../store/registry.ts'
-import { activateRevision, changeEntry } from './activate-revision.ts'
+import { activateRevision, changeEntry, type AskNodes } from './activate-revision.ts'
 import { API_KIND, type ApiBody } from './apis.ts'
 import type { BackendRule } from './backend-address.ts'
 import { backendWarnings, type ProbeBackend } from './backend-warnings.ts'
 import { commit, find, toTime } from '../command/commands.ts'
 import type { StageInput } from './deployment.ts'
 import type { DocumentReader } from './document-reader.ts'
-import { createFollowApi, createServedPlans, type ServedPlans } from './follow-api.ts'
+import { createFollowApi } from './follow-api.ts'
+import { createServedPlans, type ServedPlans } from './served-plans.ts'
 import type { GatewayPort } from '../plan/gateway-port.ts'
 import { changeLabels } from '../command/label-change.ts'
 import type { KeyedMutex } from '../command/keyed-mutex.ts'
 import { listAll, listPage, type Page, type PageQuery } from '../command/page.ts'
+import { createPreparedRevisions } from './prepared-revisions.ts'
 import {
   PROXY_KIND,
   STAGING_KEY,
@@ -68,8 +70,15 @@ export interface Proxies {
   change(api: string, entry: ApiBody, save: (writes: readonly Write[]) => Promise<void>): Promise<void>
   /** Yields the plans of all active revisions, for startup; each is served when the next one is asked for. */
   activePlans(): AsyncIterable<ActivePlan>
-  /** Serves what the registry has for an API that another node has changed. Resolves when every gateway thread does. */
-  follow(api: string): Promise<void>
+  /**
+   * Serves what the registry has for an API that another node has changed. Resolves when every gateway thread does, with the plan if it
+   * was not served before. Throws `RevisionWithheld` if the gateway cannot serve it and refuses the calls of the API.
+   */
+  follow(api: string): Promise<ActivePlan | null>
+  /** Compiles what another node is about to activate. Returns null, or why this node cannot. Never rejects. */
+  prepare(request: string): Promise<string | null>
+  /** Yields all APIs with an active revision. */
+  activeApis(): AsyncIterable<string>
 }
 
 export interface ProxiesOptions {
@@ -82,6 +91,10 @@ export interface ProxiesOptions {
   readonly clock: Clock
   readonly mutex: KeyedMutex
   readonly backendRule: BackendRule
+  /** Asks the other nodes to prepare a revision; missing on a single node. */
+  readonly askNodes?: AskNodes
+  /** A revision could not be prepared for another node, for a reason that is not in the document. */
+  readonly onUnprepared?: (cause: unknown) => void
   /** If missing, backends are not probed. */
   readonly probeBackend?: ProbeBackend
 }
@@ -93,7 +106,8 @@ export function createProxies(options: ProxiesOptions): Proxies {
   const { registry, mutex, probeBackend = async () => null } = options
   const planOf = createServingPlans(options)
   const served = createServedPlans()
-  const activation = { ...options, served }
+  const prepared = createPreparedRevisions({ ...options, onFailed: options.onUnprepared ?? (() => {}) })
+  const activation = { ...options, served, prepared }
   const get = async (tenant: string, id: string): Promise<Proxy> =>
     showProxy(await find(registry, tenant, PROXY_KIND, id))
 
@@ -140,6 +154,14 @@ export function createProxies(options: ProxiesOptions): Proxies {
     }),
     activePlans: () => activePlans(registry, planOf, served),
     follow: createFollowApi(activation, planOf),
+    prepare: prepared.prepare,
+    activeApis: () => activeApis(registry),
+  }
+}
+
+async function* activeApis(registry: Registry): AsyncIterable<string> {
+  for await (const { body } of listAll(registry, PROXY_KIND, { limit: BATCH_MAX })) {
+    if (activeDeployment(body) !== null) yield body.api
   }
 }
 

@@ -17,6 +17,8 @@ import type { Specifications } from './specifications.ts'
 export interface ActivePlan {
   readonly plan: PackedPlan
   readonly slas: readonly SlaPlan[]
+  /** Id of the document. */
+  readonly specification: string
 }
 
 export interface ServingPlansOptions {
@@ -51,7 +53,7 @@ export function createServingPlans(options: ServingPlansOptions): ServingPlans {
       memberOfProductIds: body.memberOfProductIds,
       document: await readCompiled(options, tenant, specification, entry.isMcpOn === true),
     }
-    return { plan, slas: await specifications.plansInForce(body.api, operationIds) }
+    return { plan, slas: await specifications.plansInForce(body.api, operationIds), specification }
   }
 }
 

@@ -49,6 +49,8 @@ export const EVENT_REASONS = {
   metering_held_back:
     'The pipeline stopped reading for the bill because the store is away or slow. Risks are still detected.',
   newcomers_refused: 'Too many credentials were being verified on a gateway thread. The call gets 503.',
+  node_stale:
+    'This node lost PostgreSQL for longer than MAX_STALENESS_SECONDS. Its calls get 503 until PostgreSQL is back.',
   oauth_failed: 'A token could not be issued because of an internal fault. The log has the stack.',
   pipeline_restarted: 'The pipeline failed and continued from its checkpoint. The log has the reason.',
   platform_call_unrecorded: 'A read of the platform API was answered without a record because the disk refused it.',
@@ -71,6 +73,10 @@ export const EVENT_REASONS = {
   request_too_slow: 'A client sent a request head too slowly.',
   retention_failed: 'Rows whose retention has ended could not be removed. They stay; it is retried every ten minutes.',
   retirement_blocked: 'A retirement date came while subscriptions of the API are active.',
+  revision_not_prepared:
+    'This node could not prepare a revision that another node activates. The activation is refused; the log has the reason.',
+  revision_withheld:
+    'The active revision of an API could not be compiled on this node. Its calls get 503 here; the log has the reason.',
   revoked_tokens_full: 'The list of revoked tokens of a gateway thread is full.',
   risk_episode_let_go: 'A quiet risk was cleared early to make room for another.',
   risk_episode_merged: 'A risk was counted under `others`, because as many risks as possible are open.',

@@ -31,6 +31,10 @@ export const SETTINGS_HELP: Readonly<Record<SettingName, SettingHelp>> = {
     meaning: 'calls with limits while Redis is away: refuse, or serve by the counts of this node (preview)',
   },
   NODE_NAME: { fallback: 'host name', meaning: 'name of this node among several (preview)' },
+  MAX_STALENESS_SECONDS: {
+    fallback: 'unset',
+    meaning: 'seconds for which one of several nodes serves calls without PostgreSQL (preview)',
+  },
   MASTER_KEY: { fallback: 'made on first start', meaning: 'encrypts secrets at rest' },
   ADMIN_CLIENT_ID: {
     fallback: 'made, printed once',

@@ -32,6 +32,7 @@ const READ: Readonly<Record<SettingName, Read>> = {
   LIMITS_WITHOUT_REDIS: ({ limitsWithoutRedis }) => limitsWithoutRedis,
   DATABASE_URL: ({ databaseUrl }) => databaseUrl,
   NODE_NAME: ({ nodeName }) => nodeName,
+  MAX_STALENESS_SECONDS: ({ maxStalenessSeconds }) => maxStalenessSeconds,
   MASTER_KEY: ({ masterKey }) => masterKey,
   ADMIN_CLIENT_ID: ({ adminClientId }) => adminClientId,
   ADMIN_CLIENT_SECRET: ({ adminClientSecret }) => adminClientSecret,

@@ -22,6 +22,8 @@ export interface ListedNode extends NodeIdentity {
   /** Time since the node was heard from, by the clock of the store. */
   readonly silentMs: number
   readonly isLive: boolean
+  /** The node refuses calls once it has been without the registry for this long; null: it never does. */
+  readonly staleAfterMs: number | null
 }
 
 /** How far this node has come, as of its last report. */
@@ -56,8 +58,9 @@ export interface Nodes {
   list(): Promise<readonly ListedNode[]>
   /**
    * Resolves when every live node serves the position, with the names of the nodes that do not. A node is not waited for once it has
-   * been silent for `silentAfterMs`, nor is any node for longer than that. If the list cannot be read for all that time, the names end
-   * with `UNKNOWN_NODES`. Never rejects.
+   * been silent for `silentAfterMs`, nor is any node for longer than that; for a node that refuses calls without the registry, its
+   * `staleAfterMs` counts if it is longer, so that it serves nothing older afterwards. If the list cannot be read for all that time,
+   * the names end with `UNKNOWN_NODES`. Never rejects.
    */
   acknowledged(position: number, silentAfterMs?: number): Promise<readonly string[]>
   /**
@@ -67,7 +70,7 @@ export interface Nodes {
   staleMs(): number
   /** Asks nobody. */
   progress(): NodeProgress
-  /** Removes the silent nodes of this name. Throws `StoreUnwritable`. */
+  /** Removes the nodes of this name that are silent, and refuse calls if they ever do. Throws `StoreUnwritable`. */
   remove(name: string): Promise<Removal>
   /** Removes this node from the list, and stops reporting. Never rejects. */
   leave(): Promise<void>
@@ -78,7 +81,7 @@ export function createSingleNode(clock: { nowMs(): number }): Nodes {
   let own: ListedNode | null = null
   return {
     async register(node) {
-      own = { ...node, registeredAtMs: clock.nowMs(), position: 0, silentMs: 0, isLive: true }
+      own = { ...node, registeredAtMs: clock.nowMs(), position: 0, silentMs: 0, isLive: true, staleAfterMs: null }
     },
     serve(position) {
       if (own !== null) own = { ...own, position }

@@ -194,7 +194,9 @@ describe('without PostgreSQL', () => {
       await expect(node(0).platform.post(`/v1/subscriptions/${subscription}/suspend`)).rejects.toThrow(/answered 503/)
       expect(await several.callAll(PATH, apiKey)).toEqual([200, 200, 200])
       await several.postgres.start()
-      await expect.poll(() => pendingAfter(node(0), `/v1/subscriptions/${subscription}/suspend`).catch(String)).toBe('')
+      const suspend = (): Promise<string> =>
+        pendingAfter(node(0), `/v1/subscriptions/${subscription}/suspend`).catch(String)
+      await expect.poll(suspend, { timeout: MINUTE }).toBe('')
       expect(await several.callAll(PATH, apiKey)).toEqual([403, 403, 403])
     },
   )

@@ -25,6 +25,8 @@ const GATEWAY_URL = 'http://gateway.example'
 export async function startSeveralNodes(
   names: readonly string[],
   more: Readonly<Record<string, string>> = {},
+  /** The way of a node to PostgreSQL. */
+  routeOf: (name: string, databaseUrl: string) => Promise<string> = async (_, databaseUrl) => databaseUrl,
 ): Promise<SeveralNodes> {
   const postgres = await createPostgresServer()
   const clickHouse = await createClickHouseServer()
@@ -37,8 +39,10 @@ export async function startSeveralNodes(
   const servers = [clickHouse, redis, postgres]
   const settings = { ...systems, GATEWAY_URL, MASTER_KEY, PREVIEW: 'nodes', ...more }
   const nodes: Service[] = []
-  for (const name of names)
-    nodes.push(await createService({ args: ['--empty'], env: { ...settings, NODE_NAME: name } }))
+  for (const name of names) {
+    const env = { ...settings, NODE_NAME: name, DATABASE_URL: await routeOf(name, systems.DATABASE_URL) }
+    nodes.push(await createService({ args: ['--empty'], env }))
+  }
   try {
     await Promise.all(nodes.map((node) => node.start()))
   } catch (cause) {

@@ -102,7 +102,14 @@ describe('several nodes', () => {
   it('have all their systems, one key, and names', () => {
     const config = readConfig([], { ...all, NODE_NAME: 'a.example' })
     expect(config).toMatchObject({ databaseUrl: all.DATABASE_URL, redisUrl: all.REDIS_URL, nodeName: 'a.example' })
-    expect(readConfig([], {})).toMatchObject({ databaseUrl: null, redisUrl: null })
+    expect(readConfig([], {})).toMatchObject({ databaseUrl: null, redisUrl: null, maxStalenessSeconds: null })
+    expect(readConfig([], { ...all, MAX_STALENESS_SECONDS: '30' }).maxStalenessSeconds).toBe(30)
+  })
+
+  it('alone can lose the registry', () => {
+    expect(faults([], { MAX_STALENESS_SECONDS: '30' })).toEqual([
+      'MAX_STALENESS_SECONDS is for several nodes: it needs DATABASE_URL',
+    ])
   })
 
   it.each([
@@ -121,6 +128,8 @@ describe('several nodes', () => {
     ['REDIS_URL', 'http://:secret@cache'],
     ['NODE_NAME', 'a node'],
     ['NODE_NAME', 'n'.repeat(64)],
+    ['MAX_STALENESS_SECONDS', '4'],
+    ['MAX_STALENESS_SECONDS', '86401'],
     ['PREVIEW', 'everything'],
   ])('are refused for %s=%s, without a secret', (name, value) => {
     const lines = faults([], { ...all, [name]: value })

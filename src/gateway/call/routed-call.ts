@@ -52,6 +52,11 @@ export function refuseUnavailable(call: Call, detail: string, stage: Stage = 're
   call.refuse('unavailable', detail, { headers: ['Retry-After', '1'], stage })
 }
 
+export function refuseStale(call: Call): void {
+  const detail = 'This node cannot read the registry, so that it does not know whether the call is permitted.'
+  call.refuse('registry_stale', detail, { headers: ['Retry-After', '1'] })
+}
+
 export function refuseSlowBody(call: Call): void {
   call.refuse('request_timeout', 'The request body did not arrive in time.', { headers: ['Connection', 'close'] })
 }

@@ -38,7 +38,7 @@ export interface LeaseKeepers {
   readonly long: LeaseKeeper
 }
 
-/** What calls that wait lack together, and the least that one of them lacks: calls, or units of a quota. */
+/** Calls or units that waiting calls lack together, and the least that one of them lacks. */
 export type LeaseNeed = readonly (readonly [id: number, amount: number, least: number])[]
 
 interface Lease {

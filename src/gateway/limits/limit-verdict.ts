@@ -28,7 +28,7 @@ export interface Verdict {
   gauge: number
   /** Start of the period of the lease in which units were charged, for `giveBack`; 0 if they were charged on this node alone. */
   leaseStartMs: number
-  /** What the call lacks, if `refusedBy` is `LACKING`. */
+  /** The leases that the call lacks, if `refusedBy` is `LACKING`. */
   readonly lacking: Lacking[]
 }
 

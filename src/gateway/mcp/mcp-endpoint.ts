@@ -26,7 +26,7 @@ import { toAttribution } from '../call/call-attribution.ts'
 import { attributionOf, type CallerContext } from '../call/caller-context.ts'
 import type { CallerContexts } from '../call/caller-contexts.ts'
 import type { CompiledRevision } from '../call/revision.ts'
-import { refuseSlowBody, refuseUnavailable } from '../call/routed-call.ts'
+import { refuseSlowBody, refuseStale, refuseUnavailable } from '../call/routed-call.ts'
 import type { BodyBuffers, BodyReader } from '../forwarding/body-buffers.ts'
 import type { LoopDetection } from '../headers/loop-detection.ts'
 import type { RequestHeaders } from '../headers/upstream-request.ts'
@@ -47,6 +47,8 @@ export interface McpEndpointOptions {
   /** Origin of the gateway's own address; requests of pages from elsewhere are refused, against DNS rebinding. */
   readonly origin: string
   readonly nowMs: () => number
+  /** Whether this process has lost the registry for too long to serve calls, at a time of `performance.now()`. */
+  readonly isStaleAt: (monotonicMs: number) => boolean
   readonly isAccepting: () => boolean
 }
 
@@ -143,7 +145,8 @@ export class McpEndpoint {
   /** Authenticates again, because the credential may have been revoked, or its grant changed, while the message arrived. */
   #authenticateAgain(exchange: Exchange, bytes: Buffer): void {
     const { call, headers, revision } = exchange
-    const { authenticator, callerContexts } = this.#options
+    const { authenticator, callerContexts, isStaleAt } = this.#options
+    if (isStaleAt(performance.now())) return refuseStale(call)
     const receive = (context: CallerContext): void => {
       if (context === exchange.context) return this.#receive(exchange, bytes)
       call.attribution = attributionOf(context, revision.operations.length, 'mcp')

@@ -109,6 +109,8 @@ export interface ThreadSettings {
   readonly spoolBytesMax: number
   /** Reason why the spool of a thread cannot be written; see `spool-faults.ts`. */
   readonly spoolFaults: SharedArrayBuffer
+  /** Until when calls may be served without the registry (`runtime/freshness.ts`); null: without end. */
+  readonly freshness: SharedArrayBuffer | null
   /** Counts of messages over MCP; see `mcp/message-limit.ts`. */
   readonly messageCounts: SharedArrayBuffer
   readonly messagesPerMinute: number

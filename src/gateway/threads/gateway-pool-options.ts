@@ -30,6 +30,8 @@ export interface GatewayPoolOptions {
   readonly onDrift: (drift: Drift) => void
   readonly onUpstream: (reports: readonly UpstreamReport[]) => void
   readonly onDamage: (damage: Damage) => void
+  /** Called when a starting thread cannot compile a revision, and refuses its calls. If missing, the thread does not start. */
+  readonly onWithheld?: (api: string, cause: unknown) => void
   /** Called when a thread has ended unexpectedly, to release its share of the shared counters. */
   readonly onThreadGone: (thread: number) => void
 }

@@ -9,6 +9,7 @@
 import type { GatewayPort, PreparedRevision } from '../../plan/gateway-port.ts'
 import type { PackedPlan } from '../../plan/packed-plan.ts'
 import { Problem } from '../../domain/problem.ts'
+import { toWithheldPlan } from '../../plan/withheld-plan.ts'
 import type { SlaPlan } from '../../plan/sla-plan.ts'
 import { toCommandProblem, toCompileProblem } from '../messages/command-error.ts'
 import type { Command, CommandError } from '../messages/messages.ts'
@@ -198,7 +199,19 @@ class Workers {
 
   async #restoreState(worker: GatewayWorker): Promise<void> {
     for (const command of this.#state.restoreCommands()) await this.#executeOn(worker, command)
-    for (const revision of this.#state.plans()) await this.#restoreRevision(worker, revision)
+    for (const revision of this.#state.plans()) await this.#restoreStored(worker, revision)
+  }
+
+  /** One of several nodes starts although it cannot compile a revision, whose calls it refuses. */
+  async #restoreStored(worker: GatewayWorker, revision: Revision): Promise<void> {
+    const { onWithheld } = this.#options
+    if (onWithheld === undefined) return this.#restoreRevision(worker, revision)
+    try {
+      await this.#restoreRevision(worker, revision)
+    } catch (cause) {
+      await this.#restoreRevision(worker, { plan: toWithheldPlan(revision.plan), slas: [] })
+      onWithheld(revision.plan.api, cause)
+    }
   }
 
   async #restoreRevision(worker: GatewayWorker, { plan, slas }: Revision): Promise<void> {

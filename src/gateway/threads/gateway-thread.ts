@@ -16,6 +16,7 @@ import { openSpoolGauge } from '../../record/spool-gauge.ts'
 import { openSpoolFaults } from '../../record/spool-faults.ts'
 import { createSpoolWriter, type SpoolWriter } from '../../record/spool-writer.ts'
 import type { Clock } from '../../runtime/clock.ts'
+import { openFreshness } from '../../runtime/freshness.ts'
 import { createTurnEnd } from '../../runtime/turn-end.ts'
 import { createAdmissions } from '../admission.ts'
 import { createAuthenticator, type Authenticator } from '../authentication/authenticate.ts'
@@ -213,6 +214,7 @@ function createServer({ settings, clock: { nowMs }, keyedHash }: ThreadOptions, 
   const uploads = new UploadWatch()
   const loops = createLoopDetection(`tollgate-${keyedHash('name in Via and CDN-Loop').slice(0, 16)}`)
   const isAccepting = (): boolean => spool.accepting
+  const isStaleAt = settings.freshness === null ? () => false : openFreshness(settings.freshness).isStaleAt
   const bodies = createBodyBuffers(uploads)
   const send = createSendCall({
     responseRules: createResponseRules(),
@@ -229,7 +231,7 @@ function createServer({ settings, clock: { nowMs }, keyedHash }: ThreadOptions, 
   const waits = createLeaseWaits((need) => mainThread.request('lease', need))
   const admissions = createAdmissions({ limiter, waits })
   const { servesWithoutLeases } = settings
-  const own = { admissions, loops, drift, nowMs, isAccepting, servesWithoutLeases, send }
+  const own = { admissions, loops, drift, nowMs, isAccepting, isStaleAt, servesWithoutLeases, send }
   const stages = { authenticator, callerContexts, ...own }
   const mcp = new McpEndpoint({
     ...stages,
@@ -245,6 +247,7 @@ function createServer({ settings, clock: { nowMs }, keyedHash }: ThreadOptions, 
     requestRules: createRequestRules(),
     uploads,
     authenticator,
+    isStaleAt,
     revisionOf: revisions.of,
     oauth: oauth.handle,
     connectionsMax: settings.connections.clients,

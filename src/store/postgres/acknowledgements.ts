@@ -2,7 +2,8 @@
  * Waits until all live nodes serve a position.
  *
  * One read of the list answers all that wait. A read that fails is repeated. When the time of a wait is over, the last list decides
- * which nodes are named; if it is from before the wait, it may lack others.
+ * which nodes are named; if it is from before the wait, it may lack others. A node that refuses calls without the registry is waited
+ * for until it does: it was not up to date when the wait began, so that it does at the end of that time at the latest.
  */
 
 import type { Clock } from '../../runtime/clock.ts'
@@ -17,11 +18,17 @@ export interface Acknowledgements {
 export interface AcknowledgementsOptions {
   readonly clock: Pick<Clock, 'after' | 'every'>
   readonly list: () => Promise<readonly ListedNode[]>
+  /** That of this node, for nodes that could not be read. */
+  readonly staleAfterMs: number | null
 }
 
 interface Waiting {
   readonly position: number
   readonly silentAfterMs: number
+  /** The longest of the times of `timers` that has passed. */
+  waitedMs: number
+  /** By their times. */
+  readonly timers: Map<number, () => void>
   /** Whether a list was read since the wait began. */
   isListed: boolean
   readonly resolve: (pending: readonly string[]) => void
@@ -29,63 +36,89 @@ interface Waiting {
 
 const POLL_EVERY_MS = 250
 
-export function createAcknowledgements({ clock, list }: AcknowledgementsOptions): Acknowledgements {
-  const waiting = new Set<Waiting>()
-  let nodes: readonly ListedNode[] = []
-  let isReading = false
-  let isAskedAgain = false
-  let stopPolling: (() => void) | null = null
+export function createAcknowledgements(options: AcknowledgementsOptions): Acknowledgements {
+  return new AcknowledgedNodes(options)
+}
 
-  function check(): void {
-    if (waiting.size === 0) return
-    isAskedAgain = true
-    if (!isReading) void readAll()
+class AcknowledgedNodes implements Acknowledgements {
+  readonly #options: AcknowledgementsOptions
+  readonly #waiting = new Set<Waiting>()
+  #nodes: readonly ListedNode[] = []
+  #isReading = false
+  #isAskedAgain = false
+  #stopPolling: (() => void) | null = null
+
+  constructor(options: AcknowledgementsOptions) {
+    this.#options = options
   }
 
-  async function readAll(): Promise<void> {
-    isReading = true
-    while (isAskedAgain && waiting.size > 0) {
-      isAskedAgain = false
+  wait(position: number, silentAfterMs: number): Promise<readonly string[]> {
+    const { clock, staleAfterMs } = this.#options
+    const { promise, resolve } = Promise.withResolvers<readonly string[]>()
+    const each = { position, silentAfterMs, waitedMs: 0, timers: new Map(), isListed: false, resolve }
+    this.#waiting.add(each)
+    this.#awaitLimit(each, limitOf(each, staleAfterMs))
+    this.#stopPolling ??= clock.every(POLL_EVERY_MS, () => this.check())
+    this.check()
+    return promise
+  }
+
+  check(): void {
+    if (this.#waiting.size === 0) return
+    this.#isAskedAgain = true
+    if (!this.#isReading) void this.#readAll()
+  }
+
+  async #readAll(): Promise<void> {
+    this.#isReading = true
+    while (this.#isAskedAgain && this.#waiting.size > 0) {
+      this.#isAskedAgain = false
       // The list may be older than a position that is asked for while it is read.
-      const asked = [...waiting]
+      const asked = [...this.#waiting]
       try {
-        nodes = await list()
+        this.#nodes = await this.#options.list()
         for (const each of asked) {
           each.isListed = true
-          resolveIfServed(each)
+          this.#resolveIfServed(each)
         }
       } catch {}
     }
-    isReading = false
+    this.#isReading = false
   }
 
-  function resolveIfServed(each: Waiting): void {
-    const pending = pendingAt(nodes, each)
-    if (pending.every(({ silentMs }) => silentMs >= each.silentAfterMs)) resolve(each)
+  #resolveIfServed(each: Waiting): void {
+    if (!this.#waiting.has(each)) return
+    const awaited = pendingAt(this.#nodes, each)
+      .map((node) => ({ silentMs: node.silentMs, limitMs: limitOf(each, node.staleAfterMs) }))
+      .filter(({ silentMs, limitMs }) => silentMs < limitMs && each.waitedMs < limitMs)
+    if (awaited.length === 0) this.#resolve(each)
+    else for (const { limitMs } of awaited) this.#awaitLimit(each, limitMs)
   }
 
-  function resolve(each: Waiting): void {
-    if (!waiting.delete(each)) return
-    if (waiting.size === 0) {
-      stopPolling?.()
-      stopPolling = null
+  #awaitLimit(each: Waiting, limitMs: number): void {
+    if (each.timers.has(limitMs)) return
+    const pass = (): void => {
+      each.waitedMs = Math.max(each.waitedMs, limitMs)
+      if (each.isListed) this.#resolveIfServed(each)
+      else this.#resolve(each)
     }
-    const names = pendingAt(nodes, each).map(({ name }) => name)
+    each.timers.set(limitMs, this.#options.clock.after(limitMs, pass))
+  }
+
+  #resolve(each: Waiting): void {
+    if (!this.#waiting.delete(each)) return
+    for (const cancel of each.timers.values()) cancel()
+    if (this.#waiting.size === 0) {
+      this.#stopPolling?.()
+      this.#stopPolling = null
+    }
+    const names = pendingAt(this.#nodes, each).map(({ name }) => name)
     each.resolve(each.isListed ? names : [...names, UNKNOWN_NODES])
   }
+}
 
-  return {
-    check,
-    wait(position, silentAfterMs) {
-      const { promise, resolve: end } = Promise.withResolvers<readonly string[]>()
-      const each = { position, silentAfterMs, isListed: false, resolve: end }
-      const cancel = clock.after(silentAfterMs, () => resolve(each))
-      waiting.add(each)
-      stopPolling ??= clock.every(POLL_EVERY_MS, check)
-      check()
-      return promise.finally(cancel)
-    },
-  }
+function limitOf({ silentAfterMs }: Waiting, staleAfterMs: number | null): number {
+  return Math.max(silentAfterMs, staleAfterMs ?? 0)
 }
 
 function pendingAt(nodes: readonly ListedNode[], { position: asked }: Waiting): readonly ListedNode[] {

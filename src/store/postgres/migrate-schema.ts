@@ -101,6 +101,14 @@ const STEPS = [
      PRIMARY KEY (hash, start_ms)
    );
    CREATE INDEX slice_counter_by_end ON slice_counter (end_ms);`,
+  `ALTER TABLE node ADD COLUMN stale_after_ms bigint;
+   CREATE TABLE prepare_request (
+     id uuid PRIMARY KEY, asked_by text COLLATE "C" NOT NULL, body text NOT NULL, asked_at timestamptz NOT NULL
+   );
+   CREATE TABLE prepare_answer (
+     request uuid NOT NULL REFERENCES prepare_request ON DELETE CASCADE, incarnation text COLLATE "C" NOT NULL,
+     reason text, PRIMARY KEY (request, incarnation)
+   );`,
 ]
 
 /** Throws `StartRefused` if a later version has changed the schema. */

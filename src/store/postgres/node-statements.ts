@@ -1,5 +1,6 @@
 /** Statements on the list of nodes. */
 
+import { ANSWERED_CHANNEL, ASKED_CHANNEL, IS_ASKED } from './preparation-statements.ts'
 import { ENTER_LOCK, NODE_SEED } from './lock-numbers.ts'
 
 export interface NodeRow {
@@ -10,6 +11,7 @@ export interface NodeRow {
   readonly position: number
   readonly registered_at_ms: number
   readonly silent_ms: number
+  readonly stale_after_ms: number | null
 }
 
 export interface ReportRow {
@@ -19,37 +21,42 @@ export interface ReportRow {
   readonly own: boolean
   /** Number of other nodes that are not live. */
   readonly silent: number
+  /** Another node has asked this one to prepare something, and has no answer. */
+  readonly asked: boolean
 }
 
 const CHANNEL = 'tollgate_node'
 const LOCK = `pg_try_advisory_lock(hashtextextended($1, ${NODE_SEED}))`
 const SILENT_MS = `(extract(epoch FROM clock_timestamp() - heard_at) * 1000)::float8`
 
-export const LISTEN = `LISTEN ${CHANNEL}`
+export const LISTEN = `LISTEN ${CHANNEL}; LISTEN ${ASKED_CHANNEL}; LISTEN ${ANSWERED_CHANNEL}`
 export const BEGIN = `BEGIN; SELECT pg_advisory_xact_lock(${ENTER_LOCK})`
 export const ENTER_CHECK = `SELECT ${LOCK} AS locked,
   EXISTS (SELECT FROM node WHERE name = $2 AND incarnation <> $1 AND ${SILENT_MS} < $3) AS named`
 export const UNLOCK = `SELECT pg_advisory_unlock(hashtextextended($1, ${NODE_SEED}))`
-export const ENTER = `INSERT INTO node (incarnation, name, version, format, session, position, registered_at, heard_at)
-  VALUES ($1, $2, $3, $4, $5, 0, now(), clock_timestamp())
+export const ENTER = `INSERT INTO node (incarnation, name, version, format, session, position, registered_at, heard_at,
+    stale_after_ms)
+  VALUES ($1, $2, $3, $4, $5, 0, now(), clock_timestamp(), $6)
   ON CONFLICT (incarnation) DO UPDATE SET name = $2, version = $3, format = $4, session = $5, position = 0,
-    registered_at = now(), heard_at = clock_timestamp()`
+    registered_at = now(), heard_at = clock_timestamp(), stale_after_ms = $6`
 export const RETURN = `SELECT ${LOCK} AS locked,
   EXISTS (SELECT FROM node WHERE incarnation = $1 AND session <> $2) AS replaced`
 /** Adds the row again if it was removed while the node was silent. */
 export const REPORT = `WITH own AS (
-    INSERT INTO node AS n (incarnation, name, version, format, session, position, registered_at, heard_at)
-    VALUES ($1, $2, $3, $4, $5, $6, now(), clock_timestamp())
+    INSERT INTO node AS n (incarnation, name, version, format, session, position, registered_at, heard_at,
+      stale_after_ms)
+    VALUES ($1, $2, $3, $4, $5, $6, now(), clock_timestamp(), $9)
     ON CONFLICT (incarnation) DO UPDATE SET position = $6, heard_at = clock_timestamp() WHERE n.session = $5
     RETURNING 1
   )
   SELECT position AS end, EXISTS (SELECT FROM own) AS own,
-    (SELECT count(*)::int FROM node WHERE incarnation <> $1 AND ${SILENT_MS} >= $8) AS silent,
+    (SELECT count(*)::int FROM node WHERE incarnation <> $1 AND ${SILENT_MS} >= $8) AS silent, ${IS_ASKED} AS asked,
     CASE WHEN $7 AND EXISTS (SELECT FROM own) THEN pg_notify('${CHANNEL}', '') END FROM change_end`
 export const LIST = `SELECT incarnation, name, version, format, position,
-    floor(extract(epoch FROM registered_at) * 1000)::float8 AS registered_at_ms, ${SILENT_MS} AS silent_ms
+    floor(extract(epoch FROM registered_at) * 1000)::float8 AS registered_at_ms, ${SILENT_MS} AS silent_ms, stale_after_ms
   FROM node ORDER BY name, incarnation`
-export const REMOVE = `WITH named AS (SELECT incarnation, ${SILENT_MS} < $2 AS is_live FROM node WHERE name = $1 FOR UPDATE),
+export const REMOVE = `WITH named AS (SELECT incarnation, ${SILENT_MS} < greatest($2, stale_after_ms) AS is_live
+      FROM node WHERE name = $1 FOR UPDATE),
     removed AS (DELETE FROM node WHERE incarnation IN (SELECT incarnation FROM named WHERE NOT is_live) RETURNING 1)
   SELECT (SELECT count(*) FROM removed) AS removed, (SELECT count(*) FROM named WHERE is_live) AS live,
     pg_notify('${CHANNEL}', '')`

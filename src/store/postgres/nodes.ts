@@ -12,11 +12,14 @@ import { randomUUID } from 'node:crypto'
 import type pg from 'pg'
 import { StartRefused } from '../../runtime/start-refused.ts'
 import type { Clock } from '../../runtime/clock.ts'
+import type { Moment } from '../../runtime/freshness.ts'
 import { LIVE_MS, type ListedNode, type NodeIdentity, type NodeProgress, type Nodes, type Removal } from '../nodes.ts'
 import { createAcknowledgements, type Acknowledgements } from './acknowledgements.ts'
 import { withRegistryErrors } from './connection.ts'
 import { openKeptConnection, type KeptConnection } from './kept-connection.ts'
 import * as sql from './node-statements.ts'
+import { ANSWERED_CHANNEL, ASKED_CHANNEL } from './preparation-statements.ts'
+import type { PostgresPreparations } from './preparations.ts'
 import { createStaleness, type Staleness } from './staleness.ts'
 
 export interface PostgresNodesOptions {
@@ -24,10 +27,16 @@ export interface PostgresNodesOptions {
   /** For lists and removals. */
   readonly pool: pg.Pool
   readonly clock: Clock
+  /** Receives what concerns preparations. */
+  readonly preparations: Pick<PostgresPreparations, 'onAsked' | 'onAnswered'>
   /** A report failed; it is repeated. */
   readonly onFailed: (cause: unknown) => void
   /** Another process has registered with the incarnation of this node, because its folder was copied: this process must end. */
   readonly onReplaced: () => void
+  /** This node refuses calls once it has been without the registry for this long; null: it never does. */
+  readonly staleAfterMs: number | null
+  /** This node was up to date at this moment; later than the one before. */
+  readonly onFresh: (since: Moment) => void
   /** How long `register` waits for an earlier process to end. */
   readonly refusedAfterMs?: number | undefined
 }
@@ -60,8 +69,9 @@ class PostgresNodes implements Nodes {
 
   constructor(options: PostgresNodesOptions) {
     this.#options = options
-    this.#staleness = createStaleness(options.clock)
-    this.#acknowledgements = createAcknowledgements({ clock: options.clock, list: () => this.#readList() })
+    const { clock, onFresh, staleAfterMs } = options
+    this.#staleness = createStaleness({ onFresh })
+    this.#acknowledgements = createAcknowledgements({ clock, staleAfterMs, list: () => this.#readList() })
   }
 
   async register(node: NodeIdentity): Promise<void> {
@@ -72,7 +82,7 @@ class PostgresNodes implements Nodes {
       clock,
       onFailed,
       onConnected: async (client) => {
-        client.on('notification', () => this.#acknowledgements.check())
+        client.on('notification', ({ channel }) => this.#notice(channel))
         await client.query(sql.LISTEN)
         if (isRegistered) await this.#return(client, node)
         else await this.#enter(client, node, refusedAfterMs)
@@ -156,12 +166,20 @@ class PostgresNodes implements Nodes {
     ])
     const { locked = false, named = true } = rows[0] ?? {}
     const isFree = locked && !named
-    if (isFree) await client.query(sql.ENTER, [incarnation, name, version, format, this.#session])
+    if (isFree)
+      await client.query(sql.ENTER, [incarnation, name, version, format, this.#session, this.#options.staleAfterMs])
     await client.query('COMMIT')
     if (isFree) return null
     if (!locked) return 'another process runs with a copy of this DATA_DIR; each node needs a data folder of its own'
     await client.query(sql.UNLOCK, [incarnation])
     return `another node is named ${name}; set NODE_NAME`
+  }
+
+  #notice(channel: string): void {
+    const { preparations } = this.#options
+    if (channel === ASKED_CHANNEL) preparations.onAsked()
+    else if (channel === ANSWERED_CHANNEL) preparations.onAnswered()
+    else this.#acknowledgements.check()
   }
 
   /** Takes the lock again on a new connection. It is free once the server has ended the session of the old one. */
@@ -205,9 +223,20 @@ class PostgresNodes implements Nodes {
     const sentAt = this.#staleness.now()
     const { incarnation, name, version, format } = node
     const isNews = position !== this.#reportedPosition
-    const values = [incarnation, name, version, format, this.#session, position, isNews, LIVE_MS]
+    const values = [
+      incarnation,
+      name,
+      version,
+      format,
+      this.#session,
+      position,
+      isNews,
+      LIVE_MS,
+      this.#options.staleAfterMs,
+    ]
     const [row] = await connection.query<sql.ReportRow>(sql.REPORT, values)
     if (row?.own !== true) return this.#end()
+    if (row.asked) this.#options.preparations.onAsked()
     this.#seen = { end: row.end, silentNodes: row.silent }
     this.#reportedPosition = position
     this.#staleness.reported(sentAt, row.end)
@@ -219,7 +248,7 @@ class PostgresNodes implements Nodes {
   }
 }
 
-function toListed({ registered_at_ms, silent_ms, ...node }: sql.NodeRow): ListedNode {
+function toListed({ registered_at_ms, silent_ms, stale_after_ms: staleAfterMs, ...node }: sql.NodeRow): ListedNode {
   const silentMs = Math.max(0, silent_ms)
-  return { ...node, registeredAtMs: registered_at_ms, silentMs, isLive: silentMs < LIVE_MS }
+  return { ...node, registeredAtMs: registered_at_ms, silentMs, isLive: silentMs < LIVE_MS, staleAfterMs }
 }

@@ -6,10 +6,12 @@
  */
 
 import type { Clock } from '../../runtime/clock.ts'
+import type { Moment } from '../../runtime/freshness.ts'
 import type { Claims } from '../claims.ts'
 import type { IdempotencyStore } from '../idempotency-store.ts'
 import type { LockFences } from '../lock-fences.ts'
 import type { Nodes } from '../nodes.ts'
+import type { Preparations } from '../preparations.ts'
 import type { Registry } from '../registry.ts'
 import { createPostgresClaims } from './claims.ts'
 import { toClientConfig, type ConnectOptions } from './connection.ts'
@@ -18,6 +20,7 @@ import { createPostgresIdempotencyStore } from './idempotency-store.ts'
 import { createPostgresLeaseEpochs, type LeaseEpochs } from './lease-epochs.ts'
 import { createPostgresLeases, type PostgresLeases } from './leases.ts'
 import { createPostgresNodes } from './nodes.ts'
+import { createPostgresPreparations } from './preparations.ts'
 import { refuseUnusable } from './refuse-unusable.ts'
 import { openPostgresRegistry } from './registry.ts'
 import { createRunningRequests } from './running-request.ts'
@@ -30,6 +33,10 @@ export interface PostgresOptions extends ConnectOptions {
   readonly onRewound: () => void
   /** Another process has registered with the incarnation of this node: this process must end at once. */
   readonly onReplaced: () => void
+  /** This node refuses calls once it has been without the registry for this long; null: it never does. */
+  readonly staleAfterMs?: number | null
+  /** This node was up to date at this moment; later than the one before. */
+  readonly onFresh?: (since: Moment) => void
   /** Seconds for which the node of a running request holds its idempotency key without prolonging it. */
   readonly keyHeldSeconds?: number
   /** How long `nodes.register` waits for an earlier process of the node to end. */
@@ -46,6 +53,7 @@ export interface Postgres {
   readonly nodes: Nodes
   /** Grants slices of long totals and of quotas. */
   readonly leases: PostgresLeases
+  readonly preparations: Preparations
   /** Ends all connections, also if the server does not answer. The node stays in the list unless it has left it. */
   close(): Promise<void>
 }
@@ -56,6 +64,7 @@ const COMMAND_CONNECTIONS = 5
 /** Creates or migrates the schema. Throws `StartRefused`. */
 export async function openPostgres(options: PostgresOptions): Promise<Postgres> {
   const { clock, onFailed, onReplaced, onRewound, keyHeldSeconds, registerRefusedAfterMs } = options
+  const { staleAfterMs = null, onFresh = () => {} } = options
   const config = toClientConfig(options)
   await refuseUnusable(config)
   const connections = openConnections({ config, clock, onFailed })
@@ -69,12 +78,16 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
     onFailed,
     heldSeconds: keyHeldSeconds,
   })
+  const preparations = createPostgresPreparations({ pool, clock, onFailed })
   const nodes = createPostgresNodes({
+    preparations,
     config: connections.config,
     pool,
     clock,
     onFailed,
     onReplaced,
+    staleAfterMs,
+    onFresh,
     refusedAfterMs: registerRefusedAfterMs,
   })
   return {
@@ -85,6 +98,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
     claims: createPostgresClaims(connections.createPool(1)),
     nodes,
     leases: createPostgresLeases({ pool, nodeName: options.nodeName, clock }),
+    preparations,
     close: () =>
       connections.close(async () => {
         await Promise.all([idempotencyKeys.close(), registry.close(), nodes.close()])

@@ -6,47 +6,54 @@
  * still while a machine is suspended, or of the system clock, whichever says more.
  */
 
-import type { Clock } from '../../runtime/clock.ts'
+import { readMoment, type Moment, type ReadMoment } from '../../runtime/freshness.ts'
 
 export interface Staleness {
   /** Returns a mark for a report that is about to be sent. */
-  now(): Mark
+  now(): Moment
   /** A report was answered with the end of the feed. */
-  reported(sentAt: Mark, end: number): void
+  reported(sentAt: Moment, end: number): void
   serve(position: number): void
   /** Infinite before the first report. */
   staleMs(): number
 }
 
-interface Mark {
-  readonly at: number
-  readonly systemMs: number
+export interface StalenessOptions {
+  readonly read?: ReadMoment
+  /** The node was up to date at this moment; later than the one before. */
+  readonly onFresh?: (since: Moment) => void
 }
 
 /** Reports of a node that makes no progress; later ones are not needed, because another report follows. */
 const WAITING_MAX = 100
 
-export function createStaleness(clock: Pick<Clock, 'nowMs'>): Staleness {
+export function createStaleness({ read = readMoment, onFresh = () => {} }: StalenessOptions = {}): Staleness {
   let position = 0
-  let fresh: Mark | null = null
-  let waiting: { readonly sentAt: Mark; readonly end: number }[] = []
+  let fresh: Moment | null = null
+  let waiting: { readonly sentAt: Moment; readonly end: number }[] = []
+
+  function refresh(sentAt: Moment): void {
+    if (fresh !== null && sentAt.monotonicMs <= fresh.monotonicMs) return
+    fresh = sentAt
+    onFresh(sentAt)
+  }
 
   return {
-    now: () => ({ at: performance.now(), systemMs: clock.nowMs() }),
+    now: read,
     reported(sentAt, end) {
-      if (end <= position) fresh = sentAt
+      if (end <= position) refresh(sentAt)
       else if (waiting.length < WAITING_MAX) waiting.push({ sentAt, end })
     },
     serve(next) {
       position = next
-      const reached = waiting.filter(({ end }) => end <= position)
+      const last = waiting.findLast(({ end }) => end <= position)
       waiting = waiting.filter(({ end }) => end > position)
-      const last = reached.at(-1)
-      if (last !== undefined && (fresh === null || last.sentAt.at > fresh.at)) fresh = last.sentAt
+      if (last !== undefined) refresh(last.sentAt)
     },
     staleMs() {
       if (fresh === null) return Infinity
-      return Math.max(0, performance.now() - fresh.at, clock.nowMs() - fresh.systemMs)
+      const { monotonicMs, systemMs } = read()
+      return Math.max(0, monotonicMs - fresh.monotonicMs, systemMs - fresh.systemMs)
     },
   }
 }

@@ -119,6 +119,22 @@ describe('a node that cannot be heard', () => {
     expect(await one.acknowledged(5)).toEqual([])
   })
 
+  it('cannot be removed, and is waited for, until it refuses calls without the registry', async () => {
+    const url = await server.createDatabase()
+    const one = await start(url, 'a')
+    const cut = await openTestPostgres(url, { staleAfterMs: 90_000 })
+    await cut.nodes.register({ ...NODE, incarnation: 'i-b', name: 'b' })
+    await cut.close()
+    one.serve(5)
+    await silence(url, 'b')
+    expect(await one.remove('b')).toBe('live')
+    const waiting = one.acknowledged(5)
+    await expect.poll(() => one.list()).toMatchObject([{ staleAfterMs: null }, { isLive: false, staleAfterMs: 90_000 }])
+    await silence(url, 'b')
+    expect(await waiting).toEqual(['b'])
+    expect(await one.remove('b')).toBe('removed')
+  })
+
   it('ends no wait by its removal alone while another live node has not reported', async () => {
     const url = await server.createDatabase()
     const [one, slow] = [await start(url, 'a'), await start(url, 'c')]

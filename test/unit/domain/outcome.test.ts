@@ -51,6 +51,8 @@ const STORED: readonly (readonly [name: string, stage: string | null, risk: stri
   ['records_damaged', null, 'RecordsDamaged provider'],
   ['limits_unavailable', 'limit', 'none'],
   ['limits_not_shared', null, 'LimitsUnavailable provider'],
+  ['revision_unavailable', 'route', 'none'],
+  ['registry_stale', 'route', 'none'],
 ]
 
 it('keeps the number, stage and risk of each outcome', () => {

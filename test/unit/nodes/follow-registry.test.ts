@@ -24,6 +24,7 @@ function setUp(kinds: readonly string[] = ['api']) {
       open.push({ name: document.id, end })
       return end.promise
     },
+    isContained: (cause) => cause instanceof RangeError,
   }
   const follower = followRegistry(
     {
@@ -104,6 +105,57 @@ describe('a follower', () => {
     await clock.advance(1)
     await settle('a')
     expect(follower.position).toBe(12)
+  })
+
+  it('goes on past a change whose failure is contained, and tries it again after 5 s, 10 s, and so on', async () => {
+    const { clock, follower, send, settle, begun, failures } = setUp()
+    send(change(11, 'api', 'bad'))
+    send(change(12, 'api', 'good'))
+    await settle('good')
+    expect(follower.position).toBe(10)
+    await settle('bad', new RangeError('does not compile'))
+    expect([failures, follower.position]).toEqual([['11 RangeError: does not compile'], 12])
+    await clock.advance(4_999)
+    expect(begun).toHaveLength(2)
+    await clock.advance(1)
+    expect(begun.at(-1)).toBe('bad 11')
+    await settle('bad', new RangeError('does not compile'))
+    await clock.advance(9_999)
+    expect(begun).toHaveLength(3)
+    await clock.advance(1)
+    await settle('bad')
+    expect(clock.pending).toBe(0)
+    send(change(13, 'api', 'other'))
+    await settle('other')
+    expect(follower.position).toBe(13)
+  })
+
+  it('tries a later change at once after a contained failure, and waits for it', async () => {
+    const { clock, follower, send, settle, begun } = setUp()
+    send(change(11, 'api', 'a'))
+    await settle('a', new RangeError('does not compile'))
+    expect(follower.position).toBe(11)
+    send(change(12, 'api', 'a'))
+    expect([begun.at(-1), follower.position]).toEqual(['a 12', 11])
+    await settle('a')
+    expect([clock.pending, follower.position]).toEqual([0, 12])
+  })
+
+  it('waits for a change that comes while a contained one is tried again, whatever becomes of that', async () => {
+    for (const fault of [new RangeError('does not compile'), new Error('registry away'), undefined]) {
+      const { clock, follower, send, settle, begun } = setUp()
+      send(change(11, 'api', 'a'))
+      await settle('a', new RangeError('does not compile'))
+      await clock.advance(5_000)
+      send(change(12, 'api', 'a'))
+      expect(follower.position).toBe(11)
+      await settle('a', fault)
+      expect(follower.position).toBe(11)
+      await clock.advance(10_000)
+      expect([begun.at(-1), follower.position]).toEqual(['a 12', 11])
+      await settle('a')
+      expect(follower.position).toBe(12)
+    }
   })
 
   it('ends without a timer, and without a change that comes late', async () => {

@@ -57,3 +57,13 @@ describe('a gateway thread that ends', () => {
     expect(await callAll(token())).toEqual(new Set([403]))
   })
 })
+
+describe('a gateway thread that starts on one of several nodes', () => {
+  it('refuses the calls of an API that it cannot compile, and serves the others', async () => {
+    const withheld: string[] = []
+    const { callAll, request } = await openGatewayPool({ onWithheld: (api) => withheld.push(api) })
+    expect(await callAll(token())).toEqual(new Set([200]))
+    expect(await request('/torn-v1/payments', token())).toBe(503)
+    expect(withheld).toEqual(['torn-v1', 'torn-v1'])
+  })
+})

@@ -1,10 +1,13 @@
 /** Commands on real gateway threads: when a command resolves, the next call on every thread observes its effect. */
 
+import { Worker } from 'node:worker_threads'
 import { describe, expect, it } from 'vitest'
 import { toPlan } from '../../../fixtures/federated-issuer.ts'
 import { federated, key, next, openGatewayPool, token, UNTIL_MS } from '../../../fixtures/test-gateway-pool.ts'
 import { API, GRANT } from '../../../fixtures/token-authority.ts'
 import { packDocument } from '../../../../src/plan/packed-plan.ts'
+import { toWithheldPlan } from '../../../../src/plan/withheld-plan.ts'
+import { createFreshnessMemory, openFreshness, readMoment } from '../../../../src/runtime/freshness.ts'
 import type { DocumentPlan, OperationPlan } from '../../../../src/plan/route-plan.ts'
 
 function largeDocument(schemas: number): DocumentPlan {
@@ -113,6 +116,80 @@ describe('GatewayPool', () => {
       return true
     }
     expect(await callAll(federated(next))).toEqual(new Set([200]))
+  })
+})
+
+describe('a withheld API', () => {
+  it('answers 503 with a code of its own, on every thread, until a revision compiles', async () => {
+    const { callAll, answer, prepare, plan } = await openGatewayPool()
+    expect(await callAll(token())).toEqual(new Set([200]))
+    await (await prepare(toWithheldPlan(plan), [])).swap()
+    expect(await callAll(token())).toEqual(new Set([503]))
+    for (const path of [`/${API}/payments`, `/${API}/nowhere`, `/${API}/mcp`]) {
+      expect(await answer(path, token())).toMatchObject({ status: 503, code: 'revision_unavailable' })
+    }
+    await (await prepare(plan, [])).swap()
+    expect(await callAll(token())).toEqual(new Set([200]))
+  })
+})
+
+describe('a process that can lose the registry', () => {
+  it('answers 503 on every thread unless it was up to date recently enough', async () => {
+    const freshness = createFreshnessMemory()
+    const { extend } = openFreshness(freshness)
+    const { callAll, answer } = await openGatewayPool({ freshness })
+    expect(await callAll(token())).toEqual(new Set([503]))
+    for (const path of [`/${API}/payments`, `/${API}/mcp`, '/nowhere', `/${API}/../x`]) {
+      expect(await answer(path, token())).toMatchObject({ status: 503, code: 'registry_stale' })
+    }
+    const now = readMoment()
+    extend({ monotonicMs: now.monotonicMs - 61_000, systemMs: now.systemMs - 61_000 }, 60_000)
+    expect(await callAll(token())).toEqual(new Set([503]))
+    extend(now, 60_000)
+    expect(await callAll(token())).toEqual(new Set([200]))
+  })
+
+  it('answers 503 in time although its main thread is blocked', async () => {
+    const freshness = createFreshnessMemory()
+    const { extend } = openFreshness(freshness)
+    extend(readMoment(), 60_000)
+    const { callAll, url } = await openGatewayPool({ freshness })
+    expect(await callAll(token())).toEqual(new Set([200]))
+    const seen = new Int32Array(new SharedArrayBuffer(4))
+    const code = `
+      import { workerData } from 'node:worker_threads'
+      const { url, headers, seen } = workerData
+      for (let status = 0; status !== 503; ) status = (await fetch(url, { headers })).status
+      Atomics.store(seen, 0, 1)
+      Atomics.notify(seen, 0)`
+    new Float64Array(freshness).fill(0)
+    extend(readMoment(), 1_500)
+    const headers = { authorization: `Bearer ${token()}` }
+    const workerData = { url: `${url}/${API}/payments`, headers, seen }
+    const caller = new Worker(new URL(`data:text/javascript,${encodeURIComponent(code)}`), { workerData })
+    const stopped = new Promise((resolve) => caller.once('exit', resolve))
+    expect(Atomics.wait(seen, 0, 0, 20_000)).toBe('ok')
+    await stopped
+  })
+
+  it('rejects a call that waited for its counters until the registry was lost', async () => {
+    const freshness = createFreshnessMemory()
+    openFreshness(freshness).extend(readMoment(), 60_000)
+    const requested = Promise.withResolvers<void>()
+    const gate = Promise.withResolvers<void>()
+    const { request } = await openGatewayPool({
+      freshness,
+      limited: true,
+      counters() {
+        requested.resolve()
+        return gate.promise
+      },
+    })
+    const status = request(`/${API}/payments`, token())
+    await requested.promise
+    new Float64Array(freshness).fill(0)
+    gate.resolve()
+    expect(await status).toBe(503)
   })
 })
 

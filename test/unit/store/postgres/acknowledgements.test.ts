@@ -3,7 +3,7 @@ import { createAcknowledgements } from '../../../../src/store/postgres/acknowled
 import { UNKNOWN_NODES, type ListedNode } from '../../../../src/store/nodes.ts'
 import { createFakeClock, settled } from '../../../fixtures/fake-clock.ts'
 
-const node = (name: string, position: number, silentMs = 0): ListedNode => ({
+const node = (name: string, position: number, silentMs = 0, staleAfterMs: number | null = null): ListedNode => ({
   incarnation: name,
   name,
   version: '1',
@@ -12,13 +12,15 @@ const node = (name: string, position: number, silentMs = 0): ListedNode => ({
   position,
   silentMs,
   isLive: silentMs < 5_000,
+  staleAfterMs,
 })
 
-function open(nodes: readonly ListedNode[]) {
+function open(nodes: readonly ListedNode[], staleAfterMs: number | null = null) {
   const clock = createFakeClock(0)
   const state = { nodes, reads: 0, isAway: false }
   const acknowledgements = createAcknowledgements({
     clock,
+    staleAfterMs,
     async list() {
       state.reads++
       if (state.isAway) throw new Error('away')
@@ -62,7 +64,7 @@ describe('acknowledgements', () => {
     const clock = createFakeClock(0)
     const lists = [Promise.withResolvers<readonly ListedNode[]>(), Promise.withResolvers<readonly ListedNode[]>()]
     let reads = 0
-    const acknowledgements = createAcknowledgements({ clock, list: () => lists[reads++]!.promise })
+    const acknowledgements = createAcknowledgements({ clock, staleAfterMs: null, list: () => lists[reads++]!.promise })
     const first = observe(acknowledgements.wait(3, 5_000))
     const second = observe(acknowledgements.wait(4, 5_000))
     lists[0]!.resolve([node('a', 4)])
@@ -102,5 +104,45 @@ describe('acknowledgements', () => {
     state.nodes = [node('a', 5), node('b', 4, 5_100)]
     await clock.advance(250)
     expect(result()).toEqual(['b'])
+  })
+
+  it('wait for a node that refuses calls without the registry until it does, by its silence or by the time', async () => {
+    const { clock, state, acknowledgements } = open([node('a', 5), node('b', 4, 6_000, 60_000)])
+    const silent = observe(acknowledgements.wait(5, 5_000))
+    await clock.advance(20_000)
+    expect(silent()).toBe('waiting')
+    state.nodes = [node('a', 5), node('b', 4, 60_000, 60_000)]
+    await clock.advance(250)
+    expect(silent()).toEqual(['b'])
+
+    // It reports, and makes no progress.
+    state.nodes = [node('a', 5), node('b', 4, 100, 60_000)]
+    const stuck = observe(acknowledgements.wait(5, 5_000))
+    await clock.advance(59_000)
+    expect(stuck()).toBe('waiting')
+    await clock.advance(1_500)
+    expect(stuck()).toEqual(['b'])
+    expect(clock.pending).toBe(0)
+  })
+
+  it('do not wait longer for other nodes because one of them refuses calls without the registry', async () => {
+    const { clock, state, acknowledgements } = open([node('never', 4), node('stale', 4, 59_900, 60_000)])
+    const result = observe(acknowledgements.wait(5, 5_000))
+    await clock.advance(5_000)
+    expect(result()).toBe('waiting')
+    state.nodes = [node('never', 4), node('stale', 4, 60_100, 60_000)]
+    await clock.advance(250)
+    expect(result()).toEqual(['never', 'stale'])
+  })
+
+  it('wait as long as this node refuses calls if the list cannot be read', async () => {
+    const { clock, state, acknowledgements } = open([], 60_000)
+    state.isAway = true
+    const result = observe(acknowledgements.wait(5, 5_000))
+    await clock.advance(59_999)
+    expect(result()).toBe('waiting')
+    await clock.advance(1)
+    expect(result()).toEqual([UNKNOWN_NODES])
+    expect(clock.pending).toBe(0)
   })
 })

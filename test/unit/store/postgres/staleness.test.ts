@@ -1,12 +1,21 @@
 import { describe, expect, it } from 'vitest'
 import { createStaleness } from '../../../../src/store/postgres/staleness.ts'
 
-/** A node whose system clock shows `ago` milliseconds less while it sends. */
+/** A node whose clocks a test moves: both, or only the system clock. */
 function open() {
-  let nowMs = 1_000_000
-  const staleness = createStaleness({ nowMs: () => nowMs })
+  let monotonicMs = 1_000
+  let systemMs = 1_000_000
+  const fresh: number[] = []
+  const staleness = createStaleness({
+    read: () => ({ monotonicMs, systemMs }),
+    onFresh: ({ monotonicMs: sentAtMs }) => fresh.push(sentAtMs),
+  })
   const report = (end: number): void => staleness.reported(staleness.now(), end)
-  return { staleness, report, forward: (ms: number) => void (nowMs += ms) }
+  const forward = (ms: number, isSuspended = false): void => {
+    systemMs += ms
+    if (!isSuspended) monotonicMs += ms
+  }
+  return { staleness, report, fresh, forward }
 }
 
 describe('the staleness of a node', () => {
@@ -55,11 +64,29 @@ describe('the staleness of a node', () => {
     expect(staleness.staleMs()).toBeLessThan(10_000)
   })
 
-  it('does not shrink by a system clock that goes back', () => {
+  it('is that of the clock that says more, be the machine suspended or its clock set back', () => {
     const { staleness, report, forward } = open()
     staleness.serve(5)
     report(5)
-    forward(-60_000)
-    expect(staleness.staleMs()).toBeGreaterThanOrEqual(0)
+    forward(60_000, true)
+    expect(staleness.staleMs()).toBe(60_000)
+    forward(5_000)
+    forward(-3_600_000, true)
+    expect(staleness.staleMs()).toBe(5_000)
+  })
+
+  it('is told as the moment of sending, once per report that found the node up to date, and never an earlier one', () => {
+    const { staleness, report, fresh, forward } = open()
+    const late = staleness.now()
+    report(5)
+    forward(1_000)
+    report(5)
+    expect(fresh).toEqual([])
+    staleness.serve(5)
+    expect(fresh).toEqual([2_000])
+    staleness.reported(late, 5)
+    forward(1_000)
+    report(5)
+    expect(fresh).toEqual([2_000, 3_000])
   })
 })

@@ -1,0 +1,16 @@
+/** The plan that takes the place of one that cannot be compiled: it has no operations, and its calls are refused. */
+
+import { packDocument, type PackedPlan } from './packed-plan.ts'
+
+export type WithheldApi = Pick<PackedPlan, 'api' | 'tenant' | 'revision' | 'allowedScopes' | 'memberOfProductIds'>
+
+export function toWithheldPlan({ api, tenant, revision, allowedScopes, memberOfProductIds }: WithheldApi): PackedPlan {
+  const document = packDocument({
+    dialect: '3.1',
+    components: {},
+    responses: [],
+    responseComponents: {},
+    operations: [],
+  })
+  return { api, tenant, revision, state: 'Withheld', backend: null, allowedScopes, memberOfProductIds, document }
+}
