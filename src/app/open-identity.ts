@@ -4,6 +4,8 @@
  */
 
 import { createAuthorization } from './authorization-server.ts'
+import { createIdentityStores } from './identity-stores.ts'
+import type { Shared } from './open-shared.ts'
 import type { GatewayPort } from '../plan/gateway-port.ts'
 import type { Secrets } from '../access/credential-document.ts'
 import type { Grants } from '../access/grants.ts'
@@ -45,6 +47,8 @@ export interface IdentityOptions extends Secrets {
   readonly scopesOf: (api: string) => Promise<TokenScopes | null>
   readonly recorder: PlatformRecorder
   readonly clock: Clock
+  /** Null: this is the only node. */
+  readonly shared: Shared | null
   readonly mutex: KeyedMutex
   /** All scopes of the platform API. */
   readonly scopes: readonly string[]
@@ -83,7 +87,9 @@ export async function openIdentity(options: IdentityOptions): Promise<Identity> 
   const tokenLifetimeMs = LIFETIME_SECONDS * 1_000
   const personRevocations = await openPersonRevocations({ registry, gateway, clock, createId, tokenLifetimeMs })
   const passwords = createPasswordHasher({ randomBytes })
-  const throttle = createLoginThrottle(clock)
+  const stores = createIdentityStores(options.shared, clock)
+  const { keyedHash } = options.vault
+  const throttle = createLoginThrottle({ attempts: stores.attempts.login, keyedHash })
   const policies = createTenantPolicies({ registry })
   const isRequired = async (tenant: string): Promise<boolean> =>
     (await policies.get(tenant)).secondFactor === 'required'
@@ -125,7 +131,7 @@ export async function openIdentity(options: IdentityOptions): Promise<Identity> 
     oauth: recordOauthAttempts({
       ...options,
       endpoints: createAuthorization({
-        ...{ ...options, people, throttle, revocations, refreshGrants, isRevoked, clientMetadata },
+        ...{ ...options, people, throttle, stores, revocations, refreshGrants, isRevoked, clientMetadata },
         registeredClients,
         federation: { ...federation, fetch: outbound.fetch, clock },
       }),

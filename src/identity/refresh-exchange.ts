@@ -3,8 +3,8 @@
  *
  * A token that was replaced is in two hands: its second use ends the grant, and every gateway thread refuses the access tokens of the
  * grant before the answer (RFC 9700, 4.14.2). There is no grace period, so that a client whose answer was lost asks the person to log
- * in again. A session of this service is told apart: it keeps the tokens in the same commit (`TokenKeeper`), so that one of its concurrent
- * renewals succeeds, and the others end nothing. Scopes are computed anew at each use and never exceed those of the login.
+ * in again. A session of this service keeps the tokens in the same commit (`TokenKeeper`), so that one of its concurrent renewals succeeds,
+ * and the others end nothing. Scopes are computed anew at each use and never exceed those of the login.
  */
 
 import type { GrantPerson } from '../access/people/person-grants.ts'

@@ -36,7 +36,7 @@ export interface OauthCall {
 
 /**
  * Keeps a refresh token for a browser. The use of the token and what it gives are one commit, so that of several concurrent uses, on
- * one node or on several, one succeeds, and the others are told from a theft.
+ * one node or on several, one succeeds, and the others do not count as theft.
  */
 export interface TokenKeeper {
   /** Whether the refresh token of the call is no longer the one that is kept. */

@@ -72,6 +72,19 @@ const STEPS = [
      format bigint NOT NULL, session uuid NOT NULL, position bigint NOT NULL, registered_at timestamptz NOT NULL,
      heard_at timestamptz NOT NULL
    );`,
+  `CREATE UNLOGGED TABLE attempt (
+     is_sliding boolean NOT NULL, bucket int NOT NULL, times timestamptz[] NOT NULL, count int NOT NULL,
+     held_until timestamptz NOT NULL, PRIMARY KEY (is_sliding, bucket)
+   );
+   CREATE INDEX attempt_by_end ON attempt (held_until);
+   CREATE UNLOGGED TABLE device_code (
+     id text COLLATE "C" PRIMARY KEY, user_code_hash text COLLATE "C" NOT NULL UNIQUE, secret_hash text NOT NULL,
+     network_hash text COLLATE "C" NOT NULL, request text NOT NULL, decision text, expires_at timestamptz NOT NULL,
+     remembered_until timestamptz NOT NULL, polled_at timestamptz NOT NULL, asked_at timestamptz NOT NULL,
+     interval_ms int NOT NULL
+   );
+   CREATE INDEX device_code_by_network ON device_code (network_hash, asked_at);
+   CREATE INDEX device_code_by_end ON device_code (remembered_until);`,
 ]
 
 /** Throws `StartRefused` if a later version has changed the schema. */

@@ -6,14 +6,18 @@
  */
 
 import type { Clock } from '../../runtime/clock.ts'
+import type { AttemptStore } from '../attempts.ts'
 import type { Claims } from '../claims.ts'
+import type { DeviceCodeStore } from '../device-codes.ts'
 import type { IdempotencyStore } from '../idempotency-store.ts'
 import type { LockFences } from '../lock-fences.ts'
 import type { Nodes } from '../nodes.ts'
 import type { Registry } from '../registry.ts'
+import { createPostgresAttempts } from './attempts.ts'
 import { createPostgresClaims } from './claims.ts'
 import { toClientConfig, type ConnectOptions } from './connection.ts'
 import { openConnections } from './connections.ts'
+import { createPostgresDeviceCodes } from './device-codes.ts'
 import { createPostgresIdempotencyStore } from './idempotency-store.ts'
 import { createPostgresNodes } from './nodes.ts'
 import { refuseUnusable } from './refuse-unusable.ts'
@@ -40,6 +44,8 @@ export interface Postgres {
   readonly fences: LockFences
   readonly idempotencyKeys: IdempotencyStore
   readonly claims: Claims
+  readonly attempts: AttemptStore
+  readonly deviceCodes: DeviceCodeStore
   readonly nodes: Nodes
   /** Ends all connections, also if the server does not answer. The node stays in the list unless it has left it. */
   close(): Promise<void>
@@ -77,6 +83,8 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
     fences,
     idempotencyKeys,
     claims: createPostgresClaims(connections.createPool(1)),
+    attempts: createPostgresAttempts(pool),
+    deviceCodes: createPostgresDeviceCodes(pool),
     nodes,
     close: () =>
       connections.close(async () => {
