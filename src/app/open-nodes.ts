@@ -2,7 +2,7 @@
 
 import { followGrants, GRANT_KINDS } from '../access/follow-grants.ts'
 import { IDENTITY_PROVIDER_KIND } from '../access/identity-provider-document.ts'
-import { REVOKED_PERSON_KIND } from '../access/person-revocations.ts'
+import { REVOKED_PERSON_KIND } from '../access/revocation-documents.ts'
 import { REVOKED_TOKEN_KIND } from '../access/token-revocations.ts'
 import { SIGNING_KEY_KIND } from '../identity/key-ring.ts'
 import { followRegistry, type Follow } from '../nodes/follow-registry.ts'

@@ -66,7 +66,8 @@ async function exchange(
   if (granted === 'unsubscribed' || !isSubscribed(granted.grant, api, target)) return unsubscribed(api)
   const { grant } = granted
   const entitled = entitledTo(target, granted.scopes)
-  const token = mint({ api, target: entitled, grant, clientId, scope, person, opensUserinfo })
+  const subject = { ...person, revocation: granted.revocation }
+  const token = mint({ api, target: entitled, grant, clientId, scope, person: subject, opensUserinfo })
   if (token === null) return tooLong()
   const keep =
     keeper === undefined
