@@ -87,6 +87,20 @@ const STEPS = [
    CREATE INDEX device_code_by_end ON device_code (remembered_until);`,
 ]
 
+/** Throws `StartRefused` unless the schema is that of this version. Changes nothing. */
+export async function requireSchema(client: ClientBase): Promise<void> {
+  const { rows: found } = await client.query<{ name: string | null }>(
+    `SELECT to_regclass('${SCHEMA}.schema_version')::text AS name`,
+  )
+  if (found[0]?.name === null) throw new StartRefused(`DATABASE_URL has no schema ${SCHEMA}: no node has started on it`)
+  const { rows } = await client.query<{ version: number }>(`SELECT version FROM ${SCHEMA}.schema_version`)
+  if (rows[0]?.version !== STEPS.length) {
+    throw new StartRefused(
+      `the schema ${SCHEMA} of DATABASE_URL belongs to another version of tollgate; use that version`,
+    )
+  }
+}
+
 /** Throws `StartRefused` if a later version has changed the schema. */
 export async function migrateSchema(client: ClientBase): Promise<void> {
   await client.query(`BEGIN; SELECT pg_advisory_xact_lock(${COMMIT_LOCK})`)

@@ -20,6 +20,7 @@ import { openConnections } from './connections.ts'
 import { createPostgresDeviceCodes } from './device-codes.ts'
 import { createPostgresIdempotencyStore } from './idempotency-store.ts'
 import { createPostgresNodes } from './nodes.ts'
+import { migrateSchema, requireSchema } from './migrate-schema.ts'
 import { refuseUnusable } from './refuse-unusable.ts'
 import { openPostgresRegistry } from './registry.ts'
 import { createRunningRequests } from './running-request.ts'
@@ -36,6 +37,8 @@ export interface PostgresOptions extends ConnectOptions {
   readonly keyHeldSeconds?: number
   /** How long `nodes.register` waits for an earlier process of the node to end. */
   readonly registerRefusedAfterMs?: number
+  /** A command that is no node: the schema must be there, and is not changed. */
+  readonly isCommand?: boolean
 }
 
 export interface Postgres {
@@ -54,11 +57,11 @@ export interface Postgres {
 /** With the feed (2), claims (1) and the report of the node (1), a node uses at most nine connections. */
 const COMMAND_CONNECTIONS = 5
 
-/** Creates or migrates the schema. Throws `StartRefused`. */
+/** Creates or migrates the schema for a node. Throws `StartRefused`. */
 export async function openPostgres(options: PostgresOptions): Promise<Postgres> {
   const { clock, onFailed, onReplaced, onRewound, keyHeldSeconds, registerRefusedAfterMs } = options
   const config = toClientConfig(options)
-  await refuseUnusable(config)
+  await refuseUnusable(config, options.isCommand === true ? requireSchema : migrateSchema)
   const connections = openConnections({ config, clock, onFailed })
   const pool = connections.createPool(COMMAND_CONNECTIONS)
   const requests = createRunningRequests()
