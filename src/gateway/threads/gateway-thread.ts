@@ -15,6 +15,7 @@ import { systemResolve } from '../../outbound/guarded-lookup.ts'
 import { openSpoolGauge } from '../../record/spool-gauge.ts'
 import { openSpoolFaults } from '../../record/spool-faults.ts'
 import { createSpoolWriter, type SpoolWriter } from '../../record/spool-writer.ts'
+import { createClientAddress, type ClientAddress } from '../../runtime/client-address.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { createTurnEnd } from '../../runtime/turn-end.ts'
 import { createAdmissions } from '../admission.ts'
@@ -57,6 +58,7 @@ export interface OauthServer {
 export interface OauthPort {
   readonly gatewayUrl: string
   readonly allowsRegistration: boolean
+  readonly clientAddress: ClientAddress | null
   /** Executes a request to one of the OAuth endpoints on the main thread. */
   readonly execute: (call: OauthCall) => Promise<OauthAnswer>
   readonly jwks: () => JsonWebKeySet
@@ -163,7 +165,7 @@ function createThreadAuthenticator(
 }
 
 function toOauthPort(
-  { gatewayUrl, allowsRegistration }: ThreadSettings,
+  { gatewayUrl, allowsRegistration, trustedProxies }: ThreadSettings,
   mainThread: MainThreadLink,
   revisions: ServedRevisions,
   publishedKeys: ThreadParts['publishedKeys'],
@@ -171,6 +173,7 @@ function toOauthPort(
   return {
     gatewayUrl,
     allowsRegistration,
+    clientAddress: createClientAddress(trustedProxies),
     execute: (call) => mainThread.request('oauth', call),
     jwks: () => publishedKeys.jwks,
     scopesOf: (api) => revisions.of(api)?.plan.allowedScopes ?? null,
@@ -224,6 +227,7 @@ function createServer({ settings, clock: { nowMs }, keyedHash }: ThreadOptions, 
     nowMs,
     isAccepting,
     count,
+    clientAddress: createClientAddress(settings.trustedProxies),
   })
   const admissions = createAdmissions({ limiter })
   const stages = { authenticator, callerContexts, admissions, loops, drift, nowMs, isAccepting, send }
