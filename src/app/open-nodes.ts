@@ -71,7 +71,7 @@ function createFollows({ core, gateway, identity, resources }: NodesOptions): Re
   const follows = new Map<string, Follow>([
     [REVOKED_TOKEN_KIND, { lane: ofDocument, apply: tokenRevocations.follow }],
     [REVOKED_PERSON_KIND, { lane: ofDocument, apply: personRevocations.follow }],
-    [IDENTITY_PROVIDER_KIND, { lane: () => IDENTITY_PROVIDER_KIND, apply: federation.changed }],
+    [IDENTITY_PROVIDER_KIND, { lane: () => IDENTITY_PROVIDER_KIND, apply: federation.follow }],
     [SIGNING_KEY_KIND, { lane: () => SIGNING_KEY_KIND, apply: () => rotation.follow() }],
   ])
   for (const kind of GRANT_KINDS)

@@ -196,12 +196,12 @@ describe('HAProxy in front of two services', () => {
   })
 
   it('names the client of every call, whatever the client says', async () => {
-    expect([...seenForwarded]).toEqual(['127.0.0.1'])
+    seenForwarded.clear()
     const dispatcher = new Agent({ localAddress: '127.0.0.3' })
     onTestFinished(() => dispatcher.close())
     const headers = { 'x-api-key': apiKey, 'x-forwarded-for': '203.0.113.9' }
     const { body } = await request(`${haproxy.gatewayUrl}/things-v1/things`, { headers, dispatcher })
     await body.dump()
-    expect([...seenForwarded]).toEqual(['127.0.0.1', '127.0.0.3'])
+    expect([...seenForwarded]).toEqual(['127.0.0.3'])
   })
 })

@@ -4,10 +4,11 @@
  */
 
 import { request } from 'undici'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { fetchToken } from '../../src/cli/platform-client.ts'
 import { executeSql } from '../fixtures/test-postgres.ts'
 import { buttonOf, createBrowser, type Page } from './browser.ts'
+import { startFederatedProvider } from './federated-provider.ts'
 import { ledgerDocument, startLedgerBackend, type LedgerBackend } from './ledger-backend.ts'
 import { createPublicClient } from './person.ts'
 import { publish, type Service } from './service.ts'
@@ -25,7 +26,7 @@ let clientId: string
 
 beforeAll(async () => {
   backend = await startLedgerBackend()
-  several = await startSeveralNodes(['a', 'b', 'c'], { BASE_URL })
+  several = await startSeveralNodes(['a', 'b', 'c'], { BASE_URL, ALLOW_PRIVATE_ADDRESSES: 'federation' })
   await publish(node(0), API, ledgerDocument(), backend.url)
   await node(0).platform.post('/v1/users', { ...PERSON, roles: [{ role: 'owner' }] })
   clientId = await createPublicClient(node(0), API)
@@ -199,6 +200,51 @@ describe('a person who is disabled at one node', () => {
       await node(round).platform.post(`/v1/users/${id}/disable`, {})
       expect(new Set(await ask())).toEqual(new Set([401]))
     }
+  })
+})
+
+describe('a federated provider that is registered at one node', () => {
+  it('has its clients known and forgotten by all nodes with each answer', { timeout: MINUTE }, async () => {
+    const secret = 'a secret that only the provider knows'
+    const clients = [0, 1, 2].map((round) => ({ id: `partner-${round}`, secret }))
+    const provider = await startFederatedProvider({ clients, scopes: ['entries:read'] })
+    onTestFinished(() => provider.leave())
+    const statuses = (token: string) =>
+      Promise.all(
+        several.nodes.map(async ({ gatewayUrl }) => {
+          const headers = { authorization: `Bearer ${token}` }
+          const { statusCode, body } = await request(`${gatewayUrl}/${API}/entries?n=1`, { headers })
+          await body.dump()
+          return statusCode
+        }),
+      )
+    for (const [round, { id: clientOfPartner }] of clients.entries()) {
+      const token = await provider.token(clientOfPartner, API)
+      expect(await statuses(token)).toEqual([401, 401, 401])
+      const { issuer } = provider
+      const { id } = await node(round).platform.post<{ id: string }>('/v1/identityproviders', { issuer })
+      // From now on the nodes remember the client as unknown.
+      expect(await statuses(token)).toEqual([403, 403, 403])
+      const consumer = (
+        await node(round).platform.post<{ id: string }>('/v1/consumers', {
+          name: `Partner ${round}`,
+          kind: 'application',
+        })
+      ).id
+      await node(round + 1).platform.post('/v1/subscriptions', {
+        ...{ consumer, api: API, securityTypes: ['Federated'] },
+        federated: { issuer, clientId: clientOfPartner },
+      })
+      expect(await statuses(token)).toEqual([200, 200, 200])
+      const authorization = `Bearer ${await node(round + 2).platform.token()}`
+      const { statusCode } = await request(`${node(round + 2).baseUrl}/v1/identityproviders/${id}`, {
+        method: 'DELETE',
+        headers: { authorization },
+      })
+      expect(statusCode).toBe(204)
+      expect(await statuses(token)).toEqual([401, 401, 401])
+    }
+    for (const each of several.nodes) expect(each.errors()).not.toContain('could not be stored, removed or published')
   })
 })
 
