@@ -37,6 +37,7 @@ import { createLog } from '../src/runtime/log.ts'
 import { createPasswordHasher } from '../src/runtime/password-hash.ts'
 import { createVault } from '../src/runtime/vault.ts'
 import type { Registry, Write } from '../src/store/registry.ts'
+import { createIdentityStores } from '../src/app/identity-stores.ts'
 import { openSqliteRegistry } from '../src/store/sqlite/registry.ts'
 import { describeMachine } from './machine.ts'
 import { percentile } from './spread.ts'
@@ -203,7 +204,8 @@ async function createEndpoint(options: EndpointOptions) {
   const { registry } = options
   const gateway = { revokeToken: async () => {}, revokePeople: async () => {} }
   const revocations = await openPersonRevocations({ ...options, gateway, tokenLifetimeMs: 3_600_000 })
-  const throttle = createLoginThrottle(clock)
+  const stores = createIdentityStores(null, clock)
+  const throttle = createLoginThrottle({ attempts: stores.attempts.login, keyedHash: options.vault.keyedHash })
   const people = createPeople({
     ...options,
     revocations,
@@ -217,6 +219,7 @@ async function createEndpoint(options: EndpointOptions) {
   const { fetch } = createGuardedFetch({ clock, allowPrivate: false })
   return createAuthorization({
     ...options,
+    stores,
     people,
     throttle,
     keyRing: await openKeyRing({ ...options, author: AUTHOR }),

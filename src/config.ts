@@ -16,6 +16,7 @@ import {
   address,
   host,
   listOf,
+  networks,
   nodeName,
   NODE_NAME_MAX,
   oneOf,
@@ -64,6 +65,8 @@ export interface Config {
   readonly riskRules: RiskRules
   readonly retentionDays: RetentionDays
   readonly allowPrivateAddresses: readonly ('webhooks' | 'federation' | 'backends' | 'clients')[]
+  /** Networks of proxies whose `X-Forwarded-For` names the client. */
+  readonly trustedProxies: readonly string[]
   /** Clients can register themselves (RFC 7591). */
   readonly mcpDynamicRegistration: boolean
   /** Messages over MCP that call no operation, per credential. */
@@ -117,6 +120,7 @@ export const SETTING_NAMES = [
   'RETENTION_RISKS_DAYS',
   'RETENTION_REQUESTS_DAYS',
   'ALLOW_PRIVATE_ADDRESSES',
+  'TRUSTED_PROXIES',
   'MCP_DYNAMIC_REGISTRATION',
   'MCP_MESSAGES_PER_MINUTE',
   'STOP_DELAY_SECONDS',
@@ -175,6 +179,7 @@ export function readConfig(argv: readonly string[], environment: Readonly<Record
       [],
       listOf('webhooks', 'federation', 'backends', 'clients'),
     ),
+    trustedProxies: setting('TRUSTED_PROXIES', [], networks),
     mcpMessagesPerMinute: setting('MCP_MESSAGES_PER_MINUTE', 60, whole(1, 60_000)),
     mcpDynamicRegistration: setting('MCP_DYNAMIC_REGISTRATION', 'off', oneOf('off', 'on')) === 'on',
     stopDelaySeconds: setting('STOP_DELAY_SECONDS', 0, whole(0, STOP_DELAY_SECONDS_MAX, ' of seconds')),

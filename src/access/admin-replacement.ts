@@ -2,7 +2,8 @@
  * Replaces the credentials of the admin: creates a new one and revokes all others in the same commit, which also makes a one-time
  * link for an owner.
  *
- * Runs while no gateway thread does: at startup, or on the data folder of a stopped service.
+ * Runs while no gateway thread of this process does: at startup, on the data folder of a stopped service, or on the registry in
+ * PostgreSQL, from which running nodes learn that credentials were revoked.
  */
 
 import type { Clock } from '../runtime/clock.ts'
@@ -55,7 +56,7 @@ export async function resetAdmin(options: AdminResetOptions): Promise<AdminReset
   const held = entry === null ? [] : await subscriptionsOfAdmin(registry, entry.tenant)
   const consumer = held[0]?.body.consumer
   if (entry === null || consumer === undefined) {
-    throw new StartRefused('the data folder has no admin yet; the first start creates one and prints its secret')
+    throw new StartRefused('the registry has no admin yet; the first start creates one and prints its secret')
   }
   const { tenant } = entry
   const platform = { ...options, clock, tenant, scopes: entry.body.ownScopes ?? [], chosen: null }
@@ -127,7 +128,7 @@ async function checkKey({ registry, vault }: AdminResetOptions, tenant: string, 
     try {
       vault.decrypt(body.clientSecret, id)
     } catch {
-      throw new StartRefused('the master key does not match this data folder; set the MASTER_KEY of the service')
+      throw new StartRefused('the master key does not match this registry; set the MASTER_KEY of the service')
     }
   }
 }

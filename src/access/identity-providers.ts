@@ -68,8 +68,8 @@ export interface IdentityProviders {
 export interface FederationPort {
   /** Returns why a provider cannot be used now, or null. */
   probe(issuer: string, use: 'tokens' | 'signIn'): Promise<string | null>
-  /** Resolves when every gateway thread has the registered providers. */
-  changed(): Promise<void>
+  /** Resolves when every gateway thread has the registered providers, and the keys of the one that was created. */
+  changed(created?: string): Promise<void>
 }
 
 export interface IdentityProvidersOptions {
@@ -119,7 +119,7 @@ export function createIdentityProviders(options: IdentityProvidersOptions): Iden
       await checkLimit(registry, tenant)
       const taken = 'The issuer is already registered.'
       await commit(registry, author, 'identity_provider.create', [providerWrite(id, tenant, 0, body)], taken)
-      await federation.changed()
+      await federation.changed(id)
       return get(tenant, id)
     },
     list: (tenant, query) => listPage({ registry, kind: IDENTITY_PROVIDER_KIND, tenant, query, where: {}, show }),

@@ -43,6 +43,7 @@ import type { CreateId } from '../runtime/ids.ts'
 import type { Log } from '../runtime/log.ts'
 import type { Vault } from '../runtime/vault.ts'
 import type { Registry } from '../store/registry.ts'
+import type { IdentityStores } from './identity-stores.ts'
 
 export interface AuthorizationOptions {
   readonly registry: Registry
@@ -51,6 +52,7 @@ export interface AuthorizationOptions {
   readonly people: Pick<People, 'signIn' | 'secondFactors' | 'grantPerson' | 'federated'>
   readonly federation: CodeExchangeOptions
   readonly throttle: LoginThrottle
+  readonly stores: IdentityStores
   readonly revocations: TokenRevocations
   readonly refreshGrants: RefreshGrants
   readonly isRevoked: IsRevoked
@@ -76,8 +78,8 @@ export function createAuthorization(options: AuthorizationOptions): OauthEndpoin
   const shared = { ...options, clientFor, grantPerson, grantOf: grants.resolve, keyedHash, randomBytes }
   const authenticateClient = createClientAuthentication({ ...shared, throttle: createSecretThrottle(options.clock) })
   const codes = createAuthorizationCodes(shared)
-  const deviceCodes = createDeviceCodes(shared)
-  const deviceThrottle = createDeviceThrottle(options.clock)
+  const deviceCodes = createDeviceCodes({ ...shared, store: options.stores.deviceCodes })
+  const deviceThrottle = createDeviceThrottle({ ...shared, attempts: options.stores.attempts.device })
   const tokens = createIssuedTokens(shared)
   const titleOf = async (api: string): Promise<string> => (await registry.get(API_KIND, api))?.body.title ?? api
 
@@ -135,8 +137,9 @@ function createFindClient(options: AuthorizationOptions): FindClient {
 }
 
 function createRegistration(options: AuthorizationOptions): OauthEndpoint {
-  const { allowsRegistration: isAllowed, registeredClients: clients, clock } = options
-  return createRegistrationEndpoint({ ...options, isAllowed, clients, budget: createRegistrationBudget(clock) })
+  const { allowsRegistration: isAllowed, registeredClients: clients, stores, vault } = options
+  const budget = createRegistrationBudget({ attempts: stores.attempts.registration, keyedHash: vault.keyedHash })
+  return createRegistrationEndpoint({ ...options, isAllowed, clients, budget })
 }
 
 /** A code is created when a person has allowed the access. */

@@ -102,6 +102,7 @@ function openPool(options: GatewayOptions, monitors: () => Monitors): GatewayPoo
     settings: {
       host: config.host,
       gatewayUrl: addresses.gatewayUrl,
+      trustedProxies: config.trustedProxies,
       allowsRegistration: config.mcpDynamicRegistration,
       ...threadSpoolSettings,
       freshness: core.shared?.freshness?.memory ?? null,

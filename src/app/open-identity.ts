@@ -4,7 +4,9 @@
  */
 
 import { createAuthorization } from './authorization-server.ts'
-import type { GatewayPort } from '../plan/gateway-port.ts'
+import { createIdentityStores } from './identity-stores.ts'
+import type { Shared } from './open-shared.ts'
+import { REVOCATION_CLAIM, type GatewayPort } from '../plan/gateway-port.ts'
 import type { Secrets } from '../access/credential-document.ts'
 import type { Grants } from '../access/grants.ts'
 import { registeredProviders } from '../access/identity-provider-document.ts'
@@ -29,7 +31,7 @@ import type { KeyRing } from '../identity/key-ring.ts'
 import type { OauthEndpoint } from '../plan/oauth-call.ts'
 import { createTenantPolicies } from '../programmes/tenant-policy.ts'
 import { recordOauthAttempts } from '../self-metering/oauth-attempts.ts'
-import { createGuardedFetch } from '../outbound/guarded-fetch.ts'
+import { createGuardedFetch, type GuardedFetch } from '../outbound/guarded-fetch.ts'
 import type { PlatformRecorder } from '../self-metering/platform-recorder.ts'
 import type { CountEvent } from '../runtime/event-reasons.ts'
 import type { Clock } from '../runtime/clock.ts'
@@ -45,6 +47,8 @@ export interface IdentityOptions extends Secrets {
   readonly scopesOf: (api: string) => Promise<TokenScopes | null>
   readonly recorder: PlatformRecorder
   readonly clock: Clock
+  /** Null: this is the only node. */
+  readonly shared: Shared | null
   readonly mutex: KeyedMutex
   /** All scopes of the platform API. */
   readonly scopes: readonly string[]
@@ -79,11 +83,13 @@ export interface Identity {
 }
 
 export async function openIdentity(options: IdentityOptions): Promise<Identity> {
-  const { registry, gateway, clock, log, count, createId, randomBytes } = options
+  const { registry, gateway, clock, count, createId, randomBytes } = options
   const tokenLifetimeMs = LIFETIME_SECONDS * 1_000
   const personRevocations = await openPersonRevocations({ registry, gateway, clock, createId, tokenLifetimeMs })
   const passwords = createPasswordHasher({ randomBytes })
-  const throttle = createLoginThrottle(clock)
+  const stores = createIdentityStores(options.shared, clock)
+  const { keyedHash } = options.vault
+  const throttle = createLoginThrottle({ attempts: stores.attempts.login, keyedHash })
   const policies = createTenantPolicies({ registry })
   const isRequired = async (tenant: string): Promise<boolean> =>
     (await policies.get(tenant)).secondFactor === 'required'
@@ -92,19 +98,11 @@ export async function openIdentity(options: IdentityOptions): Promise<Identity> 
   const { allowPrivateClients } = options
   const outboundForClients = createGuardedFetch({ clock, allowPrivate: allowPrivateClients })
   const clientMetadata = { ...outboundForClients, allowPrivate: allowPrivateClients, clock, count }
-  const federation = createFederation({
-    registry,
-    clock,
-    log,
-    count,
-    providers: () => registeredProviders(registry),
-    fetch: outbound.fetch,
-    random: Math.random,
-    publish: gateway.applyProviders,
-  })
+  const federation = openFederation(options, outbound.fetch)
   const rotation = openKeyRotation(options)
   const revocations = await openTokenRevocations({ registry, gateway, clock })
-  const isRevoked: IsRevoked = ({ jti, sub }) => revocations.isRevoked(jti) || personRevocations.isRevoked(sub, jti)
+  const isRevoked: IsRevoked = ({ jti, sub, [REVOCATION_CLAIM]: named }) =>
+    revocations.isRevoked(jti) || personRevocations.isRevoked(sub, jti, named)
   const { revoke } = revocations
   const refreshGrants = createRefreshGrants({ ...options, keyedHash: options.vault.keyedHash, revoke })
   const registeredClients = openRegisteredClients(options, revoke)
@@ -125,7 +123,7 @@ export async function openIdentity(options: IdentityOptions): Promise<Identity> 
     oauth: recordOauthAttempts({
       ...options,
       endpoints: createAuthorization({
-        ...{ ...options, people, throttle, revocations, refreshGrants, isRevoked, clientMetadata },
+        ...{ ...options, people, throttle, stores, revocations, refreshGrants, isRevoked, clientMetadata },
         registeredClients,
         federation: { ...federation, fetch: outbound.fetch, clock },
       }),
@@ -137,6 +135,22 @@ export async function openIdentity(options: IdentityOptions): Promise<Identity> 
       await Promise.all([outbound.close(), outboundForClients.close()])
     },
   }
+}
+
+function openFederation(
+  { registry, gateway, clock, log, count }: IdentityOptions,
+  fetch: GuardedFetch['fetch'],
+): Federation {
+  return createFederation({
+    registry,
+    clock,
+    log,
+    count,
+    providers: () => registeredProviders(registry),
+    fetch,
+    random: Math.random,
+    publish: gateway.applyProviders,
+  })
 }
 
 function openPersonTokens(

@@ -2,7 +2,7 @@
 
 import { followGrants, GRANT_KINDS } from '../access/follow-grants.ts'
 import { IDENTITY_PROVIDER_KIND } from '../access/identity-provider-document.ts'
-import { REVOKED_PERSON_KIND } from '../access/person-revocations.ts'
+import { REVOKED_PERSON_KIND } from '../access/revocation-documents.ts'
 import { REVOKED_TOKEN_KIND } from '../access/token-revocations.ts'
 import { SIGNING_KEY_KIND } from '../identity/key-ring.ts'
 import { followRegistry, type Follow } from '../nodes/follow-registry.ts'
@@ -114,7 +114,7 @@ function createFollows({ core, gateway, identity, resources }: NodesOptions): Re
   const follows = new Map<string, Follow>([
     [REVOKED_TOKEN_KIND, { lane: ofDocument, apply: tokenRevocations.follow }],
     [REVOKED_PERSON_KIND, { lane: ofDocument, apply: personRevocations.follow }],
-    [IDENTITY_PROVIDER_KIND, { lane: () => IDENTITY_PROVIDER_KIND, apply: federation.changed }],
+    [IDENTITY_PROVIDER_KIND, { lane: () => IDENTITY_PROVIDER_KIND, apply: federation.follow }],
     [SIGNING_KEY_KIND, { lane: () => SIGNING_KEY_KIND, apply: () => rotation.follow() }],
   ])
   for (const kind of GRANT_KINDS)

@@ -13,7 +13,15 @@ import type { Postgres } from '../store/postgres/open-postgres.ts'
 
 export interface Shared extends Pick<
   Postgres,
-  'registry' | 'idempotencyKeys' | 'claims' | 'fences' | 'leaseEpochs' | 'leases' | 'preparations'
+  | 'registry'
+  | 'idempotencyKeys'
+  | 'claims'
+  | 'fences'
+  | 'leaseEpochs'
+  | 'leases'
+  | 'preparations'
+  | 'attempts'
+  | 'deviceCodes'
 > {
   readonly nodes: Nodes
   /** Names this node in claims. */

@@ -2,14 +2,17 @@
  * Sessions of people who have signed in to the console: the tokens stay here, and the browser has a random id only.
  *
  * A session ends after half a day without use, a week after the sign-in, when the person signs out, or when the refresh grant behind
- * it ends, which `/v1/me/sessions` lists and ends. A refresh token can be used once, so one renewal of a session runs at a time.
+ * it ends, which `/v1/me/sessions` lists and ends.
+ *
+ * A refresh token can be used once. Its use and the new tokens of the session are one commit, so that of two nodes that renew a session
+ * one succeeds; the other one reads the result. On one node, one renewal of a session runs at a time.
  */
 
 import type { KeyedMutex } from '../command/keyed-mutex.ts'
 import type { IssuePersonToken, PersonToken } from '../identity/person-tokens.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Session, SessionDocuments } from './session-documents.ts'
-import type { Tokens, TokenSource } from './token-source.ts'
+import { TokensUnavailable, type Tokens, type TokenSource } from './token-source.ts'
 
 export interface ConsoleSessions {
   /** Returns the id of a new session, for the cookie of the browser. */
@@ -34,6 +37,7 @@ export interface ConsoleSessionsOptions {
 
 /** Renewed before it expires, so that a call of some length ends with the token that it began with. */
 const RENEW_BEFORE_MS = 60_000
+const ATTEMPTS_MAX = 5
 
 export function createConsoleSessions(options: ConsoleSessionsOptions): ConsoleSessions {
   const { documents, source, issuePersonToken, mutex, clock } = options
@@ -43,16 +47,19 @@ export function createConsoleSessions(options: ConsoleSessionsOptions): ConsoleS
     return isCurrent ? documents.tokensOf(session).access : null
   }
 
-  /** Another request may have renewed or ended the session while this one waited. */
+  /** Another request may have renewed or ended the session while this one waited, and another node at any time. */
   async function renew(id: string): Promise<string | null> {
-    const session = await documents.find(id)
-    if (session === null) return null
-    const current = currentToken(session)
-    if (current !== null) return current
-    const tokens = await source.renew(session.body.clientId, documents.tokensOf(session).refresh)
-    if (tokens === null) await documents.remove(session)
-    else await documents.replaceTokens(session, tokens)
-    return tokens?.access ?? null
+    for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
+      const session = await documents.find(id)
+      if (session === null) return null
+      const current = currentToken(session)
+      if (current !== null) return current
+      const { refresh } = documents.tokensOf(session)
+      const tokens = await source.renew(session.body.clientId, refresh, documents.keeperOf(session))
+      if (tokens === null) await documents.remove(session)
+      if (tokens !== 'changed') return tokens?.access ?? null
+    }
+    throw new TokensUnavailable(`the session was changed during ${ATTEMPTS_MAX} attempts to renew it`)
   }
 
   const inTurn = <Result>({ id }: Session, work: () => Promise<Result>): Promise<Result> =>

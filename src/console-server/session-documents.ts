@@ -8,6 +8,7 @@ import { dueWrite, type DueTime } from '../command/due-times.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Vault } from '../runtime/vault.ts'
 import { documentKind, RevisionConflict, type Author, type Document, type Registry } from '../store/registry.ts'
+import type { TokenKeeper } from '../plan/oauth-call.ts'
 import type { Tokens } from './token-source.ts'
 
 export interface ConsoleSessionBody {
@@ -25,8 +26,9 @@ export interface SessionDocuments {
   create(clientId: string, tokens: Tokens): Promise<string>
   /** Returns null for a session that has ended, and for an id that is none. */
   find(id: string): Promise<Session | null>
-  /** Throws `RevisionConflict` if the session has changed. */
-  replaceTokens(session: Session, tokens: Tokens): Promise<void>
+  /** Keeps the tokens of a renewal in the session, unless it has changed. */
+  keeperOf(session: Session): TokenKeeper
+  /** Removes the session, also if it changes meanwhile. */
   remove(session: Session): Promise<void>
   tokensOf(session: Session): Pick<Tokens, 'access' | 'refresh'>
 }
@@ -45,6 +47,7 @@ const HOUR_MS = 3_600_000
 const IDLE_MS = 12 * HOUR_MS
 const LIFETIME_MS = 7 * 24 * HOUR_MS
 const ID_BYTES = 32
+const ATTEMPTS_MAX = 10
 const ID = /^[A-Za-z0-9_-]{43}$/
 
 export function createSessionDocuments(options: SessionDocumentsOptions): SessionDocuments {
@@ -53,7 +56,11 @@ export function createSessionDocuments(options: SessionDocumentsOptions): Sessio
   const contextOf = (document: string): string => `console session ${document}`
   const documentOf = (id: string): string => `console_${vault.keyedHash(contextOf(id))}`
 
-  function toBody(document: string, tokens: Tokens, known: Pick<ConsoleSessionBody, 'clientId' | 'beganAtMs'>) {
+  function toBody(
+    document: string,
+    tokens: Omit<Tokens, 'tenant'>,
+    known: Pick<ConsoleSessionBody, 'clientId' | 'beganAtMs'>,
+  ) {
     const { access, refresh, lifetimeMs } = tokens
     const encrypted = vault.encrypt(JSON.stringify({ access, refresh }), contextOf(document))
     const usedAtMs = clock.nowMs()
@@ -77,11 +84,13 @@ export function createSessionDocuments(options: SessionDocumentsOptions): Sessio
       const session = ID.test(id) ? await registry.get(kind, documentOf(id)) : null
       return session === null || hasEnded(session.body, clock.nowMs()) ? null : session
     },
-    async replaceTokens({ id, tenant, revision, body: { clientId, beganAtMs } }, tokens) {
-      const body = toBody(id, tokens, { clientId, beganAtMs })
-      const write = { kind, id, tenant, expected: revision, body }
-      await registry.commit(authorOf(tenant), 'console_session.renew', [write])
-    },
+    keeperOf: ({ id, tenant, revision, body: { clientId, beganAtMs } }) => ({
+      hasChanged: async () => (await registry.get(kind, id))?.revision !== revision,
+      writeOf: (tokens) => ({
+        ...{ kind, id, tenant, expected: revision },
+        body: toBody(id, tokens, { clientId, beganAtMs }),
+      }),
+    }),
     tokensOf: ({ id, body }) => JSON.parse(vault.decrypt(body.tokens, contextOf(id))) as Tokens,
   }
 }
@@ -94,9 +103,19 @@ export function createSessionExpiry({ registry }: Pick<SessionDocumentsOptions, 
   }
 }
 
-async function remove(registry: Registry, { id, tenant, revision }: Session): Promise<void> {
-  const write = { kind: CONSOLE_SESSION_KIND, id, tenant, expected: revision, body: null }
-  await registry.commit(authorOf(tenant), 'console_session.end', [write]).catch(ignoreRace)
+async function remove(registry: Registry, session: Session): Promise<void> {
+  let found: Session | null = session
+  for (let attempt = 1; attempt <= ATTEMPTS_MAX && found !== null; attempt++) {
+    const { id, tenant, revision }: Session = found
+    const write = { kind: CONSOLE_SESSION_KIND, id, tenant, expected: revision, body: null }
+    try {
+      await registry.commit(authorOf(tenant), 'console_session.end', [write])
+      return
+    } catch (cause) {
+      if (!(cause instanceof RevisionConflict)) throw cause
+    }
+    found = await registry.get(CONSOLE_SESSION_KIND, id)
+  }
 }
 
 function hasEnded({ beganAtMs, usedAtMs }: ConsoleSessionBody, nowMs: number): boolean {
@@ -105,8 +124,4 @@ function hasEnded({ beganAtMs, usedAtMs }: ConsoleSessionBody, nowMs: number): b
 
 function authorOf(tenant: string): Author {
   return { tenant, consumer: 'system' }
-}
-
-function ignoreRace(cause: unknown): void {
-  if (!(cause instanceof RevisionConflict)) throw cause
 }

@@ -2,7 +2,7 @@
 
 import { PLATFORM_API } from '../domain/platform-api.ts'
 import { fieldsOf } from '../json/fields.ts'
-import type { OauthAnswer, OauthCall, OauthEndpoint } from '../plan/oauth-call.ts'
+import type { OauthAnswer, OauthCall, OauthEndpoint, TokenKeeper } from '../plan/oauth-call.ts'
 
 export interface Tokens {
   readonly access: string
@@ -24,17 +24,26 @@ export class TokensUnavailable extends Error {}
 export interface TokenSource {
   /** Returns null if the code gives no tokens. */
   redeem(request: CodeRequest): Promise<Tokens | null>
-  /** Returns null if the refresh token gives no more. Throws `TokensUnavailable`. */
-  renew(clientId: string, refreshToken: string): Promise<Tokens | null>
+  /**
+   * Uses the refresh token; `keeper` keeps the new tokens in the same commit. Returns null if the token gives no more, and 'changed' if
+   * the keeper has other tokens by now. Throws `TokensUnavailable`.
+   */
+  renew(clientId: string, refreshToken: string, keeper: TokenKeeper): Promise<Tokens | 'changed' | null>
   /** Ends the refresh token, and the access tokens that it gave. */
   revoke(clientId: string, refreshToken: string): Promise<void>
 }
 
+const CHANGED = 409
 const SERVER_ERROR_MIN = 500
 
 export function createTokenSource(oauth: OauthEndpoint): TokenSource {
-  const send = (endpoint: 'token' | 'revoke', form: OauthCall['form']): Promise<OauthAnswer> =>
+  const send = (
+    endpoint: 'token' | 'revoke',
+    form: OauthCall['form'],
+    more: Pick<OauthCall, 'keeper'> = {},
+  ): Promise<OauthAnswer> =>
     oauth({
+      ...more,
       endpoint,
       api: PLATFORM_API,
       method: 'POST',
@@ -45,7 +54,10 @@ export function createTokenSource(oauth: OauthEndpoint): TokenSource {
     })
 
   async function request(form: Readonly<Record<string, string>>): Promise<Tokens | null> {
-    const { status, body } = await send('token', Object.entries(form))
+    return toTokens(await send('token', Object.entries(form)))
+  }
+
+  function toTokens({ status, body }: OauthAnswer): Tokens | null {
     if (status >= SERVER_ERROR_MIN) throw new TokensUnavailable(`the token endpoint answered ${status}`)
     const { access_token: access, refresh_token: refresh, expires_in: seconds } = fieldsOf(body)
     if (status !== 200 || typeof access !== 'string' || typeof refresh !== 'string') return null
@@ -61,8 +73,11 @@ export function createTokenSource(oauth: OauthEndpoint): TokenSource {
         code_verifier: verifier,
         redirect_uri: redirectUri,
       }),
-    renew: (clientId, refreshToken) =>
-      request({ grant_type: 'refresh_token', client_id: clientId, refresh_token: refreshToken }),
+    async renew(clientId, refreshToken, keeper) {
+      const form = { grant_type: 'refresh_token', client_id: clientId, refresh_token: refreshToken }
+      const answer = await send('token', Object.entries(form), { keeper })
+      return answer.status === CHANGED ? 'changed' : toTokens(answer)
+    },
     async revoke(clientId, refreshToken) {
       await send('revoke', Object.entries({ client_id: clientId, token: refreshToken }))
     },

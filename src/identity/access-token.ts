@@ -3,9 +3,10 @@
  *
  * A token carries the requested scopes that the credential was granted, the API declares and its proxy allows (RFC 6749,
  * 3.3); other scopes are dropped. `sub` is the consumer, or the person on whose behalf the client calls. If that client
- * is an agent, `act` names it (RFC 8693, 4.1). `shared_client` marks a token that acts under a subscription of the person.
+ * is an agent, `act` names it (RFC 8693, 4.1). A token for a person names their latest revocation. `shared_client` marks a token that acts under a subscription of the person.
  */
 
+import { REVOCATION_CLAIM } from '../plan/gateway-port.ts'
 import { isSharedClient, type Grant } from '../plan/grant.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { CreateId } from '../runtime/ids.ts'
@@ -31,7 +32,7 @@ export interface AccessTokenRequest {
   /** The `scope` of the request; null if none was sent. */
   readonly scope: string | null
   /** The person on whose behalf the client calls; null if it acts for itself. */
-  readonly person: { readonly id: string } | null
+  readonly person: { readonly id: string; readonly revocation: string } | null
   /** Whether the userinfo endpoint accepts the token. */
   readonly opensUserinfo: boolean
   /** Default: an hour. */
@@ -76,6 +77,7 @@ export function createAccessTokens({ keyRing, clock, createId, gatewayUrl }: Acc
       ...(grant.type === 'Shared' && { shared_client: true }),
       ...(grant.apiProductId !== '' && { ApiProductId: grant.apiProductId }),
       ...(person !== null && grant.consumerKind === 'agent' && { act: { sub: grant.consumer } }),
+      ...(person !== null && { [REVOCATION_CLAIM]: person.revocation }),
       ...(opensUserinfo && { openid: true }),
       iat,
       nbf: iat,

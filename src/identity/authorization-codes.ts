@@ -42,6 +42,8 @@ export interface GivenToken {
   readonly expiresAtMs: number
   /** The refresh grant that began with the token; missing if there is none. */
   readonly grant?: string
+  /** The revocation that the token names; missing for one of an earlier version. */
+  readonly revocation?: string
 }
 
 export interface Code extends CodeBody {

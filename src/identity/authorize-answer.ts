@@ -10,11 +10,11 @@ export interface AnswerOptions {
 }
 
 /** Redirects with 303, so that the browser does not send the form to the client. An error refuses the device that waits. */
-export function sendBack(
+export async function sendBack(
   { gatewayUrl, deviceStep }: AnswerOptions,
   { redirectUri, state, api, device }: Back,
   parameters: Readonly<Record<string, string>>,
-): OauthAnswer {
+): Promise<OauthAnswer> {
   if (device !== undefined) return deviceStep.refuse(device, parameters['error_description'] ?? '')
   const url = new URL(redirectUri)
   const added = new URLSearchParams(parameters)

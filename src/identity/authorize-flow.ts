@@ -131,7 +131,7 @@ async function begin(
 
 /** Asks for the code of a device, and shows the login page for its client. */
 async function enterUserCode(flow: Flow, call: OauthCall): Promise<OauthAnswer> {
-  const entered = flow.deviceStep.enter(call)
+  const entered = await flow.deviceStep.enter(call)
   if ('page' in entered) return entered.page
   return flow.loginStep.show(entered.request, entered.browser)
 }
@@ -146,21 +146,20 @@ async function logIn(flow: Flow, request: AuthorizeRequest, form: SubmittedForm)
   const [username = '', password = ''] = [fields.get('username'), fields.get('password')]
   const account = accountOf(client, username)
   const key = cookies.deviceOf(cookie, account) ?? account
-  const waitSeconds = throttle.waitSeconds(key)
+  // Counted before the comparison, so that concurrent attempts count like consecutive ones.
+  const waitSeconds = await throttle.begin(key)
   if (waitSeconds > 0) {
     const fault = `Too many attempts. Try again in ${Math.ceil(waitSeconds / 60)} min.`
     const headers = { 'Retry-After': String(waitSeconds) }
     const page = await loginStep.show(request, browser, { username, fault, status: 429, headers })
     return failedLogin(request, client, page)
   }
-  // Counted before the comparison, so that concurrent attempts count like consecutive ones.
-  throttle.addFailure(key)
   const person = await verify(tenant, username, password)
   if (person === null) {
     const page = await loginStep.show(request, browser, { username, fault: WRONG_PASSWORD, status: 401 })
     return failedLogin(request, client, page)
   }
-  throttle.removeFailure(key)
+  await throttle.succeed(key)
   const loggedIn = { ...request, person, loggedInAtMs: flow.clock.nowMs() }
   return (await flow.secondFactorStep.begin(tenant, loggedIn, browser)) ?? showConsent(flow, client, loggedIn, form)
 }

@@ -18,7 +18,7 @@ export interface DeviceAuthorizationOptions extends ResourceAddresses {
   readonly deviceCodes: Pick<DeviceCodes, 'create'>
 }
 
-/** Bounds the memory of a login in progress. */
+/** Bounds what is stored for a login in progress. */
 const SCOPE_LENGTH_MAX = 1_000
 
 export function createDeviceAuthorization(options: DeviceAuthorizationOptions): OauthEndpoint {
@@ -41,7 +41,7 @@ export function createDeviceAuthorization(options: DeviceAuthorizationOptions): 
     if (scope !== null && scope.length > SCOPE_LENGTH_MAX) return refuse('invalid_scope', 'scope is too long.')
     const asked = new Set((scope ?? '').split(' '))
     const request = { clientId, api, scope, wantsIdToken: asked.has('openid'), wantsProfile: asked.has('profile') }
-    return answer(200, toAnswer(gatewayUrl, deviceCodes.create(request, address)))
+    return answer(200, toAnswer(gatewayUrl, await deviceCodes.create(request, address)))
   }
 }
 

@@ -1,14 +1,15 @@
 /**
  * Device codes: logins that a device without a browser has begun (RFC 8628), and what the person has decided.
  *
- * They are held in memory, because anyone can begin a login and each write would add to the audit log. A restart ends the logins in
- * progress; the devices begin again. Both codes are looked up by keyed hashes. Their number is bounded (`device-code-table.ts`).
+ * They are no documents, because anyone can begin a login and each write would add to the audit log. Both codes are looked up by keyed
+ * hashes. Their number is bounded, and the requests and decisions are encrypted (`store/device-codes.ts`).
  */
 
 import { isSameHash } from '../plan/credential-format.ts'
-import type { Clock } from '../runtime/clock.ts'
 import type { CreateId } from '../runtime/ids.ts'
-import { DeviceCodeTable } from './device-code-table.ts'
+import type { Vault } from '../runtime/vault.ts'
+import { INTERVAL_MS, LIFETIME_MS, type DeviceCodeStore } from '../store/device-codes.ts'
+import { networkOf } from './network-of.ts'
 import type { Login } from './token-grants.ts'
 
 /** The access that a device requests. */
@@ -42,138 +43,96 @@ export type DevicePoll =
 
 export interface DeviceCodes {
   /** `address` is that of the device. */
-  create(request: DeviceRequest, address: string): NewDeviceCode
+  create(request: DeviceRequest, address: string): Promise<NewDeviceCode>
   /** Returns the code that waits for a decision; null if there is none. */
-  enter(userCode: string): EnteredCode | null
+  enter(userCode: string): Promise<EnteredCode | null>
   /** Returns false if the code has expired or was decided before. */
-  allow(id: string, login: Login): boolean
-  deny(id: string): void
+  allow(id: string, login: Login): Promise<boolean>
+  deny(id: string): Promise<void>
   /** Returns the state for the device; `clientId` and `api` are those of its request. */
-  poll(deviceCode: string, clientId: string, api: string): DevicePoll
+  poll(deviceCode: string, clientId: string, api: string): Promise<DevicePoll>
   /** Uses the code up; returns false if it was used before. */
-  take(id: string): boolean
+  take(id: string): Promise<boolean>
 }
 
 export interface DeviceCodesOptions {
-  readonly keyedHash: (text: string) => string
+  readonly store: DeviceCodeStore
+  readonly vault: Pick<Vault, 'encrypt' | 'decrypt' | 'keyedHash'>
   readonly randomBytes: (size: number) => Buffer
   readonly createId: CreateId
-  readonly clock: Pick<Clock, 'nowMs'>
 }
 
-interface DeviceCode extends EnteredCode {
-  readonly address: string
-  readonly secretHash: string
-  readonly userCodeHash: string
-  readonly expiresAtMs: number
-  intervalMs: number
-  polledAtMs: number
-  decision: Login | 'denied' | null
-}
+/** The part of a code that is stored encrypted. */
+type SealedRequest = Pick<EnteredCode, 'userCode' | 'request'>
+type Decision = Login | 'denied'
+type Part = 'user' | 'device' | 'network of a device'
 
-type HashOf = (part: 'user' | 'device', text: string) => string
-
-const LIFETIME_MS = 10 * 60_000
-const INTERVAL_MS = 5_000
-/** Added after each poll that comes too early (RFC 8628, 3.5). */
-const SLOW_DOWN_MS = 5_000
-/** How long the device gets `expired_token` before the code is unknown. */
-const REMEMBERED_MS = 5 * 60_000
 const SECRET_BYTES = 32
 /** Without vowels, so that codes form no words, and without letters that look alike (RFC 8628, 6.1). */
 const ALPHABET = 'BCDFGHJKLMNPQRSTVWXZ'
 const USER_CODE_LENGTH = 10
 const TEXT_LENGTH_MAX = 256
+const ID = /^dev_[0-9a-z]{1,32}$/
+/** A user code is drawn again if it is in use. */
+const ATTEMPTS_MAX = 10
 
 export function createDeviceCodes(options: DeviceCodesOptions): DeviceCodes {
-  const { clock } = options
-  const table = new DeviceCodeTable<DeviceCode>()
-  const hashOf: HashOf = (part, text) => options.keyedHash(`${part} code ${text}`)
-  const isOpen = (code: DeviceCode): boolean => code.decision === null && code.expiresAtMs > clock.nowMs()
+  const { store, vault } = options
+  const hashOf = (part: Part, text: string): string => vault.keyedHash(`${part} code ${text}`)
+  const contextOf = (id: string): string => `device code ${id}`
+  const seal = (id: string, value: SealedRequest | Decision): string =>
+    vault.encrypt(JSON.stringify(value), contextOf(id))
+  const open = (id: string, sealed: string): unknown => JSON.parse(vault.decrypt(sealed, contextOf(id)))
+
+  /** Returns null if the user code is in use. */
+  async function tryCreate(request: DeviceRequest, address: string): Promise<NewDeviceCode | null> {
+    const id = options.createId('dev')
+    const letters = toUserCode(options.randomBytes)
+    const userCode = `${letters.slice(0, USER_CODE_LENGTH / 2)}-${letters.slice(USER_CODE_LENGTH / 2)}`
+    const secret = options.randomBytes(SECRET_BYTES).toString('base64url')
+    const isAdded = await store.add({
+      id,
+      userCodeHash: hashOf('user', letters),
+      secretHash: hashOf('device', `${id} ${secret}`),
+      networkHash: hashOf('network of a device', networkOf(address)),
+      request: seal(id, { userCode, request }),
+    })
+    const [expiresInSeconds, intervalSeconds] = [LIFETIME_MS / 1_000, INTERVAL_MS / 1_000]
+    return isAdded ? { deviceCode: `${id}.${secret}`, userCode, expiresInSeconds, intervalSeconds } : null
+  }
 
   return {
-    create(request, address) {
-      table.removePast(clock.nowMs() - REMEMBERED_MS)
-      let created = toDeviceCode(options, hashOf, request, address)
-      while (table.byUserCode(created.code.userCodeHash) !== undefined) {
-        created = toDeviceCode(options, hashOf, request, address)
+    async create(request, address) {
+      for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
+        const created = await tryCreate(request, address)
+        if (created !== null) return created
       }
-      const { code, deviceCode } = created
-      table.add(code)
-      const [expiresInSeconds, intervalSeconds] = [LIFETIME_MS / 1_000, INTERVAL_MS / 1_000]
-      return { deviceCode, userCode: code.userCode, expiresInSeconds, intervalSeconds }
+      throw new Error(`${ATTEMPTS_MAX} random user codes were in use`)
     },
-    enter(text) {
+    async enter(text) {
       const userCode = text.length > TEXT_LENGTH_MAX ? '' : normalize(text)
-      const code = userCode.length === USER_CODE_LENGTH ? table.byUserCode(hashOf('user', userCode)) : undefined
-      if (code === undefined || !isOpen(code)) return null
-      table.touch(code)
-      return code
+      const found = userCode.length === USER_CODE_LENGTH ? await store.enter(hashOf('user', userCode)) : null
+      return found === null ? null : { id: found.id, ...(open(found.id, found.request) as SealedRequest) }
     },
-    allow(id, login) {
-      const code = table.get(id)
-      if (code === undefined || !isOpen(code)) return false
-      code.decision = login
-      table.touch(code)
-      return true
+    allow: (id, login) => store.decide(id, seal(id, login)),
+    async deny(id) {
+      await store.decide(id, seal(id, 'denied'))
     },
-    deny(id) {
-      const code = table.get(id)
-      if (code !== undefined && isOpen(code)) code.decision = 'denied'
-    },
-    poll(text, clientId, api) {
+    async poll(text, clientId, api) {
       const [id = '', secret = ''] = text.length > TEXT_LENGTH_MAX ? [] : text.split('.', 2)
-      const code = table.get(id)
-      if (code === undefined || !isSameHash(hashOf('device', `${id} ${secret}`), code.secretHash)) {
+      const code = ID.test(id) ? await store.find(id) : null
+      if (code === null || !isSameHash(hashOf('device', `${id} ${secret}`), code.secretHash)) {
         return { state: 'unknown' }
       }
-      const { request } = code
+      const { request } = open(id, code.request) as SealedRequest
       if (request.clientId !== clientId || (request.api !== '' && request.api !== api)) return { state: 'unknown' }
-      table.touch(code)
-      return pollOf(code, clock.nowMs())
+      if (code.isExpired) return { state: 'expired' }
+      if (code.decision === null) return { state: (await store.poll(id)) ? 'pending' : 'too fast' }
+      const decision = open(id, code.decision) as Decision
+      return decision === 'denied' ? { state: 'denied' } : { state: 'allowed', id, request, login: decision }
     },
-    take(id) {
-      const code = table.get(id)
-      if (code !== undefined) table.remove(code)
-      return code !== undefined
-    },
+    take: (id) => store.take(id),
   }
-}
-
-function toDeviceCode(
-  { randomBytes, createId, clock }: DeviceCodesOptions,
-  hashOf: HashOf,
-  request: DeviceRequest,
-  address: string,
-): { readonly code: DeviceCode; readonly deviceCode: string } {
-  const id = createId('dev')
-  const nowMs = clock.nowMs()
-  const userCode = toUserCode(randomBytes)
-  const secret = randomBytes(SECRET_BYTES).toString('base64url')
-  const code: DeviceCode = {
-    id,
-    request,
-    address,
-    userCode: `${userCode.slice(0, USER_CODE_LENGTH / 2)}-${userCode.slice(USER_CODE_LENGTH / 2)}`,
-    userCodeHash: hashOf('user', userCode),
-    secretHash: hashOf('device', `${id} ${secret}`),
-    expiresAtMs: nowMs + LIFETIME_MS,
-    intervalMs: INTERVAL_MS,
-    polledAtMs: nowMs - INTERVAL_MS,
-    decision: null,
-  }
-  return { code, deviceCode: `${id}.${secret}` }
-}
-
-function pollOf(code: DeviceCode, nowMs: number): DevicePoll {
-  const { id, request, decision, expiresAtMs } = code
-  if (expiresAtMs <= nowMs) return { state: 'expired' }
-  if (decision === 'denied') return { state: 'denied' }
-  if (decision !== null) return { state: 'allowed', id, request, login: decision }
-  const isTooFast = nowMs - code.polledAtMs < code.intervalMs
-  code.polledAtMs = nowMs
-  if (isTooFast) code.intervalMs += SLOW_DOWN_MS
-  return { state: isTooFast ? 'too fast' : 'pending' }
 }
 
 /** Draws letters without bias: bytes above the largest multiple of 20 are drawn again. */

@@ -30,12 +30,12 @@ export function createDeviceExchange(options: DeviceExchangeOptions, issueLogin:
     const text = values.get('device_code')
     if (text === undefined) return refuse('invalid_request', 'device_code is missing.')
     if (!mayUseDevices(client)) return refuse('unauthorized_client', 'The client may not log people in on devices.')
-    const poll = deviceCodes.poll(text, client.clientId, api)
+    const poll = await deviceCodes.poll(text, client.clientId, api)
     if (poll.state !== 'allowed') return refused(poll.state)
     const { id, login } = poll
     const issued = await issueLogin(request, login, async (_, writes) => {
       // Taken first, so that of two concurrent requests one gets tokens.
-      if (!deviceCodes.take(id)) return false
+      if (!(await deviceCodes.take(id))) return false
       const author = { tenant: login.tenant, consumer: 'system', person: login.person.id }
       await registry.commit(author, 'refresh_grant.create', writes)
       return true

@@ -23,10 +23,10 @@ export interface DeviceStep {
   /** Returns the page that asks for the code of a device, or the request of the device whose code was entered. */
   enter(
     call: Pick<OauthCall, 'method' | 'form' | 'cookie'>,
-  ): { readonly page: OauthAnswer } | { readonly browser: string; readonly request: AuthorizeRequest }
+  ): Promise<{ readonly page: OauthAnswer } | { readonly browser: string; readonly request: AuthorizeRequest }>
   /** Gives the device the login and returns the last page. */
-  allow(device: WaitingDevice, login: Login): OauthAnswer
-  refuse(device: WaitingDevice, reason: string): OauthAnswer
+  allow(device: WaitingDevice, login: Login): Promise<OauthAnswer>
+  refuse(device: WaitingDevice, reason: string): Promise<OauthAnswer>
 }
 
 export interface DeviceStepOptions extends LoginCookiesOptions {
@@ -50,20 +50,21 @@ export function createDeviceStep(options: DeviceStepOptions): DeviceStep {
   }
 
   /** Returns the code, or the page that asks again. */
-  function check(browser: string, userCode: string): EnteredCode | { readonly page: OauthAnswer } {
-    const waitSeconds = deviceThrottle.waitSeconds(browser)
+  async function check(browser: string, userCode: string): Promise<EnteredCode | { readonly page: OauthAnswer }> {
+    // Counted before the look-up, so that concurrent attempts count like consecutive ones.
+    const waitSeconds = await deviceThrottle.begin(browser)
     if (waitSeconds > 0) {
       const fault = `Too many attempts. Try again in ${Math.ceil(waitSeconds / 60)} min.`
       return { page: show(browser, userCode, fault, 429, { 'Retry-After': String(waitSeconds) }) }
     }
-    const code = deviceCodes.enter(userCode)
-    if (code !== null) return code
-    deviceThrottle.addFailure(browser)
-    return { page: show(browser, userCode, WRONG_CODE, 400) }
+    const code = await deviceCodes.enter(userCode)
+    if (code === null) return { page: show(browser, userCode, WRONG_CODE, 400) }
+    await deviceThrottle.succeed(browser)
+    return code
   }
 
   return {
-    enter({ method, form, cookie }) {
+    async enter({ method, form, cookie }) {
       const fields = new Map(form)
       const userCode = fields.get('user_code') ?? ''
       if (method === 'GET') {
@@ -73,15 +74,15 @@ export function createDeviceStep(options: DeviceStepOptions): DeviceStep {
       const browser = cookies.readBrowser(cookie)
       const isOwnForm = browser !== null && seals.open(fields.get('transaction') ?? '', browser) !== null
       if (!isOwnForm) return { page: faultPage(EXPIRED) }
-      const code = check(browser, userCode)
+      const code = await check(browser, userCode)
       return 'page' in code ? code : { browser, request: toRequest(gatewayUrl, code) }
     },
-    allow({ id }, login) {
-      const isAllowed = deviceCodes.allow(id, login)
+    async allow({ id }, login) {
+      const isAllowed = await deviceCodes.allow(id, login)
       return isAllowed ? deviceAllowedPage() : deviceRefusedPage('The code of the device has expired, or it was used.')
     },
-    refuse({ id }, reason) {
-      deviceCodes.deny(id)
+    async refuse({ id }, reason) {
+      await deviceCodes.deny(id)
       return deviceRefusedPage(reason)
     },
   }

@@ -1,38 +1,37 @@
 /**
- * Limits guessing of user codes (RFC 8628, 5.1): ten wrong codes in 15 minutes for a browser, and 100,000 in 10 minutes in total.
+ * Limits guessing of user codes (RFC 8628, 5.1): ten wrong codes in 15 minutes for a browser, and 100,000 in 10 minutes in total, on
+ * all nodes together.
  *
  * A user code has 43 bits, so that 100,000 guesses find one of 10,000 logins in progress with a probability of 1 in 10,000. Who
  * finds one can only log in a device of someone else, as themselves. The total is the limit for guesses without a cookie, and above
  * what a stranger needs to enter to keep others from entering theirs.
  */
 
-import { createLoginThrottle } from '../access/people/login-throttle.ts'
-import type { Clock } from '../runtime/clock.ts'
+import { createLoginThrottle, type LoginThrottle, type LoginThrottleOptions } from '../access/people/login-throttle.ts'
+import type { AttemptLimit } from '../store/attempts.ts'
 
-export interface DeviceThrottle {
-  /** Returns the seconds until the browser may enter a code; 0: now. */
-  waitSeconds(browser: string): number
-  addFailure(browser: string): void
-}
+/** Counts the codes that a browser enters. */
+export type DeviceThrottle = LoginThrottle
 
-const WINDOW_MS = 10 * 60_000
-const FAILURES_MAX = 100_000
+const TOTAL: AttemptLimit = { max: 100_000, windowMs: 10 * 60_000, isSliding: false }
 
-export function createDeviceThrottle(clock: Pick<Clock, 'nowMs'>): DeviceThrottle {
-  const ofBrowser = createLoginThrottle(clock)
-  let window = { endsAtMs: 0, failures: 0 }
+export function createDeviceThrottle(options: LoginThrottleOptions): DeviceThrottle {
+  const { attempts, keyedHash } = options
+  const ofBrowser = createLoginThrottle(options)
+  const total = keyedHash('device code attempts')
+  const keyOf = (browser: string): string => `device ${browser}`
 
   return {
-    waitSeconds(browser) {
-      const leftMs = window.endsAtMs - clock.nowMs()
-      if (leftMs > 0 && window.failures >= FAILURES_MAX) return Math.ceil(leftMs / 1_000)
-      return ofBrowser.waitSeconds(browser)
+    async begin(browser) {
+      const waitSeconds = await ofBrowser.begin(keyOf(browser))
+      if (waitSeconds > 0) return waitSeconds
+      const waitMs = await attempts.take(total, TOTAL)
+      if (waitMs > 0) await ofBrowser.succeed(keyOf(browser))
+      return Math.ceil(waitMs / 1_000)
     },
-    addFailure(browser) {
-      const nowMs = clock.nowMs()
-      if (window.endsAtMs <= nowMs) window = { endsAtMs: nowMs + WINDOW_MS, failures: 0 }
-      window.failures++
-      ofBrowser.addFailure(browser)
+    async succeed(browser) {
+      await ofBrowser.succeed(keyOf(browser))
+      await attempts.giveBack(total, TOTAL)
     },
   }
 }

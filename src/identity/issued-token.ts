@@ -5,6 +5,7 @@
  */
 
 import { createLocalJWKSet, jwtVerify } from 'jose'
+import { REVOCATION_CLAIM } from '../plan/gateway-port.ts'
 import type { CredentialName, Grant } from '../plan/grant.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { isSubscribed, scopesFor, type ApiScopes } from './access-token.ts'
@@ -25,6 +26,7 @@ export interface IssuedToken {
   readonly tenant: string
   readonly subscription: string
   readonly shared_client?: boolean
+  readonly [REVOCATION_CLAIM]?: string
 }
 
 export interface LiveToken {
@@ -45,7 +47,7 @@ export interface IssuedTokensOptions {
   readonly keyRing: Pick<KeyRing, 'publicKeys'>
   readonly grantOf: (name: CredentialName) => Promise<Grant | null>
   readonly scopesOf: (api: string) => Promise<ApiScopes | null>
-  readonly isRevoked: (token: Pick<IssuedToken, 'jti' | 'sub'>) => boolean
+  readonly isRevoked: (token: Pick<IssuedToken, 'jti' | 'sub' | typeof REVOCATION_CLAIM>) => boolean
   readonly clock: Pick<Clock, 'nowMs'>
   readonly gatewayUrl: string
 }

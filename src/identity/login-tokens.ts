@@ -41,10 +41,20 @@ export function createLoginTokens(options: LoginTokensOptions): IssueLogin {
     const { grant } = granted
     const entitled = entitledTo(target, granted.scopes)
     const opensUserinfo = wantsIdToken
-    const request: AccessTokenRequest = { api, target: entitled, grant, clientId, scope, person, opensUserinfo }
+    const { revocation } = granted
+    const subject = { id: person.id, revocation }
+    const request: AccessTokenRequest = {
+      api,
+      target: entitled,
+      grant,
+      clientId,
+      scope,
+      person: subject,
+      opensUserinfo,
+    }
     const token = mint(request)
     if (token === null) return tooLong()
-    const gives = { jti: token.jti, expiresAtMs: token.expiresAtMs }
+    const gives = { jti: token.jti, expiresAtMs: token.expiresAtMs, revocation }
     // The tokens of a shared client are bounded per person.
     const credential = isSharedClient(client.grant) ? person.id : grant.credential
     const kept = { tenant, credential, clientId, api, person, scope: token.scope, opensUserinfo, loggedInAtMs }

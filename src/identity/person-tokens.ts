@@ -66,7 +66,7 @@ export function createPersonTokens(options: PersonTokensOptions): IssuePersonTok
       ...{ api, clientId, scope: null, opensUserinfo: false, lifetimeSeconds: LIFETIME_SECONDS },
       target: entitledTo(target, granted.scopes),
       grant: granted.grant,
-      person: { id },
+      person: { id, revocation: granted.revocation },
     })
     if (token === null) return { kind: 'tooLong' }
     return granted.isCurrent() ? { kind: 'token', text: token.text } : { kind: 'ended' }

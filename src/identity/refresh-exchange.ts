@@ -3,11 +3,12 @@
  *
  * A token that was replaced is in two hands: its second use ends the grant, and every gateway thread refuses the access tokens of the
  * grant before the answer (RFC 9700, 4.14.2). There is no grace period, so that a client whose answer was lost asks the person to log
- * in again. Scopes are computed anew at each use and never exceed those of the login.
+ * in again. A session of this service keeps the tokens in the same commit (`TokenKeeper`), so that one of its concurrent renewals succeeds,
+ * and the others end nothing. Scopes are computed anew at each use and never exceed those of the login.
  */
 
 import type { GrantPerson } from '../access/people/person-grants.ts'
-import { entitledTo, isSubscribed, type MintAccessToken } from './access-token.ts'
+import { entitledTo, isSubscribed, LIFETIME_SECONDS, type MintAccessToken } from './access-token.ts'
 import { isSharedClient } from '../plan/grant.ts'
 import { answer, refuse, signalled, type OauthAnswer } from '../plan/oauth-call.ts'
 import type { FoundGrant, RefreshGrant, RefreshGrants } from './refresh-grants.ts'
@@ -37,7 +38,7 @@ export function createRefreshExchange(options: RefreshExchangeOptions): IssueTok
     if (text === undefined) return refuse('invalid_request', 'refresh_token is missing.')
     const found = await refreshGrants.find(text)
     if (found === null || !isBoundTo(found.grant, request)) return invalidToken()
-    if (!found.isInForce) return refuseReuse(options, request, found.grant)
+    if (!found.isInForce) return refuseUsed(options, request, found.grant)
     if (refreshGrants.expiryOf(found.grant) === null) return invalidToken()
     if (!client.mayRefresh) return refuse('unauthorized_client', 'The client may no longer use refresh tokens.')
     const scope = values.get('scope') ?? found.grant.scope
@@ -56,7 +57,7 @@ async function exchange(
   scope: string,
 ): Promise<OauthAnswer> {
   const { mint, refreshGrants, grantPerson } = options
-  const { api, target, client } = request
+  const { api, target, client, keeper } = request
   const { clientId } = client
   const { id, tenant, person: personId, epoch, opensUserinfo } = found.grant
   const person = { id: personId }
@@ -65,10 +66,15 @@ async function exchange(
   if (granted === 'unsubscribed' || !isSubscribed(granted.grant, api, target)) return unsubscribed(api)
   const { grant } = granted
   const entitled = entitledTo(target, granted.scopes)
-  const token = mint({ api, target: entitled, grant, clientId, scope, person, opensUserinfo })
+  const subject = { ...person, revocation: granted.revocation }
+  const token = mint({ api, target: entitled, grant, clientId, scope, person: subject, opensUserinfo })
   if (token === null) return tooLong()
-  const next = await refreshGrants.rotate(found, { jti: token.jti, expiresAtMs: token.expiresAtMs })
-  if (next === null) return refuseReuse(options, request, found.grant)
+  const keep =
+    keeper === undefined
+      ? undefined
+      : (refresh: string) => keeper.writeOf({ access: token.text, refresh, lifetimeMs: LIFETIME_SECONDS * 1_000 })
+  const next = await refreshGrants.rotate(found, { jti: token.jti, expiresAtMs: token.expiresAtMs }, keep)
+  if (next === null) return refuseUsed(options, request, found.grant)
   if (granted.isCurrent()) return bearer(token, { refresh_token: next })
   // Access was taken away meanwhile, and the client does not learn the new refresh token.
   await refreshGrants.end({ tenant, consumer: 'system', person: personId }, id)
@@ -79,11 +85,14 @@ function isBoundTo(grant: RefreshGrant, { api, client }: TokenRequest): boolean 
   return grant.clientId === client.clientId && grant.api === api
 }
 
-async function refuseReuse(
+/** Refuses a token that was used before. Unless it is the keeper who was faster than this request, it is in two hands. */
+async function refuseUsed(
   { refreshGrants, onReuse }: RefreshExchangeOptions,
-  { api, client }: TokenRequest,
+  { api, client, keeper }: TokenRequest,
   grant: RefreshGrant,
 ): Promise<OauthAnswer> {
+  // Read after the grant: both change in one commit, so that an old token with an unchanged keeper was used by someone else.
+  if (keeper !== undefined && (await keeper.hasChanged())) return replaced()
   const { id, tenant, person } = grant
   onReuse(grant)
   await refreshGrants.end({ tenant, consumer: client.grant.consumer || 'system', person }, id, 'refresh_grant.reuse')
@@ -108,6 +117,10 @@ function tooMany(waitMs: number): OauthAnswer {
     error_description: `This login has ${ACCESS_TOKENS_MAX} access tokens that are still valid; use one of them.`,
   }
   return answer(429, body, { 'Retry-After': String(Math.ceil(waitMs / 1_000)) })
+}
+
+function replaced(): OauthAnswer {
+  return refuse('invalid_grant', 'The refresh token was replaced by a concurrent renewal of the same session.', 409)
 }
 
 /** The same answer for every fault, so that it reveals nothing about tokens of other clients. */

@@ -81,8 +81,11 @@ export interface RefreshGrants {
   find(text: string): Promise<FoundGrant | null>
   /** Returns when the grant expires unless it is used; null if it has ended or expired. */
   expiryOf(body: RefreshGrantBody): number | null
-  /** Replaces the token; returns null if a concurrent request has used or ended the grant. */
-  rotate(found: FoundGrant, gives: GivenToken): Promise<string | null>
+  /**
+   * Replaces the token; returns null if a concurrent request has used or ended the grant. `also` returns a write for the same commit;
+   * its conflict counts as one of the grant.
+   */
+  rotate(found: FoundGrant, gives: GivenToken, also?: (next: string) => Write): Promise<string | null>
   /** Resolves when every gateway thread refuses the access tokens of the grant. Does nothing if the grant is gone. */
   end(author: Author, id: string, action?: EndAction): Promise<void>
   /** Ends the oldest grants of a person and a client above the maximum, and deletes grants that have expired. */
@@ -152,31 +155,39 @@ export function createRefreshGrants(options: RefreshGrantsOptions): RefreshGrant
       return { grant: { ...body, id, tenant, revision }, family, isInForce }
     },
     expiryOf: (body) => expiryOfGrant(body, clock.nowMs()),
-    async rotate({ grant: { id, tenant, revision, ...body }, family }, gives) {
+    async rotate({ grant: { id, tenant, revision, ...body }, family }, gives, also) {
       const secret = newSecret()
       const nowMs = clock.nowMs()
       const gave = [...body.gave.filter(({ expiresAtMs }) => expiresAtMs > nowMs), gives]
       const next = { ...body, gave, lastUsedAtMs: nowMs, secretHash: hashOf('secret', id, secret) }
-      const writes = [toWrite({ id, tenant, revision, body }, next)]
+      const text = `${id}.${family}.${secret}`
+      const kept = also === undefined ? [] : [also(text)]
+      const writes = [toWrite({ id, tenant, revision, body }, next), ...kept]
       const isDone = await tryCommit(registry, authorOf(tenant, body), 'refresh_grant.use', writes)
-      return isDone ? `${id}.${family}.${secret}` : null
+      return isDone ? text : null
     },
     end: (author, id, action = 'refresh_grant.end') => end(options, author, id, action),
-    async trim({ tenant, clientId, person }) {
-      const where = { person: person.id, client: clientId }
-      const nowMs = clock.nowMs()
-      const all = await registry.list(REFRESH_GRANT_KIND, { tenant, where, limit: PER_CLIENT_MAX * 2 })
-      const live = all.filter(({ body }) => expiryOfGrant(body, nowMs) !== null)
-      for (const { id, body } of live.slice(0, Math.max(0, live.length - PER_CLIENT_MAX))) {
-        await end(options, authorOf(tenant, body), id, 'refresh_grant.replace')
-      }
-      // Ids sort by time, so that the first grants expire first.
-      const oldest = await registry.list(REFRESH_GRANT_KIND, { limit: DELETED_AT_ONCE })
-      const gone = new Map([...all, ...oldest].filter(({ body }) => isPast(body, nowMs)).map((each) => [each.id, each]))
-      const writes = [...gone.values()].map((each) => toWrite(each, null))
-      if (writes.length > 0) await tryCommit(registry, { tenant, consumer: 'system' }, 'refresh_grant.forget', writes)
-    },
+    trim: (login) => trim(options, login),
   }
+}
+
+async function trim(
+  options: RefreshGrantsOptions,
+  { tenant, clientId, person }: Pick<RefreshLogin, 'tenant' | 'clientId' | 'person'>,
+): Promise<void> {
+  const { registry, clock } = options
+  const where = { person: person.id, client: clientId }
+  const nowMs = clock.nowMs()
+  const all = await registry.list(REFRESH_GRANT_KIND, { tenant, where, limit: PER_CLIENT_MAX * 2 })
+  const live = all.filter(({ body }) => expiryOfGrant(body, nowMs) !== null)
+  for (const { id, body } of live.slice(0, Math.max(0, live.length - PER_CLIENT_MAX))) {
+    await end(options, authorOf(tenant, body), id, 'refresh_grant.replace')
+  }
+  // Ids sort by time, so that the first grants expire first.
+  const oldest = await registry.list(REFRESH_GRANT_KIND, { limit: DELETED_AT_ONCE })
+  const gone = new Map([...all, ...oldest].filter(({ body }) => isPast(body, nowMs)).map((each) => [each.id, each]))
+  const writes = [...gone.values()].map((each) => toWrite(each, null))
+  if (writes.length > 0) await tryCommit(registry, { tenant, consumer: 'system' }, 'refresh_grant.forget', writes)
 }
 
 /** Ends a grant in three steps, so that a repetition after a crash completes it: no new tokens, no old tokens, no grant. */

@@ -71,16 +71,15 @@ export function createSecondFactorStep(options: SecondFactorStepOptions): Second
     open: (transaction, browser) => seals.open(transaction, browser),
     async check(tenant, step, browser, code) {
       const key = `login code ${step.request.person.id}`
-      const waitSeconds = throttle.waitSeconds(key)
+      // Counted before the comparison, so that concurrent attempts count like consecutive ones.
+      const waitSeconds = await throttle.begin(key)
       if (waitSeconds > 0) {
         const fault = `Too many attempts. Try again in ${Math.ceil(waitSeconds / 60)} min.`
         return { page: show(step, browser, fault, 429, waitSeconds) }
       }
-      // Counted before the comparison, so that concurrent attempts count like consecutive ones.
-      throttle.addFailure(key)
       const recoveryCodes = await codesOf(tenant, step, code)
       if (recoveryCodes === null) return { page: show(step, browser, WRONG_CODE, 401) }
-      throttle.removeFailure(key)
+      await throttle.succeed(key)
       return { recoveryCodes }
     },
   }

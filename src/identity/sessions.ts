@@ -9,11 +9,16 @@ import type { Session, Sessions } from '../access/people/sessions.ts'
 import { USER_KIND } from '../access/people/user-document.ts'
 import { fromCursor, listAll, toCursor } from '../command/page.ts'
 import { notFound, toTime } from '../command/commands.ts'
+import { REVOCATION_CLAIM } from '../plan/gateway-port.ts'
 import type { Author, Document, Registry } from '../store/registry.ts'
 import { AUTHORIZATION_CODE_KIND, type CodeBody, type GivenToken } from './authorization-codes.ts'
 import { expiryOfGrant, REFRESH_GRANT_KIND, type RefreshGrantBody, type RefreshGrants } from './refresh-grants.ts'
 
-export type IsRevoked = (token: { readonly jti: string; readonly sub: string }) => boolean
+export type IsRevoked = (token: {
+  readonly jti: string
+  readonly sub: string
+  readonly [REVOCATION_CLAIM]?: string
+}) => boolean
 
 export interface SessionsOptions {
   readonly registry: Registry
@@ -76,7 +81,8 @@ async function codesOf(options: SessionsOptions, tenant: string, person: string)
   for await (const code of listAll(registry, AUTHORIZATION_CODE_KIND, { tenant, where: { person } })) {
     const { gave, credential } = code.body
     if (gave === null || gave.grant !== undefined || gave.expiresAtMs <= clock.nowMs()) continue
-    if (isRevoked({ jti: gave.jti, sub: person })) continue
+    const named = gave.revocation === undefined ? {} : { [REVOCATION_CLAIM]: gave.revocation }
+    if (isRevoked({ jti: gave.jti, sub: person, ...named })) continue
     found.push({
       session: toSessionOfCode(code, gave),
       async end(author) {

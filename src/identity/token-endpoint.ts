@@ -41,7 +41,7 @@ export function createTokenEndpoint(options: TokenEndpointOptions): OauthEndpoin
     [DEVICE_CODE_GRANT, createDeviceExchange(options, issueLogin)],
   ])
 
-  return async ({ api, form, authorization }) => {
+  return async ({ api, form, authorization, keeper }) => {
     const fields = readForm(form)
     if ('fault' in fields) return refuse('invalid_request', fields.fault)
     const { values } = fields
@@ -64,7 +64,7 @@ export function createTokenEndpoint(options: TokenEndpointOptions): OauthEndpoin
     if (resource !== undefined && apiOfResource(options, resource) !== api) {
       return refuse('invalid_target', 'resource must be the address of the API that this token endpoint belongs to.')
     }
-    return issue({ api, target, client, values })
+    return issue({ api, target, client, values, keeper })
   }
 }
 

@@ -3,7 +3,7 @@
 import { LIFETIME_SECONDS, type AccessToken, type ApiScopes } from './access-token.ts'
 import type { Consent } from './authorization-codes.ts'
 import type { Client } from './client-authentication.ts'
-import { answer, refuse, signalled, type OauthAnswer } from '../plan/oauth-call.ts'
+import { answer, refuse, signalled, type OauthAnswer, type TokenKeeper } from '../plan/oauth-call.ts'
 
 /** A request of a client that is authenticated and subscribed to the API. */
 export interface TokenRequest {
@@ -11,6 +11,7 @@ export interface TokenRequest {
   readonly target: ApiScopes
   readonly client: Client
   readonly values: ReadonlyMap<string, string>
+  readonly keeper?: TokenKeeper | undefined
 }
 
 /** The access that a person has allowed, as far as tokens depend on it. */

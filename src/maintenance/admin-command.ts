@@ -1,30 +1,39 @@
 /**
- * `tollgate admin reset`: replaces a lost admin secret and makes a link for an owner, directly on the data folder of a service that is stopped.
+ * `tollgate admin reset`: replaces a lost admin secret and makes a link for an owner, directly in the registry: in the data folder of a
+ * service that is stopped, or in PostgreSQL (`DATABASE_URL`), while nodes run or not.
  *
- * Holds the folder's lock while it works, so it is refused while the service runs. Exit codes: 0 done, 2 refused.
+ * Holds the folder's lock while it works, so it is refused while a service runs on it. Nodes learn from the change feed that credentials
+ * were revoked; the command says which of them have. Exit codes: 0 done, 2 refused.
  */
 
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { resetAdmin } from '../access/admin-replacement.ts'
+import { resetAdmin, type AdminReset } from '../access/admin-replacement.ts'
 import { parseCommand, runCommand } from './folder-command.ts'
 import { systemClock as clock } from '../runtime/clock.ts'
 import { createIdFactory } from '../runtime/ids.ts'
 import { StartRefused } from '../runtime/start-refused.ts'
 import { createVault, loadMasterKey } from '../runtime/vault.ts'
+import type { Postgres } from '../store/postgres/open-postgres.ts'
+import { RevisionConflict, type Registry } from '../store/registry.ts'
 import { lockDataFolder } from '../store/sqlite/data-folder.ts'
 import { refuseMoved } from '../store/sqlite/moved-registry.ts'
 import { openSqliteRegistry } from '../store/sqlite/registry.ts'
+import { StoreUnwritable } from '../store/unwritable.ts'
 
 const OPTIONS = { 'data-dir': { type: 'string' }, help: { type: 'boolean' } } as const
 const HELP = `tollgate admin reset [--data-dir DIR]
 
 Creates a new admin credential, prints it once, and revokes the earlier ones. Also prints a one-time link with which
-an owner sets a password; a tenant without an owner gets one. Stop the service first.
-DIR is the service's DATA_DIR (default: $DATA_DIR, else ./data). If the service runs with MASTER_KEY, set it here too.
+an owner sets a password; a tenant without an owner gets one.
+Without DATABASE_URL: stop the service first. DIR is its DATA_DIR (default: $DATA_DIR, else ./data). If the service
+runs with MASTER_KEY, set it here too.
+With DATABASE_URL: nodes may run; the command ends when every live node has applied the change. MASTER_KEY is required.
 Set GATEWAY_URL to the service's; the link begins with it (default: http://127.0.0.1:8080).
 `
+/** A running node may change a credential or an owner meanwhile. */
+const ATTEMPTS_MAX = 5
 
 await runCommand(run)
 
@@ -32,8 +41,18 @@ async function run(args: string[]): Promise<string> {
   const { values, positionals } = parseCommand(args, OPTIONS, HELP)
   if (values.help === true) return HELP
   if (positionals.join(' ') !== 'reset') throw new StartRefused(`the only admin command is reset\n\n${HELP}`)
-  const folder = resolve(values['data-dir'] ?? (process.env['DATA_DIR'] || './data'))
+  const url = process.env['DATABASE_URL'] || null
   const masterKey = process.env['MASTER_KEY'] || null
+  const given = values['data-dir']
+  if (url === null) return resetInFolder(resolve(given ?? (process.env['DATA_DIR'] || './data')), masterKey)
+  if (given !== undefined) {
+    throw new StartRefused('--data-dir and DATABASE_URL name two registries; leave one of them out')
+  }
+  if (masterKey === null) throw new StartRefused('set MASTER_KEY to the key of the nodes')
+  return resetInDatabase(url, masterKey)
+}
+
+async function resetInFolder(folder: string, masterKey: string | null): Promise<string> {
   if (!existsSync(join(folder, 'registry.db'))) {
     throw new StartRefused(`${folder} is not a data folder of tollgate; --data-dir names it`)
   }
@@ -43,30 +62,80 @@ async function run(args: string[]): Promise<string> {
   refuseMoved(folder)
   const unlock = lockDataFolder(folder)
   try {
-    return await reset(folder, masterKey)
+    const key = loadMasterKey({ dataDir: folder, masterKey })
+    const registry = openSqliteRegistry({ path: join(folder, 'registry.db'), clock })
+    try {
+      return describe(await reset(registry, key))
+    } finally {
+      registry.close()
+    }
   } finally {
     unlock()
   }
 }
 
-async function reset(folder: string, masterKey: string | null): Promise<string> {
-  const vault = createVault(loadMasterKey({ dataDir: folder, masterKey }))
-  const registry = openSqliteRegistry({ path: join(folder, 'registry.db'), clock })
+async function resetInDatabase(url: string, masterKey: string): Promise<string> {
+  const key = loadMasterKey({ dataDir: '', masterKey })
+  const { openPostgres } = await import('../store/postgres/open-postgres.ts')
+  const postgres = await openPostgres({
+    url,
+    nodeName: 'admin reset',
+    clock,
+    isCommand: true,
+    onFailed: () => {},
+    onRewound: () => {},
+    onReplaced: () => {},
+  })
   try {
-    const createId = createIdFactory(clock.nowMs)
-    const gatewayUrl = (process.env['GATEWAY_URL'] || 'http://127.0.0.1:8080').replace(/\/+$/, '')
-    const made = await resetAdmin({ registry, vault, createId, randomBytes, clock, gatewayUrl })
-    const { clientId, clientSecret, revoked, owner, ownerLink } = made
-    return [
-      'Admin credential, shown this once:',
-      `  client id      ${clientId}`,
-      `  client secret  ${clientSecret}`,
-      `Link with which the user ${owner} sets a password, until ${ownerLink.expiresAt}, once:`,
-      `  ${ownerLink.url}`,
-      `Revoked: ${revoked.length === 0 ? 'none' : revoked.join(', ')}`,
-      '',
-    ].join('\n')
+    const made = await reset(postgres.registry, key)
+    return describe(made) + describePending(await pendingNodes(postgres))
+  } catch (cause) {
+    if (!(cause instanceof StoreUnwritable)) throw cause
+    throw new StartRefused(`the reset may not be stored: ${cause.because}; run the command again`, { cause })
   } finally {
-    registry.close()
+    await postgres.close()
   }
+}
+
+async function reset(registry: Registry, masterKey: Buffer): Promise<AdminReset> {
+  const vault = createVault(masterKey)
+  const createId = createIdFactory(clock.nowMs)
+  const gatewayUrl = (process.env['GATEWAY_URL'] || 'http://127.0.0.1:8080').replace(/\/+$/, '')
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await resetAdmin({ registry, vault, createId, randomBytes, clock, gatewayUrl })
+    } catch (cause) {
+      if (!(cause instanceof RevisionConflict)) throw cause
+      if (attempt === ATTEMPTS_MAX)
+        throw new StartRefused('running nodes keep changing the credentials; repeat', { cause })
+    }
+  }
+}
+
+function describe({ clientId, clientSecret, revoked, owner, ownerLink }: AdminReset): string {
+  return [
+    'Admin credential, shown this once:',
+    `  client id      ${clientId}`,
+    `  client secret  ${clientSecret}`,
+    `Link with which the user ${owner} sets a password, until ${ownerLink.expiresAt}, once:`,
+    `  ${ownerLink.url}`,
+    `Revoked: ${revoked.length === 0 ? 'none' : revoked.join(', ')}`,
+    '',
+  ].join('\n')
+}
+
+async function pendingNodes({ registry, nodes }: Postgres): Promise<readonly string[] | null> {
+  try {
+    return await nodes.acknowledged(await registry.end())
+  } catch (cause) {
+    if (!(cause instanceof StoreUnwritable)) throw cause
+    return null
+  }
+}
+
+/** `pending`: names of the nodes that have not applied the reset; null if the list cannot be read. */
+function describePending(pending: readonly string[] | null): string {
+  if (pending?.length === 0) return 'Every node in the list refuses the revoked credentials.\n'
+  const names = pending === null ? 'unknown, because PostgreSQL does not answer' : pending.join(', ')
+  return `Nodes that may still accept the revoked credentials: ${names}\n`
 }

@@ -28,7 +28,7 @@ export interface GatewayPort {
   applyMembership(api: string, productIds: readonly string[]): Promise<void>
   /** Refuses a token of this gateway, although its signature still verifies. */
   revokeToken(token: RevokedToken): Promise<void>
-  /** Refuses the tokens that were issued for these people up to a mark. */
+  /** Refuses the tokens that were issued for these people before their revocation. */
   revokePeople(people: readonly RevokedPerson[]): Promise<void>
   /** Replaces all federated providers. */
   applyProviders(providers: readonly ProviderPlan[]): Promise<void>
@@ -43,8 +43,22 @@ export interface RevokedToken {
 export interface RevokedPerson {
   /** The subject of the tokens. */
   readonly person: string
-  /** Tokens of this gateway with this id or a lower one are refused; ids sort in order of creation. */
+  /** Names the latest revocation. A token of this gateway that names another one, or none, is refused. */
+  readonly id: string
+  /** A token of an earlier version names nothing at all; those with this id or a lower one are refused. */
   readonly before: string
   /** Expiry of the last of these tokens. */
   readonly untilMs: number
+}
+
+/** The claim of a token for a person that names the latest revocation of the person; `''`: there was none. */
+export const REVOCATION_CLAIM = 'person_revocation'
+
+/** Whether a revocation covers a token. `named`: the claim of the token; undefined if it has none. */
+export function covers(
+  { id, before }: Pick<RevokedPerson, 'id' | 'before'>,
+  jti: string,
+  named: string | undefined,
+): boolean {
+  return named === undefined ? jti <= before : named !== id
 }

@@ -30,6 +30,34 @@ export interface OauthCall {
   readonly cookie: string | undefined
   /** The address of the client, or of the last proxy before this service; `''` if unknown. */
   readonly address: string
+  /** Set by a session of this process that keeps the tokens of a login; a request from outside has none. */
+  readonly keeper?: TokenKeeper
+}
+
+/**
+ * Keeps a refresh token for a browser. The use of the token and what it gives are one commit, so that of several concurrent uses, on
+ * one node or on several, one succeeds, and the others do not count as theft.
+ */
+export interface TokenKeeper {
+  /** Whether the refresh token of the call is no longer the one that is kept. */
+  hasChanged(): Promise<boolean>
+  /** Returns the write that keeps the new tokens. It conflicts if the kept ones have changed. */
+  writeOf(tokens: KeptTokens): KeeperWrite
+}
+
+export interface KeptTokens {
+  readonly access: string
+  readonly refresh: string
+  readonly lifetimeMs: number
+}
+
+/** A write of the registry. */
+export interface KeeperWrite {
+  readonly kind: string
+  readonly id: string
+  readonly tenant: string
+  readonly expected: number
+  readonly body: unknown
 }
 
 export interface OauthAnswer {

@@ -65,6 +65,10 @@ export const SETTINGS_HELP: Readonly<Record<SettingName, SettingHelp>> = {
     fallback: 'unset',
     meaning: 'list of webhooks, federation, backends, clients: lets them have private addresses',
   },
+  TRUSTED_PROXIES: {
+    fallback: 'unset',
+    meaning: 'list of networks of proxies whose X-Forwarded-For names the client, such as 10.0.0.0/8',
+  },
   MCP_DYNAMIC_REGISTRATION: {
     fallback: 'off',
     meaning: 'on lets clients register themselves, for people who log in: off or on',

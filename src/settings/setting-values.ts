@@ -1,6 +1,7 @@
 /** Readers of the values of settings: each takes the text of a setting, and says in words what it accepts. */
 
 import { isIP } from 'node:net'
+import { parseNetwork } from '../runtime/client-address.ts'
 
 /** The value, or a phrase that describes what the setting takes. */
 export type Read<T> = (text: string) => { readonly value: T } | { readonly takes: string }
@@ -68,4 +69,16 @@ export function listOf<T extends string>(...values: readonly T[]): Read<readonly
       ? { takes: `a list of ${values.join(', ')}` }
       : { value: items.filter((item) => item !== undefined) }
   }
+}
+
+const NETWORKS_MAX = 64
+
+/** Networks in CIDR notation, and single addresses. */
+export const networks: Read<readonly string[]> = (text) => {
+  const items = text.split(',').map((item) => item.trim())
+  return items.length <= NETWORKS_MAX && items.every((item) => parseNetwork(item) !== null)
+    ? { value: items }
+    : {
+        takes: `a list of up to ${NETWORKS_MAX} networks or addresses, such as 10.0.0.0/8,fd00::1, and not all addresses`,
+      }
 }

@@ -48,6 +48,7 @@ const READ: Readonly<Record<SettingName, Read>> = {
   RETENTION_RISKS_DAYS: ({ retentionDays }) => retentionDays.risks,
   RETENTION_REQUESTS_DAYS: ({ retentionDays }) => retentionDays.requests,
   ALLOW_PRIVATE_ADDRESSES: ({ allowPrivateAddresses }) => allowPrivateAddresses.join(',') || null,
+  TRUSTED_PROXIES: ({ trustedProxies }) => trustedProxies.join(',') || null,
   MCP_DYNAMIC_REGISTRATION: ({ mcpDynamicRegistration }) => (mcpDynamicRegistration ? 'on' : 'off'),
   MCP_MESSAGES_PER_MINUTE: ({ mcpMessagesPerMinute }) => mcpMessagesPerMinute,
   STOP_DELAY_SECONDS: ({ stopDelaySeconds }) => stopDelaySeconds,

@@ -10,7 +10,7 @@ import { createServer, type IncomingMessage, type Server } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Agent, request } from 'undici'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { freeHaproxyPorts, startHaproxy, type Haproxy } from '../fixtures/haproxy.ts'
 import { createService, enrol, publish, type Service } from './service.ts'
 import { document, listen } from './things-api.ts'
@@ -37,6 +37,7 @@ beforeAll(async () => {
   const env = {
     GATEWAY_THREADS: '1',
     STOP_DELAY_SECONDS: '4',
+    TRUSTED_PROXIES: '127.0.0.1',
     GATEWAY_URL: `http://127.0.0.1:${ports[0]}`,
     BASE_URL: `http://127.0.0.1:${ports[1]}`,
   }
@@ -194,7 +195,13 @@ describe('HAProxy in front of two services', () => {
     expect(haproxy.log()).not.toContain('the-secret')
   })
 
-  it('is the client of every call, as the head of its file says', () => {
-    expect([...seenForwarded]).toEqual(['127.0.0.1'])
+  it('names the client of every call, whatever the client says', async () => {
+    seenForwarded.clear()
+    const dispatcher = new Agent({ localAddress: '127.0.0.3' })
+    onTestFinished(() => dispatcher.close())
+    const headers = { 'x-api-key': apiKey, 'x-forwarded-for': '203.0.113.9' }
+    const { body } = await request(`${haproxy.gatewayUrl}/things-v1/things`, { headers, dispatcher })
+    await body.dump()
+    expect([...seenForwarded]).toEqual(['127.0.0.3'])
   })
 })

@@ -137,3 +137,16 @@ describe('several nodes', () => {
     expect(lines.join()).not.toContain('secret')
   })
 })
+
+describe('the networks of trusted proxies', () => {
+  it('are none by default, and a list otherwise', () => {
+    expect(readConfig([], {}).trustedProxies).toEqual([])
+    const TRUSTED_PROXIES = '10.0.0.0/8, 192.0.2.7,fd00::/8'
+    expect(readConfig([], { TRUSTED_PROXIES }).trustedProxies).toEqual(['10.0.0.0/8', '192.0.2.7', 'fd00::/8'])
+  })
+
+  it.each(['0.0.0.0/0', '::/0', '10.0.0.0/8,', 'proxy.example', 'all', '10.0.0.1 10.0.0.2', '10.0.0.1,'.repeat(70)])(
+    'are not taken from %.30s',
+    (text) => expect(faults(['--trusted-proxies', text]).join()).toContain('TRUSTED_PROXIES takes a list of up to 64'),
+  )
+})

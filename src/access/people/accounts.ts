@@ -112,13 +112,12 @@ export function checkHasPassword({ identity }: UserBody): void {
 
 /** Runs a check; one that fails counts, and above the limit it is refused without a comparison. */
 async function attempt<T>(throttle: LoginThrottle, key: string, check: () => Promise<T>): Promise<T> {
-  const waitSeconds = throttle.waitSeconds(key)
+  // Counted before the comparison, so that concurrent attempts count like consecutive ones.
+  const waitSeconds = await throttle.begin(key)
   if (waitSeconds > 0) {
     throw new Problem('rate_limited', `Too many attempts. Retry in ${waitSeconds} seconds.`)
   }
-  // Counted before the comparison, so that concurrent attempts count like consecutive ones.
-  throttle.addFailure(key)
   const result = await check()
-  throttle.removeFailure(key)
+  await throttle.succeed(key)
   return result
 }

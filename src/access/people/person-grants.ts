@@ -18,7 +18,9 @@ export interface PersonGrant {
   readonly grant: Grant
   /** The scopes that the person is entitled to; null: all scopes of the grant. */
   readonly scopes: ReadonlySet<string> | null
-  /** False if access of the person was taken away since; a token that was created meanwhile must not be issued. */
+  /** The latest revocation of the person, which the token must name. */
+  readonly revocation: string
+  /** False if access of the person is known to be taken away since; a token that was created meanwhile must not be issued. */
   isCurrent(): boolean
 }
 
@@ -42,7 +44,7 @@ export type GrantPerson = (login: PersonAtClient) => Promise<PersonGrant | 'unsu
 export interface PersonGrantsOptions {
   readonly signIn: Pick<SignIn, 'find'>
   readonly entitlements: Pick<Entitlements, 'ofUser'>
-  readonly revocations: Pick<PersonRevocations, 'markOf'>
+  readonly revocations: Pick<PersonRevocations, 'markOf' | 'latestOf'>
   readonly subscriptionOf: SubscriptionOfPerson
 }
 
@@ -50,8 +52,9 @@ export function createPersonGrants(options: PersonGrantsOptions): GrantPerson {
   const { signIn, entitlements, revocations, subscriptionOf } = options
 
   return async ({ client, tenant, api, person: { id, epoch }, consumer }) => {
-    // Read first: a change that is stored after this line also changes the mark.
+    // Read first: a change that is stored after these lines is followed by a revocation that the token does not name.
     const mark = revocations.markOf(id)
+    const revocation = await revocations.latestOf(id)
     const current = await signIn.find(tenant, id)
     if (current === null || current.epoch !== epoch) return null
     const grant = isSharedClient(client) ? await subscriptionOf(tenant, id, api, consumer) : client
@@ -60,7 +63,8 @@ export function createPersonGrants(options: PersonGrantsOptions): GrantPerson {
     return {
       grant,
       scopes: api === PLATFORM_API ? withOwnWidth(entitlement?.scopes ?? new Set(), grant.scopes) : null,
-      isCurrent: () => revocations.markOf(id) === mark,
+      revocation,
+      isCurrent: () => [mark, revocation].includes(revocations.markOf(id)),
     }
   }
 }

@@ -74,7 +74,7 @@ export function verifyFederatedToken(
   if (!isSigned(signed, signature, key, header['alg'] as VerificationAlgorithm)) {
     return { fault: 'The signature of the token is invalid.' }
   }
-  return { clientId, token: { api, scopes, subject, actor: '', ...times, jti: '', provider } }
+  return { clientId, token: { api, scopes, subject, actor: '', ...times, jti: '', revocation: undefined, provider } }
 }
 
 function isOtherToken(header: Jwt['header'], claims: Jwt['claims']): boolean {

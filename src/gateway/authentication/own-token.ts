@@ -10,6 +10,7 @@
  */
 
 import { createPublicKey, verify, type JsonWebKeyInput, type KeyObject } from 'node:crypto'
+import { REVOCATION_CLAIM } from '../../plan/gateway-port.ts'
 import type { CredentialName } from '../../plan/grant.ts'
 import type { Fault, Jwt } from './jwt.ts'
 import type { VerifiedToken } from './verified-token.ts'
@@ -28,6 +29,7 @@ export interface TokenClaims {
   readonly subscription?: string
   /** The client has no subscription of its own: the token acts under `subscription`. */
   readonly shared_client?: boolean
+  readonly [REVOCATION_CLAIM]?: string
 }
 
 export interface TokenKeys {
@@ -79,9 +81,11 @@ export function verifyOwnToken(
   return { claims }
 }
 
-export function toVerifiedToken({ aud, scope, sub, act, nbf, exp, jti }: TokenClaims): VerifiedToken {
+export function toVerifiedToken(claims: TokenClaims): VerifiedToken {
+  const { aud, scope, sub, act, nbf, exp, jti, [REVOCATION_CLAIM]: revocation } = claims
   const times = { startsMs: nbf * 1_000, endsMs: exp * 1_000 }
-  return { api: aud, scopes: scope.split(' '), subject: sub, actor: act?.sub ?? '', ...times, jti, provider: null }
+  const names = { subject: sub, actor: act?.sub ?? '', jti, revocation }
+  return { api: aud, scopes: scope.split(' '), ...names, ...times, provider: null }
 }
 
 /** Returns the name of the credential that the token was issued to. */
@@ -106,6 +110,8 @@ function isClaims(
 ): claims is Readonly<Record<string, unknown>> & TokenClaims {
   const { iss, sub, aud, exp, nbf, scope, jti, client_id: client, act, shared_client: isShared } = claims
   const texts = [iss, sub, aud, scope, client, jti, ...(isShared === undefined ? [] : [claims['subscription']])]
+  const revocation = claims[REVOCATION_CLAIM]
+  if (revocation !== undefined && typeof revocation !== 'string') return false
   if (texts.some((text) => typeof text !== 'string')) return false
   if (typeof exp !== 'number' || typeof nbf !== 'number') return false
   return (

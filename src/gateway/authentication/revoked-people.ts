@@ -1,18 +1,19 @@
 /**
- * People whose tokens of this gateway were revoked: tokens with an id up to a mark are refused.
+ * People whose tokens of this gateway were revoked: tokens that do not name the latest revocation are refused.
  *
- * Ids of tokens sort in order of creation, so one mark covers all tokens of a person, and a token that is issued later counts. A
- * mark is kept until the last of its tokens has expired. `has` costs one comparison while no mark is kept.
+ * So one revocation covers all tokens of a person that were issued before it, on any node and by any clock. It is kept until the last
+ * of them has expired. `has` costs one comparison while none is kept.
  */
 
-import type { RevokedPerson } from '../../plan/gateway-port.ts'
+import { covers, type RevokedPerson } from '../../plan/gateway-port.ts'
+import type { VerifiedToken } from './verified-token.ts'
 
 export interface RevokedPeople {
   /** Returns false if the set is full; the person is then not added. */
   add(person: RevokedPerson): boolean
-  /** Whether the token `jti` of this subject is revoked. */
-  has(subject: string, jti: string, nowMs: number): boolean
-  /** Returns the marks that are still needed. */
+  /** Whether the token is revoked. */
+  has(token: Pick<VerifiedToken, 'subject' | 'jti' | 'revocation'>, nowMs: number): boolean
+  /** Returns the revocations that are still needed. */
   live(nowMs: number): readonly RevokedPerson[]
 }
 
@@ -41,13 +42,17 @@ export function createRevokedPeople(nowMs: () => number, peopleMax = PEOPLE_MAX)
       const known = marks.get(revoked.person)
       if (known === undefined && marks.size >= peopleMax) return false
       marks.delete(revoked.person)
-      marks.set(revoked.person, known !== undefined && known.before > revoked.before ? known : revoked)
+      const before = known !== undefined && known.before > revoked.before ? known.before : revoked.before
+      marks.set(revoked.person, { ...revoked, before })
       lastMs = Math.max(lastMs, revoked.untilMs)
       return true
     },
-    has(subject, jti, timeMs) {
+    has({ subject, jti, revocation }, timeMs) {
       if (lastMs === 0) return false
-      if (lastMs > timeMs) return jti <= (marks.get(subject)?.before ?? '')
+      if (lastMs > timeMs) {
+        const known = marks.get(subject)
+        return known !== undefined && covers(known, jti, revocation)
+      }
       marks.clear()
       lastMs = 0
       return false

@@ -137,7 +137,7 @@ export function isRevoked({ revoked, revokedPeople }: TokenChecks, { token }: Kn
   if (token === null) return false
   if (revoked.has(token.jti, nowMs)) return true
   // A federated issuer names the subjects of its own tokens.
-  return token.provider === null && revokedPeople.has(token.subject, token.jti, nowMs)
+  return token.provider === null && revokedPeople.has(token, nowMs)
 }
 
 /** Refuses a token that cannot have been issued to the credential of `grant`. */

@@ -12,6 +12,8 @@ export interface VerifiedToken {
   readonly endsMs: number
   /** `''` for a token of a federated issuer, which this gateway cannot revoke. */
   readonly jti: string
+  /** The latest revocation of the person when the token was issued; undefined if the token names none. */
+  readonly revocation: string | undefined
   /** Federated provider whose key verified the token; null for a token of this gateway. */
   readonly provider: { readonly isCurrent: boolean } | null
 }

@@ -11,10 +11,11 @@ import type { Call } from '../call/call.ts'
 import type { DriftWatch } from './drift-watch.ts'
 import { Forwarding } from './forward.ts'
 import type { HeaderRules } from '../headers/header-rules.ts'
-import { createForwarded, toTraceparent } from '../headers/identity-headers.ts'
+import { createForwarded, toTraceparent, type PushForwarded } from '../headers/identity-headers.ts'
 import type { LoopDetection } from '../headers/loop-detection.ts'
 import { refuseSlowBody, refuseUnavailable, type RoutedCall } from '../call/routed-call.ts'
 import type { ReaderWatch } from '../connection/reader-watch.ts'
+import type { ClientAddress } from '../../runtime/client-address.ts'
 import type { CountEvent } from '../../runtime/event-reasons.ts'
 import type { TurnEnd } from '../../runtime/turn-end.ts'
 import type { UploadWatch } from '../connection/upload-watch.ts'
@@ -32,6 +33,8 @@ export interface SendCallOptions {
   readonly nowMs: () => number
   readonly isAccepting: () => boolean
   readonly count: CountEvent
+  /** Null: the address of the connection is that of the client. */
+  readonly clientAddress: ClientAddress | null
 }
 
 /** Bodies of a known length up to this are read before they are forwarded. */
@@ -49,10 +52,11 @@ type BodyCheck = (body: Buffer) => ValidationFailure | null
 /** Each method is a stage, which ends by calling the next one or by refusing the call. */
 class CallSender {
   readonly #options: SendCallOptions
-  readonly #pushForwarded = createForwarded()
+  readonly #pushForwarded: PushForwarded
 
   constructor(options: SendCallOptions) {
     this.#options = options
+    this.#pushForwarded = createForwarded(options.clientAddress)
   }
 
   validate(routed: RoutedCall): void {
@@ -123,7 +127,7 @@ class CallSender {
     const upstream = headers.forward
     if (headers.overrides !== null) pushAllowed(upstream, headers.overrides, operation.plan.passHeaders ?? [])
     if (headers.hopByHop !== null) dropHopByHop(upstream, headers.hopByHop, operation.validatedHeaders)
-    this.#pushForwarded(upstream, call.socket, headers.host)
+    this.#pushForwarded(upstream, call, headers.host)
     this.#options.loops.pushTo(upstream, headers)
     upstream.push('X-Request-Id', call.requestId, 'traceparent', toTraceparent(call.requestId))
     if (callerContext !== null) for (const part of callerContext.identityHeaders) upstream.push(part)

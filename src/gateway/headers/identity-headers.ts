@@ -2,6 +2,7 @@
 
 import type { Socket } from 'node:net'
 import type { Caller } from '../../plan/caller.ts'
+import type { AddressedRequest, ClientAddress } from '../../runtime/client-address.ts'
 
 /** Returns name, value, … for one caller; computed once per caller context. */
 export function toIdentityHeaders({ grant, agent, person }: Caller): readonly string[] {
@@ -17,21 +18,35 @@ interface Origin {
   readonly forwarded: string
 }
 
-/** Returns a function that adds the client's address and host (RFC 7239); it caches the values of each connection. */
-export function createForwarded(): (target: string[], socket: Socket, host: string) => void {
-  const origins = new WeakMap<Socket, Origin>()
+interface ForwardedCall {
+  readonly socket: Socket
+  readonly request: AddressedRequest
+}
 
-  return (target, socket, host) => {
+/** Adds the client's address and host (RFC 7239). */
+export type PushForwarded = (target: string[], call: ForwardedCall, host: string) => void
+
+/** Without trusted proxies, the values of each connection are cached. With them, each call has an address of its own. */
+export function createForwarded(clientAddress: ClientAddress | null): PushForwarded {
+  if (clientAddress !== null) {
+    return (target, { request }, host) => push(target, toOrigin(clientAddress(request), host))
+  }
+  const origins = new WeakMap<Socket, Origin>()
+  return (target, { socket }, host) => {
     let origin = origins.get(socket)
-    if (origin === undefined || origin.host !== host) origins.set(socket, (origin = toOrigin(socket, host)))
-    const { address, forwarded } = origin
-    target.push('Forwarded', forwarded, 'X-Forwarded-For', address)
-    target.push('X-Forwarded-Host', host, 'X-Forwarded-Proto', 'http')
+    if (origin === undefined || origin.host !== host)
+      origins.set(socket, (origin = toOrigin(socket.remoteAddress, host)))
+    push(target, origin)
   }
 }
 
+function push(target: string[], { host, address, forwarded }: Origin): void {
+  target.push('Forwarded', forwarded, 'X-Forwarded-For', address)
+  target.push('X-Forwarded-Host', host, 'X-Forwarded-Proto', 'http')
+}
+
 /** Formats the values; RFC 7239 requires quotes and brackets around an IPv6 address. */
-function toOrigin({ remoteAddress: address = 'unknown' }: Socket, host: string): Origin {
+function toOrigin(address = 'unknown', host: string): Origin {
   const node = address.includes(':') ? `"[${address}]"` : address
   return { host, address, forwarded: `for=${node};host="${host.replace(/["\\]/g, '')}";proto=http` }
 }

@@ -99,6 +99,8 @@ export interface ThreadSettings {
   readonly threads: number
   readonly host: string
   readonly gatewayUrl: string
+  /** Networks of proxies whose `X-Forwarded-For` names the client. */
+  readonly trustedProxies: readonly string[]
   /** Whether clients can register themselves (RFC 7591). */
   readonly allowsRegistration: boolean
   readonly spoolFolder: string

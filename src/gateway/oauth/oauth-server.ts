@@ -10,6 +10,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { toDiscovery, toMcpResource, toProtectedResource, type Discovered } from './discovery.ts'
 import { refuse, type OauthAnswer, type OauthCall } from '../../plan/oauth-call.ts'
+import type { ClientAddress } from '../../runtime/client-address.ts'
 
 export interface OauthServerOptions {
   readonly gatewayUrl: string
@@ -20,6 +21,8 @@ export interface OauthServerOptions {
   readonly scopesOf: (api: string) => readonly string[] | null
   /** Whether clients can register themselves (RFC 7591); otherwise the path does not exist. */
   readonly allowsRegistration?: boolean
+  /** Null or missing: the address of the connection is that of the client. */
+  readonly clientAddress?: ClientAddress | null
   /** Receives the cause of a 503; the client does not get it. */
   readonly onFailure?: (cause: unknown) => void
 }
@@ -112,12 +115,12 @@ function addEndpoints(app: FastifyInstance, options: OauthServerOptions): void {
 }
 
 /** Where an identity provider returns people to. */
-function addCallback(app: FastifyInstance, { execute }: OauthServerOptions): void {
+function addCallback(app: FastifyInstance, options: OauthServerOptions): void {
   app.get('/oauth2/v2/callback/:provider', { exposeHeadRoute: false }, async (request, reply) => {
     const { cookie } = request.headers
     const { provider } = request.params as { readonly provider: string }
     const call = { endpoint: 'callback', api: '', provider, method: 'GET', authorization: undefined, cookie } as const
-    return send(reply, await execute({ ...call, form: formOf(request), address: addressOf(request) }))
+    return send(reply, await options.execute({ ...call, form: formOf(request), address: addressOf(options, request) }))
   })
 }
 
@@ -148,17 +151,18 @@ function addDiscovery(app: FastifyInstance, options: OauthServerOptions): void {
 }
 
 async function serve(
-  { scopesOf, execute }: OauthServerOptions,
+  options: OauthServerOptions,
   endpoint: OauthCall['endpoint'],
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
+  const { scopesOf, execute } = options
   const isShared = endpoint === DEVICE_AUTHORIZATION || PAGES.some((page) => page === endpoint)
   const api = isShared ? '' : apiOf(request)
   if (!isShared && scopesOf(api) === null) return send(reply, noSuchApi())
   const { authorization, cookie } = request.headers
   const method = request.method === 'POST' ? 'POST' : 'GET'
-  const headers = { authorization, cookie, address: addressOf(request) }
+  const headers = { authorization, cookie, address: addressOf(options, request) }
   if (endpoint === 'register') {
     return send(reply, await execute({ endpoint, api, method, form: [], json: jsonOf(request), ...headers }))
   }
@@ -219,8 +223,9 @@ function apiOf(request: FastifyRequest): string {
   return (request.params as { readonly api?: string }).api ?? ''
 }
 
-function addressOf({ raw }: FastifyRequest): string {
-  return raw.socket.remoteAddress ?? ''
+function addressOf({ clientAddress = null }: OauthServerOptions, { raw }: FastifyRequest): string {
+  const address = clientAddress === null ? raw.socket.remoteAddress : clientAddress(raw)
+  return address ?? ''
 }
 
 function noSuchApi(): OauthAnswer {

@@ -15,6 +15,7 @@ import { systemResolve } from '../../outbound/guarded-lookup.ts'
 import { openSpoolGauge } from '../../record/spool-gauge.ts'
 import { openSpoolFaults } from '../../record/spool-faults.ts'
 import { createSpoolWriter, type SpoolWriter } from '../../record/spool-writer.ts'
+import { createClientAddress, type ClientAddress } from '../../runtime/client-address.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { openFreshness } from '../../runtime/freshness.ts'
 import { createTurnEnd } from '../../runtime/turn-end.ts'
@@ -59,6 +60,7 @@ export interface OauthServer {
 export interface OauthPort {
   readonly gatewayUrl: string
   readonly allowsRegistration: boolean
+  readonly clientAddress: ClientAddress | null
   /** Executes a request to one of the OAuth endpoints on the main thread. */
   readonly execute: (call: OauthCall) => Promise<OauthAnswer>
   readonly jwks: () => JsonWebKeySet
@@ -165,7 +167,7 @@ function createThreadAuthenticator(
 }
 
 function toOauthPort(
-  { gatewayUrl, allowsRegistration }: ThreadSettings,
+  { gatewayUrl, allowsRegistration, trustedProxies }: ThreadSettings,
   mainThread: MainThreadLink,
   revisions: ServedRevisions,
   publishedKeys: ThreadParts['publishedKeys'],
@@ -173,6 +175,7 @@ function toOauthPort(
   return {
     gatewayUrl,
     allowsRegistration,
+    clientAddress: createClientAddress(trustedProxies),
     execute: (call) => mainThread.request('oauth', call),
     jwks: () => publishedKeys.jwks,
     scopesOf: (api) => revisions.of(api)?.plan.allowedScopes ?? null,
@@ -227,6 +230,7 @@ function createServer({ settings, clock: { nowMs }, keyedHash }: ThreadOptions, 
     nowMs,
     isAccepting,
     count,
+    clientAddress: createClientAddress(settings.trustedProxies),
   })
   const waits = createLeaseWaits((need) => mainThread.request('lease', need))
   const admissions = createAdmissions({ limiter, waits })

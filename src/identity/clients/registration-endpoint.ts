@@ -42,7 +42,7 @@ export function createRegistrationEndpoint(options: RegistrationEndpointOptions)
     }
     const registration = readRegistration(json)
     if ('fault' in registration) return refuse(registration.error, registration.fault)
-    const waitSeconds = budget.take(target.tenant, address)
+    const waitSeconds = await budget.take(target.tenant, address)
     if (waitSeconds > 0) return tooMany(waitSeconds)
     const created = await clients.create(target.tenant, api, registration)
     return created === null ? tooMany(FULL_SECONDS) : answer(201, toAnswer(registration, created))

@@ -3,7 +3,7 @@
  * Stored keys are used only for the issuer that published them.
  */
 
-import { documentKind, type Author, type Registry } from '../../store/registry.ts'
+import { documentKind, RevisionConflict, type Author, type Registry } from '../../store/registry.ts'
 import type { Published } from './discover.ts'
 
 export interface ProviderKeyStore {
@@ -25,13 +25,22 @@ interface StoredKeysBody extends Omit<Published, 'signIn'> {
 }
 
 export const PROVIDER_KEYS_KIND = documentKind<StoredKeysBody>('provider_keys', 'hidden')
+const ATTEMPTS_MAX = 3
 
 export function createProviderKeyStore(registry: Registry): ProviderKeyStore {
+  /** Several nodes fetch the same keys: the first one stores them. */
   async function write({ id, tenant }: StoredProvider, action: string, body: StoredKeysBody | null): Promise<void> {
     const author: Author = { tenant, consumer: 'system' }
-    const expected = (await registry.get(PROVIDER_KEYS_KIND, id))?.revision ?? 0
-    if (body === null && expected === 0) return
-    await registry.commit(author, action, [{ kind: PROVIDER_KEYS_KIND, id, tenant, expected, body }])
+    for (let attempt = 1; ; attempt++) {
+      const stored = await registry.get(PROVIDER_KEYS_KIND, id)
+      if (isSame(stored?.body ?? null, body)) return
+      try {
+        const expected = stored?.revision ?? 0
+        return await registry.commit(author, action, [{ kind: PROVIDER_KEYS_KIND, id, tenant, expected, body }])
+      } catch (cause) {
+        if (!(cause instanceof RevisionConflict) || attempt === ATTEMPTS_MAX) throw cause
+      }
+    }
   }
 
   return {
@@ -45,4 +54,9 @@ export function createProviderKeyStore(registry: Registry): ProviderKeyStore {
       write(provider, 'provider_keys.change', { issuer: provider.issuer, jwksUri, keys, signIn }),
     remove: (provider) => write(provider, 'provider_keys.remove', null),
   }
+}
+
+/** The order of members is that of this file, and survives the registry. */
+function isSame(one: StoredKeysBody | null, other: StoredKeysBody | null): boolean {
+  return JSON.stringify(one) === JSON.stringify(other)
 }

@@ -30,9 +30,14 @@ export interface Federation {
   start(): Promise<void>
   /**
    * Applies changes of the registered providers. Resolves when every gateway thread has the new list, and the keys of each new provider
-   * that could be reached.
+   * that could be reached. `created`: a new provider, which `follow` may have added before.
    */
-  changed(): Promise<void>
+  changed(created?: string): Promise<void>
+  /**
+   * Applies changes that another node has made. Resolves when every gateway thread has the new list; keys of new providers follow, so that
+   * a slow provider delays no removal.
+   */
+  follow(): Promise<void>
   /** Returns why a provider cannot be used now, or null. */
   probe(issuer: string, use?: ProviderUse): Promise<string | null>
   /** Returns what the provider published at the last successful fetch; null if none has succeeded yet. */
@@ -100,14 +105,19 @@ export function createFederation({ providers, registry, ...options }: Federation
     return done
   }
 
+  async function follow(): Promise<void> {
+    const added = await reloadInOrder()
+    void renewAll(state, added)
+  }
+
   return {
-    async start() {
-      const added = await reloadInOrder()
-      void renewAll(state, added)
-    },
-    async changed() {
-      const added = await reloadInOrder()
-      await Promise.all(added.map((provider) => renew(state, provider)))
+    start: follow,
+    follow,
+    async changed(created) {
+      const added = new Set(await reloadInOrder())
+      const made = created === undefined ? undefined : state.providers.get(created)
+      if (made !== undefined && made.published === null) added.add(made)
+      await Promise.all([...added].map((provider) => renew(state, provider)))
     },
     publishedBy: (id) => state.providers.get(id)?.published ?? null,
     async probe(issuer, use = 'tokens') {

@@ -109,7 +109,34 @@ const STEPS = [
      request uuid NOT NULL REFERENCES prepare_request ON DELETE CASCADE, incarnation text COLLATE "C" NOT NULL,
      reason text, PRIMARY KEY (request, incarnation)
    );`,
+  `CREATE UNLOGGED TABLE attempt (
+     is_sliding boolean NOT NULL, bucket int NOT NULL, times timestamptz[] NOT NULL, count int NOT NULL,
+     held_until timestamptz NOT NULL, PRIMARY KEY (is_sliding, bucket)
+   );
+   CREATE INDEX attempt_by_end ON attempt (held_until);
+   CREATE UNLOGGED TABLE device_code (
+     id text COLLATE "C" PRIMARY KEY, user_code_hash text COLLATE "C" NOT NULL UNIQUE, secret_hash text NOT NULL,
+     network_hash text COLLATE "C" NOT NULL, request text NOT NULL, decision text, expires_at timestamptz NOT NULL,
+     remembered_until timestamptz NOT NULL, polled_at timestamptz NOT NULL, asked_at timestamptz NOT NULL,
+     interval_ms int NOT NULL
+   );
+   CREATE INDEX device_code_by_network ON device_code (network_hash, asked_at);
+   CREATE INDEX device_code_by_end ON device_code (remembered_until);`,
 ]
+
+/** Throws `StartRefused` unless the schema is that of this version. Changes nothing. */
+export async function requireSchema(client: ClientBase): Promise<void> {
+  const { rows: found } = await client.query<{ name: string | null }>(
+    `SELECT to_regclass('${SCHEMA}.schema_version')::text AS name`,
+  )
+  if (found[0]?.name === null) throw new StartRefused(`DATABASE_URL has no schema ${SCHEMA}: no node has started on it`)
+  const { rows } = await client.query<{ version: number }>(`SELECT version FROM ${SCHEMA}.schema_version`)
+  if (rows[0]?.version !== STEPS.length) {
+    throw new StartRefused(
+      `the schema ${SCHEMA} of DATABASE_URL belongs to another version of tollgate; use that version`,
+    )
+  }
+}
 
 /** Throws `StartRefused` if a later version has changed the schema. */
 export async function migrateSchema(client: ClientBase): Promise<void> {

@@ -7,20 +7,25 @@
 
 import type { Clock } from '../../runtime/clock.ts'
 import type { Moment } from '../../runtime/freshness.ts'
+import type { AttemptStore } from '../attempts.ts'
 import type { Claims } from '../claims.ts'
+import type { DeviceCodeStore } from '../device-codes.ts'
 import type { IdempotencyStore } from '../idempotency-store.ts'
 import type { LockFences } from '../lock-fences.ts'
 import type { Nodes } from '../nodes.ts'
 import type { Preparations } from '../preparations.ts'
 import type { Registry } from '../registry.ts'
+import { createPostgresAttempts } from './attempts.ts'
 import { createPostgresClaims } from './claims.ts'
 import { toClientConfig, type ConnectOptions } from './connection.ts'
 import { openConnections } from './connections.ts'
+import { createPostgresDeviceCodes } from './device-codes.ts'
 import { createPostgresIdempotencyStore } from './idempotency-store.ts'
 import { createPostgresLeaseEpochs, type LeaseEpochs } from './lease-epochs.ts'
 import { createPostgresLeases, type PostgresLeases } from './leases.ts'
 import { createPostgresNodes } from './nodes.ts'
 import { createPostgresPreparations } from './preparations.ts'
+import { migrateSchema, requireSchema } from './migrate-schema.ts'
 import { refuseUnusable } from './refuse-unusable.ts'
 import { openPostgresRegistry } from './registry.ts'
 import { createRunningRequests } from './running-request.ts'
@@ -41,6 +46,8 @@ export interface PostgresOptions extends ConnectOptions {
   readonly keyHeldSeconds?: number
   /** How long `nodes.register` waits for an earlier process of the node to end. */
   readonly registerRefusedAfterMs?: number
+  /** A command that is no node: the schema must be there, and is not changed. */
+  readonly isCommand?: boolean
 }
 
 export interface Postgres {
@@ -50,6 +57,8 @@ export interface Postgres {
   readonly idempotencyKeys: IdempotencyStore
   readonly claims: Claims
   readonly leaseEpochs: LeaseEpochs
+  readonly attempts: AttemptStore
+  readonly deviceCodes: DeviceCodeStore
   readonly nodes: Nodes
   /** Grants slices of long totals and of quotas. */
   readonly leases: PostgresLeases
@@ -61,12 +70,12 @@ export interface Postgres {
 /** With the feed (2), claims (1) and the report of the node (1), a node uses at most nine connections. */
 const COMMAND_CONNECTIONS = 5
 
-/** Creates or migrates the schema. Throws `StartRefused`. */
+/** Creates or migrates the schema for a node. Throws `StartRefused`. */
 export async function openPostgres(options: PostgresOptions): Promise<Postgres> {
   const { clock, onFailed, onReplaced, onRewound, keyHeldSeconds, registerRefusedAfterMs } = options
   const { staleAfterMs = null, onFresh = () => {} } = options
   const config = toClientConfig(options)
-  await refuseUnusable(config)
+  await refuseUnusable(config, options.isCommand === true ? requireSchema : migrateSchema)
   const connections = openConnections({ config, clock, onFailed })
   const pool = connections.createPool(COMMAND_CONNECTIONS)
   const requests = createRunningRequests()
@@ -96,6 +105,8 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
     idempotencyKeys,
     leaseEpochs: createPostgresLeaseEpochs(pool),
     claims: createPostgresClaims(connections.createPool(1)),
+    attempts: createPostgresAttempts(pool),
+    deviceCodes: createPostgresDeviceCodes(pool),
     nodes,
     leases: createPostgresLeases({ pool, nodeName: options.nodeName, clock }),
     preparations,

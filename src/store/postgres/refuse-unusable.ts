@@ -1,18 +1,21 @@
 /**
- * Checks a database before the service uses it, and migrates its schema.
+ * Checks a database before it is used, and migrates its schema.
  *
  * Each obstacle is one line for the operator, without the password: only host, port, database and user of the URL are repeated.
  */
 
-import pg from 'pg'
+import pg, { type ClientBase } from 'pg'
 import { StartRefused } from '../../runtime/start-refused.ts'
 import { SCHEMA } from './connection.ts'
 import { migrateSchema } from './migrate-schema.ts'
 
 const VERSION_MIN = 150_000
 
-/** Throws `StartRefused`. */
-export async function refuseUnusable(config: pg.ClientConfig): Promise<void> {
+/** Throws `StartRefused`. `prepareSchema` creates, migrates or checks the schema. */
+export async function refuseUnusable(
+  config: pg.ClientConfig,
+  prepareSchema: (client: ClientBase) => Promise<void> = migrateSchema,
+): Promise<void> {
   let client: pg.Client
   try {
     client = new pg.Client(config)
@@ -27,7 +30,7 @@ export async function refuseUnusable(config: pg.ClientConfig): Promise<void> {
     await client.connect()
     await refusePooler(client, where)
     await refuseReplica(client, where)
-    await migrateSchema(client)
+    await prepareSchema(client)
   } catch (cause) {
     throw cause instanceof StartRefused ? cause : new StartRefused(sentence(where, cause), { cause })
   } finally {

@@ -8,11 +8,13 @@ import {
   createSessionDocuments,
   createSessionExpiry,
 } from '../../../src/console-server/session-documents.ts'
-import { TokensUnavailable, type Tokens } from '../../../src/console-server/token-source.ts'
+import { createTokenSource, TokensUnavailable, type Tokens } from '../../../src/console-server/token-source.ts'
 import type { PersonLogin, PersonToken } from '../../../src/identity/person-tokens.ts'
+import type { OauthEndpoint, TokenKeeper } from '../../../src/plan/oauth-call.ts'
 import { createVault } from '../../../src/runtime/vault.ts'
 import { createFakeClock } from '../../fixtures/fake-clock.ts'
 import { openSqliteRegistry } from '../../../src/store/sqlite/registry.ts'
+import { API, openTestOauthServer, tokenOf, type TestOauthServer } from '../../fixtures/token-endpoints.ts'
 
 const START_MS = Date.UTC(2026, 0, 1)
 const HOUR_MS = 3_600_000
@@ -30,9 +32,12 @@ function openSessions() {
   const revoked: string[] = []
   const source = {
     answer: async (): Promise<Tokens | null> => tokens(renewals.length + 1),
-    renew(_: string, refresh: string) {
+    async renew(_: string, refresh: string, keeper: TokenKeeper) {
       renewals.push(refresh)
-      return source.answer()
+      const given = await source.answer()
+      if (given === null) return null
+      await registry.commit({ tenant: 'acme', consumer: 'system' }, 'renew', [keeper.writeOf(given)])
+      return given
     },
     async revoke(_: string, refresh: string) {
       revoked.push(refresh)
@@ -137,3 +142,85 @@ it('gives a token for an API while it lasts, with the login that is in force', a
   expect(await sessions.apiTokenOf(id, 'ledger-v1')).toBeNull()
   expect(logins.length).toBe(2)
 })
+
+/** Two nodes with one registry, and a session on them. */
+async function openOnTwoNodes(options: { readonly beforeAnswer?: () => Promise<void> } = {}) {
+  const server = await openTestOauthServer({ mayRefresh: true })
+  onTestFinished(() => server.registry.close())
+  const oauth: OauthEndpoint = async (call) => {
+    await options.beforeAnswer?.()
+    return server.answer({ ...call, api: API })
+  }
+  const nodes = [0, 1].map(() => openNode(server, oauth))
+  const { text: access, claims } = tokenOf(await server.redeem())
+  const { refresh_token: refresh } = (await server.redeem()).body as { refresh_token: string }
+  const given = { access, refresh, lifetimeMs: HOUR_MS, tenant: String(claims['tenant']) }
+  const id = await nodes[0]!.begin('cli_public', given)
+  server.forward(HOUR_MS)
+  return { server, nodes, id, given }
+}
+
+function openNode({ registry, vault, clock }: TestOauthServer, oauth: OauthEndpoint) {
+  return createConsoleSessions({
+    documents: createSessionDocuments({ registry, vault, clock, randomBytes }),
+    source: createTokenSource(oauth),
+    issuePersonToken: async () => ({ kind: 'unknown' }),
+    mutex: createKeyedMutex(),
+    clock,
+  })
+}
+
+it('continues when two nodes renew it at the same time, with one token for both', async () => {
+  const { server, nodes, id } = await openOnTwoNodes()
+  for (let round = 1; round <= 20; round++) {
+    const given = await Promise.all([...nodes, ...nodes].map((node) => node.tokenOf(id)))
+    expect(given[0]).not.toBeNull()
+    expect(new Set(given).size).toBe(1)
+    server.forward(HOUR_MS)
+  }
+  expect(server.reused).toEqual([])
+})
+
+it('continues when a node that was interrupted uses the token that another one has replaced since', async () => {
+  const waits: (() => void)[] = []
+  let isPaused = false
+  const { server, nodes, id } = await openOnTwoNodes({
+    beforeAnswer: () => (isPaused ? new Promise((resolve) => waits.push(resolve)) : Promise.resolve()),
+  })
+  isPaused = true
+  const late = nodes[0]!.tokenOf(id)
+  await expect.poll(() => waits.length).toBe(1)
+  isPaused = false
+  const token = await nodes[1]!.tokenOf(id)
+  waits[0]!()
+  expect(await late).toBe(token)
+  expect(token).not.toBeNull()
+  expect(server.reused).toEqual([])
+})
+
+it('ends when someone else has used its refresh token', async () => {
+  const { server, nodes, id, given } = await openOnTwoNodes()
+  const stolen = await server.call('token', {
+    grant_type: 'refresh_token',
+    client_id: 'cli_public',
+    refresh_token: given.refresh,
+  })
+  expect(stolen.status).toBe(200)
+  expect(await nodes[0]!.tokenOf(id)).toBeNull()
+  expect(server.reused).toHaveLength(1)
+  expect(await nodes[1]!.tokenOf(id)).toBeNull()
+})
+
+it('ends on every node when the person signs out while another node renews it', async () => {
+  for (let round = 1; round <= 20; round++) {
+    const { server, nodes, id } = await openOnTwoNodes()
+    const [, token] = await Promise.all([nodes[0]!.end(id), nodes[1]!.tokenOf(id)])
+    expect(await nodes[1]!.tokenOf(id)).toBeNull()
+    if (token !== null) expect(server.revoked).toContain(claimsOf(token)['jti'])
+    expect(await server.registry.list('console_session' as never, { limit: 1 })).toEqual([])
+  }
+})
+
+function claimsOf(token: string): Record<string, unknown> {
+  return JSON.parse(Buffer.from(token.split('.')[1]!, 'base64url').toString()) as Record<string, unknown>
+}

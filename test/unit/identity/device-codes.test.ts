@@ -2,6 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { createDeviceCodes, type DeviceRequest } from '../../../src/identity/device-codes.ts'
 import { createIdFactory } from '../../../src/runtime/ids.ts'
+import { createVault } from '../../../src/runtime/vault.ts'
+import { createLocalDeviceCodes } from '../../../src/store/local-device-codes.ts'
 import { NOW_MS } from '../../fixtures/token-endpoints.ts'
 
 const REQUEST: DeviceRequest = { clientId: 'cli_1', api: 'a-v1', scope: null, wantsIdToken: false, wantsProfile: false }
@@ -9,10 +11,10 @@ const REQUEST: DeviceRequest = { clientId: 'cli_1', api: 'a-v1', scope: null, wa
 function openCodes() {
   let nowMs = NOW_MS
   const clock = { nowMs: () => nowMs }
-  const hashed: string[] = []
-  const keyedHash = (text: string): string => `hash ${hashed.push(text) && text}`
-  const codes = createDeviceCodes({ clock, randomBytes, keyedHash, createId: createIdFactory(clock.nowMs) })
-  return { codes, forward: (ms: number) => void (nowMs += ms) }
+  const vault = createVault(Buffer.alloc(32, 1))
+  const store = createLocalDeviceCodes(clock)
+  const codes = createDeviceCodes({ store, vault, randomBytes, createId: createIdFactory(clock.nowMs) })
+  return { codes, store, forward: (ms: number) => void (nowMs += ms) }
 }
 
 describe('device codes', () => {
@@ -20,38 +22,38 @@ describe('device codes', () => {
     ['in lower case', (code: string) => code.toLowerCase()],
     ['without the hyphen', (code: string) => code.replace('-', '')],
     ['with spaces', (code: string) => ` ${code.split('').join(' ')} `],
-  ])('are entered %s', (_, typed) => {
+  ])('are entered %s', async (_, typed) => {
     const { codes } = openCodes()
-    const { userCode } = codes.create(REQUEST, '')
-    expect(codes.enter(typed(userCode))).toMatchObject({ userCode, request: REQUEST })
+    const { userCode } = await codes.create(REQUEST, '')
+    expect(await codes.enter(typed(userCode))).toMatchObject({ userCode, request: REQUEST })
   })
 
   it.each(['', '-', 'BBBB', 'B'.repeat(9), 'B'.repeat(11), '__proto__', 'constructor', 'x'.repeat(100_000)])(
     'are not found by %.20s',
-    (text) => {
+    async (text) => {
       const { codes } = openCodes()
-      codes.create(REQUEST, '')
-      expect(codes.enter(text)).toBeNull()
+      await codes.create(REQUEST, '')
+      expect(await codes.enter(text)).toBeNull()
     },
   )
 
-  it('are unknown five minutes after they have expired', () => {
+  it('are unknown five minutes after they have expired', async () => {
     const { codes, forward } = openCodes()
-    const { deviceCode } = codes.create(REQUEST, '')
-    const poll = () => codes.poll(deviceCode, 'cli_1', 'a-v1').state
+    const { deviceCode } = await codes.create(REQUEST, '')
+    const poll = async () => (await codes.poll(deviceCode, 'cli_1', 'a-v1')).state
     forward(15 * 60_000 - 1)
-    codes.create(REQUEST, '')
-    expect(poll()).toBe('expired')
+    await codes.create(REQUEST, '')
+    expect(await poll()).toBe('expired')
     forward(1)
-    codes.create(REQUEST, '')
-    expect(poll()).toBe('unknown')
+    await codes.create(REQUEST, '')
+    expect(await poll()).toBe('unknown')
   })
 
-  it('have letters of equal frequency', () => {
+  it('have letters of equal frequency', async () => {
     const { codes } = openCodes()
     const counts = new Map<string, number>()
     for (let client = 0; client < 5_000; client++) {
-      const { userCode } = codes.create(REQUEST, '')
+      const { userCode } = await codes.create(REQUEST, '')
       for (const letter of userCode.replace('-', '')) counts.set(letter, (counts.get(letter) ?? 0) + 1)
     }
     expect(counts.size).toBe(20)

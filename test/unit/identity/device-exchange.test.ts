@@ -36,14 +36,14 @@ async function openServer(options: TestOauthServerOptions = {}) {
 }
 
 /** Decides like a person who has logged in. */
-function allow({ deviceCodes, clock }: TestOauthServer, { user_code: userCode }: Begun): boolean {
-  const entered = deviceCodes.enter(userCode)
+async function allow({ deviceCodes, clock }: TestOauthServer, { user_code: userCode }: Begun): Promise<boolean> {
+  const entered = await deviceCodes.enter(userCode)
   const login = { tenant: 'acme', person: PERSON, nonce: null, loggedInAtMs: clock.nowMs() }
-  return entered !== null && deviceCodes.allow(entered.id, { ...entered.request, ...login })
+  return entered !== null && (await deviceCodes.allow(entered.id, { ...entered.request, ...login }))
 }
 
-function deny(deviceCodes: DeviceCodes, { user_code: userCode }: Begun): void {
-  deviceCodes.deny(deviceCodes.enter(userCode)?.id ?? '')
+async function deny(deviceCodes: DeviceCodes, { user_code: userCode }: Begun): Promise<void> {
+  await deviceCodes.deny((await deviceCodes.enter(userCode))?.id ?? '')
 }
 
 const failure = (error: string) => ({ status: 400, body: { error } })
@@ -67,8 +67,8 @@ describe('a login for a device', () => {
     const { server, begin, poll, forward } = await openServer()
     const begun = await begin({ scope: 'openid read' })
     expect(await poll(begun)).toMatchObject(failure('authorization_pending'))
-    expect(allow(server, begun)).toBe(true)
-    expect(allow(server, begun)).toBe(false)
+    expect(await allow(server, begun)).toBe(true)
+    expect(await allow(server, begun)).toBe(false)
     forward(5_000)
     const answer = await poll(begun)
     expect(answer.body).toMatchObject({ scope: 'read', refresh_token: expect.stringMatching(/^rfg_/) })
@@ -83,7 +83,7 @@ describe('a login for a device', () => {
   it('gives tokens to one of several concurrent requests', async () => {
     const { server, begin, poll } = await openServer()
     const begun = await begin()
-    allow(server, begun)
+    await allow(server, begun)
     const answers = await Promise.all([1, 2, 3].map(() => poll(begun)))
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
   })
@@ -91,19 +91,19 @@ describe('a login for a device', () => {
   it('ends when the person denies it, and cannot be allowed afterwards', async () => {
     const { server, begin, poll, deviceCodes } = await openServer()
     const begun = await begin()
-    deny(deviceCodes, begun)
+    await deny(deviceCodes, begun)
     expect(await poll(begun)).toMatchObject(failure('access_denied'))
-    expect(allow(server, begun)).toBe(false)
+    expect(await allow(server, begun)).toBe(false)
     expect(await poll(begun)).toMatchObject(failure('access_denied'))
   })
 
   it('expires after ten minutes, even if the person has allowed it', async () => {
     const { server, begin, poll, forward } = await openServer()
     const [open, allowed] = [await begin(), await begin()]
-    allow(server, allowed)
+    await allow(server, allowed)
     forward(10 * MINUTE_MS)
     for (const begun of [open, allowed]) expect(await poll(begun)).toMatchObject(failure('expired_token'))
-    expect(allow(server, open)).toBe(false)
+    expect(await allow(server, open)).toBe(false)
     forward(10 * MINUTE_MS)
     await begin()
     expect(await poll(open)).toMatchObject(failure('invalid_grant'))
@@ -125,7 +125,7 @@ describe('a login for a device', () => {
   it('gives nothing to another client or at another API, and waits on', async () => {
     const { server, begin, poll } = await openServer({ publicGrant: { api: '', apiProductId: 'prd_1' } })
     const begun = await begin({ resource: `${GATEWAY_URL}/${API}` })
-    allow(server, begun)
+    await allow(server, begun)
     expect(await poll(begun, {}, { api: 'orders-v1' })).toMatchObject(failure('invalid_grant'))
     const other = await poll(begun, { client_id: 'cli_1', client_secret: SECRET })
     expect(other.status).toBe(400)
@@ -135,7 +135,7 @@ describe('a login for a device', () => {
   it('gives nothing if the person may no longer log in', async () => {
     const { server, begin, poll } = await openServer()
     const begun = await begin()
-    allow(server, begun)
+    await allow(server, begun)
     server.personGrant = null
     expect(await poll(begun)).toMatchObject(failure('invalid_grant'))
   })

@@ -9,7 +9,8 @@ function openLogin() {
   const login = openTestLogin()
   login.mayRefresh = true
   const asked = { scope: 'openid read', wantsIdToken: true, wantsProfile: false }
-  const begin = (): NewDeviceCode => login.deviceCodes.create({ clientId: 'cli_public', api: API, ...asked }, '')
+  const begin = (): Promise<NewDeviceCode> =>
+    login.deviceCodes.create({ clientId: 'cli_public', api: API, ...asked }, '')
   const poll = ({ deviceCode }: NewDeviceCode) => login.deviceCodes.poll(deviceCode, 'cli_public', API)
   const consent = async (browser: Browser, { userCode }: NewDeviceCode) =>
     browser.logIn(await browser.enterCode(await browser.openDevice(), userCode))
@@ -20,17 +21,17 @@ describe('the page for the code of a device', () => {
   it('leads to the login, a consent that warns and shows the code, and the end', async () => {
     const { login, begin, poll, consent } = openLogin()
     const browser = login.browser()
-    const code = begin()
+    const code = await begin()
     const page = await consent(browser, code)
     expect(page.status).toBe(200)
     for (const text of ['Wallet', 'Payments', '<li>read</li>', code.userCode, 'A device asks', PERSON.name]) {
       expect(page.body).toContain(text)
     }
     expect(page.body).not.toContain('redirected')
-    expect(poll(code)).toEqual(WAITS)
+    expect(await poll(code)).toEqual(WAITS)
     const done = await browser.submit(page, { decision: 'allow' })
     expect(done).toMatchObject({ status: 200, body: expect.stringContaining('The device is connected') })
-    expect(poll(code)).toMatchObject({
+    expect(await poll(code)).toMatchObject({
       state: 'allowed',
       login: { tenant: 'acme', person: PERSON, scope: 'openid read' },
     })
@@ -42,19 +43,19 @@ describe('the page for the code of a device', () => {
   it('refuses the device if the person denies', async () => {
     const { login, begin, poll, consent } = openLogin()
     const browser = login.browser()
-    const code = begin()
+    const code = await begin()
     const page = await browser.submit(await consent(browser, code), { decision: 'deny' })
     expect(page.body).toContain('not connected')
-    expect(poll(code)).toEqual({ state: 'denied' })
+    expect(await poll(code)).toEqual({ state: 'denied' })
   })
 
   it('shows the code of the address, and does not submit it', async () => {
     const { login, begin, poll } = openLogin()
-    const code = begin()
+    const code = await begin()
     const page = await login.browser().openDevice(code.userCode)
     expect(page.body).toContain(`value="${code.userCode}"`)
     expect(page.headers['Content-Security-Policy']).toContain("form-action 'self'")
-    expect(poll(code)).toEqual(WAITS)
+    expect(await poll(code)).toEqual(WAITS)
     const hostile = await login.browser().openDevice('"><script>alert(1)</script>')
     expect(hostile.body).not.toContain('<script>')
   })
@@ -62,16 +63,16 @@ describe('the page for the code of a device', () => {
   it('asks for the password, and counts a wrong one', async () => {
     const { login, begin, poll } = openLogin()
     const browser = login.browser()
-    const code = begin()
+    const code = await begin()
     const page = await browser.enterCode(await browser.openDevice(), code.userCode)
     expect(await browser.logIn(page, 'wrong')).toMatchObject({ status: 401, signal: { outcome: 'credential_invalid' } })
-    expect(poll(code)).toEqual(WAITS)
+    expect(await poll(code)).toEqual(WAITS)
   })
 
   it('does not continue in another browser, or with a form of another step', async () => {
     const { login, begin } = openLogin()
     const [browser, other] = [login.browser(), login.browser()]
-    const code = begin()
+    const code = await begin()
     const page = await browser.openDevice()
     expect((await other.enterCode(page, code.userCode)).body).toContain('cannot continue')
     await other.openDevice()
@@ -93,22 +94,22 @@ describe('the page for the code of a device', () => {
     const browser = login.browser()
     const page = await browser.openDevice()
     for (let count = 0; count < 10; count++) expect((await browser.enterCode(page, 'BBBB-BBBB')).status).toBe(400)
-    const limited = await browser.enterCode(page, begin().userCode)
+    const limited = await browser.enterCode(page, (await begin()).userCode)
     expect(limited).toMatchObject({ status: 429, headers: { 'Retry-After': '900' } })
     const other = login.browser()
-    expect((await other.enterCode(await other.openDevice(), begin().userCode)).body).toContain('Password')
+    expect((await other.enterCode(await other.openDevice(), (await begin()).userCode)).body).toContain('Password')
     login.forward(15 * 60_000)
-    expect((await browser.enterCode(await browser.openDevice(), begin().userCode)).body).toContain('Password')
+    expect((await browser.enterCode(await browser.openDevice(), (await begin()).userCode)).body).toContain('Password')
   })
 
   it('ends for a client that is no longer entitled', async () => {
     const { login, begin, poll, consent } = openLogin()
     const browser = login.browser()
-    const code = begin()
+    const code = await begin()
     const page = await consent(browser, code)
     login.mayRefresh = false
     expect((await browser.submit(page, { decision: 'allow' })).status).toBe(400)
-    expect(poll(code)).toEqual(WAITS)
+    expect(await poll(code)).toEqual(WAITS)
   })
 
   it('ends after the second factor like any login', async () => {
@@ -116,12 +117,12 @@ describe('the page for the code of a device', () => {
     login.secondFactors.stateOf = async () => 'on' as never
     login.secondFactors.use = async (_tenant, _person, given) => given === '123456'
     const browser = login.browser()
-    const code = begin()
+    const code = await begin()
     const asked = await consent(browser, code)
     expect(asked.body).toContain('Enter a code')
     const page = await browser.submit(asked, { code: '123456' })
     expect(page.body).toContain(code.userCode)
     await browser.submit(page, { decision: 'allow' })
-    expect(poll(code)).toMatchObject({ state: 'allowed' })
+    expect(await poll(code)).toMatchObject({ state: 'allowed' })
   })
 })

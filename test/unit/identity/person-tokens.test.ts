@@ -38,7 +38,7 @@ async function openTokens(change: Partial<PersonTokensOptions> = {}) {
     refreshGrants,
     async grantPerson(login) {
       asked.push(login)
-      return { grant: GRANT, scopes: null, isCurrent: () => true }
+      return { grant: GRANT, scopes: null, revocation: '', isCurrent: () => true }
     },
     consumersOf: async () => ['con_1', 'con_2'],
     scopesOf: async (api) => (api === 'ledger-v1' ? TARGET : null),
@@ -84,7 +84,9 @@ describe('a token in the name of a person who is logged in to the console', () =
     const { issue } = await openTokens({ grantPerson: async () => 'unsubscribed' })
     expect(await issue()).toEqual({ kind: 'unsubscribed', consumers: ['con_1', 'con_2'] })
     const grant = { ...GRANT, api: 'other-v1' }
-    const other = await openTokens({ grantPerson: async () => ({ grant, scopes: null, isCurrent: () => true }) })
+    const other = await openTokens({
+      grantPerson: async () => ({ grant, scopes: null, revocation: '', isCurrent: () => true }),
+    })
     expect(await other.issue()).toMatchObject({ kind: 'unsubscribed' })
   })
 
@@ -103,7 +105,7 @@ describe('a token in the name of a person who is logged in to the console', () =
     const before = await openTokens({ grantPerson: async () => null })
     expect(await before.issue()).toEqual({ kind: 'ended' })
     const meanwhile = await openTokens({
-      grantPerson: async () => ({ grant: GRANT, scopes: null, isCurrent: () => false }),
+      grantPerson: async () => ({ grant: GRANT, scopes: null, revocation: '', isCurrent: () => false }),
     })
     expect(await meanwhile.issue()).toEqual({ kind: 'ended' })
   })

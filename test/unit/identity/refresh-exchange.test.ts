@@ -142,12 +142,12 @@ describe('a refresh token', () => {
 
   it('gives only scopes that the person still has, and no scope that was added since the login', async () => {
     const { server, redeem, refresh } = await openServer()
-    server.personGrant = { scopes: new Set(['read']), isCurrent: () => true }
+    server.personGrant = { scopes: new Set(['read']), revocation: '', isCurrent: () => true }
     const first = await redeem()
-    server.personGrant = { scopes: new Set(['read', 'write']), isCurrent: () => true }
+    server.personGrant = { scopes: new Set(['read', 'write']), revocation: '', isCurrent: () => true }
     const second = await refresh(refreshTokenOf(first))
     expect(second.body).toMatchObject({ scope: 'read' })
-    server.personGrant = { scopes: new Set(['write']), isCurrent: () => true }
+    server.personGrant = { scopes: new Set(['write']), revocation: '', isCurrent: () => true }
     expect((await refresh(refreshTokenOf(second))).body).toMatchObject({ scope: '' })
   })
 
@@ -164,7 +164,7 @@ describe('a refresh token', () => {
   it('ends if access was taken away while the access token was created', async () => {
     const { server, redeem, refresh, revoked, grants } = await openServer()
     const first = await redeem()
-    server.personGrant = { scopes: null, isCurrent: () => false }
+    server.personGrant = { scopes: null, revocation: '', isCurrent: () => false }
     expect(await refresh(refreshTokenOf(first))).toMatchObject(refused)
     expect(revoked.has(jtiOf(first))).toBe(true)
     expect(revoked.size).toBe(2)

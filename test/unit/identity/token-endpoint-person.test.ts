@@ -14,15 +14,15 @@ describe('a code of a person', () => {
 
   it('gives only the scopes that the person is entitled to', async () => {
     const server = await openTestOauthServer()
-    server.personGrant = { scopes: new Set(['read', 'secret', 'other']), isCurrent: () => true }
+    server.personGrant = { scopes: new Set(['read', 'secret', 'other']), revocation: '', isCurrent: () => true }
     expect(tokenOf(await server.redeem()).claims['scope']).toBe('read')
-    server.personGrant = { scopes: new Set(), isCurrent: () => true }
+    server.personGrant = { scopes: new Set(), revocation: '', isCurrent: () => true }
     expect(tokenOf(await server.redeem()).claims['scope']).toBe('')
   })
 
   it('gives no token if access was taken away while the token was created', async () => {
     const server = await openTestOauthServer()
-    server.personGrant = { scopes: null, isCurrent: () => false }
+    server.personGrant = { scopes: null, revocation: '', isCurrent: () => false }
     expect(await server.redeem()).toMatchObject({ status: 400, body: { error: 'invalid_grant' } })
   })
 })

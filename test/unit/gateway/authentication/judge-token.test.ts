@@ -33,7 +33,7 @@ const CASES: readonly Case[] = [
   {
     state: 'Revoked',
     claims: { sub: 'usr_1', jti: 'tok_1' },
-    before: (test) => test.revokePerson({ person: 'usr_1', before: 'tok_2', untilMs: NOW_MS + 1 }),
+    before: (test) => test.revokePerson({ person: 'usr_1', id: 'tok_2', before: 'tok_2', untilMs: NOW_MS + 1 }),
   },
   { state: 'Unknown', grant: null },
   { state: 'Unknown', claims: { iss: 'https://elsewhere.example' } },

@@ -61,7 +61,16 @@ async function open(slas: readonly SlaPlan[]) {
 
 const callerOf = (variant: string) => {
   const times = { startsMs: 0, endsMs: Infinity }
-  const token = { api: API, scopes: [], subject: 'con_1', actor: '', ...times, jti: 'tok_1', provider: null }
+  const token = {
+    api: API,
+    scopes: [],
+    subject: 'con_1',
+    actor: '',
+    ...times,
+    jti: 'tok_1',
+    revocation: undefined,
+    provider: null,
+  }
   return toTokenCaller({ ...GRANT, api: '', apiProductId: 'prd_1', variant }, token)
 }
 

@@ -3,7 +3,12 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { createOauthServer, type OauthServer } from '../../../../src/gateway/oauth/oauth-server.ts'
+import {
+  createOauthServer,
+  type OauthServer,
+  type OauthServerOptions,
+} from '../../../../src/gateway/oauth/oauth-server.ts'
+import { createClientAddress } from '../../../../src/runtime/client-address.ts'
 import type { OauthCall } from '../../../../src/plan/oauth-call.ts'
 import { API, SCOPES } from '../../../fixtures/token-endpoints.ts'
 
@@ -12,7 +17,7 @@ const JSON_TYPE = { 'Content-Type': 'application/json' }
 const REGISTER = `/${API}/oauth2/v2/register`
 
 /** Any path that the OAuth server does not serve gets 418. */
-async function start(options: { readonly allowsRegistration?: boolean } = {}) {
+async function start(options: Pick<OauthServerOptions, 'allowsRegistration' | 'clientAddress'> = {}) {
   const calls: OauthCall[] = []
   let paths: OauthServer | null = null
   const server = createServer((request, response) => {
@@ -47,6 +52,17 @@ describe('the path at which clients register', () => {
     const { post, metadata } = await start()
     expect((await post(REGISTER, '{}')).status).toBe(418)
     expect(metadata).not.toHaveProperty('registration_endpoint')
+  })
+
+  it.each([
+    [[], '127.0.0.1'],
+    [['10.0.0.1'], '127.0.0.1'],
+    [['127.0.0.1'], '203.0.113.9'],
+  ])('passes on the address that a proxy names, if it is one of %j', async (proxies, address) => {
+    const clientAddress = createClientAddress(proxies)
+    const { calls, post } = await start({ allowsRegistration: true, clientAddress })
+    await post(REGISTER, '{}', { ...JSON_TYPE, 'X-Forwarded-For': '198.51.100.1, 203.0.113.9' })
+    expect(calls.map((call) => call.address)).toEqual([address])
   })
 
   it('passes the text on as it came, if it is allowed', async () => {

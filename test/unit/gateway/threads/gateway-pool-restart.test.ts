@@ -32,7 +32,7 @@ describe('a gateway thread that ends', () => {
     const pool = await openGatewayPool({ grant: { ...GRANT, api: '', apiProductId: 'prd_9' } })
     const { callAll, request, revokeToken, revokePeople, applyMembership, applyProviders, restarts } = pool
     await revokeToken({ jti: 'tok_1', untilMs: UNTIL_MS })
-    await revokePeople([{ person: 'usr_1', before: 'tok_5', untilMs: UNTIL_MS }])
+    await revokePeople([{ person: 'usr_1', id: 'tok_5', before: 'tok_5', untilMs: UNTIL_MS }])
     await applyMembership(API, ['prd_9'])
     await applyProviders([toPlan([key])])
     await request('/die', '').catch(() => {})

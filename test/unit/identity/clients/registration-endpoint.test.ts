@@ -3,6 +3,7 @@ import { createKeyedMutex } from '../../../../src/command/keyed-mutex.ts'
 import { createRegistrationBudget, PER_NETWORK_MAX } from '../../../../src/identity/clients/registration-budget.ts'
 import { createRegistrationEndpoint } from '../../../../src/identity/clients/registration-endpoint.ts'
 import { createSelfRegisteredClients } from '../../../../src/identity/clients/self-registered-clients.ts'
+import { createLocalAttempts } from '../../../../src/store/attempts.ts'
 import { ACME, NOW_MS, openTestCatalogue } from '../../../fixtures/test-catalogue.ts'
 import { REDIRECT } from '../../../fixtures/token-endpoints.ts'
 
@@ -18,7 +19,12 @@ function open({ isAllowed = true } = {}) {
   const options = { registry, createId, clock, isAllowed, mutex: createKeyedMutex(), endCodes: async () => {} }
   const clients = createSelfRegisteredClients(options)
   const endpoint = createRegistrationEndpoint({
-    ...{ registry, isAllowed, clients, budget: createRegistrationBudget(clock) },
+    ...{
+      registry,
+      isAllowed,
+      clients,
+      budget: createRegistrationBudget({ attempts: createLocalAttempts(clock), keyedHash: (text) => text }),
+    },
     scopesOf: async (api) => (TENANTS.has(api) ? { tenant: TENANTS.get(api) ?? '' } : null),
     count: (reason) => counted.push(reason),
   })

@@ -200,3 +200,47 @@ function settle(): Promise<void> {
   setImmediate(resolve)
   return promise
 }
+
+describe('an identity provider of several nodes', () => {
+  it('has its keys stored once, without a conflict, when all nodes fetch them', async () => {
+    const provider = await openTestProvider()
+    const registry = openTestRegistry()
+    const nodes = [1, 2, 3].map(() => openTestFederation({ registry }))
+    for (const { records } of nodes) records.push(record(provider.issuer))
+    await Promise.all(nodes.map((node) => node.changed()))
+    for (const { kids, counted } of nodes) {
+      expect(kids()).toEqual([['k1']])
+      expect(counted).not.toContain('provider_keys_not_kept')
+    }
+    expect((await registry.get(PROVIDER_KEYS_KIND, 'idp_1'))?.revision).toBe(1)
+    for (const { records } of nodes) records.pop()
+    await Promise.all(nodes.map((node) => node.changed()))
+    for (const { counted } of nodes) expect(counted).not.toContain('provider_keys_not_kept')
+    expect(await registry.get(PROVIDER_KEYS_KIND, 'idp_1')).toBeNull()
+  })
+
+  it('has its keys when its registration returns, also if the feed has brought it before', async () => {
+    const provider = await openTestProvider()
+    const { follow, changed, records, kids } = openTestFederation()
+    const gate = Promise.withResolvers<void>()
+    provider.gate = gate.promise
+    records.push(record(provider.issuer))
+    await follow()
+    expect(kids()).toEqual([[]])
+    const done = changed('idp_1')
+    gate.resolve()
+    await done
+    expect(kids()).toEqual([['k1']])
+  })
+
+  it('is removed by the feed while another one is new and slow', async () => {
+    const provider = await openTestProvider()
+    const { follow, records, published } = openTestFederation()
+    records.push(record(provider.issuer))
+    provider.gate = new Promise(() => {})
+    await follow()
+    records.pop()
+    await follow()
+    expect(published.at(-1)).toEqual([])
+  })
+})

@@ -1,0 +1,17 @@
+import { expect, it } from 'vitest'
+import { createLocalAttempts } from '../../../src/store/attempts.ts'
+import { attemptsContract, keyOf } from './attempts.contract.ts'
+
+function open() {
+  const clock = { ms: 1_800_000_000_000, nowMs: () => clock.ms }
+  return { attempts: createLocalAttempts(clock), forward: async (ms: number) => void (clock.ms += ms) }
+}
+
+attemptsContract('local', open)
+
+it('Attempts on 99,999 other keys evict none', async () => {
+  const { attempts } = open()
+  const limit = { max: 1, windowMs: 60_000, isSliding: true }
+  for (let key = 0; key < 100_000; key++) await attempts.take(keyOf(key), limit)
+  expect(await attempts.take(keyOf(0), limit)).toBe(60_000)
+})
