@@ -10,7 +10,7 @@ import { readVersion } from '../settings/information-flags.ts'
 import { FORMAT, type Nodes } from '../store/nodes.ts'
 import type { Postgres } from '../store/postgres/open-postgres.ts'
 
-export interface Shared extends Pick<Postgres, 'registry' | 'idempotencyKeys' | 'claims' | 'fences'> {
+export interface Shared extends Pick<Postgres, 'registry' | 'idempotencyKeys' | 'claims' | 'fences' | 'risks'> {
   readonly nodes: Nodes
   /** Names this node in claims. */
   readonly incarnation: string
@@ -46,6 +46,7 @@ export async function openShared(options: SharedOptions, end: (sentence: string)
     },
     onRewound: () =>
       end('PostgreSQL lacks changes that this node has applied: it was restored, or a standby took over'),
+    onUnreadableSignal: () => count('risk_signal_unreadable'),
     onReplaced: () => end(`another process runs with a copy of DATA_DIR ${dataDir}`),
   })
   opened('PostgreSQL', postgres.close)

@@ -72,6 +72,36 @@ const STEPS = [
      format bigint NOT NULL, session uuid NOT NULL, position bigint NOT NULL, registered_at timestamptz NOT NULL,
      heard_at timestamptz NOT NULL
    );`,
+  `CREATE TABLE risk_source (
+     source text COLLATE "C" PRIMARY KEY, sequence bigint NOT NULL, position text NOT NULL,
+     reported_at timestamptz NOT NULL
+   );
+   CREATE TABLE risk_signal (
+     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, partition int NOT NULL, source text COLLATE "C" NOT NULL,
+     body text NOT NULL
+   );
+   CREATE INDEX risk_signal_of_partition ON risk_signal (partition, id);
+   CREATE TABLE risk_partition (
+     number int PRIMARY KEY, version uuid NOT NULL, holder text NOT NULL, advanced_at timestamptz NOT NULL
+   );
+   INSERT INTO risk_partition
+     SELECT number, gen_random_uuid(), '', '-infinity' FROM generate_series(0, 3) AS number;
+   CREATE TABLE risk_episode (
+     risk_id text COLLATE "C" PRIMARY KEY, partition int NOT NULL, tenant text COLLATE "C" NOT NULL,
+     is_open boolean NOT NULL, last_seen_ms bigint NOT NULL, body text NOT NULL
+   );
+   CREATE INDEX risk_episode_open ON risk_episode (partition) WHERE is_open;
+   CREATE INDEX risk_episode_of_tenant ON risk_episode (tenant, is_open, risk_id);
+   CREATE INDEX risk_episode_cleared ON risk_episode (last_seen_ms) WHERE NOT is_open;
+   CREATE TABLE risk_event (
+     position bigint PRIMARY KEY, id text COLLATE "C" NOT NULL, tenant text COLLATE "C" NOT NULL,
+     risk_id text COLLATE "C" NOT NULL, made_at timestamptz NOT NULL, body text NOT NULL
+   );
+   CREATE INDEX risk_event_of_tenant ON risk_event (tenant, id);
+   CREATE TABLE risk_event_end (position bigint NOT NULL, last_ms bigint NOT NULL, last_id text NOT NULL);
+   INSERT INTO risk_event_end VALUES (0, 0, '');
+   CREATE TABLE risk_history (stored bigint NOT NULL, storing bigint);
+   INSERT INTO risk_history VALUES (0, NULL);`,
 ]
 
 /** Throws `StartRefused` if a later version has changed the schema. */

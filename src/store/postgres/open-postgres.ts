@@ -19,6 +19,7 @@ import { createPostgresNodes } from './nodes.ts'
 import { refuseUnusable } from './refuse-unusable.ts'
 import { openPostgresRegistry } from './registry.ts'
 import { createRunningRequests } from './running-request.ts'
+import { createPostgresRisks, type PostgresRisks } from './shared-risks.ts'
 
 export interface PostgresOptions extends ConnectOptions {
   readonly clock: Clock
@@ -28,6 +29,8 @@ export interface PostgresOptions extends ConnectOptions {
   readonly onRewound: () => void
   /** Another process has registered with the incarnation of this node: this process must end at once. */
   readonly onReplaced: () => void
+  /** A signal of a risk has a format that only later versions read; it is dropped. */
+  readonly onUnreadableSignal?: () => void
   /** Seconds for which the node of a running request holds its idempotency key without prolonging it. */
   readonly keyHeldSeconds?: number
   /** How long `nodes.register` waits for an earlier process of the node to end. */
@@ -41,6 +44,7 @@ export interface Postgres {
   readonly idempotencyKeys: IdempotencyStore
   readonly claims: Claims
   readonly nodes: Nodes
+  readonly risks: PostgresRisks
   /** Ends all connections, also if the server does not answer. The node stays in the list unless it has left it. */
   close(): Promise<void>
 }
@@ -51,12 +55,22 @@ const COMMAND_CONNECTIONS = 5
 /** Creates or migrates the schema. Throws `StartRefused`. */
 export async function openPostgres(options: PostgresOptions): Promise<Postgres> {
   const { clock, onFailed, onReplaced, onRewound, keyHeldSeconds, registerRefusedAfterMs } = options
+  const { onUnreadableSignal = () => {} } = options
   const config = toClientConfig(options)
   await refuseUnusable(config)
   const connections = openConnections({ config, clock, onFailed })
   const pool = connections.createPool(COMMAND_CONNECTIONS)
   const requests = createRunningRequests()
-  const { registry, fences } = await openPostgresRegistry({ connections, pool, clock, requests, onFailed, onRewound })
+  const { risks, channels } = createPostgresRisks({ pool, onUnreadable: onUnreadableSignal })
+  const { registry, fences } = await openPostgresRegistry({
+    connections,
+    pool,
+    clock,
+    requests,
+    onFailed,
+    onRewound,
+    channels,
+  })
   const idempotencyKeys = createPostgresIdempotencyStore({
     pool,
     clock,
@@ -78,6 +92,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
     idempotencyKeys,
     claims: createPostgresClaims(connections.createPool(1)),
     nodes,
+    risks,
     close: () =>
       connections.close(async () => {
         await Promise.all([idempotencyKeys.close(), registry.close(), nodes.close()])
