@@ -102,11 +102,10 @@ export class SignalConnection implements SignalStore, PartitionStore {
     return new Promise((resolve, reject) => {
       const whileAlive = (settle: () => void) => (): void => (isAlive() ? settle() : onGone())
       let isGivenUp = false
-      const giveUp = (): void => {
+      queue.after(TIMEOUT_MS, () => {
         isGivenUp = true
-        reject(new Error('no answer'))
-      }
-      queue.after(TIMEOUT_MS, whileAlive(giveUp))
+        whileAlive(() => reject(new Error('no answer')))()
+      })
       if (this.#isLost()) return
       queue.after(this.#delayMs(), () => {
         if (!server.isUp) return
