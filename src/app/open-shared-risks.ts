@@ -17,6 +17,8 @@ import type { Log } from '../runtime/log.ts'
 import type { SpoolPosition } from '../store/checkpoint.ts'
 import type { RiskFeed, RiskStore } from '../store/risk-store.ts'
 import { matches, type SqliteCheckpoint } from '../store/sqlite/checkpoint.ts'
+import type { ServiceLevelStore } from '../store/service-level-store.ts'
+import { createSharedServiceLevels, type ListedPromises } from '../stream/shared-service-levels.ts'
 import type { RunJob } from './node-jobs.ts'
 import type { Shared } from './open-shared.ts'
 
@@ -27,6 +29,8 @@ export interface SharedRisksOptions {
   readonly reader: SpoolReader
   readonly gauge: Pick<SpoolGauge, 'share'>
   readonly riskStore: RiskStore
+  readonly levels: ServiceLevelStore
+  readonly promises: ListedPromises
   readonly clock: Clock
   readonly log: Log
   readonly count: CountEvent
@@ -76,6 +80,7 @@ export async function openSharedRisks(options: SharedRisksOptions): Promise<Shar
       const onEvents = (): void => void follower.poll()
       opened('hints of risks', risks.onHint({ onSignals: () => worker.wake(), onEvents }))
       await runJob('risk history', () => createSharedHistory(history))
+      await runJob('service levels', () => createSharedServiceLevels({ ...options, signals: risks }))
     },
   }
 }

@@ -85,8 +85,10 @@ export async function openStream(options: StreamOptions): Promise<StreamServices
   const liveRequests = createLiveRequests({ mode: config.requestLog, clock })
   const { shared } = options
   const { gauge } = spool
-  const sharedRisks =
-    shared === null ? null : await openSharedRisks({ ...options, shared, checkpoint, reader, gauge, riskStore })
+  const { levels } = stores
+  const { promises } = limits.declarations
+  const own = { checkpoint, reader, gauge, riskStore, levels, promises }
+  const sharedRisks = shared === null ? null : await openSharedRisks({ ...options, ...own, shared })
   const pipeline = openPipeline(options, { ...parts, liveRequests, sharedRisks })
   const platformSpool = openPlatformSpool(spool, options)
   const holds: Holds = {

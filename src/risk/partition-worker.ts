@@ -44,7 +44,7 @@ const EVALUATE_EVERY_MS = 1_000
 /** All live nodes have reported the calls before. */
 const WATERMARK_MS = 2_000
 /** A call that is reported later than this was made at a node that was away. */
-const LATE_MS = 10_000
+const LATE_MS = 60_000
 /** The bound of a single node, divided by the number of partitions. */
 const EPISODES_MAX = 12_500
 const KNOWN_TYPES: ReadonlySet<string> = new Set(RISK_TYPES)

@@ -81,6 +81,7 @@ export const EVENT_REASONS = {
   risk_signals_given_up: 'Risks of a part of the spool are not detected: PostgreSQL was away, and the spool filled up.',
   risk_subscriber_broken: 'A subscriber of the risk stream failed and receives no more events.',
   service_level_late: 'A call arrived after the service level of its minute was evaluated.',
+  service_level_not_judged: 'The service levels of a minute could not be read or judged. That is retried.',
   spool_torn_tail: 'A batch at the end of the spool was incomplete at startup. Once after a hard stop is normal.',
   spool_write_failed:
     'The disk refused a write of the spool. Calls get 503 until it accepts records again. Counted once a second and thread.',

@@ -65,7 +65,7 @@ describe('signals in PostgreSQL', () => {
   it('wait if the server stops, and are sent to it afterwards', async () => {
     const { one } = await open()
     await send(one, 'a', [])
-    await server.stop()
+    await server.stop('SIGINT')
     await expect(one.openSource('a', {})).rejects.toBeInstanceOf(StoreUnwritable)
     await server.start()
     expect(await send(one, 'a', [signal()])).toBe(true)
