@@ -148,7 +148,7 @@ interface PipelineParts {
   readonly sharedRisks: SharedRiskServices | null
 }
 
-/** Of the calls of one node, which are only a part. */
+/** One node cannot judge a promise from its part of the calls. */
 const NO_PROMISES: PromiseSource = { of: () => [], isAny: false }
 
 function openPipeline(

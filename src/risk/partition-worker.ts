@@ -112,7 +112,7 @@ class Worker implements PartitionWorker {
     let advanced: Omit<CachedPartition, 'version'> | null = null
     const committed = await store.advance(holder, async (claimed) => {
       const before = this.#partitions.get(claimed.number)
-      // What is in memory is right again only once it is committed.
+      // The episodes in memory are right again only once they are committed.
       this.#partitions.delete(claimed.number)
       const changed = await this.#apply(claimed, before)
       advanced = changed.cached

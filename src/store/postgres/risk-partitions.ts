@@ -1,8 +1,8 @@
 /**
  * Partitions of risk episodes in PostgreSQL.
  *
- * The lock of a partition's row is the fence: whoever holds it in a transaction is the only one that changes its episodes, and what it
- * changes is committed together with the removal of the signals. The holder of a partition is only preferred, because it has the
+ * The lock of a partition's row is the fence: only the transaction that holds it changes the episodes, and it commits their changes
+ * together with the removal of the signals. The holder of a partition is only preferred, because it has the
  * episodes in memory; another node claims a partition that was not advanced for two seconds.
  *
  * The row that counts events is locked from the assignment of positions to the commit, so that events are committed in the order of
