@@ -5,7 +5,7 @@ import { openEventFollower } from '../risk/event-follower.ts'
 import { LiveRiskFeed } from '../risk/live-risk-feed.ts'
 import { createPartitionWorker } from '../risk/partition-worker.ts'
 import { createSharedHistory } from '../risk/shared-history.ts'
-import { createSharedRiskFeed, type SharedRiskFeedOptions } from '../risk/shared-risk-feed.ts'
+import { createSharedRiskFeed, waitingEvents, type SharedRiskFeedOptions } from '../risk/shared-risk-feed.ts'
 import { createSignalSender } from '../risk/signal-sender.ts'
 import { isSame } from '../record/spool-position.ts'
 import type { SpoolGauge } from '../record/spool-gauge.ts'
@@ -96,7 +96,10 @@ async function openFeed({ shared, config, clock, log, count, riskStore }: Shared
   })
   const live: LiveRiskFeed = new LiveRiskFeed({
     store: riskStore,
-    checkpoint: { lastEventId: () => follower.fromId, waiting: risks.feed.eventsAfter },
+    checkpoint: {
+      lastEventId: () => follower.fromId,
+      waiting: (tenant, afterId) => waitingEvents(risks.feed, tenant, afterId),
+    },
     refresh: () => follower.poll(),
     onBroken(cause) {
       count('risk_subscriber_broken')

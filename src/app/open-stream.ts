@@ -84,6 +84,8 @@ export async function openStream(options: StreamOptions): Promise<StreamServices
   const parts = { checkpoint, limits, reader, stores: { ...stores, riskStore, clickHouse } }
   const liveRequests = createLiveRequests({ mode: config.requestLog, clock })
   const { shared } = options
+  // A single node detects the risks itself; if it joins others later, it continues from there.
+  if (shared === null && checkpoint.signalPosition() !== null) checkpoint.saveSignalPosition(null)
   const { gauge } = spool
   const { levels } = stores
   const { promises } = limits.declarations

@@ -14,8 +14,8 @@ import type { RiskStore } from '../store/risk-store.ts'
 export interface LiveRiskFeedOptions {
   readonly store: Pick<RiskStore, 'eventsAfter'>
   readonly checkpoint: Pick<RiskCheckpoint, 'lastEventId'> & {
-    /** Returns events of a tenant after `afterId` that the store may not have yet, oldest first. */
-    waiting(tenant: string, afterId: string): readonly RiskEvent[] | Promise<readonly RiskEvent[]>
+    /** Returns events of a tenant after `afterId` that the store may not have at this moment, oldest first; at once, or in pages. */
+    waiting(tenant: string, afterId: string): readonly RiskEvent[] | Promise<AsyncIterable<readonly RiskEvent[]>>
   }
   /** Publishes what other nodes have committed before now; returns whether it could. Missing: there are none. */
   readonly refresh?: () => Promise<boolean>
@@ -152,7 +152,8 @@ export class LiveRiskFeed {
     // The outbox is read first: events that move from the outbox to the store in between are then found in the store.
     const waiting = await this.#options.checkpoint.waiting(tenant, afterId)
     await this.#sendStored(tenant, afterId, sendAll)
-    await sendAll(waiting)
+    if (Symbol.asyncIterator in waiting) for await (const page of waiting) await sendAll(page)
+    else await sendAll(waiting)
   }
 
   async #sendStored(tenant: string, afterId: string, sendAll: SendAll): Promise<void> {

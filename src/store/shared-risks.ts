@@ -88,13 +88,22 @@ export interface EventPage {
   readonly lastId: string
 }
 
+export interface EventsAfter {
+  readonly tenant: string
+  readonly position: number
+  readonly id: string
+  readonly limit: number
+}
+
 /** The events of all partitions in one order, which is also that of their ids. Old events that the history has are removed. */
 export interface RiskEventFeed {
   read(after: number, limit: number): Promise<EventPage>
-  /** Returns events of a tenant after an id that the history may not have yet, oldest first. */
-  eventsAfter(tenant: string, afterId: string): Promise<readonly RiskEvent[]>
-  /** Returns the events of an episode that are not removed yet, oldest first. */
-  eventsOf(tenant: string, riskId: string): Promise<readonly RiskEvent[]>
+  /** Returns a position up to which every reader of the history finds all events. */
+  inHistory(): Promise<number>
+  /** Returns events of a tenant after a position and an id, oldest first. */
+  eventsAfter(query: EventsAfter): Promise<readonly RiskEvent[]>
+  /** Returns the latest events of an episode that are not removed yet, oldest first. */
+  eventsOf(tenant: string, riskId: string, limit: number): Promise<readonly RiskEvent[]>
 }
 
 /** Events that the history receives next; the same batch again until `stored`. */

@@ -101,7 +101,8 @@ const STEPS = [
    CREATE TABLE risk_event_end (position bigint NOT NULL, last_ms bigint NOT NULL, last_id text NOT NULL);
    INSERT INTO risk_event_end VALUES (0, 0, '');
    CREATE TABLE risk_history (stored bigint NOT NULL, storing bigint);
-   INSERT INTO risk_history VALUES (0, NULL);`,
+   INSERT INTO risk_history VALUES (0, NULL);
+   CREATE TABLE risk_history_mark (position bigint PRIMARY KEY, stored_at timestamptz NOT NULL);`,
 ]
 
 /** Throws `StartRefused` if a later version has changed the schema. */

@@ -23,7 +23,7 @@ export interface SqliteCheckpoint extends Checkpoint, RiskCheckpoint, LimitCheck
   readonly instance: string
   /** Everything before this position was sent to other nodes as signals; null: none was. */
   signalPosition(): SpoolPosition | null
-  saveSignalPosition(position: SpoolPosition): void
+  saveSignalPosition(position: SpoolPosition | null): void
   claims(): CheckpointClaims
   repair(repair: CheckpointRepair): void
   close(): void

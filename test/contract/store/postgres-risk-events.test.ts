@@ -44,17 +44,38 @@ describe('risk events in PostgreSQL', () => {
     expect(events.map(({ position }) => position)).toEqual(events.map((_, index) => index + 1))
   })
 
-  it('are read by tenant until the history has had them for a minute', async () => {
-    const { one, url } = await open()
-    await addEvents(one, [riskEvent(), riskEvent({ tenant: 'globex' }), riskEvent()])
+  it('are read by tenant, after a position and an id, in pages', async () => {
+    const { one } = await open()
+    await addEvents(one, [riskEvent(), riskEvent({ tenant: 'globex' }), riskEvent(), riskEvent()])
     const ids = (await one.feed.read(0, 10)).events.map(({ event }) => event.id)
-    const read = async (after: string) => (await one.feed.eventsAfter('acme', after)).map(({ id }) => id)
-    expect(await read('')).toEqual([ids[0], ids[2]])
-    expect(await read(ids[0]!)).toEqual([ids[2]])
+    const read = async (position: number, id: string, limit = 10) =>
+      (await one.feed.eventsAfter({ tenant: 'acme', position, id, limit })).map((event) => event.id)
+    expect(await read(0, '')).toEqual([ids[0], ids[2], ids[3]])
+    expect(await read(0, ids[0]!, 1)).toEqual([ids[2]])
+    expect(await read(3, '')).toEqual([ids[3]])
+  })
+
+  it('are in the history for all readers a minute after they were stored', async () => {
+    const { one, url } = await open()
+    await addEvents(one, [riskEvent(), riskEvent()])
+    expect(await one.feed.inHistory()).toBe(0)
     await one.outbox.stored((await one.outbox.nextBatch())!)
-    expect(await read('')).toEqual([ids[0], ids[2]])
-    await executeSql(url, `UPDATE risk_event SET made_at = made_at - interval '2 minutes'`)
-    expect(await read('')).toEqual([])
+    expect(await one.feed.inHistory()).toBe(0)
+    await executeSql(url, `UPDATE risk_history_mark SET stored_at = stored_at - interval '2 minutes'`)
+    expect(await one.feed.inHistory()).toBe(2)
+    await one.outbox.prune(0)
+    expect(await one.feed.inHistory()).toBe(2)
+  })
+
+  it('of an episode are read by tenant, the latest ones', async () => {
+    const { one } = await open()
+    const [mine, other] = [riskEvent(), riskEvent()]
+    await addEvents(one, [mine, other, mine, mine])
+    const of = async (tenant: string, limit = 10) => await one.feed.eventsOf(tenant, mine.riskId, limit)
+    const all = await of('acme')
+    expect(all.map(({ riskId }) => riskId)).toEqual(Array(3).fill(mine.riskId))
+    expect(await of('acme', 2)).toEqual(all.slice(1))
+    expect(await of('globex')).toEqual([])
   })
 })
 
@@ -88,9 +109,11 @@ describe('the outbox of risk events in PostgreSQL', () => {
     await one.outbox.stored((await one.outbox.nextBatch())!)
     expect(await one.outbox.prune(5_000)).toBe(0)
     expect((await one.feed.read(0, 10)).events).toHaveLength(2)
-    await executeSql(url, `UPDATE risk_event SET made_at = made_at - interval '2 hours' WHERE position = 1`)
+    await executeSql(url, `UPDATE risk_history_mark SET stored_at = stored_at - interval '2 hours'`)
+    await addEvents(one, [riskEvent()])
+    await one.outbox.stored((await one.outbox.nextBatch())!)
     await one.outbox.prune(5_000)
-    expect((await one.feed.read(0, 10)).events.map(({ position }) => position)).toEqual([2])
+    expect((await one.feed.read(0, 10)).events.map(({ position }) => position)).toEqual([3])
     const query = { tenant: 'acme', after: '', limit: 10 }
     expect(await one.episodes.list({ ...query, state: 'cleared' })).toMatchObject([{ riskId: recent.riskId }])
     expect(await one.episodes.list({ ...query, state: 'open' })).toHaveLength(1)

@@ -22,7 +22,7 @@ function open({
       eventsAfter: async (tenant, afterId, limit) =>
         stored.filter(({ id, tenant: of }) => of === tenant && id > afterId).slice(0, limit),
     },
-    checkpoint: { lastEventId: () => idOf(5), waiting: async () => [] },
+    checkpoint: { lastEventId: () => idOf(5), waiting: () => [] },
     async refresh() {
       if (isReachable) feed.publish(others.splice(0))
       return isReachable
