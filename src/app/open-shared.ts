@@ -10,7 +10,10 @@ import { readVersion } from '../settings/information-flags.ts'
 import { FORMAT, type Nodes } from '../store/nodes.ts'
 import type { Postgres } from '../store/postgres/open-postgres.ts'
 
-export interface Shared extends Pick<Postgres, 'registry' | 'idempotencyKeys' | 'claims' | 'fences' | 'risks'> {
+export interface Shared extends Pick<
+  Postgres,
+  'registry' | 'idempotencyKeys' | 'claims' | 'fences' | 'risks' | 'upstreams'
+> {
   readonly nodes: Nodes
   /** Names this node in claims. */
   readonly incarnation: string

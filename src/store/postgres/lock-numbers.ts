@@ -8,3 +8,5 @@ export const ENTER_LOCK = 7_496_318
 export const NODE_SEED = 7_496_319
 /** Lets one node start at a time. */
 export const START_LOCK = 7_496_320
+/** Seed of the hash of an API, which is the lock of reports on its backend. */
+export const UPSTREAM_SEED = 7_496_333

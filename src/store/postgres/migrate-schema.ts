@@ -102,7 +102,11 @@ const STEPS = [
    INSERT INTO risk_event_end VALUES (0, 0, '');
    CREATE TABLE risk_history (stored bigint NOT NULL, storing bigint);
    INSERT INTO risk_history VALUES (0, NULL);
-   CREATE TABLE risk_history_mark (position bigint PRIMARY KEY, stored_at timestamptz NOT NULL);`,
+   CREATE TABLE risk_history_mark (position bigint PRIMARY KEY, stored_at timestamptz NOT NULL);
+   CREATE TABLE upstream_report (
+     api text COLLATE "C" NOT NULL, incarnation text COLLATE "C" NOT NULL, severity int NOT NULL,
+     reported_at timestamptz NOT NULL, PRIMARY KEY (api, incarnation)
+   );`,
 ]
 
 /** Throws `StartRefused` if a later version has changed the schema. */

@@ -11,6 +11,7 @@ import type { IdempotencyStore } from '../idempotency-store.ts'
 import type { LockFences } from '../lock-fences.ts'
 import type { Nodes } from '../nodes.ts'
 import type { Registry } from '../registry.ts'
+import type { UpstreamReports } from '../upstream-reports.ts'
 import { createPostgresClaims } from './claims.ts'
 import { toClientConfig, type ConnectOptions } from './connection.ts'
 import { openConnections } from './connections.ts'
@@ -19,6 +20,7 @@ import { createPostgresNodes } from './nodes.ts'
 import { refuseUnusable } from './refuse-unusable.ts'
 import { openPostgresRegistry } from './registry.ts'
 import { createRunningRequests } from './running-request.ts'
+import { createUpstreamReports } from './upstream-reports.ts'
 import { createPostgresRisks, type PostgresRisks } from './shared-risks.ts'
 
 export interface PostgresOptions extends ConnectOptions {
@@ -45,6 +47,7 @@ export interface Postgres {
   readonly claims: Claims
   readonly nodes: Nodes
   readonly risks: PostgresRisks
+  readonly upstreams: UpstreamReports
   /** Ends all connections, also if the server does not answer. The node stays in the list unless it has left it. */
   close(): Promise<void>
 }
@@ -93,6 +96,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
     claims: createPostgresClaims(connections.createPool(1)),
     nodes,
     risks,
+    upstreams: createUpstreamReports(pool),
     close: () =>
       connections.close(async () => {
         await Promise.all([idempotencyKeys.close(), registry.close(), nodes.close()])
