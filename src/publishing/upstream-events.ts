@@ -1,7 +1,7 @@
 /**
  * Publishes `UpstreamHealthIssue` when the backend of an API degrades; a recovery is only logged.
  *
- * Of several nodes, each judges the backend for itself. The event is published by a node for which the backend fails worse than for all
+ * With several nodes, each judges the backend for itself. A node publishes the event if the backend fails worse for it than for all
  * others, so that one failure is one event.
  */
 
