@@ -24,6 +24,7 @@ import type { Log } from '../runtime/log.ts'
 import { watchLeases, type LeaseWatchOptions } from '../self-metering/lease-watch.ts'
 import { watchSpool } from '../self-metering/spool-pressure.ts'
 import type { Registry } from '../store/registry.ts'
+import type { Shared } from './open-shared.ts'
 
 export interface MonitorsOptions {
   readonly registry: Registry
@@ -36,6 +37,8 @@ export interface MonitorsOptions {
   readonly mutex: KeyedMutex
   /** The tenant of the operator. */
   readonly tenant: string
+  /** Null: a single node. */
+  readonly shared: Pick<Shared, 'upstreams' | 'incarnation'> | null
   readonly createId: CreateId
   readonly clock: Clock
   readonly log: Log
@@ -69,7 +72,6 @@ export function openMonitors(options: MonitorsOptions): Monitors {
       { tenant, api, from, to, ok, failed },
       'backend health of an API has changed',
     )
-    if (to !== 'unhealthy' && to !== 'degraded') return
     raise({ tenant, api, state: to, ok, failed }).catch((cause: unknown) => {
       count('upstream_issue_not_told')
       log.error({ err: cause, api }, 'event about a backend issue could not be stored')

@@ -8,22 +8,10 @@ import type { Clock } from '../runtime/clock.ts'
 import type { Opened } from '../runtime/lifecycle.ts'
 import type { Log } from '../runtime/log.ts'
 import { readVersion } from '../settings/information-flags.ts'
-import { FORMAT, type Nodes } from '../store/nodes.ts'
+import { FORMAT } from '../store/nodes.ts'
 import type { Postgres } from '../store/postgres/open-postgres.ts'
 
-export interface Shared extends Pick<
-  Postgres,
-  | 'registry'
-  | 'idempotencyKeys'
-  | 'claims'
-  | 'fences'
-  | 'leaseEpochs'
-  | 'leases'
-  | 'preparations'
-  | 'attempts'
-  | 'deviceCodes'
-> {
-  readonly nodes: Nodes
+export interface Shared extends Omit<Postgres, 'close'> {
   /** Names this node in claims. */
   readonly incarnation: string
   /** Position of the registry before anything of it was read. */
@@ -64,6 +52,7 @@ export async function openShared(options: SharedOptions, end: (sentence: string)
     },
     onRewound: () =>
       end('PostgreSQL lacks changes that this node has applied: it was restored, or a standby took over'),
+    onUnreadableSignal: () => count('risk_signal_unreadable'),
     onReplaced: () => end(`another process runs with a copy of DATA_DIR ${dataDir}`),
   })
   opened('PostgreSQL', postgres.close)

@@ -18,6 +18,7 @@ import { createLiveRequests, type LiveRequests } from '../metering/live-requests
 import { createClickHouseNameStore } from '../store/clickhouse/name-store.ts'
 import type { NameStore } from '../store/name-store.ts'
 import { matches, openSqliteCheckpoint, type SqliteCheckpoint } from '../store/sqlite/checkpoint.ts'
+import type { PromiseSource } from '../service-level/service-evaluator.ts'
 import { createPipeline, type Pipeline } from '../stream/topology.ts'
 import { createStoreHold, keepSegments } from './backup-holds.ts'
 import type { RunJob } from './node-jobs.ts'
@@ -34,6 +35,7 @@ import {
   type SpoolOptions,
   type ThreadSpoolSettings,
 } from './open-spool.ts'
+import { openSharedRisks, type SharedRiskServices } from './open-shared-risks.ts'
 import { openStores, type OpenedStores, type Stores } from './open-stores.ts'
 
 export interface StreamOptions extends SpoolOptions {
@@ -42,6 +44,7 @@ export interface StreamOptions extends SpoolOptions {
   /** Number of the registry's last change. */
   readonly registryEnd: () => Promise<number>
   readonly runJob: RunJob
+  /** Null: a single node. */
   readonly shared: Shared | null
 }
 
@@ -82,7 +85,15 @@ export async function openStream(options: StreamOptions): Promise<StreamServices
   const { keepSpool, reader } = keepSegments(spool.reader)
   const parts = { checkpoint, limits, reader, stores: { ...stores, riskStore, clickHouse } }
   const liveRequests = createLiveRequests({ mode: config.requestLog, clock })
-  const pipeline = openPipeline(options, { ...parts, liveRequests })
+  const { shared } = options
+  // A single node detects the risks itself; if it joins others later, it continues from there.
+  if (shared === null && checkpoint.signalPosition() !== null) checkpoint.saveSignalPosition(null)
+  const { gauge } = spool
+  const { levels } = stores
+  const { promises } = limits.declarations
+  const own = { checkpoint, reader, gauge, riskStore, levels, promises }
+  const sharedRisks = shared === null ? null : await openSharedRisks({ ...options, ...own, shared })
+  const pipeline = openPipeline(options, { ...parts, liveRequests, sharedRisks })
   const platformSpool = openPlatformSpool(spool, options)
   const holds: Holds = {
     holdStore: pipeline.hold,
@@ -104,7 +115,7 @@ export async function openStream(options: StreamOptions): Promise<StreamServices
     threadSpoolSettings: spool.threadSpoolSettings,
     refusing: () => spoolRefusal(spool),
     cannotRecord: () => spool.faults.reasonOf(platformFaultIndex(config)),
-    names: [createClickHouseNameStore(clickHouse), checkpoint],
+    names: [createClickHouseNameStore(clickHouse), checkpoint, ...(shared === null ? [] : [shared.risks])],
     holds,
   }
 }
@@ -137,11 +148,16 @@ interface PipelineParts {
   readonly liveRequests: LiveRequests
   readonly reader: SpoolReader
   readonly stores: Omit<OpenedStores, 'isNewStore'>
+  /** Null: a single node. */
+  readonly sharedRisks: SharedRiskServices | null
 }
+
+/** One node cannot judge a promise from its part of the calls. */
+const NO_PROMISES: PromiseSource = { of: () => [], isAny: false }
 
 function openPipeline(
   options: StreamOptions,
-  { checkpoint, limits, liveRequests, reader, stores }: PipelineParts,
+  { checkpoint, limits, liveRequests, reader, stores, sharedRisks }: PipelineParts,
 ): Pipeline {
   const { config, metrics, createId, clock, log, count, opened, registryEnd } = options
   const calls = metrics.counter('calls_total', 'Calls that were recorded, by API, outcome and class of status', [
@@ -166,7 +182,9 @@ function openPipeline(
     rules: config.riskRules,
     clearedDays: config.retentionDays.risks,
     limits: limits.ledger,
-    promises: limits.declarations.promises,
+    promises: sharedRisks === null ? limits.declarations.promises : NO_PROMISES,
+    detectsRisks: sharedRisks === null,
+    ...(sharedRisks !== null && { held: sharedRisks.held }),
     matches,
     clock,
     createId,
@@ -176,5 +194,16 @@ function openPipeline(
     onCalls: (counted) => counted.forEach(({ calls: by, ...labels }) => calls.inc(labels, by)),
   })
   opened('pipeline', () => pipeline.stop())
-  return pipeline
+  return sharedRisks === null ? pipeline : withSharedRisks(pipeline, sharedRisks)
+}
+
+function withSharedRisks(pipeline: Pipeline, { feed, start }: SharedRiskServices): Pipeline {
+  return {
+    ...pipeline,
+    risks: feed,
+    async start() {
+      await pipeline.start()
+      await start()
+    },
+  }
 }

@@ -1,11 +1,18 @@
-/** Publishes `UpstreamHealthIssue` when the backend of an API degrades; a recovery is only logged. */
+/**
+ * Publishes `UpstreamHealthIssue` when the backend of an API degrades; a recovery is only logged.
+ *
+ * With several nodes, each judges the backend for itself. A node publishes the event if the backend fails worse for it than for all
+ * others, so that one failure is one event.
+ */
 
 import type { UpstreamState } from '../plan/upstream-state.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { CreateId } from '../runtime/ids.ts'
 import type { Registry } from '../store/registry.ts'
+import type { UpstreamReports } from '../store/upstream-reports.ts'
 import { toTime } from '../command/commands.ts'
 import { eventWrite } from '../command/event-outbox.ts'
+import { createKeyedMutex } from '../command/keyed-mutex.ts'
 
 export interface UpstreamIssue {
   readonly tenant: string
@@ -19,13 +26,30 @@ export interface UpstreamEventsOptions {
   readonly registry: Pick<Registry, 'commit'>
   readonly createId: CreateId
   readonly clock: Clock
+  /** Reports of all nodes, and the name of this one; null: a single node. */
+  readonly shared: { readonly upstreams: UpstreamReports; readonly incarnation: string } | null
 }
 
-export function createUpstreamEvents({ registry, createId, clock }: UpstreamEventsOptions) {
-  return async ({ tenant, api, state, ok, failed }: UpstreamIssue): Promise<void> => {
+const SEVERITIES: Readonly<Record<UpstreamState, number>> = { healthy: 0, recovering: 0, degraded: 1, unhealthy: 2 }
+
+/** Returns a function that receives every change of a backend, and publishes those that are issues. */
+export function createUpstreamEvents({ registry, createId, clock, shared }: UpstreamEventsOptions) {
+  const mutex = createKeyedMutex()
+
+  async function isNews({ api, state }: UpstreamIssue): Promise<boolean> {
+    const severity = SEVERITIES[state]
+    if (shared === null) return severity > 0
+    return shared.upstreams.report(shared.incarnation, api, severity)
+  }
+
+  async function publish(issue: UpstreamIssue): Promise<void> {
+    const { tenant, api, state, ok, failed } = issue
+    if (!(await isNews(issue))) return
     const data = { api, state, calls: ok + failed, failed, seenAt: toTime(clock.nowMs()) }
     await registry.commit({ tenant, consumer: 'system' }, 'upstream.issue', [
       eventWrite(createId, tenant, 'UpstreamHealthIssue', data),
     ])
   }
+
+  return (issue: UpstreamIssue): Promise<void> => mutex.runExclusive([issue.api], () => publish(issue))
 }

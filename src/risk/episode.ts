@@ -12,6 +12,7 @@ import {
   type AttributedTo,
   type Phase,
   type RiskEvent,
+  type RiskEvidence,
   type RiskType,
   type Severity,
 } from '../domain/risk.ts'
@@ -26,6 +27,16 @@ export interface EpisodeKey {
   readonly type: RiskType
   readonly api: string
   readonly attributedTo: AttributedTo
+}
+
+/** Returns a text that equal keys share; the name of a party is no part of it. */
+export function textOf({
+  tenant,
+  type,
+  api,
+  attributedTo: { kind, id, consumer = '', onBehalfOf = '' },
+}: EpisodeKey): string {
+  return JSON.stringify([tenant, type, api, kind, id, consumer, onBehalfOf])
 }
 
 /** One call, note or measured minute that raises a risk. */
@@ -61,6 +72,17 @@ interface Resume {
   readonly toldMs: number
   readonly toldTotal: number
   readonly changedMs: number
+  /** Calls that were reported late; missing: none. */
+  readonly late?: number
+}
+
+/** Calls that were counted together. */
+export interface CallSummary {
+  readonly firstMs: number
+  readonly lastMs: number
+  /** Operation of the latest call. */
+  readonly operation: string
+  readonly evidence: RiskEvidence
 }
 
 const UPDATE_EVERY_MS = 10_000
@@ -84,6 +106,7 @@ export class Episode {
   #emittedMs: number
   #emittedTotal: number
   #changedMs: number
+  #late: number
   #nowMs: number
   #isDirty: boolean
   #isEvicted = false
@@ -107,6 +130,7 @@ export class Episode {
     this.#emittedMs = resume?.toldMs ?? 0
     this.#emittedTotal = resume?.toldTotal ?? 0
     this.#changedMs = resume?.changedMs ?? 0
+    this.#late = resume?.late ?? 0
     this.#nowMs = this.#lastSeenMs
     this.#isDirty = saved === null
   }
@@ -136,6 +160,23 @@ export class Episode {
     this.#window.add(timeMs)
     if (occurrence.isGrave) this.#grave?.add(timeMs)
     this.#evidence.add(occurrence)
+    this.#isDirty = true
+  }
+
+  /** Adds the evidence of calls; `addCounts` follows for each of their seconds. */
+  addSummary({ firstMs, lastMs, operation, evidence }: CallSummary, isLate: boolean): void {
+    this.#firstSeenMs = Math.min(this.#firstSeenMs, firstMs)
+    if (lastMs >= this.#lastSeenMs) this.#operation = operation
+    this.#evidence.merge(evidence)
+    if (isLate) this.#late += evidence.total
+    this.#isDirty = true
+  }
+
+  /** Adds calls of one second. */
+  addCounts(timeMs: number, count: number, grave: number): void {
+    this.#lastSeenMs = Math.max(this.#lastSeenMs, timeMs)
+    this.#window.add(timeMs, count)
+    if (grave > 0) this.#grave?.add(timeMs, grave)
     this.#isDirty = true
   }
 
@@ -174,6 +215,7 @@ export class Episode {
       toldMs: this.#emittedMs,
       toldTotal: this.#emittedTotal,
       changedMs: this.#changedMs,
+      ...(this.#late > 0 && { late: this.#late }),
     }
     return {
       riskId: this.riskId,
@@ -213,7 +255,16 @@ export class Episode {
     const count = this.#window.at(atMs)
     const phase: Phase = this.#phase ?? 'opened'
     const detail = detailOf(type, this.#operation)
-    const message = { attributedTo, api, phase, count, rule: this.#rule, isEvicted: this.#isEvicted, detail }
+    const message = {
+      attributedTo,
+      api,
+      phase,
+      count,
+      rule: this.#rule,
+      isEvicted: this.#isEvicted,
+      detail,
+      late: this.#late,
+    }
     return {
       id,
       riskId: this.riskId,

@@ -11,6 +11,8 @@ export interface Evidence {
     readonly requestId: string
     readonly channel?: 'mcp' | undefined
   }): void
+  /** Adds the evidence of calls that were counted elsewhere. */
+  merge(other: RiskEvidence): void
   show(): RiskEvidence
 }
 
@@ -39,6 +41,15 @@ export function createEvidence(saved?: RiskEvidence): Evidence {
       if (channel !== undefined) bump(channels, channel)
       if (requestId !== '' && requestIds.push(requestId) > REQUEST_IDS_MAX) requestIds.shift()
     },
+    merge(other) {
+      total += other.total
+      merge(statuses, other.statuses)
+      merge(reasons, other.reasons)
+      merge(operations, other.operations)
+      merge(channels, other.channels ?? {})
+      requestIds.push(...other.requestIds)
+      requestIds.splice(0, requestIds.length - REQUEST_IDS_MAX)
+    },
     show: () => ({
       total,
       statuses: byNumber(statuses),
@@ -60,7 +71,11 @@ function byNumber(counts: ReadonlyMap<string, number>): Readonly<Record<string, 
   return members
 }
 
-function bump(counts: Map<string, number>, name: string): void {
+function merge(counts: Map<string, number>, other: Readonly<Record<string, number>>): void {
+  for (const [name, by] of Object.entries(other)) bump(counts, name, by)
+}
+
+function bump(counts: Map<string, number>, name: string, by = 1): void {
   const counted = counts.has(name) || counts.size < NAMES_MAX ? name : OTHERS
-  counts.set(counted, (counts.get(counted) ?? 0) + 1)
+  counts.set(counted, (counts.get(counted) ?? 0) + by)
 }

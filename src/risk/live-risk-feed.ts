@@ -13,7 +13,12 @@ import type { RiskStore } from '../store/risk-store.ts'
 
 export interface LiveRiskFeedOptions {
   readonly store: Pick<RiskStore, 'eventsAfter'>
-  readonly checkpoint: Pick<RiskCheckpoint, 'waiting' | 'lastEventId'>
+  readonly checkpoint: Pick<RiskCheckpoint, 'lastEventId'> & {
+    /** Returns events of a tenant after `afterId` that the store may not have at this moment, oldest first; at once, or in pages. */
+    waiting(tenant: string, afterId: string): readonly RiskEvent[] | Promise<AsyncIterable<readonly RiskEvent[]>>
+  }
+  /** Publishes what other nodes have committed before now; returns whether it could. Missing: there are none. */
+  readonly refresh?: () => Promise<boolean>
   /** Called if a subscriber threw; it receives no more events. */
   readonly onBroken: (cause: unknown) => void
 }
@@ -32,6 +37,8 @@ export class LiveRiskFeed {
   readonly #ring: RiskEvent[] = []
   /** The ring holds every event after this id. */
   #ringFrom: string
+  /** Last event of a gap that was sent to the subscribers of a tenant. */
+  readonly #sentOfGap = new Map<string, string>()
 
   constructor(options: LiveRiskFeedOptions) {
     this.#options = options
@@ -42,9 +49,28 @@ export class LiveRiskFeed {
     const ring = this.#ring
     for (const event of events) {
       ring.push(event)
+      if (event.id <= (this.#sentOfGap.get(event.tenant) ?? '')) continue
       for (const listener of this.#byTenant.get(event.tenant) ?? []) this.#sendSafely(event, listener)
     }
     if (ring.length > RING_MAX * 2) this.#ringFrom = ring.splice(0, ring.length - RING_MAX).at(-1)?.id ?? this.#ringFrom
+  }
+
+  /**
+   * Sends the events after `afterId` from the store, because they will not be published. `fromId` is the first event that will be, or
+   * the last one that was not. If it rejects, it is repeated.
+   */
+  async fillGap(afterId: string, fromId: string): Promise<void> {
+    this.#ring.length = 0
+    this.#ringFrom = fromId
+    for (const tenant of this.#byTenant.keys()) {
+      const from = this.#sentOfGap.get(tenant) ?? ''
+      await this.#sendStored(tenant, from > afterId ? from : afterId, async (events) => {
+        for (const event of events) {
+          this.#sentOfGap.set(tenant, event.id)
+          for (const listener of this.#byTenant.get(tenant) ?? []) this.#sendSafely(event, listener)
+        }
+      })
+    }
   }
 
   /** Starts with the next event if `afterId` is null or newer than every event. Returns a function that unsubscribes. */
@@ -54,10 +80,18 @@ export class LiveRiskFeed {
     listener: Listener,
     drained: () => Promise<void>,
   ): Promise<() => void> {
-    const newestId = this.#ring.at(-1)?.id ?? this.#ringFrom
-    return afterId === null || afterId > newestId
+    if (afterId === null) return this.#listen(tenant, listener)
+    const { refresh } = this.#options
+    let isCurrent = true
+    // Another node may have published an event that this one has not read yet.
+    if (afterId > this.#newestId && refresh !== undefined) isCurrent = await refresh()
+    return isCurrent && afterId > this.#newestId
       ? this.#listen(tenant, listener)
       : this.#resume(tenant, afterId, listener, drained)
+  }
+
+  get #newestId(): string {
+    return this.#ring.at(-1)?.id ?? this.#ringFrom
   }
 
   #listen(tenant: string, listener: Listener): () => void {
@@ -116,9 +150,10 @@ export class LiveRiskFeed {
     if (this.#ringFrom <= afterId)
       return sendAll(this.#ring.filter((event) => event.tenant === tenant && event.id > afterId))
     // The outbox is read first: events that move from the outbox to the store in between are then found in the store.
-    const waiting = this.#options.checkpoint.waiting(tenant, afterId)
+    const waiting = await this.#options.checkpoint.waiting(tenant, afterId)
     await this.#sendStored(tenant, afterId, sendAll)
-    await sendAll(waiting)
+    if (Symbol.asyncIterator in waiting) for await (const page of waiting) await sendAll(page)
+    else await sendAll(waiting)
   }
 
   async #sendStored(tenant: string, afterId: string, sendAll: SendAll): Promise<void> {

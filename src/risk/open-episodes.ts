@@ -10,7 +10,7 @@ import type { RiskRules } from './risk-rules.ts'
 import type { CountEvent } from '../runtime/event-reasons.ts'
 import type { RiskEvent } from '../domain/risk.ts'
 import type { SavedEpisode } from '../store/risk-checkpoint.ts'
-import { Episode, type EpisodeKey } from './episode.ts'
+import { Episode, textOf, type EpisodeKey } from './episode.ts'
 import { OTHERS } from './attributed-party.ts'
 
 export interface OpenEpisodesOptions {
@@ -112,8 +112,4 @@ export class OpenEpisodes {
   #countOf(tenant: string): number {
     return this.#countByTenant.get(tenant) ?? 0
   }
-}
-
-function textOf({ tenant, type, api, attributedTo: { kind, id, consumer = '', onBehalfOf = '' } }: EpisodeKey): string {
-  return JSON.stringify([tenant, type, api, kind, id, consumer, onBehalfOf])
 }

@@ -1,17 +1,18 @@
 /**
  * Detects risks in call records, and groups repeated occurrences of a risk into episodes.
  *
- * Only the outcome and the flags of a record decide whether it is a risk, so a served call costs almost nothing. Episodes are
- * evaluated once per batch, and once per second by the times of the records: a flood of calls does not become a flood of events, and
+ * Episodes are evaluated once per batch, and once per second by the times of the records: a flood of calls does not become a flood of events, and
  * a replay emits the same events as the first reading. Whether an episode has become quiet is checked against the clock, but only
  * when the whole spool is read.
  */
 
-import { OUTCOME_TABLE, RISK_FLAGS, type OutcomeRisk } from '../domain/outcome.ts'
+import type { OutcomeRisk } from '../domain/outcome.ts'
 import { QUIET_MS, RISK_TYPES, type RiskEvent } from '../domain/risk.ts'
 import type { RecordBatch } from '../record/record-batch.ts'
 import type { SavedEpisode } from '../store/risk-checkpoint.ts'
+import type { RiskSignal } from '../store/shared-risks.ts'
 import type { RiskReason } from './risk-reason.ts'
+import { forEachRisk } from './risky-calls.ts'
 import { OpenEpisodes, type OpenEpisodesOptions } from './open-episodes.ts'
 import type { Episode, EpisodeKey, RiskOccurrence } from './episode.ts'
 import { attributedPartyOf, providerOf } from './attributed-party.ts'
@@ -27,11 +28,6 @@ export interface DetectedChanges {
 
 const EVALUATE_EVERY_MS = 1_000
 const SEGMENTS_MAX = 64
-const FLAGS = Object.entries(RISK_FLAGS).map(([reason, flag]) => ({
-  reason: reason as keyof typeof RISK_FLAGS,
-  ...flag,
-}))
-const RISKY_FLAGS = FLAGS.reduce((bits, { bit }) => bits | bit, 0)
 
 export class RiskDetector {
   readonly #episodes: OpenEpisodes
@@ -62,19 +58,22 @@ export class RiskDetector {
   }
 
   add(batch: RecordBatch): void {
-    const { count } = batch
-    for (let index = 0; index < count; index++) {
-      const outcome = batch.outcome(index)
-      const flags = batch.flags(index) & RISKY_FLAGS
-      if (outcome === 0 && flags === 0) continue
-      if (flags !== 0) {
-        for (const { bit, risk, reason } of FLAGS) if ((flags & bit) !== 0) this.#addCall(batch, index, risk, reason)
-      }
-      const row = OUTCOME_TABLE[outcome]
-      if (row === undefined || row.risk === 'none') continue
-      if (row.risk.attributedTo === 'verified' && !hasVerifiedConsumer(batch, index)) continue
-      this.#addCall(batch, index, row.risk, row.name)
+    forEachRisk(batch, this.#addCall)
+  }
+
+  /** Adds what another process has counted. `isLate`: it was counted long after its calls. */
+  addSignal({ seconds, ...signal }: RiskSignal, isLate: boolean): void {
+    const { tenant, type, api, attributedTo } = signal
+    const episode = this.#currentEpisode({ tenant, type, api, attributedTo }, signal.firstMs)
+    episode.addSummary(signal, isLate)
+    for (const [index, [second, count, grave]] of seconds.entries()) {
+      const isLast = index === seconds.length - 1
+      const timeMs = isLast ? signal.lastMs : second * 1_000 + 999
+      episode.addCounts(timeMs, count, grave)
+      // As if the calls had been read one by one: the window of an earlier second may be worse than that of the last one.
+      if (!isLast) this.#evaluate(episode, timeMs)
     }
+    this.#toEvaluate.add(episode)
   }
 
   /** Adds an occurrence of a risk that is visible only across several calls. */
@@ -107,7 +106,7 @@ export class RiskDetector {
     return changes
   }
 
-  #addCall(batch: RecordBatch, index: number, risk: OutcomeRisk, reason: RiskReason): void {
+  readonly #addCall = (batch: RecordBatch, index: number, risk: OutcomeRisk, reason: RiskReason): void => {
     const timeMs = batch.timeMs(index)
     if (timeMs - this.#evaluatedMs >= EVALUATE_EVERY_MS) {
       this.evaluateChanged()
@@ -164,8 +163,4 @@ export class RiskDetector {
     this.#toEvaluate.delete(episode)
     this.#cleared.push(episode.save())
   }
-}
-
-function hasVerifiedConsumer(batch: RecordBatch, index: number): boolean {
-  return batch.attributions[batch.attributionId(index)]!.consumer !== ''
 }

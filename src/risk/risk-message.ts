@@ -13,9 +13,16 @@ export interface RiskMessage {
   readonly rule: Pick<RiskRule, 'phrase' | 'windowSeconds'>
   /** Replaces the number of events; empty if the number is enough. */
   readonly detail: string
+  /** Calls that a node reported late. */
+  readonly late: number
 }
 
-export function riskMessage({ attributedTo, api, phase, count, rule, isEvicted, detail }: RiskMessage): string {
+export function riskMessage(message: RiskMessage): string {
+  const { phase, late } = message
+  return phase === 'cleared' || late === 0 ? sentenceOf(message) : `${sentenceOf(message)} ${late} reported late.`
+}
+
+function sentenceOf({ attributedTo, api, phase, count, rule, isEvicted, detail }: RiskMessage): string {
   const { name, onBehalfOf } = attributedTo
   const who = onBehalfOf === undefined ? name : `${name}, acting for ${onBehalfOf},`
   if (phase === 'cleared' && detail !== '')

@@ -5,7 +5,7 @@
  */
 
 export interface SlidingCount {
-  add(timeMs: number): void
+  add(timeMs: number, by?: number): void
   /** Returns the number of events in the window that ends with the second of `nowMs`. */
   at(nowMs: number): number
   toJSON(): readonly (readonly [second: number, count: number])[]
@@ -24,7 +24,7 @@ export function createSlidingCount(
   }
 
   return {
-    add(timeMs) {
+    add(timeMs, by = 1) {
       const second = Math.floor(timeMs / 1_000)
       const slot = second % windowSeconds
       if (seconds[slot]! > second) return
@@ -32,7 +32,7 @@ export function createSlidingCount(
         seconds[slot] = second
         counts[slot] = 0
       }
-      counts[slot]! += 1
+      counts[slot]! += by
     },
     at(nowMs) {
       const last = Math.floor(nowMs / 1_000)

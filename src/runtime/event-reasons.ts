@@ -82,8 +82,14 @@ export const EVENT_REASONS = {
   risk_episode_merged: 'A risk was counted under `others`, because as many risks as possible are open.',
   risk_history_dropped: 'Risk events were dropped because too many wait for the store.',
   risk_history_failed: 'The store refused risk events. They wait and are retried.',
+  risk_shared_failed:
+    'Signals or episodes of risks could not be exchanged with PostgreSQL. That is retried; the signals wait in the spool.',
+  risk_signal_merged: 'A call was counted under `others`, because a node sends at most 1,000 signals a second.',
+  risk_signal_unreadable: 'A signal of a risk was dropped, because a later version has written it.',
+  risk_signals_given_up: 'Risks of a part of the spool are not detected: PostgreSQL was away, and the spool filled up.',
   risk_subscriber_broken: 'A subscriber of the risk stream failed and receives no more events.',
   service_level_late: 'A call arrived after the service level of its minute was evaluated.',
+  service_level_not_judged: 'The service levels of a minute could not be read or judged. That is retried.',
   spool_torn_tail: 'A batch at the end of the spool was incomplete at startup. Once after a hard stop is normal.',
   spool_write_failed:
     'The disk refused a write of the spool. Calls get 503 until it accepts records again. Counted once a second and thread.',

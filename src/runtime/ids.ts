@@ -9,6 +9,8 @@ import { randomBytes } from 'node:crypto'
 
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz'
 const COUNTER_MAX = 0xfff
+/** The two bits before the last 62 of a UUID. */
+const UUID_VARIANT = 1n << 63n
 
 export type CreateId = (prefix: string) => string
 
@@ -28,6 +30,15 @@ export function createIdFactory(nowMs: () => number): CreateId {
     }
     return `${prefix}_${toBase32(uuidV7(lastMs, counter))}`
   }
+}
+
+/** Returns the id of an entry in a log: ids sort by time, and then by position. */
+export function idAt(prefix: string, timeMs: number, position: number): string {
+  const bytes = Buffer.alloc(16)
+  bytes.writeUIntBE(timeMs, 0, 6)
+  bytes.writeUInt16BE(0x7000, 6)
+  bytes.writeBigUInt64BE(UUID_VARIANT | BigInt(position), 8)
+  return `${prefix}_${toBase32(bytes)}`
 }
 
 function uuidV7(timeMs: number, counter: number): Buffer {

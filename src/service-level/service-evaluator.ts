@@ -54,7 +54,8 @@ export interface ServiceEvaluatorOptions {
 
 const GRACE_MS = 5_000
 const CALLS_MIN = 20
-const LASTING_MINUTES = 5
+/** A promise that is broken in so many consecutive minutes is a grave breach. */
+export const LASTING_MINUTES = 5
 
 export function createServiceEvaluator(options: ServiceEvaluatorOptions): ServiceEvaluator {
   const evaluator = new Evaluator(options)
@@ -149,7 +150,7 @@ class Evaluator implements ServiceEvaluator {
 }
 
 /** Returns the measures whose promises were broken in a minute, and whether by far (`isByFar`). */
-function brokenIn(
+export function brokenIn(
   plans: readonly RuntimePlan[],
   minuteMs: number,
   rows: readonly ServiceLevelRow[],

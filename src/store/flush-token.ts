@@ -8,6 +8,7 @@
 import { createHash } from 'node:crypto'
 import type { PendingFlush, SpoolPosition } from './checkpoint.ts'
 import type { OutboxBatch } from './risk-checkpoint.ts'
+import type { HistoryBatch } from './shared-risks.ts'
 
 const HASH_CHARS = 24
 
@@ -23,6 +24,11 @@ export function flushToken(table: string, instance: string, flush: PendingFlush)
 export function riskToken(instance: string, { number, events, isNumbered }: OutboxBatch): string {
   const numberToken = `risk-${instance}-${number}`
   return isNumbered ? numberToken : `${numberToken}-${hash(events.map(({ id }) => id))}`
+}
+
+/** Returns the token of a batch of the risk events of several nodes. */
+export function sharedRiskToken({ from, to, events }: HistoryBatch): string {
+  return `risk-nodes-${from}-${to}-${hash(events.map(({ id }) => id))}`
 }
 
 /** Returns only the fields that locate a byte in the spool, sorted by source, so that equal ranges have equal hashes. */

@@ -36,8 +36,17 @@ export interface MeasuredStretch extends ServiceMeasure {
   readonly load: number
 }
 
+export interface MinutesQuery {
+  readonly apis: readonly string[]
+  /** Minutes that begin in `[fromMs, toMs)`. */
+  readonly fromMs: number
+  readonly toMs: number
+}
+
 export interface ServiceLevelStore {
   /** Adds rows once: a second insert with the same token changes nothing. */
   insert(token: string, rows: readonly ServiceLevelRow[], signal?: AbortSignal): Promise<void>
   measure(query: ServiceLevelQuery, signal?: AbortSignal): Promise<readonly MeasuredStretch[]>
+  /** Returns the sums of all nodes by minute and operation, in this order; for the work of the service, not for a tenant. */
+  minutes(query: MinutesQuery): Promise<readonly ServiceLevelRow[]>
 }

@@ -14,7 +14,7 @@ import type { Clock } from '../runtime/clock.ts'
 import type { Gate } from '../runtime/gate.ts'
 import { createIdFactory, timeOfId, type CreateId } from '../runtime/ids.ts'
 import type { Log } from '../runtime/log.ts'
-import type { Checkpoint } from '../store/checkpoint.ts'
+import type { Checkpoint, SpoolPosition } from '../store/checkpoint.ts'
 import type { FlushLog } from '../store/flush-log.ts'
 import type { LimitCheckpoint, SavedCounters } from '../store/limit-checkpoint.ts'
 import type { RiskCheckpoint } from '../store/risk-checkpoint.ts'
@@ -58,6 +58,10 @@ export interface PipelineStateOptions {
   readonly onCalls: (calls: readonly CountedCalls[]) => void
   /** Receives each batch that is read for risk. */
   readonly onRead?: (batch: RecordBatch) => void
+  /** Whether this pipeline groups risks into episodes; otherwise nodes do it together. */
+  readonly detectsRisks?: boolean
+  /** Returns the position before which nobody else needs the spool. `read`: what the pipeline does not need any more. */
+  readonly held?: (read: SpoolPosition) => SpoolPosition
   /** Receives events after they are committed. */
   readonly publish: (events: readonly RiskEvent[]) => void
   /** Flushes run within the gate, so that a backup copies the store while no flush runs. */
@@ -186,7 +190,7 @@ export class PipelineState {
   }
 
   #restore(): Stages {
-    const { reader, checkpoint, rules, limits, promises, createId, count, onRead } = this.#options
+    const { reader, checkpoint, rules, limits, promises, createId, count, onRead, detectsRisks = true } = this.#options
     const metering = createMetering(this.#options)
     const detector = new RiskDetector({
       rules,
@@ -205,7 +209,7 @@ export class PipelineState {
       meter: metering.add,
       evaluate(batch) {
         counter.add(batch)
-        detector.add(batch)
+        if (detectsRisks) detector.add(batch)
         evaluator.add(batch)
         limits.add(batch)
         onRead?.(batch)
@@ -247,7 +251,7 @@ export class PipelineState {
   }
 
   async #flush(): Promise<void> {
-    const { checkpoint, reader } = this.#options
+    const { checkpoint, reader, held = (done) => done } = this.#options
     const metered = this.#use(({ metering, intake }) =>
       metering.isEmpty ? null : { to: intake.metered, rows: metering.take() },
     )
@@ -256,7 +260,8 @@ export class PipelineState {
     this.#storedMs = beganMs
     const read = earlierOf(checkpoint.position(), checkpoint.riskPosition())
     const levels = checkpoint.levelMark()?.position ?? read
-    reader.release(earlierOf(earlierOf(read, checkpoint.limitPosition()), levels))
+    const done = earlierOf(earlierOf(read, checkpoint.limitPosition()), levels)
+    reader.release(earlierOf(done, held(done)))
   }
 }
 

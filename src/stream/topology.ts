@@ -12,13 +12,13 @@
 
 import { exhaustMap, merge, Observable, retry, startWith, Subject, takeUntil, tap } from 'rxjs'
 import type { RiskEvent } from '../domain/risk.ts'
-import type { RiskPositionQuery, RiskStore } from '../store/risk-store.ts'
+import type { RiskFeed, RiskPositionQuery, RiskStore } from '../store/risk-store.ts'
 import { createGate } from '../runtime/gate.ts'
 import { coalesce } from './coalesce.ts'
 import { FlushAborted } from '../metering/flush.ts'
 import { createHistory } from '../risk/risk-history.ts'
 import { readWhileMore } from './read-while-more.ts'
-import { createRiskFeed, type OpenRiskFeed, type RiskFeedOptions } from '../risk/risk-feed.ts'
+import { createRiskFeed, type RiskFeedOptions } from '../risk/risk-feed.ts'
 import { PipelineState, type PipelineLag, type PipelineStateOptions } from './pipeline-state.ts'
 
 export interface PipelineOptions extends Omit<PipelineStateOptions, 'publish' | 'gate'> {
@@ -27,7 +27,7 @@ export interface PipelineOptions extends Omit<PipelineStateOptions, 'publish' | 
 }
 
 export interface Pipeline {
-  readonly risks: OpenRiskFeed
+  readonly risks: RiskFeed
   /**
    * Starts reading. Resolves when everything that an earlier process left in the spool is read, even if the store is
    * unavailable.

@@ -31,12 +31,22 @@ export class EventQueue {
 
   /** Runs all events before `endMs`. */
   runUntil(endMs: number): void {
-    while (this.#heap.length > 0 && this.#heap[0]!.atMs < endMs) {
-      const { atMs, run } = this.#pop()
-      this.#nowMs = atMs
-      run()
-    }
+    while (this.#runNext(endMs));
     this.#nowMs = endMs
+  }
+
+  /** Runs all events before `endMs`; promises settle after each of them. */
+  async settleUntil(endMs: number): Promise<void> {
+    while (this.#runNext(endMs)) await new Promise((resolve) => setImmediate(resolve))
+    this.#nowMs = endMs
+  }
+
+  #runNext(endMs: number): boolean {
+    if (this.#heap.length === 0 || this.#heap[0]!.atMs >= endMs) return false
+    const { atMs, run } = this.#pop()
+    this.#nowMs = atMs
+    run()
+    return true
   }
 
   #pop(): Event {

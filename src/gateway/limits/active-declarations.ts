@@ -12,6 +12,8 @@ export interface Promises {
   of(api: string): readonly RuntimePlan[]
   /** Whether any declaration contains a promise. */
   readonly isAny: boolean
+  /** Returns the APIs that have promises. */
+  apis(): readonly string[]
 }
 
 export interface ActiveDeclarations {
@@ -67,6 +69,7 @@ export function createActiveDeclarations(memory: LimitMemory): ActiveDeclaration
       get isAny() {
         return isAnyPromised
       },
+      apis: () => [...runtimes].filter(([, ofApi]) => [...ofApi.values()].flat().length > 0).map(([api]) => api),
     },
     get generation() {
       return generation

@@ -1,14 +1,13 @@
 /** Service levels of providers in ClickHouse. */
 
+import type { ServiceMeasure } from '../../domain/service-level.ts'
 import type { MeasuredStretch, ServiceLevelQuery, ServiceLevelRow, ServiceLevelStore } from '../service-level-store.ts'
 import type { ClickHouse } from './client.ts'
 import { insertOnce } from './insert-once.ts'
 import { readQuery } from './migrations.ts'
 import { createReaders, type Readers } from './readers.ts'
 
-interface Row {
-  readonly stretch_s: number | string
-  readonly load: number | string
+interface Measures {
   readonly calls: string
   readonly unanswered: string
   readonly errors: string
@@ -17,6 +16,20 @@ interface Row {
   readonly latency: Readonly<Record<string, number | string>>
 }
 
+interface Row extends Measures {
+  readonly stretch_s: number | string
+  readonly load: number | string
+}
+
+interface MinuteRow extends Measures {
+  readonly minute_s: number | string
+  readonly tenant: string
+  readonly api: string
+  readonly operation: string
+}
+
+/** Tenants have names. */
+const NO_TENANT = ''
 /** Width of an interval that covers all time. */
 const UNDIVIDED_S = 2 ** 32 - 1
 
@@ -26,6 +39,7 @@ export function createClickHouseServiceLevelStore(
   readers: Readers = createReaders([client]),
 ): ServiceLevelStore {
   const query = readQuery('service_levels')
+  const minutesSql = readQuery('service_level_minutes')
 
   return {
     insert: (token, rows, signal) =>
@@ -37,6 +51,15 @@ export function createClickHouseServiceLevelStore(
         signal,
       )
       return rows.map((row) => toStretch(row, asked.loads.length))
+    },
+    async minutes({ apis, fromMs, toMs }) {
+      const params = { apis, from_ms: fromMs, to_ms: toMs }
+      const statement = { query: minutesSql, params, subject: 'Service levels' }
+      const rows = await readers.read<MinuteRow>(NO_TENANT, statement)
+      return rows.map((row) => {
+        const { tenant, api, operation } = row
+        return { minuteMs: Number(row.minute_s) * 1_000, tenant, api, operation, ...toMeasure(row) }
+      })
     },
   }
 }
@@ -75,6 +98,12 @@ function toStretch(row: Row, loads: number): MeasuredStretch {
   return {
     startMs: Number(row.stretch_s) * 1_000,
     load: load === 0 ? loads : load - 1,
+    ...toMeasure(row),
+  }
+}
+
+function toMeasure(row: Measures): ServiceMeasure {
+  return {
     calls: Number(row.calls),
     unanswered: Number(row.unanswered),
     errors: Number(row.errors),

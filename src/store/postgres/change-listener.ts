@@ -11,9 +11,9 @@ import { openKeptConnection } from './kept-connection.ts'
 
 export interface ChangeListenerOptions {
   readonly config: pg.ClientConfig
-  readonly channel: string
+  /** Calls by channel. */
+  readonly channels: ReadonlyMap<string, () => void>
   readonly clock: Pick<Clock, 'after' | 'every'>
-  readonly onChange: () => void
   readonly onFailed: (cause: unknown) => void
 }
 
@@ -25,15 +25,17 @@ const PING_EVERY_MS = 5_000
 
 /** Rejects if the first connection fails. */
 export async function openChangeListener(options: ChangeListenerOptions): Promise<ChangeListener> {
-  const { config, channel, clock, onChange, onFailed } = options
+  const { config, channels, clock, onFailed } = options
   const connection = await openKeptConnection({
     config,
     clock,
     onFailed,
     async onConnected(client) {
-      client.on('notification', onChange)
-      await client.query(`LISTEN ${channel}`)
-      onChange()
+      client.on('notification', ({ channel }) => channels.get(channel)?.())
+      for (const [channel, onChange] of channels) {
+        await client.query(`LISTEN ${channel}`)
+        onChange()
+      }
     },
   })
   // A failure has been reported, and the connection is replaced.

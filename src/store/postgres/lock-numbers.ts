@@ -10,3 +10,5 @@ export const NODE_SEED = 7_496_319
 export const START_LOCK = 7_496_320
 /** Orders additions to the device codes. */
 export const DEVICE_CODE_LOCK = 7_496_350
+/** Seed of the hash of an API, which is the lock of reports on its backend. */
+export const UPSTREAM_SEED = 7_496_333

@@ -16,6 +16,7 @@ import type { Nodes } from '../nodes.ts'
 import type { Preparations } from '../preparations.ts'
 import type { Registry } from '../registry.ts'
 import { createPostgresAttempts } from './attempts.ts'
+import type { UpstreamReports } from '../upstream-reports.ts'
 import { createPostgresClaims } from './claims.ts'
 import { toClientConfig, type ConnectOptions } from './connection.ts'
 import { openConnections } from './connections.ts'
@@ -29,6 +30,8 @@ import { migrateSchema, requireSchema } from './migrate-schema.ts'
 import { refuseUnusable } from './refuse-unusable.ts'
 import { openPostgresRegistry } from './registry.ts'
 import { createRunningRequests } from './running-request.ts'
+import { createUpstreamReports } from './upstream-reports.ts'
+import { createPostgresRisks, type PostgresRisks } from './shared-risks.ts'
 
 export interface PostgresOptions extends ConnectOptions {
   readonly clock: Clock
@@ -42,6 +45,8 @@ export interface PostgresOptions extends ConnectOptions {
   readonly staleAfterMs?: number | null
   /** This node was up to date at this moment; later than the one before. */
   readonly onFresh?: (since: Moment) => void
+  /** A signal of a risk has a format that only later versions read; it is dropped. */
+  readonly onUnreadableSignal?: () => void
   /** Seconds for which the node of a running request holds its idempotency key without prolonging it. */
   readonly keyHeldSeconds?: number
   /** How long `nodes.register` waits for an earlier process of the node to end. */
@@ -63,6 +68,8 @@ export interface Postgres {
   /** Grants slices of long totals and of quotas. */
   readonly leases: PostgresLeases
   readonly preparations: Preparations
+  readonly risks: PostgresRisks
+  readonly upstreams: UpstreamReports
   /** Ends all connections, also if the server does not answer. The node stays in the list unless it has left it. */
   close(): Promise<void>
 }
@@ -74,12 +81,22 @@ const COMMAND_CONNECTIONS = 5
 export async function openPostgres(options: PostgresOptions): Promise<Postgres> {
   const { clock, onFailed, onReplaced, onRewound, keyHeldSeconds, registerRefusedAfterMs } = options
   const { staleAfterMs = null, onFresh = () => {} } = options
+  const { onUnreadableSignal = () => {} } = options
   const config = toClientConfig(options)
   await refuseUnusable(config, options.isCommand === true ? requireSchema : migrateSchema)
   const connections = openConnections({ config, clock, onFailed })
   const pool = connections.createPool(COMMAND_CONNECTIONS)
   const requests = createRunningRequests()
-  const { registry, fences } = await openPostgresRegistry({ connections, pool, clock, requests, onFailed, onRewound })
+  const { risks, channels } = createPostgresRisks({ pool, onUnreadable: onUnreadableSignal })
+  const { registry, fences } = await openPostgresRegistry({
+    connections,
+    pool,
+    clock,
+    requests,
+    onFailed,
+    onRewound,
+    channels,
+  })
   const idempotencyKeys = createPostgresIdempotencyStore({
     pool,
     clock,
@@ -110,6 +127,8 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
     nodes,
     leases: createPostgresLeases({ pool, nodeName: options.nodeName, clock }),
     preparations,
+    risks,
+    upstreams: createUpstreamReports(pool),
     close: () =>
       connections.close(async () => {
         await Promise.all([idempotencyKeys.close(), registry.close(), nodes.close()])

@@ -33,6 +33,8 @@ export interface PostgresRegistryOptions {
   readonly onFailed: (cause: unknown) => void
   /** The database lacks changes that this process has seen: it was restored, or a standby without them took over. */
   readonly onRewound: () => void
+  /** Calls on further channels of the connection that listens. */
+  readonly channels: ReadonlyMap<string, () => void>
 }
 
 /** A notification that was missed delays a change by this. */
@@ -88,6 +90,7 @@ async function openFeed({
   clock,
   onFailed,
   onRewound,
+  channels,
 }: PostgresRegistryOptions): Promise<{ feed: ChangeFeed; close: () => Promise<void> }> {
   const { config } = connections
   const reader = connections.createPool(1)
@@ -100,7 +103,12 @@ async function openFeed({
     },
   })
   const poll = (): void => void feed.poll()
-  const listener = await openChangeListener({ config, channel: CHANGE_CHANNEL, clock, onChange: poll, onFailed })
+  const listener = await openChangeListener({
+    config,
+    channels: new Map([[CHANGE_CHANNEL, poll], ...channels]),
+    clock,
+    onFailed,
+  })
   const stopPolling = clock.every(POLL_EVERY_MS, poll)
   return {
     feed,

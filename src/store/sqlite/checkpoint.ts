@@ -21,6 +21,9 @@ const OUTBOX_MAX = 200_000
 export interface SqliteCheckpoint extends Checkpoint, RiskCheckpoint, LimitCheckpoint, NameStore {
   /** Distinguishes the insert tokens of this data folder from those of any other. */
   readonly instance: string
+  /** Everything before this position was sent to other nodes as signals; null: none was. */
+  signalPosition(): SpoolPosition | null
+  saveSignalPosition(position: SpoolPosition | null): void
   claims(): CheckpointClaims
   repair(repair: CheckpointRepair): void
   close(): void
@@ -44,6 +47,8 @@ export function openSqliteCheckpoint(options: SqliteCheckpointOptions): SqliteCh
     get instance() {
       return instance
     },
+    signalPosition: () => file.state<SpoolPosition | null>('signal_position', null),
+    saveSignalPosition: (position) => file.once(() => file.setState('signal_position', position)),
     claims: () => ({ instance, ...claimsOf(file) }),
     repair(to) {
       repair(file, to)

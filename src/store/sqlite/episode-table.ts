@@ -1,7 +1,8 @@
 /** Risk episodes in the checkpoint's file (`checkpoint-file.ts`): one row per risk. */
 
 import type { DatabaseSync } from 'node:sqlite'
-import { consumerOf, SEVERITIES, type AttributedTo, type RiskEvent } from '../../domain/risk.ts'
+import { consumerOf, SEVERITIES, type RiskEvent } from '../../domain/risk.ts'
+import { renameEpisodes } from '../episode-names.ts'
 import type { SavedEpisode } from '../risk-checkpoint.ts'
 import type { RiskPosition, RiskPositionQuery } from '../risk-store.ts'
 import { checksumOf, verifyRow } from './row-checksum.ts'
@@ -70,8 +71,8 @@ export function openEpisodeTable(database: DatabaseSync): EpisodeTable {
     },
     rename(tenant, consumer, name) {
       const rows = clearedOf.all(tenant, JSON.stringify(consumer)) as unknown as EpisodeRow[]
-      const named = rows.map(toEpisode).filter(({ event: { attributedTo } }) => isNamed(attributedTo, consumer, name))
-      for (const episode of named) write({ ...episode, event: renamed(episode.event, name) })
+      const named = renameEpisodes(rows.map(toEpisode), consumer, name)
+      for (const episode of named) write(episode)
       return named.length
     },
   }
@@ -89,17 +90,6 @@ export function matches(event: RiskEvent, query: RiskPositionQuery): boolean {
     (consumer === undefined || consumerOf(event.attributedTo) === consumer) &&
     (selects === undefined || selects(event))
   )
-}
-
-/** Whether the party is the consumer, under another name. */
-function isNamed(party: AttributedTo, consumer: string, name: string): boolean {
-  return party.id === consumer && consumerOf(party) === consumer && party.name !== name
-}
-
-/** The message of an event begins with the name of its party. */
-function renamed({ attributedTo, message, ...event }: RiskEvent, name: string): RiskEvent {
-  const rest = message.startsWith(attributedTo.name) ? message.slice(attributedTo.name.length) : ''
-  return { ...event, attributedTo: { ...attributedTo, name }, message: `${name}${rest}` }
 }
 
 function toEpisode(row: EpisodeRow): SavedEpisode {

@@ -102,6 +102,32 @@ describe('service levels in ClickHouse', () => {
     expect(await callsOf({ tenant: 'rival', operationIds: ["b' OR 1 = 1 --"] })).toEqual([16])
   })
 
+  it('are summed by minute and operation for all tenants, of the APIs that are asked for', async () => {
+    const next = NOON_MS + MINUTE_MS
+    await store.insert('minutes-1', [row({ api: 'minutes-v1' }), row({ api: 'minutes-v1', minuteMs: next })])
+    await store.insert('minutes-2', [
+      row({ api: 'minutes-v1', calls: 5, latency: new Map([[7, 1]]) }),
+      row({ api: 'minutes-v1', operation: 'other' }),
+      row({ api: 'minutes-v1', tenant: 'rival', calls: 3 }),
+      row({ api: 'minutes-v2' }),
+    ])
+    const asked = { apis: ['minutes-v1', "' OR 1 = 1 --"], fromMs: NOON_MS, toMs: next }
+    expect(await store.minutes(asked)).toEqual([
+      row({
+        api: 'minutes-v1',
+        calls: 15,
+        unanswered: 2,
+        errors: 4,
+        successes: 10,
+        latencyUs: 8_000_000_000_000,
+        latency: new Map([[7, 6]]),
+      }),
+      row({ api: 'minutes-v1', operation: 'other' }),
+      row({ api: 'minutes-v1', tenant: 'rival', calls: 3 }),
+    ])
+    expect(await store.minutes({ ...asked, apis: [] })).toEqual([])
+  })
+
   it('are grouped by the load of each minute over all operations', async () => {
     const minute = (index: number, calls: number) => [
       row({ api: 'load-v1', minuteMs: NOON_MS + index * MINUTE_MS, calls: calls - 1 }),

@@ -1,0 +1,52 @@
+import { describe, expect, it } from 'vitest'
+import { createUpstreamEvents, type UpstreamIssue } from '../../../src/publishing/upstream-events.ts'
+import { createIdFactory } from '../../../src/runtime/ids.ts'
+import type { Registry } from '../../../src/store/registry.ts'
+import type { UpstreamReports } from '../../../src/store/upstream-reports.ts'
+import { START_MS } from '../../fixtures/calls.ts'
+import { createFakeClock } from '../../fixtures/fake-clock.ts'
+
+function open(upstreams: UpstreamReports | null) {
+  const clock = createFakeClock(START_MS)
+  const published: unknown[] = []
+  const registry: Pick<Registry, 'commit'> = {
+    commit: async (_, __, writes) => void published.push(...writes.map(({ body }) => body)),
+  }
+  const shared = upstreams === null ? null : { upstreams, incarnation: 'here' }
+  const raise = createUpstreamEvents({ registry, createId: createIdFactory(clock.nowMs), clock, shared })
+  return { raise, published }
+}
+
+const issue = (state: UpstreamIssue['state']): UpstreamIssue => ({
+  tenant: 'acme',
+  api: 'ledger-v1',
+  state,
+  ok: 3,
+  failed: 7,
+})
+
+describe('The event of a failing backend', () => {
+  it('is published for each issue of a single node, and not for a recovery', async () => {
+    const { raise, published } = open(null)
+    for (const state of ['degraded', 'unhealthy', 'recovering', 'healthy'] as const) await raise(issue(state))
+    expect(published).toMatchObject([
+      { type: 'UpstreamHealthIssue', data: { api: 'ledger-v1', state: 'degraded', calls: 10, failed: 7 } },
+      { type: 'UpstreamHealthIssue', data: { state: 'unhealthy' } },
+    ])
+  })
+
+  it('is published by one of several nodes; all report their changes in order', async () => {
+    const reported: string[] = []
+    const upstreams: UpstreamReports = {
+      async report(node, api, severity) {
+        await new Promise((resolve) => setImmediate(resolve))
+        reported.push(`${node} ${api} ${severity}`)
+        return reported.length === 2
+      },
+    }
+    const { raise, published } = open(upstreams)
+    await Promise.all((['degraded', 'unhealthy', 'healthy'] as const).map((state) => raise(issue(state))))
+    expect(reported).toEqual([1, 2, 0].map((severity) => `here ledger-v1 ${severity}`))
+    expect(published).toMatchObject([{ data: { state: 'unhealthy' } }])
+  })
+})
