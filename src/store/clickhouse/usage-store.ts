@@ -4,6 +4,7 @@ import { toDecimal } from '../../domain/decimal.ts'
 import { ALL_KEPT, type KeptUsage } from '../retention.ts'
 import { writtenWith, type Written } from '../flush-token.ts'
 import type { LineItem, LineItemRow, UsageFilter, UsageStore } from '../usage-store.ts'
+import { withAside } from './aside-tables.ts'
 import { within, type ClickHouse } from './client.ts'
 import { insertOnce } from './insert-once.ts'
 import { requireLineItems } from './kept-usage.ts'
@@ -84,15 +85,15 @@ interface Attached {
 
 /** An attached part, unlike an inserted row, is not seen by the view that makes the totals. */
 async function attachLineItems(client: ClickHouse, { token, items, signal }: Attached): Promise<void> {
-  const run = (query: string): Promise<unknown> => client.command({ query, abort_signal: within(signal) })
-  await run('DROP TABLE IF EXISTS line_items_to_attach SYNC')
-  await run('CREATE TABLE line_items_to_attach AS line_items')
-  await insertOnce(client, { table: 'line_items_to_attach', token: 'rows', rows: toRows(token, items), signal })
-  const months = new Set(items.map(({ windowStartMs }) => new Date(windowStartMs).toISOString().slice(0, 7)))
-  for (const month of months) {
-    await run(`ALTER TABLE line_items ATTACH PARTITION ID '${month.replace('-', '')}' FROM line_items_to_attach`)
+  const attach = async (aside: string): Promise<void> => {
+    await insertOnce(client, { table: aside, token: 'rows', rows: toRows(token, items), signal })
+    const months = new Set(items.map(({ windowStartMs }) => new Date(windowStartMs).toISOString().slice(0, 7)))
+    for (const month of months) {
+      const query = `ALTER TABLE line_items ATTACH PARTITION ID '${month.replace('-', '')}' FROM ${aside}`
+      await client.command({ query, abort_signal: within(signal) })
+    }
   }
-  await run('DROP TABLE line_items_to_attach SYNC')
+  await withAside(client, 'line_items', attach, signal)
 }
 
 function toRows(token: string, items: readonly LineItem[]): readonly Record<string, unknown>[] {
