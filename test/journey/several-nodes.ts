@@ -10,6 +10,7 @@ export interface SeveralNodes {
   /** Settings that all nodes have. */
   readonly settings: Readonly<Record<string, string>>
   readonly postgres: PostgresServer
+  readonly clickHouse: ClickHouseServer
   /** Answers of all nodes to the same call. */
   callAll(path: string, apiKey: string): Promise<readonly number[]>
   remove(): Promise<void>
@@ -43,6 +44,7 @@ export async function startSeveralNodes(
     nodes,
     settings,
     postgres,
+    clickHouse,
     callAll: (path, apiKey) => Promise.all(nodes.map((node) => callOne(node, path, apiKey))),
     remove: () => removeAll(nodes, clickHouse, postgres),
   }
