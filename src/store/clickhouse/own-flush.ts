@@ -86,7 +86,7 @@ function presenceOfItems(items: Presence, totals: Presence, isSettled: boolean):
 }
 
 /** Thrown while an earlier insert of a flush may still be executed, and only its end tells what is missing. */
-export class FlushUnsettled extends Error {
+class FlushUnsettled extends Error {
   override readonly name = 'FlushUnsettled'
 
   constructor() {
