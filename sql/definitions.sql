@@ -42,7 +42,9 @@ CREATE TABLE line_items
     `calls` UInt64 COMMENT 'calls that were forwarded',
     `units` Decimal(38, 6) COMMENT 'resource units that were charged',
     `amount` Decimal(38, 12) COMMENT 'units times price',
-    `channel` LowCardinality(String) DEFAULT 'http'
+    `channel` LowCardinality(String) DEFAULT 'http',
+    `writer` LowCardinality(String) COMMENT 'instance of the checkpoint that flushed' CODEC(ZSTD(1)),
+    `flush_number` UInt64 COMMENT 'of the writer' CODEC(T64('bit'), ZSTD(1))
 )
 ENGINE = MergeTree
 PARTITION BY toYYYYMM(window_start)
@@ -61,11 +63,13 @@ CREATE TABLE line_items_hourly
     `currency` LowCardinality(String),
     `calls` UInt64,
     `units` Decimal(38, 6),
-    `amount` Decimal(38, 12)
+    `amount` Decimal(38, 12),
+    `writer` LowCardinality(String) COMMENT 'instance of the checkpoint that flushed' CODEC(ZSTD(1))
 )
 ENGINE = SummingMergeTree((calls, units, amount))
 PARTITION BY toYYYYMM(hour)
-ORDER BY (tenant, hour, api, consumer, operation, subscription, agent, currency)
+PRIMARY KEY (tenant, hour, api, consumer, operation, subscription, agent, currency)
+ORDER BY (tenant, hour, api, consumer, operation, subscription, agent, currency, writer)
 SETTINGS non_replicated_deduplication_window = 10000, index_granularity = 8192, fsync_after_insert = 1, fsync_part_directory = 1;
 
 CREATE MATERIALIZED VIEW line_items_to_hourly TO line_items_hourly
@@ -78,6 +82,7 @@ CREATE MATERIALIZED VIEW line_items_to_hourly TO line_items_hourly
     `subscription` String,
     `agent` String,
     `currency` LowCardinality(String),
+    `writer` LowCardinality(String),
     `calls` UInt64,
     `units` Decimal(38, 6),
     `amount` Decimal(38, 12)
@@ -91,6 +96,7 @@ AS SELECT
     subscription,
     agent,
     currency,
+    writer,
     sum(line_items.calls) AS calls,
     sum(line_items.units) AS units,
     sum(line_items.amount) AS amount
@@ -103,7 +109,8 @@ GROUP BY
     consumer,
     subscription,
     agent,
-    currency;
+    currency,
+    writer;
 
 CREATE TABLE request_log
 (
@@ -126,6 +133,8 @@ CREATE TABLE request_log
     `units` Decimal(38, 6),
     `explanation` String,
     `channel` LowCardinality(String) DEFAULT 'http',
+    `writer` LowCardinality(String) COMMENT 'instance of the checkpoint that flushed' CODEC(ZSTD(1)),
+    `flush_number` UInt64 COMMENT 'of the writer' CODEC(T64('bit'), ZSTD(1)),
     INDEX by_request_id request_id TYPE bloom_filter GRANULARITY 1
 )
 ENGINE = MergeTree
@@ -167,7 +176,9 @@ CREATE TABLE service_levels
     `errors` UInt64 COMMENT 'of them: answered with 5xx',
     `successes` UInt64 COMMENT 'of them: answered below 400',
     `latency_us` UInt64 COMMENT 'sum over successes, of the backend',
-    `latency` Map(UInt16, UInt64) COMMENT 'successes by bucket of latency, sixteen to a power of two of microseconds'
+    `latency` Map(UInt16, UInt64) COMMENT 'successes by bucket of latency, sixteen to a power of two of microseconds',
+    `writer` LowCardinality(String) COMMENT 'instance of the checkpoint that flushed' CODEC(ZSTD(1)),
+    `flush_number` UInt64 COMMENT 'of the writer' CODEC(T64('bit'), ZSTD(1))
 )
 ENGINE = MergeTree
 PARTITION BY toYYYYMM(minute)

@@ -10,6 +10,7 @@ import type { Clock } from '../runtime/clock.ts'
 import type { CountEvent } from '../runtime/event-reasons.ts'
 import type { Opened } from '../runtime/lifecycle.ts'
 import type { Log } from '../runtime/log.ts'
+import { dropAbandoned } from '../store/clickhouse/aside-tables.ts'
 import { openClickHouse, type ClickHouse } from '../store/clickhouse/client.ts'
 import { createReaders, type Readers } from '../store/clickhouse/readers.ts'
 import { createClickHouseRequestStore } from '../store/clickhouse/request-store.ts'
@@ -67,7 +68,11 @@ export function openUsage(client: ClickHouse, options: OpenUsageOptions): Opened
   const kept = (): KeptUsage => retention.kept
   const usage = createClickHouseUsageStore(client, { readers, rollups, kept })
   const statements = createClickHouseStatementStore({ client: background, readers, usage, kept, priced: rollups })
-  void options.runJob('rollups of usage', () => createUpkeep({ rollups, statements, retention }, options))
+  const dropsAbandoned = async (signal: AbortSignal): Promise<void> =>
+    void (await dropAbandoned(background, options.clock.nowMs(), signal))
+  void options.runJob('rollups of usage', () =>
+    createUpkeep({ rollups, statements, retention, dropsAbandoned }, options),
+  )
   return {
     usage,
     statements,
@@ -83,8 +88,15 @@ function openConnection({ config, opened }: OpenUsageOptions): ClickHouse {
   return client
 }
 
+interface Upkeep {
+  readonly rollups: Rollups
+  readonly statements: StatementStore
+  readonly retention: Retention
+  readonly dropsAbandoned: (signal: AbortSignal) => Promise<void>
+}
+
 function createUpkeep(
-  { rollups, statements, retention }: { rollups: Rollups; statements: StatementStore; retention: Retention },
+  { rollups, statements, retention, dropsAbandoned }: Upkeep,
   { clock, log, count }: OpenUsageOptions,
 ): Job {
   const stopping = new AbortController()
@@ -96,6 +108,7 @@ function createUpkeep(
   async function run(): Promise<void> {
     if (signal.aborted) return
     try {
+      await dropsAbandoned(signal)
       await rollups.roll(clock.nowMs(), { signal, onMonth })
       await statements.close(clock.nowMs(), signal)
     } catch (err) {

@@ -207,6 +207,12 @@ export const SECTIONS: readonly CommandSection[] = [
         run: onFolder('migrate'),
       },
       {
+        name: 'drain',
+        summary: 'Stores the calls that a dead node left in its data folder (preview)',
+        usage: '--data-dir DIR',
+        run: onFolder('drain'),
+      },
+      {
         name: 'spool',
         summary: 'Prints what a spool holds and what is damaged; the service may run',
         usage: 'inspect DIR [--batches]',

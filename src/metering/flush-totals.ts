@@ -31,7 +31,7 @@ function tableOf(name: string): string {
 }
 
 /** Returns the partition of the store, such as `202611`, in UTC. */
-function monthOf(timeMs: number): string {
+export function monthOf(timeMs: number): string {
   const time = new Date(timeMs)
   return String(time.getUTCFullYear() * 100 + time.getUTCMonth() + 1)
 }

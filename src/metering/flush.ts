@@ -20,6 +20,7 @@ import {
   NOTHING_STORED,
   readStoredRows,
   type FlushTargets,
+  type Insertion,
   type StoredRows,
 } from './insert-flush.ts'
 import { createMetering, type Metered, type Metering } from './metering.ts'
@@ -51,6 +52,7 @@ export function createFlusher(options: FlushOptions): Flusher {
   const stopping = new AbortController()
   const interrupted = checkpoint.pending()
   let nextFrom = interrupted?.to ?? checkpoint.position()
+  const inserts = createInserts(options)
 
   function begin(begun: PendingFlush | null, to: SpoolPosition, stored: StoredRows): PendingFlush {
     if (begun === null) return checkpoint.begin(to)
@@ -66,12 +68,13 @@ export function createFlusher(options: FlushOptions): Flusher {
     for (let attempt = 0; !stopping.signal.aborted; attempt++) {
       try {
         // Before each attempt, because the previous one may have stored some rows.
-        const mustCompare = interruptedFlush !== null || flushLog.repairs() !== repairs
-        const stored = flush !== null && mustCompare ? await readStoredRows(flushLog, flush) : NOTHING_STORED
+        const mustCompare = interruptedFlush !== null || flushLog.comparesRetries || flushLog.repairs() !== repairs
+        const stored =
+          flush !== null && mustCompare ? await readStoredRows(flushLog, flush, inserts.quietMs()) : NOTHING_STORED
         if (flush !== null && stored.isDone) return checkpoint.commit(flush, stored.registryEnd)
         metered ??= make()
         flush = begin(flush, to, stored)
-        checkpoint.commit(flush, await insertFlush(options, { flush, metered, stored }, stopping.signal))
+        checkpoint.commit(flush, await inserts.run({ flush, metered, stored }, stopping.signal))
         return
       } catch (cause) {
         if (stopping.signal.aborted) break
@@ -100,6 +103,22 @@ export function createFlusher(options: FlushOptions): Flusher {
       return store(null, to, () => metered)
     },
     stop: () => stopping.abort(),
+  }
+}
+
+/** Runs inserts one at a time. `quietMs`: for how long none can have begun, of this process or of an earlier one. */
+function createInserts(options: FlushOptions) {
+  const { clock } = options
+  let lastMs = clock.nowMs()
+  return {
+    quietMs: () => clock.nowMs() - lastMs,
+    async run(insertion: Insertion, signal: AbortSignal): Promise<number | undefined> {
+      try {
+        return await insertFlush(options, insertion, signal)
+      } finally {
+        lastMs = clock.nowMs()
+      }
+    },
   }
 }
 

@@ -1,12 +1,12 @@
 /** Inserts the rows of a flush, or those that the store lacks, between two notes in its flush log. */
 
 import type { Checkpoint, PendingFlush } from '../store/checkpoint.ts'
-import type { FlushLog, HeldFlush } from '../store/flush-log.ts'
+import type { ByMonth, FlushLog, HeldFlush, ItemsPresence } from '../store/flush-log.ts'
 import { flushToken } from '../store/flush-token.ts'
 import type { RequestStore } from '../store/request-store.ts'
 import type { ServiceLevelStore } from '../store/service-level-store.ts'
 import type { UsageStore } from '../store/usage-store.ts'
-import { totalsOf, withStored } from './flush-totals.ts'
+import { monthOf, totalsOf, withStored } from './flush-totals.ts'
 import type { Metered } from './metering.ts'
 
 export interface FlushTargets {
@@ -32,18 +32,25 @@ export const NOTHING_STORED: StoredRows = {
 /** The note precedes the rows, so without it there are none. */
 const ABSENT: StoredRows = { ...NOTHING_STORED, items: 'absent', levels: 'absent' }
 
-export async function readStoredRows(flushLog: FlushLog, flush: PendingFlush): Promise<StoredRows> {
+/** `quietMs`: for how long no insert of the flush can have begun. */
+export async function readStoredRows(flushLog: FlushLog, flush: PendingFlush, quietMs: number): Promise<StoredRows> {
   if (flush.tokens !== 'range') return NOTHING_STORED
-  const held = await flushLog.held(flush)
+  const held = await flushLog.held(flush, quietMs)
   return held === null ? ABSENT : { ...held, isNoted: true }
 }
 
 /** Whether absent rows must be inserted under other tokens. Rows of unknown presence need their first tokens. */
 export function needsNewTokens({ items, levels }: StoredRows): boolean {
-  return items === 'absent' || (levels === 'absent' && items !== 'unknown')
+  const ofItems = presencesOf(items)
+  if (ofItems.includes('unknown')) return false
+  return ofItems.includes('absent') || presencesOf(levels).includes('absent')
 }
 
-interface Insertion {
+function presencesOf<Of>(found: ByMonth<Of>): readonly Of[] {
+  return found instanceof Map ? [...found.values()] : [found as Of]
+}
+
+export interface Insertion {
   readonly flush: PendingFlush
   readonly metered: Metered
   readonly stored: StoredRows
@@ -60,17 +67,36 @@ export async function insertFlush(
   const totals = withStored(totalsOf(metered), stored.stored)
   // The first note is kept: it has the totals of the rows that are there.
   if (hasNotes && !stored.isNoted) await flushLog.begin(flush, totals, signal)
-  await insertItems(usage, metered.items, stored.items, token, signal)
-  if (stored.levels !== 'there') await levels.insert(token('levels'), metered.levels, signal)
-  await requests.insert(token('requests'), metered.requests, signal)
+  for (const [presence, items] of byPresence(metered.items, stored.items, ({ windowStartMs }) => windowStartMs))
+    await insertItems(usage, { items, presence, token }, signal)
+  for (const [presence, rows] of byPresence(metered.levels, stored.levels, ({ minuteMs }) => minuteMs))
+    if (presence !== 'there') await levels.insert(token('levels'), rows, signal)
+  if (stored.requests !== 'there') await requests.insert(token('requests'), metered.requests, signal)
   return hasNotes ? flushLog.done(flush, totals, signal) : undefined
+}
+
+/** Groups rows by their presence, in their order. */
+function byPresence<Row, Of>(
+  rows: readonly Row[],
+  found: ByMonth<Of>,
+  timeMsOf: (row: Row) => number,
+): Iterable<readonly [Of | 'unknown', readonly Row[]]> {
+  if (!(found instanceof Map)) return [[found as Of, rows]]
+  return Map.groupBy(
+    rows,
+    (row): Of | 'unknown' => (found as ReadonlyMap<string, Of>).get(monthOf(timeMsOf(row))) ?? 'unknown',
+  )
+}
+
+interface ItemsInsertion {
+  readonly items: Metered['items']
+  readonly presence: ItemsPresence
+  readonly token: (table: string) => string
 }
 
 function insertItems(
   usage: FlushTargets['usage'],
-  items: Metered['items'],
-  presence: HeldFlush['items'],
-  token: (table: string) => string,
+  { items, presence, token }: ItemsInsertion,
   signal: AbortSignal,
 ): Promise<void> {
   switch (presence) {
@@ -79,7 +105,7 @@ function insertItems(
     case 'without-totals':
       return usage.insertTotals(token('usage-totals'), items, signal)
     case 'without-line-items':
-      return usage.insertWithoutTotals(items, signal)
+      return usage.insertWithoutTotals(token('usage'), items, signal)
     case 'absent':
     case 'unknown':
       return usage.insert(token('usage'), items, signal)

@@ -59,7 +59,10 @@ export async function adoptStore(
 ): Promise<string> {
   const { client, store, spoolFolder, registryEnd } = options
   const claims = checkpoint.claims()
-  const note = pick(await lastNotes(client), [claims.instance, options.instance])
+  const notes = await lastNotes(client)
+  const known = [claims.instance, options.instance]
+  // On a server, the instance of another service must not be adopted: both would flush under one name.
+  const note = pick(client.isEmbedded ? notes : notes.filter(({ instance }) => known.includes(instance)), known)
   const holds = spoolHolds(spoolFolder)
   if (note !== null) {
     const isRepeatable = note.isDone || Object.entries(note.from).every(([source, place]) => holds(source, place))

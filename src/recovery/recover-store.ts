@@ -12,6 +12,7 @@ import {
   tablesOf,
   writeNote,
 } from '../store/clickhouse/flush-notes.ts'
+import { countOwnRows } from '../store/clickhouse/own-rows.ts'
 import { migrate } from '../store/clickhouse/migrations.ts'
 import type { CheckpointClaims } from '../store/checkpoint.ts'
 import type { FlushTotals } from '../store/flush-log.ts'
@@ -74,7 +75,8 @@ export async function acceptRows(
   const next = found.find(({ number }) => number === flushes + 1)
   const pending = next === undefined ? {} : subtract(next.totals, current?.totals ?? {})
   // The base is below zero if rows of the pending flush were lost; base plus pending then equals the present rows.
-  const base = difference(subtract(await countRows(client), others), pending)
+  const own = client.isEmbedded ? {} : await countOwnRows(client, instance)
+  const base = difference({ ...subtract(await countRows(client), others), ...own }, pending)
   // A later note of the same flush replaces the earlier one.
   const atMs = Math.max(nowMs, (current?.atMs ?? 0) + 1, (next?.atMs ?? 0) + 1)
   await writeNote(client, {

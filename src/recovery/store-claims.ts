@@ -1,4 +1,9 @@
-/** Reads the state of the store at startup: its flush notes, the row totals that they imply, and the totals that are present. */
+/**
+ * Reads the state of the store at startup: its flush notes, the row totals that they imply, and the totals that are present.
+ *
+ * The embedded store is compared as a whole. A server stores rows of other instances meanwhile, so that the own rows are compared, by
+ * their writer, of this month and the one before: a server is responsible for its own files, and the columns of years would take long.
+ */
 
 import {
   countFlushes,
@@ -6,9 +11,11 @@ import {
   lastNotes,
   noteOf,
   notesFrom,
+  storesRows,
   sumOf,
   tablesOf,
 } from '../store/clickhouse/flush-notes.ts'
+import { countOwnRows, isOwn } from '../store/clickhouse/own-rows.ts'
 import { readKeptUsage } from '../store/clickhouse/kept-usage.ts'
 import type { ClickHouse } from '../store/clickhouse/client.ts'
 import type { CheckpointClaims } from '../store/checkpoint.ts'
@@ -75,19 +82,15 @@ export async function readStoreClaims(
   }
   const notes = await lastNotes(client)
   const last = notes.find((note) => note.instance === instance) ?? null
-  const rows = await countRows(client)
-  const done = await Promise.all(notes.map((note) => doneTotals(client, note)))
-  const expected = sumOf(done)
-  // Read after the rows: another service of the same server may have stored rows meanwhile, and it notes a flush before its rows.
-  const expectedMost = sumOf((await lastNotes(client)).map(({ totals }) => totals))
+  const compared = client.isEmbedded ? await compareAll(client, notes) : await compareOwn(client, instance, last, nowMs)
+  const { rows, expected, expectedMost } = compared
   const kept = await readKeptUsage(client)
-  const all = [...new Set([...Object.keys(rows), ...Object.keys(expectedMost)])]
-  const names = all.filter((name) => isKept(name, kept, nowMs))
+  const names = compared.names.filter((name) => isKept(name, kept, nowMs))
   const missing = names.filter((name) => at(rows, name) < at(expected, name))
   const excess = names.filter((name) => at(rows, name) > at(expectedMost, name))
   return {
     isNew,
-    hasRows: Object.keys(rows).length > 0,
+    hasRows: await storesRows(client),
     missingTables,
     last,
     others: notes.filter((note) => note !== last),
@@ -97,6 +100,39 @@ export async function readStoreClaims(
     excess: excess.map((name) => `${at(rows, name) - at(expectedMost, name)} ${inWords(name)}`),
     isExact: missing.length === 0 && excess.length === 0,
   }
+}
+
+interface Compared {
+  readonly rows: FlushTotals
+  /** Totals of the flushes whose rows are all stored. */
+  readonly expected: FlushTotals
+  /** Totals with those of a flush that was interrupted. */
+  readonly expectedMost: FlushTotals
+  readonly names: readonly string[]
+}
+
+async function compareAll(client: ClickHouse, notes: readonly FlushNote[]): Promise<Compared> {
+  const rows = await countRows(client)
+  const expected = sumOf(await Promise.all(notes.map((note) => doneTotals(client, note))))
+  const expectedMost = sumOf(notes.map(({ totals }) => totals))
+  const names = [...new Set([...Object.keys(rows), ...Object.keys(expectedMost)])].filter((name) => !isOwn(name))
+  return { rows, expected, expectedMost, names }
+}
+
+async function compareOwn(
+  client: ClickHouse,
+  instance: string,
+  last: FlushNote | null,
+  nowMs: number,
+): Promise<Compared> {
+  const now = new Date(nowMs)
+  const before = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - 1))
+  const fromMonth = before.getUTCFullYear() * 100 + before.getUTCMonth() + 1
+  const rows = await countOwnRows(client, instance, fromMonth)
+  const expected = last === null ? {} : await doneTotals(client, last)
+  const expectedMost = last?.totals ?? {}
+  const noted = Object.keys(expectedMost).filter((name) => isOwn(name) && Number(name.split('/')[1]) >= fromMonth)
+  return { rows, expected, expectedMost, names: [...new Set([...Object.keys(rows), ...noted])] }
 }
 
 /** Returns the totals up to the last flush whose rows are all stored. */
@@ -109,16 +145,23 @@ function at(totals: FlushTotals, name: string): number {
   return totals[name] ?? 0
 }
 
+const WORDS: Readonly<Record<string, string>> = {
+  calls: 'calls in the hourly totals',
+  own_calls: 'calls of this service in the hourly totals',
+  own_items: 'rows of this service in line_items',
+  own_levels: 'rows of this service in service_levels',
+}
+
 function inWords(name: string): string {
   const [table = '', month = ''] = name.split('/')
-  const what = table === 'calls' ? 'calls in the hourly totals' : `rows of ${table}`
+  const what = WORDS[table] ?? `rows of ${table}`
   return `${what} in ${month.slice(0, 4)}-${month.slice(4)}`
 }
 
 function isKept(name: string, { lineItemsFromMs, sumsFromMs }: KeptUsage, nowMs: number): boolean {
   const [table = '', month = ''] = name.split('/')
   const [year, index] = [Number(month.slice(0, 4)), Number(month.slice(4)) - 1]
-  if (table === 'line_items') return Date.UTC(year, index) >= lineItemsFromMs
-  if (table === 'calls') return Date.UTC(year, index) >= sumsFromMs
+  if (table === 'line_items' || table === 'own_items') return Date.UTC(year, index) >= lineItemsFromMs
+  if (table === 'calls' || table === 'own_calls') return Date.UTC(year, index) >= sumsFromMs
   return Date.UTC(year, index + LEVELS_KEPT_MONTHS) > nowMs + 86_400_000
 }

@@ -30,6 +30,12 @@ export interface FlushNote {
 /** Whether all rows of a flush are in a table, or none, by their number. */
 export type Presence = 'there' | 'absent' | 'unknown'
 
+/** Line items may be there without the hourly totals that are made from them, and the other way round. */
+export type ItemsPresence = Presence | 'without-totals' | 'without-line-items'
+
+/** The same for all rows of a flush, or by month, such as `202611`: an insert is atomic in each partition only. */
+export type ByMonth<Of> = Of | ReadonlyMap<string, Of>
+
 /** The state of an interrupted flush in the store. */
 export interface HeldFlush {
   /** All of it. */
@@ -38,8 +44,10 @@ export interface HeldFlush {
    * Line items and the hourly totals made from them. One may be there without the other after a power cut and in a copy of a running
    * folder.
    */
-  readonly items: Presence | 'without-totals' | 'without-line-items'
-  readonly levels: Presence
+  readonly items: ByMonth<ItemsPresence>
+  readonly levels: ByMonth<Presence>
+  /** Missing: unknown. */
+  readonly requests?: 'there'
   /** Noted totals of the tables that have the rows of this flush. */
   readonly stored: FlushTotals
   readonly registryEnd: number
@@ -49,14 +57,16 @@ export interface FlushLog {
   /**
    * Returns the state of a flush before it is repeated; null: the store has no note of it. The store does not sync its list of
    * tokens: after a power cut it may lack the token of stored rows. In a copy of a running folder it may have the token of rows that
-   * it lacks.
+   * it lacks. `quietMs`: for how long no insert of the flush can have begun.
    */
-  held(flush: PendingFlush): Promise<HeldFlush | null>
+  held(flush: PendingFlush, quietMs: number): Promise<HeldFlush | null>
   /**
    * Counts the repairs of the store since it was opened. After a repair it may lack the tokens of stored rows, so a flush that is
    * repeated is compared with the store first.
    */
   repairs(): number
+  /** Whether each retry is compared with the store first, because it may have forgotten tokens meanwhile: a server stores for others too. */
+  readonly comparesRetries: boolean
   /** Notes that the rows of `flush` follow. A repetition changes nothing. */
   begin(flush: PendingFlush, rows: FlushTotals, signal?: AbortSignal): Promise<void>
   /** Notes that its rows are in the store. Answers the registry's position that was noted. */

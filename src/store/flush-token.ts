@@ -20,6 +20,20 @@ export function flushToken(table: string, instance: string, flush: PendingFlush)
   return flush.attempt === undefined ? token : `${token}-${flush.attempt}`
 }
 
+/** The columns of a row that tell which insert stored it. */
+export interface Written {
+  readonly writer: string
+  readonly flush_number: number
+}
+
+const BY_NOBODY: Written = { writer: '', flush_number: 0 }
+
+/** Returns instance and number of a flush from one of its tokens. Rows under a token of another form have no writer. */
+export function writtenWith(token: string): Written {
+  const [, writer, number] = /^(?:usage-totals|[a-z]+)-(\w+)-(\d+)/.exec(token) ?? []
+  return writer === undefined ? BY_NOBODY : { writer, flush_number: Number(number) }
+}
+
 /** Returns the token of a batch of risk events. A batch that an earlier release claimed keeps that release's token format. */
 export function riskToken(instance: string, { number, events, isNumbered }: OutboxBatch): string {
   const numberToken = `risk-${instance}-${number}`

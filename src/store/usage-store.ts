@@ -90,7 +90,7 @@ export interface UsageStore {
   /** Adds only the hourly totals of line items that are stored already; once per token. */
   insertTotals(token: string, items: readonly LineItem[], signal?: AbortSignal): Promise<void>
   /** Adds only the line items of hourly totals that are stored already. Not idempotent: the caller checks that they are absent. */
-  insertWithoutTotals(items: readonly LineItem[], signal?: AbortSignal): Promise<void>
+  insertWithoutTotals(token: string, items: readonly LineItem[], signal?: AbortSignal): Promise<void>
   lineItems(query: LineItemQuery, signal?: AbortSignal): Promise<{ rows: readonly LineItemRow[]; next: string | null }>
   /** Additive over partial rows; groups in a stable order. */
   summaries(query: SummaryQuery, signal?: AbortSignal): Promise<SummaryPage>

@@ -1,7 +1,7 @@
 /** Several nodes as processes, on one server each of PostgreSQL, Redis and ClickHouse. */
 
 import { expect } from 'vitest'
-import { createClickHouseServer } from '../fixtures/clickhouse-server.ts'
+import { createClickHouseServer, type ClickHouseServer } from '../fixtures/clickhouse-server.ts'
 import { createPostgresServer, type PostgresServer } from '../fixtures/postgres-server.ts'
 import { createRedisServer, type RedisServer } from '../fixtures/redis-server.ts'
 import { createService, type Service } from './service.ts'
@@ -12,6 +12,7 @@ export interface SeveralNodes {
   readonly settings: Readonly<Record<string, string>>
   readonly postgres: PostgresServer
   readonly redis: RedisServer
+  readonly clickHouse: ClickHouseServer
   /** Answers of all nodes to the same call. */
   callAll(path: string, apiKey: string): Promise<readonly number[]>
   remove(): Promise<void>
@@ -54,6 +55,7 @@ export async function startSeveralNodes(
     settings,
     postgres,
     redis,
+    clickHouse,
     callAll: (path, apiKey) => Promise.all(nodes.map((node) => callOne(node, path, apiKey))),
     remove: () => removeAll(nodes, servers),
   }

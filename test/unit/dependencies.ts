@@ -165,7 +165,7 @@ export const TABLE: Readonly<Record<string, Row>> = {
   maintenance: {
     folders: [
       ...PORTS,
-      ...['record', 'access', 'backup', 'recovery', 'settings'],
+      ...['record', 'access', 'backup', 'metering', 'nodes', 'recovery', 'settings'],
       ...['store/clickhouse', 'store/postgres', 'store/sqlite'],
     ],
     packages: ['node:'],

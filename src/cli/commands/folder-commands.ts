@@ -10,6 +10,7 @@ const MODULES = {
   restore: '../../maintenance/restore-command.ts',
   recover: '../../maintenance/recover-command.ts',
   migrate: '../../maintenance/migrate-command.ts',
+  drain: '../../maintenance/drain-command.ts',
   spool: '../../maintenance/spool-command.ts',
 } as const
 

@@ -1,15 +1,18 @@
 /**
  * The flush log in ClickHouse.
  *
- * Totals add up over flushes, so the last note alone gives the rows that must be there. The first flush of a data folder on a store that
- * already has rows (of versions before this table, or of other data folders) is preceded by a note of those rows: the baseline.
+ * Totals add up over flushes, so the last note alone gives the rows that must be there. The embedded store is compared as a whole: the
+ * first flush of a data folder on a store that already has rows (of versions before this table) is preceded by a note of those rows,
+ * the baseline. On a server, which stores rows of others as well, an instance compares its own rows (`own-rows.ts`) and has no baseline.
  */
 
 import type { PendingFlush } from '../checkpoint.ts'
-import type { FlushLog, FlushNote, FlushTotals, HeldFlush } from '../flush-log.ts'
+import type { FlushLog, FlushNote, FlushTotals } from '../flush-log.ts'
 import { within, type ClickHouse } from './client.ts'
 import { countRows, lastNotes, noteOf, subtract, sumOf, writeNote } from './flush-notes.ts'
 import { readHeldFlush } from './held-flush.ts'
+import { readOwnFlush } from './own-flush.ts'
+import { countOwnRows, withOwn } from './own-rows.ts'
 
 export interface FlushLogOptions {
   readonly client: ClickHouse
@@ -20,17 +23,22 @@ export interface FlushLogOptions {
   readonly registryEnd: () => Promise<number>
 }
 
+type Preceding = Pick<FlushNote, 'instance' | 'number' | 'totals'>
+
 /** Notes are kept for some days of constant traffic: a checkpoint that is older is not repaired automatically. */
 const KEPT = 300_000
 const FORGOTTEN_EVERY = 100_000
 
 export function createFlushLog({ client, isEmbedded, instance, nowMs, registryEnd }: FlushLogOptions): FlushLog {
-  let before: FlushNote | null = null
+  let before: Preceding | null = null
+  /** Number of a flush whose stored rows may have no writer. */
+  let withoutWriter: number | null = null
 
-  async function precedingOf({ number, from }: PendingFlush): Promise<FlushNote> {
+  async function precedingOf({ number, from }: PendingFlush): Promise<Preceding> {
     const isPreceding = before?.instance === instance() && before.number === number - 1
     const found = isPreceding ? before : await noteOf(client, instance(), number - 1)
     if (found !== null) return (before = found)
+    if (!isEmbedded) return (before = { instance: instance(), number: number - 1, totals: {} })
     const notes = await lastNotes(client)
     const others = sumOf(notes.filter((note) => note.instance !== instance()).map(({ totals }) => totals))
     const totals = subtract(await countRows(client), others)
@@ -48,6 +56,8 @@ export function createFlushLog({ client, isEmbedded, instance, nowMs, registryEn
 
   async function note(flush: PendingFlush, rows: FlushTotals, isDone: boolean, signal?: AbortSignal) {
     const { totals } = await precedingOf(flush)
+    const added = sumOf([totals, isEmbedded || flush.number === withoutWriter ? rows : withOwn(rows)])
+    const own = isDone && flush.number === withoutWriter ? await countOwnRows(client, instance()) : {}
     const made: FlushNote = {
       instance: instance(),
       number: flush.number,
@@ -55,31 +65,29 @@ export function createFlushLog({ client, isEmbedded, instance, nowMs, registryEn
       to: flush.to,
       isDone,
       atMs: nowMs(),
-      totals: sumOf([totals, rows]),
+      totals: { ...added, ...own },
       registryEnd: await registryEnd(),
     }
     return writeNote(client, made, signal)
   }
 
   return {
-    async held(flush) {
-      const held = await readHeldFlush(client, instance(), flush)
-      return held === null || isEmbedded ? held : withoutAbsent(held)
+    async held(flush, quietMs) {
+      if (isEmbedded) return readHeldFlush(client, instance(), flush)
+      const held = await readOwnFlush(client, { instance: instance(), flush, quietMs })
+      if (held?.lacksWriter === true) withoutWriter = flush.number
+      return held
     },
     repairs: () => client.newParts.repairs,
+    comparesRetries: !isEmbedded,
     begin: async (flush, rows, signal) => void (await note(flush, rows, false, signal)),
     async done(flush, rows, signal) {
-      before = await note(flush, rows, true, signal)
+      const made = await note(flush, rows, true, signal)
+      before = made
       if (flush.number % FORGOTTEN_EVERY === 0) await forget(client, instance(), flush.number - KEPT)
-      return before.registryEnd
+      return made.registryEnd
     },
   }
-}
-
-/** Rows that are absent may still be on their way to a server, so the tokens decide. */
-function withoutAbsent(held: HeldFlush): HeldFlush {
-  const items = held.items === 'there' ? 'there' : 'unknown'
-  return { ...held, items, levels: held.levels === 'there' ? 'there' : 'unknown' }
 }
 
 /** The table removes them in the background. */

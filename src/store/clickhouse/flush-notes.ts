@@ -94,6 +94,16 @@ export async function countRows(client: ClickHouse): Promise<FlushTotals> {
   return Object.fromEntries(rows.map(({ name, total }) => [name, Number(total)]))
 }
 
+/** Whether there is usage, from metadata. */
+export async function storesRows(client: ClickHouse): Promise<boolean> {
+  const rows = await rowsOf<{ has_rows: number }>(
+    client,
+    `SELECT count() > 0 AS has_rows FROM system.parts WHERE active AND rows > 0 AND database = currentDatabase()
+     AND table IN ('line_items', 'line_items_hourly', 'service_levels')`,
+  )
+  return rows[0]?.has_rows === 1
+}
+
 export function sumOf(totals: readonly FlushTotals[]): FlushTotals {
   const sum: Record<string, number> = {}
   for (const each of totals) for (const [name, value] of Object.entries(each)) sum[name] = (sum[name] ?? 0) + value
@@ -125,7 +135,7 @@ async function select(client: ClickHouse, query: string, params: Record<string, 
   return (await rowsOf<Row>(client, query, params)).map(toNote)
 }
 
-async function rowsOf<T>(client: ClickHouse, query: string, params: Record<string, unknown> = {}): Promise<T[]> {
+export async function rowsOf<T>(client: ClickHouse, query: string, params: Record<string, unknown> = {}): Promise<T[]> {
   const result = await client.query({
     query: `${query} ${BOUNDED}`,
     query_params: params,

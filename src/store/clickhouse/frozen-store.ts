@@ -7,6 +7,7 @@
 
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { ASIDE_NAMES } from './aside-tables.ts'
 import { within, withoutCredentials, type ClickHouse } from './client.ts'
 
 export interface FrozenStore {
@@ -44,7 +45,7 @@ export function createStoreFreezer({ client, url, folder, leaveOut }: StoreFreez
   async function tables(): Promise<string[]> {
     const result = await client.query({
       query: `SELECT name FROM system.tables WHERE database = currentDatabase() AND engine LIKE '%MergeTree'
-        AND NOT endsWith(name, '_next') AND name != 'line_items_to_attach'
+        AND NOT match(name, '${ASIDE_NAMES}')
         ORDER BY name = 'kept_usage', name`,
       format: 'JSONEachRow',
       abort_signal: within(undefined),

@@ -5,7 +5,7 @@
  */
 
 import type { PendingFlush } from '../checkpoint.ts'
-import type { FlushNote, HeldFlush, Presence } from '../flush-log.ts'
+import type { FlushNote, HeldFlush, ItemsPresence, Presence } from '../flush-log.ts'
 import type { KeptUsage } from '../retention.ts'
 import type { ClickHouse } from './client.ts'
 import { countRows, lastNotes, noteOf, sumOf } from './flush-notes.ts'
@@ -58,7 +58,7 @@ async function presenceOf(
 }
 
 /** A flush that spans two months may be there in one of them only: then the tokens of the rows decide. */
-function presenceOfItems(lineItems: Presence, totals: Presence): HeldFlush['items'] {
+function presenceOfItems(lineItems: Presence, totals: Presence): ItemsPresence {
   if (lineItems === totals) return lineItems
   if (lineItems === 'there' && totals === 'absent') return 'without-totals'
   if (lineItems === 'absent' && totals === 'there') return 'without-line-items'
@@ -70,11 +70,11 @@ function tableOf(name: string): string {
 }
 
 /** First millisecond of the month of a total, such as `line_items/202611`. */
-function startOf(name: string): number {
+export function startOf(name: string): number {
   const month = name.split('/')[1] ?? ''
   return Date.UTC(Number(month.slice(0, 4)), Number(month.slice(4)) - 1)
 }
 
-function keptFrom(table: string, { lineItemsFromMs, sumsFromMs }: KeptUsage): number {
+export function keptFrom(table: string, { lineItemsFromMs, sumsFromMs }: KeptUsage): number {
   return table === 'line_items' ? lineItemsFromMs : table === 'calls' ? sumsFromMs : 0
 }

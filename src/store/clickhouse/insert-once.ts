@@ -17,6 +17,9 @@ export interface InsertOnce {
   readonly signal?: AbortSignal | undefined
 }
 
+/** A server ends an insert that takes longer, so that one whose answer was lost has ended after twice this time. */
+export const INSERT_MAX_S = 60
+
 const TOKEN = /^[\w-]{1,200}$/
 
 export async function insertOnce(client: ClickHouse, insertion: InsertOnce): Promise<void> {
@@ -26,13 +29,21 @@ export async function insertOnce(client: ClickHouse, insertion: InsertOnce): Pro
 async function insert(client: ClickHouse, { table, token, rows, signal }: InsertOnce): Promise<void> {
   if (!TOKEN.test(token)) throw new Error(`${token} is not a valid token`)
   const { stream } = await client.exec({
-    query: `INSERT INTO ${table} SETTINGS insert_deduplicate = 1, async_insert = 0,
-              deduplicate_blocks_in_dependent_materialized_views = 1, insert_deduplication_token = '${token}'
+    query: `INSERT INTO ${table} SETTINGS ${settingsOf(client)}, insert_deduplication_token = '${token}'
             FORMAT JSONEachRow`,
     values: Readable.from(inChunks(rows)),
     abort_signal: within(signal),
   })
   stream.destroy()
+}
+
+/** One block, stored and passed to the views before the answer. The profile of a user on a server may say otherwise. */
+const SETTINGS = 'insert_deduplicate = 1, async_insert = 0, deduplicate_blocks_in_dependent_materialized_views = 1'
+const OF_SERVER = `materialized_views_ignore_errors = 0, max_insert_block_size = 1048449, min_insert_block_size_rows = 1048449,
+  min_insert_block_size_bytes = 268402944, max_execution_time = ${INSERT_MAX_S}, timeout_overflow_mode = 'throw'`
+
+function settingsOf({ isEmbedded }: Pick<ClickHouse, 'isEmbedded'>): string {
+  return isEmbedded ? SETTINGS : `${SETTINGS}, ${OF_SERVER}`
 }
 
 const CHUNK = 1_000

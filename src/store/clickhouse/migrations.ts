@@ -20,6 +20,7 @@ export async function migrate(client: ClickHouse, folder = join(SQL_FOLDER, 'sch
   })
   const result = await client.query({ query: 'SELECT file, hash FROM schema_changes', format: 'JSONEachRow' })
   const applied = new Map((await result.json<{ file: string; hash: string }>()).map(({ file, hash }) => [file, hash]))
+  let changes = 0
   for (const file of readdirSync(folder).sort()) {
     if (!/^\d{4}_.+\.sql$/.test(file)) continue
     const text = readFileSync(join(folder, file), 'utf8')
@@ -30,6 +31,22 @@ export async function migrate(client: ClickHouse, folder = join(SQL_FOLDER, 'sch
       throw new StartRefused(`sql/schema/${file} was changed after it was applied; add a new file instead`)
     for (const statement of statementsOf(text)) await client.command({ query: ifMissing(statement) })
     await client.insert({ table: 'schema_changes', values: [{ file, hash }], format: 'JSONEachRow' })
+    changes++
+  }
+  if (changes > 0 && (client.isEmbedded || applied.size === 0)) await attachViews(client)
+}
+
+/**
+ * Attaches the views again. A view whose query was altered makes other tokens for the table that it feeds until the engine reads its
+ * definition again, and an insert that is repeated after a restart would add its totals twice. Rows that a server stores for others
+ * meanwhile would pass by the view: there, a flush is compared with the store before it is repeated.
+ */
+async function attachViews(client: ClickHouse): Promise<void> {
+  const query = `SELECT name FROM system.tables WHERE database = currentDatabase() AND engine = 'MaterializedView'`
+  const result = await client.query({ query, format: 'JSONEachRow' })
+  for (const { name } of await result.json<{ name: string }>()) {
+    await client.command({ query: `DETACH TABLE ${name} SYNC` })
+    await client.command({ query: `ATTACH TABLE ${name}` })
   }
 }
 

@@ -1,6 +1,7 @@
 /** The request log in ClickHouse. */
 
 import { toDecimal, toMicro } from '../../domain/decimal.ts'
+import { writtenWith, type Written } from '../flush-token.ts'
 import type { LoggedRequest, RequestQuery, RequestStore } from '../request-store.ts'
 import type { ClickHouse } from './client.ts'
 import { insertOnce } from './insert-once.ts'
@@ -39,7 +40,11 @@ export function createClickHouseRequestStore(
   const query = readQuery('request_log')
 
   return {
-    insert: (token, rows, signal) => insertOnce(client, { table: 'request_log', token, rows: rows.map(toRow), signal }),
+    insert(token, requests, signal) {
+      const written = writtenWith(token)
+      const rows = requests.map((request) => toRow(request, written))
+      return insertOnce(client, { table: 'request_log', token, rows, signal })
+    },
     async find(filter, signal) {
       const { tenant, customer: consumer } = filter
       const statement = { query, params: toParams(filter), consumer, subject: 'The request log' }
@@ -65,7 +70,7 @@ function toParams({ tenant, fromMs, toMs, limit, before = END, ...filter }: Requ
   }
 }
 
-function toRow(request: LoggedRequest): Record<string, unknown> {
+function toRow(request: LoggedRequest, { writer, flush_number }: Written): Record<string, unknown> {
   return {
     at: request.timeMs,
     tenant: request.tenant.toWellFormed(),
@@ -86,6 +91,8 @@ function toRow(request: LoggedRequest): Record<string, unknown> {
     units: toDecimal(BigInt(request.unitsMicro), 6),
     explanation: request.explanation.toWellFormed(),
     channel: request.channel,
+    writer,
+    flush_number,
   }
 }
 

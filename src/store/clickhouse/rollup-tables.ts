@@ -5,6 +5,7 @@
  * have rows, so that the month is replaced.
  */
 
+import { withAsides } from './aside-tables.ts'
 import type { ClickHouse } from './client.ts'
 import { inBackground, inBackgroundOf, type MonthState } from './rollup-state.ts'
 
@@ -24,20 +25,22 @@ export function isRollup(table: string): boolean {
 export async function makeRollups(client: ClickHouse, state: MonthState, signal?: AbortSignal): Promise<void> {
   const run: Run = (query) => client.command({ query, abort_signal: inBackground(signal) })
   if (state.isNew) await addDays(run, state, { background: inBackgroundOf(client), nameOf: (table) => table })
-  else await replaceMonth(client, run, state, signal)
+  else await withAsides(client, ROLLUPS, (next) => replaceMonth(client, state, next, signal), signal)
 }
 
 type Run = (query: string) => Promise<unknown>
 type Rollup = (typeof ROLLUPS)[number]
 
 /** The days that are complete are copied; the others are made from the hourly totals, and by price from the line items. */
-async function replaceMonth(client: ClickHouse, run: Run, state: MonthState, signal?: AbortSignal): Promise<void> {
+async function replaceMonth(
+  client: ClickHouse,
+  state: MonthState,
+  next: (table: Rollup) => string,
+  signal?: AbortSignal,
+): Promise<void> {
+  const run: Run = (query) => client.command({ query, abort_signal: inBackground(signal) })
   const background = inBackgroundOf(client)
   const { month, same, priced, isOver } = state
-  for (const table of ROLLUPS) {
-    await run(`DROP TABLE IF EXISTS ${next(table)} SYNC`)
-    await run(`CREATE TABLE ${next(table)} AS ${table}`)
-  }
   if (same.length > 0) {
     await run(`INSERT INTO ${next('usage_daily')} SELECT * FROM usage_daily
       WHERE toYYYYMM(day) = ${month} AND toUnixTimestamp(toDateTime(day, 'UTC')) IN (${same.join()}) ${background}`)
@@ -56,17 +59,15 @@ async function replaceMonth(client: ClickHouse, run: Run, state: MonthState, sig
   for (const table of ROLLUPS) await replacePartition(client, { table, id: month, from: next(table) }, signal)
 }
 
-/** Replaces a partition by the rows of a table, which is then dropped. */
+/** Replaces a partition by the rows of a table. */
 export async function replacePartition(
   client: ClickHouse,
   { table, id, from }: { readonly table: string; readonly id: string; readonly from: string },
   signal?: AbortSignal,
 ): Promise<void> {
-  const run = (query: string): Promise<unknown> => client.command({ query, abort_signal: inBackground(signal) })
   const hasRows = await isFilled(client, from, signal)
   const change = hasRows ? `REPLACE PARTITION ID '${id}' FROM ${from}` : `DROP PARTITION ID '${id}'`
-  await run(`ALTER TABLE ${table} ${change}`)
-  await run(`DROP TABLE ${from} SYNC`)
+  await client.command({ query: `ALTER TABLE ${table} ${change}`, abort_signal: inBackground(signal) })
 }
 
 interface Target {
@@ -95,8 +96,4 @@ async function isFilled(client: ClickHouse, table: string, signal?: AbortSignal)
   const query = `SELECT count() > 0 AS is_filled FROM ${table}`
   const result = await client.query({ query, format: 'JSONEachRow', abort_signal: inBackground(signal) })
   return (await result.json<{ is_filled: number }>())[0]?.is_filled === 1
-}
-
-function next(table: string): string {
-  return `${table}_next`
 }

@@ -1,6 +1,7 @@
 /** Service levels of providers in ClickHouse. */
 
 import type { ServiceMeasure } from '../../domain/service-level.ts'
+import { writtenWith, type Written } from '../flush-token.ts'
 import type { MeasuredStretch, ServiceLevelQuery, ServiceLevelRow, ServiceLevelStore } from '../service-level-store.ts'
 import type { ClickHouse } from './client.ts'
 import { insertOnce } from './insert-once.ts'
@@ -42,8 +43,11 @@ export function createClickHouseServiceLevelStore(
   const minutesSql = readQuery('service_level_minutes')
 
   return {
-    insert: (token, rows, signal) =>
-      insertOnce(client, { table: 'service_levels', token, rows: rows.map(toRow), signal }),
+    insert(token, levels, signal) {
+      const written = writtenWith(token)
+      const rows = levels.map((row) => toRow(row, written))
+      return insertOnce(client, { table: 'service_levels', token, rows, signal })
+    },
     async measure(asked, signal) {
       const rows = await readers.read<Row>(
         asked.tenant,
@@ -64,7 +68,7 @@ export function createClickHouseServiceLevelStore(
   }
 }
 
-function toRow({ minuteMs, tenant, api, operation, latencyUs, latency, ...counts }: ServiceLevelRow) {
+function toRow({ minuteMs, tenant, api, operation, latencyUs, latency, ...counts }: ServiceLevelRow, written: Written) {
   return {
     ...counts,
     minute: minuteMs / 1_000,
@@ -73,6 +77,7 @@ function toRow({ minuteMs, tenant, api, operation, latencyUs, latency, ...counts
     operation: operation.toWellFormed(),
     latency_us: latencyUs,
     latency: Object.fromEntries(latency),
+    ...written,
   }
 }
 

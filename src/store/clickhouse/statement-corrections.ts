@@ -6,11 +6,10 @@
  * before the sums are removed. Both replace the corrections of the month as a whole, so they can be repeated.
  */
 
+import { withAside } from './aside-tables.ts'
 import type { ClickHouse } from './client.ts'
 import { inBackground, inBackgroundOf } from './rollup-state.ts'
 import { replacePartition } from './rollup-tables.ts'
-
-const NEXT = 'statement_corrections_next'
 
 export async function isMonthClosed(client: ClickHouse, monthMs: number, signal?: AbortSignal): Promise<boolean> {
   const query = `SELECT count() > 0 AS is_closed FROM statement_lines
@@ -78,10 +77,11 @@ async function replaceCorrections(
   const run = (query: string): Promise<unknown> => client.command({ query, abort_signal: inBackground(signal) })
   const id = toDate(monthMs).slice(0, 7).replace('-', '')
   await client.newParts.verified(async () => {
-    await run(`DROP TABLE IF EXISTS ${NEXT} SYNC`)
-    await run(`CREATE TABLE ${NEXT} AS statement_corrections`)
-    for (const select of selects) await run(`INSERT INTO ${NEXT} ${select} ${inBackgroundOf(client)}`)
-    await replacePartition(client, { table: 'statement_corrections', id, from: NEXT }, signal)
+    const replace = async (next: string): Promise<void> => {
+      for (const select of selects) await run(`INSERT INTO ${next} ${select} ${inBackgroundOf(client)}`)
+      await replacePartition(client, { table: 'statement_corrections', id, from: next }, signal)
+    }
+    await withAside(client, 'statement_corrections', replace, signal)
   })
 }
 

@@ -10,6 +10,7 @@ import { Problem } from '../../domain/problem.ts'
 import { ALL_KEPT, notKept, type KeptUsage } from '../retention.ts'
 import type { StatementLine, StatementQuery, StatementStore, StoredStatement } from '../statement-store.ts'
 import type { UsageStore } from '../usage-store.ts'
+import { withAside } from './aside-tables.ts'
 import type { ClickHouse } from './client.ts'
 import { readQuery } from './migrations.ts'
 import type { Readers, Statement } from './readers.ts'
@@ -25,7 +26,6 @@ type Row = Omit<StatementLine, 'calls'> & { readonly calls: string }
 const CLOSES_AFTER_MS = 86_400_000
 const CURRENCIES_MAX = 1_000
 const LINES_MAX = 10_000
-const NEXT = 'statement_lines_next'
 
 export interface ClickHouseStatementOptions {
   readonly client: ClickHouse
@@ -170,16 +170,16 @@ async function closeMonth(client: ClickHouse, monthMs: number, nowMs: number, si
   const run = (query: string): Promise<unknown> => client.command({ query, abort_signal: inBackground(signal) })
   const month = new Date(monthMs).toISOString().slice(0, 10)
   const closedAt = `fromUnixTimestamp64Milli(${nowMs}, 'UTC')`
-  await run(`DROP TABLE IF EXISTS ${NEXT} SYNC`)
-  await run(`CREATE TABLE ${NEXT} AS statement_lines`)
-  await run(`INSERT INTO ${NEXT}
+  const prepare = async (next: string): Promise<void> => {
+    await run(`INSERT INTO ${next}
     SELECT toDate('${month}'), tenant, consumer, api, currency, price, sum(i.calls), sum(i.units), sum(i.amount), ${closedAt}
     FROM line_items AS i
     WHERE window_start >= toDateTime('${month}', 'UTC') AND window_start < toDateTime(addMonths(toDate('${month}'), 1), 'UTC')
     GROUP BY tenant, consumer, api, currency, price ${inBackgroundOf(client)}`)
-  await run(`INSERT INTO ${NEXT} VALUES ('${month}', '', '', '', '', 0, 0, 0, 0, ${closedAt})`)
-  await run(`ALTER TABLE statement_lines REPLACE PARTITION ID '${month.slice(0, 7).replace('-', '')}' FROM ${NEXT}`)
-  await run(`DROP TABLE ${NEXT} SYNC`)
+    await run(`INSERT INTO ${next} VALUES ('${month}', '', '', '', '', 0, 0, 0, 0, ${closedAt})`)
+    await run(`ALTER TABLE statement_lines REPLACE PARTITION ID '${month.slice(0, 7).replace('-', '')}' FROM ${next}`)
+  }
+  await withAside(client, 'statement_lines', prepare, signal)
 }
 
 function toParams({ tenant, consumer, monthMs, excludeApi }: StatementQuery): Record<string, unknown> {

@@ -2,7 +2,9 @@
 
 import { toDecimal } from '../../domain/decimal.ts'
 import { ALL_KEPT, type KeptUsage } from '../retention.ts'
+import { writtenWith, type Written } from '../flush-token.ts'
 import type { LineItem, LineItemRow, UsageFilter, UsageStore } from '../usage-store.ts'
+import { withAside } from './aside-tables.ts'
 import { within, type ClickHouse } from './client.ts'
 import { insertOnce } from './insert-once.ts'
 import { requireLineItems } from './kept-usage.ts'
@@ -45,12 +47,13 @@ export function createClickHouseUsageStore(client: ClickHouse, options: ClickHou
 
   return {
     insert: (token, items, signal) =>
-      inserting(items, () => insertOnce(client, { table: 'line_items', token, rows: items.map(toRow), signal })),
+      inserting(items, () => insertOnce(client, { table: 'line_items', token, rows: toRows(token, items), signal })),
     insertTotals: (token, items, signal) =>
       inserting(items, () =>
-        insertOnce(client, { table: 'line_items_hourly', token, rows: items.map(toTotalsRow), signal }),
+        insertOnce(client, { table: 'line_items_hourly', token, rows: toTotalsRows(token, items), signal }),
       ),
-    insertWithoutTotals: (items, signal) => client.newParts.verified(() => attachLineItems(client, items, signal)),
+    insertWithoutTotals: (token, items, signal) =>
+      client.newParts.verified(() => attachLineItems(client, { token, items, signal })),
     async lineItems(query, signal) {
       const { limit, toMs, tenant, customer } = query
       requireLineItems(query, kept())
@@ -74,21 +77,37 @@ export function createClickHouseUsageStore(client: ClickHouse, options: ClickHou
   }
 }
 
+interface Attached {
+  readonly token: string
+  readonly items: readonly LineItem[]
+  readonly signal: AbortSignal | undefined
+}
+
 /** An attached part, unlike an inserted row, is not seen by the view that makes the totals. */
-async function attachLineItems(client: ClickHouse, items: readonly LineItem[], signal?: AbortSignal): Promise<void> {
-  const run = (query: string): Promise<unknown> => client.command({ query, abort_signal: within(signal) })
-  await run('DROP TABLE IF EXISTS line_items_to_attach SYNC')
-  await run('CREATE TABLE line_items_to_attach AS line_items')
-  await insertOnce(client, { table: 'line_items_to_attach', token: 'rows', rows: items.map(toRow), signal })
-  const months = new Set(items.map(({ windowStartMs }) => new Date(windowStartMs).toISOString().slice(0, 7)))
-  for (const month of months) {
-    await run(`ALTER TABLE line_items ATTACH PARTITION ID '${month.replace('-', '')}' FROM line_items_to_attach`)
+async function attachLineItems(client: ClickHouse, { token, items, signal }: Attached): Promise<void> {
+  const attach = async (aside: string): Promise<void> => {
+    await insertOnce(client, { table: aside, token: 'rows', rows: toRows(token, items), signal })
+    const months = new Set(items.map(({ windowStartMs }) => new Date(windowStartMs).toISOString().slice(0, 7)))
+    for (const month of months) {
+      const query = `ALTER TABLE line_items ATTACH PARTITION ID '${month.replace('-', '')}' FROM ${aside}`
+      await client.command({ query, abort_signal: within(signal) })
+    }
   }
-  await run('DROP TABLE line_items_to_attach SYNC')
+  await withAside(client, 'line_items', attach, signal)
+}
+
+function toRows(token: string, items: readonly LineItem[]): readonly Record<string, unknown>[] {
+  const written = writtenWith(token)
+  return items.map((item) => toRow(item, written))
+}
+
+function toTotalsRows(token: string, items: readonly LineItem[]): readonly Record<string, unknown>[] {
+  const written = writtenWith(token)
+  return items.map((item) => toTotalsRow(item, written))
 }
 
 /** The store refuses half a surrogate pair, and one such name must not delay the bill of every consumer. */
-function toRow(item: LineItem): Record<string, unknown> {
+function toRow(item: LineItem, { writer, flush_number }: Written): Record<string, unknown> {
   return {
     window_start: Math.floor(item.windowStartMs / 1_000),
     tenant: item.tenant.toWellFormed(),
@@ -105,13 +124,16 @@ function toRow(item: LineItem): Record<string, unknown> {
     units: toDecimal(item.unitsMicro, 6),
     amount: toDecimal(item.unitsMicro * BigInt(item.priceMicro), 12),
     channel: item.channel ?? 'http',
+    writer,
+    flush_number,
   }
 }
 
 /** The row that the view `line_items_to_hourly` makes of a line item. */
-function toTotalsRow(item: LineItem): Record<string, unknown> {
-  const { window_start: _, consumer_name: __, variant: ___, price: ____, channel: _____, ...row } = toRow(item)
-  return { hour: Math.floor(item.windowStartMs / HOUR_MS) * (HOUR_MS / 1_000), ...row }
+function toTotalsRow(item: LineItem, written: Written): Record<string, unknown> {
+  const { window_start: _, consumer_name: __, variant: ___, price: ____, channel: _____, ...row } = toRow(item, written)
+  const { flush_number: ______, ...totals } = row
+  return { hour: Math.floor(item.windowStartMs / HOUR_MS) * (HOUR_MS / 1_000), ...totals }
 }
 
 function toParams(filter: UsageFilter): Record<string, unknown> {

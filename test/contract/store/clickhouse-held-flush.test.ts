@@ -92,9 +92,9 @@ describe('a flush that was cut off', () => {
   it('is held by the store as far as it was stored, beside those of other data folders', async () => {
     await store('b', 1)
     await store('a', 1)
-    expect(await logOf('a').held(flush(2))).toBeNull()
+    expect(await logOf('a').held(flush(2), 0)).toBeNull()
     await logOf('a').begin(flush(2), ROWS)
-    expect(await logOf('a').held(flush(2))).toEqual({
+    expect(await logOf('a').held(flush(2), 0)).toEqual({
       isDone: false,
       items: 'absent',
       levels: 'unknown',
@@ -102,7 +102,7 @@ describe('a flush that was cut off', () => {
       registryEnd: 42,
     })
     await insertRow('a-2')
-    expect(await logOf('a').held(flush(2))).toEqual({
+    expect(await logOf('a').held(flush(2), 0)).toEqual({
       isDone: false,
       items: 'there',
       levels: 'unknown',
@@ -110,7 +110,7 @@ describe('a flush that was cut off', () => {
       registryEnd: 42,
     })
     await logOf('a').done(flush(2), ROWS)
-    expect(await logOf('a').held(flush(2))).toEqual({
+    expect(await logOf('a').held(flush(2), 0)).toEqual({
       isDone: true,
       items: 'there',
       levels: 'there',
@@ -124,10 +124,10 @@ describe('a flush that was cut off', () => {
     await logOf('a').begin(flush(2), ROWS)
     await client.command({ query: 'DROP VIEW line_items_to_hourly' })
     await insertRow('a-2')
-    expect(await logOf('a').held(flush(2))).toMatchObject({ items: 'without-totals' })
+    expect(await logOf('a').held(flush(2), 0)).toMatchObject({ items: 'without-totals' })
 
     await createClickHouseUsageStore(client).insertTotals('totals-a-2', [ITEM])
-    expect(await logOf('a').held(flush(2))).toMatchObject({ items: 'there' })
+    expect(await logOf('a').held(flush(2), 0)).toMatchObject({ items: 'there' })
     expect(await storedRows()).toEqual({
       lineItems: 2,
       calls: 6,
@@ -141,10 +141,10 @@ describe('a flush that was cut off', () => {
     await store('a', 1)
     await logOf('a').begin(flush(2), ROWS)
     await createClickHouseUsageStore(client).insertTotals('totals-a-2', [ITEM])
-    expect(await logOf('a').held(flush(2))).toMatchObject({ items: 'without-line-items' })
+    expect(await logOf('a').held(flush(2), 0)).toMatchObject({ items: 'without-line-items' })
 
-    await createClickHouseUsageStore(client).insertWithoutTotals([ITEM])
-    expect(await logOf('a').held(flush(2))).toMatchObject({ items: 'there' })
+    await createClickHouseUsageStore(client).insertWithoutTotals('usage-a-2', [ITEM])
+    expect(await logOf('a').held(flush(2), 0)).toMatchObject({ items: 'there' })
     expect(await storedRows()).toEqual({
       lineItems: 2,
       calls: 6,
@@ -159,14 +159,14 @@ describe('a flush that was cut off', () => {
   it('is repeated under its own tokens if the store is a server, which may still insert the rows', async () => {
     await store('a', 1)
     await logOf('a').begin(flush(2), ROWS)
-    expect(await logOf('a', false).held(flush(2))).toMatchObject({ items: 'unknown' })
+    expect(await logOf('a', false).held(flush(2), 0)).toMatchObject({ items: 'unknown' })
     await insertRow('a-2')
-    expect(await logOf('a', false).held(flush(2))).toMatchObject({ items: 'there' })
+    expect(await logOf('a', false).held(flush(2), 0)).toMatchObject({ items: 'there' })
   })
 
   it('is not held if the store noted another range under its number', async () => {
     await store('a', 1)
-    expect(await logOf('a').held({ ...flush(1), to: at(9) })).toBeNull()
+    expect(await logOf('a').held({ ...flush(1), to: at(9) }, 0)).toBeNull()
   })
 
   it.each([
@@ -187,10 +187,10 @@ describe('a flush that was cut off', () => {
     await log.begin(flush(3), totals)
     await writeKeptUsage(client, { subject: 'line_items', fromMs: Date.UTC(2026, 5), nowMs: NOW })
     await client.command({ query: `ALTER TABLE line_items DROP PARTITION ID '202605'` })
-    expect(await logOf('a').held(flush(3))).toMatchObject({ items: 'absent' })
+    expect(await logOf('a').held(flush(3), 0)).toMatchObject({ items: 'absent' })
     await usage.insert('a-3', items)
     await client.command({ query: `ALTER TABLE line_items DROP PARTITION ID '202605'` })
-    expect(await logOf('a').held(flush(3))).toMatchObject({ items: 'there' })
+    expect(await logOf('a').held(flush(3), 0)).toMatchObject({ items: 'there' })
   })
 
   it('is known when ClickHouse has forgotten the token, under which the rows would be stored again', async () => {
@@ -204,7 +204,7 @@ describe('a flush that was cut off', () => {
     }
     await open()
 
-    expect(await logOf('a').held(flush(2))).toMatchObject({ items: 'there' })
+    expect(await logOf('a').held(flush(2), 0)).toMatchObject({ items: 'there' })
     await insertRow('a-2')
     const result = await client.query({ query: 'SELECT count() AS rows FROM line_items', format: 'JSONEachRow' })
     expect(Number((await result.json<{ rows: string }>())[0]?.rows)).toBe(3)
