@@ -15,7 +15,7 @@ import {
 } from '../simulation/history-checker.ts'
 import { startChaosBackend, type ChaosBackend } from './chaos/chaos-backend.ts'
 import { startChaosCluster, type ChaosCluster } from './chaos/chaos-cluster.ts'
-import { createChaosCommands, declarationOf, documentOf, type ChaosCommands } from './chaos/chaos-commands.ts'
+import { createChaosCommands, declarationOf, documentOf, limitOf, type ChaosCommands } from './chaos/chaos-commands.ts'
 import { runFault } from './chaos/chaos-faults.ts'
 import { startChaosLoad, type ChaosCaller, type ChaosLoad } from './chaos/chaos-load.ts'
 import { enrol, publish, type Service } from './service.ts'
@@ -26,13 +26,20 @@ const MINUTE = 60_000
 const RATE = { value: 60, spanMs: MINUTE }
 const SLOTS = 4
 const TOTAL = 400
+/** Calls of the year, each of which costs half of a unit. */
+const QUOTA = 400
 const FIRST = 'revision-0'
 const BETWEEN_FAULTS = 400
 const BILL = { timeout: 2 * MINUTE, interval: 200 }
 
-async function open(service: Service, backend: ChaosBackend, api: string, limit: object | null): Promise<ChaosCaller> {
+async function open(
+  service: Service,
+  backend: ChaosBackend,
+  api: string,
+  declaration: string | null,
+): Promise<ChaosCaller> {
   await publish(service, api, documentOf(api), `${backend.url}/${FIRST}`)
-  if (limit !== null) await service.platform.post('/v1/openslaspecs', { api, specification: declarationOf(limit) })
+  if (declaration !== null) await service.platform.post('/v1/openslaspecs', { api, specification: declaration })
   const { apiKey } = await enrol(service, api, { name: api })
   return { name: api, api, apiKey }
 }
@@ -75,9 +82,11 @@ it(`keeps all promises for ${SECONDS} s, seed ${SEED}`, { timeout: SECONDS * 2_0
   const cluster = await startChaosCluster(['a', 'b', 'c'])
   try {
     const { service } = cluster.nodes[0]!
-    const totals = await open(service, backend, 'totals-v1', { totals: { minute: TOTAL } })
-    const rate = await open(service, backend, 'rate-v1', { rate: { value: RATE.value, duration: 'minute' } })
-    const slots = await open(service, backend, 'slots-v1', { concurrent: SLOTS })
+    const totals = await open(service, backend, 'totals-v1', limitOf({ totals: { minute: TOTAL } }))
+    const rate = await open(service, backend, 'rate-v1', limitOf({ rate: { value: RATE.value, duration: 'minute' } }))
+    const slots = await open(service, backend, 'slots-v1', limitOf({ concurrent: SLOTS }))
+    const quotas = { period: 'Annual', resourceUnits: QUOTA / 2 }
+    const units = await open(service, backend, 'units-v1', declarationOf({ quotas, resourceUnits: { default: 0.5 } }))
     const free = await open(service, backend, 'free-v1', null)
     const load = startChaosLoad(cluster.nodes, backend, random)
     const parts = { cluster, load, backend, random }
@@ -90,6 +99,7 @@ it(`keeps all promises for ${SECONDS} s, seed ${SEED}`, { timeout: SECONDS * 2_0
       [totals, 1],
       [rate, 1],
       [slots, 3],
+      [units, 1],
       [free, 1],
     ] as const)
       load.start(caller, workers)
@@ -102,10 +112,11 @@ it(`keeps all promises for ${SECONDS} s, seed ${SEED}`, { timeout: SECONDS * 2_0
     expect(checkTotal(load.historyOf(totals.name), commands.declared, MINUTE)).toEqual([])
     expect(checkRate(load.historyOf(rate.name), RATE.value, RATE.spanMs)).toEqual([])
     expect(checkConcurrent(load.historyOf(slots.name), SLOTS)).toEqual([])
+    expect(load.historyOf(units.name).filter(({ arrivedMs }) => arrivedMs !== null).length).toBeLessThanOrEqual(QUOTA)
     expect(checkActivations(load.historyOf(free.name), commands.activations)).toEqual([])
     for (const { caller, answeredMs } of commands.revocations)
       expect(checkRevoked(load.historyOf(caller), answeredMs)).toEqual([])
-    for (const { api, name } of [totals, rate, slots]) {
+    for (const { api, name } of [totals, rate, slots, units]) {
       const whole = load.statuses.get(`${name} 200`) ?? 0
       const most = load.historyOf(name).filter(({ arrivedMs }) => arrivedMs !== null).length
       for (const node of cluster.nodes) {

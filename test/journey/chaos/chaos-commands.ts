@@ -33,10 +33,14 @@ export interface CommandParts {
 const VALUES = [50, 100, 200, 400]
 const AFTER_REVOCATION = 100
 
-export function declarationOf(limit: object): string {
-  const declaration = { opensla: '1.0.0', info: { title: 'Limits', version: '1.0.0' } }
-  return Buffer.from(JSON.stringify({ ...declaration, limits: [{ name: 'all', ...limit }] })).toString('base64')
+/** Returns a declaration in base64. */
+export function declarationOf(parts: object): string {
+  const declaration = { opensla: '1.0.0', info: { title: 'Limits', version: '1.0.0' }, ...parts }
+  return Buffer.from(JSON.stringify(declaration)).toString('base64')
 }
+
+/** Returns a declaration of one limit for all operations. */
+export const limitOf = (limit: object): string => declarationOf({ limits: [{ name: 'all', ...limit }] })
 
 /** Returns a document that yields the name of the API. */
 export function documentOf(api: string): object {
@@ -74,7 +78,7 @@ export function createChaosCommands(parts: CommandParts): ChaosCommands {
   async function declare(): Promise<void> {
     const value = VALUES[random.below(VALUES.length)]!
     const askedMs = Date.now()
-    const specification = declarationOf({ totals: { minute: value } })
+    const specification = limitOf({ totals: { minute: value } })
     const answeredMs = await send('/v1/openslaspecs', { api: totals.api, specification })
     declared.push({ value, askedMs, answeredMs })
   }
