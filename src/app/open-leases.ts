@@ -146,6 +146,7 @@ function keep({ clock, log, count, opened }: LeasesOptions, grantor: Grantor): K
     add: (key, declaration, place) => node.add(key, declaration, place, now()),
     redeclare: (key, declaration) => node.redeclare(key, declaration),
     refill: (key, calls, least) => driver.refill(key, calls, least),
+    look: (key) => driver.look(key),
     get isServing() {
       return node.isServing && !driver.isUnavailable
     },

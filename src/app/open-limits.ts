@@ -44,7 +44,7 @@ export function createLimits({ threads, checkpoint, leases, clock }: LimitsOptio
     platformMemory,
     ledger,
     usage: (subscription, plan) =>
-      (plan.api === PLATFORM_API ? platformMemory : memory).usage(subscription, plan, clock.nowMs()),
+      (plan.api === PLATFORM_API ? platformMemory : memory).sharedUsage(subscription, plan, clock.nowMs()),
     breachesMs: (subscription, api) => ledger.breachesMs(subscription, api, clock.nowMs()),
   }
 }

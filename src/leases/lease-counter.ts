@@ -35,12 +35,12 @@ export class LeaseCounter {
   /** Calls that had been given back when the latest item was made, and when the latest confirmed one was. */
   #itemGivenBack = 0
   #reportedGivenBack = 0
-  /** Calls that the grantor could still grant. */
   #free = Infinity
   #isScarce = false
   /** The grant was too small for a call that waited. */
   #isStranded = false
-  #mustReport = false
+  /** Whether the next message must report the lease. */
+  mustReport = false
   /** The declaration is new, and slots that are held were granted under the one before. */
   #isUnconfirmed = false
   #isReleased = false
@@ -118,7 +118,7 @@ export class LeaseCounter {
       const open = Math.min(remaining, calls)
       this.#reserve = Math.max(0, calls - open)
       this.#cell.setAllowed(this.#cell.used + open)
-      this.#mustReport = true
+      this.mustReport = true
     })
     this.version++
   }
@@ -166,16 +166,16 @@ export class LeaseCounter {
       else if (this.#isScarce && this.#held > 2 * ahead + this.#needed) this.lowerTo(ahead + this.#needed)
     }
     const isBusy = this.#held > 0 || (this.kind === 'concurrent' && this.#cell.used > 0)
-    return isBusy || this.#mustReport || this.#isUnreported() || this.#hasGivenBack || idleMs <= keepMs
+    return isBusy || this.mustReport || this.#isUnreported() || this.#hasGivenBack || idleMs <= keepMs
   }
 
   /** Returns what to send now; null if there is nothing to ask for or to report. A lease is reported again after `refreshMs`. */
   due(moment: Moment, refreshMs: number): LeaseItem | null {
     const item = this.item(moment)
     const isExhausted = moment.monotonicMs < this.#cell.get('exhaustedUntilMs')
-    if (isExhausted && !this.#mustReport && !this.#mustRenew(moment)) return null
+    if (isExhausted && !this.mustReport && !this.#mustRenew(moment)) return null
     const mustReportUse = this.#isUnreported() && moment.monotonicMs - this.#reportedMs >= REPORT_MS
-    const isDue = item.want > 0 || this.#mustReport || this.#mustRenew(moment) || mustReportUse
+    const isDue = item.want > 0 || this.mustReport || this.#mustRenew(moment) || mustReportUse
     return isDue || this.#mustRefresh(moment, refreshMs) ? item : null
   }
 
@@ -205,7 +205,7 @@ export class LeaseCounter {
   confirm(item: LeaseItem, { monotonicMs }: Moment): void {
     this.#reportedUsed = item.used
     this.#reportedMs = monotonicMs
-    this.#mustReport = false
+    this.mustReport = false
     this.#reportedGivenBack = this.#itemGivenBack
   }
 

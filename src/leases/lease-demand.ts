@@ -10,12 +10,11 @@ export class LeaseDemand {
   #perSecond = 0
   #observedUsed = 0
   #observedMs: number
-  #activeMs: number
+  #activeMs = -Infinity
 
   constructor(timings: LeaseTimings, monotonicMs: number) {
     this.#timings = timings
     this.#observedMs = monotonicMs
-    this.#activeMs = monotonicMs
   }
 
   /** Notes that a call waits for a lease. */

@@ -35,6 +35,8 @@ export interface LeaseDriver {
    * leases cannot be had at the moment.
    */
   refill(key: string, calls: number, least?: number): Promise<boolean>
+  /** Learns how much is left for all nodes. False if that is not known at the moment. */
+  look(key: string): Promise<boolean>
   /** Whether the last exchange failed. */
   readonly isUnavailable: boolean
   /** Returns all leases, and sends nothing from then on. Calls must have ended before. */
@@ -118,6 +120,14 @@ export function createLeaseDriver(options: LeaseDriverOptions): LeaseDriver {
         // Nothing is granted before a generation begins, and PostgreSQL may be slow to number it.
         if (isClosed || isServed || node.openAbove !== null) resolve(isServed)
         else waiting.push({ key, calls, least, grants: 0, resolve })
+        begin()
+      })
+    },
+    look(key) {
+      node.look(key)
+      return new Promise((resolve) => {
+        if (isClosed || node.openAbove !== null) resolve(false)
+        else waiting.push({ key, calls: 0, least: 0, grants: GRANTS_MAX, resolve })
         begin()
       })
     },

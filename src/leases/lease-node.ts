@@ -116,6 +116,14 @@ export class LeaseNode {
     return counter.serves(calls, now)
   }
 
+  /** Lets the next message report a lease, which tells how much is left for all nodes. */
+  look(key: string): void {
+    const counter = this.#counters.get(key)
+    if (counter === undefined) return
+    counter.mustReport = true
+    this.#active.add(counter)
+  }
+
   /** Whether the lease is too small for `calls` that wait, after an exchange that granted a part of it. */
   mayGrantMore(key: string, calls: number, now: Moment): boolean {
     return this.#counters.get(key)?.mayGrantMore(calls, now) ?? false

@@ -4,7 +4,7 @@ import type { SlaPlan } from './sla-plan.ts'
 
 export interface LimitBook {
   /** Returns the current use of a plan's limits. */
-  usage(subscription: string, plan: SlaPlan): LimitUsage
+  usage(subscription: string, plan: SlaPlan): Promise<LimitUsage>
   /** Returns the start times of the latest breaches within the last 30 days, oldest first. */
   breachesMs(subscription: string, api: string): readonly number[]
 }

@@ -53,7 +53,7 @@ export function createSubscribedOperations(options: SubscribedOperationsOptions)
     if (deployment === null) return []
     const { operations } = await unpackDocument(await readCompiled(options, tenant, deployment.specification, null))
     const plan = planFor(slaVariant, await specifications.plansInForce(api, deployment.operationIds))
-    const usage = plan === null ? null : limits.usage(id, plan)
+    const usage = plan === null ? null : await limits.usage(id, plan)
     const nowMs = clock.nowMs()
     const held = new Set(scopes.filter((scope) => deployment.allowedScopes.includes(scope)))
     return operations.flatMap(({ operationId, method, path, security }) => {

@@ -68,7 +68,7 @@ export function createSubscriptionReader(options: SubscriptionReaderOptions): Su
     const { body } = await find(registry, tenant, SUBSCRIPTION_KIND, id)
     if (body.api === PLATFORM_API) {
       const plan = planFor(body.slaVariant, await specifications.plansInForce(PLATFORM_API, []))
-      const usage = plan === null ? null : limits.usage(id, plan)
+      const usage = plan === null ? null : await limits.usage(id, plan)
       const items = ofPlatform(platformOperations, body.scopes, { plan, usage, nowMs: clock.nowMs() })
       return { items, next: null }
     }

@@ -8,7 +8,7 @@
 import { createHash } from 'node:crypto'
 import { createCalendar } from '../../domain/calendar.ts'
 import { toBucket } from '../../domain/gcra.ts'
-import { freeSlot, LEASE_CELL_SIZE } from '../../leases/lease-cell.ts'
+import { freeSlot, LEASE_CELL_SIZE, remainingOf } from '../../leases/lease-cell.ts'
 import type { LeaseDeclaration } from '../../leases/lease-declaration.ts'
 import type { LeasePlace } from '../../leases/lease-place.ts'
 import { calendarTotal, isSlice } from '../../leases/slice-windows.ts'
@@ -29,6 +29,8 @@ export interface LeaseKeeper {
    * be had at the moment.
    */
   refill(key: string, calls: number, least?: number): Promise<boolean>
+  /** Learns how much is left for all nodes. False if that is not known at the moment. */
+  look(key: string): Promise<boolean>
 }
 
 export interface LeaseKeepers {
@@ -127,6 +129,16 @@ export class LeaseBook {
       }),
     )
     return reached.every(Boolean)
+  }
+
+  /** Returns how much is left for all nodes of each lease of a block, and of its quota at the end; null: not known at the moment. */
+  async look({ cells, quota }: LeaseBlockRef): Promise<readonly (number | null)[]> {
+    return Promise.all(
+      [...cells, ...(quota === null ? [] : [quota])].map(async ({ id, page, at }) => {
+        const lease = this.#leases[id]!
+        return (await lease.keeper.look(lease.key)) ? remainingOf(new Float64Array(page), at) : null
+      }),
+    )
   }
 
   /** Frees the lock of a thread that has ended. */

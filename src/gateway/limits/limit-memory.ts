@@ -15,7 +15,7 @@ import { nameOf, pairs, readCounters, writeCounters } from './limit-counters.ts'
 import { counterLayoutOf } from './limit-kinds.ts'
 import { layoutOf, type Layout } from './limit-layout.ts'
 import { freeLock } from './limit-lock.ts'
-import { readUsage } from './limit-usage.ts'
+import { readUsage, toSharedUsage } from './limit-usage.ts'
 import { SharedPages, temporaryPlace, type Place } from './shared-pages.ts'
 
 export type { BlockRef } from './limit-block.ts'
@@ -31,6 +31,8 @@ export interface LimitMemory {
   releaseThread(thread: number): void
   /** Reads the use for display, without the lock. Allocates no block for a subscription that has not called. */
   usage(subscription: string, plan: SlaPlan, nowMs: number): LimitUsage
+  /** The use over all nodes, as far as it is known. */
+  sharedUsage(subscription: string, plan: SlaPlan, nowMs: number): Promise<LimitUsage>
   /** Returns the current counters; an empty list if the subscription has not called. */
   counters(subscription: string, api: string): readonly SavedCounter[]
   readonly bytes: number
@@ -110,6 +112,13 @@ class SharedLimitMemory implements LimitMemory {
     const isInPlace = entry !== undefined && entry.ref.layout === layout.id
     const ref = isInPlace ? entry.ref : this.#fill(subscription, plan, temporaryPlace(layout.size), entry)
     return readUsage(plan, layout, ref, this.#threads, nowMs)
+  }
+
+  async sharedUsage(subscription: string, plan: SlaPlan, nowMs: number): Promise<LimitUsage> {
+    const ref = this.#leases === null ? null : this.blockFor(subscription, plan)
+    if (this.#leases === null || ref?.leases == null) return this.usage(subscription, plan, nowMs)
+    const left = await this.#leases.look(ref.leases)
+    return toSharedUsage(plan, this.usage(subscription, plan, nowMs), left)
   }
 
   counters(subscription: string, api: string): readonly SavedCounter[] {

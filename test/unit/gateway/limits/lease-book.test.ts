@@ -29,6 +29,7 @@ function openBook(bytesMax = 4 * PAGE_BYTES) {
       declared.push(declaration)
       place.exclusively(() => (place.cell[place.at + LEASE_CELL.allowed] = 0))
     },
+    look: async (key) => !unreached.has(key),
     async refill(key, calls) {
       refilled.push([key, calls])
       return !unreached.has(key)
