@@ -18,7 +18,7 @@ import { StartRefused } from '../runtime/start-refused.ts'
 import type { Shared } from './open-shared.ts'
 
 export interface Leases extends LeaseKeeper {
-  /** Whether the grantor did not answer the last exchange. */
+  /** Whether the grantor did not answer the last exchanges, or the node may not use it yet. */
   readonly isUnavailable: boolean
 }
 

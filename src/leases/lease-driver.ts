@@ -29,7 +29,7 @@ export interface LeaseDriverOptions {
 export interface LeaseDriver {
   /** Asks for leases for `calls` waiting calls. Resolves after the exchanges that carried the request, whether they succeeded or not. */
   refill(key: string, calls: number): Promise<void>
-  /** Whether the last exchange failed. */
+  /** Whether the last exchanges failed. */
   readonly isUnavailable: boolean
   /** Returns all leases, and sends nothing from then on. Calls must have ended before. */
   stop(): Promise<void>
@@ -46,6 +46,8 @@ interface Wait {
 const TICK_MS = 50
 const OPEN_SPREAD_MS = 200
 const OPEN_RETRY_MS = 500
+/** Exchanges that may fail in a row before the grantor counts as unavailable, and calls wait no longer. */
+const FAILURES_MAX = 3
 /** Bounds the exchanges for a wait: other calls may take the leases again and again. */
 const GRANTS_MAX = 16
 /** Bounds the requests of a stop, each of which returns up to 200 leases. */
@@ -55,7 +57,8 @@ export function createLeaseDriver(options: LeaseDriverOptions): LeaseDriver {
   const { node, send, clock, now, onFault } = options
   let waiting: Wait[] = []
   let running: Promise<boolean> | null = null
-  let isUnavailable = false
+  /** Exchanges that failed in a row. */
+  let failures = 0
   let isClosed = false
   const openIfNeeded = createOpener(options)
 
@@ -64,8 +67,13 @@ export function createLeaseDriver(options: LeaseDriverOptions): LeaseDriver {
     if (running !== null || isClosed) return
     running = exchange().finally(() => {
       running = null
-      if (waiting.length > 0) begin()
+      if (waiting.length > 0 && !isPaused()) begin()
     })
+  }
+
+  /** After a failure the next exchange begins with a tick, so that waiting calls outlast a lost message and a new connection. */
+  function isPaused(): boolean {
+    return failures > 0 && failures < FAILURES_MAX
   }
 
   /** Returns whether a message was exchanged. */
@@ -75,15 +83,18 @@ export function createLeaseDriver(options: LeaseDriverOptions): LeaseDriver {
     try {
       await openIfNeeded()
       const message = node.next(now())
-      if (message !== null) node.receive(await send(message), now())
-      isUnavailable = false
+      if (message !== null) {
+        node.receive(await send(message), now())
+        failures = 0
+      }
       settle(served, message)
       return message !== null
     } catch (fault) {
       node.lose()
-      isUnavailable = true
+      failures++
       onFault(fault)
-      resolveAll(served)
+      if (isPaused() && !isClosed) waiting = [...served, ...waiting]
+      else resolveAll(served)
       return false
     }
   }
@@ -110,11 +121,11 @@ export function createLeaseDriver(options: LeaseDriverOptions): LeaseDriver {
         // Nothing is granted before a generation begins, and PostgreSQL may be slow to number it.
         if (isClosed || node.openAbove !== null) resolve()
         else waiting.push({ key, calls, grants: 0, resolve })
-        begin()
+        if (!isPaused()) begin()
       })
     },
     get isUnavailable() {
-      return isUnavailable
+      return failures >= FAILURES_MAX
     },
     async stop() {
       isClosed = true

@@ -76,7 +76,30 @@ describe('Calls that wait for leases', () => {
     expect(first[LEASE_CELL.used]).toBeGreaterThan(9_990)
   })
 
-  it('learn at once that a message was lost', async () => {
+  it('outlast two lost messages, but not a third', async () => {
+    let losses = 0
+    const grantor = createTestGrantor(NOON_MS, () => {
+      if (losses-- > 0) throw new Error('lost')
+    })
+    const keeper = await openTestKeeper(grantor)
+    const cell = addCell(keeper, 'counter', total(10))
+    losses = 2
+    const served = keeper.refill('counter', 1)
+    await grantor.clock.advance(200)
+    expect(await served).toBe(true)
+    expect(heldIn(cell, grantor)).toBe(1)
+
+    losses = 1_000
+    const refused = keeper.refill('counter', 2)
+    // Calls that arrive meanwhile do not use up the attempts.
+    const others = Array.from({ length: 5 }, () => keeper.refill('counter', 2))
+    expect(keeper.driver.isUnavailable).toBe(false)
+    await grantor.clock.advance(200)
+    expect(await Promise.all([refused, ...others])).toEqual(Array.from({ length: 6 }, () => false))
+    expect(keeper.driver.isUnavailable).toBe(true)
+  })
+
+  it('are refused at once while the grantor is unavailable, and wait again when it is back', async () => {
     let isDown = false
     const grantor = createTestGrantor(NOON_MS, () => {
       if (isDown) throw new Error('lost')
@@ -84,8 +107,9 @@ describe('Calls that wait for leases', () => {
     const keeper = await openTestKeeper(grantor)
     addCell(keeper, 'counter', total(10))
     isDown = true
-    expect(await keeper.refill('counter', 1)).toBe(false)
+    await grantor.clock.advance(2_000)
     expect(keeper.driver.isUnavailable).toBe(true)
+    expect(await keeper.refill('counter', 1)).toBe(false)
     isDown = false
     expect(await keeper.refill('counter', 1)).toBe(true)
   })
