@@ -54,11 +54,10 @@ const GRANTS_MAX = 16
 const RELEASES_MAX = 1_000
 
 export function createLeaseDriver(options: LeaseDriverOptions): LeaseDriver {
-  const { node, send, clock, now, onFault } = options
+  const { node, clock, now, onFault } = options
   let waiting: Wait[] = []
   let running: Promise<boolean> | null = null
-  /** Exchanges that failed in a row. */
-  let failures = 0
+  const failures = new Failures()
   let isClosed = false
   const openIfNeeded = createOpener(options)
 
@@ -67,13 +66,8 @@ export function createLeaseDriver(options: LeaseDriverOptions): LeaseDriver {
     if (running !== null || isClosed) return
     running = exchange().finally(() => {
       running = null
-      if (waiting.length > 0 && !isPaused()) begin()
+      if (waiting.length > 0 && !failures.isPaused) begin()
     })
-  }
-
-  /** After a failure the next exchange begins with a tick, so that waiting calls outlast a lost message and a new connection. */
-  function isPaused(): boolean {
-    return failures > 0 && failures < FAILURES_MAX
   }
 
   /** Returns whether a message was exchanged. */
@@ -81,35 +75,17 @@ export function createLeaseDriver(options: LeaseDriverOptions): LeaseDriver {
     const served = waiting
     waiting = []
     try {
-      await openIfNeeded()
-      const message = node.next(now())
-      if (message !== null) {
-        node.receive(await send(message), now())
-        failures = 0
-      }
-      settle(served, message)
+      const message = await exchangeNext(options, openIfNeeded)
+      if (message !== null) failures.clear()
+      waiting.push(...settle(isClosed ? null : message, served, node, now()))
       return message !== null
     } catch (fault) {
       node.lose()
-      failures++
+      failures.add()
       onFault(fault)
-      if (isPaused() && !isClosed) waiting = [...served, ...waiting]
+      if (failures.isPaused && !isClosed) waiting = [...served, ...waiting]
       else resolveAll(served)
       return false
-    }
-  }
-
-  /** Resolves the waits that an exchange has served; the others take part in the next one. */
-  function settle(served: readonly Wait[], message: LeaseMessage | null): void {
-    if (message?.type !== 'request' || !node.isServing || isClosed) return resolveAll(served)
-    const carried = new Set(message.items.map(({ key }) => key))
-    const isFull = message.items.length >= ITEMS_MAX
-    for (const wait of served) {
-      const isCarried = carried.has(wait.key)
-      const isLacking = isCarried && ++wait.grants < GRANTS_MAX && node.mayGrantMore(wait.key, wait.calls, now())
-      if (isLacking) node.need(wait.key, wait.calls, now())
-      if (isLacking || (isFull && !isCarried)) waiting.push(wait)
-      else wait.resolve()
     }
   }
 
@@ -121,11 +97,11 @@ export function createLeaseDriver(options: LeaseDriverOptions): LeaseDriver {
         // Nothing is granted before a generation begins, and PostgreSQL may be slow to number it.
         if (isClosed || node.openAbove !== null) resolve()
         else waiting.push({ key, calls, grants: 0, resolve })
-        if (!isPaused()) begin()
+        if (!failures.isPaused) begin()
       })
     },
     get isUnavailable() {
-      return failures >= FAILURES_MAX
+      return failures.isUnavailable
     },
     async stop() {
       isClosed = true
@@ -136,6 +112,59 @@ export function createLeaseDriver(options: LeaseDriverOptions): LeaseDriver {
       resolveAll(waiting.splice(0))
     },
   }
+}
+
+/** Exchanges that failed in a row. */
+class Failures {
+  #count = 0
+
+  /** After a failure the next exchange begins with a tick, so that waiting calls outlast a lost message and a new connection. */
+  get isPaused(): boolean {
+    return this.#count > 0 && !this.isUnavailable
+  }
+
+  get isUnavailable(): boolean {
+    return this.#count >= FAILURES_MAX
+  }
+
+  add(): void {
+    this.#count++
+  }
+
+  clear(): void {
+    this.#count = 0
+  }
+}
+
+/** Returns the message that was exchanged; null if there was none to send. */
+async function exchangeNext(
+  { node, send, now }: LeaseDriverOptions,
+  openIfNeeded: () => Promise<void>,
+): Promise<LeaseMessage | null> {
+  await openIfNeeded()
+  const message = node.next(now())
+  if (message !== null) node.receive(await send(message), now())
+  return message
+}
+
+/** Resolves the waits that an exchange has served, and returns the others, which take part in the next one. */
+function settle(
+  message: LeaseMessage | null,
+  served: readonly Wait[],
+  node: LeaseNode,
+  moment: Moment,
+): readonly Wait[] {
+  const isRequest = message?.type === 'request' && node.isServing
+  const carried = new Set(isRequest ? message.items.map(({ key }) => key) : [])
+  const isFull = carried.size >= ITEMS_MAX
+  return served.filter((wait) => {
+    const isCarried = carried.has(wait.key)
+    const isLacking = isCarried && ++wait.grants < GRANTS_MAX && node.mayGrantMore(wait.key, wait.calls, moment)
+    if (isLacking) node.need(wait.key, wait.calls, moment)
+    const isUnserved = isLacking || (isFull && !isCarried)
+    if (!isUnserved) wait.resolve()
+    return isUnserved
+  })
 }
 
 function resolveAll(waits: readonly Wait[]): void {
