@@ -33,6 +33,8 @@ interface UnderWay {
 /** Bounds the items of a message. */
 export const ITEMS_MAX = 200
 const DISCARD_MS = 10_000
+/** All counters are examined this much less often the more there are: at 0.5 µs each, it takes a twentieth of the main thread. */
+const SWEEP_MS_PER_COUNTER = 0.01
 /** A window whose declaration is gone is reported, and nothing is asked for. */
 const NO_LIMIT = { value: 0, version: 0 }
 
@@ -43,6 +45,12 @@ export class LeaseNode {
   readonly #counters = new Map<string, LeaseCounter>()
   /** Counters that hold something, or were needed recently, in the order of their last request. */
   readonly #active = new Set<LeaseCounter>()
+  /** Counters for which calls wait, and no reply has come. Between two sweeps only these are examined. */
+  readonly #needed = new Set<LeaseCounter>()
+  #sweptMs = -Infinity
+  /** The latest sweep filled its message, so that the next one is due at once. */
+  #isSweepPartial = false
+  #wasSweep = false
   #sequence = 0
   #underWay: UnderWay | null = null
   #sentMs = -Infinity
@@ -87,13 +95,17 @@ export class LeaseNode {
 
   /** Removes a counter. Its cell may still be written until the next report. */
   remove(key: string): void {
-    this.#counters.get(key)?.release()
+    const counter = this.#counters.get(key)
+    counter?.release()
+    if (counter !== undefined) this.#needed.delete(counter)
     this.#counters.delete(key)
   }
 
   /** Returns everything that is not used with the next requests; call it before a clean stop. */
   releaseAll(): void {
     for (const counter of this.#active) counter.release()
+    this.#needed.clear()
+    this.#isSweepPartial = true
   }
 
   /** Notes that `calls` wait for a lease. Send the next message now. */
@@ -102,6 +114,7 @@ export class LeaseNode {
     if (counter === undefined) return
     counter.need(calls, now.monotonicMs)
     this.#active.add(counter)
+    this.#needed.add(counter)
   }
 
   /** Whether the lease is too small for `calls` that wait, after an exchange that granted a part of it. */
@@ -114,13 +127,22 @@ export class LeaseNode {
     if (this.#underWay !== null) return null
     if (this.#membership.hasOwnClockStepped(now)) this.#distrustClocks(now)
     const moment = this.#toLeaseMoment(now)
-    for (const counter of this.#active) {
+    const counters = this.#pick(now)
+    for (const counter of counters) {
       if (this.epoch > 0) counter.roll(moment, this.#options.journal)
       if (!counter.maintain(now)) this.#active.delete(counter)
     }
-    const message = this.#membership.isServing ? this.#request(moment) : this.#membership.next(now)
+    const message = this.#membership.isServing ? this.#request(counters, moment) : this.#membership.next(now)
     if (message !== null && message.type !== 'request') this.#underWay = { message, sent: moment, counters: [] }
     return message
+  }
+
+  /** Returns the counters to examine: all that are active, or those for which calls wait. Neither can keep the other from its turn. */
+  #pick({ monotonicMs }: Moment): ReadonlySet<LeaseCounter> {
+    const isDue = this.#isSweepPartial || monotonicMs - this.#sweptMs >= this.#active.size * SWEEP_MS_PER_COUNTER
+    this.#wasSweep = isDue && !(this.#wasSweep && this.#isSweepPartial && this.#needed.size > 0)
+    if (this.#wasSweep) this.#sweptMs = monotonicMs
+    return this.#wasSweep ? this.#active : this.#needed
   }
 
   /** Notes that the message was refused, or its reply did not arrive in time. It may have been executed. */
@@ -158,13 +180,13 @@ export class LeaseNode {
     for (const counter of this.#active) if (counter.kind !== 'total') counter.expire()
   }
 
-  #request(moment: LeaseMoment): LeaseRequest | null {
+  #request(among: ReadonlySet<LeaseCounter>, moment: LeaseMoment): LeaseRequest | null {
     const { identity, session, timings, journal } = this.#options
     if (moment.monotonicMs - this.#discardedMs >= DISCARD_MS) {
       this.#discardedMs = moment.monotonicMs
       journal.discardEnded(moment.monotonicMs, timings.windowMarginMs)
     }
-    const { items, counters } = this.#items(moment)
+    const { items, counters } = this.#items(among, moment)
     const isHeartbeatDue = moment.monotonicMs - this.#sentMs >= timings.heartbeatMs
     if (items.length === 0 && !isHeartbeatDue && !this.#sync.isNew) return null
     const message: LeaseRequest = {
@@ -183,7 +205,10 @@ export class LeaseNode {
     return message
   }
 
-  #items(moment: LeaseMoment): { readonly items: readonly LeaseItem[]; readonly counters: UnderWay['counters'] } {
+  #items(
+    among: ReadonlySet<LeaseCounter>,
+    moment: LeaseMoment,
+  ): Pick<UnderWay, 'counters'> & Pick<LeaseRequest, 'items'> {
     const items: LeaseItem[] = []
     const counters: UnderWay['counters'][number][] = []
     if (!this.#sync.isDone) {
@@ -193,9 +218,12 @@ export class LeaseNode {
       }
       return { items, counters }
     }
-    for (const counter of [...this.#active]) {
+    for (const counter of [...among]) {
       const item = counter.due(moment)
-      if (item === null) continue
+      if (item === null) {
+        this.#needed.delete(counter)
+        continue
+      }
       items.push(item)
       counters.push({ counter, version: counter.version })
       // The next request begins with the others.
@@ -203,6 +231,7 @@ export class LeaseNode {
       this.#active.add(counter)
       if (items.length === ITEMS_MAX) break
     }
+    if (among === this.#active) this.#isSweepPartial = items.length === ITEMS_MAX
     return { items, counters }
   }
 
@@ -217,6 +246,7 @@ export class LeaseNode {
     const changed = claims.filter(({ key, startMs, claim }) => journal.claimIn(key, startMs) !== claim)
     journal.append(changed, now.monotonicMs)
     for (const { counter, item, grant } of applied) {
+      this.#needed.delete(counter)
       counter.confirm(item, now)
       counter.apply(item, grant, sent, now)
     }

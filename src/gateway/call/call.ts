@@ -77,16 +77,14 @@ export class Call implements RecordedCall, WatchedReader {
   limitHeaders: string[] | null = null
   /** Headers of every response of the API; written by routing. */
   apiHeaders: readonly string[] | null = null
-  /** Releases the concurrency and units of the call. The limit stage writes this field and the five below. */
+  /** Releases concurrency and units. The limit stage writes this and the seven below; the last two concern waits for leases. */
   admissions: { release(call: Call): void } | null = null
   sla: CompiledSla | null = null
   block: Block | null = null
   gauge = 0
   quotaStartMs = 0
   admittedMs = 0
-  /** Exchanges with the grantor of leases that the call has waited for; written by the limit stage. */
   leaseRounds = 0
-  /** Whether the call is counted on this node only, because no lease can be had; written by the limit stage. */
   countsAlone = false
   /** Written by `finish`: true as soon as the record is made; no response may be started after that. */
   isOver = false

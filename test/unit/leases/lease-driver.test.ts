@@ -141,3 +141,40 @@ describe('Calls that wait for leases', () => {
     expect(hasEnded).toBe(true)
   })
 })
+
+describe('A stop', () => {
+  it('returns the leases of 1,000 counters at once', async () => {
+    const grantor = createTestGrantor(NOON_MS)
+    const keeper = await openTestKeeper(grantor)
+    const keys = Array.from({ length: 1_000 }, (_, index) => `counter ${index}`)
+    for (const key of keys) addCell(keeper, key, total(10))
+    await Promise.all(keys.map((key) => keeper.refill(key, 2)))
+    grantor.messages.length = 0
+    await keeper.driver.stop()
+    const returned = grantor.messages.flatMap((message) => (message.type === 'request' ? message.items : []))
+    expect(new Set(returned.filter(({ held }) => held === 0).map(({ key }) => key)).size).toBe(1_000)
+  })
+})
+
+describe('An exchange', () => {
+  it('examines one counter if one is needed, however many are active, and all of them in time', async () => {
+    const grantor = createTestGrantor(NOON_MS)
+    const keeper = await openTestKeeper(grantor)
+    let reads = 0
+    const keys = Array.from({ length: 1_000 }, (_, index) => `counter ${index}`)
+    for (const key of keys) {
+      const exclusively = (task: () => void): void => {
+        reads++
+        task()
+      }
+      keeper.add(key, total(1_000), { cell: new Float64Array(LEASE_CELL_SIZE), at: 0, exclusively })
+    }
+    await Promise.all(keys.map((key) => keeper.refill(key, 1)))
+    await grantor.clock.advance(200)
+    reads = 0
+    for (let attack = 0; attack < 50; attack++) await keeper.refill('counter 7', 2)
+    expect(reads).toBeLessThan(1_000)
+    await grantor.clock.advance(50)
+    expect(reads).toBeGreaterThan(1_000)
+  })
+})
