@@ -4,8 +4,8 @@ import { ledgerDocument } from './ledger-backend.ts'
 import { enrol, publish, type Service } from './service.ts'
 import type { SeveralNodes } from './several-nodes.ts'
 
-export const LIMITED_API = 'ledger-v1'
-export const LIMITED_PATH = '/ledger-v1/entries?n=1'
+const LIMITED_API = 'ledger-v1'
+const LIMITED_PATH = '/ledger-v1/entries?n=1'
 export const HOUR = 3_600_000
 
 /** Publishes the document of the ledger under another title. */
