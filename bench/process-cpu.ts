@@ -5,7 +5,7 @@
  * seconds is exact to a few thousandths.
  */
 
-import { readFileSync, readdirSync } from 'node:fs'
+import { existsSync, readFileSync, readdirSync } from 'node:fs'
 
 const MS_PER_TICK = 10
 
@@ -20,9 +20,15 @@ export interface ThreadCpu {
 }
 
 export function threadsCpu(pid: number): readonly ThreadCpu[] {
-  return readdirSync(`/proc/${pid}/task`).map((task) => {
+  return readdirSync(`/proc/${pid}/task`).flatMap((task) => {
     const path = `/proc/${pid}/task/${task}`
-    return { id: Number(task), name: readFileSync(`${path}/comm`, 'utf8').trim(), cpuMs: statCpuMs(`${path}/stat`) }
+    try {
+      return { id: Number(task), name: readFileSync(`${path}/comm`, 'utf8').trim(), cpuMs: statCpuMs(`${path}/stat`) }
+    } catch (cause) {
+      // The thread has ended since it was listed.
+      if (existsSync(path)) throw cause
+      return []
+    }
   })
 }
 

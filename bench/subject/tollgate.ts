@@ -38,8 +38,11 @@ export async function startSubject(backendPort: number, options: ServiceOptions 
   }
 }
 
-export async function startTollgate(backendPort: number): Promise<Contestant> {
-  const { service, enrolment } = await startSubject(backendPort)
+export async function startTollgate(
+  backendPort: number,
+  settings: Readonly<Record<string, string>> = {},
+): Promise<Contestant> {
+  const { service, enrolment } = await startSubject(backendPort, { env: { GATEWAY_THREADS: '1', ...settings } })
   const { pid } = service
   return {
     name: 'tollgate, full call (gateway thread)',

@@ -37,7 +37,7 @@ export interface LeaseDriver {
   refill(key: string, calls: number, least?: number): Promise<boolean>
   /** Learns how much is left for all nodes. False if that is not known at the moment. */
   look(key: string): Promise<boolean>
-  /** Whether the last exchange failed. */
+  /** Whether the last exchanges failed. */
   readonly isUnavailable: boolean
   /** Returns all leases, and sends nothing from then on. Calls must have ended before. */
   stop(): Promise<void>
@@ -55,16 +55,18 @@ interface Wait {
 const TICK_MS = 50
 const OPEN_SPREAD_MS = 200
 const OPEN_RETRY_MS = 500
+/** Exchanges that may fail in a row before the grantor counts as unavailable, and calls wait no longer. */
+const FAILURES_MAX = 3
 /** Bounds the exchanges for a wait: other calls may take the leases again and again. */
 const GRANTS_MAX = 16
 /** Bounds the requests of a stop, each of which returns up to 200 leases. */
 const RELEASES_MAX = 1_000
 
 export function createLeaseDriver(options: LeaseDriverOptions): LeaseDriver {
-  const { node, send, clock, now, tickMs = TICK_MS, onFault } = options
+  const { node, clock, now, tickMs = TICK_MS, onFault } = options
   let waiting: Wait[] = []
   let running: Promise<boolean> | null = null
-  let isUnavailable = false
+  const failures = new Failures()
   let isClosed = false
   const openIfNeeded = createOpener(options)
 
@@ -73,7 +75,7 @@ export function createLeaseDriver(options: LeaseDriverOptions): LeaseDriver {
     if (running !== null || isClosed) return
     running = exchange().finally(() => {
       running = null
-      if (waiting.length > 0) begin()
+      if (waiting.length > 0 && !failures.isPaused) begin()
     })
   }
 
@@ -82,33 +84,17 @@ export function createLeaseDriver(options: LeaseDriverOptions): LeaseDriver {
     const served = waiting
     waiting = []
     try {
-      await openIfNeeded()
-      const message = node.next(now())
-      if (message !== null) node.receive(await send(message), now())
-      isUnavailable = false
-      settle(served, message)
+      const message = await exchangeNext(options, openIfNeeded)
+      if (message !== null) failures.clear()
+      waiting.push(...settle(isClosed ? null : message, served, node, now()))
       return message !== null
     } catch (fault) {
       node.lose()
-      isUnavailable = true
+      failures.add()
       onFault(fault)
-      resolveAll(served, false)
+      if (failures.isPaused && !isClosed) waiting = [...served, ...waiting]
+      else resolveAll(served, false)
       return false
-    }
-  }
-
-  /** Resolves the waits that an exchange has served; the others take part in the next one. */
-  function settle(served: readonly Wait[], message: LeaseMessage | null): void {
-    if (message?.type !== 'request' || !node.isServing || isClosed) return resolveAll(served, node.isServing)
-    const carried = new Set(message.items.map(({ key }) => key))
-    const isFull = message.items.length >= ITEMS_MAX
-    for (const wait of served) {
-      const { key, calls, least, resolve } = wait
-      const isCarried = carried.has(key)
-      const isLacking = isCarried && ++wait.grants < GRANTS_MAX && node.mayGrantMore(key, calls, now())
-      if (isLacking) node.need(key, calls, now(), least)
-      if (isLacking || (isFull && !isCarried)) waiting.push(wait)
-      else resolve(true)
     }
   }
 
@@ -120,7 +106,7 @@ export function createLeaseDriver(options: LeaseDriverOptions): LeaseDriver {
         // Nothing is granted before a generation begins, and PostgreSQL may be slow to number it.
         if (isClosed || isServed || node.openAbove !== null) resolve(isServed)
         else waiting.push({ key, calls, least, grants: 0, resolve })
-        begin()
+        if (!failures.isPaused) begin()
       })
     },
     look(key) {
@@ -128,11 +114,11 @@ export function createLeaseDriver(options: LeaseDriverOptions): LeaseDriver {
       return new Promise((resolve) => {
         if (isClosed || node.openAbove !== null) resolve(false)
         else waiting.push({ key, calls: 0, least: 0, grants: GRANTS_MAX, resolve })
-        begin()
+        if (!failures.isPaused) begin()
       })
     },
     get isUnavailable() {
-      return isUnavailable
+      return failures.isUnavailable
     },
     async stop() {
       isClosed = true
@@ -143,6 +129,59 @@ export function createLeaseDriver(options: LeaseDriverOptions): LeaseDriver {
       resolveAll(waiting.splice(0), false)
     },
   }
+}
+
+/** Exchanges that failed in a row. */
+class Failures {
+  #count = 0
+
+  /** After a failure the next exchange begins with a tick, so that waiting calls outlast a lost message and a new connection. */
+  get isPaused(): boolean {
+    return this.#count > 0 && !this.isUnavailable
+  }
+
+  get isUnavailable(): boolean {
+    return this.#count >= FAILURES_MAX
+  }
+
+  add(): void {
+    this.#count++
+  }
+
+  clear(): void {
+    this.#count = 0
+  }
+}
+
+/** Returns the message that was exchanged; null if there was none to send. */
+async function exchangeNext(
+  { node, send, now }: LeaseDriverOptions,
+  openIfNeeded: () => Promise<void>,
+): Promise<LeaseMessage | null> {
+  await openIfNeeded()
+  const message = node.next(now())
+  if (message !== null) node.receive(await send(message), now())
+  return message
+}
+
+/** Resolves the waits that an exchange has served, and returns the others, which take part in the next one. */
+function settle(
+  message: LeaseMessage | null,
+  served: readonly Wait[],
+  node: LeaseNode,
+  moment: Moment,
+): readonly Wait[] {
+  const isRequest = message?.type === 'request' && node.isServing
+  const carried = new Set(isRequest ? message.items.map(({ key }) => key) : [])
+  const isFull = carried.size >= ITEMS_MAX
+  return served.filter((wait) => {
+    const isCarried = carried.has(wait.key)
+    const isLacking = isCarried && ++wait.grants < GRANTS_MAX && node.mayGrantMore(wait.key, wait.calls, moment)
+    if (isLacking) node.need(wait.key, wait.calls, moment, wait.least)
+    const isUnserved = isLacking || (isFull && !isCarried)
+    if (!isUnserved) wait.resolve(node.isServing)
+    return isUnserved
+  })
 }
 
 function resolveAll(waits: readonly Wait[], isReached: boolean): void {

@@ -14,6 +14,7 @@ import type { GrantedReply, LeaseItem, LeaseMessage, LeaseReply, LeaseRequest } 
 import type { LeasePlace } from './lease-place.ts'
 import { LeaseSync } from './lease-sync.ts'
 import type { LeaseTimings } from './lease-timings.ts'
+import { openReserves } from './open-reserves.ts'
 import type { LeaseMoment } from './server-clock.ts'
 
 export interface LeaseNodeOptions {
@@ -36,6 +37,8 @@ interface UnderWay {
 /** Bounds the items of a message. */
 export const ITEMS_MAX = 200
 const DISCARD_MS = 10_000
+/** All counters are examined this much less often the more there are: at 0.5 µs each, it takes a twentieth of the main thread. */
+const SWEEP_MS_PER_COUNTER = 0.01
 /** A window whose declaration is gone is reported, and nothing is asked for. */
 const NO_LIMIT = { value: 0, version: 0 }
 
@@ -46,6 +49,12 @@ export class LeaseNode {
   readonly #counters = new Map<string, LeaseCounter>()
   /** Counters that hold something, or were needed recently, in the order of their last request. */
   readonly #active = new Set<LeaseCounter>()
+  /** Counters for which calls wait, and no reply has come. Between two sweeps only these are examined. */
+  readonly #needed = new Set<LeaseCounter>()
+  #sweptMs = -Infinity
+  /** The latest sweep filled its message, so that the next one is due at once. */
+  #isSweepPartial = false
+  #wasSweep = false
   #sequence = 0
   #underWay: UnderWay | null = null
   #sentMs = -Infinity
@@ -93,27 +102,35 @@ export class LeaseNode {
 
   /** Removes a counter. Its cell may still be written until the next report. */
   remove(key: string): void {
-    this.#counters.get(key)?.release()
+    const counter = this.#counters.get(key)
+    counter?.release()
+    if (counter !== undefined) this.#needed.delete(counter)
     this.#counters.delete(key)
   }
 
   /** Returns everything that is not used with the next requests; call it before a clean stop. */
   releaseAll(): void {
     for (const counter of this.#active) counter.release()
+    this.#needed.clear()
+    this.#isSweepPartial = true
   }
 
   /**
-   * Notes that `calls` wait for a lease, or calls that cost as much together; the one of least cost needs `least`. Returns whether they can be admitted from what the node held in
-   * reserve; otherwise send the next message now. Throws if the journal cannot be written.
+   * Notes that `calls` wait for a lease, or calls that cost as much together; the one of least cost needs `least`. Returns whether they
+   * can be admitted from what the node held in reserve; otherwise send the next message now. Throws if the journal cannot be written.
    */
   need(key: string, calls: number, now: Moment, least = calls): boolean {
     const counter = this.#counters.get(key)
     if (counter === undefined) return false
     counter.need(calls, least, now.monotonicMs)
     this.#active.add(counter)
-    if (counter.openable === 0) return false
-    this.#open([counter], now)
-    return counter.serves(calls, now)
+    if (counter.openable > 0) {
+      openReserves([counter], this.#options.journal, now)
+      if (counter.serves(calls, now)) return true
+      counter.need(calls, least, now.monotonicMs)
+    }
+    this.#needed.add(counter)
+    return false
   }
 
   /** Lets the next message report a lease, which tells how much is left for all nodes. */
@@ -122,6 +139,7 @@ export class LeaseNode {
     if (counter === undefined) return
     counter.mustReport = true
     this.#active.add(counter)
+    this.#needed.add(counter)
   }
 
   /** Whether the lease is too small for `calls` that wait, after an exchange that granted a part of it. */
@@ -134,17 +152,24 @@ export class LeaseNode {
     if (this.#underWay !== null) return null
     if (this.#membership.hasOwnClockStepped(now)) this.#distrustClocks(now)
     const moment = this.#toLeaseMoment(now)
-    for (const counter of this.#active) {
+    const counters = this.#pick(now)
+    for (const counter of counters) {
       if (this.epoch > 0) counter.roll(moment, this.#options.journal)
       if (!counter.maintain(now)) this.#active.delete(counter)
     }
-    this.#open(
-      [...this.#active].filter(({ openable }) => openable > 0),
-      now,
-    )
-    const message = this.#membership.isServing ? this.#request(moment) : this.#membership.next(now)
+    const reserves = [...counters].filter(({ openable }) => openable > 0)
+    openReserves(reserves, this.#options.journal, now)
+    const message = this.#membership.isServing ? this.#request(counters, moment) : this.#membership.next(now)
     if (message !== null && message.type !== 'request') this.#underWay = { message, sent: moment, counters: [] }
     return message
+  }
+
+  /** Returns the counters to examine: all that are active, or those for which calls wait. Neither can keep the other from its turn. */
+  #pick({ monotonicMs }: Moment): ReadonlySet<LeaseCounter> {
+    const isDue = this.#isSweepPartial || monotonicMs - this.#sweptMs >= this.#active.size * SWEEP_MS_PER_COUNTER
+    this.#wasSweep = isDue && !(this.#wasSweep && this.#isSweepPartial && this.#needed.size > 0)
+    if (this.#wasSweep) this.#sweptMs = monotonicMs
+    return this.#wasSweep ? this.#active : this.#needed
   }
 
   /** Notes that the message was refused, or its reply did not arrive in time. It may have been executed. */
@@ -182,13 +207,13 @@ export class LeaseNode {
     for (const counter of this.#active) if (counter.kind !== 'total') counter.expire()
   }
 
-  #request(moment: LeaseMoment): LeaseRequest | null {
+  #request(among: ReadonlySet<LeaseCounter>, moment: LeaseMoment): LeaseRequest | null {
     const { identity, session, timings, journal } = this.#options
     if (moment.monotonicMs - this.#discardedMs >= DISCARD_MS) {
       this.#discardedMs = moment.monotonicMs
       journal.discardEnded(moment.monotonicMs, timings.windowMarginMs)
     }
-    const { items, counters } = this.#items(moment)
+    const { items, counters } = this.#items(among, moment)
     const isHeartbeatDue = moment.monotonicMs - this.#sentMs >= timings.heartbeatMs
     if (items.length === 0 && !isHeartbeatDue && !this.#sync.isNew) return null
     const message: LeaseRequest = {
@@ -207,7 +232,10 @@ export class LeaseNode {
     return message
   }
 
-  #items(moment: LeaseMoment): { readonly items: readonly LeaseItem[]; readonly counters: UnderWay['counters'] } {
+  #items(
+    among: ReadonlySet<LeaseCounter>,
+    moment: LeaseMoment,
+  ): Pick<UnderWay, 'counters'> & Pick<LeaseRequest, 'items'> {
     const items: LeaseItem[] = []
     const counters: UnderWay['counters'][number][] = []
     if (!this.#sync.isDone) {
@@ -219,9 +247,12 @@ export class LeaseNode {
     }
     const { returnMs, refreshMsEach } = this.#options.timings
     const refreshMs = Math.max(returnMs, this.#active.size * refreshMsEach)
-    for (const counter of [...this.#active]) {
+    for (const counter of [...among]) {
       const item = counter.due(moment, refreshMs)
-      if (item === null) continue
+      if (item === null) {
+        this.#needed.delete(counter)
+        continue
+      }
       items.push(item)
       counters.push({ counter, version: counter.version })
       // The next request begins with the others.
@@ -229,6 +260,7 @@ export class LeaseNode {
       this.#active.add(counter)
       if (items.length === ITEMS_MAX) break
     }
+    if (among === this.#active) this.#isSweepPartial = items.length === ITEMS_MAX
     return { items, counters }
   }
 
@@ -239,24 +271,13 @@ export class LeaseNode {
       return counter?.version === version && grant !== undefined ? [{ counter, item, grant }] : []
     })
     for (const { counter, item, grant } of applied) {
+      this.#needed.delete(counter)
       counter.confirm(item, now)
       counter.apply(item, grant, sent, now)
     }
     this.#sync.confirm(isSynced)
-    this.#open(
-      applied.map(({ counter }) => counter),
-      now,
-    )
-  }
-
-  /** Opens what calls need, and writes the claims of all counters that differ from the journal before. */
-  #open(counters: readonly LeaseCounter[], now: Moment): void {
-    const { journal } = this.#options
-    const openings = counters.map((counter) => ({ counter, calls: counter.openable }))
-    const claims = openings.flatMap(({ counter, calls }) => counter.claimWith(calls) ?? [])
-    const changed = claims.filter(({ key, startMs, claim }) => journal.claimIn(key, startMs) !== claim)
-    journal.append(changed, now.monotonicMs)
-    for (const { counter, calls } of openings) counter.open(calls)
+    const granted = applied.map(({ counter }) => counter)
+    openReserves(granted, this.#options.journal, now)
   }
 
   #toLeaseMoment(now: Moment): LeaseMoment {

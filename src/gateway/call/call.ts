@@ -76,7 +76,7 @@ export class Call implements RecordedCall, WatchedReader {
   limitHeaders: string[] | null = null
   /** Headers of every response of the API; written by routing. */
   apiHeaders: readonly string[] | null = null
-  /** Releases the concurrency and units of the call. The limit stage writes this field and the eight below. */
+  /** Releases concurrency and units. The limit stage writes this and the eight below; the last two concern waits for leases. */
   admissions: { release(call: Call): void } | null = null
   sla: CompiledSla | null = null
   block: Block | null = null

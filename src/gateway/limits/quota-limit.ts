@@ -78,11 +78,13 @@ function hasUnits(
   { id, cell, at }: LeaseView,
   { verdict, moment }: DecisionContext,
 ): boolean {
+  const isLeased = hasLease(cell, at, moment, cost)
+  if (!isLeased && !isExhausted(cell, at, moment)) {
+    verdict.lacking.push([id, cost])
+    return true
+  }
   verdict.quotaUsedMicro = Math.min(capacity, Math.max(0, capacity - remainingOf(cell, at)))
-  if (hasLease(cell, at, moment, cost)) return true
-  if (isExhausted(cell, at, moment)) return false
-  verdict.lacking.push([id, cost])
-  return true
+  return isLeased
 }
 
 /** Charges the cost of an admitted call. */

@@ -76,7 +76,30 @@ describe('Calls that wait for leases', () => {
     expect(first[LEASE_CELL.used]).toBeGreaterThan(9_990)
   })
 
-  it('learn at once that a message was lost', async () => {
+  it('outlast two lost messages, but not a third', async () => {
+    let losses = 0
+    const grantor = createTestGrantor(NOON_MS, () => {
+      if (losses-- > 0) throw new Error('lost')
+    })
+    const keeper = await openTestKeeper(grantor)
+    const cell = addCell(keeper, 'counter', total(10))
+    losses = 2
+    const served = keeper.refill('counter', 1)
+    await grantor.clock.advance(200)
+    expect(await served).toBe(true)
+    expect(heldIn(cell, grantor)).toBe(1)
+
+    losses = 1_000
+    const refused = keeper.refill('counter', 2)
+    // Calls that arrive meanwhile do not use up the attempts.
+    const others = Array.from({ length: 5 }, () => keeper.refill('counter', 2))
+    expect(keeper.driver.isUnavailable).toBe(false)
+    await grantor.clock.advance(200)
+    expect(await Promise.all([refused, ...others])).toEqual(Array.from({ length: 6 }, () => false))
+    expect(keeper.driver.isUnavailable).toBe(true)
+  })
+
+  it('are refused at once while the grantor is unavailable, and wait again when it is back', async () => {
     let isDown = false
     const grantor = createTestGrantor(NOON_MS, () => {
       if (isDown) throw new Error('lost')
@@ -84,8 +107,9 @@ describe('Calls that wait for leases', () => {
     const keeper = await openTestKeeper(grantor)
     addCell(keeper, 'counter', total(10))
     isDown = true
-    expect(await keeper.refill('counter', 1)).toBe(false)
+    await grantor.clock.advance(2_000)
     expect(keeper.driver.isUnavailable).toBe(true)
+    expect(await keeper.refill('counter', 1)).toBe(false)
     isDown = false
     expect(await keeper.refill('counter', 1)).toBe(true)
   })
@@ -115,5 +139,42 @@ describe('Calls that wait for leases', () => {
     void keeper.refill('counter', 1).then(() => (hasEnded = true))
     await settled()
     expect(hasEnded).toBe(true)
+  })
+})
+
+describe('A stop', () => {
+  it('returns the leases of 1,000 counters at once', async () => {
+    const grantor = createTestGrantor(NOON_MS)
+    const keeper = await openTestKeeper(grantor)
+    const keys = Array.from({ length: 1_000 }, (_, index) => `counter ${index}`)
+    for (const key of keys) addCell(keeper, key, total(10))
+    await Promise.all(keys.map((key) => keeper.refill(key, 2)))
+    grantor.messages.length = 0
+    await keeper.driver.stop()
+    const returned = grantor.messages.flatMap((message) => (message.type === 'request' ? message.items : []))
+    expect(new Set(returned.filter(({ held }) => held === 0).map(({ key }) => key)).size).toBe(1_000)
+  })
+})
+
+describe('An exchange', () => {
+  it('examines one counter if one is needed, however many are active, and all of them in time', async () => {
+    const grantor = createTestGrantor(NOON_MS)
+    const keeper = await openTestKeeper(grantor)
+    let reads = 0
+    const keys = Array.from({ length: 1_000 }, (_, index) => `counter ${index}`)
+    for (const key of keys) {
+      const exclusively = (task: () => void): void => {
+        reads++
+        task()
+      }
+      keeper.add(key, total(1_000), { cell: new Float64Array(LEASE_CELL_SIZE), at: 0, exclusively })
+    }
+    await Promise.all(keys.map((key) => keeper.refill(key, 1)))
+    await grantor.clock.advance(200)
+    reads = 0
+    for (let attack = 0; attack < 50; attack++) await keeper.refill('counter 7', 2)
+    expect(reads).toBeLessThan(1_000)
+    await grantor.clock.advance(50)
+    expect(reads).toBeGreaterThan(1_000)
   })
 })

@@ -1,0 +1,116 @@
+/** Limits of several nodes while Redis is away, after it lost data, and when nodes are killed: never one call more than declared. */
+
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { startLedgerBackend, type LedgerBackend } from './ledger-backend.ts'
+import { declareLimit, HOUR, LimitedCaller, nodeOf, publishAs, windowsSince } from './limited-calls.ts'
+import { callOne, startSeveralNodes, type SeveralNodes } from './several-nodes.ts'
+
+const MINUTE = 60_000
+const LIMIT = 200
+const WAIT = { timeout: 40_000, interval: 200 }
+let several: SeveralNodes
+let backend: LedgerBackend
+let fromMs = 0
+
+beforeAll(async () => {
+  backend = await startLedgerBackend('first')
+  several = await startSeveralNodes(['a', 'b', 'c'])
+  await publishAs(nodeOf(several, 0), 'Ledger', backend.url)
+  await publishAs(nodeOf(several, 0), 'Free', backend.url)
+  await declareLimit(nodeOf(several, 0), { totals: { hour: LIMIT } })
+}, 2 * MINUTE)
+
+afterAll(async () => {
+  await several.remove()
+  await backend.close()
+})
+
+beforeEach(() => void (fromMs = Date.now()))
+
+/** Calls until every node refuses by the limit; then the sum of the hour must be within it. */
+async function callUpToLimit(caller: LimitedCaller): Promise<void> {
+  const isUsedUp = async () => (await caller.burst(several.nodes, 20)).join()
+  await expect.poll(isUsedUp, WAIT).toBe('429')
+  expect(caller.admitted).toBeLessThanOrEqual(LIMIT * windowsSince(fromMs, HOUR))
+}
+
+describe('nodes whose Redis is stopped', () => {
+  it(
+    'refuse calls with limits by 503, serve those without, and lose nothing when it is back, empty',
+    async () => {
+      const caller = await LimitedCaller.enrol(nodeOf(several, 0), 'Outage')
+      const free = await LimitedCaller.enrol(nodeOf(several, 0), 'Free', 'free-v1', '/free-v1/entries?n=1')
+      expect(await caller.burst(several.nodes, 15)).toEqual([200])
+      await several.redis.stop()
+      await expect.poll(async () => (await caller.burst(several.nodes, 5)).join(), WAIT).toBe('503')
+      expect(await free.burst(several.nodes, 20)).toEqual([200])
+      await several.redis.start('empty')
+      await expect.poll(() => caller.call(nodeOf(several, 1)), WAIT).toBe(200)
+      await callUpToLimit(caller)
+      expect(caller.admitted).toBeGreaterThanOrEqual(LIMIT * 0.95)
+      expect(caller.unclear).toEqual([])
+    },
+    2 * MINUTE,
+  )
+})
+
+describe('a total of an hour', () => {
+  it('is never exceeded after Redis has restarted from a snapshot', { timeout: 2 * MINUTE }, async () => {
+    const caller = await LimitedCaller.enrol(nodeOf(several, 0), 'Snapshot')
+    expect(await caller.burst(several.nodes, 5)).toEqual([200])
+    await several.redis.command('SAVE')
+    expect(await caller.burst(several.nodes, 30)).toEqual([200])
+    await several.redis.stop()
+    await several.redis.start('snapshot')
+    await callUpToLimit(caller)
+    expect(caller.admitted).toBeGreaterThanOrEqual(LIMIT * 0.95)
+  })
+
+  it('is never exceeded if a node is killed and started again', { timeout: 2 * MINUTE }, async () => {
+    const caller = await LimitedCaller.enrol(nodeOf(several, 0), 'Killed')
+    expect(await caller.burst(several.nodes, 20)).toEqual([200])
+    const killed = nodeOf(several, 1)
+    await killed.kill()
+    await killed.start()
+    await callUpToLimit(caller)
+    expect(caller.admitted).toBeGreaterThanOrEqual(LIMIT * 0.7)
+  })
+
+  it('is never exceeded if a node is killed and Redis loses its data meanwhile', { timeout: 2 * MINUTE }, async () => {
+    const caller = await LimitedCaller.enrol(nodeOf(several, 0), 'Both')
+    expect(await caller.burst(several.nodes, 20)).toEqual([200])
+    const killed = nodeOf(several, 2)
+    await killed.kill()
+    await several.redis.stop()
+    await several.redis.start('empty')
+    // What the dead node has admitted is unknown, so that the hour grants nothing.
+    const others = several.nodes.slice(0, 2)
+    await expect.poll(async () => (await caller.burst(others, 5)).join(), WAIT).toBe('429')
+    expect(caller.admitted).toBeLessThanOrEqual(LIMIT)
+    await killed.start()
+    await expect.poll(() => caller.call(killed), WAIT).toBe(200)
+    await callUpToLimit(caller)
+  })
+})
+
+describe('a node that shall serve without Redis', () => {
+  it('serves, counts alone, and raises a Critical risk for the operator', { timeout: 2 * MINUTE }, async () => {
+    const serving = await startSeveralNodes(['s'], { LIMITS_WITHOUT_REDIS: 'serve' })
+    try {
+      const [node] = serving.nodes as [(typeof serving.nodes)[0]]
+      await publishAs(node, 'Ledger', backend.url)
+      await declareLimit(node, { totals: { hour: 50 } })
+      const caller = await LimitedCaller.enrol(node, 'Served')
+      await serving.redis.stop()
+      expect(await caller.burst([node], 60)).toEqual([200, 429])
+      expect(caller.admitted).toBe(50 * windowsSince(fromMs, HOUR))
+      const risks = () => node.platform.get<{ items: { type: string }[] }>('/v1/risks')
+      const raised = async () => (await risks()).items.filter(({ type }) => type === 'LimitsUnavailable')
+      await expect.poll(raised, WAIT).toMatchObject([{ severity: 'Critical', category: 'Governance' }])
+      await serving.redis.start('empty')
+      expect(await callOne(node, '/ledger-v1/entries?n=1', 'none')).toBe(401)
+    } finally {
+      await serving.remove()
+    }
+  })
+})
