@@ -56,7 +56,7 @@ describe('first use: a reset of the admin credential', () => {
     await expect(reset(catalogue)).rejects.toThrow('has no admin yet')
     const { made } = await start(catalogue)
     await expect(reset(catalogue, createVault(randomBytes(32)))).rejects.toThrow(
-      'master key does not match this data folder',
+      'master key does not match this registry',
     )
     expect((await catalogue.grants.clientFor(made?.clientId ?? ''))?.grant.valid).toBe(true)
   })
