@@ -18,7 +18,7 @@ export interface RiskReader {
   close(): void
 }
 
-/** Opens the stream of a node; resolves when it is open. */
+/** Opens the stream of a node; resolves when it is open, and rejects if it is refused. */
 export async function readRisks({ baseUrl, platform }: Service, lastEventId?: string): Promise<RiskReader> {
   const risks: StreamedRisk[] = []
   const token = await platform.token()
@@ -33,6 +33,11 @@ export async function readRisks({ baseUrl, platform }: Service, lastEventId?: st
     })
   const source = new EventSource(`${baseUrl}/v1/events/subscribe`, { fetch: fetchWithToken })
   source.addEventListener('risk', ({ data }) => risks.push(JSON.parse(data as string) as StreamedRisk))
-  await new Promise((resolve) => source.addEventListener('open', resolve, { once: true }))
+  await new Promise((resolve, reject) => {
+    source.addEventListener('open', resolve, { once: true })
+    source.addEventListener('error', ({ code, message }) => {
+      if (source.readyState === source.CLOSED) reject(new Error(`the stream was refused: ${code} ${message}`))
+    })
+  })
   return { risks, close: () => source.close() }
 }
