@@ -63,71 +63,82 @@ const GRANTS_MAX = 16
 const RELEASES_MAX = 1_000
 
 export function createLeaseDriver(options: LeaseDriverOptions): LeaseDriver {
-  const { node, clock, now, tickMs = TICK_MS, onFault } = options
-  let waiting: Wait[] = []
-  let running: Promise<boolean> | null = null
-  const failures = new Failures()
-  let isClosed = false
-  const openIfNeeded = createOpener(options)
+  return new Driver(options)
+}
+
+class Driver implements LeaseDriver {
+  readonly #options: LeaseDriverOptions
+  readonly #openIfNeeded: () => Promise<void>
+  readonly #failures = new Failures()
+  readonly #stopTicks: () => void
+  #waiting: Wait[] = []
+  #running: Promise<boolean> | null = null
+  #isClosed = false
+
+  constructor(options: LeaseDriverOptions) {
+    this.#options = options
+    this.#openIfNeeded = createOpener(options)
+    this.#stopTicks = options.clock.every(options.tickMs ?? TICK_MS, () => this.#begin())
+  }
+
+  get isUnavailable(): boolean {
+    return this.#failures.isUnavailable
+  }
+
+  async refill(key: string, calls: number, least = calls): Promise<boolean> {
+    return serveFromReserve(this.#options, key, calls, least) || this.#wait({ key, calls, least, grants: 0 })
+  }
+
+  look(key: string): Promise<boolean> {
+    this.#options.node.look(key)
+    return this.#wait({ key, calls: 0, least: 0, grants: GRANTS_MAX })
+  }
+
+  async stop(): Promise<void> {
+    this.#isClosed = true
+    this.#stopTicks()
+    await this.#running
+    this.#options.node.releaseAll()
+    for (let releases = 0; releases < RELEASES_MAX; releases++) if (!(await this.#exchange())) break
+    resolveAll(this.#waiting.splice(0), false)
+  }
+
+  #wait(own: Omit<Wait, 'resolve'>): Promise<boolean> {
+    return new Promise((resolve) => {
+      // Nothing is granted before a generation begins, and PostgreSQL may be slow to number it.
+      if (this.#isClosed || this.#options.node.openAbove !== null) resolve(false)
+      else this.#waiting.push({ ...own, resolve })
+      if (!this.#failures.isPaused) this.#begin()
+    })
+  }
 
   /** Begins an exchange unless one runs. */
-  function begin(): void {
-    if (running !== null || isClosed) return
-    running = exchange().finally(() => {
-      running = null
-      if (waiting.length > 0 && !failures.isPaused) begin()
+  #begin(): void {
+    if (this.#running !== null || this.#isClosed) return
+    this.#running = this.#exchange().finally(() => {
+      this.#running = null
+      if (this.#waiting.length > 0 && !this.#failures.isPaused) this.#begin()
     })
   }
 
   /** Returns whether a message was exchanged. */
-  async function exchange(): Promise<boolean> {
-    const served = waiting
-    waiting = []
+  async #exchange(): Promise<boolean> {
+    const { node, now, onFault } = this.#options
+    const served = this.#waiting
+    this.#waiting = []
     try {
-      const message = await exchangeNext(options, openIfNeeded)
-      if (message !== null) failures.clear()
-      waiting.push(...settle(isClosed ? null : message, served, node, now()))
+      const message = await exchangeNext(this.#options, this.#openIfNeeded)
+      if (message !== null) this.#failures.clear()
+      this.#waiting.push(...settle(this.#isClosed ? null : message, served, node, now()))
       return message !== null
     } catch (fault) {
       node.lose()
-      failures.add()
+      this.#failures.add()
       onFault(fault)
-      if (failures.isPaused && !isClosed) waiting = [...served, ...waiting]
+      if (this.#failures.isPaused && !this.#isClosed) this.#waiting = [...served, ...this.#waiting]
       else resolveAll(served, false)
       return false
     }
-  }
-
-  const stopTicks = clock.every(tickMs, begin)
-  return {
-    refill(key, calls, least = calls) {
-      const isServed = serveFromReserve(options, key, calls, least)
-      return new Promise((resolve) => {
-        // Nothing is granted before a generation begins, and PostgreSQL may be slow to number it.
-        if (isClosed || isServed || node.openAbove !== null) resolve(isServed)
-        else waiting.push({ key, calls, least, grants: 0, resolve })
-        if (!failures.isPaused) begin()
-      })
-    },
-    look(key) {
-      node.look(key)
-      return new Promise((resolve) => {
-        if (isClosed || node.openAbove !== null) resolve(false)
-        else waiting.push({ key, calls: 0, least: 0, grants: GRANTS_MAX, resolve })
-        if (!failures.isPaused) begin()
-      })
-    },
-    get isUnavailable() {
-      return failures.isUnavailable
-    },
-    async stop() {
-      isClosed = true
-      stopTicks()
-      await running
-      node.releaseAll()
-      for (let releases = 0; releases < RELEASES_MAX; releases++) if (!(await exchange())) break
-      resolveAll(waiting.splice(0), false)
-    },
   }
 }
 

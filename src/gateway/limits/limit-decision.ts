@@ -76,10 +76,13 @@ export function createDecide(options: DecisionContextOptions): Decide {
     for (let index = 0; index < count; index++) {
       const limit = applied[index]!
       const { id, cell, at } = views[limit.position]!
+      const isLeased = hasLease(cell, at, moment)
+      if (!isLeased && !isExhausted(cell, at, moment)) {
+        verdict.lacking.push([id, 1])
+        continue
+      }
       uses[index] = Math.max(0, limit.capacity - remainingOf(cell, at) * limit.step)
-      if (hasLease(cell, at, moment)) continue
-      if (isExhausted(cell, at, moment)) refuse(limit, limit.capacity, doubles, nowMs)
-      else verdict.lacking.push([id, 1])
+      if (!isLeased) refuse(limit, limit.capacity, doubles, nowMs)
     }
   }
 

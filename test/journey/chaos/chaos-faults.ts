@@ -19,7 +19,7 @@ interface Setting extends FaultParts {
 
 const CALLS_MAX = 1_500
 
-export const FAULTS: Readonly<Record<string, (setting: Setting) => Promise<void>>> = {
+const FAULTS: Readonly<Record<string, (setting: Setting) => Promise<void>>> = {
   'a node is killed': ({ node, last }) => node.restart((service) => service.kill(), last),
   'a node stops': ({ node, last }) => node.restart((service) => service.stop(), last),
   'two nodes are killed': async ({ cluster, last }) => {
