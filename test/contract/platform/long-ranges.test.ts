@@ -29,7 +29,8 @@ beforeAll(async () => {
   client = openClickHouse({ url: process.env['TEST_CLICKHOUSE_URL'] ?? null, folder })
   await migrate(client)
   await client.command({
-    query: `INSERT INTO line_items_hourly SELECT toDateTime(${FROM / 1_000} + intDiv(number, ${CONSUMERS}) * 86400, 'UTC'), 'acme',
+    query: `INSERT INTO line_items_hourly
+      (hour, tenant, api, operation, consumer, subscription, agent, currency, calls, units, amount) SELECT toDateTime(${FROM / 1_000} + intDiv(number, ${CONSUMERS}) * 86400, 'UTC'), 'acme',
       'payments-v1', 'pay', concat('con_', leftPad(toString(number % ${CONSUMERS}), 3, '0')), 'sub_1', '', 'EUR', 1, 1, 0.000001
       FROM numbers(${DAYS * CONSUMERS}) SETTINGS max_partitions_per_insert_block = 0`,
   })
