@@ -267,8 +267,8 @@ export class LeaseCounter {
   }
 
   #ahead(): number {
-    const calls = this.#demand.callsAhead(this.#isScarce, this.#free)
-    return this.kind === 'concurrent' ? Math.max(this.#isScarce ? 0 : 1, Math.ceil(this.#cell.used / 4)) : calls
+    if (this.kind === 'concurrent') return Math.max(this.#isScarce ? 0 : 1, Math.ceil(this.#cell.used / 4))
+    return this.#demand.callsAhead(this.#isScarce, this.#free, this.limit?.value ?? 0, this.#unit)
   }
 
   /** A lease is reported to learn whether the budget has become scarce: an idle one, or one that lasts long. */

@@ -41,12 +41,13 @@ export class LeaseDemand {
     return monotonicMs - this.#activeMs
   }
 
-  /** Returns how many calls to lease in advance. An active node keeps one while the budget is not scarce. */
-  callsAhead(isScarce: boolean, free: number): number {
-    const { aheadMs, leastAheadMs } = this.#timings
+  /** Returns how many calls to lease in advance of a `budget` of which `free` is not leased. A call needs `unit` of it. */
+  callsAhead(isScarce: boolean, free: number, budget: number, unit: number): number {
+    const { aheadMs, leastAheadMs, leastAhead } = this.#timings
     const ahead = this.callsIn(aheadMs)
     const most = leastAheadMs === null ? ahead : Math.max(free, this.callsIn(leastAheadMs))
-    return Math.max(isScarce ? 0 : 1, Math.min(ahead, most))
+    const least = leastAhead === null ? 1 : Math.min(leastAhead.calls * unit, Math.floor(budget * leastAhead.shareMax))
+    return Math.max(isScarce ? 0 : Math.max(1, least), Math.min(ahead, most))
   }
 
   callsIn(spanMs: number): number {

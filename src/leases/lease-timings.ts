@@ -23,6 +23,11 @@ export interface LeaseTimings {
    * demand of `aheadMs` in any case.
    */
   readonly leastAheadMs: number | null
+  /**
+   * An active node holds as many calls as this in advance, but not more than this share of the budget, before it knows its demand and as
+   * long as the budget is not scarce. Null: one.
+   */
+  readonly leastAhead: { readonly calls: number; readonly shareMax: number } | null
   /** Time in which the estimate of the demand follows a change. */
   readonly memoryMs: number
   /**
@@ -54,6 +59,7 @@ export const LEASE_TIMINGS: LeaseTimings = {
   heartbeatMs: 500,
   aheadMs: 500,
   leastAheadMs: null,
+  leastAhead: null,
   memoryMs: 1_000,
   openMs: null,
   retryMs: 100,
@@ -76,6 +82,7 @@ export const SLICE_TIMINGS: LeaseTimings = {
   heartbeatMs: 5_000,
   aheadMs: 900_000,
   leastAheadMs: 500,
+  leastAhead: { calls: 100, shareMax: 0.001 },
   memoryMs: 60_000,
   openMs: 2_000,
   retryMs: 500,

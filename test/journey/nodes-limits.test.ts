@@ -38,6 +38,12 @@ afterAll(async () => {
 })
 
 const declare = (limit: object, api?: string) => declareLimit(nodeOf(several, 0), limit, api)
+/** The last calls of a budget may be leased to a node that does not need them, which returns them within two seconds. */
+const untilAdmitted = async (caller: LimitedCaller, number: number) => {
+  const admitted = async () => (await caller.burst(several.nodes, 1), caller.admitted)
+  expect(caller.admitted).toBeGreaterThanOrEqual(0.99 * number - 1)
+  await expect.poll(admitted, { timeout: 20_000, interval: 100 }).toBeGreaterThanOrEqual(number)
+}
 const newCaller = (name: string) => LimitedCaller.enrol(nodeOf(several, 0), name)
 
 describe('three nodes', () => {
@@ -46,7 +52,7 @@ describe('three nodes', () => {
     const caller = await newCaller('Hourly')
     const fromMs = Date.now()
     expect(await caller.burst(several.nodes, 100)).toEqual([200, 429])
-    expect(caller.admitted).toBeGreaterThanOrEqual(100)
+    await untilAdmitted(caller, 100)
     expect(caller.admitted).toBeLessThanOrEqual(100 * windowsSince(fromMs, HOUR))
   })
 
@@ -55,8 +61,8 @@ describe('three nodes', () => {
     const caller = await newCaller('Steady')
     const fromMs = Date.now()
     expect(await caller.burst(several.nodes, 60)).toEqual([200, 429])
+    await untilAdmitted(caller, 60)
     const leaked = Math.ceil((Date.now() - fromMs) / 1_000)
-    expect(caller.admitted).toBeGreaterThanOrEqual(60)
     expect(caller.admitted).toBeLessThanOrEqual(60 + leaked)
   })
 

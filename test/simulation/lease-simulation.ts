@@ -45,6 +45,7 @@ const SHORT_TIMINGS: LeaseTimings = {
   heartbeatMs: 200,
   aheadMs: 300,
   leastAheadMs: null,
+  leastAhead: null,
   memoryMs: 1_000,
   openMs: null,
   retryMs: 100,

@@ -41,6 +41,7 @@ const TIMINGS: LeaseTimings = {
   heartbeatMs: 300,
   aheadMs: 3_000,
   leastAheadMs: 100,
+  leastAhead: { calls: 2, shareMax: 0.1 },
   memoryMs: 1_000,
   openMs: 200,
   retryMs: 100,

@@ -59,6 +59,18 @@ describe('Slices', () => {
     expect(load(cluster, perMinute, 5 * MINUTE_MS).refused).toBe(0)
   })
 
+  it.each([
+    ['a hundred calls', 1_000_000, 100],
+    ['a thousandth of a small budget', 20_000, 20],
+    ['one call', 500, 1],
+  ])('are worth %s before the demand is known', (_, value, calls) => {
+    const cluster = createServing(1, value)
+    expect(call(cluster, 0)).toBe(true)
+    cluster.alterReply = () => null
+    const later = Array.from({ length: 200 }, () => call(cluster, 0))
+    expect(later.filter(Boolean)).toHaveLength(calls - 1)
+  })
+
   it.each([10, 1_000])('leave at most 1 % of the budget unused on three nodes, at %i calls a second', (perSecond) => {
     const limit = 10_000
     const cluster = createServing(3, limit)
