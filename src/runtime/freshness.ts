@@ -6,6 +6,8 @@
  * written is stale.
  */
 
+import { offsetOfThread } from './monotonic.ts'
+
 /** A moment on both clocks, in milliseconds. */
 export interface Moment {
   /** `performance.now()` of the thread that took it. */
@@ -50,19 +52,4 @@ export function openFreshness(memory: SharedArrayBuffer, read: ReadMoment = read
       deadlines[SYSTEM] = systemMs + forMs
     },
   }
-}
-
-const SAMPLES = 5
-
-/**
- * `performance.now()` counts from the start of its thread; the clock below it is that of the machine. The smallest of several
- * differences is the one in which the thread was interrupted least.
- */
-function offsetOfThread(): number {
-  let offsetMs = Infinity
-  for (let sample = 0; sample < SAMPLES; sample++) {
-    const threadMs = performance.now()
-    offsetMs = Math.min(offsetMs, Number(process.hrtime.bigint()) / 1e6 - threadMs)
-  }
-  return offsetMs
 }

@@ -1,8 +1,8 @@
 /**
  * Opens everything that nodes share in one PostgreSQL database.
  *
- * All stores use one pool for commands. The feed, claims on jobs and the report of the node use connections of their own, so that none
- * of them waits for commands.
+ * All stores use one pool for commands. The feed, claims on jobs, the report of the node, and what strangers cause use connections of
+ * their own, so that none of them waits for commands.
  */
 
 import type { Clock } from '../../runtime/clock.ts'
@@ -74,8 +74,8 @@ export interface Postgres {
   close(): Promise<void>
 }
 
-/** With the feed (2), claims (1) and the report of the node (1), a node uses at most nine connections. */
-const COMMAND_CONNECTIONS = 5
+/** With the feed (2), strangers (1), claims (1) and the report of the node (1), a node uses at most nine connections. */
+const COMMAND_CONNECTIONS = 4
 
 /** Creates or migrates the schema for a node. Throws `StartRefused`. */
 export async function openPostgres(options: PostgresOptions): Promise<Postgres> {
@@ -86,6 +86,8 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
   await refuseUnusable(config, options.isCommand === true ? requireSchema : migrateSchema)
   const connections = openConnections({ config, clock, onFailed })
   const pool = connections.createPool(COMMAND_CONNECTIONS)
+  // Strangers who try passwords and codes wait for each other, and never for commands, nor commands for them.
+  const strangers = connections.createPool(1)
   const requests = createRunningRequests()
   const { risks, channels } = createPostgresRisks({ pool, onUnreadable: onUnreadableSignal })
   const { registry, fences } = await openPostgresRegistry({
@@ -122,8 +124,8 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
     idempotencyKeys,
     leaseEpochs: createPostgresLeaseEpochs(pool),
     claims: createPostgresClaims(connections.createPool(1)),
-    attempts: createPostgresAttempts(pool),
-    deviceCodes: createPostgresDeviceCodes(pool),
+    attempts: createPostgresAttempts(strangers),
+    deviceCodes: createPostgresDeviceCodes(strangers),
     nodes,
     leases: createPostgresLeases({ pool, nodeName: options.nodeName, clock }),
     preparations,
