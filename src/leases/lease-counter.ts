@@ -27,8 +27,9 @@ export class LeaseCounter {
   /** The most and the least that a waiting call needs. */
   #needed = 0
   #neededLeast = 0
-  /** Need of the last call that waited, and the shortage of the latest item for those that did. */
+  /** Need of the last call that waited; a lease of less serves none. */
   #unit = 1
+  /** Shortage of the latest item, also for the next call. */
   #missing = 0
   /** Granted, and not opened. */
   #reserve = 0
@@ -82,7 +83,7 @@ export class LeaseCounter {
   need(calls: number, least: number, monotonicMs: number): void {
     this.#neededLeast = this.#needed === 0 ? least : Math.min(this.#neededLeast, least)
     this.#needed = Math.max(this.#needed, calls)
-    this.#unit = calls
+    this.#unit = least
     this.#demand.touch(monotonicMs)
   }
 
@@ -161,7 +162,7 @@ export class LeaseCounter {
     if (this.#held > 0) {
       const ahead = this.#ahead()
       // The parts of several nodes may together be enough for the call.
-      const isUseless = this.#isStranded && this.#held < this.#unit
+      const isUseless = this.#held < this.#unit && (this.#isStranded || idleMs > returnMs)
       if (isUseless || idleMs > (this.#isScarce ? returnMs : keepMs)) this.lowerTo(0)
       else if (this.#isScarce && this.#held > 2 * ahead + this.#needed) this.lowerTo(ahead + this.#needed)
     }
@@ -188,8 +189,8 @@ export class LeaseCounter {
       !this.#isReleased &&
       (this.#needed > remaining || (remaining * 2 < ahead && this.#demand.idleMs(monotonicMs) < 1_000))
     const want = isLow ? Math.max(ahead, this.#needed) - remaining : 0
-    const least = Math.min(this.#needed, this.#neededLeast) - remaining
-    this.#missing = this.#needed - remaining
+    const least = (this.#needed > 0 ? this.#neededLeast : this.#unit) - remaining
+    this.#missing = Math.max(this.#needed, this.#unit) - remaining
     const isConcurrent = this.kind === 'concurrent'
     return {
       key: this.key,

@@ -41,13 +41,14 @@ export class LeaseDemand {
     return monotonicMs - this.#activeMs
   }
 
-  /** Returns how many calls to lease in advance of a `budget` of which `free` is not leased. A call needs `unit` of it. */
+  /** Returns how many calls to lease in advance of a `budget` of which `free` is not leased: a multiple of `unit`, what a call needs. */
   callsAhead(isScarce: boolean, free: number, budget: number, unit: number): number {
     const { aheadMs, leastAheadMs, leastAhead } = this.#timings
     const ahead = this.callsIn(aheadMs)
     const most = leastAheadMs === null ? ahead : Math.max(free, this.callsIn(leastAheadMs))
-    const least = leastAhead === null ? 1 : Math.min(leastAhead.calls * unit, Math.floor(budget * leastAhead.shareMax))
-    return Math.max(isScarce ? 0 : Math.max(1, least), Math.min(ahead, most))
+    const least = leastAhead === null ? 1 : Math.min(leastAhead.calls * unit, budget * leastAhead.shareMax)
+    const calls = Math.max(isScarce ? 0 : Math.max(unit, least), Math.min(ahead, most))
+    return Math.floor(calls / unit) * unit
   }
 
   callsIn(spanMs: number): number {

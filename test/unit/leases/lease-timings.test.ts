@@ -17,11 +17,11 @@ function createServing(count: number, value: number): Cluster {
 }
 
 /** Calls with an exchange if there is no lease, as a gateway does. */
-function call(cluster: Cluster, index: number): boolean {
+function call(cluster: Cluster, index: number, cost = 1): boolean {
   const node = cluster.nodes[index]!
-  if (node.call()) return true
+  if (node.call(cost)) return true
   node.exchange()
-  return node.call()
+  return node.call(cost)
 }
 
 /** Calls at random times, on average as often as given for each node. Returns the calls that were admitted and refused. */
@@ -94,6 +94,26 @@ describe('Slices', () => {
       for (let step = 0; step < 1_000 && call(cluster, 1); step++) admitted++
     }
     expect(admitted).toBe(1_000)
+  })
+
+  it.each([
+    ['all nodes', [0, 1, 2], 2_000_000],
+    ['one node', [2], 2_000_000],
+    ['all nodes', [0, 1, 2], 700_000],
+    ['one node', [2], 700_000],
+  ])('leave no parts of calls to nodes that cannot use them while %s is called: %o, %i', (_, called, cost) => {
+    const value = 100_000_000
+    const cluster = createServing(3, value)
+    let admitted = 0
+    const run = (indices: readonly number[], rounds: number, stepMs: number): void => {
+      for (let round = 0; round < rounds; round++) {
+        for (const index of indices) if (call(cluster, index, cost)) admitted++
+        if (round % 3 === 0) cluster.pass(3 * stepMs, 3 * stepMs)
+      }
+    }
+    run([0, 1, 2], 16, 10)
+    run(called, 200, 100)
+    expect(admitted).toBe(Math.floor(value / cost))
   })
 
   it('are noted in the journal by parts, so that a crash loses the demand of a few seconds', () => {
