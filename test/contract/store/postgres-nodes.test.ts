@@ -257,6 +257,7 @@ describe('a node', () => {
     await postgres.nodes.register(NODE)
     postgres.registry.watch(0, () => {})
     await postgres.claims.claim('job', 'a', 1_000)
+    await postgres.attempts.take('00', { max: 1, windowMs: 1_000, isSliding: false })
     const release = await occupyCommands(postgres, url)
     const used = `SELECT count(*) FROM pg_stat_activity WHERE application_name = 'tollgate counted'`
     const count = async () => Number((await executeSql(url, used)).rows[0]?.['count'])
