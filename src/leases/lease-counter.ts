@@ -27,9 +27,8 @@ export class LeaseCounter {
   /** The most and the least that a waiting call needs. */
   #needed = 0
   #neededLeast = 0
-  /** Need of the last call that waited; a lease of less serves none. */
+  /** Need of the last call that waited (a lease of less serves none), and the shortage of the latest item. */
   #unit = 1
-  /** Shortage of the latest item, also for the next call. */
   #missing = 0
   /** Granted, and not opened. */
   #reserve = 0
