@@ -32,7 +32,8 @@ export interface TokenRequest {
 }
 
 const RENEW_BEFORE_MS = 60_000
-const TIMEOUT_MS = 15_000
+/** A command waits for all nodes, some of them twice. */
+const TIMEOUT_MS = 60_000
 
 export function createPlatformClient({ gatewayUrl, baseUrl, clientId, clientSecret }: ServiceAddress): PlatformClient {
   let held: { text: string; endsMs: number } | null = null
