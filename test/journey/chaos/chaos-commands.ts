@@ -30,6 +30,11 @@ export interface CommandParts {
   readonly free: { readonly api: string; readonly answer: string }
 }
 
+interface Answer {
+  readonly answeredMs: number | null
+  readonly id: string | null
+}
+
 const VALUES = [50, 100, 200, 400]
 const AFTER_REVOCATION = 100
 
@@ -58,8 +63,8 @@ export function createChaosCommands(parts: CommandParts): ChaosCommands {
 
   const pick = () => cluster.nodes[random.below(cluster.nodes.length)]!
 
-  /** Returns when the command was answered; null if it failed, or its answer names nodes that do not follow it yet. */
-  async function send(path: string, body?: object): Promise<number | null> {
+  /** Returns null if the command failed. `answeredMs` is null if its answer names nodes that do not follow it yet. */
+  async function send(path: string, body?: object): Promise<Answer | null> {
     const { service } = pick()
     try {
       const authorization = `Bearer ${await service.platform.token()}`
@@ -68,8 +73,10 @@ export function createChaosCommands(parts: CommandParts): ChaosCommands {
         headers: { authorization, ...(body && { 'content-type': 'application/json' }) },
         ...(body && { body: JSON.stringify(body) }),
       })
-      await response.arrayBuffer()
-      return response.ok && !response.headers.has('tollgate-pending-nodes') ? Date.now() : null
+      const text = await response.text()
+      if (!response.ok) return null
+      const answeredMs = response.headers.has('tollgate-pending-nodes') ? null : Date.now()
+      return { answeredMs, id: text === '' ? null : ((JSON.parse(text) as { id?: string }).id ?? null) }
     } catch {
       return null
     }
@@ -79,30 +86,20 @@ export function createChaosCommands(parts: CommandParts): ChaosCommands {
     const value = VALUES[random.below(VALUES.length)]!
     const askedMs = Date.now()
     const specification = limitOf({ totals: { minute: value } })
-    const answeredMs = await send('/v1/openslaspecs', { api: totals.api, specification })
-    declared.push({ value, askedMs, answeredMs })
+    const answer = await send('/v1/openslaspecs', { api: totals.api, specification })
+    declared.push({ value, askedMs, answeredMs: answer?.answeredMs ?? null })
   }
 
   async function activate(): Promise<void> {
     const answer = `revision-${++made}`
     const specification = Buffer.from(JSON.stringify(documentOf(free.api))).toString('base64')
     const url = `${backend.url}/${answer}`
-    activations.push({ answer, answeredMs: null })
-    await send('/v1/proxies', { api: free.api, specification, backend: { url } })
-    const proxy = await proxyOf(free.api)
-    const answeredMs = proxy === null ? null : await send(`/v1/proxies/${proxy}/activate`)
-    activations[activations.length - 1] = { answer, answeredMs }
-  }
-
-  async function proxyOf(api: string): Promise<string | null> {
-    try {
-      const { items } = await pick().service.platform.get<{ items: readonly { id: string }[] }>(
-        `/v1/proxies?api=${api}`,
-      )
-      return items[0]?.id ?? null
-    } catch {
-      return null
-    }
+    const staged = await send('/v1/proxies', { api: free.api, specification, backend: { url } })
+    if (staged === null) return
+    // It may serve from now on, and must after the answer.
+    const at = activations.push({ answer, answeredMs: null }) - 1
+    const activated = await send(`/v1/proxies/${staged.id}/activate`)
+    activations[at] = { answer, answeredMs: activated?.answeredMs ?? null }
   }
 
   async function revoke(): Promise<void> {
@@ -112,7 +109,7 @@ export function createChaosCommands(parts: CommandParts): ChaosCommands {
     const caller: ChaosCaller = { name, api: free.api, apiKey: enrolled.apiKey }
     const end = load.start(caller, 1)
     await load.after(AFTER_REVOCATION)
-    const answeredMs = await send(`/v1/subscriptions/${enrolled.subscription}/suspend`)
+    const answeredMs = (await send(`/v1/subscriptions/${enrolled.subscription}/suspend`))?.answeredMs ?? null
     if (answeredMs !== null) revocations.push({ caller: name, answeredMs })
     await load.after(AFTER_REVOCATION)
     await end()
