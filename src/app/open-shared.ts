@@ -53,6 +53,8 @@ export async function openShared(options: SharedOptions, end: (sentence: string)
     onRewound: () =>
       end('PostgreSQL lacks changes that this node has applied: it was restored, or a standby took over'),
     onUnreadableSignal: () => count('risk_signal_unreadable'),
+    onOutdated: () =>
+      end('the other nodes write a format that only a later version of tollgate reads; start that version'),
     onReplaced: () => end(`another process runs with a copy of DATA_DIR ${dataDir}`),
   })
   opened('PostgreSQL', postgres.close)
