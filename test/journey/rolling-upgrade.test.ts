@@ -42,7 +42,7 @@ beforeAll(async () => {
   const ports = await freeHaproxyPorts()
   several = await startSeveralNodes([], {
     GATEWAY_THREADS: '1',
-    STOP_DELAY_SECONDS: '4',
+    STOP_DELAY_SECONDS: '6',
     TRUSTED_PROXIES: '127.0.0.1',
     GATEWAY_URL: `http://127.0.0.1:${ports[0]}`,
     BASE_URL: `http://127.0.0.1:${ports[1]}`,
