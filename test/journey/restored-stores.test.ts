@@ -65,6 +65,8 @@ async function call({ apiKey }: Enrolled, calls: number, path = PATH): Promise<r
 
 const SERVED = (calls: number): readonly number[] => Array.from({ length: calls }, () => 200)
 
+const stopAll = () => Promise.all(several.nodes.map((each) => each.stop()))
+
 async function billed(): Promise<number> {
   const { items } = await node(1).platform.get<{ items: readonly { calls: number }[] }>('/v1/summaries')
   return items.reduce((sum, { calls }) => sum + calls, 0)
@@ -125,7 +127,7 @@ describe('PostgreSQL restored to a point in time', () => {
   })
 
   it('takes back what was committed after it, revocations too, and says so', { timeout: 3 * MINUTE }, async () => {
-    for (const each of several.nodes) await each.start()
+    await Promise.all(several.nodes.map((each) => each.start()))
     for (const each of several.nodes) {
       expect(await countOf(each, 'registry_went_back')).toBe(1)
       expect(each.errors()).toContain('what was revoked meanwhile may be valid again')
@@ -165,18 +167,18 @@ describe('ClickHouse restored from an older copy', () => {
     await expect.poll(all, WAIT).toBe(true)
     const complete = await billed()
 
-    for (const each of several.nodes) await each.stop()
+    await stopAll()
     await several.clickHouse.restart((data) => {
       rmSync(data, { recursive: true })
       cpSync(copy, data, { recursive: true })
     })
-    for (const each of several.nodes) await each.start()
+    await Promise.all(several.nodes.map((each) => each.start()))
     await expect.poll(billed, WAIT).toBe(complete)
     for (const each of several.nodes) expect(await countOf(each, 'checkpoint_repaired')).toBe(1)
   })
 
   it('is refused if it is empty, until the loss is accepted for each node', { timeout: 3 * MINUTE }, async () => {
-    for (const each of several.nodes) await each.stop()
+    await stopAll()
     await several.clickHouse.restart((data) => rmSync(data, { recursive: true }))
     for (const each of several.nodes) {
       await expect(each.start()).rejects.toThrow(/npx tollgate recover --accept-loss store/)
@@ -185,8 +187,8 @@ describe('ClickHouse restored from an older copy', () => {
       expect(registry).toMatchObject({ code: 2, err: expect.stringContaining('restore it there') })
       const { code, out } = await tollgate(['recover', '--accept-loss', 'store', ...folder], several.settings)
       expect({ code, out }).toMatchObject({ code: 0, out: expect.stringContaining('store: the store') })
-      await each.start()
     }
+    await Promise.all(several.nodes.map((each) => each.start()))
     const hal = await enrol(node(0), 'free-v1', { name: 'Hal' })
     expect(await call(hal, 10, '/free-v1/entries?n=1')).toEqual(SERVED(10))
     await expect.poll(billed, WAIT).toBeGreaterThanOrEqual(10)
@@ -195,7 +197,7 @@ describe('ClickHouse restored from an older copy', () => {
 
 describe('a dump of PostgreSQL', () => {
   it('serves in another database, with the same keys', { timeout: 3 * MINUTE }, async () => {
-    for (const each of several.nodes) await each.stop()
+    await stopAll()
     const { postgres } = several
     const file = join(postgres.folder, 'dump')
     postgres.run('pg_dump', '-Fc', '-f', file, several.settings['DATABASE_URL']!)
