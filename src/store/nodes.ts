@@ -38,8 +38,8 @@ export interface NodeProgress {
 export type Removal = 'removed' | 'live' | 'absent'
 
 /**
- * Newest format of shared data that this version reads; it reads all earlier ones, too. Whoever changes the meaning of what another
- * node reads (the feed, documents, signals, schema) raises it, and writes the new form once `Nodes.format` has reached that number.
+ * Newest format of shared data that this version reads; it reads all earlier ones, too. A change to the meaning of data that another
+ * node reads (the feed, documents, signals, the schema) raises it. The new form is written once `Nodes.format` has reached the number.
  */
 export const FORMAT = 1
 
