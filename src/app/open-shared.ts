@@ -51,8 +51,12 @@ export async function openShared(options: SharedOptions, end: (sentence: string)
       log.error({ err: cause }, 'a connection to PostgreSQL failed and is opened again; calls are served meanwhile')
     },
     onRewound: () =>
-      end('PostgreSQL lacks changes that this node has applied: it was restored, or a standby took over'),
+      end(
+        'PostgreSQL lacks changes that this node has applied: it was restored, or a standby took over; start this node again, and revoke again what was revoked meanwhile',
+      ),
     onUnreadableSignal: () => count('risk_signal_unreadable'),
+    onOutdated: () =>
+      end('the other nodes write a format that only a later version of tollgate reads; start that version'),
     onReplaced: () => end(`another process runs with a copy of DATA_DIR ${dataDir}`),
   })
   opened('PostgreSQL', postgres.close)

@@ -122,7 +122,7 @@ export async function openStream(options: StreamOptions): Promise<StreamServices
 
 /** Checks that the parts of the data folder belong together, then records that the folder is complete. */
 async function checkFolder(
-  { config, folder, registryEnd, clock, log, count }: StreamOptions,
+  { config, folder, registryEnd, shared, clock, log, count }: StreamOptions,
   { clickHouse, isNewStore }: Pick<OpenedStores, 'clickHouse' | 'isNewStore'>,
   checkpoint: SqliteCheckpoint,
 ): Promise<void> {
@@ -135,6 +135,7 @@ async function checkFolder(
     isNewStore,
     checkpoint,
     registryEnd: await registryEnd(),
+    isRegistryShared: shared !== null,
     nowMs: clock.nowMs(),
     log,
     count,

@@ -96,6 +96,7 @@ async function drainAs(settings: Settings, folder: DataFolder): Promise<string> 
     clock,
     onFailed: () => {},
     onRewound: () => end('PostgreSQL lacks changes that it had: run the command again'),
+    onOutdated: () => end('the nodes write a format that only a later version of tollgate reads: use that version'),
     onReplaced: () => end('the node has started meanwhile; nothing is lost'),
   })
   try {
@@ -151,6 +152,7 @@ async function drain(settings: Settings, folder: DataFolder, { registry }: Postg
         isNewStore: isNew,
         checkpoint,
         registryEnd: await registry.end(),
+        isRegistryShared: true,
         nowMs: clock.nowMs(),
         log,
         count: () => {},

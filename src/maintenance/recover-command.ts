@@ -13,6 +13,7 @@ import { LOSS_PARTS, type LossPart } from '../runtime/accept-loss.ts'
 import { systemClock as clock } from '../runtime/clock.ts'
 import { createIdFactory } from '../runtime/ids.ts'
 import { StartRefused } from '../runtime/start-refused.ts'
+import type { Registry } from '../store/registry.ts'
 import { lockDataFolder } from '../store/sqlite/data-folder.ts'
 import { findOperator } from '../access/platform-access.ts'
 
@@ -25,8 +26,8 @@ const HELP = `tollgate recover --accept-loss PART [--accept-loss PART …] [--da
 
 Accepts the loss of a part whose absence or damage blocks startup: ${LOSS_PARTS.join(', ')}. Stop the service first.
 Moves the old files to DIR/lost, prints what was lost and records it in the audit log.
-DIR is the service's DATA_DIR (default: $DATA_DIR, else ./data). If the service runs with MASTER_KEY or CLICKHOUSE_URL, set them
-here too.
+DIR is the service's DATA_DIR (default: $DATA_DIR, else ./data). If the service runs with MASTER_KEY, CLICKHOUSE_URL or DATABASE_URL,
+set them here too.
 `
 
 await runCommand(run)
@@ -45,6 +46,7 @@ async function run(args: string[]): Promise<string> {
       parts,
       hasMasterKey: Boolean(process.env['MASTER_KEY']),
       clickhouseUrl: process.env['CLICKHOUSE_URL'] || null,
+      openShared: sharedRegistry(parts),
       clock,
       newInstance: () => randomBytes(8).toString('hex'),
       createId: createIdFactory(clock.nowMs),
@@ -53,6 +55,27 @@ async function run(args: string[]): Promise<string> {
     return losses.map(({ part, loss }) => `${part}: ${loss}\n`).join('')
   } finally {
     unlock()
+  }
+}
+
+/** Returns null if the registry is in the folder. */
+function sharedRegistry(parts: ReadonlySet<LossPart>): (() => Promise<Registry>) | null {
+  const { DATABASE_URL: url = '' } = process.env
+  if (url === '') return null
+  if (parts.has('registry'))
+    throw new StartRefused('with DATABASE_URL the registry is in PostgreSQL: restore it there (docs/nodes/backup.md)')
+  return async () => {
+    const { openPostgres } = await import('../store/postgres/open-postgres.ts')
+    const postgres = await openPostgres({
+      url,
+      nodeName: 'recover',
+      clock,
+      isCommand: true,
+      onFailed: () => {},
+      onRewound: () => {},
+      onReplaced: () => {},
+    })
+    return { ...postgres.registry, close: postgres.close }
   }
 }
 

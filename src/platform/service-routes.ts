@@ -6,6 +6,7 @@ import type { Metrics } from '../runtime/metrics.ts'
 import { MCP_PATH } from '../plan/mcp-exposure.ts'
 import { refuseMetrics, type MetricsAccess } from './metrics-access.ts'
 import type { Operation, Operations } from './operation.ts'
+import { sendProblem } from './problems.ts'
 import { object } from './schemas.ts'
 import { protectedResourceShape, RESOURCE_METADATA_PATH } from './protected-resource.ts'
 import { toRouteOptions } from './serve.ts'
@@ -91,9 +92,10 @@ export function serviceRoutes(app: FastifyInstance, options: ServiceRoutesOption
     reply.type('application/json; charset=utf-8').send(text)
   const answers: { readonly [Id in keyof typeof SERVICE_OPERATIONS]: Answer } = {
     getHealth: async () => ({ status: 'alive' }),
-    async getReadiness() {
+    async getReadiness(reply, request) {
       const reason = notReady()
-      if (reason !== null) throw new Problem('unavailable', reason)
+      // Not thrown: each check of a balancer would be logged as a failure.
+      if (reason !== null) return sendProblem(request, reply, new Problem('unavailable', reason))
       return { status: 'ready' }
     },
     async getMetrics(reply, request) {

@@ -53,8 +53,8 @@ export async function storeScore(
   const entry = await registry.get(API_KIND, api)
   if (entry === null || (known !== null && entry.body.complianceScore === known.body.score)) return null
   const body = known?.body ?? toBody(document, await lint(), clock.nowMs())
-  await mutex.runExclusive([api], () => write(registry, document, body, known === null))
-  return known === null ? body.score : null
+  const isStored = await mutex.runExclusive([api], () => write(registry, document, body))
+  return isStored && known === null ? body.score : null
 }
 
 function toBody({ api, specification, revision }: ScoredDocument, report: LintReport, nowMs: number): ComplianceBody {
@@ -71,23 +71,24 @@ function toBody({ api, specification, revision }: ScoredDocument, report: LintRe
   }
 }
 
-/** Retries if a concurrent command changes the API. */
+/** Retries if a concurrent command changes the API. Returns false if there is nothing to store, because another node was first. */
 async function write(
   registry: Registry,
   { tenant, api, specification: id }: ScoredDocument,
   body: ComplianceBody,
-  isNew: boolean,
-): Promise<void> {
+): Promise<boolean> {
   for (let attempt = 1; ; attempt++) {
     const entry = await registry.get(API_KIND, api)
     // Another tenant may have taken the name since the API was removed.
-    if (entry?.tenant !== tenant) return
+    if (entry?.tenant !== tenant) return false
+    const known = await registry.get(COMPLIANCE_KIND, id)
+    if (known !== null && entry.body.complianceScore === known.body.score) return false
     try {
       await registry.commit({ tenant, consumer: 'system' }, 'api.scored', [
-        ...(isNew ? [{ kind: COMPLIANCE_KIND, id, tenant, expected: 0, body, keys: { api } }] : []),
+        ...(known === null ? [{ kind: COMPLIANCE_KIND, id, tenant, expected: 0, body, keys: { api } }] : []),
         apiWrite(api, tenant, entry.revision, { ...entry.body, complianceScore: body.score }),
       ])
-      return
+      return true
     } catch (cause) {
       if (!(cause instanceof RevisionConflict) || attempt === ATTEMPTS) throw cause
     }

@@ -27,6 +27,8 @@ export interface AgreeOptions {
   readonly isNewStore: boolean
   readonly checkpoint: SqliteCheckpoint
   readonly registryEnd: number
+  /** The registry is in PostgreSQL: a restore or a failover there is reported and not refused, because it concerns all nodes. */
+  readonly isRegistryShared: boolean
   readonly nowMs: number
   readonly log: Log
   readonly count: CountEvent
@@ -55,7 +57,9 @@ export async function agree(options: AgreeOptions): Promise<void> {
     refuse('store', `the store cannot be read: ${reasonOf(cause)}`),
   )
   const lost = registryLoss(claims, store, options.registryEnd)
-  if (lost > 0) refuse('registry', `registry.db lacks its last ${lost} changes: it is an older copy`)
+  if (lost > 0 && !options.isRegistryShared)
+    refuse('registry', `registry.db lacks its last ${lost} changes: it is an older copy`)
+  if (lost > 0) reportRewind(options, lost)
   const verdict = compare({
     ...positionsOf(checkpoint),
     checkpoint: claims,
@@ -84,6 +88,14 @@ export function positionsOf(checkpoint: SqliteCheckpoint) {
     limitPosition: checkpoint.limitPosition(),
     levelPosition: checkpoint.levelMark()?.position ?? null,
   }
+}
+
+function reportRewind({ log, count }: AgreeOptions, lost: number): void {
+  count('registry_went_back')
+  log.error(
+    { count: lost },
+    'PostgreSQL lacks the last changes that this node has served: it was restored, or a standby took over; what was revoked meanwhile may be valid again',
+  )
 }
 
 /** Number of registry changes that checkpoint or store have recorded and the registry lacks. */

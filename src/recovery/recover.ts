@@ -31,6 +31,8 @@ export interface RecoverOptions {
   readonly parts: ReadonlySet<LossPart>
   readonly hasMasterKey: boolean
   readonly clickhouseUrl: string | null
+  /** Opens the registry of several nodes, whose loss cannot be accepted here; null: it is in the folder. */
+  readonly openShared: (() => Promise<Registry>) | null
   readonly clock: Clock
   readonly newInstance: () => string
   readonly createId: (prefix: 'rcv') => string
@@ -40,17 +42,17 @@ export interface RecoverOptions {
 
 /** Throws `StartRefused`. Returns what was lost, in the order of `LOSS_PARTS`. */
 export async function recover(options: RecoverOptions): Promise<readonly Loss[]> {
-  const { dataDir, parts, hasMasterKey, clickhouseUrl, clock } = options
+  const { dataDir, parts, hasMasterKey, clickhouseUrl } = options
   const isEmbedded = clickhouseUrl === null
-  const folder = inspectFolder({ dataDir, hasMasterKey, isEmbedded, accepts: parts })
+  const isRegistryShared = options.openShared !== null
+  const folder = inspectFolder({ dataDir, hasMasterKey, isEmbedded, isRegistryShared, accepts: parts })
   if (folder.isEmpty) throw new StartRefused(`${dataDir} is not a data folder of tollgate; --data-dir names it`)
   const losses = new Map<LossPart, string>()
   const closing: (() => unknown)[] = []
   try {
-    const path = join(dataDir, 'registry.db')
     const { opened: registry, loss } = parts.has('registry')
       ? await recoverRegistry(options)
-      : { opened: openSqliteRegistry({ path, clock }), loss: '' }
+      : { opened: await openRegistry(options), loss: '' }
     closing.push(() => registry.close())
     if (parts.has('registry')) losses.set('registry', loss)
     const { client, isNew } = await (parts.has('store') ? openLostStore(options) : openStore(options))
@@ -74,6 +76,11 @@ export async function recover(options: RecoverOptions): Promise<readonly Loss[]>
   } finally {
     for (const close of closing.reverse()) await close()
   }
+}
+
+async function openRegistry({ dataDir, openShared, clock }: RecoverOptions): Promise<Registry> {
+  if (openShared !== null) return openShared()
+  return openSqliteRegistry({ path: join(dataDir, 'registry.db'), clock })
 }
 
 function openCheckpoint(options: RecoverOptions, losses: Map<LossPart, string>): SqliteCheckpoint {

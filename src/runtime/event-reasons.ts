@@ -69,6 +69,8 @@ export const EVENT_REASONS = {
   refresh_token_reused:
     'A refresh token was used twice, so that its login has ended. The token may have been stolen; the log names the client.',
   registry_connection_failed: 'A connection to PostgreSQL failed. It is opened again; calls are served meanwhile.',
+  registry_went_back:
+    'PostgreSQL lacked changes at startup that this node has served. [Backup](nodes/backup.md) says what to do.',
   request_log_skipped: 'A call was left out of the request log because one flush takes 20,000 calls.',
   request_too_slow: 'A client sent a request head too slowly.',
   retention_failed: 'Rows whose retention has ended could not be removed. They stay; it is retried every ten minutes.',

@@ -37,7 +37,10 @@ export interface NodeProgress {
 /** `live`: the node was heard from recently, so that it would return at once. */
 export type Removal = 'removed' | 'live' | 'absent'
 
-/** Newest format of shared data that this version reads. */
+/**
+ * Newest format of shared data that this version reads; it reads all earlier ones, too. A change to the meaning of data that another
+ * node reads (the feed, documents, signals, the schema) raises it. The new form is written once `Nodes.format` has reached the number.
+ */
 export const FORMAT = 1
 
 /** A node that is silent for this long is not live. */
@@ -70,6 +73,8 @@ export interface Nodes {
   staleMs(): number
   /** Asks nobody. */
   progress(): NodeProgress
+  /** Returns the format in which this node writes what others read: no later one than every node in the list reads. It only rises. */
+  format(): number
   /** Removes the nodes of this name that are silent, and refuse calls if they ever do. Throws `StoreUnwritable`. */
   remove(name: string): Promise<Removal>
   /** Removes this node from the list, and stops reporting. Never rejects. */
@@ -90,6 +95,7 @@ export function createSingleNode(clock: { nowMs(): number }): Nodes {
     acknowledged: async () => [],
     staleMs: () => 0,
     progress: () => ({ lag: 0, silentNodes: 0 }),
+    format: () => own?.format ?? FORMAT,
     remove: async (name) => (own?.name === name ? 'live' : 'absent'),
     async leave() {
       own = null

@@ -1,8 +1,8 @@
 /**
  * Two services behind HAProxy with `deploy/haproxy.cfg`.
  *
- * Several nodes are not supported yet, so that the second service is a copy of the first one's stopped folder: both know the same API
- * and the same caller. This shows what the load balancer does, and nothing about state that nodes would share.
+ * The second service is a copy of the first one's stopped folder: both know the same API and the same caller. This shows what the load
+ * balancer does; `rolling-upgrade.test.ts` has nodes that share their state.
  */
 
 import { cpSync, mkdtempSync, readFileSync } from 'node:fs'
@@ -13,6 +13,7 @@ import { Agent, request } from 'undici'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { freeHaproxyPorts, startHaproxy, type Haproxy } from '../fixtures/haproxy.ts'
 import { createService, enrol, publish, type Service } from './service.ts'
+import { CLIENTS, more, startTraffic, WITHIN, type Traffic } from './steady-clients.ts'
 import { document, listen } from './things-api.ts'
 
 let backend: Server
@@ -60,58 +61,7 @@ afterAll(async () => {
   backend.close()
 })
 
-const CLIENTS = 8
-
-interface Traffic {
-  /** Status of each call that was not answered with 200; 0: the connection broke. */
-  readonly failures: readonly number[]
-  readonly served: () => number
-  /** Beginnings of the request ids: random for each start of a service, which has one thread. */
-  readonly starts: ReadonlySet<string>
-  stop(): Promise<void>
-}
-
-type Method = 'GET' | 'POST'
-
-/** Clients that keep their connections and send one call after the other. */
-function startTraffic(methods: readonly Method[]): Traffic {
-  const agent = new Agent({ connections: CLIENTS })
-  const failures: number[] = []
-  const starts = new Set<string>()
-  let served = 0
-  let isStopped = false
-
-  async function call(method: Method): Promise<void> {
-    const path = method === 'GET' ? '/things-v1/things' : '/things-v1/upload'
-    const headers = { 'x-api-key': apiKey, ...(method === 'POST' && { 'content-type': 'application/octet-stream' }) }
-    const body = method === 'POST' ? Buffer.alloc(2_000) : null
-    const answer = await request(`${haproxy.gatewayUrl}${path}`, { method, headers, body, dispatcher: agent })
-    await answer.body.dump()
-    if (answer.statusCode !== 200) return void failures.push(answer.statusCode)
-    served++
-    starts.add(String(answer.headers['x-request-id']).slice(0, 16))
-  }
-
-  async function runClient(): Promise<void> {
-    for (let count = 0; !isStopped; count++) {
-      await call(methods[count % methods.length]!).catch(() => void failures.push(0))
-    }
-  }
-
-  const clients = Array.from({ length: CLIENTS }, runClient)
-  return {
-    failures,
-    starts,
-    served: () => served,
-    async stop() {
-      isStopped = true
-      await Promise.all(clients)
-      await agent.close()
-    },
-  }
-}
-
-const WITHIN = { timeout: 60_000, interval: 20 }
+const startBoth = (): Traffic => startTraffic({ gatewayUrl: haproxy.gatewayUrl, apiKey, methods: ['GET', 'POST'] })
 
 async function sessionsOfFirst(): Promise<number> {
   const { body } = await request(haproxy.metricsUrl)
@@ -125,15 +75,9 @@ async function statusOf(url: string): Promise<number> {
   return statusCode
 }
 
-/** Resolves when so many more calls were served. */
-async function more(traffic: Traffic, calls: number): Promise<void> {
-  const until = traffic.served() + calls
-  await expect.poll(traffic.served, WITHIN).toBeGreaterThanOrEqual(until)
-}
-
 describe('HAProxy in front of two services', () => {
   it('loses no call while one of them is drained, stopped and started', async () => {
-    const traffic = startTraffic(['GET', 'POST'])
+    const traffic = startBoth()
     await expect.poll(() => traffic.starts.size, WITHIN).toBe(2)
     await haproxy.command('set server gateway/node1 state drain')
     await expect.poll(sessionsOfFirst, WITHIN).toBe(0)
@@ -147,7 +91,7 @@ describe('HAProxy in front of two services', () => {
   })
 
   it('loses no call while one of them is stopped, because it says so before it closes its ports', async () => {
-    const traffic = startTraffic(['GET', 'POST'])
+    const traffic = startBoth()
     await expect.poll(() => traffic.starts.size, WITHIN).toBe(2)
     const stopped = first.stop()
     await expect.poll(() => statusOf(`${first.baseUrl}/readyz`), WITHIN).toBe(503)
@@ -160,7 +104,7 @@ describe('HAProxy in front of two services', () => {
   })
 
   it('loses no more calls than those in flight when one of them is killed', async () => {
-    const traffic = startTraffic(['GET', 'POST'])
+    const traffic = startBoth()
     await expect.poll(() => traffic.starts.size, WITHIN).toBe(2)
     await first.kill()
     await more(traffic, 200)

@@ -28,8 +28,10 @@ export async function startSeveralNodes(
   more: Readonly<Record<string, string>> = {},
   /** The way of a node to PostgreSQL. */
   routeOf: (name: string, databaseUrl: string) => Promise<string> = async (_, databaseUrl) => databaseUrl,
+  /** Settings of the server. */
+  postgresSettings: readonly string[] = [],
 ): Promise<SeveralNodes> {
-  const postgres = await createPostgresServer()
+  const postgres = await createPostgresServer(postgresSettings)
   const clickHouse = await createClickHouseServer()
   const redis = await createRedisServer()
   const systems = {

@@ -28,6 +28,7 @@ export interface ApiClient {
 
 /** Validation of a large document takes a while. */
 const TIMEOUT_MS = 120_000
+const PENDING_NODES = 'tollgate-pending-nodes'
 
 export function createApiClient(session: Session): ApiClient {
   let isFirst = true
@@ -51,8 +52,11 @@ export function createApiClient(session: Session): ApiClient {
     // Only for its warning of a newer version; the call does not wait for it.
     if (isFirst) session.service().catch(() => {})
     isFirst = false
-    const answer = await request(call, false)
-    return answer.status === 401 && session.context !== null ? request(call, true) : answer
+    const first = await request(call, false)
+    const answer = first.status === 401 && session.context !== null ? await request(call, true) : first
+    const pending = answer.headers.get(PENDING_NODES)
+    if (pending !== null) session.warn(pendingSentence(pending))
+    return answer
   }
 
   return {
@@ -64,6 +68,11 @@ export function createApiClient(session: Session): ApiClient {
       return answer.body.length === 0 ? null : readJson(answer)
     },
   }
+}
+
+function pendingSentence(nodes: string): string {
+  if (nodes === '*') return 'Nodes may not have applied the change yet: their list cannot be read at the moment.'
+  return `These nodes have not applied the change yet: ${toPlain(nodes)}. See: tollgate nodes list`
 }
 
 export function refuseProblem(answer: HttpAnswer): void {

@@ -19,6 +19,8 @@ export interface Session {
   service(): Promise<Service>
   /** Returns a valid token, or `''` for calls without credentials; `isRefused` requests a new one in place of a token that the service has refused. */
   token(isRefused?: boolean): Promise<string>
+  /** Shows a sentence to the person, beside the result of the command. */
+  warn(sentence: string): void
 }
 
 export const DEFAULT_URL = 'http://127.0.0.1:8081'
@@ -40,7 +42,7 @@ export async function openPublicSession(io: Io, contextName?: string): Promise<S
   const { env } = io
   const address = env['TOLLGATE_URL'] ? checkAddress(env['TOLLGATE_URL'], 'TOLLGATE_URL') : null
   const baseUrl = address ?? (await currentUrl(openContexts(contextPath(env)), contextName)) ?? DEFAULT_URL
-  return { baseUrl, context: null, service: once(() => discover(baseUrl, io)), token: async () => '' }
+  return { baseUrl, context: null, service: once(() => discover(baseUrl, io)), token: async () => '', warn: warnOn(io) }
 }
 
 function environmentSession(io: Io, baseUrl: string): Session {
@@ -60,6 +62,7 @@ function environmentSession(io: Io, baseUrl: string): Session {
       if (held === null || isRefused || isOver(held)) held = await fetchTokens()
       return held.accessToken
     },
+    warn: warnOn(io),
   }
 }
 
@@ -73,7 +76,12 @@ function contextSession(io: Io, store: ContextStore, chosen: Context): Session {
       if (isRefused || isOver(context)) context = await renew(store, context)
       return context.accessToken
     },
+    warn: warnOn(io),
   }
+}
+
+function warnOn({ err }: Pick<Io, 'err'>): (sentence: string) => void {
+  return (sentence) => err.write(`${sentence}\n`)
 }
 
 /** Renews the token under the lock of the file, unless another command has done so meanwhile. */

@@ -5,10 +5,12 @@
  * process resolves after its changes were delivered here. An exception in a listener is a bug of that listener: it stops nobody else.
  *
  * A restored server, or a standby that took over, may lack the last changes and give their positions to others. So each page begins
- * with the change that was read last; if it is another one now, nothing that follows can be trusted, and the feed ends.
+ * with the change that was read last; if it is another one now, nothing that follows can be trusted, and the feed ends. It also ends
+ * before a change that only later versions read: half of it is worse than none.
  */
 
 import { toDocument, type StoredDocument } from '../document-row.ts'
+import { FORMAT } from '../nodes.ts'
 import type { Change } from '../registry.ts'
 
 export interface ChangeFeed {
@@ -25,6 +27,8 @@ export interface StoredChange extends StoredDocument {
   /** Random. */
   readonly commit_id: string
   readonly removed: boolean
+  /** Format of shared data in which it was written. */
+  readonly format: number
 }
 
 export interface ChangeFeedOptions {
@@ -33,6 +37,8 @@ export interface ChangeFeedOptions {
   readonly onFailed: (cause: unknown) => void
   /** The changes that were delivered last are gone from the database: everything that was derived from them is to be read again. */
   readonly onRewound: () => void
+  /** A change has a format that only later versions read: the feed has ended. */
+  readonly onOutdated: () => void
 }
 
 interface Watcher {
@@ -120,6 +126,11 @@ class Feed implements ChangeFeed {
       return []
     }
     const next = isRead ? others : page
+    if (next.some(({ format }) => format > FORMAT)) {
+      this.#isClosed = true
+      this.#options.onOutdated()
+      return []
+    }
     this.#last = page.at(-1) ?? this.#last
     return next
   }

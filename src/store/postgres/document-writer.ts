@@ -30,6 +30,8 @@ import type { RunningRequests } from './running-request.ts'
 export interface CommitGuards {
   readonly requests: Pick<RunningRequests, 'mark'>
   readonly fences: Pick<CommitFences, 'check' | 'committed'>
+  /** Format in which changes are written. */
+  readonly format: () => number
 }
 
 export interface WrittenCommits {
@@ -63,7 +65,7 @@ export function createDocumentWriter(
     }
   }
 
-  const { requests, fences } = guards
+  const { requests, fences, format } = guards
   return async (commits, isFenced) => {
     const id = randomUUID()
     const client = await connect(pool)
@@ -77,7 +79,7 @@ export function createDocumentWriter(
       if (refusal !== null) return await refuse(client, commits, refusal)
       if (plan.changes.length > 0) {
         await requests.mark(client)
-        position = await write(client, plan, id)
+        position = await write(client, plan, { id, format: format() })
       }
       isEnding = true
       await client.query(position === null ? 'ROLLBACK' : COMMIT)
@@ -127,7 +129,11 @@ async function read(client: PoolClient, commits: readonly Commit[]): Promise<Rea
 }
 
 /** Returns the position of the last change. */
-async function write(client: PoolClient, plan: CommitPlan, commitId: string): Promise<number> {
+async function write(
+  client: PoolClient,
+  plan: CommitPlan,
+  { id, format }: { readonly id: string; readonly format: number },
+): Promise<number> {
   const touched = columnsOf(plan.touched, NAME)
   await client.query(
     'DELETE FROM document_key WHERE (kind, id) IN (SELECT * FROM unnest($1::text[], $2::text[]))',
@@ -145,11 +151,12 @@ async function write(client: PoolClient, plan: CommitPlan, commitId: string): Pr
   const types = 'text,text,text,bigint,text,bigint,bigint,boolean,text,text,text,text'
   const { rows } = await client.query<{ position: number }>(
     `WITH change_end AS (UPDATE change_end SET position = position + ${plan.changes.length} RETURNING position)
-     INSERT INTO change (position, commit_id, ${CHANGE.join()})
-       SELECT e.position - ${plan.changes.length} + c.number, $${CHANGE.length + 1}::uuid, ${CHANGE.map((name) => `c.${name}`).join()}
+     INSERT INTO change (position, commit_id, format, ${CHANGE.join()})
+       SELECT e.position - ${plan.changes.length} + c.number, $${CHANGE.length + 1}::uuid, $${CHANGE.length + 2}::bigint,
+         ${CHANGE.map((name) => `c.${name}`).join()}
        FROM change_end e, unnest(${arrays(types)}) WITH ORDINALITY AS c (${CHANGE.join()}, number)
      RETURNING (SELECT position FROM change_end)`,
-    [...columnsOf(plan.changes, CHANGE), commitId],
+    [...columnsOf(plan.changes, CHANGE), id, format],
   )
   return rows[0]!.position
 }

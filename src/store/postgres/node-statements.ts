@@ -2,6 +2,7 @@
 
 import { ANSWERED_CHANNEL, ASKED_CHANNEL, IS_ASKED } from './preparation-statements.ts'
 import { ENTER_LOCK, NODE_SEED } from './lock-numbers.ts'
+import { READ_FORMAT } from './shared-format.ts'
 
 export interface NodeRow {
   readonly incarnation: string
@@ -19,10 +20,16 @@ export interface ReportRow {
   readonly end: number
   /** The row is that of this process. */
   readonly own: boolean
+  /** There is a row. */
+  readonly listed: boolean
   /** Number of other nodes that are not live. */
   readonly silent: number
   /** Another node has asked this one to prepare something, and has no answer. */
   readonly asked: boolean
+  /** The format that nodes write. */
+  readonly format: number
+  /** The format that all nodes in the list read. */
+  readonly readable: number
 }
 
 const CHANNEL = 'tollgate_node'
@@ -41,17 +48,19 @@ export const ENTER = `INSERT INTO node (incarnation, name, version, format, sess
     registered_at = now(), heard_at = clock_timestamp(), stale_after_ms = $6`
 export const RETURN = `SELECT ${LOCK} AS locked,
   EXISTS (SELECT FROM node WHERE incarnation = $1 AND session <> $2) AS replaced`
-/** Adds the row again if it was removed while the node was silent. */
 export const REPORT = `WITH own AS (
-    INSERT INTO node AS n (incarnation, name, version, format, session, position, registered_at, heard_at,
-      stale_after_ms)
-    VALUES ($1, $2, $3, $4, $5, $6, now(), clock_timestamp(), $9)
-    ON CONFLICT (incarnation) DO UPDATE SET position = $6, heard_at = clock_timestamp() WHERE n.session = $5
-    RETURNING 1
+    UPDATE node SET position = $3, heard_at = clock_timestamp() WHERE incarnation = $1 AND session = $2 RETURNING 1
   )
   SELECT position AS end, EXISTS (SELECT FROM own) AS own,
-    (SELECT count(*)::int FROM node WHERE incarnation <> $1 AND ${SILENT_MS} >= $8) AS silent, ${IS_ASKED} AS asked,
-    CASE WHEN $7 AND EXISTS (SELECT FROM own) THEN pg_notify('${CHANNEL}', '') END FROM change_end`
+    EXISTS (SELECT FROM node WHERE incarnation = $1) AS listed,
+    (SELECT count(*)::int FROM node WHERE incarnation <> $1 AND ${SILENT_MS} >= $5) AS silent, ${IS_ASKED} AS asked,
+    (SELECT format FROM shared_format) AS format, (SELECT min(format) FROM node) AS readable,
+    CASE WHEN $4 AND EXISTS (SELECT FROM own) THEN pg_notify('${CHANNEL}', '') END FROM change_end`
+/** Adds the row again after it was removed while the node was silent, unless the other nodes write a later format by now. */
+export const COME_BACK = `WITH shared AS (${READ_FORMAT})
+  INSERT INTO node (incarnation, name, version, format, session, position, registered_at, heard_at, stale_after_ms)
+  SELECT $1, $2, $3, $4, $5, $6, now(), clock_timestamp(), $7 FROM shared WHERE shared.format <= $4
+  ON CONFLICT DO NOTHING`
 export const LIST = `SELECT incarnation, name, version, format, position,
     floor(extract(epoch FROM registered_at) * 1000)::float8 AS registered_at_ms, ${SILENT_MS} AS silent_ms, stale_after_ms
   FROM node ORDER BY name, incarnation`

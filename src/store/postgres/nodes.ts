@@ -20,6 +20,7 @@ import { openKeptConnection, type KeptConnection } from './kept-connection.ts'
 import * as sql from './node-statements.ts'
 import { ANSWERED_CHANNEL, ASKED_CHANNEL } from './preparation-statements.ts'
 import type { PostgresPreparations } from './preparations.ts'
+import { raiseFormat, READ_FORMAT } from './shared-format.ts'
 import { createStaleness, type Staleness } from './staleness.ts'
 
 export interface PostgresNodesOptions {
@@ -33,6 +34,8 @@ export interface PostgresNodesOptions {
   readonly onFailed: (cause: unknown) => void
   /** Another process has registered with the incarnation of this node, because its folder was copied: this process must end. */
   readonly onReplaced: () => void
+  /** The other nodes write a format that this one does not read, because it was removed from the list: this process must end. */
+  readonly onOutdated: () => void
   /** This node refuses calls once it has been without the registry for this long; null: it never does. */
   readonly staleAfterMs: number | null
   /** This node was up to date at this moment; later than the one before. */
@@ -47,6 +50,8 @@ const SESSION_IDLE_MS = 10_000
 /** Longer than the server keeps the session of a host that vanished. */
 const REFUSED_AFTER_MS = 15_000
 const RETRY_MS = 250
+/** Every version reads it. */
+const FIRST_FORMAT = 1
 
 export function createPostgresNodes(options: PostgresNodesOptions): Nodes & { close(): Promise<void> } {
   return new PostgresNodes(options)
@@ -63,7 +68,7 @@ class PostgresNodes implements Nodes {
   #position = 0
   #reportedPosition = 0
   /** The answer to the last report. */
-  #seen = { end: 0, silentNodes: 0 }
+  #seen = { end: 0, silentNodes: 0, format: FIRST_FORMAT }
   #beating: Promise<void> | null = null
   #stopBeating = (): void => {}
 
@@ -117,6 +122,10 @@ class PostgresNodes implements Nodes {
     return { lag: Math.max(0, end - this.#position), silentNodes }
   }
 
+  format(): number {
+    return this.#seen.format
+  }
+
   async remove(name: string): Promise<Removal> {
     const { pool } = this.#options
     const { rows } = await withRegistryErrors(() =>
@@ -165,11 +174,14 @@ class PostgresNodes implements Nodes {
       LIVE_MS,
     ])
     const { locked = false, named = true } = rows[0] ?? {}
-    const isFree = locked && !named
+    const shared = await client.query<{ format: number }>(READ_FORMAT)
+    const written = shared.rows[0]!.format
+    const isFree = locked && !named && written <= format
     if (isFree)
       await client.query(sql.ENTER, [incarnation, name, version, format, this.#session, this.#options.staleAfterMs])
     await client.query('COMMIT')
     if (isFree) return null
+    if (written > format) throw new StartRefused(laterFormat(written, format))
     if (!locked) return 'another process runs with a copy of this DATA_DIR; each node needs a data folder of its own'
     await client.query(sql.UNLOCK, [incarnation])
     return `another node is named ${name}; set NODE_NAME`
@@ -192,12 +204,12 @@ class PostgresNodes implements Nodes {
     if (rows[0]?.locked !== true) throw new Error('the former connection of this node still has its lock')
   }
 
-  /** Another process has the incarnation. */
-  #end(): void {
+  /** Stops reporting, because this process must end: by default, because another one has the incarnation. */
+  #end(because = this.#options.onReplaced): void {
     if (this.#node === null) return
     this.#node = null
     this.#stopBeating()
-    this.#options.onReplaced()
+    because()
   }
 
   /** Reports the position, and again if it changes meanwhile. Never rejects. */
@@ -221,31 +233,34 @@ class PostgresNodes implements Nodes {
     const [node, connection, position] = [this.#node, this.#connection, this.#position]
     if (node === null || connection === null) return
     const sentAt = this.#staleness.now()
-    const { incarnation, name, version, format } = node
     const isNews = position !== this.#reportedPosition
-    const values = [
-      incarnation,
-      name,
-      version,
-      format,
-      this.#session,
-      position,
-      isNews,
-      LIVE_MS,
-      this.#options.staleAfterMs,
-    ]
+    const values = [node.incarnation, this.#session, position, isNews, LIVE_MS]
     const [row] = await connection.query<sql.ReportRow>(sql.REPORT, values)
-    if (row?.own !== true) return this.#end()
+    if (row === undefined) throw new Error('the registry has no end')
+    if (row.format > node.format) return this.#end(this.#options.onOutdated)
+    if (!row.own) return row.listed ? this.#end() : this.#comeBack(connection, node, position)
     if (row.asked) this.#options.preparations.onAsked()
-    this.#seen = { end: row.end, silentNodes: row.silent }
+    this.#seen = { end: row.end, silentNodes: row.silent, format: row.format }
     this.#reportedPosition = position
     this.#staleness.reported(sentAt, row.end)
+    if (row.readable > row.format) await raiseFormat(this.#options.pool)
+  }
+
+  /** Returns to the list; the next report says whether it was possible. */
+  async #comeBack(connection: KeptConnection, { incarnation, name, version, format }: NodeIdentity, position: number) {
+    const { staleAfterMs } = this.#options
+    const values = [incarnation, name, version, format, this.#session, position, staleAfterMs]
+    await connection.query(sql.COME_BACK, values)
   }
 
   async #readList(): Promise<readonly ListedNode[]> {
     if (this.#connection === null) return this.list()
     return (await this.#connection.query<sql.NodeRow>(sql.LIST)).map(toListed)
   }
+}
+
+function laterFormat(written: number, format: number): string {
+  return `the nodes of DATABASE_URL write format ${written}, and this version of tollgate reads up to ${format}; start a later version`
 }
 
 function toListed({ registered_at_ms, silent_ms, stale_after_ms: staleAfterMs, ...node }: sql.NodeRow): ListedNode {

@@ -12,7 +12,7 @@ import type { Claims } from '../claims.ts'
 import type { DeviceCodeStore } from '../device-codes.ts'
 import type { IdempotencyStore } from '../idempotency-store.ts'
 import type { LockFences } from '../lock-fences.ts'
-import type { Nodes } from '../nodes.ts'
+import { FORMAT, type Nodes } from '../nodes.ts'
 import type { Preparations } from '../preparations.ts'
 import type { Registry } from '../registry.ts'
 import { createPostgresAttempts } from './attempts.ts'
@@ -41,6 +41,8 @@ export interface PostgresOptions extends ConnectOptions {
   readonly onRewound: () => void
   /** Another process has registered with the incarnation of this node: this process must end at once. */
   readonly onReplaced: () => void
+  /** The other nodes write a format that this version does not read: this process must end at once. */
+  readonly onOutdated?: () => void
   /** This node refuses calls once it has been without the registry for this long; null: it never does. */
   readonly staleAfterMs?: number | null
   /** This node was up to date at this moment; later than the one before. */
@@ -80,7 +82,7 @@ const COMMAND_CONNECTIONS = 4
 /** Creates or migrates the schema for a node. Throws `StartRefused`. */
 export async function openPostgres(options: PostgresOptions): Promise<Postgres> {
   const { clock, onFailed, onReplaced, onRewound, keyHeldSeconds, registerRefusedAfterMs } = options
-  const { staleAfterMs = null, onFresh = () => {} } = options
+  const { staleAfterMs = null, onFresh = () => {}, onOutdated = onReplaced } = options
   const { onUnreadableSignal = () => {} } = options
   const config = toClientConfig(options)
   await refuseUnusable(config, options.isCommand === true ? requireSchema : migrateSchema)
@@ -88,32 +90,27 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
   const pool = connections.createPool(COMMAND_CONNECTIONS)
   // Strangers who try passwords and codes wait for each other, and never for commands, nor commands for them.
   const strangers = connections.createPool(1)
+  const common = { pool, clock, onFailed }
   const requests = createRunningRequests()
-  const { risks, channels } = createPostgresRisks({ pool, onUnreadable: onUnreadableSignal })
+  const format = (): number => Math.min(FORMAT, nodes.format())
+  const { risks, channels } = createPostgresRisks({ pool, onUnreadable: onUnreadableSignal, format })
   const { registry, fences } = await openPostgresRegistry({
+    ...common,
     connections,
-    pool,
-    clock,
     requests,
-    onFailed,
     onRewound,
+    onOutdated,
+    format,
     channels,
   })
-  const idempotencyKeys = createPostgresIdempotencyStore({
-    pool,
-    clock,
-    requests,
-    onFailed,
-    heldSeconds: keyHeldSeconds,
-  })
-  const preparations = createPostgresPreparations({ pool, clock, onFailed })
+  const idempotencyKeys = createPostgresIdempotencyStore({ ...common, requests, heldSeconds: keyHeldSeconds })
+  const preparations = createPostgresPreparations(common)
   const nodes = createPostgresNodes({
     preparations,
+    ...common,
     config: connections.config,
-    pool,
-    clock,
-    onFailed,
     onReplaced,
+    onOutdated,
     staleAfterMs,
     onFresh,
     refusedAfterMs: registerRefusedAfterMs,

@@ -33,6 +33,10 @@ export interface PostgresRegistryOptions {
   readonly onFailed: (cause: unknown) => void
   /** The database lacks changes that this process has seen: it was restored, or a standby without them took over. */
   readonly onRewound: () => void
+  /** A change has a format that only later versions read: the feed has ended. */
+  readonly onOutdated: () => void
+  /** Format in which changes are written. */
+  readonly format: () => number
   /** Calls on further channels of the connection that listens. */
   readonly channels: ReadonlyMap<string, () => void>
 }
@@ -46,10 +50,10 @@ export interface PostgresRegistry {
 }
 
 export async function openPostgresRegistry(options: PostgresRegistryOptions): Promise<PostgresRegistry> {
-  const { pool, clock, requests } = options
+  const { pool, clock, requests, format } = options
   const { feed, close } = await openFeed(options)
   const fences = createLockFences({ pool, delivered: (position) => feed.delivered(position) })
-  const write = createDocumentWriter(pool, clock, { requests, fences })
+  const write = createDocumentWriter(pool, clock, { requests, fences, format })
   // A listener must not act on behalf of the request or the lock whose commit it receives.
   const outside = AsyncLocalStorage.snapshot()
 
@@ -90,6 +94,7 @@ async function openFeed({
   clock,
   onFailed,
   onRewound,
+  onOutdated,
   channels,
 }: PostgresRegistryOptions): Promise<{ feed: ChangeFeed; close: () => Promise<void> }> {
   const { config } = connections
@@ -97,6 +102,7 @@ async function openFeed({
   const feed = createChangeFeed({
     onFailed,
     onRewound,
+    onOutdated,
     async readFrom(position, limit) {
       const { rows } = await reader.query<StoredChange>(CHANGES, [position, limit])
       return rows

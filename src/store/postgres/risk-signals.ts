@@ -7,6 +7,7 @@
 
 import type { Pool } from 'pg'
 import type { RiskSignal, SignalStore, SourceState } from '../shared-risks.ts'
+import { FORMAT } from '../nodes.ts'
 import { toText, withRegistryErrors } from './connection.ts'
 
 export const SIGNAL_CHANNEL = 'tollgate_risk_signal'
@@ -16,7 +17,8 @@ interface SourceRow {
   readonly position: string
 }
 
-export function createSignalStore(pool: Pool): SignalStore {
+/** `format` returns the format in which signals are written. */
+export function createSignalStore(pool: Pool, format: () => number): SignalStore {
   return {
     openSource: (source, initial) =>
       withRegistryErrors(async () => {
@@ -28,24 +30,27 @@ export function createSignalStore(pool: Pool): SignalStore {
     send: ({ source, expected, position, signals }) =>
       withRegistryErrors(async () => {
         const tenants = signals.map(({ tenant }) => toText(tenant))
-        const values = [source, expected, JSON.stringify(position), tenants, signals.map(toBody)]
+        const values = [
+          source,
+          expected,
+          JSON.stringify(position),
+          tenants,
+          signals.map((signal) => toBody(signal, format())),
+        ]
         const { rows } = await pool.query<{ moved: number }>(SEND, values)
         return rows[0]?.moved === 1
       }),
   }
 }
 
-/** Version of the format of signals. */
-const FORMAT = 1
-
-function toBody(signal: RiskSignal): string {
-  return JSON.stringify({ format: FORMAT, ...signal })
+function toBody(signal: RiskSignal, format: number): string {
+  return JSON.stringify({ format, ...signal })
 }
 
 /** Returns null if a later version has written the signal. */
 export function toSignal(body: string): RiskSignal | null {
   const { format, ...signal } = JSON.parse(body) as RiskSignal & { readonly format: number }
-  return format === FORMAT ? signal : null
+  return format <= FORMAT ? signal : null
 }
 
 const CREATE_SOURCE = `INSERT INTO risk_source (source, sequence, position, reported_at) VALUES ($1, 0, $2, now())

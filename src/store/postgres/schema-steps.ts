@@ -151,4 +151,13 @@ export const STEPS: readonly string[] = [
      api text COLLATE "C" NOT NULL, incarnation text COLLATE "C" NOT NULL, severity int NOT NULL,
      reported_at timestamptz NOT NULL, PRIMARY KEY (api, incarnation)
    );`,
+  `CREATE TABLE shared_format (format bigint NOT NULL);
+   INSERT INTO shared_format VALUES (1);
+   ALTER TABLE change ADD COLUMN format bigint NOT NULL DEFAULT 1;`,
 ]
+
+/**
+ * Steps that nodes of earlier versions cannot work with: the number of the step, from 1, and the format that a node must read. Any
+ * other step only adds tables, indexes, and columns with a default.
+ */
+export const BREAKING_STEPS: ReadonlyMap<number, number> = new Map()

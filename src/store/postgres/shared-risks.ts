@@ -13,6 +13,8 @@ export interface PostgresRisks extends SharedRisks, NameStore {}
 export interface PostgresRisksOptions {
   readonly pool: Pool
   readonly onUnreadable: () => void
+  /** Format in which signals are written. */
+  readonly format: () => number
 }
 
 export interface OpenPostgresRisks {
@@ -23,10 +25,10 @@ export interface OpenPostgresRisks {
 
 type Hints = Parameters<SharedRisks['onHint']>[0]
 
-export function createPostgresRisks({ pool, onUnreadable }: PostgresRisksOptions): OpenPostgresRisks {
+export function createPostgresRisks({ pool, onUnreadable, format }: PostgresRisksOptions): OpenPostgresRisks {
   const listeners = new Set<Hints>()
   const risks: PostgresRisks = {
-    ...createSignalStore(pool),
+    ...createSignalStore(pool, format),
     ...createPartitionStore({ pool, onUnreadable }),
     ...createEpisodeNames(pool),
     feed: createRiskEventFeed(pool),

@@ -3,13 +3,20 @@
  *
  * The script reads clock and run id of the server itself, so that no client can be wrong about them. It takes the message as JSON and
  * returns whole numbers. State is packed by `cmsgpack`, which stores doubles exactly; cjson rounds them to 14 digits, so nothing is
- * encoded with it. All keys begin with the version of the protocol. Keys expire when their state equals that of a missing key.
+ * encoded with it. Keys expire when their state equals that of a missing key.
+ *
+ * The generation names the version of the protocol, and every version reads its key: a script of another version grants nothing, so
+ * that two versions never grant from two budgets.
  */
 
 import type { LeaseTimings } from '../../leases/lease-timings.ts'
 
-/** Nodes with different versions must not run against one server: they would grant from two budgets. */
-const LEASE_KEYS = 'tollgate:leases:1:'
+/** Version of the protocol, the script and what it stores. */
+const PROTOCOL = 1
+/** Keys of the counters. */
+const LEASE_KEYS = `tollgate:leases:${PROTOCOL}:`
+/** The same in all versions. */
+const GENERATION_KEY = 'tollgate:leases:generation'
 
 /** Lua expressions; tests replace them by keys that they set. */
 export interface ScriptSources {
@@ -25,7 +32,7 @@ const SERVER_SOURCES: ScriptSources = {
 
 export function leaseScript(timings: LeaseTimings, sources: ScriptSources = SERVER_SOURCES): string {
   return `
-local PREFIX = '${LEASE_KEYS}'
+local PROTOCOL, PREFIX, GENERATION = ${PROTOCOL}, '${LEASE_KEYS}', '${GENERATION_KEY}'
 local LEASE_MS, MARGIN_MS = ${timings.leaseMs}, ${timings.marginMs}
 local WINDOW_MARGIN_MS = ${timings.windowMarginMs}
 local time = ${sources.time}
@@ -41,13 +48,13 @@ ${MAIN}
 }
 
 const GENERATION = `
-local function load(name)
-  local packed = redis.call('GET', PREFIX .. name)
+local function load(key)
+  local packed = redis.call('GET', key)
   return packed and cmsgpack.unpack(packed) or nil
 end
 
 local function save_generation(generation)
-  redis.call('SET', PREFIX .. 'generation', cmsgpack.pack(generation))
+  redis.call('SET', GENERATION, cmsgpack.pack(generation))
 end
 
 local function generation_reply(generation, is_opener)
@@ -67,8 +74,8 @@ local function open(current, message)
       for name in pairs(current.nodes) do waiting[name] = true; count = count + 1 end
     end
   end
-  local generation = { epoch = message.epoch, runId = run_id, startMs = ceil_ms, isFirst = is_first, waiting = waiting,
-    readyMs = count == 0 and ceil_ms or 0, confirmations = 0, nodes = {} }
+  local generation = { protocol = PROTOCOL, epoch = message.epoch, runId = run_id, startMs = ceil_ms,
+    isFirst = is_first, waiting = waiting, readyMs = count == 0 and ceil_ms or 0, confirmations = 0, nodes = {} }
   save_generation(generation)
   return generation_reply(generation, true)
 end
@@ -204,7 +211,7 @@ local function execute(generation, message)
   for _, item in ipairs(message.items) do
     local name = item.budget.kind .. ':' .. item.key
     if item.budget.kind == 'total' then name = name .. ' ' .. string.format('%.0f', item.budget.startMs) end
-    local known = load(name)
+    local known = load(PREFIX .. name)
     if known and known.epoch ~= generation.epoch then known = nil end
     local state, grant, keep_ms = GRANT[item.budget.kind](known, item, context)
     if state and not context.is_replay then
@@ -223,8 +230,11 @@ local function execute(generation, message)
 end
 
 local message = cjson.decode(ARGV[1])
-local current = load('generation')
+local current = load(GENERATION)
 if current and current.runId ~= run_id then current = nil end
+if current and current.protocol ~= PROTOCOL then
+  return redis.error_reply('VERSION leases are granted by another version of tollgate')
+end
 if message.type == 'open' then return open(current, message) end
 if message.type == 'request' and current and current.epoch == message.epoch then return execute(current, message) end
 return generation_reply(current, false)

@@ -213,7 +213,7 @@ describe('a migration is refused', () => {
   it('into a newer schema', async () => {
     const url = await server.createDatabase()
     await (await openTestPostgres(url)).close()
-    await executeSql(url, 'UPDATE schema_version SET version = 99')
+    await executeSql(url, 'UPDATE shared_format SET format = 99')
     expect(await refusal(await newFolder(makeOne), url)).toContain('later version')
   })
 

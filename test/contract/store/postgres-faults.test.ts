@@ -227,7 +227,7 @@ describe('a database that cannot be used', () => {
   it('is refused if it admits only reading, or if a later version has written it', async () => {
     const url = await server.createDatabase()
     await open(url)
-    await executeSql(url, 'UPDATE schema_version SET version = 99')
+    await executeSql(url, 'UPDATE shared_format SET format = 99')
     expect(await refusal(url)).toContain('written by a later version')
     await executeSql(url, `ALTER DATABASE ${new URL(url).pathname.slice(1)} SET default_transaction_read_only = on`)
     expect(await refusal(url)).toContain('admits only reading')

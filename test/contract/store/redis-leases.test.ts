@@ -1,11 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import type { LeaseRequest } from '../../../src/leases/lease-messages.ts'
+import type { LeaseMessage, LeaseRequest } from '../../../src/leases/lease-messages.ts'
 import {
   createRedisLeases,
   LeasesUnavailable,
   RedisUnusable,
   type RedisLeases,
 } from '../../../src/store/redis/redis-leases.ts'
+import { LEASE_TIMINGS } from '../../../src/leases/lease-timings.ts'
+import { leaseScript } from '../../../src/store/redis/lease-script.ts'
 import { createFaultyProxy, type FaultyProxy } from '../../fixtures/faulty-proxy.ts'
 import { createEpochs, openLeaseNode, type LeaseTestNode } from '../../fixtures/lease-nodes.ts'
 import { createRedisServer, type RedisServer } from '../../fixtures/redis-server.ts'
@@ -105,8 +107,17 @@ async function openGeneration(leases: RedisLeases): Promise<void> {
   await becomesReachable(leases)
   const hello = await leases.send({ type: 'hello' })
   const runId = hello.type === 'generation' ? hello.runId : ''
-  await leases.send({ type: 'open', epoch: 1, runId, isFirst: true, members: [], notAfterMs: 8_000_000_000_000 })
+  await leases.send(openMessage(runId))
 }
+
+const openMessage = (runId: string): LeaseMessage => ({
+  type: 'open',
+  epoch: 1,
+  runId,
+  isFirst: true,
+  members: [],
+  notAfterMs: 8_000_000_000_000,
+})
 
 const becomesReachable = (leases: RedisLeases): Promise<unknown> =>
   vi.waitFor(() => leases.send({ type: 'hello' }), { timeout: 20_000, interval: 50 })
@@ -128,6 +139,21 @@ describe('Leases from Redis', () => {
     const other = await leases.send(toRequest({ node: 'b', items: [{ ...toRequest({}).items[0]!, want: 0 }] }))
     expect(again).toMatchObject({ type: 'granted', grants: [{ granted: 3 }] })
     expect(other).toMatchObject({ type: 'granted', grants: [{ free: 7 }] })
+  })
+
+  it('are refused while another version grants them, so that two versions never grant from two budgets', async () => {
+    const other = createRedisLeases({
+      url: `redis://127.0.0.1:${server.port}`,
+      nodeName: 'other',
+      script: leaseScript(LEASE_TIMINGS).replace('GENERATION = 1,', 'GENERATION = 2,'),
+    })
+    opened.push(other)
+    await openGeneration(other)
+    expect(await other.send(toRequest({}))).toMatchObject({ type: 'granted', grants: [{ granted: 3 }] })
+    const leases = openLeases(server.port)
+    await expect(leases.send(toRequest({ node: 'b' }))).rejects.toThrow(LeasesUnavailable)
+    await expect(leases.send(openMessage('any'))).rejects.toThrow(LeasesUnavailable)
+    expect(await other.send(toRequest({ sequence: 2 }))).toMatchObject({ type: 'granted' })
   })
 
   it('treat a server that does not answer as unavailable, pause, and recover', async () => {

@@ -42,6 +42,17 @@ async function scored(catalogue: TestCatalogue, before: number | null): Promise<
   }
 }
 
+it('stores a score once if two nodes compute it at the same time, without an error', async () => {
+  const catalogue = openTestCatalogue()
+  await publishApi(catalogue)
+  const errors: string[] = []
+  const nodes = [open(catalogue, (message) => errors.push(message)), open(catalogue, (message) => errors.push(message))]
+  await Promise.all(nodes.map((node) => node.start()))
+  await scored(catalogue, null)
+  await Promise.all(nodes.map((node) => node.stop()))
+  expect(errors).toEqual([])
+})
+
 it('scores each active revision at startup, once', async () => {
   const catalogue = openTestCatalogue()
   await publishApi(catalogue)

@@ -1,5 +1,7 @@
-import { expect, it } from 'vitest'
-import { explainProblem } from '../../../../src/cli/session/api-client.ts'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { expect, it, onTestFinished } from 'vitest'
+import { createApiClient, explainProblem } from '../../../../src/cli/session/api-client.ts'
 
 const answer = (status: number, body: string) => ({ status, headers: new Headers(), body: Buffer.from(body) })
 
@@ -24,4 +26,32 @@ it.each(['', '<html>', 'null', '[]', '{"detail":5,"errors":{"a":1}}', '{"errors"
 
 it('explainProblem sends no control characters to the terminal', () => {
   expect(explainProblem(answer(400, '{"detail":"a\\u001b[2Jb"}'))).not.toContain('\u001b')
+})
+
+/** Calls a server that names pending nodes, and returns the warnings. */
+async function warningsOf(pending: string | null): Promise<readonly string[]> {
+  const server = createServer((_, response) => {
+    if (pending !== null) response.setHeader('Tollgate-Pending-Nodes', pending)
+    response.end('{}')
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void server.close())
+  const warnings: string[] = []
+  const client = createApiClient({
+    baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    context: null,
+    service: () => Promise.reject(new Error('the test has no discovery')),
+    token: async () => '',
+    warn: (sentence) => void warnings.push(sentence),
+  })
+  expect(await client.call({ method: 'POST', path: '/v1/things' })).toEqual({})
+  return warnings
+}
+
+it('an answer that names pending nodes is shown with a warning', async () => {
+  expect(await warningsOf('b, c')).toEqual([
+    'These nodes have not applied the change yet: b, c. See: tollgate nodes list',
+  ])
+  expect(await warningsOf('*')).toEqual([expect.stringContaining('their list cannot be read')])
+  expect(await warningsOf(null)).toEqual([])
 })
