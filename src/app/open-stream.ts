@@ -122,7 +122,7 @@ export async function openStream(options: StreamOptions): Promise<StreamServices
 
 /** Checks that the parts of the data folder belong together, then records that the folder is complete. */
 async function checkFolder(
-  { config, folder, registryEnd, clock, log, count }: StreamOptions,
+  { config, folder, registryEnd, shared, clock, log, count }: StreamOptions,
   { clickHouse, isNewStore }: Pick<OpenedStores, 'clickHouse' | 'isNewStore'>,
   checkpoint: SqliteCheckpoint,
 ): Promise<void> {
@@ -134,7 +134,8 @@ async function checkFolder(
     client: clickHouse,
     isNewStore,
     checkpoint,
-    registryEnd: await registryEnd(),
+    // The copy of the registry may be older, and has a check of its own.
+    registryEnd: shared?.isJoined() === false ? Infinity : await registryEnd(),
     nowMs: clock.nowMs(),
     log,
     count,

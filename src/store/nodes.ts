@@ -72,8 +72,11 @@ export interface Nodes {
   progress(): NodeProgress
   /** Removes the nodes of this name that are silent, and refuse calls if they ever do. Throws `StoreUnwritable`. */
   remove(name: string): Promise<Removal>
-  /** Removes this node from the list, and stops reporting. Never rejects. */
-  leave(): Promise<void>
+  /**
+   * Removes this node from the list, and stops reporting. `onLeaving` runs before, unless it is certain that the node stays in the list
+   * because the store cannot be reached. Never rejects.
+   */
+  leave(onLeaving?: () => void): Promise<void>
 }
 
 /** Returns the list of a node that shares its registry with no other. */
@@ -91,7 +94,8 @@ export function createSingleNode(clock: { nowMs(): number }): Nodes {
     staleMs: () => 0,
     progress: () => ({ lag: 0, silentNodes: 0 }),
     remove: async (name) => (own?.name === name ? 'live' : 'absent'),
-    async leave() {
+    async leave(onLeaving) {
+      if (own !== null) onLeaving?.()
       own = null
     },
   }

@@ -13,7 +13,7 @@ import type { Commit, Document, ListQuery, Registry, SearchQuery } from '../regi
 import type { LockFences } from '../lock-fences.ts'
 import { createAuditReader } from './audit-reader.ts'
 import { createChangeFeed, type ChangeFeed, type StoredChange } from './change-feed.ts'
-import { openChangeListener } from './change-listener.ts'
+import { openChangeListener, type ChangeListener } from './change-listener.ts'
 import { toText, withRegistryErrors } from './connection.ts'
 import { createDocumentList, createDocumentSearch } from './document-list.ts'
 import { CHANGE_CHANNEL, createDocumentWriter } from './document-writer.ts'
@@ -43,11 +43,15 @@ const POLL_EVERY_MS = 1_000
 export interface PostgresRegistry {
   readonly registry: Registry
   readonly fences: LockFences
+  /** Begins to listen. Rejects if there is no connection; then it can be repeated. */
+  connect(): Promise<void>
+  /** Delivers what is there, as if every channel had been notified. */
+  wake(): void
 }
 
-export async function openPostgresRegistry(options: PostgresRegistryOptions): Promise<PostgresRegistry> {
+export function createPostgresRegistry(options: PostgresRegistryOptions): PostgresRegistry {
   const { pool, clock, requests } = options
-  const { feed, close } = await openFeed(options)
+  const { feed, connect, wake, close } = createFeed(options)
   const fences = createLockFences({ pool, delivered: (position) => feed.delivered(position) })
   const write = createDocumentWriter(pool, clock, { requests, fences })
   // A listener must not act on behalf of the request or the lock whose commit it receives.
@@ -81,17 +85,16 @@ export async function openPostgresRegistry(options: PostgresRegistryOptions): Pr
     watch: (position, listener) => outside(() => feed.watch(position, (change) => outside(() => listener(change)))),
     close,
   }
-  return { registry, fences }
+  return { registry, fences, connect, wake }
 }
 
-/** Opens the feed, with its two connections. */
-async function openFeed({
-  connections,
-  clock,
-  onFailed,
-  onRewound,
-  channels,
-}: PostgresRegistryOptions): Promise<{ feed: ChangeFeed; close: () => Promise<void> }> {
+/** The feed, with two connections of its own. */
+function createFeed({ connections, clock, onFailed, onRewound, channels }: PostgresRegistryOptions): {
+  readonly feed: ChangeFeed
+  connect(): Promise<void>
+  wake(): void
+  close(): Promise<void>
+} {
   const { config } = connections
   const reader = connections.createPool(1)
   const feed = createChangeFeed({
@@ -103,18 +106,20 @@ async function openFeed({
     },
   })
   const poll = (): void => void feed.poll()
-  const listener = await openChangeListener({
-    config,
-    channels: new Map([[CHANGE_CHANNEL, poll], ...channels]),
-    clock,
-    onFailed,
-  })
-  const stopPolling = clock.every(POLL_EVERY_MS, poll)
+  const all = new Map([[CHANGE_CHANNEL, poll], ...channels])
+  let listener: ChangeListener | null = null
+  let stopPolling = (): void => {}
   return {
     feed,
+    async connect() {
+      if (listener !== null) return
+      listener = await openChangeListener({ config, channels: all, clock, onFailed })
+      stopPolling = clock.every(POLL_EVERY_MS, poll)
+    },
+    wake: () => all.forEach((notice) => notice()),
     async close() {
       stopPolling()
-      await listener.close()
+      await listener?.close()
       await feed.close()
     },
   }
