@@ -69,6 +69,7 @@ async function statusOfPlatform({ baseUrl }: Service, path: string, apiToken: st
 describe('nodes that start while PostgreSQL is away', () => {
   it('serve known callers, refuse revoked ones and commands, and join later', { timeout: 3 * MINUTE }, async () => {
     expect(await several.callAll(PATH, revoked.apiKey)).toEqual([200, 200, 200])
+    expect(await Promise.all(several.nodes.map(callKnown))).toEqual([200, 200, 200])
     await node(2).platform.post(`/v1/subscriptions/${revoked.subscription}/suspend`)
     const admin = await node(0).platform.token()
     // Later than the suspension: a change of the node's own position would not show that it is on the disk.
@@ -122,7 +123,7 @@ async function tokenAt({ gatewayUrl }: Service, { clientId, clientSecret }: Enro
 
 async function billed(): Promise<number> {
   const { items } = await node(0).platform.get<{ items: readonly { calls: number }[] }>(
-    `/v1/usage?consumer=${known.consumer}`,
+    `/v1/summaries?api=ledger-v1&consumer=${known.consumer}`,
   )
   return items.reduce((sum, { calls }) => sum + calls, 0)
 }

@@ -107,7 +107,7 @@ export function preparePostgres(options: PostgresOptions, gate?: Gate): Prepared
   const strangers = connections.createPool(1)
   const requests = createRunningRequests()
   const { risks, channels } = createPostgresRisks({ pool, onUnreadable: onUnreadableSignal })
-  const feed = { connections, pool, clock, requests, onFailed, onRewound, channels }
+  const feed = { connections, pool, clock, requests, gate, onFailed, onRewound, channels }
   const { registry, fences, connect, wake } = createPostgresRegistry(feed)
   const idempotencyKeys = createPostgresIdempotencyStore({
     pool,

@@ -18,7 +18,7 @@ import { toText, withRegistryErrors } from './connection.ts'
 import { createDocumentList, createDocumentSearch } from './document-list.ts'
 import { CHANGE_CHANNEL, createDocumentWriter } from './document-writer.ts'
 import { shownAuthor } from './plan-commits.ts'
-import { withClient, type Connections } from './connections.ts'
+import { withClient, type Connections, type Gate } from './connections.ts'
 import { createLockFences } from './lock-fences.ts'
 import { redactBatch } from './redaction.ts'
 import type { RunningRequests } from './running-request.ts'
@@ -29,6 +29,8 @@ export interface PostgresRegistryOptions {
   readonly pool: pg.Pool
   readonly clock: Clock
   readonly requests: RunningRequests
+  /** Missing: it is open. */
+  readonly gate?: Gate | undefined
   /** A connection failed; the feed continues when there is one again. */
   readonly onFailed: (cause: unknown) => void
   /** The database lacks changes that this process has seen: it was restored, or a standby without them took over. */
@@ -50,9 +52,9 @@ export interface PostgresRegistry {
 }
 
 export function createPostgresRegistry(options: PostgresRegistryOptions): PostgresRegistry {
-  const { pool, clock, requests } = options
+  const { pool, clock, requests, gate } = options
   const { feed, connect, wake, close } = createFeed(options)
-  const fences = createLockFences({ pool, delivered: (position) => feed.delivered(position) })
+  const fences = createLockFences({ pool, delivered: (position) => feed.delivered(position), gate })
   const write = createDocumentWriter(pool, clock, { requests, fences })
   // A listener must not act on behalf of the request or the lock whose commit it receives.
   const outside = AsyncLocalStorage.snapshot()
