@@ -95,7 +95,8 @@ export function openPlatform(options: OpenPlatformOptions): Platform {
 /** A copy of the registry may be old: it is enough for calls, but neither for commands nor to show secrets. */
 function refuseApart(shared: Pick<Shared, 'isJoined'> | null): PlatformRefusal | null {
   if (shared === null || shared.isJoined()) return null
-  const detail = 'PostgreSQL cannot be reached: this node serves calls from its last good configuration, and no commands.'
+  const detail =
+    'PostgreSQL cannot be reached: this node serves calls from its last good configuration, and no commands.'
   return { code: 'unavailable', grant: null, detail }
 }
 
