@@ -58,9 +58,15 @@ export function openCopyToKeep(options: LastGoodOptions): RegistryCopy {
   })
 }
 
+export interface KeptParts extends Pick<Postgres, 'registry' | 'snapshots'> {
+  readonly copy: RegistryCopy
+  /** Kinds of documents whose changes the node acknowledges once they are in effect. */
+  readonly effective: ReadonlySet<string>
+}
+
 /** Keeps the copy up to date from now on. */
 export function keepLastGood(
-  { copy, registry, snapshots }: Pick<Postgres, 'registry' | 'snapshots'> & { readonly copy: RegistryCopy },
+  { copy, registry, snapshots, effective }: KeptParts,
   { clock, log, count }: Pick<LastGoodOptions, 'clock' | 'log' | 'count'>,
   position: number,
 ): CopyKeeper {
@@ -71,7 +77,7 @@ export function keepLastGood(
       'the copy of the configuration is not up to date; a start without PostgreSQL would use an older one; retrying',
     )
   }
-  return keepCopy({ copy, registry, snapshots, except: NOT_COPIED, clock, onFailed }, position)
+  return keepCopy({ copy, registry, snapshots, except: NOT_COPIED, effective, clock, onFailed }, position)
 }
 
 function originOf({ config, vault, incarnation }: LastGoodOptions): CopyOrigin {

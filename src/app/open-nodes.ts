@@ -48,13 +48,16 @@ async function serveOwnChanges({ registry, nodes, opened }: Core): Promise<void>
   )
 }
 
-function followOthers(options: NodesOptions, { nodes, readFrom, freshness, preparations, incarnation }: Shared): void {
+function followOthers(options: NodesOptions, shared: Shared): void {
+  const { nodes, readFrom, freshness, preparations, incarnation } = shared
   const { registry, clock, log, count, opened } = options.core
+  const follows = createFollows(options)
+  shared.keepCopy(new Set(follows.keys()))
   const follower = followRegistry(
     {
       registry,
       clock,
-      follows: createFollows(options),
+      follows,
       onReached: (position) => nodes.serve(position),
       onFailed(cause, { document: { kind, id } }, isContained) {
         if (isContained) return noteWithheld(options.core, cause)

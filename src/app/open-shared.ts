@@ -21,7 +21,7 @@ import { FORMAT, type NodeIdentity } from '../store/nodes.ts'
 import type { RegistryCopy } from '../store/registry-copy.ts'
 import type { LatePostgres } from '../store/postgres/join-postgres.ts'
 import type { Postgres, PostgresOptions } from '../store/postgres/open-postgres.ts'
-import { keepLastGood, openCopyToKeep, openLastGood, type LastGoodOptions } from './open-last-good.ts'
+import { keepLastGood, openCopyToKeep, openLastGood, type KeptParts, type LastGoodOptions } from './open-last-good.ts'
 
 export interface Shared extends Omit<Postgres, 'close'> {
   /** Names this node in claims. */
@@ -33,6 +33,11 @@ export interface Shared extends Omit<Postgres, 'close'> {
   /** False while the node serves from its copy of the registry, because PostgreSQL could not be reached at its start. */
   readonly isJoined: () => boolean
   readonly copy: Pick<RegistryCopy, 'notes' | 'note'>
+  /**
+   * Keeps the copy up to date, once the node has joined. `effective` are the kinds of documents whose changes the node acknowledges once
+   * they are in effect. To be called before it acknowledges any.
+   */
+  readonly keepCopy: (effective: ReadonlySet<string>) => void
   /** Number of changes that the copy lacks; null while it is not kept. */
   readonly copyLag: () => number | null
   /** Ends what only a start needs: lets the next node start. */
@@ -49,6 +54,12 @@ export interface SharedOptions {
 }
 
 type End = (sentence: string) => void
+
+interface Keeping extends Omit<KeptParts, 'effective'> {
+  readonly options: SharedOptions
+  readonly readFrom: number
+  readonly isJoined: () => boolean
+}
 
 interface Node {
   readonly options: SharedOptions
@@ -114,19 +125,18 @@ async function join({ options, identity, freshness, postgresOptions, lastGood }:
   noteListed(copy, postgres, opened)
   const readFrom = await registry.end()
   const { incarnation } = identity
-  const keeping = createKeeping(options, { ...postgres, copy })
+  const isJoined = (): boolean => true
+  const { keepCopy, copyLag } = createKeeping({ ...postgres, copy, options, readFrom, isJoined })
   return {
     ...postgres,
     incarnation,
     freshness,
     readFrom,
     copy,
-    copyLag: keeping.lag,
-    isJoined: () => true,
-    async endStart() {
-      await endStart()
-      keeping.start(readFrom)
-    },
+    keepCopy,
+    copyLag,
+    isJoined,
+    endStart,
   }
 }
 
@@ -146,32 +156,41 @@ async function startApart(node: Node, away: StartRefused): Promise<Shared> {
     { err: away },
     'PostgreSQL cannot be reached; calls are served from the last good configuration, and commands get 503 until this node can join',
   )
-  const keeping = createKeeping(options, { ...postgres, copy })
+  const readFrom = mark.position
+  const { start, keepCopy, copyLag } = createKeeping({ ...postgres, copy, options, readFrom, isJoined })
   const onJoined = (): void => {
     log.info('PostgreSQL answers; this node has joined the others and reads what has changed')
-    keeping.start(mark.position)
+    start()
   }
   return {
     ...postgres,
     incarnation: identity.incarnation,
     freshness,
-    readFrom: mark.position,
+    readFrom,
     copy,
-    copyLag: keeping.lag,
+    keepCopy,
+    copyLag,
     isJoined,
     // Not before all parts follow the registry.
     endStart: async () => opened('return to the other nodes', returnLater(node, late, onJoined)),
   }
 }
 
-function createKeeping(options: SharedOptions, parts: Parameters<typeof keepLastGood>[0]) {
+function createKeeping({ options, readFrom, isJoined, ...parts }: Keeping) {
   let keeper: CopyKeeper | null = null
+  let effective: ReadonlySet<string> | null = null
+  const start = (): void => {
+    if (effective === null || !isJoined()) return
+    const started = keepLastGood({ ...parts, effective }, options, readFrom)
+    keeper = started
+    options.opened('copy of the configuration', () => started.stop())
+  }
   return {
-    lag: () => keeper?.lag ?? null,
-    start(position: number): void {
-      const started = keepLastGood(parts, options, position)
-      keeper = started
-      options.opened('copy of the configuration', () => started.stop())
+    start,
+    copyLag: () => keeper?.lag ?? null,
+    keepCopy(kinds: ReadonlySet<string>): void {
+      effective = kinds
+      start()
     },
   }
 }

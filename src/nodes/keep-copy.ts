@@ -1,8 +1,9 @@
 /**
  * Keeps the copy of the registry on the disk of a node up to date, so that the node can start while the registry is away.
  *
- * The copy follows the change feed, at most once a second and off the path of commands: an acknowledgement does not wait for it. A crash
- * may therefore lose what was committed in the last second or two, and a failed update leaves the copy as it was.
+ * The copy follows the change feed, at most once a second and off the path of commands: an acknowledgement does not wait for it. But it
+ * is noted before which change the node is about to acknowledge, so that a copy without that is not used: a node that is killed in
+ * between does not start without the registry. A failed update leaves the copy as it was.
  */
 
 import { exponentialDelayMs } from '../runtime/backoff.ts'
@@ -11,16 +12,20 @@ import type { Registry } from '../store/registry.ts'
 import type { RegistryCopy, RegistrySnapshots } from '../store/registry-copy.ts'
 
 export interface KeepCopyOptions {
-  readonly copy: Pick<RegistryCopy, 'mark' | 'update'>
+  readonly copy: Pick<RegistryCopy, 'mark' | 'update' | 'expect'>
   readonly registry: Pick<Registry, 'watch'>
   readonly snapshots: RegistrySnapshots
   /** Kinds of documents that no call needs. */
   readonly except: readonly string[]
+  /** Kinds of documents whose changes the node acknowledges once they are in effect. */
+  readonly effective: ReadonlySet<string>
   readonly clock: Pick<Clock, 'after'>
   /** The copy could not be updated; that is repeated. */
   readonly onFailed: (cause: unknown) => void
 }
 
+/** Lets the changes of one command arrive together. */
+const COALESCE_MS = 100
 const PAUSE_MS = 1_000
 const RETRY = { firstMs: 1_000, maxMs: 60_000 }
 
@@ -31,11 +36,14 @@ export interface CopyKeeper {
   stop(): Promise<void>
 }
 
-/** Follows the changes after `position`, and writes what the copy lacks before. */
+/** Follows the changes after `position`, and writes what the copy lacks before. Must be called before the node acknowledges any of them. */
 export function keepCopy(options: KeepCopyOptions, position: number): CopyKeeper {
+  const { copy, registry, except, effective } = options
   const keeper = new Keeper(options)
-  const unwatch = options.registry.watch(position, ({ document }) => {
-    if (!options.except.includes(document.kind)) keeper.request()
+  copy.expect(position)
+  const unwatch = registry.watch(position, ({ position: changedAt, document: { kind } }) => {
+    if (effective.has(kind)) copy.expect(changedAt)
+    if (!except.includes(kind)) keeper.request()
   })
   // The registry may have been restored since, so that only a snapshot tells whether the copy is current.
   keeper.request()
@@ -52,6 +60,7 @@ export function keepCopy(options: KeepCopyOptions, position: number): CopyKeeper
 
 class Keeper {
   readonly #options: KeepCopyOptions
+  /** Null: nothing is to be done, or an update is in progress. */
   #cancel: (() => void) | null = null
   #running: Promise<void> | null = null
   #lag = 0
@@ -68,7 +77,7 @@ class Keeper {
 
   request(): void {
     this.#lag++
-    if (this.#cancel === null && this.#running === null) this.#schedule(PAUSE_MS)
+    if (this.#cancel === null && this.#running === null) this.#wait(COALESCE_MS)
   }
 
   async stop(): Promise<void> {
@@ -77,29 +86,27 @@ class Keeper {
     await this.#running
   }
 
-  #schedule(delayMs: number): void {
+  /** Updates after a pause, if anything is to be done then. */
+  #wait(delayMs: number): void {
     if (this.#isStopped) return
     this.#cancel = this.#options.clock.after(delayMs, () => {
       this.#cancel = null
-      this.#running = this.#update().then((isUpdated) => {
-        this.#running = null
-        this.#failures = isUpdated ? 0 : this.#failures + 1
-        if (!isUpdated) this.#schedule(exponentialDelayMs(this.#failures, RETRY))
-        else if (this.#lag > 0) this.#schedule(PAUSE_MS)
-      })
+      if (this.#lag > 0) this.#running = this.#update()
     })
   }
 
-  async #update(): Promise<boolean> {
+  async #update(): Promise<void> {
     const { copy, snapshots, except, onFailed } = this.#options
     const lag = this.#lag
     try {
       await copy.update((receiver) => snapshots.read(copy.mark, except, receiver))
       this.#lag -= lag
-      return true
+      this.#failures = 0
     } catch (cause) {
       onFailed(cause)
-      return false
+      this.#failures++
     }
+    this.#running = null
+    this.#wait(this.#failures === 0 ? PAUSE_MS : exponentialDelayMs(this.#failures, RETRY))
   }
 }

@@ -72,6 +72,11 @@ export interface RegistryCopy {
   readonly notes: CopyNotes
   /** Only for a complete copy that is not being updated. */
   readonly reads: RegistryReads
+  /**
+   * Notes that the node is about to tell others that it serves this change. If it ends before the copy has it, the copy is not used:
+   * the change may take access away. Positions do not decrease. The note survives the process, not the machine.
+   */
+  expect(position: number): void
   /** Notes are on disk when it returns, unless the copy is not complete yet; then they are written with it. */
   note(changed: Partial<CopyNotes>): void
   /** Brings the copy to the moment that `read` returns, or leaves it as it is if that rejects. One at a time. */

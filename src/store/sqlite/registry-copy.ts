@@ -2,7 +2,8 @@
  * The copy of a shared registry in a file of the data folder, with the schema of the registry of one node.
  *
  * The file has no change feed and no audit log. An update is one transaction, however long it takes, so that a crash leaves the copy of
- * one moment or the other. A mark beside the file reveals an older copy of it, which would bring back what was revoked.
+ * one moment or the other. A mark beside the file is ahead of it while it lacks changes that the node has told others to serve, or if an
+ * older copy of the file was put back: both would bring back what was revoked.
  */
 
 import { chmodSync, closeSync, existsSync, openSync, rmSync } from 'node:fs'
@@ -46,6 +47,26 @@ const NOTHING_NOTED: CopyNotes = { isListed: false, leaseIdentity: null }
 
 /** Opens a complete copy to serve from, after it was checked as a whole. Changes nothing if it is unusable. */
 export function openRegistryCopy(path: string, origin: CopyOrigin): RegistryCopy | UnusableCopy {
+  const found = openComplete(path, origin)
+  if (!(found instanceof CopyFile) || found.lacking <= 0) return found
+  found.close()
+  const fault =
+    `lacks the last ${found.lacking} changes that this node has received: it ended before it had written them, ` +
+    'or an older copy of the file was put back'
+  return { fault, isDamaged: false, isMissing: false }
+}
+
+/** Opens a copy to keep it up to date. One that is unusable is replaced by an empty one; `onDamaged` receives the reason if it was damaged. */
+export function openOrReplaceCopy(path: string, origin: CopyOrigin, onDamaged: (fault: string) => void): RegistryCopy {
+  const found = openComplete(path, origin)
+  if (found instanceof CopyFile) return found
+  if (found.isDamaged) onDamaged(found.fault)
+  removeCopy(path)
+  closeSync(openSync(path, 'wx', 0o600))
+  return new CopyFile(open(path), openMarkFile(markPathOf(path)), origin, null)
+}
+
+function openComplete(path: string, origin: CopyOrigin): CopyFile | UnusableCopy {
   if (!existsSync(path)) return MISSING
   let database: DatabaseSync | null = null
   try {
@@ -54,28 +75,14 @@ export function openRegistryCopy(path: string, origin: CopyOrigin): RegistryCopy
     if (fault !== null) throw new Error(fault)
     const state = readState(database)
     const unusable = state === null ? MISSING : refuseOrigin(state, origin)
-    if (unusable === null && state !== null) {
-      const mark = openMarkFile(markPathOf(path))
-      const lost = (mark.found ?? 0) - state.mark.position
-      if (lost <= 0) return new CopyFile(database, mark, origin, state)
-      mark.close()
-    }
+    if (unusable === null) return new CopyFile(database, openMarkFile(markPathOf(path)), origin, state)
     database.close()
-    return unusable ?? toDamaged('an older copy of the file was put back')
+    return unusable
   } catch (cause) {
     database?.close()
-    return toDamaged(cause instanceof Error ? cause.message : String(cause))
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    return { fault: `is damaged (${reason})`, isDamaged: true, isMissing: false }
   }
-}
-
-/** Opens a copy to keep it up to date. One that is unusable is replaced by an empty one; `onDamaged` receives the reason if it was damaged. */
-export function openOrReplaceCopy(path: string, origin: CopyOrigin, onDamaged: (fault: string) => void): RegistryCopy {
-  const found = openRegistryCopy(path, origin)
-  if (!('fault' in found)) return found
-  if (found.isDamaged) onDamaged(found.fault)
-  removeCopy(path)
-  closeSync(openSync(path, 'wx', 0o600))
-  return new CopyFile(open(path), openMarkFile(markPathOf(path)), origin, null)
 }
 
 /** Removes a copy, so that no node serves from it. */
@@ -101,10 +108,6 @@ function readState(database: DatabaseSync): CopyState | null {
   return row === undefined ? null : (JSON.parse(String(row['value'])) as CopyState)
 }
 
-function toDamaged(reason: string): UnusableCopy {
-  return { fault: `is damaged (${reason})`, isDamaged: true, isMissing: false }
-}
-
 function refuseOrigin(state: CopyState, origin: CopyOrigin): UnusableCopy | null {
   const of = (fault: string): UnusableCopy => ({ fault, isDamaged: false, isMissing: false })
   if (state.incarnation !== origin.incarnation) return of('belongs to another node')
@@ -123,6 +126,7 @@ class CopyFile implements RegistryCopy {
   readonly #clear: () => void
   #state: CopyState | null
   #notes: CopyNotes
+  #expected: number
   #isUpdating = false
 
   constructor(database: DatabaseSync, mark: MarkFile, origin: CopyOrigin, state: CopyState | null) {
@@ -130,6 +134,7 @@ class CopyFile implements RegistryCopy {
     this.#mark = mark
     this.#origin = origin
     this.#state = state
+    this.#expected = mark.found ?? 0
     this.#notes = state === null ? NOTHING_NOTED : { isListed: state.isListed, leaseIdentity: state.leaseIdentity }
     this.reads = createRegistryReads(database)
     this.#write = createPageWriter(database)
@@ -144,6 +149,16 @@ class CopyFile implements RegistryCopy {
     return this.#notes
   }
 
+  /** Number of changes that the node has received and the copy lacks. */
+  get lacking(): number {
+    return this.#expected - (this.mark?.position ?? 0)
+  }
+
+  expect(position: number): void {
+    this.#expected = position
+    this.#writeMark()
+  }
+
   note(changed: Partial<CopyNotes>): void {
     this.#notes = { ...this.#notes, ...changed }
     if (this.#state !== null && !this.#isUpdating) this.#save(this.#state.mark)
@@ -156,7 +171,7 @@ class CopyFile implements RegistryCopy {
       const mark = await read({ clear: this.#clear, receive: this.#write })
       this.#save(mark)
       this.#database.exec('COMMIT')
-      this.#mark.write(mark.position)
+      this.#writeMark()
     } catch (cause) {
       if (this.#database.isTransaction) this.#database.exec('ROLLBACK')
       this.#state = readState(this.#database)
@@ -170,6 +185,10 @@ class CopyFile implements RegistryCopy {
   close(): void {
     this.#mark.close()
     this.#database.close()
+  }
+
+  #writeMark(): void {
+    this.#mark.write(Math.max(this.#expected, this.mark?.position ?? 0))
   }
 
   #save(mark: RegistryMark): void {

@@ -8,6 +8,7 @@ import { openShared, type Shared, type SharedOptions } from '../../../src/app/op
 import { createSharedMutex } from '../../../src/command/shared-mutex.ts'
 import { systemClock as clock } from '../../../src/runtime/clock.ts'
 import { createLog } from '../../../src/runtime/log.ts'
+import { openMarkFile } from '../../../src/runtime/mark-file.ts'
 import { StartRefused } from '../../../src/runtime/start-refused.ts'
 import { createVault } from '../../../src/runtime/vault.ts'
 import { StoreUnwritable } from '../../../src/store/unwritable.ts'
@@ -76,6 +77,7 @@ async function startNode(masterKey: number, config: SharedOptions['config']): Pr
   const count = (reason: string): void => void counts.push(reason)
   const opened: SharedOptions['opened'] = (name, closePart) => void parts.push({ name, close: closePart })
   const shared = await openShared({ config, vault, clock, log, count, opened }, end)
+  shared.keepCopy(new Set(['thing']))
   await shared.endStart()
   return { shared, counts, ended, stop: () => close(true), crash: () => close(false) }
 }
@@ -207,6 +209,20 @@ describe('a start without PostgreSQL is refused with one line', { timeout: TIMEO
     expect(await refusal(start)).toMatch(/it left the list of nodes when it was stopped/)
     away(false)
     expect((await start()).shared.isJoined()).toBe(true)
+  })
+
+  it('if it ended before its copy had a change that it acknowledged', async () => {
+    const { start, away, node, dataDir } = await startWithCopy()
+    await node.crash()
+    const mark = openMarkFile(join(dataDir, 'last-good.mark'))
+    mark.write(2)
+    mark.close()
+    away(true)
+    expect(await refusal(start)).toMatch(/last-good\.db lacks the last 1 changes that this node has received/)
+    away(false)
+    const { shared, counts } = await start()
+    expect(counts).toEqual([])
+    await expect.poll(() => shared.copyLag(), WAIT).toBe(0)
   })
 
   it('if the copy is damaged, or belongs to another MASTER_KEY or address', async () => {

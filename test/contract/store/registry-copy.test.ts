@@ -230,6 +230,23 @@ describe('a copy that is opened to serve from', () => {
     await update(copy, postgres)
     copy.close()
     copyFileSync(`${path}.old`, path)
-    expect(reopen(path)).toMatchObject({ isDamaged: true, fault: expect.stringContaining('older copy') as string })
+    expect(reopen(path)).toMatchObject({
+      isDamaged: false,
+      fault: expect.stringMatching(/^lacks the last 1 /) as string,
+    })
+  })
+
+  it('is refused while it lacks a change that the node has told others to serve', async () => {
+    const { path, postgres } = await keepOne()
+    const copy = whole(openRegistryCopy(path, ORIGIN))
+    copy.expect(2)
+    expect(reopen(path)).toMatchObject({
+      isMissing: false,
+      fault: expect.stringMatching(/^lacks the last 1 /) as string,
+    })
+    await postgres.registry.commit(AUTHOR, 'revoke', [write('a', 1, null)])
+    await update(copy, postgres)
+    copy.close()
+    expect(await whole(reopen(path)).reads.get(THING, 'a')).toBeNull()
   })
 })
