@@ -52,7 +52,7 @@ export interface CopyOrigin {
   /** Keyed hash, which tells one `MASTER_KEY` from another. */
   readonly fingerprint: string
   readonly gatewayUrl: string
-  /** Of tollgate: documents of another one may have to be migrated. */
+  /** Version of tollgate: documents that another one wrote may have to be migrated. */
   readonly version: string
 }
 

@@ -66,7 +66,7 @@ async function sendChanged(
     const asked = names.slice(sent, sent + PAGE_DOCUMENTS)
     const { rows } = await client.query<SizedDocument>(OF_NAMES, [...columnsOf(asked), PAGE_BYTES])
     const documents = rows.map(toStored)
-    // What follows a document that did not fit is asked for again.
+    // A page that is cut ends with a document; those after it are asked for again.
     const last = rows.at(-1)
     const isLast = ({ kind, id }: Name): boolean => kind === last?.kind && id === last.id
     const page = last?.is_cut === true ? asked.slice(0, asked.findIndex(isLast) + 1) : asked
