@@ -6,7 +6,7 @@
  * older copy of the file was put back: both would bring back what was revoked.
  */
 
-import { chmodSync, closeSync, existsSync, openSync, rmSync } from 'node:fs'
+import { chmodSync, closeSync, existsSync, openSync, rmSync, statSync } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
 import { markPathOf, openMarkFile, type MarkFile } from '../../runtime/mark-file.ts'
 import type {
@@ -19,7 +19,7 @@ import type {
   RegistryReads,
 } from '../registry-copy.ts'
 import { documentChecksum } from './document-row.ts'
-import { openDatabase, quickCheck } from './open-database.ts'
+import { CHECKED_AT_OPEN_BYTES_MAX, openDatabase, quickCheck } from './open-database.ts'
 import { createRegistryReads } from './registry-reads.ts'
 import { migrateSchema } from './registry-schema.ts'
 import { checksumOf } from './row-checksum.ts'
@@ -47,7 +47,7 @@ const NOTHING_NOTED: CopyNotes = { isListed: false, leaseIdentity: null }
 
 /** Opens a complete copy to serve from, after it was checked as a whole. Changes nothing if it is unusable. */
 export function openRegistryCopy(path: string, origin: CopyOrigin): RegistryCopy | UnusableCopy {
-  const found = openComplete(path, origin)
+  const found = openComplete(path, origin, 'checked')
   if (!(found instanceof CopyFile) || found.lacking <= 0) return found
   found.close()
   const fault =
@@ -56,9 +56,12 @@ export function openRegistryCopy(path: string, origin: CopyOrigin): RegistryCopy
   return { fault, isDamaged: false, isMissing: false }
 }
 
-/** Opens a copy to keep it up to date. One that is unusable is replaced by an empty one; `onDamaged` receives the reason if it was damaged. */
+/**
+ * Opens a copy to keep it up to date; a large one is not checked, so that the duration of a start does not depend on it. One that is
+ * unusable is replaced by an empty one; `onDamaged` receives the reason if it was damaged.
+ */
 export function openOrReplaceCopy(path: string, origin: CopyOrigin, onDamaged: (fault: string) => void): RegistryCopy {
-  const found = openComplete(path, origin)
+  const found = openComplete(path, origin, 'checked if small')
   if (found instanceof CopyFile) return found
   if (found.isDamaged) onDamaged(found.fault)
   removeCopy(path)
@@ -66,12 +69,13 @@ export function openOrReplaceCopy(path: string, origin: CopyOrigin, onDamaged: (
   return new CopyFile(open(path), openMarkFile(markPathOf(path)), origin, null)
 }
 
-function openComplete(path: string, origin: CopyOrigin): CopyFile | UnusableCopy {
+function openComplete(path: string, origin: CopyOrigin, how: 'checked' | 'checked if small'): CopyFile | UnusableCopy {
   if (!existsSync(path)) return MISSING
   let database: DatabaseSync | null = null
   try {
     database = open(path)
-    const fault = quickCheck(database) ?? verifyTables(database, [...REGISTRY_TABLES, STATE_TABLE])
+    const isWhole = how === 'checked' || statSync(path).size <= CHECKED_AT_OPEN_BYTES_MAX
+    const fault = isWhole ? faultOf(database) : verifyTables(database, [STATE_TABLE])
     if (fault !== null) throw new Error(fault)
     const state = readState(database)
     const unusable = state === null ? MISSING : refuseOrigin(state, origin)
@@ -83,6 +87,10 @@ function openComplete(path: string, origin: CopyOrigin): CopyFile | UnusableCopy
     const reason = cause instanceof Error ? cause.message : String(cause)
     return { fault: `is damaged (${reason})`, isDamaged: true, isMissing: false }
   }
+}
+
+function faultOf(database: DatabaseSync): string | null {
+  return quickCheck(database) ?? verifyTables(database, [...REGISTRY_TABLES, STATE_TABLE])
 }
 
 /** Removes a copy, so that no node serves from it. */
