@@ -7,12 +7,15 @@ import type { Log } from '../runtime/log.ts'
 export interface OpenAdminOptions extends Omit<FirstAdminOptions, 'tenant' | 'chosen'> {
   readonly config: Config
   readonly log: Log
+  /** The registry can only be read: other credentials than those in it are not taken over. */
+  readonly isReadOnly: boolean
 }
 
 /** A new `ADMIN_CLIENT_ID` replaces and revokes the earlier admin credentials; the log names them. */
-export async function openAdmin({ config, log, ...options }: OpenAdminOptions): Promise<FirstAdmin> {
+export async function openAdmin({ config, log, isReadOnly, ...options }: OpenAdminOptions): Promise<FirstAdmin> {
   const { adminTenant: tenant, adminClientId: clientId, adminClientSecret: clientSecret } = config
-  const chosen = clientId === null || clientSecret === null ? null : { clientId, clientSecret }
+  const isChosen = clientId !== null && clientSecret !== null && !isReadOnly
+  const chosen = isChosen ? { clientId, clientSecret } : null
   const admin = await createFirstAdmin({ ...options, tenant, chosen })
   if (admin.replaced.length > 0) {
     log.warn(

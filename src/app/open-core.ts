@@ -69,7 +69,9 @@ export async function openCore({ config, log, opened }: CoreOptions): Promise<Co
   const author = { tenant: config.adminTenant, consumer: 'system' }
   const secrets = { vault, createId, randomBytes }
   const scopes = platformScopes()
-  const admin = await openAdmin({ ...secrets, config, registry, clock, scopes, log, gatewayUrl: addresses.gatewayUrl })
+  const { gatewayUrl } = addresses
+  const isReadOnly = shared?.isJoined() === false
+  const admin = await openAdmin({ ...secrets, config, registry, clock, scopes, log, gatewayUrl, isReadOnly })
   const keyRing = await openKeyRing({ registry, vault, clock, author })
   const grants = createGrants({ registry })
   const entry = new URL('./document-thread.ts', import.meta.url)

@@ -55,7 +55,7 @@ export async function openDataFolder(options: OpenDataFolderOptions): Promise<Op
   const isRegistryShared = config.databaseUrl !== null
   const folder = inspectFolder({ dataDir, hasMasterKey: masterKey !== null, isEmbedded, isRegistryShared })
   const vault = createVault(loadMasterKey({ dataDir, masterKey }))
-  const shared = isRegistryShared ? await openShared(options, (sentence) => endWith(sentence, log)) : null
+  const shared = isRegistryShared ? await openShared({ ...options, vault }, (sentence) => endWith(sentence, log)) : null
   const stores = shared ?? (await openOwnFiles(options))
   const stopCheck = checkLargeFiles({
     dataDir,

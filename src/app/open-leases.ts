@@ -61,7 +61,8 @@ export async function openLeases(options: LeasesOptions): Promise<Leases | null>
   // A single node starts sooner without it.
   const { createRedisLeases, RedisUnusable } = await import('../store/redis/redis-leases.ts')
   const journals = { short: openJournal('leases.journal', options), long: openJournal('slices.journal', options) }
-  await shared.leaseEpochs.register(journals.short.file.identity, shared.incarnation)
+  const register = createRegistration(shared, journals.short.file.identity)
+  if (shared.isJoined()) await register()
   const redis = createRedisLeases({ url, nodeName })
   opened('Redis', redis.close)
   let unusable: string | null = null
@@ -72,6 +73,7 @@ export async function openLeases(options: LeasesOptions): Promise<Leases | null>
     ...journals.short,
     openEpoch: leaseEpochs.open,
     async send(message) {
+      await register()
       try {
         return await redis.send(message)
       } catch (cause) {
@@ -88,7 +90,9 @@ export async function openLeases(options: LeasesOptions): Promise<Leases | null>
     openEpoch: (above) => slices.openEpoch(above),
     send: (message) => slices.send(message),
   })
-  await untilJoined(clock, () => (short.isServing && long.isServing) || unusable !== null)
+  // Without PostgreSQL there are no slices, and perhaps no leases.
+  const isExpected = (): boolean => short.isServing && long.isServing
+  if (shared.isJoined()) await untilJoined(clock, () => isExpected() || unusable !== null)
   if (unusable !== null) throw new StartRefused(`REDIS_URL cannot be used: ${unusable}`)
   return {
     short,
@@ -96,6 +100,20 @@ export async function openLeases(options: LeasesOptions): Promise<Leases | null>
     get isUnavailable() {
       return !short.isServing || !long.isServing
     },
+  }
+}
+
+/**
+ * Returns a function that makes the identity known to all nodes, once, before its first message. Without PostgreSQL it suffices that it
+ * was known when the node was in the list last, because it is known for as long as that.
+ */
+function createRegistration({ leaseEpochs, incarnation, copy, isJoined }: Shared, identity: string) {
+  let isKnown = !isJoined() && copy.notes.leaseIdentity === identity
+  return async (): Promise<void> => {
+    if (isKnown) return
+    await leaseEpochs.register(identity, incarnation)
+    isKnown = true
+    copy.note({ leaseIdentity: identity })
   }
 }
 

@@ -32,8 +32,10 @@ export async function openNodes(options: NodesOptions): Promise<void> {
   const { nodes, metrics, shared } = options.core
   metrics.measured('node_lag', 'Changes of the registry that this node does not serve yet', () => nodes.progress().lag)
   metrics.measured('nodes_silent', 'Other nodes in the list that are not live', () => nodes.progress().silentNodes)
-  if (shared === null) await serveOwnChanges(options.core)
-  else followOthers(options, shared)
+  if (shared === null) return serveOwnChanges(options.core)
+  const copyLag = (): number => shared.copyLag() ?? Infinity
+  metrics.measured('last_good_lag', 'Changes of the registry that the copy on the disk of this node lacks', copyLag)
+  followOthers(options, shared)
 }
 
 /** A single node serves its own changes when their commands answer. */
@@ -46,13 +48,16 @@ async function serveOwnChanges({ registry, nodes, opened }: Core): Promise<void>
   )
 }
 
-function followOthers(options: NodesOptions, { nodes, readFrom, freshness, preparations, incarnation }: Shared): void {
+function followOthers(options: NodesOptions, shared: Shared): void {
+  const { nodes, readFrom, freshness, preparations, incarnation } = shared
   const { registry, clock, log, count, opened } = options.core
+  const follows = createFollows(options)
+  shared.keepCopy(new Set(follows.keys()))
   const follower = followRegistry(
     {
       registry,
       clock,
-      follows: createFollows(options),
+      follows,
       onReached: (position) => nodes.serve(position),
       onFailed(cause, { document: { kind, id } }, isContained) {
         if (isContained) return noteWithheld(options.core, cause)

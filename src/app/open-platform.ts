@@ -5,6 +5,7 @@ import { PLATFORM_API } from '../domain/platform-api.ts'
 import { createMessageLimit, createMessageLimitMemory } from '../gateway/mcp/message-limit.ts'
 import { createNodeList } from '../nodes/node-list.ts'
 import { asksForRootPage, sendRootPage, sendToConsole } from '../onboarding/root-page.ts'
+import type { PlatformRefusal } from '../platform/guard.ts'
 import { metricsAccess } from '../platform/metrics-server.ts'
 import { createPlatform, type Platform, type PlatformOptions } from '../platform/server.ts'
 import { readVersion } from '../settings/information-flags.ts'
@@ -12,6 +13,7 @@ import { openConsole } from './open-console.ts'
 import type { Core } from './open-core.ts'
 import type { GatewayServices } from './open-gateway.ts'
 import type { Identity } from './open-identity.ts'
+import type { Shared } from './open-shared.ts'
 import type { StreamServices } from './open-stream.ts'
 import type { Resources } from './resources.ts'
 import { createAwaitNodes } from './open-nodes.ts'
@@ -71,6 +73,7 @@ export function openPlatform(options: OpenPlatformOptions): Platform {
     metricsAccess: metricsAccess(config),
     log,
     notReady: () => notServing() ?? stream.refusing(),
+    limitation: () => refuseApart(core.shared)?.detail ?? null,
     cannotRecord: stream.cannotRecord,
     onUnrecorded: () => count('platform_call_unrecorded'),
     addresses: () => ({ baseUrl, gatewayUrl }),
@@ -84,9 +87,17 @@ export function openPlatform(options: OpenPlatformOptions): Platform {
       send: (response) => (console.isBuilt ? sendToConsole(response) : sendRootPage(response, rootPage)),
     },
     authenticate: async (authorization, apiKey) =>
-      gateway.authenticator.authenticate(authorization, apiKey, PLATFORM_API),
+      refuseApart(core.shared) ?? gateway.authenticator.authenticate(authorization, apiKey, PLATFORM_API),
     record: recordCall(options),
   })
+}
+
+/** A copy of the registry may be old: it is enough for calls, but neither for commands nor to show secrets. */
+function refuseApart(shared: Pick<Shared, 'isJoined'> | null): PlatformRefusal | null {
+  if (shared === null || shared.isJoined()) return null
+  const detail =
+    'PostgreSQL cannot be reached: this node serves calls from its last good configuration, and no commands.'
+  return { code: 'unavailable', grant: null, detail }
 }
 
 function recordCall({ core: { config }, stream: { recorder } }: OpenPlatformOptions): PlatformOptions['record'] {

@@ -1,7 +1,7 @@
 /** Composes the risks that several nodes share: signals of this node, partitions, the feed of events, and their history. */
 
 import type { Config } from '../config.ts'
-import { openEventFollower } from '../risk/event-follower.ts'
+import { openEventFollower, openLateEventFollower, type EventFollowerOptions } from '../risk/event-follower.ts'
 import { LiveRiskFeed } from '../risk/live-risk-feed.ts'
 import { createPartitionWorker } from '../risk/partition-worker.ts'
 import { createSharedHistory } from '../risk/shared-history.ts'
@@ -23,7 +23,7 @@ import type { RunJob } from './node-jobs.ts'
 import type { Shared } from './open-shared.ts'
 
 export interface SharedRisksOptions {
-  readonly shared: Pick<Shared, 'risks' | 'incarnation'>
+  readonly shared: Pick<Shared, 'risks' | 'incarnation' | 'isJoined'>
   readonly config: Pick<Config, 'riskRules' | 'retentionDays'>
   readonly checkpoint: SqliteCheckpoint
   readonly reader: SpoolReader
@@ -87,13 +87,14 @@ export async function openSharedRisks(options: SharedRisksOptions): Promise<Shar
 
 async function openFeed({ shared, config, clock, log, count, riskStore }: SharedRisksOptions, onFailed: OnFailed) {
   const { risks } = shared
-  const follower = await openEventFollower({
+  const options: EventFollowerOptions = {
     feed: risks.feed,
     clock,
     publish: (events) => live.publish(events),
     onGap: (afterId, fromId) => live.fillGap(afterId, fromId),
     onFailed,
-  })
+  }
+  const follower = shared.isJoined() ? await openEventFollower(options) : openLateEventFollower(options)
   const live: LiveRiskFeed = new LiveRiskFeed({
     store: riskStore,
     checkpoint: {
@@ -106,7 +107,7 @@ async function openFeed({ shared, config, clock, log, count, riskStore }: Shared
       log.error({ err: cause }, 'risk subscriber threw; it receives no more events')
     },
   })
-  const options: SharedRiskFeedOptions = {
+  const read: SharedRiskFeedOptions = {
     live,
     episodes: risks.episodes,
     feed: risks.feed,
@@ -115,7 +116,7 @@ async function openFeed({ shared, config, clock, log, count, riskStore }: Shared
     nowMs: clock.nowMs,
     matches,
   }
-  return { feed: createSharedRiskFeed(options), follower }
+  return { feed: createSharedRiskFeed(read), follower }
 }
 
 type OnFailed = (cause: unknown) => void

@@ -1,15 +1,27 @@
-/** Opens what several nodes share in PostgreSQL, and joins them: a node registers first, and reads afterwards. */
+/**
+ * Opens what several nodes share in PostgreSQL, and joins them: a node registers first, and reads afterwards.
+ *
+ * A node that cannot reach PostgreSQL serves calls from its copy of the registry, and joins the others later. It reads what has changed
+ * since its copy then, as if its start had taken that long.
+ */
 
 import type { Config } from '../config.ts'
 import { readIncarnation } from '../nodes/incarnation.ts'
+import { joinLater } from '../nodes/join-later.ts'
+import type { CopyKeeper } from '../nodes/keep-copy.ts'
 import { createStalenessWatch, type StalenessWatch } from '../nodes/staleness-watch.ts'
 import type { CountEvent } from '../runtime/event-reasons.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Opened } from '../runtime/lifecycle.ts'
 import type { Log } from '../runtime/log.ts'
+import { StartRefused } from '../runtime/start-refused.ts'
+import type { Vault } from '../runtime/vault.ts'
 import { readVersion } from '../settings/information-flags.ts'
-import { FORMAT } from '../store/nodes.ts'
-import type { Postgres } from '../store/postgres/open-postgres.ts'
+import { FORMAT, type NodeIdentity } from '../store/nodes.ts'
+import type { RegistryCopy } from '../store/registry-copy.ts'
+import type { LatePostgres } from '../store/postgres/join-postgres.ts'
+import type { Postgres, PostgresOptions } from '../store/postgres/open-postgres.ts'
+import { keepLastGood, openCopyToKeep, openLastGood, type KeptParts, type LastGoodOptions } from './open-last-good.ts'
 
 export interface Shared extends Omit<Postgres, 'close'> {
   /** Names this node in claims. */
@@ -18,29 +30,71 @@ export interface Shared extends Omit<Postgres, 'close'> {
   readonly readFrom: number
   /** Null: the node serves calls without the registry, however long. */
   readonly freshness: StalenessWatch | null
-  /** Lets the next node start. */
+  /** False while the node serves from its copy of the registry, because PostgreSQL could not be reached at its start. */
+  readonly isJoined: () => boolean
+  readonly copy: Pick<RegistryCopy, 'notes' | 'note'>
+  /**
+   * Keeps the copy up to date, once the node has joined. `effective` are the kinds of documents whose changes the node acknowledges once
+   * they are in effect. To be called before it acknowledges any.
+   */
+  readonly keepCopy: (effective: ReadonlySet<string>) => void
+  /** Number of changes that the copy lacks; null while it is not kept. */
+  readonly copyLag: () => number | null
+  /** Ends what only a start needs: lets the next node start. */
   readonly endStart: () => Promise<void>
 }
 
 export interface SharedOptions {
-  readonly config: Pick<Config, 'databaseUrl' | 'nodeName' | 'dataDir' | 'maxStalenessSeconds'>
+  readonly config: Pick<Config, 'databaseUrl' | 'nodeName' | 'dataDir' | 'gatewayUrl' | 'maxStalenessSeconds'>
+  readonly vault: Pick<Vault, 'keyedHash'>
   readonly clock: Clock
   readonly log: Log
   readonly count: CountEvent
   readonly opened: Opened
 }
 
+type End = (sentence: string) => void
+
+interface Keeping extends Omit<KeptParts, 'effective'> {
+  readonly options: SharedOptions
+  readonly readFrom: number
+  readonly isJoined: () => boolean
+}
+
+interface Node {
+  readonly options: SharedOptions
+  readonly identity: NodeIdentity
+  readonly freshness: StalenessWatch | null
+  readonly postgresOptions: PostgresOptions
+  readonly lastGood: LastGoodOptions
+  readonly end: End
+}
+
+const REPLACED =
+  'PostgreSQL lacks changes that this node has applied: it was restored, or a standby took over; start this node again, and revoke again what was revoked meanwhile'
+
 /** Throws `StartRefused`. `end` ends the process at once. */
-export async function openShared(options: SharedOptions, end: (sentence: string) => void): Promise<Shared> {
-  const { config, clock, log, count, opened } = options
-  const { databaseUrl: url, nodeName, dataDir, maxStalenessSeconds } = config
-  if (url === null) throw new Error('a single node shares nothing')
+export async function openShared(options: SharedOptions, end: End): Promise<Shared> {
+  const node = describeNode(options, end)
   // A single node starts sooner without these.
   const { openPostgres } = await import('../store/postgres/open-postgres.ts')
-  const { lockStart } = await import('../store/postgres/start-lock.ts')
+  const { DatabaseUnreachable } = await import('../store/postgres/refuse-unusable.ts')
+  try {
+    return await join(node, await openPostgres(node.postgresOptions))
+  } catch (cause) {
+    if (!(cause instanceof DatabaseUnreachable)) throw cause
+    return startApart(node, cause)
+  }
+}
+
+function describeNode(options: SharedOptions, end: End): Node {
+  const { config, clock, log, count } = options
+  const { databaseUrl: url, nodeName, dataDir, maxStalenessSeconds } = config
+  if (url === null) throw new Error('a single node shares nothing')
+  const incarnation = readIncarnation(dataDir)
   const maxStalenessMs = maxStalenessSeconds === null ? null : maxStalenessSeconds * 1_000
   const freshness = maxStalenessMs === null ? null : createStalenessWatch({ ...options, maxStalenessMs })
-  const postgres = await openPostgres({
+  const postgresOptions: PostgresOptions = {
     url,
     nodeName,
     clock,
@@ -50,21 +104,138 @@ export async function openShared(options: SharedOptions, end: (sentence: string)
       count('registry_connection_failed')
       log.error({ err: cause }, 'a connection to PostgreSQL failed and is opened again; calls are served meanwhile')
     },
-    onRewound: () =>
-      end(
-        'PostgreSQL lacks changes that this node has applied: it was restored, or a standby took over; start this node again, and revoke again what was revoked meanwhile',
-      ),
+    onRewound: () => end(REPLACED),
     onUnreadableSignal: () => count('risk_signal_unreadable'),
     onOutdated: () =>
       end('the other nodes write a format that only a later version of tollgate reads; start that version'),
     onReplaced: () => end(`another process runs with a copy of DATA_DIR ${dataDir}`),
-  })
+  }
+  const identity = { incarnation, name: nodeName, version: readVersion(), format: FORMAT }
+  return { options, identity, freshness, postgresOptions, lastGood: { ...options, incarnation }, end }
+}
+
+/** Joins the other nodes at the start. */
+async function join({ options, identity, freshness, postgresOptions, lastGood }: Node, postgres: Postgres) {
+  const { opened } = options
   opened('PostgreSQL', postgres.close)
-  const endStart = await lockStart({ url, nodeName })
+  const { lockStart } = await import('../store/postgres/start-lock.ts')
+  const endStart = await lockStart(postgresOptions)
   opened('start', endStart)
   const { registry, nodes } = postgres
-  const incarnation = readIncarnation(dataDir)
-  await nodes.register({ incarnation, name: nodeName, version: readVersion(), format: FORMAT })
-  opened('list of nodes', () => nodes.leave())
-  return { ...postgres, incarnation, freshness, readFrom: await registry.end(), endStart }
+  const copy = openCopyToKeep(lastGood)
+  opened('last good configuration', () => copy.close())
+  await nodes.register(identity)
+  noteListed(copy, postgres, opened)
+  const readFrom = await registry.end()
+  const { incarnation } = identity
+  const isJoined = (): boolean => true
+  const { keepCopy, copyLag } = createKeeping({ ...postgres, copy, options, readFrom, isJoined })
+  return {
+    ...postgres,
+    incarnation,
+    freshness,
+    readFrom,
+    copy,
+    keepCopy,
+    copyLag,
+    isJoined,
+    endStart,
+  }
+}
+
+/** Serves calls from the copy until the node can join. */
+async function startApart(node: Node, away: StartRefused): Promise<Shared> {
+  const { options, identity, freshness, postgresOptions, lastGood } = node
+  const { opened, log, count } = options
+  const { copy, mark } = openLastGood(lastGood, away)
+  opened('last good configuration', () => copy.close())
+  const { openPostgresLater } = await import('../store/postgres/join-postgres.ts')
+  const late = openPostgresLater(postgresOptions, { mark, reads: copy.reads })
+  const { postgres, isJoined } = late
+  opened('PostgreSQL', postgres.close)
+  noteListed(copy, postgres, opened)
+  count('last_good_served')
+  log.error(
+    { err: away },
+    'PostgreSQL cannot be reached; calls are served from the last good configuration, and commands get 503 until this node can join',
+  )
+  const readFrom = mark.position
+  const { start, keepCopy, copyLag } = createKeeping({ ...postgres, copy, options, readFrom, isJoined })
+  const onJoined = (): void => {
+    log.info('PostgreSQL answers; this node has joined the others and reads what has changed')
+    start()
+  }
+  return {
+    ...postgres,
+    incarnation: identity.incarnation,
+    freshness,
+    readFrom,
+    copy,
+    keepCopy,
+    copyLag,
+    isJoined,
+    // Not before all parts follow the registry.
+    endStart: async () => opened('return to the other nodes', returnLater(node, late, onJoined)),
+  }
+}
+
+function createKeeping({ options, readFrom, isJoined, ...parts }: Keeping) {
+  let keeper: CopyKeeper | null = null
+  let effective: ReadonlySet<string> | null = null
+  const start = (): void => {
+    if (effective === null || !isJoined()) return
+    const started = keepLastGood({ ...parts, effective }, options, readFrom)
+    keeper = started
+    options.opened('copy of the configuration', () => started.stop())
+  }
+  return {
+    start,
+    copyLag: () => keeper?.lag ?? null,
+    keepCopy(kinds: ReadonlySet<string>): void {
+      effective = kinds
+      start()
+    },
+  }
+}
+
+/** Attempts to join until it succeeds. Returns a function that ends the attempts. */
+function returnLater(
+  { options, identity, end }: Node,
+  { postgres, join: joinOnce }: LatePostgres,
+  onJoined: () => void,
+): () => Promise<void> {
+  const { clock, log, count } = options
+  return joinLater({
+    clock,
+    async join() {
+      const { RegistryReplaced } = await import('../store/postgres/join-postgres.ts')
+      try {
+        await joinOnce(() => registerOrEnd(postgres, identity, end))
+      } catch (cause) {
+        if (cause instanceof RegistryReplaced) end(REPLACED)
+        throw cause
+      }
+    },
+    onJoined,
+    onFailed(cause) {
+      count('node_not_joined')
+      log.error({ err: cause }, 'this node serves calls from the last good configuration and cannot join yet; retrying')
+    },
+  })
+}
+
+/** A refusal concerns the identity of this node: another process has it. */
+async function registerOrEnd({ nodes }: Postgres, identity: NodeIdentity, end: End): Promise<void> {
+  try {
+    await nodes.register(identity)
+  } catch (cause) {
+    if (cause instanceof StartRefused) end(cause.message)
+    throw cause
+  }
+}
+
+/** The node is in the list until it leaves it, and only then may it start without PostgreSQL. */
+function noteListed(copy: RegistryCopy, { nodes }: Postgres, opened: Opened): void {
+  copy.note({ isListed: true })
+  opened('list of nodes', () => nodes.leave(() => copy.note({ isListed: false })))
 }

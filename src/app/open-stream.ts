@@ -134,7 +134,8 @@ async function checkFolder(
     client: clickHouse,
     isNewStore,
     checkpoint,
-    registryEnd: await registryEnd(),
+    // The copy of the registry may be older, and has a check of its own.
+    registryEnd: shared?.isJoined() === false ? Infinity : await registryEnd(),
     isRegistryShared: shared !== null,
     nowMs: clock.nowMs(),
     log,

@@ -9,6 +9,7 @@
 import { Problem } from '../domain/problem.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { RevisionConflict } from '../store/registry.ts'
+import { StoreUnwritable } from '../store/unwritable.ts'
 import type { KeyRing, ListedKey } from './key-ring.ts'
 
 export interface KeyRotation {
@@ -63,7 +64,11 @@ class ScheduledRotation implements KeyRotation {
 
   async start(): Promise<void> {
     await this.#publish()
-    await this.#enqueue(() => this.#runDue())
+    await this.#enqueue(() => this.#runDue()).catch((cause: unknown) => {
+      // The keys serve; one of several nodes starts so while PostgreSQL is away.
+      if (!this.#isPublished || !(cause instanceof StoreUnwritable)) throw cause
+      this.#retry(cause)
+    })
   }
 
   rotateNow(): Promise<void> {
@@ -144,11 +149,13 @@ class ScheduledRotation implements KeyRotation {
   #wake(afterMs: number): void {
     this.#cancel()
     this.#cancel = this.#options.clock.after(afterMs, () => {
-      void this.#enqueue(() => this.#runDue()).catch((cause: unknown) => {
-        this.#options.onFailure(cause)
-        if (!this.#isStopped) this.#wake(RETRY_MS)
-      })
+      void this.#enqueue(() => this.#runDue()).catch((cause: unknown) => this.#retry(cause))
     })
+  }
+
+  #retry(cause: unknown): void {
+    this.#options.onFailure(cause)
+    if (!this.#isStopped) this.#wake(RETRY_MS)
   }
 }
 

@@ -20,6 +20,7 @@ import { FORMAT } from '../store/nodes.ts'
 import { openPostgres, type Postgres } from '../store/postgres/open-postgres.ts'
 import { lockStart } from '../store/postgres/start-lock.ts'
 import { openSqliteCheckpoint } from '../store/sqlite/checkpoint.ts'
+import { LAST_GOOD_FILE, removeCopy } from '../store/sqlite/registry-copy.ts'
 import { lockDataFolder } from '../store/sqlite/data-folder.ts'
 import { drainSpool, type Drained } from './drain-spool.ts'
 import { EXIT_REFUSED, parseCommand, runCommand } from './folder-command.ts'
@@ -102,7 +103,8 @@ async function drainAs(settings: Settings, folder: DataFolder): Promise<string> 
   try {
     const name = await register(postgres, incarnation)
     const drained = await withPosition(postgres, () => drain(settings, folder, postgres))
-    await postgres.nodes.leave()
+    // The node is no longer in the list, so that it must not serve from the copy.
+    await postgres.nodes.leave(() => removeCopy(join(dataDir, LAST_GOOD_FILE)))
     return describe(settings, name, drained)
   } finally {
     await postgres.close()

@@ -72,6 +72,8 @@ export interface PlatformOptions extends GuardOptions, Omit<ResourceServices, 'p
   readonly watchGrants: (listener: (grant: Grant) => void) => void
   /** Returns why the service is not ready, or null. */
   readonly notReady: () => string | null
+  /** Returns what a service that serves calls cannot do at the moment, or null; default: nothing. */
+  readonly limitation?: () => string | null
   readonly addresses: () => PublicAddresses
   /** Default: the platform address. */
   readonly riskUrl?: string
@@ -156,6 +158,7 @@ function serveDocuments(app: FastifyInstance, options: PlatformOptions): void {
     metrics,
     metricsAccess = { kind: 'loopback' },
     notReady,
+    limitation = () => null,
     addresses,
     riskUrl,
     version = UNKNOWN_VERSION,
@@ -166,6 +169,7 @@ function serveDocuments(app: FastifyInstance, options: PlatformOptions): void {
     metrics,
     metricsAccess,
     notReady,
+    limitation,
     openApi: () => (openApi ??= JSON.stringify(buildOpenApi({ operations: ALL_OPERATIONS, ...addresses() }))),
     protectedResource: () => JSON.stringify(toProtectedResource(addresses(), platformScopes())),
     mcpResource: () => JSON.stringify(toProtectedResource(addresses(), platformScopes(), MCP_PATH)),

@@ -16,6 +16,8 @@ export interface ServiceRoutesOptions {
   readonly metricsAccess: MetricsAccess
   /** Returns why the service is not ready, or null. */
   readonly notReady: () => string | null
+  /** Returns what a service that serves calls cannot do at the moment, or null. */
+  readonly limitation: () => string | null
   /** Returns the OpenAPI document of the platform. */
   readonly openApi: () => string
   /** Returns the metadata of the platform as a protected resource. */
@@ -45,7 +47,8 @@ export const SERVICE_OPERATIONS = {
     ...shared,
     path: '/readyz',
     summary: 'Reports whether the service is ready: routes loaded, spool writable',
-    answer,
+    description: '`reason` says what a node that serves calls cannot do at the moment.',
+    answer: object({ status: { type: 'string' }, reason: { type: 'string' } }, ['status']),
   },
   getMetrics: {
     ...shared,
@@ -96,7 +99,8 @@ export function serviceRoutes(app: FastifyInstance, options: ServiceRoutesOption
       const reason = notReady()
       // Not thrown: each check of a balancer would be logged as a failure.
       if (reason !== null) return sendProblem(request, reply, new Problem('unavailable', reason))
-      return { status: 'ready' }
+      const limitation = options.limitation()
+      return { status: 'ready', ...(limitation !== null && { reason: limitation }) }
     },
     async getMetrics(reply, request) {
       const refused = refuseMetrics(metricsAccess, request.raw)

@@ -36,7 +36,12 @@ const POLL_EVERY_MS = 1_000
 /** Rejects if the end of the feed cannot be read. */
 export async function openEventFollower(options: EventFollowerOptions): Promise<EventFollower> {
   const { end, lastId } = await options.feed.read(Number.MAX_SAFE_INTEGER, 0)
-  return new Follower(options, end, lastId)
+  return new Follower(options, { end, lastId })
+}
+
+/** Follows from the end that the feed has once it can be read; nobody may subscribe before. */
+export function openLateEventFollower(options: EventFollowerOptions): EventFollower {
+  return new Follower(options, null)
 }
 
 class Follower implements EventFollower {
@@ -44,16 +49,19 @@ class Follower implements EventFollower {
   readonly #options: EventFollowerOptions
   #position: number
   #lastId: string
+  /** False: the end of the feed has not been read yet. */
+  #isBegun: boolean
   #isAskedAgain = false
   #isStopped = false
   #reading: Promise<boolean> | null = null
   #stopPolling = (): void => {}
 
-  constructor(options: EventFollowerOptions, position: number, lastId: string) {
+  constructor(options: EventFollowerOptions, begin: { readonly end: number; readonly lastId: string } | null) {
     this.#options = options
-    this.#position = position
-    this.#lastId = lastId
-    this.fromId = lastId
+    this.#isBegun = begin !== null
+    this.#position = begin?.end ?? 0
+    this.#lastId = begin?.lastId ?? ''
+    this.fromId = this.#lastId
   }
 
   start(): void {
@@ -77,6 +85,7 @@ class Follower implements EventFollower {
     try {
       while (this.#isAskedAgain && !this.#isStopped) {
         this.#isAskedAgain = false
+        if (!this.#isBegun) await this.#begin()
         while (await this.#readPage());
       }
       return true
@@ -87,6 +96,15 @@ class Follower implements EventFollower {
       // In the same turn as the last look, so that no call of `poll` is missed.
       this.#reading = null
     }
+  }
+
+  async #begin(): Promise<void> {
+    const { feed, onGap } = this.#options
+    const { end, lastId } = await feed.read(Number.MAX_SAFE_INTEGER, 0)
+    await onGap(lastId, lastId)
+    this.#position = end
+    this.#lastId = lastId
+    this.#isBegun = true
   }
 
   /** Returns whether more may follow. */

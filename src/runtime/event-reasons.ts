@@ -41,6 +41,11 @@ export const EVENT_REASONS = {
   idempotency_reset: '`idempotency.db` was damaged and was replaced. Retries of earlier requests run again.',
   job_not_claimed: 'A job that one of several nodes does could not be claimed, started or stopped here. It is retried.',
   key_rotation_failed: 'Signing keys were not rotated. The log has the reason.',
+  last_good_not_written:
+    'The copy of the configuration on the disk of a node could not be brought up to date. It is retried.',
+  last_good_replaced: 'The copy of the configuration on the disk of a node was damaged and is written anew.',
+  last_good_served:
+    'This node started without PostgreSQL and serves calls from the last good configuration until it can join.',
   lease_exchange_failed:
     'Leases of limits that nodes share could not be asked for or reported. The exchange is retried.',
   lookup_failed: 'A gateway thread could not look up a credential. The call gets 503.',
@@ -49,6 +54,7 @@ export const EVENT_REASONS = {
   metering_held_back:
     'The pipeline stopped reading for the bill because the store is away or slow. Risks are still detected.',
   newcomers_refused: 'Too many credentials were being verified on a gateway thread. The call gets 503.',
+  node_not_joined: 'This node started without PostgreSQL and could not join the other nodes yet. It is retried.',
   node_stale:
     'This node lost PostgreSQL for longer than MAX_STALENESS_SECONDS. Its calls get 503 until PostgreSQL is back.',
   oauth_failed: 'A token could not be issued because of an internal fault. The log has the stack.',

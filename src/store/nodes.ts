@@ -77,8 +77,11 @@ export interface Nodes {
   format(): number
   /** Removes the nodes of this name that are silent, and refuse calls if they ever do. Throws `StoreUnwritable`. */
   remove(name: string): Promise<Removal>
-  /** Removes this node from the list, and stops reporting. Never rejects. */
-  leave(): Promise<void>
+  /**
+   * Removes this node from the list, and stops reporting. `onLeaving` runs before, unless it is certain that the node stays in the list
+   * because the store cannot be reached. Never rejects.
+   */
+  leave(onLeaving?: () => void): Promise<void>
 }
 
 /** Returns the list of a node that shares its registry with no other. */
@@ -97,7 +100,8 @@ export function createSingleNode(clock: { nowMs(): number }): Nodes {
     progress: () => ({ lag: 0, silentNodes: 0 }),
     format: () => own?.format ?? FORMAT,
     remove: async (name) => (own?.name === name ? 'live' : 'absent'),
-    async leave() {
+    async leave(onLeaving) {
+      if (own !== null) onLeaving?.()
       own = null
     },
   }

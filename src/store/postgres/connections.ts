@@ -3,6 +3,7 @@
 import { Socket } from 'node:net'
 import pg from 'pg'
 import type { Clock } from '../../runtime/clock.ts'
+import { RegistryUnreachable } from './connection.ts'
 
 /** All connections that a process opens with one configuration. */
 export interface Connections {
@@ -17,11 +18,18 @@ export interface ConnectionsOptions {
   readonly clock: Pick<Clock, 'after'>
   /** An idle connection failed. */
   readonly onFailed: (cause: unknown) => void
+  /** Missing: it is open. */
+  readonly gate?: Gate | undefined
+}
+
+/** While it is closed, pools give no connections: this node must not act on a registry whose changes it does not follow. */
+export interface Gate {
+  readonly isOpen: boolean
 }
 
 const END_TIMEOUT_MS = 3_000
 
-export function openConnections({ config, clock, onFailed }: ConnectionsOptions): Connections {
+export function openConnections({ config, clock, onFailed, gate }: ConnectionsOptions): Connections {
   const sockets = new Set<Socket>()
   const pools: pg.Pool[] = []
   const tracked: pg.ClientConfig = {
@@ -37,7 +45,7 @@ export function openConnections({ config, clock, onFailed }: ConnectionsOptions)
   return {
     config: tracked,
     createPool(max) {
-      const pool = new pg.Pool({ ...tracked, max })
+      const pool = gate === undefined ? new pg.Pool({ ...tracked, max }) : new GatedPool({ ...tracked, max }, gate)
       pool.on('error', onFailed)
       // A connection that is lost while it is in use reports that by an event as well, which would end the process.
       pool.on('connect', (client) => client.on('error', () => {}))
@@ -54,6 +62,31 @@ export function openConnections({ config, clock, onFailed }: ConnectionsOptions)
       cancel()
       for (const socket of sockets) socket.destroy()
     },
+  }
+}
+
+type OnConnected = Parameters<pg.Pool['connect']>[0]
+
+class GatedPool extends pg.Pool {
+  readonly #gate: Gate
+
+  constructor(config: pg.PoolConfig, gate: Gate) {
+    super(config)
+    this.#gate = gate
+  }
+
+  override connect(): Promise<pg.PoolClient>
+  override connect(onConnected: OnConnected): void
+  override connect(onConnected?: OnConnected): Promise<pg.PoolClient> | undefined {
+    if (this.#gate.isOpen) {
+      if (onConnected === undefined) return super.connect()
+      super.connect(onConnected)
+      return undefined
+    }
+    const refusal = new RegistryUnreachable('PostgreSQL could not be reached when this node started')
+    if (onConnected === undefined) return Promise.reject(refusal)
+    process.nextTick(onConnected, refusal, undefined, () => {})
+    return undefined
   }
 }
 

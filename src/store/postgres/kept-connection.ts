@@ -20,6 +20,8 @@ export interface KeptConnectionOptions {
 }
 
 export interface KeptConnection {
+  /** False: a query would be rejected without being sent. */
+  readonly isConnected: boolean
   /** Throws `RegistryUnreachable` if there is no connection at the moment, or if the server does not answer in time. */
   query<Row extends pg.QueryResultRow>(sql: string, values?: readonly unknown[]): Promise<readonly Row[]>
   close(): Promise<void>
@@ -44,6 +46,10 @@ class Kept implements KeptConnection {
 
   constructor(options: KeptConnectionOptions) {
     this.#options = options
+  }
+
+  get isConnected(): boolean {
+    return this.#client !== null
   }
 
   async connect(): Promise<void> {

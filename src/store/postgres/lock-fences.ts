@@ -10,6 +10,7 @@ import { randomUUID } from 'node:crypto'
 import type { ClientBase, Pool } from 'pg'
 import { LockLost, lockLostIn, type LockFences } from '../lock-fences.ts'
 import { toText, withRegistryErrors } from './connection.ts'
+import type { Gate } from './connections.ts'
 
 export interface CommitFences extends LockFences {
   /** Checks and renews the fences of the current task within a transaction of commits. Returns why it must not commit. */
@@ -22,6 +23,8 @@ export interface LockFencesOptions {
   readonly pool: Pick<Pool, 'query'>
   /** Resolves when the watchers of this process have the changes up to a position. */
   readonly delivered: (position: number) => Promise<void>
+  /** Missing: it is open. */
+  readonly gate?: Gate | undefined
 }
 
 interface Task {
@@ -32,16 +35,19 @@ interface Task {
   readonly before: ReadonlyMap<string, string | null>
   isRunning: boolean
   hasCommitted: boolean
+  /** It began before the node had joined the others: it holds nothing, and runs again before it may commit. */
+  readonly isApart: boolean
 }
 
 const ATTEMPTS_MAX = 10
 /** Number of old rows that each check may delete. */
 const DELETED_PER_COMMIT = 4
 
-export function createLockFences({ pool, delivered }: LockFencesOptions): CommitFences {
+export function createLockFences({ pool, delivered, gate }: LockFencesOptions): CommitFences {
   const current = new AsyncLocalStorage<Task>()
 
   async function begin(keys: readonly string[]): Promise<Task> {
+    if (gate?.isOpen === false) return beginApart(keys, current.getStore() ?? null)
     const { rows } = await withRegistryErrors(() =>
       pool.query<{ end: number; locks: Readonly<Record<string, string>> | null }>(READ, [keys]),
     )
@@ -50,7 +56,7 @@ export function createLockFences({ pool, delivered }: LockFencesOptions): Commit
     const outer = current.getStore()
     const around = outer?.isRunning === true ? outer : null
     const before = new Map(keys.map((key) => [key, locks?.[key] ?? null]))
-    return { id: around?.id ?? randomUUID(), around, before, isRunning: true, hasCommitted: false }
+    return { id: around?.id ?? randomUUID(), around, before, isRunning: true, hasCommitted: false, isApart: false }
   }
 
   return {
@@ -74,6 +80,8 @@ export function createLockFences({ pool, delivered }: LockFencesOptions): Commit
       const task = current.getStore() ?? null
       const before = keysOf(task)
       if (task === null || before.size === 0) return null
+      const apart = apartIn(task)
+      if (apart !== null) return new LockLost(apart)
       await client.query(DELETE_OLD, [DELETED_PER_COMMIT])
       const keys = [...before.keys()]
       const { rows } = await client.query<{ key: string }>(RENEW, [keys, [...before.values()], task.id])
@@ -85,6 +93,20 @@ export function createLockFences({ pool, delivered }: LockFencesOptions): Commit
       for (let task = current.getStore() ?? null; task !== null; task = task.around) task.hasCommitted = true
     },
   }
+}
+
+function beginApart(keys: readonly string[], around: Task | null): Task {
+  const before = new Map(keys.map((key) => [key, null]))
+  return { id: randomUUID(), around, before, isRunning: true, hasCommitted: false, isApart: true }
+}
+
+/** Returns a key of a task that began apart, or of one around it. */
+function apartIn(task: Task | null): string | null {
+  for (let each = task; each !== null; each = each.around) {
+    const [key] = each.before.keys()
+    if (each.isApart && key !== undefined) return key
+  }
+  return null
 }
 
 /** Returns the keys of a task and of those around it that run; of a key that several hold, the oldest reading counts. */

@@ -136,13 +136,16 @@ class PostgresNodes implements Nodes {
     return live > 0 ? 'live' : 'absent'
   }
 
-  async leave(): Promise<void> {
+  async leave(onLeaving = (): void => {}): Promise<void> {
     const node = this.#node
+    const connection = this.#connection
     this.#node = null
     this.#stopBeating()
     await this.#beating
-    if (node === null) return this.close()
-    await this.#connection?.query(sql.LEAVE, [node.incarnation, this.#session]).catch(this.#options.onFailed)
+    if (node !== null && connection?.isConnected === true) {
+      onLeaving()
+      await connection.query(sql.LEAVE, [node.incarnation, this.#session]).catch(this.#options.onFailed)
+    }
     await this.close()
   }
 

@@ -15,11 +15,12 @@ import type { LockFences } from '../lock-fences.ts'
 import { FORMAT, type Nodes } from '../nodes.ts'
 import type { Preparations } from '../preparations.ts'
 import type { Registry } from '../registry.ts'
+import type { RegistrySnapshots } from '../registry-copy.ts'
 import { createPostgresAttempts } from './attempts.ts'
 import type { UpstreamReports } from '../upstream-reports.ts'
 import { createPostgresClaims } from './claims.ts'
 import { toClientConfig, type ConnectOptions } from './connection.ts'
-import { openConnections } from './connections.ts'
+import { openConnections, type Gate } from './connections.ts'
 import { createPostgresDeviceCodes } from './device-codes.ts'
 import { createPostgresIdempotencyStore } from './idempotency-store.ts'
 import { createPostgresLeaseEpochs, type LeaseEpochs } from './lease-epochs.ts'
@@ -28,7 +29,8 @@ import { createPostgresNodes } from './nodes.ts'
 import { createPostgresPreparations } from './preparations.ts'
 import { migrateSchema, requireSchema } from './migrate-schema.ts'
 import { refuseUnusable } from './refuse-unusable.ts'
-import { openPostgresRegistry } from './registry.ts'
+import { createPostgresRegistry } from './registry.ts'
+import { createRegistrySnapshots } from './registry-snapshots.ts'
 import { createRunningRequests } from './running-request.ts'
 import { createUpstreamReports } from './upstream-reports.ts'
 import { createPostgresRisks, type PostgresRisks } from './shared-risks.ts'
@@ -72,6 +74,8 @@ export interface Postgres {
   readonly preparations: Preparations
   readonly risks: PostgresRisks
   readonly upstreams: UpstreamReports
+  /** For the copy that a node keeps. */
+  readonly snapshots: RegistrySnapshots
   /** Ends all connections, also if the server does not answer. The node stays in the list unless it has left it. */
   close(): Promise<void>
 }
@@ -79,14 +83,28 @@ export interface Postgres {
 /** With the feed (2), strangers (1), claims (1) and the report of the node (1), a node uses at most nine connections. */
 const COMMAND_CONNECTIONS = 4
 
-/** Creates or migrates the schema for a node. Throws `StartRefused`. */
+/** Stores that have no connection yet. */
+export interface PreparedPostgres extends Postgres {
+  /** Opens the connections of the feed. Rejects if that fails; then it can be repeated. */
+  connect(): Promise<void>
+  /** Delivers what is there, after the gate was opened. */
+  wake(): void
+}
+
+/** Creates or migrates the schema for a node. Throws `StartRefused`; `DatabaseUnreachable` if the server does not answer. */
 export async function openPostgres(options: PostgresOptions): Promise<Postgres> {
+  await refuseUnusable(toClientConfig(options), options.isCommand === true ? requireSchema : migrateSchema)
+  const { connect, wake: _, ...postgres } = preparePostgres(options)
+  await connect()
+  return postgres
+}
+
+/** Creates the stores without a connection. `gate`: missing for an open one. */
+export function preparePostgres(options: PostgresOptions, gate?: Gate): PreparedPostgres {
   const { clock, onFailed, onReplaced, onRewound, keyHeldSeconds, registerRefusedAfterMs } = options
   const { staleAfterMs = null, onFresh = () => {}, onOutdated = onReplaced } = options
   const { onUnreadableSignal = () => {} } = options
-  const config = toClientConfig(options)
-  await refuseUnusable(config, options.isCommand === true ? requireSchema : migrateSchema)
-  const connections = openConnections({ config, clock, onFailed })
+  const connections = openConnections({ config: toClientConfig(options), clock, onFailed, gate })
   const pool = connections.createPool(COMMAND_CONNECTIONS)
   // Strangers who try passwords and codes wait for each other, and never for commands, nor commands for them.
   const strangers = connections.createPool(1)
@@ -94,10 +112,11 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
   const requests = createRunningRequests()
   const format = (): number => Math.min(FORMAT, nodes.format())
   const { risks, channels } = createPostgresRisks({ pool, onUnreadable: onUnreadableSignal, format })
-  const { registry, fences } = await openPostgresRegistry({
+  const { registry, fences, connect, wake } = createPostgresRegistry({
     ...common,
     connections,
     requests,
+    gate,
     onRewound,
     onOutdated,
     format,
@@ -128,6 +147,9 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
     preparations,
     risks,
     upstreams: createUpstreamReports(pool),
+    snapshots: createRegistrySnapshots(pool),
+    connect,
+    wake,
     close: () =>
       connections.close(async () => {
         await Promise.all([idempotencyKeys.close(), registry.close(), nodes.close()])

@@ -9,7 +9,15 @@ import { StartRefused } from '../../runtime/start-refused.ts'
 import { SCHEMA } from './connection.ts'
 import { migrateSchema } from './migrate-schema.ts'
 
+/** The server cannot be reached, or does not answer yet: a node may start without it. */
+export class DatabaseUnreachable extends StartRefused {}
+
 const VERSION_MIN = 150_000
+/** A pooler does not know the settings of a session. */
+const POOLER = '08P01'
+/** The server starts, stops, recovers, or has no connection left. */
+const AWAY = /^(?:08|57P|53300)/
+const HOST_UNKNOWN = new Set(['ENOTFOUND', 'EAI_AGAIN'])
 
 /** Throws `StartRefused`. `prepareSchema` creates, migrates or checks the schema. */
 export async function refuseUnusable(
@@ -32,7 +40,9 @@ export async function refuseUnusable(
     await refuseReplica(client, where)
     await prepareSchema(client)
   } catch (cause) {
-    throw cause instanceof StartRefused ? cause : new StartRefused(sentence(where, cause), { cause })
+    if (cause instanceof StartRefused) throw cause
+    const Refusal = isAway(cause) ? DatabaseUnreachable : StartRefused
+    throw new Refusal(sentence(where, cause), { cause })
   } finally {
     await client.end().catch(() => {})
   }
@@ -77,13 +87,25 @@ function sentence(where: string, cause: unknown): string {
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
       return `DATABASE_URL (${where}): the host name is unknown`
-    case '08P01':
+    case POOLER:
       return poolerSentence(where)
     default:
       return code === undefined && isTimeout(cause)
         ? `DATABASE_URL (${where}): the server accepts connections, but does not answer`
         : `DATABASE_URL (${where}) cannot be used: ${code ?? (cause instanceof Error ? cause.message : String(cause))}`
   }
+}
+
+function isAway(cause: unknown): boolean {
+  const code = codeOf(cause)
+  if (cause instanceof pg.DatabaseError) return code !== undefined && AWAY.test(code) && code !== POOLER
+  if (HOST_UNKNOWN.has(code ?? '') || isFromSocket(cause)) return true
+  return cause instanceof Error && /timeout|terminated/i.test(cause.message)
+}
+
+function isFromSocket(cause: unknown): boolean {
+  if (cause instanceof AggregateError) return cause.errors.every(isFromSocket)
+  return cause instanceof Error && 'syscall' in cause
 }
 
 /** pg names its time-outs only by their message. */

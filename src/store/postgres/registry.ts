@@ -13,12 +13,12 @@ import type { Commit, Document, ListQuery, Registry, SearchQuery } from '../regi
 import type { LockFences } from '../lock-fences.ts'
 import { createAuditReader } from './audit-reader.ts'
 import { createChangeFeed, type ChangeFeed, type StoredChange } from './change-feed.ts'
-import { openChangeListener } from './change-listener.ts'
+import { openChangeListener, type ChangeListener } from './change-listener.ts'
 import { toText, withRegistryErrors } from './connection.ts'
 import { createDocumentList, createDocumentSearch } from './document-list.ts'
 import { CHANGE_CHANNEL, createDocumentWriter } from './document-writer.ts'
 import { shownAuthor } from './plan-commits.ts'
-import { withClient, type Connections } from './connections.ts'
+import { withClient, type Connections, type Gate } from './connections.ts'
 import { createLockFences } from './lock-fences.ts'
 import { redactBatch } from './redaction.ts'
 import type { RunningRequests } from './running-request.ts'
@@ -29,6 +29,8 @@ export interface PostgresRegistryOptions {
   readonly pool: pg.Pool
   readonly clock: Clock
   readonly requests: RunningRequests
+  /** Missing: it is open. */
+  readonly gate?: Gate | undefined
   /** A connection failed; the feed continues when there is one again. */
   readonly onFailed: (cause: unknown) => void
   /** The database lacks changes that this process has seen: it was restored, or a standby without them took over. */
@@ -47,12 +49,16 @@ const POLL_EVERY_MS = 1_000
 export interface PostgresRegistry {
   readonly registry: Registry
   readonly fences: LockFences
+  /** Begins to listen. Rejects if there is no connection; then it can be repeated. */
+  connect(): Promise<void>
+  /** Delivers what is there, as if every channel had been notified. */
+  wake(): void
 }
 
-export async function openPostgresRegistry(options: PostgresRegistryOptions): Promise<PostgresRegistry> {
-  const { pool, clock, requests, format } = options
-  const { feed, close } = await openFeed(options)
-  const fences = createLockFences({ pool, delivered: (position) => feed.delivered(position) })
+export function createPostgresRegistry(options: PostgresRegistryOptions): PostgresRegistry {
+  const { pool, clock, requests, gate, format } = options
+  const { feed, connect, wake, close } = createFeed(options)
+  const fences = createLockFences({ pool, delivered: (position) => feed.delivered(position), gate })
   const write = createDocumentWriter(pool, clock, { requests, fences, format })
   // A listener must not act on behalf of the request or the lock whose commit it receives.
   const outside = AsyncLocalStorage.snapshot()
@@ -85,18 +91,16 @@ export async function openPostgresRegistry(options: PostgresRegistryOptions): Pr
     watch: (position, listener) => outside(() => feed.watch(position, (change) => outside(() => listener(change)))),
     close,
   }
-  return { registry, fences }
+  return { registry, fences, connect, wake }
 }
 
-/** Opens the feed, with its two connections. */
-async function openFeed({
-  connections,
-  clock,
-  onFailed,
-  onRewound,
-  onOutdated,
-  channels,
-}: PostgresRegistryOptions): Promise<{ feed: ChangeFeed; close: () => Promise<void> }> {
+/** The feed, with two connections of its own. */
+function createFeed({ connections, clock, onFailed, onRewound, onOutdated, channels }: PostgresRegistryOptions): {
+  readonly feed: ChangeFeed
+  connect(): Promise<void>
+  wake(): void
+  close(): Promise<void>
+} {
   const { config } = connections
   const reader = connections.createPool(1)
   const feed = createChangeFeed({
@@ -109,18 +113,20 @@ async function openFeed({
     },
   })
   const poll = (): void => void feed.poll()
-  const listener = await openChangeListener({
-    config,
-    channels: new Map([[CHANGE_CHANNEL, poll], ...channels]),
-    clock,
-    onFailed,
-  })
-  const stopPolling = clock.every(POLL_EVERY_MS, poll)
+  const all = new Map([[CHANGE_CHANNEL, poll], ...channels])
+  let listener: ChangeListener | null = null
+  let stopPolling = (): void => {}
   return {
     feed,
+    async connect() {
+      if (listener !== null) return
+      listener = await openChangeListener({ config, channels: all, clock, onFailed })
+      stopPolling = clock.every(POLL_EVERY_MS, poll)
+    },
+    wake: () => all.forEach((notice) => notice()),
     async close() {
       stopPolling()
-      await listener.close()
+      await listener?.close()
       await feed.close()
     },
   }

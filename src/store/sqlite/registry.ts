@@ -8,22 +8,13 @@
 
 import type { DatabaseSync } from 'node:sqlite'
 import type { Clock } from '../../runtime/clock.ts'
-import {
-  RegistryFull,
-  type Commit,
-  type Document,
-  type ListQuery,
-  type Registry,
-  type SearchQuery,
-} from '../registry.ts'
+import { RegistryFull, type Commit, type Registry } from '../registry.ts'
 import { StoreUnwritable } from '../unwritable.ts'
 import { createAuditReader } from './audit-reader.ts'
 import { createChangeFeed } from './change-feed.ts'
-import { createDocumentList } from './document-list.ts'
-import { createDocumentSearch } from './document-search.ts'
-import { toDocument, type DocumentRow } from './document-row.ts'
 import { createDocumentWriter } from './document-writer.ts'
 import { openRegistryFile } from './registry-file.ts'
+import { createRegistryReads } from './registry-reads.ts'
 import { createRedaction } from './redaction.ts'
 import { isFull, isUnwritable } from './sqlite-error.ts'
 import { transact, runInSavepoint } from './transaction.ts'
@@ -48,8 +39,6 @@ export function openSqliteRegistry(options: SqliteRegistryOptions): SqliteRegist
   const { database } = file
   if (bytesMax !== undefined) limitSize(database, bytesMax)
   const statements = prepare(database)
-  const list = createDocumentList(database)
-  const search = createDocumentSearch(database)
   const feed = createChangeFeed(database)
   const readAudit = createAuditReader(database)
   const apply = createDocumentWriter(database, clock)
@@ -66,11 +55,7 @@ export function openSqliteRegistry(options: SqliteRegistryOptions): SqliteRegist
   }
 
   return {
-    get: async <Body>(kind: string, id: string) => toDocumentOrNull<Body>(statements.get.get(kind, id)),
-    find: async <Body>(kind: string, name: string, value: string) =>
-      toDocumentOrNull<Body>(statements.find.get(kind, name, value)),
-    list: async <Body>(kind: string, query: ListQuery) => list(kind, query).map((row) => toDocument<Body>(row)),
-    search: async <Body>(kind: string, query: SearchQuery) => search(kind, query).map((row) => toDocument<Body>(row)),
+    ...createRegistryReads(database),
     commit: async (author, action, writes) => {
       runInTransaction(() => apply({ author, action, writes }))
       feed.notify()
@@ -98,11 +83,6 @@ export function openSqliteRegistry(options: SqliteRegistryOptions): SqliteRegist
 
 function prepare(database: DatabaseSync) {
   return {
-    get: database.prepare('SELECT * FROM document WHERE kind = ? AND id = ?'),
-    find: database.prepare(
-      `SELECT d.* FROM document_key k CROSS JOIN document d ON d.kind = k.kind AND d.id = k.id
-       WHERE k.kind = ? AND k.name = ? AND k.value = ? ORDER BY k.tenant, k.id LIMIT 1`,
-    ),
     lastPosition: database.prepare('SELECT max(position) AS position FROM change'),
     insertNote: database.prepare(
       'INSERT INTO note (kind, id, tenant, at_ms, author, action) VALUES (?, ?, ?, ?, ?, ?)',
@@ -113,10 +93,6 @@ function prepare(database: DatabaseSync) {
 function limitSize(database: DatabaseSync, bytesMax: number): void {
   const pageBytes = Number(database.prepare('PRAGMA page_size').get()?.['page_size'])
   database.exec(`PRAGMA max_page_count = ${Math.floor(bytesMax / pageBytes)}`)
-}
-
-function toDocumentOrNull<Body>(row: Record<string, unknown> | undefined): Document<Body> | null {
-  return row === undefined ? null : toDocument<Body>(row as unknown as DocumentRow)
 }
 
 /** Applies a commit; if it is refused, undoes its writes and returns the error. */
