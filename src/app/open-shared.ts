@@ -2,12 +2,17 @@
 
 import type { Config } from '../config.ts'
 import { readIncarnation } from '../nodes/incarnation.ts'
+import { createClockWatch } from '../nodes/clock-watch.ts'
+import { compareAtStart } from '../nodes/compare-settings.ts'
 import { createStalenessWatch, type StalenessWatch } from '../nodes/staleness-watch.ts'
 import type { CountEvent } from '../runtime/event-reasons.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Opened } from '../runtime/lifecycle.ts'
 import type { Log } from '../runtime/log.ts'
+import type { Vault } from '../runtime/vault.ts'
+import type { Addresses } from '../settings/addresses.ts'
 import { readVersion } from '../settings/information-flags.ts'
+import { hashSharedSettings } from '../settings/shared-settings.ts'
 import { FORMAT } from '../store/nodes.ts'
 import type { Postgres } from '../store/postgres/open-postgres.ts'
 
@@ -23,7 +28,9 @@ export interface Shared extends Omit<Postgres, 'close'> {
 }
 
 export interface SharedOptions {
-  readonly config: Pick<Config, 'databaseUrl' | 'nodeName' | 'dataDir' | 'maxStalenessSeconds'>
+  readonly config: Config
+  readonly addresses: Addresses
+  readonly vault: Pick<Vault, 'keyedHash'>
   readonly clock: Clock
   readonly log: Log
   readonly count: CountEvent
@@ -32,7 +39,7 @@ export interface SharedOptions {
 
 /** Throws `StartRefused`. `end` ends the process at once. */
 export async function openShared(options: SharedOptions, end: (sentence: string) => void): Promise<Shared> {
-  const { config, clock, log, count, opened } = options
+  const { config, addresses, vault, clock, log, count, opened } = options
   const { databaseUrl: url, nodeName, dataDir, maxStalenessSeconds } = config
   if (url === null) throw new Error('a single node shares nothing')
   // A single node starts sooner without these.
@@ -46,6 +53,7 @@ export async function openShared(options: SharedOptions, end: (sentence: string)
     clock,
     staleAfterMs: maxStalenessMs,
     ...(freshness !== null && { onFresh: freshness.onFresh }),
+    onClockOffset: createClockWatch(options),
     onFailed(cause) {
       count('registry_connection_failed')
       log.error({ err: cause }, 'a connection to PostgreSQL failed and is opened again; calls are served meanwhile')
@@ -60,7 +68,9 @@ export async function openShared(options: SharedOptions, end: (sentence: string)
   opened('start', endStart)
   const { registry, nodes } = postgres
   const incarnation = readIncarnation(dataDir)
-  await nodes.register({ incarnation, name: nodeName, version: readVersion(), format: FORMAT })
+  const settings = hashSharedSettings(config, addresses, vault.keyedHash)
+  await compareAtStart({ ...options, nodes, incarnation, settings, mayDiffer: config.addressesMayDiffer })
+  await nodes.register({ incarnation, name: nodeName, version: readVersion(), format: FORMAT, settings })
   opened('list of nodes', () => nodes.leave())
   return { ...postgres, incarnation, freshness, readFrom: await registry.end(), endStart }
 }

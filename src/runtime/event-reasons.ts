@@ -49,6 +49,9 @@ export const EVENT_REASONS = {
   metering_held_back:
     'The pipeline stopped reading for the bill because the store is away or slow. Risks are still detected.',
   newcomers_refused: 'Too many credentials were being verified on a gateway thread. The call gets 503.',
+  node_clock_differs: 'The clock of this node differs from that of PostgreSQL by more than a second. Set both by NTP.',
+  node_settings_differ:
+    'This node started with other settings than a live node. The log names them; `GET /v1/nodes` shows which node differs.',
   node_stale:
     'This node lost PostgreSQL for longer than MAX_STALENESS_SECONDS. Its calls get 503 until PostgreSQL is back.',
   oauth_failed: 'A token could not be issued because of an internal fault. The log has the stack.',

@@ -19,8 +19,8 @@ export interface SeveralNodes {
 }
 
 const MASTER_KEY = 'ab'.repeat(32)
-/** The public address of all nodes, behind their load balancer. */
-const GATEWAY_URL = 'http://gateway.example'
+/** The public addresses of all nodes, behind their load balancer. */
+const ADDRESSES = { GATEWAY_URL: 'http://gateway.example', BASE_URL: 'http://platform.example' }
 
 /** Starts the nodes at the same time, on an empty database. */
 export async function startSeveralNodes(
@@ -38,7 +38,7 @@ export async function startSeveralNodes(
     REDIS_URL: redis.url,
   }
   const servers = [clickHouse, redis, postgres]
-  const settings = { ...systems, GATEWAY_URL, MASTER_KEY, PREVIEW: 'nodes', ...more }
+  const settings = { ...systems, ...ADDRESSES, MASTER_KEY, PREVIEW: 'nodes', ...more }
   const nodes: Service[] = []
   for (const name of names) {
     const env = { ...settings, NODE_NAME: name, DATABASE_URL: await routeOf(name, systems.DATABASE_URL) }

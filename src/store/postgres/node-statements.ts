@@ -12,6 +12,9 @@ export interface NodeRow {
   readonly registered_at_ms: number
   readonly silent_ms: number
   readonly stale_after_ms: number | null
+  /** Null: an earlier version, or no node. */
+  readonly settings: Readonly<Record<string, string>> | null
+  readonly clock_offset_ms: number | null
 }
 
 export interface ReportRow {
@@ -23,6 +26,8 @@ export interface ReportRow {
   readonly silent: number
   /** Another node has asked this one to prepare something, and has no answer. */
   readonly asked: boolean
+  /** The clock of the server. */
+  readonly now_ms: number
 }
 
 const CHANNEL = 'tollgate_node'
@@ -35,25 +40,28 @@ export const ENTER_CHECK = `SELECT ${LOCK} AS locked,
   EXISTS (SELECT FROM node WHERE name = $2 AND incarnation <> $1 AND ${SILENT_MS} < $3) AS named`
 export const UNLOCK = `SELECT pg_advisory_unlock(hashtextextended($1, ${NODE_SEED}))`
 export const ENTER = `INSERT INTO node (incarnation, name, version, format, session, position, registered_at, heard_at,
-    stale_after_ms)
-  VALUES ($1, $2, $3, $4, $5, 0, now(), clock_timestamp(), $6)
+    stale_after_ms, settings)
+  VALUES ($1, $2, $3, $4, $5, 0, now(), clock_timestamp(), $6, $7)
   ON CONFLICT (incarnation) DO UPDATE SET name = $2, version = $3, format = $4, session = $5, position = 0,
-    registered_at = now(), heard_at = clock_timestamp(), stale_after_ms = $6`
+    registered_at = now(), heard_at = clock_timestamp(), stale_after_ms = $6, settings = $7, clock_offset_ms = NULL`
 export const RETURN = `SELECT ${LOCK} AS locked,
   EXISTS (SELECT FROM node WHERE incarnation = $1 AND session <> $2) AS replaced`
 /** Adds the row again if it was removed while the node was silent. */
 export const REPORT = `WITH own AS (
     INSERT INTO node AS n (incarnation, name, version, format, session, position, registered_at, heard_at,
-      stale_after_ms)
-    VALUES ($1, $2, $3, $4, $5, $6, now(), clock_timestamp(), $9)
-    ON CONFLICT (incarnation) DO UPDATE SET position = $6, heard_at = clock_timestamp() WHERE n.session = $5
+      stale_after_ms, settings, clock_offset_ms)
+    VALUES ($1, $2, $3, $4, $5, $6, now(), clock_timestamp(), $9, $10, $11)
+    ON CONFLICT (incarnation) DO UPDATE SET position = $6, heard_at = clock_timestamp(), clock_offset_ms = $11
+      WHERE n.session = $5
     RETURNING 1
   )
   SELECT position AS end, EXISTS (SELECT FROM own) AS own,
+    (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now_ms,
     (SELECT count(*)::int FROM node WHERE incarnation <> $1 AND ${SILENT_MS} >= $8) AS silent, ${IS_ASKED} AS asked,
     CASE WHEN $7 AND EXISTS (SELECT FROM own) THEN pg_notify('${CHANNEL}', '') END FROM change_end`
 export const LIST = `SELECT incarnation, name, version, format, position,
-    floor(extract(epoch FROM registered_at) * 1000)::float8 AS registered_at_ms, ${SILENT_MS} AS silent_ms, stale_after_ms
+    floor(extract(epoch FROM registered_at) * 1000)::float8 AS registered_at_ms, ${SILENT_MS} AS silent_ms,
+    stale_after_ms, settings, clock_offset_ms
   FROM node ORDER BY name, incarnation`
 export const REMOVE = `WITH named AS (SELECT incarnation, ${SILENT_MS} < greatest($2, stale_after_ms) AS is_live
       FROM node WHERE name = $1 FOR UPDATE),

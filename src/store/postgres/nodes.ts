@@ -15,6 +15,7 @@ import type { Clock } from '../../runtime/clock.ts'
 import type { Moment } from '../../runtime/freshness.ts'
 import { LIVE_MS, type ListedNode, type NodeIdentity, type NodeProgress, type Nodes, type Removal } from '../nodes.ts'
 import { createAcknowledgements, type Acknowledgements } from './acknowledgements.ts'
+import { clockOffset } from './clock-offset.ts'
 import { withRegistryErrors } from './connection.ts'
 import { openKeptConnection, type KeptConnection } from './kept-connection.ts'
 import * as sql from './node-statements.ts'
@@ -37,6 +38,8 @@ export interface PostgresNodesOptions {
   readonly staleAfterMs: number | null
   /** This node was up to date at this moment; later than the one before. */
   readonly onFresh: (since: Moment) => void
+  /** Receives with each report by how much the clock of this node is ahead of that of the server, at least; negative: behind. */
+  readonly onClockOffset: (offsetMs: number) => void
   /** How long `register` waits for an earlier process to end. */
   readonly refusedAfterMs?: number | undefined
 }
@@ -63,7 +66,7 @@ class PostgresNodes implements Nodes {
   #position = 0
   #reportedPosition = 0
   /** The answer to the last report. */
-  #seen = { end: 0, silentNodes: 0 }
+  #seen = { end: 0, silentNodes: 0, clockOffsetMs: 0 }
   #beating: Promise<void> | null = null
   #stopBeating = (): void => {}
 
@@ -113,8 +116,8 @@ class PostgresNodes implements Nodes {
   }
 
   progress(): NodeProgress {
-    const { end, silentNodes } = this.#seen
-    return { lag: Math.max(0, end - this.#position), silentNodes }
+    const { end, ...seen } = this.#seen
+    return { lag: Math.max(0, end - this.#position), ...seen }
   }
 
   async remove(name: string): Promise<Removal> {
@@ -157,7 +160,7 @@ class PostgresNodes implements Nodes {
   }
 
   async #tryToEnter(client: pg.Client, node: NodeIdentity): Promise<string | null> {
-    const { incarnation, name, version, format } = node
+    const { incarnation, name, version, format, settings } = node
     await client.query(sql.BEGIN)
     const { rows } = await client.query<{ locked: boolean; named: boolean }>(sql.ENTER_CHECK, [
       incarnation,
@@ -166,8 +169,10 @@ class PostgresNodes implements Nodes {
     ])
     const { locked = false, named = true } = rows[0] ?? {}
     const isFree = locked && !named
-    if (isFree)
-      await client.query(sql.ENTER, [incarnation, name, version, format, this.#session, this.#options.staleAfterMs])
+    if (isFree) {
+      const { staleAfterMs } = this.#options
+      await client.query(sql.ENTER, [incarnation, name, version, format, this.#session, staleAfterMs, settings])
+    }
     await client.query('COMMIT')
     if (isFree) return null
     if (!locked) return 'another process runs with a copy of this DATA_DIR; each node needs a data folder of its own'
@@ -221,23 +226,19 @@ class PostgresNodes implements Nodes {
     const [node, connection, position] = [this.#node, this.#connection, this.#position]
     if (node === null || connection === null) return
     const sentAt = this.#staleness.now()
-    const { incarnation, name, version, format } = node
+    const { incarnation, name, version, format, settings } = node
+    const { clock, staleAfterMs, onClockOffset } = this.#options
     const isNews = position !== this.#reportedPosition
-    const values = [
-      incarnation,
-      name,
-      version,
-      format,
-      this.#session,
-      position,
-      isNews,
-      LIVE_MS,
-      this.#options.staleAfterMs,
-    ]
+    const identity = [incarnation, name, version, format, this.#session]
+    const values = [...identity, position, isNews, LIVE_MS, staleAfterMs, settings, this.#seen.clockOffsetMs]
+    const sentMs = clock.nowMs()
     const [row] = await connection.query<sql.ReportRow>(sql.REPORT, values)
+    const receivedMs = clock.nowMs()
     if (row?.own !== true) return this.#end()
     if (row.asked) this.#options.preparations.onAsked()
-    this.#seen = { end: row.end, silentNodes: row.silent }
+    const clockOffsetMs = clockOffset(sentMs, row.now_ms, receivedMs)
+    this.#seen = { end: row.end, silentNodes: row.silent, clockOffsetMs }
+    onClockOffset(clockOffsetMs)
     this.#reportedPosition = position
     this.#staleness.reported(sentAt, row.end)
   }
@@ -248,7 +249,15 @@ class PostgresNodes implements Nodes {
   }
 }
 
-function toListed({ registered_at_ms, silent_ms, stale_after_ms: staleAfterMs, ...node }: sql.NodeRow): ListedNode {
-  const silentMs = Math.max(0, silent_ms)
-  return { ...node, registeredAtMs: registered_at_ms, silentMs, isLive: silentMs < LIVE_MS, staleAfterMs }
+function toListed(row: sql.NodeRow): ListedNode {
+  const { incarnation, name, version, format, position, settings } = row
+  const silentMs = Math.max(0, row.silent_ms)
+  return {
+    ...{ incarnation, name, version, format, position, settings: settings ?? {} },
+    registeredAtMs: row.registered_at_ms,
+    silentMs,
+    isLive: silentMs < LIVE_MS,
+    staleAfterMs: row.stale_after_ms,
+    clockOffsetMs: row.clock_offset_ms ?? 0,
+  }
 }

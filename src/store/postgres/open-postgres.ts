@@ -45,6 +45,8 @@ export interface PostgresOptions extends ConnectOptions {
   readonly staleAfterMs?: number | null
   /** This node was up to date at this moment; later than the one before. */
   readonly onFresh?: (since: Moment) => void
+  /** Receives with each report by how much the clock of this node is ahead of that of the server, at least; negative: behind. */
+  readonly onClockOffset?: (offsetMs: number) => void
   /** A signal of a risk has a format that only later versions read; it is dropped. */
   readonly onUnreadableSignal?: () => void
   /** Seconds for which the node of a running request holds its idempotency key without prolonging it. */
@@ -80,7 +82,7 @@ const COMMAND_CONNECTIONS = 4
 /** Creates or migrates the schema for a node. Throws `StartRefused`. */
 export async function openPostgres(options: PostgresOptions): Promise<Postgres> {
   const { clock, onFailed, onReplaced, onRewound, keyHeldSeconds, registerRefusedAfterMs } = options
-  const { staleAfterMs = null, onFresh = () => {} } = options
+  const { staleAfterMs = null, onFresh = () => {}, onClockOffset = () => {} } = options
   const { onUnreadableSignal = () => {} } = options
   const config = toClientConfig(options)
   await refuseUnusable(config, options.isCommand === true ? requireSchema : migrateSchema)
@@ -116,6 +118,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
     onReplaced,
     staleAfterMs,
     onFresh,
+    onClockOffset,
     refusedAfterMs: registerRefusedAfterMs,
   })
   return {

@@ -151,4 +151,8 @@ export const STEPS: readonly string[] = [
      api text COLLATE "C" NOT NULL, incarnation text COLLATE "C" NOT NULL, severity int NOT NULL,
      reported_at timestamptz NOT NULL, PRIMARY KEY (api, incarnation)
    );`,
+  // Nullable: nodes of earlier versions write these rows, too.
+  `ALTER TABLE node ADD COLUMN settings jsonb, ADD COLUMN clock_offset_ms bigint;
+   ALTER TABLE upstream_report ADD COLUMN tenant text COLLATE "C", ADD COLUMN state text;
+   CREATE INDEX upstream_report_of_tenant ON upstream_report (tenant);`,
 ]

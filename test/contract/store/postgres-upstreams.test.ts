@@ -9,7 +9,7 @@ afterAll(() => server.remove())
 /** A node whose process runs. */
 async function join(url: string, name: string): Promise<Postgres> {
   const postgres = await openTestPostgres(url, { nodeName: name })
-  await postgres.nodes.register({ incarnation: name, name, version: '1', format: 1 })
+  await postgres.nodes.register({ incarnation: name, name, version: '1', format: 1, settings: {} })
   return postgres
 }
 
