@@ -28,6 +28,8 @@ export async function startSeveralNodes(
   more: Readonly<Record<string, string>> = {},
   /** The way of a node to PostgreSQL. */
   routeOf: (name: string, databaseUrl: string) => Promise<string> = async (_, databaseUrl) => databaseUrl,
+  /** Of the first node. */
+  ports?: readonly [number, number],
 ): Promise<SeveralNodes> {
   const postgres = await createPostgresServer()
   const clickHouse = await createClickHouseServer()
@@ -42,7 +44,7 @@ export async function startSeveralNodes(
   const nodes: Service[] = []
   for (const name of names) {
     const env = { ...settings, NODE_NAME: name, DATABASE_URL: await routeOf(name, systems.DATABASE_URL) }
-    nodes.push(await createService({ args: ['--empty'], env }))
+    nodes.push(await createService({ args: ['--empty'], env, ports: nodes.length === 0 ? ports : undefined }))
   }
   try {
     await Promise.all(nodes.map((node) => node.start()))
