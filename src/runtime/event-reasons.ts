@@ -43,6 +43,8 @@ export const EVENT_REASONS = {
   key_rotation_failed: 'Signing keys were not rotated. The log has the reason.',
   lease_exchange_failed:
     'Leases of limits that nodes share could not be asked for or reported. The exchange is retried.',
+  live_requests_not_read:
+    'Streams of calls receive nothing because this node could not read the request log. It is retried every second.',
   lookup_failed: 'A gateway thread could not look up a credential. The call gets 503.',
   lookups_busy: 'A gateway thread had too many credential lookups in flight. The call gets 503.',
   malformed: 'A client sent something that is not HTTP.',
