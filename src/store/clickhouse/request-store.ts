@@ -82,10 +82,10 @@ const NO_WRITER = ''
 
 function toFollowParams({ filters, position, limit }: FollowQuery): Record<string, unknown> {
   return {
-    tenants: filters.map(({ tenant }) => tenant),
-    apis: filters.map(({ api = '' }) => api),
-    customers: filters.map(({ customer = '' }) => customer),
-    outcomes: filters.map(({ outcome = '' }) => outcome),
+    tenants: filters.map(({ tenant }) => toHex(tenant)),
+    apis: filters.map(({ api = '' }) => toHex(api)),
+    customers: filters.map(({ customer = '' }) => toHex(customer)),
+    outcomes: filters.map(({ outcome = '' }) => toHex(outcome)),
     refused: filters.map(({ isRefused }) => (isRefused === true ? 1 : 0)),
     since_ms: filters.map(({ sinceMs }) => sinceMs),
     fresh: filters.map(({ isFresh }) => (isFresh ? 1 : 0)),
@@ -97,13 +97,19 @@ function toFollowParams({ filters, position, limit }: FollowQuery): Record<strin
   }
 }
 
+function toHex(name: string): string {
+  return Buffer.from(name).toString('hex')
+}
+
 function toFollowed({ filters }: FollowQuery, rows: readonly FollowedRow[]): readonly FollowedRequests[] {
   const groups = new Map<string, FollowedRequests & { readonly requests: LoggedRequest[] }>()
   for (const row of rows) {
     const { writer, tenant } = row
     const filter = row.filter - 1
-    // The statement has ensured that; a mistake in it must not show a tenant the calls of another.
-    if (filters[filter]?.tenant !== tenant) throw new Error('the request log returned a call of another tenant')
+    const asked = filters[filter]
+    // The statement has ensured that; a mistake in it must not show anybody the calls of others.
+    if (asked?.tenant !== tenant || (asked.customer ?? row.consumer) !== row.consumer)
+      throw new Error('the request log returned a call of another tenant or consumer')
     const key = `${filter} ${writer}`
     let group = groups.get(key)
     if (group === undefined) {

@@ -87,10 +87,16 @@ describe('the request log that grows', () => {
   })
 
   it('keeps tenants apart, whatever their filters and names are', async () => {
-    const hostile = `x' OR 1 = 1 --`
+    const hostile = `x'] OR 1 = 1 --\\\0\t\n'`
     await store.insert(`requests-${W1}-30`, [request('house', 'h1'), request('rival', 'r1'), request(hostile, 'x1')])
     const filters = [all('house'), all('rival', { customer: hostile }), all(hostile), all('', { api: '' }), all('%')]
     expect(await follow(filters)).toEqual([`0 ${W1}@30: h1 of 1`, `2 ${W1}@30: x1 of 1`])
+    const odd = ['', "'", '\\', '\0', '\ud800', '%27', '{x:String}', 'ü'.repeat(256)]
+    const oddFilters = odd.flatMap((name) => [
+      all('house', { api: `${name}x` }),
+      all('house', { customer: `${name}x` }),
+    ])
+    expect(await follow([...oddFilters, all('house')])).toEqual([`16 ${W1}@30: h1 of 1`])
     expect(await follow([])).toEqual([])
     expect(await follow([all('rival')], { [hostile]: 1 })).toEqual([`0 ${W1}@30: r1 of 1`])
   })
