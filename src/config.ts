@@ -49,6 +49,8 @@ export interface Config {
   /** Whether calls with limits are refused or served while the limits cannot be shared. */
   readonly limitsWithoutRedis: 'refuse' | 'serve'
   readonly nodeName: string
+  /** Whether this node may start with other addresses than the live nodes, while a change of them rolls. */
+  readonly addressesMayDiffer: boolean
   /** For how long one of several nodes serves calls without PostgreSQL; null: without end. */
   readonly maxStalenessSeconds: number | null
   readonly masterKey: string | null
@@ -105,6 +107,7 @@ export const SETTING_NAMES = [
   'LIMITS_WITHOUT_REDIS',
   'NODE_NAME',
   'MAX_STALENESS_SECONDS',
+  'ADDRESSES_MAY_DIFFER',
   'MASTER_KEY',
   'ADMIN_CLIENT_ID',
   'ADMIN_CLIENT_SECRET',
@@ -198,7 +201,10 @@ type Setting = <T>(name: Name, fallback: T, read: Read<T>) => T
 
 function readNode(
   setting: Setting,
-): Pick<Config, 'databaseUrl' | 'redisUrl' | 'limitsWithoutRedis' | 'nodeName' | 'maxStalenessSeconds'> {
+): Pick<
+  Config,
+  'databaseUrl' | 'redisUrl' | 'limitsWithoutRedis' | 'nodeName' | 'maxStalenessSeconds' | 'addressesMayDiffer'
+> {
   return {
     databaseUrl: setting<string | null>('DATABASE_URL', null, server('postgres', 'postgresql')),
     redisUrl: setting<string | null>('REDIS_URL', null, server('redis', 'rediss')),
@@ -209,6 +215,7 @@ function readNode(
       null,
       whole(STALENESS_SECONDS_MIN, STALENESS_SECONDS_MAX, ' of seconds'),
     ),
+    addressesMayDiffer: setting('ADDRESSES_MAY_DIFFER', 'off', oneOf('off', 'on')) === 'on',
   }
 }
 

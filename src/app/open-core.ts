@@ -62,7 +62,7 @@ export async function openCore({ config, log, opened }: CoreOptions): Promise<Co
   const createId = createIdFactory(clock.nowMs)
   const count = createEventCounter(metrics)
 
-  const dataFolder = await openDataFolder({ config, clock, log, count, opened })
+  const dataFolder = await openDataFolder({ config, addresses, clock, log, count, opened })
   const { vault, registry, shared } = dataFolder
   const connections = claimConnections(config.gatewayThreads, log)
   const backends = createBackends({ config, addresses, clock, log, count })

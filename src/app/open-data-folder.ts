@@ -15,6 +15,7 @@ import type { Opened } from '../runtime/lifecycle.ts'
 import type { Log } from '../runtime/log.ts'
 import { createVault, loadMasterKey, type Vault } from '../runtime/vault.ts'
 import type { IdempotencyStore } from '../store/idempotency-store.ts'
+import type { Addresses } from '../settings/addresses.ts'
 import type { Registry } from '../store/registry.ts'
 import { createSingleNode, FORMAT, type Nodes } from '../store/nodes.ts'
 import { readVersion } from '../settings/information-flags.ts'
@@ -27,6 +28,7 @@ import { openSqliteRegistry } from '../store/sqlite/registry.ts'
 
 export interface OpenDataFolderOptions {
   readonly config: Config
+  readonly addresses: Addresses
   readonly clock: Clock
   readonly log: Log
   readonly count: CountEvent
@@ -95,7 +97,7 @@ async function openOwnFiles({
   const nodes = createSingleNode(clock)
   // No other process reads this list, so that the name need not survive a restart.
   const incarnation = randomUUID()
-  await nodes.register({ incarnation, name: nodeName, version: readVersion(), format: FORMAT })
+  await nodes.register({ incarnation, name: nodeName, version: readVersion(), format: FORMAT, settings: {} })
   return { registry, idempotencyKeys, nodes, incarnation }
 }
 

@@ -3,8 +3,10 @@
  * pressure, and the compliance of active revisions.
  */
 
+import type { UpstreamIssueState } from '../attention/attention.ts'
 import { createCompliance, CRITICAL_BELOW, type Compliance } from '../programmes/compliance.ts'
 import { createDrifts } from '../programmes/drifts.ts'
+import { shareUpstreams, type SharedUpstreams } from '../publishing/shared-upstreams.ts'
 import { createUpstreamEvents } from '../publishing/upstream-events.ts'
 import type { KeyedMutex } from '../command/keyed-mutex.ts'
 import type { Drift } from '../domain/drift.ts'
@@ -49,6 +51,8 @@ export interface MonitorsOptions {
 export interface Monitors {
   readonly onDrift: (drift: Drift) => void
   readonly upstreams: UpstreamHealth
+  /** The APIs of a tenant whose backends are not healthy, as all nodes see them. */
+  readonly upstreamIssues: (tenant: string) => Promise<readonly UpstreamIssueState[]>
   readonly compliance: Compliance
 }
 
@@ -66,7 +70,9 @@ export function openMonitors(options: MonitorsOptions): Monitors {
   const probe = createHealthProbe(options.connectBackend)
   opened('health probes', probe.close)
 
+  let sharedUpstreams: SharedUpstreams | null = null
   function onChange({ tenant, api, from, to, ok, failed }: UpstreamChange): void {
+    sharedUpstreams?.changed()
     count(`upstream_${to}`)
     log[to === 'healthy' ? 'info' : 'warn'](
       { tenant, api, from, to, ok, failed },
@@ -90,6 +96,7 @@ export function openMonitors(options: MonitorsOptions): Monitors {
       ),
   })
   opened('upstream health', upstreams.stop)
+  sharedUpstreams = options.shared === null ? null : openSharedUpstreams(options, options.shared, upstreams)
   const compliance = createCompliance({
     ...options,
     linter: createLinter({ clock, log }),
@@ -100,5 +107,23 @@ export function openMonitors(options: MonitorsOptions): Monitors {
     },
   })
   opened('compliance', compliance.stop)
-  return { onDrift: drifts.record, upstreams, compliance }
+  const upstreamIssues =
+    sharedUpstreams?.issuesOf ??
+    (async (tenant: string) => upstreams.issues().filter((issue) => issue.tenant === tenant))
+  return { onDrift: drifts.record, upstreams, upstreamIssues, compliance }
+}
+
+function openSharedUpstreams(
+  { clock, log, opened }: MonitorsOptions,
+  shared: NonNullable<MonitorsOptions['shared']>,
+  { issues }: UpstreamHealth,
+): SharedUpstreams {
+  const upstreams = shareUpstreams({
+    ...shared,
+    own: issues,
+    clock,
+    onFailed: (cause) => log.warn({ err: cause }, 'failing backends could not be told to other nodes; retrying'),
+  })
+  opened('failing backends', upstreams.stop)
+  return upstreams
 }

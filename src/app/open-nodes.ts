@@ -32,6 +32,11 @@ export async function openNodes(options: NodesOptions): Promise<void> {
   const { nodes, metrics, shared } = options.core
   metrics.measured('node_lag', 'Changes of the registry that this node does not serve yet', () => nodes.progress().lag)
   metrics.measured('nodes_silent', 'Other nodes in the list that are not live', () => nodes.progress().silentNodes)
+  metrics.measured(
+    'node_clock_offset_seconds',
+    'How far the clock of this node is ahead of that of PostgreSQL, at least; negative: behind',
+    () => nodes.progress().clockOffsetMs / 1_000,
+  )
   if (shared === null) return serveOwnChanges(options.core)
   const copyLag = (): number => shared.copyLag() ?? Infinity
   metrics.measured('last_good_lag', 'Changes of the registry that the copy on the disk of this node lacks', copyLag)

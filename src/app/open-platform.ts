@@ -51,7 +51,7 @@ export function openPlatform(options: OpenPlatformOptions): Platform {
     attention: createAttention({
       ...core,
       risks: stream.pipeline.risks,
-      upstreamIssues: gateway.monitors.upstreams.issuesOf,
+      upstreamIssues: gateway.monitors.upstreamIssues,
     }),
     serviceState: createServiceState(options),
     nodeList: createNodeList(core),

@@ -7,6 +7,8 @@
 
 import type { Config } from '../config.ts'
 import { readIncarnation } from '../nodes/incarnation.ts'
+import { createClockWatch } from '../nodes/clock-watch.ts'
+import { compareAtStart } from '../nodes/compare-settings.ts'
 import { joinLater } from '../nodes/join-later.ts'
 import type { CopyKeeper } from '../nodes/keep-copy.ts'
 import { createStalenessWatch, type StalenessWatch } from '../nodes/staleness-watch.ts'
@@ -16,7 +18,9 @@ import type { Opened } from '../runtime/lifecycle.ts'
 import type { Log } from '../runtime/log.ts'
 import { StartRefused } from '../runtime/start-refused.ts'
 import type { Vault } from '../runtime/vault.ts'
+import type { Addresses } from '../settings/addresses.ts'
 import { readVersion } from '../settings/information-flags.ts'
+import { hashSharedSettings } from '../settings/shared-settings.ts'
 import { FORMAT, type NodeIdentity } from '../store/nodes.ts'
 import type { RegistryCopy } from '../store/registry-copy.ts'
 import type { LatePostgres } from '../store/postgres/join-postgres.ts'
@@ -45,7 +49,8 @@ export interface Shared extends Omit<Postgres, 'close'> {
 }
 
 export interface SharedOptions {
-  readonly config: Pick<Config, 'databaseUrl' | 'nodeName' | 'dataDir' | 'gatewayUrl' | 'maxStalenessSeconds'>
+  readonly config: Config
+  readonly addresses: Addresses
   readonly vault: Pick<Vault, 'keyedHash'>
   readonly clock: Clock
   readonly log: Log
@@ -88,7 +93,7 @@ export async function openShared(options: SharedOptions, end: End): Promise<Shar
 }
 
 function describeNode(options: SharedOptions, end: End): Node {
-  const { config, clock, log, count } = options
+  const { config, addresses, vault, clock, log, count } = options
   const { databaseUrl: url, nodeName, dataDir, maxStalenessSeconds } = config
   if (url === null) throw new Error('a single node shares nothing')
   const incarnation = readIncarnation(dataDir)
@@ -100,6 +105,7 @@ function describeNode(options: SharedOptions, end: End): Node {
     clock,
     staleAfterMs: maxStalenessMs,
     ...(freshness !== null && { onFresh: freshness.onFresh }),
+    onClockOffset: createClockWatch(options),
     onFailed(cause) {
       count('registry_connection_failed')
       log.error({ err: cause }, 'a connection to PostgreSQL failed and is opened again; calls are served meanwhile')
@@ -110,12 +116,14 @@ function describeNode(options: SharedOptions, end: End): Node {
       end('the other nodes write a format that only a later version of tollgate reads; start that version'),
     onReplaced: () => end(`another process runs with a copy of DATA_DIR ${dataDir}`),
   }
-  const identity = { incarnation, name: nodeName, version: readVersion(), format: FORMAT }
+  const settings = hashSharedSettings(config, addresses, vault.keyedHash)
+  const identity = { incarnation, name: nodeName, version: readVersion(), format: FORMAT, settings }
   return { options, identity, freshness, postgresOptions, lastGood: { ...options, incarnation }, end }
 }
 
 /** Joins the other nodes at the start. */
-async function join({ options, identity, freshness, postgresOptions, lastGood }: Node, postgres: Postgres) {
+async function join(node: Node, postgres: Postgres) {
+  const { options, identity, freshness, postgresOptions, lastGood } = node
   const { opened } = options
   opened('PostgreSQL', postgres.close)
   const { lockStart } = await import('../store/postgres/start-lock.ts')
@@ -124,6 +132,7 @@ async function join({ options, identity, freshness, postgresOptions, lastGood }:
   const { registry, nodes } = postgres
   const copy = openCopyToKeep(lastGood)
   opened('last good configuration', () => copy.close())
+  await compareAtStart({ ...options, ...identity, nodes, mayDiffer: options.config.addressesMayDiffer })
   await nodes.register(identity)
   noteListed(copy, postgres, opened)
   const readFrom = await registry.end()
@@ -200,17 +209,18 @@ function createKeeping({ options, readFrom, isJoined, ...parts }: Keeping) {
 
 /** Attempts to join until it succeeds. Returns a function that ends the attempts. */
 function returnLater(
-  { options, identity, end }: Node,
+  node: Node,
   { postgres, join: joinOnce }: LatePostgres,
   onJoined: () => void,
 ): () => Promise<void> {
+  const { options, end } = node
   const { clock, log, count } = options
   return joinLater({
     clock,
     async join() {
       const { RegistryReplaced } = await import('../store/postgres/join-postgres.ts')
       try {
-        await joinOnce(() => registerOrEnd(postgres, identity, end))
+        await joinOnce(() => registerOrEnd(node, postgres))
       } catch (cause) {
         if (cause instanceof RegistryReplaced) end(REPLACED)
         throw cause
@@ -225,7 +235,7 @@ function returnLater(
 }
 
 /** A refusal concerns the identity of this node: another process has it. */
-async function registerOrEnd({ nodes }: Postgres, identity: NodeIdentity, end: End): Promise<void> {
+async function registerOrEnd({ identity, end }: Node, { nodes }: Postgres): Promise<void> {
   try {
     await nodes.register(identity)
   } catch (cause) {

@@ -11,7 +11,7 @@ import type { Log } from '../runtime/log.ts'
 import type { ClickHouse } from '../store/clickhouse/client.ts'
 import { readKeptUsage } from '../store/clickhouse/kept-usage.ts'
 import { DamagedParts } from '../store/clickhouse/new-parts.ts'
-import type { RequestStore } from '../store/request-store.ts'
+import type { FollowedLog, RequestStore } from '../store/request-store.ts'
 import type { RiskStore } from '../store/risk-store.ts'
 import type { ServiceLevelStore } from '../store/service-level-store.ts'
 import type { StatementStore } from '../store/statement-store.ts'
@@ -21,7 +21,7 @@ export interface Stores {
   readonly usage: UsageStore
   readonly statements: StatementStore
   readonly levels: ServiceLevelStore
-  readonly requests: RequestStore
+  readonly requests: RequestStore & FollowedLog
 }
 
 export interface OpenedStores extends Stores {

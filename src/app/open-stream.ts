@@ -15,6 +15,8 @@ import type { CreateId } from '../runtime/ids.ts'
 import { createPlatformRecorder, type PlatformRecorder } from '../self-metering/platform-recorder.ts'
 import { createFlushLog } from '../store/clickhouse/flush-log.ts'
 import { createLiveRequests, type LiveRequests } from '../metering/live-requests.ts'
+import { createSharedLiveRequests } from '../metering/shared-live-requests.ts'
+import type { RequestFeed } from '../store/request-store.ts'
 import { createClickHouseNameStore } from '../store/clickhouse/name-store.ts'
 import type { NameStore } from '../store/name-store.ts'
 import { matches, openSqliteCheckpoint, type SqliteCheckpoint } from '../store/sqlite/checkpoint.ts'
@@ -53,7 +55,7 @@ export interface StreamServices extends Stores {
   readonly pipeline: Pipeline
   readonly limits: Limits
   /** Calls as they are recorded. */
-  readonly liveRequests: LiveRequests
+  readonly liveRequests: RequestFeed
   readonly reader: { notify(): void }
   readonly spool: SpoolWriter
   readonly recorder: PlatformRecorder
@@ -84,8 +86,9 @@ export async function openStream(options: StreamOptions): Promise<StreamServices
   const spool = openSpool(checkpoint, options)
   const { keepSpool, reader } = keepSegments(spool.reader)
   const parts = { checkpoint, limits, reader, stores: { ...stores, riskStore, clickHouse } }
-  const liveRequests = createLiveRequests({ mode: config.requestLog, clock })
   const { shared } = options
+  const ownCalls = shared === null ? createLiveRequests({ mode: config.requestLog, clock }) : null
+  const liveRequests = ownCalls ?? openSharedLiveRequests(options, stores)
   // A single node detects the risks itself; if it joins others later, it continues from there.
   if (shared === null && checkpoint.signalPosition() !== null) checkpoint.saveSignalPosition(null)
   const { gauge } = spool
@@ -93,7 +96,7 @@ export async function openStream(options: StreamOptions): Promise<StreamServices
   const { promises } = limits.declarations
   const own = { checkpoint, reader, gauge, riskStore, levels, promises }
   const sharedRisks = shared === null ? null : await openSharedRisks({ ...options, ...own, shared })
-  const pipeline = openPipeline(options, { ...parts, liveRequests, sharedRisks })
+  const pipeline = openPipeline(options, { ...parts, ownCalls, sharedRisks })
   const platformSpool = openPlatformSpool(spool, options)
   const holds: Holds = {
     holdStore: pipeline.hold,
@@ -147,11 +150,21 @@ async function checkFolder(
 interface PipelineParts {
   readonly checkpoint: SqliteCheckpoint
   readonly limits: Limits
-  readonly liveRequests: LiveRequests
+  /** Null: streams show the calls of all nodes. */
+  readonly ownCalls: LiveRequests | null
   readonly reader: SpoolReader
   readonly stores: Omit<OpenedStores, 'isNewStore'>
   /** Null: a single node. */
   readonly sharedRisks: SharedRiskServices | null
+}
+
+function openSharedLiveRequests(
+  { config, clock, log, count, opened }: StreamOptions,
+  { requests: store }: Stores,
+): RequestFeed {
+  const feed = createSharedLiveRequests({ mode: config.requestLog, store, clock, log, count })
+  opened('streams of calls', () => feed.stop())
+  return feed
 }
 
 /** One node cannot judge a promise from its part of the calls. */
@@ -159,7 +172,7 @@ const NO_PROMISES: PromiseSource = { of: () => [], isAny: false }
 
 function openPipeline(
   options: StreamOptions,
-  { checkpoint, limits, liveRequests, reader, stores, sharedRisks }: PipelineParts,
+  { checkpoint, limits, ownCalls, reader, stores, sharedRisks }: PipelineParts,
 ): Pipeline {
   const { config, metrics, createId, clock, log, count, opened, registryEnd } = options
   const calls = metrics.counter('calls_total', 'Calls that were recorded, by API, outcome and class of status', [
@@ -192,7 +205,7 @@ function openPipeline(
     createId,
     log,
     count,
-    onRead: liveRequests.add,
+    onRead: (batch) => ownCalls?.add(batch),
     onCalls: (counted) => counted.forEach(({ calls: by, ...labels }) => calls.inc(labels, by)),
   })
   opened('pipeline', () => pipeline.stop())

@@ -20,7 +20,7 @@ import { createRollups, NOTHING_ROLLED, type Rollups } from '../store/clickhouse
 import { createClickHouseServiceLevelStore } from '../store/clickhouse/service-level-store.ts'
 import { createClickHouseStatementStore } from '../store/clickhouse/statement-store.ts'
 import { createClickHouseUsageStore } from '../store/clickhouse/usage-store.ts'
-import type { RequestStore } from '../store/request-store.ts'
+import type { FollowedLog, RequestStore } from '../store/request-store.ts'
 import type { KeptUsage } from '../store/retention.ts'
 import type { RiskStore } from '../store/risk-store.ts'
 import type { ServiceLevelStore } from '../store/service-level-store.ts'
@@ -42,7 +42,7 @@ export interface OpenedUsage {
   readonly usage: UsageStore
   readonly statements: StatementStore
   readonly levels: ServiceLevelStore
-  readonly requests: RequestStore
+  readonly requests: RequestStore & FollowedLog
   readonly riskStore: RiskStore
 }
 

@@ -63,7 +63,7 @@ export interface AttentionOptions {
   readonly registry: Pick<Registry, 'get' | 'list'>
   readonly risks: Pick<RiskFeed, 'position'>
   /** The APIs of a tenant whose backends are not healthy. */
-  readonly upstreamIssues: (tenant: string) => readonly UpstreamIssueState[]
+  readonly upstreamIssues: (tenant: string) => Promise<readonly UpstreamIssueState[]>
   readonly clock: Pick<Clock, 'nowMs'>
 }
 
@@ -81,7 +81,7 @@ export function createAttention(options: AttentionOptions): Attention {
       const { may, consumer } = query
       const parts = [
         may('risks') ? await risksOf(options, query) : [],
-        may('apis') && consumer === null ? backendsOf(options, query) : [],
+        may('apis') && consumer === null ? await backendsOf(options, query) : [],
         // A consumer asks, and the provider decides.
         may('approvals') && consumer === null ? await approvalsOf(options, query) : [],
         may('eventsubscriptions') ? await webhooksOf(options, query) : [],
@@ -124,9 +124,9 @@ async function risksOf({ risks }: AttentionOptions, { tenant, consumer }: Attent
   return [...bySeverity, item('limit', 'Warning', subjectsOf(limits))].map((each) => ({ ...each, isMore }))
 }
 
-function backendsOf({ upstreamIssues }: AttentionOptions, { tenant }: AttentionQuery): AttentionItem[] {
+async function backendsOf({ upstreamIssues }: AttentionOptions, { tenant }: AttentionQuery): Promise<AttentionItem[]> {
   const toSubject = ({ api, state }: UpstreamIssueState): Subject => ({ id: api, name: state, parent: null, at: null })
-  const issues = upstreamIssues(tenant)
+  const issues = await upstreamIssues(tenant)
   const down = issues.filter(({ state }) => state === 'unhealthy' || state === 'recovering')
   const slow = issues.filter(({ state }) => state === 'degraded')
   return [item('backend', 'Critical', down.map(toSubject)), item('backend', 'Warning', slow.map(toSubject))]

@@ -119,7 +119,7 @@ async function register({ nodes }: Postgres, incarnation: string): Promise<strin
     throw new StartRefused(`the node ${own.name} lives; stop it, and drain its folder afterwards`)
   const isNameTaken = listed.some(({ name, isLive }) => isLive && name === own?.name)
   const name = own === undefined || isNameTaken ? `drained-${incarnation.slice(0, 8)}` : own.name
-  await nodes.register({ incarnation, name, version: readVersion(), format: FORMAT })
+  await nodes.register({ incarnation, name, version: readVersion(), format: FORMAT, settings: {} })
   return name
 }
 

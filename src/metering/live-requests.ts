@@ -47,6 +47,7 @@ export function createLiveRequests({ mode, clock, perSecondMax = PER_SECOND_MAX 
   }
 
   return {
+    isResumable: false,
     add(batch) {
       if (subscribers.size > 0) publish(batch, subscribers, { mode, sinceMs: clock.nowMs() - LIVE_MS })
     },

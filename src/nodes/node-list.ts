@@ -1,6 +1,7 @@
 /** The list of nodes as the operator sees it, and the removal of a node that will not return. */
 
 import { Problem } from '../domain/problem.ts'
+import { differences } from './compare-settings.ts'
 import type { ListedNode, Nodes } from '../store/nodes.ts'
 import type { Author, Registry } from '../store/registry.ts'
 
@@ -16,6 +17,10 @@ export interface ShownNode {
   readonly registeredAt: string
   /** This node answers. */
   readonly isSelf: boolean
+  /** Names of the settings in which the node differs from most nodes. */
+  readonly differs: readonly string[]
+  /** By how much its clock is ahead of that of PostgreSQL, at least; negative: behind. */
+  readonly clockOffsetSeconds: number
 }
 
 export interface NodeList {
@@ -40,7 +45,9 @@ export function createNodeList({ nodes, registry, incarnation }: NodeListOptions
     async list() {
       // The end is read first, so that no node seems late because it is ahead of an older answer.
       const end = await registry.end()
-      return (await nodes.list()).map((node) => show(node, end, incarnation))
+      const listed = await nodes.list()
+      const differs = differences(listed)
+      return listed.map((node) => ({ ...show(node, end, incarnation), differs: differs(node) }))
     },
     async remove(author, name) {
       // Compared here, so that a name which no node can have does not reach the store.
@@ -55,7 +62,7 @@ export function createNodeList({ nodes, registry, incarnation }: NodeListOptions
   }
 }
 
-function show(node: ListedNode, end: number, incarnation: string): ShownNode {
+function show(node: ListedNode, end: number, incarnation: string): Omit<ShownNode, 'differs'> {
   const { name, version, position, silentMs, isLive, registeredAtMs } = node
   return {
     name,
@@ -66,6 +73,7 @@ function show(node: ListedNode, end: number, incarnation: string): ShownNode {
     isLive,
     registeredAt: new Date(registeredAtMs).toISOString(),
     isSelf: node.incarnation === incarnation,
+    clockOffsetSeconds: node.clockOffsetMs / 1_000,
   }
 }
 

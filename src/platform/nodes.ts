@@ -20,6 +20,15 @@ const node = named(
     isLive: { ...boolean, description: 'The node was heard from within 5 seconds. Commands wait for live nodes.' },
     registeredAt: time,
     isSelf: { ...boolean, description: 'This node answers.' },
+    differs: {
+      type: 'array',
+      items: text,
+      description: 'Names of the settings in which the node differs from most nodes; their values are never shown.',
+    },
+    clockOffsetSeconds: {
+      type: 'number',
+      description: 'By how much its clock is ahead of that of PostgreSQL, at least; negative: behind.',
+    },
   }),
 )
 const tag = 'Service'

@@ -27,7 +27,7 @@ const READERS_OF_TENANT_MAX = 20
 const READERS_OF_CALLER_MAX = 5
 
 export function createRequestStream({ liveRequests, clock, log }: RequestStreamOptions): RequestStream {
-  const textOf = createTextCache()
+  const textOf = createTextCache(liveRequests.isResumable)
   const readers = createEventReaders({
     name: 'request',
     clock,
@@ -48,6 +48,7 @@ export function createRequestStream({ liveRequests, clock, log }: RequestStreamO
             onRequest: (request) => reader.send(textOf(request)),
             onSkipped: (count) => reader.send(`event: skipped\ndata: ${JSON.stringify({ count })}\n\n`),
           },
+          resumedAt(call),
         )
       }),
     endOf: readers.endOf,
@@ -55,14 +56,21 @@ export function createRequestStream({ liveRequests, clock, log }: RequestStreamO
   }
 }
 
+/** The id of an event is the time of its call. */
+function resumedAt({ request }: Pick<Call, 'request'>): number | undefined {
+  const id = request.headers['last-event-id']
+  return typeof id === 'string' && /^\d{1,13}$/.test(id) ? Number(id) : undefined
+}
+
 /** Serialises each call once for all readers. */
-function createTextCache(): (request: LoggedRequest) => string {
+function createTextCache(hasIds: boolean): (request: LoggedRequest) => string {
   const known = new WeakMap<LoggedRequest, string>()
   return (request) => {
     let text = known.get(request)
     if (text === undefined) {
       const { tenant: _, ...shown } = request
-      text = `event: request\ndata: ${JSON.stringify(showRequest(shown))}\n\n`
+      const id = hasIds ? `id: ${request.timeMs}\n` : ''
+      text = `event: request\n${id}data: ${JSON.stringify(showRequest(shown))}\n\n`
       known.set(request, text)
     }
     return text

@@ -27,7 +27,9 @@ export const REQUEST_OPERATIONS = {
       'Refused calls, or all or none, as set by `REQUEST_LOG`. Bodies, credentials and addresses are never stored. ' +
       'With `Accept: text/event-stream` each call is sent as an event named `request` while it is recorded, at most 100 per ' +
       'second; an event named `skipped` has the `count` of the others. The stream applies `api`, `customer` and `outcome`. ' +
-      'A caller has at most 5 streams, and a tenant 20; a slow reader is disconnected.',
+      'A caller has at most 5 streams, and a tenant 20; a slow reader is disconnected. With several nodes the calls of all of them are ' +
+      'sent, some seconds after they have ended; `id` is the time of the call, and `Last-Event-ID` resumes within a minute. Calls of ' +
+      'five seconds before come again then.',
     tag: 'Risks',
     scope: 'requests:read',
     own: 'filtered',

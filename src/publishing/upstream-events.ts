@@ -10,6 +10,7 @@ import type { Clock } from '../runtime/clock.ts'
 import type { CreateId } from '../runtime/ids.ts'
 import type { Registry } from '../store/registry.ts'
 import type { UpstreamReports } from '../store/upstream-reports.ts'
+import { toReport } from './shared-upstreams.ts'
 import { toTime } from '../command/commands.ts'
 import { eventWrite } from '../command/event-outbox.ts'
 import { createKeyedMutex } from '../command/keyed-mutex.ts'
@@ -30,16 +31,14 @@ export interface UpstreamEventsOptions {
   readonly shared: { readonly upstreams: UpstreamReports; readonly incarnation: string } | null
 }
 
-const SEVERITIES: Readonly<Record<UpstreamState, number>> = { healthy: 0, recovering: 0, degraded: 1, unhealthy: 2 }
-
 /** Returns a function that receives every change of a backend, and publishes those that are issues. */
 export function createUpstreamEvents({ registry, createId, clock, shared }: UpstreamEventsOptions) {
   const mutex = createKeyedMutex()
 
-  async function isNews({ api, state }: UpstreamIssue): Promise<boolean> {
-    const severity = SEVERITIES[state]
-    if (shared === null) return severity > 0
-    return shared.upstreams.report(shared.incarnation, api, severity)
+  async function isNews(issue: UpstreamIssue): Promise<boolean> {
+    const report = toReport(issue)
+    if (shared === null) return report !== null && report.severity > 0
+    return shared.upstreams.report(shared.incarnation, issue.api, report)
   }
 
   async function publish(issue: UpstreamIssue): Promise<void> {

@@ -48,13 +48,18 @@ export const EVENT_REASONS = {
     'This node started without PostgreSQL and serves calls from the last good configuration until it can join.',
   lease_exchange_failed:
     'Leases of limits that nodes share could not be asked for or reported. The exchange is retried.',
+  live_requests_not_read:
+    'Streams of calls receive nothing because this node could not read the request log. It is retried every second.',
   lookup_failed: 'A gateway thread could not look up a credential. The call gets 503.',
   lookups_busy: 'A gateway thread had too many credential lookups in flight. The call gets 503.',
   malformed: 'A client sent something that is not HTTP.',
   metering_held_back:
     'The pipeline stopped reading for the bill because the store is away or slow. Risks are still detected.',
   newcomers_refused: 'Too many credentials were being verified on a gateway thread. The call gets 503.',
+  node_clock_differs: 'The clock of this node differs from that of PostgreSQL by more than a second. Set both by NTP.',
   node_not_joined: 'This node started without PostgreSQL and could not join the other nodes yet. It is retried.',
+  node_settings_differ:
+    'This node started with other settings than a live node. The log names them; `GET /v1/nodes` shows which node differs.',
   node_stale:
     'This node lost PostgreSQL for longer than MAX_STALENESS_SECONDS. Its calls get 503 until PostgreSQL is back.',
   oauth_failed: 'A token could not be issued because of an internal fault. The log has the stack.',

@@ -35,6 +35,10 @@ export const SETTINGS_HELP: Readonly<Record<SettingName, SettingHelp>> = {
     fallback: 'unset',
     meaning: 'seconds for which one of several nodes serves calls without PostgreSQL (preview)',
   },
+  ADDRESSES_MAY_DIFFER: {
+    fallback: 'off',
+    meaning: 'on: starts with other addresses than the live nodes, for a rolling change (preview)',
+  },
   MASTER_KEY: { fallback: 'made on first start', meaning: 'encrypts secrets at rest' },
   ADMIN_CLIENT_ID: {
     fallback: 'made, printed once',

@@ -33,6 +33,7 @@ const READ: Readonly<Record<SettingName, Read>> = {
   DATABASE_URL: ({ databaseUrl }) => databaseUrl,
   NODE_NAME: ({ nodeName }) => nodeName,
   MAX_STALENESS_SECONDS: ({ maxStalenessSeconds }) => maxStalenessSeconds,
+  ADDRESSES_MAY_DIFFER: ({ addressesMayDiffer }) => (addressesMayDiffer ? 'on' : 'off'),
   MASTER_KEY: ({ masterKey }) => masterKey,
   ADMIN_CLIENT_ID: ({ adminClientId }) => adminClientId,
   ADMIN_CLIENT_SECRET: ({ adminClientSecret }) => adminClientSecret,
@@ -82,6 +83,11 @@ export function settingsInForce(config: Config, addresses: Addresses): readonly 
       derived === undefined ? value === toText(READ[name](defaults, NO_ADDRESSES)) : derived(config) === null
     return { name, inForce: isSecret ? null : value, isDefault, isSecret, ...SETTINGS_HELP[name] }
   })
+}
+
+/** Returns the value of a setting as text, also that of a secret; null: unset. */
+export function settingText(name: SettingName, config: Config, addresses: Addresses): string | null {
+  return toText(READ[name](config, addresses))
 }
 
 function toText(value: unknown): string | null {

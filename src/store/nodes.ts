@@ -13,6 +13,8 @@ export interface NodeIdentity {
   readonly version: string
   /** Newest format of shared data that the node reads. */
   readonly format: number
+  /** Keyed hashes of the settings that all nodes should have alike, by name; empty for what is no node, and for earlier versions. */
+  readonly settings: Readonly<Record<string, string>>
 }
 
 export interface ListedNode extends NodeIdentity {
@@ -24,6 +26,8 @@ export interface ListedNode extends NodeIdentity {
   readonly isLive: boolean
   /** The node refuses calls once it has been without the registry for this long; null: it never does. */
   readonly staleAfterMs: number | null
+  /** By how much the clock of the node is ahead of that of the store, at least; negative: behind. */
+  readonly clockOffsetMs: number
 }
 
 /** How far this node has come, as of its last report. */
@@ -32,6 +36,8 @@ export interface NodeProgress {
   readonly lag: number
   /** Other nodes in the list that are not live. */
   readonly silentNodes: number
+  /** By how much the clock of this node is ahead of that of the store, at least; negative: behind. */
+  readonly clockOffsetMs: number
 }
 
 /** `live`: the node was heard from recently, so that it would return at once. */
@@ -89,7 +95,8 @@ export function createSingleNode(clock: { nowMs(): number }): Nodes {
   let own: ListedNode | null = null
   return {
     async register(node) {
-      own = { ...node, registeredAtMs: clock.nowMs(), position: 0, silentMs: 0, isLive: true, staleAfterMs: null }
+      const progress = { position: 0, silentMs: 0, isLive: true, staleAfterMs: null, clockOffsetMs: 0 }
+      own = { ...node, registeredAtMs: clock.nowMs(), ...progress }
     },
     serve(position) {
       if (own !== null) own = { ...own, position }
@@ -97,7 +104,7 @@ export function createSingleNode(clock: { nowMs(): number }): Nodes {
     list: async () => (own === null ? [] : [own]),
     acknowledged: async () => [],
     staleMs: () => 0,
-    progress: () => ({ lag: 0, silentNodes: 0 }),
+    progress: () => ({ lag: 0, silentNodes: 0, clockOffsetMs: 0 }),
     format: () => own?.format ?? FORMAT,
     remove: async (name) => (own?.name === name ? 'live' : 'absent'),
     async leave(onLeaving) {

@@ -59,12 +59,46 @@ export interface RequestFeedListener {
 
 /** Calls as they are recorded. */
 export interface RequestFeed {
-  /** Returns a function that ends the subscription. */
-  subscribe(filter: RequestFilter, listener: RequestFeedListener): () => void
+  /** A subscription can begin with earlier calls. */
+  readonly isResumable: boolean
+  /** Returns a function that ends the subscription. `sinceMs`: begins with the calls since then, as far as the feed has them. */
+  subscribe(filter: RequestFilter, listener: RequestFeedListener, sinceMs?: number): () => void
+}
+
+/** A filter of those who follow the log. */
+export interface FollowedFilter extends RequestFilter {
+  readonly sinceMs: number
+  /** It gets calls of flushes up to the position as well. */
+  readonly isFresh: boolean
+}
+
+export interface FollowQuery {
+  readonly filters: readonly FollowedFilter[]
+  /** The last flush that was read of each writer. */
+  readonly position: ReadonlyMap<string, number>
+  /** Calls of each filter and writer. */
+  readonly limit: number
+}
+
+/** Calls of one writer that one filter selects. */
+export interface FollowedRequests {
+  /** Index of the filter. */
+  readonly filter: number
+  readonly writer: string
+  readonly lastFlush: number
+  /** Calls that the filter selects; more than `requests` if the limit is reached. */
+  readonly found: number
+  readonly requests: readonly LoggedRequest[]
 }
 
 export interface RequestStore {
   /** Adds rows once: a second insert with the same token changes nothing. */
   insert(token: string, rows: readonly LoggedRequest[], signal?: AbortSignal): Promise<void>
   find(query: RequestQuery, signal?: AbortSignal): Promise<readonly Omit<LoggedRequest, 'tenant'>[]>
+}
+
+/** The log as it grows. */
+export interface FollowedLog {
+  /** Reads the calls that were stored after a position, for all filters at once; without their explanations. */
+  follow(query: FollowQuery, signal?: AbortSignal): Promise<readonly FollowedRequests[]>
 }

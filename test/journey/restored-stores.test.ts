@@ -33,7 +33,7 @@ const copies = mkdtempSync(join(tmpdir(), 'restored-'))
 
 beforeAll(async () => {
   backend = await startLedgerBackend()
-  several = await startSeveralNodes(['a', 'b'], {}, undefined, ARCHIVE)
+  several = await startSeveralNodes(['a', 'b'], {}, { postgresSettings: ARCHIVE })
   await publish(node(0), 'ledger-v1', ledgerDocument(), backend.url)
   await publish(node(0), 'free-v1', { ...ledgerDocument(), info: { title: 'Free', version: '1.0.0' } }, backend.url)
   const quotas = { period: 'Annual', resourceUnits: UNITS }

@@ -42,6 +42,8 @@ export interface ServiceOptions {
   readonly env?: Readonly<Record<string, string>>
   /** A folder that exists; default: a new one. */
   readonly dataDir?: string | undefined
+  /** Of the gateway and of the platform; default: free ones. */
+  readonly ports?: readonly [number, number] | undefined
   /** Limit of open files; default: that of the tests. */
   readonly openFilesMax?: number
 }
@@ -76,7 +78,7 @@ async function storeOf(dataDir: string): Promise<Readonly<Record<string, string>
 export async function createService(options: ServiceOptions = {}): Promise<Service> {
   const { openFilesMax } = options
   const { main = MAIN, args = [], env = {}, dataDir = mkdtempSync(join(tmpdir(), 'tollgate-journey-')) } = options
-  const [gatewayPort, platformPort] = await Promise.all([freePort(), freePort()])
+  const [gatewayPort, platformPort] = options.ports ?? (await Promise.all([freePort(), freePort()]))
   const store = await storeOf(dataDir)
   const gatewayUrl = `http://127.0.0.1:${gatewayPort}`
   const baseUrl = `http://127.0.0.1:${platformPort}`

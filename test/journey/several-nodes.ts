@@ -19,17 +19,23 @@ export interface SeveralNodes {
 }
 
 const MASTER_KEY = 'ab'.repeat(32)
-/** The public address of all nodes, behind their load balancer. */
-const GATEWAY_URL = 'http://gateway.example'
+/** The public addresses of all nodes, behind their load balancer. */
+const ADDRESSES = { GATEWAY_URL: 'http://gateway.example', BASE_URL: 'http://platform.example' }
+
+export interface SeveralNodesOptions {
+  /** The way of a node to PostgreSQL. */
+  readonly routeOf?: (name: string, databaseUrl: string) => Promise<string>
+  /** Settings of the server of PostgreSQL. */
+  readonly postgresSettings?: readonly string[]
+  /** Of the first node. */
+  readonly ports?: readonly [number, number]
+}
 
 /** Starts the nodes at the same time, on an empty database. */
 export async function startSeveralNodes(
   names: readonly string[],
   more: Readonly<Record<string, string>> = {},
-  /** The way of a node to PostgreSQL. */
-  routeOf: (name: string, databaseUrl: string) => Promise<string> = async (_, databaseUrl) => databaseUrl,
-  /** Settings of the server. */
-  postgresSettings: readonly string[] = [],
+  { routeOf = async (_, databaseUrl) => databaseUrl, postgresSettings = [], ports }: SeveralNodesOptions = {},
 ): Promise<SeveralNodes> {
   const postgres = await createPostgresServer(postgresSettings)
   const clickHouse = await createClickHouseServer()
@@ -40,11 +46,11 @@ export async function startSeveralNodes(
     REDIS_URL: redis.url,
   }
   const servers = [clickHouse, redis, postgres]
-  const settings = { ...systems, GATEWAY_URL, MASTER_KEY, PREVIEW: 'nodes', ...more }
+  const settings = { ...systems, ...ADDRESSES, MASTER_KEY, PREVIEW: 'nodes', ...more }
   const nodes: Service[] = []
   for (const name of names) {
     const env = { ...settings, NODE_NAME: name, DATABASE_URL: await routeOf(name, systems.DATABASE_URL) }
-    nodes.push(await createService({ args: ['--empty'], env }))
+    nodes.push(await createService({ args: ['--empty'], env, ports: nodes.length === 0 ? ports : undefined }))
   }
   try {
     await Promise.all(nodes.map((node) => node.start()))

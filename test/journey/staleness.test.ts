@@ -13,15 +13,17 @@ let backend: LedgerBackend
 /** Between the node `c` and PostgreSQL. */
 let proxy: FaultyProxy
 
+const routeOf = async (name: string, databaseUrl: string): Promise<string> => {
+  if (name !== 'c') return databaseUrl
+  const url = new URL(databaseUrl)
+  proxy = await createFaultyProxy({ host: url.hostname, port: Number(url.port) })
+  url.port = String(proxy.port)
+  return url.href
+}
+
 beforeAll(async () => {
   backend = await startLedgerBackend('first')
-  several = await startSeveralNodes(['a', 'b', 'c'], { MAX_STALENESS_SECONDS: '5' }, async (name, databaseUrl) => {
-    if (name !== 'c') return databaseUrl
-    const url = new URL(databaseUrl)
-    proxy = await createFaultyProxy({ host: url.hostname, port: Number(url.port) })
-    url.port = String(proxy.port)
-    return url.href
-  })
+  several = await startSeveralNodes(['a', 'b', 'c'], { MAX_STALENESS_SECONDS: '5' }, { routeOf })
   await publish(several.nodes[0]!, 'ledger-v1', ledgerDocument(), backend.url)
 }, 2 * MINUTE)
 

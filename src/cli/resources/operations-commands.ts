@@ -176,7 +176,7 @@ export const NODES: ResourceGroup = {
       operation: 'listNodes',
       call: 'GET /v1/nodes',
       summary: 'Lists the nodes that share the registry',
-      columns: 'name version position lag silentSeconds isLive registeredAt isSelf',
+      columns: 'name version position lag silentSeconds isLive differs clockOffsetSeconds registeredAt isSelf',
     },
     {
       name: 'remove',

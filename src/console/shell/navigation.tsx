@@ -22,7 +22,7 @@ export function Navigation({ current }: { readonly current: Section | undefined 
 
 function Entry({ section, isCurrent }: { readonly section: Section; readonly isCurrent: boolean }) {
   const { path: to, title, key, children = [], preload } = section
-  const shown = isCurrent ? children.filter((each) => maySee(each, scopes.value)) : []
+  const shown = isCurrent ? children.filter((each) => each.isHidden !== true && maySee(each, scopes.value)) : []
   // The first view of a section has the address of the section, below which the other views are.
   const open = shown.find((each) => (each.path === to ? path.value === to : isBelow(path.value, each.path)))
   return (

@@ -11,8 +11,6 @@ export { maySee, type Subsection } from './subsections.ts'
 export interface Section extends Subsection {
   readonly View: FunctionComponent
   readonly preload?: () => void
-  /** It has an address, and no place in the navigation. */
-  readonly isHidden?: true
   /** The palette leaves it out: it is another address of a section. */
   readonly isAlias?: true
   /** After `g`. */

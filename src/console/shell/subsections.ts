@@ -9,6 +9,8 @@ export interface Subsection {
   readonly scope: string | readonly string[] | null
   /** Only the width of the tenant shows it. */
   readonly isWide?: boolean
+  /** It has an address, and no place in the navigation. */
+  readonly isHidden?: true
 }
 
 const { navigation: names } = texts
@@ -24,6 +26,8 @@ export const SETTINGS: readonly Subsection[] = [
   { path: 'settings/audit', title: names.audit, scope: 'audit:read' },
   { path: 'settings/in-force', title: texts.settingsInForce.title, scope: 'settings:read' },
   { path: 'settings/health', title: texts.health.title, scope: 'health:read' },
+  // The page of the health leads there: most services are one node.
+  { path: 'settings/nodes', title: texts.nodes.title, scope: 'health:read', isHidden: true },
 ]
 
 interface Entry extends Subsection {

@@ -19,8 +19,8 @@ export interface UpstreamHealth {
   unwatch(api: string): void
   report(reports: readonly UpstreamReport[]): void
   stateOf(api: string): UpstreamState
-  /** The APIs of a tenant whose backends are not healthy. */
-  issuesOf(tenant: string): readonly { readonly api: string; readonly state: UpstreamState }[]
+  /** The APIs whose backends are not healthy. */
+  issues(): readonly { readonly tenant: string; readonly api: string; readonly state: UpstreamState }[]
   stop(): void
 }
 
@@ -42,10 +42,10 @@ export function createUpstreamHealth(options: BackendMonitorOptions): UpstreamHe
       for (const report of reports) monitors.get(report.api)?.report(report)
     },
     stateOf: (api) => monitors.get(api)?.state ?? 'healthy',
-    issuesOf: (tenant) =>
+    issues: () =>
       [...monitors]
-        .filter(([, monitor]) => monitor.tenant === tenant && monitor.state !== 'healthy')
-        .map(([api, { state }]) => ({ api, state })),
+        .filter(([, { state }]) => state !== 'healthy')
+        .map(([api, { tenant, state }]) => ({ tenant, api, state })),
     stop() {
       for (const monitor of monitors.values()) monitor.stop()
     },

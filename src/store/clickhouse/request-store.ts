@@ -2,7 +2,14 @@
 
 import { toDecimal, toMicro } from '../../domain/decimal.ts'
 import { writtenWith, type Written } from '../flush-token.ts'
-import type { LoggedRequest, RequestQuery, RequestStore } from '../request-store.ts'
+import type {
+  FollowedLog,
+  FollowedRequests,
+  FollowQuery,
+  LoggedRequest,
+  RequestQuery,
+  RequestStore,
+} from '../request-store.ts'
 import type { ClickHouse } from './client.ts'
 import { insertOnce } from './insert-once.ts'
 import { readQuery } from './migrations.ts'
@@ -29,6 +36,14 @@ interface Row {
   readonly channel: string
 }
 
+interface FollowedRow extends Row {
+  readonly tenant: string
+  readonly filter: number
+  readonly writer: string
+  readonly found: number | string
+  readonly last_flush: number | string
+}
+
 /** Sorts after every call. */
 const END = { timeMs: Number.MAX_SAFE_INTEGER, requestId: '' }
 
@@ -36,8 +51,9 @@ const END = { timeMs: Number.MAX_SAFE_INTEGER, requestId: '' }
 export function createClickHouseRequestStore(
   client: ClickHouse,
   readers: Readers = createReaders([client]),
-): RequestStore {
+): RequestStore & FollowedLog {
   const query = readQuery('request_log')
+  const followQuery = readQuery('request_log_new')
 
   return {
     insert(token, requests, signal) {
@@ -51,7 +67,58 @@ export function createClickHouseRequestStore(
       const rows = await readers.read<Row>(tenant, statement, signal)
       return rows.map(toRequest)
     },
+    async follow(asked, signal) {
+      if (asked.filters.length === 0) return []
+      const statement = { query: followQuery, params: toFollowParams(asked), subject: 'The request log' }
+      return toFollowed(asked, await readers.read<FollowedRow>(FOLLOWERS, statement, signal))
+    },
   }
+}
+
+/** Takes the place of a tenant: these reads take turns with those of tenants. */
+const FOLLOWERS = ''
+/** No writer has this name; the engine takes no empty list. */
+const NO_WRITER = ''
+
+function toFollowParams({ filters, position, limit }: FollowQuery): Record<string, unknown> {
+  return {
+    tenants: filters.map(({ tenant }) => toHex(tenant)),
+    apis: filters.map(({ api = '' }) => toHex(api)),
+    customers: filters.map(({ customer = '' }) => toHex(customer)),
+    outcomes: filters.map(({ outcome = '' }) => toHex(outcome)),
+    refused: filters.map(({ isRefused }) => (isRefused === true ? 1 : 0)),
+    since_ms: filters.map(({ sinceMs }) => sinceMs),
+    fresh: filters.map(({ isFresh }) => (isFresh ? 1 : 0)),
+    any_fresh: filters.some(({ isFresh }) => isFresh) ? 1 : 0,
+    from_ms: Math.min(...filters.map(({ sinceMs }) => sinceMs)),
+    writers: [NO_WRITER, ...position.keys()],
+    flushes: [0, ...position.values()],
+    limit,
+  }
+}
+
+function toHex(name: string): string {
+  return Buffer.from(name).toString('hex')
+}
+
+function toFollowed({ filters }: FollowQuery, rows: readonly FollowedRow[]): readonly FollowedRequests[] {
+  const groups = new Map<string, FollowedRequests & { readonly requests: LoggedRequest[] }>()
+  for (const row of rows) {
+    const { writer, tenant } = row
+    const filter = row.filter - 1
+    const asked = filters[filter]
+    // The statement has ensured that; a mistake in it must not show anybody the calls of others.
+    if (asked?.tenant !== tenant || (asked.customer ?? row.consumer) !== row.consumer)
+      throw new Error('the request log returned a call of another tenant or consumer')
+    const key = `${filter} ${writer}`
+    let group = groups.get(key)
+    if (group === undefined) {
+      group = { filter, writer, lastFlush: Number(row.last_flush), found: Number(row.found), requests: [] }
+      groups.set(key, group)
+    }
+    group.requests.push({ ...toRequest(row), tenant })
+  }
+  return [...groups.values()]
 }
 
 function toParams({ tenant, fromMs, toMs, limit, before = END, ...filter }: RequestQuery): Record<string, unknown> {

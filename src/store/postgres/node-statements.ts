@@ -13,6 +13,9 @@ export interface NodeRow {
   readonly registered_at_ms: number
   readonly silent_ms: number
   readonly stale_after_ms: number | null
+  /** Null: an earlier version, or no node. */
+  readonly settings: Readonly<Record<string, string>> | null
+  readonly clock_offset_ms: number | null
 }
 
 export interface ReportRow {
@@ -30,6 +33,8 @@ export interface ReportRow {
   readonly format: number
   /** The format that all nodes in the list read. */
   readonly readable: number
+  /** The clock of the server. */
+  readonly now_ms: number
 }
 
 const CHANNEL = 'tollgate_node'
@@ -42,27 +47,30 @@ export const ENTER_CHECK = `SELECT ${LOCK} AS locked,
   EXISTS (SELECT FROM node WHERE name = $2 AND incarnation <> $1 AND ${SILENT_MS} < $3) AS named`
 export const UNLOCK = `SELECT pg_advisory_unlock(hashtextextended($1, ${NODE_SEED}))`
 export const ENTER = `INSERT INTO node (incarnation, name, version, format, session, position, registered_at, heard_at,
-    stale_after_ms)
-  VALUES ($1, $2, $3, $4, $5, 0, now(), clock_timestamp(), $6)
+    stale_after_ms, settings)
+  VALUES ($1, $2, $3, $4, $5, 0, now(), clock_timestamp(), $6, $7)
   ON CONFLICT (incarnation) DO UPDATE SET name = $2, version = $3, format = $4, session = $5, position = 0,
-    registered_at = now(), heard_at = clock_timestamp(), stale_after_ms = $6`
+    registered_at = now(), heard_at = clock_timestamp(), stale_after_ms = $6, settings = $7, clock_offset_ms = NULL`
 export const RETURN = `SELECT ${LOCK} AS locked,
   EXISTS (SELECT FROM node WHERE incarnation = $1 AND session <> $2) AS replaced`
 export const REPORT = `WITH own AS (
-    UPDATE node SET position = $3, heard_at = clock_timestamp() WHERE incarnation = $1 AND session = $2 RETURNING 1
+    UPDATE node SET position = $3, heard_at = clock_timestamp(), clock_offset_ms = $6
+    WHERE incarnation = $1 AND session = $2 RETURNING 1
   )
   SELECT position AS end, EXISTS (SELECT FROM own) AS own,
+    (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now_ms,
     EXISTS (SELECT FROM node WHERE incarnation = $1) AS listed,
     (SELECT count(*)::int FROM node WHERE incarnation <> $1 AND ${SILENT_MS} >= $5) AS silent, ${IS_ASKED} AS asked,
     (SELECT format FROM shared_format) AS format, (SELECT min(format) FROM node) AS readable,
     CASE WHEN $4 AND EXISTS (SELECT FROM own) THEN pg_notify('${CHANNEL}', '') END FROM change_end`
 /** Adds the row again after it was removed while the node was silent, unless the other nodes write a later format by now. */
 export const COME_BACK = `WITH shared AS (${READ_FORMAT})
-  INSERT INTO node (incarnation, name, version, format, session, position, registered_at, heard_at, stale_after_ms)
-  SELECT $1, $2, $3, $4, $5, $6, now(), clock_timestamp(), $7 FROM shared WHERE shared.format <= $4
+  INSERT INTO node (incarnation, name, version, format, session, position, registered_at, heard_at, stale_after_ms, settings)
+  SELECT $1, $2, $3, $4, $5, $6, now(), clock_timestamp(), $7, $8 FROM shared WHERE shared.format <= $4
   ON CONFLICT DO NOTHING`
 export const LIST = `SELECT incarnation, name, version, format, position,
-    floor(extract(epoch FROM registered_at) * 1000)::float8 AS registered_at_ms, ${SILENT_MS} AS silent_ms, stale_after_ms
+    floor(extract(epoch FROM registered_at) * 1000)::float8 AS registered_at_ms, ${SILENT_MS} AS silent_ms,
+    stale_after_ms, settings, clock_offset_ms
   FROM node ORDER BY name, incarnation`
 export const REMOVE = `WITH named AS (SELECT incarnation, ${SILENT_MS} < greatest($2, stale_after_ms) AS is_live
       FROM node WHERE name = $1 FOR UPDATE),

@@ -15,6 +15,7 @@ import type { Clock } from '../../runtime/clock.ts'
 import type { Moment } from '../../runtime/freshness.ts'
 import { LIVE_MS, type ListedNode, type NodeIdentity, type NodeProgress, type Nodes, type Removal } from '../nodes.ts'
 import { createAcknowledgements, type Acknowledgements } from './acknowledgements.ts'
+import { clockOffset } from './clock-offset.ts'
 import { withRegistryErrors } from './connection.ts'
 import { openKeptConnection, type KeptConnection } from './kept-connection.ts'
 import * as sql from './node-statements.ts'
@@ -40,6 +41,8 @@ export interface PostgresNodesOptions {
   readonly staleAfterMs: number | null
   /** This node was up to date at this moment; later than the one before. */
   readonly onFresh: (since: Moment) => void
+  /** Receives with each report by how much the clock of this node is ahead of that of the server, at least; negative: behind. */
+  readonly onClockOffset: (offsetMs: number) => void
   /** How long `register` waits for an earlier process to end. */
   readonly refusedAfterMs?: number | undefined
 }
@@ -68,7 +71,7 @@ class PostgresNodes implements Nodes {
   #position = 0
   #reportedPosition = 0
   /** The answer to the last report. */
-  #seen = { end: 0, silentNodes: 0, format: FIRST_FORMAT }
+  #seen = { end: 0, silentNodes: 0, clockOffsetMs: 0, format: FIRST_FORMAT }
   #beating: Promise<void> | null = null
   #stopBeating = (): void => {}
 
@@ -118,8 +121,8 @@ class PostgresNodes implements Nodes {
   }
 
   progress(): NodeProgress {
-    const { end, silentNodes } = this.#seen
-    return { lag: Math.max(0, end - this.#position), silentNodes }
+    const { end, ...seen } = this.#seen
+    return { lag: Math.max(0, end - this.#position), ...seen }
   }
 
   format(): number {
@@ -169,7 +172,7 @@ class PostgresNodes implements Nodes {
   }
 
   async #tryToEnter(client: pg.Client, node: NodeIdentity): Promise<string | null> {
-    const { incarnation, name, version, format } = node
+    const { incarnation, name, version, format, settings } = node
     await client.query(sql.BEGIN)
     const { rows } = await client.query<{ locked: boolean; named: boolean }>(sql.ENTER_CHECK, [
       incarnation,
@@ -180,8 +183,10 @@ class PostgresNodes implements Nodes {
     const shared = await client.query<{ format: number }>(READ_FORMAT)
     const written = shared.rows[0]!.format
     const isFree = locked && !named && written <= format
-    if (isFree)
-      await client.query(sql.ENTER, [incarnation, name, version, format, this.#session, this.#options.staleAfterMs])
+    if (isFree) {
+      const { staleAfterMs } = this.#options
+      await client.query(sql.ENTER, [incarnation, name, version, format, this.#session, staleAfterMs, settings])
+    }
     await client.query('COMMIT')
     if (isFree) return null
     if (written > format) throw new StartRefused(laterFormat(written, format))
@@ -236,23 +241,32 @@ class PostgresNodes implements Nodes {
     const [node, connection, position] = [this.#node, this.#connection, this.#position]
     if (node === null || connection === null) return
     const sentAt = this.#staleness.now()
+    const { clock, onClockOffset } = this.#options
     const isNews = position !== this.#reportedPosition
-    const values = [node.incarnation, this.#session, position, isNews, LIVE_MS]
+    const values = [node.incarnation, this.#session, position, isNews, LIVE_MS, this.#seen.clockOffsetMs]
+    const sentMs = clock.nowMs()
     const [row] = await connection.query<sql.ReportRow>(sql.REPORT, values)
+    const receivedMs = clock.nowMs()
     if (row === undefined) throw new Error('the registry has no end')
     if (row.format > node.format) return this.#end(this.#options.onOutdated)
     if (!row.own) return row.listed ? this.#end() : this.#comeBack(connection, node, position)
     if (row.asked) this.#options.preparations.onAsked()
-    this.#seen = { end: row.end, silentNodes: row.silent, format: row.format }
+    const clockOffsetMs = clockOffset(sentMs, row.now_ms, receivedMs)
+    this.#seen = { end: row.end, silentNodes: row.silent, clockOffsetMs, format: row.format }
+    onClockOffset(clockOffsetMs)
     this.#reportedPosition = position
     this.#staleness.reported(sentAt, row.end)
     if (row.readable > row.format) await raiseFormat(this.#options.pool)
   }
 
   /** Returns to the list; the next report says whether it was possible. */
-  async #comeBack(connection: KeptConnection, { incarnation, name, version, format }: NodeIdentity, position: number) {
+  async #comeBack(
+    connection: KeptConnection,
+    { incarnation, name, version, format, settings }: NodeIdentity,
+    position: number,
+  ) {
     const { staleAfterMs } = this.#options
-    const values = [incarnation, name, version, format, this.#session, position, staleAfterMs]
+    const values = [incarnation, name, version, format, this.#session, position, staleAfterMs, settings]
     await connection.query(sql.COME_BACK, values)
   }
 
@@ -266,7 +280,15 @@ function laterFormat(written: number, format: number): string {
   return `the nodes of DATABASE_URL write format ${written}, and this version of tollgate reads up to ${format}; start a later version`
 }
 
-function toListed({ registered_at_ms, silent_ms, stale_after_ms: staleAfterMs, ...node }: sql.NodeRow): ListedNode {
-  const silentMs = Math.max(0, silent_ms)
-  return { ...node, registeredAtMs: registered_at_ms, silentMs, isLive: silentMs < LIVE_MS, staleAfterMs }
+function toListed(row: sql.NodeRow): ListedNode {
+  const { incarnation, name, version, format, position, settings } = row
+  const silentMs = Math.max(0, row.silent_ms)
+  return {
+    ...{ incarnation, name, version, format, position, settings: settings ?? {} },
+    registeredAtMs: row.registered_at_ms,
+    silentMs,
+    isLive: silentMs < LIVE_MS,
+    staleAfterMs: row.stale_after_ms,
+    clockOffsetMs: row.clock_offset_ms ?? 0,
+  }
 }

@@ -49,6 +49,8 @@ export interface PostgresOptions extends ConnectOptions {
   readonly staleAfterMs?: number | null
   /** This node was up to date at this moment; later than the one before. */
   readonly onFresh?: (since: Moment) => void
+  /** Receives with each report by how much the clock of this node is ahead of that of the server, at least; negative: behind. */
+  readonly onClockOffset?: (offsetMs: number) => void
   /** A signal of a risk has a format that only later versions read; it is dropped. */
   readonly onUnreadableSignal?: () => void
   /** Seconds for which the node of a running request holds its idempotency key without prolonging it. */
@@ -102,7 +104,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
 /** Creates the stores without a connection. `gate`: missing for an open one. */
 export function preparePostgres(options: PostgresOptions, gate?: Gate): PreparedPostgres {
   const { clock, onFailed, onReplaced, onRewound, keyHeldSeconds, registerRefusedAfterMs } = options
-  const { staleAfterMs = null, onFresh = () => {}, onOutdated = onReplaced } = options
+  const { staleAfterMs = null, onFresh = () => {}, onClockOffset = () => {}, onOutdated = onReplaced } = options
   const { onUnreadableSignal = () => {} } = options
   const connections = openConnections({ config: toClientConfig(options), clock, onFailed, gate })
   const pool = connections.createPool(COMMAND_CONNECTIONS)
@@ -132,6 +134,7 @@ export function preparePostgres(options: PostgresOptions, gate?: Gate): Prepared
     onOutdated,
     staleAfterMs,
     onFresh,
+    onClockOffset,
     refusedAfterMs: registerRefusedAfterMs,
   })
   return {

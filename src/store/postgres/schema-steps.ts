@@ -154,6 +154,10 @@ export const STEPS: readonly string[] = [
   `CREATE TABLE shared_format (format bigint NOT NULL);
    INSERT INTO shared_format VALUES (1);
    ALTER TABLE change ADD COLUMN format bigint NOT NULL DEFAULT 1;`,
+  // Nullable: nodes of earlier versions write these rows, too.
+  `ALTER TABLE node ADD COLUMN settings jsonb, ADD COLUMN clock_offset_ms bigint;
+   ALTER TABLE upstream_report ADD COLUMN tenant text COLLATE "C", ADD COLUMN state text;
+   CREATE INDEX upstream_report_of_tenant ON upstream_report (tenant);`,
 ]
 
 /**

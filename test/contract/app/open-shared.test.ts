@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
 import { openShared, type Shared, type SharedOptions } from '../../../src/app/open-shared.ts'
 import { createSharedMutex } from '../../../src/command/shared-mutex.ts'
+import { readConfig } from '../../../src/config.ts'
 import { systemClock as clock } from '../../../src/runtime/clock.ts'
 import { createLog } from '../../../src/runtime/log.ts'
 import { openMarkFile } from '../../../src/runtime/mark-file.ts'
@@ -48,6 +49,7 @@ async function openPlace() {
     },
     start: (more: Partial<SharedOptions['config']> = {}, masterKey = 1) =>
       startNode(masterKey, {
+        ...readConfig([], {}),
         databaseUrl: url,
         nodeName: 'a',
         dataDir,
@@ -56,6 +58,11 @@ async function openPlace() {
         ...more,
       }),
   }
+}
+
+const ADDRESSES = {
+  ...{ gatewayPort: 8080, platformPort: 8081, riskPort: null, metricsPort: null },
+  ...{ gatewayUrl: 'http://g', baseUrl: 'http://b', riskUrl: 'http://b' },
 }
 
 const STALE_NEVER = { maxStalenessSeconds: null }
@@ -76,7 +83,7 @@ async function startNode(masterKey: number, config: SharedOptions['config']): Pr
   const vault = createVault(Buffer.alloc(32, masterKey))
   const count = (reason: string): void => void counts.push(reason)
   const opened: SharedOptions['opened'] = (name, closePart) => void parts.push({ name, close: closePart })
-  const shared = await openShared({ config, vault, clock, log, count, opened }, end)
+  const shared = await openShared({ config, addresses: ADDRESSES, vault, clock, log, count, opened }, end)
   shared.keepCopy(new Set(['thing']))
   await shared.endStart()
   return { shared, counts, ended, stop: () => close(true), crash: () => close(false) }

@@ -1,7 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import { FORMAT, type NodeIdentity, type Nodes } from '../../../src/store/nodes.ts'
 
-export const NODE: NodeIdentity = { incarnation: 'i-1', name: 'one', version: '1.2.3', format: FORMAT }
+export const NODE: NodeIdentity = {
+  incarnation: 'i-1',
+  name: 'one',
+  version: '1.2.3',
+  format: FORMAT,
+  settings: { REQUEST_LOG: 'h1' },
+}
 
 /** The contract of every list of nodes, be it of one node or of several. */
 export function nodesContract(name: string, open: () => Nodes | Promise<Nodes>): void {

@@ -77,7 +77,7 @@ describe('the progress of a node', () => {
     const url = await server.createDatabase()
     const { nodes, registry } = await openTestPostgres(url)
     await nodes.register(NODE)
-    expect(nodes.progress()).toEqual({ lag: 0, silentNodes: 0 })
+    expect(nodes.progress()).toMatchObject({ lag: 0, silentNodes: 0 })
     for (const id of ['a', 'b', 'c']) await registry.commit(AUTHOR, 'make', [write(id, 0, 1)])
     await expect.poll(() => nodes.progress().lag, { timeout: 10_000 }).toBe(3)
     nodes.serve(2)

@@ -43,6 +43,7 @@ export async function startChaosCluster(names: readonly string[]): Promise<Chaos
         MASTER_KEY,
         NODE_NAME: name,
         GATEWAY_URL: 'http://gateway.example',
+        BASE_URL: 'http://platform.example',
         CLICKHOUSE_URL: clickHouse.url,
         DATABASE_URL: databaseUrl,
         REDIS_URL: redisUrl,

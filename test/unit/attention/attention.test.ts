@@ -23,7 +23,7 @@ function attentionOf({ registry, clock }: TestCatalogue, risks = createMemoryRis
   const attention = createAttention({
     registry,
     risks,
-    upstreamIssues: () => [],
+    upstreamIssues: async () => [],
     clock: { nowMs: () => clock.nowMs },
   })
   return (consumer: string | null = null): Promise<readonly AttentionItem[]> =>

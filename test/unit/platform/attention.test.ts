@@ -21,7 +21,7 @@ describe('GET /v1/attention', () => {
   it('lists each part only for a caller that may read its resources, the most severe first', async () => {
     const platform = await openTestPlatform()
     addRisks(platform, 'con_1')
-    platform.upstreamIssues = (tenant) => (tenant === 'acme' ? [{ api: 'pay-v1', state: 'unhealthy' }] : [])
+    platform.upstreamIssues = async (tenant) => (tenant === 'acme' ? [{ api: 'pay-v1', state: 'unhealthy' }] : [])
     const all = ['risk Critical', 'backend Critical', 'risk Warning', 'limit Warning']
     expect(await kindsFor(platform, ['attention:read', ...PARTS])).toEqual(all)
     expect(await kindsFor(platform, ['attention:read', 'apis:read'])).toEqual(['backend Critical'])
@@ -36,7 +36,7 @@ describe('GET /v1/attention', () => {
     const platform = await openTestPlatform()
     addRisks(platform, 'con_1')
     addRisks(platform, 'con_2')
-    platform.upstreamIssues = () => [{ api: 'pay-v1', state: 'unhealthy' }]
+    platform.upstreamIssues = async () => [{ api: 'pay-v1', state: 'unhealthy' }]
     const send = async (scopes: readonly string[]) => {
       const token = platform.token('acme', scopes, undefined, { consumer: 'con_1' })
       return (await platform.send('GET', PATH, { token })).body['items'] as { count: number }[]

@@ -23,15 +23,23 @@ async function setUp(...listed: Parameters<typeof listedNode>[0][]) {
 
 describe('GET /v1/nodes', () => {
   it('shows how far each node is behind the end of the registry, and which one answers', async () => {
-    const { platform, list } = await setUp({}, { name: 'b', incarnation: 'i-2', ...SILENT })
+    const { platform, list } = await setUp({}, { name: 'b', incarnation: 'i-2', clockOffsetMs: -2_500, ...SILENT })
     const end = await platform.registry.end()
     const { status, headers, body } = await list()
     expect([status, headers['cache-control']]).toEqual([200, 'no-store'])
     const shared = { version: '1.2.3', position: 0, lag: end, registeredAt: '2027-01-15T11:00:00.000Z' }
     expect(body).toEqual({
       items: [
-        { ...shared, name: 'a', silentSeconds: 0, isLive: true, isSelf: true },
-        { ...shared, name: 'b', silentSeconds: 61, isLive: false, isSelf: false },
+        { ...shared, name: 'a', silentSeconds: 0, isLive: true, isSelf: true, differs: [], clockOffsetSeconds: 0 },
+        {
+          ...shared,
+          name: 'b',
+          silentSeconds: 61,
+          isLive: false,
+          isSelf: false,
+          differs: [],
+          clockOffsetSeconds: -2.5,
+        },
       ],
       next: null,
     })
@@ -43,6 +51,15 @@ describe('GET /v1/nodes', () => {
     expect(await platform.registry.end()).toBeLessThan(1_000_000)
     expect(body['items']).toMatchObject([{ lag: 0, isSelf: false }])
     expect(text).not.toContain('secret')
+  })
+
+  it('names the settings in which a node differs from most, and no value of them', async () => {
+    const settings = { REQUEST_LOG: 'h-all', RISK_THRESHOLDS: 'h-1' }
+    const odd = { name: 'c', settings: { ...settings, RISK_THRESHOLDS: 'h-2' } }
+    const { list } = await setUp({ settings }, { name: 'b', settings }, odd)
+    const { text, body } = await list()
+    expect(body['items']).toMatchObject([{ differs: [] }, { differs: [] }, { differs: ['RISK_THRESHOLDS'] }])
+    expect(text).not.toContain('h-')
   })
 
   it('has pages', async () => {

@@ -9,15 +9,18 @@ import { listen, read } from '../../fixtures/risk-reader.ts'
 
 const ACCEPT = 'Accept: text/event-stream\r\n'
 
-function createFeed() {
+function createFeed(isResumable = false) {
   const subscribers = new Map<RequestFilter, RequestFeedListener>()
+  const resumedAtMs: (number | undefined)[] = []
   const feed: RequestFeed = {
-    subscribe(filter, listener) {
+    isResumable,
+    subscribe(filter, listener, sinceMs) {
       subscribers.set(filter, listener)
+      resumedAtMs.push(sinceMs)
       return () => void subscribers.delete(filter)
     },
   }
-  return { feed, subscribers }
+  return { feed, subscribers, resumedAtMs }
 }
 
 const logged: LoggedRequest = {
@@ -210,4 +213,21 @@ it('200: ends the subscription when the reader disconnects', async () => {
 it('403: refuses a caller without the scope', async () => {
   const { platform, port } = await listen()
   await read(port, platform.token('acme', ['apis:read']), '/v1/requests', ACCEPT).seen('HTTP/1.1 403')
+})
+
+it('200: a feed that resumes names the time of each call, and begins after the one that a reader had last', async () => {
+  const { feed, subscribers, resumedAtMs } = createFeed(true)
+  const { platform, port } = await listen({ liveRequests: feed })
+  const asked = ['', '1700000000123', '0', '-1', '1e9', '17000000001234', 'evt_1', ' 17', '1700000000123;x']
+  for (const id of asked) {
+    const reader = read(port, platform.token('acme'), '/v1/requests', `${ACCEPT}Last-Event-ID: ${id}\r\n`)
+    await reader.seen('retry: 1000')
+    if (id === '1700000000123') {
+      for (const { onRequest } of subscribers.values()) onRequest({ ...logged, timeMs: 1_700_000_000_456 })
+      await reader.seen('event: request\nid: 1700000000456\ndata: {')
+    }
+    reader.socket.destroy()
+    await expect.poll(() => subscribers.size).toBe(0)
+  }
+  expect(resumedAtMs).toEqual([undefined, 1_700_000_000_123, 0, ...Array.from({ length: 4 }), 17, undefined])
 })

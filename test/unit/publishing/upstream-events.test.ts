@@ -38,15 +38,18 @@ describe('The event of a failing backend', () => {
   it('is published by one of several nodes; all report their changes in order', async () => {
     const reported: string[] = []
     const upstreams: UpstreamReports = {
-      async report(node, api, severity) {
+      async report(node, api, report) {
         await new Promise((resolve) => setImmediate(resolve))
-        reported.push(`${node} ${api} ${severity}`)
+        reported.push(`${node} ${api} ${report === null ? 'healthy' : `${report.state} ${report.severity}`}`)
         return reported.length === 2
       },
+      restate: async () => {},
+      list: async () => [],
     }
     const { raise, published } = open(upstreams)
     await Promise.all((['degraded', 'unhealthy', 'healthy'] as const).map((state) => raise(issue(state))))
-    expect(reported).toEqual([1, 2, 0].map((severity) => `here ledger-v1 ${severity}`))
+    const told = ['degraded 1', 'unhealthy 2', 'healthy']
+    expect(reported).toEqual(told.map((report) => `here ledger-v1 ${report}`))
     expect(published).toMatchObject([{ data: { state: 'unhealthy' } }])
   })
 })

@@ -6,6 +6,7 @@ import { Page } from '../../parts/page.tsx'
 import { Loaded } from '../../parts/states.tsx'
 import { Table } from '../../parts/table.tsx'
 import { State, Time, toNumber } from '../../parts/values.tsx'
+import { BASE } from '../../router.ts'
 import { texts } from '../../texts.ts'
 import { useRefresh } from '../overview/attention.tsx'
 
@@ -116,6 +117,9 @@ function Nodes({ nodes }: Pick<ServiceHealth, 'nodes'>) {
           { title: columns.state, cell: ({ state }) => <State of={words.states[state]} /> },
         ]}
       />
+      <p>
+        <a href={`${BASE}settings/nodes`}>{words.allNodes}</a>
+      </p>
     </>
   )
 }

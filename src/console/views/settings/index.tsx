@@ -11,6 +11,7 @@ import { AuditLog } from './audit.tsx'
 import { Health } from './health.tsx'
 import { IdentityProviders } from './identity-providers.tsx'
 import { MyAccount } from './me.tsx'
+import { Nodes } from './nodes.tsx'
 import { Organisations } from './organisations.tsx'
 import { People } from './people.tsx'
 import { PortalSettings } from './portal.tsx'
@@ -30,6 +31,7 @@ const VIEWS: Readonly<Record<string, FunctionComponent<{ readonly id: string }>>
   portal: PortalSettings,
   'in-force': SettingsInForce,
   health: Health,
+  nodes: Nodes,
 }
 
 export function Settings() {
@@ -45,7 +47,7 @@ function Start() {
   return (
     <Page title={texts.settings.title}>
       <ul class="cards">
-        {SETTINGS.filter((each) => maySee(each, scopes.value)).map((each) => (
+        {SETTINGS.filter((each) => each.isHidden !== true && maySee(each, scopes.value)).map((each) => (
           <li key={each.path}>
             <a href={BASE + each.path}>{each.title}</a>
           </li>

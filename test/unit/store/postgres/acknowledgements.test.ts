@@ -8,11 +8,13 @@ const node = (name: string, position: number, silentMs = 0, staleAfterMs: number
   name,
   version: '1',
   format: 1,
+  settings: {},
   registeredAtMs: 0,
   position,
   silentMs,
   isLive: silentMs < 5_000,
   staleAfterMs,
+  clockOffsetMs: 0,
 })
 
 function open(nodes: readonly ListedNode[], staleAfterMs: number | null = null) {
