@@ -34,7 +34,7 @@ export interface LeasesOptions {
   readonly opened: Opened
 }
 
-interface Grantor extends Pick<LeaseDriverOptions, 'send' | 'openEpoch'> {
+interface Grantor extends Pick<LeaseDriverOptions, 'prepare' | 'send' | 'openEpoch'> {
   /** Names the server in the log. */
   readonly name: string
   readonly timings: LeaseTimings
@@ -65,20 +65,18 @@ export async function openLeases(options: LeasesOptions): Promise<Leases | null>
   const redis = createRedisLeases({ url, nodeName })
   opened('Redis', redis.close)
   let unusable: string | null = null
+  const noteUnusable = (cause: unknown): never => {
+    if (cause instanceof RedisUnusable) unusable = cause.message
+    throw cause
+  }
   const { leaseEpochs, leases: slices } = shared
   const short = keep(options, {
     name: 'Redis',
     timings: LEASE_TIMINGS,
     ...journals.short,
     openEpoch: leaseEpochs.open,
-    async send(message) {
-      try {
-        return await redis.send(message)
-      } catch (cause) {
-        if (cause instanceof RedisUnusable) unusable = cause.message
-        throw cause
-      }
-    },
+    prepare: () => redis.prepare()?.catch(noteUnusable) ?? null,
+    send: (message) => redis.send(message).catch(noteUnusable),
   })
   const long = keep(options, {
     name: 'PostgreSQL',
@@ -118,7 +116,7 @@ function openJournal(
 const monotonicMs = createMonotonicClock()
 
 function keep({ clock, log, count, opened }: LeasesOptions, grantor: Grantor): Kept {
-  const { name, timings, tickMs, file, journal, openEpoch, send } = grantor
+  const { name, timings, tickMs, file, journal, openEpoch, prepare, send } = grantor
   const { identity, session } = file
   const now = () => ({ monotonicMs: monotonicMs(), wallMs: clock.nowMs() })
   const node = new LeaseNode({ identity, session, timings, journal, now: now() })
@@ -131,6 +129,7 @@ function keep({ clock, log, count, opened }: LeasesOptions, grantor: Grantor): K
       return reply
     },
     openEpoch,
+    ...(prepare !== undefined && { prepare }),
     clock,
     now,
     ...(tickMs !== undefined && { tickMs }),

@@ -177,17 +177,26 @@ export class LeaseNode {
     this.#underWay = null
   }
 
-  /** Accepts the reply to the latest message. Throws if the journal cannot be written; then nothing was granted. */
-  receive(reply: LeaseReply, now: Moment): void {
+  /**
+   * Accepts the reply to the latest message, and returns whether it granted the leases that were asked for, or said how many it could.
+   * Throws if the journal cannot be written; then nothing was granted.
+   */
+  receive(reply: LeaseReply, now: Moment): boolean {
     const underWay = this.#underWay
     this.#underWay = null
-    if (underWay === null || now.monotonicMs - underWay.sent.monotonicMs > this.#options.timings.requestMs) return
+    if (underWay === null || now.monotonicMs - underWay.sent.monotonicMs > this.#options.timings.replyMs) return false
+    const { message, sent } = underWay
     if (reply.type === 'generation') {
-      if (this.#membership.acceptGeneration(reply, underWay.sent, now)) this.#join()
-    } else if (!this.#membership.acceptClock(reply, underWay.sent, now)) this.#distrustClocks(now)
-    else if (reply.type === 'granted' && underWay.message.type === 'request') {
-      this.#apply(underWay.message, underWay, reply, now)
+      if (this.#membership.acceptGeneration(reply, sent, now)) this.#join()
+      return false
     }
+    if (!this.#membership.acceptClock(reply, sent, now)) {
+      this.#distrustClocks(now)
+      return false
+    }
+    if (reply.type !== 'granted' || message.type !== 'request') return false
+    this.#apply(message, underWay, reply, now)
+    return true
   }
 
   /** Ends all leases that end by time, and measures the grantor's clock anew. */

@@ -199,7 +199,7 @@ export class LeaseProcess {
     if (message === null) return
     const exchange = ++this.#exchange
     network.send(number, message, (reply) => this.#receive(life, exchange, planted.alterReply?.(reply) ?? reply))
-    queue.after(timings.requestMs, () => {
+    queue.after(timings.replyMs, () => {
       if (life === this.#life && exchange === this.#exchange) this.#whenAwake(life, () => node.lose())
     })
   }

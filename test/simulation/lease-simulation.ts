@@ -40,6 +40,7 @@ const SHORT_TIMINGS: LeaseTimings = {
   leaseMs: 1_500,
   marginMs: 100,
   requestMs: 250,
+  replyMs: 800,
   toleranceMs: 250,
   vouchMs: 500,
   heartbeatMs: 200,

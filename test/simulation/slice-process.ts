@@ -198,7 +198,7 @@ export class SliceProcess {
     const exchange = ++this.#exchange
     const sender = { name: this.name, committed: this.#committed }
     network.send(number, { message, sender }, (reply) => this.#receive(life, exchange, message, reply))
-    queue.after(timings.requestMs, () => {
+    queue.after(timings.replyMs, () => {
       if (life === this.#life && exchange === this.#exchange) this.#whenAwake(life, () => node.lose())
     })
   }
