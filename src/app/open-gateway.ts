@@ -75,6 +75,7 @@ export function openGateway(options: GatewayOptions): GatewayServices {
     memory: limits.platformMemory,
     operationIds: platformOperations().map(({ operationId }) => operationId),
     operatorTenant: tenant,
+    servesWithoutLeases: core.config.limitsWithoutRedis === 'serve',
     clock,
   })
   const grantListeners: ((grant: Grant) => void)[] = []
