@@ -77,6 +77,7 @@ export function openGateway(options: GatewayOptions): GatewayServices {
     operatorTenant: tenant,
     servesWithoutLeases: core.config.limitsWithoutRedis === 'serve',
     clock,
+    log: core.log,
   })
   const grantListeners: ((grant: Grant) => void)[] = []
   const port = createGatewayPort({

@@ -281,7 +281,7 @@ export class LeaseNode {
     })
     for (const { counter, item, grant } of applied) {
       this.#needed.delete(counter)
-      counter.confirm(item, now)
+      counter.confirm(item, sent, now)
       counter.apply(item, grant, sent, now)
     }
     this.#sync.confirm(isSynced)

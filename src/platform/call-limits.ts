@@ -31,6 +31,8 @@ export interface AdmittedCall {
   giveBack(): void
   /** Ends the call, which then no longer counts as concurrent. Idempotent. */
   end(): void
+  /** Calls `close` if the call runs so long that other nodes may be granted its slot. */
+  onSlotLost(close: () => void): void
 }
 
 /** Limit and price data in the record of an admitted call. */

@@ -226,6 +226,7 @@ function takeLimits(
     throw new Problem(code, detail, { extensions: result.extensions })
   }
   call.admitted = result
+  result.onSlotLost(() => void reply.raw.destroy())
   // `close` is also emitted when the client disconnects, possibly before this line; `finish` is not.
   if (reply.raw.closed) result.end()
   else reply.raw.once('close', result.end)

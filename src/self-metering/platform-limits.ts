@@ -18,6 +18,7 @@ import { PLATFORM_API } from '../domain/platform-api.ts'
 import { Problem } from '../domain/problem.ts'
 import { createLeaseWaits, type LeaseWaits } from '../gateway/limits/lease-waits.ts'
 import { createLimitMemory, type LimitMemory } from '../gateway/limits/limit-memory.ts'
+import { SlotWatch } from '../gateway/limits/slot-watch.ts'
 import { toLimitRefusal } from '../gateway/limits/limit-refusal.ts'
 import {
   ADMITTED,
@@ -32,6 +33,7 @@ import { parseDeclaration } from '../opensla/declaration.ts'
 import type { SlaPlan } from '../plan/sla-plan.ts'
 import type { AdmittedCall, Attempt, CallLimits, RefusedCall } from '../platform/call-limits.ts'
 import type { Clock } from '../runtime/clock.ts'
+import type { Log } from '../runtime/log.ts'
 
 export interface PlatformLimits extends CallLimits {
   /** Replaces the declaration in force for its variant; declarations of other APIs are ignored. */
@@ -44,7 +46,8 @@ export interface PlatformLimitsOptions {
   readonly operationIds: readonly string[]
   readonly operatorTenant: string
   readonly servesWithoutLeases: boolean
-  readonly clock: Pick<Clock, 'nowMs'>
+  readonly clock: Clock
+  readonly log: Pick<Log, 'error'>
   /** The same clock as that of the leases; tests replace it. */
   readonly monotonicMs?: () => number
 }
@@ -114,6 +117,15 @@ const toAttempt = (waits: number) => (isReached: boolean) => ({ waits, isReached
 /** The result of a decision that has to wait. */
 const LACKING_LEASES = Symbol('lacking leases')
 
+interface SlotHolder {
+  readonly close: () => void
+}
+
+interface At {
+  readonly nowMs: number
+  readonly isAlone: boolean
+}
+
 /** Counts calls of the main thread against compiled declarations. */
 class PlatformCounters {
   readonly repair: CompiledSla
@@ -123,12 +135,20 @@ class PlatformCounters {
   readonly #operationIds: readonly string[]
   readonly #limiter: Limiter
   readonly #waits: LeaseWaits
+  readonly #slots: SlotWatch<SlotHolder>
   readonly #blocks = new WeakMap<object, Block>()
 
-  constructor({ memory, operationIds, monotonicMs }: PlatformLimitsOptions) {
+  constructor({ memory, operationIds, clock, log, monotonicMs }: PlatformLimitsOptions) {
     this.#memory = memory
     this.#operationIds = operationIds
     this.#limiter = createLimiter({ thread: 0, threads: 1, monotonicMs })
+    this.#slots = new SlotWatch({
+      thread: 0,
+      end: ({ close }) => close(),
+      clock,
+      onFault: (cause) => log.error({ err: cause }, 'a call whose slot is lost could not be ended; it runs on'),
+      ...(monotonicMs && { monotonicMs }),
+    })
     this.#waits = createLeaseWaits((need) => memory.refill(need))
     const declaration = Buffer.from(JSON.stringify(REPAIR_DECLARATION))
     this.repair = this.compile(parseDeclaration(declaration, { technicalName: REPAIR_NAME, operationIds }))
@@ -142,14 +162,14 @@ class PlatformCounters {
     { grant }: Caller,
     sla: CompiledSla,
     operation: number,
-    { nowMs, isAlone }: { readonly nowMs: number; readonly isAlone: boolean },
+    { nowMs, isAlone }: At,
   ): AdmittedCall | RefusedCall | typeof LACKING_LEASES {
     const block = this.#blockOf(grant.subscription, sla)
     this.#limiter.take(sla, block, operation, nowMs, isAlone)
     const { verdict } = this.#limiter
     if (verdict.refusedBy === LACKING) return LACKING_LEASES
     if (verdict.refusedBy !== ADMITTED) return toLimitRefusal(sla, operation, verdict, nowMs)
-    return this.#toAdmitted(sla, block, operation, nowMs)
+    return this.#toAdmitted(sla, block, operation, { nowMs, isAlone })
   }
 
   /** Asks for the leases that the last call of `count` lacked. */
@@ -170,12 +190,14 @@ class PlatformCounters {
   }
 
   /** Reads the verdict of the last `take`, which the next one overwrites. */
-  #toAdmitted(sla: CompiledSla, block: Block, operation: number, nowMs: number): AdmittedCall {
+  #toAdmitted(sla: CompiledSla, block: Block, operation: number, { nowMs, isAlone }: At): AdmittedCall {
     const limiter = this.#limiter
     const { gauge, quotaStartMs, leaseStartMs, approaching: isApproaching } = limiter.verdict
     const unitsMicro = sla.unitsMicro[operation]!
     const { variant, currency, priceMicro } = sla.plan
     const isCounted = sla !== this.repair
+    const slots = this.#slots
+    let holder: SlotHolder | null = null
     let isCharged = true
     let isRunning = true
     return {
@@ -186,8 +208,14 @@ class PlatformCounters {
         isCharged = false
       },
       end() {
-        if (isRunning) limiter.release(block, gauge)
+        if (!isRunning) return
         isRunning = false
+        if (holder !== null) slots.leave(holder)
+        limiter.release(block, gauge)
+      },
+      onSlotLost(close) {
+        if (!isRunning || isAlone) return
+        slots.enter((holder = { close }), block, gauge)
       },
     }
   }

@@ -33,10 +33,12 @@ afterAll(async () => {
 })
 
 const declare = (limit: object, api?: string) => declareLimit(nodeOf(several, 0), limit, api)
-/** The last calls of a budget may be leased to a node that does not need them, which returns them within two seconds. */
+/**
+ * The last calls of a budget may be leased to a node that does not need them, which returns them within two seconds; so may those of
+ * a reply that a busy machine delivered too late.
+ */
 const untilAdmitted = async (caller: LimitedCaller, number: number) => {
   const admitted = async () => (await caller.burst(several.nodes, 1), caller.admitted)
-  expect(caller.admitted).toBeGreaterThanOrEqual(0.99 * number - 1)
   await expect.poll(admitted, { timeout: 20_000, interval: 100 }).toBeGreaterThanOrEqual(number)
 }
 const newCaller = (name: string) => LimitedCaller.enrol(nodeOf(several, 0), name)
@@ -68,8 +70,8 @@ describe('three nodes', () => {
     // Each node has a lease, so that the shares of the first one become small.
     expect(await caller.burst(several.nodes, 1)).toEqual([200])
     for (let burst = 0; burst < 4; burst++) await caller.burst([nodeOf(several, 0)], 250)
+    await untilAdmitted(caller, 500)
     expect(Object.keys(caller.counts)).toEqual(['200', '429'])
-    expect(caller.admitted).toBeGreaterThanOrEqual(495)
     expect(caller.admitted).toBeLessThanOrEqual(500 * windowsSince(fromMs, HOUR))
   })
 

@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import type { Caller } from '../../../src/plan/caller.ts'
 import { Problem } from '../../../src/domain/problem.ts'
-import type { Attempt, CallLimits } from '../../../src/platform/call-limits.ts'
+import type { Attempt } from '../../../src/platform/call-limits.ts'
 import { ALL_OPERATIONS, platformScopes } from '../../../src/platform/operations.ts'
 import { alternativesOf } from '../../../src/platform/scope-widths.ts'
+import type { PlatformLimits } from '../../../src/self-metering/platform-limits.ts'
 import { BASE_URL, openTestPlatform, toGrant } from '../../fixtures/test-platform.ts'
 
 const PROTECTED = Object.entries(ALL_OPERATIONS).filter(([, { scope }]) => scope !== null)
@@ -52,7 +53,8 @@ describe('the guard of the platform API', () => {
   it('checks the credential again after a call has waited for its limits', async () => {
     const { promise: wait, resolve } = Promise.withResolvers<Attempt>()
     let admitted = 0
-    const limits: CallLimits = {
+    const limits: PlatformLimits = {
+      setPlan() {},
       admit() {
         admitted++
         return { wait }

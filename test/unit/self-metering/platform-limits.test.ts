@@ -39,6 +39,7 @@ async function openNodes(names: readonly string[], { servesWithoutLeases = false
         operatorTenant: 'operator',
         servesWithoutLeases,
         clock,
+        log: { error() {} },
         monotonicMs: clock.nowMs,
       }),
     )
@@ -113,6 +114,21 @@ describe('The limits of the platform API on several nodes', () => {
     if (!('code' in held)) held.end()
     await grantor.clock.advance(3_000)
     expect((await call(nodes[1]!, 'other'))[0]).toHaveProperty('terms')
+  })
+})
+
+describe('A call of the platform API that runs for more than ten minutes on a node without Redis', () => {
+  it('is closed before another node may be granted its slot', async () => {
+    const { nodes, declare, turnOff, grantor } = await openNodes(['a'])
+    declare({ concurrent: 1 })
+    const [held] = await call(nodes[0]!, 'other')
+    let closed = 0
+    if (!('code' in held)) held.onSlotLost(() => closed++)
+    await grantor.clock.advance(11 * 60_000)
+    expect(closed).toBe(0)
+    await turnOff()
+    await grantor.clock.advance(10 * 60_000)
+    expect(closed).toBe(1)
   })
 })
 
