@@ -143,6 +143,7 @@ function keep({ clock, log, count, opened }: LeasesOptions, grantor: Grantor): K
   opened(`leases from ${name}`, () => driver.stop())
   return {
     add: (key, declaration, place) => node.add(key, declaration, place, now()),
+    has: (key) => node.has(key),
     redeclare: (key, declaration) => node.redeclare(key, declaration),
     refill: (key, calls, least) => driver.refill(key, calls, least),
     look: (key) => driver.look(key),

@@ -129,7 +129,7 @@ export class LeaseCounter {
   }
 
   /** Begins the current window of a total, with the calls that the node may have admitted in it before. */
-  roll(moment: LeaseMoment, journal: LeaseJournal): void {
+  roll(moment: LeaseMoment, journal: Pick<LeaseJournal, 'claimIn'>): void {
     if (this.#declaration.kind !== 'total') return
     const { startMs, endMs } = this.#declaration.windowAt(moment.earliestMs)
     if (this.#cell.get('window') === startMs && this.#endMs === endMs) return

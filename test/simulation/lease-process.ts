@@ -158,6 +158,7 @@ export class LeaseProcess {
     const missing = names.filter((name) => !hasLease(this.#cells.get(name)!, 0, now))
     if (missing.length === 0) return this.#admit(names)
     if (hasWaited) return
+    for (const name of missing) if (!node.has(name)) this.#add(name)
     for (const name of missing) node.need(name, 1 + this.#options.random.below(3), now)
     const life = this.#life
     this.#options.queue.after(1, () => this.#exchangeNow(life))
