@@ -63,7 +63,7 @@ export async function openLeases(options: LeasesOptions): Promise<Leases | null>
   const journals = { short: openJournal('leases.journal', options), long: openJournal('slices.journal', options) }
   await shared.leaseEpochs.register(journals.short.file.identity, shared.incarnation)
   const redis = createRedisLeases({ url, nodeName })
-  opened('Redis', redis.close)
+  opened('Redis', () => redis.close())
   let unusable: string | null = null
   const noteUnusable = (cause: unknown): never => {
     if (cause instanceof RedisUnusable) unusable = cause.message
