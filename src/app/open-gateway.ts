@@ -75,7 +75,9 @@ export function openGateway(options: GatewayOptions): GatewayServices {
     memory: limits.platformMemory,
     operationIds: platformOperations().map(({ operationId }) => operationId),
     operatorTenant: tenant,
+    servesWithoutLeases: core.config.limitsWithoutRedis === 'serve',
     clock,
+    log: core.log,
   })
   const grantListeners: ((grant: Grant) => void)[] = []
   const port = createGatewayPort({

@@ -34,7 +34,7 @@ export interface LeasesOptions {
   readonly opened: Opened
 }
 
-interface Grantor extends Pick<LeaseDriverOptions, 'send' | 'openEpoch'> {
+interface Grantor extends Pick<LeaseDriverOptions, 'prepare' | 'send' | 'openEpoch'> {
   /** Names the server in the log. */
   readonly name: string
   readonly timings: LeaseTimings
@@ -64,22 +64,22 @@ export async function openLeases(options: LeasesOptions): Promise<Leases | null>
   const register = createRegistration(shared, journals.short.file.identity)
   if (shared.isJoined()) await register()
   const redis = createRedisLeases({ url, nodeName })
-  opened('Redis', redis.close)
+  opened('Redis', () => redis.close())
   let unusable: string | null = null
+  const noteUnusable = (cause: unknown): never => {
+    if (cause instanceof RedisUnusable) unusable = cause.message
+    throw cause
+  }
   const { leaseEpochs, leases: slices } = shared
   const short = keep(options, {
     name: 'Redis',
     timings: LEASE_TIMINGS,
     ...journals.short,
     openEpoch: leaseEpochs.open,
+    prepare: () => redis.prepare()?.catch(noteUnusable) ?? null,
     async send(message) {
       await register()
-      try {
-        return await redis.send(message)
-      } catch (cause) {
-        if (cause instanceof RedisUnusable) unusable = cause.message
-        throw cause
-      }
+      return redis.send(message).catch(noteUnusable)
     },
   })
   const long = keep(options, {
@@ -136,7 +136,7 @@ function openJournal(
 const monotonicMs = createMonotonicClock()
 
 function keep({ clock, log, count, opened }: LeasesOptions, grantor: Grantor): Kept {
-  const { name, timings, tickMs, file, journal, openEpoch, send } = grantor
+  const { name, timings, tickMs, file, journal, openEpoch, prepare, send } = grantor
   const { identity, session } = file
   const now = () => ({ monotonicMs: monotonicMs(), wallMs: clock.nowMs() })
   const node = new LeaseNode({ identity, session, timings, journal, now: now() })
@@ -149,6 +149,7 @@ function keep({ clock, log, count, opened }: LeasesOptions, grantor: Grantor): K
       return reply
     },
     openEpoch,
+    ...(prepare !== undefined && { prepare }),
     clock,
     now,
     ...(tickMs !== undefined && { tickMs }),
@@ -162,6 +163,7 @@ function keep({ clock, log, count, opened }: LeasesOptions, grantor: Grantor): K
   opened(`leases from ${name}`, () => driver.stop())
   return {
     add: (key, declaration, place) => node.add(key, declaration, place, now()),
+    has: (key) => node.has(key),
     redeclare: (key, declaration) => node.redeclare(key, declaration),
     refill: (key, calls, least) => driver.refill(key, calls, least),
     look: (key) => driver.look(key),

@@ -34,7 +34,11 @@ export function createLimits({ threads, checkpoint, leases, clock }: LimitsOptio
   const restore: LimitMemoryOptions['restore'] = (subscription, api) => ledger.counters(subscription, api)
   const createLeases = leases === null ? undefined : toLeaseBook(leases, threads)
   const memory = createLimitMemory({ threads, restore, createLeases })
-  const platformMemory = createLimitMemory({ threads: 1, restore })
+  const platformMemory = createLimitMemory({
+    threads: 1,
+    restore,
+    createLeases: leases === null ? undefined : toLeaseBook(leases, 1),
+  })
   const declarations = createActiveDeclarations(memory)
   const ledger = createLimitLedger({ declarations, checkpoint })
   return {

@@ -12,6 +12,7 @@ import { toLimitRefusal, type LimitRefusal } from './limits/limit-refusal.ts'
 import type { LeaseWaits } from './limits/lease-waits.ts'
 import { ADMITTED, LACKING, type Limiter } from './limits/limiter.ts'
 import { appendLimitHeaders, refundUnits } from './limits/limit-headers.ts'
+import type { SlotWatch } from './limits/slot-watch.ts'
 import type { CallerContext } from './call/caller-context.ts'
 
 /** The node holds no lease for the call, which may be admitted after `Admissions.wait`. */
@@ -39,9 +40,11 @@ export interface Admissions {
 export interface AdmissionsOptions {
   readonly limiter: Limiter
   readonly waits: LeaseWaits
+  /** Null if calls may run without a lease. */
+  readonly slots: SlotWatch<Call> | null
 }
 
-export function createAdmissions({ limiter, waits }: AdmissionsOptions): Admissions {
+export function createAdmissions({ limiter, waits, slots }: AdmissionsOptions): Admissions {
   const { verdict } = limiter
 
   const admissions: Admissions = {
@@ -65,14 +68,30 @@ export function createAdmissions({ limiter, waits }: AdmissionsOptions): Admissi
         call.leaseStartMs = verdict.leaseStartMs
         call.admissions = admissions
         call.limitHeaders = appendLimitHeaders([], sla, operation, verdict)
+        if (slots !== null && verdict.gauge !== 0) slots.enter(call, block, verdict.gauge)
         return null
       }
       return verdict.refusedBy === LACKING ? NEEDS_LEASE : toLimitRefusal(sla, operation, verdict, nowMs)
     },
     wait: ({ block }) => (block === null ? Promise.resolve(true) : waits.wait(block, verdict.lacking)),
-    release: (call) => release(limiter, call),
+    release(call) {
+      if (slots !== null && call.gauge !== 0) slots.leave(call)
+      release(limiter, call)
+    },
   }
   return admissions
+}
+
+/** Ends a call because other nodes may be granted its slot. */
+export function endWithoutSlot(call: Call): void {
+  const { owner } = call
+  call.owner = null
+  owner?.abandon()
+  if (call.response.headersSent) return call.breakOff('limits_unavailable')
+  call.refuse(
+    'limits_unavailable',
+    'The node cannot renew the slot of this call, which runs for more than ten minutes.',
+  )
 }
 
 /** Releases the call's concurrency, and returns its units if the call is not charged. */

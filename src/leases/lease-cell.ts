@@ -1,5 +1,5 @@
 /**
- * The lease of one counter as gateway threads see it: seven doubles, which may be in shared memory.
+ * The lease of one counter as gateway threads see it: nine doubles, which may be in shared memory.
  *
  * A call is admitted from what was leased before, without a message. The functions must run under the lock of the cell; the node
  * raises and lowers `allowed` under the same lock. A lease ends by the monotonic clock, or by the wall clock if that is earlier,
@@ -22,9 +22,12 @@ export const LEASE_CELL = {
   exhaustedUntilMs: 5,
   /** Calls that the grantor could still grant to any node at the last exchange; for display. */
   free: 6,
+  /** For slots: running calls keep theirs until then, by the monotonic clock and the wall clock, unless the lease is renewed. */
+  keptUntilMs: 7,
+  keptUntilWallMs: 8,
 } as const
 
-export const LEASE_CELL_SIZE = 7
+export const LEASE_CELL_SIZE = 9
 
 export interface Moment {
   /** Monotonic, the same on all threads of the process. */
@@ -62,6 +65,11 @@ export function giveBackLease(cell: Float64Array, at: number, cost: number, star
 /** Frees the slot of a call that has ended. */
 export function freeSlot(cell: Float64Array, at: number): void {
   if (cell[at + LEASE_CELL.used]! > 0) cell[at + LEASE_CELL.used]!--
+}
+
+/** Whether other nodes may be granted the slots of running calls, because the node has not renewed them. */
+export function hasLostSlots(cell: Float64Array, at: number, { monotonicMs, wallMs }: Moment): boolean {
+  return monotonicMs >= cell[at + LEASE_CELL.keptUntilMs]! || wallMs >= cell[at + LEASE_CELL.keptUntilWallMs]!
 }
 
 /** Whether it is known that waiting for a lease would be in vain. */

@@ -69,9 +69,8 @@ export class LeaseCounter {
 
   /** The declared value of a total. */
   get limit(): { readonly value: number; readonly version: number } | null {
-    if (this.#declaration.kind !== 'total') return null
-    const { value, version } = this.#declaration
-    return { value, version }
+    const declared = this.#declaration
+    return declared.kind === 'total' ? { value: declared.value, version: declared.version } : null
   }
 
   /** Calls that were granted in the window and are not open; null for another window. */
@@ -130,7 +129,7 @@ export class LeaseCounter {
   }
 
   /** Begins the current window of a total, with the calls that the node may have admitted in it before. */
-  roll(moment: LeaseMoment, journal: LeaseJournal): void {
+  roll(moment: LeaseMoment, journal: Pick<LeaseJournal, 'claimIn'>): void {
     if (this.#declaration.kind !== 'total') return
     const { startMs, endMs } = this.#declaration.windowAt(moment.earliestMs)
     if (this.#cell.get('window') === startMs && this.#endMs === endMs) return
@@ -202,7 +201,8 @@ export class LeaseCounter {
   }
 
   /** Notes that the grantor has executed a request with `item`. */
-  confirm(item: LeaseItem, { monotonicMs }: Moment): void {
+  confirm(item: LeaseItem, sent: Moment, { monotonicMs }: Moment): void {
+    if (item.budget.kind === 'concurrent') this.#cell.keepSlots(sent, item.budget.callMsMax)
     this.#reportedUsed = item.used
     this.#reportedMs = monotonicMs
     this.mustReport = false

@@ -4,16 +4,22 @@
  * All needs that arise during one exchange are sent with the next, so that any number of waiting calls share a round trip. A call waits
  * on while its counter does not fit in a message, and while the grantor has granted a part of what the waiting calls need and may grant
  * more: leases shrink as a budget ends, and waking all calls for each small lease would cost more than the exchange.
+ *
+ * A call also waits on, for a limited time, if a message was lost, or came too late to be executed: a process that has just started, on
+ * a busy machine, may be late itself. Once exchanges have failed for a while, calls do not wait at all until one succeeds.
  */
 
 import type { Clock } from '../runtime/clock.ts'
 import type { Moment } from './lease-cell.ts'
 import type { OpenedEpoch } from './lease-membership.ts'
 import type { LeaseMessage, LeaseReply } from './lease-messages.ts'
-import { ITEMS_MAX, type LeaseNode } from './lease-node.ts'
+import type { LeaseNode } from './lease-node.ts'
+import { keepInTime, rejectAll, settle, type Exchanged, type Wait } from './lease-wait.ts'
 
 export interface LeaseDriverOptions {
   readonly node: LeaseNode
+  /** Returns null if a message can be sent at once; otherwise it settles soon, when one can be, or with the reason why not. */
+  readonly prepare?: () => Promise<void> | null
   /** Must settle soon after the time-out of a request. */
   readonly send: (message: LeaseMessage) => Promise<LeaseReply>
   /** Numbers a new generation above `above` in PostgreSQL. */
@@ -37,28 +43,20 @@ export interface LeaseDriver {
   refill(key: string, calls: number, least?: number): Promise<boolean>
   /** Learns how much is left for all nodes. False if that is not known at the moment. */
   look(key: string): Promise<boolean>
-  /** Whether the last exchanges failed. */
+  /** Whether the last exchanges failed, for so long that calls do not wait. */
   readonly isUnavailable: boolean
   /** Returns all leases, and sends nothing from then on. Calls must have ended before. */
   stop(): Promise<void>
 }
 
-interface Wait {
-  readonly key: string
-  readonly calls: number
-  readonly least: number
-  /** Exchanges that carried the request. */
-  grants: number
-  readonly resolve: (isReached: boolean) => void
-}
-
 const TICK_MS = 50
 const OPEN_SPREAD_MS = 200
 const OPEN_RETRY_MS = 500
-/** Exchanges that may fail in a row before the grantor counts as unavailable, and calls wait no longer. */
+/** The grantor is unavailable when as many exchanges have failed in a row, for as long. */
 const FAILURES_MAX = 3
-/** Bounds the exchanges for a wait: other calls may take the leases again and again. */
-const GRANTS_MAX = 16
+const FAILING_MS_MAX = 1_000
+/** A call waits this long for exchanges that fail, and for at most one more. */
+const WAIT_MS_MAX = 2_000
 /** Bounds the requests of a stop, each of which returns up to 200 leases. */
 const RELEASES_MAX = 1_000
 
@@ -73,6 +71,7 @@ class Driver implements LeaseDriver {
   readonly #stopTicks: () => void
   #waiting: Wait[] = []
   #running: Promise<boolean> | null = null
+  #hasServed = false
   #isClosed = false
 
   constructor(options: LeaseDriverOptions) {
@@ -86,12 +85,12 @@ class Driver implements LeaseDriver {
   }
 
   async refill(key: string, calls: number, least = calls): Promise<boolean> {
-    return serveFromReserve(this.#options, key, calls, least) || this.#wait({ key, calls, least, grants: 0 })
+    return serveFromReserve(this.#options, key, calls, least) || this.#wait(key, calls, least)
   }
 
   look(key: string): Promise<boolean> {
     this.#options.node.look(key)
-    return this.#wait({ key, calls: 0, least: 0, grants: GRANTS_MAX })
+    return this.#wait(key, 0, 0)
   }
 
   async stop(): Promise<void> {
@@ -100,14 +99,15 @@ class Driver implements LeaseDriver {
     await this.#running
     this.#options.node.releaseAll()
     for (let releases = 0; releases < RELEASES_MAX; releases++) if (!(await this.#exchange())) break
-    resolveAll(this.#waiting.splice(0), false)
+    rejectAll(this.#waiting.splice(0))
   }
 
-  #wait(own: Omit<Wait, 'resolve'>): Promise<boolean> {
+  #wait(key: string, calls: number, least: number): Promise<boolean> {
+    const { node, now } = this.#options
+    // Nothing is granted before a generation begins, and PostgreSQL may be slow to number it.
+    if (this.#isClosed || this.isUnavailable || node.openAbove !== null) return Promise.resolve(false)
     return new Promise((resolve) => {
-      // Nothing is granted before a generation begins, and PostgreSQL may be slow to number it.
-      if (this.#isClosed || this.#options.node.openAbove !== null) resolve(false)
-      else this.#waiting.push({ ...own, resolve })
+      this.#waiting.push({ key, calls, least, grants: 0, untilMs: now().monotonicMs + WAIT_MS_MAX, resolve })
       if (!this.#failures.isPaused) this.#begin()
     })
   }
@@ -117,7 +117,8 @@ class Driver implements LeaseDriver {
     if (this.#running !== null || this.#isClosed) return
     this.#running = this.#exchange().finally(() => {
       this.#running = null
-      if (this.#waiting.length > 0 && !this.#failures.isPaused) this.#begin()
+      // Calls that could not be served wait for the next tick.
+      if (this.#waiting.length > 0 && this.#hasServed) this.#begin()
     })
   }
 
@@ -126,17 +127,20 @@ class Driver implements LeaseDriver {
     const { node, now, onFault } = this.#options
     const served = this.#waiting
     this.#waiting = []
+    this.#hasServed = false
     try {
-      const message = await exchangeNext(this.#options, this.#openIfNeeded)
-      if (message !== null) this.#failures.clear()
-      this.#waiting.push(...settle(this.#isClosed ? null : message, served, node, now()))
-      return message !== null
+      const exchanged = await exchangeNext(this.#options, this.#openIfNeeded)
+      if (exchanged !== null) this.#failures.clear()
+      this.#hasServed = exchanged === null ? node.isServing : exchanged.isExecuted
+      if (this.#isClosed) rejectAll(served)
+      else this.#waiting = [...settle(exchanged, served, node, now()), ...this.#waiting]
+      return exchanged !== null
     } catch (fault) {
       node.lose()
-      this.#failures.add()
+      this.#failures.add(now())
       onFault(fault)
-      if (this.#failures.isPaused && !this.#isClosed) this.#waiting = [...served, ...this.#waiting]
-      else resolveAll(served, false)
+      if (this.isUnavailable || this.#isClosed) rejectAll([...served, ...this.#waiting.splice(0)])
+      else this.#waiting = [...keepInTime(served, node, now()), ...this.#waiting]
       return false
     }
   }
@@ -145,17 +149,21 @@ class Driver implements LeaseDriver {
 /** Exchanges that failed in a row. */
 class Failures {
   #count = 0
+  #sinceMs = 0
+  #lastMs = 0
 
   /** After a failure the next exchange begins with a tick, so that waiting calls outlast a lost message and a new connection. */
   get isPaused(): boolean {
-    return this.#count > 0 && !this.isUnavailable
+    return this.#count > 0
   }
 
   get isUnavailable(): boolean {
-    return this.#count >= FAILURES_MAX
+    return this.#count >= FAILURES_MAX && this.#lastMs - this.#sinceMs >= FAILING_MS_MAX
   }
 
-  add(): void {
+  add({ monotonicMs }: Moment): void {
+    if (this.#count === 0) this.#sinceMs = monotonicMs
+    this.#lastMs = monotonicMs
     this.#count++
   }
 
@@ -164,39 +172,24 @@ class Failures {
   }
 }
 
-/** Returns the message that was exchanged; null if there was none to send. */
+/** Returns null if there was no message to send. */
 async function exchangeNext(
-  { node, send, now }: LeaseDriverOptions,
+  { node, prepare, send, now }: LeaseDriverOptions,
   openIfNeeded: () => Promise<void>,
-): Promise<LeaseMessage | null> {
+): Promise<Exchanged | null> {
   await openIfNeeded()
-  const message = node.next(now())
-  if (message !== null) node.receive(await send(message), now())
-  return message
-}
-
-/** Resolves the waits that an exchange has served, and returns the others, which take part in the next one. */
-function settle(
-  message: LeaseMessage | null,
-  served: readonly Wait[],
-  node: LeaseNode,
-  moment: Moment,
-): readonly Wait[] {
-  const isRequest = message?.type === 'request' && node.isServing
-  const carried = new Set(isRequest ? message.items.map(({ key }) => key) : [])
-  const isFull = carried.size >= ITEMS_MAX
-  return served.filter((wait) => {
-    const isCarried = carried.has(wait.key)
-    const isLacking = isCarried && ++wait.grants < GRANTS_MAX && node.mayGrantMore(wait.key, wait.calls, moment)
-    if (isLacking) node.need(wait.key, wait.calls, moment, wait.least)
-    const isUnserved = isLacking || (isFull && !isCarried)
-    if (!isUnserved) wait.resolve(node.isServing)
-    return isUnserved
-  })
-}
-
-function resolveAll(waits: readonly Wait[], isReached: boolean): void {
-  for (const { resolve } of waits) resolve(isReached)
+  let message = node.next(now())
+  if (message === null) return null
+  const prepared = prepare?.() ?? null
+  if (prepared !== null) {
+    await prepared
+    // Its time has passed, by which the grantor would refuse it.
+    node.lose()
+    message = node.next(now())
+    if (message === null) return null
+  }
+  const reply = await send(message)
+  return { message, isExecuted: node.receive(reply, now()) }
 }
 
 /** Returns a function that begins a generation if the node needs one. */

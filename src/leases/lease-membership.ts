@@ -35,7 +35,7 @@ export class LeaseMembership {
 
   constructor(timings: LeaseTimings, monotonicMs: number) {
     this.#timings = timings
-    this.clock = new ServerClock(timings.toleranceMs)
+    this.clock = new ServerClock(timings.toleranceMs, timings.requestMs)
     this.#joiningSinceMs = monotonicMs
   }
 
@@ -90,8 +90,9 @@ export class LeaseMembership {
     return this.clock.accept(toExchange(reply, sent, received))
   }
 
-  /** Returns true if the node has joined another generation. */
+  /** Returns true if the node has joined another generation. A reply that took too long to measure the clock is ignored. */
   acceptGeneration(reply: GenerationReply, sent: Moment, received: Moment): boolean {
+    if (received.monotonicMs - sent.monotonicMs > this.#timings.requestMs) return false
     const exchange = toExchange(reply, sent, received)
     this.#runId = reply.runId
     if (reply.epoch === 0) {

@@ -8,6 +8,7 @@
 import type { Moment } from './lease-cell.ts'
 import { LeaseCounter } from './lease-counter.ts'
 import type { LeaseDeclaration } from './lease-declaration.ts'
+import { admittedIn, applyGrants, type UnderWay } from './lease-grants.ts'
 import type { LeaseJournal } from './lease-journal.ts'
 import { LeaseMembership, type OpenedEpoch } from './lease-membership.ts'
 import type { GrantedReply, LeaseItem, LeaseMessage, LeaseReply, LeaseRequest } from './lease-messages.ts'
@@ -25,13 +26,6 @@ export interface LeaseNodeOptions {
   readonly timings: LeaseTimings
   readonly journal: LeaseJournal
   readonly now: Moment
-}
-
-interface UnderWay {
-  readonly message: LeaseMessage
-  readonly sent: LeaseMoment
-  /** The counter of each item and its version; null for an item of an earlier window. */
-  readonly counters: readonly ({ readonly counter: LeaseCounter; readonly version: number } | null)[]
 }
 
 /** Bounds the items of a message. */
@@ -87,12 +81,17 @@ export class LeaseNode {
     this.#membership.open(opened)
   }
 
-  /** Adds a counter. The cell must be clear. */
+  /** Adds a counter. Its cell must be clear, or be that of a counter with the same key that the node has dropped. */
   add(key: string, declaration: LeaseDeclaration, place: LeasePlace, now: Moment): void {
     const { timings, journal } = this.#options
     const counter = new LeaseCounter(key, declaration, place, timings, now.monotonicMs)
     this.#counters.set(key, counter)
-    if (this.epoch > 0) counter.roll(this.#toLeaseMoment(now), journal)
+    if (this.epoch > 0) counter.roll(this.#toLeaseMoment(now), admittedIn(place, journal))
+  }
+
+  /** Whether the node has the counter. It drops one that holds nothing and was idle for long; add it again when it is needed. */
+  has(key: string): boolean {
+    return this.#counters.has(key)
   }
 
   /** Replaces a declaration. When it returns, no call is admitted by what the one before leased. */
@@ -155,13 +154,20 @@ export class LeaseNode {
     const counters = this.#pick(now)
     for (const counter of counters) {
       if (this.epoch > 0) counter.roll(moment, this.#options.journal)
-      if (!counter.maintain(now)) this.#active.delete(counter)
+      if (!counter.maintain(now)) this.#drop(counter)
     }
     const reserves = [...counters].filter(({ openable }) => openable > 0)
     openReserves(reserves, this.#options.journal, now)
     const message = this.#membership.isServing ? this.#request(counters, moment) : this.#membership.next(now)
     if (message !== null && message.type !== 'request') this.#underWay = { message, sent: moment, counters: [] }
     return message
+  }
+
+  #drop(counter: LeaseCounter): void {
+    this.#active.delete(counter)
+    this.#needed.delete(counter)
+    // Another one may have its key, if it was removed.
+    if (this.#counters.get(counter.key) === counter) this.#counters.delete(counter.key)
   }
 
   /** Returns the counters to examine: all that are active, or those for which calls wait. Neither can keep the other from its turn. */
@@ -177,17 +183,26 @@ export class LeaseNode {
     this.#underWay = null
   }
 
-  /** Accepts the reply to the latest message. Throws if the journal cannot be written; then nothing was granted. */
-  receive(reply: LeaseReply, now: Moment): void {
+  /**
+   * Accepts the reply to the latest message, and returns whether it granted the leases that were asked for, or said how many it could.
+   * Throws if the journal cannot be written; then nothing was granted.
+   */
+  receive(reply: LeaseReply, now: Moment): boolean {
     const underWay = this.#underWay
     this.#underWay = null
-    if (underWay === null || now.monotonicMs - underWay.sent.monotonicMs > this.#options.timings.requestMs) return
+    if (underWay === null || now.monotonicMs - underWay.sent.monotonicMs > this.#options.timings.replyMs) return false
+    const { message, sent } = underWay
     if (reply.type === 'generation') {
-      if (this.#membership.acceptGeneration(reply, underWay.sent, now)) this.#join()
-    } else if (!this.#membership.acceptClock(reply, underWay.sent, now)) this.#distrustClocks(now)
-    else if (reply.type === 'granted' && underWay.message.type === 'request') {
-      this.#apply(underWay.message, underWay, reply, now)
+      if (this.#membership.acceptGeneration(reply, sent, now)) this.#join()
+      return false
     }
+    if (!this.#membership.acceptClock(reply, sent, now)) {
+      this.#distrustClocks(now)
+      return false
+    }
+    if (reply.type !== 'granted' || message.type !== 'request') return false
+    this.#apply(message, underWay, reply, now)
+    return true
   }
 
   /** Ends all leases that end by time, and measures the grantor's clock anew. */
@@ -264,19 +279,10 @@ export class LeaseNode {
     return { items, counters }
   }
 
-  #apply({ items, isSynced }: LeaseRequest, { sent, counters }: UnderWay, { grants }: GrantedReply, now: Moment): void {
-    const applied = items.flatMap((item, index) => {
-      const { counter, version } = counters[index] ?? { counter: null, version: 0 }
-      const grant = grants[index]
-      return counter?.version === version && grant !== undefined ? [{ counter, item, grant }] : []
-    })
-    for (const { counter, item, grant } of applied) {
-      this.#needed.delete(counter)
-      counter.confirm(item, now)
-      counter.apply(item, grant, sent, now)
-    }
+  #apply({ items, isSynced }: LeaseRequest, underWay: UnderWay, reply: GrantedReply, now: Moment): void {
+    const granted = applyGrants(items, underWay, reply, now)
+    for (const counter of granted) this.#needed.delete(counter)
     this.#sync.confirm(isSynced)
-    const granted = applied.map(({ counter }) => counter)
     openReserves(granted, this.#options.journal, now)
   }
 

@@ -5,8 +5,10 @@ export interface LeaseTimings {
   readonly leaseMs: number
   /** The grantor treats a lease as ended this much later than its node, for differences between their clocks. */
   readonly marginMs: number
-  /** A reply that takes longer is worth nothing, and the grantor refuses a request that arrives later. */
+  /** The grantor refuses a request that arrives later, and an exchange that takes longer measures no clock. */
   readonly requestMs: number
+  /** A node waits this long for a reply: longer than `requestMs`, because its event loop may be late, and not the grantor. */
+  readonly replyMs: number
   /** Smaller steps of a clock are tolerated; a larger one begins a new generation. */
   readonly toleranceMs: number
   /**
@@ -54,6 +56,7 @@ export const LEASE_TIMINGS: LeaseTimings = {
   leaseMs: 10_000,
   marginMs: 1_000,
   requestMs: 250,
+  replyMs: 1_000,
   toleranceMs: 250,
   vouchMs: 2_000,
   heartbeatMs: 500,
@@ -77,6 +80,7 @@ export const SLICE_TIMINGS: LeaseTimings = {
   leaseMs: 10_000,
   marginMs: 1_000,
   requestMs: 1_000,
+  replyMs: 2_000,
   toleranceMs: 250,
   vouchMs: null,
   heartbeatMs: 5_000,

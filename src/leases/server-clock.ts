@@ -25,12 +25,15 @@ export interface Exchange {
 
 export class ServerClock {
   readonly #toleranceMs: number
+  readonly #widthMs: number
   #lowMs = 0
   #highMs = 0
   #measuredMs = 0
 
-  constructor(toleranceMs: number) {
+  /** An exchange that took longer than `widthMs` does not say enough to begin anew with it. */
+  constructor(toleranceMs: number, widthMs: number) {
     this.#toleranceMs = toleranceMs
+    this.#widthMs = widthMs
   }
 
   /** Forgets all earlier exchanges. */
@@ -47,8 +50,9 @@ export class ServerClock {
     const lowMs = Math.max(this.#lowMs - driftMs, serverMs - receivedMs)
     const highMs = Math.min(this.#highMs + driftMs, serverMs + 1 - sentMs)
     if (lowMs > highMs + this.#toleranceMs) return false
-    if (lowMs > highMs) this.reset(exchange)
-    else {
+    if (lowMs > highMs) {
+      if (receivedMs - sentMs <= this.#widthMs) this.reset(exchange)
+    } else {
       this.#lowMs = lowMs
       this.#highMs = highMs
       this.#measuredMs = receivedMs

@@ -4,8 +4,23 @@ import type { Caller } from '../plan/caller.ts'
 import type { LimitState } from '../domain/explanation.ts'
 
 export interface CallLimits {
-  /** Takes a call's share of the limits and units of its subscription, or returns the refusal. */
-  admit(caller: Caller, operationId: string): AdmittedCall | RefusedCall
+  /**
+   * Takes a call's share of the limits and units of its subscription, or returns the refusal. A call that has to wait is admitted anew,
+   * with what its wait resolved with, and after its credential was checked again.
+   */
+  admit(caller: Caller, operationId: string, attempt?: Attempt): AdmittedCall | RefusedCall | WaitingCall
+}
+
+/** The node holds no lease of a limit that nodes share. */
+export interface WaitingCall {
+  readonly wait: Promise<Attempt>
+}
+
+export interface Attempt {
+  /** How often the call has waited. */
+  readonly waits: number
+  /** Whether the leases could be asked for. */
+  readonly isReached: boolean
 }
 
 export interface AdmittedCall {
@@ -16,6 +31,8 @@ export interface AdmittedCall {
   giveBack(): void
   /** Ends the call, which then no longer counts as concurrent. Idempotent. */
   end(): void
+  /** Calls `close` if the call runs so long that other nodes may be granted its slot. */
+  onSlotLost(close: () => void): void
 }
 
 /** Limit and price data in the record of an admitted call. */
@@ -31,12 +48,12 @@ export interface CallTerms {
 }
 
 export interface RefusedCall {
-  readonly code: 'rate_limited' | 'quota_exhausted'
+  readonly code: 'rate_limited' | 'quota_exhausted' | 'limits_unavailable'
   readonly detail: string
   readonly headers: readonly string[]
   readonly extensions: Readonly<Record<string, unknown>>
-  /** The limit that refused the call, with its state at that moment. */
-  readonly limit: LimitState
+  /** The limit that refused the call, with its state at that moment; none if it cannot be counted. */
+  readonly limit?: LimitState
 }
 
 /** Calls `set` with each name and value of `headers`. */

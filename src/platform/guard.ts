@@ -20,7 +20,7 @@ import { Problem, type ProblemCode } from '../domain/problem.ts'
 import { isOwnScope } from '../domain/scope-width.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { CONSUMER_HEADER, ownerOf } from './caller-owner.ts'
-import { eachHeader, type CallLimits } from './call-limits.ts'
+import { eachHeader, type Attempt, type CallLimits, type WaitingCall } from './call-limits.ts'
 import {
   noteViolation,
   recordAnswer,
@@ -130,10 +130,14 @@ async function admitCall(guard: Guard, request: FastifyRequest, reply: FastifyRe
   }
   guard.calls.set(request, call)
   if (inner !== null) inner.isReached = true
-  const caller = await admitCaller(guard, request, reply, call)
-  if (operation === undefined) return
-  await authorise(guard, request, reply, { call, caller, operation })
-  takeLimits(guard, call, caller, operation.operationId, reply)
+  let waiting: WaitingCall | null = null
+  do {
+    const attempt = await waiting?.wait
+    const caller = await admitCaller(guard, request, reply, call)
+    if (operation === undefined) return
+    await authorise(guard, request, reply, { call, caller, operation })
+    waiting = takeLimits(guard, { call, caller, operation }, reply, attempt)
+  } while (waiting !== null)
   refuseUnrecorded(guard, request)
   refuseFault(inner, operation)
 }
@@ -206,24 +210,27 @@ function challenge({ options }: Guard, reply: FastifyReply, error = '', path = '
   void reply.header('WWW-Authenticate', error === '' ? `Bearer ${metadata}` : `Bearer ${error}, ${metadata}`)
 }
 
+/** Returns the call if it has to wait. */
 function takeLimits(
   { options }: Guard,
-  call: GuardedCall,
-  caller: Caller,
-  operationId: string,
+  { call, caller, operation }: Wanted,
   reply: FastifyReply,
-): void {
-  const result = options.limits.admit(caller, operationId)
+  attempt: Attempt | undefined,
+): WaitingCall | null {
+  const result = options.limits.admit(caller, operation.operationId, attempt)
+  if ('wait' in result) return result
   eachHeader(result.headers, (name, value) => reply.header(name, value))
   if ('code' in result) {
     const { code, detail, limit } = result
-    call.refusal = { code, explanation: { detail, limit } }
+    call.refusal = { code, explanation: { detail, ...(limit !== undefined && { limit }) } }
     throw new Problem(code, detail, { extensions: result.extensions })
   }
   call.admitted = result
+  result.onSlotLost(() => void reply.raw.destroy())
   // `close` is also emitted when the client disconnects, possibly before this line; `finish` is not.
   if (reply.raw.closed) result.end()
   else reply.raw.once('close', result.end)
+  return null
 }
 
 function refuseUnrecorded({ options }: Guard, { method }: FastifyRequest): void {

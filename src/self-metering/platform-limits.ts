@@ -6,20 +6,34 @@
  *
  * A declaration cannot lock the operator out: if the declaration in force refuses a call of the operator's tenant that reads or
  * replaces declarations, the call is admitted up to 10 times per minute and subscription. It does not count against the
- * declaration and costs no units.
+ * declaration and costs no units. These calls are counted on each node.
+ *
+ * With several nodes a call is admitted from a lease, as in the gateway, and waits if there is none. If none can be had, calls of the
+ * operator's tenant are counted on this node alone, so that an operator can work while Redis is away; others are refused, or counted
+ * alone if `servesWithoutLeases` says so.
  */
 
 import type { Caller } from '../plan/caller.ts'
 import { PLATFORM_API } from '../domain/platform-api.ts'
 import { Problem } from '../domain/problem.ts'
-import type { LimitMemory } from '../gateway/limits/limit-memory.ts'
+import { createLeaseWaits, type LeaseWaits } from '../gateway/limits/lease-waits.ts'
+import { createLimitMemory, type LimitMemory } from '../gateway/limits/limit-memory.ts'
+import { SlotWatch } from '../gateway/limits/slot-watch.ts'
 import { toLimitRefusal } from '../gateway/limits/limit-refusal.ts'
-import { ADMITTED, createLimiter, type Block, type CompiledSla } from '../gateway/limits/limiter.ts'
+import {
+  ADMITTED,
+  createLimiter,
+  LACKING,
+  type Block,
+  type CompiledSla,
+  type Limiter,
+} from '../gateway/limits/limiter.ts'
 import { appendLimitHeaders } from '../gateway/limits/limit-headers.ts'
 import { parseDeclaration } from '../opensla/declaration.ts'
 import type { SlaPlan } from '../plan/sla-plan.ts'
-import type { AdmittedCall, CallLimits, RefusedCall } from '../platform/call-limits.ts'
+import type { AdmittedCall, Attempt, CallLimits, RefusedCall } from '../platform/call-limits.ts'
 import type { Clock } from '../runtime/clock.ts'
+import type { Log } from '../runtime/log.ts'
 
 export interface PlatformLimits extends CallLimits {
   /** Replaces the declaration in force for its variant; declarations of other APIs are ignored. */
@@ -28,10 +42,14 @@ export interface PlatformLimits extends CallLimits {
 
 export interface PlatformLimitsOptions {
   /** Counters for one thread. */
-  readonly memory: Pick<LimitMemory, 'blockFor'>
+  readonly memory: Pick<LimitMemory, 'blockFor' | 'redeclare' | 'refill'>
   readonly operationIds: readonly string[]
   readonly operatorTenant: string
-  readonly clock: Pick<Clock, 'nowMs'>
+  readonly servesWithoutLeases: boolean
+  readonly clock: Clock
+  readonly log: Pick<Log, 'error'>
+  /** The same clock as that of the leases; tests replace it. */
+  readonly monotonicMs?: () => number
 }
 
 /** Operations that read and replace declarations. */
@@ -50,8 +68,18 @@ const REPAIR_DECLARATION = {
   resourceUnits: { default: 0 },
 }
 
+const NOT_WAITED: Attempt = { waits: 0, isReached: true }
+/** Bounds the waits of a call: others may take the leases again and again. */
+const WAITS_MAX = 20
+const UNAVAILABLE: RefusedCall = {
+  code: 'limits_unavailable',
+  detail: 'The limits of this subscription are shared by several nodes and cannot be counted at the moment.',
+  headers: ['Retry-After', '1'],
+  extensions: {},
+}
+
 export function createPlatformLimits(options: PlatformLimitsOptions): PlatformLimits {
-  const { operationIds, operatorTenant, clock } = options
+  const { memory, operationIds, operatorTenant, servesWithoutLeases, clock } = options
   const counters = new PlatformCounters(options)
   const positions = new Map(operationIds.map((id, position) => [id, position]))
   /** The declarations in force, by variant. */
@@ -59,34 +87,69 @@ export function createPlatformLimits(options: PlatformLimitsOptions): PlatformLi
 
   return {
     setPlan(plan) {
-      if (plan.api === PLATFORM_API) inForce.set(plan.variant, counters.compile(plan))
+      if (plan.api !== PLATFORM_API) return
+      inForce.set(plan.variant, counters.compile(plan))
+      memory.redeclare(plan)
     },
-    admit(caller, operationId) {
+    admit(caller, operationId, { waits, isReached } = NOT_WAITED) {
       const { variant, tenant } = caller.grant
       const sla = inForce.get(variant) ?? inForce.get('')
       const operation = positions.get(operationId)
       if (sla === undefined || operation === undefined) throw new Error(`${operationId} has no limits`)
       const nowMs = clock.nowMs()
-      const result = counters.count(caller, sla, operation, nowMs)
-      const isRepair = 'code' in result && tenant === operatorTenant && REPAIRS.has(operationId)
+      const mayWait = isReached && waits < WAITS_MAX
+      const isOperator = tenant === operatorTenant
+      const isAlone = !mayWait && (isOperator || servesWithoutLeases)
+      const result = counters.count(caller, sla, operation, { nowMs, isAlone })
+      if (result === LACKING_LEASES) {
+        return mayWait ? { wait: counters.wait(caller, sla).then(toAttempt(waits + 1)) } : UNAVAILABLE
+      }
+      const isRepair = 'code' in result && isOperator && REPAIRS.has(operationId)
       if (!isRepair) return result
-      const repaired = counters.count(caller, counters.repair, operation, nowMs)
-      return 'code' in repaired ? result : repaired
+      const repaired = counters.count(caller, counters.repair, operation, { nowMs, isAlone: true })
+      return repaired === LACKING_LEASES || 'code' in repaired ? result : repaired
     },
   }
+}
+
+const toAttempt = (waits: number) => (isReached: boolean) => ({ waits, isReached })
+
+/** The result of a decision that has to wait. */
+const LACKING_LEASES = Symbol('lacking leases')
+
+interface SlotHolder {
+  readonly close: () => void
+}
+
+interface At {
+  readonly nowMs: number
+  readonly isAlone: boolean
 }
 
 /** Counts calls of the main thread against compiled declarations. */
 class PlatformCounters {
   readonly repair: CompiledSla
   readonly #memory: PlatformLimitsOptions['memory']
+  /** Of this node alone. */
+  readonly #repairs = createLimitMemory({ threads: 1 })
   readonly #operationIds: readonly string[]
-  readonly #limiter = createLimiter({ thread: 0, threads: 1 })
+  readonly #limiter: Limiter
+  readonly #waits: LeaseWaits
+  readonly #slots: SlotWatch<SlotHolder>
   readonly #blocks = new WeakMap<object, Block>()
 
-  constructor({ memory, operationIds }: PlatformLimitsOptions) {
+  constructor({ memory, operationIds, clock, log, monotonicMs }: PlatformLimitsOptions) {
     this.#memory = memory
     this.#operationIds = operationIds
+    this.#limiter = createLimiter({ thread: 0, threads: 1, monotonicMs })
+    this.#slots = new SlotWatch({
+      thread: 0,
+      end: ({ close }) => close(),
+      clock,
+      onFault: (cause) => log.error({ err: cause }, 'a call whose slot is lost could not be ended; it runs on'),
+      ...(monotonicMs && { monotonicMs }),
+    })
+    this.#waits = createLeaseWaits((need) => memory.refill(need))
     const declaration = Buffer.from(JSON.stringify(REPAIR_DECLARATION))
     this.repair = this.compile(parseDeclaration(declaration, { technicalName: REPAIR_NAME, operationIds }))
   }
@@ -95,16 +158,28 @@ class PlatformCounters {
     return this.#limiter.compile(plan, this.#operationIds)
   }
 
-  count({ grant }: Caller, sla: CompiledSla, operation: number, nowMs: number): AdmittedCall | RefusedCall {
+  count(
+    { grant }: Caller,
+    sla: CompiledSla,
+    operation: number,
+    { nowMs, isAlone }: At,
+  ): AdmittedCall | RefusedCall | typeof LACKING_LEASES {
     const block = this.#blockOf(grant.subscription, sla)
-    this.#limiter.take(sla, block, operation, nowMs)
+    this.#limiter.take(sla, block, operation, nowMs, isAlone)
     const { verdict } = this.#limiter
+    if (verdict.refusedBy === LACKING) return LACKING_LEASES
     if (verdict.refusedBy !== ADMITTED) return toLimitRefusal(sla, operation, verdict, nowMs)
-    return this.#toAdmitted(sla, block, operation, nowMs)
+    return this.#toAdmitted(sla, block, operation, { nowMs, isAlone })
   }
 
-  #blockOf(subscription: string, { plan }: CompiledSla): Block {
-    const ref = this.#memory.blockFor(subscription, plan)
+  /** Asks for the leases that the last call of `count` lacked. */
+  wait({ grant }: Caller, sla: CompiledSla): Promise<boolean> {
+    return this.#waits.wait(this.#blockOf(grant.subscription, sla), this.#limiter.verdict.lacking)
+  }
+
+  #blockOf(subscription: string, sla: CompiledSla): Block {
+    const memory = sla === this.repair ? this.#repairs : this.#memory
+    const ref = memory.blockFor(subscription, sla.plan)
     // A call without counters would be a call without limits.
     if (ref === null) throw new Problem('unavailable', 'The limits of this call cannot be counted at the moment.')
     const known = this.#blocks.get(ref)
@@ -115,24 +190,32 @@ class PlatformCounters {
   }
 
   /** Reads the verdict of the last `take`, which the next one overwrites. */
-  #toAdmitted(sla: CompiledSla, block: Block, operation: number, nowMs: number): AdmittedCall {
+  #toAdmitted(sla: CompiledSla, block: Block, operation: number, { nowMs, isAlone }: At): AdmittedCall {
     const limiter = this.#limiter
-    const { gauge, quotaStartMs, approaching: isApproaching } = limiter.verdict
+    const { gauge, quotaStartMs, leaseStartMs, approaching: isApproaching } = limiter.verdict
     const unitsMicro = sla.unitsMicro[operation]!
     const { variant, currency, priceMicro } = sla.plan
     const isCounted = sla !== this.repair
+    const slots = this.#slots
+    let holder: SlotHolder | null = null
     let isCharged = true
     let isRunning = true
     return {
       headers: appendLimitHeaders([], sla, operation, limiter.verdict),
       terms: { admittedMs: nowMs, unitsMicro, isCounted, isApproaching, variant, currency, priceMicro },
       giveBack() {
-        if (isCharged) limiter.giveBack(sla, block, unitsMicro, quotaStartMs)
+        if (isCharged) limiter.giveBack(sla, block, unitsMicro, quotaStartMs, leaseStartMs)
         isCharged = false
       },
       end() {
-        if (isRunning) limiter.release(block, gauge)
+        if (!isRunning) return
         isRunning = false
+        if (holder !== null) slots.leave(holder)
+        limiter.release(block, gauge)
+      },
+      onSlotLost(close) {
+        if (!isRunning || isAlone) return
+        slots.enter((holder = { close }), block, gauge)
       },
     }
   }

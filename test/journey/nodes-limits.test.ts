@@ -2,7 +2,7 @@
 
 import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startLedgerBackend, type LedgerBackend } from './ledger-backend.ts'
 import { declareLimit, HOUR, LimitedCaller, nodeOf, publishAs, windowsSince } from './limited-calls.ts'
 import { startSeveralNodes, type SeveralNodes } from './several-nodes.ts'
@@ -23,11 +23,6 @@ beforeAll(async () => {
   await publishAs(nodeOf(several, 0), 'Ledger', backend.url)
   const heldUrl = `http://127.0.0.1:${(holding.address() as AddressInfo).port}`
   await publishAs(nodeOf(several, 0), 'Held', heldUrl)
-  // A process that has just started on a busy machine may be too slow for its first exchanges with Redis.
-  await declare({ totals: { hour: 100_000 } })
-  const first = await newCaller('First')
-  const serve = async () => expect(await first.burst(several.nodes, 100)).toEqual([200])
-  await vi.waitFor(serve, { timeout: MINUTE, interval: 200 })
 }, 2 * MINUTE)
 
 afterAll(async () => {
@@ -38,10 +33,12 @@ afterAll(async () => {
 })
 
 const declare = (limit: object, api?: string) => declareLimit(nodeOf(several, 0), limit, api)
-/** The last calls of a budget may be leased to a node that does not need them, which returns them within two seconds. */
+/**
+ * The last calls of a budget may be leased to a node that does not need them, which returns them within two seconds; so may those of
+ * a reply that a busy machine delivered too late.
+ */
 const untilAdmitted = async (caller: LimitedCaller, number: number) => {
   const admitted = async () => (await caller.burst(several.nodes, 1), caller.admitted)
-  expect(caller.admitted).toBeGreaterThanOrEqual(0.99 * number - 1)
   await expect.poll(admitted, { timeout: 20_000, interval: 100 }).toBeGreaterThanOrEqual(number)
 }
 const newCaller = (name: string) => LimitedCaller.enrol(nodeOf(several, 0), name)
@@ -73,8 +70,8 @@ describe('three nodes', () => {
     // Each node has a lease, so that the shares of the first one become small.
     expect(await caller.burst(several.nodes, 1)).toEqual([200])
     for (let burst = 0; burst < 4; burst++) await caller.burst([nodeOf(several, 0)], 250)
+    await untilAdmitted(caller, 500)
     expect(Object.keys(caller.counts)).toEqual(['200', '429'])
-    expect(caller.admitted).toBeGreaterThanOrEqual(495)
     expect(caller.admitted).toBeLessThanOrEqual(500 * windowsSince(fromMs, HOUR))
   })
 

@@ -4,7 +4,15 @@
  * It admits calls from its cells as a gateway thread does, and each admission is checked at once.
  */
 
-import { freeSlot, hasLease, LEASE_CELL, LEASE_CELL_SIZE, takeLease, type Moment } from '../../src/leases/lease-cell.ts'
+import {
+  freeSlot,
+  hasLease,
+  hasLostSlots,
+  LEASE_CELL,
+  LEASE_CELL_SIZE,
+  takeLease,
+  type Moment,
+} from '../../src/leases/lease-cell.ts'
 import { LeaseJournal, type JournalEntry } from '../../src/leases/lease-journal.ts'
 import type { LeaseMessage, LeaseReply } from '../../src/leases/lease-messages.ts'
 import { LeaseNode } from '../../src/leases/lease-node.ts'
@@ -22,6 +30,8 @@ export interface PlantedInNode {
   readonly acceptsLateReplies?: boolean
   readonly keepsNoJournal?: boolean
   readonly ignoresExpiry?: boolean
+  /** Lets calls run on when their slots are lost. */
+  readonly keepsStreams?: boolean
   /** Acknowledges a lower limit, and returns nothing. */
   readonly keepsExcess?: boolean
   readonly alterReply?: (reply: LeaseReply) => LeaseReply
@@ -40,6 +50,7 @@ export interface ProcessOptions {
 }
 
 const WAIT_MS = 20
+const SLOTS_EVERY_MS = 200
 
 export class LeaseProcess {
   readonly #options: ProcessOptions
@@ -53,6 +64,7 @@ export class LeaseProcess {
   #node: LeaseNode | null = null
   #cells = new Map<LimitName, Float64Array>()
   #running = 0
+  readonly #ends = new Set<() => void>()
   #identity = ''
   #session = 0
   #journal: JournalEntry[] = []
@@ -98,7 +110,9 @@ export class LeaseProcess {
     this.#cells = new Map(LIMIT_NAMES.map((name) => [name, new Float64Array(LEASE_CELL_SIZE)]))
     for (const name of LIMIT_NAMES) this.#add(name)
     this.#isOpening = false
+    this.#ends.clear()
     queue.after(random.below(this.#tickMs), () => this.#tick(life))
+    queue.after(SLOTS_EVERY_MS, () => this.#watchSlots(life))
   }
 
   crash(): void {
@@ -144,6 +158,7 @@ export class LeaseProcess {
     const missing = names.filter((name) => !hasLease(this.#cells.get(name)!, 0, now))
     if (missing.length === 0) return this.#admit(names)
     if (hasWaited) return
+    for (const name of missing) if (!node.has(name)) this.#add(name)
     for (const name of missing) node.need(name, 1 + this.#options.random.below(3), now)
     const life = this.#life
     this.#options.queue.after(1, () => this.#exchangeNow(life))
@@ -169,12 +184,25 @@ export class LeaseProcess {
     this.#running++
     checker.beginCall('slots', limits.limit('slots'))
     const life = this.#life
-    queue.after(1 + random.below(random.below(8) === 0 ? CALL_MS_MAX : this.#callMs), () => {
-      if (life !== this.#life) return
+    const ms = 1 + random.below(random.below(8) === 0 ? CALL_MS_MAX : this.#callMs)
+    // Some are streams, which run on until their slots are lost.
+    const lastsMs = ms > CALL_MS_MAX * 0.8 ? 4 * ms : ms
+    const end = (): void => {
+      if (life !== this.#life || !this.#ends.delete(end)) return
       this.#running--
       checker.endCall('slots')
       queue.after(this.#frozenUntilMs - queue.nowMs, () => freeSlot(cell, 0))
-    })
+    }
+    this.#ends.add(end)
+    queue.after(lastsMs, end)
+  }
+
+  /** Ends calls whose slots are lost, as a gateway thread does; also while the main thread stands still. */
+  #watchSlots(life: number): void {
+    if (life !== this.#life) return
+    const isLost = hasLostSlots(this.#cells.get('slots')!, 0, this.#now())
+    if (isLost && this.#options.planted.keepsStreams !== true) for (const end of this.#ends) end()
+    this.#options.queue.after(SLOTS_EVERY_MS, () => this.#watchSlots(life))
   }
 
   #add(name: LimitName): void {
@@ -199,7 +227,7 @@ export class LeaseProcess {
     if (message === null) return
     const exchange = ++this.#exchange
     network.send(number, message, (reply) => this.#receive(life, exchange, planted.alterReply?.(reply) ?? reply))
-    queue.after(timings.requestMs, () => {
+    queue.after(timings.replyMs, () => {
       if (life === this.#life && exchange === this.#exchange) this.#whenAwake(life, () => node.lose())
     })
   }

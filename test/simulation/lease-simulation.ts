@@ -40,6 +40,7 @@ const SHORT_TIMINGS: LeaseTimings = {
   leaseMs: 1_500,
   marginMs: 100,
   requestMs: 250,
+  replyMs: 800,
   toleranceMs: 250,
   vouchMs: 500,
   heartbeatMs: 200,
@@ -160,7 +161,7 @@ const FAULTS: readonly ((all: Surroundings) => void)[] = [
   ({ queue, random, network }) => {
     const node = random.below(NODES)
     network.cutOff.add(node)
-    queue.after(random.below(4_000), () => network.cutOff.delete(node))
+    queue.after(random.below(random.below(2) === 0 ? 8_000 : 4_000), () => network.cutOff.delete(node))
   },
   ({ queue, random, server }) => {
     queue.after(-1, () => server.takeSnapshot())

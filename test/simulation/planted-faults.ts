@@ -19,6 +19,7 @@ export const PLANTED_FAULTS: Readonly<Record<string, () => Planted>> = {
   'slots are free when their lease ends, though calls still run': () => ({
     grant: altering((message) => withItems(message, shortenCalls)),
   }),
+  'a stream runs on, on a node that is cut off': () => ({ keepsStreams: true }),
   'a late reply is used': () => ({ acceptsLateReplies: true }),
   'a node keeps no journal': () => ({ keepsNoJournal: true }),
   'a node uses leases that have ended': () => ({ ignoresExpiry: true }),

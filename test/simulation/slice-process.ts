@@ -87,7 +87,7 @@ export class SliceProcess {
   }
 
   start(): void {
-    const { queue, timings, random, planted, limits, number } = this.#options
+    const { queue, timings, random, planted } = this.#options
     if (this.#node !== null) return
     const life = ++this.#life
     const now = this.#now()
@@ -99,10 +99,14 @@ export class SliceProcess {
     this.#node = node
     this.#committed = null
     this.#cells = new Map(SLICE_NAMES.map((name) => [name, new Float64Array(LEASE_CELL_SIZE)]))
-    for (const [name, cell] of this.#cells) {
-      node.add(name, limits.declaration(number, name), { cell, at: 0, exclusively: (task) => task() }, now)
-    }
+    for (const name of SLICE_NAMES) this.#add(node, name)
     queue.after(random.below(this.#tickMs), () => this.#tick(life))
+  }
+
+  #add(node: LeaseNode, name: SliceName): void {
+    const { limits, number } = this.#options
+    const place = { cell: this.#cells.get(name)!, at: 0, exclusively: (task: () => void) => task() }
+    node.add(name, limits.declaration(number, name), place, this.#now())
   }
 
   crash(): void {
@@ -144,7 +148,10 @@ export class SliceProcess {
     const missing = [...costs].filter(isMissing)
     if (missing.length === 0) return this.#admit(costs)
     if (hasWaited) return
-    for (const [name, cost] of missing) node.need(name, cost, this.#now())
+    for (const [name, cost] of missing) {
+      if (!node.has(name)) this.#add(node, name)
+      node.need(name, cost, this.#now())
+    }
     const life = this.#life
     queue.after(1, () => this.#exchangeNow(life))
     queue.after(WAIT_MS, () => {
@@ -198,7 +205,7 @@ export class SliceProcess {
     const exchange = ++this.#exchange
     const sender = { name: this.name, committed: this.#committed }
     network.send(number, { message, sender }, (reply) => this.#receive(life, exchange, message, reply))
-    queue.after(timings.requestMs, () => {
+    queue.after(timings.replyMs, () => {
       if (life === this.#life && exchange === this.#exchange) this.#whenAwake(life, () => node.lose())
     })
   }

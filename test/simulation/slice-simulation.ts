@@ -36,6 +36,7 @@ const TIMINGS: LeaseTimings = {
   leaseMs: 1_500,
   marginMs: 100,
   requestMs: 250,
+  replyMs: 800,
   toleranceMs: 250,
   vouchMs: null,
   heartbeatMs: 300,

@@ -4,7 +4,7 @@
  * One lock guards them and the counters of all blocks of the subscription, so that a block can be replaced while calls run in it.
  */
 
-import { freeSlot, giveBackLease } from '../../leases/lease-cell.ts'
+import { freeSlot, giveBackLease, hasLostSlots, type Moment } from '../../leases/lease-cell.ts'
 import { lock, unlock } from './limit-lock.ts'
 
 /** Can be posted to a thread. */
@@ -56,6 +56,12 @@ export function releaseSlot({ word, views }: LeaseBlock, gauge: number, thread: 
   if (view === undefined || !lock(word, thread + 1)) return
   freeSlot(view.cell, view.at)
   unlock(word)
+}
+
+/** Whether other nodes may be granted the slot of a call that `gauge` of `thread` counted. */
+export function isSlotLost({ views }: LeaseBlock, gauge: number, thread: number, now: Moment): boolean {
+  const view = views.find(({ gaugesAt }) => gaugesAt === gauge - thread)
+  return view !== undefined && hasLostSlots(view.cell, view.at, now)
 }
 
 /** Returns units of a quota to the period in which they were charged. */

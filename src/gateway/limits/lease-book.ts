@@ -2,7 +2,8 @@
  * The leases of all subscriptions that have called this node, on the main thread.
  *
  * A lease belongs to the calls that a limit counts, whatever the name of the limit: a counter goes on when a definition is renamed or
- * its number changes. Leases are never removed; one that nobody uses is returned after a minute and costs its memory only.
+ * its number changes. One that no call has needed for a while is returned, and its keeper drops the counter; only the place in shared
+ * memory remains, since threads may still write it, and the counter is added again when a call needs it.
  */
 
 import { createHash } from 'node:crypto'
@@ -22,6 +23,8 @@ import type { Place, SharedPages } from './shared-pages.ts'
 /** The leases of this node from one grantor, as the protocol keeps them. */
 export interface LeaseKeeper {
   add(key: string, declaration: LeaseDeclaration, place: LeasePlace): void
+  /** False if the counter was dropped, because it held nothing. */
+  has(key: string): boolean
   /** When it returns, no call is admitted by what the declaration before leased. */
   redeclare(key: string, declaration: LeaseDeclaration): void
   /**
@@ -48,8 +51,9 @@ interface Lease {
   readonly key: string
   readonly keeper: LeaseKeeper
   readonly place: Place
-  /** Declared last, to notice a change. */
-  declared: string
+  /** Of the area. */
+  readonly lock: Place
+  declaration: LeaseDeclaration
 }
 
 interface Area {
@@ -125,7 +129,7 @@ export class LeaseBook {
     const reached = await Promise.all(
       need.map(([id, amount, least]) => {
         const lease = this.#leases[id]
-        return lease === undefined || lease.keeper.refill(lease.key, amount, least)
+        return lease === undefined || this.#kept(lease).refill(lease.key, amount, least)
       }),
     )
     return reached.every(Boolean)
@@ -136,7 +140,7 @@ export class LeaseBook {
     return Promise.all(
       [...cells, ...(quota === null ? [] : [quota])].map(async ({ id, page, at }) => {
         const lease = this.#leases[id]!
-        return (await lease.keeper.look(lease.key)) ? remainingOf(new Float64Array(page), at) : null
+        return (await this.#kept(lease).look(lease.key)) ? remainingOf(new Float64Array(page), at) : null
       }),
     )
   }
@@ -183,19 +187,25 @@ export class LeaseBook {
       .update(JSON.stringify([area.subscription, api, name]))
       .digest('base64url')
     const keeper = isLong ? this.#keepers.long : this.#keepers.short
-    const lease: Lease = { id: this.#leases.length, key, keeper, place, declared: JSON.stringify(declaration) }
+    const lease: Lease = { id: this.#leases.length, key, keeper, place, lock: area.lock, declaration }
     this.#leases.push(lease)
     area.byCalls.set(name, lease)
-    const exclusively = (task: () => void): void => this.#exclusively(area.lock, task)
-    keeper.add(key, declaration, { cell: new Float64Array(place.page), at: place.offset, exclusively })
+    this.#kept(lease)
     return lease
   }
 
+  /** Returns the keeper of a lease, which has its counter. */
+  #kept({ key, keeper, place, lock, declaration }: Lease): LeaseKeeper {
+    if (keeper.has(key)) return keeper
+    const exclusively = (task: () => void): void => this.#exclusively(lock, task)
+    keeper.add(key, declaration, { cell: new Float64Array(place.page), at: place.offset, exclusively })
+    return keeper
+  }
+
   #declare(lease: Lease, { declaration, isOff }: Wanted): void {
-    const declared = JSON.stringify(declaration)
-    if (isOff || declared === lease.declared) return
-    lease.declared = declared
-    lease.keeper.redeclare(lease.key, declaration)
+    if (isOff || JSON.stringify(declaration) === JSON.stringify(lease.declaration)) return
+    lease.declaration = declaration
+    if (lease.keeper.has(lease.key)) lease.keeper.redeclare(lease.key, declaration)
   }
 
   #exclusively(place: Place, task: () => void): void {

@@ -19,7 +19,7 @@ import { createClientAddress, type ClientAddress } from '../../runtime/client-ad
 import type { Clock } from '../../runtime/clock.ts'
 import { openFreshness } from '../../runtime/freshness.ts'
 import { createTurnEnd } from '../../runtime/turn-end.ts'
-import { createAdmissions } from '../admission.ts'
+import { createAdmissions, endWithoutSlot } from '../admission.ts'
 import { createAuthenticator, type Authenticator } from '../authentication/authenticate.ts'
 import { createBackendConnect } from '../backend/backend-connect.ts'
 import { createUpstreamGates } from '../backend/upstream-gates.ts'
@@ -34,6 +34,7 @@ import { createAdmitCall, createHandleCall } from '../handle-call.ts'
 import { createRequestRules, createResponseRules } from '../headers/header-rules.ts'
 import { createLoopDetection } from '../headers/loop-detection.ts'
 import { createLeaseWaits } from '../limits/lease-waits.ts'
+import { SlotWatch } from '../limits/slot-watch.ts'
 import { createLimiter, type Limiter } from '../limits/limiter.ts'
 import { McpEndpoint } from '../mcp/mcp-endpoint.ts'
 import { createMessageLimit } from '../mcp/message-limit.ts'
@@ -233,8 +234,9 @@ function createServer({ settings, clock: { nowMs }, keyedHash }: ThreadOptions, 
     clientAddress: createClientAddress(settings.trustedProxies),
   })
   const waits = createLeaseWaits((need) => mainThread.request('lease', need))
-  const admissions = createAdmissions({ limiter, waits })
   const { servesWithoutLeases } = settings
+  const slots = servesWithoutLeases ? null : new SlotWatch({ thread: settings.thread, end: endWithoutSlot, onFault })
+  const admissions = createAdmissions({ limiter, waits, slots })
   const own = { admissions, loops, drift, nowMs, isAccepting, isStaleAt, servesWithoutLeases, send }
   const stages = { authenticator, callerContexts, ...own }
   const mcp = new McpEndpoint({

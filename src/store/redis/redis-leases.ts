@@ -2,11 +2,12 @@
  * The grantor of leases on a Redis or Valkey server.
  *
  * A slow server is treated like an absent one: a message that is not answered in time is lost, its connection is replaced, and after
- * some losses in a row messages fail at once. Messages are never queued or sent again here; the node reports anew instead.
- * No error contains the URL, which may hold a password.
+ * some losses in a row messages fail at once. A reply is in time if it has arrived, even if a busy event loop has not read it yet.
+ * Messages are never queued or sent again here; the node reports anew instead. No error contains the URL, which may hold a password.
  */
 
 import { createHash } from 'node:crypto'
+import { once } from 'node:events'
 import { Redis, type RedisOptions } from 'ioredis'
 import type { LeaseMessage, LeaseReply } from '../../leases/lease-messages.ts'
 import { LEASE_TIMINGS, type LeaseTimings } from '../../leases/lease-timings.ts'
@@ -27,6 +28,8 @@ export class RedisUnusable extends Error {
 }
 
 export interface RedisLeases {
+  /** Returns null if a message can be sent at once; otherwise it settles when one can be, or rejects as `send` does. */
+  prepare(): Promise<void> | null
   /** Rejects with `LeasesUnavailable` or `RedisUnusable`. The message may have been executed then. */
   send(message: LeaseMessage): Promise<LeaseReply>
   /** Whether messages fail at once at the moment, because the server did not answer before. */
@@ -44,74 +47,124 @@ export interface RedisLeasesOptions {
   readonly script?: string
 }
 
+/** Bounds the connection, and each command of its handshake. */
 const CONNECT_TIMEOUT_MS = 2_000
+/** A message waits this long for a connection. */
+const CONNECTED_WITHIN_MS = 250
 const RECONNECT_MS_MAX = 1_000
 const BREAKER = { failuresMax: 3, pauseMs: 1_000 }
 
 export function createRedisLeases(options: RedisLeasesOptions): RedisLeases {
-  const { url, nodeName, timings = LEASE_TIMINGS, clock = systemClock } = options
-  const script = options.script ?? leaseScript(timings)
-  const sha = createHash('sha1').update(script).digest('hex')
-  const breaker = new CircuitBreaker(BREAKER)
-  const client = new Redis(url, toClientOptions(nodeName, timings))
-  let isChecked = false
-  // ioredis reconnects by itself; every error also rejects the message that it concerns.
-  client.on('error', () => {})
-  client.on('close', () => (isChecked = false))
+  return new RedisGrantor(options)
+}
 
-  async function run(message: LeaseMessage): Promise<unknown> {
-    if (!isChecked) {
-      const reason = unusableReason(String(await client.call('INFO')))
-      if (reason !== null) throw new RedisUnusable(reason)
-      isChecked = true
-    }
-    const text = JSON.stringify(message)
+class RedisGrantor implements RedisLeases {
+  readonly #client: Redis
+  readonly #script: string
+  readonly #sha: string
+  readonly #replyMs: number
+  readonly #clock: Clock
+  readonly #breaker = new CircuitBreaker(BREAKER)
+  /** Whether the settings of the server were checked on this connection. */
+  #isChecked = false
+  /** The breaker has allowed one message. */
+  #isAllowed = false
+
+  constructor({ url, nodeName, timings = LEASE_TIMINGS, clock = systemClock, script }: RedisLeasesOptions) {
+    this.#script = script ?? leaseScript(timings)
+    this.#sha = createHash('sha1').update(this.#script).digest('hex')
+    this.#replyMs = timings.replyMs
+    this.#clock = clock
+    this.#client = new Redis(url, toClientOptions(nodeName))
+    // ioredis reconnects by itself; every error also rejects the message that it concerns.
+    this.#client.on('error', () => {})
+    this.#client.on('close', () => (this.#isChecked = false))
+  }
+
+  get isOpen(): boolean {
+    return this.#breaker.isOpen
+  }
+
+  prepare(): Promise<void> | null {
+    this.#isAllowed ||= this.#breaker.allows(this.#clock.nowMs())
+    if (!this.#isAllowed) return Promise.reject(new LeasesUnavailable('Redis did not answer; messages are paused'))
+    return this.#isChecked ? null : this.#guarded('Redis cannot be reached', () => this.#connect())
+  }
+
+  async send(message: LeaseMessage): Promise<LeaseReply> {
+    const prepared = this.prepare()
+    if (prepared !== null) await prepared
+    this.#isAllowed = false
+    return this.#guarded('Redis did not execute the lease script', async () => {
+      const reply = decodeReply(await this.#run(message), message)
+      this.#breaker.succeeded()
+      return reply
+    })
+  }
+
+  close(): void {
+    this.#client.disconnect()
+  }
+
+  async #guarded<T>(effect: string, task: () => Promise<T>): Promise<T> {
     try {
-      return await client.call('EVALSHA', sha, '0', text)
+      return await task()
     } catch (cause) {
-      if (!(cause instanceof Error) || !cause.message.startsWith('NOSCRIPT')) throw cause
-      return client.call('EVAL', script, '0', text)
+      this.#isAllowed = false
+      this.#breaker.failed(this.#clock.nowMs())
+      // A reply that arrives later must not be taken for that to another message, and the next one needs a fresh connection.
+      if (this.#client.status === 'ready' && isTimeout(cause)) this.#client.disconnect(true)
+      if (cause instanceof RedisUnusable) throw cause
+      throw new LeasesUnavailable(effect, { cause })
     }
   }
 
-  return {
-    async send(message) {
-      if (!breaker.allows(clock.nowMs())) throw new LeasesUnavailable('Redis did not answer; messages are paused')
-      try {
-        const reply = decodeReply(await run(message), message)
-        breaker.succeeded()
-        return reply
-      } catch (cause) {
-        breaker.failed(clock.nowMs())
-        // A reply that arrives later must not be taken for that to another message, and the next one needs a fresh connection.
-        if (client.status === 'ready' && isTimeout(cause)) client.disconnect(true)
-        if (cause instanceof RedisUnusable) throw cause
-        throw new LeasesUnavailable('Redis did not execute the lease script', { cause })
-      }
-    },
-    get isOpen() {
-      return breaker.isOpen
-    },
-    close: () => client.disconnect(),
+  async #connect(): Promise<void> {
+    const client = this.#client
+    if (client.status !== 'ready') await once(client, 'ready', { signal: AbortSignal.timeout(CONNECTED_WITHIN_MS) })
+    const reason = unusableReason(String(await this.#call('INFO')))
+    if (reason !== null) throw new RedisUnusable(reason)
+    this.#isChecked = true
+  }
+
+  async #run(message: LeaseMessage): Promise<unknown> {
+    const text = JSON.stringify(message)
+    try {
+      return await this.#call('EVALSHA', this.#sha, '0', text)
+    } catch (cause) {
+      if (!(cause instanceof Error) || !cause.message.startsWith('NOSCRIPT')) throw cause
+      return this.#call('EVAL', this.#script, '0', text)
+    }
+  }
+
+  #call(command: string, ...parameters: readonly string[]): Promise<unknown> {
+    return inTime(this.#client.call(command, ...parameters), this.#replyMs, this.#clock)
   }
 }
 
-function toClientOptions(
-  nodeName: string,
-  { requestMs }: LeaseTimings,
-): RedisOptions & { readonly replyMapping: 'legacy' } {
+function toClientOptions(nodeName: string): RedisOptions & { readonly replyMapping: 'legacy' } {
   return {
     replyMapping: 'legacy',
     connectionName: `tollgate-${nodeName}`.replaceAll(/[^!-~]/g, '_'),
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
-    commandTimeout: requestMs,
+    commandTimeout: CONNECT_TIMEOUT_MS,
     connectTimeout: CONNECT_TIMEOUT_MS,
+    disconnectTimeout: CONNECTED_WITHIN_MS,
     retryStrategy: (times) => Math.min(RECONNECT_MS_MAX, 25 * 2 ** Math.min(times, 6)),
   }
 }
 
 function isTimeout(cause: unknown): boolean {
   return cause instanceof Error && /timed out/i.test(cause.message)
+}
+
+/** Rejects if the reply has not arrived in time. Timers run before what has arrived is read, so that a late event loop is no reason. */
+function inTime<T>(reply: Promise<T>, withinMs: number, clock: Clock): Promise<T> {
+  const { promise, resolve, reject } = Promise.withResolvers<T>()
+  const isLate = (): void => reject(new Error('the reply timed out'))
+  const cancel = clock.after(withinMs, () => setImmediate(isLate))
+  reply.finally(cancel).then(resolve, reject)
+  return promise
 }

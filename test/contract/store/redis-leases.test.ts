@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { LeaseMessage, LeaseRequest } from '../../../src/leases/lease-messages.ts'
+import { LEASE_TIMINGS } from '../../../src/leases/lease-timings.ts'
 import {
   createRedisLeases,
   LeasesUnavailable,
@@ -164,6 +165,16 @@ describe('Leases from Redis', () => {
     proxy.judge(null)
     await becomesReachable(leases)
     expect(leases.isOpen).toBe(false)
+  })
+
+  it('use a reply that has arrived while the event loop was blocked for longer than a reply may take', async () => {
+    const timings = { ...LEASE_TIMINGS, replyMs: 50 }
+    const leases = createRedisLeases({ url: `redis://127.0.0.1:${server.port}`, nodeName: 'test', timings })
+    opened.push(leases)
+    await becomesReachable(leases)
+    const reply = leases.send({ type: 'hello' })
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300)
+    expect(await reply).toMatchObject({ type: 'generation' })
   })
 
   it('do not execute a request that arrives after its time', async () => {

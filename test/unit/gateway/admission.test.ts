@@ -24,7 +24,7 @@ it.each<[Outcome, number, boolean, boolean]>([
   ['request_timeout', 200, true, true],
 ])('a call with outcome %s, status %d, forwarded: %s, is charged: %s', (outcome, status, isForwarded, isCharged) => {
   const { limiter, sla, block } = openTestLimiter(planOf({ quotas: { period: 'Monthly', resourceUnits: 10 } }))
-  const admissions = createAdmissions({ limiter, waits: createLeaseWaits(async () => false) })
+  const admissions = createAdmissions({ limiter, waits: createLeaseWaits(async () => false), slots: null })
   const call = { flags: isForwarded ? FLAG_FORWARDED : 0, outcome: outcomeIndex[outcome], status } as Call
   expect(admissions.admit(call, { sla, block } as Parameters<typeof admissions.admit>[1], 0, Date.now())).toBeNull()
   admissions.release(call)

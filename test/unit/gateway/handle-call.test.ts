@@ -1,13 +1,15 @@
 /** Calls that wait for a lease, through the whole data plane: what may change meanwhile, and what is left of them. */
 
+import type { ServerResponse } from 'node:http'
 import { describe, expect, it } from 'vitest'
-import { createAdmissions } from '../../../src/gateway/admission.ts'
+import { createAdmissions, endWithoutSlot } from '../../../src/gateway/admission.ts'
 import type { Authenticator } from '../../../src/gateway/authentication/authenticate.ts'
 import { refuseUnverified } from '../../../src/gateway/authentication/credential-refusal.ts'
 import { createCallerContexts } from '../../../src/gateway/call/caller-contexts.ts'
 import { operationIdsOf, type CompiledRevision } from '../../../src/gateway/call/revision.ts'
 import type { HandleCallOptions } from '../../../src/gateway/handle-call.ts'
 import { createLeaseWaits } from '../../../src/gateway/limits/lease-waits.ts'
+import { SlotWatch } from '../../../src/gateway/limits/slot-watch.ts'
 import { LEASE_CELL } from '../../../src/leases/lease-cell.ts'
 import { createLeasedLimits, createTestGrantor, openTestKeeper } from '../../fixtures/lease-keeper.ts'
 import { callerOf, openBackend, openTestGateway } from '../../fixtures/test-gateway.ts'
@@ -29,8 +31,12 @@ interface Waiting {
 async function openWaiting(
   authenticate: Authenticator['authenticate'] = () => CALLER,
   own: Partial<HandleCallOptions> = {},
+  answer = (response: ServerResponse): void => void response.end('served'),
 ) {
-  const grantor = createTestGrantor(Date.parse('2026-03-04T12:00:00Z'))
+  let isDown = false
+  const grantor = createTestGrantor(Date.parse('2026-03-04T12:00:00Z'), () => {
+    if (isDown) throw new Error('lost')
+  })
   const keeper = await openTestKeeper(grantor)
   const { memory, limiters } = createLeasedLimits(keeper, grantor.clock)
   const [limiter] = limiters as [(typeof limiters)[0]]
@@ -51,14 +57,22 @@ async function openWaiting(
   const compile = (revision: CompiledRevision) => limiter.compile(plan, operationIdsOf(revision.plan))
   const origin = await openBackend((incoming, response) => {
     served.push(incoming.url ?? '')
-    response.end('served')
+    answer(response)
+  })
+  const { clock } = grantor
+  const slots = new SlotWatch({
+    thread: 0,
+    end: endWithoutSlot,
+    clock,
+    monotonicMs: clock.nowMs,
+    onFault: () => expect.unreachable(),
   })
   const gateway = await openTestGateway({
     backend: { origin },
     paths: PATHS,
     root: MCP,
     authenticator: { authenticate },
-    handle: { nowMs: grantor.clock.nowMs, callerContexts, admissions: createAdmissions({ limiter, waits }), ...own },
+    handle: { nowMs: clock.nowMs, callerContexts, admissions: createAdmissions({ limiter, waits, slots }), ...own },
     changeRevision: (revision) => ({ ...revision, slas: new Map([['', compile(revision)]]) }),
   })
   const waiting: Waiting = { began, end: (isReached = null) => end(isReached) }
@@ -67,6 +81,8 @@ async function openWaiting(
     served,
     needs,
     ...waiting,
+    clock,
+    turnOffRedis: () => void (isDown = true),
     /** Replaces the declaration, as a thread does when it is told. */
     declare(next: typeof plan) {
       plan = next
@@ -209,5 +225,30 @@ describe('A call that waits for a lease', () => {
       result: { content: [{ resource: { blob: Buffer.from('served').toString('base64') } }] },
     })
     expect((await gateway.recorded(1)).map(({ status }) => status)).toEqual([200])
+  })
+})
+
+describe('A call with a slot that runs for more than ten minutes', () => {
+  const SLOTS = planOf({ limits: [{ name: 'few', concurrent: 1 }] })
+
+  it.each([
+    ['gets 503 if its response has not begun', () => {}, [503, 'limits_unavailable']],
+    ['is broken off if it has', (response: ServerResponse) => void response.write('a part'), 'broken off'],
+  ])('on a node that is cut off from Redis %s', async (_, respond, expected) => {
+    const { promise: reached, resolve } = Promise.withResolvers<void>()
+    const answer = (response: ServerResponse): void => (respond(response), resolve())
+    const { gateway, clock, declare, end, turnOffRedis } = await openWaiting(undefined, {}, answer)
+    declare(SLOTS)
+    end()
+    const result = call(gateway)
+      .then(codeOf)
+      .catch(() => 'broken off')
+    await reached
+    await clock.advance(11 * 60_000)
+    expect(gateway.inFlight()).toBe(1)
+    turnOffRedis()
+    await clock.advance(10 * 60_000 + 1_000)
+    expect(await result).toEqual(expected)
+    expect((await gateway.recorded(1)).map(({ outcome }) => outcome)).toEqual(['limits_unavailable'])
   })
 })

@@ -76,16 +76,16 @@ describe('Calls that wait for leases', () => {
     expect(first[LEASE_CELL.used]).toBeGreaterThan(9_990)
   })
 
-  it('outlast two lost messages, but not a third', async () => {
+  it('outlast messages that are lost for a second, but not for longer', async () => {
     let losses = 0
     const grantor = createTestGrantor(NOON_MS, () => {
       if (losses-- > 0) throw new Error('lost')
     })
     const keeper = await openTestKeeper(grantor)
     const cell = addCell(keeper, 'counter', total(10))
-    losses = 2
+    losses = 20
     const served = keeper.refill('counter', 1)
-    await grantor.clock.advance(200)
+    await grantor.clock.advance(1_100)
     expect(await served).toBe(true)
     expect(heldIn(cell, grantor)).toBe(1)
 
@@ -94,12 +94,53 @@ describe('Calls that wait for leases', () => {
     // Calls that arrive meanwhile do not use up the attempts.
     const others = Array.from({ length: 5 }, () => keeper.refill('counter', 2))
     expect(keeper.driver.isUnavailable).toBe(false)
-    await grantor.clock.advance(200)
+    await grantor.clock.advance(1_100)
     expect(await Promise.all([refused, ...others])).toEqual(Array.from({ length: 6 }, () => false))
     expect(keeper.driver.isUnavailable).toBe(true)
   })
 
-  it('are refused at once while the grantor is unavailable, and wait again when it is back', async () => {
+  it('outlast a request that arrives too late to be executed, but not for more than two seconds', async () => {
+    const grantor = createTestGrantor(NOON_MS)
+    let delayMs = 0
+    const keeper = await openTestKeeper({
+      ...grantor,
+      send(message) {
+        grantor.clock.advanceSync(delayMs)
+        return grantor.send(message)
+      },
+    })
+    const cell = addCell(keeper, 'counter', total(10))
+    delayMs = 300
+    const served = keeper.refill('counter', 1)
+    delayMs = 0
+    await grantor.clock.advance(50)
+    expect(await served).toBe(true)
+    expect(heldIn(cell, grantor)).toBe(1)
+
+    delayMs = 300
+    const refused = keeper.refill('counter', 2)
+    await grantor.clock.advance(3_000)
+    expect(await refused).toBe(false)
+  })
+
+  it('outlast a reply that the node reads late', async () => {
+    const grantor = createTestGrantor(NOON_MS)
+    let lateMs = 0
+    const keeper = await openTestKeeper({
+      ...grantor,
+      async send(message) {
+        const reply = await grantor.send(message)
+        grantor.clock.advanceSync(lateMs)
+        return reply
+      },
+    })
+    lateMs = 900
+    const cell = addCell(keeper, 'counter', total(10))
+    expect(await keeper.refill('counter', 1)).toBe(true)
+    expect(heldIn(cell, grantor)).toBe(1)
+  })
+
+  it('do not wait while the grantor is unavailable, and are served when it is back', async () => {
     let isDown = false
     const grantor = createTestGrantor(NOON_MS, () => {
       if (isDown) throw new Error('lost')
@@ -111,6 +152,7 @@ describe('Calls that wait for leases', () => {
     expect(keeper.driver.isUnavailable).toBe(true)
     expect(await keeper.refill('counter', 1)).toBe(false)
     isDown = false
+    await grantor.clock.advance(50)
     expect(await keeper.refill('counter', 1)).toBe(true)
   })
 

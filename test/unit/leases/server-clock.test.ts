@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { ServerClock } from '../../../src/leases/server-clock.ts'
 
 function createClock(): ServerClock {
-  const clock = new ServerClock(250)
+  const clock = new ServerClock(250, 250)
   clock.reset({ sentMs: 1_000, receivedMs: 1_010, serverMs: 5_005 })
   return clock
 }

@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import type { Caller } from '../../../src/plan/caller.ts'
 import { Problem } from '../../../src/domain/problem.ts'
+import type { Attempt } from '../../../src/platform/call-limits.ts'
 import { ALL_OPERATIONS, platformScopes } from '../../../src/platform/operations.ts'
 import { alternativesOf } from '../../../src/platform/scope-widths.ts'
+import type { PlatformLimits } from '../../../src/self-metering/platform-limits.ts'
 import { BASE_URL, openTestPlatform, toGrant } from '../../fixtures/test-platform.ts'
 
 const PROTECTED = Object.entries(ALL_OPERATIONS).filter(([, { scope }]) => scope !== null)
@@ -46,6 +48,26 @@ describe('the guard of the platform API', () => {
     platform.callers.set('pending', { code: 'subscription_required', grant: toGrant('acme'), detail: 'Not active.' })
     const answer = await platform.send('GET', '/v1/consumers', { token: 'pending' })
     expect(answer).toMatchObject({ status: 403, body: { code: 'subscription_required' } })
+  })
+
+  it('checks the credential again after a call has waited for its limits', async () => {
+    const { promise: wait, resolve } = Promise.withResolvers<Attempt>()
+    let admitted = 0
+    const limits: PlatformLimits = {
+      setPlan() {},
+      admit() {
+        admitted++
+        return { wait }
+      },
+    }
+    const platform = await openTestPlatform({ limits })
+    const token = platform.token('acme')
+    const answer = platform.send('GET', '/v1/consumers', { token })
+    await expect.poll(() => admitted).toBe(1)
+    platform.callers.set(token, { code: 'credential_invalid', grant: toGrant('acme'), detail: 'It was revoked.' })
+    resolve({ waits: 1, isReached: true })
+    expect(await answer).toMatchObject({ status: 401, body: { code: 'credential_invalid' } })
+    expect(admitted).toBe(1)
   })
 
   it('checks the credential before it reads the body', async () => {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { LeaseBook, type LeaseKeeper } from '../../../../src/gateway/limits/lease-book.ts'
 import type { LeaseBlockRef } from '../../../../src/gateway/limits/lease-block.ts'
 import { SharedPages } from '../../../../src/gateway/limits/shared-pages.ts'
-import { LEASE_CELL } from '../../../../src/leases/lease-cell.ts'
+import { LEASE_CELL, LEASE_CELL_SIZE } from '../../../../src/leases/lease-cell.ts'
 import type { LeaseDeclaration } from '../../../../src/leases/lease-declaration.ts'
 import type { LeasePlace } from '../../../../src/leases/lease-place.ts'
 import type { SlaPlan } from '../../../../src/plan/sla-plan.ts'
@@ -24,6 +24,7 @@ function openBook(bytesMax = 4 * PAGE_BYTES) {
   const unreached = new Set<string>()
   const keeperIn = (kept: Map<string, Kept>): LeaseKeeper => ({
     add: (key, declaration, place) => void kept.set(key, { place, declared: [declaration] }),
+    has: (key) => kept.has(key),
     redeclare(key, declaration) {
       const { place, declared } = kept.get(key)!
       declared.push(declaration)
@@ -129,7 +130,7 @@ describe('The leases of a subscription', () => {
 
   it('cannot be had if the memory has reached its bound', () => {
     const { leasesOf, pages, kept } = openBook(PAGE_BYTES)
-    pages.allocate(65_536 - 8)
+    pages.allocate(65_536 - 1 - LEASE_CELL_SIZE)
     const plan = planOf({ limits: [minute('a', 5), minute('b', 7)] })
     expect(leasesOf(plan)).toBeNull()
     expect(kept.size).toBe(1)

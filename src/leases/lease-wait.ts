@@ -1,0 +1,60 @@
+/** Calls that wait for a lease, and what an exchange changes for them. */
+
+import type { Moment } from './lease-cell.ts'
+import type { LeaseMessage } from './lease-messages.ts'
+import { ITEMS_MAX, type LeaseNode } from './lease-node.ts'
+
+export interface Wait {
+  readonly key: string
+  readonly calls: number
+  readonly least: number
+  /** Exchanges that carried the request. */
+  grants: number
+  /** Until then the call waits for exchanges that do not serve it. */
+  readonly untilMs: number
+  readonly resolve: (isReached: boolean) => void
+}
+
+export interface Exchanged {
+  readonly message: LeaseMessage
+  /** Whether the message was a request, and the grantor has granted what it could. */
+  readonly isExecuted: boolean
+}
+
+/** Bounds the exchanges for a wait: other calls may take the leases again and again. */
+const GRANTS_MAX = 16
+
+/** Resolves the waits that an exchange has served, and returns the others, which take part in the next one. */
+export function settle(
+  exchanged: Exchanged | null,
+  served: readonly Wait[],
+  node: LeaseNode,
+  moment: Moment,
+): readonly Wait[] {
+  const isIdle = exchanged === null && node.isServing
+  const message = exchanged?.isExecuted === true ? exchanged.message : null
+  if (message === null && !isIdle) return keepInTime(served, node, moment)
+  const carried = new Set(message?.type === 'request' ? message.items.map(({ key }) => key) : [])
+  const isFull = carried.size >= ITEMS_MAX
+  return served.filter((wait) => {
+    const isCarried = carried.has(wait.key)
+    const isLacking = isCarried && ++wait.grants < GRANTS_MAX && node.mayGrantMore(wait.key, wait.calls, moment)
+    if (isLacking) node.need(wait.key, wait.calls, moment, wait.least)
+    const isUnserved = isLacking || (isFull && !isCarried)
+    if (!isUnserved) wait.resolve(true)
+    return isUnserved
+  })
+}
+
+/** Keeps those that have time left, unless a generation must begin first. */
+export function keepInTime(waits: readonly Wait[], node: LeaseNode, { monotonicMs }: Moment): readonly Wait[] {
+  return waits.filter((wait) => {
+    const mayWait = node.openAbove === null && monotonicMs < wait.untilMs
+    if (!mayWait) wait.resolve(false)
+    return mayWait
+  })
+}
+
+export function rejectAll(waits: readonly Wait[]): void {
+  for (const { resolve } of waits) resolve(false)
+}
