@@ -29,14 +29,14 @@ export const LEASE_CELL = {
 
 export const LEASE_CELL_SIZE = 9
 
-export interface Moment {
+export interface NodeMoment {
   /** Monotonic, the same on all threads of the process. */
   readonly monotonicMs: number
   readonly wallMs: number
 }
 
 /** Whether a call can be admitted from the lease. A call without a cost needs none. */
-export function hasLease(cell: Float64Array, at: number, { monotonicMs, wallMs }: Moment, cost = 1): boolean {
+export function hasLease(cell: Float64Array, at: number, { monotonicMs, wallMs }: NodeMoment, cost = 1): boolean {
   if (cost === 0) return true
   return (
     cell[at + LEASE_CELL.allowed]! - cell[at + LEASE_CELL.used]! >= cost &&
@@ -68,12 +68,12 @@ export function freeSlot(cell: Float64Array, at: number): void {
 }
 
 /** Whether other nodes may be granted the slots of running calls, because the node has not renewed them. */
-export function hasLostSlots(cell: Float64Array, at: number, { monotonicMs, wallMs }: Moment): boolean {
+export function hasLostSlots(cell: Float64Array, at: number, { monotonicMs, wallMs }: NodeMoment): boolean {
   return monotonicMs >= cell[at + LEASE_CELL.keptUntilMs]! || wallMs >= cell[at + LEASE_CELL.keptUntilWallMs]!
 }
 
 /** Whether it is known that waiting for a lease would be in vain. */
-export function isExhausted(cell: Float64Array, at: number, { monotonicMs }: Moment): boolean {
+export function isExhausted(cell: Float64Array, at: number, { monotonicMs }: NodeMoment): boolean {
   return monotonicMs < cell[at + LEASE_CELL.exhaustedUntilMs]!
 }
 

@@ -6,7 +6,7 @@
  * the journal has been written.
  */
 
-import type { Moment } from './lease-cell.ts'
+import type { NodeMoment } from './lease-cell.ts'
 import { isScarce, LeaseDemand } from './lease-demand.ts'
 import type { LeaseDeclaration } from './lease-declaration.ts'
 import type { JournalEntry, LeaseJournal } from './lease-journal.ts'
@@ -86,12 +86,12 @@ export class LeaseCounter {
   }
 
   /** Whether calls that wait could be admitted now. */
-  serves(calls: number, { monotonicMs }: Moment): boolean {
+  serves(calls: number, { monotonicMs }: NodeMoment): boolean {
     return this.#cell.allowed - this.#cell.used >= calls && monotonicMs < this.#cell.get('untilMs')
   }
 
   /** Whether less than `calls` is leased, and the grantor has not refused more. */
-  mayGrantMore(calls: number, { monotonicMs }: Moment): boolean {
+  mayGrantMore(calls: number, { monotonicMs }: NodeMoment): boolean {
     return this.#held > 0 && this.#held < calls && monotonicMs >= this.#cell.get('exhaustedUntilMs')
   }
 
@@ -151,7 +151,7 @@ export class LeaseCounter {
   }
 
   /** Ends what has expired, and returns what is idle. Returns false if the counter needs no further attention. */
-  maintain({ monotonicMs, wallMs }: Moment): boolean {
+  maintain({ monotonicMs, wallMs }: NodeMoment): boolean {
     const { returnMs, keepMs } = this.#timings
     const hasExpired = monotonicMs >= this.#cell.get('untilMs') || wallMs >= this.#cell.get('untilWallMs')
     if (hasExpired && this.#held > 0) this.lowerTo(0)
@@ -169,7 +169,7 @@ export class LeaseCounter {
   }
 
   /** Returns what to send now; null if there is nothing to ask for or to report. A lease is reported again after `refreshMs`. */
-  due(moment: Moment, refreshMs: number): LeaseItem | null {
+  due(moment: NodeMoment, refreshMs: number): LeaseItem | null {
     const item = this.item(moment)
     const isExhausted = moment.monotonicMs < this.#cell.get('exhaustedUntilMs')
     if (isExhausted && !this.mustReport && !this.#mustRenew(moment)) return null
@@ -179,7 +179,7 @@ export class LeaseCounter {
   }
 
   /** Returns the state of the lease, read under the lock of the cell. */
-  item({ monotonicMs }: Moment): LeaseItem {
+  item({ monotonicMs }: NodeMoment): LeaseItem {
     this.#itemGivenBack = this.#cell.givenBack
     const { allowed, used } = this.#cell.read()
     const [remaining, ahead] = [allowed - used + this.#reserve, this.#ahead()]
@@ -201,7 +201,7 @@ export class LeaseCounter {
   }
 
   /** Notes that the grantor has executed a request with `item`. */
-  confirm(item: LeaseItem, sent: Moment, { monotonicMs }: Moment): void {
+  confirm(item: LeaseItem, sent: NodeMoment, { monotonicMs }: NodeMoment): void {
     if (item.budget.kind === 'concurrent') this.#cell.keepSlots(sent, item.budget.callMsMax)
     this.#reportedUsed = item.used
     this.#reportedMs = monotonicMs
@@ -210,7 +210,7 @@ export class LeaseCounter {
   }
 
   /** Adds a grant. `sent` is the time of the request. */
-  apply(item: LeaseItem, { granted, free, isOpen }: LeaseGrant, sent: LeaseMoment, now: Moment): void {
+  apply(item: LeaseItem, { granted, free, isOpen }: LeaseGrant, sent: LeaseMoment, now: NodeMoment): void {
     if (isOpen) this.#isUnconfirmed = false
     if (this.#isUnconfirmed) return
     const { leaseMs, retryMs, leastAheadMs } = this.#timings
@@ -272,14 +272,14 @@ export class LeaseCounter {
   }
 
   /** A lease is reported to learn whether the budget has become scarce: an idle one, or one that lasts long. */
-  #mustRefresh({ monotonicMs }: Moment, refreshMs: number): boolean {
+  #mustRefresh({ monotonicMs }: NodeMoment, refreshMs: number): boolean {
     const { returnMs, leastAheadMs } = this.#timings
     const isOld = leastAheadMs !== null || this.#demand.idleMs(monotonicMs) > returnMs
     return (this.#hasGivenBack || (this.#held > 0 && isOld)) && monotonicMs - this.#reportedMs >= refreshMs
   }
 
   /** Renews at half of the time, so that one lost request ends no lease. */
-  #mustRenew({ monotonicMs }: Moment): boolean {
+  #mustRenew({ monotonicMs }: NodeMoment): boolean {
     if (this.kind === 'total') return false
     const isUsed = this.#held > 0 || (this.kind === 'concurrent' && this.#cell.used > 0)
     return isUsed && monotonicMs > this.#cell.get('untilMs') - this.#timings.leaseMs / 2

@@ -10,7 +10,7 @@
  */
 
 import type { Clock } from '../runtime/clock.ts'
-import type { Moment } from './lease-cell.ts'
+import type { NodeMoment } from './lease-cell.ts'
 import type { OpenedEpoch } from './lease-membership.ts'
 import type { LeaseMessage, LeaseReply } from './lease-messages.ts'
 import type { LeaseNode } from './lease-node.ts'
@@ -25,7 +25,7 @@ export interface LeaseDriverOptions {
   /** Numbers a new generation above `above` in PostgreSQL. */
   readonly openEpoch: (above: number) => Promise<OpenedEpoch>
   readonly clock: Clock
-  readonly now: () => Moment
+  readonly now: () => NodeMoment
   /** Time between two looks at the leases. */
   readonly tickMs?: number
   /** In `[0, 1)`: spreads the nodes that find that a generation is needed, so that usually one begins it. */
@@ -161,7 +161,7 @@ class Failures {
     return this.#count >= FAILURES_MAX && this.#lastMs - this.#sinceMs >= FAILING_MS_MAX
   }
 
-  add({ monotonicMs }: Moment): void {
+  add({ monotonicMs }: NodeMoment): void {
     if (this.#count === 0) this.#sinceMs = monotonicMs
     this.#lastMs = monotonicMs
     this.#count++

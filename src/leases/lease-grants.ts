@@ -1,6 +1,6 @@
 /** What a node does with the grants of a reply, and which calls a counter that it adds begins with. */
 
-import { LEASE_CELL, type Moment } from './lease-cell.ts'
+import { LEASE_CELL, type NodeMoment } from './lease-cell.ts'
 import type { LeaseCounter } from './lease-counter.ts'
 import type { LeaseJournal } from './lease-journal.ts'
 import type { GrantedReply, LeaseItem, LeaseMessage } from './lease-messages.ts'
@@ -19,7 +19,7 @@ export function applyGrants(
   items: readonly LeaseItem[],
   { sent, counters }: UnderWay,
   { grants }: GrantedReply,
-  now: Moment,
+  now: NodeMoment,
 ): readonly LeaseCounter[] {
   return items.flatMap((item, index) => {
     const { counter, version } = counters[index] ?? { counter: null, version: 0 }

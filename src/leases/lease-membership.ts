@@ -7,7 +7,7 @@
  * needs no confirmation.
  */
 
-import type { Moment } from './lease-cell.ts'
+import type { NodeMoment } from './lease-cell.ts'
 import type { GenerationReply, HelloMessage, LeaseReply, OpenMessage } from './lease-messages.ts'
 import type { LeaseTimings } from './lease-timings.ts'
 import { ServerClock, type Exchange } from './server-clock.ts'
@@ -31,7 +31,7 @@ export class LeaseMembership {
   #helloDueMs = -Infinity
   #isOpenNeeded = false
   #opened: OpenedEpoch | null = null
-  #own: Moment | null = null
+  #own: NodeMoment | null = null
 
   constructor(timings: LeaseTimings, monotonicMs: number) {
     this.#timings = timings
@@ -58,7 +58,7 @@ export class LeaseMembership {
   }
 
   /** Whether a clock of the node itself was set, or stood still, since the last call. */
-  hasOwnClockStepped(moment: Moment): boolean {
+  hasOwnClockStepped(moment: NodeMoment): boolean {
     const before = this.#own
     this.#own = moment
     if (before === null) return false
@@ -67,7 +67,7 @@ export class LeaseMembership {
   }
 
   /** Measures the grantor's clock anew, and waits for its confirmation. */
-  rejoin({ monotonicMs }: Moment): void {
+  rejoin({ monotonicMs }: NodeMoment): void {
     this.#isServing = false
     this.#confirmations = null
     this.#helloDueMs = -Infinity
@@ -75,7 +75,7 @@ export class LeaseMembership {
   }
 
   /** Returns the next message of a node that does not serve yet. */
-  next({ monotonicMs }: Moment): HelloMessage | OpenMessage | null {
+  next({ monotonicMs }: NodeMoment): HelloMessage | OpenMessage | null {
     if (this.#opened !== null && this.#confirmations !== null) {
       const notAfterMs = this.clock.latestMs(monotonicMs) + this.#timings.requestMs
       return { type: 'open', ...this.#opened, runId: this.#runId, notAfterMs }
@@ -86,12 +86,12 @@ export class LeaseMembership {
   }
 
   /** Returns false if the reply shows that a clock was set, so that it must not be used. */
-  acceptClock(reply: LeaseReply, sent: Moment, received: Moment): boolean {
+  acceptClock(reply: LeaseReply, sent: NodeMoment, received: NodeMoment): boolean {
     return this.clock.accept(toExchange(reply, sent, received))
   }
 
   /** Returns true if the node has joined another generation. A reply that took too long to measure the clock is ignored. */
-  acceptGeneration(reply: GenerationReply, sent: Moment, received: Moment): boolean {
+  acceptGeneration(reply: GenerationReply, sent: NodeMoment, received: NodeMoment): boolean {
     if (received.monotonicMs - sent.monotonicMs > this.#timings.requestMs) return false
     const exchange = toExchange(reply, sent, received)
     this.#runId = reply.runId
@@ -134,6 +134,6 @@ export class LeaseMembership {
   }
 }
 
-function toExchange({ nowMs }: LeaseReply, sent: Moment, received: Moment): Exchange {
+function toExchange({ nowMs }: LeaseReply, sent: NodeMoment, received: NodeMoment): Exchange {
   return { sentMs: sent.monotonicMs, receivedMs: received.monotonicMs, serverMs: nowMs }
 }

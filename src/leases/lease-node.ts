@@ -5,7 +5,7 @@
  * ignored, so a grant that arrives late is never used, and the next report returns it.
  */
 
-import type { Moment } from './lease-cell.ts'
+import type { NodeMoment } from './lease-cell.ts'
 import { LeaseCounter } from './lease-counter.ts'
 import type { LeaseDeclaration } from './lease-declaration.ts'
 import { admittedIn, applyGrants, type UnderWay } from './lease-grants.ts'
@@ -25,7 +25,7 @@ export interface LeaseNodeOptions {
   readonly session: number
   readonly timings: LeaseTimings
   readonly journal: LeaseJournal
-  readonly now: Moment
+  readonly now: NodeMoment
 }
 
 /** Bounds the items of a message. */
@@ -82,7 +82,7 @@ export class LeaseNode {
   }
 
   /** Adds a counter. Its cell must be clear, or be that of a counter with the same key that the node has dropped. */
-  add(key: string, declaration: LeaseDeclaration, place: LeasePlace, now: Moment): void {
+  add(key: string, declaration: LeaseDeclaration, place: LeasePlace, now: NodeMoment): void {
     const { timings, journal } = this.#options
     const counter = new LeaseCounter(key, declaration, place, timings, now.monotonicMs)
     this.#counters.set(key, counter)
@@ -118,7 +118,7 @@ export class LeaseNode {
    * Notes that `calls` wait for a lease, or calls that cost as much together; the one of least cost needs `least`. Returns whether they
    * can be admitted from what the node held in reserve; otherwise send the next message now. Throws if the journal cannot be written.
    */
-  need(key: string, calls: number, now: Moment, least = calls): boolean {
+  need(key: string, calls: number, now: NodeMoment, least = calls): boolean {
     const counter = this.#counters.get(key)
     if (counter === undefined) return false
     counter.need(calls, least, now.monotonicMs)
@@ -142,12 +142,12 @@ export class LeaseNode {
   }
 
   /** Whether the lease is too small for `calls` that wait, after an exchange that granted a part of it. */
-  mayGrantMore(key: string, calls: number, now: Moment): boolean {
+  mayGrantMore(key: string, calls: number, now: NodeMoment): boolean {
     return this.#counters.get(key)?.mayGrantMore(calls, now) ?? false
   }
 
   /** Returns the message to send now, if any. Its reply or its loss must be reported before the next call. */
-  next(now: Moment): LeaseMessage | null {
+  next(now: NodeMoment): LeaseMessage | null {
     if (this.#underWay !== null) return null
     if (this.#membership.hasOwnClockStepped(now)) this.#distrustClocks(now)
     const moment = this.#toLeaseMoment(now)
@@ -171,7 +171,7 @@ export class LeaseNode {
   }
 
   /** Returns the counters to examine: all that are active, or those for which calls wait. Neither can keep the other from its turn. */
-  #pick({ monotonicMs }: Moment): ReadonlySet<LeaseCounter> {
+  #pick({ monotonicMs }: NodeMoment): ReadonlySet<LeaseCounter> {
     const isDue = this.#isSweepPartial || monotonicMs - this.#sweptMs >= this.#active.size * SWEEP_MS_PER_COUNTER
     this.#wasSweep = isDue && !(this.#wasSweep && this.#isSweepPartial && this.#needed.size > 0)
     if (this.#wasSweep) this.#sweptMs = monotonicMs
@@ -187,7 +187,7 @@ export class LeaseNode {
    * Accepts the reply to the latest message, and returns whether it granted the leases that were asked for, or said how many it could.
    * Throws if the journal cannot be written; then nothing was granted.
    */
-  receive(reply: LeaseReply, now: Moment): boolean {
+  receive(reply: LeaseReply, now: NodeMoment): boolean {
     const underWay = this.#underWay
     this.#underWay = null
     if (underWay === null || now.monotonicMs - underWay.sent.monotonicMs > this.#options.timings.replyMs) return false
@@ -206,7 +206,7 @@ export class LeaseNode {
   }
 
   /** Ends all leases that end by time, and measures the grantor's clock anew. */
-  #distrustClocks(now: Moment): void {
+  #distrustClocks(now: NodeMoment): void {
     this.#expireTimed()
     this.#membership.rejoin(now)
   }
@@ -279,14 +279,14 @@ export class LeaseNode {
     return { items, counters }
   }
 
-  #apply({ items, isSynced }: LeaseRequest, underWay: UnderWay, reply: GrantedReply, now: Moment): void {
+  #apply({ items, isSynced }: LeaseRequest, underWay: UnderWay, reply: GrantedReply, now: NodeMoment): void {
     const granted = applyGrants(items, underWay, reply, now)
     for (const counter of granted) this.#needed.delete(counter)
     this.#sync.confirm(isSynced)
     openReserves(granted, this.#options.journal, now)
   }
 
-  #toLeaseMoment(now: Moment): LeaseMoment {
+  #toLeaseMoment(now: NodeMoment): LeaseMoment {
     const { clock } = this.#membership
     return {
       ...now,

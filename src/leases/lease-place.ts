@@ -1,6 +1,6 @@
 /** The cell of one counter as the node sees it, with its lock. */
 
-import { LEASE_CELL as SLOT, type Moment } from './lease-cell.ts'
+import { LEASE_CELL as SLOT, type NodeMoment } from './lease-cell.ts'
 
 export interface LeasePlace {
   readonly cell: Float64Array
@@ -63,7 +63,7 @@ export class PlacedLease {
    * Keeps the slots of running calls. The grantor frees those of a silent node after its lease and the longest call; the node gives them
    * up the length of a lease before.
    */
-  keepSlots({ monotonicMs, wallMs }: Moment, callMsMax: number): void {
+  keepSlots({ monotonicMs, wallMs }: NodeMoment, callMsMax: number): void {
     this.exclusively(() => {
       this.set('keptUntilMs', monotonicMs + callMsMax)
       this.set('keptUntilWallMs', wallMs + callMsMax)

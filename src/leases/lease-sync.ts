@@ -1,6 +1,6 @@
 /** Reports to a new generation all that the node may have admitted in open windows, and the slots of its running calls. */
 
-import type { Moment } from './lease-cell.ts'
+import type { NodeMoment } from './lease-cell.ts'
 import type { LeaseCounter } from './lease-counter.ts'
 import type { LeaseJournal } from './lease-journal.ts'
 import type { LeaseItem } from './lease-messages.ts'
@@ -53,7 +53,7 @@ export class LeaseSync {
   }
 
   /** Returns the next items; the same again until `confirm`. */
-  next(itemsMax: number, moment: Moment): readonly SyncItem[] {
+  next(itemsMax: number, moment: NodeMoment): readonly SyncItem[] {
     const windows = this.#windows.slice(0, itemsMax)
     const slots = this.#slots.slice(0, itemsMax - windows.length)
     this.#sent = { windows: windows.length, slots: slots.length }

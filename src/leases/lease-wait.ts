@@ -1,6 +1,6 @@
 /** Calls that wait for a lease, and what an exchange changes for them. */
 
-import type { Moment } from './lease-cell.ts'
+import type { NodeMoment } from './lease-cell.ts'
 import type { LeaseMessage } from './lease-messages.ts'
 import { ITEMS_MAX, type LeaseNode } from './lease-node.ts'
 
@@ -29,7 +29,7 @@ export function settle(
   exchanged: Exchanged | null,
   served: readonly Wait[],
   node: LeaseNode,
-  moment: Moment,
+  moment: NodeMoment,
 ): readonly Wait[] {
   const isIdle = exchanged === null && node.isServing
   const message = exchanged?.isExecuted === true ? exchanged.message : null
@@ -47,7 +47,7 @@ export function settle(
 }
 
 /** Keeps those that have time left, unless a generation must begin first. */
-export function keepInTime(waits: readonly Wait[], node: LeaseNode, { monotonicMs }: Moment): readonly Wait[] {
+export function keepInTime(waits: readonly Wait[], node: LeaseNode, { monotonicMs }: NodeMoment): readonly Wait[] {
   return waits.filter((wait) => {
     const mayWait = node.openAbove === null && monotonicMs < wait.untilMs
     if (!mayWait) wait.resolve(false)

@@ -1,11 +1,15 @@
 /** Opens what was granted for calls, after the journal has been written. */
 
-import type { Moment } from './lease-cell.ts'
+import type { NodeMoment } from './lease-cell.ts'
 import type { LeaseCounter } from './lease-counter.ts'
 import type { LeaseJournal } from './lease-journal.ts'
 
 /** Writes the claims of all counters that differ from the journal, then opens what calls need. Throws if the journal cannot be written. */
-export function openReserves(counters: readonly LeaseCounter[], journal: LeaseJournal, { monotonicMs }: Moment): void {
+export function openReserves(
+  counters: readonly LeaseCounter[],
+  journal: LeaseJournal,
+  { monotonicMs }: NodeMoment,
+): void {
   const openings = counters.map((counter) => ({ counter, calls: counter.openable }))
   const claims = openings.flatMap(({ counter, calls }) => counter.claimWith(calls) ?? [])
   const changed = claims.filter(({ key, startMs, claim }) => journal.claimIn(key, startMs) !== claim)

@@ -5,10 +5,10 @@
  * the two clocks. A difference outside the bounds known so far shows that one of the clocks was set.
  */
 
-import type { Moment } from './lease-cell.ts'
+import type { NodeMoment } from './lease-cell.ts'
 
 /** The time of a node, and the bounds of the grantor's clock at that time. */
-export interface LeaseMoment extends Moment {
+export interface LeaseMoment extends NodeMoment {
   readonly earliestMs: number
   readonly latestMs: number
 }

@@ -11,7 +11,7 @@ import {
   LEASE_CELL,
   LEASE_CELL_SIZE,
   takeLease,
-  type Moment,
+  type NodeMoment,
 } from '../../src/leases/lease-cell.ts'
 import { LeaseJournal, type JournalEntry } from '../../src/leases/lease-journal.ts'
 import type { LeaseMessage, LeaseReply } from '../../src/leases/lease-messages.ts'
@@ -268,7 +268,7 @@ export class LeaseProcess {
     return this.#options.queue.nowMs < this.#frozenUntilMs
   }
 
-  #now(): Moment {
+  #now(): NodeMoment {
     const { nowMs } = this.#options.queue
     return { monotonicMs: nowMs + this.#bootMs - this.#suspendedMs, wallMs: nowMs + this.#wallOffsetMs }
   }

@@ -10,7 +10,7 @@ import {
   LEASE_CELL,
   LEASE_CELL_SIZE,
   takeLease,
-  type Moment,
+  type NodeMoment,
 } from '../../src/leases/lease-cell.ts'
 import { LeaseJournal, type JournalEntry } from '../../src/leases/lease-journal.ts'
 import type { LeaseMessage, LeaseReply } from '../../src/leases/lease-messages.ts'
@@ -229,7 +229,7 @@ export class SliceProcess {
     return this.#options.queue.nowMs < this.#frozenUntilMs
   }
 
-  #now(): Moment {
+  #now(): NodeMoment {
     const { nowMs } = this.#options.queue
     return { monotonicMs: nowMs + 1_000 - this.#suspendedMs, wallMs: nowMs + this.#wallOffsetMs }
   }

@@ -4,7 +4,7 @@
  * One lock guards them and the counters of all blocks of the subscription, so that a block can be replaced while calls run in it.
  */
 
-import { freeSlot, giveBackLease, hasLostSlots, type Moment } from '../../leases/lease-cell.ts'
+import { freeSlot, giveBackLease, hasLostSlots, type NodeMoment } from '../../leases/lease-cell.ts'
 import { lock, unlock } from './limit-lock.ts'
 
 /** Can be posted to a thread. */
@@ -59,7 +59,7 @@ export function releaseSlot({ word, views }: LeaseBlock, gauge: number, thread: 
 }
 
 /** Whether other nodes may be granted the slot of a call that `gauge` of `thread` counted. */
-export function isSlotLost({ views }: LeaseBlock, gauge: number, thread: number, now: Moment): boolean {
+export function isSlotLost({ views }: LeaseBlock, gauge: number, thread: number, now: NodeMoment): boolean {
   const view = views.find(({ gaugesAt }) => gaugesAt === gauge - thread)
   return view !== undefined && hasLostSlots(view.cell, view.at, now)
 }
