@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { LeaseMessage, LeaseRequest } from '../../../src/leases/lease-messages.ts'
-import { LEASE_TIMINGS } from '../../../src/leases/lease-timings.ts'
 import {
   createRedisLeases,
   LeasesUnavailable,
