@@ -4,23 +4,33 @@ import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ledgerDocument, startLedgerBackend, type LedgerBackend } from './ledger-backend.ts'
+import { declareLimit, HOUR, LimitedCaller, publishAs, windowsSince } from './limited-calls.ts'
 import { enrol, publish, type Enrolled, type Service } from './service.ts'
 import { callOne, pendingAfter, startSeveralNodes, type SeveralNodes } from './several-nodes.ts'
 
 const PATH = '/ledger-v1/entries?n=1'
 const MINUTE = 60_000
 const FILE = 'last-good.db'
+const HOURLY = 100
 let several: SeveralNodes
 let backend: LedgerBackend
 let known: Enrolled
 let revoked: Enrolled
 let bearer: string
+let hourly: LimitedCaller
+let daily: LimitedCaller
 const served = { calls: 0 }
 
 beforeAll(async () => {
   backend = await startLedgerBackend('first')
   several = await startSeveralNodes(['a', 'b', 'c'])
   await publish(node(0), 'ledger-v1', ledgerDocument(), backend.url)
+  await publishAs(node(0), 'Hourly', backend.url)
+  await declareLimit(node(0), { totals: { hour: HOURLY } }, 'hourly-v1')
+  await publishAs(node(0), 'Daily', backend.url)
+  await declareLimit(node(0), { totals: { day: 100_000 } }, 'daily-v1')
+  hourly = await LimitedCaller.enrol(node(0), 'Hourly', 'hourly-v1', '/hourly-v1/entries?n=1')
+  daily = await LimitedCaller.enrol(node(0), 'Daily', 'daily-v1', '/daily-v1/entries?n=1')
   known = await enrol(node(0), 'ledger-v1', { name: 'Known' })
   revoked = await enrol(node(1), 'ledger-v1', { name: 'Revoked' })
   bearer = await known.token()
@@ -72,6 +82,11 @@ describe('nodes that start while PostgreSQL is away', () => {
     expect(await Promise.all(several.nodes.map(callKnown))).toEqual([200, 200, 200])
     await node(2).platform.post(`/v1/subscriptions/${revoked.subscription}/suspend`)
     const admin = await node(0).platform.token()
+    const fromMs = Date.now()
+    for (const each of several.nodes) {
+      await expect.poll(() => hourly.call(each), { timeout: MINUTE }).toBe(200)
+      await expect.poll(() => daily.call(each), { timeout: MINUTE }).toBe(200)
+    }
     for (const each of [node(1), node(2)]) {
       await expect.poll(() => metricOf(each, 'last_good_lag'), { timeout: MINUTE }).toBe(0)
       expect(statSync(join(each.dataDir, FILE)).mode & 0o777).toBe(0o600)
@@ -85,6 +100,9 @@ describe('nodes that start while PostgreSQL is away', () => {
       expect(await statusWithToken(each, bearer)).toBe(200)
       expect(await statusWithToken(each, await tokenAt(each, known))).toBe(200)
       expect(await callOne(each, PATH, revoked.apiKey)).toBe(403)
+      // Redis grants leases to a node that it knows; slices of a day come from PostgreSQL.
+      await expect.poll(() => hourly.call(each), { timeout: MINUTE }).toBe(200)
+      expect(await daily.call(each)).toBe(503)
       expect(await callOne(each, PATH, 'tg_unknown')).toBe(401)
       expect(await readiness(each)).toEqual({ status: 200, reason: expect.stringContaining('PostgreSQL') as string })
       for (const path of ['/v1/consumers', '/v1/risks', `/v1/subscriptions/${known.subscription}/credentials`]) {
@@ -105,6 +123,10 @@ describe('nodes that start while PostgreSQL is away', () => {
     expect(await pendingAfter(node(2), `/v1/subscriptions/${known.subscription}/resume`)).toBe('')
     expect(await Promise.all(several.nodes.map(callKnown))).toEqual([200, 200, 200])
     await expect.poll(billed, { timeout: MINUTE }).toBe(served.calls)
+    for (const each of several.nodes) await expect.poll(() => daily.call(each), { timeout: MINUTE }).toBe(200)
+    await hourly.burst(several.nodes, HOURLY)
+    expect(hourly.admitted).toBeLessThanOrEqual(HOURLY * windowsSince(fromMs, HOUR))
+    expect([...hourly.unclear, ...daily.unclear]).toEqual([])
   })
 })
 

@@ -4,6 +4,7 @@ import { openKeyRing } from '../../../src/identity/key-ring.ts'
 import type { Clock } from '../../../src/runtime/clock.ts'
 import { createVault } from '../../../src/runtime/vault.ts'
 import type { Registry } from '../../../src/store/registry.ts'
+import { StoreUnwritable } from '../../../src/store/unwritable.ts'
 import { openSqliteRegistry } from '../../../src/store/sqlite/registry.ts'
 import { AUTHOR, NOW_MS } from '../../fixtures/token-endpoints.ts'
 
@@ -147,6 +148,23 @@ describe('the key rotation schedule', () => {
     const now = after.kid()
     await after.forward(MINUTE_MS)
     expect(after.kid()).toBe(now)
+  })
+
+  it('publishes the keys at startup if the registry refuses the rotation that is due, and retries in a minute', async () => {
+    const { registry, time } = await open()
+    await time.forward(31 * DAY_MS, async () => {})
+    let isAway = true
+    const commit: Registry['commit'] = (...commits) => {
+      if (isAway) return Promise.reject(new StoreUnwritable('the registry is away'))
+      return registry.commit(...commits)
+    }
+    const { rotation, published, failures, forward } = await open({ ...registry, commit }, time)
+    await rotation.start()
+    expect(published.map((keys) => keys.length)).toEqual([4])
+    expect(failures).toHaveLength(1)
+    isAway = false
+    await forward(MINUTE_MS)
+    expect(published.map((keys) => keys.length)).toEqual([4, 6])
   })
 
   it('reports a failure of the threads and retries in a minute', async () => {

@@ -1,5 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { openEventFollower } from '../../../src/risk/event-follower.ts'
+import {
+  openEventFollower,
+  openLateEventFollower,
+  type EventFollowerOptions,
+} from '../../../src/risk/event-follower.ts'
 import type { RiskEvent } from '../../../src/domain/risk.ts'
 import { START_MS } from '../../fixtures/calls.ts'
 import { createFakeClock } from '../../fixtures/fake-clock.ts'
@@ -7,11 +11,11 @@ import { riskEvent } from '../../fixtures/risk-event.ts'
 
 const idOf = (position: number): string => `evt_${String(position).padStart(6, '0')}`
 
-async function open(first = 0) {
+async function open(first = 0, isLate = false) {
   const clock = createFakeClock(START_MS)
   let events: { position: number; event: RiskEvent }[] = []
   let end = 0
-  let fails = false
+  let fails = isLate
   const published: string[] = []
   const gaps: string[] = []
   const add = (count = 1): void => {
@@ -21,7 +25,7 @@ async function open(first = 0) {
     }
   }
   add(first)
-  const follower = await openEventFollower({
+  const options: EventFollowerOptions = {
     feed: {
       async read(after, limit) {
         if (fails) throw new Error('the store is away')
@@ -33,7 +37,8 @@ async function open(first = 0) {
     publish: (page) => published.push(...page.map(({ id }) => id)),
     onGap: async (afterId, fromId) => void gaps.push(`${afterId} ${fromId}`),
     onFailed: () => {},
-  })
+  }
+  const follower = isLate ? openLateEventFollower(options) : await openEventFollower(options)
   follower.start()
   await clock.advance(0)
   return {
@@ -61,6 +66,18 @@ describe('A follower of risk events', () => {
     add(2_500)
     await clock.advance(1_000)
     expect(published).toEqual(Array.from({ length: 2_502 }, (_, index) => idOf(index + 4)))
+  })
+
+  it('follows from the end that the feed has when it can be read, if the store was away at its start', async () => {
+    const { follower, clock, published, gaps, add, setFails } = await open(3, true)
+    await clock.advance(3_000)
+    expect([published, gaps]).toEqual([[], []])
+    setFails(false)
+    expect(await follower.poll()).toBe(true)
+    expect([published, gaps]).toEqual([[], [`${idOf(3)} ${idOf(3)}`]])
+    add(2)
+    await clock.advance(1_000)
+    expect(published).toEqual([idOf(4), idOf(5)])
   })
 
   it('continues where it was after the store was away', async () => {
