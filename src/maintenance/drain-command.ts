@@ -23,6 +23,7 @@ import { openSqliteCheckpoint } from '../store/sqlite/checkpoint.ts'
 import { lockDataFolder } from '../store/sqlite/data-folder.ts'
 import { drainSpool, type Drained } from './drain-spool.ts'
 import { EXIT_REFUSED, parseCommand, runCommand } from './folder-command.ts'
+import { readStoreSettings, type StoreSettings } from './store-settings.ts'
 
 const OPTIONS = { 'data-dir': { type: 'string' }, help: { type: 'boolean' } } as const
 const HELP = `tollgate drain --data-dir DIR
@@ -40,7 +41,7 @@ await runCommand(run)
 interface Settings {
   readonly dataDir: string
   readonly url: string
-  readonly clickhouseUrl: string
+  readonly store: StoreSettings
   readonly requestLog: (typeof REQUEST_LOGS)[number]
 }
 
@@ -75,11 +76,9 @@ function readSettings(folder: string | undefined): Settings {
   // Neither is repeated: they may have a password.
   if (!/^postgres(?:ql)?:\/\//.test(url) || !URL.canParse(url))
     throw new StartRefused('DATABASE_URL is not a URL of PostgreSQL')
-  if (!/^https?:\/\//.test(clickhouseUrl) || !URL.canParse(clickhouseUrl))
-    throw new StartRefused('CLICKHOUSE_URL is not a URL of a ClickHouse server')
   if (folder === undefined && own === '')
     throw new StartRefused(`--data-dir names the folder of the dead node\n\n${HELP}`)
-  return { dataDir: resolve(folder ?? own), url, clickhouseUrl, requestLog }
+  return { dataDir: resolve(folder ?? own), url, store: readStoreSettings(), requestLog }
 }
 
 /** Takes the place of the node in the list while it works. */
@@ -133,10 +132,10 @@ async function withPosition<T>({ nodes, registry }: Postgres, work: () => Promis
 }
 
 async function drain(settings: Settings, folder: DataFolder, { registry }: Postgres): Promise<Drained> {
-  const { dataDir, url, clickhouseUrl, requestLog } = settings
+  const { dataDir, url, store, requestLog } = settings
   const log = createLog('warn')
   const endStart = await lockStart({ url, nodeName: hostname() })
-  const { client, isNew } = await openStore({ dataDir, clickhouseUrl }).finally(endStart)
+  const { client, isNew } = await openStore({ dataDir, ...store }).finally(endStart)
   const newInstance = (): string => {
     throw new StartRefused(`${dataDir} has no checkpoint.db: the node has not served a call`)
   }

@@ -31,6 +31,8 @@ export interface RecoverOptions {
   readonly parts: ReadonlySet<LossPart>
   readonly hasMasterKey: boolean
   readonly clickhouseUrl: string | null
+  /** Default: none. */
+  readonly clickhouseCluster?: string | null
   readonly clock: Clock
   readonly newInstance: () => string
   readonly createId: (prefix: 'rcv') => string
