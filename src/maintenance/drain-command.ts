@@ -8,6 +8,7 @@
 import { existsSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join, resolve } from 'node:path'
+import type { RequestLogMode } from '../metering/request-log.ts'
 import { readIncarnation } from '../nodes/incarnation.ts'
 import { agree } from '../recovery/agree.ts'
 import { inspectFolder, type DataFolder } from '../recovery/folder-parts.ts'
@@ -23,7 +24,7 @@ import { openSqliteCheckpoint } from '../store/sqlite/checkpoint.ts'
 import { lockDataFolder } from '../store/sqlite/data-folder.ts'
 import { drainSpool, type Drained } from './drain-spool.ts'
 import { EXIT_REFUSED, parseCommand, runCommand } from './folder-command.ts'
-import { readStoreSettings, type StoreSettings } from './store-settings.ts'
+import { readRequestLog, readStoreSettings, type StoreSettings } from './store-settings.ts'
 
 const OPTIONS = { 'data-dir': { type: 'string' }, help: { type: 'boolean' } } as const
 const HELP = `tollgate drain --data-dir DIR
@@ -33,7 +34,6 @@ Stop the node first: a node that lives is refused, but one that is only cut off 
 DATABASE_URL, CLICKHOUSE_URL and MASTER_KEY of the nodes, and REQUEST_LOG if they set it. Removes nothing from DIR, and returns no
 limits: they are free at the end of their window. After a failure, run the command again.
 `
-const REQUEST_LOGS = ['refused', 'all', 'off'] as const
 const SERVE_EVERY_MS = 250
 
 await runCommand(run)
@@ -42,7 +42,7 @@ interface Settings {
   readonly dataDir: string
   readonly url: string
   readonly store: StoreSettings
-  readonly requestLog: (typeof REQUEST_LOGS)[number]
+  readonly requestLog: RequestLogMode
 }
 
 async function run(args: string[]): Promise<string> {
@@ -67,12 +67,11 @@ async function run(args: string[]): Promise<string> {
 
 function readSettings(folder: string | undefined): Settings {
   const { DATABASE_URL: url = '', CLICKHOUSE_URL: clickhouseUrl = '', MASTER_KEY: key = '' } = process.env
-  const { REQUEST_LOG: logged = 'refused', DATA_DIR: own = '' } = process.env
+  const { DATA_DIR: own = '' } = process.env
   const missing = Object.entries({ DATABASE_URL: url, CLICKHOUSE_URL: clickhouseUrl, MASTER_KEY: key })
   const names = missing.filter(([, value]) => value === '').map(([name]) => name)
   if (names.length > 0) throw new StartRefused(`drain needs the settings of the nodes: ${names.join(', ')} is not set`)
-  const requestLog = REQUEST_LOGS.find((mode) => mode === logged)
-  if (requestLog === undefined) throw new StartRefused(`REQUEST_LOG is one of ${REQUEST_LOGS.join(', ')}`)
+  const requestLog = readRequestLog()
   // Neither is repeated: they may have a password.
   if (!/^postgres(?:ql)?:\/\//.test(url) || !URL.canParse(url))
     throw new StartRefused('DATABASE_URL is not a URL of PostgreSQL')

@@ -1,7 +1,17 @@
 /** The settings of the server that stores usage, for commands that take few settings. */
 
+import type { RequestLogMode } from '../metering/request-log.ts'
 import { StartRefused } from '../runtime/start-refused.ts'
 import { address, cluster } from '../settings/setting-values.ts'
+
+const REQUEST_LOGS: readonly RequestLogMode[] = ['refused', 'all', 'off']
+
+/** Throws `StartRefused`. */
+export function readRequestLog(): RequestLogMode {
+  const mode = REQUEST_LOGS.find((each) => each === (process.env['REQUEST_LOG'] || 'refused'))
+  if (mode === undefined) throw new StartRefused(`REQUEST_LOG is one of ${REQUEST_LOGS.join(', ')}`)
+  return mode
+}
 
 export interface StoreSettings {
   readonly clickhouseUrl: string | null

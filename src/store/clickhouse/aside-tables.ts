@@ -74,8 +74,8 @@ export async function dropAbandoned(
   return names
 }
 
-/** A table beside a replicated one is not replicated: the other replicas fetch the partition that it becomes. */
-async function plainEngineOf(client: ClickHouse, table: string): Promise<string> {
+/** Returns the engine of a table without replication: the other replicas fetch the partition that a table beside it becomes. */
+export async function plainEngineOf(client: ClickHouse, table: string): Promise<string> {
   const query = `SELECT engine_full FROM system.tables WHERE database = currentDatabase() AND name = '${table}'`
   const result = await client.query({ query, format: 'JSONEachRow', abort_signal: within(undefined) })
   const [row] = await result.json<{ engine_full: string }>()
