@@ -24,7 +24,7 @@ import type { StoreSettings } from './store-settings.ts'
 export interface UsageMove {
   readonly folder: string
   readonly store: StoreSettings
-  /** Of PostgreSQL, which lets one node or command change the schema of the server at a time. */
+  /** PostgreSQL lets one node or command at a time change the schema of the server. */
   readonly databaseUrl: string
   readonly requestLog: RequestLogMode
   readonly registryEnd: number

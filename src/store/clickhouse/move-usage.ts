@@ -30,7 +30,7 @@ export interface Move {
   readonly source: ClickHouse
   /** The server. */
   readonly target: ClickHouse
-  /** Of the data folder. */
+  /** Names the data folder. */
   readonly instance: string
   readonly nowMs: number
 }
