@@ -6,7 +6,7 @@
  */
 
 /** The name of a cluster is part of statements. */
-export const CLUSTER_NAME = /^[\w.-]{1,100}$/
+const CLUSTER_NAME = /^[\w.-]{1,100}$/
 
 /** Per shard, database and table, as the engine fills in the macros. */
 const PATH = `'/clickhouse/tables/{shard}/{database}/{table}', '{replica}'`

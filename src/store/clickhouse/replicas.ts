@@ -57,7 +57,7 @@ export async function requireQuorum(client: ClickHouse, { instance, number }: Ro
 }
 
 /** Thrown while too few replicas have rows that are stored. */
-export class QuorumMissing extends Error {
+class QuorumMissing extends Error {
   override readonly name = 'QuorumMissing'
 
   constructor(table: string, replicas: number, majority: number) {
