@@ -14,6 +14,7 @@ import type { SpoolSync } from './record/spool-writer-options.ts'
 import { LOG_LEVELS, type LogLevel } from './runtime/log.ts'
 import {
   address,
+  cluster,
   host,
   listOf,
   networks,
@@ -42,6 +43,8 @@ export interface Config {
   readonly gatewayThreads: number
   readonly dataDir: string
   readonly clickhouseUrl: string | null
+  /** Cluster of that server, whose replicas hold usage; null: the server alone. */
+  readonly clickhouseCluster: string | null
   /** PostgreSQL, which several nodes share; null: the registry is a file of the data folder. */
   readonly databaseUrl: string | null
   /** Redis, which several nodes share. */
@@ -102,6 +105,7 @@ export const SETTING_NAMES = [
   'GATEWAY_THREADS',
   'DATA_DIR',
   'CLICKHOUSE_URL',
+  'CLICKHOUSE_CLUSTER',
   'REDIS_URL',
   'DATABASE_URL',
   'LIMITS_WITHOUT_REDIS',
@@ -165,6 +169,7 @@ export function readConfig(argv: readonly string[], environment: Readonly<Record
     gatewayThreads: setting('GATEWAY_THREADS', Math.max(1, availableParallelism() - 1), whole(1, 256)),
     dataDir: resolve(setting('DATA_DIR', './data', text(1, 4096))),
     clickhouseUrl: setting<string | null>('CLICKHOUSE_URL', null, address),
+    clickhouseCluster: setting<string | null>('CLICKHOUSE_CLUSTER', null, cluster),
     ...readNode(setting),
     masterKey: setting<string | null>('MASTER_KEY', null, text(1, 1024)),
     adminClientId: setting<string | null>('ADMIN_CLIENT_ID', null, text(1, 128)),
@@ -192,6 +197,8 @@ export function readConfig(argv: readonly string[], environment: Readonly<Record
   if ((config.adminClientId === null) !== (config.adminClientSecret === null)) {
     wrong.push('ADMIN_CLIENT_ID and ADMIN_CLIENT_SECRET go together')
   }
+  if (config.clickhouseCluster !== null && config.clickhouseUrl === null && wrong.length === 0)
+    wrong.push('CLICKHOUSE_CLUSTER names a cluster of the server of CLICKHOUSE_URL, which is not set')
   refuseHalfNodes(config, setting('PREVIEW', [], listOf('nodes')).includes('nodes'), wrong)
   if (wrong.length > 0) throw new ConfigError(wrong)
   return config

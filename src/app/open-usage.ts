@@ -28,7 +28,7 @@ import type { StatementStore } from '../store/statement-store.ts'
 import type { UsageStore } from '../store/usage-store.ts'
 
 export interface OpenUsageOptions {
-  readonly config: Pick<Config, 'dataDir' | 'clickhouseUrl' | 'databaseUrl' | 'retentionDays'>
+  readonly config: Pick<Config, 'dataDir' | 'clickhouseUrl' | 'clickhouseCluster' | 'databaseUrl' | 'retentionDays'>
   /** As read from the store. */
   readonly kept: KeptUsage
   readonly clock: Clock
@@ -62,8 +62,10 @@ export function openUsage(client: ClickHouse, options: OpenUsageOptions): Opened
       { canceller },
     )
   const [readers, others] = [open(), open()]
-  // A node does not know which closed days another one still writes: several read the hourly totals instead.
-  const rollups = options.config.databaseUrl === null ? createRollups(background) : NOTHING_ROLLED
+  // A node does not know which closed days another one still writes, and a replica does not know which rollups it lacks: both read the
+  // hourly totals instead.
+  const hasRollups = options.config.databaseUrl === null && client.cluster === null
+  const rollups = hasRollups ? createRollups(background) : NOTHING_ROLLED
   const retention = createRetention({ client: background, days: options.config.retentionDays, kept: options.kept })
   const kept = (): KeptUsage => retention.kept
   const usage = createClickHouseUsageStore(client, { readers, rollups, kept })
@@ -83,7 +85,8 @@ export function openUsage(client: ClickHouse, options: OpenUsageOptions): Opened
 }
 
 function openConnection({ config, opened }: OpenUsageOptions): ClickHouse {
-  const client = openClickHouse({ url: config.clickhouseUrl, folder: join(config.dataDir, STORE_FOLDER) })
+  const { clickhouseUrl: url, clickhouseCluster: cluster } = config
+  const client = openClickHouse({ url, cluster, folder: join(config.dataDir, STORE_FOLDER) })
   opened('connection to ClickHouse', () => client.close())
   return client
 }

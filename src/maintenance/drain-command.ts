@@ -8,6 +8,7 @@
 import { existsSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join, resolve } from 'node:path'
+import type { RequestLogMode } from '../metering/request-log.ts'
 import { readIncarnation } from '../nodes/incarnation.ts'
 import { agree } from '../recovery/agree.ts'
 import { inspectFolder, type DataFolder } from '../recovery/folder-parts.ts'
@@ -24,6 +25,7 @@ import { LAST_GOOD_FILE, removeCopy } from '../store/sqlite/registry-copy.ts'
 import { lockDataFolder } from '../store/sqlite/data-folder.ts'
 import { drainSpool, type Drained } from './drain-spool.ts'
 import { EXIT_REFUSED, parseCommand, runCommand } from './folder-command.ts'
+import { readRequestLog, readStoreSettings, type StoreSettings } from './store-settings.ts'
 
 const OPTIONS = { 'data-dir': { type: 'string' }, help: { type: 'boolean' } } as const
 const HELP = `tollgate drain --data-dir DIR
@@ -33,7 +35,6 @@ Stop the node first: a node that lives is refused, but one that is only cut off 
 DATABASE_URL, CLICKHOUSE_URL and MASTER_KEY of the nodes, and REQUEST_LOG if they set it. Removes nothing from DIR, and returns no
 limits: they are free at the end of their window. After a failure, run the command again.
 `
-const REQUEST_LOGS = ['refused', 'all', 'off'] as const
 const SERVE_EVERY_MS = 250
 
 await runCommand(run)
@@ -41,8 +42,8 @@ await runCommand(run)
 interface Settings {
   readonly dataDir: string
   readonly url: string
-  readonly clickhouseUrl: string
-  readonly requestLog: (typeof REQUEST_LOGS)[number]
+  readonly store: StoreSettings
+  readonly requestLog: RequestLogMode
 }
 
 async function run(args: string[]): Promise<string> {
@@ -67,20 +68,17 @@ async function run(args: string[]): Promise<string> {
 
 function readSettings(folder: string | undefined): Settings {
   const { DATABASE_URL: url = '', CLICKHOUSE_URL: clickhouseUrl = '', MASTER_KEY: key = '' } = process.env
-  const { REQUEST_LOG: logged = 'refused', DATA_DIR: own = '' } = process.env
+  const { DATA_DIR: own = '' } = process.env
   const missing = Object.entries({ DATABASE_URL: url, CLICKHOUSE_URL: clickhouseUrl, MASTER_KEY: key })
   const names = missing.filter(([, value]) => value === '').map(([name]) => name)
   if (names.length > 0) throw new StartRefused(`drain needs the settings of the nodes: ${names.join(', ')} is not set`)
-  const requestLog = REQUEST_LOGS.find((mode) => mode === logged)
-  if (requestLog === undefined) throw new StartRefused(`REQUEST_LOG is one of ${REQUEST_LOGS.join(', ')}`)
+  const requestLog = readRequestLog()
   // Neither is repeated: they may have a password.
   if (!/^postgres(?:ql)?:\/\//.test(url) || !URL.canParse(url))
     throw new StartRefused('DATABASE_URL is not a URL of PostgreSQL')
-  if (!/^https?:\/\//.test(clickhouseUrl) || !URL.canParse(clickhouseUrl))
-    throw new StartRefused('CLICKHOUSE_URL is not a URL of a ClickHouse server')
   if (folder === undefined && own === '')
     throw new StartRefused(`--data-dir names the folder of the dead node\n\n${HELP}`)
-  return { dataDir: resolve(folder ?? own), url, clickhouseUrl, requestLog }
+  return { dataDir: resolve(folder ?? own), url, store: readStoreSettings(), requestLog }
 }
 
 /** Takes the place of the node in the list while it works. */
@@ -136,10 +134,10 @@ async function withPosition<T>({ nodes, registry }: Postgres, work: () => Promis
 }
 
 async function drain(settings: Settings, folder: DataFolder, { registry }: Postgres): Promise<Drained> {
-  const { dataDir, url, clickhouseUrl, requestLog } = settings
+  const { dataDir, url, store, requestLog } = settings
   const log = createLog('warn')
   const endStart = await lockStart({ url, nodeName: hostname() })
-  const { client, isNew } = await openStore({ dataDir, clickhouseUrl }).finally(endStart)
+  const { client, isNew } = await openStore({ dataDir, ...store }).finally(endStart)
   const newInstance = (): string => {
     throw new StartRefused(`${dataDir} has no checkpoint.db: the node has not served a call`)
   }

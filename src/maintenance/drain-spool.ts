@@ -62,7 +62,8 @@ export async function drainSpool(options: DrainOptions): Promise<Drained> {
     return { calls, finished, damages }
   } catch (cause) {
     if (!(cause instanceof FlushAborted)) throw cause
-    const reason = 'CLICKHOUSE_URL: the server has not stored anything for a minute; run the command again'
+    const store = options.client.isEmbedded ? 'the store of the folder' : 'CLICKHOUSE_URL: the server'
+    const reason = `${store} has not stored anything for a minute; run the command again`
     throw new StartRefused(reason, { cause })
   } finally {
     reader.close()

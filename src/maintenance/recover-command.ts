@@ -8,6 +8,7 @@ import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { parseCommand, runCommand } from './folder-command.ts'
+import { readStoreSettings } from './store-settings.ts'
 import { recover } from '../recovery/recover.ts'
 import { LOSS_PARTS, type LossPart } from '../runtime/accept-loss.ts'
 import { systemClock as clock } from '../runtime/clock.ts'
@@ -45,8 +46,8 @@ async function run(args: string[]): Promise<string> {
       dataDir,
       parts,
       hasMasterKey: Boolean(process.env['MASTER_KEY']),
-      clickhouseUrl: process.env['CLICKHOUSE_URL'] || null,
       openShared: sharedRegistry(parts),
+      ...readStoreSettings(),
       clock,
       newInstance: () => randomBytes(8).toString('hex'),
       createId: createIdFactory(clock.nowMs),

@@ -12,15 +12,18 @@ import { StartRefused } from '../runtime/start-refused.ts'
 import { openClickHouse, type ClickHouse } from '../store/clickhouse/client.ts'
 import { compareDefinitions, isDerived, remakeDerived } from '../store/clickhouse/definitions.ts'
 import { tablesOf } from '../store/clickhouse/flush-notes.ts'
-import { migrate } from '../store/clickhouse/migrations.ts'
+import { migrateStore } from '../store/clickhouse/cluster-migrations.ts'
 import { openEmbedded } from '../store/clickhouse/open-embedded.ts'
 import { detachParts, findPartFaults } from '../store/clickhouse/part-faults.ts'
+import { refuseUnusable } from '../store/clickhouse/refuse-unusable.ts'
 import { toStoreRefused } from '../store/clickhouse/store-refused.ts'
 
 export interface OpenStoreOptions {
   readonly dataDir: string
   /** Null: embedded. */
   readonly clickhouseUrl: string | null
+  /** Cluster of the server, whose tables replicate. Default: none. */
+  readonly clickhouseCluster?: string | null
   /** True: detaches parts with damaged files instead of refusing the start. */
   readonly detachesDamagedParts?: boolean
 }
@@ -39,14 +42,15 @@ const FILES_NAMED_MAX = 5
 
 /** Throws `StartRefused`. */
 export async function openStore(options: OpenStoreOptions): Promise<OpenedStore> {
-  const { dataDir, clickhouseUrl: url } = options
+  const { dataDir, clickhouseUrl: url, clickhouseCluster: cluster = null } = options
   const folder = join(dataDir, STORE_FOLDER)
   const remedy = `put back its newest copy, or ${acceptLossCommand('store', dataDir)}`
   let client: ClickHouse | null = null
   try {
-    client = url === null ? openEmbedded(folder) : openClickHouse({ url, folder })
+    client = url === null ? openEmbedded(folder) : openClickHouse({ url, folder, cluster })
+    await refuseUnusable(client, url)
     const isNew = (await tablesOf(client)).length === 0
-    await migrate(client)
+    await migrateStore(client)
     const remade = url === null ? await checkFiles(client, options, remedy) : []
     return { client, isNew, remade }
   } catch (cause) {

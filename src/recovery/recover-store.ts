@@ -13,7 +13,7 @@ import {
   writeNote,
 } from '../store/clickhouse/flush-notes.ts'
 import { countOwnRows } from '../store/clickhouse/own-rows.ts'
-import { migrate } from '../store/clickhouse/migrations.ts'
+import { migrateStore } from '../store/clickhouse/cluster-migrations.ts'
 import type { CheckpointClaims } from '../store/checkpoint.ts'
 import type { FlushTotals } from '../store/flush-log.ts'
 import { openStore, reasonOf, STORE_FOLDER, type OpenedStore, type OpenStoreOptions } from './open-store.ts'
@@ -45,7 +45,7 @@ async function makeTables(client: ClickHouse): Promise<void> {
   const tables = await tablesOf(client)
   if (TABLES.every((table) => tables.includes(table))) return
   await client.command({ query: 'TRUNCATE TABLE schema_changes' })
-  await migrate(client)
+  await migrateStore(client)
 }
 
 async function openOrReplace(options: LostStoreOptions): Promise<OpenedStore> {

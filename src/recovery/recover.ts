@@ -33,6 +33,8 @@ export interface RecoverOptions {
   readonly clickhouseUrl: string | null
   /** Opens the registry of several nodes, whose loss cannot be accepted here; null: it is in the folder. */
   readonly openShared: (() => Promise<Registry>) | null
+  /** Default: none. */
+  readonly clickhouseCluster?: string | null
   readonly clock: Clock
   readonly newInstance: () => string
   readonly createId: (prefix: 'rcv') => string

@@ -24,6 +24,7 @@ export const SETTINGS_HELP: Readonly<Record<SettingName, SettingHelp>> = {
   GATEWAY_THREADS: { fallback: 'cores − 1', meaning: 'gateway threads that share the port' },
   DATA_DIR: { fallback: './data', meaning: 'folder of everything that is stored; one process per folder' },
   CLICKHOUSE_URL: { fallback: 'unset', meaning: 'a ClickHouse server instead of the embedded one' },
+  CLICKHOUSE_CLUSTER: { fallback: 'unset', meaning: 'cluster of that server whose replicas hold usage' },
   REDIS_URL: { fallback: 'unset', meaning: 'Redis, for several nodes (preview)' },
   DATABASE_URL: { fallback: 'unset', meaning: 'PostgreSQL, for several nodes (preview)' },
   LIMITS_WITHOUT_REDIS: {

@@ -45,6 +45,10 @@ export function server(...protocols: readonly string[]): Read<string> {
 export const nodeName: Read<string> = (text) =>
   /^[\w.-]{1,63}$/.test(text) ? { value: text } : { takes: `up to ${NODE_NAME_MAX} of a-z, A-Z, 0-9, ., - and _` }
 
+/** The name of a cluster of ClickHouse, which is part of statements. */
+export const cluster: Read<string> = (text) =>
+  /^[\w.-]{1,100}$/.test(text) ? { value: text } : { takes: 'up to 100 of a-z, A-Z, 0-9, ., - and _' }
+
 export const token: Read<string> = (text) =>
   /^[\x21-\x7e]{16,1024}$/.test(text) ? { value: text } : { takes: '16 to 1024 visible ASCII characters' }
 

@@ -28,6 +28,7 @@ const READ: Readonly<Record<SettingName, Read>> = {
   GATEWAY_THREADS: ({ gatewayThreads }) => gatewayThreads,
   DATA_DIR: ({ dataDir }) => dataDir,
   CLICKHOUSE_URL: ({ clickhouseUrl }) => clickhouseUrl,
+  CLICKHOUSE_CLUSTER: ({ clickhouseCluster }) => clickhouseCluster,
   REDIS_URL: ({ redisUrl }) => redisUrl,
   LIMITS_WITHOUT_REDIS: ({ limitsWithoutRedis }) => limitsWithoutRedis,
   DATABASE_URL: ({ databaseUrl }) => databaseUrl,

@@ -138,6 +138,28 @@ describe('several nodes', () => {
   })
 })
 
+describe('the cluster of ClickHouse', () => {
+  const server = { CLICKHOUSE_URL: 'http://store:8123' }
+
+  it('is a name, none by default', () => {
+    expect(readConfig([], server).clickhouseCluster).toBeNull()
+    expect(readConfig([], { ...server, CLICKHOUSE_CLUSTER: 'tollgate_2.eu' }).clickhouseCluster).toBe('tollgate_2.eu')
+  })
+
+  it.each(["a' SETTINGS x = 1 --", 'a b', 'x'.repeat(101), 'ünïcode'])(
+    'is not %s, which is part of statements',
+    (name) => {
+      expect(faults([], { ...server, CLICKHOUSE_CLUSTER: name })[0]).toMatch(/^CLICKHOUSE_CLUSTER takes up to 100 of/)
+    },
+  )
+
+  it('needs a server', () => {
+    expect(faults([], { CLICKHOUSE_CLUSTER: 'tollgate' })).toEqual([
+      'CLICKHOUSE_CLUSTER names a cluster of the server of CLICKHOUSE_URL, which is not set',
+    ])
+  })
+})
+
 describe('the networks of trusted proxies', () => {
   it('are none by default, and a list otherwise', () => {
     expect(readConfig([], {}).trustedProxies).toEqual([])

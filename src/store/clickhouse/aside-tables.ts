@@ -8,6 +8,7 @@
 import { randomBytes } from 'node:crypto'
 import { systemClock } from '../../runtime/clock.ts'
 import { within, type ClickHouse } from './client.ts'
+import { toPlainEngine } from './cluster-statements.ts'
 
 /** Names of these tables, and of those of earlier versions, as a regular expression of the engine. */
 export const ASIDE_NAMES = '(_next(_[0-9a-f]{16})?|_to_attach)$'
@@ -27,7 +28,8 @@ export async function withAside<T>(
     .toString(16)
     .padStart(8, '0')
   const name = `${table}_next_${created}${randomBytes(4).toString('hex')}`
-  await client.command({ query: `CREATE TABLE ${name} AS ${table}`, abort_signal: within(signal, TIMEOUT_MS) })
+  const engine = client.cluster === null ? '' : ` ENGINE = ${await plainEngineOf(client, table)}`
+  await client.command({ query: `CREATE TABLE ${name} AS ${table}${engine}`, abort_signal: within(signal, TIMEOUT_MS) })
   try {
     return await use(name)
   } finally {
@@ -70,6 +72,15 @@ export async function dropAbandoned(
   const names = (await result.json<{ name: string }>()).map(({ name }) => name).filter(isAbandoned)
   for (const name of names) await drop(client, name)
   return names
+}
+
+/** Returns the engine of a table without replication: the other replicas fetch the partition that a table beside it becomes. */
+export async function plainEngineOf(client: ClickHouse, table: string): Promise<string> {
+  const query = `SELECT engine_full FROM system.tables WHERE database = currentDatabase() AND name = '${table}'`
+  const result = await client.query({ query, format: 'JSONEachRow', abort_signal: within(undefined) })
+  const [row] = await result.json<{ engine_full: string }>()
+  if (row === undefined) throw new Error(`the store has no table ${table}`)
+  return toPlainEngine(row.engine_full)
 }
 
 async function drop(client: ClickHouse, name: string): Promise<void> {

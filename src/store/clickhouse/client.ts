@@ -15,11 +15,15 @@ export type ClickHouse = ClickHouseClient & {
   readonly newParts: NewParts
   /** Whether the engine runs in this process. */
   readonly isEmbedded: boolean
+  /** Cluster of the server, whose tables replicate; null: none. */
+  readonly cluster: string | null
 }
 
 export interface ClickHouseOptions {
   /** `null`: embedded. */
   readonly url: string | null
+  /** Default: none. */
+  readonly cluster?: string | null
   /** Folder of the embedded engine. */
   readonly folder: string
 }
@@ -27,18 +31,18 @@ export interface ClickHouseOptions {
 const TIMEOUT_MS = 30_000
 const require = createRequire(import.meta.url)
 
-export function openClickHouse({ url, folder }: ClickHouseOptions): ClickHouse {
+export function openClickHouse({ url, folder, cluster = null }: ClickHouseOptions): ClickHouse {
   // The client logs nothing: the caller logs a failure together with its effect.
   if (url !== null) {
     const client = createClient({ url, request_timeout: TIMEOUT_MS, log: { level: ClickHouseLogLevel.OFF } })
-    return Object.assign(client, { newParts: UNVERIFIED, isEmbedded: false })
+    return Object.assign(client, { newParts: UNVERIFIED, isEmbedded: false, cluster })
   }
   // Loaded only if it is used: the library takes 150 MB of resident memory.
   const { createChdbConnection } = require('chdb/connection') as typeof Chdb
   const client = createClient({
     connection: withBoundParams(createChdbConnection({ path: folder })),
   } as unknown as Parameters<typeof createClient>[0])
-  return Object.assign(client, { newParts: new EmbeddedParts(client), isEmbedded: true })
+  return Object.assign(client, { newParts: new EmbeddedParts(client), isEmbedded: true, cluster: null })
 }
 
 type Connection = ReturnType<typeof Chdb.createChdbConnection>

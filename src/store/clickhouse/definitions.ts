@@ -66,6 +66,20 @@ export function derivedNames(): readonly string[] {
   return namesOf(readDefinitions().filter(({ kind }) => kind !== 'table'))
 }
 
+/** Names of the tables, rollups included. */
+export function tableNames(): readonly string[] {
+  return namesOf(readDefinitions().filter(({ kind }) => kind !== 'view'))
+}
+
+/** Statements that create all tables and views, in an order in which each finds what it needs. */
+export function definitionStatements(): readonly string[] {
+  const definitions = readDefinitions()
+  const isView = ({ kind }: Definition): boolean => kind === 'view'
+  return [...definitions.filter((each) => !isView(each)), ...definitions.filter(isView)].map(
+    ({ statement }) => statement,
+  )
+}
+
 export function isDerived(table: string): boolean {
   return derivedNames().includes(table)
 }

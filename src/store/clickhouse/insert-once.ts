@@ -8,6 +8,7 @@
 
 import { Readable } from 'node:stream'
 import { within, type ClickHouse } from './client.ts'
+import { QUORUM } from './cluster-statements.ts'
 
 export interface InsertOnce {
   /** Part of the statement, so it must never come from a caller. */
@@ -42,8 +43,10 @@ const SETTINGS = 'insert_deduplicate = 1, async_insert = 0, deduplicate_blocks_i
 const OF_SERVER = `materialized_views_ignore_errors = 0, max_insert_block_size = 1048449, min_insert_block_size_rows = 1048449,
   min_insert_block_size_bytes = 268402944, max_execution_time = ${INSERT_MAX_S}, timeout_overflow_mode = 'throw'`
 
-function settingsOf({ isEmbedded }: Pick<ClickHouse, 'isEmbedded'>): string {
-  return isEmbedded ? SETTINGS : `${SETTINGS}, ${OF_SERVER}`
+/** Settings of each insert. The table is one of a shard: with a cluster, a majority of its replicas store the rows. */
+export function settingsOf({ isEmbedded, cluster }: Pick<ClickHouse, 'isEmbedded' | 'cluster'>): string {
+  if (isEmbedded) return SETTINGS
+  return `${SETTINGS}, ${OF_SERVER}${cluster === null ? '' : `, ${QUORUM}`}`
 }
 
 const CHUNK = 1_000

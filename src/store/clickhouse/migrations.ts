@@ -18,22 +18,42 @@ export async function migrate(client: ClickHouse, folder = join(SQL_FOLDER, 'sch
     query: `CREATE TABLE IF NOT EXISTS schema_changes (file String, hash String, at DateTime DEFAULT now())
             ENGINE = MergeTree ORDER BY file`,
   })
+  const applied = await readApplied(client)
+  const pending = pendingFiles(applied, folder)
+  for (const { file, hash, statements } of pending) {
+    for (const statement of statements) await client.command({ query: ifMissing(statement) })
+    await client.insert({ table: 'schema_changes', values: [{ file, hash }], format: 'JSONEachRow' })
+  }
+  if (pending.length > 0 && (client.isEmbedded || applied.size === 0)) await attachViews(client)
+}
+
+/** Hashes of the applied files, by their names. */
+export type Applied = ReadonlyMap<string, string>
+
+export async function readApplied(client: ClickHouse): Promise<Applied> {
   const result = await client.query({ query: 'SELECT file, hash FROM schema_changes', format: 'JSONEachRow' })
-  const applied = new Map((await result.json<{ file: string; hash: string }>()).map(({ file, hash }) => [file, hash]))
-  let changes = 0
-  for (const file of readdirSync(folder).sort()) {
-    if (!/^\d{4}_.+\.sql$/.test(file)) continue
+  return new Map((await result.json<{ file: string; hash: string }>()).map(({ file, hash }) => [file, hash]))
+}
+
+export interface SchemaFile {
+  readonly file: string
+  readonly hash: string
+  readonly statements: readonly string[]
+}
+
+/** Reads the files that are not applied, in their order. Throws `StartRefused` if an applied file was changed. */
+export function pendingFiles(applied: Applied, folder = join(SQL_FOLDER, 'schema')): readonly SchemaFile[] {
+  const names = readdirSync(folder).sort()
+  return names.flatMap((file) => {
+    if (!/^\d{4}_.+\.sql$/.test(file)) return []
     const text = readFileSync(join(folder, file), 'utf8')
     const hash = createHash('sha256').update(text).digest('hex')
     const before = applied.get(file)
-    if (before === hash) continue
+    if (before === hash) return []
     if (before !== undefined)
       throw new StartRefused(`sql/schema/${file} was changed after it was applied; add a new file instead`)
-    for (const statement of statementsOf(text)) await client.command({ query: ifMissing(statement) })
-    await client.insert({ table: 'schema_changes', values: [{ file, hash }], format: 'JSONEachRow' })
-    changes++
-  }
-  if (changes > 0 && (client.isEmbedded || applied.size === 0)) await attachViews(client)
+    return [{ file, hash, statements: statementsOf(text) }]
+  })
 }
 
 /**
@@ -50,7 +70,7 @@ async function attachViews(client: ClickHouse): Promise<void> {
   }
 }
 
-function ifMissing(statement: string): string {
+export function ifMissing(statement: string): string {
   return statement.replace(/^CREATE (TABLE|MATERIALIZED VIEW) /, 'CREATE $1 IF NOT EXISTS ')
 }
 

@@ -7,6 +7,7 @@
 
 import type { NameStore } from '../name-store.ts'
 import { within, type ClickHouse } from './client.ts'
+import { synchronise } from './replicas.ts'
 
 interface Rewrite {
   readonly table: string
@@ -23,6 +24,7 @@ export function createClickHouseNameStore(client: ClickHouse): NameStore {
 
   return {
     async replaceConsumerName(tenant, consumer, name) {
+      await synchronise(client, ['line_items', 'request_log', 'risk_events'])
       let replaced = 0
       for (const { table, assignment, condition } of rewritesOf(tenant, consumer, name)) {
         const rows = await count(`SELECT count() AS rows FROM ${table} WHERE ${condition}`)

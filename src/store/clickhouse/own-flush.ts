@@ -14,6 +14,7 @@ import { noteOf } from './flush-notes.ts'
 import { INSERT_MAX_S } from './insert-once.ts'
 import { keptFrom, readHeldFlush, startOf } from './held-flush.ts'
 import { readKeptUsage } from './kept-usage.ts'
+import { requireQuorum, synchronise } from './replicas.ts'
 import { countOwnRows, countRowsOfFlush, isOwn } from './own-rows.ts'
 
 export interface OwnFlush {
@@ -23,6 +24,8 @@ export interface OwnFlush {
   readonly quietMs: number
 }
 
+/** Tables that tell whether a flush is stored. */
+const TABLES = ['flushes', 'line_items', 'line_items_hourly', 'service_levels', 'request_log', 'kept_usage']
 /** The server ends an insert after `INSERT_MAX_S`. */
 const SETTLED_MS = 2 * INSERT_MAX_S * 1_000
 
@@ -34,6 +37,7 @@ export async function readOwnFlush(
   client: ClickHouse,
   { instance, flush, quietMs }: OwnFlush,
 ): Promise<OwnHeldFlush | null> {
+  await synchronise(client, TABLES)
   const note = await noteOf(client, instance, flush.number)
   if (note === null || JSON.stringify([note.from, note.to]) !== JSON.stringify([flush.from, flush.to])) return null
   const { isDone, registryEnd } = note
@@ -42,6 +46,7 @@ export async function readOwnFlush(
   const grown = differences(note, earlier)
   if (!hasOwn(grown)) return withoutWriter(await readHeldFlush(client, instance, flush))
   const rows = await countRowsOfFlush(client, instance, flush.number)
+  await requireQuorum(client, { instance, number: flush.number })
   const months = monthsOf(grown)
   const calls = months.length === 0 ? {} : await countOwnRows(client, instance, Math.min(...months.map(Number)))
   const kept = await readKeptUsage(client)

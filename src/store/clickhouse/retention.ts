@@ -11,6 +11,7 @@
 import { ALL_KEPT, type KeptUsage, type RetentionDays } from '../retention.ts'
 import type { ClickHouse } from './client.ts'
 import { readKeptUsage, SUBJECTS, writeKeptUsage, type Subject } from './kept-usage.ts'
+import { synchronise } from './replicas.ts'
 import { inBackground } from './rollup-state.ts'
 import { isMonthClosed, keepCorrections, keepRemainder } from './statement-corrections.ts'
 
@@ -47,6 +48,8 @@ const TABLES: Readonly<Record<Subject, readonly string[]>> = {
   sums: ['usage_monthly', 'usage_daily', 'usage_hourly_by_api', 'line_items_hourly'],
   statements: ['statement_lines', 'statement_corrections'],
 }
+/** Tables that tell whether rows may go, and which corrections stay. */
+const SYNCHRONISED = ['kept_usage', 'statement_lines', 'statement_corrections', 'line_items', 'line_items_hourly']
 /** Ten years, or as long as sums. */
 const STATEMENT_DAYS = 3_660
 const DAY_MS = 86_400_000
@@ -70,6 +73,7 @@ class StoredRetention implements Retention {
 
   async expire(nowMs: number, options: ExpireOptions = {}): Promise<void> {
     const { lineItems, sums, risks, requests } = this.#days
+    await synchronise(this.#client, SYNCHRONISED, options.signal)
     // Another service of the same server may have removed usage.
     this.#raise(await readKeptUsage(this.#client))
     await this.#removeRows('request_log', startOfDay(nowMs - requests * DAY_MS), options)

@@ -7,6 +7,7 @@
 
 import { withAsides } from './aside-tables.ts'
 import type { ClickHouse } from './client.ts'
+import { onAllReplicas } from './replicas.ts'
 import { inBackground, inBackgroundOf, type MonthState } from './rollup-state.ts'
 
 const ROLLUPS = ['usage_daily', 'usage_daily_by_price', 'usage_hourly_by_api', 'usage_monthly'] as const
@@ -67,7 +68,8 @@ export async function replacePartition(
 ): Promise<void> {
   const hasRows = await isFilled(client, from, signal)
   const change = hasRows ? `REPLACE PARTITION ID '${id}' FROM ${from}` : `DROP PARTITION ID '${id}'`
-  await client.command({ query: `ALTER TABLE ${table} ${change}`, abort_signal: inBackground(signal) })
+  const query = `ALTER TABLE ${table} ${change}${onAllReplicas(client)}`
+  await client.command({ query, abort_signal: inBackground(signal) })
 }
 
 interface Target {

@@ -14,6 +14,7 @@ import { withAside } from './aside-tables.ts'
 import type { ClickHouse } from './client.ts'
 import { readQuery } from './migrations.ts'
 import type { Readers, Statement } from './readers.ts'
+import { onAllReplicas, synchronise } from './replicas.ts'
 import { inBackground, inBackgroundOf } from './rollup-state.ts'
 import { NOTHING_ROLLED } from './rollups.ts'
 import { remainderSql } from './statement-corrections.ts'
@@ -52,6 +53,8 @@ export function createClickHouseStatementStore(options: ClickHouseStatementOptio
       }
     },
     async close(nowMs, signal) {
+      // Another node may have closed a month on another replica.
+      await synchronise(client, ['statement_lines', 'line_items'], signal)
       for (const monthMs of await monthsToClose(client, { nowMs, ...kept() }, signal)) {
         signal?.throwIfAborted()
         await client.newParts.verified(() => closeMonth(client, monthMs, nowMs, signal))
@@ -177,7 +180,8 @@ async function closeMonth(client: ClickHouse, monthMs: number, nowMs: number, si
     WHERE window_start >= toDateTime('${month}', 'UTC') AND window_start < toDateTime(addMonths(toDate('${month}'), 1), 'UTC')
     GROUP BY tenant, consumer, api, currency, price ${inBackgroundOf(client)}`)
     await run(`INSERT INTO ${next} VALUES ('${month}', '', '', '', '', 0, 0, 0, 0, ${closedAt})`)
-    await run(`ALTER TABLE statement_lines REPLACE PARTITION ID '${month.slice(0, 7).replace('-', '')}' FROM ${next}`)
+    const id = month.slice(0, 7).replace('-', '')
+    await run(`ALTER TABLE statement_lines REPLACE PARTITION ID '${id}' FROM ${next}${onAllReplicas(client)}`)
   }
   await withAside(client, 'statement_lines', prepare, signal)
 }

@@ -11,6 +11,7 @@ import { requireLineItems } from './kept-usage.ts'
 import { FIRST_CURSOR, parseCursor, toCursor, toCursorParams, type CursorRow } from './line-item-cursor.ts'
 import { readQuery } from './migrations.ts'
 import { createReaders, type Readers } from './readers.ts'
+import { onAllReplicas } from './replicas.ts'
 import { NOTHING_ROLLED, type Rollups } from './rollups.ts'
 import { Summaries } from './summaries.ts'
 
@@ -89,7 +90,7 @@ async function attachLineItems(client: ClickHouse, { token, items, signal }: Att
     await insertOnce(client, { table: aside, token: 'rows', rows: toRows(token, items), signal })
     const months = new Set(items.map(({ windowStartMs }) => new Date(windowStartMs).toISOString().slice(0, 7)))
     for (const month of months) {
-      const query = `ALTER TABLE line_items ATTACH PARTITION ID '${month.replace('-', '')}' FROM ${aside}`
+      const query = `ALTER TABLE line_items ATTACH PARTITION ID '${month.replace('-', '')}' FROM ${aside}${onAllReplicas(client)}`
       await client.command({ query, abort_signal: within(signal) })
     }
   }

@@ -24,6 +24,9 @@ import { COMMIT_LOCK, START_LOCK } from './lock-numbers.ts'
 import { shownAuthor } from './plan-commits.ts'
 import { refuseUnusable } from './refuse-unusable.ts'
 
+/** The database holds another registry, or a copy that nodes have changed. */
+export class RegistryDiffers extends StartRefused {}
+
 export interface CopySource {
   count(table: CopiedTable): number
   /** In the order of the table. */
@@ -95,7 +98,7 @@ async function isFilled(client: pg.Client): Promise<boolean> {
 }
 
 async function compareWithEarlier(client: pg.Client, source: CopySource): Promise<CopiedRegistry> {
-  const refusal = new StartRefused(
+  const refusal = new RegistryDiffers(
     'DATABASE_URL already holds another registry, or nodes have changed it since it was copied; name an empty database',
   )
   const { rows } = await client.query<{ position: number }>('SELECT position FROM change_end')

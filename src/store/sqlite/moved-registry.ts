@@ -14,6 +14,12 @@ export function markMoved(dataDir: string, where: string): string {
   return path
 }
 
+/** Whether the registry has moved to this database. */
+export function hasMovedTo(dataDir: string, where: string): boolean {
+  const path = join(dataDir, FILE)
+  return existsSync(path) && readFileSync(path, 'utf8').trim() === where
+}
+
 /** Throws `StartRefused`. */
 export function refuseMoved(dataDir: string): void {
   const path = join(dataDir, FILE)
