@@ -67,6 +67,13 @@ export function openSqliteRegistry(options: SqliteRegistryOptions): SqliteRegist
 
   return {
     get: async <Body>(kind: string, id: string) => toDocumentOrNull<Body>(statements.get.get(kind, id)),
+    getEach: async <Body>(kind: string, ids: readonly string[]) =>
+      new Map(
+        ids.flatMap((id) => {
+          const document = toDocumentOrNull<Body>(statements.get.get(kind, id))
+          return document === null ? [] : [[id, document]]
+        }),
+      ),
     find: async <Body>(kind: string, name: string, value: string) =>
       toDocumentOrNull<Body>(statements.find.get(kind, name, value)),
     list: async <Body>(kind: string, query: ListQuery) => list(kind, query).map((row) => toDocument<Body>(row)),

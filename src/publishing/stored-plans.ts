@@ -1,0 +1,106 @@
+/**
+ * Reads the plans of all active revisions in a few statements for every hundred APIs, for the start of one of several nodes: a statement
+ * for each document of 10,000 APIs takes half a minute.
+ *
+ * What was read may be of different moments. The node follows all changes since before the first statement, and other nodes wait for
+ * that.
+ */
+
+import { listAll } from '../command/page.ts'
+import type { SlaPlan } from '../plan/sla-plan.ts'
+import type { Document, Registry } from '../store/registry.ts'
+import { API_KIND } from './apis.ts'
+import { COMPILED_KIND, currentForm } from './compiled-document.ts'
+import { activeDeployment, PROXY_KIND, type Deployment, type ProxyBody } from './proxy-document.ts'
+import { CONTENT_KIND, toContent } from './published-content.ts'
+import { toPackedPlan, type ActivePlan, type ServingPlansOptions } from './serving-plan.ts'
+import { OPENSLA_SPEC_KIND, toSlaPlan, type OpenSlaSpecBody } from './specifications.ts'
+
+export interface StoredPlan {
+  readonly proxy: Document<ProxyBody>
+  readonly deployment: Deployment
+  /** Null if it cannot be made of what is stored: the document has to be compiled again, or a part is missing. */
+  readonly plan: ActivePlan | null
+}
+
+export type StoredPlansOptions = Pick<ServingPlansOptions, 'registry' | 'backendRule'>
+
+type Active = Omit<StoredPlan, 'plan'>
+
+type Declarations = ReadonlyMap<string, readonly Document<OpenSlaSpecBody>[]>
+
+/** Proxies with many operations are large. */
+const BATCH_MAX = 100
+
+/** Yields all APIs with an active revision. */
+export async function* storedPlans(options: StoredPlansOptions): AsyncIterable<StoredPlan> {
+  const { registry } = options
+  const declarations = await declarationsInForce(registry)
+  for (let after = ''; ;) {
+    const proxies = await registry.list(PROXY_KIND, { after, limit: BATCH_MAX })
+    const active = proxies.flatMap((proxy): readonly Active[] => {
+      const deployment = activeDeployment(proxy.body)
+      return deployment === null ? [] : [{ proxy, deployment }]
+    })
+    yield* await readPlans(options, active, declarations)
+    if (proxies.length < BATCH_MAX) return
+    after = proxies.at(-1)?.id ?? ''
+  }
+}
+
+async function declarationsInForce(registry: Registry): Promise<Declarations> {
+  const byApi = new Map<string, Document<OpenSlaSpecBody>[]>()
+  for await (const declaration of listAll(registry, OPENSLA_SPEC_KIND, { where: { inForce: 'true' } })) {
+    const { api } = declaration.body
+    byApi.set(api, [...(byApi.get(api) ?? []), declaration])
+  }
+  return byApi
+}
+
+async function readPlans(
+  options: StoredPlansOptions,
+  active: readonly Active[],
+  declarations: Declarations,
+): Promise<readonly StoredPlan[]> {
+  const { registry } = options
+  const declarationsOf = ({ proxy }: Active) => declarations.get(proxy.body.api) ?? []
+  const [entries, compiled, contents] = await Promise.all([
+    registry.getEach(
+      API_KIND,
+      active.map(({ proxy }) => proxy.body.api),
+    ),
+    registry.getEach(
+      COMPILED_KIND,
+      active.map(({ deployment }) => deployment.specification),
+    ),
+    registry.getEach(
+      CONTENT_KIND,
+      active.flatMap((each) => declarationsOf(each).map(({ id }) => id)),
+    ),
+  ])
+
+  async function slasOf(each: Active): Promise<readonly SlaPlan[] | null> {
+    const stored = declarationsOf(each).map(({ id, tenant, body }) => ({ tenant, body, content: contents.get(id) }))
+    const plans = stored.flatMap(({ tenant, body, content }) =>
+      content?.tenant === tenant
+        ? [toContent(content.body).then((read) => toSlaPlan(body, each.deployment.operationIds, read))]
+        : [],
+    )
+    return plans.length < stored.length ? null : Promise.all(plans)
+  }
+
+  async function planOf(each: Active): Promise<ActivePlan | null> {
+    const { proxy, deployment } = each
+    const entry = entries.get(proxy.body.api)
+    if (entry?.tenant !== proxy.tenant) return null
+    const stored = compiled.get(deployment.specification) ?? null
+    const document = currentForm(stored, proxy.tenant, entry.body.isMcpOn === true)
+    const slas = await slasOf(each)
+    if (document === null || slas === null) return null
+    const plan = toPackedPlan(options, proxy, deployment, entry.body, document)
+    return { plan, slas, specification: deployment.specification }
+  }
+
+  // A plan that cannot be made is left to the command that can say why.
+  return Promise.all(active.map(async (each) => ({ ...each, plan: await planOf(each).catch(() => null) })))
+}
