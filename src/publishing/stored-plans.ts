@@ -27,6 +27,12 @@ export type StoredPlansOptions = Pick<ServingPlansOptions, 'registry' | 'backend
 
 type Active = Omit<StoredPlan, 'plan'>
 
+interface Batch {
+  readonly plans: readonly StoredPlan[]
+  /** Id of the last proxy; null if none follows. */
+  readonly last: string | null
+}
+
 type Declarations = ReadonlyMap<string, readonly Document<OpenSlaSpecBody>[]>
 
 /** Proxies with many operations are large. */
@@ -36,16 +42,24 @@ const BATCH_MAX = 100
 export async function* storedPlans(options: StoredPlansOptions): AsyncIterable<StoredPlan> {
   const { registry } = options
   const declarations = await declarationsInForce(registry)
-  for (let after = ''; ;) {
-    const proxies = await registry.list(PROXY_KIND, { after, limit: BATCH_MAX })
-    const active = proxies.flatMap((proxy): readonly Active[] => {
-      const deployment = activeDeployment(proxy.body)
-      return deployment === null ? [] : [{ proxy, deployment }]
-    })
-    yield* await readPlans(options, active, declarations)
-    if (proxies.length < BATCH_MAX) return
-    after = proxies.at(-1)?.id ?? ''
+  const read = (after: string): Promise<Batch> => readBatch(options, declarations, after)
+  for (let next: Promise<Batch> | null = read(''); next !== null;) {
+    const batch: Batch = await next
+    // While this batch is served.
+    next = batch.last === null ? null : read(batch.last)
+    next?.catch(() => {})
+    yield* batch.plans
   }
+}
+
+async function readBatch(options: StoredPlansOptions, declarations: Declarations, after: string): Promise<Batch> {
+  const proxies = await options.registry.list(PROXY_KIND, { after, limit: BATCH_MAX })
+  const active = proxies.flatMap((proxy): readonly Active[] => {
+    const deployment = activeDeployment(proxy.body)
+    return deployment === null ? [] : [{ proxy, deployment }]
+  })
+  const last = proxies.length < BATCH_MAX ? null : (proxies.at(-1)?.id ?? null)
+  return { plans: await readPlans(options, active, declarations), last }
 }
 
 async function declarationsInForce(registry: Registry): Promise<Declarations> {
