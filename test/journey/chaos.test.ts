@@ -109,6 +109,7 @@ it(`keeps all promises for ${SECONDS} s, seed ${SEED}`, { timeout: SECONDS * 2_0
     expect(load.historyOf(units.name).filter(({ arrivedMs }) => arrivedMs !== null).length).toBeLessThanOrEqual(QUOTA)
     expect(checkActivations(load.historyOf(free.name), commands.activations)).toEqual([])
     expect(commands.revocations.check()).toEqual([])
+    const bills: string[] = []
     for (const { api, name } of [totals, rate, slots, units]) {
       const whole = load.statuses.get(`${name} 200`) ?? 0
       const most = load.historyOf(name).filter(({ arrivedMs }) => arrivedMs !== null).length
@@ -116,7 +117,11 @@ it(`keeps all promises for ${SECONDS} s, seed ${SEED}`, { timeout: SECONDS * 2_0
         await expect.poll(() => billed(node.service, api), BILL).toBeGreaterThanOrEqual(whole)
         expect(await billed(node.service, api)).toBeLessThanOrEqual(most)
       }
+      bills.push(`${name}: ${await billed(cluster.nodes[0]!.service, api)} of ${whole} to ${most}`)
     }
+    console.log(
+      `N2  ${faults.length} faults, ${SECONDS} s; calls billed of those seen whole to those admitted: ${bills.join(', ')}`,
+    )
   } finally {
     await cluster.remove()
     await backend.close()
