@@ -115,20 +115,15 @@ it(
       { quotas: { period: 'Annual', resourceUnits: unitsFor(16) * 2 }, resourceUnits: { default: 2 } },
       {},
     ]
-    const callers = await Promise.all(
-      declarations.map(async (parts, index) => {
-        const api = `steady${index}-v1`
-        await publish(
-          node(index),
-          api,
-          { ...ledgerDocument(), info: { title: `Steady${index}`, version: '1.0.0' } },
-          backend.url,
-        )
-        await declare(parts, api)
-        const { apiKey } = await enrol(node(index), api, { name: api })
-        return { api, apiKey, agents: several.nodes.map(() => new Agent({ connections: 1 })) }
-      }),
-    )
+    const callers: SteadyCaller[] = []
+    for (const [index, parts] of declarations.entries()) {
+      const api = `steady${index}-v1`
+      const document = { ...ledgerDocument(), info: { title: `Steady${index}`, version: '1.0.0' } }
+      await publish(node(index), api, document, backend.url)
+      await declare(parts, api)
+      const { apiKey } = await enrol(node(index), api, { name: api })
+      callers.push({ api, apiKey, agents: several.nodes.map(() => new Agent({ connections: 1 })) })
+    }
     const callAll = (seconds: number) => Promise.all(callers.map((caller) => callSteadily(caller, seconds)))
     const active = await callAll(ACTIVE_SECONDS)
     expect(active.map((statuses) => [...statuses.keys()])).toEqual(callers.map(() => ['200']))
