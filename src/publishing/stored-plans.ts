@@ -1,9 +1,8 @@
 /**
- * Reads the plans of all active revisions in a few statements for every hundred APIs, for the start of one of several nodes: a statement
- * for each document of 10,000 APIs takes half a minute.
+ * Reads the plans of all active revisions, a hundred APIs at a time, when one of several nodes starts.
  *
- * What was read may be of different moments. The node follows all changes since before the first statement, and other nodes wait for
- * that.
+ * One statement for each document would be a round trip each. The documents may be of different moments: the node follows all changes
+ * since before the first statement, and commands at other nodes wait for that.
  */
 
 import { listAll } from '../command/page.ts'

@@ -101,7 +101,7 @@ async function callSteadily(
   return answers
 }
 
-/** What callers need in the active seconds and for some minutes after them, at all nodes. */
+/** Returns the calls of the active seconds and of some minutes after them, at all nodes. */
 const unitsFor = (minutesLeft: number): number =>
   Math.ceil((several.nodes.length / PACE_MS) * 1_000 * (minutesLeft * 60 + ACTIVE_SECONDS))
 
