@@ -79,17 +79,8 @@ async function measure(): Promise<void> {
 }
 
 function optionsOf(name: string): ServiceOptions {
-  return {
-    args: ['--empty'],
-    env: {
-      ...SHARED,
-      NODE_NAME: name,
-      ...(process.env['PROF'] &&
-        name.startsWith('joins') && { NODE_OPTIONS: '--cpu-prof --cpu-prof-dir=/tmp/measure/prof' }),
-    },
-    clientSecret: CLIENT_SECRET,
-    startMsMax: 600_000,
-  }
+  const env = { ...SHARED, NODE_NAME: name }
+  return { args: ['--empty'], env, clientSecret: CLIENT_SECRET, startMsMax: 600_000 }
 }
 
 async function stock(names: readonly string[]): Promise<void> {
