@@ -84,9 +84,9 @@ export async function serveStoredApis(
   core: Pick<Core, 'backends' | 'count' | 'log'>,
   proxies: Resources['proxies'],
 ): Promise<void> {
-  for await (const api of proxies.activeApis()) {
+  for await (const start of proxies.startApis()) {
     try {
-      const active = await proxies.follow(api)
+      const active = await start()
       if (active !== null) core.backends.serves(active.plan)
     } catch (cause) {
       if (!(cause instanceof RevisionWithheld)) throw cause

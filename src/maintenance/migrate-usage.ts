@@ -91,6 +91,7 @@ async function storeSpool(
     isNewStore: isNew,
     checkpoint,
     registryEnd,
+    isRegistryShared: false,
     nowMs: clock.nowMs(),
     log,
     count: () => {},

@@ -10,7 +10,7 @@ import type { Specification } from '../governance/specification.ts'
 import { commit } from '../command/commands.ts'
 import { Problem } from '../domain/problem.ts'
 import { packDocument } from '../plan/packed-plan.ts'
-import { documentKind, type Registry, type Write } from '../store/registry.ts'
+import { documentKind, type Document, type Registry, type Write } from '../store/registry.ts'
 import { compileRoutePlan } from '../governance/serving/compile-route-plan.ts'
 import type { DocumentReader } from './document-reader.ts'
 import { readContent } from './published-content.ts'
@@ -69,16 +69,26 @@ export async function readCompiled(
   wantsProse: boolean | null,
 ): Promise<Uint8Array> {
   const stored = await registry.get(COMPILED_KIND, id)
-  const storedProse = stored?.body.hasProse ?? false
-  const hasProse = wantsProse ?? storedProse
-  const isCurrent = stored?.body.rules === RULES && storedProse === hasProse
-  if (stored?.tenant === tenant && isCurrent) return Buffer.from(stored.body.packed, 'base64')
+  const hasProse = wantsProse ?? stored?.body.hasProse ?? false
+  const current = currentForm(stored, tenant, hasProse)
+  if (current !== null) return current
   const { bytes } = await readContent(registry, tenant, id)
   const compiled = await documents.compile({ bytes, hasProse }, tenant)
   const isOwn = stored === null || stored.tenant === tenant
   const write = compiledWrite(id, tenant, compiled, hasProse)
   if (isOwn) await replace(registry, { ...write, expected: stored?.revision ?? 0 })
   return compiled
+}
+
+/** Returns the packed form of a stored document; null if it has to be compiled again. */
+export function currentForm(
+  stored: Document<CompiledBody> | null,
+  tenant: string,
+  hasProse: boolean,
+): Uint8Array | null {
+  if (stored === null || stored.tenant !== tenant) return null
+  const { rules, hasProse: storedProse = false, packed } = stored.body
+  return rules === RULES && storedProse === hasProse ? Buffer.from(packed, 'base64') : null
 }
 
 async function replace(registry: Registry, write: Write): Promise<void> {

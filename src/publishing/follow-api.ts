@@ -17,6 +17,7 @@ import type { PreparedRevisions } from './prepared-revisions.ts'
 import type { ServedPlans } from './served-plans.ts'
 import type { ActivePlan, ServingPlans } from './serving-plan.ts'
 import type { Specifications } from './specifications.ts'
+import { storedPlans, type StoredPlansOptions } from './stored-plans.ts'
 
 export interface FollowApiOptions {
   readonly registry: Registry
@@ -61,14 +62,39 @@ async function follow(options: FollowApiOptions, planOf: ServingPlans, api: stri
   const deployment = proxy === null ? null : activeDeployment(proxy.body)
   // Nothing is active yet; the activation will read it.
   if (proxy === null || deployment === null) return null
+  const next = () => planOf(proxy, proxy.body, deployment, entry.body)
+  return serveOrWithhold(options, { proxy, deployment, next })
+}
+
+interface Next {
+  readonly proxy: Document<ProxyBody>
+  readonly deployment: Deployment
+  readonly next: () => Promise<ActivePlan>
+}
+
+async function serveOrWithhold(options: FollowApiOptions, of: Next): Promise<ActivePlan | null> {
+  const { gateway, served } = options
+  const { proxy, deployment } = of
+  const { api } = proxy.body
   try {
-    const next = await planOf(proxy, proxy.body, deployment, entry.body)
+    const next = await of.next()
     return (await serve(options, next)) ? next : null
   } catch (cause) {
     if (isFromDisk(cause)) throw cause
     served.forget(api)
     await (await gateway.prepare(toWithheld(proxy, deployment), [])).swap()
     throw new RevisionWithheld(`the active revision of ${api} cannot be compiled on this node`, { cause })
+  }
+}
+
+/** Yields for each API with an active revision how to serve it. For the start, when nothing else on this node changes an API. */
+export async function* startApis(
+  options: FollowApiOptions & StoredPlansOptions,
+  follow: (api: string) => Promise<ActivePlan | null>,
+): AsyncIterable<() => Promise<ActivePlan | null>> {
+  for await (const { proxy, deployment, plan } of storedPlans(options)) {
+    if (plan === null) yield () => follow(proxy.body.api)
+    else yield () => serveOrWithhold(options, { proxy, deployment, next: async () => plan })
   }
 }
 

@@ -17,7 +17,7 @@ import { backendWarnings, type ProbeBackend } from './backend-warnings.ts'
 import { commit, find, toTime } from '../command/commands.ts'
 import type { StageInput } from './deployment.ts'
 import type { DocumentReader } from './document-reader.ts'
-import { createFollowApi } from './follow-api.ts'
+import { createFollowApi, startApis } from './follow-api.ts'
 import { createServedPlans, type ServedPlans } from './served-plans.ts'
 import type { GatewayPort } from '../plan/gateway-port.ts'
 import { changeLabels } from '../command/label-change.ts'
@@ -77,8 +77,8 @@ export interface Proxies {
   follow(api: string): Promise<ActivePlan | null>
   /** Compiles what another node is about to activate. Returns null, or why this node cannot. Never rejects. */
   prepare(request: string): Promise<string | null>
-  /** Yields all APIs with an active revision. */
-  activeApis(): AsyncIterable<string>
+  /** Yields a function for each API with an active revision, which serves it as `follow` does. For startup. */
+  startApis(): AsyncIterable<() => Promise<ActivePlan | null>>
 }
 
 export interface ProxiesOptions {
@@ -108,6 +108,7 @@ export function createProxies(options: ProxiesOptions): Proxies {
   const served = createServedPlans()
   const prepared = createPreparedRevisions({ ...options, onFailed: options.onUnprepared ?? (() => {}) })
   const activation = { ...options, served, prepared }
+  const follow = createFollowApi(activation, planOf)
   const get = async (tenant: string, id: string): Promise<Proxy> =>
     showProxy(await find(registry, tenant, PROXY_KIND, id))
 
@@ -153,15 +154,9 @@ export function createProxies(options: ProxiesOptions): Proxies {
       next: null,
     }),
     activePlans: () => activePlans(registry, planOf, served),
-    follow: createFollowApi(activation, planOf),
+    follow,
     prepare: prepared.prepare,
-    activeApis: () => activeApis(registry),
-  }
-}
-
-async function* activeApis(registry: Registry): AsyncIterable<string> {
-  for await (const { body } of listAll(registry, PROXY_KIND, { limit: BATCH_MAX })) {
-    if (activeDeployment(body) !== null) yield body.api
+    startApis: () => startApis(activation, follow),
   }
 }
 

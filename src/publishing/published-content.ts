@@ -28,7 +28,7 @@ interface OldContentBody {
   readonly base64: string
 }
 
-const CONTENT_KIND = documentKind<ContentBody | OldContentBody>('content', 'hidden', 'exported')
+export const CONTENT_KIND = documentKind<ContentBody | OldContentBody>('content', 'hidden', 'exported')
 const compress = promisify(brotliCompress)
 const decompress = promisify(brotliDecompress)
 /** 10 MB: 0.15 s beside the main thread; higher qualities take seconds for a few percent. */
@@ -51,7 +51,10 @@ export async function contentRemoval(registry: Registry, tenant: string, id: str
 
 /** Returns the bytes as published. Throws `Problem('not_found')`. */
 export async function readContent(registry: Registry, tenant: string, id: string): Promise<Content> {
-  const { body } = await find(registry, tenant, CONTENT_KIND, id)
+  return toContent((await find(registry, tenant, CONTENT_KIND, id)).body)
+}
+
+export async function toContent(body: ContentBody | OldContentBody): Promise<Content> {
   const { mediaType } = body
   if ('base64' in body) return { bytes: Buffer.from(body.base64, 'base64'), mediaType }
   // One chunk, with room to recognise the end, so that no chunks have to be joined on the main thread.

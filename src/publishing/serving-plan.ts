@@ -37,23 +37,33 @@ export type ServingPlans = (
 ) => Promise<ActivePlan>
 
 export function createServingPlans(options: ServingPlansOptions): ServingPlans {
-  const { specifications, backendRule } = options
-  return async (proxy, body, deployment, entry) => {
-    const { tenant } = proxy
-    const { backend, isBackendExempt, allowedScopes, operationIds, specification } = deployment
-    const plan: PackedPlan = {
-      api: body.api,
-      tenant,
-      revision: body.actor.context.activeRevision ?? 0,
-      state: entry.state === 'Prospect' ? 'Active' : entry.state,
-      ...deprecationOf(entry),
-      ...(entry.isMcpOn && { isMcpOn: true }),
-      backend: { ...backend, mayBePrivate: isBackendExempt === true || backendRule.mayBePrivate(tenant) },
-      allowedScopes,
-      memberOfProductIds: body.memberOfProductIds,
-      document: await readCompiled(options, tenant, specification, entry.isMcpOn === true),
-    }
+  const { specifications } = options
+  return async ({ tenant }, body, deployment, entry) => {
+    const { operationIds, specification } = deployment
+    const document = await readCompiled(options, tenant, specification, entry.isMcpOn === true)
+    const plan = toPackedPlan(options, { tenant, body }, deployment, entry, document)
     return { plan, slas: await specifications.plansInForce(body.api, operationIds), specification }
+  }
+}
+
+export function toPackedPlan(
+  { backendRule }: Pick<ServingPlansOptions, 'backendRule'>,
+  { tenant, body }: Pick<Document<ProxyBody>, 'tenant' | 'body'>,
+  { backend, isBackendExempt, allowedScopes }: Deployment,
+  entry: ApiBody,
+  document: Uint8Array,
+): PackedPlan {
+  return {
+    api: body.api,
+    tenant,
+    revision: body.actor.context.activeRevision ?? 0,
+    state: entry.state === 'Prospect' ? 'Active' : entry.state,
+    ...deprecationOf(entry),
+    ...(entry.isMcpOn && { isMcpOn: true }),
+    backend: { ...backend, mayBePrivate: isBackendExempt === true || backendRule.mayBePrivate(tenant) },
+    allowedScopes,
+    memberOfProductIds: body.memberOfProductIds,
+    document,
   }
 }
 

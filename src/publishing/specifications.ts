@@ -236,12 +236,16 @@ async function plansInForce(
   const current = api === PLATFORM_API ? platformIds : operationIds
   const plans: SlaPlan[] = []
   for (const { id, tenant, body } of await inForce(registry, api)) {
-    const { bytes } = await readContent(registry, tenant, id)
-    const known = [...new Set([...current, ...body.operationIds])]
-    plans.push(parseDeclaration(bytes, { technicalName: api, operationIds: known }))
+    plans.push(toSlaPlan(body, current, await readContent(registry, tenant, id)))
   }
   const hasDefault = api !== PLATFORM_API || plans.some(({ variant }) => variant === '')
   return hasDefault || platformIds.length === 0 ? plans : [...plans, defaultPlatformSla(platformIds)]
+}
+
+/** `operationIds` are those of the active revision. */
+export function toSlaPlan(body: OpenSlaSpecBody, operationIds: readonly string[], { bytes }: Content): SlaPlan {
+  const known = [...new Set([...operationIds, ...body.operationIds])]
+  return parseDeclaration(bytes, { technicalName: body.api, operationIds: known })
 }
 
 function slaChanged(createId: CreateId, tenant: string, before: OpenSlaSpecBody | null, after: OpenSlaSpecBody): Write {
@@ -258,7 +262,7 @@ export function openApiWrite(id: string, tenant: string, expected: number, body:
   return { kind: OPENAPI_SPEC_KIND, id, tenant, expected, body, keys: { api: body.api } }
 }
 
-function openSlaWrite(id: string, tenant: string, expected: number, body: OpenSlaSpecBody): Write {
+export function openSlaWrite(id: string, tenant: string, expected: number, body: OpenSlaSpecBody): Write {
   const keys = { api: body.api, inForce: String(body.inForce) }
   return { kind: OPENSLA_SPEC_KIND, id, tenant, expected, body, keys }
 }

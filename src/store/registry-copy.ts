@@ -64,7 +64,7 @@ export interface CopyNotes {
   readonly leaseIdentity: string | null
 }
 
-export type RegistryReads = Pick<Registry, 'get' | 'find' | 'list' | 'search'>
+export type RegistryReads = Pick<Registry, 'get' | 'getEach' | 'find' | 'list' | 'search'>
 
 export interface RegistryCopy {
   /** The moment of the copy; null: it is not complete yet. */

@@ -207,6 +207,8 @@ export class RegistryFull extends StoreUnwritable {
 
 export interface Registry {
   get<Body>(kind: DocumentKind<Body>, id: string): Promise<Document<Body> | null>
+  /** Returns those of the documents that exist, by id. */
+  getEach<Body>(kind: DocumentKind<Body>, ids: readonly string[]): Promise<ReadonlyMap<string, Document<Body>>>
   /** Returns the document whose key `name` is `value`; the first in id order if there are several. */
   find<Body>(kind: DocumentKind<Body>, name: string, value: string): Promise<Document<Body> | null>
   /** Returns documents of one kind, in id order. */

@@ -1,5 +1,7 @@
 /** Quotas and totals of a day or longer over several nodes: granted by PostgreSQL in slices, and never exceeded. */
 
+import { setTimeout as delay } from 'node:timers/promises'
+import { Agent, request } from 'undici'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { ledgerDocument, startLedgerBackend, type LedgerBackend } from './ledger-backend.ts'
 import { enrol, publish, type Service } from './service.ts'
@@ -7,6 +9,10 @@ import { callOne, startSeveralNodes, type SeveralNodes } from './several-nodes.t
 
 const PATH = '/ledger-v1/entries?n=1'
 const MINUTE = 60_000
+/** How long the callers call before PostgreSQL goes away, and how long it is away; `npm run nodes` makes it 60 and 300. */
+const ACTIVE_SECONDS = Number(process.env['ACTIVE_SECONDS'] ?? 2)
+const OUTAGE_SECONDS = Number(process.env['OUTAGE_SECONDS'] ?? 4)
+const PACE_MS = 200
 const WAIT = { timeout: MINUTE, interval: 100 }
 let several: SeveralNodes
 let backend: LedgerBackend
@@ -26,10 +32,10 @@ function node(turn: number): Service {
   return several.nodes[turn % several.nodes.length]!
 }
 
-async function declare(parts: object): Promise<void> {
+async function declare(parts: object, api = 'ledger-v1'): Promise<void> {
   const declaration = { opensla: '1.0.0', info: { title: 'Limits', version: '1.0.0' }, ...parts }
   const specification = Buffer.from(JSON.stringify(declaration)).toString('base64')
-  await node(0).platform.post('/v1/openslaspecs', { api: 'ledger-v1', specification })
+  await node(0).platform.post('/v1/openslaspecs', { api, specification })
 }
 
 /** Calls all nodes in turn, `each` times, and returns how often each status came. */
@@ -67,11 +73,66 @@ it('serves exactly the calls of a month', { timeout: 2 * MINUTE }, async () => {
   expect(await callInTurn(apiKey, 10)).toEqual({ 429: 30 })
 })
 
-it('serves a caller that was active before while PostgreSQL is away', { timeout: 2 * MINUTE }, async () => {
-  await declare({ limits: [{ name: 'all', totals: { month: 100_000 } }] })
-  const { apiKey } = await enrol(node(0), 'ledger-v1', { name: 'Steady' })
-  expect(await callInTurn(apiKey, 20)).toEqual({ 200: 60 })
-  await several.postgres.stop()
-  expect(await callInTurn(apiKey, 20)).toEqual({ 200: 60 })
-  await several.postgres.start()
-})
+interface SteadyCaller {
+  readonly api: string
+  readonly apiKey: string
+  /** For each node. */
+  readonly agents: readonly Agent[]
+}
+
+/** Calls of one caller at all nodes, at a steady pace over one kept connection to each; returns how often each answer came. */
+async function callSteadily(
+  { api, apiKey, agents }: SteadyCaller,
+  seconds: number,
+): Promise<ReadonlyMap<string, number>> {
+  const answers = new Map<string, number>()
+  const endsMs = performance.now() + seconds * 1_000
+  async function loop(at: Service, dispatcher: Agent): Promise<void> {
+    for (let dueMs = performance.now(); dueMs < endsMs; dueMs = Math.max(dueMs + PACE_MS, performance.now())) {
+      await delay(Math.max(0, dueMs - performance.now()))
+      const url = `${at.gatewayUrl}/${api}/entries?n=1`
+      const { statusCode, body } = await request(url, { dispatcher, headers: { 'x-api-key': apiKey } })
+      const { code = '' } = (await body.json()) as { code?: string }
+      const answer = `${statusCode} ${code}`.trim()
+      answers.set(answer, (answers.get(answer) ?? 0) + 1)
+    }
+  }
+  await Promise.all(several.nodes.map((at, index) => loop(at, agents[index]!)))
+  return answers
+}
+
+/** Returns the calls of the active seconds and of some minutes after them, at all nodes. */
+const unitsFor = (minutesLeft: number): number =>
+  Math.ceil((several.nodes.length / PACE_MS) * 1_000 * (minutesLeft * 60 + ACTIVE_SECONDS))
+
+it(
+  `serves callers that were active for ${ACTIVE_SECONDS} s and have more than 15 minutes left while PostgreSQL is away for ${OUTAGE_SECONDS} s`,
+  { timeout: (ACTIVE_SECONDS + OUTAGE_SECONDS) * 2_000 + 2 * MINUTE },
+  async () => {
+    const declarations: readonly object[] = [
+      { limits: [{ name: 'all', totals: { month: unitsFor(16) } }] },
+      { limits: [{ name: 'all', totals: { day: unitsFor(20), minute: 1_000_000 } }] },
+      { quotas: { period: 'Annual', resourceUnits: unitsFor(16) * 2 }, resourceUnits: { default: 2 } },
+      {},
+    ]
+    const callers: SteadyCaller[] = []
+    for (const [index, parts] of declarations.entries()) {
+      const api = `steady${index}-v1`
+      const document = { ...ledgerDocument(), info: { title: `Steady${index}`, version: '1.0.0' } }
+      await publish(node(index), api, document, backend.url)
+      await declare(parts, api)
+      const { apiKey } = await enrol(node(index), api, { name: api })
+      callers.push({ api, apiKey, agents: several.nodes.map(() => new Agent({ connections: 1 })) })
+    }
+    const callAll = (seconds: number) => Promise.all(callers.map((caller) => callSteadily(caller, seconds)))
+    const active = await callAll(ACTIVE_SECONDS)
+    expect(active.map((statuses) => [...statuses.keys()])).toEqual(callers.map(() => ['200']))
+    await several.postgres.stop()
+    const during = await callAll(OUTAGE_SECONDS)
+    await several.postgres.start()
+    await Promise.all(callers.flatMap(({ agents }) => agents.map((agent) => agent.close())))
+    expect(during.map((statuses) => [...statuses.keys()])).toEqual(callers.map(() => ['200']))
+    const calls = during.reduce((sum, statuses) => sum + (statuses.get('200') ?? 0), 0)
+    console.log(`N5  PostgreSQL away for ${OUTAGE_SECONDS} s: 0 of ${calls} calls refused`)
+  },
+)

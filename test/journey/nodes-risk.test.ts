@@ -161,6 +161,7 @@ describe('a node that advances the episodes', () => {
         .poll(() => reader.risks.map(({ id }) => id), WAIT)
         .toEqual(expect.arrayContaining(events.slice(1).map(({ id }) => id)))
       expect(new Set(reader.risks.map(({ id }) => id)).size).toBe(reader.risks.length)
+      console.log(`N6  ${KILLS} kills of the node that advances: ${events.length} events, 0 lost, 0 published twice`)
     },
   )
 })

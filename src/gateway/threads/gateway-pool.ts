@@ -117,7 +117,9 @@ class Workers {
 
   start(): Promise<number> {
     return this.enqueue(async () => {
-      for (let index = 0; index < this.#workers.length; index++) await this.#startWorker(index)
+      // They compile at the same time; the first one that listens may choose the port of all.
+      const workers = await Promise.all(this.#workers.map((_, index) => this.#openWorker(index)))
+      for (const worker of workers) await this.#listen(worker)
       return this.#port
     })
   }
@@ -186,6 +188,11 @@ class Workers {
   }
 
   async #startWorker(index: number): Promise<void> {
+    await this.#listen(await this.#openWorker(index))
+  }
+
+  /** Starts a thread and brings it up to date. */
+  async #openWorker(index: number): Promise<GatewayWorker> {
     const worker = new GatewayWorker(index, this.#options, {
       onListening: (port) => void (this.#port = port),
       onExit: (ended, code) => this.#onExit(ended, code),
@@ -193,6 +200,10 @@ class Workers {
     this.#workers[index] = worker
     await worker.loaded
     await this.#restoreState(worker)
+    return worker
+  }
+
+  async #listen(worker: GatewayWorker): Promise<void> {
     await this.#executeOn(worker, { type: 'listen', port: this.#port })
     worker.isReady = true
   }

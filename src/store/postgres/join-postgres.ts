@@ -67,6 +67,7 @@ function withCopy(
   return {
     ...registry,
     get: (kind, id) => source().get(kind, id),
+    getEach: (kind, ids) => source().getEach(kind, ids),
     find: (kind, name, value) => source().find(kind, name, value),
     list: (kind, query) => source().list(kind, query),
     search: (kind, query) => source().search(kind, query),

@@ -132,7 +132,9 @@ function createFeed({ connections, clock, onFailed, onRewound, onOutdated, chann
   }
 }
 
-function createReads(pool: pg.Pool): Pick<Registry, 'get' | 'find' | 'list' | 'search' | 'history' | 'end'> {
+function createReads(
+  pool: pg.Pool,
+): Pick<Registry, 'get' | 'getEach' | 'find' | 'list' | 'search' | 'history' | 'end'> {
   const list = createDocumentList(pool)
   const search = createDocumentSearch(pool)
   const readAudit = createAuditReader(pool)
@@ -148,6 +150,12 @@ function createReads(pool: pg.Pool): Pick<Registry, 'get' | 'find' | 'list' | 's
 
   return {
     get: <Body>(kind: string, id: string) => first<Body>(GET, [kind, id]),
+    async getEach<Body>(kind: string, ids: readonly string[]) {
+      const { rows } = await withRegistryErrors(() =>
+        pool.query<StoredDocument>(GET_EACH, [toText(kind), ids.map(toText)]),
+      )
+      return new Map(rows.map((row) => [row.id, toDocument<Body>(row)]))
+    },
     find: <Body>(kind: string, name: string, value: string) => first<Body>(FIND, [kind, name, value]),
     list: <Body>(kind: string, query: ListQuery) => all<Body>(() => list(kind, query)),
     search: <Body>(kind: string, query: SearchQuery) => all<Body>(() => search(kind, query)),
@@ -160,6 +168,7 @@ function createReads(pool: pg.Pool): Pick<Registry, 'get' | 'find' | 'list' | 's
 }
 
 const GET = 'SELECT * FROM document WHERE kind = $1 AND id = $2'
+const GET_EACH = 'SELECT * FROM document WHERE kind = $1 AND id = ANY ($2)'
 const END = 'SELECT position FROM change_end'
 const CHANGES = 'SELECT * FROM change WHERE position >= $1 ORDER BY position LIMIT $2'
 const FIND = `SELECT d.* FROM document_key k JOIN document d ON d.kind = k.kind AND d.id = k.id

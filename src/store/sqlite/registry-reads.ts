@@ -17,6 +17,13 @@ export function createRegistryReads(database: DatabaseSync): RegistryReads {
   const search = createDocumentSearch(database)
   return {
     get: async <Body>(kind: string, id: string) => toDocumentOrNull<Body>(get.get(kind, id)),
+    getEach: async <Body>(kind: string, ids: readonly string[]) =>
+      new Map(
+        ids.flatMap((id) => {
+          const document = toDocumentOrNull<Body>(get.get(kind, id))
+          return document === null ? [] : [[id, document]]
+        }),
+      ),
     find: async <Body>(kind: string, name: string, value: string) =>
       toDocumentOrNull<Body>(find.get(kind, name, value)),
     list: async <Body>(kind: string, query: ListQuery) => list(kind, query).map((row) => toDocument<Body>(row)),

@@ -45,6 +45,20 @@ export function registryContract(name: string, fresh: FreshRegistry): void {
       expect(await registry.get(NONE, 'a')).toBeNull()
     })
 
+    it('returns several documents of a kind by their ids, without those that do not exist', async () => {
+      const { registry } = await start()
+      await registry.commit(AUTHOR, 'make', [write('a', 0, 1), write('b', 0, 2), write('c', 0, 3, { kind: 'other' })])
+
+      const found = await registry.getEach(THING, ['b', 'c', 'missing', 'a', 'b'])
+      expect(new Map([...found].map(([id, { body }]) => [id, body]))).toEqual(
+        new Map([
+          ['a', 1],
+          ['b', 2],
+        ]),
+      )
+      expect(await registry.getEach(THING, [])).toEqual(new Map())
+    })
+
     it.each([
       ['a revision that has passed', write('b', 1, 9)],
       ['a revision that is not there yet', write('b', 3, 9)],

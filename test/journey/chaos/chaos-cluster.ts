@@ -1,6 +1,6 @@
 /** Three nodes on real servers, each with a proxy of its own before PostgreSQL and before Redis. */
 
-import { createClickHouseServer } from '../../fixtures/clickhouse-server.ts'
+import { createClickHouseServer, type ClickHouseServer } from '../../fixtures/clickhouse-server.ts'
 import { createFaultyProxy, type FaultyProxy } from '../../fixtures/faulty-proxy.ts'
 import { createPostgresServer, type PostgresServer } from '../../fixtures/postgres-server.ts'
 import { createRedisServer, type RedisServer } from '../../fixtures/redis-server.ts'
@@ -22,6 +22,7 @@ export interface ChaosCluster {
   readonly nodes: readonly ChaosNode[]
   readonly postgres: PostgresServer
   readonly redis: RedisServer
+  readonly clickHouse: ClickHouseServer
   remove(): Promise<void>
 }
 
@@ -56,6 +57,7 @@ export async function startChaosCluster(names: readonly string[]): Promise<Chaos
     nodes,
     postgres,
     redis,
+    clickHouse,
     async remove() {
       await Promise.all(nodes.map(({ service }) => service.remove()))
       const proxies = nodes.flatMap(({ redisProxy, postgresProxy }) => [redisProxy, postgresProxy])

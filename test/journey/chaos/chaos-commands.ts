@@ -3,20 +3,15 @@
 import type { Random } from '../../random.ts'
 import type { Activation, DeclaredValue } from '../../simulation/history-checker.ts'
 import { ledgerDocument } from '../ledger-backend.ts'
-import { enrol } from '../service.ts'
 import type { ChaosBackend } from './chaos-backend.ts'
 import type { ChaosCluster } from './chaos-cluster.ts'
-import type { ChaosCaller, ChaosLoad } from './chaos-load.ts'
-
-export interface Revocation {
-  readonly caller: string
-  readonly answeredMs: number
-}
+import type { ChaosLoad } from './chaos-load.ts'
+import { createChaosRevocations, type ChaosRevocations } from './chaos-revocations.ts'
 
 export interface ChaosCommands {
   readonly declared: DeclaredValue[]
   readonly activations: Activation[]
-  readonly revocations: Revocation[]
+  readonly revocations: ChaosRevocations
   /** Runs a random command. */
   run(): Promise<void>
 }
@@ -36,7 +31,6 @@ interface Answer {
 }
 
 const VALUES = [50, 100, 200, 400]
-const AFTER_REVOCATION = 100
 
 /** Returns a declaration in base64. */
 export function declarationOf(parts: object): string {
@@ -58,7 +52,6 @@ export function createChaosCommands(parts: CommandParts): ChaosCommands {
   const { cluster, load, backend, random, totals, free } = parts
   const declared: DeclaredValue[] = [{ value: totals.value, askedMs: 0, answeredMs: 0 }]
   const activations: Activation[] = [{ answer: free.answer, answeredMs: 0 }]
-  const revocations: Revocation[] = []
   let made = 0
 
   const pick = () => cluster.nodes[random.below(cluster.nodes.length)]!
@@ -102,19 +95,7 @@ export function createChaosCommands(parts: CommandParts): ChaosCommands {
     activations[at] = { answer, answeredMs: activated?.answeredMs ?? null }
   }
 
-  async function revoke(): Promise<void> {
-    const name = `passing ${++made}`
-    const enrolled = await enrol(pick().service, free.api, { name }).catch(() => null)
-    if (enrolled === null) return
-    const caller: ChaosCaller = { name, api: free.api, apiKey: enrolled.apiKey }
-    const end = load.start(caller, 1)
-    await load.after(AFTER_REVOCATION)
-    const answeredMs = (await send(`/v1/subscriptions/${enrolled.subscription}/suspend`))?.answeredMs ?? null
-    if (answeredMs !== null) revocations.push({ caller: name, answeredMs })
-    await load.after(AFTER_REVOCATION)
-    await end()
-  }
-
-  const commands = [declare, activate, revoke]
+  const revocations = createChaosRevocations({ cluster, load, random, api: free.api })
+  const commands = [declare, activate, revocations.run]
   return { declared, activations, revocations, run: () => commands[random.below(commands.length)]!() }
 }

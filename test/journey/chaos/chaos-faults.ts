@@ -1,5 +1,6 @@
 /** Faults of nodes, servers and connections. Each one lasts until a number of calls have ended, then everything is whole again. */
 
+import type { Fault } from '../../fixtures/clickhouse-server.ts'
 import type { Verdict } from '../../fixtures/faulty-proxy.ts'
 import type { Random } from '../../random.ts'
 import type { ChaosCluster, ChaosNode } from './chaos-cluster.ts'
@@ -18,6 +19,10 @@ interface Setting extends FaultParts {
 }
 
 const CALLS_MAX = 1_500
+const FAILED_INSERTS = 6
+const SLOW_MS = 1_000
+/** Before the insert is executed (`reset`), or after it (`lost`), among others. */
+const INSERT_FAULTS: readonly Fault['kind'][] = ['lost', 'reset', 'unavailable', 'read-only', 'slow', 'lost']
 
 const FAULTS: Readonly<Record<string, (setting: Setting) => Promise<void>>> = {
   'a node is killed': ({ node, last }) => node.restart((service) => service.kill(), last),
@@ -68,6 +73,18 @@ const FAULTS: Readonly<Record<string, (setting: Setting) => Promise<void>>> = {
     await last()
     await postgres.start()
   },
+  'ClickHouse fails inserts': async ({ cluster: { clickHouse }, random, last }) => {
+    for (let count = 0; count < FAILED_INSERTS; count++) {
+      const kind = INSERT_FAULTS[random.below(INSERT_FAULTS.length)]!
+      await clickHouse.fault({ kind, statement: 'INSERT INTO line_items ', ms: SLOW_MS } as Fault)
+    }
+    await last()
+  },
+  'ClickHouse fails inserts, and a node is killed': async ({ cluster: { clickHouse }, node, last }) => {
+    for (const kind of INSERT_FAULTS)
+      await clickHouse.fault({ kind, statement: 'INSERT INTO line_items ', ms: SLOW_MS } as Fault)
+    await node.restart((service) => service.kill(), last)
+  },
   'PostgreSQL and Redis are killed': async ({ cluster: { postgres, redis }, last }) => {
     await Promise.all([postgres.stop(), redis.stop()])
     await last()
@@ -75,9 +92,18 @@ const FAULTS: Readonly<Record<string, (setting: Setting) => Promise<void>>> = {
   },
 }
 
+export const FAULTS_OF_THE_REGISTRY = [
+  'a node is killed',
+  'two nodes are killed',
+  'a node is cut off from PostgreSQL',
+  'PostgreSQL is killed',
+]
+
 /** Runs a random fault, and returns its name. */
-export async function runFault({ cluster, load, random }: FaultParts): Promise<string> {
-  const names = Object.keys(FAULTS)
+export async function runFault(
+  { cluster, load, random }: FaultParts,
+  names: readonly string[] = Object.keys(FAULTS),
+): Promise<string> {
   const name = names[random.below(names.length)]!
   const node = cluster.nodes[random.below(cluster.nodes.length)]!
   const last = (): Promise<void> => load.after(50 + random.below(CALLS_MAX))

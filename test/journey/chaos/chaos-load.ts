@@ -9,6 +9,8 @@ export interface ChaosCaller {
   readonly name: string
   readonly api: string
   readonly apiKey: string
+  /** Presented instead of the key. */
+  readonly token?: string
 }
 
 export interface ChaosLoad {
@@ -48,14 +50,14 @@ export function startChaosLoad(nodes: readonly ChaosNode[], backend: ChaosBacken
     }
   }
 
-  async function callOnce({ name: caller, api, apiKey }: ChaosCaller, node: ChaosNode): Promise<void> {
+  async function callOnce({ name: caller, api, apiKey, token }: ChaosCaller, node: ChaosNode): Promise<void> {
     const n = String(++calls)
     const sentMs = Date.now()
     let status: number | null = null
     let answer: string | null = null
     try {
       const response = await fetch(`${node.service.gatewayUrl}/${api}/entries?n=${n}`, {
-        headers: { 'x-api-key': apiKey },
+        headers: token === undefined ? { 'x-api-key': apiKey } : { authorization: `Bearer ${token}` },
         signal: AbortSignal.timeout(GIVE_UP_MS),
       })
       const body = (await response.json()) as { answer?: string }

@@ -1,0 +1,119 @@
+/**
+ * Reads the plans of all active revisions, a hundred APIs at a time, when one of several nodes starts.
+ *
+ * One statement for each document would be a round trip each. The documents may be of different moments: the node follows all changes
+ * since before the first statement, and commands at other nodes wait for that.
+ */
+
+import { listAll } from '../command/page.ts'
+import type { SlaPlan } from '../plan/sla-plan.ts'
+import type { Document, Registry } from '../store/registry.ts'
+import { API_KIND } from './apis.ts'
+import { COMPILED_KIND, currentForm } from './compiled-document.ts'
+import { activeDeployment, PROXY_KIND, type Deployment, type ProxyBody } from './proxy-document.ts'
+import { CONTENT_KIND, toContent } from './published-content.ts'
+import { toPackedPlan, type ActivePlan, type ServingPlansOptions } from './serving-plan.ts'
+import { OPENSLA_SPEC_KIND, toSlaPlan, type OpenSlaSpecBody } from './specifications.ts'
+
+export interface StoredPlan {
+  readonly proxy: Document<ProxyBody>
+  readonly deployment: Deployment
+  /** Null if it cannot be made of what is stored: the document has to be compiled again, or a part is missing. */
+  readonly plan: ActivePlan | null
+}
+
+export type StoredPlansOptions = Pick<ServingPlansOptions, 'registry' | 'backendRule'>
+
+type Active = Omit<StoredPlan, 'plan'>
+
+interface Batch {
+  readonly plans: readonly StoredPlan[]
+  /** Id of the last proxy; null if none follows. */
+  readonly last: string | null
+}
+
+type Declarations = ReadonlyMap<string, readonly Document<OpenSlaSpecBody>[]>
+
+/** Proxies with many operations are large. */
+const BATCH_MAX = 100
+
+/** Yields all APIs with an active revision. */
+export async function* storedPlans(options: StoredPlansOptions): AsyncIterable<StoredPlan> {
+  const { registry } = options
+  const declarations = await declarationsInForce(registry)
+  const read = (after: string): Promise<Batch> => readBatch(options, declarations, after)
+  for (let next: Promise<Batch> | null = read(''); next !== null;) {
+    const batch: Batch = await next
+    // While this batch is served.
+    next = batch.last === null ? null : read(batch.last)
+    next?.catch(() => {})
+    yield* batch.plans
+  }
+}
+
+async function readBatch(options: StoredPlansOptions, declarations: Declarations, after: string): Promise<Batch> {
+  const proxies = await options.registry.list(PROXY_KIND, { after, limit: BATCH_MAX })
+  const active = proxies.flatMap((proxy): readonly Active[] => {
+    const deployment = activeDeployment(proxy.body)
+    return deployment === null ? [] : [{ proxy, deployment }]
+  })
+  const last = proxies.length < BATCH_MAX ? null : (proxies.at(-1)?.id ?? null)
+  return { plans: await readPlans(options, active, declarations), last }
+}
+
+async function declarationsInForce(registry: Registry): Promise<Declarations> {
+  const byApi = new Map<string, Document<OpenSlaSpecBody>[]>()
+  for await (const declaration of listAll(registry, OPENSLA_SPEC_KIND, { where: { inForce: 'true' } })) {
+    const { api } = declaration.body
+    byApi.set(api, [...(byApi.get(api) ?? []), declaration])
+  }
+  return byApi
+}
+
+async function readPlans(
+  options: StoredPlansOptions,
+  active: readonly Active[],
+  declarations: Declarations,
+): Promise<readonly StoredPlan[]> {
+  const { registry } = options
+  const declarationsOf = ({ proxy }: Active) => declarations.get(proxy.body.api) ?? []
+  const [entries, compiled, contents] = await Promise.all([
+    registry.getEach(
+      API_KIND,
+      active.map(({ proxy }) => proxy.body.api),
+    ),
+    registry.getEach(
+      COMPILED_KIND,
+      active.map(({ deployment }) => deployment.specification),
+    ),
+    registry.getEach(
+      CONTENT_KIND,
+      active.flatMap((each) => declarationsOf(each).map(({ id }) => id)),
+    ),
+  ])
+
+  async function slasOf(each: Active): Promise<readonly SlaPlan[] | null> {
+    const stored = declarationsOf(each).map(({ id, tenant, body }) => ({ tenant, body, content: contents.get(id) }))
+    const plans = stored.flatMap(({ tenant, body, content }) =>
+      content?.tenant === tenant
+        ? [toContent(content.body).then((read) => toSlaPlan(body, each.deployment.operationIds, read))]
+        : [],
+    )
+    return plans.length < stored.length ? null : Promise.all(plans)
+  }
+
+  async function planOf(each: Active): Promise<ActivePlan | null> {
+    const { proxy, deployment } = each
+    const entry = entries.get(proxy.body.api)
+    if (entry?.tenant !== proxy.tenant) return null
+    const stored = compiled.get(deployment.specification) ?? null
+    const document = currentForm(stored, proxy.tenant, entry.body.isMcpOn === true)
+    const slas = await slasOf(each)
+    if (document === null || slas === null) return null
+    const plan = toPackedPlan(options, proxy, deployment, entry.body, document)
+    return { plan, slas, specification: deployment.specification }
+  }
+
+  // A plan that cannot be made is left to the command that can say why.
+  return Promise.all(active.map(async (each) => ({ ...each, plan: await planOf(each).catch(() => null) })))
+}
