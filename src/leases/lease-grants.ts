@@ -1,4 +1,4 @@
-/** What a node does with the grants of a reply, and which calls a counter that it adds begins with. */
+/** Applies the grants of a reply to the counters of a node, and reads the calls with which a counter begins. */
 
 import { LEASE_CELL, type NodeMoment } from './lease-cell.ts'
 import type { LeaseCounter } from './lease-counter.ts'

@@ -130,7 +130,7 @@ interface At {
 class PlatformCounters {
   readonly repair: CompiledSla
   readonly #memory: PlatformLimitsOptions['memory']
-  /** Of this node alone. */
+  /** Counts on this node alone. */
   readonly #repairs = createLimitMemory({ threads: 1 })
   readonly #operationIds: readonly string[]
   readonly #limiter: Limiter

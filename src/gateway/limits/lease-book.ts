@@ -51,7 +51,7 @@ interface Lease {
   readonly key: string
   readonly keeper: LeaseKeeper
   readonly place: Place
-  /** Of the area. */
+  /** The lock that guards the place. */
   readonly lock: Place
   declaration: LeaseDeclaration
 }

@@ -23,7 +23,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true })
 })
 
-/** What PostgreSQL does for leases, by the pure grantor; `send` of slices fails while `isDown` is set. */
+/** Grants slices as PostgreSQL does, by the pure grantor; `send` of slices fails while `isDown` is set. */
 function sharedWith(postgres: { isDown: boolean }): Shared {
   const state = createGrantorState()
   let epoch = 0
