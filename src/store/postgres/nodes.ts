@@ -73,6 +73,7 @@ class PostgresNodes implements Nodes {
   /** The answer to the last report. */
   #seen = { end: 0, silentNodes: 0, clockOffsetMs: 0, format: FIRST_FORMAT }
   #beating: Promise<void> | null = null
+  #isRaising = false
   #stopBeating = (): void => {}
 
   constructor(options: PostgresNodesOptions) {
@@ -174,14 +175,15 @@ class PostgresNodes implements Nodes {
   async #tryToEnter(client: pg.Client, node: NodeIdentity): Promise<string | null> {
     const { incarnation, name, version, format, settings } = node
     await client.query(sql.BEGIN)
+    // First, because a migration takes its lock before those of the tables.
+    const shared = await client.query<{ format: number }>(READ_FORMAT)
+    const written = shared.rows[0]!.format
     const { rows } = await client.query<{ locked: boolean; named: boolean }>(sql.ENTER_CHECK, [
       incarnation,
       name,
       LIVE_MS,
     ])
     const { locked = false, named = true } = rows[0] ?? {}
-    const shared = await client.query<{ format: number }>(READ_FORMAT)
-    const written = shared.rows[0]!.format
     const isFree = locked && !named && written <= format
     if (isFree) {
       const { staleAfterMs } = this.#options
@@ -256,7 +258,16 @@ class PostgresNodes implements Nodes {
     onClockOffset(clockOffsetMs)
     this.#reportedPosition = position
     this.#staleness.reported(sentAt, row.end)
-    if (row.readable > row.format) await raiseFormat(this.#options.pool)
+    if (row.readable > row.format) this.#raise()
+  }
+
+  /** Waits for a connection for commands, and reports do not wait for it. */
+  #raise(): void {
+    if (this.#isRaising) return
+    this.#isRaising = true
+    raiseFormat(this.#options.pool)
+      .catch(this.#options.onFailed)
+      .finally(() => (this.#isRaising = false))
   }
 
   /** Returns to the list; the next report says whether it was possible. */
