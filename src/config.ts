@@ -9,7 +9,7 @@ import { availableParallelism, hostname } from 'node:os'
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { DEFAULT_RISK_RULES, type RiskRules } from './risk/risk-rules.ts'
-import { withThresholds } from './risk/risk-thresholds.ts'
+import { readThresholds } from './risk/risk-thresholds.ts'
 import type { SpoolSync } from './record/spool-writer-options.ts'
 import { LOG_LEVELS, type LogLevel } from './runtime/log.ts'
 import {
@@ -180,7 +180,7 @@ export function readConfig(argv: readonly string[], environment: Readonly<Record
     metricsPort: setting<number | null>('METRICS_PORT', null, port),
     metricsToken: setting<string | null>('METRICS_TOKEN', null, token),
     requestLog: setting('REQUEST_LOG', 'refused', oneOf('off', 'refused', 'all')),
-    riskRules: setting('RISK_THRESHOLDS', DEFAULT_RISK_RULES, thresholds),
+    riskRules: setting('RISK_THRESHOLDS', DEFAULT_RISK_RULES, readThresholds),
     retentionDays: readRetention(setting, wrong),
     allowPrivateAddresses: setting(
       'ALLOW_PRIVATE_ADDRESSES',
@@ -295,10 +295,4 @@ function readFlags(argv: readonly string[], wrong: string[]): { flags: Map<Name,
 /** Returns `--gateway-port` for `GATEWAY_PORT`. */
 export function flagOf(name: SettingName): string {
   return `--${name.toLowerCase().replaceAll('_', '-')}`
-}
-
-const thresholds: Read<RiskRules> = (text) => {
-  const rules = withThresholds(DEFAULT_RISK_RULES, text)
-  if (typeof rules !== 'string') return { value: rules }
-  return { takes: `thresholds by type of risk as JSON (${rules})` }
 }

@@ -3,7 +3,7 @@
  * "windowSeconds": 60}}`. Types with a single severity have no thresholds.
  */
 
-import type { RiskRule, RiskRules } from './risk-rules.ts'
+import { DEFAULT_RISK_RULES, type RiskRule, type RiskRules } from './risk-rules.ts'
 
 type Thresholds = Pick<RiskRule, 'warningFrom' | 'criticalFrom' | 'windowSeconds'>
 
@@ -44,4 +44,10 @@ function isRecord(value: unknown): value is Record<string, unknown> {
 
 function isWhole(value: unknown, min: number, max: number): boolean {
   return Number.isSafeInteger(value) && (value as number) >= min && (value as number) <= max
+}
+
+/** Reads the setting: the default rules with its thresholds, or what it takes instead. */
+export function readThresholds(text: string): { readonly value: RiskRules } | { readonly takes: string } {
+  const rules = withThresholds(DEFAULT_RISK_RULES, text)
+  return typeof rules === 'string' ? { takes: `thresholds by type of risk as JSON (${rules})` } : { value: rules }
 }

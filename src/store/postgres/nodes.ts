@@ -18,6 +18,7 @@ import { createAcknowledgements, type Acknowledgements } from './acknowledgement
 import { clockOffset } from './clock-offset.ts'
 import { withRegistryErrors } from './connection.ts'
 import { openKeptConnection, type KeptConnection } from './kept-connection.ts'
+import { toListed } from './listed-node.ts'
 import * as sql from './node-statements.ts'
 import { ANSWERED_CHANNEL, ASKED_CHANNEL } from './preparation-statements.ts'
 import type { PostgresPreparations } from './preparations.ts'
@@ -289,17 +290,4 @@ class PostgresNodes implements Nodes {
 
 function laterFormat(written: number, format: number): string {
   return `the nodes of DATABASE_URL write format ${written}, and this version of tollgate reads up to ${format}; start a later version`
-}
-
-function toListed(row: sql.NodeRow): ListedNode {
-  const { incarnation, name, version, format, position, settings } = row
-  const silentMs = Math.max(0, row.silent_ms)
-  return {
-    ...{ incarnation, name, version, format, position, settings: settings ?? {} },
-    registeredAtMs: row.registered_at_ms,
-    silentMs,
-    isLive: silentMs < LIVE_MS,
-    staleAfterMs: row.stale_after_ms,
-    clockOffsetMs: row.clock_offset_ms ?? 0,
-  }
 }
