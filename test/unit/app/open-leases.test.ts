@@ -34,6 +34,8 @@ function sharedWith(postgres: { isDown: boolean }): Shared {
   let sliceEpoch = 0
   const part = {
     incarnation: 'incarnation',
+    isJoined: () => true,
+    copy: { notes: {}, note: () => {} },
     leaseEpochs: { register: async () => {}, open },
     leases: {
       isOpen: false,
