@@ -19,6 +19,8 @@ import { SUBSCRIPTION_KIND, type SubscriptionBody } from '../subscriptions/docum
 /** Every person may read and change their own account, and a shared client acts for people only. */
 export const ACCOUNT_SCOPES = ['me:read', 'me:write']
 
+type Reads = Pick<Registry, 'find' | 'get' | 'list'>
+
 export interface Grants {
   resolve(name: CredentialName): Promise<Grant | null>
   /** Returns the grant and the authentication data of a client, for the OAuth endpoints. */
@@ -34,7 +36,7 @@ export interface Client {
   readonly mayRefresh: boolean
 }
 
-export function createGrants({ registry }: { registry: Registry }): Grants {
+export function createGrants({ registry }: { registry: Reads }): Grants {
   /** Read in place of an unknown client, whose answer would otherwise be faster. */
   let latest: Document<CredentialBody> | null = null
 
@@ -87,7 +89,7 @@ function rank({ valid, active }: Grant): number {
 }
 
 export async function toGrant(
-  registry: Registry,
+  registry: Reads,
   { id, revision, body }: Document<CredentialBody>,
 ): Promise<Grant | null> {
   const subscription = await registry.get(SUBSCRIPTION_KIND, body.subscription)
@@ -106,7 +108,7 @@ export async function toGrant(
 
 /** Returns the access of people to a subscription through shared clients; null if it has no consumer. */
 export async function toSharedGrant(
-  registry: Registry,
+  registry: Reads,
   { id, tenant, revision, body }: Document<SubscriptionBody>,
 ): Promise<Grant | null> {
   const consumer = await registry.get(CONSUMER_KIND, body.consumer)

@@ -3,6 +3,8 @@
  * The threads do not start here.
  */
 
+import { createGrants, type Grants } from '../access/grants.ts'
+import { createLastingResolve } from '../access/lasting-grants.ts'
 import { PLATFORM_API } from '../domain/platform-api.ts'
 import { createAuthenticator, type Authenticator } from '../gateway/authentication/authenticate.ts'
 import { createMessageLimitMemory } from '../gateway/mcp/message-limit.ts'
@@ -95,7 +97,7 @@ export function openGateway(options: GatewayOptions): GatewayServices {
 
 function openPool(options: GatewayOptions, monitors: () => Monitors): GatewayPool {
   const { core, stream, identity, rootPage, onDamage } = options
-  const { config, addresses, vault, grants, connections, backends, clock, log, count } = core
+  const { config, addresses, vault, connections, backends, clock, log, count } = core
   const { limits, reader, threadSpoolSettings } = stream
   return createGatewayPool({
     entry: new URL('../thread.ts', import.meta.url),
@@ -118,7 +120,7 @@ function openPool(options: GatewayOptions, monitors: () => Monitors): GatewayPoo
       rootPage,
     },
     handlers: {
-      resolve: grants.resolve,
+      resolve: lastingResolve(core),
       block: (parameters) => limits.declarations.block(parameters),
       lease: (need) => limits.memory.refill(need),
       oauth: (call) => identity().oauth(call),
@@ -142,4 +144,11 @@ function openPool(options: GatewayOptions, monitors: () => Monitors): GatewayPoo
       limits.memory.releaseThread(thread)
     },
   })
+}
+
+/** Several nodes go on with callers that this one knows while PostgreSQL is away. */
+function lastingResolve({ shared, grants: { resolve }, clock }: Core): Grants['resolve'] {
+  if (shared === null) return resolve
+  const { resolve: resolveCopied } = createGrants({ registry: shared.copy.reads })
+  return createLastingResolve({ resolve, resolveCopied, isCopyCurrent: () => shared.copyLag() === 0, clock })
 }

@@ -36,7 +36,7 @@ export interface Shared extends Omit<Postgres, 'close'> {
   readonly freshness: StalenessWatch | null
   /** False while the node serves from its copy of the registry, because PostgreSQL could not be reached at its start. */
   readonly isJoined: () => boolean
-  readonly copy: Pick<RegistryCopy, 'notes' | 'note'>
+  readonly copy: Pick<RegistryCopy, 'notes' | 'note' | 'reads'>
   /**
    * Keeps the copy up to date, once the node has joined. `effective` are the kinds of documents whose changes the node acknowledges once
    * they are in effect. To be called before it acknowledges any.
