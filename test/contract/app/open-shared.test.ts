@@ -250,7 +250,7 @@ describe('a start without PostgreSQL is refused with one line', { timeout: TIMEO
     const { start, node, direct } = await startWithCopy()
     await node.crash()
     expect(await refusal(() => start({ databaseUrl: `${direct}_none` }))).toMatch(/the database does not exist/)
-    await executeSql(direct, 'UPDATE schema_version SET version = 1000')
+    await executeSql(direct, 'UPDATE shared_format SET format = 99')
     expect(await refusal(start)).toMatch(/written by a later version of tollgate/)
   })
 })
