@@ -8,9 +8,9 @@
  * replaces declarations, the call is admitted up to 10 times per minute and subscription. It does not count against the
  * declaration and costs no units. These calls are counted on each node.
  *
- * With several nodes a call is admitted from a lease, as in the gateway, and waits if there is none. If none can be had, calls of the
- * operator's tenant are counted on this node alone, so that an operator can work while Redis is away; others are refused, or counted
- * alone if `servesWithoutLeases` says so.
+ * With several nodes a call is admitted from a lease, as in the gateway, and waits if there is none. If none can be had, it is refused, or
+ * counted on this node alone if `servesWithoutLeases` says so. Calls of the operator's tenant are always counted on this node alone, so
+ * that an operator can work while Redis is away, and right after it has lost its data.
  */
 
 import type { Caller } from '../plan/caller.ts'
@@ -99,7 +99,7 @@ export function createPlatformLimits(options: PlatformLimitsOptions): PlatformLi
       const nowMs = clock.nowMs()
       const mayWait = isReached && waits < WAITS_MAX
       const isOperator = tenant === operatorTenant
-      const isAlone = !mayWait && (isOperator || servesWithoutLeases)
+      const isAlone = isOperator || (!mayWait && servesWithoutLeases)
       const result = counters.count(caller, sla, operation, { nowMs, isAlone })
       if (result === LACKING_LEASES) {
         return mayWait ? { wait: counters.wait(caller, sla).then(toAttempt(waits + 1)) } : UNAVAILABLE

@@ -30,6 +30,7 @@ export interface RevocationParts {
 type Send = (service: Service, path: string, method?: 'POST' | 'DELETE') => Promise<Response>
 
 interface Way {
+  readonly what: string
   /** Whether the caller presents a token instead of its key. */
   readonly usesToken: boolean
   revoke(service: Service, enrolled: Enrolled, token: string, send: Send, api: string): Promise<Response>
@@ -37,11 +38,17 @@ interface Way {
 
 const WAYS: readonly Way[] = [
   {
+    what: 'suspended',
     usesToken: false,
     revoke: (service, { subscription }, _, send) => send(service, `/v1/subscriptions/${subscription}/suspend`),
   },
-  { usesToken: true, revoke: (service, { consumer }, _, send) => send(service, `/v1/consumers/${consumer}/disable`) },
   {
+    what: 'disabled',
+    usesToken: true,
+    revoke: (service, { consumer }, _, send) => send(service, `/v1/consumers/${consumer}/disable`),
+  },
+  {
+    what: 'without credential',
     usesToken: false,
     async revoke(service, { subscription }, _, send) {
       const path = `/v1/subscriptions/${subscription}/credentials`
@@ -50,6 +57,7 @@ const WAYS: readonly Way[] = [
     },
   },
   {
+    what: 'without token',
     usesToken: true,
     revoke: ({ gatewayUrl }, { clientId, clientSecret }, token, _, api) => {
       const body = new URLSearchParams({ token, client_id: clientId, client_secret: clientSecret })
@@ -79,8 +87,8 @@ export function createChaosRevocations({ cluster, load, random, api }: Revocatio
   return {
     answered,
     async run() {
-      const name = `passing ${++made}`
-      const way = WAYS[made % WAYS.length]!
+      const way = WAYS[++made % WAYS.length]!
+      const name = `${way.what} ${made}`
       const enrolled = await enrol(pick(), api, { name }).catch(() => null)
       const token = (way.usesToken && (await enrolled?.token().catch(() => null))) || null
       if (enrolled === null || (way.usesToken && token === null)) return
@@ -91,7 +99,10 @@ export function createChaosRevocations({ cluster, load, random, api }: Revocatio
       await load.after(CALLS_AFTER)
       await end()
     },
-    check: () => answered.flatMap(({ caller, answeredMs }) => checkRevoked(load.historyOf(caller), answeredMs)),
+    check: () =>
+      answered.flatMap(({ caller, answeredMs }) =>
+        checkRevoked(load.historyOf(caller), answeredMs).map((text) => `${caller}: ${text}`),
+      ),
   }
 }
 

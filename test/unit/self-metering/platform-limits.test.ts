@@ -148,12 +148,13 @@ describe('The limits of the platform API without Redis', () => {
     expect(await callInTurn(nodes, 'other', 10)).toEqual({ admitted: 5, codes: ['rate_limited'] })
   })
 
-  it('do not lock the operator out: its calls are counted by each node', async () => {
-    const { nodes, declare, turnOff } = await openNodes(['a'])
+  it('do not lock the operator out: its calls are counted by each node, also before', async () => {
+    const { nodes, declare, turnOff } = await openNodes(['a', 'b'])
     declare({ totals: { minute: 5 } })
+    expect(await callInTurn(nodes, 'operator', 4)).toEqual({ admitted: 4, codes: [] })
     await turnOff()
-    expect(await callInTurn(nodes, 'operator', 10)).toEqual({ admitted: 5, codes: ['rate_limited'] })
-    const repairs = await callInTurn(nodes, 'operator', 20, 'getOpenSlaSpec')
-    expect(repairs).toEqual({ admitted: 10, codes: ['rate_limited'] })
+    expect(await callInTurn(nodes, 'operator', 10)).toEqual({ admitted: 6, codes: ['rate_limited'] })
+    const repairs = await callInTurn(nodes, 'operator', 30, 'getOpenSlaSpec')
+    expect(repairs).toEqual({ admitted: 20, codes: ['rate_limited'] })
   })
 })
