@@ -32,12 +32,14 @@ interface Sent extends Omit<HistoryCall, 'arrivedMs' | 'leftMs'> {
 const PAUSE_MS_MAX = 30
 const GIVE_UP_MS = 20_000
 
+/** Numbers the calls of all loads, because several may have one backend. */
+let calls = 0
+
 export function startChaosLoad(nodes: readonly ChaosNode[], backend: ChaosBackend, random: Random): ChaosLoad {
   const sent: Sent[] = []
   const statuses = new Map<string, number>()
   const waiting: { left: number; resolve: () => void }[] = []
   const ends: (() => Promise<void>)[] = []
-  let calls = 0
 
   function finish(call: Sent): void {
     const key = `${call.caller} ${call.status ?? 0}`
