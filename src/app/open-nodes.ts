@@ -37,10 +37,10 @@ export async function openNodes(options: NodesOptions): Promise<void> {
     'How far the clock of this node is ahead of that of PostgreSQL, at least; negative: behind',
     () => nodes.progress().clockOffsetMs / 1_000,
   )
-  if (shared === null) return serveOwnChanges(options.core)
-  const copyLag = (): number => shared.copyLag() ?? Infinity
+  const copyLag = (): number => (shared === null ? 0 : (shared.copyLag() ?? Infinity))
   metrics.measured('last_good_lag', 'Changes of the registry that the copy on the disk of this node lacks', copyLag)
-  followOthers(options, shared)
+  if (shared === null) await serveOwnChanges(options.core)
+  else followOthers(options, shared)
 }
 
 /** A single node serves its own changes when their commands answer. */
