@@ -68,7 +68,8 @@ describe.skipIf(process.env['ON_POSTGRES'] !== undefined)('tollgate migrate (nee
       err: expect.stringContaining('has moved to PostgreSQL'),
     })
 
-    const env = { ...usage, DATABASE_URL, MASTER_KEY, PREVIEW: 'nodes', REDIS_URL: 'redis://127.0.0.1:1' }
+    const shared = { DATABASE_URL, BASE_URL: 'http://platform.example', REDIS_URL: 'redis://127.0.0.1:1' }
+    const env = { ...usage, ...shared, MASTER_KEY, PREVIEW: 'nodes' }
     const first = await createService({ args: ['--empty'], dataDir, env: { ...env, NODE_NAME: 'a' } })
     const second = await createService({ args: ['--empty'], env: { ...env, NODE_NAME: 'b' } })
     onTestFinished(() => second.remove())
