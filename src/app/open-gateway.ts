@@ -60,6 +60,9 @@ export function openGateway(options: GatewayOptions): GatewayServices {
     count,
   })
   const pool = openPool(options, () => monitors)
+  // Stopped before the pipeline if the threads have served; here if the start is refused before.
+  core.opened('loading gateway threads', () => pool.stop())
+  pool.load()
   const mutex = core.createMutex()
   const { recorder, gauge } = stream
   const { setGate } = pool
@@ -133,12 +136,10 @@ function openPool(options: GatewayOptions, monitors: () => Monitors): GatewayPoo
     onDrift: (drift) => monitors().onDrift(drift),
     onUpstream: (reports) => monitors().upstreams.report(reports),
     onDamage,
-    ...(core.shared !== null && {
-      onWithheld(api, cause) {
-        count('revision_withheld')
-        log.error({ err: cause, api }, 'a starting gateway thread cannot compile an API; it answers its calls with 503')
-      },
-    }),
+    onWithheld(api, cause) {
+      count('revision_withheld')
+      log.error({ err: cause, api }, 'a gateway thread cannot compile the stored revision of an API; its calls get 503')
+    },
     onThreadGone(thread) {
       count('gateway_thread_gone')
       limits.memory.releaseThread(thread)

@@ -6,8 +6,8 @@
  */
 
 import { promisify } from 'node:util'
-import { gunzip, gzipSync } from 'node:zlib'
-import { createPace, type Pace } from '../runtime/pace.ts'
+import { gunzip, gunzipSync, gzipSync } from 'node:zlib'
+import { createPace, runAtOnce, runPaced, type Pace, type Steps } from '../runtime/pace.ts'
 import type { DocumentPlan, OperationPlan, ResponsePlan, RevisionPlan, RoutePlan } from './route-plan.ts'
 
 export interface PackedPlan extends RevisionPlan {
@@ -24,6 +24,8 @@ type Line =
   | readonly [Components, string, string, unknown]
 
 const LINE_END = 0x0a
+/** gzip ends with the size of what it holds. */
+const SIZE_BYTES = 4
 
 const decompress = promisify(gunzip)
 
@@ -51,7 +53,10 @@ function* linesOf(plan: DocumentPlan): Iterable<Head | Line> {
 
 /** Unpacks in slices, so that the thread does other work between them. */
 export async function unpackDocument(packed: Uint8Array, pace: Pace = createPace()): Promise<DocumentPlan> {
-  const bytes = await decompress(packed)
+  return runPaced(readLines(await decompress(packed)), pace)
+}
+
+function* readLines(bytes: Buffer): Steps<DocumentPlan> {
   const operations: OperationPlan[] = []
   const responses: ResponsePlan[] = []
   const components: Record<Components, Section[]> = { components: [], responseComponents: [] }
@@ -68,7 +73,7 @@ export async function unpackDocument(packed: Uint8Array, pace: Pace = createPace
       else if (line.length === 2) components[line[0]].push([line[1], []])
       else components[line[0]].at(-1)?.[1].push([line[2], line[3]])
     }
-    await pace()
+    yield
   }
   if (head === null) throw new Error('a packed document has no head')
   const [own, ofResponses] = [toComponents(components.components), toComponents(components.responseComponents)]
@@ -77,6 +82,18 @@ export async function unpackDocument(packed: Uint8Array, pace: Pace = createPace
 
 export async function unpackPlan({ document, ...revision }: PackedPlan, pace?: Pace): Promise<RoutePlan> {
   return { ...revision, ...(await unpackDocument(document, pace)) }
+}
+
+/** For a short document. Throws if it is longer than allowed. */
+export function unpackPlanAtOnce({ document, ...revision }: PackedPlan, bytesMax: number): RoutePlan {
+  return { ...revision, ...runAtOnce(readLines(gunzipSync(document, { maxOutputLength: bytesMax }))) }
+}
+
+/** Returns the size that the compressed form states for the document. */
+export function unpackedBytes({ document }: Pick<PackedPlan, 'document'>): number {
+  if (document.byteLength < SIZE_BYTES) return 0
+  const { buffer, byteOffset, byteLength } = document
+  return new DataView(buffer, byteOffset, byteLength).getUint32(byteLength - SIZE_BYTES, true)
 }
 
 type Section = readonly [string, (readonly [string, unknown])[]]

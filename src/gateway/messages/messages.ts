@@ -26,7 +26,14 @@ export interface JsonWebKeySet {
   readonly keys: readonly Readonly<Record<string, unknown>>[]
 }
 
+export interface StoredRevision {
+  readonly plan: PackedPlan
+  readonly slas: readonly SlaPlan[]
+}
+
 export type Command =
+  /** Revisions that serve, for a thread that starts. */
+  | { readonly type: 'restore'; readonly revisions: readonly StoredRevision[] }
   /** Compiles a revision under the `id` of the command; `swap` or `abort` refer to it by that number. */
   | { readonly type: 'prepare'; readonly plan: PackedPlan; readonly slas: readonly SlaPlan[] }
   /** With the products that the API belongs to now; the plan names those of the time when it was made. */
@@ -77,6 +84,8 @@ export type ToMainThread =
   | { readonly type: 'acknowledged'; readonly id: number; readonly error: CommandError | null }
   | { readonly type: 'request'; readonly id: number; readonly name: keyof Requests; readonly parameters: unknown }
   | { readonly type: 'spoolGrown' }
+  /** A stored revision cannot be compiled; the thread refuses the calls of its API. */
+  | { readonly type: 'withheld'; readonly api: string; readonly error: CommandError }
   | { readonly type: 'drift'; readonly drift: Drift }
   | { readonly type: 'upstream'; readonly reports: readonly UpstreamReport[] }
   | { readonly type: 'damage'; readonly damage: Damage }

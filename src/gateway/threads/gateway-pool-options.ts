@@ -30,13 +30,15 @@ export interface GatewayPoolOptions {
   readonly onDrift: (drift: Drift) => void
   readonly onUpstream: (reports: readonly UpstreamReport[]) => void
   readonly onDamage: (damage: Damage) => void
-  /** Called when a starting thread cannot compile a revision, and refuses its calls. If missing, the thread does not start. */
-  readonly onWithheld?: (api: string, cause: unknown) => void
+  /** Called when a thread cannot compile a stored revision, and refuses the calls of its API. */
+  readonly onWithheld: (api: string, cause: unknown) => void
   /** Called when a thread has ended unexpectedly, to release its share of the shared counters. */
   readonly onThreadGone: (thread: number) => void
 }
 
 export interface GatewayPool extends GatewayPort {
+  /** Begins to start the threads, which takes a second, while other parts of the service are opened. */
+  load(): void
   /** Starts the threads; resolves with the port when all of them listen. */
   start(): Promise<number>
   setKeys(jwks: JsonWebKeySet): Promise<void>

@@ -9,16 +9,17 @@
 import type { GatewayPort, PreparedRevision } from '../../plan/gateway-port.ts'
 import type { PackedPlan } from '../../plan/packed-plan.ts'
 import { Problem } from '../../domain/problem.ts'
-import { toWithheldPlan } from '../../plan/withheld-plan.ts'
 import type { SlaPlan } from '../../plan/sla-plan.ts'
 import { toCommandProblem, toCompileProblem } from '../messages/command-error.ts'
-import type { Command, CommandError } from '../messages/messages.ts'
+import type { Command, CommandError, StoredRevision } from '../messages/messages.ts'
 import type { GatewayPool, GatewayPoolOptions } from './gateway-pool-options.ts'
 import { GatewayWorker } from './gateway-worker.ts'
 import { createServingState, type ServingState } from './serving-state.ts'
 
 const DRAIN_WITHIN_MS = 30_000
 const RESTART_AFTER_MS = 100
+const BATCH_BYTES = 256 * 1024
+const BATCH_MAX = 200
 
 export function createGatewayPool(options: GatewayPoolOptions): GatewayPool {
   const state = createServingState(options.clock.nowMs)
@@ -33,6 +34,7 @@ export function createGatewayPool(options: GatewayPoolOptions): GatewayPool {
   }
 
   return {
+    load: () => workers.load(),
     start: () => workers.start(),
     leave: () => workers.enqueue(() => workers.execute({ type: 'leave' })),
     stop: () => workers.stop(),
@@ -86,12 +88,22 @@ async function prepareRevision(
   throw toCompileProblem(error)
 }
 
-interface Revision {
-  readonly plan: PackedPlan
-  readonly slas: readonly SlaPlan[]
-}
-
 type Threads = ReadonlySet<GatewayWorker>
+
+/** A command must be acknowledged in time, so it does not carry more documents than are compiled in a few seconds. */
+function* batches(revisions: Iterable<StoredRevision>): Iterable<readonly StoredRevision[]> {
+  let batch: StoredRevision[] = []
+  let bytes = 0
+  for (const revision of revisions) {
+    batch.push(revision)
+    bytes += revision.plan.document.byteLength
+    if (bytes < BATCH_BYTES && batch.length < BATCH_MAX) continue
+    yield batch
+    batch = []
+    bytes = 0
+  }
+  if (batch.length > 0) yield batch
+}
 
 /** The workers of the pool: starts, replaces and stops them, and sends commands to all of them. */
 class Workers {
@@ -102,6 +114,9 @@ class Workers {
   #port: number
   #lastId = 0
   #isStopping = false
+  /** The first workers, by thread index, while their threads load. */
+  #loading: readonly GatewayWorker[] = []
+  #stopped: Promise<void> | null = null
   #queue: Promise<unknown> = Promise.resolve()
 
   constructor(options: GatewayPoolOptions, state: ServingState) {
@@ -115,10 +130,21 @@ class Workers {
     return ++this.#lastId
   }
 
+  /** A thread needs a second until it accepts commands. */
+  load(): void {
+    this.#loading = this.#workers.map((_, index) => this.#createWorker(index))
+    // The start reports it.
+    for (const { loaded } of this.#loading) loaded.catch(() => {})
+  }
+
   start(): Promise<number> {
     return this.enqueue(async () => {
+      if (this.#loading.length === 0) this.load()
+      const workers = this.#loading
+      await Promise.all(workers.map(({ loaded }) => loaded))
+      this.#loading = []
       // They compile at the same time; the first one that listens may choose the port of all.
-      const workers = await Promise.all(this.#workers.map((_, index) => this.#openWorker(index)))
+      await Promise.all(workers.map((worker) => this.#restoreState(worker)))
       for (const worker of workers) await this.#listen(worker)
       return this.#port
     })
@@ -144,7 +170,10 @@ class Workers {
   }
 
   /** Compiles on half of the threads at a time, so that the others serve meanwhile. */
-  async prepare(id: number, { plan, slas }: Revision): Promise<{ error: CommandError | null; preparedOn: Threads }> {
+  async prepare(
+    id: number,
+    { plan, slas }: StoredRevision,
+  ): Promise<{ error: CommandError | null; preparedOn: Threads }> {
     const preparedOn = new Set<GatewayWorker>()
     const half = Math.ceil(this.#workers.length / 2)
     for (const [from, to] of [[0, half], [half]]) {
@@ -158,7 +187,7 @@ class Workers {
   }
 
   /** A thread that has been replaced since the revision was prepared compiles it now. */
-  async swap(id: number, revision: Revision, preparedOn: Threads): Promise<void> {
+  async swap(id: number, revision: StoredRevision, preparedOn: Threads): Promise<void> {
     const swap = (worker: GatewayWorker): Promise<void> =>
       preparedOn.has(worker) ? this.#swapOn(worker, id, revision) : this.#restoreRevision(worker, revision)
     await Promise.all(this.#ready().map(swap))
@@ -176,10 +205,17 @@ class Workers {
     return this.#workers.slice(from, to).filter((worker): worker is GatewayWorker => worker?.isReady === true)
   }
 
-  async stop(): Promise<void> {
+  stop(): Promise<void> {
     this.#isStopping = true
+    return (this.#stopped ??= this.#stop())
+  }
+
+  async #stop(): Promise<void> {
     const live = this.#workers.filter((worker) => worker !== null)
-    const drained = Promise.all(live.map((worker) => worker.post(this.createId(), { type: 'drain' })))
+    // Their threads have no calls.
+    await Promise.all(this.#loading.map((worker) => worker.terminate()))
+    const serving = live.filter((worker) => !this.#loading.includes(worker))
+    const drained = Promise.all(serving.map((worker) => worker.post(this.createId(), { type: 'drain' })))
     const { promise: timeout, resolve: giveUp } = Promise.withResolvers<void>()
     const cancel = this.#options.clock.after(DRAIN_WITHIN_MS, giveUp)
     await Promise.race([drained, timeout])
@@ -188,18 +224,18 @@ class Workers {
   }
 
   async #startWorker(index: number): Promise<void> {
-    await this.#listen(await this.#openWorker(index))
+    const worker = this.#createWorker(index)
+    await worker.loaded
+    await this.#restoreState(worker)
+    await this.#listen(worker)
   }
 
-  /** Starts a thread and brings it up to date. */
-  async #openWorker(index: number): Promise<GatewayWorker> {
+  #createWorker(index: number): GatewayWorker {
     const worker = new GatewayWorker(index, this.#options, {
       onListening: (port) => void (this.#port = port),
       onExit: (ended, code) => this.#onExit(ended, code),
     })
     this.#workers[index] = worker
-    await worker.loaded
-    await this.#restoreState(worker)
     return worker
   }
 
@@ -210,29 +246,17 @@ class Workers {
 
   async #restoreState(worker: GatewayWorker): Promise<void> {
     for (const command of this.#state.restoreCommands()) await this.#executeOn(worker, command)
-    for (const revision of this.#state.plans()) await this.#restoreStored(worker, revision)
+    for (const revisions of batches(this.#state.plans())) await this.#executeOn(worker, { type: 'restore', revisions })
   }
 
-  /** One of several nodes starts although it cannot compile a revision, whose calls it refuses. */
-  async #restoreStored(worker: GatewayWorker, revision: Revision): Promise<void> {
-    const { onWithheld } = this.#options
-    if (onWithheld === undefined) return this.#restoreRevision(worker, revision)
-    try {
-      await this.#restoreRevision(worker, revision)
-    } catch (cause) {
-      await this.#restoreRevision(worker, { plan: toWithheldPlan(revision.plan), slas: [] })
-      onWithheld(revision.plan.api, cause)
-    }
-  }
-
-  async #restoreRevision(worker: GatewayWorker, { plan, slas }: Revision): Promise<void> {
+  async #restoreRevision(worker: GatewayWorker, { plan, slas }: StoredRevision): Promise<void> {
     const id = this.createId()
     const error = await worker.post(id, { type: 'prepare', plan, slas })
     if (error !== null) throw toCompileProblem(error)
     await this.#swapOn(worker, id, { plan, slas })
   }
 
-  #swapOn(worker: GatewayWorker, prepared: number, { plan: { memberOfProductIds } }: Revision): Promise<void> {
+  #swapOn(worker: GatewayWorker, prepared: number, { plan: { memberOfProductIds } }: StoredRevision): Promise<void> {
     return this.#executeOn(worker, { type: 'swap', prepared, memberOfProductIds })
   }
 
@@ -245,7 +269,8 @@ class Workers {
     const { log, clock, onThreadGone, onCount } = this.#options
     const { index, callsInFlight: callsLost } = worker
     this.#workers[index] = null
-    if (this.#isStopping) return
+    // A start fails with a thread that does not load.
+    if (this.#isStopping || this.#loading.includes(worker)) return
     onThreadGone(index)
     if (callsLost > 0) onCount('call_lost_with_thread', callsLost)
     log.error(

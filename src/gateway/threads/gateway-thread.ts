@@ -89,7 +89,9 @@ export async function startThread(options: ThreadOptions): Promise<void> {
   const inFlight = new Int32Array(settings.inFlight)
   const isBusy = (): boolean => inFlight[0]! > 0
   const served = { threads, connect, gatewayUrl }
-  const revisions = createServedRevisions({ limiter, settings: served, gates, isBusy, clock })
+  const onWithheld = (api: string, cause: unknown): void =>
+    mainThread.send({ type: 'withheld', api, error: toCommandError(cause) })
+  const revisions = createServedRevisions({ limiter, settings: served, gates, isBusy, clock, onWithheld })
   const authenticator = createThreadAuthenticator(options, mainThread, revisions)
   const publishedKeys: ThreadParts['publishedKeys'] = { jwks: { keys: [] } }
   const oauth = await createOauth(toOauthPort(settings, mainThread, revisions, publishedKeys))
@@ -161,7 +163,7 @@ function createThreadAuthenticator(
     keyedHash,
     clock,
     resolve: (name) => mainThread.request('resolve', name),
-    tenantOf: (api) => revisions.of(api)?.plan.tenant ?? null,
+    tenantOf: (api) => revisions.planOf(api)?.tenant ?? null,
     refetch: (provider) => mainThread.request('refetch', { provider }),
     count: mainThread.count,
   })
@@ -179,7 +181,7 @@ function toOauthPort(
     clientAddress: createClientAddress(trustedProxies),
     execute: (call) => mainThread.request('oauth', call),
     jwks: () => publishedKeys.jwks,
-    scopesOf: (api) => revisions.of(api)?.plan.allowedScopes ?? null,
+    scopesOf: (api) => revisions.planOf(api)?.allowedScopes ?? null,
     onFailure(cause) {
       mainThread.count('oauth_failed')
       mainThread.send({ type: 'log', level: 'error', message: OAUTH_FAILED, detail: String(cause) })

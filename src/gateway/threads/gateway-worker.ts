@@ -6,6 +6,7 @@
  */
 
 import { Worker } from 'node:worker_threads'
+import { toCompileProblem } from '../messages/command-error.ts'
 import type { Command, CommandError, Requests, ThreadSettings, ToMainThread, ToWorker } from '../messages/messages.ts'
 import type { GatewayPoolOptions } from './gateway-pool-options.ts'
 
@@ -88,7 +89,7 @@ export class GatewayWorker {
   }
 
   #onMessage(message: ToMainThread): void {
-    const { onDrift, onUpstream, onCount, onDamage, log } = this.#options
+    const { onWithheld, onDrift, onUpstream, onCount, onDamage, log } = this.#options
     switch (message.type) {
       case 'loaded':
         return this.#loaded.resolve()
@@ -100,6 +101,8 @@ export class GatewayWorker {
         return void this.#respond(message.id, message.name, message.parameters)
       case 'spoolGrown':
         return this.#onSpoolGrown()
+      case 'withheld':
+        return onWithheld(message.api, toCompileProblem(message.error))
       case 'drift':
         return onDrift(message.drift)
       case 'upstream':

@@ -32,6 +32,8 @@ export interface ThreadParts {
 export async function executeCommand(thread: ThreadParts, id: number, command: Command): Promise<void> {
   const { revisions, callerContexts, authenticator } = thread
   switch (command.type) {
+    case 'restore':
+      return revisions.restore(command.revisions)
     case 'prepare':
       return revisions.prepare(id, command.plan, command.slas)
     case 'swap':
@@ -76,8 +78,8 @@ export async function executeCommand(thread: ThreadParts, id: number, command: C
 
 function setMembership({ revisions, authenticator }: ThreadParts, api: string, productIds: readonly string[]): void {
   revisions.setMembership(api, productIds)
-  const revision = revisions.of(api)
-  if (revision !== undefined) authenticator.membershipChanged(revision.plan.tenant)
+  const plan = revisions.planOf(api)
+  if (plan !== undefined) authenticator.membershipChanged(plan.tenant)
 }
 
 function listen({ settings, server, mainThread }: ThreadParts, port: number): Promise<void> {

@@ -58,12 +58,49 @@ describe('a gateway thread that ends', () => {
   })
 })
 
-describe('a gateway thread that starts on one of several nodes', () => {
+describe('a pool that is stopped before it has started', () => {
+  it.each([
+    ['ends threads that load', true],
+    ['has nothing to end if none was created', false],
+  ])('%s', async (_, loads) => {
+    const pool = await openGatewayPool({ isStarted: false })
+    if (loads) pool.load()
+    await pool.stop()
+    await pool.stop()
+    expect(pool.threads().map(({ isReady }) => isReady)).toEqual([false, false])
+  })
+})
+
+describe('a gateway thread that starts', () => {
   it('refuses the calls of an API that it cannot compile, and serves the others', async () => {
     const withheld: string[] = []
-    const { callAll, request } = await openGatewayPool({ onWithheld: (api) => withheld.push(api) })
+    const { callAll, request } = await openGatewayPool({
+      others: (plan) => [{ ...plan, api: 'torn-v1', document: Buffer.from('torn') }],
+      onWithheld: (api) => withheld.push(api),
+    })
     expect(await callAll(token())).toEqual(new Set([200]))
     expect(await request('/torn-v1/payments', token())).toBe(503)
     expect(withheld).toEqual(['torn-v1', 'torn-v1'])
+  })
+
+  it('refuses the calls of an API that it cannot compile at the first of them', async () => {
+    const withheld: string[] = []
+    const { callAll, request } = await openGatewayPool({
+      others: (plan) => [{ ...plan, api: 'torn-v1', document: Buffer.alloc(0) }],
+      onWithheld: (api) => withheld.push(api),
+    })
+    expect(withheld).toEqual([])
+    expect(await request('/torn-v1/payments', token())).toBe(503)
+    expect(withheld).toEqual(['torn-v1'])
+    expect(await callAll(token())).toEqual(new Set([200]))
+  })
+
+  it('serves more APIs than one command carries', async () => {
+    const names = Array.from({ length: 450 }, (_, at) => `other${at}-v1`)
+    const { request } = await openGatewayPool({ others: (plan) => names.map((api) => ({ ...plan, api })) })
+    // The token is for another API.
+    for (const api of ['other0-v1', 'other199-v1', 'other200-v1', 'other449-v1'])
+      expect(await request(`/${api}/payments`, token())).toBe(401)
+    expect(await request('/other450-v1/payments', token())).toBe(404)
   })
 })
