@@ -3,6 +3,8 @@
 import { API_KIND, apiWrite } from '../src/publishing/apis.ts'
 import { COMPILED_KIND } from '../src/publishing/compiled-document.ts'
 import { activeDeployment, PROXY_KIND, proxyWrite } from '../src/publishing/proxy-document.ts'
+import { COMPLIANCE_KIND } from '../src/programmes/compliance-score.ts'
+import { DECLARED_KIND } from '../src/publishing/declared-fields.ts'
 import { CONTENT_KIND } from '../src/publishing/published-content.ts'
 import { OPENAPI_SPEC_KIND, OPENSLA_SPEC_KIND, openApiWrite, openSlaWrite } from '../src/publishing/specifications.ts'
 import { systemClock } from '../src/runtime/clock.ts'
@@ -24,10 +26,16 @@ async function wholeApiCopier(registry: Registry, api: string): Promise<(name: s
   const proxy = await need(registry.find(PROXY_KIND, 'api', api))
   const specification = activeDeployment(proxy.body)?.specification ?? ''
   const document = await need(registry.get(OPENAPI_SPEC_KIND, specification))
-  const parts = [await need(registry.get(COMPILED_KIND, specification)), await contentOf(registry, specification)]
+  const compliance = await registry.get(COMPLIANCE_KIND, specification)
+  const parts = [
+    await need(registry.get(COMPILED_KIND, specification)),
+    await contentOf(registry, specification),
+    // Otherwise nodes would judge all documents during a measurement.
+    ...(compliance === null ? [] : [compliance]),
+  ]
   const [declaration] = await registry.list(OPENSLA_SPEC_KIND, { where: { api, inForce: 'true' }, limit: 1 })
   const sla = await need(Promise.resolve(declaration ?? null))
-  const slaContent = await contentOf(registry, sla.id)
+  const slaParts = [await contentOf(registry, sla.id), await need(registry.get(DECLARED_KIND, sla.id))]
   return (name) => {
     const [ofDocument, ofSla] = [createId('oas'), createId('sla')]
     const deployments = Object.fromEntries(
@@ -42,7 +50,7 @@ async function wholeApiCopier(registry: Registry, api: string): Promise<(name: s
       openApiWrite(ofDocument, document.tenant, 0, { ...document.body, api: name }),
       ...parts.map((part) => rename(part, ofDocument)),
       openSlaWrite(ofSla, sla.tenant, 0, { ...sla.body, api: name }),
-      rename(slaContent, ofSla),
+      ...slaParts.map((part) => rename(part, ofSla)),
     ]
   }
 }

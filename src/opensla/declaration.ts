@@ -22,6 +22,8 @@ export interface DeclaredApi {
 
 export interface Declaration {
   readonly plan: SlaPlan
+  /** Members of the document. */
+  readonly fields: Fields
   readonly warnings: readonly ProblemPointer[]
 }
 
@@ -34,6 +36,14 @@ export function parseDeclaration(bytes: Uint8Array, api: DeclaredApi): SlaPlan {
   return checkDeclaration(bytes, api).plan
 }
 
+/** Compiles the members of a declaration that was read before. Throws like `parseDeclaration`, without places in the text. */
+export function compileDeclaration(root: Fields, api: DeclaredApi): SlaPlan {
+  const faults = new Faults()
+  const plan = toPlan(root, api, faults)
+  if (faults.all.length > 0) throw refusal(faults.all)
+  return plan
+}
+
 /** Returns the plan with warnings of parts that have no effect or are probably mistakes. Throws like `parseDeclaration`. */
 export function checkDeclaration(bytes: Uint8Array, api: DeclaredApi): Declaration {
   const { fields: root, placeOf } = readDocument(bytes)
@@ -42,12 +52,12 @@ export function checkDeclaration(bytes: Uint8Array, api: DeclaredApi): Declarati
   const plan = toPlan(root, api, faults)
   const placed = (findings: readonly ProblemPointer[]): readonly ProblemPointer[] =>
     findings.map((finding) => ({ ...finding, ...placeOf(finding.pointer) }))
-  if (faults.all.length > 0) {
-    throw new Problem('specification_invalid', 'The OpenSLA declaration cannot be used.', {
-      errors: placed(faults.all),
-    })
-  }
-  return { plan, warnings: placed(faults.warnings) }
+  if (faults.all.length > 0) throw refusal(placed(faults.all))
+  return { plan, fields: root, warnings: placed(faults.warnings) }
+}
+
+function refusal(errors: readonly ProblemPointer[]): Problem {
+  return new Problem('specification_invalid', 'The OpenSLA declaration cannot be used.', { errors })
 }
 
 function toPlan(root: Fields, { technicalName, operationIds }: DeclaredApi, faults: Faults): SlaPlan {

@@ -11,6 +11,7 @@ import { Problem } from '../domain/problem.ts'
 import type { GatewayPort } from '../plan/gateway-port.ts'
 import type { Author, Registry } from '../store/registry.ts'
 import { API_KIND, apiWrite } from './apis.ts'
+import { declaredRemoval } from './declared-fields.ts'
 import { contentRemoval } from './published-content.ts'
 import { OPENSLA_SPEC_KIND } from './specifications.ts'
 
@@ -46,6 +47,7 @@ async function remove({ registry, gateway }: DeclarationRemovalOptions, author: 
   await commit(registry, author, 'openslaspec.remove', [
     { kind: OPENSLA_SPEC_KIND, id, tenant, expected: revision, body: null },
     ...(await contentRemoval(registry, tenant, id)),
+    ...(await declaredRemoval(registry, tenant, id)),
     // An unchanged write of the entry, so that a concurrent activation fails.
     apiWrite(body.api, tenant, entry.revision, entry.body),
   ])

@@ -54,7 +54,7 @@ export async function readContent(registry: Registry, tenant: string, id: string
   return toContent((await find(registry, tenant, CONTENT_KIND, id)).body)
 }
 
-export async function toContent(body: ContentBody | OldContentBody): Promise<Content> {
+async function toContent(body: ContentBody | OldContentBody): Promise<Content> {
   const { mediaType } = body
   if ('base64' in body) return { bytes: Buffer.from(body.base64, 'base64'), mediaType }
   // One chunk, with room to recognise the end, so that no chunks have to be joined on the main thread.

@@ -2,7 +2,8 @@
 
 import type { EncodedText } from '../domain/encoded-text.ts'
 import { Problem, type ProblemPointer } from '../domain/problem.ts'
-import { checkDeclaration, parseDeclaration } from '../opensla/declaration.ts'
+import { checkDeclaration, compileDeclaration } from '../opensla/declaration.ts'
+import type { Fields } from '../opensla/reader.ts'
 import type { SlaPlan } from '../plan/sla-plan.ts'
 import type { Labelled, Labels } from '../store/labels.ts'
 import type { CreateId } from '../runtime/ids.ts'
@@ -24,6 +25,7 @@ import { listPage, type Page, type PageQuery } from '../command/page.ts'
 import { PLATFORM_API, type PlatformOperation } from '../domain/platform-api.ts'
 import { defaultPlatformSla } from './platform-sla.ts'
 import { PROXY_KIND, activeDeployment, stagedDeployment } from './proxy-document.ts'
+import { declaredWrites, readDeclared } from './declared-fields.ts'
 import { contentWrite, readContent, type Content } from './published-content.ts'
 import type { KeyedMutex } from '../command/keyed-mutex.ts'
 
@@ -164,7 +166,7 @@ async function createOpenSla(
   if (entry?.tenant !== tenant || operationIds.length === 0)
     throw invalidAt('/api', 'The API does not exist or has no revision.')
   const bytes = fromBase64(specification, '/specification')
-  const { plan, warnings } = checkDeclaration(bytes, { technicalName: api, operationIds })
+  const { plan, fields, warnings } = checkDeclaration(bytes, { technicalName: api, operationIds })
   const { variant, version } = plan
   const current = await inForce(registry, api)
   const before = current.find(({ body }) => body.variant === variant)
@@ -179,6 +181,7 @@ async function createOpenSla(
   await commit(registry, author, 'openslaspec.create', [
     openSlaWrite(id, tenant, 0, body),
     await contentWrite(id, tenant, { bytes, mediaType }),
+    ...declaredWrites(id, tenant, { bytes, fields }),
     // An unchanged write of the entry, so that a concurrent declaration or activation fails.
     apiWrite(api, tenant, entry.revision, entry.body),
     ...(before === undefined ? [] : [retire(before)]),
@@ -236,16 +239,16 @@ async function plansInForce(
   const current = api === PLATFORM_API ? platformIds : operationIds
   const plans: SlaPlan[] = []
   for (const { id, tenant, body } of await inForce(registry, api)) {
-    plans.push(toSlaPlan(body, current, await readContent(registry, tenant, id)))
+    plans.push(toSlaPlan(body, current, await readDeclared(registry, tenant, id)))
   }
   const hasDefault = api !== PLATFORM_API || plans.some(({ variant }) => variant === '')
   return hasDefault || platformIds.length === 0 ? plans : [...plans, defaultPlatformSla(platformIds)]
 }
 
 /** `operationIds` are those of the active revision. */
-export function toSlaPlan(body: OpenSlaSpecBody, operationIds: readonly string[], { bytes }: Content): SlaPlan {
+export function toSlaPlan(body: OpenSlaSpecBody, operationIds: readonly string[], fields: Fields): SlaPlan {
   const known = [...new Set([...operationIds, ...body.operationIds])]
-  return parseDeclaration(bytes, { technicalName: body.api, operationIds: known })
+  return compileDeclaration(fields, { technicalName: body.api, operationIds: known })
 }
 
 function slaChanged(createId: CreateId, tenant: string, before: OpenSlaSpecBody | null, after: OpenSlaSpecBody): Write {

@@ -1,5 +1,5 @@
 /**
- * Reads the plans of all active revisions, a hundred APIs at a time, when one of several nodes starts.
+ * Reads the plans of all active revisions, many APIs at a time, when one of several nodes starts.
  *
  * One statement for each document would be a round trip each. The documents may be of different moments: the node follows all changes
  * since before the first statement, and commands at other nodes wait for that.
@@ -11,7 +11,7 @@ import type { Document, Registry } from '../store/registry.ts'
 import { API_KIND } from './apis.ts'
 import { COMPILED_KIND, currentForm } from './compiled-document.ts'
 import { activeDeployment, PROXY_KIND, type Deployment, type ProxyBody } from './proxy-document.ts'
-import { CONTENT_KIND, toContent } from './published-content.ts'
+import { currentFields, DECLARED_KIND } from './declared-fields.ts'
 import { toPackedPlan, type ActivePlan, type ServingPlansOptions } from './serving-plan.ts'
 import { OPENSLA_SPEC_KIND, toSlaPlan, type OpenSlaSpecBody } from './specifications.ts'
 
@@ -35,7 +35,7 @@ interface Batch {
 type Declarations = ReadonlyMap<string, readonly Document<OpenSlaSpecBody>[]>
 
 /** Proxies with many operations are large. */
-const BATCH_MAX = 100
+const BATCH_MAX = 250
 
 /** Yields all APIs with an active revision. */
 export async function* storedPlans(options: StoredPlansOptions): AsyncIterable<StoredPlan> {
@@ -77,7 +77,7 @@ async function readPlans(
 ): Promise<readonly StoredPlan[]> {
   const { registry } = options
   const declarationsOf = ({ proxy }: Active) => declarations.get(proxy.body.api) ?? []
-  const [entries, compiled, contents] = await Promise.all([
+  const [entries, compiled, declared] = await Promise.all([
     registry.getEach(
       API_KIND,
       active.map(({ proxy }) => proxy.body.api),
@@ -87,33 +87,40 @@ async function readPlans(
       active.map(({ deployment }) => deployment.specification),
     ),
     registry.getEach(
-      CONTENT_KIND,
+      DECLARED_KIND,
       active.flatMap((each) => declarationsOf(each).map(({ id }) => id)),
     ),
   ])
 
-  async function slasOf(each: Active): Promise<readonly SlaPlan[] | null> {
-    const stored = declarationsOf(each).map(({ id, tenant, body }) => ({ tenant, body, content: contents.get(id) }))
-    const plans = stored.flatMap(({ tenant, body, content }) =>
-      content?.tenant === tenant
-        ? [toContent(content.body).then((read) => toSlaPlan(body, each.deployment.operationIds, read))]
-        : [],
-    )
-    return plans.length < stored.length ? null : Promise.all(plans)
+  function slasOf(each: Active): readonly SlaPlan[] | null {
+    const { operationIds } = each.deployment
+    const plans = declarationsOf(each).flatMap(({ id, tenant, body }) => {
+      const fields = currentFields(declared.get(id) ?? null, tenant)
+      return fields === null ? [] : [toSlaPlan(body, operationIds, fields)]
+    })
+    return plans.length < declarationsOf(each).length ? null : plans
   }
 
-  async function planOf(each: Active): Promise<ActivePlan | null> {
+  function planOf(each: Active): ActivePlan | null {
     const { proxy, deployment } = each
     const entry = entries.get(proxy.body.api)
     if (entry?.tenant !== proxy.tenant) return null
     const stored = compiled.get(deployment.specification) ?? null
     const document = currentForm(stored, proxy.tenant, entry.body.isMcpOn === true)
-    const slas = await slasOf(each)
+    const slas = slasOf(each)
     if (document === null || slas === null) return null
     const plan = toPackedPlan(options, proxy, deployment, entry.body, document)
     return { plan, slas, specification: deployment.specification }
   }
 
-  // A plan that cannot be made is left to the command that can say why.
-  return Promise.all(active.map(async (each) => ({ ...each, plan: await planOf(each).catch(() => null) })))
+  return active.map((each) => ({ ...each, plan: attempt(() => planOf(each)) }))
+}
+
+/** A plan that cannot be made is left to the command that can say why. */
+function attempt(make: () => ActivePlan | null): ActivePlan | null {
+  try {
+    return make()
+  } catch {
+    return null
+  }
 }

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import { API_KIND } from '../../../src/publishing/apis.ts'
 import { COMPILED_KIND } from '../../../src/publishing/compiled-document.ts'
+import { DECLARED_KIND } from '../../../src/publishing/declared-fields.ts'
 import type { Registry } from '../../../src/store/registry.ts'
 import {
   ACME,
@@ -76,9 +77,13 @@ it('The start of a node compiles what an earlier version has compiled, and leave
   const entry = await registry.get(API_KIND, 'returns-v1')
   const removal = { kind: API_KIND, id: 'returns-v1', tenant, expected: entry!.revision, body: null }
   await registry.commit(author, 'remove', [removal])
+  // Nor has it stored the members of declarations.
+  const [declared] = await registry.list(DECLARED_KIND, { limit: 1 })
+  await registry.commit(author, 'age', [{ ...declared!, expected: declared!.revision, body: null }])
   const node = catalogue.restart()
   const started = await startAll(node)
   expect(started.map(({ plan }) => plan.api)).toEqual(['orders-v1', 'parcels-v1'])
+  expect((await registry.get(DECLARED_KIND, declared!.id))?.body).toEqual(declared!.body)
   expect(started).toEqual(
     catalogue.gateway.prepared.slice(0, 2).map(({ plan }, at) => ({ plan, slas: started[at]!.slas })),
   )
