@@ -96,6 +96,7 @@ async function build(options: CoreOptions, startedAt: number): Promise<Facts> {
   releaseHeap()
   releasePages()
   notServing = null
+  core.shared?.beginCopy()
   // Opened last, so that a stop begins with it.
   const onStopping = (): void => void (notServing = 'The service is stopping.')
   opened('delay of the stop', createStopDelay({ ...core, ...gateway, platform, onStopping }))

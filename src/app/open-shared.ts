@@ -42,6 +42,8 @@ export interface Shared extends Omit<Postgres, 'close'> {
    * they are in effect. To be called before it acknowledges any.
    */
   readonly keepCopy: (effective: ReadonlySet<string>) => void
+  /** Writes the copy from now on. */
+  readonly beginCopy: () => void
   /** Number of changes that the copy lacks; null while it is not kept. */
   readonly copyLag: () => number | null
   /** Ends what only a start needs: lets the next node start. */
@@ -138,7 +140,7 @@ async function join(node: Node, postgres: Postgres) {
   const readFrom = await registry.end()
   const { incarnation } = identity
   const isJoined = (): boolean => true
-  const { keepCopy, copyLag } = createKeeping({ ...postgres, copy, options, readFrom, isJoined })
+  const { keepCopy, beginCopy, copyLag } = createKeeping({ ...postgres, copy, options, readFrom, isJoined })
   return {
     ...postgres,
     incarnation,
@@ -146,6 +148,7 @@ async function join(node: Node, postgres: Postgres) {
     readFrom,
     copy,
     keepCopy,
+    beginCopy,
     copyLag,
     isJoined,
     endStart,
@@ -169,7 +172,7 @@ async function startApart(node: Node, away: StartRefused): Promise<Shared> {
     'PostgreSQL cannot be reached; calls are served from the last good configuration, and commands get 503 until this node can join',
   )
   const readFrom = mark.position
-  const { start, keepCopy, copyLag } = createKeeping({ ...postgres, copy, options, readFrom, isJoined })
+  const { start, keepCopy, beginCopy, copyLag } = createKeeping({ ...postgres, copy, options, readFrom, isJoined })
   const onJoined = (): void => {
     log.info('PostgreSQL answers; this node has joined the others and reads what has changed')
     start()
@@ -181,6 +184,7 @@ async function startApart(node: Node, away: StartRefused): Promise<Shared> {
     readFrom,
     copy,
     keepCopy,
+    beginCopy,
     copyLag,
     isJoined,
     // Not before all parts follow the registry.
@@ -191,15 +195,21 @@ async function startApart(node: Node, away: StartRefused): Promise<Shared> {
 function createKeeping({ options, readFrom, isJoined, ...parts }: Keeping) {
   let keeper: CopyKeeper | null = null
   let effective: ReadonlySet<string> | null = null
+  let hasBegun = false
   const start = (): void => {
     if (effective === null || !isJoined()) return
     const started = keepLastGood({ ...parts, effective }, options, readFrom)
     keeper = started
+    if (hasBegun) started.begin()
     options.opened('copy of the configuration', () => started.stop())
   }
   return {
     start,
     copyLag: () => keeper?.lag ?? null,
+    beginCopy(): void {
+      hasBegun = true
+      keeper?.begin()
+    },
     keepCopy(kinds: ReadonlySet<string>): void {
       effective = kinds
       start()

@@ -30,13 +30,18 @@ const PAUSE_MS = 1_000
 const RETRY = { firstMs: 1_000, maxMs: 60_000 }
 
 export interface CopyKeeper {
+  /** Updates the copy from now on. */
+  begin(): void
   /** Number of changes that the copy lacks; 1 or more until the first update. */
   readonly lag: number
   /** Waits for the update in progress. */
   stop(): Promise<void>
 }
 
-/** Follows the changes after `position`, and writes what the copy lacks before. Must be called before the node acknowledges any of them. */
+/**
+ * Follows the changes after `position`, and writes what the copy lacks before. Must be called before the node acknowledges any of them;
+ * `begin` can wait until the node serves, because the first update of a large registry takes seconds.
+ */
 export function keepCopy(options: KeepCopyOptions, position: number): CopyKeeper {
   const { copy, registry, except, effective } = options
   const keeper = new Keeper(options)
@@ -51,6 +56,7 @@ export function keepCopy(options: KeepCopyOptions, position: number): CopyKeeper
     get lag() {
       return keeper.lag
     },
+    begin: () => keeper.begin(),
     async stop() {
       unwatch()
       await keeper.stop()
@@ -64,6 +70,7 @@ class Keeper {
   #cancel: (() => void) | null = null
   #running: Promise<void> | null = null
   #lag = 0
+  #hasBegun = false
   #isStopped = false
   #failures = 0
 
@@ -77,7 +84,14 @@ class Keeper {
 
   request(): void {
     this.#lag++
-    if (this.#cancel === null && this.#running === null) this.#wait(COALESCE_MS)
+    if (this.#hasBegun && this.#cancel === null && this.#running === null) this.#wait(COALESCE_MS)
+  }
+
+  /** The first update waits for the calls that a node gets when it starts. */
+  begin(): void {
+    if (this.#hasBegun) return
+    this.#hasBegun = true
+    this.#wait(PAUSE_MS)
   }
 
   async stop(): Promise<void> {

@@ -86,6 +86,7 @@ async function startNode(masterKey: number, config: SharedOptions['config']): Pr
   const shared = await openShared({ config, addresses: ADDRESSES, vault, clock, log, count, opened }, end)
   shared.keepCopy(new Set(['thing']))
   await shared.endStart()
+  shared.beginCopy()
   return { shared, counts, ended, stop: () => close(true), crash: () => close(false) }
 }
 

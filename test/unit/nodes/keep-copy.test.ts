@@ -5,7 +5,7 @@ import type { RegistryMark } from '../../../src/store/registry-copy.ts'
 import { createFakeClock } from '../../fixtures/fake-clock.ts'
 
 /** A registry whose end the test sets, and a copy that notes what happens to it. */
-function open(from: number) {
+function open(from: number, begins = true) {
   const clock = createFakeClock(1_000_000)
   const notes: string[] = []
   const failures: unknown[] = []
@@ -44,6 +44,7 @@ function open(from: number) {
     },
     from,
   )
+  if (begins) keeper.begin()
   function change(kind: string): void {
     const document = { kind, id: 'a', tenant: 't', revision: 1, body: {}, createdAtMs: 0, updatedAtMs: 0 }
     listener({ position: ++end, document, removed: false })
@@ -52,10 +53,22 @@ function open(from: number) {
 }
 
 describe('the keeper of a copy', () => {
+  it('notes what the node acknowledges before it begins, and writes nothing until then', async () => {
+    const { clock, keeper, notes, change } = open(5, false)
+    change('credential')
+    await clock.advance(5_000)
+    expect(notes).toEqual(['expect 5', 'expect 6'])
+    expect(keeper.lag).toBe(2)
+    keeper.begin()
+    await clock.advance(1_000)
+    expect(notes.at(-1)).toBe('at 6')
+    expect(keeper.lag).toBe(0)
+  })
+
   it('notes a change that the node acknowledges at once, and writes the copy later', async () => {
     const { clock, keeper, notes, change } = open(5)
     expect(notes).toEqual(['expect 5'])
-    await clock.advance(100)
+    await clock.advance(1_000)
     expect(notes.splice(0)).toEqual(['expect 5', 'at 5'])
     await clock.advance(1_000)
     change('credential')
@@ -86,7 +99,7 @@ describe('the keeper of a copy', () => {
   it('repeats an update that failed, more and more seldom', async () => {
     const { clock, keeper, notes, failures, fail } = open(3)
     fail(new Error('away'))
-    await clock.advance(100 + 1_000 + 2_000 + 4_000)
+    await clock.advance(1_000 + 1_000 + 2_000 + 4_000)
     expect(failures).toHaveLength(4)
     expect(keeper.lag).toBe(1)
     fail(null)
