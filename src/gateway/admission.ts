@@ -10,13 +10,15 @@ import { FLAG_COUNTED, FLAG_FORWARDED } from '../record/call-record.ts'
 import type { Call } from './call/call.ts'
 import { toLimitRefusal, type LimitRefusal } from './limits/limit-refusal.ts'
 import type { LeaseWaits } from './limits/lease-waits.ts'
-import { ADMITTED, LACKING, type Limiter } from './limits/limiter.ts'
+import { ADMITTED, CLOSED, LACKING, type Limiter } from './limits/limiter.ts'
 import { appendLimitHeaders, refundUnits } from './limits/limit-headers.ts'
 import type { SlotWatch } from './limits/slot-watch.ts'
 import type { CallerContext } from './call/caller-context.ts'
 
 /** The node holds no lease for the call, which may be admitted after `Admissions.wait`. */
 export const NEEDS_LEASE = 'needs lease'
+/** The same, but the grantor does not know yet what all nodes hold, so that waiting may be in vain. */
+export const LEASES_CLOSED = 'leases closed'
 
 export interface Admissions {
   /**
@@ -29,7 +31,7 @@ export interface Admissions {
     operation: number,
     nowMs: number,
     isAlone?: boolean,
-  ): LimitRefusal | typeof NEEDS_LEASE | null
+  ): LimitRefusal | typeof NEEDS_LEASE | typeof LEASES_CLOSED | null
   /** Asks for the leases that the last call of `admit` lacked. Resolves with false if they cannot be had at the moment. */
   wait(context: CallerContext): Promise<boolean>
   release(call: Call): void
@@ -71,7 +73,8 @@ export function createAdmissions({ limiter, waits, slots }: AdmissionsOptions): 
         if (slots !== null && verdict.gauge !== 0) slots.enter(call, block, verdict.gauge)
         return null
       }
-      return verdict.refusedBy === LACKING ? NEEDS_LEASE : toLimitRefusal(sla, operation, verdict, nowMs)
+      if (verdict.refusedBy === LACKING) return NEEDS_LEASE
+      return verdict.refusedBy === CLOSED ? LEASES_CLOSED : toLimitRefusal(sla, operation, verdict, nowMs)
     },
     wait: ({ block }) => (block === null ? Promise.resolve(true) : waits.wait(block, verdict.lacking)),
     release(call) {

@@ -8,7 +8,7 @@
 
 import type { Caller } from '../plan/caller.ts'
 import { FLAG_APPROACHING_LIMIT, FLAG_PAST_RETIREMENT } from '../record/call-record.ts'
-import { NEEDS_LEASE, type Admissions } from './admission.ts'
+import { LEASES_CLOSED, NEEDS_LEASE, type Admissions } from './admission.ts'
 import type { Authenticator, Refusal } from './authentication/authenticate.ts'
 import { authorise } from './authentication/authorise.ts'
 import type { Call } from './call/call.ts'
@@ -189,6 +189,9 @@ function limit(options: HandleCallOptions, routed: RoutedCall, context: CallerCo
   if (admissions.isApproaching) call.flags |= FLAG_APPROACHING_LIMIT
   if (refusal === null) return options.send(routed)
   if (refusal === NEEDS_LEASE) return waitForLease(options, routed, context)
+  // One wait is long enough for nodes that run to report what they hold.
+  if (refusal === LEASES_CLOSED && call.leaseRounds === 0) return waitForLease(options, routed, context)
+  if (refusal === LEASES_CLOSED) return refuseWithoutLease(call)
   call.refuse(refusal.code, refusal.detail, refusal)
 }
 

@@ -1,5 +1,5 @@
 /**
- * The lease of one counter as gateway threads see it: nine doubles, which may be in shared memory.
+ * The lease of one counter as gateway threads see it: ten doubles, which may be in shared memory.
  *
  * A call is admitted from what was leased before, without a message. The functions must run under the lock of the cell; the node
  * raises and lowers `allowed` under the same lock. A lease ends by the monotonic clock, or by the wall clock if that is earlier,
@@ -18,16 +18,18 @@ export const LEASE_CELL = {
   used: 2,
   untilMs: 3,
   untilWallMs: 4,
-  /** Until this time the grantor has nothing to grant, so that a call is refused without waiting for a lease. */
+  /** Until this time the node does not ask again, because the grantor has granted nothing. */
   exhaustedUntilMs: 5,
   /** Calls that the grantor could still grant to any node at the last exchange; for display. */
   free: 6,
   /** For slots: running calls keep theirs until then, by the monotonic clock and the wall clock, unless the lease is renewed. */
   keptUntilMs: 7,
   keptUntilWallMs: 8,
+  /** Since then the grantor grants nothing because it does not know yet what all nodes hold; 0 if it does. */
+  closedSinceMs: 9,
 } as const
 
-export const LEASE_CELL_SIZE = 9
+export const LEASE_CELL_SIZE = 10
 
 export interface NodeMoment {
   /** Monotonic, the same on all threads of the process. */
@@ -72,9 +74,14 @@ export function hasLostSlots(cell: Float64Array, at: number, { monotonicMs, wall
   return monotonicMs >= cell[at + LEASE_CELL.keptUntilMs]! || wallMs >= cell[at + LEASE_CELL.keptUntilWallMs]!
 }
 
-/** Whether it is known that waiting for a lease would be in vain. */
+/** Whether the grantor has nothing left, so that a call is refused without waiting for a lease. */
 export function isExhausted(cell: Float64Array, at: number, { monotonicMs }: NodeMoment): boolean {
-  return monotonicMs < cell[at + LEASE_CELL.exhaustedUntilMs]!
+  return monotonicMs < cell[at + LEASE_CELL.exhaustedUntilMs]! && cell[at + LEASE_CELL.closedSinceMs] === 0
+}
+
+/** Whether the grantor may have to wait for other nodes before it can grant anything. */
+export function isClosed(cell: Float64Array, at: number): boolean {
+  return cell[at + LEASE_CELL.closedSinceMs] !== 0
 }
 
 /** Returns how many calls all nodes together may still admit, as far as this node knows. More than a lowered limit allows may run. */

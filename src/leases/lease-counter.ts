@@ -2,8 +2,7 @@
  * The lease of one counter on one node: renews it ahead of need, and returns what is idle.
  *
  * Every change of the cell runs under its lock. A lease is lowered in the cell before the grantor learns of it, and raised after, so
- * that the grantor's number is never below that of the node. A grant of a total is a reserve, which calls cannot use. It is opened after
- * the journal has been written.
+ * that the grantor's number is never below that of the node. A grant of a total is a reserve until the journal has been written.
  */
 
 import type { NodeMoment } from './lease-cell.ts'
@@ -11,6 +10,7 @@ import { isScarce, LeaseDemand } from './lease-demand.ts'
 import type { LeaseDeclaration } from './lease-declaration.ts'
 import type { JournalEntry, LeaseJournal } from './lease-journal.ts'
 import type { LeaseBudget, LeaseGrant, LeaseItem } from './lease-messages.ts'
+import { LeaseNeed } from './lease-need.ts'
 import { PlacedLease, type LeasePlace } from './lease-place.ts'
 import type { LeaseTimings } from './lease-timings.ts'
 import type { LeaseMoment } from './server-clock.ts'
@@ -24,11 +24,8 @@ export class LeaseCounter {
   readonly #demand: LeaseDemand
   #declaration: LeaseDeclaration
   #endMs = 0
-  /** The most and the least that a waiting call needs. */
-  #needed = 0
-  #neededLeast = 0
-  /** Need of the last call that waited (a lease of less serves none), and the shortage of the latest item. */
-  #unit = 1
+  readonly #need = new LeaseNeed()
+  /** Shortage of the latest item. */
   #missing = 0
   /** Granted, and not opened. */
   #reserve = 0
@@ -79,9 +76,7 @@ export class LeaseCounter {
   }
 
   need(calls: number, least: number, monotonicMs: number): void {
-    this.#neededLeast = this.#needed === 0 ? least : Math.min(this.#neededLeast, least)
-    this.#needed = Math.max(this.#needed, calls)
-    this.#unit = least
+    this.#need.add(calls, least)
     this.#demand.touch(monotonicMs)
   }
 
@@ -93,6 +88,11 @@ export class LeaseCounter {
   /** Whether less than `calls` is leased, and the grantor has not refused more. */
   mayGrantMore(calls: number, { monotonicMs }: NodeMoment): boolean {
     return this.#held > 0 && this.#held < calls && monotonicMs >= this.#cell.get('exhaustedUntilMs')
+  }
+
+  /** Since when the grantor cannot grant because it does not know all leases; null if it does. */
+  get closedSinceMs(): number | null {
+    return this.#cell.get('closedSinceMs') || null
   }
 
   /** Replaces the declaration. All that was leased and not used under the one before is void when this returns. */
@@ -137,7 +137,7 @@ export class LeaseCounter {
     this.#cell.exclusively(() => {
       this.#cell.set('used', used)
       this.#cell.set('window', startMs)
-      this.#cell.set('exhaustedUntilMs', 0)
+      this.#cell.setRefused(0, true, moment)
       this.#cell.set('free', 0)
       this.#cell.setAllowed(used)
     })
@@ -160,9 +160,9 @@ export class LeaseCounter {
     if (this.#held > 0) {
       const ahead = this.#ahead()
       // The parts of several nodes may together be enough for the call.
-      const isUseless = this.#held < this.#unit && (this.#isStranded || idleMs > returnMs)
+      const isUseless = this.#held < this.#need.unit && (this.#isStranded || idleMs > returnMs)
       if (isUseless || idleMs > (this.#isScarce ? returnMs : keepMs)) this.lowerTo(0)
-      else if (this.#isScarce && this.#held > 2 * ahead + this.#needed) this.lowerTo(ahead + this.#needed)
+      else if (this.#isScarce && this.#held > 2 * ahead + this.#need.most) this.lowerTo(ahead + this.#need.most)
     }
     const isBusy = this.#held > 0 || (this.kind === 'concurrent' && this.#cell.used > 0)
     return isBusy || this.mustReport || this.#isUnreported() || this.#hasGivenBack || idleMs <= keepMs
@@ -185,10 +185,10 @@ export class LeaseCounter {
     const [remaining, ahead] = [allowed - used + this.#reserve, this.#ahead()]
     const isLow =
       !this.#isReleased &&
-      (this.#needed > remaining || (remaining * 2 < ahead && this.#demand.idleMs(monotonicMs) < 1_000))
-    const want = isLow ? Math.max(ahead, this.#needed) - remaining : 0
-    const least = (this.#needed > 0 ? this.#neededLeast : this.#unit) - remaining
-    this.#missing = Math.max(this.#needed, this.#unit) - remaining
+      (this.#need.most > remaining || (remaining * 2 < ahead && this.#demand.idleMs(monotonicMs) < 1_000))
+    const want = isLow ? Math.max(ahead, this.#need.most) - remaining : 0
+    const least = (this.#need.most > 0 ? this.#need.least : this.#need.unit) - remaining
+    this.#missing = Math.max(this.#need.most, this.#need.unit) - remaining
     const isConcurrent = this.kind === 'concurrent'
     return {
       key: this.key,
@@ -223,14 +223,14 @@ export class LeaseCounter {
       else this.#cell.setAllowed(isOpen ? allowed : Math.min(this.#cell.allowed, allowed))
       this.#cell.set('untilMs', sent.monotonicMs + (isTotal ? this.#endMs - sent.latestMs : leaseMs))
       this.#cell.set('untilWallMs', isTotal ? Infinity : sent.wallMs + leaseMs)
-      this.#cell.set('exhaustedUntilMs', isRefused ? now.monotonicMs + retryMs : 0)
+      this.#cell.setRefused(isRefused ? now.monotonicMs + retryMs : 0, isOpen, now)
       this.#cell.set('free', free + this.#reserve)
     })
     const value = item.budget.kind === 'rate' ? item.budget.capacity / item.budget.step : item.budget.value
     this.#isStranded = isRefused && isTotal
     this.#free = free
     this.#isScarce = isScarce(free, value) && (leastAheadMs === null || this.#held >= 2 * free)
-    if (!isTotal) this.#needed = 0
+    if (!isTotal) this.#need.most = 0
   }
 
   /** How much of the reserve calls need. */
@@ -238,8 +238,8 @@ export class LeaseCounter {
     const { openMs } = this.#timings
     if (openMs === null || this.#reserve === 0) return this.#reserve
     const remaining = this.#cell.allowed - this.#cell.used
-    const ahead = Math.max(this.#unit, this.#needed, this.#demand.callsIn(openMs))
-    const isLow = remaining * 2 < ahead || remaining < this.#needed
+    const ahead = Math.max(this.#need.unit, this.#need.most, this.#demand.callsIn(openMs))
+    const isLow = remaining * 2 < ahead || remaining < this.#need.most
     return isLow ? Math.min(this.#reserve, ahead - remaining) : 0
   }
 
@@ -251,7 +251,7 @@ export class LeaseCounter {
 
   /** Opens a part of the reserve for calls. Those that waited have been served as far as possible. */
   open(calls: number): void {
-    this.#needed = 0
+    this.#need.most = 0
     if (calls === 0) return
     this.#reserve -= calls
     this.#cell.exclusively(() => {
@@ -268,7 +268,7 @@ export class LeaseCounter {
 
   #ahead(): number {
     if (this.kind === 'concurrent') return Math.max(this.#isScarce ? 0 : 1, Math.ceil(this.#cell.used / 4))
-    return this.#demand.callsAhead(this.#isScarce, this.#free, this.limit?.value ?? 0, this.#unit)
+    return this.#demand.callsAhead(this.#isScarce, this.#free, this.limit?.value ?? 0, this.#need.unit)
   }
 
   /** A lease is reported to learn whether the budget has become scarce: an idle one, or one that lasts long. */

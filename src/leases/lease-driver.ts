@@ -14,7 +14,7 @@ import type { NodeMoment } from './lease-cell.ts'
 import type { OpenedEpoch } from './lease-membership.ts'
 import type { LeaseMessage, LeaseReply } from './lease-messages.ts'
 import type { LeaseNode } from './lease-node.ts'
-import { keepInTime, rejectAll, settle, type Exchanged, type Wait } from './lease-wait.ts'
+import { isClosed, keepInTime, rejectAll, settle, type Exchanged, type Wait } from './lease-wait.ts'
 
 export interface LeaseDriverOptions {
   readonly node: LeaseNode
@@ -133,7 +133,13 @@ class Driver implements LeaseDriver {
       if (exchanged !== null) this.#failures.clear()
       this.#hasServed = exchanged === null ? node.isServing : exchanged.isExecuted
       if (this.#isClosed) rejectAll(served)
-      else this.#waiting = [...settle(exchanged, served, node, now()), ...this.#waiting]
+      else {
+        const unserved = settle(exchanged, served, node, now())
+        // The node does not ask for these again at once.
+        const areClosed = unserved.length > 0 && unserved.every((wait) => isClosed(wait, node))
+        if (areClosed && this.#waiting.length === 0) this.#hasServed = false
+        this.#waiting = [...unserved, ...this.#waiting]
+      }
       return exchanged !== null
     } catch (fault) {
       node.lose()

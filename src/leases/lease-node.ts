@@ -141,9 +141,9 @@ export class LeaseNode {
     this.#needed.add(counter)
   }
 
-  /** Whether the lease is too small for `calls` that wait, after an exchange that granted a part of it. */
-  mayGrantMore(key: string, calls: number, now: NodeMoment): boolean {
-    return this.#counters.get(key)?.mayGrantMore(calls, now) ?? false
+  /** Returns what is known of a counter after an exchange. */
+  stateOf(key: string): Pick<LeaseCounter, 'mayGrantMore' | 'closedSinceMs'> | undefined {
+    return this.#counters.get(key)
   }
 
   /** Returns the message to send now, if any. Its reply or its loss must be reported before the next call. */

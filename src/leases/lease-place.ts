@@ -53,6 +53,16 @@ export class PlacedLease {
     this.#opened = allowed
   }
 
+  /**
+   * Notes that nothing more is granted before `untilMs`. Unless `isOpen`, that is because the grantor does not know all leases, and says
+   * nothing about what is left. Must run under the lock.
+   */
+  setRefused(untilMs: number, isOpen: boolean, { monotonicMs }: Pick<NodeMoment, 'monotonicMs'>): void {
+    this.set('exhaustedUntilMs', untilMs)
+    if (isOpen) this.set('closedSinceMs', 0)
+    else if (this.get('closedSinceMs') === 0) this.set('closedSinceMs', monotonicMs)
+  }
+
   /** Calls that were given back, ever. */
   get givenBack(): number {
     if (this.allowed !== this.#opened) this.exclusively(() => this.setAllowed(this.allowed))

@@ -24,6 +24,9 @@ export interface Exchanged {
 /** Bounds the exchanges for a wait: other calls may take the leases again and again. */
 const GRANTS_MAX = 16
 
+/** A call waits until the grantor knows all leases, but not once that has lasted for this long. */
+const CLOSED_MS_MAX = 2_000
+
 /** Resolves the waits that an exchange has served, and returns the others, which take part in the next one. */
 export function settle(
   exchanged: Exchanged | null,
@@ -37,13 +40,28 @@ export function settle(
   const carried = new Set(message?.type === 'request' ? message.items.map(({ key }) => key) : [])
   const isFull = carried.size >= ITEMS_MAX
   return served.filter((wait) => {
+    if (isClosed(wait, node)) return keepWhileClosed(wait, node, moment)
+    const counter = node.stateOf(wait.key)
     const isCarried = carried.has(wait.key)
-    const isLacking = isCarried && ++wait.grants < GRANTS_MAX && node.mayGrantMore(wait.key, wait.calls, moment)
+    const isLacking = isCarried && ++wait.grants < GRANTS_MAX && counter?.mayGrantMore(wait.calls, moment) === true
     if (isLacking) node.need(wait.key, wait.calls, moment, wait.least)
     const isUnserved = isLacking || (isFull && !isCarried)
     if (!isUnserved) wait.resolve(true)
     return isUnserved
   })
+}
+
+/** Whether the grantor has not said yet whether it can serve a wait, because it does not know all leases. */
+export function isClosed({ key, calls }: Wait, node: LeaseNode): boolean {
+  return calls > 0 && (node.stateOf(key)?.closedSinceMs ?? null) !== null
+}
+
+function keepWhileClosed(wait: Wait, node: LeaseNode, moment: NodeMoment): boolean {
+  const sinceMs = node.stateOf(wait.key)?.closedSinceMs ?? 0
+  const mayWait = moment.monotonicMs < Math.min(wait.untilMs, sinceMs + CLOSED_MS_MAX)
+  if (mayWait) node.need(wait.key, wait.calls, moment, wait.least)
+  else wait.resolve(true)
+  return mayWait
 }
 
 /** Keeps those that have time left, unless a generation must begin first. */

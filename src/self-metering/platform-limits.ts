@@ -23,6 +23,7 @@ import { toLimitRefusal } from '../gateway/limits/limit-refusal.ts'
 import {
   ADMITTED,
   createLimiter,
+  CLOSED,
   LACKING,
   type Block,
   type CompiledSla,
@@ -102,7 +103,8 @@ export function createPlatformLimits(options: PlatformLimitsOptions): PlatformLi
       const isAlone = isOperator || (!mayWait && servesWithoutLeases)
       const result = counters.count(caller, sla, operation, { nowMs, isAlone })
       if (result === LACKING_LEASES) {
-        return mayWait ? { wait: counters.wait(caller, sla).then(toAttempt(waits + 1)) } : UNAVAILABLE
+        const isVain = counters.areLeasesClosed && waits > 0
+        return mayWait && !isVain ? { wait: counters.wait(caller, sla).then(toAttempt(waits + 1)) } : UNAVAILABLE
       }
       const isRepair = 'code' in result && isOperator && REPAIRS.has(operationId)
       if (!isRepair) return result
@@ -167,9 +169,14 @@ class PlatformCounters {
     const block = this.#blockOf(grant.subscription, sla)
     this.#limiter.take(sla, block, operation, nowMs, isAlone)
     const { verdict } = this.#limiter
-    if (verdict.refusedBy === LACKING) return LACKING_LEASES
+    if (verdict.refusedBy === LACKING || verdict.refusedBy === CLOSED) return LACKING_LEASES
     if (verdict.refusedBy !== ADMITTED) return toLimitRefusal(sla, operation, verdict, nowMs)
     return this.#toAdmitted(sla, block, operation, { nowMs, isAlone })
+  }
+
+  /** Whether the grantor of a lease that the last call of `count` lacked does not know all leases yet. */
+  get areLeasesClosed(): boolean {
+    return this.#limiter.verdict.isClosed
   }
 
   /** Asks for the leases that the last call of `count` lacked. */

@@ -9,7 +9,7 @@
  * no lease can be had.
  */
 
-import { hasLease, isExhausted, remainingOf, takeLease } from '../../leases/lease-cell.ts'
+import { hasLease, isClosed, isExhausted, remainingOf, takeLease } from '../../leases/lease-cell.ts'
 import { isValid } from '../../plan/validity-span.ts'
 import type { CompiledLimit, CompiledSla } from './compiled-sla.ts'
 import { createDecisionContext, type DecisionContextOptions } from './decision-context.ts'
@@ -17,7 +17,7 @@ import { warn } from './limit-alert.ts'
 import type { LeaseBlock } from './lease-block.ts'
 import type { Block } from './limit-block.ts'
 import { commit, resetMsOf, useOf, waitMsOf } from './limit-kinds.ts'
-import { ADMITTED, LACKING, QUOTA } from './limit-verdict.ts'
+import { ADMITTED, CLOSED, LACKING, QUOTA } from './limit-verdict.ts'
 import { checkQuota, commitQuota } from './quota-limit.ts'
 
 /** Fills the verdict of the options, which must be cleared before. `isAlone` decides by the counters of this node only. */
@@ -44,7 +44,7 @@ export function createDecide(options: DecisionContextOptions): Decide {
       if (verdict.refusedBy === QUOTA) describeTightest(count, 0, nowMs)
       return
     }
-    if (verdict.lacking.length > 0) return void (verdict.refusedBy = LACKING)
+    if (verdict.lacking.length > 0) return void (verdict.refusedBy = verdict.isClosed ? CLOSED : LACKING)
     describeTightest(count, 1, nowMs)
     for (let index = 0; index < count; index++) admit(applied[index]!, index, block, nowMs)
     if (leases !== null) takeLeases(count, leases, isAlone)
@@ -79,6 +79,7 @@ export function createDecide(options: DecisionContextOptions): Decide {
       const isLeased = hasLease(cell, at, moment)
       if (!isLeased && !isExhausted(cell, at, moment)) {
         verdict.lacking.push([id, 1])
+        verdict.isClosed ||= isClosed(cell, at)
         continue
       }
       uses[index] = Math.max(0, limit.capacity - remainingOf(cell, at) * limit.step)

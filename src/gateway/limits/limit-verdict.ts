@@ -5,12 +5,14 @@ export const ADMITTED = -1
 export const QUOTA = -2
 /** The node holds no lease for the call: it may be decided again after the leases were asked for. */
 export const LACKING = -3
+/** As `LACKING`, but asking may be in vain: the grantor does not know all leases yet. */
+export const CLOSED = -4
 
 /** A lease, and the calls or units that a call lacks of it. */
 export type Lacking = readonly [id: number, amount: number]
 
 export interface Verdict {
-  /** `ADMITTED`, `QUOTA`, `LACKING`, or the position of the limit that refused; if several refused, the one with the longest wait. */
+  /** `ADMITTED`, `QUOTA`, `LACKING`, `CLOSED`, or the position of the limit that refused; if several refused, the one with the longest wait. */
   refusedBy: number
   /** Time until the refusing limit admits a call; 0 if the end of a running call reopens it. */
   retryAfterMs: number
@@ -28,8 +30,10 @@ export interface Verdict {
   gauge: number
   /** Start of the period of the lease in which units were charged, for `giveBack`; 0 if they were charged on this node alone. */
   leaseStartMs: number
-  /** The leases that the call lacks, if `refusedBy` is `LACKING`. */
+  /** The leases that the call lacks, if `refusedBy` is `LACKING` or `CLOSED`. */
   readonly lacking: Lacking[]
+  /** Whether a grantor that does not know all leases yet would have to grant one of them. */
+  isClosed: boolean
 }
 
 export function createVerdict(): Verdict {
@@ -45,6 +49,7 @@ export function createVerdict(): Verdict {
     gauge: 0,
     leaseStartMs: 0,
     lacking: [],
+    isClosed: false,
   }
 }
 
@@ -60,5 +65,6 @@ export function clearVerdict(verdict: Verdict): void {
   verdict.quotaStartMs = 0
   verdict.gauge = 0
   verdict.leaseStartMs = 0
+  verdict.isClosed = false
   if (verdict.lacking.length > 0) verdict.lacking.length = 0
 }

@@ -19,7 +19,7 @@ import { refundQuota } from './quota-limit.ts'
 
 export type { Block } from './limit-block.ts'
 export type { CompiledSla } from './compiled-sla.ts'
-export { ADMITTED, LACKING, type Verdict } from './limit-verdict.ts'
+export { ADMITTED, CLOSED, LACKING, type Verdict } from './limit-verdict.ts'
 
 export interface Limiter {
   compile(plan: SlaPlan, operationIds: readonly string[]): CompiledSla

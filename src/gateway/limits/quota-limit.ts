@@ -1,7 +1,7 @@
 /** The quota of resource units per calendar period, which admits or refuses a call in addition to the limits of calls. */
 
 import { endOf, type Calendar, type CalendarUnit } from '../../domain/calendar.ts'
-import { hasLease, isExhausted, LEASE_CELL, remainingOf, takeLease } from '../../leases/lease-cell.ts'
+import { hasLease, isClosed, isExhausted, LEASE_CELL, remainingOf, takeLease } from '../../leases/lease-cell.ts'
 import type { LimitUsage } from '../../plan/limit-book.ts'
 import type { QuotaPeriod, SlaPlan } from '../../plan/sla-plan.ts'
 import type { CompiledQuota } from './compiled-sla.ts'
@@ -81,6 +81,7 @@ function hasUnits(
   const isLeased = hasLease(cell, at, moment, cost)
   if (!isLeased && !isExhausted(cell, at, moment)) {
     verdict.lacking.push([id, cost])
+    verdict.isClosed ||= isClosed(cell, at)
     return true
   }
   verdict.quotaUsedMicro = Math.min(capacity, Math.max(0, capacity - remainingOf(cell, at)))

@@ -32,11 +32,13 @@ async function openWaiting(
   authenticate: Authenticator['authenticate'] = () => CALLER,
   own: Partial<HandleCallOptions> = {},
   answer = (response: ServerResponse): void => void response.end('served'),
+  members: readonly string[] = [],
 ) {
   let isDown = false
-  const grantor = createTestGrantor(Date.parse('2026-03-04T12:00:00Z'), () => {
+  const fault = (): void => {
     if (isDown) throw new Error('lost')
-  })
+  }
+  const grantor = createTestGrantor(Date.parse('2026-03-04T12:00:00Z'), fault, members)
   const keeper = await openTestKeeper(grantor)
   const { memory, limiters } = createLeasedLimits(keeper, grantor.clock)
   const [limiter] = limiters as [(typeof limiters)[0]]
@@ -198,6 +200,21 @@ describe('A call that waits for a lease', () => {
     const answer = await call(gateway)
     expect(answer.headers.get('retry-after')).toBe('1')
     expect(await codeOf(answer)).toEqual([503, 'limits_unavailable'])
+    expect(needs).toEqual([1])
+    expect(served).toEqual([])
+  })
+
+  it.each([
+    ['', false],
+    [', although the operator prefers calls that are counted on this node to refusals', true],
+  ])('is refused with 503 after one wait if another node has not reported what it holds%s', async (_, serves) => {
+    const own = { servesWithoutLeases: serves }
+    const { gateway, began, end, needs, served, clock } = await openWaiting(undefined, own, undefined, ['a', 'b'])
+    const answer = call(gateway)
+    await began
+    end()
+    await clock.advance(2_100)
+    expect(await codeOf(await answer)).toEqual([503, 'limits_unavailable'])
     expect(needs).toEqual([1])
     expect(served).toEqual([])
   })

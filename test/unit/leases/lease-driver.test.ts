@@ -1,5 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { hasLease, LEASE_CELL, LEASE_CELL_SIZE, takeLease } from '../../../src/leases/lease-cell.ts'
+import {
+  hasLease,
+  isClosed,
+  isExhausted,
+  LEASE_CELL,
+  LEASE_CELL_SIZE,
+  takeLease,
+} from '../../../src/leases/lease-cell.ts'
 import type { LeaseDeclaration } from '../../../src/leases/lease-declaration.ts'
 import { settled } from '../../fixtures/fake-clock.ts'
 import {
@@ -138,6 +145,44 @@ describe('Calls that wait for leases', () => {
     const cell = addCell(keeper, 'counter', total(10))
     expect(await keeper.refill('counter', 1)).toBe(true)
     expect(heldIn(cell, grantor)).toBe(1)
+  })
+
+  it('wait for the grantor to learn what all nodes hold, for at most two seconds', async () => {
+    const grantor = createTestGrantor(NOON_MS, () => {}, ['a', 'b'])
+    const keeper = await openTestKeeper(grantor, 'a')
+    const cell = addCell(keeper, 'counter', total(10))
+    let ended = 0
+    const wait = () => keeper.refill('counter', 1).then((isReached) => (ended++, isReached))
+    const messages = grantor.messages.length
+    const first = wait()
+    await grantor.clock.advance(1_900)
+    expect(ended).toBe(0)
+    expect(grantor.messages.length - messages).toBeLessThan(50)
+    await grantor.clock.advance(200)
+    expect(await first).toBe(true)
+    expect([heldIn(cell, grantor), isClosed(cell, 0)]).toEqual([0, true])
+
+    const later = wait()
+    await grantor.clock.advance(50)
+    expect(ended).toBe(2)
+    expect(await later).toBe(true)
+    // Nothing is left for it to say.
+    expect(isExhausted(cell, 0, { monotonicMs: grantor.clock.nowMs(), wallMs: 0 })).toBe(false)
+
+    await openTestKeeper(grantor, 'b')
+    expect(await wait()).toBe(true)
+    expect([heldIn(cell, grantor) > 0, isClosed(cell, 0)]).toEqual([true, false])
+  })
+
+  it('are served when the last node has reported what it holds', async () => {
+    const grantor = createTestGrantor(NOON_MS, () => {}, ['a', 'b'])
+    const keeper = await openTestKeeper(grantor, 'a')
+    const cell = addCell(keeper, 'counter', total(10))
+    const served = keeper.refill('counter', 1)
+    await grantor.clock.advance(100)
+    await openTestKeeper(grantor, 'b')
+    expect(await served).toBe(true)
+    expect(heldIn(cell, grantor)).toBeGreaterThan(0)
   })
 
   it('do not wait while the grantor is unavailable, and are served when it is back', async () => {
