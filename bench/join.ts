@@ -8,7 +8,9 @@
  *   BENCH_APIS=10000 BENCH_ROUNDS=5 BENCH_THREADS=2 node bench/join.ts
  */
 
-import { loadavg } from 'node:os'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { loadavg, tmpdir } from 'node:os'
+import { join as joinPath } from 'node:path'
 import { Agent } from 'undici'
 import { enrol } from '../src/cli/enrol.ts'
 import { createPlatformClient } from '../src/cli/platform-client.ts'
@@ -34,6 +36,7 @@ const CLIENT_SECRET = 'a secret for the length of a bench'
 const CALLED = 10
 const CONNECTIONS = 16
 const TARGET_MS = 5_000
+const FIRST = 'first'
 
 interface Caller {
   readonly api: string
@@ -44,24 +47,32 @@ console.log(`machine: ${describeMachine()}; load average ${loadavg()[0]!.toFixed
 const workbench = await openWorkbench()
 const servers = await Promise.all([createClickHouseServer(), createRedisServer(), createPostgresServer()])
 const [clickHouse, redis, postgres] = servers
+/** Kept from the node that makes the first API to the one that others join: until a node has reported its leases, nothing is granted. */
+const FIRST_FOLDER = mkdtempSync(joinPath(tmpdir(), 'tollgate-join-'))
 const DATABASE_URL = await postgres.createDatabase()
 const SHARED = {
   ...{ CLICKHOUSE_URL: clickHouse.url, REDIS_URL: redis.url, DATABASE_URL },
-  ...{ PREVIEW: 'nodes', MASTER_KEY: 'ab'.repeat(32), GATEWAY_URL: 'http://gateway.example', GATEWAY_THREADS },
+  ...{
+    MASTER_KEY: 'ab'.repeat(32),
+    GATEWAY_URL: 'http://gateway.example',
+    BASE_URL: 'http://platform.example',
+    GATEWAY_THREADS,
+  },
 }
 try {
   await measure()
 } finally {
   await workbench.close()
   for (const server of servers) await server.remove()
+  rmSync(FIRST_FOLDER, { recursive: true, force: true })
 }
 
 async function measure(): Promise<void> {
   const names = Array.from({ length: APIS }, (_, number) => `bench${number}-v1`)
-  const { service: maker } = await startSubject(workbench.backendPort, optionsOf('first'))
+  const { service: maker } = await startSubject(workbench.backendPort, optionsOf(FIRST))
   await maker.stop()
   await stock(names)
-  const first = await startService(optionsOf('first'))
+  const first = await startService(optionsOf(FIRST))
   try {
     const platform = createPlatformClient(first)
     const callers: Caller[] = []
@@ -80,7 +91,8 @@ async function measure(): Promise<void> {
 
 function optionsOf(name: string): ServiceOptions {
   const env = { ...SHARED, NODE_NAME: name }
-  return { args: ['--empty'], env, clientSecret: CLIENT_SECRET, startMsMax: 600_000 }
+  const kept = name === FIRST ? { dataDir: FIRST_FOLDER } : {}
+  return { args: ['--empty'], env, clientSecret: CLIENT_SECRET, startMsMax: 600_000, ...kept }
 }
 
 async function stock(names: readonly string[]): Promise<void> {

@@ -40,7 +40,9 @@ const postgres = await createPostgresServer()
 const nodes: ServiceProcess[] = []
 try {
   const env = {
-    ...{ PREVIEW: 'nodes', MASTER_KEY: 'ab'.repeat(32), GATEWAY_URL: 'http://gateway.example', GATEWAY_THREADS: '1' },
+    MASTER_KEY: 'ab'.repeat(32),
+    GATEWAY_URL: 'http://gateway.example',
+    GATEWAY_THREADS: '1',
     ...{ CLICKHOUSE_URL: clickHouse.url, REDIS_URL: redis.url, DATABASE_URL: await postgres.createDatabase() },
   }
   const clientSecret = 'secret-of-the-bench-0123456789abcdef'

@@ -39,7 +39,9 @@ const servers = await Promise.all([createClickHouseServer(), createRedisServer()
 const [clickHouse, redis, postgres] = servers
 const SHARED = {
   ...{ CLICKHOUSE_URL: clickHouse.url, REDIS_URL: redis.url, DATABASE_URL: await postgres.createDatabase() },
-  ...{ PREVIEW: 'nodes', MASTER_KEY: 'ab'.repeat(32), GATEWAY_URL: 'http://gateway.example', GATEWAY_THREADS: '1' },
+  MASTER_KEY: 'ab'.repeat(32),
+  GATEWAY_URL: 'http://gateway.example',
+  GATEWAY_THREADS: '1',
 }
 const optionsOf = (name: string) => ({
   ...{ args: ['--empty'], env: { ...SHARED, NODE_NAME: name }, clientSecret: CLIENT_SECRET, startMsMax: 120_000 },

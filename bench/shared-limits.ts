@@ -36,7 +36,7 @@ try {
   const CLICKHOUSE_URL = clickHouse.url
   const shared = {
     ...{ CLICKHOUSE_URL, REDIS_URL: redis.url, DATABASE_URL: await postgres.createDatabase() },
-    ...{ PREVIEW: 'nodes', MASTER_KEY: 'ab'.repeat(32) },
+    MASTER_KEY: 'ab'.repeat(32),
   }
   for (const settings of [shared, {}, {}]) contestants.push(await startTollgate(workbench.backendPort, settings))
   for (const contestant of contestants) await usPerCall(contestant, WARM_UP_SECONDS)

@@ -132,7 +132,6 @@ export const SETTING_NAMES = [
   'MCP_MESSAGES_PER_MINUTE',
   'STOP_DELAY_SECONDS',
   'LOG_LEVEL',
-  'PREVIEW',
 ] as const
 export type SettingName = (typeof SETTING_NAMES)[number]
 type Name = SettingName
@@ -199,7 +198,7 @@ export function readConfig(argv: readonly string[], environment: Readonly<Record
   }
   if (config.clickhouseCluster !== null && config.clickhouseUrl === null && wrong.length === 0)
     wrong.push('CLICKHOUSE_CLUSTER names a cluster of the server of CLICKHOUSE_URL, which is not set')
-  refuseHalfNodes(config, setting('PREVIEW', [], listOf('nodes')).includes('nodes'), wrong)
+  refuseHalfNodes(config, wrong)
   if (wrong.length > 0) throw new ConfigError(wrong)
   return config
 }
@@ -227,13 +226,11 @@ function readNode(
 }
 
 /** Nodes share a registry, limits and usage, and the key of their secrets: with a part of it they would disagree. */
-function refuseHalfNodes(config: Config, isPreviewed: boolean, wrong: string[]): void {
+function refuseHalfNodes(config: Config, wrong: string[]): void {
   const { databaseUrl, redisUrl, clickhouseUrl, masterKey, maxStalenessSeconds } = config
   if (databaseUrl === null && maxStalenessSeconds !== null)
     wrong.push('MAX_STALENESS_SECONDS is for several nodes: it needs DATABASE_URL')
   if (databaseUrl === null && redisUrl === null) return
-  if (!isPreviewed)
-    wrong.push('DATABASE_URL and REDIS_URL are for several nodes, a preview: set PREVIEW=nodes to try it')
   const needed = {
     DATABASE_URL: databaseUrl,
     REDIS_URL: redisUrl,

@@ -202,13 +202,13 @@ export const SECTIONS: readonly CommandSection[] = [
       },
       {
         name: 'migrate',
-        summary: 'Copies the registry of a stopped service to PostgreSQL, for several nodes (preview)',
+        summary: 'Copies the registry of a stopped service to PostgreSQL, for several nodes',
         usage: '--from DATA_DIR [--to DATABASE_URL]',
         run: onFolder('migrate'),
       },
       {
         name: 'drain',
-        summary: 'Stores the calls that a dead node left in its data folder (preview)',
+        summary: 'Stores the calls that a dead node left in its data folder',
         usage: '--data-dir DIR',
         run: onFolder('drain'),
       },

@@ -47,7 +47,6 @@ const UNSET = Object.fromEntries(
   [
     ...['HOST', 'RISK_PORT', 'GATEWAY_URL', 'BASE_URL', 'RISK_URL', 'ADMIN_TENANT', 'MASTER_KEY'],
     ...['CLICKHOUSE_URL', 'REDIS_URL', 'DATABASE_URL', 'LIMITS_WITHOUT_REDIS', 'NODE_NAME', 'MAX_STALENESS_SECONDS'],
-    'PREVIEW',
   ].map((name) => [name, '']),
 )
 const POLL_MS = 50

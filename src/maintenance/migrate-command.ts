@@ -124,7 +124,7 @@ function describe({ folder, url, copied, marker, end, withUsage }: Migrated): re
     ...rows,
     `  position      ${end}`,
     'Next:',
-    '  1. Set PREVIEW=nodes, DATABASE_URL, REDIS_URL, CLICKHOUSE_URL, GATEWAY_URL and BASE_URL, the same for all nodes.',
+    '  1. Set DATABASE_URL, REDIS_URL, CLICKHOUSE_URL, GATEWAY_URL and BASE_URL, the same for all nodes.',
     existsSync(key)
       ? `  2. Set MASTER_KEY of all nodes to the content of ${key}: export MASTER_KEY="$(cat '${key.replaceAll("'", String.raw`'\''`)}')"`
       : '  2. Set MASTER_KEY of all nodes to that of the service until now.',

@@ -25,20 +25,20 @@ export const SETTINGS_HELP: Readonly<Record<SettingName, SettingHelp>> = {
   DATA_DIR: { fallback: './data', meaning: 'folder of everything that is stored; one process per folder' },
   CLICKHOUSE_URL: { fallback: 'unset', meaning: 'a ClickHouse server instead of the embedded one' },
   CLICKHOUSE_CLUSTER: { fallback: 'unset', meaning: 'cluster of that server whose replicas hold usage' },
-  REDIS_URL: { fallback: 'unset', meaning: 'Redis, for several nodes (preview)' },
-  DATABASE_URL: { fallback: 'unset', meaning: 'PostgreSQL, for several nodes (preview)' },
+  REDIS_URL: { fallback: 'unset', meaning: 'Redis, for several nodes' },
+  DATABASE_URL: { fallback: 'unset', meaning: 'PostgreSQL, for several nodes' },
   LIMITS_WITHOUT_REDIS: {
     fallback: 'refuse',
-    meaning: 'calls with limits while Redis is away: refuse, or serve by the counts of this node (preview)',
+    meaning: 'calls with limits while Redis is away: refuse, or serve by the counts of this node',
   },
-  NODE_NAME: { fallback: 'host name', meaning: 'name of this node among several (preview)' },
+  NODE_NAME: { fallback: 'host name', meaning: 'name of this node among several' },
   MAX_STALENESS_SECONDS: {
     fallback: 'unset',
-    meaning: 'seconds for which one of several nodes serves calls without PostgreSQL (preview)',
+    meaning: 'seconds for which one of several nodes serves calls without PostgreSQL',
   },
   ADDRESSES_MAY_DIFFER: {
     fallback: 'off',
-    meaning: 'on: starts with other addresses than the live nodes, for a rolling change (preview)',
+    meaning: 'on: starts with other addresses than the live nodes, for a rolling change',
   },
   MASTER_KEY: { fallback: 'made on first start', meaning: 'encrypts secrets at rest' },
   ADMIN_CLIENT_ID: {
@@ -87,5 +87,4 @@ export const SETTINGS_HELP: Readonly<Record<SettingName, SettingHelp>> = {
     meaning: 'seconds for which a stopping service still serves while /readyz is 503, 0 to 30',
   },
   LOG_LEVEL: { fallback: 'info', meaning: 'level of the JSON log on stderr' },
-  PREVIEW: { fallback: 'unset', meaning: 'list of what is unfinished and may be tried: nodes' },
 }

@@ -55,7 +55,6 @@ const READ: Readonly<Record<SettingName, Read>> = {
   MCP_MESSAGES_PER_MINUTE: ({ mcpMessagesPerMinute }) => mcpMessagesPerMinute,
   STOP_DELAY_SECONDS: ({ stopDelaySeconds }) => stopDelaySeconds,
   LOG_LEVEL: ({ logLevel }) => logLevel,
-  PREVIEW: ({ databaseUrl }) => (databaseUrl === null ? null : 'nodes'),
 }
 
 /** The addresses of a service without settings. */

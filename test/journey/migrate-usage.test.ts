@@ -95,7 +95,7 @@ describe.skipIf(!isEmbedded)('tollgate migrate --usage (needs a store in the fol
     const MASTER_KEY = readFileSync(join(dataDir, 'master.key'), 'utf8').trim()
     const node = await createService({
       args: ['--empty'],
-      env: { ...env, GATEWAY_URL, MASTER_KEY, PREVIEW: 'nodes', REDIS_URL: 'redis://127.0.0.1:1', NODE_NAME: 'a' },
+      env: { ...env, GATEWAY_URL, MASTER_KEY, REDIS_URL: 'redis://127.0.0.1:1', NODE_NAME: 'a' },
     })
     onTestFinished(() => node.remove())
     await node.start()

@@ -6,7 +6,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { createClickHouseServer } from '../fixtures/clickhouse-server.ts'
 import { createPostgresServer } from '../fixtures/postgres-server.ts'
 import { ledgerDocument, startLedgerBackend } from './ledger-backend.ts'
-import { createService, enrol, publish, type Service } from './service.ts'
+import { createService, enrol, isOnPostgres, publish, type Service } from './service.ts'
 import { callOne } from './several-nodes.ts'
 import { tollgate } from './tollgate.ts'
 
@@ -31,7 +31,7 @@ async function expectAuditContinues(service: Service, before: readonly Entry[]):
 }
 
 // The single node of these has no registry of its own.
-describe.skipIf(process.env['ON_POSTGRES'] !== undefined)('tollgate migrate (needs a registry in the folder)', () => {
+describe.skipIf(isOnPostgres)('tollgate migrate (needs a registry in the folder)', () => {
   it('moves a service to several nodes, with its keys and its audit log', { timeout: 4 * MINUTE }, async () => {
     const [postgres, clickHouse, backend] = await Promise.all([
       createPostgresServer(),
@@ -69,7 +69,7 @@ describe.skipIf(process.env['ON_POSTGRES'] !== undefined)('tollgate migrate (nee
     })
 
     const shared = { DATABASE_URL, BASE_URL: 'http://platform.example', REDIS_URL: 'redis://127.0.0.1:1' }
-    const env = { ...usage, ...shared, MASTER_KEY, PREVIEW: 'nodes' }
+    const env = { ...usage, ...shared, MASTER_KEY }
     const first = await createService({ args: ['--empty'], dataDir, env: { ...env, NODE_NAME: 'a' } })
     const second = await createService({ args: ['--empty'], env: { ...env, NODE_NAME: 'b' } })
     onTestFinished(() => second.remove())

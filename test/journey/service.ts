@@ -60,8 +60,10 @@ let postgres: Promise<PostgresServer> | null = null
 /** Each data folder needs a server of its own, since their leases have nothing in common. */
 const redisOf = new Map<string, RedisServer>()
 
+/** The folder has neither registry nor usage then: tests of these files do not run. */
+export const isOnPostgres = process.env['ON_POSTGRES'] !== undefined
+
 async function storeOf(dataDir: string): Promise<Readonly<Record<string, string>>> {
-  const isOnPostgres = process.env['ON_POSTGRES'] !== undefined
   if (process.env['ON_CLICKHOUSE_SERVER'] === undefined && !isOnPostgres) return {}
   const store = storesOf.get(dataDir) ?? (await createClickHouseServer())
   storesOf.set(dataDir, store)
@@ -71,7 +73,7 @@ async function storeOf(dataDir: string): Promise<Readonly<Record<string, string>
   databasesOf.set(dataDir, database)
   const redis = redisOf.get(dataDir) ?? (await createRedisServer())
   redisOf.set(dataDir, redis)
-  const node = { PREVIEW: 'nodes', REDIS_URL: redis.url, MASTER_KEY: 'ab'.repeat(32) }
+  const node = { REDIS_URL: redis.url, MASTER_KEY: 'ab'.repeat(32) }
   return { ...node, CLICKHOUSE_URL: store.url, DATABASE_URL: database }
 }
 

@@ -46,7 +46,7 @@ export async function startSeveralNodes(
     REDIS_URL: redis.url,
   }
   const servers = [clickHouse, redis, postgres]
-  const settings = { ...systems, ...ADDRESSES, MASTER_KEY, PREVIEW: 'nodes', ...more }
+  const settings = { ...systems, ...ADDRESSES, MASTER_KEY, ...more }
   const nodes: Service[] = []
   for (const name of names) {
     const env = { ...settings, NODE_NAME: name, DATABASE_URL: await routeOf(name, systems.DATABASE_URL) }

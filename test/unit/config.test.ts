@@ -96,7 +96,6 @@ describe('several nodes', () => {
     REDIS_URL: 'redis://:secret@cache',
     CLICKHOUSE_URL: 'http://clickhouse',
     MASTER_KEY: 'a key',
-    PREVIEW: 'nodes',
   }
 
   it('have all their systems, one key, and names', () => {
@@ -104,6 +103,11 @@ describe('several nodes', () => {
     expect(config).toMatchObject({ databaseUrl: all.DATABASE_URL, redisUrl: all.REDIS_URL, nodeName: 'a.example' })
     expect(readConfig([], {})).toMatchObject({ databaseUrl: null, redisUrl: null, maxStalenessSeconds: null })
     expect(readConfig([], { ...all, MAX_STALENESS_SECONDS: '30' }).maxStalenessSeconds).toBe(30)
+  })
+
+  it('start with a setting that an earlier version needed', () => {
+    expect(readConfig([], { ...all, PREVIEW: 'nodes' })).toEqual(readConfig([], all))
+    expect(readConfig([], { PREVIEW: 'nodes' }).databaseUrl).toBeNull()
   })
 
   it('alone can lose the registry', () => {
@@ -117,7 +121,6 @@ describe('several nodes', () => {
     ['REDIS_URL', 'several nodes also need REDIS_URL'],
     ['CLICKHOUSE_URL', 'several nodes also need CLICKHOUSE_URL'],
     ['MASTER_KEY', 'several nodes also need MASTER_KEY'],
-    ['PREVIEW', 'DATABASE_URL and REDIS_URL are for several nodes, a preview: set PREVIEW=nodes to try it'],
   ])('are refused without %s', (name, line) => {
     expect(faults([], { ...all, [name]: '' })).toEqual([line])
   })
@@ -130,7 +133,6 @@ describe('several nodes', () => {
     ['NODE_NAME', 'n'.repeat(64)],
     ['MAX_STALENESS_SECONDS', '4'],
     ['MAX_STALENESS_SECONDS', '86401'],
-    ['PREVIEW', 'everything'],
   ])('are refused for %s=%s, without a secret', (name, value) => {
     const lines = faults([], { ...all, [name]: value })
     expect(lines[0]).toMatch(new RegExp(`^${name} takes `))

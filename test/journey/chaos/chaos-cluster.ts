@@ -40,7 +40,6 @@ export async function startChaosCluster(names: readonly string[]): Promise<Chaos
     const service = await createService({
       args: ['--empty'],
       env: {
-        PREVIEW: 'nodes',
         MASTER_KEY,
         NODE_NAME: name,
         GATEWAY_URL: 'http://gateway.example',

