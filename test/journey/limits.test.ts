@@ -4,7 +4,7 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Agent, request } from 'undici'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createService, enrol, publish, type Enrolled, type Service } from './service.ts'
+import { createService, enrol, isOnPostgres, publish, type Enrolled, type Service } from './service.ts'
 
 const CLIENTS = 16
 const OPERATIONS = ['cheap', 'odd', 'dear'] as const
@@ -32,7 +32,8 @@ afterAll(async () => {
   backend.close()
 })
 
-describe('limits across kill -9 under load', () => {
+// One of several nodes loses what it had opened for calls: `nodes-limits-faults.test.ts`.
+describe.skipIf(isOnPostgres)('limits across kill -9 under load (exact with one node only)', () => {
   it('admit exactly the declared number of calls, which the bill shows', { timeout: 120_000 }, async () => {
     const caller = await open('total', { limits: [{ name: 'all', totals: { month: 1_000 } }] })
     const before = arrived

@@ -23,7 +23,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { freePort } from '../../src/cli/free-port.ts'
-import { createService, type Service } from './service.ts'
+import { createService, type Service, isOnPostgres } from './service.ts'
 
 const MAIN = join(import.meta.dirname, '../../src/main.ts')
 const IS_ROOT = process.getuid?.() === 0
@@ -87,7 +87,7 @@ const toFile = (path: string): void => {
 }
 const partOf = (folder: string): string => globSync('clickhouse/store/*/*/*_*_*_*/checksums.txt', { cwd: folder })[0]!
 
-describe('a start on a file that this user may not use', () => {
+describe.skipIf(isOnPostgres)('a start on a file that this user may not use (needs the registry in the folder)', () => {
   it.each([
     ['registry.db', 0o000],
     ['registry.db', 0o400],
@@ -153,7 +153,7 @@ describe('a start on a file that this user may not use', () => {
   })
 })
 
-describe('a start on a file of the wrong kind', () => {
+describe.skipIf(isOnPostgres)('a start on a file of the wrong kind (needs the registry in the folder)', () => {
   it.each([
     ['registry.db', garbage, /registry\.db is damaged \(.*\); .*recover --accept-loss registry/],
     ['registry.db', toFolder, /registry\.db is not the expected kind of file \(EISDIR\); move it away/],
@@ -208,7 +208,7 @@ describe('a start on a file of the wrong kind', () => {
   })
 })
 
-describe('a start on a disk that cannot be written', () => {
+describe.skipIf(isOnPostgres)('a start on a disk that cannot be written (needs the registry in the folder)', () => {
   const canMount = IS_ROOT && trialMount()
 
   /** Mounts a small file system; its options are those of tmpfs. */
@@ -253,20 +253,23 @@ describe('a start on a disk that cannot be written', () => {
 })
 
 describe('a start with an unreachable dependency', () => {
-  it('is refused if a ClickHouse server does not respond, without showing its password', async () => {
-    const port = await freePort()
-    const url = `http://user:secret-word@127.0.0.1:${port}`
-    const { code, lines } = await start(goodFolder(), { CLICKHOUSE_URL: url })
-    expect([code, lines]).toEqual([
-      2,
-      [
-        expect.stringMatching(
-          /CLICKHOUSE_URL http:\/\/127\.0\.0\.1:\d+ does not answer, or rejects the request \(ECONNREFUSED.*\); start that server/,
-        ),
-      ],
-    ])
-    expect(lines.join()).not.toContain('secret-word')
-  })
+  it.skipIf(isOnPostgres)(
+    'is refused if a ClickHouse server does not respond, without showing its password (needs the registry in the folder)',
+    async () => {
+      const port = await freePort()
+      const url = `http://user:secret-word@127.0.0.1:${port}`
+      const { code, lines } = await start(goodFolder(), { CLICKHOUSE_URL: url })
+      expect([code, lines]).toEqual([
+        2,
+        [
+          expect.stringMatching(
+            /CLICKHOUSE_URL http:\/\/127\.0\.0\.1:\d+ does not answer, or rejects the request \(ECONNREFUSED.*\); start that server/,
+          ),
+        ],
+      ])
+      expect(lines.join()).not.toContain('secret-word')
+    },
+  )
 
   it('is refused for an address of another machine, and creates no file', async () => {
     const folder = join(goodFolder(), 'new')

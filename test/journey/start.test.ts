@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { ledgerDocument } from './ledger-backend.ts'
-import { createService, enrol, publish, type Service } from './service.ts'
+import { createService, enrol, publish, type Service, isOnPostgres } from './service.ts'
 
 const MAIN = join(import.meta.dirname, '../../src/main.ts')
 const COMMAND = join(import.meta.dirname, '../../bin/tollgate.js')
@@ -160,12 +160,15 @@ describe('a start', () => {
 describe.runIf(process.platform === 'linux' && isBuiltin('node:ffi'))(
   'the memory of a service (needs node:ffi)',
   () => {
-    it('holds less than half of the pages of the engine that its start read', async () => {
-      const service = await started(['--empty', '--gateway-threads=1'])
-      const { engine } = residentMib(service.pid())
-      expect(engine).toBeGreaterThan(0)
-      expect(engine).toBeLessThan(ENGINE_READ_MIB / 2)
-    })
+    it.skipIf(isOnPostgres)(
+      'holds less than half of the pages of the engine that its start read (needs the registry in the folder)',
+      async () => {
+        const service = await started(['--empty', '--gateway-threads=1'])
+        const { engine } = residentMib(service.pid())
+        expect(engine).toBeGreaterThan(0)
+        expect(engine).toBeLessThan(ENGINE_READ_MIB / 2)
+      },
+    )
 
     it('is at most 350 MiB once it is idle, with one gateway thread', async () => {
       const service = await started(['--empty', '--gateway-threads=1'])
