@@ -1,9 +1,10 @@
 /** The open episodes, as the stream changes them. Many events cost one rendering per frame. */
 
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
-import { CallRefused, read, toUrl, type Problem } from '../../api/client.ts'
+import { read, toUrl, type Problem } from '../../api/client.ts'
 import { openStream } from '../../api/stream.ts'
-import { LiveModel, type Found, type LiveRisk, type Shown } from './live-model.ts'
+import { followEpisodes } from './follow-episodes.ts'
+import { LiveModel, type Found, type Shown } from './live-model.ts'
 
 export interface LiveEpisodes extends Shown {
   readonly downSince: Date | null
@@ -15,8 +16,6 @@ export interface LiveEpisodes extends Shown {
 }
 
 const PAGE = '500'
-const RETRY_MS = 5_000
-const FORBIDDEN = 403
 
 /** Rows change in place. While `isHeld`, new episodes wait and cleared ones stay, so that nothing moves. */
 export function useLiveEpisodes(api: string, isHeld: () => boolean): LiveEpisodes {
@@ -33,7 +32,14 @@ export function useLiveEpisodes(api: string, isHeld: () => boolean): LiveEpisode
     })
   }
   useEffect(() => {
-    const close = follow(model, api, { onChange: refresh, onState: setDownSince, onProblem: setProblem })
+    const close = followEpisodes({
+      model,
+      open: (handlers) => openStream(toUrl('/v1/events/subscribe', { query: { api } }), handlers),
+      readOpen: () => readOpen(api),
+      onChange: refresh,
+      onState: setDownSince,
+      onProblem: setProblem,
+    })
     return () => {
       close()
       cancelAnimationFrame(frame.current)
@@ -41,53 +47,6 @@ export function useLiveEpisodes(api: string, isHeld: () => boolean): LiveEpisode
     }
   }, [model])
   return { ...shown, downSince, problem, show: () => setShown(model.all()), refresh }
-}
-
-interface Followers {
-  readonly onChange: () => void
-  readonly onState: (downSince: Date | null) => void
-  /** Null: the last read succeeded. */
-  readonly onProblem: (problem: Problem | null) => void
-}
-
-/** Keeps the model up to date, until the function that it returns is called. */
-function follow(model: LiveModel, api: string, { onChange, onState, onProblem }: Followers): () => void {
-  let timer: ReturnType<typeof setTimeout> | undefined
-  let isClosed = false
-  let wasDown = false
-  async function load(): Promise<void> {
-    model.beginLoad()
-    try {
-      const found = await readOpen(api)
-      if (isClosed) return
-      onProblem(null)
-      model.endLoad(found)
-      onChange()
-    } catch (cause) {
-      if (!(cause instanceof CallRefused)) throw cause
-      if (isClosed) return
-      onProblem(cause.problem)
-      if (cause.problem.status !== FORBIDDEN) timer = setTimeout(load, RETRY_MS)
-    }
-  }
-  // The stream begins first, so that no event between it and the list is missed.
-  const close = openStream(toUrl('/v1/events/subscribe', { query: { api } }), {
-    onEvents(events) {
-      model.apply(events.map(({ data }) => JSON.parse(data) as LiveRisk))
-      onChange()
-    },
-    onState(since) {
-      onState(since)
-      if (wasDown && since === null) void load()
-      wasDown = since !== null
-    },
-  })
-  void load()
-  return () => {
-    isClosed = true
-    close()
-    clearTimeout(timer)
-  }
 }
 
 /** The critical ones are read apart, because a page has the oldest episodes. */
