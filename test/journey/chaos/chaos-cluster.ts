@@ -1,5 +1,8 @@
-/** Three nodes on real servers, each with a proxy of its own before PostgreSQL and before Redis. */
+/** Three nodes on real servers, each with a clock of its own, and with a proxy before PostgreSQL and before Redis. */
 
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { createClickHouseServer, type ClickHouseServer } from '../../fixtures/clickhouse-server.ts'
 import { createFaultyProxy, type FaultyProxy } from '../../fixtures/faulty-proxy.ts'
 import { createPostgresServer, type PostgresServer } from '../../fixtures/postgres-server.ts'
@@ -12,6 +15,8 @@ export interface ChaosNode {
   readonly redisProxy: FaultyProxy
   readonly postgresProxy: FaultyProxy
   readonly isUp: boolean
+  /** Moves the clock of the node, now or when it starts, to this far from the time of the machine. */
+  moveClock(offsetMs: number): void
   /** Resolves at once while the node is up. */
   whenUp(): Promise<void>
   /** Ends the node in some way, runs `meanwhile`, and starts it again. */
@@ -27,16 +32,20 @@ export interface ChaosCluster {
 }
 
 const MASTER_KEY = 'cd'.repeat(32)
+const MOVING_CLOCK = new URL('moving-clock.ts', import.meta.url).href
 
 export async function startChaosCluster(names: readonly string[]): Promise<ChaosCluster> {
   const postgres = await createPostgresServer()
   const redis = await createRedisServer()
   const clickHouse = await createClickHouseServer()
   const database = await postgres.createDatabase()
+  const clocks = mkdtempSync(join(tmpdir(), 'tollgate-clocks-'))
   const nodes: ChaosNode[] = []
   for (const name of names) {
     const [redisProxy, redisUrl] = await openProxy(redis.url)
     const [postgresProxy, databaseUrl] = await openProxy(database)
+    const clockFile = join(clocks, name)
+    writeFileSync(clockFile, '0')
     const service = await createService({
       args: ['--empty'],
       env: {
@@ -47,9 +56,11 @@ export async function startChaosCluster(names: readonly string[]): Promise<Chaos
         CLICKHOUSE_URL: clickHouse.url,
         DATABASE_URL: databaseUrl,
         REDIS_URL: redisUrl,
+        CLOCK_OFFSET_FILE: clockFile,
+        NODE_OPTIONS: `--import ${MOVING_CLOCK}`,
       },
     })
-    nodes.push(createNode({ name, service, redisProxy, postgresProxy }))
+    nodes.push(createNode({ name, service, redisProxy, postgresProxy }, clockFile))
   }
   await Promise.all(nodes.map(({ service }) => service.start()))
   return {
@@ -61,6 +72,7 @@ export async function startChaosCluster(names: readonly string[]): Promise<Chaos
       await Promise.all(nodes.map(({ service }) => service.remove()))
       const proxies = nodes.flatMap(({ redisProxy, postgresProxy }) => [redisProxy, postgresProxy])
       await Promise.all([...proxies, clickHouse, redis, postgres].map((each) => each.remove()))
+      rmSync(clocks, { recursive: true })
     },
   }
 }
@@ -72,7 +84,9 @@ async function openProxy(url: string): Promise<readonly [FaultyProxy, string]> {
   return [proxy, target.href]
 }
 
-function createNode(parts: Pick<ChaosNode, 'name' | 'service' | 'redisProxy' | 'postgresProxy'>): ChaosNode {
+type Parts = Pick<ChaosNode, 'name' | 'service' | 'redisProxy' | 'postgresProxy'>
+
+function createNode(parts: Parts, clockFile: string): ChaosNode {
   let up: Promise<void> = Promise.resolve()
   let isUp = true
   return {
@@ -81,6 +95,10 @@ function createNode(parts: Pick<ChaosNode, 'name' | 'service' | 'redisProxy' | '
       return isUp
     },
     whenUp: () => up,
+    moveClock(offsetMs) {
+      writeFileSync(clockFile, String(offsetMs))
+      if (isUp) process.kill(parts.service.pid(), 'SIGUSR2')
+    },
     async restart(end, meanwhile) {
       const { promise, resolve } = Promise.withResolvers<void>()
       up = promise

@@ -21,6 +21,7 @@ interface Setting extends FaultParts {
 const CALLS_MAX = 1_500
 const FAILED_INSERTS = 6
 const SLOW_MS = 1_000
+const CLOCK_OFFSET_MS_MAX = 2_000
 /** Before the insert is executed (`reset`), or after it (`lost`), among others. */
 const INSERT_FAULTS: readonly Fault['kind'][] = ['lost', 'reset', 'unavailable', 'read-only', 'slow', 'lost']
 
@@ -29,6 +30,11 @@ const FAULTS: Readonly<Record<string, (setting: Setting) => Promise<void>>> = {
   'a node stops': ({ node, last }) => node.restart((service) => service.stop(), last),
   'two nodes are killed': async ({ cluster, last }) => {
     await Promise.all(cluster.nodes.slice(1).map((node) => node.restart((service) => service.kill(), last)))
+  },
+  'the clock of a node jumps, and back': async ({ node, random, last }) => {
+    node.moveClock(random.below(2 * CLOCK_OFFSET_MS_MAX + 1) - CLOCK_OFFSET_MS_MAX)
+    await last()
+    node.moveClock(0)
   },
   'Redis is restarted empty': async ({ cluster: { redis }, last }) => {
     await redis.stop()
