@@ -6,12 +6,20 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ledgerDocument, startLedgerBackend, type LedgerBackend } from './ledger-backend.ts'
 import { declareLimit, HOUR, LimitedCaller, publishAs, windowsSince } from './limited-calls.ts'
 import { enrol, publish, type Enrolled, type Service } from './service.ts'
-import { callOne, pendingAfter, startSeveralNodes, type SeveralNodes } from './several-nodes.ts'
+import {
+  callOne,
+  pendingAfter,
+  serveAfter,
+  servingNodes,
+  startSeveralNodes,
+  type SeveralNodes,
+} from './several-nodes.ts'
 
 const PATH = '/ledger-v1/entries?n=1'
 const MINUTE = 60_000
 const FILE = 'last-good.db'
 const HOURLY = 100
+const NAMES = ['a', 'b', 'c']
 let several: SeveralNodes
 let backend: LedgerBackend
 let known: Enrolled
@@ -23,7 +31,7 @@ const served = { calls: 0 }
 
 beforeAll(async () => {
   backend = await startLedgerBackend('first')
-  several = await startSeveralNodes(['a', 'b', 'c'])
+  several = await startSeveralNodes(NAMES)
   await publish(node(0), 'ledger-v1', ledgerDocument(), backend.url)
   await publishAs(node(0), 'Hourly', backend.url)
   await declareLimit(node(0), { totals: { hour: HOURLY } }, 'hourly-v1')
@@ -108,7 +116,7 @@ describe('nodes that start while PostgreSQL is away', () => {
       for (const path of ['/v1/consumers', '/v1/risks', `/v1/subscriptions/${known.subscription}/credentials`]) {
         expect(await statusOfPlatform(each, path, admin)).toBe(503)
       }
-      await expect(suspend(each)).rejects.toThrow()
+      await expect(pendingAfter(each, `/v1/subscriptions/${known.subscription}/suspend`)).rejects.toThrow()
       expect(await metricOf(each, 'events_total{reason="last_good_served"}')).toBe(1)
     }
     expect(await callKnown(node(0))).toBe(200)
@@ -117,10 +125,10 @@ describe('nodes that start while PostgreSQL is away', () => {
     for (const each of several.nodes) {
       await expect.poll(() => readiness(each), { timeout: MINUTE }).toEqual({ status: 200, reason: undefined })
     }
-    await expect.poll(liveNodes, { timeout: MINUTE }).toEqual(['a', 'b', 'c'])
-    expect(await suspend(node(1))).toBe('')
+    await expect.poll(() => servingNodes(node(1)), { timeout: MINUTE }).toEqual(NAMES)
+    await serveAfter(node(1), `/v1/subscriptions/${known.subscription}/suspend`, NAMES)
     expect(await several.callAll(PATH, known.apiKey)).toEqual([403, 403, 403])
-    expect(await pendingAfter(node(2), `/v1/subscriptions/${known.subscription}/resume`)).toBe('')
+    await serveAfter(node(2), `/v1/subscriptions/${known.subscription}/resume`, NAMES)
     expect(await Promise.all(several.nodes.map(callKnown))).toEqual([200, 200, 200])
     await expect.poll(billed, { timeout: MINUTE }).toBe(served.calls)
     for (const each of several.nodes) await expect.poll(() => daily.call(each), { timeout: MINUTE }).toBe(200)
@@ -129,18 +137,6 @@ describe('nodes that start while PostgreSQL is away', () => {
     expect([...hourly.unclear, ...daily.unclear]).toEqual([])
   })
 })
-
-/** Names of the nodes that are live and serve all changes, as the node b lists them. */
-async function liveNodes(): Promise<readonly string[]> {
-  const { items } = await node(1).platform.get<{ items: readonly { name: string; isLive: boolean; lag: number }[] }>(
-    '/v1/nodes',
-  )
-  return items.flatMap(({ name, isLive, lag }) => (isLive && lag === 0 ? [name] : []))
-}
-
-function suspend(at: Service): Promise<string> {
-  return pendingAfter(at, `/v1/subscriptions/${known.subscription}/suspend`)
-}
 
 async function tokenAt({ gatewayUrl }: Service, { clientId, clientSecret }: Enrolled): Promise<string> {
   const response = await fetch(`${gatewayUrl}/ledger-v1/oauth2/v2/token`, {

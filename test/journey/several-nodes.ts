@@ -95,3 +95,17 @@ export async function pendingAfter(node: Service, path: string, body?: object): 
   await response.arrayBuffer()
   return response.headers.get('tollgate-pending-nodes') ?? ''
 }
+
+/** Names of the nodes that are live and serve all changes, as a node lists them. */
+export async function servingNodes({ platform }: Service): Promise<readonly string[]> {
+  const { items } = await platform.get<{ items: readonly { name: string; isLive: boolean; lag: number }[] }>(
+    '/v1/nodes',
+  )
+  return items.flatMap(({ name, isLive, lag }) => (isLive && lag === 0 ? [name] : []))
+}
+
+/** Sends a command, and waits for the nodes that its answer names: on a busy machine one may need more than five seconds. */
+export async function serveAfter(node: Service, path: string, names: readonly string[]): Promise<void> {
+  const pending = await pendingAfter(node, path)
+  if (pending !== '') await expect.poll(() => servingNodes(node), { timeout: 60_000 }).toEqual(names)
+}
