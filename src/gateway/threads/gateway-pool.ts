@@ -14,12 +14,11 @@ import { toCommandProblem, toCompileProblem } from '../messages/command-error.ts
 import type { Command, CommandError, StoredRevision } from '../messages/messages.ts'
 import type { GatewayPool, GatewayPoolOptions } from './gateway-pool-options.ts'
 import { GatewayWorker } from './gateway-worker.ts'
+import { sendInBatches } from './revision-batches.ts'
 import { createServingState, type ServingState } from './serving-state.ts'
 
 const DRAIN_WITHIN_MS = 30_000
 const RESTART_AFTER_MS = 100
-const BATCH_BYTES = 256 * 1024
-const BATCH_MAX = 200
 
 export function createGatewayPool(options: GatewayPoolOptions): GatewayPool {
   const state = createServingState(options.clock.nowMs)
@@ -89,21 +88,6 @@ async function prepareRevision(
 }
 
 type Threads = ReadonlySet<GatewayWorker>
-
-/** A command must be acknowledged in time, so it does not carry more documents than are compiled in a few seconds. */
-function* batches(revisions: Iterable<StoredRevision>): Iterable<readonly StoredRevision[]> {
-  let batch: StoredRevision[] = []
-  let bytes = 0
-  for (const revision of revisions) {
-    batch.push(revision)
-    bytes += revision.plan.document.byteLength
-    if (bytes < BATCH_BYTES && batch.length < BATCH_MAX) continue
-    yield batch
-    batch = []
-    bytes = 0
-  }
-  if (batch.length > 0) yield batch
-}
 
 /** The workers of the pool: starts, replaces and stops them, and sends commands to all of them. */
 class Workers {
@@ -246,7 +230,7 @@ class Workers {
 
   async #restoreState(worker: GatewayWorker): Promise<void> {
     for (const command of this.#state.restoreCommands()) await this.#executeOn(worker, command)
-    for (const revisions of batches(this.#state.plans())) await this.#executeOn(worker, { type: 'restore', revisions })
+    await sendInBatches(this.#state.plans(), (revisions) => this.#executeOn(worker, { type: 'restore', revisions }))
   }
 
   async #restoreRevision(worker: GatewayWorker, { plan, slas }: StoredRevision): Promise<void> {
