@@ -9,8 +9,9 @@ import { createTargetCheck } from '../outbound/target-check.ts'
 import { ownDocument } from '../platform/openapi.ts'
 import { openMetricsPort } from '../platform/metrics-server.ts'
 import type { Platform } from '../platform/server.ts'
-import { exemptOldBackends } from '../publishing/exempt-backends.ts'
-import { migrateOldProxies } from '../publishing/revision-zero.ts'
+import { storedPlans, type StoredPlan } from '../publishing/stored-plans.ts'
+import { upgradeProxies } from '../publishing/upgrade-proxies.ts'
+import { readAhead } from '../runtime/read-ahead.ts'
 import { createTokenScopes } from '../access/token-scopes.ts'
 import { systemClock } from '../runtime/clock.ts'
 import { createLifecycle } from '../runtime/lifecycle.ts'
@@ -69,7 +70,10 @@ export async function startApp({ config, log }: { config: Config; log: Log }): P
 async function build(options: CoreOptions, startedAt: number): Promise<Facts> {
   const { config, log, opened } = options
   const core = await openCore(options)
-  const { addresses, admin, backends } = core
+  const { registry, addresses, admin, backends } = core
+  await upgradeProxies(registry, config.adminTenant)
+  // A node reads the plans of all APIs while its stores are opened.
+  const stored = core.shared === null ? null : readAhead(storedPlans({ registry, backendRule: backends.rule }))
   const isWanted = core.sampleFiles !== null && admin.made !== null
   // Its thread starts and compiles the schemas of OpenAPI meanwhile; a fault shows when the sample is created.
   if (isWanted)
@@ -83,7 +87,7 @@ async function build(options: CoreOptions, startedAt: number): Promise<Facts> {
   const identity = await startIdentity(core, stream, gateway)
   const resources = constructResources(core, stream, gateway)
   const parts: Parts = { core, stream, gateway, identity, resources }
-  await activateStored(parts)
+  await activateStored(parts, stored)
   await openNodes(parts)
   await core.shared?.endStart()
 
@@ -161,14 +165,15 @@ function constructResources(core: Core, { limits, levels }: StreamServices, gate
   })
 }
 
-/** Activates the platform API and every API of the registry, after upgrading documents of earlier versions. */
-async function activateStored({ core, gateway: { port }, resources }: Parts): Promise<void> {
-  const { config, registry, backends, scopes } = core
+/** Activates the platform API and every API of the registry. `stored`: null for a single node. */
+async function activateStored(
+  { core, gateway: { port }, resources }: Parts,
+  stored: AsyncIterable<StoredPlan> | null,
+): Promise<void> {
+  const { config, backends, scopes } = core
   const platformSlas = await resources.specifications.plansInForce(PLATFORM_API, [])
   await (await port.prepare(platformPlan(config.adminTenant, scopes), platformSlas)).swap()
-  await migrateOldProxies(registry)
-  await exemptOldBackends(registry, config.adminTenant)
-  if (core.shared !== null) return serveStoredApis(core, resources.proxies)
+  if (stored !== null) return serveStoredApis(core, resources.proxies, stored)
   for await (const { plan, slas } of resources.proxies.activePlans()) {
     await (await port.prepare(plan, slas)).swap()
     backends.serves(plan)

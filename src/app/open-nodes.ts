@@ -10,6 +10,7 @@ import { API_KIND } from '../publishing/apis.ts'
 import { PROXY_KIND } from '../publishing/proxy-document.ts'
 import { RevisionWithheld } from '../publishing/follow-api.ts'
 import { OPENSLA_SPEC_KIND } from '../publishing/specifications.ts'
+import type { StoredPlan } from '../publishing/stored-plans.ts'
 import type { OauthEndpoint } from '../plan/oauth-call.ts'
 import { PENDING_NODES_HEADER, type AwaitNodes } from '../platform/serve.ts'
 import { isOfKind, type Change } from '../store/registry.ts'
@@ -83,8 +84,9 @@ function followOthers(options: NodesOptions, shared: Shared): void {
 export async function serveStoredApis(
   core: Pick<Core, 'backends' | 'count' | 'log'>,
   proxies: Resources['proxies'],
+  stored: AsyncIterable<StoredPlan>,
 ): Promise<void> {
-  for await (const start of proxies.startApis()) {
+  for await (const start of proxies.startApis(stored)) {
     try {
       const active = await start()
       if (active !== null) core.backends.serves(active.plan)

@@ -13,9 +13,14 @@ const MARKER_KIND = documentKind<unknown>('backend_exemption', 'hidden')
 const MARKER_ID = 'backend_exemption'
 const BATCH_MAX = 100
 
+/** Whether `exemptOldBackends` has run. */
+export async function areBackendsExempted(registry: Pick<Registry, 'get'>): Promise<boolean> {
+  return (await registry.get(MARKER_KIND, MARKER_ID)) !== null
+}
+
 /** Returns the number of marked revisions. `tenant` is the tenant of the operator. */
 export async function exemptOldBackends(registry: Registry, tenant: string): Promise<number> {
-  if ((await registry.get(MARKER_KIND, MARKER_ID)) !== null) return 0
+  if (await areBackendsExempted(registry)) return 0
   let count = 0
   for await (const { id, tenant: owner, revision, body } of listAll(registry, PROXY_KIND, { limit: BATCH_MAX })) {
     const deployment = activeDeployment(body)

@@ -17,7 +17,7 @@ import type { PreparedRevisions } from './prepared-revisions.ts'
 import type { ServedPlans } from './served-plans.ts'
 import type { ActivePlan, ServingPlans } from './serving-plan.ts'
 import type { Specifications } from './specifications.ts'
-import { storedPlans, type StoredPlansOptions } from './stored-plans.ts'
+import type { StoredPlan } from './stored-plans.ts'
 
 export interface FollowApiOptions {
   readonly registry: Registry
@@ -87,12 +87,13 @@ async function serveOrWithhold(options: FollowApiOptions, of: Next): Promise<Act
   }
 }
 
-/** Yields for each API with an active revision how to serve it. For the start, when nothing else on this node changes an API. */
+/** Yields for each stored plan how to serve its API. For the start, when nothing else on this node changes an API. */
 export async function* startApis(
-  options: FollowApiOptions & StoredPlansOptions,
+  options: FollowApiOptions,
   follow: (api: string) => Promise<ActivePlan | null>,
+  stored: AsyncIterable<StoredPlan>,
 ): AsyncIterable<() => Promise<ActivePlan | null>> {
-  for await (const { proxy, deployment, plan } of storedPlans(options)) {
+  for await (const { proxy, deployment, plan } of stored) {
     if (plan === null) yield () => follow(proxy.body.api)
     else yield () => serveOrWithhold(options, { proxy, deployment, next: async () => plan })
   }

@@ -38,6 +38,7 @@ import { createServingPlans, type ActivePlan, type ServingPlans } from './servin
 import type { RulesetOf } from './published-contract.ts'
 import type { Specifications } from './specifications.ts'
 import { stageRevision } from './stage-revision.ts'
+import type { StoredPlan } from './stored-plans.ts'
 
 export type { Proxy }
 
@@ -77,8 +78,8 @@ export interface Proxies {
   follow(api: string): Promise<ActivePlan | null>
   /** Compiles what another node is about to activate. Returns null, or why this node cannot. Never rejects. */
   prepare(request: string): Promise<string | null>
-  /** Yields a function for each API with an active revision, which serves it as `follow` does. For startup. */
-  startApis(): AsyncIterable<() => Promise<ActivePlan | null>>
+  /** Yields a function for each stored plan, which serves its API as `follow` does. For startup. */
+  startApis(stored: AsyncIterable<StoredPlan>): AsyncIterable<() => Promise<ActivePlan | null>>
 }
 
 export interface ProxiesOptions {
@@ -156,7 +157,7 @@ export function createProxies(options: ProxiesOptions): Proxies {
     activePlans: () => activePlans(registry, planOf, served),
     follow,
     prepare: prepared.prepare,
-    startApis: () => startApis(activation, follow),
+    startApis: (stored) => startApis(activation, follow, stored),
   }
 }
 

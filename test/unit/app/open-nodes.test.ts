@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { createAwaitNodes, serveStoredApis, staleReason } from '../../../src/app/open-nodes.ts'
+import { storedPlans } from '../../../src/publishing/stored-plans.ts'
 import { StoreUnwritable } from '../../../src/store/unwritable.ts'
 import { ACME, base64, openTestCatalogue, orders, publishApi } from '../../fixtures/test-catalogue.ts'
 
@@ -67,7 +68,7 @@ describe('the start of one of several nodes', () => {
       count: (reason: string) => counted.push(reason),
       log: { error: () => {} },
     }
-    await serveStoredApis(core as never, node.proxies)
+    await serveStoredApis(core as never, node.proxies, storedPlans({ ...node, backendRule: node.backends }))
     expect([served, counted]).toEqual([['other-v1'], ['revision_withheld']])
     expect(node.gateway.prepared.map(({ plan }) => `${plan.api} ${plan.state}`).sort()).toEqual([
       'orders-v1 Active',
@@ -83,6 +84,7 @@ describe('the start of one of several nodes', () => {
     node.gateway.onPrepare = async () => {
       throw new StoreUnwritable('away')
     }
-    await expect(serveStoredApis({} as never, node.proxies)).rejects.toThrow('away')
+    const stored = storedPlans({ ...node, backendRule: node.backends })
+    await expect(serveStoredApis({} as never, node.proxies, stored)).rejects.toThrow('away')
   })
 })

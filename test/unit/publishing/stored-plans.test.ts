@@ -2,6 +2,7 @@ import { expect, it } from 'vitest'
 import { API_KIND } from '../../../src/publishing/apis.ts'
 import { COMPILED_KIND } from '../../../src/publishing/compiled-document.ts'
 import { DECLARED_KIND } from '../../../src/publishing/declared-fields.ts'
+import { storedPlans } from '../../../src/publishing/stored-plans.ts'
 import type { Registry } from '../../../src/store/registry.ts'
 import {
   ACME,
@@ -32,8 +33,13 @@ async function publishSeveral(): Promise<TestCatalogue> {
   return catalogue
 }
 
-async function startAll({ proxies, gateway }: TestCatalogue): Promise<TestCatalogue['gateway']['prepared']> {
-  for await (const start of proxies.startApis()) await start()
+async function startAll({
+  registry,
+  proxies,
+  gateway,
+  backends,
+}: TestCatalogue): Promise<TestCatalogue['gateway']['prepared']> {
+  for await (const start of proxies.startApis(storedPlans({ registry, backendRule: backends }))) await start()
   return gateway.prepared.toSorted((a, b) => a.plan.api.localeCompare(b.plan.api))
 }
 
