@@ -26,12 +26,11 @@ async function wholeApiCopier(registry: Registry, api: string): Promise<(name: s
   const proxy = await need(registry.find(PROXY_KIND, 'api', api))
   const specification = activeDeployment(proxy.body)?.specification ?? ''
   const document = await need(registry.get(OPENAPI_SPEC_KIND, specification))
-  const compliance = await registry.get(COMPLIANCE_KIND, specification)
   const parts = [
     await need(registry.get(COMPILED_KIND, specification)),
     await contentOf(registry, specification),
     // Otherwise nodes would judge all documents during a measurement.
-    ...(compliance === null ? [] : [compliance]),
+    await need(registry.get(COMPLIANCE_KIND, specification)),
   ]
   const [declaration] = await registry.list(OPENSLA_SPEC_KIND, { where: { api, inForce: 'true' }, limit: 1 })
   const sla = await need(Promise.resolve(declaration ?? null))
