@@ -55,6 +55,8 @@ export interface GatewayServerOptions {
   /** Whether this process has lost the registry for too long to serve calls, at a time of `performance.now()`. */
   readonly isStaleAt: (monotonicMs: number) => boolean
   readonly revisionOf: (api: string) => CompiledRevision | undefined
+  /** Compiles a revision that `revisionOf` lacks because its API was not called yet; null if there is none. */
+  readonly wake: (api: string) => Promise<void> | null
   /** Handles the OAuth paths; returns false for any other path. */
   readonly oauth: OauthHandler
 }
@@ -94,10 +96,12 @@ function onRequest(
   const headers = readRequestHeaders(request, gateway.requestRules)
   if (headers.fault !== 0) return refuseHead(gateway, request, response, headers.fault)
   const target = request.url ?? ''
-  const sequence = (gateway.sequence = (gateway.sequence + 1) >>> 0)
   const queryAt = scanTarget(target)
   const nameEnd = queryAt < 0 ? 0 : endOfName(target, queryAt)
   const revision = gateway.revisionOf(target.slice(1, nameEnd))
+  const waking = revision === undefined ? gateway.wake(nameIn(target, queryAt)) : null
+  if (waking !== null) return handleAwake(gateway, request, response, expectsContinue, waking)
+  const sequence = (gateway.sequence = (gateway.sequence + 1) >>> 0)
   if (queryAt >= 0 && (isOauthPath(target, nameEnd, queryAt) || revision === undefined)) {
     if (handleOauth(gateway, request, response, target.slice(0, queryAt), expectsContinue)) return
   }
@@ -113,6 +117,26 @@ function onRequest(
   } catch (cause) {
     call.crash(cause)
   }
+}
+
+/** Begins anew once the API that a request names is awake. */
+function handleAwake(
+  gateway: Gateway,
+  request: IncomingMessage,
+  response: GatewayResponse,
+  expectsContinue: boolean,
+  waking: Promise<void>,
+): void {
+  waking.then(
+    () => {
+      // Otherwise a call would begin whose client has gone, and never end.
+      if (!response.destroyed) onRequest(gateway, request, response, expectsContinue)
+    },
+    (cause: unknown) => {
+      gateway.context.onFault(cause)
+      response.destroy()
+    },
+  )
 }
 
 function refuseStaleCall(call: Call, revision: CompiledRevision | undefined): void {
@@ -141,7 +165,7 @@ function refuseHead(
  * its credential is valid.
  */
 function refuseTarget({ revisionOf, authenticator }: Gateway, call: Call, target: string): void {
-  const revision = revisionOf(target.slice(1, endOfName(target, target.length)))
+  const revision = revisionOf(nameIn(target, -1))
   if (revision === undefined) return call.refuse('path_not_canonical', NOT_CANONICAL)
   const { authorization } = call.request.headers
   const key = call.request.headers['x-api-key']
@@ -154,6 +178,11 @@ function refuseTarget({ revisionOf, authenticator }: Gateway, call: Call, target
       call.refuse('path_not_canonical', NOT_CANONICAL)
     })
     .catch((cause: unknown) => call.crash(cause))
+}
+
+/** Returns the name of the API, also in a target that is not canonical (`queryAt` < 0). */
+function nameIn(target: string, queryAt: number): string {
+  return target.slice(1, endOfName(target, queryAt < 0 ? target.length : queryAt))
 }
 
 function endOfName(target: string, queryAt: number): number {

@@ -6,8 +6,8 @@
  */
 
 import { promisify } from 'node:util'
-import { gunzip, gunzipSync, gzipSync } from 'node:zlib'
-import { createPace, runAtOnce, runPaced, type Pace, type Steps } from '../runtime/pace.ts'
+import { gunzip, gzipSync } from 'node:zlib'
+import { createPace, type Pace } from '../runtime/pace.ts'
 import type { DocumentPlan, OperationPlan, ResponsePlan, RevisionPlan, RoutePlan } from './route-plan.ts'
 
 export interface PackedPlan extends RevisionPlan {
@@ -53,10 +53,7 @@ function* linesOf(plan: DocumentPlan): Iterable<Head | Line> {
 
 /** Unpacks in slices, so that the thread does other work between them. */
 export async function unpackDocument(packed: Uint8Array, pace: Pace = createPace()): Promise<DocumentPlan> {
-  return runPaced(readLines(await decompress(packed)), pace)
-}
-
-function* readLines(bytes: Buffer): Steps<DocumentPlan> {
+  const bytes = await decompress(packed)
   const operations: OperationPlan[] = []
   const responses: ResponsePlan[] = []
   const components: Record<Components, Section[]> = { components: [], responseComponents: [] }
@@ -73,7 +70,7 @@ function* readLines(bytes: Buffer): Steps<DocumentPlan> {
       else if (line.length === 2) components[line[0]].push([line[1], []])
       else components[line[0]].at(-1)?.[1].push([line[2], line[3]])
     }
-    yield
+    await pace()
   }
   if (head === null) throw new Error('a packed document has no head')
   const [own, ofResponses] = [toComponents(components.components), toComponents(components.responseComponents)]
@@ -82,11 +79,6 @@ function* readLines(bytes: Buffer): Steps<DocumentPlan> {
 
 export async function unpackPlan({ document, ...revision }: PackedPlan, pace?: Pace): Promise<RoutePlan> {
   return { ...revision, ...(await unpackDocument(document, pace)) }
-}
-
-/** For a short document. Throws if it is longer than allowed. */
-export function unpackPlanAtOnce({ document, ...revision }: PackedPlan, bytesMax: number): RoutePlan {
-  return { ...revision, ...runAtOnce(readLines(gunzipSync(document, { maxOutputLength: bytesMax }))) }
 }
 
 /** Returns the size that the compressed form states for the document. */

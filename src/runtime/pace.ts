@@ -11,9 +11,6 @@ import type { Clock } from './clock.ts'
 /** Awaited between two steps of the work; resolves at once while the slice lasts. */
 export type Pace = () => Promise<void>
 
-/** Long work that can pause wherever it yields. */
-export type Steps<Result> = Generator<undefined, Result, undefined>
-
 export interface PaceOptions {
   /** Returns whether the thread has calls in flight. */
   readonly isBusy: () => boolean
@@ -36,23 +33,6 @@ export function createPace({ isBusy, clock, elapsedMs = now }: Partial<PaceOptio
     if (clock !== undefined && isBusy?.() === true) await pause(clock, Math.min(ranMs * PAUSE_PER_SLICE, PAUSE_MS_MAX))
     else await nextTurn()
     startedMs = elapsedMs()
-  }
-}
-
-/** Lets the pace decide between two steps. */
-export async function runPaced<Result>(steps: Steps<Result>, pace: Pace): Promise<Result> {
-  for (;;) {
-    const step = steps.next()
-    if (step.done === true) return step.value
-    await pace()
-  }
-}
-
-/** For work that is known to be short. */
-export function runAtOnce<Result>(steps: Steps<Result>): Result {
-  for (;;) {
-    const step = steps.next()
-    if (step.done === true) return step.value
   }
 }
 

@@ -7,7 +7,7 @@
 
 import type { OperationPlan, RoutePlan } from '../../plan/route-plan.ts'
 import type { Attribution } from '../../domain/attribution.ts'
-import { createPace, runPaced, type Pace, type Steps } from '../../runtime/pace.ts'
+import { createPace, type Pace } from '../../runtime/pace.ts'
 import type { SlaPlan } from '../../plan/sla-plan.ts'
 import { isMcpOn, MCP_PATH } from '../../plan/mcp-exposure.ts'
 import { compileChallenges, type Challenges } from './challenges.ts'
@@ -18,7 +18,7 @@ import type { CompiledSla, Limiter } from '../limits/limiter.ts'
 import { createRouteTable, type RouteTable } from '../routing/route-table.ts'
 import { toAttribution } from './call-attribution.ts'
 import { toDeprecationHeaders } from '../headers/deprecation-headers.ts'
-import { validatorSteps, type OperationValidators } from '../validation/validate.ts'
+import { compileValidators, type OperationValidators } from '../validation/validate.ts'
 
 export interface CompiledOperation {
   readonly plan: OperationPlan
@@ -59,27 +59,18 @@ export interface RevisionSettings extends BackendSettings {
 }
 
 /** Compiles in slices, so that the thread continues to serve calls. Throws if a schema cannot be compiled. */
-export function compileRevision(
+export async function compileRevision(
   plan: RoutePlan,
   slas: readonly SlaPlan[],
   limiter: Limiter,
   settings: RevisionSettings,
   pace: Pace = createPace(),
 ): Promise<CompiledRevision> {
-  return runPaced(revisionSteps(plan, slas, limiter, settings), pace)
-}
-
-export function* revisionSteps(
-  plan: RoutePlan,
-  slas: readonly SlaPlan[],
-  limiter: Limiter,
-  settings: RevisionSettings,
-): Steps<CompiledRevision> {
-  const validators = yield* validatorSteps(plan)
+  const validators = await compileValidators(plan, pace)
   const responses = compileResponses(plan)
-  yield
+  await pace()
   const routes = createRouteTable(plan.operations)
-  yield
+  await pace()
   const operations = plan.operations.map((operation, position) => ({
     plan: operation,
     position,

@@ -127,6 +127,7 @@ class Workers {
       const workers = this.#loading
       await Promise.all(workers.map(({ loaded }) => loaded))
       this.#loading = []
+      if (this.#workers.includes(null)) throw new Error('a gateway thread has ended before it served')
       // They compile at the same time; the first one that listens may choose the port of all.
       await Promise.all(workers.map((worker) => this.#restoreState(worker)))
       for (const worker of workers) await this.#listen(worker)

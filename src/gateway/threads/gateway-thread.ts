@@ -257,6 +257,7 @@ function createServer({ settings, clock: { nowMs }, keyedHash }: ThreadOptions, 
     authenticator,
     isStaleAt,
     revisionOf: revisions.of,
+    wake: revisions.wake,
     oauth: oauth.handle,
     connectionsMax: settings.connections.clients,
   })

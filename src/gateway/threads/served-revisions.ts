@@ -1,30 +1,26 @@
 /**
  * The revisions of one gateway thread: those that serve, those that sleep, and those that are prepared for a swap.
  *
- * A thread that starts compiles only large documents. A small one sleeps, packed, until the first call of its API: most APIs of a
- * large catalogue are not called for hours, and compiling all of them would delay the start by minutes. Calls in flight keep the
- * revision object that they started with.
+ * A thread that starts compiles only large documents. A small one sleeps, packed, until the first call of its API, which waits while
+ * it is compiled: most APIs of a large catalogue are not called for hours, and compiling all of them would delay the start by minutes.
+ * Calls in flight keep the revision object that they started with.
  */
 
-import { unpackedBytes, unpackPlan, unpackPlanAtOnce, type PackedPlan } from '../../plan/packed-plan.ts'
+import { unpackedBytes, unpackPlan, type PackedPlan } from '../../plan/packed-plan.ts'
 import type { RevisionPlan } from '../../plan/route-plan.ts'
 import type { SlaPlan } from '../../plan/sla-plan.ts'
 import { toWithheldPlan } from '../../plan/withheld-plan.ts'
 import type { UpstreamGates } from '../backend/upstream-gates.ts'
-import {
-  compileRevision,
-  operationIdsOf,
-  revisionSteps,
-  type CompiledRevision,
-  type RevisionSettings,
-} from '../call/revision.ts'
+import { compileRevision, operationIdsOf, type CompiledRevision, type RevisionSettings } from '../call/revision.ts'
 import type { StoredRevision } from '../messages/messages.ts'
-import { createPace, runAtOnce, type PaceOptions } from '../../runtime/pace.ts'
+import { createPace, type PaceOptions } from '../../runtime/pace.ts'
 import type { Limiter } from '../limits/limiter.ts'
 
 export interface ServedRevisions {
-  /** Returns the revision that serves an API; wakes it first if it sleeps. */
+  /** Returns the revision that serves an API; none while it sleeps. */
   of(this: void, api: string): CompiledRevision | undefined
+  /** Wakes the revision of an API; resolves when `of` returns what serves it. Null if none sleeps. */
+  wake(this: void, api: string): Promise<void> | null
   /** Returns facts of the revision that serves an API, without waking it. */
   planOf(api: string): Pick<RevisionPlan, 'tenant' | 'allowedScopes'> | undefined
   /** Serves the revisions that a starting thread is given. The calls of one that cannot be compiled are refused. */
@@ -47,7 +43,7 @@ export interface ServedRevisionsOptions extends Pick<PaceOptions, 'isBusy' | 'cl
   readonly onWithheld: (api: string, cause: unknown) => void
 }
 
-/** Measured on documents of real publishers: compiling 16 KiB takes 1 to 12 ms, which other calls of the thread wait for. */
+/** Measured on documents of real publishers: compiling 16 KiB takes 1 to 12 ms, which the first call waits for. */
 const SLEEPING_BYTES_MAX = 16 * 1024
 
 export function createServedRevisions(options: ServedRevisionsOptions): ServedRevisions {
@@ -58,13 +54,21 @@ class Revisions implements ServedRevisions {
   readonly #options: ServedRevisionsOptions
   readonly #serving = new Map<string, CompiledRevision>()
   readonly #sleeping = new Map<string, StoredRevision>()
+  readonly #waking = new Map<string, Promise<void>>()
   readonly #prepared = new Map<number, CompiledRevision>()
 
   constructor(options: ServedRevisionsOptions) {
     this.#options = options
   }
 
-  readonly of = (api: string): CompiledRevision | undefined => this.#serving.get(api) ?? this.#wake(api)
+  readonly of = (api: string): CompiledRevision | undefined => this.#serving.get(api)
+
+  readonly wake = (api: string): Promise<void> | null => {
+    if (!this.#sleeping.has(api)) return null
+    const waking = this.#waking.get(api) ?? this.#wakeUp(api).finally(() => this.#waking.delete(api))
+    this.#waking.set(api, waking)
+    return waking
+  }
 
   planOf(api: string): ReturnType<ServedRevisions['planOf']> {
     return this.#serving.get(api)?.plan ?? this.#sleeping.get(api)?.plan
@@ -74,7 +78,7 @@ class Revisions implements ServedRevisions {
     for (const revision of revisions) {
       const { api } = revision.plan
       if (unpackedBytes(revision.plan) <= SLEEPING_BYTES_MAX) this.#sleeping.set(api, revision)
-      else await this.#compileStored(revision)
+      else this.#serve(await this.#compileOrWithhold(revision))
     }
   }
 
@@ -118,14 +122,13 @@ class Revisions implements ServedRevisions {
     if (revision !== undefined) this.#serving.set(api, { ...revision, plan: { ...revision.plan, memberOfProductIds } })
   }
 
-  #serve(revision: CompiledRevision): CompiledRevision {
+  #serve(revision: CompiledRevision): void {
     const { plan, backend } = revision
     const previous = this.#serving.get(plan.api)
     if (backend !== null) backend.gate = this.#options.gates.of(plan.api)
     this.#serving.set(plan.api, revision)
     this.#sleeping.delete(plan.api)
     previous?.backend?.close()
-    return revision
   }
 
   async #compile({ plan, slas }: StoredRevision): Promise<CompiledRevision> {
@@ -134,31 +137,21 @@ class Revisions implements ServedRevisions {
     return compileRevision(await unpackPlan(plan, pace), slas, limiter, settings, pace)
   }
 
-  #compileAtOnce({ plan, slas }: StoredRevision): CompiledRevision {
-    const { limiter, settings } = this.#options
-    return runAtOnce(revisionSteps(unpackPlanAtOnce(plan, SLEEPING_BYTES_MAX), slas, limiter, settings))
-  }
-
-  async #compileStored(revision: StoredRevision): Promise<void> {
+  async #compileOrWithhold(revision: StoredRevision): Promise<CompiledRevision> {
     try {
-      this.#serve(await this.#compile(revision))
+      return await this.#compile(revision)
     } catch (cause) {
-      this.#withhold(revision, cause)
+      this.#options.onWithheld(revision.plan.api, cause)
+      return this.#compile({ plan: toWithheldPlan(revision.plan), slas: [] })
     }
   }
 
-  #wake(api: string): CompiledRevision | undefined {
-    const revision = this.#sleeping.get(api)
-    if (revision === undefined) return undefined
-    try {
-      return this.#serve(this.#compileAtOnce(revision))
-    } catch (cause) {
-      return this.#withhold(revision, cause)
+  /** Begins anew if the revision has changed meanwhile. */
+  async #wakeUp(api: string): Promise<void> {
+    for (let stored = this.#sleeping.get(api); stored !== undefined; stored = this.#sleeping.get(api)) {
+      const compiled = await this.#compileOrWithhold(stored)
+      if (this.#sleeping.get(api) === stored) this.#serve(compiled)
+      else compiled.backend?.close()
     }
-  }
-
-  #withhold({ plan }: StoredRevision, cause: unknown): CompiledRevision {
-    this.#options.onWithheld(plan.api, cause)
-    return this.#serve(this.#compileAtOnce({ plan: toWithheldPlan(plan), slas: [] }))
   }
 }

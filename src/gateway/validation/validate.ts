@@ -9,7 +9,7 @@
 import type { OperationPlan, RoutePlan } from '../../plan/route-plan.ts'
 import { Problem } from '../../domain/problem.ts'
 import { escapePointer } from '../../json/references.ts'
-import { createPace, runPaced, type Pace, type Steps } from '../../runtime/pace.ts'
+import { createPace, type Pace } from '../../runtime/pace.ts'
 import { referencedFirst } from '../../schema/reference-order.ts'
 import { createSchemaCompiler, type SchemaCompiler } from '../../schema/schema-compiler.ts'
 import { compileBody, type BodyValidator } from './validate-body.ts'
@@ -24,24 +24,23 @@ export interface OperationValidators {
 
 const NOTHING: OperationValidators = { parameters: null, body: null }
 
-export function compileValidators(plan: RoutePlan, pace: Pace = createPace()): Promise<readonly OperationValidators[]> {
-  return runPaced(validatorSteps(plan), pace)
-}
-
 /** Returns the validators in the order of `plan.operations`. Throws `Problem('specification_invalid')` if a schema cannot be compiled. */
-export function* validatorSteps(plan: RoutePlan): Steps<readonly OperationValidators[]> {
-  yield
+export async function compileValidators(
+  plan: RoutePlan,
+  pace: Pace = createPace(),
+): Promise<readonly OperationValidators[]> {
+  await pace()
   const compiler = createSchemaCompiler(plan)
-  yield
+  await pace()
   for (const name of referencedFirst(plan.components['schemas'] ?? {})) {
     const pointer = `/components/schemas/${name}`
     attempt(pointer, name, () => compiler.compile({ $ref: `#${pointer}` }))
-    yield
+    await pace()
   }
   const compiled: OperationValidators[] = []
   for (const operation of plan.operations) {
     compiled.push(compileOperation(operation, plan, compiler))
-    yield
+    await pace()
   }
   return compiled
 }

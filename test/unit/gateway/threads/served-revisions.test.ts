@@ -2,6 +2,7 @@
 
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
+import type { CompiledRevision } from '../../../../src/gateway/call/revision.ts'
 import { createLimiter } from '../../../../src/gateway/limits/limiter.ts'
 import { createServedRevisions } from '../../../../src/gateway/threads/served-revisions.ts'
 import { packDocument, type PackedPlan } from '../../../../src/plan/packed-plan.ts'
@@ -70,6 +71,12 @@ function open() {
   return { revisions, withheld, compiled }
 }
 
+async function awake({ revisions }: Pick<ReturnType<typeof open>, 'revisions'>): Promise<CompiledRevision | undefined> {
+  expect(revisions.of(API)).toBeUndefined()
+  await revisions.wake(API)
+  return revisions.of(API)
+}
+
 describe('a revision of a small document', () => {
   it('is compiled at the first call of its API, once', async () => {
     const { revisions, compiled } = open()
@@ -77,11 +84,14 @@ describe('a revision of a small document', () => {
     expect(revisions.planOf(API)).toMatchObject({ tenant: 'acme', allowedScopes: ['orders:read'] })
     expect(compiled).toEqual([])
 
+    const first = revisions.wake(API)
+    expect(revisions.wake(API)).toBe(first)
+    await first
     const revision = revisions.of(API)
     expect(revision?.operations[0]?.validators.parameters).not.toBeNull()
-    expect(revisions.of(API)).toBe(revision)
+    expect(revisions.wake(API)).toBeNull()
     expect(compiled).toEqual([''])
-    expect(revisions.of('other-v1')).toBeUndefined()
+    expect([revisions.wake('other-v1'), revisions.of('other-v1')]).toEqual([null, undefined])
   })
 
   it('wakes with the declarations and products that were set while it slept', async () => {
@@ -91,7 +101,7 @@ describe('a revision of a small document', () => {
     revisions.setSla(declare(11, 'silver'))
     revisions.setMembership(API, ['prd_2'])
 
-    const revision = revisions.of(API)!
+    const revision = (await awake({ revisions }))!
     expect(revision.plan.memberOfProductIds).toEqual(['prd_2'])
     expect([...revision.slas.keys()].toSorted()).toEqual(['', 'gold', 'silver'])
     expect(revision.slas.get('')?.plan.limits).toEqual(declare(9).limits)
@@ -108,8 +118,36 @@ describe('a revision of a small document', () => {
 
     await revisions.restore([{ plan: small, slas: [] }])
     revisions.withdraw(API)
-    expect(revisions.of(API)).toBeUndefined()
-    expect(revisions.planOf(API)).toBeUndefined()
+    expect([revisions.wake(API), revisions.of(API), revisions.planOf(API)]).toEqual([null, undefined, undefined])
+  })
+
+  it('has what was set while it was compiled', async () => {
+    const { revisions } = open()
+    await revisions.restore([{ plan: small, slas: [declare(5)] }])
+    const waking = revisions.wake(API)
+    revisions.setSla(declare(9))
+    revisions.setMembership(API, ['prd_2'])
+    await waking
+    const revision = revisions.of(API)!
+    expect(revision.plan.memberOfProductIds).toEqual(['prd_2'])
+    expect(revision.slas.get('')?.plan.limits).toEqual(declare(9).limits)
+  })
+
+  it('replaces nothing that came while it was compiled', async () => {
+    const { revisions } = open()
+    await revisions.prepare(1, packed(TEXT, '', 2), [])
+    await revisions.restore([{ plan: small, slas: [] }])
+    const waking = revisions.wake(API)
+    revisions.swap(1, [])
+    await waking
+    expect(revisions.of(API)?.plan.revision).toBe(2)
+
+    revisions.withdraw(API)
+    await revisions.restore([{ plan: small, slas: [] }])
+    const wakingAgain = revisions.wake(API)
+    revisions.withdraw(API)
+    await wakingAgain
+    expect([revisions.wake(API), revisions.of(API)]).toEqual([null, undefined])
   })
 })
 
@@ -130,6 +168,7 @@ it.each([
   const { revisions, withheld } = open()
   await revisions.restore([{ plan, slas: [declare(5)] }])
   expect(withheld).toEqual(atStart)
+  await revisions.wake(API)
   expect(revisions.of(API)?.plan).toMatchObject({ state: 'Withheld', tenant: 'acme' })
   expect(revisions.of(API)?.operations).toEqual([])
   expect(withheld).toEqual([API])
