@@ -12,11 +12,16 @@ export interface LeasePlace {
 
 type SlotName = keyof typeof SLOT
 
+/** Longer than the grantor is not asked for a counter that calls wait for. */
+const UNASKED_MS = 5_000
+
 export class PlacedLease {
   readonly #place: LeasePlace
   /** `allowed` as the node set it last: calls that gave back what they were charged have lowered it since. */
   #opened = 0
   #givenBack = 0
+  /** When the grantor last answered that it does not know all leases. */
+  #closedMs = -Infinity
 
   constructor(place: LeasePlace) {
     this.#place = place
@@ -59,8 +64,11 @@ export class PlacedLease {
    */
   setRefused(untilMs: number, isOpen: boolean, { monotonicMs }: Pick<NodeMoment, 'monotonicMs'>): void {
     this.set('exhaustedUntilMs', untilMs)
-    if (isOpen) this.set('closedSinceMs', 0)
-    else if (this.get('closedSinceMs') === 0) this.set('closedSinceMs', monotonicMs)
+    if (isOpen) return this.set('closedSinceMs', 0)
+    // A counter that was not asked for meanwhile may have been open.
+    if (this.get('closedSinceMs') === 0 || monotonicMs - this.#closedMs > UNASKED_MS)
+      this.set('closedSinceMs', monotonicMs)
+    this.#closedMs = monotonicMs
   }
 
   /** Calls that were given back, ever. */

@@ -40,9 +40,10 @@ export function settle(
   const carried = new Set(message?.type === 'request' ? message.items.map(({ key }) => key) : [])
   const isFull = carried.size >= ITEMS_MAX
   return served.filter((wait) => {
-    if (isClosed(wait, node)) return keepWhileClosed(wait, node, moment)
     const counter = node.stateOf(wait.key)
     const isCarried = carried.has(wait.key)
+    // A full message says nothing of those that it does not carry.
+    if (isClosed(wait, node) && (isCarried || !isFull)) return keepWhileClosed(wait, node, moment)
     const isLacking = isCarried && ++wait.grants < GRANTS_MAX && counter?.mayGrantMore(wait.calls, moment) === true
     if (isLacking) node.need(wait.key, wait.calls, moment, wait.least)
     const isUnserved = isLacking || (isFull && !isCarried)
