@@ -36,11 +36,19 @@ export interface Declared {
 
 /** Returns the write that stores the members of a declaration; none if JSON cannot represent them. `id` is the id of the document. */
 export function declaredWrites(id: string, tenant: string, { bytes, fields: members }: Declared): readonly Write[] {
-  if (bytes.length > BYTES_MAX) return []
-  const fields = JSON.stringify(members)
-  if (fields.length > TEXT_MAX || !isDeepStrictEqual(JSON.parse(fields), members)) return []
+  const fields = bytes.length > BYTES_MAX ? null : toJson(members)
+  if (fields === null || fields.length > TEXT_MAX || !isDeepStrictEqual(JSON.parse(fields), members)) return []
   const body: DeclaredBody = { reader: READER, fields }
   return [{ kind: DECLARED_KIND, id, tenant, expected: 0, body }]
+}
+
+/** Returns null for members that contain themselves, as aliases of YAML can. */
+function toJson(members: Fields): string | null {
+  try {
+    return JSON.stringify(members)
+  } catch {
+    return null
+  }
 }
 
 /** Returns the write that removes the members of a declaration, if they are stored. */

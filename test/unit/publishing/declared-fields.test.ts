@@ -88,3 +88,11 @@ it.each([
   expect(declaredWrites('sla_1', 'acme', { bytes: new Uint8Array(size), fields })).toEqual([])
   expect(declaredWrites('sla_1', 'acme', { bytes: new Uint8Array(10), fields: { limits: [] } })).toHaveLength(1)
 })
+
+it('Members that contain themselves, as aliases of YAML can, are not stored, and the declaration serves', async () => {
+  const catalogue = await publish()
+  const text = `${declaration({ variant: 'gold' })}x-self: &self\n  self: *self\n`
+  await catalogue.specifications.createOpenSla(ACME, { api: API, specification: base64(Buffer.from(text)) })
+  expect((await plansOf(catalogue)).map(({ variant }) => variant)).toContain('gold')
+  expect(await catalogue.registry.list(DECLARED_KIND, { limit: 3 })).toHaveLength(1)
+})
