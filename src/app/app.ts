@@ -55,6 +55,9 @@ interface Parts {
   readonly resources: Resources
 }
 
+/** Plans that are read while the stores are opened: what a second is enough for. */
+const PLANS_MAX = 2_500
+
 export async function startApp({ config, log }: { config: Config; log: Log }): Promise<App> {
   const startedAt = performance.now()
   const lifecycle = createLifecycle({ clock: systemClock, log })
@@ -73,7 +76,8 @@ async function build(options: CoreOptions, startedAt: number): Promise<Facts> {
   const { registry, addresses, admin, backends } = core
   await upgradeProxies(registry, config.adminTenant)
   // A node reads the plans of all APIs while its stores are opened.
-  const stored = core.shared === null ? null : readAhead(storedPlans({ registry, backendRule: backends.rule }))
+  const stored =
+    core.shared === null ? null : readAhead(storedPlans({ registry, backendRule: backends.rule }), PLANS_MAX)
   const isWanted = core.sampleFiles !== null && admin.made !== null
   // Its thread starts and compiles the schemas of OpenAPI meanwhile; a fault shows when the sample is created.
   if (isWanted)

@@ -1,19 +1,21 @@
-/** Reads a sequence before its items are asked for, so that its reader can do other work meanwhile. It is held in memory. */
+/** Reads a sequence before its items are asked for, so that its reader can do other work meanwhile. */
 
-/** A failure of `items` reaches the reader after the items before it. Can be read once. */
-export function readAhead<Item>(items: AsyncIterable<Item>): AsyncIterable<Item> {
+/** Holds at most `itemsMax`. A failure of `items` reaches the reader after the items before it. Can be read once. */
+export function readAhead<Item>(items: AsyncIterable<Item>, itemsMax: number): AsyncIterable<Item> {
   const read: Item[] = []
   let end: { readonly cause: unknown } | 'end' | null = null
-  let more = Promise.withResolvers<void>()
+  /** Resolves when something was read, or taken. */
+  let changed = Promise.withResolvers<void>()
   const notify = (): void => {
-    more.resolve()
-    more = Promise.withResolvers()
+    changed.resolve()
+    changed = Promise.withResolvers()
   }
   async function readAll(): Promise<void> {
     try {
       for await (const item of items) {
         read.push(item)
         notify()
+        while (read.length >= itemsMax) await changed.promise
       }
       end = 'end'
     } catch (cause) {
@@ -25,11 +27,14 @@ export function readAhead<Item>(items: AsyncIterable<Item>): AsyncIterable<Item>
   return {
     async *[Symbol.asyncIterator]() {
       for (;;) {
-        yield* read.splice(0)
+        for (const item of read.splice(0)) {
+          notify()
+          yield item
+        }
         if (read.length > 0) continue
         if (end === 'end') return
         if (end !== null) throw end.cause
-        await more.promise
+        await changed.promise
       }
     },
   }

@@ -21,19 +21,33 @@ async function collect(items: AsyncIterable<number>): Promise<readonly number[]>
 
 describe('A sequence that is read ahead', () => {
   it('yields all items in order', async () => {
-    expect(await collect(readAhead(numbers(1_000)))).toEqual(Array.from({ length: 1_000 }, (_, number) => number))
-    expect(await collect(readAhead(numbers(0)))).toEqual([])
+    expect(await collect(readAhead(numbers(1_000), 10))).toEqual(Array.from({ length: 1_000 }, (_, number) => number))
+    expect(await collect(readAhead(numbers(0), 10))).toEqual([])
   })
 
   it('is read before anybody asks for an item', async () => {
     const { promise, resolve } = Promise.withResolvers<void>()
-    const items = readAhead(numbers(3, (number) => number === 2 && resolve()))
+    const items = readAhead(
+      numbers(3, (number) => number === 2 && resolve()),
+      10,
+    )
     await promise
     expect(await collect(items)).toEqual([0, 1, 2])
   })
 
+  it('is held up to a number of items', async () => {
+    let last = -1
+    const items = readAhead(
+      numbers(100, (number) => (last = number)),
+      10,
+    )
+    for (let turn = 0; turn < 50; turn++) await new Promise(setImmediate)
+    expect(last).toBe(9)
+    expect(await collect(items)).toHaveLength(100)
+  })
+
   it('fails after the items before the failure, and not before it is read', async () => {
-    const items = readAhead(failing())
+    const items = readAhead(failing(), 10)
     await new Promise(setImmediate)
     const read: number[] = []
     const reading = (async () => {
@@ -51,7 +65,7 @@ describe('A sequence that is read ahead', () => {
         yield number
       }
     }
-    const collected = collect(readAhead(slow()))
+    const collected = collect(readAhead(slow(), 10))
     for (const { resolve } of steps) {
       await new Promise(setImmediate)
       resolve()
