@@ -1,7 +1,7 @@
 /**
  * Keeps the open episodes up to date: the list of those that are open, and the events after it.
  *
- * The list is read whenever the stream opens, so that no event before that is missed.
+ * The list is read whenever the stream opens, so that no event before that is missed, and without it if that takes long.
  */
 
 import { CallRefused, type Problem } from '../../api/client.ts'
@@ -19,6 +19,7 @@ export interface FollowOptions {
   readonly onProblem: (problem: Problem | null) => void
 }
 
+const STREAM_MS_MAX = 1_000
 const RETRY_MS = 5_000
 const FORBIDDEN = 403
 
@@ -56,6 +57,7 @@ export function followEpisodes({ model, open, readOpen, onChange, onState, onPro
       if (since === null || loads === 0) void load()
     },
   })
+  timer ??= setTimeout(load, STREAM_MS_MAX)
   return () => {
     isClosed = true
     close()

@@ -79,6 +79,24 @@ describe('The followed episodes', () => {
     expect(episodes.reads).toHaveLength(1)
   })
 
+  it('are read without a stream that does not open in a second', async () => {
+    vi.useFakeTimers()
+    try {
+      const episodes = follow()
+      await vi.advanceTimersByTimeAsync(999)
+      expect(episodes.reads).toHaveLength(0)
+      await vi.advanceTimersByTimeAsync(1)
+      expect(episodes.reads).toHaveLength(1)
+      await episodes.answer(0, listOf(risk('a')))
+      episodes.opened()
+      await vi.runAllTimersAsync()
+      expect(episodes.reads).toHaveLength(2)
+      episodes.close()
+    } finally {
+      vi.useRealTimers()
+    }
+  })
+
   it('ignore a list that was asked for before the latest one', async () => {
     const episodes = follow()
     episodes.failed()
