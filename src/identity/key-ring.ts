@@ -199,7 +199,7 @@ function open(options: KeyRingOptions, encrypted: string, id: string): string {
     return options.vault.decrypt(encrypted, id)
   } catch (cause) {
     throw new StartRefused(
-      'the master key does not open this data folder; set the MASTER_KEY that it was created with',
+      'the master key does not open the stored secrets; set the MASTER_KEY that they were created with',
       {
         cause,
       },

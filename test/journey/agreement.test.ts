@@ -151,7 +151,7 @@ describe.skipIf(isOnPostgres)('an older registry.db (needs the registry in the f
 
   it('is refused with another master key', async () => {
     expect(await refusal(copies.mixed(), { MASTER_KEY: 'ab'.repeat(32) })).toContain(
-      'the master key does not open this data folder',
+      'the master key does not open the stored secrets',
     )
   })
 })
