@@ -1,4 +1,6 @@
-import { afterAll, describe, expect, it } from 'vitest'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
 import { StartRefused } from '../../../src/runtime/start-refused.ts'
 import { RegistryUnreachable } from '../../../src/store/postgres/connection.ts'
 import { RevisionConflict, type Registry } from '../../../src/store/registry.ts'
@@ -222,6 +224,16 @@ describe('a database that cannot be used', () => {
   it('is refused if its URL replaces the settings of a session', async () => {
     const url = await server.createDatabase()
     expect(await refusal(`${url}?options=-c%20lock_timeout%3D0`)).toContain('must not have the parameter options')
+  })
+
+  it('is refused if it is a replica', async () => {
+    const replica = await createPostgresServer()
+    onTestFinished(() => replica.remove())
+    const url = await replica.createDatabase()
+    await replica.stop('SIGINT')
+    writeFileSync(join(replica.folder, 'data/standby.signal'), '')
+    await replica.start()
+    expect(await refusal(url)).toMatch(/is a read-only replica; name the primary server$/)
   })
 
   it('is refused if it admits only reading, or if a later version has written it', async () => {
