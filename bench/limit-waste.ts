@@ -42,6 +42,7 @@ try {
   const env = {
     MASTER_KEY: 'ab'.repeat(32),
     GATEWAY_URL: 'http://gateway.example',
+    BASE_URL: 'http://platform.example',
     GATEWAY_THREADS: '1',
     ...{ CLICKHOUSE_URL: clickHouse.url, REDIS_URL: redis.url, DATABASE_URL: await postgres.createDatabase() },
   }

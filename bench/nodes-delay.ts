@@ -41,6 +41,7 @@ const SHARED = {
   ...{ CLICKHOUSE_URL: clickHouse.url, REDIS_URL: redis.url, DATABASE_URL: await postgres.createDatabase() },
   MASTER_KEY: 'ab'.repeat(32),
   GATEWAY_URL: 'http://gateway.example',
+  BASE_URL: 'http://platform.example',
   GATEWAY_THREADS: '1',
 }
 const optionsOf = (name: string) => ({
