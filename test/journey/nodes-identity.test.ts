@@ -11,7 +11,7 @@ import { buttonOf, createBrowser, type Page } from './browser.ts'
 import { startFederatedProvider } from './federated-provider.ts'
 import { ledgerDocument, startLedgerBackend, type LedgerBackend } from './ledger-backend.ts'
 import { createPublicClient } from './person.ts'
-import { createService, publish, type Service } from './service.ts'
+import { publish, type Service } from './service.ts'
 import { startSeveralNodes, type SeveralNodes } from './several-nodes.ts'
 import { tollgate } from './tollgate.ts'
 
@@ -287,22 +287,3 @@ describe('tollgate admin reset with DATABASE_URL', () => {
     }
   })
 })
-
-it(
-  'A node with another MASTER_KEY is refused beside live nodes, and also without them',
-  { timeout: 2 * MINUTE },
-  async () => {
-    const start = async (): Promise<string> => {
-      const env = { ...several.settings, NODE_NAME: 'a', MASTER_KEY: 'cd'.repeat(32) }
-      const other = await createService({ args: ['--empty'], env, dataDir: node(0).dataDir })
-      return other.start().then(
-        () => 'started',
-        (cause: unknown) => String(cause),
-      )
-    }
-    await node(0).stop()
-    expect(await start()).toMatch(/ended with 2\n.*MASTER_KEY/s)
-    await Promise.all([node(1).stop(), node(2).stop()])
-    expect(await start()).toMatch(/ended with 2\n.*the master key does not open the stored secrets/s)
-  },
-)
