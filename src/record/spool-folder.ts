@@ -3,6 +3,7 @@
 import { closeSync, existsSync, fdatasync, fdatasyncSync, openSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { syncFolder } from '../runtime/sync-folder.ts'
+import { unlessGone } from '../runtime/unless-gone.ts'
 import { DAMAGED_FOLDER } from './damaged-segments.ts'
 import { TEMPORARY_SUFFIX } from './segment-header.ts'
 import { segmentName, segmentNumber } from './segment-name.ts'
@@ -44,10 +45,14 @@ export function removeTemporaries(folder: string): void {
   }
 }
 
-/** Syncs the segments of a source asynchronously; `onDone` receives the error of each sync, or null. */
+/**
+ * Syncs the segments of a source asynchronously; `onDone` receives the error of each sync, or null. The reader of the spool may
+ * remove segments meanwhile: their records are stored, so they are skipped.
+ */
 export function syncSegmentsLater(folder: string, onDone: (cause: unknown) => void): void {
   for (const segment of segmentsIn(folder)) {
-    const file = openSync(join(folder, segmentName(segment)), 'r')
+    const file = unlessGone(() => openSync(join(folder, segmentName(segment)), 'r'))
+    if (file === undefined) continue
     fdatasync(file, (cause) => {
       closeSync(file)
       onDone(cause)

@@ -2,16 +2,7 @@
 
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
-
-/** Returns undefined if `work` meets a file or folder that is gone. */
-export function unlessGone<T>(work: () => T): T | undefined {
-  try {
-    return work()
-  } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code !== 'ENOENT') throw cause
-    return undefined
-  }
-}
+import { unlessGone } from '../../src/runtime/unless-gone.ts'
 
 /** Returns the paths of all files below `folder`. */
 export function liveFilesIn(folder: string): readonly string[] {

@@ -18,9 +18,9 @@ import {
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { unlessGone } from '../../src/runtime/unless-gone.ts'
 import { createRandom, type Random } from '../random.ts'
 import { ledgerDocument, startLedgerBackend, type LedgerBackend } from './ledger-backend.ts'
-import { unlessGone } from './live-folder.ts'
 import { billOf, lineItemsOf, startLoad, type Load, type Tally } from './load.ts'
 import { createService, enrol, publish, type Enrolled, type Service } from './service.ts'
 
