@@ -11,6 +11,8 @@ const project = (name: string, timeoutMs: number, folders: readonly string[] = [
     include: folders.map((folder) => `test/${folder}/**/*.test.ts`),
     testTimeout: timeoutMs,
     hookTimeout: timeoutMs,
+    // One second, the default, is short on a busy machine.
+    expect: { poll: { timeout: 15_000 } },
     pool: 'forks' as const,
   },
 })

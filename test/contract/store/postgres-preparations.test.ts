@@ -29,15 +29,16 @@ async function start(url: string, name: string, prepare?: Prepare, clock: Clock 
   return postgres
 }
 
-/** A clock whose timers of `LIVE_MS` end when the test says so. */
+/** A clock whose timers of `LIVE_MS` end when the test says so, also those that are set later. */
 function openClock(): { clock: Clock; endWaits: () => void } {
-  const waits = new Set<() => void>()
+  const end = Promise.withResolvers<void>()
   const after: Clock['after'] = (delayMs, task) => {
     if (delayMs !== LIVE_MS) return systemClock.after(delayMs, task)
-    waits.add(task)
-    return () => void waits.delete(task)
+    let isCancelled = false
+    void end.promise.then(() => isCancelled || task())
+    return () => void (isCancelled = true)
   }
-  return { clock: { ...systemClock, after }, endWaits: () => waits.forEach((end) => end()) }
+  return { clock: { ...systemClock, after }, endWaits: end.resolve }
 }
 
 const openRequests = (url: string) => executeSql(url, 'SELECT id FROM prepare_request').then(({ rows }) => rows.length)
