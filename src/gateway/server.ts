@@ -85,6 +85,19 @@ export function createGatewayServer(options: GatewayServerOptions): Server {
   return server
 }
 
+/** A request as it has arrived. */
+interface Arrival {
+  readonly request: IncomingMessage
+  readonly response: GatewayResponse
+  readonly expectsContinue: boolean
+  readonly headers: RequestHeaders
+  readonly target: string
+  /** See `scanTarget`. */
+  readonly queryAt: number
+  /** Where the name of the API ends; 0 if the target is not canonical. */
+  readonly nameEnd: number
+}
+
 function onRequest(
   gateway: Gateway,
   request: IncomingMessage,
@@ -98,18 +111,32 @@ function onRequest(
   const target = request.url ?? ''
   const queryAt = scanTarget(target)
   const nameEnd = queryAt < 0 ? 0 : endOfName(target, queryAt)
+  const arrival = { request, response, expectsContinue, headers, target, queryAt, nameEnd }
   const revision = gateway.revisionOf(target.slice(1, nameEnd))
   const waking = revision === undefined ? gateway.wake(nameIn(target, queryAt)) : null
-  if (waking !== null) return handleAwake(gateway, request, response, expectsContinue, waking)
+  if (waking === null) begin(gateway, arrival, revision, null)
+  else beginAwake(gateway, arrival, waking)
+}
+
+function begin(
+  gateway: Gateway,
+  { request, response, expectsContinue, headers, target, queryAt, nameEnd }: Arrival,
+  revision: CompiledRevision | undefined,
+  waitingSince: number | null,
+): void {
   const sequence = (gateway.sequence = (gateway.sequence + 1) >>> 0)
-  if (queryAt >= 0 && (isOauthPath(target, nameEnd, queryAt) || revision === undefined)) {
+  const mayBeOauth = queryAt >= 0 && (isOauthPath(target, nameEnd, queryAt) || revision === undefined)
+  if (mayBeOauth && !response.destroyed) {
     if (handleOauth(gateway, request, response, target.slice(0, queryAt), expectsContinue)) return
   }
   const isMcp = revision?.isMcpOn === true && isMcpTarget(target, nameEnd, queryAt)
   const call = new (isMcp ? McpCall : Call)(gateway.context, request, response, sequence)
+  const nowAt = call.startedAt
+  if (waitingSince !== null) call.startedAt = waitingSince
   call.expectsContinue = expectsContinue
   try {
-    if (gateway.isStaleAt(call.startedAt)) refuseStaleCall(call, revision)
+    if (response.destroyed) endGone(call, revision)
+    else if (gateway.isStaleAt(nowAt)) refuseStaleCall(call, revision)
     else if (queryAt < 0) refuseTarget(gateway, call, target)
     else if (call instanceof McpCall) gateway.mcp.handle(call, headers, revision!)
     else if (revision === undefined) call.refuse('not_found', 'No API with this name is published here.')
@@ -119,32 +146,39 @@ function onRequest(
   }
 }
 
-/** Begins anew once the API that a request names is awake. */
-function handleAwake(
-  gateway: Gateway,
-  request: IncomingMessage,
-  response: GatewayResponse,
-  expectsContinue: boolean,
-  waking: Promise<void>,
-): void {
+/** Begins once the API that a request names is awake. Meanwhile the request counts as a call in flight. */
+function beginAwake(gateway: Gateway, arrival: Arrival, waking: Promise<void>): void {
+  const { inFlight, onFault } = gateway.context
+  const { target, nameEnd, response } = arrival
+  const waitingSince = performance.now()
+  inFlight[0]!++
   waking.then(
     () => {
-      // Otherwise a call would begin whose client has gone, and never end.
-      if (!response.destroyed) onRequest(gateway, request, response, expectsContinue)
+      inFlight[0]!--
+      begin(gateway, arrival, gateway.revisionOf(target.slice(1, nameEnd)), waitingSince)
     },
     (cause: unknown) => {
-      gateway.context.onFault(cause)
-      response.destroy()
+      inFlight[0]!--
+      onFault(cause)
+      response.breakOff()
     },
   )
 }
 
+/** Ends a call whose client has gone while the API was woken. */
+function endGone(call: Call, revision: CompiledRevision | undefined): void {
+  if (revision !== undefined) attributeUnrouted(call, revision)
+  call.clientGone()
+}
+
 function refuseStaleCall(call: Call, revision: CompiledRevision | undefined): void {
-  if (revision !== undefined) {
-    call.attribution = call instanceof McpCall ? revision.unroutedMcp : revision.unrouted
-    call.apiHeaders = revision.apiHeaders
-  }
+  if (revision !== undefined) attributeUnrouted(call, revision)
   refuseStale(call)
+}
+
+function attributeUnrouted(call: Call, { unrouted, unroutedMcp, apiHeaders }: CompiledRevision): void {
+  call.attribution = call instanceof McpCall ? unroutedMcp : unrouted
+  call.apiHeaders = apiHeaders
 }
 
 /** Refuses a request with ambiguous framing or host, and ignores everything that follows on its connection. */

@@ -3,6 +3,8 @@
  *
  * A call needs several turns of the event loop. If each of them waited for a slice, the call would be late by all of them: so
  * while calls are in flight, the work pauses after each slice for a multiple of the time that the slice took.
+ *
+ * One pace belongs to work that runs one piece after the other. Two of them at the same time would leave the calls no turn.
  */
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
@@ -15,6 +17,8 @@ export interface PaceOptions {
   /** Returns whether the thread has calls in flight. */
   readonly isBusy: () => boolean
   readonly clock: Pick<Clock, 'after'>
+  /** How long a pause is in relation to the slice before it; default: 3. */
+  readonly pausePerSlice?: number
   /** A monotonic time in milliseconds. */
   readonly elapsedMs?: () => number
 }
@@ -24,13 +28,14 @@ const PAUSE_PER_SLICE = 3
 const PAUSE_MS_MAX = 50
 
 /** Work without a thread to share, such as in a test or a tool, yields one turn after each slice. */
-export function createPace({ isBusy, clock, elapsedMs = now }: Partial<PaceOptions> = {}): Pace {
+export function createPace(options: Partial<PaceOptions> = {}): Pace {
+  const { isBusy, clock, pausePerSlice = PAUSE_PER_SLICE, elapsedMs = now } = options
   let startedMs = elapsedMs()
 
   return async () => {
     const ranMs = elapsedMs() - startedMs
     if (ranMs < SLICE_MS) return
-    if (clock !== undefined && isBusy?.() === true) await pause(clock, Math.min(ranMs * PAUSE_PER_SLICE, PAUSE_MS_MAX))
+    if (clock !== undefined && isBusy?.() === true) await pause(clock, Math.min(ranMs * pausePerSlice, PAUSE_MS_MAX))
     else await nextTurn()
     startedMs = elapsedMs()
   }

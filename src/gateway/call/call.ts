@@ -41,7 +41,8 @@ export class Call implements RecordedCall, WatchedReader {
   readonly response: GatewayResponse
   readonly socket: Socket
   readonly sequence: number
-  readonly startedAt: number
+  /** Written by the server: when the request arrived. */
+  startedAt = performance.now()
 
   /** Routing writes the API and the operation, authentication adds the caller. */
   attribution: Attribution = UNATTRIBUTED
@@ -112,7 +113,6 @@ export class Call implements RecordedCall, WatchedReader {
     this.response = response
     this.socket = request.socket
     this.sequence = sequence
-    this.startedAt = performance.now()
     dependencies.inFlight[0]!++
     response.call = this
     response.on('close', onClose)

@@ -87,11 +87,11 @@ export async function startThread(options: ThreadOptions): Promise<void> {
   const { threads, gatewayUrl } = settings
   const connect = createConnect(settings, clock, mainThread)
   const inFlight = new Int32Array(settings.inFlight)
-  const isBusy = (): boolean => inFlight[0]! > 0
+  const callsInFlight = (): number => inFlight[0]!
   const served = { threads, connect, gatewayUrl }
   const onWithheld = (api: string, cause: unknown): void =>
     mainThread.send({ type: 'withheld', api, error: toCommandError(cause) })
-  const revisions = createServedRevisions({ limiter, settings: served, gates, isBusy, clock, onWithheld })
+  const revisions = createServedRevisions({ limiter, settings: served, gates, callsInFlight, clock, onWithheld })
   const authenticator = createThreadAuthenticator(options, mainThread, revisions)
   const publishedKeys: ThreadParts['publishedKeys'] = { jwks: { keys: [] } }
   const oauth = await createOauth(toOauthPort(settings, mainThread, revisions, publishedKeys))

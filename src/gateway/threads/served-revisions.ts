@@ -3,6 +3,7 @@
  *
  * A thread that starts compiles only large documents. A small one sleeps, packed, until the first call of its API, which waits while
  * it is compiled: most APIs of a large catalogue are not called for hours, and compiling all of them would delay the start by minutes.
+ * Any stranger can begin that, for all APIs at once, so that sleeping revisions are compiled one after the other, in slices.
  * Calls in flight keep the revision object that they started with.
  */
 
@@ -13,13 +14,13 @@ import { toWithheldPlan } from '../../plan/withheld-plan.ts'
 import type { UpstreamGates } from '../backend/upstream-gates.ts'
 import { compileRevision, operationIdsOf, type CompiledRevision, type RevisionSettings } from '../call/revision.ts'
 import type { StoredRevision } from '../messages/messages.ts'
-import { createPace, type PaceOptions } from '../../runtime/pace.ts'
+import { createPace, type Pace, type PaceOptions } from '../../runtime/pace.ts'
 import type { Limiter } from '../limits/limiter.ts'
 
 export interface ServedRevisions {
   /** Returns the revision that serves an API; none while it sleeps. */
   of(this: void, api: string): CompiledRevision | undefined
-  /** Wakes the revision of an API; resolves when `of` returns what serves it. Null if none sleeps. */
+  /** Wakes the revision of an API for one call; resolves when `of` returns what serves it. Null if none sleeps. */
   wake(this: void, api: string): Promise<void> | null
   /** Returns facts of the revision that serves an API, without waking it. */
   planOf(api: string): Pick<RevisionPlan, 'tenant' | 'allowedScopes'> | undefined
@@ -35,13 +36,18 @@ export interface ServedRevisions {
   setMembership(api: string, productIds: readonly string[]): void
 }
 
-export interface ServedRevisionsOptions extends Pick<PaceOptions, 'isBusy' | 'clock'> {
+export interface ServedRevisionsOptions extends Pick<PaceOptions, 'clock' | 'elapsedMs'> {
+  /** Returns the number of calls in flight, including those that wait for `wake`. */
+  readonly callsInFlight: () => number
   readonly limiter: Limiter
   readonly settings: RevisionSettings
   readonly gates: Pick<UpstreamGates, 'of'>
   /** Called when a stored revision cannot be compiled. */
   readonly onWithheld: (api: string, cause: unknown) => void
 }
+
+/** Calls that wait for a sleeping revision are calls, too: waking them takes turns with the others. */
+const PAUSE_PER_SLICE_OF_WAKING = 1
 
 /** Measured on documents of real publishers: compiling 16 KiB takes 1 to 12 ms, which the first call waits for. */
 const SLEEPING_BYTES_MAX = 16 * 1024
@@ -50,24 +56,36 @@ export function createServedRevisions(options: ServedRevisionsOptions): ServedRe
   return new Revisions(options)
 }
 
+interface Waking {
+  readonly awake: Promise<void>
+  calls: number
+}
+
 class Revisions implements ServedRevisions {
   readonly #options: ServedRevisionsOptions
   readonly #serving = new Map<string, CompiledRevision>()
   readonly #sleeping = new Map<string, StoredRevision>()
-  readonly #waking = new Map<string, Promise<void>>()
+  readonly #waking = new Map<string, Waking>()
+  /** Settles when nothing is being woken; never rejects. */
+  #lastWaking: Promise<void> = Promise.resolve()
+  /** Calls that wait for a revision. */
+  #callsWaiting = 0
+  readonly #wakingPace: Pace
   readonly #prepared = new Map<number, CompiledRevision>()
 
   constructor(options: ServedRevisionsOptions) {
     this.#options = options
+    this.#wakingPace = this.#createPace(PAUSE_PER_SLICE_OF_WAKING)
   }
 
   readonly of = (api: string): CompiledRevision | undefined => this.#serving.get(api)
 
   readonly wake = (api: string): Promise<void> | null => {
     if (!this.#sleeping.has(api)) return null
-    const waking = this.#waking.get(api) ?? this.#wakeUp(api).finally(() => this.#waking.delete(api))
-    this.#waking.set(api, waking)
-    return waking
+    const waking = this.#waking.get(api) ?? this.#beginWaking(api)
+    waking.calls++
+    this.#callsWaiting++
+    return waking.awake
   }
 
   planOf(api: string): ReturnType<ServedRevisions['planOf']> {
@@ -131,27 +149,55 @@ class Revisions implements ServedRevisions {
     previous?.backend?.close()
   }
 
-  async #compile({ plan, slas }: StoredRevision): Promise<CompiledRevision> {
+  #createPace(pausePerSlice?: number): Pace {
+    const isBusy = (): boolean => this.#options.callsInFlight() > this.#callsWaiting
+    return createPace({ ...this.#options, isBusy, ...(pausePerSlice !== undefined && { pausePerSlice }) })
+  }
+
+  async #compile({ plan, slas }: StoredRevision, pace = this.#createPace()): Promise<CompiledRevision> {
     const { limiter, settings } = this.#options
-    const pace = createPace(this.#options)
     return compileRevision(await unpackPlan(plan, pace), slas, limiter, settings, pace)
   }
 
-  async #compileOrWithhold(revision: StoredRevision): Promise<CompiledRevision> {
+  async #compileOrWithhold(revision: StoredRevision, pace?: Pace): Promise<CompiledRevision> {
     try {
-      return await this.#compile(revision)
+      return await this.#compile(revision, pace)
     } catch (cause) {
       this.#options.onWithheld(revision.plan.api, cause)
-      return this.#compile({ plan: toWithheldPlan(revision.plan), slas: [] })
+      return this.#compile({ plan: toWithheldPlan(revision.plan), slas: [] }, pace)
     }
   }
 
-  /** Begins anew if the revision has changed meanwhile. */
+  #beginWaking(api: string): Waking {
+    const awake = this.#lastWaking
+      .then(() => this.#wakeUp(api))
+      .finally(() => {
+        this.#waking.delete(api)
+        this.#callsWaiting -= waking.calls
+      })
+    this.#lastWaking = awake.catch(() => {})
+    const waking: Waking = { awake, calls: 0 }
+    this.#waking.set(api, waking)
+    return waking
+  }
+
   async #wakeUp(api: string): Promise<void> {
-    for (let stored = this.#sleeping.get(api); stored !== undefined; stored = this.#sleeping.get(api)) {
-      const compiled = await this.#compileOrWithhold(stored)
-      if (this.#sleeping.get(api) === stored) this.#serve(compiled)
-      else compiled.backend?.close()
+    const stored = this.#sleeping.get(api)
+    if (stored === undefined) return
+    const compiled = await this.#compileOrWithhold(stored, this.#wakingPace)
+    const latest = this.#sleeping.get(api)
+    if (latest === undefined) compiled.backend?.close()
+    else this.#serve(latest === stored ? compiled : this.#update(compiled, latest))
+  }
+
+  /** Returns a compiled revision with what has changed meanwhile, which is not the document. */
+  #update(compiled: CompiledRevision, { plan: { memberOfProductIds }, slas }: StoredRevision): CompiledRevision {
+    const plan = { ...compiled.plan, memberOfProductIds }
+    const operationIds = operationIdsOf(plan)
+    return {
+      ...compiled,
+      plan,
+      slas: new Map(slas.map((sla) => [sla.variant, this.#options.limiter.compile(sla, operationIds)])),
     }
   }
 }

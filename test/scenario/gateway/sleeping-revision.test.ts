@@ -22,9 +22,10 @@ describe('a call of an API that sleeps', () => {
     const answer = received(socket)
     socket.write(get('/things-v1/open') + get('/other-v1/open') + get('/things-v1/open', LAST))
     await isCalled
-    expect(gateway.inFlight()).toBe(0)
+    await expect.poll(gateway.inFlight).toBe(2)
     wake()
     expect(statusesIn(await answer)).toEqual(['200', '404', '200'])
+    expect(gateway.inFlight()).toBe(0)
     expect(await gateway.recorded(2)).toMatchObject([{ outcome: 'served' }, { outcome: 'served' }])
   })
 
@@ -36,7 +37,21 @@ describe('a call of an API that sleeps', () => {
     expect(statusesIn(await answer)).toEqual(['400'])
   })
 
-  it('ends without a record if its client goes meanwhile', async () => {
+  it.each([
+    ['something that is not HTTP', 'GARBAGE\r\n\r\n'],
+    ['two hosts', get('/things-v1/open', 'Host: b\r\n')],
+    ['CONNECT', 'CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n'],
+  ])('is answered before its connection ends because of %s behind it', async (_, refused) => {
+    const { gateway, isCalled, wake } = await openAsleep()
+    const answer = gateway.raw(get('/things-v1/open') + refused)
+    await isCalled
+    await expect.poll(() => gateway.counts.get('malformed')).toBe(1)
+    wake()
+    expect(statusesIn(await answer)).toEqual(['200', '400'])
+    expect(await gateway.recorded(1)).toMatchObject([{ outcome: 'served' }])
+  })
+
+  it('is recorded as aborted if its client goes meanwhile, and reaches no backend', async () => {
     const { gateway, isCalled, wake } = await openAsleep()
     const socket = await gateway.open()
     socket.write(get('/things-v1/open') + get('/things-v1/open'))
@@ -47,7 +62,8 @@ describe('a call of an API that sleeps', () => {
     wake()
     expect(statusesIn(await gateway.raw(get('/things-v1/open', LAST)))).toEqual(['200'])
     expect(gateway.inFlight()).toBe(0)
-    expect(gateway.records.filter(({ outcome }) => outcome === 'served')).toHaveLength(1)
+    const outcomes = (await gateway.recorded(3)).map(({ outcome, status }) => `${outcome} ${status}`)
+    expect(outcomes).toEqual(['client_aborted 499', 'client_aborted 499', 'served 200'])
   })
 
   it('is cut off if the revision cannot even be refused, and the fault is reported', async () => {
@@ -57,6 +73,15 @@ describe('a call of an API that sleeps', () => {
     fail(new Error('a bug'))
     expect(await answer).toBe('')
     expect(gateway.faults).toHaveLength(1)
+    expect(gateway.inFlight()).toBe(0)
+  })
+
+  it('is cut off behind another call, whose answer is sent first', async () => {
+    const { gateway, isCalled, fail } = await openAsleep()
+    const answer = gateway.raw(get('/other-v1/open') + get('/things-v1/open') + get('/other-v1/open'))
+    await isCalled
+    fail(new Error('a bug'))
+    expect(statusesIn(await answer)).toEqual(['404'])
     expect(gateway.inFlight()).toBe(0)
   })
 })

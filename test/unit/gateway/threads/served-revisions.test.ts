@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import type { CompiledRevision } from '../../../../src/gateway/call/revision.ts'
 import { createLimiter } from '../../../../src/gateway/limits/limiter.ts'
-import { createServedRevisions } from '../../../../src/gateway/threads/served-revisions.ts'
+import { createServedRevisions, type ServedRevisionsOptions } from '../../../../src/gateway/threads/served-revisions.ts'
 import { packDocument, type PackedPlan } from '../../../../src/plan/packed-plan.ts'
 import type { OperationPlan } from '../../../../src/plan/route-plan.ts'
 import { systemClock } from '../../../../src/runtime/clock.ts'
@@ -51,7 +51,7 @@ const BACKTRACKING = { type: 'string', pattern: '^(?=a)a$' }
 const small = packed(TEXT)
 const large = packed(TEXT, 'a'.repeat(UNPACKED_MAX))
 
-function open() {
+function open(options: Partial<ServedRevisionsOptions> = {}) {
   const withheld: string[] = []
   const compiled: string[] = []
   const inner = createLimiter({ thread: 0, threads: 1 })
@@ -64,9 +64,10 @@ function open() {
   }
   const settings = { threads: 1, gatewayUrl: 'https://gateway.example', connect: (_: unknown, base: object) => base }
   const revisions = createServedRevisions({
-    ...{ limiter, settings, clock: systemClock, isBusy: () => false },
+    ...{ limiter, settings, clock: systemClock, callsInFlight: () => 0 },
     gates: { of: () => ({}) as never },
     onWithheld: (api) => withheld.push(api),
+    ...options,
   })
   return { revisions, withheld, compiled }
 }
@@ -84,9 +85,7 @@ describe('a revision of a small document', () => {
     expect(revisions.planOf(API)).toMatchObject({ tenant: 'acme', allowedScopes: ['orders:read'] })
     expect(compiled).toEqual([])
 
-    const first = revisions.wake(API)
-    expect(revisions.wake(API)).toBe(first)
-    await first
+    await Promise.all([revisions.wake(API), revisions.wake(API)])
     const revision = revisions.of(API)
     expect(revision?.operations[0]?.validators.parameters).not.toBeNull()
     expect(revisions.wake(API)).toBeNull()
@@ -149,6 +148,71 @@ describe('a revision of a small document', () => {
     await wakingAgain
     expect([revisions.wake(API), revisions.of(API)]).toEqual([null, undefined])
   })
+})
+
+/** Returns the number of the current turn of the event loop. */
+function countTurns(): () => number {
+  let turn = 0
+  const next = (): void => {
+    turn++
+    setImmediate(next).unref()
+  }
+  setImmediate(next).unref()
+  return () => turn
+}
+
+it('wakes revisions one after the other, and leaves each call a turn after every slice', async () => {
+  const turn = countTurns()
+  const turns: number[] = []
+  let elapsedMs = 0
+  const { revisions } = open({
+    // Every step is a slice.
+    elapsedMs: () => (elapsedMs += 2),
+    gates: { of: () => ({}) as never },
+  })
+  const apis = Array.from({ length: 40 }, (_, number) => `orders${number}-v1`)
+  await revisions.restore(apis.map((api) => ({ plan: { ...small, api }, slas: [] })))
+  await Promise.all(apis.map((api) => revisions.wake(api)?.then(() => turns.push(turn()))))
+  expect(new Set(turns).size).toBe(apis.length)
+})
+
+it('pauses for as long as it has worked while calls of other APIs are in flight, and not for those that wait', async () => {
+  const pauses: number[] = []
+  let inFlight = 2
+  let elapsedMs = 0
+  const { revisions } = open({
+    callsInFlight: () => inFlight,
+    elapsedMs: () => (elapsedMs += 2),
+    clock: { after: (delayMs, task) => (pauses.push(delayMs), queueMicrotask(task), () => {}) },
+  })
+  await revisions.restore([
+    { plan: small, slas: [] },
+    { plan: { ...small, api: 'other-v1' }, slas: [] },
+  ])
+  await Promise.all([revisions.wake(API), revisions.wake(API)])
+  expect(pauses).toEqual([])
+  inFlight = 3
+  await Promise.all([revisions.wake('other-v1'), revisions.wake('other-v1')])
+  expect(pauses.length).toBeGreaterThan(0)
+  expect(new Set(pauses)).toEqual(new Set([2]))
+})
+
+it('compiles a revision once, however often its declarations and products change meanwhile', async () => {
+  let unpacked = 0
+  const { revisions } = open({ elapsedMs: () => (unpacked++, 0) })
+  await revisions.restore([{ plan: small, slas: [] }])
+  await revisions.wake(API)
+  const steps = unpacked
+  await revisions.restore([{ plan: { ...small, api: 'other-v1' }, slas: [] }])
+  const waking = revisions.wake('other-v1')
+  let isAwake = false
+  void waking?.then(() => (isAwake = true))
+  for (let change = 0; !isAwake; change++) {
+    revisions.setMembership('other-v1', [`prd_${change}`])
+    await new Promise(setImmediate)
+  }
+  // Another compilation would have taken as many steps again.
+  expect(unpacked - steps).toBeLessThan(2 * steps)
 })
 
 it('compiles a large document while the thread starts', async () => {
