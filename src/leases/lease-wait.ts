@@ -37,16 +37,17 @@ export function settle(
   const isIdle = exchanged === null && node.isServing
   const message = exchanged?.isExecuted === true ? exchanged.message : null
   if (message === null && !isIdle) return keepInTime(served, node, moment)
-  const carried = new Set(message?.type === 'request' ? message.items.map(({ key }) => key) : [])
-  const isFull = carried.size >= ITEMS_MAX
+  const request = message?.type === 'request' ? message : null
+  const carried = new Set(request?.items.map(({ key }) => key))
+  // A full message, and one that still reports what was used before, says nothing of those that it does not carry.
+  const isPartial = request !== null && (carried.size >= ITEMS_MAX || !request.isSynced)
   return served.filter((wait) => {
     const counter = node.stateOf(wait.key)
     const isCarried = carried.has(wait.key)
-    // A full message says nothing of those that it does not carry.
-    if (isClosed(wait, node) && (isCarried || !isFull)) return keepWhileClosed(wait, node, moment)
+    if (isClosed(wait, node) && (isCarried || !isPartial)) return keepWhileClosed(wait, node, moment)
     const isLacking = isCarried && ++wait.grants < GRANTS_MAX && counter?.mayGrantMore(wait.calls, moment) === true
     if (isLacking) node.need(wait.key, wait.calls, moment, wait.least)
-    const isUnserved = isLacking || (isFull && !isCarried)
+    const isUnserved = isLacking || (isPartial && !isCarried)
     if (!isUnserved) wait.resolve(true)
     return isUnserved
   })

@@ -16,8 +16,8 @@ function nodeThatIsClosed(closedSinceMs: number | null): LeaseNode {
   return { isServing: true, openAbove: null, stateOf: () => state, need: () => {} } as unknown as LeaseNode
 }
 
-const messageWith = (keys: readonly string[]): LeaseMessage =>
-  ({ type: 'request', items: keys.map((key) => ({ key }) as LeaseItem) }) as unknown as LeaseMessage
+const messageWith = (keys: readonly string[], isSynced = true): LeaseMessage =>
+  ({ type: 'request', isSynced, items: keys.map((key) => ({ key }) as LeaseItem) }) as unknown as LeaseMessage
 const FULL = Array.from({ length: ITEMS_MAX }, (_, number) => `other ${number}`)
 
 describe('A call whose counter was closed when it was asked for last', () => {
@@ -30,6 +30,14 @@ describe('A call whose counter was closed when it was asked for last', () => {
     const carried = { message: messageWith([KEY]), isExecuted: true }
     expect(settle(carried, [wait], nodeThatIsClosed(null), moment)).toEqual([])
     expect(reached).toEqual([true])
+  })
+
+  it('waits on after a message that only reports what was used in an earlier generation', () => {
+    const { wait, reached } = waiting()
+    const sync = { message: messageWith(['other'], false), isExecuted: true }
+    expect(settle(sync, [wait], nodeThatIsClosed(1_000), moment)).toEqual([wait])
+    expect(settle(sync, [wait], nodeThatIsClosed(null), moment)).toEqual([wait])
+    expect(reached).toEqual([])
   })
 
   it('ends its wait when the reply to its request says that it has been closed for two seconds', () => {
