@@ -76,7 +76,7 @@ export function createAdmissions({ limiter, waits, slots }: AdmissionsOptions): 
       if (verdict.refusedBy === LACKING) return NEEDS_LEASE
       return verdict.refusedBy === CLOSED ? LEASES_CLOSED : toLimitRefusal(sla, operation, verdict, nowMs)
     },
-    wait: ({ block }) => (block === null ? Promise.resolve(true) : waits.wait(block, verdict.lacking)),
+    wait: ({ block }) => (block === null ? Promise.resolve(true) : waits.wait(verdict.lacking)),
     release(call) {
       if (slots !== null && call.gauge !== 0) slots.leave(call)
       release(limiter, call)

@@ -104,7 +104,7 @@ export function createPlatformLimits(options: PlatformLimitsOptions): PlatformLi
       const result = counters.count(caller, sla, operation, { nowMs, isAlone })
       if (result === LACKING_LEASES) {
         const isVain = counters.areLeasesClosed && waits > 0
-        return mayWait && !isVain ? { wait: counters.wait(caller, sla).then(toAttempt(waits + 1)) } : UNAVAILABLE
+        return mayWait && !isVain ? { wait: counters.wait().then(toAttempt(waits + 1)) } : UNAVAILABLE
       }
       const isRepair = 'code' in result && isOperator && REPAIRS.has(operationId)
       if (!isRepair) return result
@@ -180,8 +180,8 @@ class PlatformCounters {
   }
 
   /** Asks for the leases that the last call of `count` lacked. */
-  wait({ grant }: Caller, sla: CompiledSla): Promise<boolean> {
-    return this.#waits.wait(this.#blockOf(grant.subscription, sla), this.#limiter.verdict.lacking)
+  wait(): Promise<boolean> {
+    return this.#waits.wait(this.#limiter.verdict.lacking)
   }
 
   #blockOf(subscription: string, sla: CompiledSla): Block {

@@ -2,16 +2,15 @@
  * Calls of one thread that wait for a lease.
  *
  * All calls that lack the same leases share a request to the main thread. A call that arrives while a request is under way waits for
- * the next one, which states what all that wait lack.
+ * the next one, which states what all that wait lack. Calls that lack others do not wait for them: a lease may be closed for seconds.
  */
 
-import type { Block } from './limit-block.ts'
 import type { LeaseNeed } from './lease-book.ts'
 import type { Lacking } from './limit-verdict.ts'
 
 export interface LeaseWaits {
   /** Resolves when the leases were asked for; false if they cannot be had at the moment. */
-  wait(block: Block, lacking: readonly Lacking[]): Promise<boolean>
+  wait(lacking: readonly Lacking[]): Promise<boolean>
 }
 
 interface Round {
@@ -28,28 +27,30 @@ interface Waiting {
 
 /** `refill` asks the main thread, and rejects if it does not answer. */
 export function createLeaseWaits(refill: (need: LeaseNeed) => Promise<boolean>): LeaseWaits {
-  const blocks = new Map<Block, Waiting>()
+  /** By the ids of the leases. */
+  const byLeases = new Map<string, Waiting>()
 
-  function begin(block: Block, waiting: Waiting): Round {
+  function begin(leases: string, waiting: Waiting): Round {
     const before = waiting.running
-    return { needs: new Map(), done: before.then(() => send(block, waiting)) }
+    return { needs: new Map(), done: before.then(() => send(leases, waiting)) }
   }
 
-  async function send(block: Block, waiting: Waiting): Promise<boolean> {
+  async function send(leases: string, waiting: Waiting): Promise<boolean> {
     const { needs } = waiting.next!
     waiting.next = null
     const request = refill([...needs].map(([id, { amount, least }]) => [id, amount, least] as const)).catch(() => false)
     waiting.running = request
     const isReached = await request
-    if (waiting.next === null && waiting.running === request) blocks.delete(block)
+    if (waiting.next === null && waiting.running === request) byLeases.delete(leases)
     return isReached
   }
 
   return {
-    wait(block, lacking) {
-      let waiting = blocks.get(block)
-      if (waiting === undefined) blocks.set(block, (waiting = { running: Promise.resolve(), next: null }))
-      const round = (waiting.next ??= begin(block, waiting))
+    wait(lacking) {
+      const leases = lacking.map(([id]) => id).join()
+      let waiting = byLeases.get(leases)
+      if (waiting === undefined) byLeases.set(leases, (waiting = { running: Promise.resolve(), next: null }))
+      const round = (waiting.next ??= begin(leases, waiting))
       for (const [id, amount] of lacking) {
         const need = round.needs.get(id)
         if (need === undefined) round.needs.set(id, { amount, least: amount })

@@ -1,11 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { LeaseNeed } from '../../../../src/gateway/limits/lease-book.ts'
 import { createLeaseWaits } from '../../../../src/gateway/limits/lease-waits.ts'
-import type { Block } from '../../../../src/gateway/limits/limiter.ts'
 import { settled } from '../../../fixtures/fake-clock.ts'
-
-const BLOCK = {} as Block
-const OTHER = {} as Block
 
 function openWaits() {
   const requests: ({ need: LeaseNeed } & PromiseWithResolvers<boolean>)[] = []
@@ -18,61 +14,56 @@ function openWaits() {
 }
 
 describe('Calls that lack a lease', () => {
-  it('of one turn share a request that names all leases and counts the calls that lack each', async () => {
+  it('of one turn share a request that names all leases and counts the calls that lack them', async () => {
     const { waits, requests, needs } = openWaits()
-    const results = [
-      waits.wait(BLOCK, [[3, 1]]),
-      waits.wait(BLOCK, [
+    const results = [1, 2].map(() =>
+      waits.wait([
         [3, 1],
-        [5, 1],
+        [5, 2],
       ]),
-      waits.wait(BLOCK, [[5, 1]]),
-    ]
+    )
     await settled()
     expect(needs()).toEqual([
       [
         [3, 2, 1],
-        [5, 2, 1],
+        [5, 4, 2],
       ],
     ])
     requests[0]!.resolve(true)
-    expect(await Promise.all(results)).toEqual([true, true, true])
+    expect(await Promise.all(results)).toEqual([true, true])
   })
 
   it('that arrive while a request is under way share the next one, which follows its answer', async () => {
     const { waits, requests, needs } = openWaits()
-    const first = waits.wait(BLOCK, [[1, 1]])
+    const first = waits.wait([[1, 1]])
     await settled()
-    const later = [waits.wait(BLOCK, [[1, 1]]), waits.wait(BLOCK, [[2, 1]])]
+    const later = [waits.wait([[1, 1]]), waits.wait([[1, 3]])]
     await settled()
     expect(needs()).toHaveLength(1)
     requests[0]!.resolve(false)
     expect(await first).toBe(false)
     await settled()
-    expect(needs()).toEqual([
-      [[1, 1, 1]],
-      [
-        [1, 1, 1],
-        [2, 1, 1],
-      ],
-    ])
+    expect(needs()).toEqual([[[1, 1, 1]], [[1, 4, 1]]])
     requests[1]!.resolve(true)
     expect(await Promise.all(later)).toEqual([true, true])
   })
 
   it('state the units of all calls, and the least that one of them needs', async () => {
     const { waits, requests, needs } = openWaits()
-    const results = [waits.wait(BLOCK, [[4, 300]]), waits.wait(BLOCK, [[4, 20]]), waits.wait(BLOCK, [[4, 100]])]
+    const results = [waits.wait([[4, 300]]), waits.wait([[4, 20]]), waits.wait([[4, 100]])]
     await settled()
     expect(needs()).toEqual([[[4, 420, 20]]])
     requests[0]!.resolve(true)
     await Promise.all(results)
   })
 
-  it('of other subscriptions do not wait for each other', async () => {
+  it('do not wait for those that lack others as well, one of which may be closed', async () => {
     const { waits, requests } = openWaits()
-    void waits.wait(BLOCK, [[1, 1]])
-    const other = waits.wait(OTHER, [[2, 1]])
+    void waits.wait([
+      [1, 1],
+      [2, 1],
+    ])
+    const other = waits.wait([[2, 1]])
     await settled()
     requests[1]!.resolve(true)
     expect(await other).toBe(true)
@@ -80,15 +71,15 @@ describe('Calls that lack a lease', () => {
 
   it('can be had by none if the main thread does not answer; the next call asks again', async () => {
     const { waits, requests } = openWaits()
-    const first = waits.wait(BLOCK, [[1, 1]])
+    const first = waits.wait([[1, 1]])
     await settled()
-    const second = waits.wait(BLOCK, [[1, 1]])
+    const second = waits.wait([[1, 1]])
     requests[0]!.reject(new Error('the main thread did not respond'))
     expect(await first).toBe(false)
     await settled()
     requests[1]!.resolve(true)
     expect(await second).toBe(true)
-    const third = waits.wait(BLOCK, [[1, 1]])
+    const third = waits.wait([[1, 1]])
     await settled()
     requests[2]!.resolve(true)
     expect(await third).toBe(true)
@@ -98,7 +89,7 @@ describe('Calls that lack a lease', () => {
     const { waits, requests, needs } = openWaits()
     const results: Promise<boolean>[] = []
     for (let turn = 0; turn < 20; turn++) {
-      for (let call = 0; call < 50; call++) results.push(waits.wait(BLOCK, [[1, 1]]))
+      for (let call = 0; call < 50; call++) results.push(waits.wait([[1, 1]]))
       await settled()
     }
     expect(needs()).toEqual([[[1, 50, 1]]])
