@@ -1,9 +1,13 @@
 /** Reads a sequence before its items are asked for, so that its reader can do other work meanwhile. */
 
-/** Holds at most `itemsMax`. A failure of `items` reaches the reader after the items before it. Can be read once. */
+/**
+ * Holds at most `itemsMax`. A failure of `items` reaches the reader after the items before it. Can be read once; `items` ends with its
+ * reader.
+ */
 export function readAhead<Item>(items: AsyncIterable<Item>, itemsMax: number): AsyncIterable<Item> {
   const read: Item[] = []
   let end: { readonly cause: unknown } | 'end' | null = null
+  let isAbandoned = false
   /** Resolves when something was read, or taken. */
   let changed = Promise.withResolvers<void>()
   const notify = (): void => {
@@ -15,7 +19,8 @@ export function readAhead<Item>(items: AsyncIterable<Item>, itemsMax: number): A
       for await (const item of items) {
         read.push(item)
         notify()
-        while (read.length >= itemsMax) await changed.promise
+        while (read.length >= itemsMax && !isAbandoned) await changed.promise
+        if (isAbandoned) return
       }
       end = 'end'
     } catch (cause) {
@@ -26,15 +31,20 @@ export function readAhead<Item>(items: AsyncIterable<Item>, itemsMax: number): A
   void readAll()
   return {
     async *[Symbol.asyncIterator]() {
-      for (;;) {
-        for (const item of read.splice(0)) {
-          notify()
-          yield item
+      try {
+        for (;;) {
+          while (read.length > 0) {
+            const item = read.shift()!
+            notify()
+            yield item
+          }
+          if (end === 'end') return
+          if (end !== null) throw end.cause
+          await changed.promise
         }
-        if (read.length > 0) continue
-        if (end === 'end') return
-        if (end !== null) throw end.cause
-        await changed.promise
+      } finally {
+        isAbandoned = true
+        notify()
       }
     },
   }

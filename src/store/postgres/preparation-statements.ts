@@ -41,7 +41,8 @@ export const END = 'DELETE FROM prepare_request WHERE id = $1'
 const OPEN = `FROM prepare_request r WHERE r.asked_by <> $1 AND r.asked_at > clock_timestamp() - interval '30 seconds'
     AND NOT EXISTS (SELECT FROM prepare_answer a WHERE a.request = r.id AND a.incarnation = $1)`
 export const IS_ASKED = `EXISTS (SELECT ${OPEN})`
-export const REQUESTS = `SELECT r.id, r.body ${OPEN} ORDER BY r.asked_at LIMIT 100`
+/** Without those that the node prepares already, since each body describes an API. */
+export const REQUESTS = `SELECT r.id, r.body ${OPEN} AND r.id <> ALL($2::uuid[]) ORDER BY r.asked_at LIMIT 100`
 /** The request may have ended. */
 export const ANSWER = `WITH answered AS (
     INSERT INTO prepare_answer (request, incarnation, reason)

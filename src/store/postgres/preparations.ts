@@ -111,7 +111,7 @@ class RowsOfPreparations implements PostgresPreparations {
     try {
       while (this.#isAskedAgain) {
         this.#isAskedAgain = false
-        const { rows } = await this.#options.pool.query<sql.RequestRow>(sql.REQUESTS, [incarnation])
+        const { rows } = await this.#options.pool.query<sql.RequestRow>(sql.REQUESTS, [incarnation, [...this.#taken]])
         for (const { id, body } of rows) if (!this.#taken.has(id)) void this.#prepare(id, body)
       }
     } finally {

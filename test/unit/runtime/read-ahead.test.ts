@@ -46,6 +46,32 @@ describe('A sequence that is read ahead', () => {
     expect(await collect(items)).toHaveLength(100)
   })
 
+  it('is held up to this number while it is read, too', async () => {
+    let last = -1
+    const items = readAhead(
+      numbers(100, (number) => (last = number)),
+      10,
+    )
+    for await (const item of items) {
+      for (let turn = 0; turn < 20; turn++) await new Promise(setImmediate)
+      expect(last - item).toBeLessThanOrEqual(10)
+    }
+  })
+
+  it('is not read on once its reader has ended', async () => {
+    const { promise: hasEnded, resolve } = Promise.withResolvers<number>()
+    async function* counted(): AsyncIterable<number> {
+      let number = 0
+      try {
+        for (;;) yield number++
+      } finally {
+        resolve(number)
+      }
+    }
+    for await (const item of readAhead(counted(), 10)) if (item === 2) break
+    expect(await hasEnded).toBeLessThan(20)
+  })
+
   it('fails after the items before the failure, and not before it is read', async () => {
     const items = readAhead(failing(), 10)
     await new Promise(setImmediate)
