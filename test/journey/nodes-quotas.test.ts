@@ -3,6 +3,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { request } from 'undici'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { createProxyBefore, type FaultyProxy } from '../fixtures/faulty-proxy.ts'
 import { ledgerDocument, startLedgerBackend, type LedgerBackend } from './ledger-backend.ts'
 import { enrol, publish, type Service } from './service.ts'
 import { callOne, startSeveralNodes, type SeveralNodes } from './several-nodes.ts'
@@ -16,16 +17,24 @@ const PACE_MS = 200
 const WAIT = { timeout: MINUTE, interval: 100 }
 let several: SeveralNodes
 let backend: LedgerBackend
+/** Between each node and PostgreSQL. */
+const proxies: FaultyProxy[] = []
+
+async function routeOf(_: string, databaseUrl: string): Promise<string> {
+  const { proxy, url } = await createProxyBefore(databaseUrl)
+  proxies.push(proxy)
+  return url
+}
 
 beforeAll(async () => {
   backend = await startLedgerBackend()
-  several = await startSeveralNodes(['a', 'b', 'c'])
+  several = await startSeveralNodes(['a', 'b', 'c'], {}, { routeOf })
   await publish(node(0), 'ledger-v1', ledgerDocument(), backend.url)
 }, 2 * MINUTE)
 
 afterAll(async () => {
   await several.remove()
-  await backend.close()
+  await Promise.all([...proxies.map((proxy) => proxy.remove()), backend.close()])
 })
 
 function node(turn: number): Service {
@@ -107,10 +116,25 @@ async function copyLag({ baseUrl }: Service): Promise<number> {
 const unitsFor = (minutesLeft: number): number =>
   Math.ceil((several.nodes.length / PACE_MS) * 1_000 * (minutesLeft * 60 + ACTIVE_SECONDS))
 
-it(
-  `serves callers that were active for ${ACTIVE_SECONDS} s and have more than 15 minutes left while PostgreSQL is away for ${OUTAGE_SECONDS} s`,
+interface Outage {
+  readonly name: string
+  begin(): Promise<void> | void
+  end(): Promise<void> | void
+}
+
+const OUTAGES: readonly Outage[] = [
+  { name: 'is away', begin: () => several.postgres.stop(), end: () => several.postgres.start() },
+  {
+    name: 'does not answer',
+    begin: () => proxies.forEach((proxy) => proxy.judge(() => 'hold')),
+    end: () => proxies.forEach((proxy) => proxy.judge(null)),
+  },
+]
+
+it.each(OUTAGES)(
+  `serves callers that were active for ${ACTIVE_SECONDS} s and have more than 15 minutes left while PostgreSQL $name for ${OUTAGE_SECONDS} s`,
   { timeout: (ACTIVE_SECONDS + OUTAGE_SECONDS) * 2_000 + 2 * MINUTE },
-  async () => {
+  async ({ name, begin, end }) => {
     const declarations: readonly object[] = [
       { limits: [{ name: 'all', totals: { month: unitsFor(16) } }] },
       { limits: [{ name: 'all', totals: { day: unitsFor(20), minute: 1_000_000 } }] },
@@ -119,8 +143,9 @@ it(
     ]
     const callers: SteadyCaller[] = []
     for (const [index, parts] of declarations.entries()) {
-      const api = `steady${index}-v1`
-      const document = { ...ledgerDocument(), info: { title: `Steady${index}`, version: '1.0.0' } }
+      const title = `Steady${index}${name.replaceAll(' ', '')}`
+      const api = `${title.toLowerCase()}-v1`
+      const document = { ...ledgerDocument(), info: { title, version: '1.0.0' } }
       await publish(node(index), api, document, backend.url)
       await declare(parts, api)
       const { apiKey } = await enrol(node(index), api, { name: api })
@@ -132,15 +157,16 @@ it(
     const calling = Promise.all(callers.map((caller, index) => callSteadily(caller, answers[index]!, () => isOver)))
     await delay(ACTIVE_SECONDS * 1_000)
     await expect.poll(() => Promise.all(several.nodes.map(copyLag)), WAIT).toEqual(several.nodes.map(() => 0))
-    await several.postgres.stop()
+    await begin()
     const before = sumOf(answers)
     await delay(OUTAGE_SECONDS * 1_000)
     const calls = sumOf(answers) - before
-    await several.postgres.start()
     isOver = true
+    // Before PostgreSQL is back: no call may wait for it.
     await calling
+    await end()
     expect(answers.map((each) => [...each.keys()])).toEqual(callers.map(() => ['200']))
-    console.log(`N5  PostgreSQL away for ${OUTAGE_SECONDS} s: 0 of ${calls} calls refused`)
+    console.log(`N5  PostgreSQL ${name} for ${OUTAGE_SECONDS} s: 0 of ${calls} calls refused`)
   },
 )
 

@@ -1,7 +1,7 @@
 /** MAX_STALENESS_SECONDS: no node serves a call by an older configuration after the answer of a command, also when it is cut off. */
 
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { createFaultyProxy, type FaultyProxy } from '../fixtures/faulty-proxy.ts'
+import { createProxyBefore, type FaultyProxy } from '../fixtures/faulty-proxy.ts'
 import { ledgerDocument, startLedgerBackend, type LedgerBackend } from './ledger-backend.ts'
 import { enrol, publish, type Service } from './service.ts'
 import { callOne, pendingAfter, startSeveralNodes, type SeveralNodes } from './several-nodes.ts'
@@ -15,10 +15,9 @@ let proxy: FaultyProxy
 
 const routeOf = async (name: string, databaseUrl: string): Promise<string> => {
   if (name !== 'c') return databaseUrl
-  const url = new URL(databaseUrl)
-  proxy = await createFaultyProxy({ host: url.hostname, port: Number(url.port) })
-  url.port = String(proxy.port)
-  return url.href
+  const route = await createProxyBefore(databaseUrl)
+  proxy = route.proxy
+  return route.url
 }
 
 beforeAll(async () => {

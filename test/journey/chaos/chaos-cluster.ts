@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createClickHouseServer, type ClickHouseServer } from '../../fixtures/clickhouse-server.ts'
-import { createFaultyProxy, type FaultyProxy } from '../../fixtures/faulty-proxy.ts'
+import { createProxyBefore, type FaultyProxy } from '../../fixtures/faulty-proxy.ts'
 import { createPostgresServer, type PostgresServer } from '../../fixtures/postgres-server.ts'
 import { createRedisServer, type RedisServer } from '../../fixtures/redis-server.ts'
 import { createService, type Service } from '../service.ts'
@@ -42,8 +42,8 @@ export async function startChaosCluster(names: readonly string[]): Promise<Chaos
   const clocks = mkdtempSync(join(tmpdir(), 'tollgate-clocks-'))
   const nodes: ChaosNode[] = []
   for (const name of names) {
-    const [redisProxy, redisUrl] = await openProxy(redis.url)
-    const [postgresProxy, databaseUrl] = await openProxy(database)
+    const { proxy: redisProxy, url: redisUrl } = await createProxyBefore(redis.url)
+    const { proxy: postgresProxy, url: databaseUrl } = await createProxyBefore(database)
     const clockFile = join(clocks, name)
     writeFileSync(clockFile, '0')
     const service = await createService({
@@ -75,13 +75,6 @@ export async function startChaosCluster(names: readonly string[]): Promise<Chaos
       rmSync(clocks, { recursive: true })
     },
   }
-}
-
-async function openProxy(url: string): Promise<readonly [FaultyProxy, string]> {
-  const target = new URL(url)
-  const proxy = await createFaultyProxy({ host: target.hostname, port: Number(target.port) })
-  target.port = String(proxy.port)
-  return [proxy, target.href]
 }
 
 type Parts = Pick<ChaosNode, 'name' | 'service' | 'redisProxy' | 'postgresProxy'>

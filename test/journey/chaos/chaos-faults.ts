@@ -1,7 +1,7 @@
 /** Faults of nodes, servers and connections. Each one lasts until a number of calls have ended, then everything is whole again. */
 
 import type { Fault } from '../../fixtures/clickhouse-server.ts'
-import type { Verdict } from '../../fixtures/faulty-proxy.ts'
+import type { FaultyProxy, Verdict } from '../../fixtures/faulty-proxy.ts'
 import type { Random } from '../../random.ts'
 import type { ChaosCluster, ChaosNode } from './chaos-cluster.ts'
 import type { ChaosLoad } from './chaos-load.ts'
@@ -24,6 +24,28 @@ const SLOW_MS = 1_000
 const CLOCK_OFFSET_MS_MAX = 2_000
 /** Before the insert is executed (`reset`), or after it (`lost`), among others. */
 const INSERT_FAULTS: readonly Fault['kind'][] = ['lost', 'reset', 'unavailable', 'read-only', 'slow', 'lost']
+
+const VERDICTS: readonly Verdict[] = [
+  'pass',
+  'pass',
+  'pass',
+  'pass',
+  'cut',
+  'cut-after',
+  { cutAfterBytes: 9 },
+  'half-close',
+  { delayMs: 200 },
+  'drop',
+  'hold',
+]
+
+/** What was held arrives late, or never. */
+async function makeBad(proxy: FaultyProxy, random: Random, last: () => Promise<void>): Promise<void> {
+  proxy.judge(() => VERDICTS[random.below(VERDICTS.length)]!)
+  await last()
+  proxy.judge(null)
+  proxy.cut()
+}
 
 const FAULTS: Readonly<Record<string, (setting: Setting) => Promise<void>>> = {
   'a node is killed': ({ node, last }) => node.restart((service) => service.kill(), last),
@@ -61,18 +83,19 @@ const FAULTS: Readonly<Record<string, (setting: Setting) => Promise<void>>> = {
     await last()
     redisProxy.refuse(false)
   },
-  'the connection of a node to Redis is bad': async ({ node: { redisProxy }, random, last }) => {
-    const verdicts: readonly Verdict[] = ['pass', 'pass', 'pass', 'cut', 'cut-after', 'drop', 'hold']
-    redisProxy.judge(() => verdicts[random.below(verdicts.length)]!)
-    await last()
-    redisProxy.judge(null)
-    redisProxy.cut()
-  },
+  'the connection of a node to Redis is bad': ({ node, random, last }) => makeBad(node.redisProxy, random, last),
   'a node is cut off from PostgreSQL': async ({ node: { postgresProxy }, last }) => {
     postgresProxy.refuse(true)
     postgresProxy.cut()
     await last()
     postgresProxy.refuse(false)
+  },
+  'the connection of a node to PostgreSQL is bad': ({ node, random, last }) =>
+    makeBad(node.postgresProxy, random, last),
+  'PostgreSQL does not answer': async ({ cluster: { nodes }, last }) => {
+    for (const { postgresProxy } of nodes) postgresProxy.judge(() => 'hold')
+    await last()
+    for (const { postgresProxy } of nodes) postgresProxy.judge(null)
   },
   'PostgreSQL is killed': async ({ cluster: { postgres }, last }) => {
     await postgres.stop()
@@ -102,6 +125,8 @@ export const FAULTS_OF_THE_REGISTRY = [
   'a node is killed',
   'two nodes are killed',
   'a node is cut off from PostgreSQL',
+  'the connection of a node to PostgreSQL is bad',
+  'PostgreSQL does not answer',
   'PostgreSQL is killed',
 ]
 
