@@ -1,7 +1,8 @@
 /**
  * Three nodes under load, faults and commands at random; the history of all calls is checked against what several nodes promise.
  *
- * `CHAOS_SECONDS` sets how long, `CHAOS_SEED` which faults. The order of events is that of the machine, so a seed does not repeat a run.
+ * `CHAOS_SECONDS` sets how long, `CHAOS_SEED` which faults, `CHAOS_FAULTS` a part of the names of all. The order of events is that of
+ * the machine, so a seed does not repeat a run.
  */
 
 import { expect, it } from 'vitest'
@@ -10,12 +11,13 @@ import { checkActivations, checkConcurrent, checkRate, checkTotal } from '../sim
 import { startChaosBackend, type ChaosBackend } from './chaos/chaos-backend.ts'
 import { startChaosCluster, type ChaosCluster } from './chaos/chaos-cluster.ts'
 import { createChaosCommands, declarationOf, documentOf, limitOf, type ChaosCommands } from './chaos/chaos-commands.ts'
-import { runFault } from './chaos/chaos-faults.ts'
+import { faultsWith, runFault } from './chaos/chaos-faults.ts'
 import { startChaosLoad, type ChaosCaller, type ChaosLoad } from './chaos/chaos-load.ts'
 import { enrol, publish, type Service } from './service.ts'
 
 const SECONDS = Number(process.env['CHAOS_SECONDS'] ?? 40)
 const SEED = Number(process.env['CHAOS_SEED'] ?? Date.now() % 1_000_000)
+const FAULTS = faultsWith(process.env['CHAOS_FAULTS'] ?? '')
 const MINUTE = 60_000
 const RATE = { value: 60, spanMs: MINUTE }
 const SLOTS = 4
@@ -51,7 +53,7 @@ async function disturb({ cluster, load, commands, random }: Run): Promise<readon
   const faults: string[] = []
   async function breakThings(): Promise<void> {
     while (Date.now() < endsMs) {
-      faults.push(await runFault({ cluster, load, random }))
+      faults.push(await runFault({ cluster, load, random }, FAULTS))
       await load.after(BETWEEN_FAULTS)
     }
   }

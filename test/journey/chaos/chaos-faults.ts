@@ -130,11 +130,11 @@ export const FAULTS_OF_THE_REGISTRY = [
   'PostgreSQL is killed',
 ]
 
-/** Runs a random fault, and returns its name. */
-export async function runFault(
-  { cluster, load, random }: FaultParts,
-  names: readonly string[] = Object.keys(FAULTS),
-): Promise<string> {
+/** Returns the names of the faults that contain `part`. */
+export const faultsWith = (part: string): readonly string[] => Object.keys(FAULTS).filter((name) => name.includes(part))
+
+/** Runs a random one of the faults, and returns its name. */
+export async function runFault({ cluster, load, random }: FaultParts, names: readonly string[]): Promise<string> {
   const name = names[random.below(names.length)]!
   const node = cluster.nodes[random.below(cluster.nodes.length)]!
   const last = (): Promise<void> => load.after(50 + random.below(CALLS_MAX))
