@@ -1,5 +1,9 @@
-/** Faults of nodes, servers and connections. Each one lasts until a number of calls have ended, then everything is whole again. */
+/**
+ * Faults of nodes, servers and connections. Each one lasts until a number of calls have ended, or for half a minute, then everything is
+ * whole again.
+ */
 
+import { setTimeout as delay } from 'node:timers/promises'
 import type { Fault } from '../../fixtures/clickhouse-server.ts'
 import type { FaultyProxy, Verdict } from '../../fixtures/faulty-proxy.ts'
 import type { Random } from '../../random.ts'
@@ -19,6 +23,8 @@ interface Setting extends FaultParts {
 }
 
 const CALLS_MAX = 1_500
+/** Calls are slow while a server does not answer. */
+const LASTS_MS_MAX = 30_000
 const FAILED_INSERTS = 6
 const SLOW_MS = 1_000
 const CLOCK_OFFSET_MS_MAX = 2_000
@@ -137,7 +143,7 @@ export const faultsWith = (part: string): readonly string[] => Object.keys(FAULT
 export async function runFault({ cluster, load, random }: FaultParts, names: readonly string[]): Promise<string> {
   const name = names[random.below(names.length)]!
   const node = cluster.nodes[random.below(cluster.nodes.length)]!
-  const last = (): Promise<void> => load.after(50 + random.below(CALLS_MAX))
+  const last = (): Promise<void> => Promise.race([load.after(50 + random.below(CALLS_MAX)), delay(LASTS_MS_MAX)])
   await FAULTS[name]!({ cluster, load, random, node, last })
   return name
 }
