@@ -20,7 +20,7 @@ import {
   startOn,
   type FolderCopies,
 } from './folder-copies.ts'
-import { isOnPostgres } from './service.ts'
+import { isEmbedded } from './service.ts'
 
 let copies: FolderCopies
 
@@ -30,14 +30,14 @@ beforeAll(async () => {
 
 afterAll(() => copies.close())
 
-describe.skipIf(isOnPostgres)('an intact data folder (needs the registry in the folder)', () => {
+describe.skipIf(!isEmbedded)('an intact data folder (needs the registry and the store in the folder)', () => {
   it.each(['first', 'second', 'third'] as const)('starts and bills its calls: %s copy', async (name) => {
     const service = await startOn(copies.copyOf(name))
     expect(await billOf(service)).toBe(BILLED[name])
   })
 })
 
-describe.skipIf(isOnPostgres)('an older checkpoint.db (needs the registry in the folder)', () => {
+describe.skipIf(!isEmbedded)('an older checkpoint.db (needs the registry and the store in the folder)', () => {
   it.each(['first', 'second'] as const)('is repaired from the store, and the bill is exact: %s copy', async (name) => {
     const service = await startOn(copies.mixed(database('checkpoint'), name))
     expect(service.errors()).toContain('continuing from the position recorded in the store')
@@ -63,7 +63,7 @@ describe.skipIf(isOnPostgres)('an older checkpoint.db (needs the registry in the
   })
 })
 
-describe.skipIf(isOnPostgres)('an older store (needs the registry in the folder)', () => {
+describe.skipIf(!isEmbedded)('an older store (needs the registry and the store in the folder)', () => {
   it('is refilled from the spool if that holds its calls, and the bill is exact', async () => {
     const service = await startOn(copies.mixed(['clickhouse'], 'second'))
     expect(service.errors()).toContain('storing them again from the spool')
@@ -97,7 +97,7 @@ describe.skipIf(isOnPostgres)('an older store (needs the registry in the folder)
   })
 })
 
-describe.skipIf(isOnPostgres)('an unreadable store (needs the registry in the folder)', () => {
+describe.skipIf(!isEmbedded)('an unreadable store (needs the registry and the store in the folder)', () => {
   it.each([
     ['damaged flush notes', 'flushes', /all_\d+_\d+_\d+$/],
     ['a damaged table definition', '', /line_items\.sql$/],
@@ -138,7 +138,7 @@ function removeParts(dataDir: string, table: string): number {
   return parts.length
 }
 
-describe.skipIf(isOnPostgres)('an older registry.db (needs the registry in the folder)', () => {
+describe.skipIf(!isEmbedded)('an older registry.db (needs the registry and the store in the folder)', () => {
   it('is refused by its mark, and without the mark by the positions in checkpoint and store', async () => {
     const dataDir = copies.mixed(database('registry'))
     expect(await refusal(dataDir)).toMatch(/registry\.db lacks its last \d+ changes.*recover --accept-loss registry/)
@@ -156,7 +156,7 @@ describe.skipIf(isOnPostgres)('an older registry.db (needs the registry in the f
   })
 })
 
-describe.skipIf(isOnPostgres)('a missing part (needs the registry in the folder)', () => {
+describe.skipIf(!isEmbedded)('a missing part (needs the registry and the store in the folder)', () => {
   it.each([
     ['registry.db', 'registry'],
     ['checkpoint.db', 'checkpoint'],
@@ -186,7 +186,7 @@ describe.skipIf(isOnPostgres)('a missing part (needs the registry in the folder)
   })
 })
 
-describe.skipIf(isOnPostgres)('a damaged file (needs the registry in the folder)', () => {
+describe.skipIf(!isEmbedded)('a damaged file (needs the registry and the store in the folder)', () => {
   it('refuses the start with its name and the remedy', async () => {
     for (const [file, part] of [
       ['registry.db', 'registry'],

@@ -24,7 +24,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { MANIFEST_NAME, type Manifest } from '../../src/backup/manifest.ts'
 import { ledgerDocument, startLedgerBackend, type LedgerBackend } from './ledger-backend.ts'
 import { billOf, lineItemsOf, startLoad, sumOf, type Load } from './load.ts'
-import { createService, enrol, publish, type Enrolled, type Service, isOnPostgres } from './service.ts'
+import { createService, enrol, publish, type Enrolled, type Service, isEmbedded } from './service.ts'
 import { tollgate } from './tollgate.ts'
 
 const BACKUPS = Number(process.env['BACKUPS'] ?? 2)
@@ -68,7 +68,7 @@ async function openRestored(backup: string): Promise<Service> {
   return restored
 }
 
-describe.skipIf(isOnPostgres)('backup of a running service (needs the registry in the folder)', () => {
+describe.skipIf(!isEmbedded)('backup of a running service (needs the registry and the store in the folder)', () => {
   it(
     `holds every call answered before it and none twice, in ${BACKUPS} backups under load`,
     { timeout: BACKUPS * 60_000 + 60_000 },
@@ -176,7 +176,7 @@ async function settledBill(): Promise<ReadonlyMap<string, number>> {
   return billOf(service)
 }
 
-describe.skipIf(isOnPostgres)('backup of a stopped service (needs the registry in the folder)', () => {
+describe.skipIf(!isEmbedded)('backup of a stopped service (needs the registry and the store in the folder)', () => {
   it.each(['stopped', 'killed'] as const)('has the bill of a service that was %s', async (how) => {
     const load = startLoad(service, callers)
     await load.reached(100)
@@ -194,7 +194,7 @@ describe.skipIf(isOnPostgres)('backup of a stopped service (needs the registry i
   })
 })
 
-describe.skipIf(isOnPostgres)('backup and restore refuse (needs the registry in the folder)', () => {
+describe.skipIf(!isEmbedded)('backup and restore refuse (needs the registry and the store in the folder)', () => {
   it.each([
     ['a target that is not empty', () => ['backup', folder], /is not empty/],
     ['a target within the data folder', () => ['backup', join(service.dataDir, 'copy')], /lies in the data folder/],

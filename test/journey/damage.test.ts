@@ -15,6 +15,7 @@ import { makeBaseFolder, type BaseFolder } from './damage/base-folder.ts'
 import { applyDamage, copyFolder, type DamageTarget } from './damage/damage.ts'
 import { judge } from './damage/verdict.ts'
 import { startLedgerBackend, type LedgerBackend } from './ledger-backend.ts'
+import { isEmbedded } from './service.ts'
 
 const CASES = Number(process.env['CASES'] ?? 8)
 const SEED = Number(process.env['SEED'] ?? Date.now() % 1_000_000)
@@ -44,7 +45,7 @@ afterAll(async () => {
   await backend.close()
 })
 
-describe('damage of a data folder', () => {
+describe.skipIf(!isEmbedded)('damage of a data folder (needs the registry and the store in it)', () => {
   it(`ends exact, reported or refused in ${CASES} cases`, { timeout: 120_000 + CASES * 60_000 }, async () => {
     const tally = { exact: 0, reported: 0, refused: 0 }
     const faults: string[] = []

@@ -4,7 +4,7 @@ import { readFileSync, realpathSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ledgerDocument, startLedgerBackend, type LedgerBackend } from './ledger-backend.ts'
-import { createService, enrol, publish, type Enrolled, type Service } from './service.ts'
+import { createService, enrol, publish, type Enrolled, type Service, isEmbedded } from './service.ts'
 
 const CALLS = 5
 
@@ -45,7 +45,7 @@ async function bill(): Promise<number> {
   return items.reduce((sum, { calls }) => sum + calls, 0)
 }
 
-describe('a start with a damaged view of the store', () => {
+describe.skipIf(!isEmbedded)('a start with a damaged view of the store (needs a store in the folder)', () => {
   it.each(['\nFROM', '    `tenant`'])(
     'bills the calls of before and of now if its file ends before %j',
     async (end) => {

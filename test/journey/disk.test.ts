@@ -10,7 +10,7 @@ import { injectFaults, type Faults } from '../inject-faults.ts'
 import { ledgerDocument, startLedgerBackend, type LedgerBackend } from './ledger-backend.ts'
 import { liveFilesIn } from './live-folder.ts'
 import { startLoad, type Load } from './refusable-load.ts'
-import { createService, enrol, publish, type Enrolled, type Service, isOnPostgres } from './service.ts'
+import { createService, enrol, publish, type Enrolled, type Service, isEmbedded } from './service.ts'
 import { openSmallDisk, type SmallDisk } from './small-disk.ts'
 
 const CLIENTS = 4
@@ -115,7 +115,7 @@ function repeatedLines(log: string): readonly string[] {
   })
 }
 
-describe.skipIf(isOnPostgres)('a full disk (needs the registry in the folder)', () => {
+describe.skipIf(!isEmbedded)('a full disk (needs the registry and the store in the folder)', () => {
   let disk: SmallDisk
   let bench: Bench
   beforeAll(async () => {
@@ -221,7 +221,7 @@ const CASES: readonly Case[] = [
   { what: 'insert tokens of the store', calls: ['write'], paths: tokenLogs, reason: null, isReady: true },
 ]
 
-describe.skipIf(isOnPostgres)('a failing disk (needs the registry in the folder)', () => {
+describe.skipIf(!isEmbedded)('a failing disk (needs the registry and the store in the folder)', () => {
   let bench: Bench
   beforeAll(async () => {
     bench = await open()

@@ -7,7 +7,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { createClickHouseServer } from '../fixtures/clickhouse-server.ts'
 import { createPostgresServer } from '../fixtures/postgres-server.ts'
 import { ledgerDocument, startLedgerBackend } from './ledger-backend.ts'
-import { createService, enrol, publish, type Service } from './service.ts'
+import { createService, enrol, publish, type Service, isEmbedded } from './service.ts'
 import { callOne } from './several-nodes.ts'
 import { tollgate } from './tollgate.ts'
 
@@ -18,8 +18,6 @@ const WAIT = { timeout: MINUTE, interval: 100 }
 const CALLS = 20
 /** `tollgate migrate` runs it as a process of its own. */
 const PROGRAM = join(import.meta.dirname, '../../src/maintenance/migrate-command.ts')
-
-const isEmbedded = process.env['ON_POSTGRES'] === undefined && process.env['ON_CLICKHOUSE_SERVER'] === undefined
 
 async function bill(service: Service): Promise<unknown> {
   const { items } = await service.platform.get<{ items: readonly object[] }>(

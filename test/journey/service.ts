@@ -62,9 +62,11 @@ const redisOf = new Map<string, RedisServer>()
 
 /** The folder has neither registry nor usage then: tests of these files do not run. */
 export const isOnPostgres = process.env['ON_POSTGRES'] !== undefined
+/** Otherwise the folder has no usage, and a copy of it gets another server: tests of the store and of copies do not run. */
+export const isEmbedded = !isOnPostgres && process.env['ON_CLICKHOUSE_SERVER'] === undefined
 
 async function storeOf(dataDir: string): Promise<Readonly<Record<string, string>>> {
-  if (process.env['ON_CLICKHOUSE_SERVER'] === undefined && !isOnPostgres) return {}
+  if (isEmbedded) return {}
   const store = storesOf.get(dataDir) ?? (await createClickHouseServer())
   storesOf.set(dataDir, store)
   if (!isOnPostgres) return { CLICKHOUSE_URL: store.url }

@@ -8,7 +8,7 @@ import { PUBLIC_GATEWAY_URL, readFixtures } from '../upgrade/fixture.ts'
 import { startNeighbours, type Neighbours } from '../upgrade/neighbours.ts'
 import { call, type Client } from '../upgrade/scenario.ts'
 import { readState, type State } from '../upgrade/state.ts'
-import { createService, type Service, isOnPostgres } from './service.ts'
+import { createService, type Service, isEmbedded } from './service.ts'
 
 const PRELOAD = new URL('../upgrade/shifted-clock.ts', import.meta.url).href
 const FIXTURES = readFixtures()
@@ -37,8 +37,8 @@ function afterUpgrade({ subscriptions = [], consumers = [], ...lists }: State['l
   }
 }
 
-describe.skipIf(isOnPostgres).each(FIXTURES)(
-  'upgrade: a data folder written by $fixture.commit (needs the registry in the folder)',
+describe.skipIf(!isEmbedded).each(FIXTURES)(
+  'upgrade: a data folder written by $fixture.commit (needs the registry and the store in the folder)',
   ({ fixture, archive }) => {
     const { admin, callers, suspended, otherAdmin, otherCaller, from, to } = fixture
     let service: Service
