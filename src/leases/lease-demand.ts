@@ -4,21 +4,29 @@ import type { LeaseTimings } from './lease-timings.ts'
 
 /** Below this the budget is scarce: a tenth. */
 const SCARCE_SHARE = 0.1
+/** The first calls say little about the demand: they are divided by at least this share of the memory. */
+const LEAST_MEMORY_SHARE = 1 / 6
 
 export class LeaseDemand {
   readonly #timings: LeaseTimings
   #perSecond = 0
   #observedUsed = 0
   #observedMs: number
+  /** When the calls began, after a time without any that was longer than the memory. */
+  #beganMs: number
   #activeMs = -Infinity
 
   constructor(timings: LeaseTimings, monotonicMs: number) {
     this.#timings = timings
-    this.#observedMs = monotonicMs
+    this.#observedMs = this.#beganMs = monotonicMs
   }
 
   /** Notes that a call waits for a lease. */
   touch(monotonicMs: number): void {
+    if (this.idleMs(monotonicMs) > this.#timings.memoryMs) {
+      this.#beganMs = monotonicMs
+      this.#perSecond = 0
+    }
     this.#activeMs = monotonicMs
   }
 
@@ -27,12 +35,20 @@ export class LeaseDemand {
     this.#observedUsed = used
   }
 
+  /** The estimate is the average of the calls at first, and follows them more slowly the longer they last. */
   observe(used: number, monotonicMs: number): void {
     const elapsedMs = monotonicMs - this.#observedMs
-    if (used !== this.#observedUsed) this.#activeMs = monotonicMs
+    if (used !== this.#observedUsed) this.touch(monotonicMs)
     if (elapsedMs <= 0) return
-    const perSecond = (Math.max(0, used - this.#observedUsed) * 1_000) / elapsedMs
-    this.#perSecond += (perSecond - this.#perSecond) * Math.min(1, elapsedMs / this.#timings.memoryMs)
+    const calls = Math.max(0, used - this.#observedUsed)
+    const { memoryMs } = this.#timings
+    const lastingMs = monotonicMs - this.#beganMs
+    const leastMs = memoryMs * LEAST_MEMORY_SHARE
+    if (lastingMs < leastMs) this.#perSecond += (calls * 1_000) / leastMs
+    else {
+      const perSecond = (calls * 1_000) / elapsedMs
+      this.#perSecond += (perSecond - this.#perSecond) * Math.min(1, elapsedMs / Math.min(memoryMs, lastingMs))
+    }
     this.#observedUsed = used
     this.#observedMs = monotonicMs
   }

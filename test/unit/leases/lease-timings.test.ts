@@ -60,6 +60,17 @@ describe('Slices', () => {
   })
 
   it.each([
+    ['equal nodes', [300, 300, 300]],
+    ['busy nodes', [6_000, 3_000, 9_000]],
+    ['one busy node', [600, 60, 60]],
+  ])('admit them also if the calls began a minute before: %s', (_, perMinute) => {
+    const cluster = createServing(perMinute.length, 17 * sum(perMinute))
+    expect(load(cluster, perMinute, MINUTE_MS).refused).toBe(0)
+    cluster.alterReply = () => null
+    expect(load(cluster, perMinute, 5 * MINUTE_MS).refused).toBe(0)
+  })
+
+  it.each([
     ['a hundred calls', 1_000_000, 100],
     ['a thousandth of a small budget', 20_000, 20],
     ['one call', 500, 1],
