@@ -105,7 +105,8 @@ function onRequest(
   expectsContinue: boolean,
 ): void {
   if (gateway.refusals.isRefused(request.socket)) return
-  if (response.socket === null) gateway.queued.add(request.socket, response)
+  const isQueued = response.socket === null
+  if (isQueued && !gateway.queued.add(request.socket, response)) return refuseHead(gateway, request, response, 429)
   const headers = readRequestHeaders(request, gateway.requestRules)
   if (headers.fault !== 0) return refuseHead(gateway, request, response, headers.fault)
   const target = request.url ?? ''
@@ -181,14 +182,14 @@ function attributeUnrouted(call: Call, { unrouted, unroutedMcp, apiHeaders }: Co
   call.apiHeaders = apiHeaders
 }
 
-/** Refuses a request with ambiguous framing or host, and ignores everything that follows on its connection. */
+/** Refuses a request with ambiguous framing or host, or behind too many others, and ignores what follows on its connection. */
 function refuseHead(
   { context, refusals }: Gateway,
   request: IncomingMessage,
   response: GatewayResponse,
-  status: Exclude<RequestHeaders['fault'], 0>,
+  status: Exclude<RequestHeaders['fault'], 0> | 429,
 ): void {
-  context.count('malformed')
+  context.count(status === 429 ? 'pipelined_too_many' : 'malformed')
   refusals.markRefused(request.socket)
   response.writeHead(status, { Connection: 'close', 'Content-Length': '0' })
   response.end()

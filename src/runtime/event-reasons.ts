@@ -64,6 +64,7 @@ export const EVENT_REASONS = {
     'This node lost PostgreSQL for longer than MAX_STALENESS_SECONDS. Its calls get 503 until PostgreSQL is back.',
   oauth_failed: 'A token could not be issued because of an internal fault. The log has the stack.',
   pipeline_restarted: 'The pipeline failed and continued from its checkpoint. The log has the reason.',
+  pipelined_too_many: 'A client sent more requests than 1,024 on one connection without waiting for responses.',
   platform_call_unrecorded: 'A read of the platform API was answered without a record because the disk refused it.',
   provider_away: 'An identity provider does not answer. Its last keys stay in use.',
   provider_keys_changed: 'An identity provider published other keys.',

@@ -1,7 +1,9 @@
 /**
- * Destroys responses that are queued behind another one when their connection closes.
+ * Bounds the responses that are queued behind another one of their connection, and destroys them when it closes.
  *
- * Node does this only while it listens to the socket, and it stops listening after `CONNECT`. The calls of such responses would
+ * Node reads requests for as long as a client sends them, however many wait for their turn: 42 bytes of a request take 2 KB of memory.
+ *
+ * It destroys queued responses only while it listens to the socket, and it stops listening after `CONNECT`. The calls of such responses would
  * otherwise never end, and would never release their limits and connections.
  */
 
@@ -9,8 +11,12 @@ import type { Socket } from 'node:net'
 import type { GatewayResponse } from './response.ts'
 
 export interface QueuedResponses {
-  add(socket: Socket, response: GatewayResponse): void
+  /** Returns false if more responses wait than a connection may have. */
+  add(socket: Socket, response: GatewayResponse): boolean
 }
+
+/** Many times more than clients that pipeline have in flight. */
+const QUEUED_MAX = 1_024
 
 export function createQueuedResponses(): QueuedResponses {
   const queues = new WeakMap<Socket, Set<GatewayResponse>>()
@@ -30,6 +36,7 @@ export function createQueuedResponses(): QueuedResponses {
       const queue = queueOf(socket)
       queue.add(response)
       response.once('close', () => queue.delete(response))
+      return queue.size <= QUEUED_MAX
     },
   }
 }

@@ -6,6 +6,44 @@ import { openBackend, openRawBackend, openTestGateway, received, receivedUntil }
 const get = (path = '/things-v1/open', headers = ''): string => `GET ${path} HTTP/1.1\r\nHost: a\r\n${headers}\r\n`
 const statusesIn = (text: string): string[] => [...text.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => status!)
 
+describe('more requests than a connection may have in flight', () => {
+  const QUEUED_MAX = 1_024
+
+  it('are refused behind the others, which are answered, and end the connection', async () => {
+    const { promise: isReached, resolve: reached } = Promise.withResolvers<() => void>()
+    const origin = await openBackend((incoming, response) => {
+      if (incoming.url?.includes('?first') === true) reached(() => response.end('first'))
+      else response.end('next')
+    })
+    const gateway = await openTestGateway({ backend: { origin } })
+    const socket = await gateway.open()
+    const answer = received(socket)
+    socket.write(get('/things-v1/open?first') + get().repeat(QUEUED_MAX + 1_000))
+    const finish = await isReached
+    await gateway.recorded(QUEUED_MAX)
+    finish()
+    const statuses = statusesIn(await answer)
+    // On a slow machine some of them wait too long for a connection to the backend.
+    expect(statuses).toHaveLength(1 + QUEUED_MAX + 1)
+    expect([statuses[0], statuses.at(-1)]).toEqual(['200', '429'])
+    expect(gateway.counts.get('pipelined_too_many')).toBe(1)
+    expect(gateway.records).toHaveLength(1 + QUEUED_MAX)
+    expect(gateway.inFlight()).toBe(0)
+  })
+
+  it('may follow each other without an end if they do not wait', async () => {
+    const origin = await openBackend((incoming, response) => void response.end(`end of ${incoming.url}`))
+    const gateway = await openTestGateway({ backend: { origin } })
+    const socket = await gateway.open()
+    for (let round = 1; round <= 5; round++) {
+      const answer = receivedUntil(socket, new RegExp(`end of /open\\?${round}`))
+      socket.write(get().repeat(200) + get(`/things-v1/open?${round}`))
+      await answer
+    }
+    expect(gateway.counts.get('pipelined_too_many')).toBeUndefined()
+  })
+})
+
 describe('an aborted response that is queued behind another one', () => {
   it('closes the connection after the earlier response, and is not sent', async () => {
     const { promise: isReached, resolve: reached } = Promise.withResolvers<() => void>()
