@@ -26,7 +26,8 @@ export function createPostgresAttempts(pool: Pool): AttemptStore {
   /** Reads without a lock, so that attempts above the limit do not wait for each other. */
   async function wait(bucket: number, { max, windowMs, isSliding }: AttemptLimit): Promise<number> {
     const { rows } = await pool.query<{ ms: number }>(statementsOf(isSliding).wait, [bucket, windowMs, max])
-    return rows[0] === undefined ? 0 : Math.max(1, Math.ceil(rows[0].ms))
+    // An attempt that began later may have been counted before this one was read.
+    return rows[0] === undefined ? 0 : Math.min(windowMs, Math.max(1, Math.ceil(rows[0].ms)))
   }
 
   return {
