@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ledgerDocument, startLedgerBackend, type LedgerBackend } from './ledger-backend.ts'
 import { billOf, startLoad } from './load.ts'
-import { createService, enrol, publish, type Enrolled, type Service, isOnPostgres } from './service.ts'
+import { createService, enrol, publish, type Enrolled, type Service, isEmbedded } from './service.ts'
 import { paste, SHELLS } from './shells.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
@@ -77,8 +77,8 @@ describe('docs/operations.md', () => {
     expect(START).toContain('npm start')
   })
 
-  it.skipIf(isOnPostgres)(
-    'backs up a running service, copies a stopped one, and restores: the bill is the same (needs the registry in the folder)',
+  it.skipIf(!isEmbedded)(
+    'backs up a running service, copies a stopped one, and restores: the bill is the same (needs the registry and the store in the folder)',
     async () => {
       const load = startLoad(service, [caller])
       await load.reached(100)

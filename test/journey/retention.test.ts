@@ -68,7 +68,7 @@ const time = (timeMs: number): string => new Date(timeMs).toISOString()
 const callsOf = ({ items = [] }: Answer): number => items.reduce((sum, { calls }) => sum + calls, 0)
 
 it.skipIf(!isEmbedded)(
-  'removes line items, keeps their sums, and starts with another setting',
+  'removes line items, keeps their sums, and starts with another setting (needs the store in the folder)',
   { timeout: 120_000 },
   async () => {
     const first = await open({})

@@ -143,7 +143,8 @@ export const faultsWith = (part: string): readonly string[] => Object.keys(FAULT
 export async function runFault({ cluster, load, random }: FaultParts, names: readonly string[]): Promise<string> {
   const name = names[random.below(names.length)]!
   const node = cluster.nodes[random.below(cluster.nodes.length)]!
-  const last = (): Promise<void> => Promise.race([load.after(50 + random.below(CALLS_MAX)), delay(LASTS_MS_MAX)])
+  const last = (): Promise<void> =>
+    Promise.race([load.after(50 + random.below(CALLS_MAX)), delay(LASTS_MS_MAX, undefined, { ref: false })])
   await FAULTS[name]!({ cluster, load, random, node, last })
   return name
 }
