@@ -4,6 +4,7 @@ import type { Facts } from '../onboarding/banner.ts'
 import { rootPage } from '../onboarding/root-page.ts'
 import type { Config } from '../config.ts'
 import { PLATFORM_API } from '../domain/platform-api.ts'
+import { httpParser, parserLimitation } from '../gateway/connection/backend-connections.ts'
 import { createConnectProbe } from '../outbound/connect-probe.ts'
 import { createTargetCheck } from '../outbound/target-check.ts'
 import { ownDocument } from '../platform/openapi.ts'
@@ -112,7 +113,8 @@ async function build(options: CoreOptions, startedAt: number): Promise<Facts> {
 
   const { gatewayUrl, baseUrl, riskUrl } = addresses
   const threads = config.gatewayThreads
-  log.info({ gatewayUrl, baseUrl, riskUrl, threads }, 'tollgate is up')
+  if (parserLimitation !== null) log.warn(parserLimitation)
+  log.info({ gatewayUrl, baseUrl, riskUrl, threads, httpParser }, 'tollgate is up')
   const ownerUrl = admin.ownerLink?.url ?? null
   const startedInMs = performance.now() - startedAt
   return {

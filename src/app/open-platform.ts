@@ -2,6 +2,7 @@
 
 import { createAttention } from '../attention/attention.ts'
 import { PLATFORM_API } from '../domain/platform-api.ts'
+import { parserLimitation } from '../gateway/connection/backend-connections.ts'
 import { createMessageLimit, createMessageLimitMemory } from '../gateway/mcp/message-limit.ts'
 import { createNodeList } from '../nodes/node-list.ts'
 import { asksForRootPage, sendRootPage, sendToConsole } from '../onboarding/root-page.ts'
@@ -73,7 +74,7 @@ export function openPlatform(options: OpenPlatformOptions): Platform {
     metricsAccess: metricsAccess(config),
     log,
     notReady: () => notServing() ?? stream.refusing(),
-    limitation: () => refuseApart(core.shared)?.detail ?? null,
+    limitation: () => refuseApart(core.shared)?.detail ?? parserLimitation,
     cannotRecord: stream.cannotRecord,
     onUnrecorded: () => count('platform_call_unrecorded'),
     addresses: () => ({ baseUrl, gatewayUrl }),

@@ -2,27 +2,21 @@
  * Connections of one gateway thread to one backend, and the calls that use them.
  *
  * `slots` shares the connections fairly and bounds the wait for one: with a long queue, a slow backend would make the
- * gateway slow. undici's own timers are off, because `deadlines` is cheaper and runs only while a call waits for the
- * backend.
+ * gateway slow. `deadlines` runs only while a call waits for the backend.
  */
 
-import { Pool } from 'undici'
 import type { BackendPlan } from '../../plan/route-plan.ts'
 import type { BackendConnect } from './backend-connect.ts'
 import { BackendSlots } from './backend-slots.ts'
 import { DeadlineQueue } from '../../runtime/deadline-queue.ts'
 import { UpstreamGate } from './upstream-gate.ts'
-import { registerHeaderNames } from './upstream-names.ts'
-import { correctParser } from './upstream-parser.ts'
+import { openConnections } from '../connection/backend-connections.ts'
+import type { BackendConnections } from '../connection/exchange.ts'
 
 /** One subscription uses half of them at most. */
 const CONNECTIONS_PER_THREAD = 256
 const WAIT_MS = 1_000
 const CONNECT_TIMEOUT_MS = 5_000
-const KEEP_ALIVE_MS = 30_000
-const HEADER_BYTES_MAX = 32_768
-
-registerHeaderNames()
 
 export interface BackendSettings {
   /** Number of threads that share the connections of a plan. */
@@ -36,10 +30,10 @@ export class Backend {
   readonly deadlines: DeadlineQueue
   /** Gate of the API, shared by all its revisions with the same backend. */
   gate = new UpstreamGate()
-  readonly #open: () => Pool
-  #pool: Pool | null = null
+  readonly #open: () => BackendConnections
+  #connections: BackendConnections | null = null
   #calls = 0
-  /** The revision was replaced, so the pool closes when no call uses it. */
+  /** The revision was replaced, so the connections close when no call uses them. */
   #isClosing = false
 
   constructor(plan: BackendPlan, { threads, connect }: BackendSettings) {
@@ -48,12 +42,17 @@ export class Backend {
     this.plan = plan
     this.slots = new BackendSlots({ connections, waitMs: plan.waitMs ?? WAIT_MS })
     this.deadlines = new DeadlineQueue(plan.timeoutMs)
-    this.#open = () => openPool(plan, connections, connect)
+    this.#open = () =>
+      openConnections({
+        origin: plan.origin,
+        connections,
+        connect: connect(plan, { timeout: CONNECT_TIMEOUT_MS, allowH2: false }),
+      })
   }
 
-  /** Opens the pool if needed, also for a call whose body arrived after its revision was replaced. */
-  get pool(): Pool {
-    return (this.#pool ??= this.#open())
+  /** Created if needed, also for a call whose body arrived after its revision was replaced. */
+  get connections(): BackendConnections {
+    return (this.#connections ??= this.#open())
   }
 
   beginCall(): void {
@@ -62,30 +61,16 @@ export class Backend {
 
   endCall(): void {
     this.#calls--
-    if (this.#isClosing && this.#calls === 0) this.#closePool()
+    if (this.#isClosing && this.#calls === 0) this.#closeConnections()
   }
 
   close(): void {
     this.#isClosing = true
-    if (this.#calls === 0) this.#closePool()
+    if (this.#calls === 0) this.#closeConnections()
   }
 
-  #closePool(): void {
-    void this.#pool?.close()
-    this.#pool = null
+  #closeConnections(): void {
+    this.#connections?.close()
+    this.#connections = null
   }
-}
-
-function openPool(plan: BackendPlan, connections: number, connect: BackendConnect): Pool {
-  const pool = new Pool(plan.origin, {
-    connections,
-    pipelining: 1,
-    headersTimeout: 0,
-    bodyTimeout: 0,
-    connect: connect(plan, { timeout: CONNECT_TIMEOUT_MS }),
-    keepAliveTimeout: KEEP_ALIVE_MS,
-    maxHeaderSize: HEADER_BYTES_MAX,
-  })
-  correctParser(pool)
-  return pool
 }

@@ -1,5 +1,6 @@
 /** Outcome of a call whose connection to the backend failed, by the code of the error. */
 
+import { CLOSED_BEFORE_RESPONSE, REQUEST_INVALID } from '../connection/exchange.ts'
 import { BACKEND_ADDRESS_REFUSED, BACKEND_CONNECTIONS_FULL } from './backend-connect.ts'
 
 export type UpstreamFailure = 'upstream_broken' | 'upstream_refused' | 'upstream_timeout'
@@ -11,11 +12,16 @@ export const UPSTREAM_DETAILS: Readonly<Record<UpstreamFailure, string>> = {
 }
 
 /** The backend closed the connection during the request. */
-export const RESET: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'])
+export const RESET: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE', CLOSED_BEFORE_RESPONSE, 'UND_ERR_SOCKET'])
 
 const TIMED_OUT: ReadonlySet<string> = new Set(['UND_ERR_CONNECT_TIMEOUT', 'ETIMEDOUT'])
 /** The gateway built a request that cannot be sent, which is not the backend's fault. */
-const NOT_SENT: ReadonlySet<string> = new Set(['UND_ERR_INVALID_ARG', 'UND_ERR_NOT_SUPPORTED', 'UND_ERR_CLOSED'])
+const NOT_SENT: ReadonlySet<string> = new Set([
+  REQUEST_INVALID,
+  'UND_ERR_INVALID_ARG',
+  'UND_ERR_NOT_SUPPORTED',
+  'UND_ERR_CLOSED',
+])
 const UNREACHABLE: ReadonlySet<string> = new Set([
   'ECONNREFUSED',
   'ENOTFOUND',

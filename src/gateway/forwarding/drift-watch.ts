@@ -14,6 +14,7 @@ import { outcomeIndex } from '../../domain/outcome.ts'
 import type { SpoolWriter } from '../../record/spool-writer.ts'
 import type { Call } from '../call/call.ts'
 import type { CompiledOperation } from '../call/revision.ts'
+import type { ResponseHead } from '../headers/upstream-response.ts'
 import type { DeclaredResponse } from '../validation/declared-responses.ts'
 import { parseJsonBody } from '../../json/parse-json-body.ts'
 import type { Check } from '../../schema/schema-compiler.ts'
@@ -21,14 +22,13 @@ import { BufferedSample, SampleBudget, type BodySample } from './drift-sampling.
 
 export interface DriftWatch {
   /** Checks status and media type of a response. Returns the sample that must receive the body, or null. */
-  checkHead(call: Call, operation: CompiledOperation, status: number, headers: ResponseHeaders): BodySample | null
+  checkHead(call: Call, operation: CompiledOperation, status: number, head: CheckedHead): BodySample | null
   /** Reports a known caller's request for an undeclared operation. Uses the attribution of the call. */
   reportOperation(call: Call): void
 }
 
-export interface ResponseHeaders {
-  readonly [name: string]: string | string[] | undefined
-}
+/** The parts of a head that are checked. */
+export type CheckedHead = Readonly<Pick<ResponseHead, 'contentType' | 'contentEncoding' | 'length'>>
 
 export interface DriftWatchOptions {
   readonly spool: Pick<SpoolWriter, 'append'>
@@ -57,7 +57,7 @@ class ContractComparison implements DriftWatch {
     this.#options = options
   }
 
-  checkHead(call: Call, operation: CompiledOperation, status: number, headers: ResponseHeaders): BodySample | null {
+  checkHead(call: Call, operation: CompiledOperation, status: number, head: CheckedHead): BodySample | null {
     const { responses } = operation
     if (responses === null || status >= 500 || status === 304) return null
     const response = responses.find(status)
@@ -68,13 +68,13 @@ class ContractComparison implements DriftWatch {
       }
       return null
     }
-    const contentType = headers['content-type']
-    if (typeof contentType !== 'string' || headers['content-length'] === '0') return null
+    const { contentType } = head
+    if (contentType === undefined || head.length === 0) return null
     if (!response.accepts(contentType)) {
       this.#reportMediaType(call, operation, response, status, contentType)
       return null
     }
-    if (call.request.method === 'HEAD' || headers['content-encoding'] !== undefined) return null
+    if (call.request.method === 'HEAD' || head.contentEncoding !== undefined) return null
     return this.#startSample(call, operation, response, status, contentType)
   }
 

@@ -12,12 +12,11 @@
  * closed a kept-alive connection. The method must be idempotent and the body still in memory.
  */
 
-import type { Dispatcher } from 'undici'
-import type { IncomingHttpHeaders } from 'undici/types/header.js'
 import { FLAG_FORWARDED } from '../../record/call-record.ts'
 import type { Backend } from '../backend/backend.ts'
 import type { SlotUser } from '../backend/backend-slots.ts'
 import type { Call, CallOwner } from '../call/call.ts'
+import type { Exchange, ExchangeHandler } from '../connection/exchange.ts'
 import type { Timed } from '../../runtime/deadline-queue.ts'
 import { RequestBody } from './request-body.ts'
 import { refuseSlowBody, type ResponseReceiver } from '../call/routed-call.ts'
@@ -25,8 +24,6 @@ import { ResponseCollector } from './response-collector.ts'
 import { ResponseRelay, type RelayOptions, type ResponseSink, type UpstreamDeadline } from './response-relay.ts'
 import type { UploadWatch } from '../connection/upload-watch.ts'
 import { toOutcome, RESET, UPSTREAM_DETAILS, type UpstreamFailure } from '../backend/upstream-failure.ts'
-
-type Controller = Dispatcher.DispatchController
 
 export interface ForwardOptions extends RelayOptions {
   readonly backend: Backend
@@ -39,15 +36,17 @@ export interface ForwardOptions extends RelayOptions {
   readonly headers: string[]
   /** A body in memory, the request itself if its body is streamed, or null without a body. */
   readonly body: Buffer | Call['request'] | null
+  /** Length of a streamed body; -1 if it is unknown. */
+  readonly bodyBytes: number
 }
 
 const IDEMPOTENT: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE', 'TRACE'])
 
-export class Forwarding implements CallOwner, SlotUser, UpstreamDeadline, Dispatcher.DispatchHandler {
+export class Forwarding implements CallOwner, SlotUser, UpstreamDeadline, ExchangeHandler {
   readonly #call: Call
   readonly #options: ForwardOptions
   readonly #relay: ResponseSink
-  #controller: Controller | null = null
+  #exchange: Exchange | null = null
   #body: Buffer | RequestBody | null = null
   #startedAt = 0
   /** When the request was sent completely; the backend's response time begins here. */
@@ -119,31 +118,26 @@ export class Forwarding implements CallOwner, SlotUser, UpstreamDeadline, Dispat
     this.#options.backend.deadlines.leave(this)
   }
 
-  onRequestStart(controller: Controller): void {
-    this.#controller = controller
-    if (this.#isSettled) controller.abort(new Error('the call is over'))
-  }
-
-  onResponseStart(controller: Controller, status: number, headers: IncomingHttpHeaders): void {
-    if (status < 200 || this.#isSettled) return
+  onHead(exchange: Exchange, status: number, headers: readonly string[]): void {
+    if (this.#isSettled) return
     try {
-      this.#handleHead(controller, status, headers)
+      this.#handleHead(exchange, status, headers)
     } catch (cause) {
       this.#call.crash(cause)
     }
   }
 
-  onResponseData(controller: Controller, chunk: Buffer): void {
+  onData(exchange: Exchange, chunk: Buffer): void {
     if (this.#isSettled) return
     try {
-      this.#relay.takeChunk(controller, chunk)
+      this.#relay.takeChunk(exchange, chunk)
       if (this.#relay.isFull) this.#handleEnd()
     } catch (cause) {
       this.#call.crash(cause)
     }
   }
 
-  onResponseEnd(): void {
+  onEnd(): void {
     if (this.#isSettled) return
     try {
       this.#handleEnd()
@@ -152,7 +146,7 @@ export class Forwarding implements CallOwner, SlotUser, UpstreamDeadline, Dispat
     }
   }
 
-  onResponseError(_controller: Controller, error: Error): void {
+  onError(_exchange: Exchange, error: NodeJS.ErrnoException): void {
     if (this.#isSettled) return
     try {
       this.#handleError(error)
@@ -172,14 +166,12 @@ export class Forwarding implements CallOwner, SlotUser, UpstreamDeadline, Dispat
   abandon(): void {
     if (this.#isSettled) return
     this.#settle()
-    const controller = this.#controller
-    if (controller !== null && !controller.aborted) controller.abort(new Error('the call is over'))
+    this.#exchange?.abort()
   }
 
   #dispatch(): void {
-    const { backend, path, headers } = this.#options
-    const method = this.#options.method as Dispatcher.HttpMethod
-    backend.pool.dispatch({ path, method, headers, body: this.#body }, this)
+    const { backend, method, path, headers, bodyBytes } = this.#options
+    this.#exchange = backend.connections.send({ method, path, headers, body: this.#body, bodyBytes }, this)
   }
 
   /** The backend's deadline runs while it connects and while it does not read what the client has sent. */
@@ -213,11 +205,11 @@ export class Forwarding implements CallOwner, SlotUser, UpstreamDeadline, Dispat
     if (!this.#isSettled && !this.#relay.isPaused) this.restart()
   }
 
-  #handleHead(controller: Controller, status: number, headers: IncomingHttpHeaders): void {
+  #handleHead(exchange: Exchange, status: number, headers: readonly string[]): void {
     const call = this.#call
     // The deadline may be off while a body streams.
     if (this.#body instanceof RequestBody) this.restart()
-    if (!this.#relay.takeHead(controller, status, headers)) return this.#fail('upstream_broken')
+    if (!this.#relay.takeHead(exchange, status, headers)) return this.#fail('upstream_broken')
     this.#hasResponseBegun = true
     // The response time is unknown if the response begins before the body is complete.
     if (this.#isWaitingForClient) return
@@ -233,8 +225,8 @@ export class Forwarding implements CallOwner, SlotUser, UpstreamDeadline, Dispat
     this.#relay.end()
   }
 
-  #handleError(error: Error): void {
-    const code = (error as NodeJS.ErrnoException).code ?? ''
+  #handleError(error: NodeJS.ErrnoException): void {
+    const code = error.code ?? ''
     if (this.#mayRetry(code)) {
       this.#isRetried = true
       return this.#dispatch()
@@ -289,7 +281,7 @@ export class Forwarding implements CallOwner, SlotUser, UpstreamDeadline, Dispat
     if (this.#isGranted) this.stop()
     if (this.#body instanceof RequestBody) {
       this.#call.isBodyRead = this.#body.isComplete
-      if (!this.#body.isComplete) this.#body.destroy()
+      if (!this.#body.isComplete) this.#body.stop()
     }
     backend.slots.release(this, holder)
     backend.endCall()

@@ -1,12 +1,12 @@
 /**
- * Body of a request as a separate stream to the backend.
+ * Passes the body of a request on to the backend while it arrives.
  *
- * Destroying it does not destroy the request and its connection, so that a refusal still reaches the client. It
- * reports which side blocks: the backend while it does not read the received bytes, otherwise the client.
+ * Stopping it does not end the request and its connection, so that a refusal still reaches the client. It reports which side
+ * blocks: the backend while it does not read the received bytes, otherwise the client.
  */
 
 import type { IncomingMessage } from 'node:http'
-import { Readable } from 'node:stream'
+import type { BodySink, BodySource } from '../connection/exchange.ts'
 import type { Upload } from '../connection/upload-watch.ts'
 
 export interface RequestBodyOptions {
@@ -22,15 +22,14 @@ export interface RequestBodyOptions {
   readonly onSent: () => void
 }
 
-export class RequestBody extends Readable {
+export class RequestBody implements BodySource {
   bytes = 0
   readonly #options: RequestBodyOptions
-  #isAttached = false
+  #sink: BodySink | null = null
   #isBlocked = false
   #isComplete = false
 
   constructor(options: RequestBodyOptions) {
-    super({ autoDestroy: true })
     this.#options = options
   }
 
@@ -39,37 +38,41 @@ export class RequestBody extends Readable {
     return this.#isComplete
   }
 
-  override _read(): void {
-    const { request, upload, onFirstRead, onDrain } = this.#options
-    if (!this.#isAttached) {
-      this.#isAttached = true
-      onFirstRead()
-      upload.resume()
-      request.on('data', this.#onData)
-      request.on('end', this.#onEnd)
-    }
-    if (this.#isBlocked && !this.#isComplete) {
-      this.#isBlocked = false
-      upload.resume()
-      onDrain()
-    }
+  start(sink: BodySink): void {
+    const { request, upload, onFirstRead } = this.#options
+    this.#sink = sink
+    onFirstRead()
+    upload.resume()
+    request.on('data', this.#onData)
+    request.on('end', this.#onEnd)
     request.resume()
   }
 
-  override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
+  drained(): void {
+    const { request, upload, onDrain, onSent } = this.#options
+    if (!this.#isBlocked || this.#sink === null) return
+    this.#isBlocked = false
+    if (this.#isComplete) return onSent()
+    upload.resume()
+    onDrain()
+    request.resume()
+  }
+
+  /** Passes nothing more on. */
+  stop(): void {
     const { request, upload } = this.#options
+    this.#sink = null
     upload.end()
     request.off('data', this.#onData)
     request.off('end', this.#onEnd)
     if (!this.#isComplete) request.pause()
-    done(error)
   }
 
   readonly #onData = (chunk: Buffer): void => {
     const { request, upload, onBlocked } = this.#options
     this.bytes += chunk.length
     upload.received(chunk.length)
-    if (this.push(chunk) || this.#isBlocked) return
+    if (this.#sink?.write(chunk) !== false || this.#isBlocked) return
     this.#isBlocked = true
     request.pause()
     upload.pause()
@@ -81,11 +84,8 @@ export class RequestBody extends Readable {
     this.#isComplete = true
     upload.end()
     // The backend may still have to read bytes that were too few to pause the client.
-    if (!this.#isBlocked) {
-      this.#isBlocked = true
-      onBlocked()
-    }
-    this.once('end', onSent)
-    this.push(null)
+    if (!this.#isBlocked) onBlocked()
+    this.#isBlocked = this.#sink?.end() === false
+    if (!this.#isBlocked) onSent()
   }
 }

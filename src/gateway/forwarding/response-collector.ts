@@ -1,14 +1,11 @@
 /** Collects the response of a backend in memory, up to a bound, and passes it on as a whole. */
 
-import type { Dispatcher } from 'undici'
-import type { IncomingHttpHeaders } from 'undici/types/header.js'
 import type { Call } from '../call/call.ts'
 import type { ResponseReceiver } from '../call/routed-call.ts'
-import { readResponseHead } from '../headers/upstream-response.ts'
+import type { Exchange } from '../connection/exchange.ts'
+import { readResponseHead, type ResponseHead } from '../headers/upstream-response.ts'
 import type { BodySample } from './drift-sampling.ts'
 import type { RelayOptions, ResponseSink, UpstreamDeadline } from './response-relay.ts'
-
-type Controller = Dispatcher.DispatchController
 
 export class ResponseCollector implements ResponseSink {
   readonly isHeadSent = false
@@ -18,8 +15,7 @@ export class ResponseCollector implements ResponseSink {
   readonly #deadline: UpstreamDeadline
   readonly #receiver: ResponseReceiver
   readonly #chunks: Buffer[] = []
-  #headers: IncomingHttpHeaders = {}
-  #contentLength = -1
+  #head: ResponseHead | null = null
   #received = 0
   #sample: BodySample | null = null
 
@@ -35,7 +31,8 @@ export class ResponseCollector implements ResponseSink {
   }
 
   get isTruncated(): boolean {
-    if (this.#contentLength < 0 || this.#received >= this.#contentLength) return false
+    const length = this.#head?.length ?? -1
+    if (length < 0 || this.#received >= length) return false
     return this.#options.method !== 'HEAD' && this.#call.status !== 304
   }
 
@@ -43,18 +40,17 @@ export class ResponseCollector implements ResponseSink {
     return this.#received > this.#receiver.bytesMax
   }
 
-  takeHead(_controller: Controller, status: number, headers: IncomingHttpHeaders): boolean {
+  takeHead(_exchange: Exchange, status: number, headers: readonly string[]): boolean {
     const { responseRules, drift, operation } = this.#options
-    const { length, isUnreadable } = readResponseHead(status, headers, responseRules)
-    if (isUnreadable) return false
+    const head = readResponseHead(status, headers, responseRules)
+    if (head.isUnreadable) return false
     this.#call.status = status
-    this.#headers = headers
-    this.#contentLength = length
-    this.#sample = drift.checkHead(this.#call, operation, status, headers)
+    this.#head = head
+    this.#sample = drift.checkHead(this.#call, operation, status, head)
     return true
   }
 
-  takeChunk(_controller: Controller, chunk: Buffer): void {
+  takeChunk(_exchange: Exchange, chunk: Buffer): void {
     this.#sample?.add(chunk)
     this.#received += chunk.length
     this.#chunks.push(chunk)
@@ -65,8 +61,8 @@ export class ResponseCollector implements ResponseSink {
     const { bytesMax } = this.#receiver
     this.#receiver.receive({
       status: this.#call.status,
-      contentType: textOf(this.#headers['content-type']),
-      contentEncoding: textOf(this.#headers['content-encoding']),
+      contentType: this.#head?.contentType,
+      contentEncoding: this.#head?.contentEncoding,
       body:
         this.#chunks.length === 1
           ? this.#chunks[0]!.subarray(0, bytesMax)
@@ -77,8 +73,4 @@ export class ResponseCollector implements ResponseSink {
   }
 
   stop(): void {}
-}
-
-function textOf(value: string | string[] | undefined): string | undefined {
-  return typeof value === 'string' ? value : undefined
 }

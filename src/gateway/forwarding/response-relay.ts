@@ -9,18 +9,15 @@
  * Otherwise the backend's deadline runs.
  */
 
-import type { Dispatcher } from 'undici'
-import type { IncomingHttpHeaders } from 'undici/types/header.js'
 import type { Call } from '../call/call.ts'
 import type { BodySample } from './drift-sampling.ts'
 import type { DriftWatch } from './drift-watch.ts'
 import type { HeaderRules } from '../headers/header-rules.ts'
+import type { Exchange } from '../connection/exchange.ts'
 import type { ReaderWatch } from '../connection/reader-watch.ts'
 import type { CompiledOperation } from '../call/revision.ts'
 import type { TurnEnd, TurnMember } from '../../runtime/turn-end.ts'
 import { readResponseHead } from '../headers/upstream-response.ts'
-
-type Controller = Dispatcher.DispatchController
 
 export interface RelayOptions {
   readonly responseRules: HeaderRules
@@ -42,8 +39,8 @@ export interface ResponseSink {
   /** True if no more of the response is wanted. */
   readonly isFull: boolean
   /** Reads the head of the response. Returns false if its headers are invalid. */
-  takeHead(controller: Controller, status: number, headers: IncomingHttpHeaders): boolean
-  takeChunk(controller: Controller, chunk: Buffer): void
+  takeHead(exchange: Exchange, status: number, headers: readonly string[]): boolean
+  takeChunk(exchange: Exchange, chunk: Buffer): void
   /** Finishes the call. */
   end(): void
   /** Passes on nothing more. */
@@ -61,7 +58,7 @@ export class ResponseRelay implements ResponseSink, TurnMember {
   readonly #call: Call
   readonly #options: RelayOptions
   readonly #deadline: UpstreamDeadline
-  #controller: Controller | null = null
+  #exchange: Exchange | null = null
   /** Content-Length of the backend's response, or -1. */
   #contentLength = -1
   #received = 0
@@ -87,7 +84,7 @@ export class ResponseRelay implements ResponseSink, TurnMember {
   }
 
   get isPaused(): boolean {
-    return this.#controller?.paused === true
+    return this.#exchange?.isPaused === true
   }
 
   get isTruncated(): boolean {
@@ -95,21 +92,21 @@ export class ResponseRelay implements ResponseSink, TurnMember {
     return this.#options.method !== 'HEAD' && this.#call.status !== 304
   }
 
-  takeHead(controller: Controller, status: number, headers: IncomingHttpHeaders): boolean {
+  takeHead(exchange: Exchange, status: number, headers: readonly string[]): boolean {
     const { responseRules, drift, operation } = this.#options
     const call = this.#call
-    const { headers: kept, length, isUnreadable } = readResponseHead(status, headers, responseRules)
-    if (isUnreadable) return false
+    const head = readResponseHead(status, headers, responseRules)
+    if (head.isUnreadable) return false
     call.status = status
-    call.head = kept
-    this.#contentLength = length
-    this.#sample = drift.checkHead(call, operation, status, headers)
-    this.#controller = controller
+    call.head = head.headers
+    this.#contentLength = head.length
+    this.#sample = drift.checkHead(call, operation, status, head)
+    this.#exchange = exchange
     this.#joinTurnEnd()
     return true
   }
 
-  takeChunk(controller: Controller, chunk: Buffer): void {
+  takeChunk(exchange: Exchange, chunk: Buffer): void {
     const held = this.#held
     if (this.#sample !== null) this.#sample.add(chunk)
     this.#received += chunk.length
@@ -123,7 +120,7 @@ export class ResponseRelay implements ResponseSink, TurnMember {
       if (!isComplete) this.#joinTurnEnd()
     } else this.#write(chunk)
     // A complete body needs no new deadline: most backends send the end of the response in the same turn.
-    if (!isComplete && !controller.paused) this.#deadline.restart()
+    if (!isComplete && !exchange.isPaused) this.#deadline.restart()
   }
 
   /** Records the call, then sends the end of the response. */
@@ -170,9 +167,9 @@ export class ResponseRelay implements ResponseSink, TurnMember {
     const { response } = this.#call
     this.#call.responseBytes += chunk.length
     if (response.write(chunk) || response.destroyed) return
-    const controller = this.#controller
-    if (controller === null || controller.paused) return
-    controller.pause()
+    const exchange = this.#exchange
+    if (exchange === null || exchange.isPaused) return
+    exchange.pause()
     this.#deadline.stop()
     this.#options.readers.enter(this.#call)
     response.once('drain', () => this.#call.attempt(() => this.#resume()))
@@ -182,7 +179,7 @@ export class ResponseRelay implements ResponseSink, TurnMember {
     if (this.#isStopped) return
     this.#options.readers.leave(this.#call)
     this.#deadline.restart()
-    this.#controller?.resume()
+    this.#exchange?.resume()
   }
 
   #sendHead(): void {

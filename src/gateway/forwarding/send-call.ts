@@ -105,7 +105,6 @@ class CallSender {
     if (callerContext === null && !isAccepting())
       return refuseUnavailable(call, 'Calls cannot be recorded at the moment.')
     const upstream = this.#toUpstreamHeaders(routed)
-    if (body === call.request && !headers.isChunked) upstream.push('content-length', String(headers.contentLength))
     new Forwarding(call, {
       backend,
       holder: call.attribution.subscription,
@@ -120,6 +119,7 @@ class CallSender {
       path: backend.plan.basePath + target,
       headers: upstream,
       body,
+      bodyBytes: headers.isChunked ? -1 : headers.contentLength,
     }).start()
   }
 

@@ -26,6 +26,7 @@ export const VIA = 10
 export const CDN_LOOP = 11
 /** Forwarded only if the document lists the name in `x-tollgate-pass-headers`. */
 export const OVERRIDE = 12
+export const CONTENT_ENCODING = 13
 
 const REQUEST: Readonly<Record<string, number>> = {
   authorization: AUTHORIZATION,
@@ -73,6 +74,8 @@ const REQUEST: Readonly<Record<string, number>> = {
 const RESPONSE: Readonly<Record<string, number>> = {
   connection: CONNECTION,
   'content-length': CONTENT_LENGTH,
+  'content-type': CONTENT_TYPE,
+  'content-encoding': CONTENT_ENCODING,
   'transfer-encoding': TRANSFER_ENCODING,
   'keep-alive': DROP,
   'proxy-authenticate': DROP,

@@ -1,55 +1,84 @@
 /** Converts the head of a backend's response into the head for the client. */
 
-import type { IncomingHttpHeaders } from 'undici/types/header.js'
-import { CONNECTION, CONTENT_LENGTH, DROP, TRANSFER_ENCODING, type HeaderRules } from './header-rules.ts'
+import {
+  CONNECTION,
+  CONTENT_ENCODING,
+  CONTENT_LENGTH,
+  CONTENT_TYPE,
+  DROP,
+  TRANSFER_ENCODING,
+  type HeaderRules,
+} from './header-rules.ts'
 
 export interface ResponseHead {
   /** Name, value, … */
   readonly headers: string[]
   /** `Content-Length` of the backend, or -1. */
-  readonly length: number
+  length: number
+  /** Undefined if there is none or more than one. */
+  contentType: string | undefined
+  contentEncoding: string | undefined
   /** True if the end of the body is ambiguous: a transfer coding other than `chunked`, or a length with a leading zero. */
-  readonly isUnreadable: boolean
+  isUnreadable: boolean
 }
 
 const NO_CONTENT = 204
 
-export function readResponseHead(status: number, headers: IncomingHttpHeaders, rules: HeaderRules): ResponseHead {
+export function readResponseHead(status: number, headers: readonly string[], rules: HeaderRules): ResponseHead {
   const kept: string[] = []
-  let length = -1
-  let isUnreadable = false
-  let hopByHop: ReadonlySet<string> | null = null
-  for (const name in headers) {
-    const value = headers[name]
-    if (value === undefined) continue
+  const head: ResponseHead = {
+    headers: kept,
+    length: -1,
+    contentType: undefined,
+    contentEncoding: undefined,
+    isUnreadable: false,
+  }
+  let isChunked = false
+  let contentTypes = 0
+  let hopByHop: string | null = null
+  for (let index = 0; index < headers.length; index += 2) {
+    const name = headers[index]!
+    const value = headers[index + 1]!
     switch (rules.of(name)) {
       case DROP:
         continue
       case CONNECTION:
-        hopByHop = namesIn(value)
+        if (!isOrdinary(value)) hopByHop = joined(hopByHop, value)
         continue
       case TRANSFER_ENCODING:
-        if (typeof value !== 'string' || value.toLowerCase() !== 'chunked') isUnreadable = true
+        if (isChunked || value.toLowerCase() !== 'chunked') head.isUnreadable = true
+        isChunked = true
         continue
       case CONTENT_LENGTH:
         // A 204 must not have a length (RFC 9110, 8.6).
         if (status === NO_CONTENT) continue
-        length = Number(value)
+        head.length = Number(value)
         // The parser has accepted digits only. Some implementations read a leading zero as octal.
-        if (value.length > 1 && value[0] === '0') isUnreadable = true
+        if (value.length > 1 && value[0] === '0') head.isUnreadable = true
+        break
+      case CONTENT_TYPE:
+        head.contentType = ++contentTypes === 1 ? value : undefined
+        break
+      case CONTENT_ENCODING:
+        head.contentEncoding = joined(head.contentEncoding ?? null, value)
     }
-    if (typeof value === 'string') kept.push(name, value)
-    else for (const item of value) kept.push(name, item)
+    kept.push(name, value)
   }
-  if (hopByHop !== null) dropNamed(kept, hopByHop)
-  return { headers: kept, length, isUnreadable }
+  if (hopByHop !== null) dropNamed(kept, namesIn(hopByHop))
+  return head
 }
 
-/** Returns the header names in `Connection`; null if there are none. */
-function namesIn(connection: string | string[]): ReadonlySet<string> | null {
-  if (connection === 'keep-alive' || connection === 'close') return null
-  const list = typeof connection === 'string' ? connection : connection.join(',')
-  return new Set(list.split(',').map((name) => name.trim().toLowerCase()))
+function joined(list: string | null, value: string): string {
+  return list === null ? value : `${list}, ${value}`
+}
+
+function isOrdinary(connection: string): boolean {
+  return connection === 'keep-alive' || connection === 'close'
+}
+
+/** Returns the header names in the values of `Connection`. */
+function namesIn(connection: string): ReadonlySet<string> {
+  return new Set(connection.split(',').map((name) => name.trim().toLowerCase()))
 }
 
 /** Removes headers by name, except for the length, which frames the message. */

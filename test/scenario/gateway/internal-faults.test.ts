@@ -102,7 +102,7 @@ const FAULTS: readonly Fault[] = [
   [
     'dispatching',
     withRevision(({ backend }) => {
-      backend!.pool.dispatch = once(backend!.pool.dispatch.bind(backend!.pool))
+      backend!.connections.send = once(backend!.connections.send.bind(backend!.connections))
       return {}
     }),
   ],

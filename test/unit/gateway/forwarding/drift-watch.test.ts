@@ -3,6 +3,8 @@ import { compileRoutePlan } from '../../../../src/governance/serving/compile-rou
 import type { Drift } from '../../../../src/domain/drift.ts'
 import type { Call } from '../../../../src/gateway/call/call.ts'
 import { createDriftWatch } from '../../../../src/gateway/forwarding/drift-watch.ts'
+import { createResponseRules } from '../../../../src/gateway/headers/header-rules.ts'
+import { readResponseHead } from '../../../../src/gateway/headers/upstream-response.ts'
 import { createLimiter } from '../../../../src/gateway/limits/limiter.ts'
 import { compileRevision } from '../../../../src/gateway/call/revision.ts'
 import { readSpecification } from '../../../../src/governance/specification.ts'
@@ -49,6 +51,7 @@ async function openWatch(responses: object | null = RESPONSES, components: objec
   const recorded: RecordedCall[] = []
   const counted: string[] = []
   let nowMs = 1_000_000
+  const responseRules = createResponseRules()
   const watch = createDriftWatch({
     spool: { append: (call) => recorded.push(call) },
     emit: (drift) => emitted.push(drift),
@@ -61,7 +64,12 @@ async function openWatch(responses: object | null = RESPONSES, components: objec
   const callOf = (method = 'GET', url = '/items-v1/items?secret=1', by = attribution()): Call =>
     ({ request: { method, url }, sequence: 7, requestId: 'req-7', attribution: by, status: 404 }) as unknown as Call
   const head = (status: number, headers: Record<string, string> = {}, method = 'GET') =>
-    watch.checkHead(callOf(method), revision.operations[0]!, status, headers)
+    watch.checkHead(
+      callOf(method),
+      revision.operations[0]!,
+      status,
+      readResponseHead(status, Object.entries(headers).flat(), responseRules),
+    )
 
   return {
     emitted,

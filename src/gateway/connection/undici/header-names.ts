@@ -4,7 +4,7 @@
  * undici validates the name of each header of each request, unless the table contains it. The names below are
  * constants, so validating them on each call is wasted time.
  *
- * undici does not export the table: `test/unit/gateway/backend/upstream-names.test.ts` fails if a release moves it.
+ * undici does not export the table: `test/unit/gateway/connection/header-names.test.ts` fails if a release moves it.
  */
 
 import { createRequire } from 'node:module'

@@ -1,9 +1,9 @@
-/** Fails if a release of undici moves the internals that `upstream-parser.ts` uses. */
+/** Fails if a release of undici moves the internals that `correct-parser.ts` uses. */
 
 import { Pool } from 'undici'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { correctParser, findParser } from '../../../../src/gateway/backend/upstream-parser.ts'
-import { openRawBackend } from '../../../fixtures/test-gateway.ts'
+import { correctParser, findParser } from '../../../../../src/gateway/connection/undici/correct-parser.ts'
+import { openRawBackend } from '../../../../fixtures/test-gateway.ts'
 
 async function openPool(text: string) {
   const origin = await openRawBackend((socket) => socket.on('data', () => socket.write(text)))

@@ -1,7 +1,7 @@
-/** Fails if a release of undici moves the internals that `upstream-names.ts` uses. */
+/** Fails if a release of undici moves the internals that `header-names.ts` uses. */
 
 import { describe, expect, it } from 'vitest'
-import { registerHeaderNames, findNameTable } from '../../../../src/gateway/backend/upstream-names.ts'
+import { registerHeaderNames, findNameTable } from '../../../../../src/gateway/connection/undici/header-names.ts'
 
 describe('the table of header names of undici', () => {
   it('is found, with its own names', () => {

@@ -7,7 +7,7 @@
  *   body that has just ended, and llhttp rejects it in a chunked message.
  *
  * undici does not export the parser. The first connection gives access to it, and it is corrected once;
- * `test/unit/gateway/backend/upstream-parser.test.ts` fails if a release of undici moves it.
+ * `test/unit/gateway/connection/correct-parser.test.ts` fails if a release of undici moves it.
  */
 
 import type { Pool } from 'undici'

@@ -1,0 +1,69 @@
+/**
+ * One request to a backend and its response, whatever version of HTTP carries it.
+ *
+ * The code above this interface sees parsed parts only. Hop-by-hop matters (framing, interim responses, trailers, the reuse of
+ * connections) end below it.
+ */
+
+/** A body that arrives in pieces. */
+export interface BodySource {
+  /** Called once, when the head of the request was written. */
+  start(sink: BodySink): void
+  /** The sink accepts bytes again after `write` has returned false. */
+  drained(): void
+}
+
+export interface BodySink {
+  /** Returns false if the source must wait until `drained`. */
+  write(chunk: Buffer): boolean
+  /** The body is complete. Returns false if some of it still waits to be read by the backend. */
+  end(): boolean
+}
+
+export interface ExchangeRequest {
+  readonly method: string
+  readonly path: string
+  /** Name, value, …; without `Host`, `Connection` and the headers that frame the body. */
+  readonly headers: readonly string[]
+  readonly body: Buffer | BodySource | null
+  /** Length of a body that arrives in pieces; -1 if it is unknown. */
+  readonly bodyBytes: number
+}
+
+/** Receives a response. No method is called before `send` has returned, and none may throw. */
+export interface ExchangeHandler {
+  /** `headers` is name, value, … as the backend sent them. */
+  onHead(exchange: Exchange, status: number, headers: readonly string[]): void
+  onData(exchange: Exchange, chunk: Buffer): void
+  onEnd(exchange: Exchange): void
+  /** The last call, unless `onEnd` was. */
+  onError(exchange: Exchange, error: NodeJS.ErrnoException): void
+}
+
+export interface Exchange {
+  /** True between `pause` and `resume`. Data that was read before may still arrive. */
+  readonly isPaused: boolean
+  pause(): void
+  resume(): void
+  /** Ends the exchange without another call of the handler. */
+  abort(): void
+}
+
+/** The connections of one thread to one backend. */
+export interface BackendConnections {
+  /** Throws if the request cannot be written. */
+  send(request: ExchangeRequest, handler: ExchangeHandler): Exchange
+  /** Closes the connections; those in use, at the end of their exchange. */
+  close(): void
+}
+
+/** `code` of the error if the backend closed the connection before it sent a byte of the response. */
+export const CLOSED_BEFORE_RESPONSE = 'TOLLGATE_CLOSED_BEFORE_RESPONSE'
+/** `code` of the error if the framing of a response is ambiguous, or the response ends early. */
+export const RESPONSE_INVALID = 'TOLLGATE_RESPONSE_INVALID'
+/** `code` of the error if the gateway built a request that must not be sent. */
+export const REQUEST_INVALID = 'TOLLGATE_REQUEST_INVALID'
+
+export function exchangeError(code: string, message: string): NodeJS.ErrnoException {
+  return Object.assign(new Error(message), { code })
+}

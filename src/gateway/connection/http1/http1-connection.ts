@@ -1,0 +1,266 @@
+/**
+ * A connection to a backend: carries one exchange at a time.
+ *
+ * A response ends where its framing says. A connection is used again only if the bytes of a read end with the response: what
+ * follows would otherwise be taken for the response to somebody else's request. For the same reason a connection is closed if its
+ * request was not sent completely, or if anything arrives while it is idle.
+ */
+
+import type { Socket } from 'node:net'
+import type { Timed } from '../../../runtime/deadline-queue.ts'
+import { CLOSED_BEFORE_RESPONSE, exchangeError, RESPONSE_INVALID } from '../exchange.ts'
+import {
+  isConsumable,
+  setReading,
+  type ParserError,
+  type ResponseEvents,
+  type ResponseParser,
+  type StatusLine,
+} from './http-parser.ts'
+import type { Carrier, Http1Exchange } from './http1-exchange.ts'
+import { keepAliveMs } from './keep-alive.ts'
+
+export interface ConnectionOwner {
+  /** The connection has finished an exchange and can be used for another one. */
+  onIdle(connection: Http1Connection): void
+  onClosed(connection: Http1Connection): void
+}
+
+/** Up to this size, a copy of the body into the text of the head costs less than a second buffer to write. */
+const JOINED_BYTES_MAX = 4_096
+const SWITCHING_PROTOCOLS = 101
+
+export class Http1Connection implements Carrier, ResponseEvents, Timed {
+  previous: Timed | null = null
+  next: Timed | null = null
+  dueAt = 0
+  readonly createdAt = performance.now()
+  /** How long the backend keeps the connection open while it is idle, as it has said; Infinity if it has not. */
+  idleMs = Infinity
+  /** Written by the owner. */
+  idleSince = 0
+
+  readonly #owner: ConnectionOwner
+  readonly #socket: Socket
+  readonly #parser: ResponseParser
+  readonly #isConsumed: boolean
+  #exchange: Http1Exchange | null = null
+  /** Headers of a long head so far. */
+  #headers: string[] | null = null
+  #isRequestSent = false
+  /** A byte of the response to the exchange has arrived. */
+  #hasBegun = false
+  #isHeadRead = false
+  /** The response is complete; its exchange ends with the read. */
+  #isAnswered = false
+  #mayStayOpen = true
+
+  constructor(socket: Socket, parserFor: (events: ResponseEvents) => ResponseParser, owner: ConnectionOwner) {
+    this.#socket = socket
+    this.#owner = owner
+    this.#parser = parserFor(this)
+    this.#isConsumed = isConsumable(socket)
+    if (this.#isConsumed) this.#parser.consume(socket)
+    else socket.on('data', (chunk: Buffer) => this.#parser.parse(chunk))
+    socket.on('drain', () => this.#drained())
+    socket.on('end', () => this.#onEnd())
+    socket.on('error', (error) => this.#fail(error))
+    socket.on('close', () => this.#onClose())
+  }
+
+  get isOpen(): boolean {
+    return !this.#socket.destroyed && this.#socket.writable
+  }
+
+  /** Writes the request of an exchange. */
+  carry(exchange: Http1Exchange): void {
+    exchange.carriedBy(this)
+    this.#exchange = exchange
+    this.#isRequestSent = true
+    this.#hasBegun = this.#isHeadRead = this.#isAnswered = false
+    this.idleMs = Infinity
+    // The handler may have paused it while there was no connection.
+    if (exchange.isPaused) this.setReading(false)
+    const { head } = exchange
+    const { body } = exchange.request
+    if (body === null) this.#socket.write(head, 'latin1')
+    else if (!Buffer.isBuffer(body)) {
+      this.#isRequestSent = false
+      this.#socket.write(head, 'latin1')
+      body.start(exchange)
+    } else if (body.length <= JOINED_BYTES_MAX) this.#socket.write(head + body.toString('latin1'), 'latin1')
+    else {
+      this.#socket.cork()
+      this.#socket.write(head, 'latin1')
+      this.#socket.write(body)
+      this.#socket.uncork()
+    }
+  }
+
+  writeBody(chunk: Buffer): boolean {
+    const socket = this.#socket
+    if (this.#exchange?.request.bodyBytes !== -1) return socket.write(chunk)
+    socket.cork()
+    socket.write(`${chunk.length.toString(16)}\r\n`, 'latin1')
+    socket.write(chunk)
+    const mayContinue = socket.write('\r\n', 'latin1')
+    socket.uncork()
+    return mayContinue
+  }
+
+  endBody(): boolean {
+    this.#isRequestSent = true
+    return this.#exchange?.request.bodyBytes === -1
+      ? this.#socket.write('0\r\n\r\n', 'latin1')
+      : !this.#socket.writableNeedDrain
+  }
+
+  setReading(isReading: boolean): void {
+    if (this.#isConsumed) setReading(this.#socket, isReading)
+    else if (isReading) this.#socket.resume()
+    else this.#socket.pause()
+  }
+
+  drop(): void {
+    this.#exchange = null
+    this.#socket.destroy()
+  }
+
+  /** Closes an idle connection. */
+  close(): void {
+    this.#socket.destroy()
+  }
+
+  /** Its idle time is over. */
+  onDue(): void {
+    this.close()
+  }
+
+  onBegin(): void {
+    // A response without a request.
+    if (this.#exchange === null || this.#isAnswered) this.#mayStayOpen = false
+    if (this.#exchange === null) this.#socket.destroy()
+    this.#hasBegun = true
+  }
+
+  onHeaders(headers: string[]): void {
+    if (this.#isHeadRead || this.#exchange === null) return
+    if (this.#headers === null) this.#headers = headers
+    else for (const part of headers) this.#headers.push(part)
+  }
+
+  onHead(line: StatusLine, last: string[] | null): boolean {
+    const headers = last ?? this.#headers ?? []
+    this.#headers = null
+    const exchange = this.#exchange
+    if (exchange === null || this.#isAnswered) return true
+    const { status } = line
+    const fault = faultIn(line, headers)
+    if (fault !== null) {
+      this.#fail(exchangeError(RESPONSE_INVALID, fault))
+      return true
+    }
+    if (status < 200) return false
+    this.#isHeadRead = true
+    this.#mayStayOpen = line.mayStayOpen
+    this.idleMs = keepAliveMs(headers)
+    exchange.handler.onHead(exchange, status, headers)
+    return exchange.request.method === 'HEAD'
+  }
+
+  onBody(chunk: Buffer): void {
+    const exchange = this.#exchange
+    if (exchange !== null && !this.#isAnswered) exchange.handler.onData(exchange, chunk)
+  }
+
+  onComplete(): void {
+    // An interim response has no final head.
+    if (this.#isHeadRead) this.#isAnswered = true
+  }
+
+  onRead(error: ParserError | null): void {
+    const exchange = this.#exchange
+    if (error !== null) {
+      if (this.#isAnswered || this.#isInTrailer(error)) this.#finish(exchange, false)
+      else this.#fail(error)
+    } else if (this.#isAnswered) this.#finish(exchange, this.#mayStayOpen && this.#isRequestSent)
+  }
+
+  /**
+   * A length in a trailer means nothing (RFC 9110, 6.5.1), but the parser rejects it. The body before it is complete, since a
+   * length next to a transfer coding has an error of its own in the head.
+   */
+  #isInTrailer({ code }: ParserError): boolean {
+    return code === 'HPE_INVALID_CONTENT_LENGTH' && this.#isHeadRead
+  }
+
+  /** Ends the exchange. First frees the connection, because the handler may start the next one. */
+  #finish(exchange: Http1Exchange | null, mayReuse: boolean): void {
+    this.#exchange = null
+    if (mayReuse && this.isOpen) {
+      this.#isAnswered = false
+      if (exchange?.isPaused === true) this.setReading(true)
+      exchange?.carriedBy(null)
+      this.#owner.onIdle(this)
+    } else {
+      exchange?.carriedBy(null)
+      this.#socket.destroy()
+    }
+    exchange?.handler.onEnd(exchange)
+  }
+
+  #fail(error: NodeJS.ErrnoException): void {
+    const exchange = this.#exchange
+    this.#exchange = null
+    this.#socket.destroy()
+    if (exchange === null) return
+    exchange.carriedBy(null)
+    exchange.handler.onError(exchange, error)
+  }
+
+  /** The backend has closed its side. */
+  #onEnd(): void {
+    const exchange = this.#exchange
+    if (exchange === null) return void this.#socket.destroy()
+    const error = this.#hasBegun ? this.#parser.finish() : closedBefore()
+    if (error === null && this.#isAnswered) this.#finish(exchange, false)
+    else this.#fail(error ?? closedBefore())
+  }
+
+  #onClose(): void {
+    if (this.#exchange !== null) this.#fail(this.#hasBegun ? closedWithin() : closedBefore())
+    this.#parser.close()
+    this.#owner.onClosed(this)
+  }
+
+  #drained(): void {
+    const body = this.#exchange?.request.body
+    if (body !== null && body !== undefined && !Buffer.isBuffer(body)) body.drained()
+  }
+}
+
+function closedBefore(): NodeJS.ErrnoException {
+  return exchangeError(CLOSED_BEFORE_RESPONSE, 'the backend has closed the connection before its response')
+}
+
+function closedWithin(): NodeJS.ErrnoException {
+  return exchangeError(RESPONSE_INVALID, 'the backend has closed the connection within its response')
+}
+
+/** Returns why a head must not be passed on, or null. */
+function faultIn({ major, minor, status, isUpgrade }: StatusLine, headers: readonly string[]): string | null {
+  if (major !== 1) return `the response has version ${major}.${minor} of HTTP`
+  if (status < 100) return `the response has the status ${status}`
+  if (isUpgrade || status === SWITCHING_PROTOCOLS)
+    return 'the backend has switched protocols without a request to do so'
+  // HTTP/1.0 has no transfer codings, so the end of such a body is ambiguous (RFC 9112, 6.1).
+  if (minor === 0 && hasHeader(headers, 'transfer-encoding')) return 'the response has a transfer coding in HTTP/1.0'
+  return null
+}
+
+function hasHeader(headers: readonly string[], name: string): boolean {
+  for (let index = 0; index < headers.length; index += 2) {
+    if (headers[index]!.toLowerCase() === name) return true
+  }
+  return false
+}

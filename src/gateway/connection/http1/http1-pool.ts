@@ -1,0 +1,161 @@
+/**
+ * HTTP/1.1 connections of one thread to one backend.
+ *
+ * The caller bounds the exchanges that run at once (`backend-slots.ts`), and each has a connection of its own. An exchange that
+ * ends while its connection opens leaves the opening to the next one, so that callers who give up do not open ever more
+ * connections.
+ *
+ * The connection used last is used next; the others become idle and close. Connections to a host name close after a while also
+ * under load, since the name may have got other addresses.
+ */
+
+import { isIP, type Socket } from 'node:net'
+import type { buildConnector } from 'undici'
+import { DeadlineQueue } from '../../../runtime/deadline-queue.ts'
+import type { BackendConnections, Exchange, ExchangeHandler, ExchangeRequest } from '../exchange.ts'
+import type { HttpParser } from './http-parser.ts'
+import { Http1Connection, type ConnectionOwner } from './http1-connection.ts'
+import { Http1Exchange, type Carrier } from './http1-exchange.ts'
+import { writeHead } from './request-head.ts'
+
+export interface Http1PoolOptions {
+  readonly origin: string
+  readonly createParser: HttpParser
+  /** Opens a connection (`backend-connect.ts`). */
+  readonly connect: buildConnector.connector
+  readonly keepAliveMs: number
+  readonly headBytesMax: number
+  /** How long a connection to a host name is used. */
+  readonly resolveEveryMs: number
+}
+
+export class Http1Pool implements BackendConnections, ConnectionOwner {
+  readonly #options: Http1PoolOptions
+  readonly #target: buildConnector.Options
+  /** The lines of every request that concern the connection. */
+  readonly #hop: string
+  readonly #lifetimeMs: number
+  /** The one used last is at the end. */
+  readonly #idle: Http1Connection[] = []
+  readonly #idleTimes: DeadlineQueue
+  /** Connections that open for an exchange that is over. */
+  readonly #unclaimed: Opening[] = []
+  #isClosed = false
+
+  constructor(options: Http1PoolOptions) {
+    const { protocol, host, hostname, port } = new URL(options.origin)
+    const name = hostname.replace(/^\[|\]$/g, '')
+    this.#options = options
+    this.#target = { protocol, host, hostname: name, port }
+    this.#hop = `Host: ${host}\r\nConnection: keep-alive\r\n`
+    this.#lifetimeMs = isIP(name) === 0 ? options.resolveEveryMs : Infinity
+    this.#idleTimes = new DeadlineQueue(options.keepAliveMs)
+  }
+
+  send(request: ExchangeRequest, handler: ExchangeHandler): Exchange {
+    const exchange = new Http1Exchange(request, handler, writeHead(request, this.#hop))
+    const connection = this.#takeIdle()
+    if (connection !== null) connection.carry(exchange)
+    else {
+      const unclaimed = this.#unclaimed.pop()
+      if (unclaimed === undefined) this.#open(exchange)
+      else unclaimed.claim(exchange)
+    }
+    return exchange
+  }
+
+  close(): void {
+    this.#isClosed = true
+    for (const connection of this.#idle.splice(0)) this.#retire(connection)
+  }
+
+  onIdle(connection: Http1Connection): void {
+    const nowAt = performance.now()
+    if (this.#isClosed || connection.idleMs <= 0 || nowAt - connection.createdAt > this.#lifetimeMs) {
+      return connection.close()
+    }
+    connection.idleSince = nowAt
+    this.#idle.push(connection)
+    this.#idleTimes.enter(connection, nowAt)
+  }
+
+  onClosed(connection: Http1Connection): void {
+    this.#idleTimes.leave(connection)
+    const index = this.#idle.lastIndexOf(connection)
+    if (index >= 0) this.#idle.splice(index, 1)
+  }
+
+  #takeIdle(): Http1Connection | null {
+    for (;;) {
+      const connection = this.#idle.pop()
+      if (connection === undefined) return null
+      this.#idleTimes.leave(connection)
+      if (connection.isOpen && performance.now() - connection.idleSince < connection.idleMs) return connection
+      connection.close()
+    }
+  }
+
+  #retire(connection: Http1Connection): void {
+    this.#idleTimes.leave(connection)
+    connection.close()
+  }
+
+  #open(exchange: Http1Exchange): void {
+    const opening = new Opening(exchange, (unclaimed) => this.#unclaimed.push(unclaimed))
+    this.#options.connect(this.#target, (...result) => {
+      // After an error there is no socket.
+      const [error, socket] = result as [Error | null, Socket | null | undefined]
+      const claimed = opening.end()
+      if (claimed === null) this.#forget(opening)
+      if (error !== null || !socket) return claimed?.handler.onError(claimed, error ?? new Error('no connection'))
+      const { createParser, headBytesMax } = this.#options
+      const connection = new Http1Connection(socket, (events) => createParser(events, headBytesMax), this)
+      if (claimed !== null) connection.carry(claimed)
+      else this.onIdle(connection)
+    })
+  }
+
+  #forget(opening: Opening): void {
+    const index = this.#unclaimed.indexOf(opening)
+    if (index >= 0) this.#unclaimed.splice(index, 1)
+  }
+}
+
+/** A connection that opens, for an exchange that waits for it. */
+class Opening implements Carrier {
+  #exchange: Http1Exchange | null = null
+  readonly #onUnclaimed: (opening: Opening) => void
+
+  constructor(exchange: Http1Exchange, onUnclaimed: (opening: Opening) => void) {
+    this.#onUnclaimed = onUnclaimed
+    this.claim(exchange)
+  }
+
+  claim(exchange: Http1Exchange): void {
+    this.#exchange = exchange
+    exchange.carriedBy(this)
+  }
+
+  /** Returns the exchange that waits. */
+  end(): Http1Exchange | null {
+    const exchange = this.#exchange
+    this.#exchange = null
+    exchange?.carriedBy(null)
+    return exchange
+  }
+
+  drop(): void {
+    this.#exchange = null
+    this.#onUnclaimed(this)
+  }
+
+  setReading(): void {}
+
+  writeBody(): boolean {
+    return true
+  }
+
+  endBody(): boolean {
+    return true
+  }
+}
