@@ -1,52 +1,31 @@
 /** Outbound requests over TLS to real servers, with certificates of a test authority. */
 
-import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { getCACertificates, setDefaultCACertificates, TLSSocket } from 'node:tls'
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
+import type { TLSSocket } from 'node:tls'
+import { afterAll, expect, it, onTestFinished } from 'vitest'
 import { createGuardedFetch } from '../../../src/outbound/guarded-fetch.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
+import { createTestCertificates } from '../../fixtures/test-certificates.ts'
 
-const folder = mkdtempSync(join(tmpdir(), 'tls-'))
-const at = (name: string): string => join(folder, name)
-const openssl = (...args: readonly string[]): Buffer => execFileSync('openssl', args, { stdio: 'pipe' })
-const trusted = getCACertificates('default')
-
-/** Creates a key and a certificate for a name, signed by the authority or self-signed. */
-function certify(name: string, host: string, { signer = '', days = '30' } = {}) {
-  const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-keyout', at(`${name}.key`)]
-  const signed = signer === '' ? [] : ['-CA', at(`${signer}.pem`), '-CAkey', at(`${signer}.key`)]
-  const names = ['-subj', `/CN=${host}`, '-addext', `subjectAltName=DNS:${host}`]
-  openssl('req', '-x509', ...key, ...signed, ...names, '-days', days, '-out', at(`${name}.pem`))
+const certificates = createTestCertificates()
+certificates.certify('authority', 'Test Authority')
+certificates.trust('authority')
+const servers = {
+  right: certificates.certify('right', 'receiver.test', { signer: 'authority' }),
+  other: certificates.certify('other', 'elsewhere.test', { signer: 'authority' }),
+  own: certificates.certify('own', 'receiver.test'),
 }
 
-beforeAll(() => {
-  certify('authority', 'Test Authority')
-  certify('right', 'receiver.test', { signer: 'authority' })
-  certify('other', 'elsewhere.test', { signer: 'authority' })
-  certify('own', 'receiver.test')
-  setDefaultCACertificates([...trusted, readFileSync(at('authority.pem'), 'utf8')])
-})
+afterAll(certificates.remove)
 
-afterAll(() => {
-  setDefaultCACertificates(trusted)
-  rmSync(folder, { recursive: true })
-})
-
-async function ask(certificate: string) {
+async function ask(certificate: keyof typeof servers) {
   const names: (string | false | null)[] = []
-  const server = createServer(
-    { key: readFileSync(at(`${certificate}.key`)), cert: readFileSync(at(`${certificate}.pem`)) },
-    (request, response) => {
-      names.push((request.socket as TLSSocket).servername)
-      response.end(`heard ${request.headers.host}`)
-    },
-  )
+  const server = createServer(servers[certificate], (request, response) => {
+    names.push((request.socket as TLSSocket).servername)
+    response.end(`heard ${request.headers.host}`)
+  })
   server.on('tlsClientError', () => {})
   await once(server.listen(0, '127.0.0.1'), 'listening')
   onTestFinished(() => {
@@ -72,7 +51,7 @@ it('an outbound request reaches a receiver whose certificate matches its name, a
 it.each([
   ['is for another name', 'other', 'ERR_TLS_CERT_ALTNAME_INVALID'],
   ['is self-signed', 'own', 'DEPTH_ZERO_SELF_SIGNED_CERT'],
-])('an outbound request sends nothing to a receiver whose certificate %s', async (_, certificate, code) => {
+] as const)('an outbound request sends nothing to a receiver whose certificate %s', async (_, certificate, code) => {
   const { result, names } = await ask(certificate)
   expect(result).toEqual({ kind: 'failed', reason: 'unreachable', detail: `The host could not be reached (${code}).` })
   expect(names).toEqual([])
