@@ -1,12 +1,11 @@
 /** Requests to the OAuth paths: passes them to the OAuth server and applies the deadlines for slow clients. */
 
-import type { IncomingMessage } from 'node:http'
 import type { CallDependencies } from './call/call-dependencies.ts'
+import type { ClientRequest, ClientResponse } from './connection/client.ts'
 import { PlainReader } from './connection/reader-watch.ts'
-import type { GatewayResponse } from './connection/response.ts'
 import type { UploadWatch } from './connection/upload-watch.ts'
 
-export type OauthHandler = (request: IncomingMessage, response: GatewayResponse, path: string) => boolean
+export type OauthHandler = (request: ClientRequest, response: ClientResponse, path: string) => boolean
 
 export interface OauthRequestOptions {
   readonly oauth: OauthHandler
@@ -32,8 +31,8 @@ export function isOauthPath(target: string, nameEnd: number, queryAt: number): b
  */
 export function handleOauth(
   options: OauthRequestOptions,
-  request: IncomingMessage,
-  response: GatewayResponse,
+  request: ClientRequest,
+  response: ClientResponse,
   path: string,
   expectsContinue: boolean,
 ): boolean {
@@ -59,7 +58,7 @@ export function handleOauth(
  * Allows one window of the upload watch for the body: forms are short. The received bytes are not counted, because a `data`
  * listener would take them away from fastify.
  */
-function watchUpload({ uploads }: OauthRequestOptions, request: IncomingMessage, response: GatewayResponse): void {
+function watchUpload({ uploads }: OauthRequestOptions, request: ClientRequest, response: ClientResponse): void {
   const { socket } = request
   const upload = uploads.create(() => socket.destroy())
   upload.resume()
@@ -68,7 +67,7 @@ function watchUpload({ uploads }: OauthRequestOptions, request: IncomingMessage,
 }
 
 /** Watches the reader from the end of the response until the socket has accepted all of it. */
-function watchReader({ context }: OauthRequestOptions, { socket }: IncomingMessage, response: GatewayResponse): void {
+function watchReader({ context }: OauthRequestOptions, { socket }: ClientRequest, response: ClientResponse): void {
   const { readers, count } = context
   const reader = new PlainReader(socket, response, () => count('client_too_slow'))
   response.once('close', () => readers.leave(reader))

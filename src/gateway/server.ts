@@ -7,7 +7,7 @@
  * `Content-Length: 010`, other transfer codings, other versions of HTTP.
  */
 
-import { createServer, type IncomingMessage, type Server, type ServerOptions } from 'node:http'
+import { createServer, type IncomingMessage, type ServerOptions } from 'node:http'
 import type { Authenticator } from './authentication/authenticate.ts'
 import { Call } from './call/call.ts'
 import { toAttribution } from './call/call-attribution.ts'
@@ -17,6 +17,7 @@ import type { RequestRules } from './headers/header-rules.ts'
 import { createQueuedResponses, type QueuedResponses } from './connection/queued-responses.ts'
 import { createConnectionRefusals, type ConnectionRefusals } from './connection/refuse-connection.ts'
 import { GatewayResponse } from './connection/response.ts'
+import type { ClientRequest, ClientResponse, ClientServer } from './connection/client.ts'
 import type { CompiledRevision } from './call/revision.ts'
 import { refuseStale } from './call/routed-call.ts'
 import { handleOauth, isOauthPath, type OauthHandler } from './oauth-requests.ts'
@@ -69,7 +70,7 @@ interface Gateway extends GatewayServerOptions {
   sequence: number
 }
 
-export function createGatewayServer(options: GatewayServerOptions): Server {
+export function createGatewayServer(options: GatewayServerOptions): ClientServer {
   const { context } = options
   const refusals = createConnectionRefusals(context.count)
   const gateway: Gateway = { ...options, refusals, queued: createQueuedResponses(), sequence: 0 }
@@ -87,8 +88,8 @@ export function createGatewayServer(options: GatewayServerOptions): Server {
 
 /** A request as it has arrived. */
 interface Arrival {
-  readonly request: IncomingMessage
-  readonly response: GatewayResponse
+  readonly request: ClientRequest
+  readonly response: ClientResponse
   readonly expectsContinue: boolean
   readonly headers: RequestHeaders
   readonly target: string
@@ -98,12 +99,7 @@ interface Arrival {
   readonly nameEnd: number
 }
 
-function onRequest(
-  gateway: Gateway,
-  request: IncomingMessage,
-  response: GatewayResponse,
-  expectsContinue: boolean,
-): void {
+function onRequest(gateway: Gateway, request: ClientRequest, response: ClientResponse, expectsContinue: boolean): void {
   if (gateway.refusals.isRefused(request.socket)) return
   const isQueued = response.socket === null
   if (isQueued && !gateway.queued.add(request.socket, response)) return refuseHead(gateway, request, response, 429)
@@ -185,13 +181,13 @@ function attributeUnrouted(call: Call, { unrouted, unroutedMcp, apiHeaders }: Co
 /** Refuses a request with ambiguous framing or host, or behind too many others, and ignores what follows on its connection. */
 function refuseHead(
   { context, refusals }: Gateway,
-  request: IncomingMessage,
-  response: GatewayResponse,
+  request: ClientRequest,
+  response: ClientResponse,
   status: Exclude<RequestHeaders['fault'], 0> | 429,
 ): void {
   context.count(status === 429 ? 'pipelined_too_many' : 'malformed')
   refusals.markRefused(request.socket)
-  response.writeHead(status, { Connection: 'close', 'Content-Length': '0' })
+  response.writeHead(status, ['Connection', 'close', 'Content-Length', '0'])
   response.end()
 }
 

@@ -8,7 +8,7 @@
  */
 
 import { createHash } from 'node:crypto'
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import { escapeHtml as escape } from '../domain/html.ts'
 import { preferredType } from '../runtime/accept.ts'
 import { FIRST_STEPS_TITLE, firstSteps, SAMPLE_CALL } from './first-steps.ts'
@@ -94,11 +94,20 @@ export function asksForRootPage({ method, headers }: Pick<IncomingMessage, 'meth
   return preferredType(headers.accept, ['application/problem+json', 'text/html']) === 'text/html'
 }
 
-/** Sends the page; Node omits the body for HEAD. */
-export function sendRootPage(response: ServerResponse, page: string): void {
-  response.writeHead(200, { ...HEADERS, 'Content-Length': Buffer.byteLength(page) }).end(page)
+/** A response to a browser. */
+interface PageResponse {
+  /** `headers` is name, value, …. */
+  writeHead(status: number, headers: string[]): unknown
+  end(body?: string): unknown
 }
 
-export function sendToConsole(response: ServerResponse): void {
-  response.writeHead(302, { Location: '/console/', 'Cache-Control': 'no-store' }).end()
+/** Sends the page; the server omits the body for HEAD. */
+export function sendRootPage(response: PageResponse, page: string): void {
+  response.writeHead(200, [...Object.entries(HEADERS).flat(), 'Content-Length', String(Buffer.byteLength(page))])
+  response.end(page)
+}
+
+export function sendToConsole(response: PageResponse): void {
+  response.writeHead(302, ['Location', '/console/', 'Cache-Control', 'no-store'])
+  response.end()
 }

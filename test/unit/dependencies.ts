@@ -70,7 +70,7 @@ export const TABLE: Readonly<Record<string, Row>> = {
   'gateway/authentication': { folders: SHARED, packages: ['node:'] },
   'gateway/validation': { folders: [...SHARED, 'gateway/routing'], packages: [...AJV, 'node:'] },
   'gateway/backend': { folders: [...SHARED, 'gateway/connection'], packages: ['undici', 'node:'] },
-  'gateway/headers': { folders: SHARED, packages: ['node:'] },
+  'gateway/headers': { folders: [...SHARED, 'gateway/connection'], packages: ['node:'] },
   'gateway/connection': { folders: SHARED, packages: ['undici', 'node:'] },
   'gateway/messages': { folders: [...SHARED, 'gateway/limits', 'gateway/backend'], packages: ['node:'] },
   'gateway/call': { folders: [...SHARED, ...GATEWAY_BELOW_CALL], packages: ['node:'] },
@@ -79,7 +79,7 @@ export const TABLE: Readonly<Record<string, Row>> = {
     folders: [...SHARED, 'mcp', ...GATEWAY_BELOW_CALL, 'gateway/authentication', 'gateway/call', 'gateway/forwarding'],
     packages: ['node:'],
   },
-  'gateway/oauth': { folders: SHARED, packages: [...FASTIFY, 'node:'] },
+  'gateway/oauth': { folders: [...SHARED, 'gateway/connection'], packages: [...FASTIFY, 'node:'] },
   gateway: { folders: [...SHARED, ...GATEWAY], packages: ['node:'] },
   'gateway/threads': { folders: [...SHARED, ...GATEWAY, 'gateway'], packages: ['node:'] },
 

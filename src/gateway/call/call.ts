@@ -9,7 +9,6 @@
  * Every callback runs in `attempt`, or catches its own errors and calls `crash`: a fault ends this call with 500, never the thread.
  */
 
-import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { ANONYMOUS, type Attribution, type Channel } from '../../domain/attribution.ts'
 import type { Explanation } from '../../domain/explanation.ts'
@@ -19,10 +18,10 @@ import { toRequestId } from '../../record/record-batch.ts'
 import type { RecordedCall } from '../../record/spool-writer.ts'
 import type { CallDependencies } from './call-dependencies.ts'
 import type { RefusalCode, RefusalOptions } from './call-refusal.ts'
+import type { ClientRequest, ClientResponse } from '../connection/client.ts'
 import { discardRest } from '../connection/discard-body.ts'
 import type { Block, CompiledSla } from '../limits/limiter.ts'
 import { READ_BYTES_PER_SECOND_MIN, type WatchedReader } from '../connection/reader-watch.ts'
-import type { GatewayResponse } from '../connection/response.ts'
 
 /** The stage that must be stopped if the call ends early. */
 export interface CallOwner {
@@ -37,8 +36,8 @@ const STATUS_CLIENT_GONE = 499
 
 export class Call implements RecordedCall, WatchedReader {
   readonly channel: Channel = 'http'
-  readonly request: IncomingMessage
-  readonly response: GatewayResponse
+  readonly request: ClientRequest
+  readonly response: ClientResponse
   readonly socket: Socket
   readonly sequence: number
   /** Written by the server: when the request arrived. */
@@ -107,7 +106,7 @@ export class Call implements RecordedCall, WatchedReader {
   #requestId: string | null = null
   #isInFlight = true
 
-  constructor(dependencies: CallDependencies, request: IncomingMessage, response: GatewayResponse, sequence: number) {
+  constructor(dependencies: CallDependencies, request: ClientRequest, response: ClientResponse, sequence: number) {
     this.#dependencies = dependencies
     this.request = request
     this.response = response
@@ -295,6 +294,6 @@ export class Call implements RecordedCall, WatchedReader {
   }
 }
 
-function onClose(this: GatewayResponse): void {
+function onClose(this: ClientResponse): void {
   if (this.call !== null) this.call.clientGone()
 }

@@ -7,8 +7,8 @@
  * on its connection.
  */
 
-import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import type { ClientRequest, ClientResponse } from './client.ts'
 
 const BYTES_MAX = 1024 * 1024
 const WITHIN_MS = 1_000
@@ -17,13 +17,13 @@ const WITHIN_MS = 1_000
 const UNREAD_BYTES_MAX = 65_536
 
 /** Discards the rest of the request body. `socket` is a parameter because a destroyed request has no reference to it. */
-export function discardRest(request: IncomingMessage, response: ServerResponse, socket: Socket): void {
+export function discardRest(request: ClientRequest, response: ClientResponse, socket: Socket): void {
   if (socket.destroyed || request.readableEnded) return
   const isStarted = request.readableFlowing !== null || request.listenerCount('data') > 0
   if (isStarted || hasLongBody(request)) discard(request, response, socket)
 }
 
-function discard(request: IncomingMessage, response: ServerResponse, socket: Socket): void {
+function discard(request: ClientRequest, response: ClientResponse, socket: Socket): void {
   let bytes = 0
   let timer: NodeJS.Timeout | undefined
   const startTimer = (): void => void (timer = setTimeout(() => socket.destroy(), WITHIN_MS))
@@ -43,7 +43,7 @@ function discard(request: IncomingMessage, response: ServerResponse, socket: Soc
   request.resume()
 }
 
-function hasLongBody(request: IncomingMessage): boolean {
+function hasLongBody(request: ClientRequest): boolean {
   if (request.headers['transfer-encoding'] !== undefined) return true
   return Number(request.headers['content-length'] ?? 0) > UNREAD_BYTES_MAX
 }

@@ -8,20 +8,20 @@
  */
 
 import type { Socket } from 'node:net'
-import type { GatewayResponse } from './response.ts'
+import type { ClientResponse } from './client.ts'
 
 export interface QueuedResponses {
   /** Returns false if more responses wait than a connection may have. */
-  add(socket: Socket, response: GatewayResponse): boolean
+  add(socket: Socket, response: ClientResponse): boolean
 }
 
 /** Many times more than clients that pipeline have in flight. */
 const QUEUED_MAX = 1_024
 
 export function createQueuedResponses(): QueuedResponses {
-  const queues = new WeakMap<Socket, Set<GatewayResponse>>()
+  const queues = new WeakMap<Socket, Set<ClientResponse>>()
 
-  function queueOf(socket: Socket): Set<GatewayResponse> {
+  function queueOf(socket: Socket): Set<ClientResponse> {
     let queue = queues.get(socket)
     if (queue === undefined) {
       const added = (queue = new Set())

@@ -10,8 +10,8 @@
  * chunk counts while it is being sent, not only when its last byte has been sent.
  */
 
-import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import type { ClientResponse } from './client.ts'
 
 export interface ReaderBounds {
   readonly windowMs: number
@@ -33,7 +33,7 @@ export interface WatchedReader {
   readonly socket: Socket
   readonly readBytesPerSecondMin: number
   /** Has no socket while it is queued behind another response. */
-  readonly response: ServerResponse
+  readonly response: Pick<ClientResponse, 'socket' | 'writableLength'>
   /** State of the watch. The first scan starts the window, so that `enter` and `leave` only change a linked list. */
   isWatched: boolean
   readSince: number
@@ -131,7 +131,7 @@ export class ReaderWatch {
 /** The reader of a response that belongs to no call. */
 export class PlainReader implements WatchedReader {
   readonly socket: Socket
-  readonly response: ServerResponse
+  readonly response: Pick<ClientResponse, 'socket' | 'writableLength'>
   readonly readBytesPerSecondMin = READ_BYTES_PER_SECOND_MIN
   isWatched = false
   readSince = 0
@@ -140,7 +140,7 @@ export class PlainReader implements WatchedReader {
   readPrevious: WatchedReader | null = null
   readonly #onSlow: () => void
 
-  constructor(socket: Socket, response: ServerResponse, onSlow: () => void) {
+  constructor(socket: Socket, response: Pick<ClientResponse, 'socket' | 'writableLength'>, onSlow: () => void) {
     this.socket = socket
     this.response = response
     this.#onSlow = onSlow

@@ -1,11 +1,7 @@
 /** A server response with a field for its call: listeners need no closure, and all responses have the same shape. */
 
 import { ServerResponse, type IncomingMessage } from 'node:http'
-
-/** Receives the end of the connection. */
-export interface AnsweredCall {
-  clientGone(): void
-}
+import type { AnsweredCall } from './client.ts'
 
 /** Above this size the copy to a string costs more than it saves. */
 const TEXT_BYTES_MAX = 4_096

@@ -5,12 +5,12 @@
  * blocks: the backend while it does not read the received bytes, otherwise the client.
  */
 
-import type { IncomingMessage } from 'node:http'
+import type { ClientRequest } from '../connection/client.ts'
 import type { BodySink, BodySource } from '../connection/exchange.ts'
 import type { Upload } from '../connection/upload-watch.ts'
 
 export interface RequestBodyOptions {
-  readonly request: IncomingMessage
+  readonly request: ClientRequest
   readonly upload: Upload
   /** Called once, before the first byte is read. */
   readonly onFirstRead: () => void

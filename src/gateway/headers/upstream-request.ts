@@ -6,7 +6,7 @@
  * implementations could each use a different one. Ambiguous framing or hosts are a `fault`, which ends the connection.
  */
 
-import type { IncomingMessage } from 'node:http'
+import type { ClientRequest } from '../connection/client.ts'
 import { isPlainLength } from '../../domain/framing.ts'
 import {
   API_KEY,
@@ -44,7 +44,7 @@ export interface RequestHeaders {
   readonly forward: string[]
 }
 
-export function readRequestHeaders(request: IncomingMessage, rules: RequestRules): RequestHeaders {
+export function readRequestHeaders(request: ClientRequest, rules: RequestRules): RequestHeaders {
   const raw = request.rawHeaders
   const forward: string[] = []
   const headers = initialHeaders(request, forward)
@@ -104,7 +104,7 @@ export function readRequestHeaders(request: IncomingMessage, rules: RequestRules
   return headers
 }
 
-function initialHeaders(request: IncomingMessage, forward: string[]): RequestHeaders {
+function initialHeaders(request: ClientRequest, forward: string[]): RequestHeaders {
   return {
     authorization: undefined,
     apiKey: undefined,

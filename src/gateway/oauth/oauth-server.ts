@@ -2,15 +2,16 @@
  * The OAuth paths of a gateway thread: reads requests for the endpoints, which the main thread executes, and serves keys and
  * discovery documents itself.
  *
- * fastify does not open a server; the server of the gateway passes requests to it (`serverFactory`). Forms and queries
- * are read as pairs, so that repeated parameters can be detected.
+ * fastify does not open a server, and does not see the connections of the gateway: it gets requests with their bodies, and returns
+ * responses (`inject`). Forms and queries are read as pairs, so that repeated parameters can be detected.
  */
 
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { toDiscovery, toMcpResource, toProtectedResource, type Discovered } from './discovery.ts'
 import { refuse, type OauthAnswer, type OauthCall } from '../../plan/oauth-call.ts'
 import type { ClientAddress } from '../../runtime/client-address.ts'
+import type { ClientRequest, ClientResponse } from '../connection/client.ts'
+import { readForm } from './read-form.ts'
 
 export interface OauthServerOptions {
   readonly gatewayUrl: string
@@ -29,7 +30,7 @@ export interface OauthServerOptions {
 
 export interface OauthServer {
   /** Returns false if the path is not one of the OAuth paths. */
-  handle(request: IncomingMessage, response: ServerResponse, path: string): boolean
+  handle(request: ClientRequest, response: ClientResponse, path: string): boolean
   close(): Promise<void>
 }
 
@@ -64,15 +65,7 @@ const DISCOVERY = [
 export async function createOauthServer(options: OauthServerOptions): Promise<OauthServer> {
   const { allowsRegistration = false } = options
   const paths = allowsRegistration ? [...PATHS, REGISTRATION_PATH] : PATHS
-  let route: (request: IncomingMessage, response: ServerResponse) => void = () => {}
-  const app = fastify({
-    logger: false,
-    bodyLimit: BODY_BYTES_MAX,
-    serverFactory(handler) {
-      route = handler
-      return createServer()
-    },
-  })
+  const app = fastify({ logger: false, bodyLimit: BODY_BYTES_MAX })
   installForms(app, options, paths)
   addEndpoints(app, options)
   addCallback(app, options)
@@ -83,10 +76,50 @@ export async function createOauthServer(options: OauthServerOptions): Promise<Oa
   return {
     handle(request, response, path) {
       if (!paths.some(([pattern]) => pattern.test(path))) return false
-      route(request, response)
+      readForm(request, BODY_BYTES_MAX, (body) => void answer(app, options, request, response, body))
       return true
     },
     close: () => app.close(),
+  }
+}
+
+/** Headers of a message on the connection of the client, which its server writes. */
+const HOP_BY_HOP: ReadonlySet<string> = new Set(['connection', 'keep-alive', 'transfer-encoding', 'date'])
+
+async function answer(
+  app: FastifyInstance,
+  { clientAddress = null, onFailure = () => {} }: OauthServerOptions,
+  request: ClientRequest,
+  response: ClientResponse,
+  body: Buffer,
+): Promise<void> {
+  try {
+    const { method = '', url = '', socket } = request
+    // The body is at hand, whatever framed it; one that is too long is cut just above the limit.
+    const { 'transfer-encoding': _coding, 'content-length': _length, ...headers } = request.headers
+    const address = clientAddress === null ? socket.remoteAddress : clientAddress(request)
+    const {
+      statusCode,
+      headers: answered,
+      rawPayload,
+    } = await app.inject({
+      method: method as 'GET',
+      url,
+      headers,
+      remoteAddress: address ?? '',
+      ...(body.length > 0 && { payload: body }),
+    })
+    if (response.destroyed) return
+    const head: string[] = []
+    for (const [name, value] of Object.entries(answered)) {
+      if (value === undefined || HOP_BY_HOP.has(name)) continue
+      for (const item of [value].flat()) head.push(name, String(item))
+    }
+    response.writeHead(statusCode, head)
+    response.end(rawPayload)
+  } catch (cause) {
+    onFailure(cause)
+    response.breakOff()
   }
 }
 
@@ -120,7 +153,7 @@ function addCallback(app: FastifyInstance, options: OauthServerOptions): void {
     const { cookie } = request.headers
     const { provider } = request.params as { readonly provider: string }
     const call = { endpoint: 'callback', api: '', provider, method: 'GET', authorization: undefined, cookie } as const
-    return send(reply, await options.execute({ ...call, form: formOf(request), address: addressOf(options, request) }))
+    return send(reply, await options.execute({ ...call, form: formOf(request), address: addressOf(request) }))
   })
 }
 
@@ -162,7 +195,7 @@ async function serve(
   if (!isShared && scopesOf(api) === null) return send(reply, noSuchApi())
   const { authorization, cookie } = request.headers
   const method = request.method === 'POST' ? 'POST' : 'GET'
-  const headers = { authorization, cookie, address: addressOf(options, request) }
+  const headers = { authorization, cookie, address: addressOf(request) }
   if (endpoint === 'register') {
     return send(reply, await execute({ endpoint, api, method, form: [], json: jsonOf(request), ...headers }))
   }
@@ -223,9 +256,8 @@ function apiOf(request: FastifyRequest): string {
   return (request.params as { readonly api?: string }).api ?? ''
 }
 
-function addressOf({ clientAddress = null }: OauthServerOptions, { raw }: FastifyRequest): string {
-  const address = clientAddress === null ? raw.socket.remoteAddress : clientAddress(raw)
-  return address ?? ''
+function addressOf({ raw }: FastifyRequest): string {
+  return raw.socket.remoteAddress ?? ''
 }
 
 function noSuchApi(): OauthAnswer {

@@ -6,7 +6,6 @@
  */
 
 import { randomBytes } from 'node:crypto'
-import type { IncomingMessage, Server } from 'node:http'
 import { join } from 'node:path'
 import type { MessagePort } from 'node:worker_threads'
 import type { OauthAnswer, OauthCall } from '../../plan/oauth-call.ts'
@@ -24,8 +23,8 @@ import { createAuthenticator, type Authenticator } from '../authentication/authe
 import { createBackendConnect } from '../backend/backend-connect.ts'
 import { createUpstreamGates } from '../backend/upstream-gates.ts'
 import { createCallerContexts, type CallerContexts } from '../call/caller-contexts.ts'
+import type { ClientRequest, ClientResponse, ClientServer } from '../connection/client.ts'
 import { ReaderWatch } from '../connection/reader-watch.ts'
-import type { GatewayResponse } from '../connection/response.ts'
 import { UploadWatch } from '../connection/upload-watch.ts'
 import { createBodyBuffers } from '../forwarding/body-buffers.ts'
 import { createDriftWatch } from '../forwarding/drift-watch.ts'
@@ -54,7 +53,7 @@ const THREAD_FAULT = 'an unexpected error outside of any call; the thread contin
 
 export interface OauthServer {
   /** Returns false if the path is not one of the OAuth paths. */
-  handle(request: IncomingMessage, response: GatewayResponse, path: string): boolean
+  handle(request: ClientRequest, response: ClientResponse, path: string): boolean
   close(): Promise<void>
 }
 
@@ -202,7 +201,7 @@ interface ServerParts {
 }
 
 /** Constructs the server with the stages of a call. */
-function createServer({ settings, clock: { nowMs }, keyedHash }: ThreadOptions, parts: ServerParts): Server {
+function createServer({ settings, clock: { nowMs }, keyedHash }: ThreadOptions, parts: ServerParts): ClientServer {
   const { mainThread, spool, inFlight, limiter, callerContexts, revisions, authenticator, oauth, faults } = parts
   const { count } = mainThread
   const onFault = (cause: unknown): void => {

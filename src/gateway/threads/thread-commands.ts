@@ -1,11 +1,11 @@
 /** Executes the commands of the main thread on one gateway thread. */
 
-import type { Server } from 'node:http'
 import type { SpoolWriter } from '../../record/spool-writer.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Authenticator } from '../authentication/authenticate.ts'
 import type { UpstreamGates } from '../backend/upstream-gates.ts'
 import type { CallerContexts } from '../call/caller-contexts.ts'
+import type { ClientServer } from '../connection/client.ts'
 import type { MainThreadLink } from '../messages/main-thread-link.ts'
 import type { Command, JsonWebKeySet, ThreadSettings } from '../messages/messages.ts'
 import type { ServedRevisions } from './served-revisions.ts'
@@ -23,7 +23,7 @@ export interface ThreadParts {
   readonly gates: UpstreamGates
   /** The public keys that the thread publishes. */
   readonly publishedKeys: { jwks: JsonWebKeySet }
-  readonly server: Server
+  readonly server: ClientServer
   readonly oauth: { close(): Promise<void> }
   readonly spool: SpoolWriter
 }

@@ -181,7 +181,10 @@ describe('100 Continue', () => {
       server: {
         oauth(request, response) {
           request.resume()
-          when(() => response.writeHead(404, { 'Content-Length': '0' }).end())
+          when(() => {
+            response.writeHead(404, ['Content-Length', '0'])
+            response.end()
+          })
           return true
         },
       },

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { GatewayResponse } from '../../../src/gateway/connection/response.ts'
 import { REVEAL_SCOPE } from '../../../src/access/credentials.ts'
 import { MCP_PATH } from '../../../src/plan/mcp-exposure.ts'
 import { PROBLEMS } from '../../../src/domain/problem.ts'
@@ -184,7 +185,7 @@ describe('/oauth.openapi.json, to which /openapi.json links', () => {
       scopesOf: () => [],
       allowsRegistration: true,
     })
-    const server = createServer((request, response) => {
+    const server = createServer({ ServerResponse: GatewayResponse }, (request, response) => {
       if (!oauth.handle(request, response, request.url ?? '')) response.writeHead(404).end()
     })
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

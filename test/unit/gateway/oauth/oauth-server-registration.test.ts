@@ -3,6 +3,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { GatewayResponse } from '../../../../src/gateway/connection/response.ts'
 import {
   createOauthServer,
   type OauthServer,
@@ -20,7 +21,7 @@ const REGISTER = `/${API}/oauth2/v2/register`
 async function start(options: Pick<OauthServerOptions, 'allowsRegistration' | 'clientAddress'> = {}) {
   const calls: OauthCall[] = []
   let paths: OauthServer | null = null
-  const server = createServer((request, response) => {
+  const server = createServer({ ServerResponse: GatewayResponse }, (request, response) => {
     if (!paths?.handle(request, response, request.url ?? '')) response.writeHead(418).end()
   })
   const { promise, resolve } = Promise.withResolvers<void>()

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { createLocalJWKSet, jwtVerify } from 'jose'
 import * as oauth from 'oauth4webapi'
 import { afterEach, describe, expect, it } from 'vitest'
+import { GatewayResponse } from '../../../../src/gateway/connection/response.ts'
 import { createOauthServer, type OauthServer } from '../../../../src/gateway/oauth/oauth-server.ts'
 import type { OauthCall, OauthEndpoint } from '../../../../src/plan/oauth-call.ts'
 import { API, openTestOauthServer, SCOPES, SECRET } from '../../../fixtures/token-endpoints.ts'
@@ -16,7 +17,7 @@ afterEach(async () => {
 async function start(executeInstead?: OauthEndpoint) {
   const failures: unknown[] = []
   let paths: OauthServer | null = null
-  const server: Server = createServer((request, response) => {
+  const server: Server = createServer({ ServerResponse: GatewayResponse }, (request, response) => {
     const path = (request.url ?? '').split('?', 1)[0] ?? ''
     if (!paths?.handle(request, response, path)) response.writeHead(418).end()
   })
