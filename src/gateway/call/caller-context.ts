@@ -9,7 +9,7 @@ import type { Caller } from '../../plan/caller.ts'
 import type { Grant } from '../../plan/grant.ts'
 import type { Attribution, Channel } from '../../domain/attribution.ts'
 import { toAttribution } from './call-attribution.ts'
-import { toIdentityHeaders } from '../headers/identity-headers.ts'
+import { toIdentityLines } from '../headers/identity-headers.ts'
 import type { Block, CompiledSla } from '../limits/limiter.ts'
 import type { CompiledRevision } from './revision.ts'
 
@@ -19,7 +19,8 @@ export interface CallerContext {
   readonly revision: CompiledRevision
   readonly sla: CompiledSla | null
   readonly block: Block | null
-  readonly identityHeaders: readonly string[]
+  /** Headers that name the caller to the backend. */
+  readonly identityLines: string
   /** By position of the operation; an entry is filled at the first call of its operation. */
   readonly attributions: (Attribution | undefined)[]
   /** The same for calls over MCP; one more entry for messages that call no operation. */
@@ -42,7 +43,7 @@ export function createCallerContext(caller: Caller, revision: CompiledRevision, 
     revision,
     sla: revision.slas.get(variantFor(caller.grant, revision)) ?? null,
     block,
-    identityHeaders: toIdentityHeaders(caller),
+    identityLines: toIdentityLines(caller),
     attributions: new Array<Attribution | undefined>(revision.operations.length),
     mcpAttributions: [],
   }

@@ -25,6 +25,8 @@ export interface ExchangeRequest {
   readonly path: string
   /** Name, value, …; without `Host`, `Connection` and the headers that frame the body. */
   readonly headers: readonly string[]
+  /** Headers of the gateway, as `toHeaderLines` has written them. */
+  readonly ownLines: string
   readonly body: Buffer | BodySource | null
   /** Length of a body that arrives in pieces; -1 if it is unknown. */
   readonly bodyBytes: number

@@ -33,7 +33,8 @@ export interface ForwardOptions extends RelayOptions {
   /** Receives the whole response; null if it is relayed. */
   readonly receiver: ResponseReceiver | null
   readonly path: string
-  readonly headers: string[]
+  readonly headers: readonly string[]
+  readonly ownLines: string
   /** A body in memory, the request itself if its body is streamed, or null without a body. */
   readonly body: Buffer | Call['request'] | null
   /** Length of a streamed body; -1 if it is unknown. */
@@ -170,8 +171,9 @@ export class Forwarding implements CallOwner, SlotUser, UpstreamDeadline, Exchan
   }
 
   #dispatch(): void {
-    const { backend, method, path, headers, bodyBytes } = this.#options
-    this.#exchange = backend.connections.send({ method, path, headers, body: this.#body, bodyBytes }, this)
+    const { backend, method, path, headers, ownLines, bodyBytes } = this.#options
+    const request = { method, path, headers, ownLines, body: this.#body, bodyBytes }
+    this.#exchange = backend.connections.send(request, this)
   }
 
   /** The backend's deadline runs while it connects and while it does not read what the client has sent. */

@@ -11,7 +11,7 @@ import type { Call } from '../call/call.ts'
 import type { DriftWatch } from './drift-watch.ts'
 import { Forwarding } from './forward.ts'
 import type { HeaderRules } from '../headers/header-rules.ts'
-import { createForwarded, toTraceparent, type PushForwarded } from '../headers/identity-headers.ts'
+import { createForwarded, toTraceLines, type ToForwardedLines } from '../headers/identity-headers.ts'
 import type { LoopDetection } from '../headers/loop-detection.ts'
 import { refuseSlowBody, refuseUnavailable, type RoutedCall } from '../call/routed-call.ts'
 import type { ReaderWatch } from '../connection/reader-watch.ts'
@@ -52,11 +52,11 @@ type BodyCheck = (body: Buffer) => ValidationFailure | null
 /** Each method is a stage, which ends by calling the next one or by refusing the call. */
 class CallSender {
   readonly #options: SendCallOptions
-  readonly #pushForwarded: PushForwarded
+  readonly #toForwardedLines: ToForwardedLines
 
   constructor(options: SendCallOptions) {
     this.#options = options
-    this.#pushForwarded = createForwarded(options.clientAddress)
+    this.#toForwardedLines = createForwarded(options.clientAddress)
   }
 
   validate(routed: RoutedCall): void {
@@ -104,7 +104,6 @@ class CallSender {
     if (waitMs > 0) return refuseUnhealthy(call, waitMs)
     if (callerContext === null && !isAccepting())
       return refuseUnavailable(call, 'Calls cannot be recorded at the moment.')
-    const upstream = this.#toUpstreamHeaders(routed)
     new Forwarding(call, {
       backend,
       holder: call.attribution.subscription,
@@ -117,22 +116,26 @@ class CallSender {
       receiver,
       method: request.method ?? '',
       path: backend.plan.basePath + target,
-      headers: upstream,
+      headers: clientHeaders(routed),
+      ownLines: this.#ownLines(routed),
       body,
       bodyBytes: headers.isChunked ? -1 : headers.contentLength,
     }).start()
   }
 
-  #toUpstreamHeaders({ call, operation, headers, callerContext }: RoutedCall): string[] {
-    const upstream = headers.forward
-    if (headers.overrides !== null) pushAllowed(upstream, headers.overrides, operation.plan.passHeaders ?? [])
-    if (headers.hopByHop !== null) dropHopByHop(upstream, headers.hopByHop, operation.validatedHeaders)
-    this.#pushForwarded(upstream, call, headers.host)
-    this.#options.loops.pushTo(upstream, headers)
-    upstream.push('X-Request-Id', call.requestId, 'traceparent', toTraceparent(call.requestId))
-    if (callerContext !== null) for (const part of callerContext.identityHeaders) upstream.push(part)
-    return upstream
+  #ownLines({ call, headers, callerContext }: RoutedCall): string {
+    const lines =
+      this.#toForwardedLines(call, headers.host) + this.#options.loops.toLines(headers) + toTraceLines(call.requestId)
+    return callerContext === null ? lines : lines + callerContext.identityLines
   }
+}
+
+/** Returns the headers of the client that reach the backend. */
+function clientHeaders({ operation, headers }: RoutedCall): readonly string[] {
+  const { forward, overrides, hopByHop } = headers
+  if (overrides !== null) pushAllowed(forward, overrides, operation.plan.passHeaders ?? [])
+  if (hopByHop !== null) dropHopByHop(forward, hopByHop, operation.validatedHeaders)
+  return forward
 }
 
 /** Validates a body that was read completely, and forwards the call. */

@@ -1,21 +1,21 @@
 /** Headers that describe a call to the backend: the caller, the client's address and the trace. */
 
 import type { Socket } from 'node:net'
+import { toHeaderLines } from '../connection/header-lines.ts'
 import type { Caller } from '../../plan/caller.ts'
 import type { AddressedRequest, ClientAddress } from '../../runtime/client-address.ts'
 
-/** Returns name, value, … for one caller; computed once per caller context. */
-export function toIdentityHeaders({ grant, agent, person }: Caller): readonly string[] {
+/** Returns the lines for one caller; computed once per caller context. */
+export function toIdentityLines({ grant, agent, person }: Caller): string {
   const headers = ['X-Consumer-Id', grant.consumer, 'X-Subscription-Id', grant.subscription]
   if (agent !== '') headers.push('X-Agent-Id', agent)
   if (person !== '') headers.push('X-On-Behalf-Of', encodeURIComponent(person))
-  return headers
+  return toHeaderLines(headers)
 }
 
 interface Origin {
   readonly host: string
-  readonly address: string
-  readonly forwarded: string
+  readonly lines: string
 }
 
 interface ForwardedCall {
@@ -23,39 +23,43 @@ interface ForwardedCall {
   readonly request: AddressedRequest
 }
 
-/** Adds the client's address and host (RFC 7239). */
-export type PushForwarded = (target: string[], call: ForwardedCall, host: string) => void
+/** Returns the lines for the client's address and host (RFC 7239). */
+export type ToForwardedLines = (call: ForwardedCall, host: string) => string
 
 /** Without trusted proxies, the values of each connection are cached. With them, each call has an address of its own. */
-export function createForwarded(clientAddress: ClientAddress | null): PushForwarded {
+export function createForwarded(clientAddress: ClientAddress | null): ToForwardedLines {
   if (clientAddress !== null) {
-    return (target, { request }, host) => push(target, toOrigin(clientAddress(request), host))
+    return ({ request }, host) => toLines(clientAddress(request), host)
   }
   const origins = new WeakMap<Socket, Origin>()
-  return (target, { socket }, host) => {
+  return ({ socket }, host) => {
     let origin = origins.get(socket)
-    if (origin === undefined || origin.host !== host)
-      origins.set(socket, (origin = toOrigin(socket.remoteAddress, host)))
-    push(target, origin)
+    if (origin === undefined || origin.host !== host) {
+      origin = { host, lines: toLines(socket.remoteAddress, host) }
+      origins.set(socket, origin)
+    }
+    return origin.lines
   }
 }
 
-function push(target: string[], { host, address, forwarded }: Origin): void {
-  target.push('Forwarded', forwarded, 'X-Forwarded-For', address)
-  target.push('X-Forwarded-Host', host, 'X-Forwarded-Proto', 'http')
+/** RFC 7239 requires quotes and brackets around an IPv6 address. */
+function toLines(address = 'unknown', host: string): string {
+  const node = address.includes(':') ? `"[${address}]"` : address
+  const forwarded = `for=${node};host="${host.replace(/["\\]/g, '')}";proto=http`
+  const client = ['Forwarded', forwarded, 'X-Forwarded-For', address]
+  return toHeaderLines([...client, 'X-Forwarded-Host', host, 'X-Forwarded-Proto', 'http'])
 }
 
-/** Formats the values; RFC 7239 requires quotes and brackets around an IPv6 address. */
-function toOrigin(address = 'unknown', host: string): Origin {
-  const node = address.includes(':') ? `"[${address}]"` : address
-  return { host, address, forwarded: `for=${node};host="${host.replace(/["\\]/g, '')}";proto=http` }
+/** Returns the lines for the id of a call and for its trace; both have hexadecimal digits and dashes only. */
+export function toTraceLines(requestId: string): string {
+  return `X-Request-Id: ${requestId}\r\ntraceparent: ${toTraceparent(requestId)}\r\n`
 }
 
 /**
  * Returns a W3C Trace Context header for a new trace, derived from the request id: 16 random hex digits per thread and start,
  * followed by the sequence number.
  */
-export function toTraceparent(requestId: string): string {
+function toTraceparent(requestId: string): string {
   const parent = requestId.slice(8)
   return `00-${requestId.slice(0, 16)}${parent}-${parent}-01`
 }

@@ -5,23 +5,26 @@
  * The name is random per deployment, so two deployments in a row are not a loop.
  */
 
+import { toHeaderLines } from '../connection/header-lines.ts'
 import type { RequestHeaders } from './upstream-request.ts'
 
 export interface LoopDetection {
   isLoop(headers: RequestHeaders): boolean
-  /** Adds the name of the gateway to the headers for the backend. */
-  pushTo(forward: string[], headers: RequestHeaders): void
+  /** Returns the lines that add the name of the gateway to those that a request has passed through. */
+  toLines(headers: RequestHeaders): string
 }
 
 export function createLoopDetection(name: string): LoopDetection {
   const via = `1.1 ${name}`
+  const first = toHeaderLines(['Via', via, 'CDN-Loop', name])
 
   return {
     isLoop: (headers) =>
       (headers.via !== '' && headers.via.includes(name)) || (headers.cdnLoop !== '' && headers.cdnLoop.includes(name)),
-    pushTo(forward, headers) {
-      forward.push('Via', headers.via === '' ? via : `${headers.via}, ${via}`)
-      forward.push('CDN-Loop', headers.cdnLoop === '' ? name : `${headers.cdnLoop}, ${name}`)
+    toLines({ via: sentVia, cdnLoop }) {
+      if (sentVia === '' && cdnLoop === '') return first
+      const vias = sentVia === '' ? via : `${sentVia}, ${via}`
+      return toHeaderLines(['Via', vias, 'CDN-Loop', cdnLoop === '' ? name : `${cdnLoop}, ${name}`])
     },
   }
 }

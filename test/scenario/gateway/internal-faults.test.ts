@@ -62,7 +62,7 @@ const FAULTS: readonly Fault[] = [
     'authentication (rejected promise)',
     { authenticator: { authenticate: () => Promise.reject(new Error('injected')) } },
   ],
-  ['loop detection', { handle: { loops: { isLoop: once(() => false), pushTo: () => {} } } }],
+  ['loop detection', { handle: { loops: { isLoop: once(() => false), toLines: () => '' } } }],
   ['caller context', { handle: { callerContexts: { of: boom, release: () => {} } } }],
   ['authorisation', { authenticator: { authenticate: () => callerThatThrows } }],
   ['limits', { handle: { admissions: { admit: boom, wait: boom, release: () => {}, isApproaching: false } } }],

@@ -43,14 +43,21 @@ export function openUndiciConnections(options: UndiciOptions): BackendConnection
   }
 }
 
-function toDispatch({ method, path, headers, body, bodyBytes }: ExchangeRequest): Dispatcher.DispatchOptions {
-  const framed = bodyBytes < 0 || body === null || Buffer.isBuffer(body)
+function toDispatch({ method, path, headers, ownLines, body, bodyBytes }: ExchangeRequest): Dispatcher.DispatchOptions {
+  const isFramed = bodyBytes < 0 || body === null || Buffer.isBuffer(body)
   return {
     method: method as Dispatcher.HttpMethod,
     path,
-    headers: framed ? [...headers] : [...headers, 'content-length', String(bodyBytes)],
+    headers: [...headers, ...fromLines(ownLines), ...(isFramed ? [] : ['content-length', String(bodyBytes)])],
     body: body === null || Buffer.isBuffer(body) ? body : new SourceStream(body),
   }
+}
+
+function fromLines(lines: string): readonly string[] {
+  return lines
+    .split('\r\n')
+    .slice(0, -1)
+    .flatMap((line) => [line.slice(0, line.indexOf(': ')), line.slice(line.indexOf(': ') + 2)])
 }
 
 class UndiciExchange implements Exchange, Dispatcher.DispatchHandler {
