@@ -55,8 +55,7 @@ export function handleOauth(
 }
 
 /**
- * Allows one window of the upload watch for the body: forms are short. The received bytes are not counted, because a `data`
- * listener would take them away from fastify.
+ * Allows one window of the upload watch for the body: forms are short.
  */
 function watchUpload({ uploads }: OauthRequestOptions, request: ClientRequest, response: ClientResponse): void {
   const { socket } = request

@@ -1,7 +1,7 @@
 /**
  * The HTTP server of one gateway thread: passes each request to an API, to the OAuth paths, or refuses it.
  *
- * Calls of APIs go directly to the data plane; fastify handles the OAuth paths on the same Node server (`serverFactory`). The
+ * Calls of APIs go directly to the data plane; requests to the OAuth paths go to fastify with their bodies. The
  * parser of Node refuses invalid HTTP: both lengths, bare line feeds, folded headers, spaces before a colon, a header block over
  * 16 KB. This file refuses what the parser accepts but two implementations could read differently: two hosts,
  * `Content-Length: 010`, other transfer codings, other versions of HTTP.

@@ -1,5 +1,6 @@
 /** Samples of response bodies: which responses are sampled, and the collection of their bytes. */
 
+import { ChunkList } from '../connection/chunk-list.ts'
 import type { DeclaredResponse } from '../validation/declared-responses.ts'
 
 /** Collects a body while it is relayed. */
@@ -33,11 +34,11 @@ export class SampleBudget {
   }
 }
 
-/** Keeps references to the chunks of one body, and calls `check` with the whole after the response was sent. */
+/** Keeps the chunks of one body, and calls `check` with the whole after the response was sent. */
 export class BufferedSample implements BodySample {
   readonly #check: (body: Buffer) => void
   readonly #onFault: (cause: unknown) => void
-  #chunks: Buffer[] = []
+  #chunks = new ChunkList()
   #bytes = 0
 
   constructor(check: (body: Buffer) => void, onFault: (cause: unknown) => void) {
@@ -47,15 +48,15 @@ export class BufferedSample implements BodySample {
 
   add(chunk: Buffer): void {
     this.#bytes += chunk.length
-    if (this.#bytes <= SAMPLE_BYTES_MAX) this.#chunks.push(chunk)
-    else this.#chunks = []
+    if (this.#bytes <= SAMPLE_BYTES_MAX) this.#chunks.add(chunk)
+    else this.#chunks = new ChunkList()
   }
 
   end(): void {
     if (this.#bytes === 0 || this.#bytes > SAMPLE_BYTES_MAX) return
     setImmediate(() => {
       try {
-        this.#check(Buffer.concat(this.#chunks))
+        this.#check(this.#chunks.join())
       } catch (cause) {
         this.#onFault(cause)
       }

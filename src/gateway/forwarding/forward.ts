@@ -166,8 +166,10 @@ export class Forwarding implements CallOwner, SlotUser, UpstreamDeadline, Exchan
 
   abandon(): void {
     if (this.#isSettled) return
-    this.#settle()
+    this.#isSettled = true
+    // First, because the next call may get the slot at once, and would open one more connection.
     this.#exchange?.abort()
+    this.#settle()
   }
 
   #dispatch(): void {

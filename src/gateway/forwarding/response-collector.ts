@@ -2,6 +2,7 @@
 
 import type { Call } from '../call/call.ts'
 import type { ResponseReceiver } from '../call/routed-call.ts'
+import { ChunkList } from '../connection/chunk-list.ts'
 import type { Exchange } from '../connection/exchange.ts'
 import { readResponseHead, type ResponseHead } from '../headers/upstream-response.ts'
 import type { BodySample } from './drift-sampling.ts'
@@ -14,7 +15,7 @@ export class ResponseCollector implements ResponseSink {
   readonly #options: RelayOptions
   readonly #deadline: UpstreamDeadline
   readonly #receiver: ResponseReceiver
-  readonly #chunks: Buffer[] = []
+  readonly #chunks = new ChunkList()
   #head: ResponseHead | null = null
   #received = 0
   #sample: BodySample | null = null
@@ -53,7 +54,7 @@ export class ResponseCollector implements ResponseSink {
   takeChunk(_exchange: Exchange, chunk: Buffer): void {
     this.#sample?.add(chunk)
     this.#received += chunk.length
-    this.#chunks.push(chunk)
+    this.#chunks.add(chunk)
     this.#deadline.restart()
   }
 
@@ -63,10 +64,7 @@ export class ResponseCollector implements ResponseSink {
       status: this.#call.status,
       contentType: this.#head?.contentType,
       contentEncoding: this.#head?.contentEncoding,
-      body:
-        this.#chunks.length === 1
-          ? this.#chunks[0]!.subarray(0, bytesMax)
-          : Buffer.concat(this.#chunks, Math.min(this.#received, bytesMax)),
+      body: this.#chunks.join().subarray(0, bytesMax),
       isCut: this.isFull,
     })
     if (!this.isFull) this.#sample?.end()

@@ -110,6 +110,9 @@ export class ResponseRelay implements ResponseSink, TurnMember {
     const held = this.#held
     if (this.#sample !== null) this.#sample.add(chunk)
     this.#received += chunk.length
+    if (this.#contentLength >= 0 && this.#received > this.#contentLength) {
+      throw new Error('a response has more bytes than its head says')
+    }
     if (held !== null) {
       this.#held = null
       this.#write(held)

@@ -11,6 +11,7 @@ import { toDiscovery, toMcpResource, toProtectedResource, type Discovered } from
 import { refuse, type OauthAnswer, type OauthCall } from '../../plan/oauth-call.ts'
 import type { ClientAddress } from '../../runtime/client-address.ts'
 import type { ClientRequest, ClientResponse } from '../connection/client.ts'
+import { discardRest } from '../connection/discard-body.ts'
 import { readForm } from './read-form.ts'
 
 export interface OauthServerOptions {
@@ -98,6 +99,7 @@ async function answer(
     // The body is at hand, whatever framed it; one that is too long is cut just above the limit.
     const { 'transfer-encoding': _coding, 'content-length': _length, ...headers } = request.headers
     const address = clientAddress === null ? socket.remoteAddress : clientAddress(request)
+    if (address === undefined) return response.breakOff()
     const {
       statusCode,
       headers: answered,
@@ -106,7 +108,7 @@ async function answer(
       method: method as 'GET',
       url,
       headers,
-      remoteAddress: address ?? '',
+      remoteAddress: address,
       ...(body.length > 0 && { payload: body }),
     })
     if (response.destroyed) return
@@ -115,8 +117,11 @@ async function answer(
       if (value === undefined || HOP_BY_HOP.has(name)) continue
       for (const item of [value].flat()) head.push(name, String(item))
     }
+    const isUnread = !request.complete
+    if (isUnread) head.push('Connection', 'close')
     response.writeHead(statusCode, head)
     response.end(rawPayload)
+    if (isUnread) discardRest(request, response, socket)
   } catch (cause) {
     onFailure(cause)
     response.breakOff()

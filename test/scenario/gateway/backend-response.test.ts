@@ -76,6 +76,15 @@ describe('a response of a backend', () => {
     expect(connections).toBe(3)
   })
 
+  it.each(['104 Upload', '199 Odd'])('whose interim response %s has a body becomes 502', async (status) => {
+    const forged = 'HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nEVIL'
+    const interim = `HTTP/1.1 ${status}\r\nContent-Length: ${forged.length}\r\n\r\n${forged}`
+    const gateway = await openTestGateway({ backend: { origin: await answering(interim + ok) } })
+    const text = await gateway.raw(open(CLOSE))
+    expect(text).toMatch(/^HTTP\/1.1 502 [^]*upstream_broken/)
+    expect(text).not.toContain('EVIL')
+  })
+
   it('with both lengths in its head becomes 502', async () => {
     const origin = await answering(
       'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 2\r\n\r\n2\r\nok\r\n0\r\n\r\n',

@@ -1,6 +1,7 @@
 /** Slow clients of the OAuth paths are disconnected. */
 
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { createOauthServer } from '../../../src/gateway/oauth/oauth-server.ts'
 import { openBackend, openTestGateway } from '../../fixtures/test-gateway.ts'
 
 const UPLOADS = { windowMs: 100, bytesPerSecondMin: 1_000, totalMs: 600_000 }
@@ -55,5 +56,27 @@ describe('a client that does not read an OAuth response', () => {
     socket.write('GET /things-v1/.well-known/keys HTTP/1.1\r\nHost: a\r\n\r\n')
     await closed
     expect([...gateway.counts]).toEqual([['client_too_slow', 1]])
+  })
+})
+
+describe('an OAuth request with a body above the limit', () => {
+  it.each([
+    ['20 KB', 20_000],
+    ['3 MB', 3_000_000],
+  ])('gets 413, and its connection is closed after %s of it', async (_, bytes) => {
+    const oauth = await createOauthServer({
+      gatewayUrl: 'http://gateway.example',
+      execute: () => Promise.reject(new Error('not reached')),
+      jwks: () => ({ keys: [] }),
+      scopesOf: () => [],
+    })
+    onTestFinished(oauth.close)
+    const origin = await openBackend((_request, response) => response.end())
+    const gateway = await openTestGateway({ backend: { origin }, server: { oauth: oauth.handle } })
+    const form = 'Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 9000000000\r\n'
+    const answer = await gateway.raw(
+      `POST /things-v1/oauth2/v2/token HTTP/1.1\r\nHost: a\r\n${form}\r\n${'x'.repeat(bytes)}`,
+    )
+    expect(answer).toMatch(/^HTTP\/1.1 413 [^]*\r\nConnection: close\r\n/)
   })
 })

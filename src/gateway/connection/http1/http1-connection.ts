@@ -8,7 +8,13 @@
 
 import type { Socket } from 'node:net'
 import type { Timed } from '../../../runtime/deadline-queue.ts'
-import { CLOSED_BEFORE_RESPONSE, exchangeError, RESPONSE_INVALID } from '../exchange.ts'
+import {
+  CLOSED_BEFORE_RESPONSE,
+  exchangeError,
+  REQUEST_INVALID,
+  RESPONSE_INVALID,
+  type BodySource,
+} from '../exchange.ts'
 import {
   isConsumable,
   setReading,
@@ -29,6 +35,7 @@ export interface ConnectionOwner {
 /** Up to this size, a copy of the body into the text of the head costs less than a second buffer to write. */
 const JOINED_BYTES_MAX = 4_096
 const SWITCHING_PROTOCOLS = 101
+const FRAMING = ['connection', 'transfer-encoding', 'content-length', 'upgrade']
 
 export class Http1Connection implements Carrier, ResponseEvents, Timed {
   previous: Timed | null = null
@@ -64,7 +71,7 @@ export class Http1Connection implements Carrier, ResponseEvents, Timed {
     else socket.on('data', (chunk: Buffer) => this.#parser.parse(chunk))
     socket.on('drain', () => this.#drained())
     socket.on('end', () => this.#onEnd())
-    socket.on('error', (error) => this.#fail(error))
+    socket.on('error', (error) => this.#fail(this.#hasBegun ? closedWithin(error.message) : error))
     socket.on('close', () => this.#onClose())
   }
 
@@ -87,13 +94,22 @@ export class Http1Connection implements Carrier, ResponseEvents, Timed {
     else if (!Buffer.isBuffer(body)) {
       this.#isRequestSent = false
       this.#socket.write(head, 'latin1')
-      body.start(exchange)
+      this.#startBody(body, exchange)
     } else if (body.length <= JOINED_BYTES_MAX) this.#socket.write(head + body.toString('latin1'), 'latin1')
     else {
       this.#socket.cork()
       this.#socket.write(head, 'latin1')
       this.#socket.write(body)
       this.#socket.uncork()
+    }
+  }
+
+  #startBody(body: BodySource, exchange: Http1Exchange): void {
+    try {
+      body.start(exchange)
+    } catch (cause) {
+      // Not before `send` has returned.
+      queueMicrotask(() => this.#fail(exchangeError(REQUEST_INVALID, `the body cannot be read: ${String(cause)}`)))
     }
   }
 
@@ -144,7 +160,12 @@ export class Http1Connection implements Carrier, ResponseEvents, Timed {
   }
 
   onHeaders(headers: string[]): void {
-    if (this.#isHeadRead || this.#exchange === null) return
+    if (this.#exchange === null) return
+    if (this.#isHeadRead) {
+      // The parser heeds a trailer that concerns the framing or the connection, and may read nothing more.
+      if (FRAMING.some((name) => hasHeader(headers, name))) this.#mayStayOpen = false
+      return
+    }
     if (this.#headers === null) this.#headers = headers
     else for (const part of headers) this.#headers.push(part)
   }
@@ -170,7 +191,9 @@ export class Http1Connection implements Carrier, ResponseEvents, Timed {
 
   onBody(chunk: Buffer): void {
     const exchange = this.#exchange
-    if (exchange !== null && !this.#isAnswered) exchange.handler.onData(exchange, chunk)
+    if (exchange === null || this.#isAnswered) return
+    if (this.#isHeadRead) exchange.handler.onData(exchange, chunk)
+    else this.#fail(exchangeError(RESPONSE_INVALID, 'an interim response has a body'))
   }
 
   onComplete(): void {
@@ -180,10 +203,17 @@ export class Http1Connection implements Carrier, ResponseEvents, Timed {
 
   onRead(error: ParserError | null): void {
     const exchange = this.#exchange
-    if (error !== null) {
+    // Also line breaks, which the parser skips.
+    if (exchange === null) this.#socket.destroy()
+    else if (error !== null) {
       if (this.#isAnswered || this.#isInTrailer(error)) this.#finish(exchange, false)
       else this.#fail(error)
-    } else if (this.#isAnswered) this.#finish(exchange, this.#mayStayOpen && this.#isRequestSent)
+    } else if (this.#isAnswered) this.#finish(exchange, this.#mayStayOpen && this.#hasSentRequest)
+  }
+
+  /** False also while a part of the request waits for the backend to read it. */
+  get #hasSentRequest(): boolean {
+    return this.#isRequestSent && this.#socket.writableLength === 0
   }
 
   /**
@@ -195,18 +225,15 @@ export class Http1Connection implements Carrier, ResponseEvents, Timed {
   }
 
   /** Ends the exchange. First frees the connection, because the handler may start the next one. */
-  #finish(exchange: Http1Exchange | null, mayReuse: boolean): void {
+  #finish(exchange: Http1Exchange, mayReuse: boolean): void {
     this.#exchange = null
+    exchange.carriedBy(null)
     if (mayReuse && this.isOpen) {
       this.#isAnswered = false
-      if (exchange?.isPaused === true) this.setReading(true)
-      exchange?.carriedBy(null)
+      if (exchange.isPaused) this.setReading(true)
       this.#owner.onIdle(this)
-    } else {
-      exchange?.carriedBy(null)
-      this.#socket.destroy()
-    }
-    exchange?.handler.onEnd(exchange)
+    } else this.#socket.destroy()
+    exchange.handler.onEnd(exchange)
   }
 
   #fail(error: NodeJS.ErrnoException): void {
@@ -224,7 +251,7 @@ export class Http1Connection implements Carrier, ResponseEvents, Timed {
     if (exchange === null) return void this.#socket.destroy()
     const error = this.#hasBegun ? this.#parser.finish() : closedBefore()
     if (error === null && this.#isAnswered) this.#finish(exchange, false)
-    else this.#fail(error ?? closedBefore())
+    else this.#fail(error ?? closedWithin())
   }
 
   #onClose(): void {
@@ -243,14 +270,18 @@ function closedBefore(): NodeJS.ErrnoException {
   return exchangeError(CLOSED_BEFORE_RESPONSE, 'the backend has closed the connection before its response')
 }
 
-function closedWithin(): NodeJS.ErrnoException {
-  return exchangeError(RESPONSE_INVALID, 'the backend has closed the connection within its response')
+function closedWithin(detail = 'closed'): NodeJS.ErrnoException {
+  return exchangeError(RESPONSE_INVALID, `the connection has ended within the response: ${detail}`)
 }
 
 /** Returns why a head must not be passed on, or null. */
 function faultIn({ major, minor, status, isUpgrade }: StatusLine, headers: readonly string[]): string | null {
   if (major !== 1) return `the response has version ${major}.${minor} of HTTP`
   if (status < 100) return `the response has the status ${status}`
+  // The parser would read the body of some of them, and pass it on before the final head.
+  if (status < 200 && (hasHeader(headers, 'content-length') || hasHeader(headers, 'transfer-encoding'))) {
+    return 'an interim response has a body'
+  }
   if (isUpgrade || status === SWITCHING_PROTOCOLS)
     return 'the backend has switched protocols without a request to do so'
   // HTTP/1.0 has no transfer codings, so the end of such a body is ambiguous (RFC 9112, 6.1).

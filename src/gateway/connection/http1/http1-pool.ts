@@ -107,7 +107,12 @@ export class Http1Pool implements BackendConnections, ConnectionOwner {
       const [error, socket] = result as [Error | null, Socket | null | undefined]
       const claimed = opening.end()
       if (claimed === null) this.#forget(opening)
-      if (error !== null || !socket) return claimed?.handler.onError(claimed, error ?? new Error('no connection'))
+      if (error !== null || !socket) {
+        if (claimed === null) return
+        // Most of the time limit may have passed before the exchange came.
+        if (opening.isClaimedLater) return this.#open(claimed)
+        return claimed.handler.onError(claimed, error ?? new Error('no connection'))
+      }
       const { createParser, headBytesMax } = this.#options
       const connection = new Http1Connection(socket, (events) => createParser(events, headBytesMax), this)
       if (claimed !== null) connection.carry(claimed)
@@ -123,6 +128,8 @@ export class Http1Pool implements BackendConnections, ConnectionOwner {
 
 /** A connection that opens, for an exchange that waits for it. */
 class Opening implements Carrier {
+  /** Whether the connection was opened for an exchange before this one. */
+  isClaimedLater = false
   #exchange: Http1Exchange | null = null
   readonly #onUnclaimed: (opening: Opening) => void
 
@@ -146,6 +153,7 @@ class Opening implements Carrier {
 
   drop(): void {
     this.#exchange = null
+    this.isClaimedLater = true
     this.#onUnclaimed(this)
   }
 

@@ -44,6 +44,16 @@ describe('a response', () => {
     ['of HTTP/1.0', 'HTTP/1.0 200 OK\r\nContent-Length: 5\r\n\r\nhello', 'hello'],
     ['followed by another one', `${OK}Content-Length: 1\r\n\r\na${OK}Content-Length: 1\r\n\r\nb`, 'a'],
     ['followed by the start of another one', `${OK}Content-Length: 1\r\n\r\naHTT`, 'a'],
+    [
+      'with Connection in its trailer',
+      `${OK}Transfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\nConnection: close\r\n\r\n`,
+      'a',
+    ],
+    [
+      'with a coding in its trailer',
+      `${OK}Transfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\nTransfer-Encoding: gzip\r\n\r\n`,
+      'a',
+    ],
     ['followed by something else', `${OK}Content-Length: 1\r\n\r\na\0`, 'a'],
     [
       'with a length in its trailer',
@@ -78,6 +88,18 @@ describe('a response', () => {
     ['fewer bytes than its length', `${OK}Content-Length: 9\r\n\r\nhello`],
     ['no last chunk', `${OK}Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n`],
     ['half a head', 'HTTP/1.1 200 OK\r\nContent-Le'],
+    [
+      'an interim response with a length',
+      `HTTP/1.1 199 A\r\nContent-Length: 1\r\n\r\na${OK}Content-Length: 1\r\n\r\na`,
+    ],
+    [
+      'an interim response with chunks',
+      `HTTP/1.1 104 A\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n\r\n${OK}\r\n`,
+    ],
+    [
+      'an interim response whose length is 0',
+      `HTTP/1.1 100 A\r\nContent-Length: 0\r\n\r\n${OK}Content-Length: 1\r\n\r\na`,
+    ],
     ['only interim responses', 'HTTP/1.1 100 Continue\r\n\r\n'],
   ])('with %s fails', async (_, text) => {
     expect(await read(text, { ends: true })).toMatchObject({ verdict: 'failed', isReusable: false })
@@ -85,6 +107,8 @@ describe('a response', () => {
 
   it('that never begins has a code of its own, since such a call may be sent again', async () => {
     expect(await read('', { ends: true })).toMatchObject({ code: 'TOLLGATE_CLOSED_BEFORE_RESPONSE' })
-    expect(await read('H', { ends: true })).not.toMatchObject({ code: 'TOLLGATE_CLOSED_BEFORE_RESPONSE' })
+    for (const begun of ['H', 'HTTP/1.1 103 Early Hints\r\n\r\n']) {
+      expect(await read(begun, { ends: true })).not.toMatchObject({ code: 'TOLLGATE_CLOSED_BEFORE_RESPONSE' })
+    }
   })
 })

@@ -6,7 +6,10 @@ import { openRawBackend } from '../../../../fixtures/test-backend.ts'
 import { openServer, start } from '../exchanges.ts'
 
 describe('our own connections', () => {
-  it('are closed if anything arrives while they are idle', async () => {
+  it.each([
+    ['a response', 'HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\npoison'],
+    ['a line break', '\r\n'],
+  ])('are closed if %s arrives while they are idle', async (_, text) => {
     const sockets: Socket[] = []
     const origin = await openRawBackend((socket) => {
       sockets.push(socket)
@@ -16,7 +19,7 @@ describe('our own connections', () => {
     onTestFinished(() => connections.close())
     expect((await start(connections).answered).body).toBe('ok')
     const closed = new Promise((resolve) => sockets[0]!.once('close', resolve))
-    sockets[0]!.write('HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\npoison')
+    sockets[0]!.write(text)
     await closed
     expect((await start(connections).answered).body).toBe('ok')
     expect(sockets).toHaveLength(2)
@@ -35,6 +38,55 @@ describe('our own connections', () => {
     waiting[0]!()
     expect((await answered).body).toBe('served')
     expect(sockets).toHaveLength(1)
+  })
+
+  it('open another connection for an exchange that came later, if the first one fails', async () => {
+    const { origin } = await openServer((_request, response) => response.end('served'))
+    const plain = buildConnector({ allowH2: false })
+    const failures: (() => void)[] = []
+    const connect: buildConnector.connector = (target, callback) => {
+      if (failures.length > 0) return plain(target, callback)
+      failures.push(() => callback(new Error('too late'), null))
+    }
+    const connections = openConnections({ origin, connections: 2, connect })
+    onTestFinished(() => connections.close())
+    start(connections).exchange.abort()
+    const { answered } = start(connections)
+    failures[0]!()
+    expect((await answered).body).toBe('served')
+  })
+
+  it('are not used again while the backend has not read the whole request', async () => {
+    const sockets: Socket[] = []
+    const origin = await openRawBackend((socket) => {
+      sockets.push(socket)
+      socket.once('data', () => {
+        if (sockets.length === 1) socket.pause()
+        socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok')
+      })
+    })
+    const connections = openConnections({ origin, connections: 2, connect: {} })
+    onTestFinished(() => connections.close())
+    expect((await start(connections, { method: 'PUT', body: Buffer.alloc(50_000_000) }).answered).body).toBe('ok')
+    expect((await start(connections).answered).body).toBe('ok')
+    expect(sockets).toHaveLength(2)
+  })
+
+  it('fail an exchange whose body cannot be started, after it was sent', async () => {
+    const { origin } = await openServer((_request, response) => response.end('served'))
+    const connections = openConnections({ origin, connections: 2, connect: {} })
+    onTestFinished(() => connections.close())
+    await start(connections).answered
+    const body = {
+      start() {
+        throw new Error('boom')
+      },
+      drained() {},
+    }
+    for (let round = 0; round < 2; round++) {
+      const { answered } = start(connections, { method: 'POST', body, bodyBytes: 3 })
+      await expect(answered).rejects.toMatchObject({ code: 'TOLLGATE_REQUEST_INVALID' })
+    }
   })
 
   it('are not used again after the time that the backend has named', async () => {

@@ -50,6 +50,8 @@ export async function readWithOurs(sent: Sent): Promise<Reading> {
   const [client, backend] = duplexPair()
   let reading: Reading = { verdict: 'failed', status: 0, headers: [], body: '', isReusable: false, code: 'none' }
   let isReusable = false
+  // The backend reads the request, as one that answers does.
+  backend.resume()
   const socket = client as unknown as Socket
   const connection = new Http1Connection(socket, (events) => createParser(events, 32_768), {
     onIdle: () => (isReusable = true),

@@ -5,7 +5,13 @@ import type { Random } from '../../../../random.ts'
 const pick = <T>(random: Random, items: readonly T[]): T => items[random.below(items.length)]!
 const some = (random: Random, chance: number): boolean => random.next() < chance
 
-const INTERIM = ['HTTP/1.1 100 Continue\r\n\r\n', 'HTTP/1.1 103 Early Hints\r\nLink: </a>; rel=preload\r\n\r\n']
+const INTERIM = [
+  'HTTP/1.1 100 Continue\r\n\r\n',
+  'HTTP/1.1 103 Early Hints\r\nLink: </a>; rel=preload\r\n\r\n',
+  'HTTP/1.1 104 Upload\r\nContent-Length: 2\r\n\r\nab',
+  'HTTP/1.1 199 Odd\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\n\r\n',
+  'HTTP/1.1 199 Odd\r\n\r\n',
+]
 const NAMES = ['Content-Type', 'x-a', 'ETag', 'Set-Cookie', 'Keep-Alive', 'Connection', 'Trailer', 'X_B', 'Upgrade']
 const VALUES = [
   'a',
