@@ -7,18 +7,16 @@ import type { TLSSocket } from 'node:tls'
 import { afterAll, expect, it, onTestFinished } from 'vitest'
 import { createGuardedFetch } from '../../../src/outbound/guarded-fetch.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
-import { createTestCertificates } from '../../fixtures/test-certificates.ts'
+import { createTestAuthority } from '../../fixtures/test-certificates.ts'
 
-const certificates = createTestCertificates()
-certificates.certify('authority', 'Test Authority')
-certificates.trust('authority')
+const authority = createTestAuthority()
+afterAll(authority.remove)
+
 const servers = {
-  right: certificates.certify('right', 'receiver.test', { signer: 'authority' }),
-  other: certificates.certify('other', 'elsewhere.test', { signer: 'authority' }),
-  own: certificates.certify('own', 'receiver.test'),
+  right: authority.sign('receiver.test'),
+  other: authority.sign('elsewhere.test'),
+  own: authority.selfSign('receiver.test'),
 }
-
-afterAll(certificates.remove)
 
 async function ask(certificate: keyof typeof servers) {
   const names: (string | false | null)[] = []

@@ -8,18 +8,13 @@ import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
 import { toOutcome } from '../../../../src/gateway/backend/upstream-failure.ts'
 import { openConnections } from '../../../../src/gateway/connection/backend-connections.ts'
 import { findHttpParser } from '../../../../src/gateway/connection/http1/http-parser.ts'
-import { createTestCertificates } from '../../../fixtures/test-certificates.ts'
+import { createTestAuthority } from '../../../fixtures/test-certificates.ts'
 import { start } from './exchanges.ts'
 
-const certificates = createTestCertificates()
-certificates.certify('authority', 'Test Authority')
-certificates.trust('authority')
-const servers = {
-  right: certificates.certify('right', 'backend.test', { signer: 'authority' }),
-  other: certificates.certify('other', 'elsewhere.test', { signer: 'authority' }),
-}
+const authority = createTestAuthority()
+afterAll(authority.remove)
 
-afterAll(certificates.remove)
+const servers = { right: authority.sign('backend.test'), other: authority.sign('elsewhere.test') }
 
 const lookup: LookupFunction = (_host, { all }, done) =>
   all === true ? done(null, [{ address: '127.0.0.1', family: 4 }]) : done(null, '127.0.0.1', 4)

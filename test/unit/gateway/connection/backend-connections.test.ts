@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { openConnections } from '../../../../src/gateway/connection/backend-connections.ts'
 import type { BodySink, Exchange } from '../../../../src/gateway/connection/exchange.ts'
 import { findHttpParser } from '../../../../src/gateway/connection/http1/http-parser.ts'
-import { listen } from '../../../fixtures/test-backend.ts'
+import { listen, openRawBackend } from '../../../fixtures/test-backend.ts'
 import { openServer, start } from './exchanges.ts'
 
 const PARSERS = [
@@ -178,6 +178,17 @@ describe.each(PARSERS)('the connections to a backend: %s', (_, parser, inTurn) =
     expect((await start(connections, { method: 'POST', body, bodyBytes: 100 }).answered).body).toBe('too early')
     expect((await start(connections).answered).body).toBe('too early')
     expect(sockets).toHaveLength(2)
+  })
+
+  it.each([104, 199])('fail a response whose interim response %i has a body', async (status) => {
+    const interim = `HTTP/1.1 ${status} Odd\r\nContent-Length: 4\r\n\r\nEVIL`
+    const origin = await openRawBackend((socket) =>
+      socket.once('data', () => socket.write(`${interim}HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok`)),
+    )
+    const parts: string[] = []
+    const taps = { onHead: () => void parts.push('head'), onData: () => void parts.push('data') }
+    await expect(start(open(origin), {}, taps).answered).rejects.toThrow(/./)
+    expect(parts).toEqual([])
   })
 
   it('report a backend that refuses connections', async () => {
