@@ -2,7 +2,7 @@
 
 import { createAttention } from '../attention/attention.ts'
 import { PLATFORM_API } from '../domain/platform-api.ts'
-import { parserLimitation } from '../gateway/connection/backend-connections.ts'
+import { parserLimitation } from '../gateway/connection/parser-choice.ts'
 import { createMessageLimit, createMessageLimitMemory } from '../gateway/mcp/message-limit.ts'
 import { createNodeList } from '../nodes/node-list.ts'
 import { asksForRootPage, sendRootPage, sendToConsole } from '../onboarding/root-page.ts'

@@ -1,23 +1,19 @@
 /**
  * The HTTP server of one gateway thread: passes each request to an API, to the OAuth paths, or refuses it.
  *
- * Calls of APIs go directly to the data plane; requests to the OAuth paths go to fastify with their bodies. The
- * parser of Node refuses invalid HTTP: both lengths, bare line feeds, folded headers, spaces before a colon, a header block over
- * 16 KB. This file refuses what the parser accepts but two implementations could read differently: two hosts,
- * `Content-Length: 010`, other transfer codings, other versions of HTTP.
+ * Calls of APIs go directly to the data plane; requests to the OAuth paths go to fastify with their bodies. The connections below
+ * (`client-server.ts`) refuse invalid HTTP. This file refuses what a parser accepts but two implementations could read differently:
+ * two hosts, `Content-Length: 010`, other transfer codings, other versions of HTTP.
  */
 
-import { createServer, type IncomingMessage, type ServerOptions } from 'node:http'
 import type { Authenticator } from './authentication/authenticate.ts'
 import { Call } from './call/call.ts'
 import { toAttribution } from './call/call-attribution.ts'
 import type { CallDependencies } from './call/call-dependencies.ts'
 import type { HandleCall } from './handle-call.ts'
 import type { RequestRules } from './headers/header-rules.ts'
-import { createQueuedResponses, type QueuedResponses } from './connection/queued-responses.ts'
-import { createConnectionRefusals, type ConnectionRefusals } from './connection/refuse-connection.ts'
-import { GatewayResponse } from './connection/response.ts'
 import type { ClientRequest, ClientResponse, ClientServer } from './connection/client.ts'
+import { createClientServer } from './connection/client-server.ts'
 import type { CompiledRevision } from './call/revision.ts'
 import { refuseStale } from './call/routed-call.ts'
 import { handleOauth, isOauthPath, type OauthHandler } from './oauth-requests.ts'
@@ -26,20 +22,6 @@ import { isMcpTarget, type McpEndpoint } from './mcp/mcp-endpoint.ts'
 import { scanTarget } from './routing/path.ts'
 import type { UploadWatch } from './connection/upload-watch.ts'
 import { readRequestHeaders, type RequestHeaders } from './headers/upstream-request.ts'
-
-const SERVER_OPTIONS = {
-  ServerResponse: GatewayResponse,
-  maxHeaderSize: 16 * 1024,
-  headersTimeout: 15_000,
-  /** Last resort, since the deadlines of `upload-watch.ts` are shorter. */
-  requestTimeout: 660_000,
-  connectionsCheckingInterval: 5_000,
-  keepAliveTimeout: 65_000,
-  noDelay: true,
-  /** `readRequestHeaders` checks the host instead, so that no later request on the connection is served. */
-  requireHostHeader: false,
-  insecureHTTPParser: false,
-} as const satisfies ServerOptions<typeof IncomingMessage, typeof GatewayResponse>
 
 const NOT_CANONICAL =
   'The path is not canonical; send it without dot segments, empty segments, backslashes and encoded slashes.'
@@ -64,33 +46,25 @@ export interface GatewayServerOptions {
 
 /** The options with the state of the server. */
 interface Gateway extends GatewayServerOptions {
-  readonly refusals: ConnectionRefusals
-  readonly queued: QueuedResponses
   /** Sequence number of the last request. */
   sequence: number
 }
 
 export function createGatewayServer(options: GatewayServerOptions): ClientServer {
-  const { context } = options
-  const refusals = createConnectionRefusals(context.count)
-  const gateway: Gateway = { ...options, refusals, queued: createQueuedResponses(), sequence: 0 }
-
-  const server = createServer(SERVER_OPTIONS, (request, response) => onRequest(gateway, request, response, false))
-  server.maxConnections = options.connectionsMax
-  server.on('drop', () => context.count('connection_refused'))
-  server.on('checkContinue', (request, response) => onRequest(gateway, request, response, true))
-  // Ignores other expectations, as RFC 9110, 10.1.1, permits. Node would respond with 417, which no reader watch covers.
-  server.on('checkExpectation', (request, response) => onRequest(gateway, request, response, false))
-  server.on('clientError', refusals.refuse)
-  server.on('connect', refusals.refuseConnect)
-  return server
+  const { connectionsMax, context } = options
+  const gateway: Gateway = { ...options, sequence: 0 }
+  return createClientServer({
+    connectionsMax,
+    count: context.count,
+    onRequest: (request, response) => onRequest(gateway, request, response),
+    onFault: context.onFault,
+  })
 }
 
 /** A request as it has arrived. */
 interface Arrival {
   readonly request: ClientRequest
   readonly response: ClientResponse
-  readonly expectsContinue: boolean
   readonly headers: RequestHeaders
   readonly target: string
   /** See `scanTarget`. */
@@ -99,16 +73,16 @@ interface Arrival {
   readonly nameEnd: number
 }
 
-function onRequest(gateway: Gateway, request: ClientRequest, response: ClientResponse, expectsContinue: boolean): void {
-  if (gateway.refusals.isRefused(request.socket)) return
-  const isQueued = response.socket === null
-  if (isQueued && !gateway.queued.add(request.socket, response)) return refuseHead(gateway, request, response, 429)
+function onRequest(gateway: Gateway, request: ClientRequest, response: ClientResponse): void {
   const headers = readRequestHeaders(request, gateway.requestRules)
-  if (headers.fault !== 0) return refuseHead(gateway, request, response, headers.fault)
+  if (headers.fault !== 0) {
+    gateway.context.count('malformed')
+    return response.refuse(headers.fault)
+  }
   const target = request.url ?? ''
   const queryAt = scanTarget(target)
   const nameEnd = queryAt < 0 ? 0 : endOfName(target, queryAt)
-  const arrival = { request, response, expectsContinue, headers, target, queryAt, nameEnd }
+  const arrival = { request, response, headers, target, queryAt, nameEnd }
   const revision = gateway.revisionOf(target.slice(1, nameEnd))
   const waking = revision === undefined ? gateway.wake(nameIn(target, queryAt)) : null
   if (waking === null) begin(gateway, arrival, revision, null)
@@ -117,20 +91,20 @@ function onRequest(gateway: Gateway, request: ClientRequest, response: ClientRes
 
 function begin(
   gateway: Gateway,
-  { request, response, expectsContinue, headers, target, queryAt, nameEnd }: Arrival,
+  { request, response, headers, target, queryAt, nameEnd }: Arrival,
   revision: CompiledRevision | undefined,
   waitingSince: number | null,
 ): void {
   const sequence = (gateway.sequence = (gateway.sequence + 1) >>> 0)
   const mayBeOauth = queryAt >= 0 && (isOauthPath(target, nameEnd, queryAt) || revision === undefined)
   if (mayBeOauth && !response.destroyed) {
-    if (handleOauth(gateway, request, response, target.slice(0, queryAt), expectsContinue)) return
+    if (handleOauth(gateway, request, response, target.slice(0, queryAt), headers.expectsContinue)) return
   }
   const isMcp = revision?.isMcpOn === true && isMcpTarget(target, nameEnd, queryAt)
   const call = new (isMcp ? McpCall : Call)(gateway.context, request, response, sequence)
   const nowAt = call.startedAt
   if (waitingSince !== null) call.startedAt = waitingSince
-  call.expectsContinue = expectsContinue
+  call.expectsContinue = headers.expectsContinue
   try {
     if (response.destroyed) endGone(call, revision)
     else if (gateway.isStaleAt(nowAt)) refuseStaleCall(call, revision)
@@ -176,19 +150,6 @@ function refuseStaleCall(call: Call, revision: CompiledRevision | undefined): vo
 function attributeUnrouted(call: Call, { unrouted, unroutedMcp, apiHeaders }: CompiledRevision): void {
   call.attribution = call instanceof McpCall ? unroutedMcp : unrouted
   call.apiHeaders = apiHeaders
-}
-
-/** Refuses a request with ambiguous framing or host, or behind too many others, and ignores what follows on its connection. */
-function refuseHead(
-  { context, refusals }: Gateway,
-  request: ClientRequest,
-  response: ClientResponse,
-  status: Exclude<RequestHeaders['fault'], 0> | 429,
-): void {
-  context.count(status === 429 ? 'pipelined_too_many' : 'malformed')
-  refusals.markRefused(request.socket)
-  response.writeHead(status, ['Connection', 'close', 'Content-Length', '0'])
-  response.end()
 }
 
 /**

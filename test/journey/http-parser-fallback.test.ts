@@ -32,6 +32,6 @@ it('serves calls, and /readyz and the log name the limitation', async () => {
     expect([statusCode, await body.json()]).toEqual([200, { answer: 'ok', n: '' }])
   }
   const ready = await request(`${service.baseUrl}/readyz`)
-  expect(await ready.body.json()).toEqual({ status: 'ready', reason: expect.stringContaining('undici') })
-  expect(service.errors()).toMatch(/"level":"warn".*undici/)
+  expect(await ready.body.json()).toEqual({ status: 'ready', reason: expect.stringContaining('node:http') })
+  expect(service.errors()).toMatch(/"level":"warn".*node:http/)
 })

@@ -114,7 +114,6 @@ export class Call implements RecordedCall, WatchedReader {
     this.sequence = sequence
     dependencies.inFlight[0]!++
     response.call = this
-    response.on('close', onClose)
   }
 
   get requestId(): string {
@@ -292,8 +291,4 @@ export class Call implements RecordedCall, WatchedReader {
     response.end(body)
     if (!this.isBodyRead) discardRest(this.request, this.response, this.socket)
   }
-}
-
-function onClose(this: ClientResponse): void {
-  if (this.call !== null) this.call.clientGone()
 }

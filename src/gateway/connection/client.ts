@@ -1,10 +1,11 @@
 /**
  * A request of a client and the response to it, whatever version of HTTP carries them and whatever reads it: our own connections
- * (`http1/`) or `node:http`, whose objects have the same properties.
+ * (`http1/`) or `node:http` (`node/`), whose objects have the same properties.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Server, Socket } from 'node:net'
+import type { CountEvent } from '../../runtime/event-reasons.ts'
 
 export type RequestEvent = 'data' | 'end' | 'close'
 
@@ -33,19 +34,18 @@ export interface ClientRequest extends Pick<
   resume(): unknown
 }
 
-/** Receives the end of the connection. */
+/** Receives the end of the response: the client has got all of it, or the connection has ended. */
 export interface AnsweredCall {
   clientGone(): void
 }
 
-export type ResponseEvent = 'close' | 'drain' | 'prefinish' | 'finish'
+export type ResponseEvent = 'close' | 'drain' | 'prefinish'
 
 export interface ClientResponse extends Pick<
   ServerResponse,
   'headersSent' | 'destroyed' | 'writableEnded' | 'writableFinished' | 'writableLength' | 'shouldKeepAlive'
 > {
   call: AnsweredCall | null
-  readonly req: Pick<ClientRequest, 'complete'>
   /** Null while the response is queued behind others of its connection, and after its end. */
   readonly socket: Socket | null
   /** `headers` is name, value, …. */
@@ -56,21 +56,44 @@ export interface ClientResponse extends Pick<
   end(last?: Buffer | string | null): unknown
   /** Ends the response; `last` is sent with the head if that was not sent. */
   endWith(last: Buffer | string | null, isHeadSent: boolean): void
+  /** Sends an empty response; nothing that follows on the connection is served. */
+  refuse(status: number): void
   /** Sends `100 Continue`, unless the head was sent. */
   askForBody(): void
   /** Aborts the response by closing its connection, after the responses before it. */
   breakOff(): void
-  destroy(): unknown
-  on(event: ResponseEvent, listener: (this: ClientResponse) => void): unknown
+  on(event: ResponseEvent, listener: () => void): unknown
   once(event: ResponseEvent, listener: () => void): unknown
   once(event: 'socket', listener: (socket: Socket) => void): unknown
   off(event: 'socket', listener: () => void): unknown
 }
 
+export interface ClientServerOptions {
+  /** Connections above this number are closed immediately. */
+  readonly connectionsMax: number
+  readonly count: CountEvent
+  readonly onRequest: (request: ClientRequest, response: ClientResponse) => void
+  /** Receives a fault of the gateway; its connection ends. */
+  readonly onFault: (cause: unknown) => void
+}
+
 /** A server for clients. */
 export interface ClientServer extends Server {
-  /** Requests that a connection may still send; 0: any number. */
-  maxRequestsPerSocket: number | null
+  /** From now on, every connection ends with the response to its current request. */
+  leave(): void
   closeIdleConnections(): void
   closeAllConnections(): void
 }
+
+/** Time limits and bounds of connections; whatever reads them applies them. */
+export const CLIENT_BOUNDS = {
+  headBytesMax: 16 * 1024,
+  headWithinMs: 15_000,
+  /** Last resort, since the deadlines of `upload-watch.ts` are shorter. */
+  requestWithinMs: 660_000,
+  idleMs: 65_000,
+  scanEveryMs: 5_000,
+} as const
+
+/** Requests that may wait behind another one of their connection: many times more than clients that pipeline have in flight. */
+export const QUEUED_MAX = 1_024

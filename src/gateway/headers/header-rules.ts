@@ -27,6 +27,7 @@ export const CDN_LOOP = 11
 /** Forwarded only if the document lists the name in `x-tollgate-pass-headers`. */
 export const OVERRIDE = 12
 export const CONTENT_ENCODING = 13
+export const EXPECT = 14
 
 const REQUEST: Readonly<Record<string, number>> = {
   authorization: AUTHORIZATION,
@@ -53,7 +54,7 @@ const REQUEST: Readonly<Record<string, number>> = {
   trailers: DROP,
   upgrade: DROP,
   'http2-settings': DROP,
-  expect: DROP,
+  expect: EXPECT,
   forwarded: DROP,
   'x-forwarded-for': DROP,
   'x-forwarded-host': DROP,

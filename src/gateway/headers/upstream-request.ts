@@ -16,12 +16,15 @@ import {
   CONTENT_LENGTH,
   CONTENT_TYPE,
   DROP,
+  EXPECT,
   HOST,
   OVERRIDE,
   TRANSFER_ENCODING,
   VIA,
   type RequestRules,
 } from './header-rules.ts'
+
+const CONTINUE = /(?:^|\W)100-continue(?:$|\W)/i
 
 export interface RequestHeaders {
   authorization: string | undefined
@@ -30,6 +33,8 @@ export interface RequestHeaders {
   contentLength: number
   isChunked: boolean
   host: string
+  /** Whether the client waits for `100 Continue`. Other expectations are ignored (RFC 9110, 10.1.1). */
+  expectsContinue: boolean
   /** Proxies that the request has passed through; `''` if there are none. */
   via: string
   cdnLoop: string
@@ -85,6 +90,9 @@ export function readRequestHeaders(request: ClientRequest, rules: RequestRules):
         headers.host = value
         if (++hosts > 1 || !rules.isValidHost(value)) headers.fault ||= 400
         break
+      case EXPECT:
+        if (CONTINUE.test(value)) headers.expectsContinue = true
+        break
       case VIA:
         headers.via = joined(headers.via, value)
         break
@@ -98,9 +106,19 @@ export function readRequestHeaders(request: ClientRequest, rules: RequestRules):
         forward.push(name, value)
     }
   }
-  if (hosts === 0 && request.httpVersionMinor !== 0) headers.fault ||= 400
+  return applyVersion(headers, hosts, request.httpVersionMinor)
+}
+
+/** Applies what differs between versions of HTTP. */
+function applyVersion(headers: RequestHeaders, hosts: number, minor: number): RequestHeaders {
+  if (minor !== 0) {
+    if (hosts === 0) headers.fault ||= 400
+    return headers
+  }
   // HTTP/1.0 has no transfer codings, so the framing of such a body is ambiguous (RFC 9112, 6.1).
-  if (headers.isChunked && request.httpVersionMinor === 0) headers.fault ||= 400
+  if (headers.isChunked) headers.fault ||= 400
+  // It has no interim responses either.
+  headers.expectsContinue = false
   return headers
 }
 
@@ -112,6 +130,7 @@ function initialHeaders(request: ClientRequest, forward: string[]): RequestHeade
     contentLength: 0,
     isChunked: false,
     host: '',
+    expectsContinue: false,
     via: '',
     cdnLoop: '',
     isAmbiguous: false,

@@ -66,9 +66,7 @@ export async function executeCommand(thread: ThreadParts, id: number, command: C
     case 'listen':
       return listen(thread, command.port)
     case 'leave':
-      // Node counts the requests of a connection from now on, and ends it with the response to the first.
-      thread.server.maxRequestsPerSocket = 1
-      return
+      return thread.server.leave()
     case 'drain':
       return drain(thread)
     default:
@@ -99,7 +97,7 @@ async function drain({ server, clock, oauth, gates, spool, mainThread }: ThreadP
   const { promise, resolve } = Promise.withResolvers<void>()
   server.close(() => resolve())
   server.closeIdleConnections()
-  // Node keeps a connection alive when its last call ends, so idle connections are closed repeatedly.
+  // A connection stays open when its last call ends, so idle connections are closed repeatedly.
   const stop = clock.every(IDLE_CHECK_MS, () => server.closeIdleConnections())
   await promise
   stop()

@@ -22,6 +22,7 @@ describe('an OAuth request whose body never ends', () => {
             request.on('data', (chunk) => (body += chunk))
             request.on('end', () => {
               bodies.push(body)
+              response.writeHead(200, [])
               response.end('token')
             })
           })
@@ -46,6 +47,7 @@ describe('a client that does not read an OAuth response', () => {
       server: {
         oauth(_, response) {
           response.once('close', () => close())
+          response.writeHead(200, [])
           response.end(Buffer.alloc(50_000_000))
           return true
         },

@@ -1,9 +1,6 @@
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { GatewayResponse } from '../../../src/gateway/connection/response.ts'
 import { REVEAL_SCOPE } from '../../../src/access/credentials.ts'
 import { MCP_PATH } from '../../../src/plan/mcp-exposure.ts'
 import { PROBLEMS } from '../../../src/domain/problem.ts'
@@ -11,6 +8,7 @@ import { createOauthServer } from '../../../src/gateway/oauth/oauth-server.ts'
 import { lint } from '../../../src/governance/lint/lint.ts'
 import { buildOauthOpenApi } from '../../../src/platform/oauth-openapi.ts'
 import { platformOperations, platformScopes } from '../../../src/platform/operations.ts'
+import { openClientServer } from '../../fixtures/client-server.ts'
 import { BASE_URL, GATEWAY_URL, openTestPlatform, type TestPlatform } from '../../fixtures/test-platform.ts'
 
 interface Described {
@@ -185,19 +183,17 @@ describe('/oauth.openapi.json, to which /openapi.json links', () => {
       scopesOf: () => [],
       allowsRegistration: true,
     })
-    const server = createServer({ ServerResponse: GatewayResponse }, (request, response) => {
-      if (!oauth.handle(request, response, request.url ?? '')) response.writeHead(404).end()
+    const { server, url: origin } = await openClientServer((request, response) => {
+      if (!oauth.handle(request, response, request.url ?? '')) response.refuse(404)
     })
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     onTestFinished(async () => {
       await oauth.close()
       server.close()
     })
-    const { port } = server.address() as AddressInfo
     const described = Object.entries(paths)
     expect(described.length).toBe(19)
     for (const [template, item] of described) {
-      const url = `http://127.0.0.1:${port}${template.replace('{api}', 'payments-v1')}`
+      const url = `${origin}${template.replace('{api}', 'payments-v1')}`
       const methods = Object.keys(item).filter((name) => name !== 'parameters')
       for (const method of methods) {
         const [type = 'application/x-www-form-urlencoded'] = Object.keys(item[method]?.requestBody?.content ?? {})

@@ -15,16 +15,11 @@ import {
   RESPONSE_INVALID,
   type BodySource,
 } from '../exchange.ts'
-import {
-  isConsumable,
-  setReading,
-  type ParserError,
-  type ResponseEvents,
-  type ResponseParser,
-  type StatusLine,
-} from './http-parser.ts'
+import type { ParserError } from '../parser-errors.ts'
 import type { Carrier, Http1Exchange } from './http1-exchange.ts'
 import { keepAliveMs } from './keep-alive.ts'
+import type { MessageParser, ResponseEvents, StatusLine } from './message-parser.ts'
+import { isConsumable, setReading } from './socket-handle.ts'
 
 export interface ConnectionOwner {
   /** The connection has finished an exchange and can be used for another one. */
@@ -49,7 +44,7 @@ export class Http1Connection implements Carrier, ResponseEvents, Timed {
 
   readonly #owner: ConnectionOwner
   readonly #socket: Socket
-  readonly #parser: ResponseParser
+  readonly #parser: MessageParser
   readonly #isConsumed: boolean
   #exchange: Http1Exchange | null = null
   /** Headers of a long head so far. */
@@ -62,7 +57,7 @@ export class Http1Connection implements Carrier, ResponseEvents, Timed {
   #isAnswered = false
   #mayStayOpen = true
 
-  constructor(socket: Socket, parserFor: (events: ResponseEvents) => ResponseParser, owner: ConnectionOwner) {
+  constructor(socket: Socket, parserFor: (events: ResponseEvents) => MessageParser, owner: ConnectionOwner) {
     this.#socket = socket
     this.#owner = owner
     this.#parser = parserFor(this)

@@ -13,14 +13,14 @@ import { isIP, type Socket } from 'node:net'
 import type { buildConnector } from 'undici'
 import { DeadlineQueue } from '../../../runtime/deadline-queue.ts'
 import type { BackendConnections, Exchange, ExchangeHandler, ExchangeRequest } from '../exchange.ts'
-import type { HttpParser } from './http-parser.ts'
+import type { HttpParser } from './message-parser.ts'
 import { Http1Connection, type ConnectionOwner } from './http1-connection.ts'
 import { Http1Exchange, type Carrier } from './http1-exchange.ts'
 import { writeHead } from './request-head.ts'
 
 export interface Http1PoolOptions {
   readonly origin: string
-  readonly createParser: HttpParser
+  readonly parser: Pick<HttpParser, 'readResponses'>
   /** Opens a connection (`backend-connect.ts`). */
   readonly connect: buildConnector.connector
   readonly keepAliveMs: number
@@ -113,8 +113,8 @@ export class Http1Pool implements BackendConnections, ConnectionOwner {
         if (opening.isClaimedLater) return this.#open(claimed)
         return claimed.handler.onError(claimed, error ?? new Error('no connection'))
       }
-      const { createParser, headBytesMax } = this.#options
-      const connection = new Http1Connection(socket, (events) => createParser(events, headBytesMax), this)
+      const { parser, headBytesMax } = this.#options
+      const connection = new Http1Connection(socket, (events) => parser.readResponses(events, headBytesMax), this)
       if (claimed !== null) connection.carry(claimed)
       else this.onIdle(connection)
     })

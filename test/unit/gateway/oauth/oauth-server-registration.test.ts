@@ -1,9 +1,6 @@
 /** The path at which clients register themselves, on a real socket. */
 
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { GatewayResponse } from '../../../../src/gateway/connection/response.ts'
 import {
   createOauthServer,
   type OauthServer,
@@ -11,6 +8,7 @@ import {
 } from '../../../../src/gateway/oauth/oauth-server.ts'
 import { createClientAddress } from '../../../../src/runtime/client-address.ts'
 import type { OauthCall } from '../../../../src/plan/oauth-call.ts'
+import { openClientServer } from '../../../fixtures/client-server.ts'
 import { API, SCOPES } from '../../../fixtures/token-endpoints.ts'
 
 const FORM = { 'Content-Type': 'application/x-www-form-urlencoded' }
@@ -21,13 +19,9 @@ const REGISTER = `/${API}/oauth2/v2/register`
 async function start(options: Pick<OauthServerOptions, 'allowsRegistration' | 'clientAddress'> = {}) {
   const calls: OauthCall[] = []
   let paths: OauthServer | null = null
-  const server = createServer({ ServerResponse: GatewayResponse }, (request, response) => {
-    if (!paths?.handle(request, response, request.url ?? '')) response.writeHead(418).end()
+  const { server, url: gatewayUrl } = await openClientServer((request, response) => {
+    if (!paths?.handle(request, response, request.url ?? '')) response.refuse(418)
   })
-  const { promise, resolve } = Promise.withResolvers<void>()
-  server.listen(0, '127.0.0.1', resolve)
-  await promise
-  const gatewayUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const opened = await createOauthServer({
     ...{ ...options, gatewayUrl, jwks: () => ({ keys: [] }) },
     async execute(call) {

@@ -1,11 +1,10 @@
-import { createServer, request as send, type IncomingMessage, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { request as send, type IncomingMessage } from 'node:http'
 import { createLocalJWKSet, jwtVerify } from 'jose'
 import * as oauth from 'oauth4webapi'
 import { afterEach, describe, expect, it } from 'vitest'
-import { GatewayResponse } from '../../../../src/gateway/connection/response.ts'
 import { createOauthServer, type OauthServer } from '../../../../src/gateway/oauth/oauth-server.ts'
 import type { OauthCall, OauthEndpoint } from '../../../../src/plan/oauth-call.ts'
+import { openClientServer } from '../../../fixtures/client-server.ts'
 import { API, openTestOauthServer, SCOPES, SECRET } from '../../../fixtures/token-endpoints.ts'
 
 const open: { close(): unknown }[] = []
@@ -17,12 +16,10 @@ afterEach(async () => {
 async function start(executeInstead?: OauthEndpoint) {
   const failures: unknown[] = []
   let paths: OauthServer | null = null
-  const server: Server = createServer({ ServerResponse: GatewayResponse }, (request, response) => {
+  const { server, url: gatewayUrl } = await openClientServer((request, response) => {
     const path = (request.url ?? '').split('?', 1)[0] ?? ''
-    if (!paths?.handle(request, response, path)) response.writeHead(418).end()
+    if (!paths?.handle(request, response, path)) response.refuse(418)
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const gatewayUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const { keyRing, answer } = await openTestOauthServer({ gatewayUrl, nowMs: Date.now })
   paths = await createOauthServer({
     gatewayUrl,

@@ -5,7 +5,7 @@ import type { Socket } from 'node:net'
 import { duplexPair, type Duplex } from 'node:stream'
 import { Http1Connection } from '../../../../../src/gateway/connection/http1/http1-connection.ts'
 import { Http1Exchange } from '../../../../../src/gateway/connection/http1/http1-exchange.ts'
-import { findHttpParser, type HttpParser } from '../../../../../src/gateway/connection/http1/http-parser.ts'
+import { findHttpParser } from '../../../../../src/gateway/connection/http1/http-parser.ts'
 import type { ExchangeHandler } from '../../../../../src/gateway/connection/exchange.ts'
 
 export interface Reading {
@@ -28,7 +28,7 @@ export interface Sent {
   readonly ends: boolean
 }
 
-const createParser: HttpParser = findHttpParser()!
+const parser = findHttpParser()!
 
 function piecesOf({ bytes, splits = [] }: Sent): readonly Buffer[] {
   const edges = [0, ...splits, bytes.length]
@@ -53,7 +53,7 @@ export async function readWithOurs(sent: Sent): Promise<Reading> {
   // The backend reads the request, as one that answers does.
   backend.resume()
   const socket = client as unknown as Socket
-  const connection = new Http1Connection(socket, (events) => createParser(events, 32_768), {
+  const connection = new Http1Connection(socket, (events) => parser.readResponses(events, 32_768), {
     onIdle: () => (isReusable = true),
     onClosed() {},
   })

@@ -1,13 +1,21 @@
 /** A server response with a field for its call: listeners need no closure, and all responses have the same shape. */
 
 import { ServerResponse, type IncomingMessage } from 'node:http'
-import type { AnsweredCall } from './client.ts'
+import type { AnsweredCall, ClientResponse } from '../client.ts'
+import type { ConnectionRefusals } from './refuse-connection.ts'
 
 /** Above this size the copy to a string costs more than it saves. */
 const TEXT_BYTES_MAX = 4_096
 
-export class GatewayResponse extends ServerResponse<IncomingMessage> {
+export class GatewayResponse extends ServerResponse<IncomingMessage> implements ClientResponse {
   call: AnsweredCall | null = null
+  /** Written by the server. */
+  refusals: Pick<ConnectionRefusals, 'markRefused'> | null = null
+
+  constructor(request: IncomingMessage) {
+    super(request)
+    this.on('close', onClose)
+  }
 
   /**
    * Ends the response. Node writes a head and a `Buffer` with `writev`. A short body that is sent with its head is passed as a
@@ -17,6 +25,12 @@ export class GatewayResponse extends ServerResponse<IncomingMessage> {
     const isText = !isHeadSent && Buffer.isBuffer(last) && last.length <= TEXT_BYTES_MAX
     if (isText) this.end(last.toString('latin1'), 'latin1')
     else this.end(last)
+  }
+
+  refuse(status: number): void {
+    this.refusals?.markRefused(this.req.socket)
+    this.writeHead(status, ['Connection', 'close', 'Content-Length', '0'])
+    this.end()
   }
 
   /**
@@ -36,4 +50,8 @@ export class GatewayResponse extends ServerResponse<IncomingMessage> {
     if (this.socket === null) this.once('socket', (socket) => socket.destroy())
     this.destroy()
   }
+}
+
+function onClose(this: GatewayResponse): void {
+  this.call?.clientGone()
 }

@@ -7,7 +7,16 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import type { CountEvent, EventReason } from '../../runtime/event-reasons.ts'
+import type { CountEvent } from '../../../runtime/event-reasons.ts'
+import {
+  CUT_OFF,
+  isMessageError,
+  reasonOf,
+  refusalText,
+  statusOf,
+  type ParserError,
+  type RefusalStatus,
+} from '../parser-errors.ts'
 
 type Response = ServerResponse<IncomingMessage>
 
@@ -22,31 +31,14 @@ export interface ConnectionRefusals {
   markRefused(socket: Socket): void
 }
 
-const STATUS_LINES = {
-  400: '400 Bad Request',
-  408: '408 Request Timeout',
-  431: '431 Request Header Fields Too Large',
-  501: '501 Not Implemented',
-  505: '505 HTTP Version Not Supported',
-} as const
-
-type Status = keyof typeof STATUS_LINES
-
 /** Time limit for the client to read the refusal. */
 const READ_WITHIN_MS = 5_000
-
-const TIMED_OUT = 'ERR_HTTP_REQUEST_TIMEOUT'
-
-/** An error of llhttp; `reason` distinguishes errors that share a code. */
-interface ParserError extends NodeJS.ErrnoException {
-  readonly reason?: string
-}
 
 export function createConnectionRefusals(count: CountEvent): ConnectionRefusals {
   const refused = new WeakSet<Socket>()
 
   /** Sends the refusal and closes the connection, after the responses to earlier requests. */
-  function end(socket: Socket, status: Status): void {
+  function end(socket: Socket, status: RefusalStatus): void {
     if (!socket.writable) return void socket.destroy()
     const current = currentResponse(socket)
     if (current !== null && current.headersSent && !current.writableEnded) return void socket.destroy()
@@ -54,18 +46,16 @@ export function createConnectionRefusals(count: CountEvent): ConnectionRefusals 
       return void current.once('close', () => end(socket, status))
     }
     socket.setTimeout(READ_WITHIN_MS, () => socket.destroy())
-    socket.end(`HTTP/1.1 ${STATUS_LINES[status]}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`, () =>
-      socket.destroy(),
-    )
+    socket.end(refusalText(status), () => socket.destroy())
   }
 
   return {
     refuse(error, socket) {
       if (refused.has(socket)) return
       refused.add(socket)
-      if (error.code?.startsWith('HPE_') !== true && error.code !== TIMED_OUT) return void socket.destroy()
-      // A client that disconnects within a message has sent nothing malformed; the record of its call shows the disconnect.
-      if (error.code !== 'HPE_INVALID_EOF_STATE') count(reasonOf(error))
+      if (!isMessageError(error)) return void socket.destroy()
+      // The record of the call shows the disconnect.
+      if (error.code !== CUT_OFF) count(reasonOf(error))
       end(socket, statusOf(error))
     },
     refuseConnect({ socket, complete: isComplete }) {
@@ -77,29 +67,6 @@ export function createConnectionRefusals(count: CountEvent): ConnectionRefusals 
     },
     isRefused: (socket) => refused.has(socket),
     markRefused: (socket) => void refused.add(socket),
-  }
-}
-
-function reasonOf({ code }: ParserError): EventReason {
-  if (code === 'HPE_HEADER_OVERFLOW') return 'header_too_long'
-  return code === TIMED_OUT ? 'request_too_slow' : 'malformed'
-}
-
-function statusOf({ code, reason = '' }: ParserError): Status {
-  switch (code) {
-    case 'HPE_HEADER_OVERFLOW':
-      return 431
-    case TIMED_OUT:
-      return 408
-    // 501 for an unsupported transfer coding; an empty one, or one next to a length, is malformed.
-    case 'HPE_INVALID_TRANSFER_ENCODING':
-      return /^(Request has invalid|Invalid) `/.test(reason) ? 501 : 400
-    case 'HPE_INVALID_VERSION':
-      return reason === 'Invalid HTTP version' ? 505 : 400
-    case 'HPE_PAUSED_H2_UPGRADE':
-      return 505
-    default:
-      return 400
   }
 }
 

@@ -8,20 +8,18 @@
  */
 
 import type { Socket } from 'node:net'
-import type { ClientResponse } from './client.ts'
+import { QUEUED_MAX } from '../client.ts'
+import type { GatewayResponse } from './node-response.ts'
 
 export interface QueuedResponses {
   /** Returns false if more responses wait than a connection may have. */
-  add(socket: Socket, response: ClientResponse): boolean
+  add(socket: Socket, response: GatewayResponse): boolean
 }
 
-/** Many times more than clients that pipeline have in flight. */
-const QUEUED_MAX = 1_024
-
 export function createQueuedResponses(): QueuedResponses {
-  const queues = new WeakMap<Socket, Set<ClientResponse>>()
+  const queues = new WeakMap<Socket, Set<GatewayResponse>>()
 
-  function queueOf(socket: Socket): Set<ClientResponse> {
+  function queueOf(socket: Socket): Set<GatewayResponse> {
     let queue = queues.get(socket)
     if (queue === undefined) {
       const added = (queue = new Set())

@@ -2,7 +2,7 @@
 
 import { request } from 'undici'
 import { describe, expect, it } from 'vitest'
-import { openBackend, openTestGateway } from '../../../fixtures/test-gateway.ts'
+import { openBackend, openTestGateway } from '../../../../fixtures/test-gateway.ts'
 
 const EVERY_BYTE = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte))
 

@@ -1,0 +1,232 @@
+/**
+ * A response on one of our connections.
+ *
+ * It is written to the socket once it is the first one of its connection, and kept in memory before that. The head is written with
+ * the first bytes of the body, so that most responses need one system call.
+ */
+
+import { EventEmitter } from 'node:events'
+import type { Socket } from 'node:net'
+import type { AnsweredCall, ClientResponse } from '../client.ts'
+import type { Http1Request } from './http1-request.ts'
+import { currentDateLine, statusLine, toResponseLines, type ResponseLines } from './response-head.ts'
+
+/** The connection of a response. */
+export interface ResponseCarrier {
+  readonly socket: Socket
+  /** Bytes of responses that wait for their turn. */
+  queuedBytes: number
+  /** Whether the connection may carry another request after this response. */
+  mayContinueAfter(response: Http1Response): boolean
+  /** The last byte of the first response was passed to the socket. */
+  onEnded(response: Http1Response): void
+  /** Nothing that follows is served. */
+  refuseFollowing(): void
+  /** Runs a step of a listener; a fault ends the connection. */
+  guard(step: () => void): void
+}
+
+type Part = string | Buffer
+
+/** As many bytes may wait before `write` asks for a pause. */
+const QUEUED_BYTES_MAX = 65_536
+/** Up to this size, a copy of a chunk into the text before it costs less than a second buffer to write. */
+const JOINED_BYTES_MAX = 4_096
+const CONTINUE = 'HTTP/1.1 100 Continue\r\n\r\n'
+const LAST_CHUNK = '0\r\n\r\n'
+const KEEP_ALIVE = 'Connection: keep-alive\r\nKeep-Alive: timeout=65\r\n'
+const CLOSE = 'Connection: close\r\n'
+
+export class Http1Response extends EventEmitter implements ClientResponse {
+  call: AnsweredCall | null = null
+  readonly request: Http1Request
+  shouldKeepAlive: boolean
+  headersSent = false
+  writableEnded = false
+  writableFinished = false
+  destroyed = false
+
+  readonly #carrier: ResponseCarrier
+  #statusLine = ''
+  #lines: ResponseLines | null = null
+  #isHeadWritten = false
+  #hasBody = true
+  #isChunked = false
+  #bodyBytes = 0
+  #isCurrent = false
+  #isContinueQueued = false
+  #needsDrain = false
+  #isClosed = false
+  #queued: Part[] = []
+  #queuedBytes = 0
+
+  constructor(carrier: ResponseCarrier, request: Http1Request, shouldKeepAlive: boolean) {
+    super()
+    this.#carrier = carrier
+    this.request = request
+    this.shouldKeepAlive = shouldKeepAlive
+  }
+
+  get socket(): Socket | null {
+    return this.#isCurrent ? this.#carrier.socket : null
+  }
+
+  get writableLength(): number {
+    return this.#isCurrent ? this.#carrier.socket.writableLength : this.#queuedBytes
+  }
+
+  writeHead(status: number, headers: string[]): void {
+    if (this.headersSent) throw new Error('a response has a second head')
+    this.#statusLine = statusLine(status)
+    this.#lines = toResponseLines(headers)
+    this.#hasBody = this.request.method !== 'HEAD' && status !== 204 && status !== 304
+    this.headersSent = true
+  }
+
+  flushHeaders(): void {
+    if (!this.#isHeadWritten && !this.destroyed) this.#send(this.#takeHead(-1), null, '')
+  }
+
+  write(chunk: Buffer): boolean {
+    if (this.destroyed || this.writableEnded) return true
+    const head = this.#isHeadWritten ? '' : this.#takeHead(-1)
+    if (!this.#hasBody || chunk.length === 0) return head === '' || this.#send(head, null, '')
+    this.#bodyBytes += chunk.length
+    if (!this.#isChunked) return this.#send(head, chunk, '')
+    return this.#send(`${head}${chunk.length.toString(16)}\r\n`, chunk, '\r\n')
+  }
+
+  end(last: Buffer | string | null = null): void {
+    if (this.destroyed || this.writableEnded) return
+    this.writableEnded = true
+    const chunk = typeof last === 'string' ? Buffer.from(last) : last
+    const bytes = chunk?.length ?? 0
+    const head = this.#isHeadWritten ? '' : this.#takeHead(bytes)
+    this.#bodyBytes += bytes
+    if (!this.#hasBody) this.#send(head, null, '')
+    else if (!this.#isChunked) this.#send(head, chunk, '')
+    else if (bytes === 0) this.#send(head, null, LAST_CHUNK)
+    else this.#send(`${head}${bytes.toString(16)}\r\n`, chunk, `\r\n${LAST_CHUNK}`)
+    // The client would take the next response for the rest of this one, or the rest of this one for the next response.
+    if (this.#hasBody && this.#lines!.length >= 0 && this.#bodyBytes !== this.#lines!.length) return this.breakOff()
+    if (this.listenerCount('prefinish') > 0) this.emit('prefinish')
+    if (this.#isCurrent) this.#carrier.onEnded(this)
+  }
+
+  endWith(last: Buffer | string | null): void {
+    this.end(last)
+  }
+
+  refuse(status: number): void {
+    this.#carrier.refuseFollowing()
+    this.writeHead(status, ['Connection', 'close', 'Content-Length', '0'])
+    this.end()
+  }
+
+  askForBody(): void {
+    if (this.headersSent || this.destroyed) return
+    if (this.#isCurrent) this.#carrier.socket.write(CONTINUE, 'latin1')
+    else this.#isContinueQueued = true
+  }
+
+  breakOff(): void {
+    this.destroyed = true
+    this.#dropQueued()
+    if (this.#isCurrent) this.#carrier.socket.destroy()
+  }
+
+  /** The response is the first one of its connection now. */
+  begin(): void {
+    const { socket } = this.#carrier
+    this.#isCurrent = true
+    if (this.destroyed) return void socket.destroy()
+    if (this.listenerCount('socket') > 0) this.emit('socket', socket)
+    if (this.#isContinueQueued && !this.headersSent) socket.write(CONTINUE, 'latin1')
+    const parts = this.#dropQueued()
+    if (parts.length > 0) this.#writeAll(parts)
+    if (this.writableEnded) this.#carrier.onEnded(this)
+    else if (!socket.writableNeedDrain) this.drained()
+  }
+
+  /** The socket accepts bytes again. */
+  drained(): void {
+    if (!this.#needsDrain) return
+    this.#needsDrain = false
+    this.emit('drain')
+  }
+
+  /** The kernel has accepted all bytes, or the connection has ended. */
+  close(isFinished: boolean): void {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    this.writableFinished = isFinished
+    this.destroyed = true
+    this.#isCurrent = false
+    this.#dropQueued()
+    this.call?.clientGone()
+    if (this.listenerCount('close') > 0) this.#carrier.guard(() => this.emit('close'))
+  }
+
+  /** Returns the head. `bytes` is the length of the whole body; -1 if it is unknown. */
+  #takeHead(bytes: number): string {
+    const lines = this.#lines
+    if (lines === null) throw new Error('a response has no head')
+    this.#isHeadWritten = true
+    let framing = ''
+    if (this.#hasBody && lines.length < 0) {
+      if (bytes >= 0) framing = `Content-Length: ${bytes}\r\n`
+      else if (this.request.httpVersionMinor > 0) {
+        this.#isChunked = true
+        framing = 'Transfer-Encoding: chunked\r\n'
+      } else this.shouldKeepAlive = false
+    }
+    if (lines.isLast || !this.#carrier.mayContinueAfter(this)) this.shouldKeepAlive = false
+    const date = lines.hasDate ? '' : currentDateLine()
+    const connection = lines.isLast ? '' : this.shouldKeepAlive ? KEEP_ALIVE : CLOSE
+    return `${this.#statusLine}${lines.text}${date}${connection}${framing}\r\n`
+  }
+
+  /** Writes or queues text around a chunk. Returns false if the client must read first. */
+  #send(before: string, chunk: Buffer | null, after: string): boolean {
+    if (chunk === null) return this.#sendPart(before + after)
+    if (before === '' && after === '') return this.#sendPart(chunk)
+    if (chunk.length <= JOINED_BYTES_MAX) return this.#sendPart(before + chunk.toString('latin1') + after)
+    const parts = after === '' ? [before, chunk] : [before, chunk, after]
+    if (this.#isCurrent) return this.#writeAll(parts)
+    return parts.map((part) => this.#queue(part)).every(Boolean)
+  }
+
+  #sendPart(part: Part): boolean {
+    if (!this.#isCurrent) return this.#queue(part)
+    const mayContinue = this.#carrier.socket.write(part, 'latin1')
+    if (!mayContinue) this.#needsDrain = true
+    return mayContinue
+  }
+
+  #writeAll(parts: readonly Part[]): boolean {
+    const { socket } = this.#carrier
+    socket.cork()
+    let mayContinue = true
+    for (const part of parts) mayContinue = this.#sendPart(part)
+    socket.uncork()
+    return mayContinue
+  }
+
+  #queue(part: Part): boolean {
+    this.#queued.push(part)
+    this.#queuedBytes += part.length
+    this.#carrier.queuedBytes += part.length
+    if (this.#queuedBytes < QUEUED_BYTES_MAX) return true
+    this.#needsDrain = true
+    return false
+  }
+
+  #dropQueued(): readonly Part[] {
+    const parts = this.#queued
+    if (parts.length === 0) return parts
+    this.#queued = []
+    this.#carrier.queuedBytes -= this.#queuedBytes
+    this.#queuedBytes = 0
+    return parts
+  }
+}

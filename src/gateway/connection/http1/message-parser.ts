@@ -1,0 +1,61 @@
+/** A parser of HTTP/1.1 messages, and what it reports. */
+
+import type { Socket } from 'node:net'
+import type { ParserError } from '../parser-errors.ts'
+
+/** Receives the parts of the messages on one connection. No method may throw. */
+export interface MessageEvents {
+  /** The first byte of a message. */
+  onBegin(): void
+  /** The chunk belongs to the receiver: the parser has copied it. */
+  onBody(chunk: Buffer): void
+  onComplete(): void
+  /** The bytes of one read were parsed, or are invalid. */
+  onRead(error: ParserError | null): void
+}
+
+export interface ResponseEvents extends MessageEvents {
+  /** The next part of a long head, or a part of a trailer. */
+  onHeaders(headers: string[]): void
+  /** The end of a head; `headers` is null if `onHeaders` has received them all. Returns whether the response has no body. */
+  onHead(line: StatusLine, headers: string[] | null): boolean
+}
+
+export interface StatusLine {
+  readonly major: number
+  readonly minor: number
+  readonly status: number
+  readonly isUpgrade: boolean
+  readonly mayStayOpen: boolean
+}
+
+export interface RequestEvents extends MessageEvents {
+  /** The next part of a long head, or a part of a trailer; `target` is the next part of the request target. */
+  onHeaders(headers: string[], target: string): void
+  /** The end of a head; `headers` is null if `onHeaders` has received them and the target. */
+  onHead(line: RequestLine, headers: string[] | null): void
+}
+
+export interface RequestLine {
+  readonly major: number
+  readonly minor: number
+  readonly method: string
+  readonly target: string
+  readonly isUpgrade: boolean
+  readonly mayStayOpen: boolean
+}
+
+/** Parses the messages that arrive on one connection. */
+export interface MessageParser {
+  /** Reads from the handle of a socket, without JavaScript in between. The socket still reports errors and its end. */
+  consume(socket: Socket): void
+  parse(bytes: Uint8Array): void
+  /** Reports the end of the connection: completes a message whose body ends there. Returns an error for any other. */
+  finish(): ParserError | null
+  close(): void
+}
+
+export interface HttpParser {
+  readResponses(events: ResponseEvents, headBytesMax: number): MessageParser
+  readRequests(events: RequestEvents, headBytesMax: number): MessageParser
+}

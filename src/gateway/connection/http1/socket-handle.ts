@@ -1,0 +1,26 @@
+/** The handle of a socket, from which a parser can read without JavaScript in between. Node does not document it. */
+
+import type { Socket } from 'node:net'
+
+interface Handle {
+  readonly isStreamBase?: boolean
+  readStart(): number
+  readStop(): number
+}
+
+export function handleOf(socket: Socket): Handle | null {
+  return (socket as unknown as { readonly _handle: Handle | null })._handle
+}
+
+/** Whether a parser can read from the handle of this socket. */
+export function isConsumable(socket: Socket): boolean {
+  return handleOf(socket)?.isStreamBase === true && socket.readableLength === 0
+}
+
+/** Starts or stops the reads of a socket that a parser has consumed. */
+export function setReading(socket: Socket, isReading: boolean): void {
+  const handle = handleOf(socket)
+  if (handle === null) return
+  if (isReading) handle.readStart()
+  else handle.readStop()
+}

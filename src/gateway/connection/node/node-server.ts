@@ -1,0 +1,58 @@
+/**
+ * A server of `node:http` for clients, if its parser is not the one that our own connections know.
+ *
+ * The parser of Node refuses invalid HTTP: both lengths, bare line feeds, folded headers, spaces before a colon, a head that is too
+ * long. `checkContinue` and `checkExpectation` are handled, because Node would otherwise respond itself.
+ */
+
+import { createServer, type IncomingMessage, type Server, type ServerOptions } from 'node:http'
+import { CLIENT_BOUNDS, type ClientServer, type ClientServerOptions } from '../client.ts'
+import { GatewayResponse } from './node-response.ts'
+import { createQueuedResponses } from './queued-responses.ts'
+import { createConnectionRefusals } from './refuse-connection.ts'
+
+const SERVER_OPTIONS = {
+  ServerResponse: GatewayResponse,
+  maxHeaderSize: CLIENT_BOUNDS.headBytesMax,
+  headersTimeout: CLIENT_BOUNDS.headWithinMs,
+  requestTimeout: CLIENT_BOUNDS.requestWithinMs,
+  connectionsCheckingInterval: CLIENT_BOUNDS.scanEveryMs,
+  keepAliveTimeout: CLIENT_BOUNDS.idleMs,
+  noDelay: true,
+  /** `readRequestHeaders` checks the host instead, so that no later request on the connection is served. */
+  requireHostHeader: false,
+  insecureHTTPParser: false,
+} as const satisfies ServerOptions<typeof IncomingMessage, typeof GatewayResponse>
+
+export function createNodeServer({ connectionsMax, count, onRequest, onFault }: ClientServerOptions): ClientServer {
+  const refusals = createConnectionRefusals(count)
+  const queued = createQueuedResponses()
+
+  const server = createServer(SERVER_OPTIONS, serve)
+  server.maxConnections = connectionsMax
+  server.on('drop', () => count('connection_refused'))
+  server.on('checkContinue', serve)
+  server.on('checkExpectation', serve)
+  server.on('clientError', refusals.refuse)
+  server.on('connect', refusals.refuseConnect)
+  return Object.assign(server, { leave })
+
+  function serve(request: IncomingMessage, response: GatewayResponse): void {
+    const { socket } = request
+    if (refusals.isRefused(socket)) return
+    response.refusals = refusals
+    try {
+      if (response.socket !== null || queued.add(socket, response)) return onRequest(request, response)
+      count('pipelined_too_many')
+      response.refuse(429)
+    } catch (cause) {
+      onFault(cause)
+      socket.destroy()
+    }
+  }
+
+  /** Node counts the requests of a connection from now on, and ends it with the response to the first. */
+  function leave(this: Server): void {
+    this.maxRequestsPerSocket = 1
+  }
+}
