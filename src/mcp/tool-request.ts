@@ -5,7 +5,6 @@
  * schemas. Arguments that cannot be written are faults.
  */
 
-import type { IncomingHttpHeaders } from 'node:http'
 import type { ProblemPointer } from '../domain/problem.ts'
 import { fieldsOf, type Fields } from '../json/fields.ts'
 import { escapePointer } from '../json/references.ts'
@@ -16,7 +15,7 @@ import { toPairs, toText } from './argument-text.ts'
 export interface ToolRequest {
   /** Path and query, without the name of the API. */
   readonly target: string
-  readonly headers: IncomingHttpHeaders
+  readonly headers: Record<string, string>
   /** Name, value, … for the backend. */
   readonly forward: string[]
   readonly contentType: string | undefined
@@ -53,7 +52,7 @@ class RequestWriter {
   readonly #path = new Map<string, string>()
   readonly #query: string[] = []
   #queryLength = 0
-  readonly #headers: IncomingHttpHeaders = {}
+  readonly #headers: Record<string, string> = {}
   #cookies = ''
   readonly #forward: string[] = []
   readonly #faults: ProblemPointer[] = []

@@ -15,7 +15,6 @@ export interface ClientRequest extends Pick<
   | 'method'
   | 'url'
   | 'headers'
-  | 'headersDistinct'
   | 'httpVersionMajor'
   | 'httpVersionMinor'
   | 'complete'

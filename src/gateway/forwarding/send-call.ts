@@ -10,6 +10,7 @@ import type { BodyBuffers, BodyReader } from './body-buffers.ts'
 import type { Call } from '../call/call.ts'
 import type { DriftWatch } from './drift-watch.ts'
 import { Forwarding } from './forward.ts'
+import { valuesOf } from '../routing/operation-request.ts'
 import type { HeaderRules } from '../headers/header-rules.ts'
 import { createForwarded, toTraceLines, type ToForwardedLines } from '../headers/identity-headers.ts'
 import type { LoopDetection } from '../headers/loop-detection.ts'
@@ -69,7 +70,8 @@ class CallSender {
     }
     const has = hasBody(headers)
     if (validators.body === null) return has ? this.#sendUndeclared(routed) : this.forward(routed, null)
-    const encoding = request.headers['content-encoding']
+    const encodings = valuesOf(request, 'content-encoding')
+    const encoding = encodings.length === 0 ? undefined : encodings.join(', ')
     const plan = validators.body.accepts(headers.contentType, has, encoding)
     if ('code' in plan) return refuseInvalid(call, plan)
     if (plan.mode === 'none') return this.forward(routed, null)

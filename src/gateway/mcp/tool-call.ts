@@ -140,7 +140,7 @@ function write(
   const found = queryAt < 0 ? null : revision.routes.find(plan.method, target, 0, queryAt)
   const match = found !== null && 'operation' in found && found.operation === position ? found : null
   return {
-    request: { method: plan.method, url: target, headers: request.headers, headersDistinct: distinct(request) },
+    request: { method: plan.method, url: target, rawHeaders: Object.entries(request.headers).flat() },
     target,
     body,
     queryAt,
@@ -153,10 +153,6 @@ function write(
           ? invalid(NOT_THIS_OPERATION)
           : null,
   }
-}
-
-function distinct({ headers }: ToolRequest): Record<string, string[]> {
-  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, [String(value)]]))
 }
 
 /** Returns the headers for the backend: those of the arguments instead of those of the message. */

@@ -8,11 +8,11 @@
  */
 
 import type { ParameterPlan } from '../../plan/route-plan.ts'
-import type { OperationRequest } from '../routing/operation-request.ts'
+import { valuesOf, type OperationRequest } from '../routing/operation-request.ts'
 import { kindOf, toScalar, type Shape } from './shape.ts'
 
-/** Headers of which Node returns only the first if they are repeated; it joins the others. */
-const FIRST_ONLY: ReadonlySet<string> = new Set([
+/** Headers that hold one value. If one is repeated, implementations read different values of it; others are joined. */
+const SINGLE: ReadonlySet<string> = new Set([
   'age',
   'etag',
   'expires',
@@ -25,6 +25,7 @@ const FIRST_ONLY: ReadonlySet<string> = new Set([
   'referer',
   'retry-after',
   'server',
+  'set-cookie',
   'user-agent',
 ])
 
@@ -83,16 +84,15 @@ export function readPath({ explode }: ParameterPlan, shape: Shape, raw: string |
 
 export function readHeader({ name, explode }: ParameterPlan, shape: Shape, request: OperationRequest): unknown {
   const lower = name.toLowerCase()
-  const value = FIRST_ONLY.has(lower) ? oneOrAll(request.headersDistinct[lower]) : request.headers[lower]
-  return typeof value === 'string' ? readSimple(value, shape, explode) : value
+  const values = valuesOf(request, lower)
+  if (values.length === 0) return undefined
+  if (values.length > 1 && SINGLE.has(lower)) return values
+  return readSimple(values.join(', '), shape, explode)
 }
 
-function oneOrAll(values: readonly string[] | undefined): string | readonly string[] | undefined {
-  return values?.length === 1 ? values[0] : values
-}
-
-export function readCookie({ name, explode }: ParameterPlan, shape: Shape, { headers }: OperationRequest): unknown {
-  const values = (headers.cookie ?? '').split(';').flatMap((part) => {
+export function readCookie({ name, explode }: ParameterPlan, shape: Shape, request: OperationRequest): unknown {
+  const pairs = valuesOf(request, 'cookie').flatMap((value) => value.split(';'))
+  const values = pairs.flatMap((part) => {
     const at = part.indexOf('=')
     return at >= 0 && part.slice(0, at).trim() === name ? [part.slice(at + 1).trim()] : []
   })

@@ -10,7 +10,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Socket } from 'node:net'
 import type { ClientRequest } from '../client.ts'
 import type { RequestLine } from './message-parser.ts'
-import { toDistinctHeaders, toHeaders } from './received-headers.ts'
+import { toHeaders } from './received-headers.ts'
 
 /** The connection of a request. */
 export interface RequestCarrier {
@@ -63,10 +63,6 @@ export class Http1Request extends EventEmitter implements ClientRequest {
 
   get headers(): IncomingHttpHeaders {
     return (this.#headers ??= toHeaders(this.rawHeaders))
-  }
-
-  get headersDistinct(): Record<string, string[]> {
-    return toDistinctHeaders(this.rawHeaders)
   }
 
   override on(event: string, listener: (...parts: never[]) => void): this {

@@ -37,15 +37,3 @@ export function toHeaders(raw: readonly string[]): IncomingHttpHeaders {
   }
   return headers
 }
-
-/** Returns all values of each name. */
-export function toDistinctHeaders(raw: readonly string[]): Record<string, string[]> {
-  const headers = Object.create(null) as Record<string, string[]>
-  for (let index = 0; index < raw.length; index += 2) {
-    const name = raw[index]!.toLowerCase()
-    const values = headers[name]
-    if (values === undefined) headers[name] = [raw[index + 1]!]
-    else values.push(raw[index + 1]!)
-  }
-  return headers
-}

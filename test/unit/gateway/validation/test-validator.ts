@@ -1,6 +1,5 @@
 /** Compiles a document with one operation as a gateway thread does, and validates requests against it. */
 
-import type { IncomingMessage } from 'node:http'
 import { compileRoutePlan } from '../../../../src/governance/serving/compile-route-plan.ts'
 import { readSpecification } from '../../../../src/governance/specification.ts'
 import { createRouteTable } from '../../../../src/gateway/routing/route-table.ts'
@@ -50,7 +49,7 @@ export async function openTestValidator({
     const queryAt = target.includes('?') ? target.indexOf('?') : target.length
     const match = routes.find('POST', target, 0, queryAt)
     if (match === null || 'allowed' in match || validators === undefined) throw new Error(`no route for ${target}`)
-    const request = { url: target, headers } as unknown as IncomingMessage
+    const request = { url: target, rawHeaders: Object.entries(headers).flat() }
     const failure = validators.parameters?.(match, request, queryAt) ?? null
     if (failure !== null) return show(failure)
     if (validators.body === null) return 'ok'
