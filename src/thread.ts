@@ -1,6 +1,7 @@
 /** Entry point of a gateway thread: connects the data plane, the OAuth server and the page for browsers. */
 
 import { parentPort, workerData } from 'node:worker_threads'
+import { toResponseFields } from './gateway/connection/response-fields.ts'
 import type { ThreadSettings } from './gateway/messages/messages.ts'
 import { startThread, type OauthServer } from './gateway/threads/gateway-thread.ts'
 import { createOauthServer } from './gateway/oauth/oauth-server.ts'
@@ -25,7 +26,8 @@ function withRootPage(oauth: OauthServer, page: string | undefined): OauthServer
   return {
     handle(request, response, path) {
       if (path !== '/' || !asksForRootPage(request)) return oauth.handle(request, response, path)
-      sendRootPage(response, page)
+      const writeHead = (status: number, headers: string[]): void => response.start(status, toResponseFields(headers))
+      sendRootPage({ writeHead, end: (body) => response.end(body) }, page)
       return true
     },
     close: () => oauth.close(),

@@ -4,9 +4,9 @@
  * subscriptions take of shared memory: at most 200 bytes each.
  */
 
-import { createLimiter } from '../../src/gateway/limits/limiter.ts'
+import { createLimiter, type CompiledSla } from '../../src/gateway/limits/limiter.ts'
 import { createLimitMemory } from '../../src/gateway/limits/limit-memory.ts'
-import { appendLimitHeaders } from '../../src/gateway/limits/limit-headers.ts'
+import { toLimitLines, toQuotaLines } from '../../src/gateway/limits/limit-headers.ts'
 import { parseDeclaration } from '../../src/opensla/declaration.ts'
 import { measure } from '../harness.ts'
 
@@ -66,9 +66,14 @@ function takeAll(compiled: typeof sla, of: typeof blocks, operation: number, wit
     if (call % 16 === 0) nowMs++
     sum += limiter.take(compiled, block, operation, nowMs)
     limiter.release(block, limiter.verdict.gauge)
-    if (withHeaders) sum += appendLimitHeaders([], compiled, operation, limiter.verdict).length
+    if (withHeaders) sum += linesOf(compiled, operation).length
   }
   return sum
+}
+
+function linesOf(compiled: CompiledSla, operation: number): string {
+  const { verdict } = limiter
+  return toLimitLines(compiled, operation, verdict) + toQuotaLines(compiled, verdict.quotaUsedMicro)
 }
 
 measure({ name: 'limiter/none', operations: TAKES, run: () => takeAll(bareSla, bareBlocks, 2) })

@@ -11,7 +11,7 @@ import type { Call } from './call/call.ts'
 import { toLimitRefusal, type LimitRefusal } from './limits/limit-refusal.ts'
 import type { LeaseWaits } from './limits/lease-waits.ts'
 import { ADMITTED, CLOSED, LACKING, type Limiter } from './limits/limiter.ts'
-import { appendLimitHeaders, refundUnits } from './limits/limit-headers.ts'
+import { toLimitLines } from './limits/limit-headers.ts'
 import type { SlotWatch } from './limits/slot-watch.ts'
 import type { CallerContext } from './call/caller-context.ts'
 
@@ -59,22 +59,24 @@ export function createAdmissions({ limiter, waits, slots }: AdmissionsOptions): 
       if (sla === null || block === null) return null
       limiter.take(sla, block, operation, nowMs, isAlone)
       const cost = sla.unitsMicro[operation]!
+      if (verdict.refusedBy === LACKING) return NEEDS_LEASE
+      if (verdict.refusedBy === CLOSED) return LEASES_CLOSED
+      call.sla = sla
+      call.limitLines = toLimitLines(sla, operation, verdict)
+      call.quotaUsedMicro = verdict.quotaUsedMicro
       if (verdict.refusedBy === ADMITTED) {
         call.unitsMicro = cost
         call.flags |= FLAG_COUNTED
         call.admittedMs = nowMs
-        call.sla = sla
         call.block = block
         call.gauge = verdict.gauge
         call.quotaStartMs = verdict.quotaStartMs
         call.leaseStartMs = verdict.leaseStartMs
         call.admissions = admissions
-        call.limitHeaders = appendLimitHeaders([], sla, operation, verdict)
         if (slots !== null && verdict.gauge !== 0) slots.enter(call, block, verdict.gauge)
         return null
       }
-      if (verdict.refusedBy === LACKING) return NEEDS_LEASE
-      return verdict.refusedBy === CLOSED ? LEASES_CLOSED : toLimitRefusal(sla, operation, verdict, nowMs)
+      return toLimitRefusal(sla, operation, verdict, nowMs)
     },
     wait: ({ block }) => (block === null ? Promise.resolve(true) : waits.wait(verdict.lacking)),
     release(call) {
@@ -104,7 +106,7 @@ function release(limiter: Limiter, call: Call): void {
   limiter.release(block, call.gauge)
   if (isCharged(call)) return
   limiter.giveBack(sla, block, call.unitsMicro, call.quotaStartMs, call.leaseStartMs)
-  if (call.limitHeaders !== null) refundUnits(call.limitHeaders, sla, call.unitsMicro)
+  call.quotaUsedMicro = Math.max(0, call.quotaUsedMicro - call.unitsMicro)
   call.unitsMicro = 0
 }
 

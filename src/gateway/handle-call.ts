@@ -58,7 +58,7 @@ function route(
   queryAt: number,
 ): void {
   call.attribution = revision.unrouted
-  call.apiHeaders = revision.apiHeaders
+  call.apiLines = revision.apiLines
   call.readBytesPerSecondMin = revision.readBytesPerSecondMin
   const { plan, routes, operations } = revision
   if (plan.state === 'Retired') return call.refuse('api_retired', `${plan.api} is retired.`)

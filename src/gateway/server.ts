@@ -147,9 +147,9 @@ function refuseStaleCall(call: Call, revision: CompiledRevision | undefined): vo
   refuseStale(call)
 }
 
-function attributeUnrouted(call: Call, { unrouted, unroutedMcp, apiHeaders }: CompiledRevision): void {
+function attributeUnrouted(call: Call, { unrouted, unroutedMcp, apiLines }: CompiledRevision): void {
   call.attribution = call instanceof McpCall ? unroutedMcp : unrouted
-  call.apiHeaders = apiHeaders
+  call.apiLines = apiLines
 }
 
 /**

@@ -29,7 +29,8 @@ import {
   type CompiledSla,
   type Limiter,
 } from '../gateway/limits/limiter.ts'
-import { appendLimitHeaders } from '../gateway/limits/limit-headers.ts'
+import { parseHeaderLines } from '../runtime/parse-header-lines.ts'
+import { toLimitLines, toQuotaLines } from '../gateway/limits/limit-headers.ts'
 import { parseDeclaration } from '../opensla/declaration.ts'
 import type { SlaPlan } from '../plan/sla-plan.ts'
 import type { AdmittedCall, Attempt, CallLimits, RefusedCall } from '../platform/call-limits.ts'
@@ -207,8 +208,9 @@ class PlatformCounters {
     let holder: SlotHolder | null = null
     let isCharged = true
     let isRunning = true
+    const lines = toLimitLines(sla, operation, limiter.verdict) + toQuotaLines(sla, limiter.verdict.quotaUsedMicro)
     return {
-      headers: appendLimitHeaders([], sla, operation, limiter.verdict),
+      headers: parseHeaderLines(lines),
       terms: { admittedMs: nowMs, unitsMicro, isCounted, isApproaching, variant, currency, priceMicro },
       giveBack() {
         if (isCharged) limiter.giveBack(sla, block, unitsMicro, quotaStartMs, leaseStartMs)

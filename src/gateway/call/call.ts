@@ -20,6 +20,8 @@ import type { CallDependencies } from './call-dependencies.ts'
 import type { RefusalCode, RefusalOptions } from './call-refusal.ts'
 import type { ClientRequest, ClientResponse } from '../connection/client.ts'
 import { discardRest } from '../connection/discard-body.ts'
+import { toResponseFields, type ResponseFields } from '../connection/response-fields.ts'
+import { toQuotaLines } from '../limits/limit-headers.ts'
 import type { Block, CompiledSla } from '../limits/limiter.ts'
 import { READ_BYTES_PER_SECOND_MIN, type WatchedReader } from '../connection/reader-watch.ts'
 
@@ -33,6 +35,7 @@ export interface CallOwner {
 const UNATTRIBUTED: Attribution = { tenant: '', api: '', operation: '', ...ANONYMOUS }
 /** Status that nginx logs if the client closes the connection before the response. */
 const STATUS_CLIENT_GONE = 499
+const NO_FIELDS = toResponseFields([])
 
 export class Call implements RecordedCall, WatchedReader {
   readonly channel: Channel = 'http'
@@ -70,12 +73,13 @@ export class Call implements RecordedCall, WatchedReader {
   explanation: Explanation | null = null
   /** Written by forwarding, which must be stopped if the call ends early. */
   owner: CallOwner | null = null
-  /** Response headers as name, value, …, written by forwarding or `refuse`; `sendHead` adds those of the gateway. */
-  head: string[] = []
-  /** Headers of every response to this call; written by the limit stage. */
-  limitHeaders: string[] | null = null
-  /** Headers of every response of the API; written by routing. */
-  apiHeaders: readonly string[] | null = null
+  /** Response headers, written by forwarding or `refuse`; `sendHead` adds the lines of the gateway. */
+  head: ResponseFields = NO_FIELDS
+  /** Written by the limit stage, as the use of the quota. */
+  limitLines = ''
+  quotaUsedMicro = 0
+  /** Written by routing. */
+  apiLines = ''
   /** Releases concurrency and units. The limit stage writes this and the eight below; the last two concern waits for leases. */
   admissions: { release(call: Call): void } | null = null
   sla: CompiledSla | null = null
@@ -129,12 +133,11 @@ export class Call implements RecordedCall, WatchedReader {
 
   /** Sends the head with the headers of the gateway. */
   sendHead(): void {
-    this.head.push('X-Request-Id', this.requestId)
-    if (this.limitHeaders !== null) for (const part of this.limitHeaders) this.head.push(part)
-    if (this.apiHeaders !== null) for (const part of this.apiHeaders) this.head.push(part)
+    const { lines: own, length, hasDate } = this.head
+    const quota = this.sla === null ? '' : toQuotaLines(this.sla, this.quotaUsedMicro)
+    const lines = `${own}X-Request-Id: ${this.requestId}\r\n${this.limitLines}${quota}${this.apiLines}`
     // Without `100 Continue` the client may still send its body, so the next bytes could be a body or a request.
-    if (this.expectsContinue) this.head.push('Connection', 'close')
-    this.response.writeHead(this.status, this.head)
+    this.response.start(this.status, { lines, length, hasDate, isLast: this.expectsContinue })
   }
 
   /** Ends the call: appends its record, and sends `last` (the end of the response) when the spool has the record. */
@@ -166,7 +169,8 @@ export class Call implements RecordedCall, WatchedReader {
   protected writeProblem(problem: ProblemDocument, headers: readonly string[] = []): string | Buffer {
     const body = JSON.stringify(problem)
     const length = String(Buffer.byteLength(body))
-    this.head = ['Content-Type', 'application/problem+json', 'Content-Length', length, ...headers]
+    const own = ['Content-Type', 'application/problem+json', 'Content-Length', length]
+    this.head = toResponseFields([...own, ...headers])
     return body
   }
 
@@ -286,7 +290,7 @@ export class Call implements RecordedCall, WatchedReader {
       problemDocument('unavailable', 'The gateway could not record this call.', this.requestId),
     )
     this.status = PROBLEMS.unavailable.status
-    this.head = ['Content-Type', 'application/problem+json', 'Retry-After', '1']
+    this.head = toResponseFields(['Content-Type', 'application/problem+json', 'Retry-After', '1'])
     this.sendHead()
     response.end(body)
     if (!this.isBodyRead) discardRest(this.request, this.response, this.socket)

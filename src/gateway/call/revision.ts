@@ -17,7 +17,7 @@ import { compileResponses, type DeclaredResponses } from '../validation/declared
 import type { CompiledSla, Limiter } from '../limits/limiter.ts'
 import { createRouteTable, type RouteTable } from '../routing/route-table.ts'
 import { toAttribution } from './call-attribution.ts'
-import { toDeprecationHeaders } from '../headers/deprecation-headers.ts'
+import { toDeprecationLines } from '../headers/deprecation-headers.ts'
 import { compileValidators, type OperationValidators } from '../validation/validate.ts'
 
 export interface CompiledOperation {
@@ -43,8 +43,8 @@ export interface CompiledRevision {
   readonly backend: Backend | null
   /** By variant. */
   readonly slas: Map<string, CompiledSla>
-  /** Name, value, … of headers in every response of the API; null if there are none. */
-  readonly apiHeaders: readonly string[] | null
+  /** Lines of headers in every response of the API. */
+  readonly apiLines: string
   /** Attribution of calls that are refused before an operation is found. */
   readonly unrouted: Attribution
   /** Whether an operation is exposed over MCP. */
@@ -88,7 +88,7 @@ export async function compileRevision(
     readBytesPerSecondMin: plan.readBytesPerSecondMin ?? READ_BYTES_PER_SECOND_MIN,
     backend: plan.backend === null ? null : new Backend(plan.backend, settings),
     slas: new Map(slas.map((sla) => [sla.variant, limiter.compile(sla, operationIdsOf(plan))])),
-    apiHeaders: plan.deprecation === undefined ? null : toDeprecationHeaders(plan.deprecation),
+    apiLines: plan.deprecation === undefined ? '' : toDeprecationLines(plan.deprecation),
     unrouted: toAttribution(plan, '', null, null),
     isMcpOn: isMcpOn(plan),
     mcpChallenges: compileChallenges(plan, settings.gatewayUrl, MCP_PATH),

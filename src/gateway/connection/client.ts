@@ -6,6 +6,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Server, Socket } from 'node:net'
 import type { CountEvent } from '../../runtime/event-reasons.ts'
+import type { ResponseFields } from './response-fields.ts'
 
 export type RequestEvent = 'data' | 'end' | 'close'
 
@@ -47,8 +48,8 @@ export interface ClientResponse extends Pick<
   call: AnsweredCall | null
   /** Null while the response is queued behind others of its connection, and after its end. */
   readonly socket: Socket | null
-  /** `headers` is name, value, …. */
-  writeHead(status: number, headers: string[]): unknown
+  /** Sets the head, which is sent with the first bytes of the body. */
+  start(status: number, fields: ResponseFields): void
   flushHeaders(): void
   /** Returns false if the client reads slower than the response is written. */
   write(chunk: Buffer): boolean

@@ -23,10 +23,8 @@ export interface BodySink {
 export interface ExchangeRequest {
   readonly method: string
   readonly path: string
-  /** Name, value, …; without `Host`, `Connection` and the headers that frame the body. */
-  readonly headers: readonly string[]
-  /** Headers of the gateway, as `toHeaderLines` has written them. */
-  readonly ownLines: string
+  /** Headers as `toHeaderLines` has written them; without `Host`, `Connection` and those that frame the body. */
+  readonly lines: string
   readonly body: Buffer | BodySource | null
   /** Length of a body that arrives in pieces; -1 if it is unknown. */
   readonly bodyBytes: number

@@ -19,7 +19,7 @@ export function toHeaderLines(headers: readonly string[]): string {
     const name = headers[index]!
     const value = headers[index + 1]!
     if (!isToken(name) || NOT_IN_VALUE.test(value)) {
-      throw exchangeError(REQUEST_INVALID, 'a header for a backend contains an invalid character')
+      throw exchangeError(REQUEST_INVALID, 'a header contains an invalid character')
     }
     lines += `${name}: ${value}\r\n`
   }

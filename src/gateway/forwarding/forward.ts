@@ -33,8 +33,8 @@ export interface ForwardOptions extends RelayOptions {
   /** Receives the whole response; null if it is relayed. */
   readonly receiver: ResponseReceiver | null
   readonly path: string
-  readonly headers: readonly string[]
-  readonly ownLines: string
+  /** Headers as `toHeaderLines` has written them. */
+  readonly lines: string
   /** A body in memory, the request itself if its body is streamed, or null without a body. */
   readonly body: Buffer | Call['request'] | null
   /** Length of a streamed body; -1 if it is unknown. */
@@ -173,8 +173,8 @@ export class Forwarding implements CallOwner, SlotUser, UpstreamDeadline, Exchan
   }
 
   #dispatch(): void {
-    const { backend, method, path, headers, ownLines, bodyBytes } = this.#options
-    const request = { method, path, headers, ownLines, body: this.#body, bodyBytes }
+    const { backend, method, path, lines, bodyBytes } = this.#options
+    const request = { method, path, lines, body: this.#body, bodyBytes }
     this.#exchange = backend.connections.send(request, this)
   }
 

@@ -98,7 +98,7 @@ export class ResponseRelay implements ResponseSink, TurnMember {
     const head = readResponseHead(status, headers, responseRules)
     if (head.isUnreadable) return false
     call.status = status
-    call.head = head.headers
+    call.head = head
     this.#contentLength = head.length
     this.#sample = drift.checkHead(call, operation, status, head)
     this.#exchange = exchange
@@ -131,7 +131,7 @@ export class ResponseRelay implements ResponseSink, TurnMember {
     const call = this.#call
     const held = this.#held
     if (held !== null && this.#contentLength < 0 && !this.#isHeadSent) {
-      call.head.push('Content-Length', String(held.length))
+      call.head = { ...call.head, lines: `${call.head.lines}Content-Length: ${held.length}\r\n`, length: held.length }
     }
     call.finish('served', held)
     if (this.#sample !== null) this.#sample.end()

@@ -8,6 +8,7 @@
 import type { ProblemCode } from '../../domain/problem.ts'
 import type { BodyBuffers, BodyReader } from './body-buffers.ts'
 import type { Call } from '../call/call.ts'
+import { toHeaderLines } from '../connection/header-lines.ts'
 import type { DriftWatch } from './drift-watch.ts'
 import { Forwarding } from './forward.ts'
 import { valuesOf } from '../routing/operation-request.ts'
@@ -118,8 +119,7 @@ class CallSender {
       receiver,
       method: request.method ?? '',
       path: backend.plan.basePath + target,
-      headers: clientHeaders(routed),
-      ownLines: this.#ownLines(routed),
+      lines: clientLines(routed) + this.#ownLines(routed),
       body,
       bodyBytes: headers.isChunked ? -1 : headers.contentLength,
     }).start()
@@ -132,12 +132,14 @@ class CallSender {
   }
 }
 
-/** Returns the headers of the client that reach the backend. */
-function clientHeaders({ operation, headers }: RoutedCall): readonly string[] {
+/** Returns the headers of the client that reach the backend, as lines. */
+function clientLines({ operation, headers }: RoutedCall): string {
   const { forward, overrides, hopByHop } = headers
-  if (overrides !== null) pushAllowed(forward, overrides, operation.plan.passHeaders ?? [])
-  if (hopByHop !== null) dropHopByHop(forward, hopByHop, operation.validatedHeaders)
-  return forward
+  if (overrides === null && hopByHop === null) return (headers.forwardLines ??= toHeaderLines(forward))
+  const passed = [...forward]
+  if (overrides !== null) pushAllowed(passed, overrides, operation.plan.passHeaders ?? [])
+  if (hopByHop !== null) dropHopByHop(passed, hopByHop, operation.validatedHeaders)
+  return toHeaderLines(passed)
 }
 
 /** Validates a body that was read completely, and forwards the call. */

@@ -28,6 +28,7 @@ export const CDN_LOOP = 11
 export const OVERRIDE = 12
 export const CONTENT_ENCODING = 13
 export const EXPECT = 14
+export const DATE = 15
 
 const REQUEST: Readonly<Record<string, number>> = {
   authorization: AUTHORIZATION,
@@ -74,6 +75,7 @@ const REQUEST: Readonly<Record<string, number>> = {
 
 const RESPONSE: Readonly<Record<string, number>> = {
   connection: CONNECTION,
+  date: DATE,
   'content-length': CONTENT_LENGTH,
   'content-type': CONTENT_TYPE,
   'content-encoding': CONTENT_ENCODING,

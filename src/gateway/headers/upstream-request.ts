@@ -46,7 +46,9 @@ export interface RequestHeaders {
   /** Name, value, … of `X-HTTP-Method-Override` and similar headers; null if there are none. */
   overrides: string[] | null
   /** Name, value, … for the backend; forwarding adds the headers of the gateway. */
-  readonly forward: string[]
+  readonly forward: readonly string[]
+  /** `forward` as lines; null until they are needed. */
+  forwardLines: string | null
 }
 
 export function readRequestHeaders(request: ClientRequest, rules: RequestRules): RequestHeaders {
@@ -138,6 +140,7 @@ function initialHeaders(request: ClientRequest, forward: string[]): RequestHeade
     hopByHop: null,
     overrides: null,
     forward,
+    forwardLines: null,
   }
 }
 

@@ -1,20 +1,24 @@
 /** Converts the head of a backend's response into the head for the client. */
 
+import { toHeaderLines } from '../connection/header-lines.ts'
+import type { ResponseFields } from '../connection/response-fields.ts'
 import {
   CONNECTION,
   CONTENT_ENCODING,
   CONTENT_LENGTH,
   CONTENT_TYPE,
+  DATE,
   DROP,
   TRANSFER_ENCODING,
   type HeaderRules,
 } from './header-rules.ts'
 
-export interface ResponseHead {
-  /** Name, value, … */
-  readonly headers: string[]
+export interface ResponseHead extends ResponseFields {
+  /** Headers for the client. */
+  lines: string
   /** `Content-Length` of the backend, or -1. */
   length: number
+  hasDate: boolean
   /** Undefined if there is none or more than one. */
   contentType: string | undefined
   contentEncoding: string | undefined
@@ -27,8 +31,10 @@ const NO_CONTENT = 204
 export function readResponseHead(status: number, headers: readonly string[], rules: HeaderRules): ResponseHead {
   const kept: string[] = []
   const head: ResponseHead = {
-    headers: kept,
+    lines: '',
     length: -1,
+    hasDate: false,
+    isLast: false,
     contentType: undefined,
     contentEncoding: undefined,
     isUnreadable: false,
@@ -61,10 +67,14 @@ export function readResponseHead(status: number, headers: readonly string[], rul
         break
       case CONTENT_ENCODING:
         head.contentEncoding = joined(head.contentEncoding ?? null, value)
+        break
+      case DATE:
+        head.hasDate = true
     }
     kept.push(name, value)
   }
   if (hopByHop !== null) dropNamed(kept, namesIn(hopByHop))
+  head.lines = toHeaderLines(kept)
   return head
 }
 

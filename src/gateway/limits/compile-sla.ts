@@ -28,7 +28,7 @@ export function compileSla(
     quota: compileQuota(plan, layout.quota, unitsMicro),
     groups: operationIds.map((id) => compileGroups(ownOf(plan.byOperation, id) ?? [], limits)),
     unitsMicro,
-    costs: unitsMicro.map(toUnits),
+    costLines: unitsMicro.map((cost) => `X-RU-Cost: ${toUnits(cost)}\r\n`),
   }
 }
 
@@ -68,8 +68,7 @@ function compileLimit(
     capacity,
     alertAt: alertThreshold(capacity, alertShare),
     label,
-    policyField: `"${label}";${policy}`,
-    limitField: `"${label}";r=`,
+    headerStart: `RateLimit-Policy: "${label}";${policy}\r\nRateLimit: "${label}";r=`,
   }
   // `kind` is that of `rule`, which the type of the literal cannot express.
   return compiled as CompiledLimit

@@ -19,8 +19,8 @@ export interface CompiledSla {
   readonly groups: readonly (readonly (readonly CompiledLimit[])[])[]
   /** By position of the operation. */
   readonly unitsMicro: readonly number[]
-  /** By position of the operation: the cost as text. */
-  readonly costs: readonly string[]
+  /** By position of the operation: the cost as a header line. */
+  readonly costLines: readonly string[]
 }
 
 /** All kinds have the same object shape, so that the decision stays monomorphic. */
@@ -42,9 +42,8 @@ export interface CompiledLimitOf<K extends LimitKind> {
   readonly alertAt: number
   /** Name of the definition and its property, as a structured-field string. */
   readonly label: string
-  /** `RateLimit-Policy`, and `RateLimit` up to the remaining calls. */
-  readonly policyField: string
-  readonly limitField: string
+  /** The line of `RateLimit-Policy`, and that of `RateLimit` up to the remaining calls. */
+  readonly headerStart: string
 }
 
 export type CompiledLimit = { readonly [K in LimitKind]: CompiledLimitOf<K> }[LimitKind]
@@ -56,5 +55,7 @@ export interface CompiledQuota {
   readonly alertAt: number
   /** Cost of the most expensive operation: the upper bound of the next call. */
   readonly costMax: number
-  readonly limitText: string
+  /** The lines of the quota up to the used units, and from there up to the remaining ones, if there is a limit. */
+  readonly headerStart: string
+  readonly headerMiddle: string
 }

@@ -3,40 +3,21 @@
  * the tightest limit that applied, `X-RU-*` for resource units. Parts that no call changes are compiled as text (`compiled-sla.ts`).
  */
 
-import { MICRO } from '../../domain/decimal.ts'
 import type { CompiledSla } from './compiled-sla.ts'
 import type { Verdict } from './limit-verdict.ts'
 import { toUnits } from './resource-units.ts'
 
-/** Pushes name, value, … to `target`, and returns it. */
-export function appendLimitHeaders(target: string[], sla: CompiledSla, operation: number, verdict: Verdict): string[] {
-  const { tightest } = verdict
-  if (tightest >= 0) {
-    const { policyField, limitField } = sla.limits[tightest]!
-    target.push(
-      'RateLimit-Policy',
-      policyField,
-      'RateLimit',
-      `${limitField}${verdict.remaining};t=${Math.ceil(verdict.resetMs / 1_000)}`,
-    )
-  }
-  target.push('X-RU-Cost', sla.costs[operation]!)
-  const { quota } = sla.plan
-  if (quota === null || sla.quota === null) return target
-  target.push('X-RU-Consumed', toUnits(verdict.quotaUsedMicro), 'X-RU-Period', quota.period)
-  if (quota.period === 'PayAsYouGo') return target
-  const remaining = Math.max(0, quota.unitsMicro - verdict.quotaUsedMicro)
-  target.push('X-RU-Limit', sla.quota.limitText, 'X-RU-Remaining', toUnits(remaining))
-  return target
+/** Returns the lines of the tightest limit, and of the cost of the operation. */
+export function toLimitLines(sla: CompiledSla, operation: number, { tightest, remaining, resetMs }: Verdict): string {
+  const cost = sla.costLines[operation]!
+  if (tightest < 0) return cost
+  return `${sla.limits[tightest]!.headerStart}${remaining};t=${Math.ceil(resetMs / 1_000)}\r\n${cost}`
 }
 
-/** Corrects the headers of a call whose units were refunded before its head was sent, because it has consumed nothing. */
-export function refundUnits(headers: string[], { plan }: CompiledSla, unitsMicro: number): void {
-  const at = headers.indexOf('X-RU-Consumed')
-  if (at < 0 || unitsMicro === 0) return
-  const usedMicro = Math.max(0, Math.round(Number(headers[at + 1]) * MICRO) - unitsMicro)
-  headers[at + 1] = toUnits(usedMicro)
-  const remainingAt = headers.indexOf('X-RU-Remaining')
-  if (remainingAt < 0 || plan.quota === null) return
-  headers[remainingAt + 1] = toUnits(Math.max(0, plan.quota.unitsMicro - usedMicro))
+/** Returns the lines of the quota, of which `usedMicro` is used. */
+export function toQuotaLines({ quota }: CompiledSla, usedMicro: number): string {
+  if (quota === null) return ''
+  const { capacity, headerStart, headerMiddle } = quota
+  const consumed = `${headerStart}${toUnits(usedMicro)}${headerMiddle}`
+  return capacity === Infinity ? consumed : `${consumed}${toUnits(Math.max(0, capacity - usedMicro))}\r\n`
 }

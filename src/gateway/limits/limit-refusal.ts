@@ -6,12 +6,11 @@ import type { CompiledSla } from './compiled-sla.ts'
 import { reopensWithTime } from './limit-kinds.ts'
 import { limitState, quotaState } from './limit-state.ts'
 import { QUOTA, type Verdict } from './limit-verdict.ts'
-import { appendLimitHeaders } from './limit-headers.ts'
 
 export interface LimitRefusal {
   readonly code: 'rate_limited' | 'quota_exhausted'
   readonly detail: string
-  /** Name, value, …: the limits and `Retry-After`. */
+  /** `Retry-After`. */
   readonly headers: readonly string[]
   readonly extensions: Readonly<Record<string, unknown>>
   /** The limit that refused, at that moment. */
@@ -20,8 +19,7 @@ export interface LimitRefusal {
 
 /** Describes the refusal in `verdict`. */
 export function toLimitRefusal(sla: CompiledSla, operation: number, verdict: Verdict, nowMs: number): LimitRefusal {
-  const headers = appendLimitHeaders([], sla, operation, verdict)
-  headers.push('Retry-After', String(Math.max(1, Math.ceil(verdict.retryAfterMs / 1_000))))
+  const headers = ['Retry-After', String(Math.max(1, Math.ceil(verdict.retryAfterMs / 1_000)))]
   const opensAt = new Date(Math.ceil(nowMs + verdict.retryAfterMs)).toISOString()
   if (verdict.refusedBy === QUOTA) {
     const window = sla.plan.quota?.period ?? 'Monthly'

@@ -29,14 +29,16 @@ export function compileQuota(
   unitsMicro: readonly number[],
 ): CompiledQuota | null {
   if (quota === null) return null
-  const capacity = quota.period === 'PayAsYouGo' ? Infinity : quota.unitsMicro
+  const hasLimit = quota.period !== 'PayAsYouGo'
+  const capacity = hasLimit ? quota.unitsMicro : Infinity
   return {
     offset,
     unit: UNITS[quota.period],
     capacity,
     alertAt: alertThreshold(capacity, alertShare),
     costMax: unitsMicro.reduce((most, each) => Math.max(most, each), 0),
-    limitText: toUnits(quota.unitsMicro),
+    headerStart: 'X-RU-Consumed: ',
+    headerMiddle: `\r\nX-RU-Period: ${quota.period}\r\n${hasLimit ? `X-RU-Limit: ${toUnits(quota.unitsMicro)}\r\nX-RU-Remaining: ` : ''}`,
   }
 }
 

@@ -7,6 +7,7 @@
 
 import type { ProblemDocument } from '../../domain/problem.ts'
 import { Call } from '../call/call.ts'
+import { toResponseFields } from '../connection/response-fields.ts'
 
 /** Writes a refusal as the result of a tool call. */
 export type WriteRefusal = (problem: ProblemDocument, retryAfterSeconds: string | null) => string
@@ -34,7 +35,7 @@ export class McpCall extends Call {
   /** Accepts a notification. */
   accept(): void {
     this.status = 202
-    this.head = ['Content-Length', '0']
+    this.head = toResponseFields(['Content-Length', '0'])
     this.finish('served', null)
   }
 
@@ -59,7 +60,7 @@ export class McpCall extends Call {
   #prepare(sentStatus: number, message: string): Buffer {
     const bytes = Buffer.from(message)
     this.#sentStatus = sentStatus
-    this.head = ['Content-Type', 'application/json', 'Content-Length', String(bytes.length)]
+    this.head = toResponseFields(['Content-Type', 'application/json', 'Content-Length', String(bytes.length)])
     return bytes
   }
 }

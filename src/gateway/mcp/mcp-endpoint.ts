@@ -80,7 +80,7 @@ export class McpEndpoint {
     const { plan } = revision
     const { origin, loops, isAccepting } = this.#options
     call.attribution = revision.unroutedMcp
-    call.apiHeaders = revision.apiHeaders
+    call.apiLines = revision.apiLines
     call.readBytesPerSecondMin = revision.readBytesPerSecondMin
     if (plan.state === 'Retired') return call.refuse('api_retired', `${plan.api} is retired.`)
     if (headers.isAmbiguous) {

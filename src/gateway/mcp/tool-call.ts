@@ -168,5 +168,6 @@ function toHeaders(sent: RequestHeaders, { headers, forward, contentType, body }
     hopByHop: null,
     overrides: null,
     forward: [...forward, ...own],
+    forwardLines: null,
   }
 }

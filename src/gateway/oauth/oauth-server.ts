@@ -12,6 +12,7 @@ import { refuse, type OauthAnswer, type OauthCall } from '../../plan/oauth-call.
 import type { ClientAddress } from '../../runtime/client-address.ts'
 import type { ClientRequest, ClientResponse } from '../connection/client.ts'
 import { discardRest } from '../connection/discard-body.ts'
+import { toResponseFields } from '../connection/response-fields.ts'
 import { readForm } from './read-form.ts'
 
 export interface OauthServerOptions {
@@ -118,8 +119,7 @@ async function answer(
       for (const item of [value].flat()) head.push(name, String(item))
     }
     const isUnread = !request.complete
-    if (isUnread) head.push('Connection', 'close')
-    response.writeHead(statusCode, head)
+    response.start(statusCode, toResponseFields(head, isUnread))
     response.end(rawPayload)
     if (isUnread) discardRest(request, response, socket)
   } catch (cause) {

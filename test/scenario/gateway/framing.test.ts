@@ -1,6 +1,7 @@
 /** The gateway refuses messages that two implementations could read differently: framing, hosts, pipelines, interim responses, headers. */
 
 import { describe, expect, it } from 'vitest'
+import { toResponseFields } from '../../../src/gateway/connection/response-fields.ts'
 import { openBackend, openTestGateway, receivedUntil } from '../../fixtures/test-gateway.ts'
 
 const open = (headers = '', version = '1.1') => `GET /things-v1/open HTTP/${version}\r\nHost: a\r\n${headers}\r\n`
@@ -182,7 +183,7 @@ describe('100 Continue', () => {
         oauth(request, response) {
           request.resume()
           when(() => {
-            response.writeHead(404, ['Content-Length', '0'])
+            response.start(404, toResponseFields(['Content-Length', '0']))
             response.end()
           })
           return true

@@ -185,8 +185,8 @@ describe('an internal fault', () => {
     const gateway = await openTestGateway({
       backend: { origin },
       append(call, record) {
-        const { response } = call as unknown as { response: { writeHead: () => void } }
-        if (gateway.records.length === 0) response.writeHead = boom
+        const { response } = call as unknown as { response: { start: () => void } }
+        if (gateway.records.length === 0) response.start = boom
         record(call)
       },
     })

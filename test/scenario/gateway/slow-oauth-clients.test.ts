@@ -2,6 +2,7 @@
 
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createOauthServer } from '../../../src/gateway/oauth/oauth-server.ts'
+import { toResponseFields } from '../../../src/gateway/connection/response-fields.ts'
 import { openBackend, openTestGateway } from '../../fixtures/test-gateway.ts'
 
 const UPLOADS = { windowMs: 100, bytesPerSecondMin: 1_000, totalMs: 600_000 }
@@ -22,7 +23,7 @@ describe('an OAuth request whose body never ends', () => {
             request.on('data', (chunk) => (body += chunk))
             request.on('end', () => {
               bodies.push(body)
-              response.writeHead(200, [])
+              response.start(200, toResponseFields([]))
               response.end('token')
             })
           })
@@ -47,7 +48,7 @@ describe('a client that does not read an OAuth response', () => {
       server: {
         oauth(_, response) {
           response.once('close', () => close())
-          response.writeHead(200, [])
+          response.start(200, toResponseFields([]))
           response.end(Buffer.alloc(50_000_000))
           return true
         },

@@ -29,4 +29,6 @@ it.each<[Outcome, number, boolean, boolean]>([
   expect(admissions.admit(call, { sla, block } as Parameters<typeof admissions.admit>[1], 0, Date.now())).toBeNull()
   admissions.release(call)
   expect(call.unitsMicro).toBe(isCharged ? 1_000_000 : 0)
+  // Its response shows the use without it.
+  expect(call.quotaUsedMicro).toBe(call.unitsMicro)
 })

@@ -8,8 +8,9 @@
 import { EventEmitter } from 'node:events'
 import type { Socket } from 'node:net'
 import type { AnsweredCall, ClientResponse } from '../client.ts'
+import { toResponseFields, type ResponseFields } from '../response-fields.ts'
 import type { Http1Request } from './http1-request.ts'
-import { currentDateLine, statusLine, toResponseLines, type ResponseLines } from './response-head.ts'
+import { currentDateLine, statusLine } from './response-head.ts'
 
 /** The connection of a response. */
 export interface ResponseCarrier {
@@ -36,6 +37,7 @@ const CONTINUE = 'HTTP/1.1 100 Continue\r\n\r\n'
 const LAST_CHUNK = '0\r\n\r\n'
 const KEEP_ALIVE = 'Connection: keep-alive\r\nKeep-Alive: timeout=65\r\n'
 const CLOSE = 'Connection: close\r\n'
+const EMPTY = toResponseFields(['Content-Length', '0'], true)
 
 export class Http1Response extends EventEmitter implements ClientResponse {
   call: AnsweredCall | null = null
@@ -48,7 +50,7 @@ export class Http1Response extends EventEmitter implements ClientResponse {
 
   readonly #carrier: ResponseCarrier
   #statusLine = ''
-  #lines: ResponseLines | null = null
+  #fields: ResponseFields | null = null
   #isHeadWritten = false
   #hasBody = true
   #isChunked = false
@@ -75,10 +77,10 @@ export class Http1Response extends EventEmitter implements ClientResponse {
     return this.#isCurrent ? this.#carrier.socket.writableLength : this.#queuedBytes
   }
 
-  writeHead(status: number, headers: string[]): void {
+  start(status: number, fields: ResponseFields): void {
     if (this.headersSent) throw new Error('a response has a second head')
     this.#statusLine = statusLine(status)
-    this.#lines = toResponseLines(headers)
+    this.#fields = fields
     this.#hasBody = this.request.method !== 'HEAD' && status !== 204 && status !== 304
     this.headersSent = true
   }
@@ -108,7 +110,7 @@ export class Http1Response extends EventEmitter implements ClientResponse {
     else if (bytes === 0) this.#send(head, null, LAST_CHUNK)
     else this.#send(`${head}${bytes.toString(16)}\r\n`, chunk, `\r\n${LAST_CHUNK}`)
     // The client would take the next response for the rest of this one, or the rest of this one for the next response.
-    if (this.#hasBody && this.#lines!.length >= 0 && this.#bodyBytes !== this.#lines!.length) return this.breakOff()
+    if (this.#hasBody && this.#fields!.length >= 0 && this.#bodyBytes !== this.#fields!.length) return this.breakOff()
     if (this.listenerCount('prefinish') > 0) this.emit('prefinish')
     if (this.#isCurrent) this.#carrier.onEnded(this)
   }
@@ -119,7 +121,7 @@ export class Http1Response extends EventEmitter implements ClientResponse {
 
   refuse(status: number): void {
     this.#carrier.refuseFollowing()
-    this.writeHead(status, ['Connection', 'close', 'Content-Length', '0'])
+    this.start(status, EMPTY)
     this.end()
   }
 
@@ -169,21 +171,21 @@ export class Http1Response extends EventEmitter implements ClientResponse {
 
   /** Returns the head. `bytes` is the length of the whole body; -1 if it is unknown. */
   #takeHead(bytes: number): string {
-    const lines = this.#lines
-    if (lines === null) throw new Error('a response has no head')
+    const fields = this.#fields
+    if (fields === null) throw new Error('a response has no head')
     this.#isHeadWritten = true
     let framing = ''
-    if (this.#hasBody && lines.length < 0) {
+    if (this.#hasBody && fields.length < 0) {
       if (bytes >= 0) framing = `Content-Length: ${bytes}\r\n`
       else if (this.request.httpVersionMinor > 0) {
         this.#isChunked = true
         framing = 'Transfer-Encoding: chunked\r\n'
       } else this.shouldKeepAlive = false
     }
-    if (lines.isLast || !this.#carrier.mayContinueAfter(this)) this.shouldKeepAlive = false
-    const date = lines.hasDate ? '' : currentDateLine()
-    const connection = lines.isLast ? '' : this.shouldKeepAlive ? KEEP_ALIVE : CLOSE
-    return `${this.#statusLine}${lines.text}${date}${connection}${framing}\r\n`
+    if (fields.isLast || !this.#carrier.mayContinueAfter(this)) this.shouldKeepAlive = false
+    const date = fields.hasDate ? '' : currentDateLine()
+    const connection = this.shouldKeepAlive ? KEEP_ALIVE : CLOSE
+    return `${this.#statusLine}${fields.lines}${date}${connection}${framing}\r\n`
   }
 
   /** Writes or queues text around a chunk. Returns false if the client must read first. */

@@ -1,20 +1,6 @@
-/** Writes the head of a response to a client from its parts, each of which is checked. */
+/** The lines of a response that are the same for many responses. */
 
 import { STATUS_CODES } from 'node:http'
-import { toHeaderLines } from '../header-lines.ts'
-
-export interface ResponseLines {
-  /** The lines of the headers. */
-  readonly text: string
-  /** `Content-Length`, or -1. */
-  readonly length: number
-  readonly hasDate: boolean
-  readonly isLast: boolean
-}
-
-const CONTENT_LENGTH = 'content-length'
-const CONNECTION = 'connection'
-const DATE = 'date'
 
 const statusLines = new Map<number, string>()
 
@@ -26,25 +12,6 @@ export function statusLine(status: number): string {
     statusLines.set(status, line)
   }
   return line
-}
-
-/** `headers` is name, value, … without `Transfer-Encoding`. Throws if one of them must not be sent. */
-export function toResponseLines(headers: readonly string[]): ResponseLines {
-  const text = toHeaderLines(headers)
-  let length = -1
-  let hasDate = false
-  let isLast = false
-  for (let index = 0; index < headers.length; index += 2) {
-    const name = headers[index]!
-    // Most names have another length, which costs less to compare.
-    if (name.length === CONTENT_LENGTH.length && name.toLowerCase() === CONTENT_LENGTH) {
-      length = Number(headers[index + 1])
-    } else if (name.length === DATE.length && name.toLowerCase() === DATE) hasDate = true
-    else if (name.length === CONNECTION.length && name.toLowerCase() === CONNECTION) {
-      isLast ||= headers[index + 1]!.toLowerCase() === 'close'
-    }
-  }
-  return { text, length, hasDate, isLast }
 }
 
 let dateLine = ''

@@ -1,11 +1,14 @@
 /** A server response with a field for its call: listeners need no closure, and all responses have the same shape. */
 
 import { ServerResponse, type IncomingMessage } from 'node:http'
+import { parseHeaderLines } from '../../../runtime/parse-header-lines.ts'
 import type { AnsweredCall, ClientResponse } from '../client.ts'
+import { toResponseFields, type ResponseFields } from '../response-fields.ts'
 import type { ConnectionRefusals } from './refuse-connection.ts'
 
 /** Above this size the copy to a string costs more than it saves. */
 const TEXT_BYTES_MAX = 4_096
+const EMPTY = toResponseFields(['Content-Length', '0'], true)
 
 export class GatewayResponse extends ServerResponse<IncomingMessage> implements ClientResponse {
   call: AnsweredCall | null = null
@@ -15,6 +18,11 @@ export class GatewayResponse extends ServerResponse<IncomingMessage> implements 
   constructor(request: IncomingMessage) {
     super(request)
     this.on('close', onClose)
+  }
+
+  start(status: number, { lines, isLast }: ResponseFields): void {
+    const headers = parseHeaderLines(lines)
+    this.writeHead(status, isLast ? [...headers, 'Connection', 'close'] : headers)
   }
 
   /**
@@ -29,7 +37,7 @@ export class GatewayResponse extends ServerResponse<IncomingMessage> implements 
 
   refuse(status: number): void {
     this.refusals?.markRefused(this.req.socket)
-    this.writeHead(status, ['Connection', 'close', 'Content-Length', '0'])
+    this.start(status, EMPTY)
     this.end()
   }
 

@@ -6,6 +6,7 @@
 import { Readable } from 'node:stream'
 import { Pool, type buildConnector, type Dispatcher } from 'undici'
 import type { IncomingHttpHeaders } from 'undici/types/header.js'
+import { parseHeaderLines } from '../../../runtime/parse-header-lines.ts'
 import type { BackendConnections, BodySource, Exchange, ExchangeHandler, ExchangeRequest } from '../exchange.ts'
 import { correctParser } from './correct-parser.ts'
 import { registerHeaderNames } from './header-names.ts'
@@ -43,21 +44,14 @@ export function openUndiciConnections(options: UndiciOptions): BackendConnection
   }
 }
 
-function toDispatch({ method, path, headers, ownLines, body, bodyBytes }: ExchangeRequest): Dispatcher.DispatchOptions {
+function toDispatch({ method, path, lines, body, bodyBytes }: ExchangeRequest): Dispatcher.DispatchOptions {
   const isFramed = bodyBytes < 0 || body === null || Buffer.isBuffer(body)
   return {
     method: method as Dispatcher.HttpMethod,
     path,
-    headers: [...headers, ...fromLines(ownLines), ...(isFramed ? [] : ['content-length', String(bodyBytes)])],
+    headers: [...parseHeaderLines(lines), ...(isFramed ? [] : ['content-length', String(bodyBytes)])],
     body: body === null || Buffer.isBuffer(body) ? body : new SourceStream(body),
   }
-}
-
-function fromLines(lines: string): readonly string[] {
-  return lines
-    .split('\r\n')
-    .slice(0, -1)
-    .flatMap((line) => [line.slice(0, line.indexOf(': ')), line.slice(line.indexOf(': ') + 2)])
 }
 
 class UndiciExchange implements Exchange, Dispatcher.DispatchHandler {

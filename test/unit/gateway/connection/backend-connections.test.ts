@@ -43,8 +43,8 @@ describe.each(PARSERS)('the connections to a backend: %s', (_, parser, inTurn) =
       response.end()
     })
     const connections = open(origin)
-    const headers = ['X-A', 'b', 'x-a', 'c', 'Cookie', 'ü=é']
-    await start(connections, { method: 'POST', path: '/a?b=%20', headers, body: Buffer.from('a body') }).answered
+    const lines = 'X-A: b\r\nx-a: c\r\nCookie: ü=é\r\n'
+    await start(connections, { method: 'POST', path: '/a?b=%20', lines, body: Buffer.from('a body') }).answered
     await start(connections, { method: 'PUT', body: Buffer.alloc(100_000, 'x') }).answered
     await start(connections, { method: 'POST' }).answered
     expect(seen.map(({ request: { method, url } }) => [method, url])).toEqual([
@@ -198,28 +198,21 @@ describe.each(PARSERS)('the connections to a backend: %s', (_, parser, inTurn) =
     await expect(start(open(`http://127.0.0.1:${port}`)).answered).rejects.toMatchObject({ code: 'ECONNREFUSED' })
   })
 
-  it.each([
-    ['line', { path: '/a b' }],
-    ['line', { path: '/a\r\nX: y' }],
-    ['line', { path: '/\u010a' }],
-    ['line', { method: 'GET\r\n' }],
-    ['header', { headers: ['X-A', 'a\r\nX-B: c'] }],
-    ['header', { headers: ['X-A', 'a\u010a'] }],
-    ['header', { headers: ['X A', 'a'] }],
-    ['header', { headers: ['X-A\r\nX-B', 'a'] }],
-    ['header', { headers: ['', 'a'] }],
-  ])('refuse a request %s that would read differently: %j', async (_part, request) => {
-    const { origin, sockets } = await openServer((_request, response) => response.end())
-    const connections = open(origin)
-    const outcome = async (): Promise<string> => {
-      try {
-        await start(connections, request).answered
-        return 'sent'
-      } catch (cause) {
-        return (cause as NodeJS.ErrnoException).code ?? ''
+  it.each([{ path: '/a b' }, { path: '/a\r\nX: y' }, { path: '/\u010a' }, { method: 'GET\r\n' }])(
+    'refuse a request line that would read differently: %j',
+    async (request) => {
+      const { origin, sockets } = await openServer((_request, response) => response.end())
+      const connections = open(origin)
+      const outcome = async (): Promise<string> => {
+        try {
+          await start(connections, request).answered
+          return 'sent'
+        } catch (cause) {
+          return (cause as NodeJS.ErrnoException).code ?? ''
+        }
       }
-    }
-    expect(await outcome()).toMatch(/^(TOLLGATE_REQUEST_INVALID|UND_ERR_INVALID_ARG)$/)
-    expect(sockets).toHaveLength(0)
-  })
+      expect(await outcome()).toMatch(/^(TOLLGATE_REQUEST_INVALID|UND_ERR_INVALID_ARG)$/)
+      expect(sockets).toHaveLength(0)
+    },
+  )
 })

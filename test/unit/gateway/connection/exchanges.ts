@@ -47,6 +47,6 @@ export function start(
     onEnd: () => resolve(answer),
     onError: (_, error) => reject(error),
   }
-  const whole = { method: 'GET', path: '/', headers: [], ownLines: '', body: null, bodyBytes: 0, ...request }
+  const whole = { method: 'GET', path: '/', lines: '', body: null, bodyBytes: 0, ...request }
   return { exchange: connections.send(whole, handler), answered: promise }
 }

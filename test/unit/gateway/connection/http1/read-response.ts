@@ -63,7 +63,7 @@ export async function readWithOurs(sent: Sent): Promise<Reading> {
     onEnd: () => (reading = { ...reading, verdict: 'complete', code: '' }),
     onError: (_, error) => (reading = { ...reading, code: error.code ?? '' }),
   }
-  const request = { method: sent.method, path: '/', headers: [], ownLines: '', body: null, bodyBytes: 0 }
+  const request = { method: sent.method, path: '/', lines: '', body: null, bodyBytes: 0 }
   connection.carry(new Http1Exchange(request, handler, `${sent.method} / HTTP/1.1\r\nHost: a\r\n\r\n`))
   await write(backend, sent)
   connection.close()
