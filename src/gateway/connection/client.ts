@@ -6,6 +6,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Server, Socket } from 'node:net'
 import type { CountEvent } from '../../runtime/event-reasons.ts'
+import type { HeaderMemo } from './header-memo.ts'
 import type { ResponseFields } from './response-fields.ts'
 
 export type RequestEvent = 'data' | 'end' | 'close'
@@ -25,6 +26,8 @@ export interface ClientRequest extends Pick<
 > {
   /** Name, value, … as received. */
   readonly rawHeaders: readonly string[]
+  /** Keeps what is read from the headers; missing if nothing is kept. */
+  readonly headerMemo?: HeaderMemo
   on(event: 'data', listener: (chunk: Buffer) => void): unknown
   on(event: 'end' | 'close', listener: () => void): unknown
   once(event: 'end' | 'close', listener: () => void): unknown

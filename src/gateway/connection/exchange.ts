@@ -5,6 +5,8 @@
  * connections) end below it.
  */
 
+import type { HeaderMemo } from './header-memo.ts'
+
 /** A body that arrives in pieces. */
 export interface BodySource {
   /** Called once, when the head of the request was written. */
@@ -32,8 +34,7 @@ export interface ExchangeRequest {
 
 /** Receives a response. No method is called before `send` has returned, and none may throw. */
 export interface ExchangeHandler {
-  /** `headers` is name, value, … as the backend sent them. */
-  onHead(exchange: Exchange, status: number, headers: readonly string[]): void
+  onHead(exchange: Exchange, status: number, headers: HeaderMemo): void
   onData(exchange: Exchange, chunk: Buffer): void
   onEnd(exchange: Exchange): void
   /** The last call, unless `onEnd` was. */

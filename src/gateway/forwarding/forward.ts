@@ -17,6 +17,7 @@ import type { Backend } from '../backend/backend.ts'
 import type { SlotUser } from '../backend/backend-slots.ts'
 import type { Call, CallOwner } from '../call/call.ts'
 import type { Exchange, ExchangeHandler } from '../connection/exchange.ts'
+import type { HeaderMemo } from '../connection/header-memo.ts'
 import type { Timed } from '../../runtime/deadline-queue.ts'
 import { RequestBody } from './request-body.ts'
 import { refuseSlowBody, type ResponseReceiver } from '../call/routed-call.ts'
@@ -119,7 +120,7 @@ export class Forwarding implements CallOwner, SlotUser, UpstreamDeadline, Exchan
     this.#options.backend.deadlines.leave(this)
   }
 
-  onHead(exchange: Exchange, status: number, headers: readonly string[]): void {
+  onHead(exchange: Exchange, status: number, headers: HeaderMemo): void {
     if (this.#isSettled) return
     try {
       this.#handleHead(exchange, status, headers)
@@ -209,7 +210,7 @@ export class Forwarding implements CallOwner, SlotUser, UpstreamDeadline, Exchan
     if (!this.#isSettled && !this.#relay.isPaused) this.restart()
   }
 
-  #handleHead(exchange: Exchange, status: number, headers: readonly string[]): void {
+  #handleHead(exchange: Exchange, status: number, headers: HeaderMemo): void {
     const call = this.#call
     // The deadline may be off while a body streams.
     if (this.#body instanceof RequestBody) this.restart()

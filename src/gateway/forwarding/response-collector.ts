@@ -4,6 +4,7 @@ import type { Call } from '../call/call.ts'
 import type { ResponseReceiver } from '../call/routed-call.ts'
 import { ChunkList } from '../connection/chunk-list.ts'
 import type { Exchange } from '../connection/exchange.ts'
+import type { HeaderMemo } from '../connection/header-memo.ts'
 import { readResponseHead, type ResponseHead } from '../headers/upstream-response.ts'
 import type { BodySample } from './drift-sampling.ts'
 import type { RelayOptions, ResponseSink, UpstreamDeadline } from './response-relay.ts'
@@ -41,7 +42,7 @@ export class ResponseCollector implements ResponseSink {
     return this.#received > this.#receiver.bytesMax
   }
 
-  takeHead(_exchange: Exchange, status: number, headers: readonly string[]): boolean {
+  takeHead(_exchange: Exchange, status: number, headers: HeaderMemo): boolean {
     const { responseRules, drift, operation } = this.#options
     const head = readResponseHead(status, headers, responseRules)
     if (head.isUnreadable) return false

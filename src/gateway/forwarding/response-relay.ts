@@ -14,6 +14,7 @@ import type { BodySample } from './drift-sampling.ts'
 import type { DriftWatch } from './drift-watch.ts'
 import type { HeaderRules } from '../headers/header-rules.ts'
 import type { Exchange } from '../connection/exchange.ts'
+import type { HeaderMemo } from '../connection/header-memo.ts'
 import type { ReaderWatch } from '../connection/reader-watch.ts'
 import type { CompiledOperation } from '../call/revision.ts'
 import type { TurnEnd, TurnMember } from '../../runtime/turn-end.ts'
@@ -39,7 +40,7 @@ export interface ResponseSink {
   /** True if no more of the response is wanted. */
   readonly isFull: boolean
   /** Reads the head of the response. Returns false if its headers are invalid. */
-  takeHead(exchange: Exchange, status: number, headers: readonly string[]): boolean
+  takeHead(exchange: Exchange, status: number, headers: HeaderMemo): boolean
   takeChunk(exchange: Exchange, chunk: Buffer): void
   /** Finishes the call. */
   end(): void
@@ -92,7 +93,7 @@ export class ResponseRelay implements ResponseSink, TurnMember {
     return this.#options.method !== 'HEAD' && this.#call.status !== 304
   }
 
-  takeHead(exchange: Exchange, status: number, headers: readonly string[]): boolean {
+  takeHead(exchange: Exchange, status: number, headers: HeaderMemo): boolean {
     const { responseRules, drift, operation } = this.#options
     const call = this.#call
     const head = readResponseHead(status, headers, responseRules)

@@ -51,7 +51,14 @@ export interface RequestHeaders {
   forwardLines: string | null
 }
 
+/** Returns the same object for requests of a connection with the same headers; nobody changes it, except for `forwardLines`. */
 export function readRequestHeaders(request: ClientRequest, rules: RequestRules): RequestHeaders {
+  const { headerMemo } = request
+  if (headerMemo === undefined) return readHeaders(request, rules)
+  return (headerMemo.reading ??= readHeaders(request, rules)) as RequestHeaders
+}
+
+function readHeaders(request: ClientRequest, rules: RequestRules): RequestHeaders {
   const raw = request.rawHeaders
   const forward: string[] = []
   const headers = initialHeaders(request, forward)

@@ -1,6 +1,7 @@
 /** Converts the head of a backend's response into the head for the client. */
 
 import { toHeaderLines } from '../connection/header-lines.ts'
+import type { HeaderMemo } from '../connection/header-memo.ts'
 import type { ResponseFields } from '../connection/response-fields.ts'
 import {
   CONNECTION,
@@ -28,7 +29,12 @@ export interface ResponseHead extends ResponseFields {
 
 const NO_CONTENT = 204
 
-export function readResponseHead(status: number, headers: readonly string[], rules: HeaderRules): ResponseHead {
+/** Returns the same object for responses of a connection with the same status and headers; nobody changes it. */
+export function readResponseHead(status: number, headers: HeaderMemo, rules: HeaderRules): ResponseHead {
+  return (headers.reading ??= readHead(status, headers.raw, rules)) as ResponseHead
+}
+
+function readHead(status: number, headers: readonly string[], rules: HeaderRules): ResponseHead {
   const kept: string[] = []
   const head: ResponseHead = {
     lines: '',

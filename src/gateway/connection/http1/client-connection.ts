@@ -7,6 +7,7 @@
 
 import type { Socket } from 'node:net'
 import { CLIENT_BOUNDS, QUEUED_MAX, type ClientServerOptions } from '../client.ts'
+import { LastHeaders } from '../header-memo.ts'
 import {
   CUT_OFF,
   headTooLong,
@@ -48,6 +49,7 @@ export class ClientConnection implements RequestEvents, RequestCarrier, Response
   readonly #parser: MessageParser
   readonly #isConsumed: boolean
   readonly #clock = new ConnectionClock()
+  readonly #lastHeaders = new LastHeaders()
   /** The first one is being written. */
   readonly #responses: Http1Response[] = []
   /** The request whose body arrives. */
@@ -103,7 +105,8 @@ export class ClientConnection implements RequestEvents, RequestCarrier, Response
     if (this.#isFinal || this.socket.destroyed) return
     if (headers.length > HEADERS_MAX * 2) return this.#refuse(headTooLong('a request has too many headers'))
     if (line.method === 'CONNECT') return this.#refuseConnect()
-    const request = new Http1Request(this, last === null ? { ...line, target: this.#target } : line, headers)
+    const memo = this.#lastHeaders.find(headers, line.major * 10 + line.minor)
+    const request = new Http1Request(this, last === null ? { ...line, target: this.#target } : line, memo)
     const response = new Http1Response(this, request, line.mayStayOpen)
     this.#request = request
     const waiting = this.#responses.push(response) - 1
@@ -142,6 +145,8 @@ export class ClientConnection implements RequestEvents, RequestCarrier, Response
     const due = this.#clock.scan(this.#responses.length > 0)
     if (due === 'request') this.#refuse(timedOut())
     else if (due === 'idle') this.socket.destroy()
+    // An idle connection needs little memory.
+    if (this.isIdle) this.#lastHeaders.forget()
   }
 
   holdBody(isHeld: boolean): void {

@@ -15,6 +15,7 @@ import {
   RESPONSE_INVALID,
   type BodySource,
 } from '../exchange.ts'
+import { LastHeaders } from '../header-memo.ts'
 import type { ParserError } from '../parser-errors.ts'
 import type { Carrier, Http1Exchange } from './http1-exchange.ts'
 import { keepAliveMs } from './keep-alive.ts'
@@ -46,6 +47,7 @@ export class Http1Connection implements Carrier, ResponseEvents, Timed {
   readonly #socket: Socket
   readonly #parser: MessageParser
   readonly #isConsumed: boolean
+  readonly #lastHeaders = new LastHeaders()
   #exchange: Http1Exchange | null = null
   /** Headers of a long head so far. */
   #headers: string[] | null = null
@@ -180,7 +182,7 @@ export class Http1Connection implements Carrier, ResponseEvents, Timed {
     this.#isHeadRead = true
     this.#mayStayOpen = line.mayStayOpen
     this.idleMs = keepAliveMs(headers)
-    exchange.handler.onHead(exchange, status, headers)
+    exchange.handler.onHead(exchange, status, this.#lastHeaders.find(headers, status))
     return exchange.request.method === 'HEAD'
   }
 

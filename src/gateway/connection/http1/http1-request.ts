@@ -9,6 +9,7 @@ import { EventEmitter } from 'node:events'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Socket } from 'node:net'
 import type { ClientRequest } from '../client.ts'
+import type { HeaderMemo } from '../header-memo.ts'
 import type { RequestLine } from './message-parser.ts'
 import { toHeaders } from './received-headers.ts'
 
@@ -29,7 +30,7 @@ export class Http1Request extends EventEmitter implements ClientRequest {
   readonly url: string
   readonly httpVersionMajor: number
   readonly httpVersionMinor: number
-  readonly rawHeaders: string[]
+  readonly headerMemo: HeaderMemo
   /** The whole request has arrived. */
   complete = false
   readableEnded = false
@@ -47,18 +48,22 @@ export class Http1Request extends EventEmitter implements ClientRequest {
   #isDiscarded = false
   #isClosed = false
 
-  constructor(carrier: RequestCarrier, line: RequestLine, rawHeaders: string[]) {
+  constructor(carrier: RequestCarrier, line: RequestLine, headerMemo: HeaderMemo) {
     super()
     this.#carrier = carrier
     this.method = line.method
     this.url = line.target
     this.httpVersionMajor = line.major
     this.httpVersionMinor = line.minor
-    this.rawHeaders = rawHeaders
+    this.headerMemo = headerMemo
   }
 
   get socket(): Socket {
     return this.#carrier.socket
+  }
+
+  get rawHeaders(): readonly string[] {
+    return this.headerMemo.raw
   }
 
   get headers(): IncomingHttpHeaders {

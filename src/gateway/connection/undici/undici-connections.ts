@@ -8,6 +8,7 @@ import { Pool, type buildConnector, type Dispatcher } from 'undici'
 import type { IncomingHttpHeaders } from 'undici/types/header.js'
 import { parseHeaderLines } from '../../../runtime/parse-header-lines.ts'
 import type { BackendConnections, BodySource, Exchange, ExchangeHandler, ExchangeRequest } from '../exchange.ts'
+import { HeaderMemo } from '../header-memo.ts'
 import { correctParser } from './correct-parser.ts'
 import { registerHeaderNames } from './header-names.ts'
 
@@ -87,7 +88,7 @@ class UndiciExchange implements Exchange, Dispatcher.DispatchHandler {
   }
 
   onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
-    if (status >= 200 && !this.#isOver) this.#handler.onHead(this, status, toList(headers))
+    if (status >= 200 && !this.#isOver) this.#handler.onHead(this, status, new HeaderMemo(toList(headers)))
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {

@@ -37,7 +37,7 @@ export function start(
   let answer: Answer = { status: 0, headers: [], body: '' }
   const handler: ExchangeHandler = {
     onHead(exchange, status, headers) {
-      answer = { ...answer, status, headers }
+      answer = { ...answer, status, headers: headers.raw }
       taps.onHead?.(exchange, status, headers)
     },
     onData(exchange, chunk) {

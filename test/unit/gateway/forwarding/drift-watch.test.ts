@@ -4,6 +4,7 @@ import type { Drift } from '../../../../src/domain/drift.ts'
 import type { Call } from '../../../../src/gateway/call/call.ts'
 import { createDriftWatch } from '../../../../src/gateway/forwarding/drift-watch.ts'
 import { createResponseRules } from '../../../../src/gateway/headers/header-rules.ts'
+import { HeaderMemo } from '../../../../src/gateway/connection/header-memo.ts'
 import { readResponseHead } from '../../../../src/gateway/headers/upstream-response.ts'
 import { createLimiter } from '../../../../src/gateway/limits/limiter.ts'
 import { compileRevision } from '../../../../src/gateway/call/revision.ts'
@@ -68,7 +69,7 @@ async function openWatch(responses: object | null = RESPONSES, components: objec
       callOf(method),
       revision.operations[0]!,
       status,
-      readResponseHead(status, Object.entries(headers).flat(), responseRules),
+      readResponseHead(status, new HeaderMemo(Object.entries(headers).flat()), responseRules),
     )
 
   return {

@@ -58,7 +58,7 @@ export async function readWithOurs(sent: Sent): Promise<Reading> {
     onClosed() {},
   })
   const handler: ExchangeHandler = {
-    onHead: (_, status, headers) => (reading = { ...reading, status, headers }),
+    onHead: (_, status, { raw: headers }) => (reading = { ...reading, status, headers }),
     onData: (_, chunk) => (reading = { ...reading, body: reading.body + chunk.toString('latin1') }),
     onEnd: () => (reading = { ...reading, verdict: 'complete', code: '' }),
     onError: (_, error) => (reading = { ...reading, code: error.code ?? '' }),

@@ -1,0 +1,56 @@
+/**
+ * What was read from the headers of a message, kept for the next message of its connection: most messages of a connection have the
+ * same headers, and comparing them costs less than reading them again.
+ */
+
+/** As many characters are kept per connection; tokens have about 1,000. */
+const KEPT_CHARACTERS_MAX = 4_096
+
+export class HeaderMemo {
+  readonly raw: readonly string[]
+  /** Written by the code that reads the headers; the same object for all messages with these headers, so that nobody changes it. */
+  reading: object | null = null
+
+  constructor(raw: readonly string[]) {
+    this.raw = raw
+  }
+}
+
+/** The memo of one connection. */
+export class LastHeaders {
+  #memo: HeaderMemo | null = null
+  /** What else the reading depends on: the version or the status. */
+  #key = 0
+  /** Where the last headers differed from those before; they often differ there again. */
+  #differsAt = 0
+
+  /** Returns the memo of equal headers, or a new one. */
+  find(raw: readonly string[], key: number): HeaderMemo {
+    const memo = this.#memo
+    if (memo !== null && key === this.#key && this.#equals(memo.raw, raw)) return memo
+    const found = new HeaderMemo(raw)
+    this.#memo = lengthOf(raw) > KEPT_CHARACTERS_MAX ? null : found
+    this.#key = key
+    return found
+  }
+
+  forget(): void {
+    this.#memo = null
+  }
+
+  #equals(known: readonly string[], raw: readonly string[]): boolean {
+    if (known.length !== raw.length || known[this.#differsAt] !== raw[this.#differsAt]) return false
+    for (let index = 0; index < raw.length; index++) {
+      if (known[index] === raw[index]) continue
+      this.#differsAt = index
+      return false
+    }
+    return true
+  }
+}
+
+function lengthOf(raw: readonly string[]): number {
+  let length = 0
+  for (const part of raw) length += part.length
+  return length
+}
