@@ -20,7 +20,6 @@ export interface ClientRequest extends Pick<
   | 'httpVersionMajor'
   | 'httpVersionMinor'
   | 'complete'
-  | 'readableEnded'
   | 'readableFlowing'
   | 'socket'
 > {

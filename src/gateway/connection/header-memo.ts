@@ -1,6 +1,6 @@
 /**
- * What was read from the headers of a message, kept for the next message of its connection: most messages of a connection have the
- * same headers, and comparing them costs less than reading them again.
+ * The headers of the last message of a connection, with what was read from them: most messages of a connection have the same headers,
+ * and comparing them costs less than reading them again.
  */
 
 /** As many characters are kept per connection; tokens have about 1,000. */
@@ -19,7 +19,7 @@ export class HeaderMemo {
 /** The memo of one connection. */
 export class LastHeaders {
   #memo: HeaderMemo | null = null
-  /** What else the reading depends on: the version or the status. */
+  /** The version or the status, on which the reading depends as well. */
   #key = 0
   /** Where the last headers differed from those before; they often differ there again. */
   #differsAt = 0

@@ -186,7 +186,7 @@ export class ClientConnection implements RequestEvents, RequestCarrier, Response
     this.#clock.answered()
     response.close(true)
     if (!response.shouldKeepAlive) return this.#endAfter(response.request)
-    if (!response.request.complete) response.request.discard()
+    response.request.discard()
     const next = this.#responses[0]
     if (this.#hasEnded && next?.writableEnded !== true) return void socket.end(() => socket.destroy())
     next?.begin()

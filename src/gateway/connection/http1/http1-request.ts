@@ -33,7 +33,6 @@ export class Http1Request extends EventEmitter implements ClientRequest {
   readonly headerMemo: HeaderMemo
   /** The whole request has arrived. */
   complete = false
-  readableEnded = false
   /** Null until somebody wants the body. */
   readableFlowing: boolean | null = null
 
@@ -103,9 +102,9 @@ export class Http1Request extends EventEmitter implements ClientRequest {
     if (this.#isFlowing) this.#end()
   }
 
-  /** Ignores the rest of a body that nobody has wanted. */
+  /** Ignores what is left of the body after the response, unless it is read. */
   discard(): void {
-    if (this.readableFlowing !== null || this.#isClosed) return
+    if (this.#isClosed || (this.readableFlowing !== null && !this.complete)) return
     this.#isDiscarded = true
     this.#buffered = []
     this.#hold(false)
@@ -141,7 +140,6 @@ export class Http1Request extends EventEmitter implements ClientRequest {
 
   #end(): void {
     this.#isFlowing = false
-    this.readableEnded = true
     this.#carrier.guard(() => this.emit('end'))
     this.close()
   }
