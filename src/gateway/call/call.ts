@@ -182,9 +182,10 @@ export class Call implements RecordedCall, WatchedReader {
       if (!response.destroyed) {
         const isHeadSent = response.headersSent
         if (!isHeadSent) this.sendHead()
-        response.endWith(this.#held, isHeadSent)
-        this.#dependencies.readers.enter(this)
         if (!this.isBodyRead) discardRest(this.request, this.response, this.socket)
+        response.endWith(this.#held, isHeadSent)
+        // Most clients have got all of it by now.
+        if (!response.destroyed) this.#dependencies.readers.enter(this)
       }
     } catch (cause) {
       this.crash(cause)
@@ -292,7 +293,8 @@ export class Call implements RecordedCall, WatchedReader {
     this.status = PROBLEMS.unavailable.status
     this.head = toResponseFields(['Content-Type', 'application/problem+json', 'Retry-After', '1'])
     this.sendHead()
+    if (!this.isBodyRead) discardRest(this.request, response, this.socket)
     response.end(body)
-    if (!this.isBodyRead) discardRest(this.request, this.response, this.socket)
+    if (!response.destroyed) this.#dependencies.readers.enter(this)
   }
 }

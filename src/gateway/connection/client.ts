@@ -14,14 +14,7 @@ export type RequestEvent = 'data' | 'end' | 'close'
 /** The body arrives as events, from the first `resume` or `data` listener on. */
 export interface ClientRequest extends Pick<
   IncomingMessage,
-  | 'method'
-  | 'url'
-  | 'headers'
-  | 'httpVersionMajor'
-  | 'httpVersionMinor'
-  | 'complete'
-  | 'readableFlowing'
-  | 'socket'
+  'method' | 'url' | 'headers' | 'httpVersionMajor' | 'httpVersionMinor' | 'complete' | 'readableFlowing' | 'socket'
 > {
   /** Name, value, … as received. */
   readonly rawHeaders: readonly string[]
@@ -96,6 +89,9 @@ export const CLIENT_BOUNDS = {
   idleMs: 65_000,
   scanEveryMs: 5_000,
 } as const
+
+/** How long a client may take to read the refusal of what it has sent. */
+export const REFUSAL_WITHIN_MS = 5_000
 
 /** Requests that may wait behind another one of their connection: many times more than clients that pipeline have in flight. */
 export const QUEUED_MAX = 1_024

@@ -120,8 +120,8 @@ async function answer(
     }
     const isUnread = !request.complete
     response.start(statusCode, toResponseFields(head, isUnread))
-    response.end(rawPayload)
     if (isUnread) discardRest(request, response, socket)
+    response.end(rawPayload)
   } catch (cause) {
     onFailure(cause)
     response.breakOff()

@@ -6,7 +6,7 @@
  */
 
 import type { Socket } from 'node:net'
-import { CLIENT_BOUNDS, QUEUED_MAX, type ClientServerOptions } from '../client.ts'
+import { CLIENT_BOUNDS, QUEUED_MAX, REFUSAL_WITHIN_MS, type ClientServerOptions } from '../client.ts'
 import { LastHeaders } from '../header-memo.ts'
 import {
   CUT_OFF,
@@ -19,11 +19,12 @@ import {
   type ParserError,
   type RefusalStatus,
 } from '../parser-errors.ts'
+import { ArrivingHead, isTooLong } from './arriving-head.ts'
 import { ConnectionClock } from './connection-clock.ts'
 import { Http1Request, type RequestCarrier } from './http1-request.ts'
 import { Http1Response, type ResponseCarrier } from './http1-response.ts'
 import type { HttpParser, MessageParser, RequestEvents, RequestLine } from './message-parser.ts'
-import { isConsumable, setReading } from './socket-handle.ts'
+import { SocketReading } from './socket-reading.ts'
 
 /** The server of a connection. */
 export interface ConnectionServer extends Pick<ClientServerOptions, 'count' | 'onRequest' | 'onFault'> {
@@ -33,11 +34,7 @@ export interface ConnectionServer extends Pick<ClientServerOptions, 'count' | 'o
   onClosed(connection: ClientConnection): void
 }
 
-/** The parser drops nothing, so that a head with more headers must be refused. */
-const HEADERS_MAX = 1_000
-const OUTPUT_BYTES_MAX = 65_536
-/** How long the client may take to read a refusal. */
-const REFUSAL_WITHIN_MS = 5_000
+const REFUSAL_SCANS = REFUSAL_WITHIN_MS / CLIENT_BOUNDS.scanEveryMs
 /** How long the rest of a request is read after the final response: closing with unread bytes could lose the response. */
 const LINGER_MS = 1_000
 
@@ -47,34 +44,32 @@ export class ClientConnection implements RequestEvents, RequestCarrier, Response
 
   readonly #server: ConnectionServer
   readonly #parser: MessageParser
-  readonly #isConsumed: boolean
+  readonly #reading: SocketReading
   readonly #clock = new ConnectionClock()
   readonly #lastHeaders = new LastHeaders()
   /** The first one is being written. */
   readonly #responses: Http1Response[] = []
   /** The request whose body arrives. */
   #request: Http1Request | null = null
-  /** Headers and target of a long head so far. */
-  #headers: string[] | null = null
-  #target = ''
+  #head: ArrivingHead | null = null
+  #isHeadRead = false
   /** Nothing that follows is served. */
   #isFinal = false
   #isRefused = false
+  /** The final response was sent. */
+  #isEnding = false
+  #isAwaitingSent = false
   /** Status of the refusal behind the responses. */
   #refusal: RefusalStatus | null = null
   /** The client has closed its side. */
   #hasEnded = false
   #linger: NodeJS.Timeout | null = null
-  #isBodyHeld = false
-  #isOutputHeld = false
 
   constructor(socket: Socket, server: ConnectionServer) {
     this.socket = socket
     this.#server = server
     this.#parser = server.parser.readRequests(this, CLIENT_BOUNDS.headBytesMax)
-    this.#isConsumed = isConsumable(socket)
-    if (this.#isConsumed) this.#parser.consume(socket)
-    else socket.on('data', (chunk: Buffer) => this.#parser.parse(chunk))
+    this.#reading = new SocketReading(socket, this.#parser)
     socket.on('drain', () => this.#onDrain())
     socket.on('end', () => this.#onEnd())
     socket.on('error', () => socket.destroy())
@@ -82,46 +77,41 @@ export class ClientConnection implements RequestEvents, RequestCarrier, Response
   }
 
   get isIdle(): boolean {
-    return !this.#clock.isReceiving && this.#responses.length === 0
+    return this.#clock.hasServed && this.#responses.length === 0 && !this.#isReceiving
   }
 
-  onBegin(): void {
-    this.#clock.begin()
-    this.#headers = null
-    this.#target = ''
+  /** A part of a request has arrived. */
+  get #isReceiving(): boolean {
+    return this.#isHeadRead || !this.#parser.isBetweenMessages()
   }
 
   onHeaders(headers: string[], target: string): void {
     // Trailers are dropped.
-    if (this.#clock.isHeadRead) return
-    this.#target += target
-    if (this.#headers === null) this.#headers = headers
-    else if (this.#headers.length <= HEADERS_MAX * 2) for (const part of headers) this.#headers.push(part)
+    if (!this.#isHeadRead) (this.#head ??= new ArrivingHead()).add(headers, target)
   }
 
   onHead(line: RequestLine, last: string[] | null): void {
-    const headers = last ?? this.#headers ?? []
-    this.#clock.isHeadRead = true
+    const head = this.#head
+    const headers = last ?? head?.headers ?? []
+    this.#head = null
+    this.#isHeadRead = true
     if (this.#isFinal || this.socket.destroyed) return
-    if (headers.length > HEADERS_MAX * 2) return this.#refuse(headTooLong('a request has too many headers'))
+    this.#clock.change()
+    if (isTooLong(headers)) return this.#refuse(headTooLong('a request has too many headers'))
     if (line.method === 'CONNECT') return this.#refuseConnect()
     const memo = this.#lastHeaders.find(headers, line.major * 10 + line.minor)
-    const request = new Http1Request(this, last === null ? { ...line, target: this.#target } : line, memo)
+    const request = new Http1Request(this, line, head?.target ?? line.target, memo)
     const response = new Http1Response(this, request, line.mayStayOpen)
     this.#request = request
     const waiting = this.#responses.push(response) - 1
-    if (line.isUpgrade) {
-      response.shouldKeepAlive = false
-      this.#isFinal = true
-    }
     if (waiting === 0) response.begin()
-    else if (waiting > QUEUED_MAX) return this.#refuseQueued(response)
     try {
-      this.#server.onRequest(request, response)
+      if (waiting <= QUEUED_MAX) this.#server.onRequest(request, response)
+      else this.#refuseQueued(response)
     } catch (cause) {
       this.#fail(cause)
     }
-    if (waiting > 0) this.#holdOutput()
+    if (this.#reading.isOutputHeld) this.#holdOutput()
   }
 
   onBody(chunk: Buffer): void {
@@ -131,27 +121,34 @@ export class ClientConnection implements RequestEvents, RequestCarrier, Response
   onComplete(): void {
     const request = this.#request
     this.#request = null
-    this.#clock.complete()
+    this.#isHeadRead = false
+    if (request !== null) this.#clock.complete()
     request?.finish()
+    if (this.#reading.isOutputHeld || this.#responses.length > 1) this.#holdOutput()
     if (this.#linger !== null) this.socket.destroy()
   }
 
-  onRead(error: ParserError | null): void {
+  onRead(error: ParserError | null, hasRest: boolean): void {
+    // The parser ignores what follows a request for an upgrade in the same read.
+    if (hasRest) this.#isFinal = true
     if (error !== null) this.#refuse(error)
   }
 
   /** Called for all connections in the interval of `CLIENT_BOUNDS`. */
   scan(): void {
-    const due = this.#clock.scan(this.#responses.length > 0)
+    const isAnswering = this.#responses.length > 0
+    const isReceiving = !this.#reading.isOutputHeld && this.#isReceiving
+    const due = this.#clock.scan(isAnswering, this.#isHeadRead, isReceiving)
     if (due === 'request') this.#refuse(timedOut())
     else if (due === 'idle') this.socket.destroy()
+    const current = this.#responses[0]
+    if (current?.isRefusal === true && this.#clock.isOver(REFUSAL_SCANS)) this.socket.destroy()
     // An idle connection needs little memory.
     if (this.isIdle) this.#lastHeaders.forget()
   }
 
   holdBody(isHeld: boolean): void {
-    this.#isBodyHeld = isHeld
-    this.#updateReading()
+    this.#reading.holdBody(isHeld)
   }
 
   guard(step: () => void): void {
@@ -163,45 +160,69 @@ export class ClientConnection implements RequestEvents, RequestCarrier, Response
   }
 
   mayContinueAfter(response: Http1Response): boolean {
-    // Requests that wait are being served already.
-    return !this.#server.isLeaving || this.#responses.at(-1) !== response
+    if (!this.#server.isLeaving && !this.#isFinal) return true
+    // Requests that wait are being served already, and a refusal says itself that it is the last response.
+    return this.#refusal !== null || this.#responses.at(-1) !== response
+  }
+
+  close(): void {
+    this.#isFinal = true
   }
 
   refuseFollowing(): void {
     this.#isFinal = this.#isRefused = true
   }
 
-  onEnded(response: Http1Response): void {
+  onEnded(): void {
     const { socket } = this
-    if (socket.writableLength === 0) process.nextTick(sent, this, response)
-    // Its callback comes after those of the bytes before.
-    else socket.write('', () => this.sent(response))
+    // One after the other, since many may have ended while they waited.
+    for (;;) {
+      const response = this.#responses[0]
+      if (response?.writableEnded !== true || this.#isEnding || socket.destroyed) return
+      if (socket.writableLength > 0) return this.#awaitSent()
+      this.#sent(response)
+    }
+  }
+
+  /** Continues when the kernel has accepted all bytes: the callback of an empty write comes after those of the writes before. */
+  #awaitSent(): void {
+    if (this.#isAwaitingSent) return
+    this.#isAwaitingSent = true
+    this.socket.write('', () => {
+      this.#isAwaitingSent = false
+      this.onEnded()
+    })
   }
 
   /** The kernel has accepted all bytes of the first response. */
-  sent(response: Http1Response): void {
-    const { socket } = this
-    if (socket.destroyed || this.#responses[0] !== response) return
+  #sent(response: Http1Response): void {
     this.#responses.shift()
-    this.#clock.answered()
+    this.#clock.change()
     response.close(true)
     if (!response.shouldKeepAlive) return this.#endAfter(response.request)
     response.request.discard()
     const next = this.#responses[0]
-    if (this.#hasEnded && next?.writableEnded !== true) return void socket.end(() => socket.destroy())
+    if (this.#hasEnded && next?.writableEnded !== true) return this.#end()
+    if (this.#isFinal && next === undefined && this.#refusal === null) return this.#end()
     next?.begin()
     if (this.#refusal !== null) this.#endWith(this.#refusal)
-    if (this.#isOutputHeld) this.#holdOutput()
+    if (this.#reading.isOutputHeld) this.#holdOutput()
   }
 
   /** Ends the connection after its final response. */
   #endAfter(request: Http1Request): void {
     const { socket } = this
-    this.#isFinal = this.#isRefused = true
-    if (request.complete || this.#hasEnded) return socket.destroySoon()
+    this.refuseFollowing()
+    if (request.complete || this.#hasEnded) return this.#end()
+    this.#isEnding = true
     request.discard()
     socket.end()
     this.#linger = setTimeout(() => socket.destroy(), LINGER_MS)
+  }
+
+  #end(): void {
+    this.#isEnding = true
+    this.socket.destroySoon()
   }
 
   #refuseQueued(response: Http1Response): void {
@@ -229,6 +250,8 @@ export class ClientConnection implements RequestEvents, RequestCarrier, Response
     const { socket } = this
     if (!socket.writable) return void socket.destroy()
     const current = this.#responses[0]
+    // The request was answered; only its body is missing.
+    if (current === undefined && this.#request !== null) return this.#end()
     if (current !== undefined) {
       if (current.headersSent && !current.writableEnded) return void socket.destroy()
       if (current.request.complete || current.headersSent) return void (this.#refusal = status)
@@ -237,22 +260,13 @@ export class ClientConnection implements RequestEvents, RequestCarrier, Response
     socket.end(refusalText(status), () => socket.destroy())
   }
 
-  /** Stops reading requests while the client does not read responses. */
   #holdOutput(): void {
-    this.#isOutputHeld = this.socket.writableNeedDrain || this.queuedBytes >= OUTPUT_BYTES_MAX
-    this.#updateReading()
-  }
-
-  #updateReading(): void {
-    const isReading = !this.#isBodyHeld && !this.#isOutputHeld
-    if (this.#isConsumed) setReading(this.socket, isReading)
-    else if (isReading) this.socket.resume()
-    else this.socket.pause()
+    this.#reading.holdOutput(this.queuedBytes, this.#isHeadRead)
   }
 
   #onDrain(): void {
     this.guard(() => this.#responses[0]?.drained())
-    if (this.#isOutputHeld) this.#holdOutput()
+    if (this.#reading.isOutputHeld) this.#holdOutput()
   }
 
   #onEnd(): void {
@@ -263,7 +277,7 @@ export class ClientConnection implements RequestEvents, RequestCarrier, Response
     if (error !== null) return this.#refuse(error)
     this.#isFinal = true
     const current = this.#responses[0]
-    if (current === undefined) socket.end(() => socket.destroy())
+    if (current === undefined) this.#end()
     else if (!current.writableEnded) socket.destroy()
   }
 
@@ -282,8 +296,4 @@ export class ClientConnection implements RequestEvents, RequestCarrier, Response
     this.#server.onFault(cause)
     this.socket.destroy()
   }
-}
-
-function sent(connection: ClientConnection, response: Http1Response): void {
-  connection.sent(response)
 }

@@ -8,31 +8,33 @@ const REQUEST_SCANS = requestWithinMs / scanEveryMs
 const IDLE_SCANS = idleMs / scanEveryMs
 
 export class ConnectionClock {
-  /** A request is arriving; on a new connection, it is expected. */
-  isReceiving = true
-  isHeadRead = false
+  /** A request was received completely. Before that, one is expected, as if its head had begun. */
+  hasServed = false
   /** Scans since the last change. */
   #scans = 0
+  /** Scans that have seen a part of the same head. */
+  #headScans = 0
 
-  begin(): void {
-    this.isReceiving = true
-    this.isHeadRead = false
-    this.#scans = 0
+  /** A head or a request was received, or a response was sent. */
+  change(): void {
+    this.#scans = this.#headScans = 0
   }
 
   complete(): void {
-    this.isReceiving = false
-    this.#scans = 0
+    this.hasServed = true
+    this.change()
   }
 
-  answered(): void {
-    this.#scans = 0
+  isOver(scans: number): boolean {
+    return this.#scans > scans
   }
 
   /** Counts a scan. Returns which time limit is over, or null. */
-  scan(isAnswering: boolean): 'request' | 'idle' | null {
+  scan(isAnswering: boolean, isHeadRead: boolean, isReceiving: boolean): 'request' | 'idle' | null {
     const scans = ++this.#scans
-    if (this.isReceiving) return scans > (this.isHeadRead ? REQUEST_SCANS : HEAD_SCANS) ? 'request' : null
+    if (isHeadRead) return scans > REQUEST_SCANS ? 'request' : null
+    if (isReceiving || !this.hasServed) return ++this.#headScans > HEAD_SCANS ? 'request' : null
+    this.#headScans = 0
     return !isAnswering && scans > IDLE_SCANS ? 'idle' : null
   }
 }

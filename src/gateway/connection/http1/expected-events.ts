@@ -3,38 +3,39 @@
 import type { ParserError } from '../parser-errors.ts'
 import type { HttpParser, MessageParser } from './message-parser.ts'
 
+/** `|` stands for a message that has begun. */
 type Expected = readonly (readonly [text: string, events: string])[]
 
 const RESPONSES: Expected = [
-  ['HTTP/1.1 200 OK\r\nA: b\r\nContent-Length: 2\r\n\r\nok', 'begin 200:A=b;Content-Length=2; ok end'],
+  ['HTTP/1.1 200 OK\r\nA: b\r\nContent-Length: 2\r\n\r\nok', '200:A=b;Content-Length=2; ok end'],
   [
     'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\no\r\n0\r\nB: c\r\n\r\n',
-    'begin 200:Transfer-Encoding=chunked; o +B=c; end',
+    '200:Transfer-Encoding=chunked; o +B=c; end',
   ],
-  ['HTTP/1.1 103 E\r\n\r\nHTTP/1.1 204 N\r\n\r\nH', 'begin 103: end begin 204: end begin'],
-  ['HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\no', 'begin error'],
-  ['HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 1\r\n\r\n', 'begin error'],
-  ['HTTP/1.1 200 OK\nContent-Length: 1\n\no', 'begin error'],
-  ['HTTP/1.1 200 OK\r\nA: b\r\n c\r\n\r\n', 'begin error'],
+  ['HTTP/1.1 103 E\r\n\r\nHTTP/1.1 204 N\r\n\r\nH', '103: end 204: end |'],
+  ['HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\no', 'error'],
+  ['HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 1\r\n\r\n', 'error'],
+  ['HTTP/1.1 200 OK\nContent-Length: 1\n\no', 'error'],
+  ['HTTP/1.1 200 OK\r\nA: b\r\n c\r\n\r\n', 'error'],
 ]
 
 const REQUESTS: Expected = [
   [
     'POST /a?b HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nokGET /c HTTP/1.1\r\n\r\nG',
-    'begin POST /a?b 1.1 open:Host=a;Content-Length=2; ok end begin GET /c 1.1 open: end begin',
+    'POST /a?b 1.1 open:Host=a;Content-Length=2; ok end GET /c 1.1 open: end |',
   ],
   [
     'PUT / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n1\r\no\r\n0\r\nB: c\r\n\r\n',
-    'begin PUT / 1.1 open:Transfer-Encoding=chunked; o +B=c; end',
+    'PUT / 1.1 open:Transfer-Encoding=chunked; o +B=c; end',
   ],
-  ['GET / HTTP/1.0\r\n\r\n', 'begin GET / 1.0 close: end'],
-  ['GET / HTTP/1.1\r\nConnection: close\r\n\r\nG', 'begin GET / 1.1 close:Connection=close; end error'],
-  ['GET / HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\no', 'begin error'],
-  ['GET / HTTP/1.1\r\nTransfer-Encoding: chunked\r\nContent-Length: 1\r\n\r\n', 'begin error'],
-  ['GET / HTTP/1.1\nA: b\n\n', 'begin error'],
-  ['GET / HTTP/1.1\r\nA: b\r\n c\r\n\r\n', 'begin error'],
-  ['GET / HTTP/1.1\r\nA : b\r\n\r\n', 'begin error'],
-  ['GET / HTTP/1.1\r\nA: \0\r\n\r\n', 'begin error'],
+  ['GET / HTTP/1.0\r\n\r\n', 'GET / 1.0 close: end'],
+  ['GET / HTTP/1.1\r\nConnection: close\r\n\r\nG', 'GET / 1.1 close:Connection=close; end error'],
+  ['GET / HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\no', 'error'],
+  ['GET / HTTP/1.1\r\nTransfer-Encoding: chunked\r\nContent-Length: 1\r\n\r\n', 'error'],
+  ['GET / HTTP/1.1\nA: b\n\n', 'error'],
+  ['GET / HTTP/1.1\r\nA: b\r\n c\r\n\r\n', 'error'],
+  ['GET / HTTP/1.1\r\nA : b\r\n\r\n', 'error'],
+  ['GET / HTTP/1.1\r\nA: \0\r\n\r\n', 'error'],
 ]
 
 const HEAD_BYTES_MAX = 1_024
@@ -58,7 +59,6 @@ class Seen {
     this.#words.push(word)
   }
 
-  readonly onBegin = (): void => this.add('begin')
   readonly onBody = (chunk: Buffer): void => void (this.#body += chunk.toString('latin1'))
   readonly onComplete = (): void => this.add('end')
   readonly onRead = (error: ParserError | null): void => {
@@ -72,10 +72,9 @@ class Seen {
 }
 
 function readResponses({ readResponses: read }: HttpParser, seen: Seen): MessageParser {
-  const { onBegin, onBody, onComplete, onRead } = seen
+  const { onBody, onComplete, onRead } = seen
   return read(
     {
-      onBegin,
       onHeaders: (headers) => seen.add(`+${pairsOf(headers)}`),
       onHead({ status }, headers) {
         seen.add(`${status}:${pairsOf(headers ?? [])}`)
@@ -90,10 +89,9 @@ function readResponses({ readResponses: read }: HttpParser, seen: Seen): Message
 }
 
 function readRequests({ readRequests: read }: HttpParser, seen: Seen): MessageParser {
-  const { onBegin, onBody, onComplete, onRead } = seen
+  const { onBody, onComplete, onRead } = seen
   return read(
     {
-      onBegin,
       onHeaders: (headers) => seen.add(`+${pairsOf(headers)}`),
       onHead({ method, target, major, minor, mayStayOpen }, headers) {
         const reuse = mayStayOpen ? 'open' : 'close'
@@ -117,9 +115,12 @@ function eventsOf(bytes: Buffer, step: number, read: (seen: Seen) => MessagePars
   const parser = read(seen)
   // One buffer for all reads: the parser must have copied what it has passed on.
   const part = Buffer.alloc(step)
+  let isBetween = true
   for (let at = 0; at < bytes.length && !seen.hasFailed; at += step) {
     parser.parse(part.subarray(0, bytes.copy(part, 0, at, at + step)))
+    if (!seen.hasFailed) isBetween = parser.isBetweenMessages()
   }
+  if (!isBetween && !seen.hasFailed) seen.add('|')
   parser.close()
   return seen.toString()
 }

@@ -16,6 +16,8 @@ interface RawParser {
   initialize(type: number, resource: object, headBytesMax: number, lenientFlags: number): void
   execute(bytes: Uint8Array): number | ParserError
   finish(): ParserError | undefined
+  /** The bytes of the read that is being reported, if the parser has consumed a socket. */
+  getCurrentBuffer(): Buffer | undefined
   consume(handle: object): void
   unconsume(): void
   close(): void
@@ -26,7 +28,6 @@ interface ParserClass {
   new (): RawParser
   readonly REQUEST: number
   readonly RESPONSE: number
-  readonly kOnMessageBegin: number
   readonly kOnHeaders: number
   readonly kOnHeadersComplete: number
   readonly kOnBody: number
@@ -71,10 +72,11 @@ function bind(Parser: ParserClass): HttpParser {
         isUpgrade: boolean,
         mayStayOpen: boolean,
       ) => (events.onHead({ major, minor, status, isUpgrade, mayStayOpen }, headers ?? null) ? 1 : 0)
-      return bindEvents(Parser, parser, events)
+      return bindEvents(Parser, parser, events, { isAsked: false })
     },
     readRequests(events, headBytesMax) {
       const parser = new Parser()
+      const upgrade: Upgrade = { isAsked: false }
       parser.initialize(REQUEST, {}, headBytesMax, STRICT)
       parser[kOnHeaders] = (headers: string[], target: string) => events.onHeaders(headers, target)
       parser[kOnHeadersComplete] = (
@@ -88,27 +90,36 @@ function bind(Parser: ParserClass): HttpParser {
         isUpgrade: boolean,
         mayStayOpen: boolean,
       ) => {
-        const line = { major, minor, method: methods[method] ?? '', target: target ?? '', isUpgrade, mayStayOpen }
+        if (isUpgrade) upgrade.isAsked = true
+        const line = { major, minor, method: methods[method] ?? '', target: target ?? '', mayStayOpen }
         events.onHead(line, headers ?? null)
         return 0
       }
-      return bindEvents(Parser, parser, events)
+      return bindEvents(Parser, parser, events, upgrade)
     },
   }
 }
 
-function bindEvents(Parser: ParserClass, parser: RawParser, events: MessageEvents): MessageParser {
-  const { kOnMessageBegin, kOnBody, kOnMessageComplete, kOnExecute } = Parser
-  const onExecuted = (result: number | ParserError): void => events.onRead(result instanceof Error ? result : null)
-  parser[kOnMessageBegin] = () => events.onBegin()
+/** Whether a request on the connection has asked for an upgrade. The parser stops after each one that does. */
+interface Upgrade {
+  isAsked: boolean
+}
+
+function bindEvents(Parser: ParserClass, parser: RawParser, events: MessageEvents, upgrade: Upgrade): MessageParser {
+  const { kOnBody, kOnMessageComplete, kOnExecute } = Parser
+  const onExecuted = (result: number | ParserError, bytes: Uint8Array | null): void => {
+    if (typeof result !== 'number') events.onRead(result, false)
+    else events.onRead(null, upgrade.isAsked && result < (bytes ?? parser.getCurrentBuffer())!.length)
+  }
   parser[kOnBody] = (chunk: Buffer) => events.onBody(chunk)
   parser[kOnMessageComplete] = () => events.onComplete()
-  parser[kOnExecute] = onExecuted
+  parser[kOnExecute] = (result: number | ParserError) => onExecuted(result, null)
 
   return {
     consume: (socket) => parser.consume(handleOf(socket)!),
-    parse: (bytes) => onExecuted(parser.execute(bytes)),
+    parse: (bytes) => onExecuted(parser.execute(bytes), bytes),
     finish: () => parser.finish() ?? null,
+    isBetweenMessages: () => parser.finish() === undefined,
     close() {
       parser.unconsume()
       // Not within one of its own callbacks.

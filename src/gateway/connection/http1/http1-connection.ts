@@ -52,7 +52,7 @@ export class Http1Connection implements Carrier, ResponseEvents, Timed {
   /** Headers of a long head so far. */
   #headers: string[] | null = null
   #isRequestSent = false
-  /** A byte of the response to the exchange has arrived. */
+  /** Bytes have arrived since the request was written. */
   #hasBegun = false
   #isHeadRead = false
   /** The response is complete; its exchange ends with the read. */
@@ -149,13 +149,6 @@ export class Http1Connection implements Carrier, ResponseEvents, Timed {
     this.close()
   }
 
-  onBegin(): void {
-    // A response without a request.
-    if (this.#exchange === null || this.#isAnswered) this.#mayStayOpen = false
-    if (this.#exchange === null) this.#socket.destroy()
-    this.#hasBegun = true
-  }
-
   onHeaders(headers: string[]): void {
     if (this.#exchange === null) return
     if (this.#isHeadRead) {
@@ -171,7 +164,11 @@ export class Http1Connection implements Carrier, ResponseEvents, Timed {
     const headers = last ?? this.#headers ?? []
     this.#headers = null
     const exchange = this.#exchange
-    if (exchange === null || this.#isAnswered) return true
+    if (exchange === null || this.#isAnswered) {
+      // A response without a request.
+      this.#mayStayOpen = false
+      return true
+    }
     const { status } = line
     const fault = faultIn(line, headers)
     if (fault !== null) {
@@ -200,7 +197,8 @@ export class Http1Connection implements Carrier, ResponseEvents, Timed {
 
   onRead(error: ParserError | null): void {
     const exchange = this.#exchange
-    // Also line breaks, which the parser skips.
+    this.#hasBegun = true
+    // A response without a request, or line breaks, which the parser skips.
     if (exchange === null) this.#socket.destroy()
     else if (error !== null) {
       if (this.#isAnswered || this.#isInTrailer(error)) this.#finish(exchange, false)
@@ -225,7 +223,7 @@ export class Http1Connection implements Carrier, ResponseEvents, Timed {
   #finish(exchange: Http1Exchange, mayReuse: boolean): void {
     this.#exchange = null
     exchange.carriedBy(null)
-    if (mayReuse && this.isOpen) {
+    if (mayReuse && this.isOpen && this.#parser.isBetweenMessages()) {
       this.#isAnswered = false
       if (exchange.isPaused) this.setReading(true)
       this.#owner.onIdle(this)

@@ -5,11 +5,11 @@
  * called within `on` or `resume`.
  */
 
-import { EventEmitter } from 'node:events'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Socket } from 'node:net'
 import type { ClientRequest } from '../client.ts'
 import type { HeaderMemo } from '../header-memo.ts'
+import { Listeners } from './listeners.ts'
 import type { RequestLine } from './message-parser.ts'
 import { toHeaders } from './received-headers.ts'
 
@@ -24,8 +24,10 @@ export interface RequestCarrier {
 
 /** As much of a body is buffered, and what arrives with the same read. */
 const BUFFERED_BYTES_MAX = 65_536
+/** What a chunk costs besides its bytes: a body may consist of many chunks of one byte. */
+const CHUNK_BYTES = 128
 
-export class Http1Request extends EventEmitter implements ClientRequest {
+export class Http1Request extends Listeners implements ClientRequest {
   readonly method: string
   readonly url: string
   readonly httpVersionMajor: number
@@ -39,6 +41,8 @@ export class Http1Request extends EventEmitter implements ClientRequest {
   readonly #carrier: RequestCarrier
   #headers: IncomingHttpHeaders | null = null
   #buffered: Buffer[] = []
+  /** The first chunk of `#buffered` that was not passed on. */
+  #next = 0
   #bufferedBytes = 0
   #isHeld = false
   #isFlowQueued = false
@@ -47,11 +51,11 @@ export class Http1Request extends EventEmitter implements ClientRequest {
   #isDiscarded = false
   #isClosed = false
 
-  constructor(carrier: RequestCarrier, line: RequestLine, headerMemo: HeaderMemo) {
+  constructor(carrier: RequestCarrier, line: RequestLine, target: string, headerMemo: HeaderMemo) {
     super()
     this.#carrier = carrier
     this.method = line.method
-    this.url = line.target
+    this.url = target
     this.httpVersionMajor = line.major
     this.httpVersionMinor = line.minor
     this.headerMemo = headerMemo
@@ -69,10 +73,9 @@ export class Http1Request extends EventEmitter implements ClientRequest {
     return (this.#headers ??= toHeaders(this.rawHeaders))
   }
 
-  override on(event: string, listener: (...parts: never[]) => void): this {
-    super.on(event, listener as (...parts: unknown[]) => void)
+  override on(event: string, listener: (...parts: never[]) => void): void {
+    super.on(event, listener)
     if (event === 'data' && this.readableFlowing !== false) this.resume()
-    return this
   }
 
   pause(): void {
@@ -92,7 +95,7 @@ export class Http1Request extends EventEmitter implements ClientRequest {
     if (this.#isDiscarded || this.#isClosed) return
     if (this.#isFlowing) return this.#emitData(chunk)
     this.#buffered.push(chunk)
-    this.#bufferedBytes += chunk.length
+    this.#bufferedBytes += chunk.length + CHUNK_BYTES
     if (this.#bufferedBytes >= BUFFERED_BYTES_MAX) this.#hold(true)
   }
 
@@ -106,15 +109,14 @@ export class Http1Request extends EventEmitter implements ClientRequest {
   discard(): void {
     if (this.#isClosed || (this.readableFlowing !== null && !this.complete)) return
     this.#isDiscarded = true
-    this.#buffered = []
-    this.#hold(false)
+    this.#drop()
   }
 
   /** The connection has ended, or the request. */
   close(): void {
     if (this.#isClosed) return
     this.#isClosed = true
-    this.#buffered = []
+    this.#drop()
     this.#carrier.guard(() => this.emit('close'))
   }
 
@@ -122,16 +124,24 @@ export class Http1Request extends EventEmitter implements ClientRequest {
   flow(): void {
     this.#isFlowQueued = false
     while (this.readableFlowing === true && !this.#isClosed) {
-      const chunk = this.#buffered.shift()
-      if (chunk === undefined) {
-        this.#isFlowing = true
-        this.#hold(false)
-        if (this.complete) this.#end()
-        return
-      }
-      this.#bufferedBytes -= chunk.length
+      const chunk = this.#buffered[this.#next]
+      if (chunk === undefined) return this.#flowOn()
+      this.#next++
       this.#emitData(chunk)
     }
+  }
+
+  /** Nothing is buffered any more. */
+  #flowOn(): void {
+    this.#isFlowing = true
+    this.#drop()
+    if (this.complete) this.#end()
+  }
+
+  #drop(): void {
+    this.#buffered = []
+    this.#next = this.#bufferedBytes = 0
+    this.#hold(false)
   }
 
   #emitData(chunk: Buffer): void {

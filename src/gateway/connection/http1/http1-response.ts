@@ -5,11 +5,11 @@
  * the first bytes of the body, so that most responses need one system call.
  */
 
-import { EventEmitter } from 'node:events'
 import type { Socket } from 'node:net'
 import type { AnsweredCall, ClientResponse } from '../client.ts'
 import { toResponseFields, type ResponseFields } from '../response-fields.ts'
 import type { Http1Request } from './http1-request.ts'
+import { Listeners } from './listeners.ts'
 import { currentDateLine, statusLine } from './response-head.ts'
 
 /** The connection of a response. */
@@ -19,8 +19,10 @@ export interface ResponseCarrier {
   queuedBytes: number
   /** Whether the connection may carry another request after this response. */
   mayContinueAfter(response: Http1Response): boolean
+  /** No other request is served. */
+  close(): void
   /** The last byte of the first response was passed to the socket. */
-  onEnded(response: Http1Response): void
+  onEnded(): void
   /** Nothing that follows is served. */
   refuseFollowing(): void
   /** Runs a step of a listener; a fault ends the connection. */
@@ -39,7 +41,7 @@ const KEEP_ALIVE = 'Connection: keep-alive\r\nKeep-Alive: timeout=65\r\n'
 const CLOSE = 'Connection: close\r\n'
 const EMPTY = toResponseFields(['Content-Length', '0'], true)
 
-export class Http1Response extends EventEmitter implements ClientResponse {
+export class Http1Response extends Listeners implements ClientResponse {
   call: AnsweredCall | null = null
   readonly request: Http1Request
   shouldKeepAlive: boolean
@@ -48,6 +50,8 @@ export class Http1Response extends EventEmitter implements ClientResponse {
   writableFinished = false
   destroyed = false
 
+  /** The response belongs to no call, so that nobody else disconnects a client that does not read it. */
+  isRefusal = false
   readonly #carrier: ResponseCarrier
   #statusLine = ''
   #fields: ResponseFields | null = null
@@ -111,8 +115,8 @@ export class Http1Response extends EventEmitter implements ClientResponse {
     else this.#send(`${head}${bytes.toString(16)}\r\n`, chunk, `\r\n${LAST_CHUNK}`)
     // The client would take the next response for the rest of this one, or the rest of this one for the next response.
     if (this.#hasBody && this.#fields!.length >= 0 && this.#bodyBytes !== this.#fields!.length) return this.breakOff()
-    if (this.listenerCount('prefinish') > 0) this.emit('prefinish')
-    if (this.#isCurrent) this.#carrier.onEnded(this)
+    this.emit('prefinish')
+    if (this.#isCurrent) this.#carrier.onEnded()
   }
 
   endWith(last: Buffer | string | null): void {
@@ -121,6 +125,7 @@ export class Http1Response extends EventEmitter implements ClientResponse {
 
   refuse(status: number): void {
     this.#carrier.refuseFollowing()
+    this.isRefusal = true
     this.start(status, EMPTY)
     this.end()
   }
@@ -137,17 +142,19 @@ export class Http1Response extends EventEmitter implements ClientResponse {
     if (this.#isCurrent) this.#carrier.socket.destroy()
   }
 
-  /** The response is the first one of its connection now. */
+  /** The response is the first one of its connection now. If it has ended, the connection must see to its end. */
   begin(): void {
     const { socket } = this.#carrier
     this.#isCurrent = true
     if (this.destroyed) return void socket.destroy()
-    if (this.listenerCount('socket') > 0) this.emit('socket', socket)
-    if (this.#isContinueQueued && !this.headersSent) socket.write(CONTINUE, 'latin1')
+    this.emit('socket', socket)
+    if (this.#isContinueQueued && !this.headersSent) {
+      this.#isContinueQueued = false
+      socket.write(CONTINUE, 'latin1')
+    }
     const parts = this.#dropQueued()
     if (parts.length > 0) this.#writeAll(parts)
-    if (this.writableEnded) this.#carrier.onEnded(this)
-    else if (!socket.writableNeedDrain) this.drained()
+    if (!this.writableEnded && !socket.writableNeedDrain) this.drained()
   }
 
   /** The socket accepts bytes again. */
@@ -182,10 +189,16 @@ export class Http1Response extends EventEmitter implements ClientResponse {
         framing = 'Transfer-Encoding: chunked\r\n'
       } else this.shouldKeepAlive = false
     }
-    if (fields.isLast || !this.#carrier.mayContinueAfter(this)) this.shouldKeepAlive = false
+    if (fields.isLast || this.#mayLackBody || !this.#carrier.mayContinueAfter(this)) this.shouldKeepAlive = false
+    if (!this.shouldKeepAlive) this.#carrier.close()
     const date = fields.hasDate ? '' : currentDateLine()
     const connection = this.shouldKeepAlive ? KEEP_ALIVE : CLOSE
     return `${this.#statusLine}${fields.lines}${date}${connection}${framing}\r\n`
+  }
+
+  /** Whether the client may not send the rest of its body, because it did not get `100 Continue`. */
+  get #mayLackBody(): boolean {
+    return this.#isContinueQueued && !this.request.complete
   }
 
   /** Writes or queues text around a chunk. Returns false if the client must read first. */

@@ -5,13 +5,11 @@ import type { ParserError } from '../parser-errors.ts'
 
 /** Receives the parts of the messages on one connection. No method may throw. */
 export interface MessageEvents {
-  /** The first byte of a message. */
-  onBegin(): void
   /** The chunk belongs to the receiver: the parser has copied it. */
   onBody(chunk: Buffer): void
   onComplete(): void
-  /** The bytes of one read were parsed, or are invalid. */
-  onRead(error: ParserError | null): void
+  /** The bytes of one read were parsed, or are invalid. `hasRest` is true if the last ones were ignored, after a request for an upgrade. */
+  onRead(error: ParserError | null, hasRest: boolean): void
 }
 
 export interface ResponseEvents extends MessageEvents {
@@ -41,7 +39,6 @@ export interface RequestLine {
   readonly minor: number
   readonly method: string
   readonly target: string
-  readonly isUpgrade: boolean
   readonly mayStayOpen: boolean
 }
 
@@ -52,6 +49,8 @@ export interface MessageParser {
   parse(bytes: Uint8Array): void
   /** Reports the end of the connection: completes a message whose body ends there. Returns an error for any other. */
   finish(): ParserError | null
+  /** Whether no part of a message has arrived since the last one. Not for responses that end with their connection. */
+  isBetweenMessages(): boolean
   close(): void
 }
 

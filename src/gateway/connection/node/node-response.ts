@@ -1,8 +1,9 @@
 /** A server response with a field for its call: listeners need no closure, and all responses have the same shape. */
 
 import { ServerResponse, type IncomingMessage } from 'node:http'
+import type { Socket } from 'node:net'
 import { parseHeaderLines } from '../../../runtime/parse-header-lines.ts'
-import type { AnsweredCall, ClientResponse } from '../client.ts'
+import { REFUSAL_WITHIN_MS, type AnsweredCall, type ClientResponse } from '../client.ts'
 import { toResponseFields, type ResponseFields } from '../response-fields.ts'
 import type { ConnectionRefusals } from './refuse-connection.ts'
 
@@ -37,6 +38,8 @@ export class GatewayResponse extends ServerResponse<IncomingMessage> implements 
 
   refuse(status: number): void {
     this.refusals?.markRefused(this.req.socket)
+    if (this.socket === null) this.once('socket', disconnectSlow)
+    else disconnectSlow(this.socket)
     this.start(status, EMPTY)
     this.end()
   }
@@ -58,6 +61,11 @@ export class GatewayResponse extends ServerResponse<IncomingMessage> implements 
     if (this.socket === null) this.once('socket', (socket) => socket.destroy())
     this.destroy()
   }
+}
+
+/** The response belongs to no call, so that nobody else disconnects a client that does not read it. */
+function disconnectSlow(socket: Socket): void {
+  socket.setTimeout(REFUSAL_WITHIN_MS, () => socket.destroy())
 }
 
 function onClose(this: GatewayResponse): void {

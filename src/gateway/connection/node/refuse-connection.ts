@@ -8,6 +8,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { CountEvent } from '../../../runtime/event-reasons.ts'
+import { REFUSAL_WITHIN_MS } from '../client.ts'
 import {
   CUT_OFF,
   isMessageError,
@@ -31,9 +32,6 @@ export interface ConnectionRefusals {
   markRefused(socket: Socket): void
 }
 
-/** Time limit for the client to read the refusal. */
-const READ_WITHIN_MS = 5_000
-
 export function createConnectionRefusals(count: CountEvent): ConnectionRefusals {
   const refused = new WeakSet<Socket>()
 
@@ -45,7 +43,7 @@ export function createConnectionRefusals(count: CountEvent): ConnectionRefusals 
     if (current !== null && (current.req.complete || current.headersSent)) {
       return void current.once('close', () => end(socket, status))
     }
-    socket.setTimeout(READ_WITHIN_MS, () => socket.destroy())
+    socket.setTimeout(REFUSAL_WITHIN_MS, () => socket.destroy())
     socket.end(refusalText(status), () => socket.destroy())
   }
 

@@ -1,0 +1,46 @@
+/** Lets a parser read a socket, and stops it while what was read before is not used. */
+
+import type { Socket } from 'node:net'
+import type { MessageParser } from './message-parser.ts'
+import { isConsumable, setReading } from './socket-handle.ts'
+
+const OUTPUT_BYTES_MAX = 65_536
+
+export class SocketReading {
+  /** The buffered part of a body must be read first. */
+  #isBodyHeld = false
+  /** The client must read responses first. */
+  #isOutputHeld = false
+  readonly #socket: Socket
+  readonly #isConsumed: boolean
+
+  constructor(socket: Socket, parser: MessageParser) {
+    this.#socket = socket
+    this.#isConsumed = isConsumable(socket)
+    if (this.#isConsumed) parser.consume(socket)
+    else socket.on('data', (chunk: Buffer) => parser.parse(chunk))
+  }
+
+  get isOutputHeld(): boolean {
+    return this.#isOutputHeld
+  }
+
+  holdBody(isHeld: boolean): void {
+    this.#isBodyHeld = isHeld
+    this.#update()
+  }
+
+  /** Stops reading while the client does not read responses, but not within a body, for which the client has a time limit. */
+  holdOutput(queuedBytes: number, isWithinBody: boolean): void {
+    const isFull = this.#socket.writableNeedDrain || queuedBytes >= OUTPUT_BYTES_MAX
+    this.#isOutputHeld = isFull && !isWithinBody
+    this.#update()
+  }
+
+  #update(): void {
+    const isReading = !this.#isBodyHeld && !this.#isOutputHeld
+    if (this.#isConsumed) setReading(this.#socket, isReading)
+    else if (isReading) this.#socket.resume()
+    else this.#socket.pause()
+  }
+}
