@@ -34,7 +34,7 @@ export interface AnsweredCall {
   clientGone(): void
 }
 
-export type ResponseEvent = 'close' | 'drain' | 'prefinish'
+export type ResponseEvent = 'close' | 'drain' | 'prefinish' | 'socket'
 
 export interface ClientResponse extends Pick<
   ServerResponse,
@@ -57,8 +57,8 @@ export interface ClientResponse extends Pick<
   askForBody(): void
   /** Aborts the response by closing its connection, after the responses before it. */
   breakOff(): void
-  on(event: ResponseEvent, listener: () => void): unknown
-  once(event: ResponseEvent, listener: () => void): unknown
+  on(event: Exclude<ResponseEvent, 'socket'>, listener: () => void): unknown
+  once(event: Exclude<ResponseEvent, 'socket'>, listener: () => void): unknown
   once(event: 'socket', listener: (socket: Socket) => void): unknown
   off(event: 'socket', listener: () => void): unknown
 }

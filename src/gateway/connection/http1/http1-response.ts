@@ -6,7 +6,7 @@
  */
 
 import type { Socket } from 'node:net'
-import type { AnsweredCall, ClientResponse } from '../client.ts'
+import type { AnsweredCall, ClientResponse, ResponseEvent } from '../client.ts'
 import { toResponseFields, type ResponseFields } from '../response-fields.ts'
 import type { Http1Request } from './http1-request.ts'
 import { Listeners } from './listeners.ts'
@@ -98,6 +98,10 @@ export class Http1Response extends Listeners implements ClientResponse {
     const head = this.#isHeadWritten ? '' : this.#takeHead(-1)
     if (!this.#hasBody || chunk.length === 0) return head === '' || this.#send(head, null, '')
     this.#bodyBytes += chunk.length
+    if (this.#length >= 0 && this.#bodyBytes > this.#length) {
+      this.breakOff()
+      return true
+    }
     if (!this.#isChunked) return this.#send(head, chunk, '')
     return this.#send(`${head}${chunk.length.toString(16)}\r\n`, chunk, '\r\n')
   }
@@ -109,13 +113,13 @@ export class Http1Response extends Listeners implements ClientResponse {
     const bytes = chunk?.length ?? 0
     const head = this.#isHeadWritten ? '' : this.#takeHead(bytes)
     this.#bodyBytes += bytes
+    // The client would take the next response for the rest of this one, or the rest of this one for the next response.
+    if (this.#hasBody && this.#length >= 0 && this.#bodyBytes !== this.#length) return this.breakOff()
     if (!this.#hasBody) this.#send(head, null, '')
     else if (!this.#isChunked) this.#send(head, chunk, '')
     else if (bytes === 0) this.#send(head, null, LAST_CHUNK)
     else this.#send(`${head}${bytes.toString(16)}\r\n`, chunk, `\r\n${LAST_CHUNK}`)
-    // The client would take the next response for the rest of this one, or the rest of this one for the next response.
-    if (this.#hasBody && this.#fields!.length >= 0 && this.#bodyBytes !== this.#fields!.length) return this.breakOff()
-    this.emit('prefinish')
+    this.#tell('prefinish')
     if (this.#isCurrent) this.#carrier.onEnded()
   }
 
@@ -147,7 +151,7 @@ export class Http1Response extends Listeners implements ClientResponse {
     const { socket } = this.#carrier
     this.#isCurrent = true
     if (this.destroyed) return void socket.destroy()
-    this.emit('socket', socket)
+    this.#tell('socket', socket)
     if (this.#isContinueQueued && !this.headersSent) {
       this.#isContinueQueued = false
       socket.write(CONTINUE, 'latin1')
@@ -161,7 +165,7 @@ export class Http1Response extends Listeners implements ClientResponse {
   drained(): void {
     if (!this.#needsDrain) return
     this.#needsDrain = false
-    this.emit('drain')
+    this.#tell('drain')
   }
 
   /** The kernel has accepted all bytes, or the connection has ended. */
@@ -172,8 +176,13 @@ export class Http1Response extends Listeners implements ClientResponse {
     this.destroyed = true
     this.#isCurrent = false
     this.#dropQueued()
-    this.call?.clientGone()
-    if (this.listenerCount('close') > 0) this.#carrier.guard(() => this.emit('close'))
+    const { call } = this
+    if (call !== null) this.#carrier.guard(() => call.clientGone())
+    this.#tell('close')
+  }
+
+  #tell(event: ResponseEvent, ...parts: readonly unknown[]): void {
+    if (this.listenerCount(event) > 0) this.#carrier.guard(() => this.emit(event, ...parts))
   }
 
   /** Returns the head. `bytes` is the length of the whole body; -1 if it is unknown. */
@@ -194,6 +203,11 @@ export class Http1Response extends Listeners implements ClientResponse {
     const date = fields.hasDate ? '' : currentDateLine()
     const connection = this.shouldKeepAlive ? KEEP_ALIVE : CLOSE
     return `${this.#statusLine}${fields.lines}${date}${connection}${framing}\r\n`
+  }
+
+  /** `Content-Length` of the head; -1 if it has none. */
+  get #length(): number {
+    return this.#fields!.length
   }
 
   /** Whether the client may not send the rest of its body, because it did not get `100 Continue`. */

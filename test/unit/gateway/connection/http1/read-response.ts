@@ -20,29 +20,32 @@ export interface Reading {
   readonly code: string
 }
 
-export interface Sent {
-  readonly method: string
+export interface SentBytes {
   readonly bytes: Buffer
   readonly splits?: readonly number[]
-  /** Whether the backend closes its side after the bytes. */
+  /** Whether the sender closes its side after the bytes. */
   readonly ends: boolean
+}
+
+export interface Sent extends SentBytes {
+  readonly method: string
 }
 
 const parser = findHttpParser()!
 
-function piecesOf({ bytes, splits = [] }: Sent): readonly Buffer[] {
+function piecesOf({ bytes, splits = [] }: SentBytes): readonly Buffer[] {
   const edges = [0, ...splits, bytes.length]
   return edges.slice(1).map((edge, index) => bytes.subarray(edges[index], edge))
 }
 
 /** Writes the pieces one by one, each in a read of its own. */
-async function write(backend: Duplex, sent: Sent): Promise<void> {
+export async function writePieces(sender: Duplex, sent: SentBytes): Promise<void> {
   for (const piece of piecesOf(sent)) {
-    if (piece.length === 0 || backend.destroyed) continue
-    backend.write(piece)
+    if (piece.length === 0 || sender.destroyed) continue
+    sender.write(piece)
     await new Promise<void>((resolve) => setImmediate(resolve))
   }
-  if (sent.ends) backend.end()
+  if (sent.ends) sender.end()
   for (let turns = 0; turns < 3; turns++) await new Promise<void>((resolve) => setImmediate(resolve))
 }
 
@@ -65,7 +68,7 @@ export async function readWithOurs(sent: Sent): Promise<Reading> {
   }
   const request = { method: sent.method, path: '/', lines: '', body: null, bodyBytes: 0 }
   connection.carry(new Http1Exchange(request, handler, `${sent.method} / HTTP/1.1\r\nHost: a\r\n\r\n`))
-  await write(backend, sent)
+  await writePieces(backend, sent)
   connection.close()
   return { ...reading, isReusable }
 }
@@ -85,7 +88,7 @@ export async function readWithNode(sent: Sent): Promise<Reading> {
     response.on('error', fail)
   })
   request.end()
-  await write(backend, sent)
+  await writePieces(backend, sent)
   client.destroy()
   return reading
 }

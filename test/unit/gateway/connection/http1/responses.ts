@@ -1,9 +1,7 @@
 /** Random responses of backends: valid ones, and mutations of them. */
 
 import type { Random } from '../../../../random.ts'
-
-const pick = <T>(random: Random, items: readonly T[]): T => items[random.below(items.length)]!
-const some = (random: Random, chance: number): boolean => random.next() < chance
+import { chunked, mutate, pick, randomSplits, some } from './mutations.ts'
 
 const INTERIM = [
   'HTTP/1.1 100 Continue\r\n\r\n',
@@ -75,10 +73,9 @@ export interface Generated {
 export function generateResponse(random: Random): Generated {
   const method = some(random, 0.1) ? 'HEAD' : 'GET'
   let text = response(random, method)
-  if (some(random, 0.75)) for (let count = 1 + random.below(3); count > 0; count--) text = mutate(random, text)
+  if (some(random, 0.75)) for (let count = 1 + random.below(3); count > 0; count--) text = mutate(random, text, TOKENS)
   const bytes = Buffer.from(text, 'latin1')
-  const splits = Array.from({ length: random.below(4) }, () => random.below(bytes.length + 1))
-  return { method, bytes, splits: splits.toSorted((a, b) => a - b) }
+  return { method, bytes, splits: randomSplits(random, bytes.length) }
 }
 
 function response(random: Random, method: string): string {
@@ -92,40 +89,4 @@ function response(random: Random, method: string): string {
   if (framing === 0) return `${text}\r\n${hasBody ? body : ''}`
   if (framing === 1) return `${text}Content-Length: ${body.length}\r\n\r\n${hasBody ? body : ''}`
   return `${text}Transfer-Encoding: chunked\r\n\r\n${hasBody ? chunked(random, body) : ''}`
-}
-
-function chunked(random: Random, body: string): string {
-  let text = ''
-  for (let at = 0; at < body.length;) {
-    const part = body.slice(at, at + 1 + random.below(30))
-    text += `${part.length.toString(16)}${some(random, 0.1) ? ';a=b' : ''}\r\n${part}\r\n`
-    at += part.length
-  }
-  return `${text}0\r\n${some(random, 0.15) ? 'X-Trailer: a\r\n' : ''}\r\n`
-}
-
-function mutate(random: Random, text: string): string {
-  const at = random.below(text.length + 1)
-  const length = random.below(6)
-  switch (random.below(7)) {
-    case 0:
-      return text.slice(0, at) + text.slice(at + 1 + length)
-    case 1:
-      return text.slice(0, at) + String.fromCharCode(random.below(256)) + text.slice(at + 1)
-    case 2:
-      return text.slice(0, at)
-    case 3:
-      return text + pick(random, TOKENS)
-    case 4: {
-      // A line of the head twice.
-      const lines = text.split('\r\n')
-      const line = random.below(lines.length)
-      return lines.toSpliced(line, 0, lines[line]!).join('\r\n')
-    }
-    default: {
-      // At the start of a line, where it means most, or anywhere.
-      const start = some(random, 0.6) ? text.indexOf('\n', at) + 1 : at
-      return text.slice(0, start) + pick(random, TOKENS) + text.slice(start)
-    }
-  }
 }
