@@ -80,8 +80,22 @@ function route(
   }
   const target = url.slice(pathFrom)
   const { request } = call
-  const own = { body: null, fault: null, receiver: null, callerContext: null, credentials: headers }
-  authenticate(options, { call, revision, operation, match, request, headers, target, queryAt, ...own })
+  const routed: RoutedCall = {
+    call,
+    revision,
+    operation,
+    match,
+    request,
+    headers,
+    credentials: headers,
+    target,
+    queryAt,
+    body: null,
+    fault: null,
+    receiver: null,
+    callerContext: null,
+  }
+  authenticate(options, routed)
 }
 
 /**

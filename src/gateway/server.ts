@@ -19,6 +19,7 @@ import { refuseStale } from './call/routed-call.ts'
 import { handleOauth, isOauthPath, type OauthHandler } from './oauth-requests.ts'
 import { McpCall } from './mcp/mcp-call.ts'
 import { isMcpTarget, type McpEndpoint } from './mcp/mcp-endpoint.ts'
+import { KnownTexts } from './routing/known-texts.ts'
 import { scanTarget } from './routing/path.ts'
 import type { UploadWatch } from './connection/upload-watch.ts'
 import { readRequestHeaders, type RequestHeaders } from './headers/upstream-request.ts'
@@ -43,6 +44,9 @@ export interface GatewayServerOptions {
   /** Handles the OAuth paths; returns false for any other path. */
   readonly oauth: OauthHandler
 }
+
+/** Names of APIs in the targets of the thread. */
+const names = new KnownTexts()
 
 /** The options with the state of the server. */
 interface Gateway extends GatewayServerOptions {
@@ -83,7 +87,7 @@ function onRequest(gateway: Gateway, request: ClientRequest, response: ClientRes
   const queryAt = scanTarget(target)
   const nameEnd = queryAt < 0 ? 0 : endOfName(target, queryAt)
   const arrival = { request, response, headers, target, queryAt, nameEnd }
-  const revision = gateway.revisionOf(target.slice(1, nameEnd))
+  const revision = gateway.revisionOf(names.slice(target, 1, nameEnd))
   const waking = revision === undefined ? gateway.wake(nameIn(target, queryAt)) : null
   if (waking === null) begin(gateway, arrival, revision, null)
   else beginAwake(gateway, arrival, waking)

@@ -39,10 +39,11 @@ export class UpstreamGate {
     this.#ok = this.#failed = this.#latencyUs = 0
   }
 
-  /** Returns 0 if a call may pass now, otherwise the time until it may be retried. */
-  waitMs(nowMs: number): number {
+  /** Returns 0 if a call may pass now, otherwise the time until it may be retried. An open gate reads no clock. */
+  waitMs(clock: () => number): number {
     const { mode, retryAtMs } = this.#plan
     if (mode === 'open') return 0
+    const nowMs = clock()
     if (mode === 'shut') return Math.max(1, retryAtMs - nowMs)
     if (nowMs < this.#nextTrialMs) return this.#nextTrialMs - nowMs
     this.#nextTrialMs = nowMs + TRIAL_EVERY_MS

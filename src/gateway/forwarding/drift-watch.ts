@@ -105,7 +105,8 @@ class ContractComparison implements DriftWatch {
     status: number,
     contentType: string,
   ): BodySample | null {
-    if (!this.#budget.take(response, this.#options.nowMs())) return null
+    // The clock was read for the call already.
+    if (!this.#budget.take(response, call.startedAt)) return null
     const check = response.checkFor(contentType)
     if (check === null) return null
     return new BufferedSample((body) => {

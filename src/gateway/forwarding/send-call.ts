@@ -13,7 +13,7 @@ import type { DriftWatch } from './drift-watch.ts'
 import { Forwarding } from './forward.ts'
 import { valuesOf } from '../routing/operation-request.ts'
 import type { HeaderRules } from '../headers/header-rules.ts'
-import { createForwarded, toTraceLines, type ToForwardedLines } from '../headers/identity-headers.ts'
+import { createForwarded, createTraceLines, type ToForwardedLines } from '../headers/identity-headers.ts'
 import type { LoopDetection } from '../headers/loop-detection.ts'
 import { refuseSlowBody, refuseUnavailable, type RoutedCall } from '../call/routed-call.ts'
 import type { ReaderWatch } from '../connection/reader-watch.ts'
@@ -55,6 +55,7 @@ type BodyCheck = (body: Buffer) => ValidationFailure | null
 class CallSender {
   readonly #options: SendCallOptions
   readonly #toForwardedLines: ToForwardedLines
+  readonly #toTraceLines = createTraceLines()
 
   constructor(options: SendCallOptions) {
     this.#options = options
@@ -103,7 +104,7 @@ class CallSender {
     const { responseRules, turnEnd, drift, uploads, readers, nowMs, isAccepting } = this.#options
     const { backend } = revision
     if (backend === null) return call.refuse('not_found', `${revision.plan.api} is not served by this gateway.`)
-    const waitMs = backend.gate.waitMs(nowMs())
+    const waitMs = backend.gate.waitMs(nowMs)
     if (waitMs > 0) return refuseUnhealthy(call, waitMs)
     if (callerContext === null && !isAccepting())
       return refuseUnavailable(call, 'Calls cannot be recorded at the moment.')
@@ -127,7 +128,9 @@ class CallSender {
 
   #ownLines({ call, headers, callerContext }: RoutedCall): string {
     const lines =
-      this.#toForwardedLines(call, headers.host) + this.#options.loops.toLines(headers) + toTraceLines(call.requestId)
+      this.#toForwardedLines(call, headers.host) +
+      this.#options.loops.toLines(headers) +
+      this.#toTraceLines(call.requestId)
     return callerContext === null ? lines : lines + callerContext.identityLines
   }
 }

@@ -50,16 +50,21 @@ function toLines(address = 'unknown', host: string): string {
   return toHeaderLines([...client, 'X-Forwarded-Host', host, 'X-Forwarded-Proto', 'http'])
 }
 
-/** Returns the lines for the id of a call and for its trace; both have hexadecimal digits and dashes only. */
-export function toTraceLines(requestId: string): string {
-  return `X-Request-Id: ${requestId}\r\ntraceparent: ${toTraceparent(requestId)}\r\n`
-}
+/** Length of the random part of a request id, which all calls of a thread have in common; the number of the call follows. */
+const PREFIX_LENGTH = 16
 
-/**
- * Returns a W3C Trace Context header for a new trace, derived from the request id: 16 random hex digits per thread and start,
- * followed by the sequence number.
- */
-function toTraceparent(requestId: string): string {
-  const parent = requestId.slice(8)
-  return `00-${requestId.slice(0, 16)}${parent}-${parent}-01`
+/** Returns the lines for the id of a call, and for a new trace that is derived from it (W3C Trace Context). */
+export function createTraceLines(): (requestId: string) => string {
+  let prefix = ''
+  let parent = ''
+  let start = ''
+  return (requestId) => {
+    if (prefix === '' || !requestId.startsWith(prefix)) {
+      prefix = requestId.slice(0, PREFIX_LENGTH)
+      parent = prefix.slice(8)
+      start = `\r\ntraceparent: 00-${prefix}${parent}`
+    }
+    const number = requestId.slice(PREFIX_LENGTH)
+    return `X-Request-Id: ${requestId}${start}${number}-${parent}${number}-01\r\n`
+  }
 }

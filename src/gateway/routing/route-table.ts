@@ -13,6 +13,8 @@ export interface RouteOperation {
   readonly path: string
 }
 
+import { KnownTexts } from './known-texts.ts'
+
 export interface RouteMatch {
   /** Position in the list of operations. */
   readonly operation: number
@@ -44,6 +46,8 @@ interface Node {
 }
 
 const NO_PARAMETERS: readonly string[] = []
+/** All tables of a thread share it. */
+const segments = new KnownTexts()
 
 export function createRouteTable(operations: readonly RouteOperation[]): RouteTable {
   const root = createNode()
@@ -73,7 +77,7 @@ export function createRouteTable(operations: readonly RouteOperation[]): RouteTa
 function walk(node: Node, target: string, from: number, to: number, values: string[]): Node | null {
   let end = target.indexOf('/', from)
   if (end < 0 || end > to) end = to
-  const raw = target.slice(from, end)
+  const raw = segments.slice(target, from, end)
   const segment = raw.includes('%') ? decode(raw) : raw
   const depth = values.length
 

@@ -24,7 +24,7 @@ export interface RequestCarrier {
 
 /** As much of a body is buffered, and what arrives with the same read. */
 const BUFFERED_BYTES_MAX = 65_536
-/** What a chunk costs besides its bytes: a body may consist of many chunks of one byte. */
+/** Memory of a chunk besides its bytes: a body may consist of many chunks of one byte. */
 const CHUNK_BYTES = 128
 
 export class Http1Request extends Listeners implements ClientRequest {

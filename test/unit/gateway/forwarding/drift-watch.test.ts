@@ -63,7 +63,10 @@ async function openWatch(responses: object | null = RESPONSES, components: objec
     },
   })
   const callOf = (method = 'GET', url = '/items-v1/items?secret=1', by = attribution()): Call =>
-    ({ request: { method, url }, sequence: 7, requestId: 'req-7', attribution: by, status: 404 }) as unknown as Call
+    ({
+      ...{ request: { method, url }, startedAt: nowMs, sequence: 7, requestId: 'req-7' },
+      ...{ attribution: by, status: 404 },
+    }) as unknown as Call
   const head = (status: number, headers: Record<string, string> = {}, method = 'GET') =>
     watch.checkHead(
       callOf(method),
