@@ -129,16 +129,17 @@ export class ClientConnection implements RequestEvents, RequestCarrier, Response
   }
 
   onRead(error: ParserError | null, hasRest: boolean): void {
+    if (error !== null) return this.#refuse(error)
+    if (!hasRest) return
     // The parser ignores what follows a request for an upgrade in the same read.
-    if (hasRest) this.#isFinal = true
-    if (error !== null) this.#refuse(error)
+    this.#isFinal = true
+    if (this.#responses.length === 0) this.#end()
   }
 
   /** Called for all connections in the interval of `CLIENT_BOUNDS`. */
   scan(): void {
-    const isAnswering = this.#responses.length > 0
     const isReceiving = !this.#reading.isOutputHeld && this.#isReceiving
-    const due = this.#clock.scan(isAnswering, this.#isHeadRead, isReceiving)
+    const due = this.#clock.scan(this.#responses.length > 0, this.#isHeadRead, isReceiving)
     if (due === 'request') this.#refuse(timedOut())
     else if (due === 'idle') this.socket.destroy()
     const current = this.#responses[0]
