@@ -7,8 +7,8 @@ import { isConsumable, setReading } from './socket-handle.ts'
 const OUTPUT_BYTES_MAX = 65_536
 
 export class SocketReading {
-  /** The buffered part of a body must be read first. */
-  #isBodyHeld = false
+  /** Requests of which the buffered part of the body must be read first. */
+  #bodiesHeld = 0
   /** The client must read responses first. */
   #isOutputHeld = false
   readonly #socket: Socket
@@ -26,7 +26,7 @@ export class SocketReading {
   }
 
   holdBody(isHeld: boolean): void {
-    this.#isBodyHeld = isHeld
+    this.#bodiesHeld += isHeld ? 1 : -1
     this.#update()
   }
 
@@ -38,7 +38,7 @@ export class SocketReading {
   }
 
   #update(): void {
-    const isReading = !this.#isBodyHeld && !this.#isOutputHeld
+    const isReading = this.#bodiesHeld === 0 && !this.#isOutputHeld
     if (this.#isConsumed) setReading(this.#socket, isReading)
     else if (isReading) this.#socket.resume()
     else this.#socket.pause()

@@ -6,7 +6,7 @@ import { expect, it } from 'vitest'
 import type { ClientRequest, ClientResponse } from '../../../../../src/gateway/connection/client.ts'
 import { toResponseFields } from '../../../../../src/gateway/connection/response-fields.ts'
 import { receivedUntil } from '../../../../fixtures/test-backend.ts'
-import { answer, CLOSE, get, openServer, statusesIn } from './open-server.ts'
+import { answer, CLOSE, exchangeOften, get, openServer, statusesIn } from './open-server.ts'
 
 const CHUNKED = 'POST /chunks HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n'
 const UPGRADE = 'Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAAA\r\n'
@@ -58,6 +58,32 @@ it('Chunks of one byte count as more than their bytes, and arrive in their order
   request.resume()
   await answered
   expect(body === sent.repeat(50)).toBe(true)
+})
+
+it('A body that nobody reads is not read because the one before it is discarded', async () => {
+  const BIG_BYTES = 20_000_000
+  const chunks = '1\r\na\r\n'.repeat(2_000)
+  const first = Promise.withResolvers<ClientResponse>()
+  const second = Promise.withResolvers<ClientRequest>()
+  const opened = await openServer((request, response) => {
+    if (request.method === 'GET') return answer(response)
+    if (request.url === '/first') return first.resolve(response)
+    request.pause()
+    second.resolve(request)
+  })
+  const socket = await opened.open()
+  const answered = receivedUntil(socket, /ok$/)
+  const head = CHUNKED.replace('/chunks', '/first')
+  socket.write(`${head}${chunks}0\r\n\r\n${CHUNKED}${chunks}`)
+  const request = await second.promise
+  // The rest of the read belongs to the second body, which is held then as well.
+  await exchangeOften(opened)
+  answer(await first.promise)
+  await answered
+  socket.write(`${BIG_BYTES.toString(16)}\r\n`)
+  socket.write(Buffer.alloc(BIG_BYTES))
+  await exchangeOften(opened)
+  expect(request.socket.bytesRead).toBeLessThan(100_000)
 })
 
 it('A request to upgrade is answered, and the next one is served if nothing of it was lost', async () => {

@@ -2,20 +2,11 @@ import { once } from 'node:events'
 import { describe, expect, it } from 'vitest'
 import type { ClientRequest } from '../../../../../src/gateway/connection/client.ts'
 import { received, receivedUntil } from '../../../../fixtures/test-backend.ts'
-import { answer, CLOSE, get, openServer, statusesIn, type OpenedServer } from './open-server.ts'
+import { answer, CLOSE, exchangeOften, get, openServer, statusesIn } from './open-server.ts'
 
 const BIG_BYTES = 20_000_000
 const post = (length: number, headers = ''): string =>
   `POST /upload HTTP/1.1\r\nHost: a\r\n${headers}Content-Length: ${length}\r\n\r\n`
-
-/** Sends requests one after the other on a connection of its own, so that the server has handled what arrived before. */
-async function exchangeOften({ open }: OpenedServer): Promise<void> {
-  const socket = await open()
-  for (let round = 0; round < 100; round++) {
-    socket.write(get())
-    await once(socket, 'data')
-  }
-}
 
 function pauseAtData(request: ClientRequest): void {
   const listener = (): void => {

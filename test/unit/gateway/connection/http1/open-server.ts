@@ -1,5 +1,6 @@
 /** A server for clients on a real port, without the gateway behind it. */
 
+import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { onTestFinished } from 'vitest'
 import { createClientServer } from '../../../../../src/gateway/connection/client-server.ts'
@@ -73,6 +74,15 @@ export const get = (path = '/', headers = ''): string => `GET ${path} HTTP/1.1\r
 export const CLOSE = 'Connection: close\r\n'
 export const statusesIn = (text: string): string[] =>
   [...text.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => status!)
+
+/** Sends requests one after the other on a connection of its own, so that the server has handled what arrived before. */
+export async function exchangeOften({ open }: OpenedServer): Promise<void> {
+  const socket = await open()
+  for (let round = 0; round < 100; round++) {
+    socket.write(get())
+    await once(socket, 'data')
+  }
+}
 
 /** Sends a whole response. */
 export function answer(response: ClientResponse, text = 'ok'): void {
