@@ -9,6 +9,7 @@ import type { ProblemCode } from '../../domain/problem.ts'
 import type { BodyBuffers, BodyReader } from './body-buffers.ts'
 import type { Call } from '../call/call.ts'
 import { toHeaderLines } from '../connection/header-lines.ts'
+import { inOnePiece } from '../../runtime/one-piece.ts'
 import type { DriftWatch } from './drift-watch.ts'
 import { Forwarding } from './forward.ts'
 import { valuesOf } from '../routing/operation-request.ts'
@@ -138,7 +139,7 @@ class CallSender {
 /** Returns the headers of the client that reach the backend, as lines. */
 function clientLines({ operation, headers }: RoutedCall): string {
   const { forward, overrides, hopByHop } = headers
-  if (overrides === null && hopByHop === null) return (headers.forwardLines ??= toHeaderLines(forward))
+  if (overrides === null && hopByHop === null) return (headers.forwardLines ??= inOnePiece(toHeaderLines(forward)))
   const passed = [...forward]
   if (overrides !== null) pushAllowed(passed, overrides, operation.plan.passHeaders ?? [])
   if (hopByHop !== null) dropHopByHop(passed, hopByHop, operation.validatedHeaders)

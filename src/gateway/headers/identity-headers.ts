@@ -2,6 +2,7 @@
 
 import type { Socket } from 'node:net'
 import { toHeaderLines } from '../connection/header-lines.ts'
+import { inOnePiece } from '../../runtime/one-piece.ts'
 import type { Caller } from '../../plan/caller.ts'
 import type { AddressedRequest, ClientAddress } from '../../runtime/client-address.ts'
 
@@ -10,7 +11,7 @@ export function toIdentityLines({ grant, agent, person }: Caller): string {
   const headers = ['X-Consumer-Id', grant.consumer, 'X-Subscription-Id', grant.subscription]
   if (agent !== '') headers.push('X-Agent-Id', agent)
   if (person !== '') headers.push('X-On-Behalf-Of', encodeURIComponent(person))
-  return toHeaderLines(headers)
+  return inOnePiece(toHeaderLines(headers))
 }
 
 interface Origin {
@@ -47,7 +48,7 @@ function toLines(address = 'unknown', host: string): string {
   const node = address.includes(':') ? `"[${address}]"` : address
   const forwarded = `for=${node};host="${host.replace(/["\\]/g, '')}";proto=http`
   const client = ['Forwarded', forwarded, 'X-Forwarded-For', address]
-  return toHeaderLines([...client, 'X-Forwarded-Host', host, 'X-Forwarded-Proto', 'http'])
+  return inOnePiece(toHeaderLines([...client, 'X-Forwarded-Host', host, 'X-Forwarded-Proto', 'http']))
 }
 
 /** Length of the random part of a request id, which all calls of a thread have in common; the number of the call follows. */
@@ -62,7 +63,7 @@ export function createTraceLines(): (requestId: string) => string {
     if (prefix === '' || !requestId.startsWith(prefix)) {
       prefix = requestId.slice(0, PREFIX_LENGTH)
       parent = prefix.slice(8)
-      start = `\r\ntraceparent: 00-${prefix}${parent}`
+      start = inOnePiece(`\r\ntraceparent: 00-${prefix}${parent}`)
     }
     const number = requestId.slice(PREFIX_LENGTH)
     return `X-Request-Id: ${requestId}${start}${number}-${parent}${number}-01\r\n`

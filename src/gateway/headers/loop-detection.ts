@@ -6,6 +6,7 @@
  */
 
 import { toHeaderLines } from '../connection/header-lines.ts'
+import { inOnePiece } from '../../runtime/one-piece.ts'
 import type { RequestHeaders } from './upstream-request.ts'
 
 export interface LoopDetection {
@@ -16,7 +17,7 @@ export interface LoopDetection {
 
 export function createLoopDetection(name: string): LoopDetection {
   const via = `1.1 ${name}`
-  const first = toHeaderLines(['Via', via, 'CDN-Loop', name])
+  const first = inOnePiece(toHeaderLines(['Via', via, 'CDN-Loop', name]))
 
   return {
     isLoop: (headers) =>

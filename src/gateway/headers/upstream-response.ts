@@ -1,6 +1,7 @@
 /** Converts the head of a backend's response into the head for the client. */
 
 import { toHeaderLines } from '../connection/header-lines.ts'
+import { inOnePiece } from '../../runtime/one-piece.ts'
 import type { HeaderMemo } from '../connection/header-memo.ts'
 import type { ResponseFields } from '../connection/response-fields.ts'
 import {
@@ -80,7 +81,7 @@ function readHead(status: number, headers: readonly string[], rules: HeaderRules
     kept.push(name, value)
   }
   if (hopByHop !== null) dropNamed(kept, namesIn(hopByHop))
-  head.lines = toHeaderLines(kept)
+  head.lines = inOnePiece(toHeaderLines(kept))
   return head
 }
 

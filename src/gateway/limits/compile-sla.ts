@@ -1,6 +1,7 @@
 /** Compiles a plan for the decisions of one thread. */
 
 import type { LimitKind } from '../../domain/limit-rule.ts'
+import { inOnePiece } from '../../runtime/one-piece.ts'
 import type { LimitPlan, SlaPlan } from '../../plan/sla-plan.ts'
 import type { CompiledLimit, CompiledLimitOf, CompiledSla } from './compiled-sla.ts'
 import { GROUPS_MAX } from './decision-context.ts'
@@ -28,7 +29,7 @@ export function compileSla(
     quota: compileQuota(plan, layout.quota, unitsMicro),
     groups: operationIds.map((id) => compileGroups(ownOf(plan.byOperation, id) ?? [], limits)),
     unitsMicro,
-    costLines: unitsMicro.map((cost) => `X-RU-Cost: ${toUnits(cost)}\r\n`),
+    costLines: unitsMicro.map((cost) => inOnePiece(`X-RU-Cost: ${toUnits(cost)}\r\n`)),
   }
 }
 
@@ -68,7 +69,7 @@ function compileLimit(
     capacity,
     alertAt: alertThreshold(capacity, alertShare),
     label,
-    headerStart: `RateLimit-Policy: "${label}";${policy}\r\nRateLimit: "${label}";r=`,
+    headerStart: inOnePiece(`RateLimit-Policy: "${label}";${policy}\r\nRateLimit: "${label}";r=`),
   }
   // `kind` is that of `rule`, which the type of the literal cannot express.
   return compiled as CompiledLimit

@@ -3,6 +3,7 @@
 import { endOf, type Calendar, type CalendarUnit } from '../../domain/calendar.ts'
 import { hasLease, isClosed, isExhausted, LEASE_CELL, remainingOf, takeLease } from '../../leases/lease-cell.ts'
 import type { LimitUsage } from '../../plan/limit-book.ts'
+import { inOnePiece } from '../../runtime/one-piece.ts'
 import type { QuotaPeriod, SlaPlan } from '../../plan/sla-plan.ts'
 import type { CompiledQuota } from './compiled-sla.ts'
 import type { DecisionContext } from './decision-context.ts'
@@ -31,6 +32,7 @@ export function compileQuota(
   if (quota === null) return null
   const hasLimit = quota.period !== 'PayAsYouGo'
   const capacity = hasLimit ? quota.unitsMicro : Infinity
+  const limit = hasLimit ? `X-RU-Limit: ${toUnits(quota.unitsMicro)}\r\nX-RU-Remaining: ` : ''
   return {
     offset,
     unit: UNITS[quota.period],
@@ -38,7 +40,7 @@ export function compileQuota(
     alertAt: alertThreshold(capacity, alertShare),
     costMax: unitsMicro.reduce((most, each) => Math.max(most, each), 0),
     headerStart: 'X-RU-Consumed: ',
-    headerMiddle: `\r\nX-RU-Period: ${quota.period}\r\n${hasLimit ? `X-RU-Limit: ${toUnits(quota.unitsMicro)}\r\nX-RU-Remaining: ` : ''}`,
+    headerMiddle: inOnePiece(`\r\nX-RU-Period: ${quota.period}\r\n${limit}`),
   }
 }
 

@@ -12,6 +12,7 @@
 import { isIP, type Socket } from 'node:net'
 import type { buildConnector } from 'undici'
 import { DeadlineQueue } from '../../../runtime/deadline-queue.ts'
+import { inOnePiece } from '../../../runtime/one-piece.ts'
 import type { BackendConnections, Exchange, ExchangeHandler, ExchangeRequest } from '../exchange.ts'
 import type { HttpParser } from './message-parser.ts'
 import { Http1Connection, type ConnectionOwner } from './http1-connection.ts'
@@ -47,7 +48,7 @@ export class Http1Pool implements BackendConnections, ConnectionOwner {
     const name = hostname.replace(/^\[|\]$/g, '')
     this.#options = options
     this.#target = { protocol, host, hostname: name, port }
-    this.#hop = `Host: ${host}\r\nConnection: keep-alive\r\n`
+    this.#hop = inOnePiece(`Host: ${host}\r\nConnection: keep-alive\r\n`)
     this.#lifetimeMs = isIP(name) === 0 ? options.resolveEveryMs : Infinity
     this.#idleTimes = new DeadlineQueue(options.keepAliveMs)
   }

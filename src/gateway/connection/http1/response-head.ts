@@ -1,6 +1,7 @@
 /** The lines of a response that are the same for many responses. */
 
 import { STATUS_CODES } from 'node:http'
+import { inOnePiece } from '../../../runtime/one-piece.ts'
 
 const statusLines = new Map<number, string>()
 
@@ -8,7 +9,7 @@ export function statusLine(status: number): string {
   let line = statusLines.get(status)
   if (line === undefined) {
     if (!Number.isInteger(status) || status < 200 || status > 999) throw new RangeError(`${status} is no status`)
-    line = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'unknown'}\r\n`
+    line = inOnePiece(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'unknown'}\r\n`)
     statusLines.set(status, line)
   }
   return line
@@ -21,7 +22,7 @@ let dateLineUntilMs = 0
 export function currentDateLine(nowMs = Date.now()): string {
   if (nowMs >= dateLineUntilMs || nowMs < dateLineUntilMs - 1_000) {
     dateLineUntilMs = nowMs - (nowMs % 1_000) + 1_000
-    dateLine = `Date: ${new Date(nowMs).toUTCString()}\r\n`
+    dateLine = inOnePiece(`Date: ${new Date(nowMs).toUTCString()}\r\n`)
   }
   return dateLine
 }
