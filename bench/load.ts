@@ -10,6 +10,8 @@ export interface LoadOptions {
   readonly seconds: number
   /** A script that makes the requests. */
   readonly script?: string
+  /** Further headers, such as `Connection: close`. */
+  readonly headers?: readonly string[]
 }
 
 export interface LoadResult {
@@ -21,13 +23,14 @@ export interface LoadResult {
 
 const run = promisify(execFile)
 
-export async function load({ url, token, connections, seconds, script }: LoadOptions): Promise<LoadResult> {
+export async function load(options: LoadOptions): Promise<LoadResult> {
+  const { url, token, connections, seconds, script, headers = [] } = options
   const { stdout } = await run('wrk', [
     '--threads=1',
     `--connections=${connections}`,
     `--duration=${seconds}s`,
     '--latency',
-    `--header=Authorization: Bearer ${token}`,
+    ...[`Authorization: Bearer ${token}`, ...headers].map((header) => `--header=${header}`),
     ...(script === undefined ? [] : [`--script=${script}`]),
     url,
   ])
@@ -37,11 +40,12 @@ export async function load({ url, token, connections, seconds, script }: LoadOpt
     calls: read(/(\d+) requests in/),
     callsPerSecond: read(/Requests\/sec:\s+([\d.]+)/),
     failed: read(/Non-2xx or 3xx responses: (\d+)/) + (sockets?.slice(1).reduce((sum, n) => sum + Number(n), 0) ?? 0),
-    p99Ms: toMs(/99%\s+([\d.]+)(us|ms|s)/.exec(stdout)),
+    p99Ms: latencyMs(stdout, 99),
   }
 }
 
-function toMs(match: RegExpExecArray | null): number {
-  const unit = match?.[2] === 'us' ? 0.001 : match?.[2] === 's' ? 1000 : 1
-  return Number(match?.[1] ?? NaN) * unit
+/** Returns a percentile from the latency distribution that wrk prints. */
+export function latencyMs(stdout: string, percent: number): number {
+  const [, text = 'NaN', unit = 'ms'] = new RegExp(`${percent}%\\s+([\\d.]+)(us|ms|s|m)\\b`).exec(stdout) ?? []
+  return Number(text) * { us: 0.001, ms: 1, s: 1_000, m: 60_000 }[unit as 'us' | 'ms' | 's' | 'm']
 }

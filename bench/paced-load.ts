@@ -7,6 +7,7 @@
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { latencyMs } from './load.ts'
 
 export interface PacedLoadOptions {
   readonly url: string
@@ -20,6 +21,7 @@ export interface PacedResult {
   readonly calls: number
   readonly callsPerSecond: number
   readonly failed: number
+  readonly p50Ms: number
   readonly p99Ms: number
 }
 
@@ -39,14 +41,14 @@ export async function runPaced({ url, token, callsPerSecond, seconds }: PacedLoa
       join(import.meta.dirname, 'paced.lua'),
       url,
     ],
-    { env: { ...process.env, TOKEN: token, PAUSE_MS: String(PAUSE_MS) } },
+    { env: { ...process.env, TOKEN: token, PAUSE_MS: String(PAUSE_MS), CONNECTIONS: String(connections) } },
   )
   const read = (pattern: RegExp): number => Number(pattern.exec(stdout)?.[1] ?? 0)
-  const [, p99 = 'NaN', unit = 'ms'] = /99%\s+([\d.]+)(us|ms|s)/.exec(stdout) ?? []
   return {
     calls: read(/(\d+) requests in/),
     callsPerSecond: read(/Requests\/sec:\s+([\d.]+)/),
     failed: read(/Non-2xx or 3xx responses: (\d+)/),
-    p99Ms: Number(p99) * (unit === 'us' ? 0.001 : unit === 's' ? 1000 : 1),
+    p50Ms: latencyMs(stdout, 50),
+    p99Ms: latencyMs(stdout, 99),
   }
 }

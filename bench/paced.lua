@@ -7,10 +7,11 @@ local before, behind = token:match("^(.-){n}(.*)$")
 local sequence = 0
 
 -- The first call of each connection comes at a time of its own, so that they do not come in bursts.
+local connections = tonumber(os.getenv("CONNECTIONS"))
 local begun = 0
 function delay()
   begun = begun + 1
-  return begun <= 64 and (begun * pause / 20) % pause or pause
+  return begun <= connections and begun * pause / connections or pause
 end
 
 function request()

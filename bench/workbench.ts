@@ -4,7 +4,7 @@
  */
 
 import { generateKeyPairSync, sign, type KeyObject } from 'node:crypto'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { freePort } from '../src/cli/free-port.ts'
@@ -20,19 +20,28 @@ export interface Workbench {
   close(): Promise<void>
 }
 
+export interface WorkbenchOptions {
+  /** Returns further locations of the backend, in the language of nginx; `http://self` is the backend itself. */
+  locations?(dir: string): string
+}
+
 /** 100 bytes, the answer to every call. */
 export const ANSWER = JSON.stringify({ id: 'itm_0f6b1c9d2e3a4758', state: 'ready', note: 'x'.repeat(45) })
 
-export async function openWorkbench(): Promise<Workbench> {
+export async function openWorkbench(options: WorkbenchOptions = {}): Promise<Workbench> {
   const dir = mkdtempSync(join(tmpdir(), 'tollgate-bench-'))
+  // The worker of an nginx that root starts runs as another user, and needs its temporary files.
+  chmodSync(dir, 0o755)
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const publicKeyPath = join(dir, 'public.pem')
   writeFileSync(publicKeyPath, publicKey.export({ type: 'spki', format: 'pem' }))
 
   const backendPort = await freePort()
   const configPath = join(dir, 'backend.conf')
-  const answer = `server { listen 127.0.0.1:${backendPort}; location / { default_type application/json; return 200 '${ANSWER}'; } }`
-  writeFileSync(configPath, nginxSettings(dir, 'backend', answer))
+  const answer = `location / { default_type application/json; return 200 '${ANSWER}'; }`
+  const server = `server { listen 127.0.0.1:${backendPort}; ${options.locations?.(dir) ?? ''} ${answer} }`
+  const self = `upstream self { server 127.0.0.1:${backendPort}; keepalive 64; keepalive_requests 1000000000; }`
+  writeFileSync(configPath, nginxSettings(dir, 'backend', `${self} ${server}`))
   const backend = await startProgram({ command: 'nginx', args: ['-c', configPath], port: backendPort })
 
   return {

@@ -10,7 +10,7 @@ export function nginxSettings(dir: string, name: string, http: string): string {
 worker_processes 1;
 pid ${join(dir, `${name}.pid`)};
 error_log stderr error;
-events { worker_connections 4096; }
+events { worker_connections 16384; }
 http {
   access_log off;
   keepalive_timeout 3600s;

@@ -20,7 +20,8 @@ export async function startNginx({ dir, backendPort, token }: Workbench): Promis
       `upstream backend { server 127.0.0.1:${backendPort}; keepalive 256; keepalive_requests 1000000000; keepalive_timeout 3600s; }
   server {
     listen 127.0.0.1:${port};
-    location / { proxy_pass http://backend; proxy_http_version 1.1; proxy_set_header Connection ""; }
+    client_max_body_size 0;
+    location / { proxy_request_buffering off; proxy_pass http://backend; proxy_http_version 1.1; proxy_set_header Connection ""; }
   }`,
     ),
   )

@@ -19,11 +19,24 @@ export interface Subject {
   readonly enrolment: Enrolment
 }
 
-export async function startSubject(backendPort: number, options: ServiceOptions = {}): Promise<Subject> {
+export interface SubjectApi {
+  readonly openapi: unknown
+  readonly opensla: unknown
+  /** Connections to the backend; default: that of tollgate. */
+  readonly connections?: number
+}
+
+const DEFAULT_API: SubjectApi = { openapi: BENCH_OPENAPI, opensla: BENCH_OPENSLA }
+
+export async function startSubject(
+  backendPort: number,
+  options: ServiceOptions = {},
+  api = DEFAULT_API,
+): Promise<Subject> {
   const service = await startService({ args: ['--empty'], env: { GATEWAY_THREADS: '1' }, ...options })
   try {
     const platform = createPlatformClient(service)
-    await deploy(platform, `http://127.0.0.1:${backendPort}`)
+    await deploy(platform, `http://127.0.0.1:${backendPort}`, api)
     const enrolment = await enrol({
       platform,
       gatewayUrl: service.gatewayUrl,
@@ -41,8 +54,9 @@ export async function startSubject(backendPort: number, options: ServiceOptions 
 export async function startTollgate(
   backendPort: number,
   settings: Readonly<Record<string, string>> = {},
+  api = DEFAULT_API,
 ): Promise<Contestant> {
-  const { service, enrolment } = await startSubject(backendPort, { env: { GATEWAY_THREADS: '1', ...settings } })
+  const { service, enrolment } = await startSubject(backendPort, { env: { GATEWAY_THREADS: '1', ...settings } }, api)
   const { pid } = service
   return {
     name: 'tollgate, full call (gateway thread)',
@@ -61,14 +75,15 @@ export function gatewayCpuMs(pid: number): number {
   return threads.reduce((sum, { cpuMs }) => sum + cpuMs, 0)
 }
 
-async function deploy(platform: PlatformClient, backendUrl: string): Promise<void> {
+async function deploy(platform: PlatformClient, url: string, api: SubjectApi): Promise<void> {
+  const { openapi, opensla, connections } = api
   const proxy = await platform.post<{ id: string }>('/v1/proxies', {
     api: BENCH_API,
-    specification: toBase64(BENCH_OPENAPI),
-    backend: { url: backendUrl },
+    specification: toBase64(openapi),
+    backend: { url, ...(connections !== undefined && { connections }) },
   })
   await platform.post(`/v1/proxies/${proxy.id}/activate`)
-  await platform.post('/v1/openslaspecs', { api: BENCH_API, specification: toBase64(BENCH_OPENSLA) })
+  await platform.post('/v1/openslaspecs', { api: BENCH_API, specification: toBase64(opensla) })
 }
 
 function toBase64(document: unknown): string {
