@@ -171,8 +171,17 @@ class PlatformCounters {
     this.#limiter.take(sla, block, operation, nowMs, isAlone)
     const { verdict } = this.#limiter
     if (verdict.refusedBy === LACKING || verdict.refusedBy === CLOSED) return LACKING_LEASES
-    if (verdict.refusedBy !== ADMITTED) return toLimitRefusal(sla, operation, verdict, nowMs)
+    if (verdict.refusedBy !== ADMITTED) {
+      const refusal = toLimitRefusal(sla, operation, verdict, nowMs)
+      return { ...refusal, headers: [...this.#headersOf(sla, operation), ...refusal.headers] }
+    }
     return this.#toAdmitted(sla, block, operation, { nowMs, isAlone })
+  }
+
+  /** Returns name, value, … of the headers about the limits of the last call. */
+  #headersOf(sla: CompiledSla, operation: number): readonly string[] {
+    const { verdict } = this.#limiter
+    return parseHeaderLines(toLimitLines(sla, operation, verdict) + toQuotaLines(sla, verdict.quotaUsedMicro))
   }
 
   /** Whether the grantor of a lease that the last call of `count` lacked does not know all leases yet. */
@@ -208,9 +217,8 @@ class PlatformCounters {
     let holder: SlotHolder | null = null
     let isCharged = true
     let isRunning = true
-    const lines = toLimitLines(sla, operation, limiter.verdict) + toQuotaLines(sla, limiter.verdict.quotaUsedMicro)
     return {
-      headers: parseHeaderLines(lines),
+      headers: this.#headersOf(sla, operation),
       terms: { admittedMs: nowMs, unitsMicro, isCounted, isApproaching, variant, currency, priceMicro },
       giveBack() {
         if (isCharged) limiter.giveBack(sla, block, unitsMicro, quotaStartMs, leaseStartMs)

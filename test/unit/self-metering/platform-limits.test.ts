@@ -87,6 +87,8 @@ describe('The limits of the platform API on several nodes', () => {
     const rest = await callInTurn(nodes, 'other', 60)
     expect(first.codes).toEqual(['rate_limited'])
     expect(first.admitted + rest.admitted).toBe(30)
+    const [refused] = await call(nodes[0]!, 'other')
+    expect(refused.headers).toEqual(expect.arrayContaining(['RateLimit-Policy', 'RateLimit', 'Retry-After']))
   })
 
   it('let a command wait for one exchange at most', async () => {
