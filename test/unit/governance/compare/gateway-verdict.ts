@@ -1,6 +1,5 @@
 /** What the gateway decides about the requests and responses of a document with one operation, `POST /things/{id}`. */
 
-import type { IncomingMessage } from 'node:http'
 import { authorise } from '../../../../src/gateway/authentication/authorise.ts'
 import { createRouteTable } from '../../../../src/gateway/routing/route-table.ts'
 import { compileResponses } from '../../../../src/gateway/validation/declared-responses.ts'
@@ -62,7 +61,10 @@ export async function openGateway(document: unknown): Promise<Gateway> {
       const match = routes.find('POST', target, 0, queryAt)
       if (match === null || 'allowed' in match || validators === undefined) return false
       if (!isAuthorised(plan.operations[0]!, caller)) return false
-      const request = { url: target, headers } as unknown as IncomingMessage
+      const request = {
+        url: target,
+        rawHeaders: Object.entries(headers).flatMap(([name, value]) => [name, String(value)]),
+      }
       if ((validators.parameters?.(match, request, queryAt) ?? null) !== null) return false
       const text = raw ?? (body === undefined ? undefined : JSON.stringify(body))
       const way = validators.body?.accepts(type, text !== undefined)
