@@ -8,8 +8,9 @@
  */
 
 import { isIP, type Socket } from 'node:net'
-import { buildConnector } from 'undici'
+import type { buildConnector } from 'undici'
 import { endpointOf, type BackendGuard, type Endpoint } from '../../outbound/backend-guard.ts'
+import { createConnector } from '../connection/connector.ts'
 import { createJudgedLookup, type Resolve } from '../../outbound/guarded-lookup.ts'
 import type { BackendPlan } from '../../plan/route-plan.ts'
 import type { CountEvent } from '../../runtime/event-reasons.ts'
@@ -49,7 +50,7 @@ function limitConnections(guarded: BackendConnect, max: number, count: CountEven
   let open = 0
   return (plan, base) => {
     const option = guarded(plan, base)
-    const connect = typeof option === 'function' ? option : buildConnector(option)
+    const connect = typeof option === 'function' ? option : createConnector(option)
     return (target, callback) => {
       if (open >= max) {
         count('backend_connections_full')
@@ -85,7 +86,7 @@ function createGuardedConnect({ guard, resolve, count }: BackendConnectOptions):
       const lookup = createJudgedLookup(resolve, (addresses) => check(endpoint, addresses))
       return { ...base, lookup }
     }
-    const connect = buildConnector(base)
+    const connect = createConnector(base)
     return (options, callback) => {
       check(endpoint, [endpoint.hostname]).then(
         () => connect(options, callback),

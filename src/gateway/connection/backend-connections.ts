@@ -1,6 +1,7 @@
 /** Opens the connections of a thread to one backend: our own, or those of undici (`parser-choice.ts`). */
 
-import { buildConnector } from 'undici'
+import type { buildConnector } from 'undici'
+import { createConnector } from './connector.ts'
 import type { BackendConnections } from './exchange.ts'
 import { Http1Pool } from './http1/http1-pool.ts'
 import { nodeParser } from './parser-choice.ts'
@@ -21,7 +22,7 @@ export function openConnections(options: ConnectionsOptions, parser = nodeParser
   const { origin, connections, connect } = options
   const settings = {
     origin,
-    connect: typeof connect === 'function' ? connect : buildConnector(connect),
+    connect: typeof connect === 'function' ? connect : createConnector(connect),
     keepAliveMs: KEEP_ALIVE_MS,
     headBytesMax: HEAD_BYTES_MAX,
   }

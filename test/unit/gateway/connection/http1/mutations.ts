@@ -5,6 +5,28 @@ import type { Random } from '../../../../random.ts'
 export const pick = <T>(random: Random, items: readonly T[]): T => items[random.below(items.length)]!
 export const some = (random: Random, chance: number): boolean => random.next() < chance
 
+/** What stands between the parts of a message, and in their place. */
+export const SEPARATORS: readonly string[] = [
+  '\r\n',
+  '\n',
+  '\r',
+  '\r\n\r\n',
+  '\n\n',
+  '\0',
+  ' ',
+  '\t',
+  ':',
+  ';a=b',
+  ';a="\r\n"',
+  '0\r\n\r\n',
+  '0',
+  'ffffffffffffffff',
+  '-1',
+  '\x0b',
+  '\x7f',
+  '\xff',
+]
+
 /** Inserts a token, removes or changes bytes, or repeats a line. */
 export function mutate(random: Random, text: string, tokens: readonly string[]): string {
   const at = random.below(text.length + 1)

@@ -1,7 +1,7 @@
 /** Random streams of requests of one client: valid ones, and mutations of them. */
 
 import type { Random } from '../../../../random.ts'
-import { chunked, mutate, pick, randomSplits, some } from './mutations.ts'
+import { SEPARATORS, chunked, mutate, pick, randomSplits, some } from './mutations.ts'
 
 const METHODS = ['GET', 'GET', 'GET', 'HEAD', 'POST', 'POST', 'PUT', 'OPTIONS']
 const TARGETS = ['/', '/a?b=c', '/%41', '*', 'http://a.example/b', `/${'x'.repeat(300)}`]
@@ -55,24 +55,7 @@ const TOKENS = [
   'HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx',
   '\x16\x03\x01\x02\x00',
   'HTTP/1.0',
-  '\r\n',
-  '\n',
-  '\r',
-  '\r\n\r\n',
-  '\n\n',
-  '\0',
-  ' ',
-  '\t',
-  ':',
-  ';a=b',
-  ';a="\r\n"',
-  '0\r\n\r\n',
-  '0',
-  'ffffffffffffffff',
-  '-1',
-  '\x0b',
-  '\x7f',
-  '\xff',
+  ...SEPARATORS,
 ]
 
 /** When and how the handler of a request responds. */

@@ -1,7 +1,7 @@
 /** Random responses of backends: valid ones, and mutations of them. */
 
 import type { Random } from '../../../../random.ts'
-import { chunked, mutate, pick, randomSplits, some } from './mutations.ts'
+import { SEPARATORS, chunked, mutate, pick, randomSplits, some } from './mutations.ts'
 
 const INTERIM = [
   'HTTP/1.1 100 Continue\r\n\r\n',
@@ -42,24 +42,7 @@ const TOKENS = [
   'HTTP/1.1 101 Switching Protocols\r\n\r\n',
   'HTTP/1.0 ',
   'HTTP/2.0 ',
-  '\r\n',
-  '\n',
-  '\r',
-  '\r\n\r\n',
-  '\n\n',
-  '\0',
-  ' ',
-  '\t',
-  ':',
-  ';a=b',
-  ';a="\r\n"',
-  '0\r\n\r\n',
-  '0',
-  'ffffffffffffffff',
-  '-1',
-  '\x0b',
-  '\x7f',
-  '\xff',
+  ...SEPARATORS,
 ]
 
 export interface Generated {
