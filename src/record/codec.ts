@@ -16,11 +16,19 @@
  *
  * Format 1 has no `first record`, no prefix beside the definitions, and its own magic numbers. It is still read.
  * No magic number occurs in JSON, which has no control characters: a scan for the next batch cannot match a caller's text.
+ *
+ * `crc32` does not cover the magic number. A magic number that damage turned into another one is found by the lengths: each kind
+ * of batch has a header or a last section of another length.
  */
 
 import { crc32 } from 'node:zlib'
 import type { Attribution } from '../domain/attribution.ts'
-import { decodeExplanations, ExplanationSection } from './explanation-section.ts'
+import {
+  decodeExplanations,
+  EXPLANATION_SECTION_BYTES_MIN,
+  explanationSectionBytes,
+  ExplanationSection,
+} from './explanation-section.ts'
 import { RECORD_BYTES, RECORD_DOUBLES, RECORD_WORDS } from './record-batch.ts'
 import type { CallRecord } from './call-record.ts'
 import { REQUEST_PREFIX_LENGTH } from './segment-header.ts'
@@ -152,17 +160,23 @@ export function decodeBatchHeader(view: DataView, offset: number): BatchHeader |
   const isEnd = magic === END_MAGIC
   const isExplained = magic === EXPLAINED_MAGIC || magic === OLD_EXPLAINED_MAGIC
   if (bytes % 8 !== 0 || records > RECORDS_MAX) return null
-  if (isExplained ? explanationBytes <= 0 || explanationBytes > EXPLANATION_BYTES_MAX : explanationBytes !== 0)
-    return null
+  if (isExplained ? !isSectionLength(explanationBytes) : explanationBytes !== 0) return null
   if (firstRecord !== null && !(Number.isSafeInteger(firstRecord) && firstRecord >= 0)) return null
   if (isEnd && bytes !== headerBytes) return null
   return { bytes, headerBytes, records, definitionBytes, firstDefinition, firstRecord, explanationBytes, isEnd }
 }
 
+function isSectionLength(bytes: number): boolean {
+  return bytes >= EXPLANATION_SECTION_BYTES_MIN && bytes <= EXPLANATION_BYTES_MAX
+}
+
 export function isWhole(buffer: ArrayBuffer, offset: number, header: BatchHeader): boolean {
-  if (offset + header.bytes > buffer.byteLength) return false
-  const stored = new DataView(buffer).getUint32(offset + 8, true)
-  return crc32(new Uint8Array(buffer, offset + CRC_FROM, header.bytes - CRC_FROM)) === stored
+  const { bytes, explanationBytes } = header
+  if (offset + bytes > buffer.byteLength) return false
+  const view = new DataView(buffer)
+  const section = offset + bytes - explanationBytes
+  if (explanationBytes > 0 && explanationSectionBytes(view, section) !== explanationBytes) return false
+  return crc32(new Uint8Array(buffer, offset + CRC_FROM, bytes - CRC_FROM)) === view.getUint32(offset + 8, true)
 }
 
 export interface Definitions {

@@ -12,6 +12,8 @@
 const TEXT_BYTES_MAX = 256 * 1024
 export const EXPLANATION_HEAD_BYTES = 8
 const ENTRY_BYTES = 8
+/** A section with one entry and the shortest text. An empty section is not written. */
+export const EXPLANATION_SECTION_BYTES_MIN = EXPLANATION_HEAD_BYTES + ENTRY_BYTES + 8
 
 export class ExplanationSection {
   readonly #numbers = new Map<string, number>()

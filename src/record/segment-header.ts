@@ -22,6 +22,7 @@ export const TEMPORARY_SUFFIX = '.tmp'
 
 const MAGIC = 'TGSPOOL2'
 const OLD_MAGIC = 'TGSPOOL1'
+const OLD_ZEROS_FROM = 32
 const CRC_AT = 60
 const FLAG_RELEASED = 1
 
@@ -60,7 +61,11 @@ export function decodeHeader(bytes: Buffer): SegmentHeader | null {
     madeMs: bytes.readDoubleLE(8),
     requestPrefix: bytes.toString('latin1', 16, 16 + REQUEST_PREFIX_LENGTH),
   }
-  if (magic === OLD_MAGIC) return { ...common, firstRecord: null, continues: 0, isReleased: false }
+  if (magic === OLD_MAGIC) {
+    // The magic number of this format has no checksum. It may be the damaged one of format 2.
+    if (bytes.subarray(OLD_ZEROS_FROM, HEADER_BYTES).some((byte) => byte !== 0)) return null
+    return { ...common, firstRecord: null, continues: 0, isReleased: false }
+  }
   if (magic !== MAGIC || crc32(bytes.subarray(0, CRC_AT)) !== bytes.readUInt32LE(CRC_AT)) return null
   return {
     ...common,

@@ -84,6 +84,21 @@ function readAll(bytes: Uint8Array): { records: CallRecord[]; end: number } {
 
 const wholeUpTo = (ends: readonly number[], bytes: number) => ends.filter((end) => end <= bytes).length
 
+/** Expects all batches before the damaged byte, and after it only records that were written, in their order. */
+function expectOnlyWritten({ bytes, batches, ends }: ReturnType<typeof anySegment>, at: number, label: string): void {
+  const { records } = readAll(bytes)
+  const damaged = wholeUpTo(ends, at)
+  const before = batches.slice(0, damaged).flat()
+  const text = `byte ${at}, ${label}`
+  expect(records.slice(0, before.length), text).toEqual(before)
+  const allowed = batches.slice(damaged + 1).flat()
+  for (const record of records.slice(before.length)) {
+    const found = allowed.findIndex((each) => isDeepStrictEqual(each, record))
+    expect(found, text).toBeGreaterThanOrEqual(0)
+    allowed.splice(0, found + 1)
+  }
+}
+
 describe(`a segment file (seed ${SEED})`, () => {
   it('returns every record as it was written', () => {
     const random = createRandom(SEED)
@@ -107,19 +122,37 @@ describe(`a segment file (seed ${SEED})`, () => {
   it('skips a batch with any changed bit, and returns all batches before it and only written ones after it', () => {
     const random = createRandom(SEED)
     for (let round = 0; round < 400; round++) {
-      const { bytes, batches, ends } = anySegment(random, 5)
-      const at = HEADER_BYTES + random.below(bytes.length - HEADER_BYTES)
-      bytes[at]! ^= 1 << random.below(8)
-      const { records } = readAll(bytes)
-      const damaged = wholeUpTo(ends, at)
-      const before = batches.slice(0, damaged).flat()
-      const text = `byte ${at}, round ${round}`
-      expect(records.slice(0, before.length), text).toEqual(before)
-      const allowed = batches.slice(damaged + 1).flat()
-      for (const record of records.slice(before.length)) {
-        const found = allowed.findIndex((each) => isDeepStrictEqual(each, record))
-        expect(found, text).toBeGreaterThanOrEqual(0)
-        allowed.splice(0, found + 1)
+      const segment = anySegment(random, 5)
+      const at = HEADER_BYTES + random.below(segment.bytes.length - HEADER_BYTES)
+      segment.bytes[at]! ^= 1 << random.below(8)
+      expectOnlyWritten(segment, at, `round ${round}`)
+    }
+  })
+
+  it('skips a batch with any changed bit in its header, with and without definitions and explanations', () => {
+    const random = createRandom(SEED)
+    for (let round = 0; round < 8; round++) {
+      const segment = anySegment(random, 3)
+      for (const from of [HEADER_BYTES, ...segment.ends.slice(0, -1)]) {
+        for (let bit = 0; bit < BATCH_HEADER_BYTES * 8; bit++) {
+          const at = from + (bit >> 3)
+          segment.bytes[at]! ^= 1 << (bit & 7)
+          expectOnlyWritten(segment, at, `bit ${bit & 7}, round ${round}`)
+          segment.bytes[at]! ^= 1 << (bit & 7)
+        }
+      }
+    }
+  })
+
+  it('skips a batch whose magic number is changed to that of another kind of batch', () => {
+    const random = createRandom(SEED)
+    for (let round = 0; round < 50; round++) {
+      const segment = anySegment(random, 3)
+      const at = [HEADER_BYTES, ...segment.ends][random.below(segment.ends.length)]!
+      const kind = segment.bytes[at]!
+      for (const other of [1, 2, 3, 4, 5].filter((each) => each !== kind)) {
+        segment.bytes[at] = other
+        expectOnlyWritten(segment, at, `kind ${kind} as ${other}, round ${round}`)
       }
     }
   })
