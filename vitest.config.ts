@@ -40,5 +40,6 @@ export default defineConfig({
       project('journey', 300_000),
     ],
     maxWorkers: 2,
+    globalSetup: ['test/remove-temporary-files.ts'],
   },
 })
