@@ -8,10 +8,14 @@
  *
  * The rate is measured in bytes that the kernel has accepted, including partial writes (`writeQueueSize` of the handle): a large
  * chunk counts while it is being sent, not only when its last byte has been sent.
+ *
+ * The kernel keeps up to several MB for a reader, and accepts nothing more until a third of that was read. A reader that seems
+ * too slow after a quarter of a window is therefore measured by what it has acknowledged (`unread-bytes.ts`).
  */
 
 import type { Socket } from 'node:net'
 import type { ClientResponse } from './client.ts'
+import { readUnreadBytes, type ReadUnreadBytes } from './unread-bytes.ts'
 
 export interface ReaderBounds {
   readonly windowMs: number
@@ -44,15 +48,29 @@ export interface WatchedReader {
   onReaderTooSlow(): void
 }
 
+/** The bytes that a reader had acknowledged at a time; `at` is 0 until the first measurement ends. */
+interface Acknowledged {
+  readonly bytes: number
+  readonly at: number
+}
+
 export class ReaderWatch {
   readonly #bounds: ReaderBounds
   readonly #onFault: (cause: unknown) => void
+  readonly #readUnread: ReadUnreadBytes
+  /** Readers that seem too slow. */
+  readonly #suspects = new Map<WatchedReader, Acknowledged>()
   #first: WatchedReader | null = null
   #timer: NodeJS.Timeout | null = null
 
-  constructor(onFault: (cause: unknown) => void, bounds: ReaderBounds = READER_BOUNDS) {
+  constructor(
+    onFault: (cause: unknown) => void,
+    bounds: ReaderBounds = READER_BOUNDS,
+    readUnread: ReadUnreadBytes = readUnreadBytes,
+  ) {
     this.#onFault = onFault
     this.#bounds = bounds
+    this.#readUnread = readUnread
   }
 
   enter(reader: WatchedReader): void {
@@ -73,49 +91,80 @@ export class ReaderWatch {
     if (reader.readNext !== null) reader.readNext.readPrevious = reader.readPrevious
     reader.readNext = reader.readPrevious = null
     reader.isWatched = false
+    if (this.#suspects.size > 0) this.#suspects.delete(reader)
   }
 
   #scan(): void {
     const { windowMs, pendingBytesMax } = this.#bounds
     const nowAt = performance.now()
     let pending = 0
-    const slow: WatchedReader[] = []
+    const early: WatchedReader[] = []
+    const late: WatchedReader[] = []
     for (let reader = this.#first; reader !== null; reader = reader.readNext) {
       pending += reader.response.writableLength
       const elapsedMs = nowAt - reader.readSince
-      if (reader.readSince !== 0 && elapsedMs < windowMs) continue
-      const delivered = deliveredBytes(reader.socket)
-      if (reader.readSince !== 0 && (delivered - reader.readBase) * 1_000 < reader.readBytesPerSecondMin * elapsedMs)
-        slow.push(reader)
+      const isStarted = reader.readSince !== 0
+      if (isStarted && elapsedMs < windowMs) {
+        if (elapsedMs * 4 >= windowMs && !this.#suspects.has(reader) && isSlow(reader, elapsedMs)) early.push(reader)
+        continue
+      }
+      if (isStarted && isSlow(reader, elapsedMs)) late.push(reader)
+      else this.#suspects.delete(reader)
       // The window of a queued response starts when the response gets its socket.
       reader.readSince = reader.response.socket === null ? 0 : nowAt
-      reader.readBase = delivered
+      reader.readBase = deliveredBytes(reader.socket)
     }
-    if (pending > pendingBytesMax) this.#addSlowest(slow, pending, nowAt)
-    for (const reader of slow) this.#disconnect(reader)
+    if (early.length + late.length > 0) void this.#measure([...late, ...early], late.length)
+    if (pending > pendingBytesMax) for (const reader of this.#slowest(pending, nowAt)) this.#disconnect(reader)
     if (this.#first === null && this.#timer !== null) {
       clearInterval(this.#timer)
       this.#timer = null
     }
   }
 
-  /** Adds the slowest readers to `slow` until the queued bytes of the others are within the bound. */
-  #addSlowest(slow: WatchedReader[], pending: number, nowAt: number): void {
-    const chosen = new Set(slow)
-    const others: { readonly reader: WatchedReader; readonly rate: number }[] = []
+  /**
+   * Measures what readers have acknowledged, and disconnects those that have acknowledged too little since the last time. The
+   * window of the first `lateCount` ones is over: they are disconnected if they cannot be measured.
+   */
+  async #measure(readers: readonly WatchedReader[], lateCount: number): Promise<void> {
+    const last = readers.map((reader) => this.#suspects.get(reader) ?? { bytes: 0, at: 0 })
+    for (const [index, reader] of readers.entries()) this.#suspects.set(reader, last[index]!)
+    const unread = await this.#readUnread(readers.map(({ socket }) => socket)).catch(this.#onFault)
+    const at = performance.now()
+    for (const [index, reader] of readers.entries()) {
+      // Otherwise it has left meanwhile, or was measured.
+      if (this.#suspects.get(reader) !== last[index]) continue
+      this.#judge(reader, last[index]!, at, unread?.get(reader.socket) ?? null, index < lateCount)
+    }
+  }
+
+  #judge(reader: WatchedReader, last: Acknowledged, at: number, unread: number | null, isLate: boolean): void {
+    if (unread === null) {
+      if (isLate) this.#disconnect(reader)
+      else this.#suspects.delete(reader)
+      return
+    }
+    const bytes = deliveredBytes(reader.socket) - unread
+    const isTooSlow = (bytes - last.bytes) * 1_000 < reader.readBytesPerSecondMin * (at - last.at)
+    if (last.at > 0 && isTooSlow) this.#disconnect(reader)
+    else this.#suspects.set(reader, { bytes, at })
+  }
+
+  /** Returns the slowest readers, without which the queued bytes are within the bound. */
+  #slowest(pending: number, nowAt: number): readonly WatchedReader[] {
+    const readers: { readonly reader: WatchedReader; readonly rate: number }[] = []
     for (let reader = this.#first; reader !== null; reader = reader.readNext) {
-      if (chosen.has(reader)) pending -= reader.response.writableLength
-      else {
-        const rate = (deliveredBytes(reader.socket) - reader.readBase) / Math.max(1, nowAt - reader.readSince)
-        others.push({ reader, rate })
-      }
+      const rate = (deliveredBytes(reader.socket) - reader.readBase) / Math.max(1, nowAt - reader.readSince)
+      readers.push({ reader, rate })
     }
-    others.sort((a, b) => a.rate - b.rate)
-    for (const { reader } of others) {
-      if (pending <= this.#bounds.pendingBytesMax) return
-      pending -= reader.response.writableLength
-      slow.push(reader)
-    }
+    readers.sort((a, b) => a.rate - b.rate)
+    let left = pending
+    const count = readers.findIndex(({ reader }) => {
+      const isWithin = left <= this.#bounds.pendingBytesMax
+      left -= reader.response.writableLength
+      return isWithin
+    })
+    return (count < 0 ? readers : readers.slice(0, count)).map(({ reader }) => reader)
   }
 
   #disconnect(reader: WatchedReader): void {
@@ -126,6 +175,11 @@ export class ReaderWatch {
       this.#onFault(cause)
     }
   }
+}
+
+/** Whether the kernel has accepted too little for a reader since its window began. */
+function isSlow({ socket, readBase, readBytesPerSecondMin }: WatchedReader, elapsedMs: number): boolean {
+  return (deliveredBytes(socket) - readBase) * 1_000 < readBytesPerSecondMin * elapsedMs
 }
 
 /** The reader of a response that belongs to no call. */
