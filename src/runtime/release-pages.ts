@@ -7,8 +7,7 @@
  */
 
 import { readFileSync, readlinkSync } from 'node:fs'
-
-type ForeignFunctions = typeof import('node:ffi')
+import { loadForeignFunctions } from './foreign-functions.ts'
 
 /** A range of addresses whose resident pages are all unchanged pages of a file. */
 export interface CleanRange {
@@ -95,16 +94,4 @@ function toMappings(smaps: string): readonly Mapping[] {
 function sizeIn(lines: string, field: string): number {
   const kib = new RegExp(`^${field}: +(\\d+) kB$`, 'm').exec(lines)?.[1]
   return kib === undefined ? Infinity : Number(kib) * KIB
-}
-
-/** Without the warning that the interface is experimental: nobody who starts the service can act on it. */
-function loadForeignFunctions(): ForeignFunctions | undefined {
-  if (process.platform !== 'linux') return undefined
-  const { emitWarning } = process
-  process.emitWarning = () => {}
-  try {
-    return process.getBuiltinModule('node:ffi')
-  } finally {
-    process.emitWarning = emitWarning
-  }
 }

@@ -4,6 +4,8 @@ import { Agent, request } from 'undici'
 import { expect } from 'vitest'
 
 export const CLIENTS = 8
+/** A call without an answer fails, long before the test would end without a reason. */
+const ANSWER_MS_MAX = 30_000
 export const WITHIN = { timeout: 60_000, interval: 20 }
 
 export interface Traffic {
@@ -27,7 +29,7 @@ export interface TrafficOptions {
 }
 
 export function startTraffic({ gatewayUrl, apiKey, methods, clients = CLIENTS }: TrafficOptions): Traffic {
-  const agent = new Agent({ connections: clients })
+  const agent = new Agent({ connections: clients, headersTimeout: ANSWER_MS_MAX, bodyTimeout: ANSWER_MS_MAX })
   const failures: number[] = []
   const starts = new Set<string>()
   let served = 0

@@ -8,6 +8,7 @@
 import { createRequire } from 'node:module'
 import { ClickHouseLogLevel, createClient, type ClickHouseClient } from '@clickhouse/client'
 import type * as Chdb from 'chdb/connection'
+import { exitAtOnce } from '../../runtime/exit-at-once.ts'
 import { bindParams } from './bind-params.ts'
 import { EmbeddedParts, UNVERIFIED, type NewParts } from './new-parts.ts'
 
@@ -38,6 +39,7 @@ export function openClickHouse({ url, folder, cluster = null }: ClickHouseOption
     return Object.assign(client, { newParts: UNVERIFIED, isEmbedded: false, cluster })
   }
   // Loaded only if it is used: the library takes 150 MB of resident memory.
+  exitAtOnce()
   const { createChdbConnection } = require('chdb/connection') as typeof Chdb
   const client = createClient({
     connection: withBoundParams(createChdbConnection({ path: folder })),
