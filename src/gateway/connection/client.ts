@@ -6,6 +6,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Server, Socket } from 'node:net'
 import type { CountEvent } from '../../runtime/event-reasons.ts'
+import type { ChunkWriter } from './chunk-writer.ts'
 import type { HeaderMemo } from './header-memo.ts'
 import type { ResponseFields } from './response-fields.ts'
 
@@ -20,6 +21,8 @@ export interface ClientRequest extends Pick<
   readonly rawHeaders: readonly string[]
   /** Keeps what is read from the headers; missing if nothing is kept. */
   readonly headerMemo?: HeaderMemo
+  /** Set by the `data` listener that only passes chunks on to this writer. While it is null or missing, listeners may keep chunks. */
+  writer?: ChunkWriter | null
   on(event: 'data', listener: (chunk: Buffer) => void): unknown
   on(event: 'end' | 'close', listener: () => void): unknown
   once(event: 'end' | 'close', listener: () => void): unknown

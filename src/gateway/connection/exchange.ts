@@ -5,6 +5,7 @@
  * connections) end below it.
  */
 
+import type { ChunkWriter } from './chunk-writer.ts'
 import type { HeaderMemo } from './header-memo.ts'
 
 /** A body that arrives in pieces. */
@@ -16,6 +17,8 @@ export interface BodySource {
 }
 
 export interface BodySink {
+  /** Who writes the chunks; null if the sink keeps them. */
+  readonly writer: ChunkWriter | null
   /** Returns false if the source must wait until `drained`. */
   write(chunk: Buffer): boolean
   /** The body is complete. Returns false if some of it still waits to be read by the backend. */
@@ -35,7 +38,8 @@ export interface ExchangeRequest {
 /** Receives a response. No method is called before `send` has returned, and none may throw. */
 export interface ExchangeHandler {
   onHead(exchange: Exchange, status: number, headers: HeaderMemo): void
-  onData(exchange: Exchange, chunk: Buffer): void
+  /** Returns who writes the chunk; null if it is kept. */
+  onData(exchange: Exchange, chunk: Buffer): ChunkWriter | null
   onEnd(exchange: Exchange): void
   /** The last call, unless `onEnd` was. */
   onError(exchange: Exchange, error: NodeJS.ErrnoException): void

@@ -22,12 +22,21 @@ export type RefusalStatus = keyof typeof STATUS_LINES
 const TIMED_OUT = 'ERR_HTTP_REQUEST_TIMEOUT'
 
 /** `code` of the error if the client closed the connection within a message: nothing that it sent is malformed. */
-export const CUT_OFF = 'HPE_INVALID_EOF_STATE'
+const CUT_OFF = 'HPE_INVALID_EOF_STATE'
 const HEAD_TOO_LONG = 'HPE_HEADER_OVERFLOW'
 
-/** Whether an error concerns the message; otherwise the connection has failed. */
-export function isMessageError({ code }: ParserError): boolean {
-  return code?.startsWith('HPE_') === true || code === TIMED_OUT
+/** How a message that cannot be read is answered and counted. */
+export interface Refusal {
+  readonly status: RefusalStatus
+  /** Null: not counted. */
+  readonly reason: EventReason | null
+}
+
+/** Returns null if the error concerns no message: the connection has failed. */
+export function refusalOf(error: ParserError): Refusal | null {
+  const { code } = error
+  if (code?.startsWith('HPE_') !== true && code !== TIMED_OUT) return null
+  return { status: statusOf(error), reason: code === CUT_OFF ? null : reasonOf(error) }
 }
 
 export function headTooLong(message: string): ParserError {
@@ -38,12 +47,12 @@ export function timedOut(): ParserError {
   return Object.assign(new Error('a request took too long to arrive'), { code: TIMED_OUT })
 }
 
-export function reasonOf({ code }: ParserError): EventReason {
+function reasonOf({ code }: ParserError): EventReason {
   if (code === HEAD_TOO_LONG) return 'header_too_long'
   return code === TIMED_OUT ? 'request_too_slow' : 'malformed'
 }
 
-export function statusOf({ code, reason = '' }: ParserError): RefusalStatus {
+function statusOf({ code, reason = '' }: ParserError): RefusalStatus {
   switch (code) {
     case HEAD_TOO_LONG:
       return 431

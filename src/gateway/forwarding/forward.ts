@@ -16,6 +16,7 @@ import { FLAG_FORWARDED } from '../../record/call-record.ts'
 import type { Backend } from '../backend/backend.ts'
 import type { SlotUser } from '../backend/backend-slots.ts'
 import type { Call, CallOwner } from '../call/call.ts'
+import { NOTHING_WAITS, type ChunkWriter } from '../connection/chunk-writer.ts'
 import type { Exchange, ExchangeHandler } from '../connection/exchange.ts'
 import type { HeaderMemo } from '../connection/header-memo.ts'
 import type { Timed } from '../../runtime/deadline-queue.ts'
@@ -129,13 +130,15 @@ export class Forwarding implements CallOwner, SlotUser, UpstreamDeadline, Exchan
     }
   }
 
-  onData(exchange: Exchange, chunk: Buffer): void {
-    if (this.#isSettled) return
+  onData(exchange: Exchange, chunk: Buffer): ChunkWriter | null {
+    if (this.#isSettled) return NOTHING_WAITS
     try {
-      this.#relay.takeChunk(exchange, chunk)
+      const writer = this.#relay.takeChunk(exchange, chunk)
       if (this.#relay.isFull) this.#handleEnd()
+      return writer
     } catch (cause) {
       this.#call.crash(cause)
+      return null
     }
   }
 

@@ -43,6 +43,7 @@ export class RequestBody implements BodySource {
     this.#sink = sink
     onFirstRead()
     upload.resume()
+    request.writer = sink.writer
     request.on('data', this.#onData)
     request.on('end', this.#onEnd)
     request.resume()
@@ -63,6 +64,7 @@ export class RequestBody implements BodySource {
     const { request, upload } = this.#options
     this.#sink = null
     upload.end()
+    request.writer = null
     request.off('data', this.#onData)
     request.off('end', this.#onEnd)
     if (!this.#isComplete) request.pause()

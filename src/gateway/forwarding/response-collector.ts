@@ -52,11 +52,12 @@ export class ResponseCollector implements ResponseSink {
     return true
   }
 
-  takeChunk(_exchange: Exchange, chunk: Buffer): void {
+  takeChunk(_exchange: Exchange, chunk: Buffer): null {
     this.#sample?.add(chunk)
     this.#received += chunk.length
     this.#chunks.add(chunk)
     this.#deadline.restart()
+    return null
   }
 
   end(): void {

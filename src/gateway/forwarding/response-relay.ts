@@ -13,6 +13,7 @@ import type { Call } from '../call/call.ts'
 import type { BodySample } from './drift-sampling.ts'
 import type { DriftWatch } from './drift-watch.ts'
 import type { HeaderRules } from '../headers/header-rules.ts'
+import type { ChunkWriter } from '../connection/chunk-writer.ts'
 import type { Exchange } from '../connection/exchange.ts'
 import type { HeaderMemo } from '../connection/header-memo.ts'
 import type { ReaderWatch } from '../connection/reader-watch.ts'
@@ -41,7 +42,8 @@ export interface ResponseSink {
   readonly isFull: boolean
   /** Reads the head of the response. Returns false if its headers are invalid. */
   takeHead(exchange: Exchange, status: number, headers: HeaderMemo): boolean
-  takeChunk(exchange: Exchange, chunk: Buffer): void
+  /** Returns who writes the chunk; null if it is kept. */
+  takeChunk(exchange: Exchange, chunk: Buffer): ChunkWriter | null
   /** Finishes the call. */
   end(): void
   /** Passes on nothing more. */
@@ -107,7 +109,7 @@ export class ResponseRelay implements ResponseSink, TurnMember {
     return true
   }
 
-  takeChunk(exchange: Exchange, chunk: Buffer): void {
+  takeChunk(exchange: Exchange, chunk: Buffer): ChunkWriter | null {
     const held = this.#held
     if (this.#sample !== null) this.#sample.add(chunk)
     this.#received += chunk.length
@@ -125,6 +127,7 @@ export class ResponseRelay implements ResponseSink, TurnMember {
     } else this.#write(chunk)
     // A complete body needs no new deadline: most backends send the end of the response in the same turn.
     if (!isComplete && !exchange.isPaused) this.#deadline.restart()
+    return this.#held === null && this.#sample === null ? this.#call.response : null
   }
 
   /** Records the call, then sends the end of the response. */

@@ -6,45 +6,31 @@
  */
 
 import type { Socket } from 'node:net'
-import { CLIENT_BOUNDS, QUEUED_MAX, REFUSAL_WITHIN_MS, type ClientServerOptions } from '../client.ts'
+import { CLIENT_BOUNDS, QUEUED_MAX, REFUSAL_WITHIN_MS } from '../client.ts'
+import { NOTHING_WAITS, type ChunkWriter } from '../chunk-writer.ts'
 import { LastHeaders } from '../header-memo.ts'
-import {
-  CUT_OFF,
-  headTooLong,
-  isMessageError,
-  reasonOf,
-  refusalText,
-  statusOf,
-  timedOut,
-  type ParserError,
-  type RefusalStatus,
-} from '../parser-errors.ts'
+import { headTooLong, refusalOf, refusalText, timedOut, type ParserError, type Refusal } from '../parser-errors.ts'
 import { ArrivingHead, isTooLong } from './arriving-head.ts'
 import { ConnectionClock } from './connection-clock.ts'
+import type { ConnectionServer } from './connection-server.ts'
 import { Http1Request, type RequestCarrier } from './http1-request.ts'
 import { Http1Response, type ResponseCarrier } from './http1-response.ts'
-import type { HttpParser, MessageParser, RequestEvents, RequestLine } from './message-parser.ts'
+import type { MessageParser, RequestEvents, RequestLine } from './message-parser.ts'
 import { SocketReading } from './socket-reading.ts'
-
-/** The server of a connection. */
-export interface ConnectionServer extends Pick<ClientServerOptions, 'count' | 'onRequest' | 'onFault'> {
-  readonly parser: Pick<HttpParser, 'readRequests'>
-  /** Every connection ends with the response to its current request. */
-  readonly isLeaving: boolean
-  onClosed(connection: ClientConnection): void
-}
+import { UnparsedBody, type UnparsedBodyReceiver } from './unparsed-body.ts'
 
 const REFUSAL_SCANS = REFUSAL_WITHIN_MS / CLIENT_BOUNDS.scanEveryMs
 /** How long the rest of a request is read after the final response: closing with unread bytes could lose the response. */
 const LINGER_MS = 1_000
 
-export class ClientConnection implements RequestEvents, RequestCarrier, ResponseCarrier {
+export class ClientConnection implements RequestEvents, RequestCarrier, ResponseCarrier, UnparsedBodyReceiver {
   readonly socket: Socket
   queuedBytes = 0
 
-  readonly #server: ConnectionServer
+  readonly #server: ConnectionServer<ClientConnection>
   readonly #parser: MessageParser
   readonly #reading: SocketReading
+  readonly #unparsed: UnparsedBody
   readonly #clock = new ConnectionClock()
   readonly #lastHeaders = new LastHeaders()
   /** The first one is being written. */
@@ -60,16 +46,17 @@ export class ClientConnection implements RequestEvents, RequestCarrier, Response
   #isEnding = false
   #isAwaitingSent = false
   /** Status of the refusal behind the responses. */
-  #refusal: RefusalStatus | null = null
+  #refusal: Refusal['status'] | null = null
   /** The client has closed its side. */
   #hasEnded = false
   #linger: NodeJS.Timeout | null = null
 
-  constructor(socket: Socket, server: ConnectionServer) {
+  constructor(socket: Socket, server: ConnectionServer<ClientConnection>) {
     this.socket = socket
     this.#server = server
     this.#parser = server.parser.readRequests(this, CLIENT_BOUNDS.headBytesMax)
     this.#reading = new SocketReading(socket, this.#parser)
+    this.#unparsed = new UnparsedBody(socket, this.#parser, this, 0)
     socket.on('drain', () => this.#onDrain())
     socket.on('end', () => this.#onEnd())
     socket.on('error', () => socket.destroy())
@@ -118,6 +105,14 @@ export class ClientConnection implements RequestEvents, RequestCarrier, Response
     this.#request?.receive(chunk)
   }
 
+  onLent(chunk: Buffer): ChunkWriter {
+    return this.#request?.lend(chunk) ?? NOTHING_WAITS
+  }
+
+  onBodyEnd(): void {
+    this.onComplete()
+  }
+
   onComplete(): void {
     const request = this.#request
     this.#request = null
@@ -130,6 +125,7 @@ export class ClientConnection implements RequestEvents, RequestCarrier, Response
 
   onRead(error: ParserError | null, hasRest: boolean): void {
     if (error !== null) return this.#refuse(error)
+    this.#unparsed.begin(this.#request?.passedOnBytes ?? 0)
     if (!hasRest) return
     // The parser ignores what follows a request for an upgrade in the same read.
     this.#isFinal = true
@@ -241,13 +237,14 @@ export class ClientConnection implements RequestEvents, RequestCarrier, Response
   #refuse(error: ParserError): void {
     if (this.#isRefused) return
     this.refuseFollowing()
-    if (!isMessageError(error)) return void this.socket.destroy()
-    if (error.code !== CUT_OFF) this.#server.count(reasonOf(error))
-    this.#endWith(statusOf(error))
+    const refusal = refusalOf(error)
+    if (refusal === null) return void this.socket.destroy()
+    if (refusal.reason !== null) this.#server.count(refusal.reason)
+    this.#endWith(refusal.status)
   }
 
   /** Sends a refusal after the responses to earlier requests. Nothing can be added to a response that is partly sent. */
-  #endWith(status: RefusalStatus): void {
+  #endWith(status: Refusal['status']): void {
     const { socket } = this
     if (!socket.writable) return void socket.destroy()
     const current = this.#responses[0]
@@ -284,6 +281,7 @@ export class ClientConnection implements RequestEvents, RequestCarrier, Response
 
   #onClose(): void {
     if (this.#linger !== null) clearTimeout(this.#linger)
+    this.#unparsed.close()
     this.#parser.close()
     this.#server.onClosed(this)
     this.#request?.close()

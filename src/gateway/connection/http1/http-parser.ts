@@ -10,7 +10,7 @@ import { createRequire } from 'node:module'
 import type { ParserError } from '../parser-errors.ts'
 import { isAsExpected } from './expected-events.ts'
 import type { HttpParser, MessageEvents, MessageParser } from './message-parser.ts'
-import { handleOf } from './socket-handle.ts'
+import { handleOf, type Handle } from './socket-handle.ts'
 
 interface RawParser {
   initialize(type: number, resource: object, headBytesMax: number, lenientFlags: number): void
@@ -59,7 +59,8 @@ function bind(Parser: ParserClass): HttpParser {
   return {
     readResponses(events, headBytesMax) {
       const parser = new Parser()
-      parser.initialize(RESPONSE, {}, headBytesMax, STRICT)
+      const begin = (): void => parser.initialize(RESPONSE, {}, headBytesMax, STRICT)
+      begin()
       parser[kOnHeaders] = (headers: string[]) => events.onHeaders(headers)
       parser[kOnHeadersComplete] = (
         major: number,
@@ -72,12 +73,13 @@ function bind(Parser: ParserClass): HttpParser {
         isUpgrade: boolean,
         mayStayOpen: boolean,
       ) => (events.onHead({ major, minor, status, isUpgrade, mayStayOpen }, headers ?? null) ? 1 : 0)
-      return bindEvents(Parser, parser, events, { isAsked: false })
+      return bindEvents(Parser, parser, events, begin, { isAsked: false })
     },
     readRequests(events, headBytesMax) {
       const parser = new Parser()
       const upgrade: Upgrade = { isAsked: false }
-      parser.initialize(REQUEST, {}, headBytesMax, STRICT)
+      const begin = (): void => parser.initialize(REQUEST, {}, headBytesMax, STRICT)
+      begin()
       parser[kOnHeaders] = (headers: string[], target: string) => events.onHeaders(headers, target)
       parser[kOnHeadersComplete] = (
         major: number,
@@ -95,7 +97,7 @@ function bind(Parser: ParserClass): HttpParser {
         events.onHead(line, headers ?? null)
         return 0
       }
-      return bindEvents(Parser, parser, events, upgrade)
+      return bindEvents(Parser, parser, events, begin, upgrade)
     },
   }
 }
@@ -105,7 +107,14 @@ interface Upgrade {
   isAsked: boolean
 }
 
-function bindEvents(Parser: ParserClass, parser: RawParser, events: MessageEvents, upgrade: Upgrade): MessageParser {
+function bindEvents(
+  Parser: ParserClass,
+  parser: RawParser,
+  events: MessageEvents,
+  begin: () => void,
+  upgrade: Upgrade,
+): MessageParser {
+  let handle: Handle | null = null
   const { kOnBody, kOnMessageComplete, kOnExecute } = Parser
   const onExecuted = (result: number | ParserError, bytes: Uint8Array | null): void => {
     if (typeof result !== 'number') events.onRead(result, false)
@@ -116,8 +125,22 @@ function bindEvents(Parser: ParserClass, parser: RawParser, events: MessageEvent
   parser[kOnExecute] = (result: number | ParserError) => onExecuted(result, null)
 
   return {
-    consume: (socket) => parser.consume(handleOf(socket)!),
+    consume(socket) {
+      handle = handleOf(socket)!
+      parser.consume(handle)
+    },
     parse: (bytes) => onExecuted(parser.execute(bytes), bytes),
+    pause() {
+      // The parser would ignore what follows.
+      if (handle === null || upgrade.isAsked) return false
+      parser.unconsume()
+      return true
+    },
+    proceed: () => parser.consume(handle!),
+    restart() {
+      begin()
+      parser.consume(handle!)
+    },
     finish: () => parser.finish() ?? null,
     isBetweenMessages: () => parser.finish() === undefined,
     close() {

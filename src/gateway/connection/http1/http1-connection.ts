@@ -15,12 +15,16 @@ import {
   RESPONSE_INVALID,
   type BodySource,
 } from '../exchange.ts'
-import { LastHeaders } from '../header-memo.ts'
+import { NOTHING_WAITS, type ChunkWriter } from '../chunk-writer.ts'
+import { LastHeaders, type HeaderMemo } from '../header-memo.ts'
 import type { ParserError } from '../parser-errors.ts'
 import type { Carrier, Http1Exchange } from './http1-exchange.ts'
+import { concernsFraming, contentLengthOf } from './framing-headers.ts'
 import { keepAliveMs } from './keep-alive.ts'
 import type { MessageParser, ResponseEvents, StatusLine } from './message-parser.ts'
+import { faultIn } from './response-fault.ts'
 import { isConsumable, setReading } from './socket-handle.ts'
+import { UnparsedBody, type UnparsedBodyReceiver } from './unparsed-body.ts'
 
 export interface ConnectionOwner {
   /** The connection has finished an exchange and can be used for another one. */
@@ -30,10 +34,8 @@ export interface ConnectionOwner {
 
 /** Up to this size, a copy of the body into the text of the head costs less than a second buffer to write. */
 const JOINED_BYTES_MAX = 4_096
-const SWITCHING_PROTOCOLS = 101
-const FRAMING = ['connection', 'transfer-encoding', 'content-length', 'upgrade']
 
-export class Http1Connection implements Carrier, ResponseEvents, Timed {
+export class Http1Connection implements Carrier, ResponseEvents, UnparsedBodyReceiver, Timed {
   previous: Timed | null = null
   next: Timed | null = null
   dueAt = 0
@@ -48,13 +50,18 @@ export class Http1Connection implements Carrier, ResponseEvents, Timed {
   readonly #parser: MessageParser
   readonly #isConsumed: boolean
   readonly #lastHeaders = new LastHeaders()
+  readonly #unparsed: UnparsedBody
   #exchange: Http1Exchange | null = null
   /** Headers of a long head so far. */
   #headers: string[] | null = null
   #isRequestSent = false
   /** Bytes have arrived since the request was written. */
   #hasBegun = false
-  #isHeadRead = false
+  /** Headers of the response, once they are read. */
+  #head: HeaderMemo | null = null
+  #receivedBytes = 0
+  /** Who writes the response to the client; null: its parts may be kept. */
+  #writer: ChunkWriter | null = null
   /** The response is complete; its exchange ends with the read. */
   #isAnswered = false
   #mayStayOpen = true
@@ -63,6 +70,7 @@ export class Http1Connection implements Carrier, ResponseEvents, Timed {
     this.#socket = socket
     this.#owner = owner
     this.#parser = parserFor(this)
+    this.#unparsed = new UnparsedBody(socket, this.#parser, this, 1)
     this.#isConsumed = isConsumable(socket)
     if (this.#isConsumed) this.#parser.consume(socket)
     else socket.on('data', (chunk: Buffer) => this.#parser.parse(chunk))
@@ -76,12 +84,17 @@ export class Http1Connection implements Carrier, ResponseEvents, Timed {
     return !this.#socket.destroyed && this.#socket.writable
   }
 
+  get writableLength(): number {
+    return this.#socket.writableLength
+  }
+
   /** Writes the request of an exchange. */
   carry(exchange: Http1Exchange): void {
     exchange.carriedBy(this)
     this.#exchange = exchange
     this.#isRequestSent = true
-    this.#hasBegun = this.#isHeadRead = this.#isAnswered = false
+    this.#hasBegun = this.#isAnswered = false
+    this.#head = null
     this.idleMs = Infinity
     // The handler may have paused it while there was no connection.
     if (exchange.isPaused) this.setReading(false)
@@ -151,9 +164,9 @@ export class Http1Connection implements Carrier, ResponseEvents, Timed {
 
   onHeaders(headers: string[]): void {
     if (this.#exchange === null) return
-    if (this.#isHeadRead) {
+    if (this.#head !== null) {
       // The parser heeds a trailer that concerns the framing or the connection, and may read nothing more.
-      if (FRAMING.some((name) => hasHeader(headers, name))) this.#mayStayOpen = false
+      if (concernsFraming(headers)) this.#mayStayOpen = false
       return
     }
     if (this.#headers === null) this.#headers = headers
@@ -176,23 +189,37 @@ export class Http1Connection implements Carrier, ResponseEvents, Timed {
       return true
     }
     if (status < 200) return false
-    this.#isHeadRead = true
     this.#mayStayOpen = line.mayStayOpen
     this.idleMs = keepAliveMs(headers)
-    exchange.handler.onHead(exchange, status, this.#lastHeaders.find(headers, status))
+    this.#head = this.#lastHeaders.find(headers, status)
+    this.#receivedBytes = 0
+    this.#writer = null
+    exchange.handler.onHead(exchange, status, this.#head)
     return exchange.request.method === 'HEAD'
   }
 
   onBody(chunk: Buffer): void {
     const exchange = this.#exchange
     if (exchange === null || this.#isAnswered) return
-    if (this.#isHeadRead) exchange.handler.onData(exchange, chunk)
-    else this.#fail(exchangeError(RESPONSE_INVALID, 'an interim response has a body'))
+    if (this.#head === null) return this.#fail(exchangeError(RESPONSE_INVALID, 'an interim response has a body'))
+    this.#receivedBytes += chunk.length
+    this.#writer = exchange.handler.onData(exchange, chunk)
+  }
+
+  onLent(chunk: Buffer): ChunkWriter | null {
+    const exchange = this.#exchange
+    return exchange === null ? NOTHING_WAITS : exchange.handler.onData(exchange, chunk)
+  }
+
+  onBodyEnd(hasSurplus: boolean): void {
+    if (hasSurplus) this.#mayStayOpen = false
+    this.onComplete()
+    this.onRead(null)
   }
 
   onComplete(): void {
     // An interim response has no final head.
-    if (this.#isHeadRead) this.#isAnswered = true
+    if (this.#head !== null) this.#isAnswered = true
   }
 
   onRead(error: ParserError | null): void {
@@ -204,6 +231,7 @@ export class Http1Connection implements Carrier, ResponseEvents, Timed {
       if (this.#isAnswered || this.#isInTrailer(error)) this.#finish(exchange, false)
       else this.#fail(error)
     } else if (this.#isAnswered) this.#finish(exchange, this.#mayStayOpen && this.#hasSentRequest)
+    else if (this.#writer !== null) this.#unparsed.begin(contentLengthOf(this.#head!.raw) - this.#receivedBytes)
   }
 
   /** False also while a part of the request waits for the backend to read it. */
@@ -216,7 +244,7 @@ export class Http1Connection implements Carrier, ResponseEvents, Timed {
    * length next to a transfer coding has an error of its own in the head.
    */
   #isInTrailer({ code }: ParserError): boolean {
-    return code === 'HPE_INVALID_CONTENT_LENGTH' && this.#isHeadRead
+    return code === 'HPE_INVALID_CONTENT_LENGTH' && this.#head !== null
   }
 
   /** Ends the exchange. First frees the connection, because the handler may start the next one. */
@@ -251,6 +279,7 @@ export class Http1Connection implements Carrier, ResponseEvents, Timed {
 
   #onClose(): void {
     if (this.#exchange !== null) this.#fail(this.#hasBegun ? closedWithin() : closedBefore())
+    this.#unparsed.close()
     this.#parser.close()
     this.#owner.onClosed(this)
   }
@@ -267,26 +296,4 @@ function closedBefore(): NodeJS.ErrnoException {
 
 function closedWithin(detail = 'closed'): NodeJS.ErrnoException {
   return exchangeError(RESPONSE_INVALID, `the connection has ended within the response: ${detail}`)
-}
-
-/** Returns why a head must not be passed on, or null. */
-function faultIn({ major, minor, status, isUpgrade }: StatusLine, headers: readonly string[]): string | null {
-  if (major !== 1) return `the response has version ${major}.${minor} of HTTP`
-  if (status < 100) return `the response has the status ${status}`
-  // The parser would read the body of some of them, and pass it on before the final head.
-  if (status < 200 && (hasHeader(headers, 'content-length') || hasHeader(headers, 'transfer-encoding'))) {
-    return 'an interim response has a body'
-  }
-  if (isUpgrade || status === SWITCHING_PROTOCOLS)
-    return 'the backend has switched protocols without a request to do so'
-  // HTTP/1.0 has no transfer codings, so the end of such a body is ambiguous (RFC 9112, 6.1).
-  if (minor === 0 && hasHeader(headers, 'transfer-encoding')) return 'the response has a transfer coding in HTTP/1.0'
-  return null
-}
-
-function hasHeader(headers: readonly string[], name: string): boolean {
-  for (let index = 0; index < headers.length; index += 2) {
-    if (headers[index]!.toLowerCase() === name) return true
-  }
-  return false
 }

@@ -1,9 +1,10 @@
 /** One request on a connection to a backend, from its start to the end of the response. */
 
+import type { ChunkWriter } from '../chunk-writer.ts'
 import type { BodySink, Exchange, ExchangeHandler, ExchangeRequest } from '../exchange.ts'
 
 /** A connection, or the wait for one. */
-export interface Carrier {
+export interface Carrier extends ChunkWriter {
   setReading(isReading: boolean): void
   /** The exchange is over before its end. */
   drop(): void
@@ -11,7 +12,7 @@ export interface Carrier {
   endBody(): boolean
 }
 
-export class Http1Exchange implements Exchange, BodySink {
+export class Http1Exchange implements Exchange, BodySink, ChunkWriter {
   readonly request: ExchangeRequest
   readonly handler: ExchangeHandler
   readonly head: string
@@ -23,6 +24,14 @@ export class Http1Exchange implements Exchange, BodySink {
     this.request = request
     this.handler = handler
     this.head = head
+  }
+
+  get writer(): ChunkWriter {
+    return this
+  }
+
+  get writableLength(): number {
+    return this.#carrier?.writableLength ?? 0
   }
 
   carriedBy(carrier: Carrier | null): void {

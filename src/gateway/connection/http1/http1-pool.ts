@@ -131,6 +131,7 @@ export class Http1Pool implements BackendConnections, ConnectionOwner {
 class Opening implements Carrier {
   /** Whether the connection was opened for an exchange before this one. */
   isClaimedLater = false
+  readonly writableLength = 0
   #exchange: Http1Exchange | null = null
   readonly #onUnclaimed: (opening: Opening) => void
 

@@ -8,7 +8,9 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Socket } from 'node:net'
 import type { ClientRequest } from '../client.ts'
+import { NOTHING_WAITS, type ChunkWriter } from '../chunk-writer.ts'
 import type { HeaderMemo } from '../header-memo.ts'
+import { contentLengthOf } from './framing-headers.ts'
 import { Listeners } from './listeners.ts'
 import type { RequestLine } from './message-parser.ts'
 import { toHeaders } from './received-headers.ts'
@@ -33,12 +35,16 @@ export class Http1Request extends Listeners implements ClientRequest {
   readonly httpVersionMajor: number
   readonly httpVersionMinor: number
   readonly headerMemo: HeaderMemo
+  writer: ChunkWriter | null = null
   /** The whole request has arrived. */
   complete = false
   /** Null until somebody wants the body. */
   readableFlowing: boolean | null = null
 
   readonly #carrier: RequestCarrier
+  /** The client may send another request on the connection. */
+  readonly #mayStayOpen: boolean
+  #receivedBytes = 0
   #headers: IncomingHttpHeaders | null = null
   #buffered: Buffer[] = []
   /** The first chunk of `#buffered` that was not passed on. */
@@ -58,6 +64,7 @@ export class Http1Request extends Listeners implements ClientRequest {
     this.url = target
     this.httpVersionMajor = line.major
     this.httpVersionMinor = line.minor
+    this.#mayStayOpen = line.mayStayOpen
     this.headerMemo = headerMemo
   }
 
@@ -71,6 +78,12 @@ export class Http1Request extends Listeners implements ClientRequest {
 
   get headers(): IncomingHttpHeaders {
     return (this.#headers ??= toHeaders(this.rawHeaders))
+  }
+
+  /** Bytes that are still to arrive, if it is certain how many, and they are only passed on. */
+  get passedOnBytes(): number {
+    if (this.writer === null || !this.#mayStayOpen) return 0
+    return contentLengthOf(this.rawHeaders) - this.#receivedBytes
   }
 
   override on(event: string, listener: (...parts: never[]) => void): void {
@@ -92,11 +105,26 @@ export class Http1Request extends Listeners implements ClientRequest {
 
   /** A part of the body has arrived. */
   receive(chunk: Buffer): void {
+    this.#receivedBytes += chunk.length
     if (this.#isDiscarded || this.#isClosed) return
     if (this.#isFlowing) return this.#emitData(chunk)
     this.#buffered.push(chunk)
     this.#bufferedBytes += chunk.length + CHUNK_BYTES
     if (this.#bufferedBytes >= BUFFERED_BYTES_MAX) this.#hold(true)
+  }
+
+  /** A part of the body has arrived in memory that is used again. Returns who may still need it. */
+  lend(chunk: Buffer): ChunkWriter {
+    const { writer } = this
+    if (writer === null || !this.#isFlowing || this.#isDiscarded || this.#isClosed) {
+      this.receive(Buffer.from(chunk))
+      return NOTHING_WAITS
+    }
+    this.#receivedBytes += chunk.length
+    this.#emitData(chunk)
+    // The rest stays in the kernel, instead of being copied.
+    if (this.readableFlowing !== true && !this.#isClosed) this.#hold(true)
+    return writer
   }
 
   /** The body is complete. */

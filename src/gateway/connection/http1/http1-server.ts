@@ -2,7 +2,8 @@
 
 import { Server, type Socket } from 'node:net'
 import { CLIENT_BOUNDS, type ClientServer, type ClientServerOptions } from '../client.ts'
-import { ClientConnection, type ConnectionServer } from './client-connection.ts'
+import { ClientConnection } from './client-connection.ts'
+import type { ConnectionServer } from './connection-server.ts'
 import type { HttpParser } from './message-parser.ts'
 
 export interface Http1ServerOptions extends ClientServerOptions {
@@ -11,7 +12,7 @@ export interface Http1ServerOptions extends ClientServerOptions {
   readonly scanEveryMs?: number
 }
 
-export class Http1Server extends Server implements ClientServer, ConnectionServer {
+export class Http1Server extends Server implements ClientServer, ConnectionServer<ClientConnection> {
   readonly parser: Pick<HttpParser, 'readRequests'>
   readonly count: ClientServerOptions['count']
   readonly onRequest: ClientServerOptions['onRequest']

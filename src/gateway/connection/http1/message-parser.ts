@@ -47,6 +47,15 @@ export interface MessageParser {
   /** Reads from the handle of a socket, without JavaScript in between. The socket still reports errors and its end. */
   consume(socket: Socket): void
   parse(bytes: Uint8Array): void
+  /**
+   * Stops reading from the handle within a body, whose rest is not parsed. Called at the end of a read. Returns false if the parser
+   * does not read from a handle, or could not go on with the next message.
+   */
+  pause(): boolean
+  /** Reads from the handle again, within the same body. */
+  proceed(): void
+  /** Reads from the handle again, from the next message on. */
+  restart(): void
   /** Reports the end of the connection: completes a message whose body ends there. Returns an error for any other. */
   finish(): ParserError | null
   /** Whether no part of a message has arrived since the last one. Not for responses that end with their connection. */

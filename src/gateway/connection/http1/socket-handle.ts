@@ -2,10 +2,11 @@
 
 import type { Socket } from 'node:net'
 
-interface Handle {
+export interface Handle {
   readonly isStreamBase?: boolean
   readStart(): number
   readStop(): number
+  useUserBuffer?(buffer: Uint8Array): void
 }
 
 export function handleOf(socket: Socket): Handle | null {

@@ -9,15 +9,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { CountEvent } from '../../../runtime/event-reasons.ts'
 import { REFUSAL_WITHIN_MS } from '../client.ts'
-import {
-  CUT_OFF,
-  isMessageError,
-  reasonOf,
-  refusalText,
-  statusOf,
-  type ParserError,
-  type RefusalStatus,
-} from '../parser-errors.ts'
+import { refusalOf, refusalText, type ParserError, type RefusalStatus } from '../parser-errors.ts'
 
 type Response = ServerResponse<IncomingMessage>
 
@@ -51,10 +43,11 @@ export function createConnectionRefusals(count: CountEvent): ConnectionRefusals 
     refuse(error, socket) {
       if (refused.has(socket)) return
       refused.add(socket)
-      if (!isMessageError(error)) return void socket.destroy()
+      const refusal = refusalOf(error)
+      if (refusal === null) return void socket.destroy()
       // The record of the call shows the disconnect.
-      if (error.code !== CUT_OFF) count(reasonOf(error))
-      end(socket, statusOf(error))
+      if (refusal.reason !== null) count(refusal.reason)
+      end(socket, refusal.status)
     },
     refuseConnect({ socket, complete: isComplete }) {
       refused.add(socket)

@@ -133,6 +133,7 @@ class SourceStream extends Readable {
     if (!this.#isStarted) {
       this.#isStarted = true
       this.#source.start({
+        writer: null,
         write: (chunk) => {
           if (this.destroyed) return true
           this.#isFull = !this.push(chunk)

@@ -135,6 +135,7 @@ describe.each(PARSERS)('the connections to a backend: %s', (_, parser, inTurn) =
             exchange.pause()
             onBegun(exchange)
           }
+          return null
         },
       },
     )
@@ -162,6 +163,7 @@ describe.each(PARSERS)('the connections to a backend: %s', (_, parser, inTurn) =
         onData() {
           calls.push('data')
           exchange.abort()
+          return null
         },
       },
     )
@@ -186,7 +188,11 @@ describe.each(PARSERS)('the connections to a backend: %s', (_, parser, inTurn) =
       socket.once('data', () => socket.write(`${interim}HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok`)),
     )
     const parts: string[] = []
-    const taps = { onHead: () => void parts.push('head'), onData: () => void parts.push('data') }
+    const tell = (part: string) => {
+      parts.push(part)
+      return null
+    }
+    const taps = { onHead: () => void tell('head'), onData: () => tell('data') }
     await expect(start(open(origin), {}, taps).answered).rejects.toThrow(/./)
     expect(parts).toEqual([])
   })

@@ -42,7 +42,7 @@ export function start(
     },
     onData(exchange, chunk) {
       answer = { ...answer, body: answer.body + chunk.toString('latin1') }
-      taps.onData?.(exchange, chunk)
+      return taps.onData?.(exchange, chunk) ?? null
     },
     onEnd: () => resolve(answer),
     onError: (_, error) => reject(error),

@@ -17,7 +17,7 @@ function openBody(room: number) {
     onSent: () => waits.push('sent'),
   })
   let pending = 0
-  const sink = { write: (chunk: Buffer) => (pending += chunk.length) < room, end: () => pending < room }
+  const sink = { writer: null, write: (chunk: Buffer) => (pending += chunk.length) < room, end: () => pending < room }
   const start = (): void => body.start(sink)
   const drain = (): void => {
     pending = 0

@@ -62,7 +62,10 @@ export async function readWithOurs(sent: Sent): Promise<Reading> {
   })
   const handler: ExchangeHandler = {
     onHead: (_, status, { raw: headers }) => (reading = { ...reading, status, headers }),
-    onData: (_, chunk) => (reading = { ...reading, body: reading.body + chunk.toString('latin1') }),
+    onData(_, chunk) {
+      reading = { ...reading, body: reading.body + chunk.toString('latin1') }
+      return null
+    },
     onEnd: () => (reading = { ...reading, verdict: 'complete', code: '' }),
     onError: (_, error) => (reading = { ...reading, code: error.code ?? '' }),
   }

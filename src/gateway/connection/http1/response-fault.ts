@@ -1,0 +1,21 @@
+/** Heads of responses that are valid, and must not be passed on. */
+
+import { hasHeader } from './framing-headers.ts'
+import type { StatusLine } from './message-parser.ts'
+
+const SWITCHING_PROTOCOLS = 101
+
+/** Returns why a head must not be passed on, or null. */
+export function faultIn({ major, minor, status, isUpgrade }: StatusLine, headers: readonly string[]): string | null {
+  if (major !== 1) return `the response has version ${major}.${minor} of HTTP`
+  if (status < 100) return `the response has the status ${status}`
+  // The parser would read the body of some of them, and pass it on before the final head.
+  if (status < 200 && (hasHeader(headers, 'content-length') || hasHeader(headers, 'transfer-encoding'))) {
+    return 'an interim response has a body'
+  }
+  if (isUpgrade || status === SWITCHING_PROTOCOLS)
+    return 'the backend has switched protocols without a request to do so'
+  // HTTP/1.0 has no transfer codings, so the end of such a body is ambiguous (RFC 9112, 6.1).
+  if (minor === 0 && hasHeader(headers, 'transfer-encoding')) return 'the response has a transfer coding in HTTP/1.0'
+  return null
+}

@@ -1,0 +1,135 @@
+/**
+ * Reads the rest of a large body of known length without the parser, into memory that is used again.
+ *
+ * The parser copies each part of a body into memory of its own, which V8 frees on other threads. For a body of 10 MB that takes about
+ * as much CPU as everything else. A part that is not written to the other connection at once keeps its memory until it is.
+ */
+
+import type { Socket } from 'node:net'
+import type { ChunkWriter } from '../chunk-writer.ts'
+import { BufferPool, POOLED_BYTES } from './buffer-pool.ts'
+import type { MessageParser } from './message-parser.ts'
+import { readInto } from './socket-buffers.ts'
+
+export interface UnparsedBodyReceiver {
+  /** The chunk belongs to the receiver. */
+  onBody(chunk: Buffer): void
+  /** Returns who writes the chunk to another connection; null if the receiver keeps it. */
+  onLent(chunk: Buffer): ChunkWriter | null
+  /** The parser reads again. `hasSurplus` is true if more bytes than the body have arrived, which are lost. */
+  onBodyEnd(hasSurplus: boolean): void
+}
+
+/** A shorter rest is not worth the change. */
+const REST_BYTES_MIN = 2 * POOLED_BYTES
+/** Fewer bytes are copied, so that they do not keep much more memory than they need. */
+const LENT_BYTES_MIN = 16_384
+/** Where a connection reads while it has no memory of its own; emptied within the read. */
+const SHARED = Buffer.allocUnsafeSlow(POOLED_BYTES)
+const pool = new BufferPool()
+
+export class UnparsedBody {
+  readonly #socket: Socket
+  readonly #parser: MessageParser
+  readonly #receiver: UnparsedBodyReceiver
+  /** Bytes that are read beyond the body, to learn whether there are any. */
+  readonly #surplusMax: number
+  #isInstalled = false
+  #left = 0
+  /** Where the next bytes are read; null: into `SHARED`. */
+  #buffer: Buffer | null = null
+  /** Memory that `#writer` may still need. */
+  #lent: Buffer[] = []
+  #writer: ChunkWriter | null = null
+
+  constructor(socket: Socket, parser: MessageParser, receiver: UnparsedBodyReceiver, surplusMax: 0 | 1) {
+    this.#socket = socket
+    this.#parser = parser
+    this.#receiver = receiver
+    this.#surplusMax = surplusMax
+  }
+
+  /** Reads the remaining bytes of the body after the current read of the parser, if that is worth it. */
+  begin(bytes: number): void {
+    if (bytes < REST_BYTES_MIN || this.#socket.destroyed || this.#left > 0) return
+    if (!this.#parser.pause()) return
+    this.#left = bytes
+    if (this.#isInstalled) return
+    this.#isInstalled = readInto(this.#socket, SHARED, { onRead: this.#onRead, next: this.#next })
+    if (this.#isInstalled) return
+    this.#left = 0
+    this.#parser.proceed()
+  }
+
+  /** The connection has ended. */
+  close(): void {
+    this.#left = 0
+    this.#release()
+  }
+
+  readonly #onRead = (bytes: number, from: Buffer): boolean => {
+    const length = Math.min(bytes, this.#left)
+    // The connection has ended.
+    if (length === 0) return true
+    this.#left -= length
+    this.#pass(from.subarray(0, length), bytes)
+    if (this.#left === 0 && !this.#socket.destroyed) this.#end(bytes > length)
+    return true
+  }
+
+  #pass(chunk: Buffer, readBytes: number): void {
+    const buffer = this.#buffer
+    if (this.#writer?.writableLength === 0) this.#releaseLent()
+    if (buffer === null || chunk.length < LENT_BYTES_MIN) this.#receiver.onBody(Buffer.from(chunk))
+    else {
+      const writer = this.#receiver.onLent(chunk)
+      if (writer === null) {
+        pool.giveAway()
+        this.#buffer = null
+      } else if (writer.writableLength > 0) this.#lend(buffer, writer)
+    }
+    // A connection whose bytes arrive slowly needs no memory of its own.
+    if (readBytes >= LENT_BYTES_MIN) this.#buffer ??= pool.take()
+    else this.#releaseBuffer()
+  }
+
+  readonly #next = (): Buffer => {
+    const bytes = this.#left + this.#surplusMax
+    const buffer = this.#buffer ?? SHARED
+    // Only bytes of this body are read; `SHARED` as a whole is kept for the first read of the next one.
+    return this.#left > 0 && bytes < POOLED_BYTES ? buffer.subarray(0, bytes) : buffer
+  }
+
+  #end(hasSurplus: boolean): void {
+    this.#release()
+    this.#parser.restart()
+    this.#receiver.onBodyEnd(hasSurplus)
+  }
+
+  #lend(buffer: Buffer, writer: ChunkWriter): void {
+    if (writer !== this.#writer) this.#releaseLent()
+    this.#lent.push(buffer)
+    this.#writer = writer
+    this.#buffer = null
+  }
+
+  #release(): void {
+    this.#releaseBuffer()
+    this.#releaseLent()
+  }
+
+  #releaseBuffer(): void {
+    if (this.#buffer !== null) pool.giveBack(this.#buffer)
+    this.#buffer = null
+  }
+
+  #releaseLent(): void {
+    const isWritten = this.#writer === null || this.#writer.writableLength === 0
+    for (const buffer of this.#lent) {
+      if (isWritten) pool.giveBack(buffer)
+      else pool.giveAway()
+    }
+    this.#lent = []
+    this.#writer = null
+  }
+}
