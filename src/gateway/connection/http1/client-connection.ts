@@ -125,7 +125,7 @@ export class ClientConnection implements RequestEvents, RequestCarrier, Response
 
   onRead(error: ParserError | null, hasRest: boolean): void {
     if (error !== null) return this.#refuse(error)
-    this.#unparsed.begin(this.#request?.passedOnBytes ?? 0)
+    if (this.#request !== null) this.#unparsed.afterRead(this.#request.passedOnBytes)
     if (!hasRest) return
     // The parser ignores what follows a request for an upgrade in the same read.
     this.#isFinal = true

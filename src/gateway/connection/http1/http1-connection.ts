@@ -8,13 +8,7 @@
 
 import type { Socket } from 'node:net'
 import type { Timed } from '../../../runtime/deadline-queue.ts'
-import {
-  CLOSED_BEFORE_RESPONSE,
-  exchangeError,
-  REQUEST_INVALID,
-  RESPONSE_INVALID,
-  type BodySource,
-} from '../exchange.ts'
+import { exchangeError, REQUEST_INVALID, RESPONSE_INVALID, type BodySource } from '../exchange.ts'
 import { NOTHING_WAITS, type ChunkWriter } from '../chunk-writer.ts'
 import { LastHeaders, type HeaderMemo } from '../header-memo.ts'
 import type { ParserError } from '../parser-errors.ts'
@@ -22,7 +16,7 @@ import type { Carrier, Http1Exchange } from './http1-exchange.ts'
 import { concernsFraming, contentLengthOf } from './framing-headers.ts'
 import { keepAliveMs } from './keep-alive.ts'
 import type { MessageParser, ResponseEvents, StatusLine } from './message-parser.ts'
-import { faultIn } from './response-fault.ts'
+import { closedBefore, closedWithin, faultIn } from './response-fault.ts'
 import { isConsumable, setReading } from './socket-handle.ts'
 import { UnparsedBody, type UnparsedBodyReceiver } from './unparsed-body.ts'
 
@@ -147,6 +141,10 @@ export class Http1Connection implements Carrier, ResponseEvents, UnparsedBodyRec
     else this.#socket.pause()
   }
 
+  holdBody(isHeld: boolean): void {
+    this.setReading(!isHeld && this.#exchange?.isPaused !== true)
+  }
+
   drop(): void {
     this.#exchange = null
     this.#socket.destroy()
@@ -231,7 +229,12 @@ export class Http1Connection implements Carrier, ResponseEvents, UnparsedBodyRec
       if (this.#isAnswered || this.#isInTrailer(error)) this.#finish(exchange, false)
       else this.#fail(error)
     } else if (this.#isAnswered) this.#finish(exchange, this.#mayStayOpen && this.#hasSentRequest)
-    else if (this.#writer !== null) this.#unparsed.begin(contentLengthOf(this.#head!.raw) - this.#receivedBytes)
+    else if (this.#head !== null) this.#unparsed.afterRead(this.#writer === null ? 0 : this.#missingBytes)
+  }
+
+  /** 0 if they are not certain. */
+  get #missingBytes(): number {
+    return contentLengthOf(this.#head!.raw) - this.#receivedBytes
   }
 
   /** False also while a part of the request waits for the backend to read it. */
@@ -288,12 +291,4 @@ export class Http1Connection implements Carrier, ResponseEvents, UnparsedBodyRec
     const body = this.#exchange?.request.body
     if (body !== null && body !== undefined && !Buffer.isBuffer(body)) body.drained()
   }
-}
-
-function closedBefore(): NodeJS.ErrnoException {
-  return exchangeError(CLOSED_BEFORE_RESPONSE, 'the backend has closed the connection before its response')
-}
-
-function closedWithin(detail = 'closed'): NodeJS.ErrnoException {
-  return exchangeError(RESPONSE_INVALID, `the connection has ended within the response: ${detail}`)
 }

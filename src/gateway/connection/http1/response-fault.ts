@@ -1,5 +1,6 @@
-/** Heads of responses that are valid, and must not be passed on. */
+/** Why a response is not passed on. */
 
+import { CLOSED_BEFORE_RESPONSE, exchangeError, RESPONSE_INVALID } from '../exchange.ts'
 import { hasHeader } from './framing-headers.ts'
 import type { StatusLine } from './message-parser.ts'
 
@@ -18,4 +19,12 @@ export function faultIn({ major, minor, status, isUpgrade }: StatusLine, headers
   // HTTP/1.0 has no transfer codings, so the end of such a body is ambiguous (RFC 9112, 6.1).
   if (minor === 0 && hasHeader(headers, 'transfer-encoding')) return 'the response has a transfer coding in HTTP/1.0'
   return null
+}
+
+export function closedBefore(): NodeJS.ErrnoException {
+  return exchangeError(CLOSED_BEFORE_RESPONSE, 'the backend has closed the connection before its response')
+}
+
+export function closedWithin(detail = 'closed'): NodeJS.ErrnoException {
+  return exchangeError(RESPONSE_INVALID, `the connection has ended within the response: ${detail}`)
 }

@@ -10,6 +10,7 @@ import type { ChunkWriter } from '../chunk-writer.ts'
 import { BufferPool, POOLED_BYTES } from './buffer-pool.ts'
 import type { MessageParser } from './message-parser.ts'
 import { readInto } from './socket-buffers.ts'
+import { TurnShare } from './turn-share.ts'
 
 export interface UnparsedBodyReceiver {
   /** The chunk belongs to the receiver. */
@@ -18,6 +19,8 @@ export interface UnparsedBodyReceiver {
   onLent(chunk: Buffer): ChunkWriter | null
   /** The parser reads again. `hasSurplus` is true if more bytes than the body have arrived, which are lost. */
   onBodyEnd(hasSurplus: boolean): void
+  /** Stops or continues reading. */
+  holdBody(isHeld: boolean): void
 }
 
 /** A shorter rest is not worth the change. */
@@ -34,6 +37,7 @@ export class UnparsedBody {
   readonly #receiver: UnparsedBodyReceiver
   /** Bytes that are read beyond the body, to learn whether there are any. */
   readonly #surplusMax: number
+  readonly #share: TurnShare
   #isInstalled = false
   #left = 0
   /** Where the next bytes are read; null: into `SHARED`. */
@@ -47,10 +51,12 @@ export class UnparsedBody {
     this.#parser = parser
     this.#receiver = receiver
     this.#surplusMax = surplusMax
+    this.#share = new TurnShare((isHeld) => receiver.holdBody(isHeld))
   }
 
-  /** Reads the remaining bytes of the body after the current read of the parser, if that is worth it. */
-  begin(bytes: number): void {
+  /** A read of the parser has ended within a body. Reads the remaining `bytes` without it if that is worth it. */
+  afterRead(bytes: number): void {
+    this.#share.use()
     if (bytes < REST_BYTES_MIN || this.#socket.destroyed || this.#left > 0) return
     if (!this.#parser.pause()) return
     this.#left = bytes
@@ -73,7 +79,8 @@ export class UnparsedBody {
     if (length === 0) return true
     this.#left -= length
     this.#pass(from.subarray(0, length), bytes)
-    if (this.#left === 0 && !this.#socket.destroyed) this.#end(bytes > length)
+    if (this.#left > 0) this.#share.use()
+    else if (!this.#socket.destroyed) this.#end(bytes > length)
     return true
   }
 

@@ -4,6 +4,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { NOTHING_WAITS, type ChunkWriter } from '../../../../../src/gateway/connection/chunk-writer.ts'
 import { findHttpParser } from '../../../../../src/gateway/connection/http1/http-parser.ts'
 import type { ResponseEvents } from '../../../../../src/gateway/connection/http1/message-parser.ts'
+import { setReading } from '../../../../../src/gateway/connection/http1/socket-handle.ts'
 import { UnparsedBody } from '../../../../../src/gateway/connection/http1/unparsed-body.ts'
 import { listen } from '../../../../fixtures/test-backend.ts'
 
@@ -70,7 +71,7 @@ async function read(
     },
     onBody: (chunk) => keep(chunk, reader.owned),
     onComplete: () => end('end'),
-    onRead: () => unparsed.begin(left),
+    onRead: () => unparsed.afterRead(left),
   }
   const messages = parser.readResponses(events, 16_384)
   messages.consume(socket)
@@ -84,6 +85,7 @@ async function read(
         return toWriter(chunk)
       },
       onBodyEnd: (hasSurplus) => end(hasSurplus ? 'surplus' : 'end'),
+      holdBody: (isHeld) => setReading(socket, !isHeld),
     },
     surplusMax,
   )
@@ -140,6 +142,24 @@ describe('UnparsedBody', () => {
     )
     expect(lent.length).toBeGreaterThan(10)
     expect(memoryOf(lent).size).toBeLessThanOrEqual(4)
+  })
+
+  it('reads at most four times before others have their turn', async () => {
+    const reads: number[] = [0]
+    const nextTurn = (): void => {
+      reads.push(0)
+      turn = setImmediate(nextTurn)
+    }
+    let turn = setImmediate(nextTurn)
+    onTestFinished(() => clearImmediate(turn))
+    await read(
+      (socket) => socket.write(Buffer.concat([HEAD, randomBytes(BYTES)])),
+      () => {
+        reads.push(reads.pop()! + 1)
+        return NOTHING_WAITS
+      },
+    )
+    expect(Math.max(...reads)).toBe(4)
   })
 
   it('leaves a chunk to whoever keeps it', async () => {
