@@ -178,6 +178,38 @@ describe(`large bodies (seed ${SEED})`, () => {
     expect(connections).toBe(5)
   })
 
+  it.each([1, 3])(
+    'of a backend do not carry what follows a read of exactly 64 KB into the response to a call that waits (%i reads)',
+    async (reads) => {
+      const first = 1_000
+      const poison = Buffer.from('HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\npoison')
+      let connections = 0
+      const origin = await openRawBackend((socket: Socket) => {
+        connections++
+        let requests = 0
+        socket.on('data', async () => {
+          // The first responses let the kernel take more at once.
+          const isPoisoned = requests++ >= 2
+          const rest = (isPoisoned ? reads : 60) * 65_536
+          socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${first + rest}\r\n\r\n${'a'.repeat(first)}`)
+          await turns(50)
+          socket.write(Buffer.concat([DATA.subarray(0, rest), ...(isPoisoned ? [poison] : [])]))
+        })
+      })
+      const gateway = await openTestGateway({ backend: { origin, connections: 1 } })
+      const agent = new Agent({ keepAlive: true })
+      onTestFinished(() => agent.destroy())
+      const sizes = await Promise.all(
+        Array.from({ length: 9 }, async () => {
+          const text = await call(gateway, agent, '0-0', 'GET', createRandom(SEED))
+          return Number(text.split(' ')[0])
+        }),
+      )
+      expect(sizes.filter((size) => size < first)).toEqual([])
+      expect(connections).toBeGreaterThanOrEqual(3)
+    },
+  )
+
   it('of a backend that end early break the response off', async () => {
     const origin = await openRawBackend((socket: Socket) => {
       socket.on('data', () => {

