@@ -2,7 +2,8 @@
  * Ends the process without the exit handlers of the libraries that it has loaded.
  *
  * The embedded engine stops its threads in such a handler, which now and then waits for one of them for ever: under load, about one
- * stop of twenty never ended. Whatever must be stored is stored before. Without Node's foreign function interface, the handlers run.
+ * stop of ten never ended (ADR 46). Whatever must be stored is stored before. Without Node's foreign function interface, the
+ * handlers run.
  */
 
 import { flushCompileCache } from 'node:module'
