@@ -68,7 +68,10 @@ function followOthers(options: NodesOptions, shared: Shared): void {
       onFailed(cause, { document: { kind, id } }, isContained) {
         if (isContained) return noteWithheld(options.core, cause)
         count('change_not_applied')
-        log.error({ err: cause, kind, id }, 'a change of another node is not in effect on this node yet; retrying')
+        log.error(
+          { err: cause, kind, id },
+          'this node could not apply a change that another node made, and serves the state before it; it tries again',
+        )
       },
     },
     readFrom,

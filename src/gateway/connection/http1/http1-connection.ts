@@ -218,7 +218,7 @@ export class Http1Connection implements Carrier, ResponseEvents, UnparsedBodyRec
     else if (error !== null) {
       if (this.#isAnswered || this.#isInTrailer(error)) this.#finish(exchange, false)
       else this.#fail(error)
-    } else if (this.#isAnswered) this.#finishOnce(exchange)
+    } else if (this.#isAnswered) this.#finishWhenQuiet(exchange)
     else if (this.#head !== null) this.#unparsed.afterRead(this.#writer === null ? 0 : this.#missingBytes)
   }
 
@@ -240,8 +240,8 @@ export class Http1Connection implements Carrier, ResponseEvents, UnparsedBodyRec
     return code === 'HPE_INVALID_CONTENT_LENGTH' && this.#head !== null
   }
 
-  /** Ends the exchange, but not before the same turn can have read what follows the response. */
-  #finishOnce(exchange: Http1Exchange): void {
+  /** Ends the exchange, once bytes behind the response would have been read. */
+  #finishWhenQuiet(exchange: Http1Exchange): void {
     const mayReuse = this.#mayStayOpen && this.#hasSentRequest
     if (this.#isFinishing) return this.#finish(exchange, false)
     if (!mayReuse || !this.#readAhead.isPossible) return this.#finish(exchange, mayReuse)
