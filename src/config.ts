@@ -29,9 +29,11 @@ import {
   whole,
   type Read,
 } from './settings/setting-values.ts'
-import { RETENTION, type RetentionBounds, type RetentionDays } from './store/retention.ts'
+import { readRetention } from './settings/retention-settings.ts'
+import { readTls, type TlsConfig } from './settings/tls-settings.ts'
+import type { RetentionDays } from './store/retention.ts'
 
-export interface Config {
+export interface Config extends TlsConfig {
   readonly gatewayPort: number
   readonly platformPort: number
   readonly riskPort: number | null
@@ -127,6 +129,11 @@ export const SETTING_NAMES = [
   'RETENTION_RISKS_DAYS',
   'RETENTION_REQUESTS_DAYS',
   'ALLOW_PRIVATE_ADDRESSES',
+  'TLS_CERT_FILE',
+  'TLS_KEY_FILE',
+  'TLS_CERT_DIR',
+  'TLS_CLIENT_CA_FILE',
+  'HTTP_REDIRECT_PORT',
   'TRUSTED_PROXIES',
   'MCP_DYNAMIC_REGISTRATION',
   'MCP_MESSAGES_PER_MINUTE',
@@ -186,6 +193,7 @@ export function readConfig(argv: readonly string[], environment: Readonly<Record
       [],
       listOf('webhooks', 'federation', 'backends', 'clients'),
     ),
+    ...readTls(setting, wrong),
     trustedProxies: setting('TRUSTED_PROXIES', [], networks),
     mcpMessagesPerMinute: setting('MCP_MESSAGES_PER_MINUTE', 60, whole(1, 60_000)),
     mcpDynamicRegistration: setting('MCP_DYNAMIC_REGISTRATION', 'off', oneOf('off', 'on')) === 'on',
@@ -239,18 +247,6 @@ function refuseHalfNodes(config: Config, wrong: string[]): void {
   }
   const missing = Object.entries(needed).flatMap(([name, value]) => (value === null ? [name] : []))
   if (missing.length > 0 && wrong.length === 0) wrong.push(`several nodes also need ${missing.join(' and ')}`)
-}
-
-function readRetention(setting: Setting, wrong: string[]): RetentionDays {
-  const days = (name: Name, { min, max, fallback }: RetentionBounds): number =>
-    setting(name, fallback, whole(min, max, ' of days'))
-  const before = wrong.length
-  const lineItems = days('RETENTION_LINE_ITEMS_DAYS', RETENTION.lineItems)
-  const sums = days('RETENTION_SUMS_DAYS', RETENTION.sums)
-  if (lineItems > sums && wrong.length === before)
-    wrong.push(`RETENTION_SUMS_DAYS (${sums}) is below RETENTION_LINE_ITEMS_DAYS (${lineItems})`)
-  const risks = days('RETENTION_RISKS_DAYS', RETENTION.risks)
-  return { lineItems, sums, risks, requests: days('RETENTION_REQUESTS_DAYS', RETENTION.requests) }
 }
 
 /** Settings whose values are never shown. */

@@ -22,6 +22,7 @@ import { releasePages } from '../runtime/release-pages.ts'
 import type { SampleBackend } from '../sample/backend.ts'
 import { createDamageReport } from '../self-metering/damage-report.ts'
 import { platformPlan } from './gateway-adapter.ts'
+import { followCertificates } from './follow-certificates.ts'
 import { openControl } from './open-control.ts'
 import { openCore, type Core, type CoreOptions } from './open-core.ts'
 import { openGateway, type GatewayServices } from './open-gateway.ts'
@@ -199,6 +200,7 @@ async function listen({ core, stream, gateway: { pool } }: Parts, platform: Plat
   if (riskPort !== null) await platform.createRiskApp().listen({ host, port: riskPort })
   await openMetricsPort({ host, token, port: metricsPort, metrics, recorder: stream.recorder, opened })
   await openControl({ ...core, holds: stream.holds })
+  await followCertificates({ core, pool, recorder: stream.recorder })
 }
 
 async function openSample({ core, resources }: Parts, backend: SampleBackend | null): Promise<Facts['sample']> {

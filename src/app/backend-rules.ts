@@ -31,10 +31,10 @@ export interface BackendsOptions {
 }
 
 export function createBackends({ config, addresses, clock, log, count }: BackendsOptions): Backends {
-  const { gatewayPort, platformPort, riskPort, metricsPort, gatewayUrl, baseUrl, riskUrl } = addresses
+  const { gatewayPort, platformPort, riskPort, metricsPort, redirectPort, gatewayUrl, baseUrl, riskUrl } = addresses
   const own: OwnAddresses = {
     urls: [...new Set([gatewayUrl, baseUrl, riskUrl])],
-    ports: [gatewayPort, platformPort, riskPort, metricsPort].filter((port) => port !== null),
+    ports: [gatewayPort, platformPort, riskPort, metricsPort, redirectPort].filter((port) => port !== null),
   }
   const resolve = systemResolve
   const serving: { tenant: string; api: string; backend: BackendPlan }[] = []

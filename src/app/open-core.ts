@@ -10,6 +10,7 @@ import type { Config } from '../config.ts'
 import { openKeyRing, type KeyRing } from '../identity/key-ring.ts'
 import { createThreadPool } from '../jobs/thread-pool.ts'
 import { platformScopes } from '../platform/operations.ts'
+import { SecureServers } from '../platform/secure-servers.ts'
 import { createDocumentReader, type DocumentReader } from '../publishing/document-reader.ts'
 import { systemClock as clock, type Clock } from '../runtime/clock.ts'
 import type { CountEvent } from '../runtime/event-reasons.ts'
@@ -22,8 +23,10 @@ import { claimAddresses, type Addresses } from '../settings/addresses.ts'
 import type { Author } from '../store/registry.ts'
 import { createBackends, type Backends } from './backend-rules.ts'
 import { createRunJob, type RunJob } from './node-jobs.ts'
+import type { ServedCertificates } from '../tls/served-certificates.ts'
 import { openAdmin } from './open-admin.ts'
 import { openDataFolder, type OpenedDataFolder } from './open-data-folder.ts'
+import { openCertificates } from './open-certificates.ts'
 import { readSample, type SampleFiles } from './open-sample.ts'
 
 export interface CoreOptions {
@@ -41,6 +44,10 @@ export interface Core extends CoreOptions, Secrets, OpenedDataFolder {
   readonly sampleFiles: SampleFiles | null
   readonly connections: ConnectionShares
   readonly backends: Backends
+  /** Null: clients connect without TLS. */
+  readonly certificates: ServedCertificates | null
+  /** Those of the platform; null without TLS. */
+  readonly secureServers: SecureServers | null
   /** Author of the changes that the service makes on its own initiative. */
   readonly author: Author
   /** All scopes of the platform API. */
@@ -62,6 +69,7 @@ export async function openCore({ config, log, opened }: CoreOptions): Promise<Co
   const createId = createIdFactory(clock.nowMs)
   const count = createEventCounter(metrics)
 
+  const certificates = await openCertificates({ config, metrics, clock, log, count })
   const dataFolder = await openDataFolder({ config, addresses, clock, log, count, opened })
   const { vault, registry, shared } = dataFolder
   const connections = claimConnections(config.gatewayThreads, log)
@@ -92,6 +100,8 @@ export async function openCore({ config, log, opened }: CoreOptions): Promise<Co
     sampleFiles,
     connections,
     backends,
+    certificates,
+    secureServers: certificates === null ? null : new SecureServers(certificates.plan),
     author,
     scopes,
     admin,

@@ -109,6 +109,7 @@ function openPool(options: GatewayOptions, monitors: () => Monitors): GatewayPoo
     settings: {
       host: config.host,
       gatewayUrl: addresses.gatewayUrl,
+      tls: core.certificates?.plan ?? null,
       trustedProxies: config.trustedProxies,
       allowsRegistration: config.mcpDynamicRegistration,
       ...threadSpoolSettings,

@@ -8,6 +8,7 @@ import { createNodeList } from '../nodes/node-list.ts'
 import { asksForRootPage, sendRootPage, sendToConsole } from '../onboarding/root-page.ts'
 import type { PlatformRefusal } from '../platform/guard.ts'
 import { metricsAccess } from '../platform/metrics-server.ts'
+import type { RootPage } from '../platform/root-route.ts'
 import { createPlatform, type Platform, type PlatformOptions } from '../platform/server.ts'
 import { readVersion } from '../settings/information-flags.ts'
 import { openConsole } from './open-console.ts'
@@ -34,7 +35,7 @@ export interface OpenPlatformOptions {
 
 export function openPlatform(options: OpenPlatformOptions): Platform {
   const { core, stream, gateway, identity, resources, rootPage, notServing } = options
-  const { config, addresses, idempotencyKeys, vault, connections, clock, metrics, log, count } = core
+  const { config, addresses, idempotencyKeys, vault, connections, secureServers, clock, metrics, log, count } = core
   const { recorder } = stream
   const { gatewayUrl, baseUrl, riskUrl } = addresses
   const console = openConsole({ core, identity, portals: resources.portals })
@@ -62,14 +63,15 @@ export function openPlatform(options: OpenPlatformOptions): Platform {
     requests: stream.requests,
     liveRequests: stream.liveRequests,
     connectionsMax: connections.platform,
+    secureServers,
     requestLog: config.requestLog,
     requestDays: config.retentionDays.requests,
     ifMatch: core.createMutex(),
     idempotency: { store: idempotencyKeys, vault },
     ...(core.shared !== null && { awaitNodes: createAwaitNodes(core.shared) }),
     risks: stream.pipeline.risks,
-    clock,
     newRequestId: () => recorder.newRequestId(),
+    clock,
     metrics,
     metricsAccess: metricsAccess(config),
     log,
@@ -83,14 +85,18 @@ export function openPlatform(options: OpenPlatformOptions): Platform {
     messageLimit: createMessageLimit(config.mcpMessagesPerMinute, createMessageLimitMemory()),
     limits: gateway.platformLimits,
     console,
-    rootPage: {
-      isAskedFor: asksForRootPage,
-      send: (response) => (console.isBuilt ? sendToConsole(response) : sendRootPage(response, rootPage)),
-    },
+    rootPage: toRootPage(console, rootPage),
     authenticate: async (authorization, apiKey) =>
       refuseApart(core.shared) ?? gateway.authenticator.authenticate(authorization, apiKey, PLATFORM_API),
     record: recordCall(options),
   })
+}
+
+function toRootPage(console: { readonly isBuilt: boolean }, page: string): RootPage {
+  return {
+    isAskedFor: asksForRootPage,
+    send: (response) => (console.isBuilt ? sendToConsole(response) : sendRootPage(response, page)),
+  }
 }
 
 /** A copy of the registry may be old: it is enough for calls, but neither for commands nor to show secrets. */

@@ -114,6 +114,13 @@ const ROWS = [
   { name: 'limits_not_shared', ...note, risk: raises('LimitsUnavailable', { attributedTo: 'provider' }) },
   { name: 'revision_unavailable', stage: 'route', risk: 'none' },
   { name: 'registry_stale', stage: 'route', risk: 'none' },
+  // A certificate of this service expires soon, or has expired.
+  { name: 'certificate_expiring', ...note, risk: raises('CertificateExpiring', { attributedTo: 'provider' }) },
+  {
+    name: 'certificate_expired',
+    ...note,
+    risk: raises('CertificateExpiring', { isGrave: true, attributedTo: 'provider' }),
+  },
 ] as const satisfies readonly OutcomeRow[]
 
 type Row = (typeof ROWS)[number]

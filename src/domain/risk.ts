@@ -21,6 +21,7 @@ export const RISK_TYPES = [
   'SpoolPressure',
   'RecordsDamaged',
   'LimitsUnavailable',
+  'CertificateExpiring',
 ] as const
 export type RiskType = (typeof RISK_TYPES)[number]
 

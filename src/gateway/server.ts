@@ -21,6 +21,7 @@ import { McpCall } from './mcp/mcp-call.ts'
 import { isMcpTarget, type McpEndpoint } from './mcp/mcp-endpoint.ts'
 import { KnownTexts } from './routing/known-texts.ts'
 import { scanTarget } from './routing/path.ts'
+import type { TlsPlan } from '../plan/tls-plan.ts'
 import type { UploadWatch } from './connection/upload-watch.ts'
 import { readRequestHeaders, type RequestHeaders } from './headers/upstream-request.ts'
 
@@ -30,6 +31,7 @@ const NOT_CANONICAL =
 export interface GatewayServerOptions {
   /** Connections above this number are closed immediately. */
   readonly connectionsMax: number
+  readonly tls: TlsPlan | null
   readonly context: CallDependencies
   readonly handleCall: HandleCall
   readonly mcp: Pick<McpEndpoint, 'handle'>
@@ -55,10 +57,11 @@ interface Gateway extends GatewayServerOptions {
 }
 
 export function createGatewayServer(options: GatewayServerOptions): ClientServer {
-  const { connectionsMax, context } = options
+  const { connectionsMax, tls, context } = options
   const gateway: Gateway = { ...options, sequence: 0 }
   return createClientServer({
     connectionsMax,
+    tls,
     count: context.count,
     onRequest: (request, response) => onRequest(gateway, request, response),
     onFault: context.onFault,

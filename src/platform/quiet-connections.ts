@@ -8,7 +8,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 
-export function closeQuietConnections(app: FastifyInstance): void {
+export function closeQuietConnections(app: FastifyInstance, isSecure: boolean): void {
   /** The number of requests without a complete response, by connection. */
   const requests = new Map<Socket, number>()
   let isClosing = false
@@ -19,7 +19,7 @@ export function closeQuietConnections(app: FastifyInstance): void {
     requests.set(socket, number + by)
     if (isClosing && number + by === 0) socket.destroySoon()
   }
-  app.server.on('connection', (socket: Socket) => {
+  app.server.on(isSecure ? 'secureConnection' : 'connection', (socket: Socket) => {
     requests.set(socket, 0)
     socket.once('close', () => requests.delete(socket))
   })

@@ -5,7 +5,7 @@
  * risk paths as well. Closing ends the streams and waits for calls in flight.
  */
 
-import type { IncomingMessage } from 'node:http'
+import type { IncomingMessage, RequestListener } from 'node:http'
 import fastify, { type FastifyInstance } from 'fastify'
 import { createKeyedMutex, type KeyedMutex } from '../command/keyed-mutex.ts'
 import type { Caller } from '../plan/caller.ts'
@@ -41,6 +41,7 @@ import { createRequestStream } from './request-stream.ts'
 import { createRiskStream } from './risk-stream.ts'
 import { riskHandlers } from './risks.ts'
 import { rootRoute, type RootPage } from './root-route.ts'
+import type { SecureServers } from './secure-servers.ts'
 import { createServe, type AwaitNodes, type ServeOptions } from './serve.ts'
 import { closeQuietConnections } from './quiet-connections.ts'
 import { serviceRoutes } from './service-routes.ts'
@@ -50,6 +51,8 @@ import { createValidatorCompiler } from './validator.ts'
 export interface PlatformOptions extends GuardOptions, Omit<ResourceServices, 'progress' | 'requestStream'> {
   /** Maximum number of connections per port; further ones are closed immediately. Default: unlimited. */
   readonly connectionsMax?: number
+  /** Default: clients connect without TLS. */
+  readonly secureServers?: SecureServers | null
   readonly idempotency: IdempotencyOptions
   /** Keeps a resource unchanged between the check of `If-Match` and the change. Default: on this node. */
   readonly ifMatch?: KeyedMutex
@@ -212,6 +215,7 @@ function createApp(
   innerCalls: InnerCalls,
   console?: ConsolePort,
 ): FastifyInstance {
+  const { secureServers = null } = options
   const app = fastify({
     ...HTTP_BOUNDS,
     logger: false,
@@ -226,10 +230,11 @@ function createApp(
       void sendProblem(request, reply, toProblem(error))
     },
     clientErrorHandler: (error, socket) => refuseMalformed(error, socket, options.newRequestId()),
+    ...(secureServers !== null && { serverFactory: (listener: RequestListener) => secureServers.create(listener) }),
     rewriteUrl: console?.rewriteUrl ?? (({ url = '/' }: IncomingMessage) => url),
   })
   if (options.connectionsMax !== undefined) app.server.maxConnections = options.connectionsMax
-  closeQuietConnections(app)
+  closeQuietConnections(app, secureServers !== null)
   app.setValidatorCompiler(createValidatorCompiler())
   installJsonBody(app)
   installProblems(app, { log: options.log, allowedMethods: createAllowedMethods(Object.values(operations)) })

@@ -286,7 +286,7 @@ export class Episode {
   }
 }
 
-/** The note of damaged records has their number and time range in place of an operation. */
+/** Some notes say more in place of an operation: how many records are damaged, which certificate expires. */
 function detailOf(type: RiskType, operation: string): string {
-  return type === 'RecordsDamaged' ? operation : ''
+  return type === 'RecordsDamaged' || type === 'CertificateExpiring' ? operation : ''
 }

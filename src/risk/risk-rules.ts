@@ -81,6 +81,11 @@ export const DEFAULT_RISK_RULES: RiskRules = {
     ...ONE,
     phrase: 'cannot count the limits that nodes share',
   },
+  CertificateExpiring: {
+    category: 'Governance',
+    ...GRADED,
+    phrase: 'has a certificate that expires soon or has expired',
+  },
 }
 
 /** Returns the severity for `count` events in the window, of which `grave` are grave. */

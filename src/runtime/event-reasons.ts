@@ -17,6 +17,8 @@ export const EVENT_REASONS = {
   call_not_recorded: 'An internal fault prevented the record of a call. The call was broken off and is not billed.',
   callers_forgotten:
     'A verified caller was evicted from the full cache of a gateway thread; the next call verifies it again.',
+  certificate_not_read:
+    'A certificate of `TLS_CERT_FILE`, `TLS_CERT_DIR` or `TLS_CLIENT_CA_FILE` could not be read. The one before is still presented.',
   change_not_applied: 'A change that another node has made could not be applied on this node. It is retried.',
   checkpoint_repaired: '`checkpoint.db` was behind the store at startup. Its position was taken from the store.',
   checkpoint_went_back: '`checkpoint.db` was an older copy at startup. [Durability](durability.md) lists the effects.',
@@ -114,6 +116,7 @@ export const EVENT_REASONS = {
   store_view_remade:
     'A view or rollup of the embedded store was missing or damaged at startup and was created again. No row is lost.',
   thread_fault: 'A fault was caught outside of any call. The log has the stack.',
+  tls_handshake_failed: 'A client did not complete the handshake of TLS.',
   upstream_degraded: 'A backend is slow, or fails some of its calls.',
   upstream_healthy: 'A backend answers its calls again.',
   upstream_issue_not_told: 'The state of a backend could not be stored as an issue. The log has the reason.',

@@ -21,12 +21,13 @@ export function information(
     argv.filter((argument) => argument !== FIRST_STEPS_FLAG),
     environment,
   )
-  const { host, gatewayPort, platformPort, riskPort } = config
-  const baseUrl = config.baseUrl ?? urlOf(host, platformPort)
+  const { host, gatewayPort, platformPort, riskPort, tls } = config
+  const isSecure = tls !== null
+  const baseUrl = config.baseUrl ?? urlOf(host, platformPort, isSecure)
   const commands = firstSteps({
-    gatewayUrl: config.gatewayUrl ?? urlOf(host, gatewayPort),
+    gatewayUrl: config.gatewayUrl ?? urlOf(host, gatewayPort, isSecure),
     baseUrl,
-    riskUrl: config.riskUrl ?? (riskPort === null ? baseUrl : urlOf(host, riskPort)),
+    riskUrl: config.riskUrl ?? (riskPort === null ? baseUrl : urlOf(host, riskPort, isSecure)),
     admin: null,
     client: null,
     ...SAMPLE_CALL,

@@ -70,6 +70,17 @@ export const SETTINGS_HELP: Readonly<Record<SettingName, SettingHelp>> = {
     fallback: 'unset',
     meaning: 'list of webhooks, federation, backends, clients: lets them have private addresses',
   },
+  TLS_CERT_FILE: {
+    fallback: 'unset',
+    meaning: 'certificate and its issuers, in PEM: TLS on the ports of the gateway, the platform and risks',
+  },
+  TLS_KEY_FILE: { fallback: 'unset', meaning: 'its key, in PEM without a passphrase' },
+  TLS_CERT_DIR: {
+    fallback: 'unset',
+    meaning: 'folder of further certificates, chosen by the host that a client names',
+  },
+  TLS_CLIENT_CA_FILE: { fallback: 'unset', meaning: 'authorities whose clients may present a certificate, in PEM' },
+  HTTP_REDIRECT_PORT: { fallback: 'unset', meaning: 'port that redirects HTTP to HTTPS' },
   TRUSTED_PROXIES: {
     fallback: 'unset',
     meaning: 'list of networks of proxies whose X-Forwarded-For names the client, such as 10.0.0.0/8',

@@ -10,6 +10,8 @@ export interface UnknownVariable {
 }
 
 const PREFIX = 'TOLLGATE_'
+/** OpenSSL reads them. */
+const OPENSSL_NAMES = ['SSL_CERT_FILE', 'SSL_CERT_DIR']
 /** Variables of the command line tool, which often shares its environment with the service. */
 const CLIENT_NAMES = ['TOLLGATE_URL', 'TOLLGATE_TOKEN', 'TOLLGATE_CLIENT_ID', 'TOLLGATE_CLIENT_SECRET']
 /** Shorter names are close to too many other words. */
@@ -21,7 +23,7 @@ export function unknownVariables(
   environment: Readonly<Record<string, string | undefined>>,
   settings: readonly string[],
 ): readonly UnknownVariable[] {
-  const known = new Set([...settings, ...CLIENT_NAMES])
+  const known = new Set([...settings, ...CLIENT_NAMES, ...OPENSSL_NAMES])
   return Object.keys(environment)
     .filter((name) => !known.has(name) && environment[name] !== '')
     .flatMap((name) => {

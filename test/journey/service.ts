@@ -84,8 +84,9 @@ export async function createService(options: ServiceOptions = {}): Promise<Servi
   const { main = MAIN, args = [], env = {}, dataDir = mkdtempSync(join(tmpdir(), 'tollgate-journey-')) } = options
   const [gatewayPort, platformPort] = options.ports ?? (await Promise.all([freePort(), freePort()]))
   const store = await storeOf(dataDir)
-  const gatewayUrl = `http://127.0.0.1:${gatewayPort}`
-  const baseUrl = `http://127.0.0.1:${platformPort}`
+  const scheme = env['TLS_CERT_FILE'] === undefined ? 'http' : 'https'
+  const gatewayUrl = `${scheme}://127.0.0.1:${gatewayPort}`
+  const baseUrl = `${scheme}://127.0.0.1:${platformPort}`
   const clientId = 'journey-admin'
   const clientSecret = 'journey-admin-secret-0123456789'
   let child: ChildProcess | null = null

@@ -10,7 +10,7 @@ export interface Row {
 const BASE = ['domain', 'runtime']
 const PORTS = [...BASE, 'store']
 /** What the gateway and the control plane have in common. */
-const SHARED = [...PORTS, 'record', 'json', 'plan', 'schema', 'outbound']
+const SHARED = [...PORTS, 'record', 'json', 'plan', 'schema', 'outbound', 'tls']
 const FASTIFY = ['fastify']
 const AJV = ['ajv', 'ajv-formats']
 
@@ -50,6 +50,8 @@ export const TABLE: Readonly<Record<string, Row>> = {
   plan: { folders: BASE, packages: ['node:'] },
   // JSON Schema as the gateway enforces it; documents are compared with the same validator.
   schema: { folders: [...BASE, 'json', 'plan'], packages: [...AJV, 'node:'] },
+  // The certificates of this service.
+  tls: { folders: [...BASE, 'plan'], packages: ['node:'] },
   outbound: { folders: BASE, packages: ['undici', 'node:'] },
   // Tools from operations, for the endpoints of the gateway and of the platform.
   mcp: { folders: [...BASE, 'json', 'plan'], packages: ['node:'] },
@@ -144,7 +146,7 @@ export const TABLE: Readonly<Record<string, Row>> = {
 
   // What the outside sees.
   platform: {
-    folders: [...RESOURCES, 'attention', 'mcp', 'nodes', 'record', 'service-level', 'governance/lint'],
+    folders: [...RESOURCES, 'attention', 'mcp', 'nodes', 'record', 'tls', 'service-level', 'governance/lint'],
     packages: [...FASTIFY, ...AJV, '@modelcontextprotocol/server', 'node:'],
   },
   // The console: its service, and the pages, which run in browsers.
@@ -161,7 +163,7 @@ export const TABLE: Readonly<Record<string, Row>> = {
     packages: ['node:'],
   },
   onboarding: { folders: ['domain', 'runtime'], packages: ['node:'] },
-  settings: { folders: [...BASE, 'onboarding', 'config.ts'], packages: ['node:'] },
+  settings: { folders: [...PORTS, 'onboarding', 'tls', 'config.ts'], packages: ['node:'] },
   maintenance: {
     folders: [
       ...PORTS,

@@ -5,6 +5,7 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Server, Socket } from 'node:net'
+import type { TlsPlan } from '../../plan/tls-plan.ts'
 import type { CountEvent } from '../../runtime/event-reasons.ts'
 import type { ChunkWriter } from './chunk-writer.ts'
 import type { HeaderMemo } from './header-memo.ts'
@@ -69,6 +70,8 @@ export interface ClientResponse extends Pick<
 export interface ClientServerOptions {
   /** Connections above this number are closed immediately. */
   readonly connectionsMax: number
+  /** Null: clients connect without TLS. */
+  readonly tls: TlsPlan | null
   readonly count: CountEvent
   readonly onRequest: (request: ClientRequest, response: ClientResponse) => void
   /** Receives a fault of the gateway; its connection ends. */
@@ -79,6 +82,8 @@ export interface ClientServerOptions {
 export interface ClientServer extends Server {
   /** From now on, every connection ends with the response to its current request. */
   leave(): void
+  /** Presents these certificates to new connections; missing without TLS. */
+  secure?(plan: TlsPlan): void
   closeIdleConnections(): void
   closeAllConnections(): void
 }

@@ -14,6 +14,7 @@ import type { ProviderPlan } from '../../plan/provider-plan.ts'
 import type { PackedPlan } from '../../plan/packed-plan.ts'
 import type { Drift } from '../../domain/drift.ts'
 import type { SlaPlan } from '../../plan/sla-plan.ts'
+import type { TlsPlan } from '../../plan/tls-plan.ts'
 import type { Damage } from '../../record/damage.ts'
 import type { SpoolSync } from '../../record/spool-writer-options.ts'
 import type { SpoolPosition } from '../../store/checkpoint.ts'
@@ -52,6 +53,8 @@ export type Command =
   | { readonly type: 'gate'; readonly api: string; readonly gate: GatePlan }
   /** Releases the limit blocks of one API, because their locations are about to change. */
   | { readonly type: 'blocks'; readonly api: string }
+  /** Presents these certificates to new connections. */
+  | { readonly type: 'certificates'; readonly tls: TlsPlan }
   | { readonly type: 'listen'; readonly port: number }
   /** Ends each connection with its next response, so that clients go elsewhere before `drain`. */
   | { readonly type: 'leave' }
@@ -108,6 +111,8 @@ export interface ThreadSettings {
   readonly threads: number
   readonly host: string
   readonly gatewayUrl: string
+  /** Certificates at the start of the service; null: clients connect without TLS. */
+  readonly tls: TlsPlan | null
   /** Networks of proxies whose `X-Forwarded-For` names the client. */
   readonly trustedProxies: readonly string[]
   /** Whether clients can register themselves (RFC 7591). */

@@ -7,6 +7,7 @@ import type { CountEvent } from '../../runtime/event-reasons.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Log } from '../../runtime/log.ts'
 import type { GatePlan, UpstreamReport } from '../backend/upstream-gate.ts'
+import type { TlsPlan } from '../../plan/tls-plan.ts'
 import type { JsonWebKeySet, Requests, ThreadSettings } from '../messages/messages.ts'
 
 /** Handlers on the main thread for the requests of gateway threads. */
@@ -42,6 +43,8 @@ export interface GatewayPool extends GatewayPort {
   /** Starts the threads; resolves with the port when all of them listen. */
   start(): Promise<number>
   setKeys(jwks: JsonWebKeySet): Promise<void>
+  /** Presents these certificates to new connections. */
+  setCertificates(tls: TlsPlan): Promise<void>
   releaseBlocks(api: string): Promise<void>
   setGate(api: string, gate: GatePlan): Promise<void>
   /** The threads as they are now. A thread that has ended is starting again. */

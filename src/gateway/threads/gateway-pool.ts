@@ -54,6 +54,7 @@ export function createGatewayPool(options: GatewayPoolOptions): GatewayPool {
     applyProviders: (providers) => apply({ type: 'providers', providers }, () => state.setProviders(providers)),
     setKeys: (jwks) => apply({ type: 'keys', jwks }, () => state.setKeys(jwks)),
     setGate: (api, gate) => apply({ type: 'gate', api, gate }, () => state.setGate(api, gate)),
+    setCertificates: (tls) => apply({ type: 'certificates', tls }, () => state.setCertificates(tls)),
     threads: () => workers.states(),
     releaseBlocks: (api) => workers.enqueue(() => workers.execute({ type: 'blocks', api })),
   }

@@ -221,13 +221,12 @@ function createServer({ settings, clock: { nowMs }, keyedHash }: ThreadOptions, 
   const isAccepting = (): boolean => spool.accepting
   const isStaleAt = settings.freshness === null ? () => false : openFreshness(settings.freshness).isStaleAt
   const bodies = createBodyBuffers(uploads)
+  const watches = { drift, uploads, readers }
   const send = createSendCall({
+    ...watches,
     responseRules: createResponseRules(),
     turnEnd: createTurnEnd(),
-    drift,
     loops,
-    uploads,
-    readers,
     bodies,
     nowMs,
     isAccepting,
@@ -259,5 +258,6 @@ function createServer({ settings, clock: { nowMs }, keyedHash }: ThreadOptions, 
     wake: revisions.wake,
     oauth: oauth.handle,
     connectionsMax: settings.connections.clients,
+    tls: settings.tls,
   })
 }

@@ -7,6 +7,7 @@ import type { RevokedPerson, RevokedToken } from '../../plan/gateway-port.ts'
 import type { ProviderPlan } from '../../plan/provider-plan.ts'
 import type { PackedPlan } from '../../plan/packed-plan.ts'
 import type { SlaPlan } from '../../plan/sla-plan.ts'
+import type { TlsPlan } from '../../plan/tls-plan.ts'
 import { createProductMembership } from './product-membership.ts'
 import type { Command, JsonWebKeySet } from '../messages/messages.ts'
 import { createRevokedPeople } from '../authentication/revoked-people.ts'
@@ -26,6 +27,7 @@ export interface ServingState {
   /** Returns false if the maximum number of revoked people is reached. */
   addRevokedPerson(person: RevokedPerson): boolean
   setKeys(jwks: JsonWebKeySet): void
+  setCertificates(tls: TlsPlan): void
   setGate(api: string, gate: GatePlan): void
   setProviders(providers: readonly ProviderPlan[]): void
   plans(): Iterable<{ readonly plan: PackedPlan; readonly slas: readonly SlaPlan[] }>
@@ -41,6 +43,8 @@ export function createServingState(nowMs: () => number): ServingState {
   const revokedTokens = createRevokedTokens(nowMs)
   const revokedPeople = createRevokedPeople(nowMs)
   let jwks: JsonWebKeySet = { keys: [] }
+  /** Null if they are still those of the start. */
+  let tls: TlsPlan | null = null
   let providers: readonly ProviderPlan[] = []
 
   return {
@@ -71,6 +75,9 @@ export function createServingState(nowMs: () => number): ServingState {
     setKeys(next) {
       jwks = next
     },
+    setCertificates(next) {
+      tls = next
+    },
     setProviders(next) {
       providers = next
     },
@@ -80,6 +87,7 @@ export function createServingState(nowMs: () => number): ServingState {
       { type: 'providers', providers },
       { type: 'revoked', tokens: revokedTokens.live(nowMs()) },
       { type: 'revokedPeople', people: revokedPeople.live(nowMs()) },
+      ...(tls === null ? [] : [{ type: 'certificates', tls } as const]),
       ...[...gates].map(([api, gate]) => ({ type: 'gate', api, gate }) as const),
     ],
   }

@@ -63,6 +63,8 @@ export async function executeCommand(thread: ThreadParts, id: number, command: C
       return thread.gates.of(command.api).set(command.gate)
     case 'blocks':
       return callerContexts.release(command.api)
+    case 'certificates':
+      return thread.server.secure?.(command.tls)
     case 'listen':
       return listen(thread, command.port)
     case 'leave':

@@ -61,7 +61,7 @@ async function openPlace() {
 }
 
 const ADDRESSES = {
-  ...{ gatewayPort: 8080, platformPort: 8081, riskPort: null, metricsPort: null },
+  ...{ gatewayPort: 8080, platformPort: 8081, riskPort: null, metricsPort: null, redirectPort: null },
   ...{ gatewayUrl: 'http://g', baseUrl: 'http://b', riskUrl: 'http://b' },
 }
 

@@ -53,6 +53,8 @@ const STORED: readonly (readonly [name: string, stage: string | null, risk: stri
   ['limits_not_shared', null, 'LimitsUnavailable provider'],
   ['revision_unavailable', 'route', 'none'],
   ['registry_stale', 'route', 'none'],
+  ['certificate_expiring', null, 'CertificateExpiring provider'],
+  ['certificate_expired', null, 'CertificateExpiring provider grave'],
 ]
 
 it('keeps the number, stage and risk of each outcome', () => {
@@ -80,6 +82,8 @@ it('marks records as notes exactly if no call ended with their outcome', () => {
     'spool_critical',
     'records_damaged',
     'limits_not_shared',
+    'certificate_expiring',
+    'certificate_expired',
   ])
 })
 

@@ -43,6 +43,7 @@ const EVENTS: Readonly<Record<RiskType, (atMs: number) => CallRecord>> = {
   SpoolPressure: (atMs) => call(attribution(), atMs, 'spool_high'),
   RecordsDamaged: (atMs) => call(attribution(), atMs, 'records_damaged'),
   LimitsUnavailable: (atMs) => call(attribution(), atMs, 'limits_not_shared'),
+  CertificateExpiring: (atMs) => call(attribution(), atMs, 'certificate_expiring'),
 }
 
 describe.each([

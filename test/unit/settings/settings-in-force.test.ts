@@ -3,7 +3,7 @@ import { readConfig, SETTING_NAMES } from '../../../src/config.ts'
 import { settingsInForce } from '../../../src/settings/settings-in-force.ts'
 
 const ADDRESSES = {
-  ...{ gatewayPort: 9000, platformPort: 8081, riskPort: null, metricsPort: null },
+  ...{ gatewayPort: 9000, platformPort: 8081, riskPort: null, metricsPort: null, redirectPort: null },
   ...{ gatewayUrl: 'http://127.0.0.1:9000', baseUrl: 'https://api.example', riskUrl: 'https://api.example' },
 }
 

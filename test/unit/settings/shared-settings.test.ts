@@ -4,7 +4,7 @@ import { createVault } from '../../../src/runtime/vault.ts'
 import { hashSharedSettings } from '../../../src/settings/shared-settings.ts'
 
 const ADDRESSES = {
-  ...{ gatewayPort: 9000, platformPort: 8081, riskPort: null, metricsPort: null },
+  ...{ gatewayPort: 9000, platformPort: 8081, riskPort: null, metricsPort: null, redirectPort: null },
   ...{ gatewayUrl: 'http://gateway.example', baseUrl: 'http://api.example', riskUrl: 'http://api.example' },
 }
 const { keyedHash } = createVault(Buffer.alloc(32, 1))

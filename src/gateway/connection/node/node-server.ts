@@ -6,6 +6,9 @@
  */
 
 import { createServer, type IncomingMessage, type Server, type ServerOptions } from 'node:http'
+import { createServer as createSecureServer, type Server as SecureServer } from 'node:https'
+import type { TlsPlan } from '../../../plan/tls-plan.ts'
+import { SecureContexts, tlsOptions, type ServedContexts } from '../../../tls/secure-contexts.ts'
 import { CLIENT_BOUNDS, type ClientServer, type ClientServerOptions } from '../client.ts'
 import { GatewayResponse } from './node-response.ts'
 import { createQueuedResponses } from './queued-responses.ts'
@@ -24,18 +27,21 @@ const SERVER_OPTIONS = {
   insecureHTTPParser: false,
 } as const satisfies ServerOptions<typeof IncomingMessage, typeof GatewayResponse>
 
-export function createNodeServer({ connectionsMax, count, onRequest, onFault }: ClientServerOptions): ClientServer {
+export function createNodeServer(options: ClientServerOptions): ClientServer {
+  const { connectionsMax, tls, count, onRequest, onFault } = options
   const refusals = createConnectionRefusals(count)
   const queued = createQueuedResponses()
 
-  const server = createServer(SERVER_OPTIONS, serve)
+  const served = tls === null ? null : { contexts: new SecureContexts(tls) }
+  const server = served === null ? createServer(SERVER_OPTIONS, serve) : secureServer(served)
   server.maxConnections = connectionsMax
   server.on('drop', () => count('connection_refused'))
+  server.on('tlsClientError', () => count('tls_handshake_failed'))
   server.on('checkContinue', serve)
   server.on('checkExpectation', serve)
   server.on('clientError', refusals.refuse)
   server.on('connect', refusals.refuseConnect)
-  return Object.assign(server, { leave })
+  return Object.assign(server, { leave, ...(served !== null && { secure }) })
 
   function serve(request: IncomingMessage, response: GatewayResponse): void {
     const { socket } = request
@@ -49,6 +55,17 @@ export function createNodeServer({ connectionsMax, count, onRequest, onFault }: 
       onFault(cause)
       socket.destroy()
     }
+  }
+
+  function secureServer(contexts: ServedContexts): Server<typeof IncomingMessage, typeof GatewayResponse> {
+    const asksForCertificate = tls?.clientCa !== null
+    return createSecureServer({ ...SERVER_OPTIONS, ...tlsOptions(contexts, asksForCertificate, ['http/1.1']) }, serve)
+  }
+
+  function secure(plan: TlsPlan): void {
+    const contexts = new SecureContexts(plan)
+    ;(server as unknown as SecureServer).setSecureContext(contexts.fallback)
+    served!.contexts = contexts
   }
 
   /** Node counts the requests of a connection from now on, and ends it with the response to the first. */

@@ -38,6 +38,7 @@ export async function openServer(
   const faults: unknown[] = []
   const options: ClientServerOptions = {
     connectionsMax,
+    tls: null,
     count: (reason) => void counts.push(reason),
     onRequest,
     onFault: (cause) => void faults.push(cause),

@@ -57,6 +57,7 @@ async function serve(
   const faults: unknown[] = []
   const server = create({
     connectionsMax: 10,
+    tls: null,
     count: (reason) => void counts.push(reason),
     onFault: (cause) => void faults.push(cause),
     onRequest: (request, response) => respond(request, response, served, sent.plans[served.length] ?? PLAIN),

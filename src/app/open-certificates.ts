@@ -1,0 +1,36 @@
+/** Reads the certificates of this service at the start. */
+
+import type { Config } from '../config.ts'
+import type { CountEvent } from '../runtime/event-reasons.ts'
+import type { Clock } from '../runtime/clock.ts'
+import type { Log } from '../runtime/log.ts'
+import type { Metrics } from '../runtime/metrics.ts'
+import { StartRefused } from '../runtime/start-refused.ts'
+import { readCertificates } from '../tls/certificate-files.ts'
+import { ServedCertificates } from '../tls/served-certificates.ts'
+
+export interface CertificatesOptions {
+  readonly config: Pick<Config, 'tls'>
+  readonly metrics: Pick<Metrics, 'measured'>
+  readonly clock: Clock
+  readonly log: Log
+  readonly count: CountEvent
+}
+
+const DAY_MS = 86_400_000
+
+/** Returns null without TLS. Throws `StartRefused`. */
+export async function openCertificates(options: CertificatesOptions): Promise<ServedCertificates | null> {
+  const { config, metrics, clock } = options
+  const { tls: settings } = config
+  if (settings === null) return null
+  const first = await readCertificates(settings, null)
+  if (first.faults.length > 0) throw new StartRefused(first.faults.join('\n'))
+  const certificates = new ServedCertificates({ ...options, settings, first })
+  if (certificates.all.length === 0) throw new StartRefused(`${settings.folder} contains no certificate with a key`)
+  const help = 'Days until the first certificate of this service expires; negative: since it has expired'
+  metrics.measured('tls_certificate_days_left', help, () => {
+    return (Math.min(...certificates.all.map(({ expiresMs }) => expiresMs)) - clock.nowMs()) / DAY_MS
+  })
+  return certificates
+}

@@ -1,0 +1,62 @@
+/** Our own server for clients over TLS. */
+
+import type { Socket } from 'node:net'
+import { Server, type TLSSocket } from 'node:tls'
+import type { TlsPlan } from '../../plan/tls-plan.ts'
+import { SecureContexts, tlsOptions, type ServedContexts } from '../../tls/secure-contexts.ts'
+import type { ClientServer, ClientServerOptions } from './client.ts'
+import { Http1Connections, type Http1Options } from './http1/http1-connections.ts'
+
+export type TlsServerOptions = Http1Options & Pick<ClientServerOptions, 'connectionsMax'>
+
+export class TlsServer extends Server implements ClientServer {
+  readonly #served: ServedContexts
+  readonly #http1: Http1Connections
+  /** Connections whose handshake is not complete. */
+  readonly #arriving = new Set<Socket>()
+
+  constructor(options: TlsServerOptions, plan: TlsPlan) {
+    const served = { contexts: new SecureContexts(plan) }
+    super({ ...tlsOptions(served, plan.clientCa !== null, ['http/1.1']), noDelay: true })
+    this.#served = served
+    const http1 = (this.#http1 = new Http1Connections(options))
+    this.maxConnections = options.connectionsMax
+    this.on('connection', (socket: Socket) => this.#arrives(socket))
+    this.on('secureConnection', (socket: TLSSocket) => {
+      // As without TLS (`http1-server.ts`); within the handshake, a client that closes its side has gone.
+      socket.allowHalfOpen = true
+      http1.accept(socket)
+    })
+    this.on('tlsClientError', (_, socket: TLSSocket) => {
+      options.count('tls_handshake_failed')
+      socket.destroy()
+    })
+    this.on('drop', () => options.count('connection_refused'))
+    this.on('listening', () => http1.start())
+    this.on('close', () => http1.stop())
+  }
+
+  secure(plan: TlsPlan): void {
+    const contexts = new SecureContexts(plan)
+    this.setSecureContext(contexts.fallback)
+    this.#served.contexts = contexts
+  }
+
+  leave(): void {
+    this.#http1.isLeaving = true
+  }
+
+  closeIdleConnections(): void {
+    this.#http1.closeIdle()
+  }
+
+  closeAllConnections(): void {
+    this.#http1.closeAll()
+    for (const socket of this.#arriving) socket.destroy()
+  }
+
+  #arrives(socket: Socket): void {
+    this.#arriving.add(socket)
+    socket.once('close', () => this.#arriving.delete(socket))
+  }
+}

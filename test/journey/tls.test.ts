@@ -1,0 +1,148 @@
+/** A service over TLS: certificates that change under load, hosts, the redirect, and a certificate that expires. */
+
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import { connect, type TLSSocket } from 'node:tls'
+import { request } from 'undici'
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
+import { freePort } from '../../src/cli/free-port.ts'
+import { createCertificateFolder, type CertificateFolder } from '../fixtures/certificate-folder.ts'
+import { createTestAuthority } from '../fixtures/test-certificates.ts'
+import { createService, enrol, publish, type Enrolled, type Service } from './service.ts'
+import { readRisks } from './risk-streams.ts'
+import { more, startTraffic, WITHIN } from './steady-clients.ts'
+import { document, listen } from './things-api.ts'
+
+const HOSTS = 'gw.example.test,127.0.0.1'
+const authority = createTestAuthority()
+const backend = createServer((incoming, response) => incoming.resume().on('end', () => response.end('{}')))
+let folder: CertificateFolder
+let service: Service
+let caller: Enrolled
+let redirectPort = 0
+
+beforeAll(async () => {
+  folder = createCertificateFolder(() => {})
+  folder.put('main/gw', authority.sign(HOSTS))
+  folder.put('more/api', authority.sign('api.example.test'))
+  redirectPort = await freePort()
+  service = await createService({
+    env: {
+      TLS_CERT_FILE: folder.at('main/gw.crt'),
+      TLS_KEY_FILE: folder.at('main/gw.key'),
+      TLS_CERT_DIR: folder.at('more'),
+      HTTP_REDIRECT_PORT: String(redirectPort),
+    },
+  })
+  await service.start()
+  await publish(service, 'things-v1', document('Things'), await listen(backend))
+  caller = await enrol(service, 'things-v1')
+}, 120_000)
+
+afterAll(async () => {
+  await service.remove()
+  backend.closeAllConnections()
+  backend.close()
+  folder.remove()
+  authority.remove()
+})
+
+async function open(url: string, servername = 'gw.example.test'): Promise<TLSSocket> {
+  const socket = connect({ host: '127.0.0.1', port: Number(new URL(url).port), servername })
+  onTestFinished(() => void socket.destroy())
+  await once(socket, 'secureConnect')
+  return socket
+}
+
+/** The serial number of the certificate that new connections get. */
+async function presented(url: string, servername?: string): Promise<string> {
+  const socket = await open(url, servername)
+  const { serialNumber } = socket.getPeerCertificate()
+  socket.destroy()
+  return serialNumber
+}
+
+async function call(socket: TLSSocket): Promise<string> {
+  socket.write(`GET /things-v1/things HTTP/1.1\r\nHost: gw.example.test\r\nX-Api-Key: ${caller.apiKey}\r\n\r\n`)
+  const [head] = (await once(socket, 'data')) as [Buffer]
+  return head.toString().split('\r\n')[0]!
+}
+
+it('presents changed certificates to new connections while the others go on', { timeout: 120_000 }, async () => {
+  const { gatewayUrl, baseUrl } = service
+  const kept = await open(gatewayUrl)
+  expect(await call(kept)).toBe('HTTP/1.1 200 OK')
+  const traffic = startTraffic({ gatewayUrl, apiKey: caller.apiKey, methods: ['GET', 'POST'] })
+  const known = new Set<string>()
+  for (let round = 0; round < 5; round++) {
+    await more(traffic, 100)
+    const before = await presented(gatewayUrl)
+    known.add(before)
+    folder.put('main/gw', authority.sign(HOSTS))
+    await expect.poll(() => presented(gatewayUrl), WITHIN).not.toBe(before)
+    await expect.poll(() => presented(baseUrl), WITHIN).toBe(await presented(gatewayUrl))
+  }
+  await more(traffic, 100)
+  await traffic.stop()
+  expect(traffic.failures).toEqual([])
+  expect(known.size).toBe(5)
+  expect(await call(kept)).toBe('HTTP/1.1 200 OK')
+})
+
+it('presents certificates by the host, also those that are added', { timeout: 60_000 }, async () => {
+  const { gatewayUrl, baseUrl } = service
+  for (const url of [gatewayUrl, baseUrl]) {
+    const socket = await open(url, 'api.example.test')
+    expect(socket.getPeerCertificate().subject.CN).toBe('api.example.test')
+  }
+  folder.put('more/late', authority.sign('late.example.test'))
+  const nameOf = async (): Promise<unknown> => {
+    const socket = connect({
+      host: '127.0.0.1',
+      port: Number(new URL(gatewayUrl).port),
+      servername: 'late.example.test',
+      rejectUnauthorized: false,
+    })
+    await once(socket, 'secureConnect')
+    const { CN } = socket.getPeerCertificate().subject
+    socket.destroy()
+    return CN
+  }
+  await expect.poll(nameOf, WITHIN).toBe('late.example.test')
+})
+
+it('goes on with its certificate while another one cannot be read', { timeout: 60_000 }, async () => {
+  const { gatewayUrl } = service
+  const before = await presented(gatewayUrl)
+  folder.write('main/gw.crt', 'nothing')
+  await expect.poll(service.errors, WITHIN).toContain('contains no certificate in PEM')
+  expect(await presented(gatewayUrl)).toBe(before)
+  folder.put('main/gw', authority.sign(HOSTS))
+  await expect.poll(() => presented(gatewayUrl), WITHIN).not.toBe(before)
+})
+
+it('redirects HTTP to HTTPS', async () => {
+  const answer = await request(`http://127.0.0.1:${redirectPort}/things-v1/things?a=b`)
+  await answer.body.dump()
+  expect([answer.statusCode, answer.headers.location]).toEqual([308, `${service.gatewayUrl}/things-v1/things?a=b`])
+})
+
+it('raises a risk before a certificate expires, and shows the days that are left', { timeout: 60_000 }, async () => {
+  const metrics = await (await fetch(`${service.baseUrl}/metrics`)).text()
+  expect(Number(/^tollgate_tls_certificate_days_left (.+)$/m.exec(metrics)?.[1])).toBeCloseTo(30, 0)
+  folder.put('more/short', authority.sign('short.example.test', 3))
+  await service.stop()
+  await service.start()
+  const reader = await readRisks(service, 'evt_00000000000000000000000000')
+  onTestFinished(() => reader.close())
+  const found = (): unknown => reader.risks.find(({ type }) => type === 'CertificateExpiring')
+  await expect.poll(found, WITHIN).toMatchObject({ severity: 'Warning', phase: 'opened' })
+})
+
+it('refuses to start with a certificate that it cannot read', { timeout: 60_000 }, async () => {
+  const refused = await createService({
+    env: { TLS_CERT_FILE: folder.at('main/gw.crt'), TLS_KEY_FILE: folder.at('more/api.key') },
+  })
+  onTestFinished(() => refused.remove())
+  await expect(refused.start()).rejects.toThrow(/ended with 2\n.*belongs to another certificate/)
+})
