@@ -64,6 +64,7 @@ export function openPlatform(options: OpenPlatformOptions): Platform {
     liveRequests: stream.liveRequests,
     connectionsMax: connections.platform,
     secureServers,
+    trustedProxies: config.trustedProxies,
     requestLog: config.requestLog,
     requestDays: config.retentionDays.requests,
     ifMatch: core.createMutex(),

@@ -32,6 +32,7 @@ export interface GatewayServerOptions {
   /** Connections above this number are closed immediately. */
   readonly connectionsMax: number
   readonly tls: TlsPlan | null
+  readonly trustedProxies: readonly string[]
   readonly context: CallDependencies
   readonly handleCall: HandleCall
   readonly mcp: Pick<McpEndpoint, 'handle'>
@@ -57,11 +58,12 @@ interface Gateway extends GatewayServerOptions {
 }
 
 export function createGatewayServer(options: GatewayServerOptions): ClientServer {
-  const { connectionsMax, tls, context } = options
+  const { connectionsMax, tls, trustedProxies, context } = options
   const gateway: Gateway = { ...options, sequence: 0 }
   return createClientServer({
     connectionsMax,
     tls,
+    trustedProxies,
     count: context.count,
     onRequest: (request, response) => onRequest(gateway, request, response),
     onFault: context.onFault,

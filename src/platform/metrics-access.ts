@@ -5,6 +5,7 @@
  * that carries one is refused: behind a proxy on this machine every peer would look local.
  */
 
+import { proxiedAddress } from '../runtime/client-address.ts'
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import { Problem } from '../domain/problem.ts'
@@ -35,7 +36,9 @@ export function refuseMetrics(access: MetricsAccess, { headers, socket }: Metric
     case 'token':
       return refuseToken(access.token, headers.authorization)
     case 'loopback': {
-      const isLocal = LOOPBACK.test(socket.remoteAddress ?? '') && !FORWARDING.some((name) => name in headers)
+      const isProxied = proxiedAddress(socket) !== undefined
+      const isLocal =
+        !isProxied && LOOPBACK.test(socket.remoteAddress ?? '') && !FORWARDING.some((name) => name in headers)
       return isLocal
         ? null
         : new Problem(

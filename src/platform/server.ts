@@ -11,6 +11,7 @@ import { createKeyedMutex, type KeyedMutex } from '../command/keyed-mutex.ts'
 import type { Caller } from '../plan/caller.ts'
 import { MCP_PATH } from '../plan/mcp-exposure.ts'
 import type { Grant } from '../plan/grant.ts'
+import { acceptProxyHeaders } from '../runtime/accept-proxy-headers.ts'
 import type { Metrics } from '../runtime/metrics.ts'
 import type { RequestFeed } from '../store/request-store.ts'
 import type { RiskFeed } from '../store/risk-store.ts'
@@ -53,6 +54,8 @@ export interface PlatformOptions extends GuardOptions, Omit<ResourceServices, 'p
   readonly connectionsMax?: number
   /** Default: clients connect without TLS. */
   readonly secureServers?: SecureServers | null
+  /** Networks of proxies that may name the client of a connection; default: none. */
+  readonly trustedProxies?: readonly string[]
   readonly idempotency: IdempotencyOptions
   /** Keeps a resource unchanged between the check of `If-Match` and the change. Default: on this node. */
   readonly ifMatch?: KeyedMutex
@@ -215,7 +218,7 @@ function createApp(
   innerCalls: InnerCalls,
   console?: ConsolePort,
 ): FastifyInstance {
-  const { secureServers = null } = options
+  const { secureServers = null, trustedProxies = [] } = options
   const app = fastify({
     ...HTTP_BOUNDS,
     logger: false,
@@ -234,6 +237,7 @@ function createApp(
     rewriteUrl: console?.rewriteUrl ?? (({ url = '/' }: IncomingMessage) => url),
   })
   if (options.connectionsMax !== undefined) app.server.maxConnections = options.connectionsMax
+  acceptProxyHeaders(app.server, trustedProxies, () => {})
   closeQuietConnections(app, secureServers !== null)
   app.setValidatorCompiler(createValidatorCompiler())
   installJsonBody(app)

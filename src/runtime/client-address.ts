@@ -11,7 +11,13 @@ import { BlockList, isIP, SocketAddress } from 'node:net'
 export interface AddressedRequest {
   /** Name, value, … as received. */
   readonly rawHeaders: readonly string[]
-  readonly socket: { readonly remoteAddress?: string | undefined }
+  readonly socket: AddressedSocket
+}
+
+interface AddressedSocket {
+  /** Whether the connection uses TLS. */
+  readonly encrypted?: boolean
+  readonly remoteAddress?: string | undefined
 }
 
 /** Returns the address of the client; undefined if the connection has ended. */
@@ -42,20 +48,43 @@ export function parseNetwork(text: string): Network | null {
   return { address, prefix, family: version === 4 ? 'ipv4' : 'ipv6' }
 }
 
-/** Returns null if there are no trusted proxies: the address of the connection is then that of the client. */
-export function createClientAddress(proxies: readonly string[]): ClientAddress | null {
-  if (proxies.length === 0) return null
+/** Addresses that a trusted proxy has named for a connection as a whole. */
+const proxied = new WeakMap<object, string>()
+
+export function noteProxied(socket: object, address: string): void {
+  proxied.set(socket, toCanonical(address))
+}
+
+/** Returns the address that a trusted proxy has named for the connection, if any. */
+export function proxiedAddress(socket: object): string | undefined {
+  // A socket of TLS has the socket beneath it as its parent.
+  const { _parent: parent } = socket as { readonly _parent?: object | null }
+  return proxied.get(socket) ?? (parent ? proxied.get(parent) : undefined)
+}
+
+/** Returns whether an address belongs to one of the networks. */
+export function createIsTrusted(proxies: readonly string[]): (address: string) => boolean {
   const trusted = new BlockList()
   for (const text of proxies) {
     const network = parseNetwork(text)
     if (network === null) throw new Error(`${text} is no network`)
     trusted.addSubnet(network.address, network.prefix, network.family)
   }
-  const isTrusted = (address: string): boolean => trusted.check(address, address.includes(':') ? 'ipv6' : 'ipv4')
+  return (address) => {
+    const plain = toPlain(address)
+    return isIP(plain) !== 0 && trusted.check(plain, plain.includes(':') ? 'ipv6' : 'ipv4')
+  }
+}
 
-  return ({ socket: { remoteAddress }, rawHeaders }) => {
-    if (remoteAddress === undefined) return undefined
-    let client = toPlain(remoteAddress)
+/** Returns null if there are no trusted proxies: the address of the connection is then that of the client. */
+export function createClientAddress(proxies: readonly string[]): ClientAddress | null {
+  if (proxies.length === 0) return null
+  const isTrusted = createIsTrusted(proxies)
+
+  return ({ socket, rawHeaders }) => {
+    const address = proxiedAddress(socket) ?? socket.remoteAddress
+    if (address === undefined) return undefined
+    let client = toPlain(address)
     if (!isTrusted(client)) return client
     const entries = entriesFromRight(rawHeaders)
     for (let hop = 0; hop < HOPS_MAX; hop++) {

@@ -83,7 +83,7 @@ export const SETTINGS_HELP: Readonly<Record<SettingName, SettingHelp>> = {
   HTTP_REDIRECT_PORT: { fallback: 'unset', meaning: 'port that redirects HTTP to HTTPS' },
   TRUSTED_PROXIES: {
     fallback: 'unset',
-    meaning: 'list of networks of proxies whose X-Forwarded-For names the client, such as 10.0.0.0/8',
+    meaning: 'list of networks of proxies whose X-Forwarded-For or PROXY protocol names the client, such as 10.0.0.0/8',
   },
   MCP_DYNAMIC_REGISTRATION: {
     fallback: 'off',

@@ -72,6 +72,8 @@ export interface ClientServerOptions {
   readonly connectionsMax: number
   /** Null: clients connect without TLS. */
   readonly tls: TlsPlan | null
+  /** Networks of proxies that may name the client of a connection. */
+  readonly trustedProxies: readonly string[]
   readonly count: CountEvent
   readonly onRequest: (request: ClientRequest, response: ClientResponse) => void
   /** Receives a fault of the gateway; its connection ends. */

@@ -30,25 +30,29 @@ export type ToForwardedLines = (call: ForwardedCall, host: string) => string
 /** Without trusted proxies, the values of each connection are cached. With them, each call has an address of its own. */
 export function createForwarded(clientAddress: ClientAddress | null): ToForwardedLines {
   if (clientAddress !== null) {
-    return ({ request }, host) => toLines(clientAddress(request), host)
+    return ({ request }, host) => toLines(clientAddress(request), host, protocolOf(request.socket))
   }
   const origins = new WeakMap<Socket, Origin>()
   return ({ socket }, host) => {
     let origin = origins.get(socket)
     if (origin === undefined || origin.host !== host) {
-      origin = { host, lines: toLines(socket.remoteAddress, host) }
+      origin = { host, lines: toLines(socket.remoteAddress, host, protocolOf(socket)) }
       origins.set(socket, origin)
     }
     return origin.lines
   }
 }
 
+function protocolOf({ encrypted: isSecure }: AddressedRequest['socket']): 'http' | 'https' {
+  return isSecure === true ? 'https' : 'http'
+}
+
 /** RFC 7239 requires quotes and brackets around an IPv6 address. */
-function toLines(address = 'unknown', host: string): string {
+function toLines(address = 'unknown', host: string, protocol: 'http' | 'https'): string {
   const node = address.includes(':') ? `"[${address}]"` : address
-  const forwarded = `for=${node};host="${host.replace(/["\\]/g, '')}";proto=http`
+  const forwarded = `for=${node};host="${host.replace(/["\\]/g, '')}";proto=${protocol}`
   const client = ['Forwarded', forwarded, 'X-Forwarded-For', address]
-  return inOnePiece(toHeaderLines([...client, 'X-Forwarded-Host', host, 'X-Forwarded-Proto', 'http']))
+  return inOnePiece(toHeaderLines([...client, 'X-Forwarded-Host', host, 'X-Forwarded-Proto', protocol]))
 }
 
 /** Length of the random part of a request id, which all calls of a thread have in common; the number of the call follows. */

@@ -200,14 +200,18 @@ interface ServerParts {
   readonly faults: FaultLog
 }
 
-/** Constructs the server with the stages of a call. */
-function createServer({ settings, clock: { nowMs }, keyedHash }: ThreadOptions, parts: ServerParts): ClientServer {
-  const { mainThread, spool, inFlight, limiter, callerContexts, revisions, authenticator, oauth, faults } = parts
-  const { count } = mainThread
-  const onFault = (cause: unknown): void => {
-    count('call_failed')
+function createOnFault({ mainThread, faults }: Pick<ServerParts, 'mainThread' | 'faults'>): (cause: unknown) => void {
+  return (cause) => {
+    mainThread.count('call_failed')
     faults.report(CALL_FAILED, cause)
   }
+}
+
+/** Constructs the server with the stages of a call. */
+function createServer({ settings, clock: { nowMs }, keyedHash }: ThreadOptions, parts: ServerParts): ClientServer {
+  const { mainThread, spool, inFlight, limiter, callerContexts, revisions, authenticator, oauth } = parts
+  const { count } = mainThread
+  const onFault = createOnFault(parts)
   const drift = createDriftWatch({
     spool,
     emit: (drift) => mainThread.send({ type: 'drift', drift }),
@@ -259,5 +263,6 @@ function createServer({ settings, clock: { nowMs }, keyedHash }: ThreadOptions, 
     oauth: oauth.handle,
     connectionsMax: settings.connections.clients,
     tls: settings.tls,
+    trustedProxies: settings.trustedProxies,
   })
 }

@@ -15,7 +15,8 @@ export function handleOf(socket: Socket): Handle | null {
 
 /** Whether a parser can read from the handle of this socket. */
 export function isConsumable(socket: Socket): boolean {
-  return handleOf(socket)?.isStreamBase === true && socket.readableLength === 0
+  // A socket that was read before, for the header of a proxy, goes on as a stream.
+  return handleOf(socket)?.isStreamBase === true && socket.readableLength === 0 && !socket.readableDidRead
 }
 
 /** Starts or stops the reads of a socket that a parser has consumed. */

@@ -44,6 +44,7 @@ async function openTls(plan = planOf(), parser = nodeParser): Promise<Opened> {
     {
       connectionsMax: 100,
       tls: plan,
+      trustedProxies: [],
       count: (reason) => void counts.push(reason),
       onFault: (cause) => expect.unreachable(String(cause)),
       onRequest(request, response) {

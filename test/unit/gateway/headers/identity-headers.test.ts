@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { describe, expect, it } from 'vitest'
+import { createForwarded } from '../../../../src/gateway/headers/identity-headers.ts'
 import { createClientAddress } from '../../../../src/runtime/client-address.ts'
 import { openBackend, openTestGateway } from '../../../fixtures/test-gateway.ts'
 
@@ -17,6 +18,14 @@ async function forward(proxies: readonly string[], lines: readonly string[]): Pr
 }
 
 describe('the address of the client that backends receive', () => {
+  it.each([[[]], [['10.0.0.0/8']]])('names the protocol of the connection, with the trusted proxies %j', (proxies) => {
+    const socket = { remoteAddress: '203.0.113.9', encrypted: true } as never
+    const toLines = createForwarded(createClientAddress(proxies))
+    const lines = toLines({ socket, request: { socket, rawHeaders: [] } }, 'gateway')
+    expect(lines).toContain('proto=https')
+    expect(lines).toContain('X-Forwarded-Proto: https\r\n')
+  })
+
   it.each([
     ['X-Forwarded-For: 203.0.113.9'],
     ['Forwarded: for=203.0.113.9', 'X-Real-IP: 203.0.113.9'],

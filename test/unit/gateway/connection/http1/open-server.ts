@@ -39,6 +39,7 @@ export async function openServer(
   const options: ClientServerOptions = {
     connectionsMax,
     tls: null,
+    trustedProxies: [],
     count: (reason) => void counts.push(reason),
     onRequest,
     onFault: (cause) => void faults.push(cause),

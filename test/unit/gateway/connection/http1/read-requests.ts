@@ -58,6 +58,7 @@ async function serve(
   const server = create({
     connectionsMax: 10,
     tls: null,
+    trustedProxies: [],
     count: (reason) => void counts.push(reason),
     onFault: (cause) => void faults.push(cause),
     onRequest: (request, response) => respond(request, response, served, sent.plans[served.length] ?? PLAIN),
