@@ -89,6 +89,30 @@ export interface OperationPlan {
   readonly description?: string
   /** `x-tollgate-mcp` of the operation: whether it is exposed over MCP. */
   readonly mcp?: boolean
+  /** `x-tollgate-units`, if the units of a call are known only after its response. */
+  readonly units?: UnitsPlan
+}
+
+/** How the units of a call are counted after its response. All numbers in millionths. */
+export type UnitsPlan = EventUnits | ResponseUnits
+
+interface LateUnits {
+  /** Units of one event, or one unit. */
+  readonly unitsMicro: number
+  /** Charged when the call is forwarded; if it is missing, the units that the declaration states for the operation. */
+  readonly reserveMicro?: number
+}
+
+export interface EventUnits extends LateUnits {
+  readonly per: 'event'
+}
+
+export interface ResponseUnits extends LateUnits {
+  readonly per: 'response'
+  /** Header or trailer of the backend that states the units, in lower case. */
+  readonly header: string
+  /** Higher values are ignored. */
+  readonly maxMicro: number
 }
 
 export interface ResponsePlan {

@@ -10,6 +10,11 @@ export const RULES = {
     'The operationId changed; limits and entitlements that name it no longer apply.',
     '`operationId: list` becomes `listCards`',
   ],
+  'operation.units': [
+    'warning',
+    'The units of a call are counted in another way, so that calls may cost more than callers expect.',
+    '`x-tollgate-units: {per: event}` is added',
+  ],
   'parameter.removed': ['warning', 'The parameter was removed; the API ignores it.', '`?page` is removed'],
   'parameter.added.required': [
     'breaking',

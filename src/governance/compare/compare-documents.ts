@@ -16,6 +16,7 @@ import { createReport, type Change, type Report, type ReportOptions } from './ch
 import { compareParameters } from './parameter-comparison.ts'
 import { compareBodies } from './body-comparison.ts'
 import { comparePolicies } from './policy-comparison.ts'
+import { compareUnits } from './units-comparison.ts'
 import { compareResponses } from './response-comparison.ts'
 import { createSameness, NOTHING_SAME, type Sameness } from './sameness.ts'
 import { createSchemaComparison } from './schema-comparison.ts'
@@ -78,6 +79,7 @@ export function compareDocuments(
     if (budget.isSpent) for (const each of [requests, responses]) each.giveUp(operation)
     else {
       compareSecurity(sides, before, same)
+      compareUnits(sides, before, same)
       if (!isUnchanged(sameSchemas, before, same)) compareOperations(sides, before, same)
     }
   }

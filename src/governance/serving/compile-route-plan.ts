@@ -14,6 +14,7 @@ import { compileResponses } from './compile-responses.ts'
 import { compileSecurity } from './compile-security.ts'
 import { readMinRead, readPassHeaders } from './gateway-extensions.ts'
 import { readMcp, readMcpFlag, readProse } from './mcp-exposure.ts'
+import { readUnits } from './units-extension.ts'
 import type { BackendPlan, RoutePlan } from '../../plan/route-plan.ts'
 import { createSchemaStore } from '../../schema/schema-store.ts'
 import { findSchemaFaults } from '../../schema/schema-faults.ts'
@@ -74,6 +75,7 @@ export function compileServing(
     responses: compiled.byOperation[index] ?? [],
     ...readProse(operation, hasProse),
     ...readMcpFlag(operation),
+    ...readUnits(document, operation, found),
   }))
   const readBytesPerSecondMin = readMinRead(document, found)
   const components = schemas.components()

@@ -14,6 +14,9 @@ import {
   two,
 } from './small-documents.ts'
 
+const UNITS = 'x-tollgate-units'
+const BY_HEADER = { per: 'response' }
+
 /** Rules for operations, security, headers, and what the gateway does not serve: what makes each, there and back. */
 export const OPERATION_CASES: readonly (readonly [RuleId | null, RuleId | null, string, unknown, unknown])[] = [
   ['operation.removed', 'operation.added', 'an operation', two, one],
@@ -43,6 +46,23 @@ export const OPERATION_CASES: readonly (readonly [RuleId | null, RuleId | null, 
     'an alternative beside others',
     secured([{ key: [] }]),
     secured([{ key: [] }, { oauth: [] }]),
+  ],
+  ['operation.units', 'operation.units', 'the count of units', one, toDocument({ [UNITS]: { per: 'event' } })],
+  ['operation.units', 'operation.units', 'the count of units at the root', one, toDocument({}, { [UNITS]: BY_HEADER })],
+  [
+    'operation.units',
+    'operation.units',
+    'the reserve',
+    toDocument({ [UNITS]: BY_HEADER }),
+    toDocument({ [UNITS]: { ...BY_HEADER, reserve: 5 } }),
+  ],
+  [null, null, 'the default of the count of units', one, toDocument({ [UNITS]: { per: 'call' } })],
+  [
+    null,
+    null,
+    'the count of units that moves to the root',
+    toDocument({ [UNITS]: BY_HEADER }),
+    toDocument({}, { [UNITS]: { ...BY_HEADER, header: 'X-Usage-Units' } }),
   ],
   ['server.path', 'server.path', 'a base path', served('/v1'), served('/v2')],
   ['server.path', 'server.path', 'a base path by the default of a variable', based('v1'), based('v2')],

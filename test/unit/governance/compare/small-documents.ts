@@ -30,6 +30,7 @@ export function toDocument(operation: Json = {}, more: Json = {}): Json {
     paths: { '/things/{id}': { post }, ...(more['paths'] as Json) },
     components: { securitySchemes: schemes, schemas: more['schemas'] ?? {} },
     ...(more['security'] !== undefined && { security: more['security'] }),
+    ...(more['x-tollgate-units'] !== undefined && { 'x-tollgate-units': more['x-tollgate-units'] }),
   }
 }
 
