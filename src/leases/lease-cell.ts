@@ -64,6 +64,18 @@ export function giveBackLease(cell: Float64Array, at: number, cost: number, star
   cell[at + LEASE_CELL.exhaustedUntilMs] = 0
 }
 
+/**
+ * Counts what a call has used beyond its cost, in the window that began at `startMs`; does nothing if the cell is in another one.
+ *
+ * The lease is raised by the part that exceeds it, so that the node reports it as used at the next exchange, and the grantor grants
+ * less to all.
+ */
+export function overdrawLease(cell: Float64Array, at: number, cost: number, startMs: number): void {
+  if (cell[at + LEASE_CELL.window] !== startMs) return
+  const used = (cell[at + LEASE_CELL.used]! += cost)
+  if (used > cell[at + LEASE_CELL.allowed]!) cell[at + LEASE_CELL.allowed] = used
+}
+
 /** Frees the slot of a call that has ended. */
 export function freeSlot(cell: Float64Array, at: number): void {
   if (cell[at + LEASE_CELL.used]! > 0) cell[at + LEASE_CELL.used]!--

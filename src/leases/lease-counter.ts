@@ -29,9 +29,9 @@ export class LeaseCounter {
   #missing = 0
   /** Granted, and not opened. */
   #reserve = 0
-  /** Calls that had been given back when the latest item was made, and when the latest confirmed one was. */
-  #itemGivenBack = 0
-  #reportedGivenBack = 0
+  /** Corrections by calls until the latest item was made, and until the latest confirmed one was. */
+  #itemCorrected = 0
+  #reportedCorrected = 0
   #free = Infinity
   #isScarce = false
   /** The grant was too small for a call that waited. */
@@ -143,10 +143,10 @@ export class LeaseCounter {
     })
     this.#endMs = endMs
     this.#reserve = 0
-    this.#reportedGivenBack = this.#cell.givenBack
+    this.#reportedCorrected = this.#cell.corrected
     this.#free = Infinity
     this.#isScarce = false
-    this.#demand.restart(used + this.#cell.givenBack)
+    this.#demand.restart(used + this.#cell.corrected)
     this.version++
   }
 
@@ -155,7 +155,7 @@ export class LeaseCounter {
     const { returnMs, keepMs } = this.#timings
     const hasExpired = monotonicMs >= this.#cell.get('untilMs') || wallMs >= this.#cell.get('untilWallMs')
     if (hasExpired && this.#held > 0) this.lowerTo(0)
-    this.#demand.observe(this.#cell.used + this.#cell.givenBack, monotonicMs)
+    this.#demand.observe(this.#cell.used + this.#cell.corrected, monotonicMs)
     const idleMs = this.#demand.idleMs(monotonicMs)
     if (this.#held > 0) {
       const ahead = this.#ahead()
@@ -165,7 +165,7 @@ export class LeaseCounter {
       else if (this.#isScarce && this.#held > 2 * ahead + this.#need.most) this.lowerTo(ahead + this.#need.most)
     }
     const isBusy = this.#held > 0 || (this.kind === 'concurrent' && this.#cell.used > 0)
-    return isBusy || this.mustReport || this.#isUnreported() || this.#hasGivenBack || idleMs <= keepMs
+    return isBusy || this.mustReport || this.#isUnreported() || this.#hasCorrected || idleMs <= keepMs
   }
 
   /** Returns what to send now; null if there is nothing to ask for or to report. A lease is reported again after `refreshMs`. */
@@ -180,7 +180,7 @@ export class LeaseCounter {
 
   /** Returns the state of the lease, read under the lock of the cell. */
   item({ monotonicMs }: NodeMoment): LeaseItem {
-    this.#itemGivenBack = this.#cell.givenBack
+    this.#itemCorrected = this.#cell.corrected
     const { allowed, used } = this.#cell.read()
     const [remaining, ahead] = [allowed - used + this.#reserve, this.#ahead()]
     const isLow =
@@ -206,7 +206,7 @@ export class LeaseCounter {
     this.#reportedUsed = item.used
     this.#reportedMs = monotonicMs
     this.mustReport = false
-    this.#reportedGivenBack = this.#itemGivenBack
+    this.#reportedCorrected = this.#itemCorrected
   }
 
   /** Adds a grant. `sent` is the time of the request. */
@@ -275,7 +275,7 @@ export class LeaseCounter {
   #mustRefresh({ monotonicMs }: NodeMoment, refreshMs: number): boolean {
     const { returnMs, leastAheadMs } = this.#timings
     const isOld = leastAheadMs !== null || this.#demand.idleMs(monotonicMs) > returnMs
-    return (this.#hasGivenBack || (this.#held > 0 && isOld)) && monotonicMs - this.#reportedMs >= refreshMs
+    return (this.#hasCorrected || (this.#held > 0 && isOld)) && monotonicMs - this.#reportedMs >= refreshMs
   }
 
   /** Renews at half of the time, so that one lost request ends no lease. */
@@ -290,8 +290,8 @@ export class LeaseCounter {
     return this.kind === 'rate' && this.#cell.used !== this.#reportedUsed
   }
 
-  get #hasGivenBack(): boolean {
-    return this.#cell.givenBack !== this.#reportedGivenBack
+  get #hasCorrected(): boolean {
+    return this.#cell.corrected !== this.#reportedCorrected
   }
 
   get #held(): number {

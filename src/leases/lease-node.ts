@@ -15,7 +15,7 @@ import type { GrantedReply, LeaseItem, LeaseMessage, LeaseReply, LeaseRequest } 
 import type { LeasePlace } from './lease-place.ts'
 import { LeaseSync } from './lease-sync.ts'
 import type { LeaseTimings } from './lease-timings.ts'
-import { openReserves } from './open-reserves.ts'
+import { claimOverdrafts, openReserves } from './open-reserves.ts'
 import type { LeaseMoment } from './server-clock.ts'
 
 export interface LeaseNodeOptions {
@@ -158,6 +158,7 @@ export class LeaseNode {
     }
     const reserves = [...counters].filter(({ openable }) => openable > 0)
     openReserves(reserves, this.#options.journal, now)
+    claimOverdrafts(counters, this.#options.journal, now)
     const message = this.#membership.isServing ? this.#request(counters, moment) : this.#membership.next(now)
     if (message !== null && message.type !== 'request') this.#underWay = { message, sent: moment, counters: [] }
     return message

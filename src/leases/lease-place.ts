@@ -17,9 +17,9 @@ const UNASKED_MS = 5_000
 
 export class PlacedLease {
   readonly #place: LeasePlace
-  /** `allowed` as the node set it last: calls that gave back what they were charged have lowered it since. */
+  /** `allowed` as the node set it last: calls that were charged less or more at their end have lowered or raised it since. */
   #opened = 0
-  #givenBack = 0
+  #corrected = 0
   /** When the grantor last answered that it does not know all leases. */
   #closedMs = -Infinity
 
@@ -53,7 +53,7 @@ export class PlacedLease {
 
   /** Must run under the lock. */
   setAllowed(allowed: number): void {
-    this.#givenBack += Math.max(0, this.#opened - this.allowed)
+    this.#corrected += Math.abs(this.#opened - this.allowed)
     this.#place.cell[this.#place.at + SLOT.allowed] = allowed
     this.#opened = allowed
   }
@@ -71,10 +71,10 @@ export class PlacedLease {
     this.#closedMs = monotonicMs
   }
 
-  /** Calls that were given back, ever. */
-  get givenBack(): number {
+  /** Calls or units that were given back, or charged beyond the lease, ever. */
+  get corrected(): number {
     if (this.allowed !== this.#opened) this.exclusively(() => this.setAllowed(this.allowed))
-    return this.#givenBack
+    return this.#corrected
   }
 
   /**

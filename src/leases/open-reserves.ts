@@ -16,3 +16,17 @@ export function openReserves(
   journal.append(changed, monotonicMs)
   for (const { counter, calls } of openings) counter.open(calls)
 }
+
+/** Writes the claims of counters of which calls have used more than they leased. Throws if the journal cannot be written. */
+export function claimOverdrafts(
+  counters: Iterable<LeaseCounter>,
+  journal: LeaseJournal,
+  { monotonicMs }: NodeMoment,
+): void {
+  const claims = []
+  for (const counter of counters) {
+    const entry = counter.claimWith(0)
+    if (entry !== null && entry.claim > journal.claimIn(entry.key, entry.startMs)) claims.push(entry)
+  }
+  journal.append(claims, monotonicMs)
+}

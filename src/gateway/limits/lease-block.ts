@@ -4,7 +4,7 @@
  * One lock guards them and the counters of all blocks of the subscription, so that a block can be replaced while calls run in it.
  */
 
-import { freeSlot, giveBackLease, hasLostSlots, type NodeMoment } from '../../leases/lease-cell.ts'
+import { freeSlot, giveBackLease, hasLostSlots, overdrawLease, type NodeMoment } from '../../leases/lease-cell.ts'
 import { lock, unlock } from './limit-lock.ts'
 
 /** Can be posted to a thread. */
@@ -67,4 +67,9 @@ export function isSlotLost({ views }: LeaseBlock, gauge: number, thread: number,
 /** Returns units of a quota to the period in which they were charged. */
 export function giveBackUnits({ quota }: LeaseBlock, unitsMicro: number, startMs: number): void {
   if (quota !== null && startMs !== 0) giveBackLease(quota.cell, quota.at, unitsMicro, startMs)
+}
+
+/** Charges units of a quota to the period in which their call was charged, also beyond what is leased. */
+export function overdrawUnits({ quota }: LeaseBlock, unitsMicro: number, startMs: number): void {
+  if (quota !== null && startMs !== 0) overdrawLease(quota.cell, quota.at, unitsMicro, startMs)
 }

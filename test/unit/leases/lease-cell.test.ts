@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import {
   freeSlot,
   giveBackLease,
+  overdrawLease,
   hasLease,
   isExhausted,
   LEASE_CELL,
@@ -68,6 +69,21 @@ describe('The lease of a counter', () => {
     takeLease(cell, AT, 3)
     expect(hasLease(cell, AT, now, 1)).toBe(false)
     expect(hasLease(cell, AT, now, 0)).toBe(true)
+  })
+
+  it('counts what a call has used beyond its cost, in its window only, and raises the lease by what exceeds it', () => {
+    const cell = createCell()
+    const now = { monotonicMs: 1, wallMs: 1 }
+    cell[AT + LEASE_CELL.window] = 7
+    cell[AT + LEASE_CELL.allowed] = 10
+    takeLease(cell, AT, 2)
+    overdrawLease(cell, AT, 5, 6)
+    expect([cell[AT + LEASE_CELL.used], cell[AT + LEASE_CELL.allowed]]).toEqual([2, 10])
+    overdrawLease(cell, AT, 5, 7)
+    expect([cell[AT + LEASE_CELL.used], cell[AT + LEASE_CELL.allowed]]).toEqual([7, 10])
+    overdrawLease(cell, AT, 5, 7)
+    expect([cell[AT + LEASE_CELL.used], cell[AT + LEASE_CELL.allowed]]).toEqual([12, 12])
+    expect(hasLease(cell, AT, now)).toBe(false)
   })
 
   it('returns what a call was charged, in its window only, and not to the node', () => {
