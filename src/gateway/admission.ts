@@ -2,15 +2,16 @@
  * The limit stage: counts a call in its limits and quota, and returns the units that are not charged when the call ends.
  *
  * Units are charged when a call is forwarded; they are returned if the backend responds with 5xx or not at all. A call that a
- * limit refuses uses nothing. A call that validation refuses counts against its limits but costs no units.
+ * limit refuses uses nothing. A call that validation refuses counts against its limits but costs no units. If the units are known
+ * only after the response, what was charged is a reserve, and the end of the call settles the difference.
  */
 
 import { OUTCOMES } from '../domain/outcome.ts'
-import { FLAG_COUNTED, FLAG_FORWARDED } from '../record/call-record.ts'
+import { FLAG_APPROACHING_LIMIT, FLAG_COUNTED, FLAG_FORWARDED } from '../record/call-record.ts'
 import type { Call } from './call/call.ts'
 import { toLimitRefusal, type LimitRefusal } from './limits/limit-refusal.ts'
 import type { LeaseWaits } from './limits/lease-waits.ts'
-import { ADMITTED, CLOSED, LACKING, type Limiter } from './limits/limiter.ts'
+import { ADMITTED, CLOSED, LACKING, type Block, type CompiledSla, type Limiter } from './limits/limiter.ts'
 import { toLimitLines } from './limits/limit-headers.ts'
 import type { SlotWatch } from './limits/slot-watch.ts'
 import type { CallerContext } from './call/caller-context.ts'
@@ -34,7 +35,8 @@ export interface Admissions {
   ): LimitRefusal | typeof NEEDS_LEASE | typeof LEASES_CLOSED | null
   /** Asks for the leases that the last call of `admit` lacked. Resolves with false if they cannot be had at the moment. */
   wait(context: CallerContext): Promise<boolean>
-  release(call: Call): void
+  /** Ends an admitted call. `usedMicro` are its units if they are known only now, and differ from what it was charged. */
+  release(call: Call, usedMicro?: number): void
   /** Whether the last call of `admit` passed an alert threshold. */
   readonly isApproaching: boolean
 }
@@ -79,9 +81,9 @@ export function createAdmissions({ limiter, waits, slots }: AdmissionsOptions): 
       return toLimitRefusal(sla, operation, verdict, nowMs)
     },
     wait: ({ block }) => (block === null ? Promise.resolve(true) : waits.wait(verdict.lacking)),
-    release(call) {
+    release(call, usedMicro = call.unitsMicro) {
       if (slots !== null && call.gauge !== 0) slots.leave(call)
-      release(limiter, call)
+      release(limiter, call, usedMicro)
     },
   }
   return admissions
@@ -100,14 +102,26 @@ export function endWithoutSlot(call: Call): void {
 }
 
 /** Releases the call's concurrency, and returns its units if the call is not charged. */
-function release(limiter: Limiter, call: Call): void {
+function release(limiter: Limiter, call: Call, usedMicro: number): void {
   const { sla, block } = call
   if (sla === null || block === null) return
   limiter.release(block, call.gauge)
-  if (isCharged(call)) return
+  if (isCharged(call)) {
+    if (usedMicro !== call.unitsMicro) settle(limiter, call, sla, block, usedMicro)
+    return
+  }
   limiter.giveBack(sla, block, call.unitsMicro, call.quotaStartMs, call.leaseStartMs)
   call.quotaUsedMicro = Math.max(0, call.quotaUsedMicro - call.unitsMicro)
   call.unitsMicro = 0
+}
+
+/** Replaces the reserve of a call by what it has used. The headers of the response, which may be sent, show the reserve. */
+function settle(limiter: Limiter, call: Call, sla: CompiledSla, block: Block, usedMicro: number): void {
+  const more = usedMicro - call.unitsMicro
+  const { quotaStartMs, leaseStartMs } = call
+  if (more < 0) limiter.giveBack(sla, block, -more, quotaStartMs, leaseStartMs)
+  else if (limiter.chargeMore(sla, block, more, quotaStartMs, leaseStartMs)) call.flags |= FLAG_APPROACHING_LIMIT
+  call.unitsMicro = usedMicro
 }
 
 /**

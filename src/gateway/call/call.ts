@@ -81,7 +81,7 @@ export class Call implements RecordedCall, WatchedReader {
   /** Written by routing. */
   apiLines = ''
   /** Releases concurrency and units. The limit stage writes this and the eight below; the last two concern waits for leases. */
-  admissions: { release(call: Call): void } | null = null
+  admissions: { release(call: Call, usedMicro?: number): void } | null = null
   sla: CompiledSla | null = null
   block: Block | null = null
   gauge = 0

@@ -5,7 +5,7 @@
  * with, so a replaced revision is garbage-collected after its last call.
  */
 
-import type { OperationPlan, RoutePlan } from '../../plan/route-plan.ts'
+import type { OperationPlan, RoutePlan, UnitsPlan } from '../../plan/route-plan.ts'
 import type { Attribution } from '../../domain/attribution.ts'
 import { createPace, type Pace } from '../../runtime/pace.ts'
 import type { SlaPlan } from '../../plan/sla-plan.ts'
@@ -30,6 +30,8 @@ export interface CompiledOperation {
   readonly validatedHeaders: ReadonlySet<string>
   /** Attribution of calls without a caller. */
   readonly anonymous: Attribution
+  /** How units are counted that are known only after the response; null for operations whose units are known before. */
+  readonly units: UnitsPlan | null
 }
 
 export interface CompiledRevision {
@@ -78,6 +80,7 @@ export async function compileRevision(
     responses: responses[position]!,
     validatedHeaders: validatedHeadersOf(operation),
     anonymous: toAttribution(plan, operation.operationId, null, null),
+    units: operation.units ?? null,
   }))
   return {
     plan,
@@ -87,13 +90,19 @@ export async function compileRevision(
     challenges: compileChallenges(plan, settings.gatewayUrl),
     readBytesPerSecondMin: plan.readBytesPerSecondMin ?? READ_BYTES_PER_SECOND_MIN,
     backend: plan.backend === null ? null : new Backend(plan.backend, settings),
-    slas: new Map(slas.map((sla) => [sla.variant, limiter.compile(sla, operationIdsOf(plan))])),
+    slas: new Map(slas.map((sla) => [sla.variant, compileSlaFor(plan, sla, limiter)])),
     apiLines: plan.deprecation === undefined ? '' : toDeprecationLines(plan.deprecation),
     unrouted: toAttribution(plan, '', null, null),
     isMcpOn: isMcpOn(plan),
     mcpChallenges: compileChallenges(plan, settings.gatewayUrl, MCP_PATH),
     unroutedMcp: toAttribution(plan, '', null, null, 'mcp'),
   }
+}
+
+/** Compiles a declaration for the operations of a revision. */
+export function compileSlaFor(plan: RoutePlan, sla: SlaPlan, limiter: Limiter): CompiledSla {
+  const units = plan.operations.map((operation) => operation.units)
+  return limiter.compile(sla, operationIdsOf(plan), units)
 }
 
 function validatedHeadersOf({ parameters }: OperationPlan): ReadonlySet<string> {

@@ -2,6 +2,7 @@
 
 import type { LimitKind } from '../../domain/limit-rule.ts'
 import { inOnePiece } from '../../runtime/one-piece.ts'
+import type { UnitsPlan } from '../../plan/route-plan.ts'
 import type { LimitPlan, SlaPlan } from '../../plan/sla-plan.ts'
 import type { CompiledLimit, CompiledLimitOf, CompiledSla } from './compiled-sla.ts'
 import { GROUPS_MAX } from './decision-context.ts'
@@ -11,17 +12,27 @@ import type { Layout } from './limit-layout.ts'
 import { compileQuota } from './quota-limit.ts'
 import { toUnits } from './resource-units.ts'
 
-/** Throws if an operation has more groups of limits than a decision can check, rather than leave some unchecked. */
+/** By position of the operation; undefined for those whose units are known before. */
+export type LateUnits = readonly (UnitsPlan | undefined)[]
+
+const NO_UNITS: LateUnits = []
+
+/**
+ * Compiles a plan for operations, of which `units` states by position how units are counted after the response. Throws if an operation has more
+ * groups of limits than a decision can check, rather than leave some unchecked.
+ */
 export function compileSla(
   plan: SlaPlan,
   operationIds: readonly string[],
   layout: Layout,
   layoutNumber: number,
+  units: LateUnits = NO_UNITS,
 ): CompiledSla {
   const limits = plan.limits.map((limit, position) =>
     compileLimit(limit, position, layout.offsets[position] ?? 0, plan.alertShare),
   )
-  const unitsMicro = operationIds.map((id) => ownOf(plan.unitsMicro, id) ?? 0)
+  const declaredMicro = operationIds.map((id) => ownOf(plan.unitsMicro, id) ?? 0)
+  const unitsMicro = declaredMicro.map((declared, position) => reserveOf(units[position], declared))
   return {
     plan,
     layout: layoutNumber,
@@ -29,8 +40,14 @@ export function compileSla(
     quota: compileQuota(plan, layout.quota, unitsMicro),
     groups: operationIds.map((id) => compileGroups(ownOf(plan.byOperation, id) ?? [], limits)),
     unitsMicro,
+    declaredMicro,
     costLines: unitsMicro.map((cost) => inOnePiece(`X-RU-Cost: ${toUnits(cost)}\r\n`)),
   }
+}
+
+/** A call always reserves something, because one that needs nothing is admitted by a quota that is used up. */
+function reserveOf(units: UnitsPlan | undefined, declaredMicro: number): number {
+  return units === undefined ? declaredMicro : (units.reserveMicro ?? (declaredMicro || units.unitsMicro))
 }
 
 function compileGroups(

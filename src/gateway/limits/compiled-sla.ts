@@ -17,8 +17,10 @@ export interface CompiledSla {
   readonly quota: CompiledQuota | null
   /** By position of the operation: for each property the limits that may apply, in the order of their precedence. */
   readonly groups: readonly (readonly (readonly CompiledLimit[])[])[]
-  /** By position of the operation. */
+  /** By position of the operation: what a call is charged when it is forwarded, which is its reserve if its units are known later. */
   readonly unitsMicro: readonly number[]
+  /** By position of the operation: the units that the declaration states. */
+  readonly declaredMicro: readonly number[]
   /** By position of the operation: the cost as a header line. */
   readonly costLines: readonly string[]
 }

@@ -6,23 +6,24 @@
  */
 
 import type { SlaPlan } from '../../plan/sla-plan.ts'
-import { giveBackUnits, releaseSlot } from './lease-block.ts'
+import { giveBackUnits, overdrawUnits, releaseSlot } from './lease-block.ts'
 import { openBlock, type Block, type BlockRef } from './limit-block.ts'
 import { createDecide } from './limit-decision.ts'
 import { layoutOf } from './limit-layout.ts'
 import { lock, unlock } from './limit-lock.ts'
-import { compileSla } from './compile-sla.ts'
+import { compileSla, type LateUnits } from './compile-sla.ts'
 import type { CompiledSla } from './compiled-sla.ts'
 import { releaseGauge } from './concurrent-limit.ts'
 import { clearVerdict, createVerdict, QUOTA, type Verdict } from './limit-verdict.ts'
-import { refundQuota } from './quota-limit.ts'
+import { chargeQuota, refundQuota } from './quota-limit.ts'
 
 export type { Block } from './limit-block.ts'
 export type { CompiledSla } from './compiled-sla.ts'
 export { ADMITTED, CLOSED, LACKING, type Verdict } from './limit-verdict.ts'
 
 export interface Limiter {
-  compile(plan: SlaPlan, operationIds: readonly string[]): CompiledSla
+  /** `units` states by position of the operation how units are counted that are known after the response. */
+  compile(plan: SlaPlan, operationIds: readonly string[], units?: LateUnits): CompiledSla
   open(ref: BlockRef): Block
   /** Fills `verdict`, and returns its `refusedBy`. `isAlone` counts on this node only, because no lease can be had. */
   take(sla: CompiledSla, block: Block, operation: number, nowMs: number, isAlone?: boolean): number
@@ -30,6 +31,11 @@ export interface Limiter {
   release(block: Block, gauge: number): void
   /** Returns units to the period in which they were charged; does nothing if that period is over. */
   giveBack(sla: CompiledSla, block: Block, unitsMicro: number, quotaStartMs: number, leaseStartMs?: number): void
+  /**
+   * Charges units that a call has used beyond those that it was charged, to the period in which it was charged; does nothing if that
+   * period is over. Never refuses. Returns whether the call must warn that the quota is near.
+   */
+  chargeMore(sla: CompiledSla, block: Block, unitsMicro: number, quotaStartMs: number, leaseStartMs?: number): boolean
   readonly verdict: Verdict
 }
 
@@ -66,9 +72,9 @@ export function createLimiter({ thread, threads, monotonicMs }: LimiterOptions):
 
   return {
     verdict,
-    compile(plan, operationIds) {
+    compile(plan, operationIds, units) {
       const layout = layoutOf(plan, threads)
-      return compileSla(plan, operationIds, layout, numberOf(layout.id))
+      return compileSla(plan, operationIds, layout, numberOf(layout.id), units)
     },
     open: (ref) => openBlock(ref, numberOf(ref.layout), threads),
     take(sla, block, operation, nowMs, isAlone = false) {
@@ -90,6 +96,13 @@ export function createLimiter({ thread, threads, monotonicMs }: LimiterOptions):
       refundQuota(block.doubles, quota, unitsMicro, quotaStartMs)
       if (block.leases !== null) giveBackUnits(block.leases, unitsMicro, leaseStartMs)
       unlock(block.lock)
+    },
+    chargeMore({ quota, layout }, block, unitsMicro, quotaStartMs, leaseStartMs = 0) {
+      if (quota === null || unitsMicro === 0 || layout !== block.layout || !lock(block.lock, holder)) return false
+      const isNear = chargeQuota(block.doubles, quota, unitsMicro, quotaStartMs)
+      if (block.leases !== null) overdrawUnits(block.leases, unitsMicro, leaseStartMs)
+      unlock(block.lock)
+      return isNear
     },
   }
 }

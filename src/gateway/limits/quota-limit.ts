@@ -122,6 +122,20 @@ export function refundQuota(
   doubles[offset + WINDOW_SLOTS.count] = used > unitsMicro ? used - unitsMicro : 0
 }
 
+/** Adds units to the period in which their call was charged. Returns whether the call is the first of the period near the limit. */
+export function chargeQuota(
+  doubles: Float64Array,
+  { offset, alertAt, costMax, capacity }: CompiledQuota,
+  unitsMicro: number,
+  startMs: number,
+): boolean {
+  if (doubles[offset + WINDOW_SLOTS.start] !== startMs) return false
+  const after = (doubles[offset + WINDOW_SLOTS.count]! += unitsMicro)
+  if (doubles[offset + WINDOW_SLOTS.warned] === 1 || (after < alertAt && after + costMax <= capacity)) return false
+  doubles[offset + WINDOW_SLOTS.warned] = 1
+  return true
+}
+
 /** Charges the cost of an admitted call, as its record states it. */
 export function replayQuota(
   { offset, unit, alertAt, costMax, capacity }: CompiledQuota,

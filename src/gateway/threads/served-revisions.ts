@@ -12,7 +12,7 @@ import type { RevisionPlan } from '../../plan/route-plan.ts'
 import type { SlaPlan } from '../../plan/sla-plan.ts'
 import { toWithheldPlan } from '../../plan/withheld-plan.ts'
 import type { UpstreamGates } from '../backend/upstream-gates.ts'
-import { compileRevision, operationIdsOf, type CompiledRevision, type RevisionSettings } from '../call/revision.ts'
+import { compileRevision, compileSlaFor, type CompiledRevision, type RevisionSettings } from '../call/revision.ts'
 import type { StoredRevision } from '../messages/messages.ts'
 import { createPace, type Pace, type PaceOptions } from '../../runtime/pace.ts'
 import type { Limiter } from '../limits/limiter.ts'
@@ -130,7 +130,7 @@ class Revisions implements ServedRevisions {
       this.#sleeping.set(api, { ...sleeping, slas })
     }
     const revision = this.#serving.get(api)
-    revision?.slas.set(variant, this.#options.limiter.compile(sla, operationIdsOf(revision.plan)))
+    revision?.slas.set(variant, compileSlaFor(revision.plan, sla, this.#options.limiter))
   }
 
   setMembership(api: string, memberOfProductIds: readonly string[]): void {
@@ -193,11 +193,10 @@ class Revisions implements ServedRevisions {
   /** Returns a compiled revision with what has changed meanwhile, which is not the document. */
   #update(compiled: CompiledRevision, { plan: { memberOfProductIds }, slas }: StoredRevision): CompiledRevision {
     const plan = { ...compiled.plan, memberOfProductIds }
-    const operationIds = operationIdsOf(plan)
     return {
       ...compiled,
       plan,
-      slas: new Map(slas.map((sla) => [sla.variant, this.#options.limiter.compile(sla, operationIds)])),
+      slas: new Map(slas.map((sla) => [sla.variant, compileSlaFor(plan, sla, this.#options.limiter)])),
     }
   }
 }
