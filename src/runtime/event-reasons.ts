@@ -117,6 +117,8 @@ export const EVENT_REASONS = {
     'A view or rollup of the embedded store was missing or damaged at startup and was created again. No row is lost.',
   thread_fault: 'A fault was caught outside of any call. The log has the stack.',
   tls_handshake_failed: 'A client did not complete the handshake of TLS.',
+  units_unknown:
+    'The units of a response were missing or invalid, or its events were encoded. The call is charged its reserve; the log names the operation.',
   upstream_degraded: 'A backend is slow, or fails some of its calls.',
   upstream_healthy: 'A backend answers its calls again.',
   upstream_issue_not_told: 'The state of a backend could not be stored as an issue. The log has the reason.',

@@ -43,6 +43,13 @@ export interface ExchangeHandler {
   onEnd(exchange: Exchange): void
   /** The last call, unless `onEnd` was. */
   onError(exchange: Exchange, error: NodeJS.ErrnoException): void
+  /** Receives trailers before `onEnd`; without it they are dropped. */
+  readonly trailers?: TrailerReader | null
+}
+
+export interface TrailerReader {
+  /** The next fields of the trailer: name, value, …. */
+  takeTrailer(fields: readonly string[]): void
 }
 
 export interface Exchange {

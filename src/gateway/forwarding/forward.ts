@@ -23,6 +23,7 @@ import type { Timed } from '../../runtime/deadline-queue.ts'
 import { RequestBody } from './request-body.ts'
 import { refuseSlowBody, type ResponseReceiver } from '../call/routed-call.ts'
 import { ResponseCollector } from './response-collector.ts'
+import type { UsageMeter } from './usage-meter.ts'
 import { ResponseRelay, type RelayOptions, type ResponseSink, type UpstreamDeadline } from './response-relay.ts'
 import type { UploadWatch } from '../connection/upload-watch.ts'
 import { toOutcome, RESET, UPSTREAM_DETAILS, type UpstreamFailure } from '../backend/upstream-failure.ts'
@@ -49,6 +50,7 @@ export class Forwarding implements CallOwner, SlotUser, UpstreamDeadline, Exchan
   readonly #call: Call
   readonly #options: ForwardOptions
   readonly #relay: ResponseSink
+  readonly trailers: UsageMeter | null
   #exchange: Exchange | null = null
   #body: Buffer | RequestBody | null = null
   #startedAt = 0
@@ -73,6 +75,7 @@ export class Forwarding implements CallOwner, SlotUser, UpstreamDeadline, Exchan
     this.#call = call
     this.#options = options
     const { receiver } = options
+    this.trailers = options.meter
     this.#relay =
       receiver === null ? new ResponseRelay(call, options, this) : new ResponseCollector(call, options, this, receiver)
   }

@@ -5,9 +5,9 @@ import type { ResponseReceiver } from '../call/routed-call.ts'
 import { ChunkList } from '../connection/chunk-list.ts'
 import type { Exchange } from '../connection/exchange.ts'
 import type { HeaderMemo } from '../connection/header-memo.ts'
-import { readResponseHead, type ResponseHead } from '../headers/upstream-response.ts'
+import type { ResponseHead } from '../headers/upstream-response.ts'
 import type { BodySample } from './drift-sampling.ts'
-import type { RelayOptions, ResponseSink, UpstreamDeadline } from './response-relay.ts'
+import { readHeadFor, type RelayOptions, type ResponseSink, type UpstreamDeadline } from './response-relay.ts'
 
 export class ResponseCollector implements ResponseSink {
   readonly isHeadSent = false
@@ -43,8 +43,8 @@ export class ResponseCollector implements ResponseSink {
   }
 
   takeHead(_exchange: Exchange, status: number, headers: HeaderMemo): boolean {
-    const { responseRules, drift, operation } = this.#options
-    const head = readResponseHead(status, headers, responseRules)
+    const { drift, operation } = this.#options
+    const head = readHeadFor(this.#options, status, headers)
     if (head.isUnreadable) return false
     this.#call.status = status
     this.#head = head
@@ -54,6 +54,9 @@ export class ResponseCollector implements ResponseSink {
 
   takeChunk(_exchange: Exchange, chunk: Buffer): null {
     this.#sample?.add(chunk)
+    const { meter } = this.#options
+    // The client receives no more of the response than that.
+    if (meter !== null) meter.deliver(chunk.subarray(0, Math.max(0, this.#receiver.bytesMax - this.#received)))
     this.#received += chunk.length
     this.#chunks.add(chunk)
     this.#deadline.restart()

@@ -19,7 +19,8 @@ import type { HeaderMemo } from '../connection/header-memo.ts'
 import type { ReaderWatch } from '../connection/reader-watch.ts'
 import type { CompiledOperation } from '../call/revision.ts'
 import type { TurnEnd, TurnMember } from '../../runtime/turn-end.ts'
-import { readResponseHead } from '../headers/upstream-response.ts'
+import { readResponseHead, type ResponseHead } from '../headers/upstream-response.ts'
+import type { UsageMeter } from './usage-meter.ts'
 
 export interface RelayOptions {
   readonly responseRules: HeaderRules
@@ -28,6 +29,8 @@ export interface RelayOptions {
   readonly readers: Pick<ReaderWatch, 'enter' | 'leave'>
   readonly operation: CompiledOperation
   readonly method: string
+  /** Counts the units of the call; null if they are known before. */
+  readonly meter: UsageMeter | null
 }
 
 /** Consumer of the response of a backend. */
@@ -96,9 +99,9 @@ export class ResponseRelay implements ResponseSink, TurnMember {
   }
 
   takeHead(exchange: Exchange, status: number, headers: HeaderMemo): boolean {
-    const { responseRules, drift, operation } = this.#options
+    const { drift, operation } = this.#options
     const call = this.#call
-    const head = readResponseHead(status, headers, responseRules)
+    const head = readHeadFor(this.#options, status, headers)
     if (head.isUnreadable) return false
     call.status = status
     call.head = head
@@ -137,6 +140,7 @@ export class ResponseRelay implements ResponseSink, TurnMember {
     if (held !== null && this.#contentLength < 0 && !this.#isHeadSent) {
       call.head = { ...call.head, lines: `${call.head.lines}Content-Length: ${held.length}\r\n`, length: held.length }
     }
+    if (held !== null) this.#options.meter?.deliver(held)
     call.finish('served', held)
     if (this.#sample !== null) this.#sample.end()
   }
@@ -173,6 +177,8 @@ export class ResponseRelay implements ResponseSink, TurnMember {
     if (!this.#isHeadSent) this.#sendHead()
     const { response } = this.#call
     this.#call.responseBytes += chunk.length
+    const { meter } = this.#options
+    if (meter !== null && !response.destroyed) meter.deliver(chunk)
     if (response.write(chunk) || response.destroyed) return
     const exchange = this.#exchange
     if (exchange === null || exchange.isPaused) return
@@ -199,4 +205,10 @@ export class ResponseRelay implements ResponseSink, TurnMember {
     this.#isQueued = true
     this.#options.turnEnd.join(this)
   }
+}
+
+/** Reads the head of a response, also for the meter of the call. */
+export function readHeadFor({ meter, responseRules }: RelayOptions, status: number, headers: HeaderMemo): ResponseHead {
+  if (meter !== null) return meter.readHead(status, headers, responseRules)
+  return readResponseHead(status, headers, responseRules)
 }

@@ -23,6 +23,10 @@ import type { CountEvent } from '../../runtime/event-reasons.ts'
 import type { TurnEnd } from '../../runtime/turn-end.ts'
 import type { UploadWatch } from '../connection/upload-watch.ts'
 import { dropHopByHop, type RequestHeaders } from '../headers/upstream-request.ts'
+import { toMeteredHeaders } from '../headers/metered-request.ts'
+import type { WarnOfUsage } from '../messages/usage-warnings.ts'
+import type { UnitsPlan } from '../../plan/route-plan.ts'
+import { startMeter, type UsageFault, type UsageMeter } from './usage-meter.ts'
 import type { ValidationFailure } from '../validation/validate.ts'
 
 export interface SendCallOptions {
@@ -36,6 +40,8 @@ export interface SendCallOptions {
   readonly nowMs: () => number
   readonly isAccepting: () => boolean
   readonly count: CountEvent
+  /** Reports a response whose units could not be read. */
+  readonly warnOfUsage: WarnOfUsage
   /** Null: the address of the connection is that of the client. */
   readonly clientAddress: ClientAddress | null
 }
@@ -118,6 +124,7 @@ class CallSender {
       uploads,
       readers,
       operation,
+      meter: operation.units === null ? null : this.#startMeter(routed, operation.units),
       receiver,
       method: request.method ?? '',
       path: backend.plan.basePath + target,
@@ -125,6 +132,12 @@ class CallSender {
       body,
       bodyBytes: headers.isChunked ? -1 : headers.contentLength,
     }).start()
+  }
+
+  #startMeter({ call, request, operation: { position } }: RoutedCall, units: UnitsPlan): UsageMeter {
+    const declaredMicro = call.sla?.declaredMicro[position] ?? 0
+    const onFault = (fault: UsageFault): void => this.#options.warnOfUsage(call.attribution, fault)
+    return startMeter(call, units, { method: request.method ?? '', declaredMicro, onFault })
   }
 
   #ownLines({ call, headers, callerContext }: RoutedCall): string {
@@ -139,11 +152,13 @@ class CallSender {
 /** Returns the headers of the client that reach the backend, as lines. */
 function clientLines({ operation, headers }: RoutedCall): string {
   const { forward, overrides, hopByHop } = headers
-  if (overrides === null && hopByHop === null) return (headers.forwardLines ??= inOnePiece(toHeaderLines(forward)))
+  const { units } = operation
+  if (overrides === null && hopByHop === null && units === null)
+    return (headers.forwardLines ??= inOnePiece(toHeaderLines(forward)))
   const passed = [...forward]
   if (overrides !== null) pushAllowed(passed, overrides, operation.plan.passHeaders ?? [])
   if (hopByHop !== null) dropHopByHop(passed, hopByHop, operation.validatedHeaders)
-  return toHeaderLines(passed)
+  return toHeaderLines(units === null ? passed : toMeteredHeaders(passed, units))
 }
 
 /** Validates a body that was read completely, and forwards the call. */

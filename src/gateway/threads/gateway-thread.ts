@@ -27,6 +27,7 @@ import type { ClientRequest, ClientResponse, ClientServer } from '../connection/
 import { ReaderWatch } from '../connection/reader-watch.ts'
 import { UploadWatch } from '../connection/upload-watch.ts'
 import { createBodyBuffers } from '../forwarding/body-buffers.ts'
+import type { Drift } from '../../domain/drift.ts'
 import { createDriftWatch } from '../forwarding/drift-watch.ts'
 import { createSendCall } from '../forwarding/send-call.ts'
 import { createAdmitCall, createHandleCall } from '../handle-call.ts'
@@ -39,6 +40,7 @@ import { McpEndpoint } from '../mcp/mcp-endpoint.ts'
 import { createMessageLimit } from '../mcp/message-limit.ts'
 import { toCommandError } from '../messages/command-error.ts'
 import { createFaultLog, type FaultLog } from '../messages/fault-log.ts'
+import { createUsageWarnings } from '../messages/usage-warnings.ts'
 import { createMainThreadLink, type MainThreadLink } from '../messages/main-thread-link.ts'
 import type { JsonWebKeySet, ThreadSettings, ToWorker } from '../messages/messages.ts'
 import { createGatewayServer } from '../server.ts'
@@ -208,17 +210,15 @@ function createOnFault({ mainThread, faults }: Pick<ServerParts, 'mainThread' | 
 }
 
 /** Constructs the server with the stages of a call. */
-function createServer({ settings, clock: { nowMs }, keyedHash }: ThreadOptions, parts: ServerParts): ClientServer {
+function createServer(
+  { settings, clock, clock: { nowMs }, keyedHash }: ThreadOptions,
+  parts: ServerParts,
+): ClientServer {
   const { mainThread, spool, inFlight, limiter, callerContexts, revisions, authenticator, oauth } = parts
   const { count } = mainThread
   const onFault = createOnFault(parts)
-  const drift = createDriftWatch({
-    spool,
-    emit: (drift) => mainThread.send({ type: 'drift', drift }),
-    count,
-    nowMs,
-    onFault,
-  })
+  const emit = (drift: Drift): void => mainThread.send({ type: 'drift', drift })
+  const drift = createDriftWatch({ spool, emit, count, nowMs, onFault })
   const readers = new ReaderWatch(onFault)
   const uploads = new UploadWatch()
   const loops = createLoopDetection(`tollgate-${keyedHash('name in Via and CDN-Loop').slice(0, 16)}`)
@@ -235,6 +235,7 @@ function createServer({ settings, clock: { nowMs }, keyedHash }: ThreadOptions, 
     nowMs,
     isAccepting,
     count,
+    warnOfUsage: createUsageWarnings({ clock, count, send: (message) => mainThread.send(message) }),
     clientAddress: createClientAddress(settings.trustedProxies),
   })
   const waits = createLeaseWaits((need) => mainThread.request('lease', need))

@@ -155,6 +155,7 @@ export class Http1Connection implements Carrier, ResponseEvents, UnparsedBodyRec
     if (this.#head !== null) {
       // The parser heeds a trailer that concerns the framing or the connection, and may read nothing more.
       if (concernsFraming(headers)) this.#mayStayOpen = false
+      if (!this.#isAnswered) this.#exchange.handler.trailers?.takeTrailer(headers)
       return
     }
     if (this.#headers === null) this.#headers = headers

@@ -95,9 +95,10 @@ class UndiciExchange implements Exchange, Dispatcher.DispatchHandler {
     if (!this.#isOver) this.#handler.onData(this, chunk)
   }
 
-  onResponseEnd(): void {
+  onResponseEnd(_controller: Dispatcher.DispatchController, trailers: IncomingHttpHeaders): void {
     if (this.#isOver) return
     this.#isOver = true
+    this.#handler.trailers?.takeTrailer(toList(trailers))
     this.#handler.onEnd(this)
   }
 

@@ -36,6 +36,37 @@ describe.each(PARSERS)('the connections to a backend: %s', (_, parser, inTurn) =
     expect(sockets).toHaveLength(3)
   })
 
+  it.each([
+    ['with many fields', 'X-A: b\r\nX-B:  c \r\nx-a: d\r\n', ['b', 'c', 'd']],
+    ['without fields', '', []],
+    ['with 40 fields', 'X-A: b\r\n'.repeat(40), Array.from({ length: 40 }, () => 'b')],
+  ])('pass on a trailer %s before the end', async (_name, trailer, expected) => {
+    const head = 'HTTP/1.1 200 OK\r\nX-Head: 1\r\nTransfer-Encoding: chunked\r\n\r\n'
+    const origin = await openRawBackend((socket) =>
+      socket.on('data', () => socket.write(`${head}1\r\na\r\n0\r\n${trailer}\r\n`)),
+    )
+    const connections = open(origin)
+    for (let round = 0; round < 2; round++) {
+      const fields: string[] = []
+      const trailers = { takeTrailer: (next: readonly string[]) => void fields.push(...next) }
+      expect((await start(connections, {}, { trailers }).answered).body).toBe('a')
+      const values = fields.filter((_, index) => index % 2 === 1).map((value) => value.trim())
+      expect(values.sort()).toEqual(expected)
+      // Nothing receives the trailer of the next exchange.
+      expect((await start(connections).answered).body).toBe('a')
+    }
+  })
+
+  it('take no fields for a trailer that follow the end of a response', async () => {
+    const fields: string[] = []
+    const whole = 'HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\na'
+    const surplus = `HTTP/1.1 200 OK\r\n${'X-Usage-Units: 1\r\n'.repeat(40)}\r\n`
+    const origin = await openRawBackend((socket) => socket.on('data', () => socket.write(whole + surplus)))
+    const trailers = { takeTrailer: (next: readonly string[]) => void fields.push(...next) }
+    expect((await start(open(origin), {}, { trailers }).answered).body).toBe('a')
+    expect(fields).toEqual([])
+  })
+
   it('send the parts of a request as they are', async () => {
     const seen: { readonly request: IncomingMessage; readonly body: string }[] = []
     const { origin } = await openServer(async (request, response) => {

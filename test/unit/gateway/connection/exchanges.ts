@@ -46,6 +46,7 @@ export function start(
     },
     onEnd: () => resolve(answer),
     onError: (_, error) => reject(error),
+    ...(taps.trailers && { trailers: taps.trailers }),
   }
   const whole = { method: 'GET', path: '/', lines: '', body: null, bodyBytes: 0, ...request }
   return { exchange: connections.send(whole, handler), answered: promise }
