@@ -18,6 +18,7 @@ export class OverAdmission extends Error {
 export class LeaseChecker {
   admitted = 0
   readonly #windows = new Map<string, number>()
+  readonly #overdrafts = new Map<string, number>()
   /** A bucket for each value that was in force, with all calls since it first was. */
   readonly #buckets = new Map<string, { readonly value: number; level: number; sinceMs: number }[]>()
   readonly #running = new Map<string, number>()
@@ -27,7 +28,15 @@ export class LeaseChecker {
     const calls = (this.#windows.get(place) ?? 0) + cost
     this.#windows.set(place, calls)
     this.admitted++
-    if (calls > value) throw new OverAdmission(`${calls} of ${value} calls in the window of ${key} at ${startMs}`)
+    const limit = value + (this.#overdrafts.get(place) ?? 0)
+    if (calls > limit) throw new OverAdmission(`${calls} of ${limit} calls in the window of ${key} at ${startMs}`)
+  }
+
+  /** Units that a call has used beyond its cost, which may exceed the limit. */
+  overdraw(key: string, startMs: number, units: number): void {
+    const place = `${key} ${startMs}`
+    this.#windows.set(place, this.#windows.get(place)! + units)
+    this.#overdrafts.set(place, (this.#overdrafts.get(place) ?? 0) + units)
   }
 
   giveBack(key: string, startMs: number, cost: number): void {

@@ -1,7 +1,7 @@
 /**
  * A node with slices in virtual time: its process crashes and restarts with its journal, stands still, and its clocks can be set.
  *
- * Calls cost units, and some of them give back what they were charged.
+ * Calls cost units, and some of them give back what they were charged. With overdrafts, others use more.
  */
 
 import {
@@ -9,6 +9,7 @@ import {
   hasLease,
   LEASE_CELL,
   LEASE_CELL_SIZE,
+  overdrawLease,
   takeLease,
   type NodeMoment,
 } from '../../src/leases/lease-cell.ts'
@@ -47,6 +48,7 @@ export interface SliceProcessOptions {
   readonly limits: SliceLimits
   readonly checker: LeaseChecker
   readonly planted: PlantedInSlices
+  readonly hasOverdrafts: boolean
 }
 
 interface Charge {
@@ -160,7 +162,7 @@ export class SliceProcess {
   }
 
   #admit(costs: ReadonlyMap<SliceName, number>): void {
-    const { checker, limits, queue, random } = this.#options
+    const { checker, limits, queue, random, hasOverdrafts } = this.#options
     const life = this.#life
     const charges = [...costs].map(([name, cost]) => {
       const cell = this.#cells.get(name)!
@@ -169,10 +171,22 @@ export class SliceProcess {
       checker.admitTotal(name, startMs, limits.limit(name), cost)
       return { name, cost, startMs }
     })
+    if (hasOverdrafts && random.below(6) === 0) {
+      queue.after(random.below(2_000), () => {
+        if (life === this.#life) for (const charge of charges) this.#overdraw(charge, 1 + random.below(5))
+      })
+    }
     if (random.below(4) > 0) return
     queue.after(random.below(2_000), () => {
       if (life === this.#life) for (const charge of charges) this.#giveBack(charge)
     })
+  }
+
+  #overdraw({ name, cost, startMs }: Charge, times: number): void {
+    const cell = this.#cells.get(name)!
+    const used = cell[LEASE_CELL.used]!
+    overdrawLease(cell, 0, cost * times, startMs)
+    if (cell[LEASE_CELL.used] !== used) this.#options.checker.overdraw(name, startMs, cost * times)
   }
 
   #giveBack({ name, cost, startMs }: Charge): void {

@@ -23,6 +23,8 @@ export interface SliceSimulationOptions {
   readonly planted?: PlantedSliceFault
   /** Ends all faults after the schedule, and lets the nodes recover. */
   readonly isHealed?: boolean
+  /** Some calls use more than they cost, beyond the lease of their node. */
+  readonly hasOverdrafts?: boolean
 }
 
 export interface SliceSimulationResult {
@@ -71,6 +73,7 @@ export function simulateSlices({
   seed,
   planted = {},
   isHealed = false,
+  hasOverdrafts = false,
 }: SliceSimulationOptions): SliceSimulationResult {
   const random = createRandom(seed)
   const queue = new EventQueue()
@@ -81,7 +84,9 @@ export function simulateSlices({
   const limits = new SliceLimits(random, NODES)
   const checker = new LeaseChecker()
   const surroundings = { queue, random, database, network, limits }
-  const processes = listed.map((_, number) => new SliceProcess({ number, timings, checker, planted, ...surroundings }))
+  const processes = listed.map(
+    (_, number) => new SliceProcess({ number, timings, checker, planted, hasOverdrafts, ...surroundings }),
+  )
   const all = { ...surroundings, processes }
   for (const process of processes) scheduleCalls(process, all)
   scheduleFaults(all)

@@ -133,6 +133,16 @@ describe('Slices from PostgreSQL', { timeout: 60_000 }, () => {
     expect(await callUpToQuota(nodes.slice(1), admitted - 3 * UNIT)).toBe(QUOTA.value)
   })
 
+  it('admit less on every node once calls of one have used more than they cost', async () => {
+    const nodes = await openNodes(2)
+    await isServing(nodes)
+    expect(await call([nodes[0]!], 1)).toBe(UNIT)
+    nodes[0]!.overdraw(40 * UNIT)
+    await vi.waitFor(() => expect(nodes[0]!.journal.at(-1)!.claim).toBeGreaterThanOrEqual(41 * UNIT))
+    await nodes[0]!.driver.refill('quota', UNIT)
+    expect(await callUpToQuota(nodes, 41 * UNIT)).toBe(QUOTA.value)
+  })
+
   it('admit no unit beyond a quota that was lowered, also if calls give back', async () => {
     const [node] = await openNodes(1)
     await isServing([node!])

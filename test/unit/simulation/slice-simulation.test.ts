@@ -7,15 +7,18 @@ const TIMEOUT_MS = 60_000 + SCHEDULES * 40
 const FIRST_SEED = Number(process.env['SEED'] ?? 1)
 
 describe('Slices of several nodes', () => {
-  it(
-    `never admit more than declared, in ${SCHEDULES} schedules with faults from seed ${FIRST_SEED}`,
+  it.each([
+    ['than declared', false],
+    ['than declared and calls used beyond their cost', true],
+  ])(
+    `never admit more %s, in ${SCHEDULES} schedules with faults from seed ${FIRST_SEED}`,
     { timeout: TIMEOUT_MS },
-    () => {
+    (_, hasOverdrafts) => {
       const failed: string[] = []
       let admitted = 0
       for (let seed = FIRST_SEED; seed < FIRST_SEED + SCHEDULES; seed++) {
         try {
-          admitted += simulateSlices({ seed }).admitted
+          admitted += simulateSlices({ seed, hasOverdrafts }).admitted
         } catch (error) {
           failed.push(`SEED=${seed} SCHEDULES=1: ${String(error)}`)
         }
@@ -29,7 +32,7 @@ describe('Slices of several nodes', () => {
   it('can be granted again on every node after all faults have ended', { timeout: TIMEOUT_MS }, () => {
     const stuck: number[] = []
     for (let seed = FIRST_SEED; seed < FIRST_SEED + SCHEDULES / 10; seed++) {
-      const { isServing, admittedHealed } = simulateSlices({ seed, isHealed: true })
+      const { isServing, admittedHealed } = simulateSlices({ seed, isHealed: true, hasOverdrafts: seed % 2 === 0 })
       if (!isServing || admittedHealed === 0) stuck.push(seed)
     }
     expect(stuck).toEqual([])
