@@ -15,7 +15,7 @@ import type { Call } from './call/call.ts'
 import type { DriftWatch } from './forwarding/drift-watch.ts'
 import type { LoopDetection } from './headers/loop-detection.ts'
 import { refuseStale, refuseUnavailable, type RoutedCall } from './call/routed-call.ts'
-import type { CompiledRevision } from './call/revision.ts'
+import { apiLinesFor, type CompiledRevision } from './call/revision.ts'
 import { toAttribution } from './call/call-attribution.ts'
 import { attributionOf, type CallerContext } from './call/caller-context.ts'
 import type { CallerContexts } from './call/caller-contexts.ts'
@@ -58,7 +58,7 @@ function route(
   queryAt: number,
 ): void {
   call.attribution = revision.unrouted
-  call.apiLines = revision.apiLines
+  call.apiLines = apiLinesFor(revision, headers.origin)
   call.readBytesPerSecondMin = revision.readBytesPerSecondMin
   const { plan, routes, operations } = revision
   if (plan.state === 'Retired') return call.refuse('api_retired', `${plan.api} is retired.`)

@@ -2,10 +2,19 @@
 
 import type { CallDependencies } from './call/call-dependencies.ts'
 import type { ClientRequest, ClientResponse } from './connection/client.ts'
+import type { CorsRequest } from './cors/preflight.ts'
+import type { CorsRules } from './cors/cors-rules.ts'
 import { PlainReader } from './connection/reader-watch.ts'
 import type { UploadWatch } from './connection/upload-watch.ts'
 
-export type OauthHandler = (request: ClientRequest, response: ClientResponse, path: string) => boolean
+/** `cors` are the rules of the API whose path it is; null if it has none. */
+export type OauthHandler = (
+  request: ClientRequest,
+  response: ClientResponse,
+  path: string,
+  headers: CorsRequest,
+  cors: CorsRules | null,
+) => boolean
 
 export interface OauthRequestOptions {
   readonly oauth: OauthHandler
@@ -34,19 +43,21 @@ export function handleOauth(
   request: ClientRequest,
   response: ClientResponse,
   path: string,
-  expectsContinue: boolean,
+  headers: CorsRequest,
+  cors: CorsRules | null,
 ): boolean {
   const { oauth, context } = options
+  const { expectsContinue } = headers
   try {
     const { shouldKeepAlive } = response
     if (expectsContinue) response.shouldKeepAlive = false
-    if (!oauth(request, response, path)) {
+    if (!oauth(request, response, path, headers, cors)) {
       response.shouldKeepAlive = shouldKeepAlive
       return false
     }
     if (expectsContinue) response.askForBody()
     if (!request.complete) watchUpload(options, request, response)
-    watchReader(options, request, response)
+    watchReader(context, request, response)
   } catch (cause) {
     context.onFault(cause)
     response.breakOff()
@@ -66,8 +77,11 @@ function watchUpload({ uploads }: OauthRequestOptions, request: ClientRequest, r
 }
 
 /** Watches the reader from the end of the response until the socket has accepted all of it. */
-function watchReader({ context }: OauthRequestOptions, { socket }: ClientRequest, response: ClientResponse): void {
-  const { readers, count } = context
+export function watchReader(
+  { readers, count }: OauthRequestOptions['context'],
+  { socket }: ClientRequest,
+  response: ClientResponse,
+): void {
   const reader = new PlainReader(socket, response, () => count('client_too_slow'))
   response.once('close', () => readers.leave(reader))
   if (response.writableEnded) readers.enter(reader)

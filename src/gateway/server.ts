@@ -14,9 +14,10 @@ import type { HandleCall } from './handle-call.ts'
 import type { RequestRules } from './headers/header-rules.ts'
 import type { ClientRequest, ClientResponse, ClientServer } from './connection/client.ts'
 import { createClientServer } from './connection/client-server.ts'
-import type { CompiledRevision } from './call/revision.ts'
+import { apiLinesFor, type CompiledRevision } from './call/revision.ts'
+import { answerPreflight, isPreflight } from './cors/preflight.ts'
 import { refuseStale } from './call/routed-call.ts'
-import { handleOauth, isOauthPath, type OauthHandler } from './oauth-requests.ts'
+import { handleOauth, isOauthPath, watchReader, type OauthHandler } from './oauth-requests.ts'
 import { McpCall } from './mcp/mcp-call.ts'
 import { isMcpTarget, type McpEndpoint } from './mcp/mcp-endpoint.ts'
 import { KnownTexts } from './routing/known-texts.ts'
@@ -100,29 +101,47 @@ function onRequest(gateway: Gateway, request: ClientRequest, response: ClientRes
 
 function begin(
   gateway: Gateway,
-  { request, response, headers, target, queryAt, nameEnd }: Arrival,
+  arrival: Arrival,
   revision: CompiledRevision | undefined,
   waitingSince: number | null,
 ): void {
+  const { request, response, headers, target, queryAt, nameEnd } = arrival
   const sequence = (gateway.sequence = (gateway.sequence + 1) >>> 0)
   const mayBeOauth = queryAt >= 0 && (isOauthPath(target, nameEnd, queryAt) || revision === undefined)
   if (mayBeOauth && !response.destroyed) {
-    if (handleOauth(gateway, request, response, target.slice(0, queryAt), headers.expectsContinue)) return
+    const cors = revision === undefined || revision.cors === null ? null : revision.cors.tokens
+    if (handleOauth(gateway, request, response, target.slice(0, queryAt), headers, cors)) return
   }
+  if (revision !== undefined && revision.cors !== null && isPreflight(request, headers) && !response.destroyed)
+    return handlePreflight(gateway, arrival, revision)
   const isMcp = revision?.isMcpOn === true && isMcpTarget(target, nameEnd, queryAt)
   const call = new (isMcp ? McpCall : Call)(gateway.context, request, response, sequence)
   const nowAt = call.startedAt
   if (waitingSince !== null) call.startedAt = waitingSince
   call.expectsContinue = headers.expectsContinue
   try {
-    if (response.destroyed) endGone(call, revision)
-    else if (gateway.isStaleAt(nowAt)) refuseStaleCall(call, revision)
-    else if (queryAt < 0) refuseTarget(gateway, call, target)
+    if (response.destroyed) endGone(call, headers, revision)
+    else if (gateway.isStaleAt(nowAt)) refuseStaleCall(call, headers, revision)
+    else if (queryAt < 0) refuseTarget(gateway, call, headers, target)
     else if (call instanceof McpCall) gateway.mcp.handle(call, headers, revision!)
     else if (revision === undefined) call.refuse('not_found', 'No API with this name is published here.')
     else gateway.handleCall(call, headers, revision, nameEnd, queryAt)
   } catch (cause) {
     call.crash(cause)
+  }
+}
+
+/** Answers a preflight request to a path of an API. */
+function handlePreflight({ context }: Gateway, arrival: Arrival, { cors, routes }: CompiledRevision): void {
+  const { request, response, headers, target, queryAt, nameEnd } = arrival
+  try {
+    context.count('preflight_answered')
+    const lines = cors!.preflightLines(headers.origin, routes.methodsAt(target, nameEnd, queryAt))
+    answerPreflight(request, response, lines, headers)
+    watchReader(context, request, response)
+  } catch (cause) {
+    context.onFault(cause)
+    response.breakOff()
   }
 }
 
@@ -146,28 +165,35 @@ function beginAwake(gateway: Gateway, arrival: Arrival, waking: Promise<void>): 
 }
 
 /** Ends a call whose client has gone while the API was woken. */
-function endGone(call: Call, revision: CompiledRevision | undefined): void {
-  if (revision !== undefined) attributeUnrouted(call, revision)
+function endGone(call: Call, headers: RequestHeaders, revision: CompiledRevision | undefined): void {
+  if (revision !== undefined) attributeUnrouted(call, headers, revision)
   call.clientGone()
 }
 
-function refuseStaleCall(call: Call, revision: CompiledRevision | undefined): void {
-  if (revision !== undefined) attributeUnrouted(call, revision)
+function refuseStaleCall(call: Call, headers: RequestHeaders, revision: CompiledRevision | undefined): void {
+  if (revision !== undefined) attributeUnrouted(call, headers, revision)
   refuseStale(call)
 }
 
-function attributeUnrouted(call: Call, { unrouted, unroutedMcp, apiLines }: CompiledRevision): void {
-  call.attribution = call instanceof McpCall ? unroutedMcp : unrouted
-  call.apiLines = apiLines
+function attributeUnrouted(call: Call, { origin }: RequestHeaders, revision: CompiledRevision): void {
+  const isMcp = call instanceof McpCall
+  call.attribution = isMcp ? revision.unroutedMcp : revision.unrouted
+  call.apiLines = isMcp ? revision.apiLines : apiLinesFor(revision, origin)
 }
 
 /**
  * Refuses a path that is not canonical, because two implementations could read it differently. The record names the caller if
  * its credential is valid.
  */
-function refuseTarget({ revisionOf, authenticator }: Gateway, call: Call, target: string): void {
+function refuseTarget(
+  { revisionOf, authenticator }: Gateway,
+  call: Call,
+  { origin }: RequestHeaders,
+  target: string,
+): void {
   const revision = revisionOf(nameIn(target, -1))
   if (revision === undefined) return call.refuse('path_not_canonical', NOT_CANONICAL)
+  call.apiLines = apiLinesFor(revision, origin)
   const { authorization } = call.request.headers
   const key = call.request.headers['x-api-key']
   const apiKey = Array.isArray(key) ? undefined : key

@@ -14,7 +14,7 @@ export interface PackedPlan extends RevisionPlan {
   readonly document: Uint8Array
 }
 
-type Head = Pick<DocumentPlan, 'dialect' | 'readBytesPerSecondMin' | 'mcp'>
+type Head = Pick<DocumentPlan, 'dialect' | 'readBytesPerSecondMin' | 'mcp' | 'cors'>
 type Components = 'components' | 'responseComponents'
 type Line =
   | readonly ['operation', OperationPlan]
@@ -35,11 +35,12 @@ export function packDocument(plan: DocumentPlan): Uint8Array {
 }
 
 function* linesOf(plan: DocumentPlan): Iterable<Head | Line> {
-  const { dialect, readBytesPerSecondMin, mcp, operations, responses } = plan
+  const { dialect, readBytesPerSecondMin, mcp, cors, operations, responses } = plan
   yield {
     dialect,
     ...(readBytesPerSecondMin !== undefined && { readBytesPerSecondMin }),
     ...(mcp !== undefined && { mcp }),
+    ...(cors !== undefined && { cors }),
   }
   for (const operation of operations) yield ['operation', operation]
   for (const response of responses) yield ['response', response]

@@ -3,6 +3,8 @@
  * OpenAPI document, which threads never read. Threads compile it (router, validators).
  */
 
+import type { CorsPlan } from './cors.ts'
+
 export type RoutePlan = RevisionPlan & DocumentPlan
 
 /** The part of a plan that comes from the deployment. */
@@ -21,6 +23,8 @@ export interface RevisionPlan {
   readonly memberOfProductIds: readonly string[]
   /** Set if the policy of the API exposes all operations over MCP. */
   readonly isMcpOn?: true
+  /** `cors` in the policy of the API, which overrides that of the document; missing if the policy has none. */
+  readonly policyCors?: CorsPlan
 }
 
 /** The part of a plan that comes from the document. */
@@ -37,6 +41,8 @@ export interface DocumentPlan {
   readonly readBytesPerSecondMin?: number
   /** `x-tollgate-mcp` of the document; missing if the document does not have it. */
   readonly mcp?: McpPlan
+  /** `x-tollgate-cors` of the document. */
+  readonly cors?: CorsPlan
 }
 
 export interface McpPlan {

@@ -1,5 +1,6 @@
 /** `/v1/apis`: APIs with their access policy, deprecation and retirement. */
 
+import { CORS_HEADERS_MAX, CORS_ORIGINS_MAX, MAX_AGE_SECONDS, MAX_AGE_SECONDS_LIMIT } from '../plan/cors.ts'
 import type { ApiPolicies } from '../publishing/api-policy.ts'
 import type { ApiRemoval } from '../publishing/api-removal.ts'
 import type { Apis } from '../publishing/apis.ts'
@@ -39,6 +40,42 @@ const api = named(
     labels,
   }),
 )
+const origin = { type: 'string', minLength: 1, maxLength: 300 } as const
+const headerNames = {
+  type: 'array',
+  maxItems: CORS_HEADERS_MAX,
+  items: { type: 'string', minLength: 1, maxLength: 64 },
+} as const
+const cors = nullable(
+  named(
+    'Cors',
+    object(
+      {
+        origins: {
+          type: ['array', 'string'],
+          maxItems: CORS_ORIGINS_MAX,
+          items: origin,
+          pattern: '^\\*$',
+          maxLength: 1,
+          description: 'Origins such as `https://app.example`, or `*` for all of them. An empty list allows none.',
+        },
+        headers: { ...headerNames, description: 'Request headers besides those of credentials and of the operations.' },
+        exposeHeaders: {
+          ...headerNames,
+          description: 'Response headers that a page may read besides those of the gateway.',
+        },
+        credentials: { type: 'boolean', description: 'Whether a page may send cookies. Needs a list of origins.' },
+        maxAge: {
+          type: 'integer',
+          minimum: 0,
+          maximum: MAX_AGE_SECONDS_LIMIT,
+          description: `Seconds for which a browser may keep the answer to a preflight request; ${MAX_AGE_SECONDS} by default.`,
+        },
+      },
+      ['origins'],
+    ),
+  ),
+)
 const policy = named(
   'ApiPolicy',
   object({
@@ -50,6 +87,7 @@ const policy = named(
       type: 'boolean',
       description: 'Exposes all operations at `/{api}/mcp`, except for those with `x-tollgate-mcp: false`.',
     },
+    cors,
   }),
 )
 const idPrefix = {
@@ -96,7 +134,7 @@ export const API_OPERATIONS = {
     method: 'PUT',
     path: '/v1/apis/:name/policy',
     summary: 'Replaces the access policy of an API; it applies to new subscriptions, credentials and tokens',
-    description: 'A change of `mcp` applies to the active revision before the response.',
+    description: 'A change of `mcp` or `cors` applies to the active revision before the response.',
     tag,
     scope: 'apis:write',
     body: { ...policy, title: 'ApiPolicyInput', required: [] },

@@ -1,7 +1,13 @@
-/** The policy of an API: approval of subscriptions, how its tokens are issued, and whether agents reach it over MCP. */
+/**
+ * The policy of an API: approval of subscriptions, how its tokens are issued, whether agents reach it over MCP, and which pages of
+ * other origins may call it.
+ */
 
+import { isDeepStrictEqual } from 'node:util'
+import { Problem, type ProblemPointer } from '../domain/problem.ts'
+import { readCorsPlan, type CorsPlan, type CorsSettings } from '../plan/cors.ts'
 import { documentKind, type Author, type Document, type Registry, type Write } from '../store/registry.ts'
-import { API_KIND, apiWrite } from './apis.ts'
+import { API_KIND, apiWrite, type ApiBody } from './apis.ts'
 import { commit, find } from '../command/commands.ts'
 import { PRODUCT_KIND } from './products.ts'
 import type { Proxies } from './proxies.ts'
@@ -17,6 +23,8 @@ export interface ApiPolicy {
   readonly credentialLifetimeDays: number
   /** Exposes all operations over MCP, except for those that the document hides. */
   readonly mcp: boolean
+  /** Overrides `x-tollgate-cors` of the document; null leaves it to the document. */
+  readonly cors: CorsSettings | null
 }
 
 /** The part of a policy that applies to subscriptions. */
@@ -24,7 +32,7 @@ export type SubscriptionPolicy = Pick<ApiPolicy, 'subscriptionApproval' | 'crede
 
 export interface ApiPolicies {
   get(tenant: string, api: string): Promise<ApiPolicy>
-  /** Replaces the policy; omitted members get their defaults. */
+  /** Replaces the policy; omitted members get their defaults. Throws `Problem('payload_invalid')`. */
   put(author: Author, api: string, policy: Partial<ApiPolicy>): Promise<ApiPolicy>
 }
 
@@ -34,6 +42,7 @@ export const API_POLICY_KIND = documentKind<ApiPolicy>('api_policy', [
   'tokenAlgorithm',
   'credentialLifetimeDays',
   'mcp',
+  'cors',
 ])
 
 const DEFAULT_POLICY: ApiPolicy = {
@@ -42,6 +51,7 @@ const DEFAULT_POLICY: ApiPolicy = {
   tokenAlgorithm: 'ES256',
   credentialLifetimeDays: 365,
   mcp: false,
+  cors: null,
 }
 
 export interface ApiPoliciesOptions {
@@ -61,19 +71,37 @@ export function createApiPolicies({ registry, mutex, proxies }: ApiPoliciesOptio
         const entry = await find(registry, author.tenant, API_KIND, api)
         const { tenant } = entry
         const policy: ApiPolicy = { ...DEFAULT_POLICY, ...given }
+        const next = withPolicy(entry.body, policy)
         const current: Document<ApiPolicy> | null = await registry.get(API_POLICY_KIND, api)
         const write = { kind: API_POLICY_KIND, id: api, tenant, expected: current?.revision ?? 0, body: policy }
         const save = (writes: readonly Write[]) => commit(registry, author, 'api.policy', [write, ...writes])
-        const { isMcpOn = false, ...rest } = entry.body
-        if (policy.mcp === isMcpOn) await save([])
+        if (isDeepStrictEqual(next, entry.body)) await save([])
         else {
-          const next = policy.mcp ? { ...rest, isMcpOn: true as const } : rest
           const changed = apiWrite(api, tenant, entry.revision, next)
           await proxies.change(api, next, (writes) => save([changed, ...writes]))
         }
         return policy
       }),
   }
+}
+
+/** Returns a catalogue entry with what a policy changes in what the gateway serves. Throws `Problem('payload_invalid')`. */
+function withPolicy(body: ApiBody, policy: ApiPolicy): ApiBody {
+  const { isMcpOn: _isMcpOn, cors: _cors, ...rest } = body
+  const cors = policy.cors === null ? null : toCorsPlan(body, policy.cors)
+  return { ...rest, ...(policy.mcp && { isMcpOn: true }), ...(cors !== null && { cors }) }
+}
+
+function toCorsPlan({ ownScopes }: ApiBody, settings: CorsSettings): CorsPlan {
+  const faults: ProblemPointer[] = []
+  const plan = readCorsPlan(settings, '/cors', faults)
+  // The main thread serves that API, by settings that only the operator of the service changes.
+  if (ownScopes !== undefined) {
+    const detail = 'The platform API allows the origins of the setting CORS_ORIGINS.'
+    faults.push({ pointer: '/cors', detail })
+  }
+  if (plan !== undefined && faults.length === 0) return plan
+  throw new Problem('payload_invalid', 'The policy does not allow origins in this form.', { errors: faults })
 }
 
 export async function policyOf(registry: Pick<Registry, 'get'>, api: string): Promise<ApiPolicy> {

@@ -6,6 +6,7 @@ import type { Labelled, Labels } from '../store/labels.ts'
 import { documentKind, type Author, type Document, type Registry, type Write } from '../store/registry.ts'
 import { commit, find } from '../command/commands.ts'
 import type { KeyedMutex } from '../command/keyed-mutex.ts'
+import type { CorsPlan } from '../plan/cors.ts'
 import { listPage, type Page, type PageQuery } from '../command/page.ts'
 
 export type { ApiState } from './api-machine.ts'
@@ -28,6 +29,8 @@ export interface ApiBody extends Labelled {
   readonly ownScopes?: readonly string[]
   /** Copy of `mcp` in the policy of the API; missing if it is off. */
   readonly isMcpOn?: true
+  /** `cors` in the policy of the API, as the gateway serves it; missing if the policy has none. */
+  readonly cors?: CorsPlan
 }
 
 export const API_KIND = documentKind<ApiBody>('api', [
@@ -43,7 +46,7 @@ export const API_KIND = documentKind<ApiBody>('api', [
   'labels',
 ])
 
-export interface Api extends Omit<ApiBody, 'ownScopes' | 'actor' | 'deprecatedAt' | 'isMcpOn'> {
+export interface Api extends Omit<ApiBody, 'ownScopes' | 'actor' | 'deprecatedAt' | 'isMcpOn' | 'cors'> {
   readonly id: string
   readonly labels: Labels
 }
@@ -99,6 +102,6 @@ export function apiActor({ actor, state }: ApiBody): PersistedActor {
 }
 
 export function showApi({ id, body }: Document<ApiBody>): Api {
-  const { ownScopes: _, actor: __, deprecatedAt: ___, isMcpOn: ____, ...shown } = body
+  const { ownScopes: _, actor: __, deprecatedAt: ___, isMcpOn: ____, cors: _____, ...shown } = body
   return { id, ...shown, labels: body.labels ?? {} }
 }

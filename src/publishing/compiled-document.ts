@@ -26,7 +26,7 @@ interface CompiledBody {
 export const COMPILED_KIND = documentKind<CompiledBody>('compiled', 'hidden')
 
 /** Version of the compiler: incremented with every change of its output, so that published APIs are compiled again. */
-const RULES = 4
+const RULES = 5
 
 /** Returns the packed form. Throws `Problem('specification_invalid')`. */
 export function compileDocument(

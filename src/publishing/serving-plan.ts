@@ -60,6 +60,7 @@ export function toPackedPlan(
     state: entry.state === 'Prospect' ? 'Active' : entry.state,
     ...deprecationOf(entry),
     ...(entry.isMcpOn && { isMcpOn: true }),
+    ...(entry.cors && { policyCors: entry.cors }),
     backend: { ...backend, mayBePrivate: isBackendExempt === true || backendRule.mayBePrivate(tenant) },
     allowedScopes,
     memberOfProductIds: body.memberOfProductIds,

@@ -68,6 +68,8 @@ export const EVENT_REASONS = {
   pipeline_restarted: 'The pipeline failed and continued from its checkpoint. The log has the reason.',
   pipelined_too_many: 'A client sent more requests than 1,024 on one connection without waiting for responses.',
   platform_call_unrecorded: 'A read of the platform API was answered without a record because the disk refused it.',
+  preflight_answered:
+    'A CORS preflight request was answered. It has no record and is not limited. [CORS](cors.md) has the details.',
   provider_away: 'An identity provider does not answer. Its last keys stay in use.',
   provider_keys_changed: 'An identity provider published other keys.',
   provider_keys_not_kept: 'New keys of an identity provider could not be stored. They are used until a restart.',

@@ -37,6 +37,7 @@ const GATEWAY_BELOW_CALL = [
   'gateway/backend',
   'gateway/headers',
   'gateway/connection',
+  'gateway/cors',
   'gateway/messages',
 ]
 const GATEWAY = [...GATEWAY_BELOW_CALL, 'gateway/authentication', 'gateway/call', 'gateway/forwarding', 'gateway/mcp']
@@ -73,6 +74,7 @@ export const TABLE: Readonly<Record<string, Row>> = {
   'gateway/validation': { folders: [...SHARED, 'gateway/routing'], packages: [...AJV, 'node:'] },
   'gateway/backend': { folders: [...SHARED, 'gateway/connection'], packages: ['undici', 'node:'] },
   'gateway/headers': { folders: [...SHARED, 'gateway/connection'], packages: ['node:'] },
+  'gateway/cors': { folders: [...SHARED, 'gateway/connection'], packages: ['node:'] },
   'gateway/connection': { folders: SHARED, packages: ['undici', 'node:'] },
   'gateway/messages': { folders: [...SHARED, 'gateway/limits', 'gateway/backend'], packages: ['node:'] },
   'gateway/call': { folders: [...SHARED, ...GATEWAY_BELOW_CALL], packages: ['node:'] },
@@ -81,7 +83,7 @@ export const TABLE: Readonly<Record<string, Row>> = {
     folders: [...SHARED, 'mcp', ...GATEWAY_BELOW_CALL, 'gateway/authentication', 'gateway/call', 'gateway/forwarding'],
     packages: ['node:'],
   },
-  'gateway/oauth': { folders: [...SHARED, 'gateway/connection'], packages: [...FASTIFY, 'node:'] },
+  'gateway/oauth': { folders: [...SHARED, 'gateway/connection', 'gateway/cors'], packages: [...FASTIFY, 'node:'] },
   gateway: { folders: [...SHARED, ...GATEWAY], packages: ['node:'] },
   'gateway/threads': { folders: [...SHARED, ...GATEWAY, 'gateway'], packages: ['node:'] },
 

@@ -59,7 +59,7 @@ export const APIS: ResourceGroup = {
       operation: 'putApiPolicy',
       call: 'PUT /v1/apis/{name}/policy',
       summary: 'Changes the policy of an API',
-      fields: 'subscriptionApproval exposure tokenAlgorithm credentialLifetimeDays:number mcp:boolean',
+      fields: 'subscriptionApproval exposure tokenAlgorithm credentialLifetimeDays:number mcp:boolean cors:json',
     },
     {
       name: 'compliance',

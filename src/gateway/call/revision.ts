@@ -10,6 +10,7 @@ import type { Attribution } from '../../domain/attribution.ts'
 import { createPace, type Pace } from '../../runtime/pace.ts'
 import type { SlaPlan } from '../../plan/sla-plan.ts'
 import { isMcpOn, MCP_PATH } from '../../plan/mcp-exposure.ts'
+import { compileCors, type RevisionCors } from '../cors/revision-cors.ts'
 import { compileChallenges, type Challenges } from './challenges.ts'
 import { Backend, type BackendSettings } from '../backend/backend.ts'
 import { READ_BYTES_PER_SECOND_MIN } from '../connection/reader-watch.ts'
@@ -45,8 +46,10 @@ export interface CompiledRevision {
   readonly backend: Backend | null
   /** By variant. */
   readonly slas: Map<string, CompiledSla>
-  /** Lines of headers in every response of the API. */
+  /** Lines of headers in every response of the API; `apiLinesFor` adds those of CORS. */
   readonly apiLines: string
+  /** Null if the API has no CORS setting. */
+  readonly cors: RevisionCors | null
   /** Attribution of calls that are refused before an operation is found. */
   readonly unrouted: Attribution
   /** Whether an operation is exposed over MCP. */
@@ -92,6 +95,7 @@ export async function compileRevision(
     backend: plan.backend === null ? null : new Backend(plan.backend, settings),
     slas: new Map(slas.map((sla) => [sla.variant, compileSlaFor(plan, sla, limiter)])),
     apiLines: plan.deprecation === undefined ? '' : toDeprecationLines(plan.deprecation),
+    cors: compileCors(plan),
     unrouted: toAttribution(plan, '', null, null),
     isMcpOn: isMcpOn(plan),
     mcpChallenges: compileChallenges(plan, settings.gatewayUrl, MCP_PATH),
@@ -112,6 +116,11 @@ function validatedHeadersOf({ parameters }: OperationPlan): ReadonlySet<string> 
     else if (place === 'cookie') names.add('cookie')
   }
   return names
+}
+
+/** Returns the lines of headers in a response to a request with this `Origin`. */
+export function apiLinesFor({ apiLines, cors }: CompiledRevision, origin: string | undefined): string {
+  return cors === null ? apiLines : apiLines + cors.calls.linesFor(origin)
 }
 
 /** Returns the operation ids by position; every table of a thread uses these positions. */

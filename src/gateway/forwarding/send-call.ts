@@ -13,7 +13,7 @@ import { inOnePiece } from '../../runtime/one-piece.ts'
 import type { DriftWatch } from './drift-watch.ts'
 import { Forwarding } from './forward.ts'
 import { valuesOf } from '../routing/operation-request.ts'
-import type { HeaderRules } from '../headers/header-rules.ts'
+import type { ResponseRules } from '../headers/header-rules.ts'
 import { createForwarded, createTraceLines, type ToForwardedLines } from '../headers/identity-headers.ts'
 import type { LoopDetection } from '../headers/loop-detection.ts'
 import { refuseSlowBody, refuseUnavailable, type RoutedCall } from '../call/routed-call.ts'
@@ -30,7 +30,7 @@ import { startMeter, type UsageFault, type UsageMeter } from './usage-meter.ts'
 import type { ValidationFailure } from '../validation/validate.ts'
 
 export interface SendCallOptions {
-  readonly responseRules: HeaderRules
+  readonly responseRules: ResponseRules
   readonly turnEnd: TurnEnd
   readonly drift: DriftWatch
   readonly loops: LoopDetection
@@ -118,7 +118,7 @@ class CallSender {
     new Forwarding(call, {
       backend,
       holder: call.attribution.subscription,
-      responseRules,
+      responseRules: revision.cors === null ? responseRules.withoutCors : responseRules.withCors,
       turnEnd,
       drift,
       uploads,

@@ -29,6 +29,9 @@ export const OVERRIDE = 12
 export const CONTENT_ENCODING = 13
 export const EXPECT = 14
 export const DATE = 15
+export const ORIGIN = 16
+/** `Access-Control-Request-Method`, which only preflight requests have. */
+export const REQUEST_METHOD = 17
 
 const REQUEST: Readonly<Record<string, number>> = {
   authorization: AUTHORIZATION,
@@ -56,6 +59,8 @@ const REQUEST: Readonly<Record<string, number>> = {
   upgrade: DROP,
   'http2-settings': DROP,
   expect: EXPECT,
+  origin: ORIGIN,
+  'access-control-request-method': REQUEST_METHOD,
   forwarded: DROP,
   'x-forwarded-for': DROP,
   'x-forwarded-host': DROP,
@@ -97,6 +102,9 @@ const RESPONSE: Readonly<Record<string, number>> = {
   'x-ru-period': DROP,
 }
 
+/** Headers of a backend that the CORS setting of an API replaces. */
+const CORS_PREFIX = 'access-control-'
+
 const SPELLINGS_MAX = 2_048
 
 export interface HeaderRules {
@@ -104,14 +112,24 @@ export interface HeaderRules {
   of(name: string): number
 }
 
+export interface ResponseRules {
+  /** For an API without a CORS setting: the backend has its own. */
+  readonly withoutCors: HeaderRules
+  readonly withCors: HeaderRules
+}
+
 export interface RequestRules extends HeaderRules {
   isValidHost(value: string): boolean
 }
 
 export const createRequestRules = (): RequestRules => ({ ...createRules(REQUEST), isValidHost: createHostCheck() })
-export const createResponseRules = (): HeaderRules => createRules(RESPONSE)
+export const createResponseRules = (): ResponseRules => ({
+  withoutCors: createRules(RESPONSE),
+  withCors: createRules(RESPONSE, CORS_PREFIX),
+})
 
-function createRules(known: Readonly<Record<string, number>>): HeaderRules {
+/** Drops names that begin with `dropped`. */
+function createRules(known: Readonly<Record<string, number>>, dropped: string | null = null): HeaderRules {
   const spellings = new Map(Object.entries(known))
 
   return {
@@ -119,15 +137,16 @@ function createRules(known: Readonly<Record<string, number>>): HeaderRules {
       const rule = spellings.get(name)
       if (rule !== undefined) return rule
       const lower = name.toLowerCase()
-      const computed = lower.includes('_')
-        ? ruleOfUnderscores(lower)
-        : Object.hasOwn(known, lower)
-          ? known[lower]!
-          : PASS
+      const computed = dropped !== null && lower.startsWith(dropped) ? DROP : ruleOf(known, lower)
       if (spellings.size < SPELLINGS_MAX) spellings.set(name, computed)
       return computed
     },
   }
+}
+
+function ruleOf(known: Readonly<Record<string, number>>, lower: string): number {
+  if (lower.includes('_')) return ruleOfUnderscores(lower)
+  return Object.hasOwn(known, lower) ? known[lower]! : PASS
 }
 
 function ruleOfUnderscores(lower: string): number {

@@ -18,7 +18,10 @@ import {
   DROP,
   EXPECT,
   HOST,
+  ORIGIN,
   OVERRIDE,
+  PASS,
+  REQUEST_METHOD,
   TRANSFER_ENCODING,
   VIA,
   type RequestRules,
@@ -38,6 +41,10 @@ export interface RequestHeaders {
   /** Proxies that the request has passed through; `''` if there are none. */
   via: string
   cdnLoop: string
+  /** `Origin`; undefined if there is none, `''` if there are several. */
+  origin: string | undefined
+  /** Whether there is `Access-Control-Request-Method`. */
+  asksForMethod: boolean
   isAmbiguous: boolean
   /** Status of the refusal if the framing or the host is ambiguous; 0 otherwise. */
   fault: 0 | 400 | 501 | 505
@@ -68,7 +75,8 @@ function readHeaders(request: ClientRequest, rules: RequestRules): RequestHeader
   for (let index = 0; index < raw.length; index += 2) {
     const name = raw[index]!
     const value = raw[index + 1]!
-    switch (rules.of(name)) {
+    const rule = rules.of(name)
+    switch (rule) {
       case DROP:
         break
       case AUTHORIZATION:
@@ -102,20 +110,39 @@ function readHeaders(request: ClientRequest, rules: RequestRules): RequestHeader
       case EXPECT:
         if (CONTINUE.test(value)) headers.expectsContinue = true
         break
-      case VIA:
-        headers.via = joined(headers.via, value)
-        break
-      case CDN_LOOP:
-        headers.cdnLoop = joined(headers.cdnLoop, value)
-        break
-      case OVERRIDE:
-        ;(headers.overrides ??= []).push(name, value)
+      case PASS:
+        forward.push(name, value)
         break
       default:
-        forward.push(name, value)
+        readRare(headers, forward, rule, name, value)
     }
   }
   return applyVersion(headers, hosts, request.httpVersionMinor)
+}
+
+/** Reads headers that most requests do not have. */
+function readRare(headers: RequestHeaders, forward: string[], rule: number, name: string, value: string): void {
+  switch (rule) {
+    case VIA:
+      headers.via = joined(headers.via, value)
+      break
+    case CDN_LOOP:
+      headers.cdnLoop = joined(headers.cdnLoop, value)
+      break
+    case OVERRIDE:
+      ;(headers.overrides ??= []).push(name, value)
+      break
+    case ORIGIN:
+      headers.origin = headers.origin === undefined ? value : ''
+      forward.push(name, value)
+      break
+    case REQUEST_METHOD:
+      headers.asksForMethod = true
+      forward.push(name, value)
+      break
+    default:
+      forward.push(name, value)
+  }
 }
 
 /** Applies what differs between versions of HTTP. */
@@ -142,6 +169,8 @@ function initialHeaders(request: ClientRequest, forward: string[]): RequestHeade
     expectsContinue: false,
     via: '',
     cdnLoop: '',
+    origin: undefined,
+    asksForMethod: false,
     isAmbiguous: false,
     fault: request.httpVersionMajor === 1 ? 0 : 505,
     hopByHop: null,

@@ -33,6 +33,8 @@ export interface RouteTable {
     from: number,
     to: number,
   ): RouteMatch | { readonly allowed: readonly string[] } | null
+  /** Returns the methods of the path with the positions of their operations; null if no path matches. */
+  methodsAt(target: string, from: number, to: number): ReadonlyMap<string, number> | null
 }
 
 interface Node {
@@ -70,7 +72,11 @@ export function createRouteTable(operations: readonly RouteOperation[]): RouteTa
     return { operation, parameters: values }
   }
 
-  return { find }
+  function methodsAt(target: string, from: number, to: number): ReadonlyMap<string, number> | null {
+    return from >= to ? null : (walk(root, target, from + 1, to, [])?.methods ?? null)
+  }
+
+  return { find, methodsAt }
 }
 
 /** Returns the node for the rest of the path from `from`, and adds the values of its parameters to `values`. */

@@ -12,6 +12,7 @@ import { refuse, type Specification } from '../specification.ts'
 import { createRequestCompiler } from './compile-parameters.ts'
 import { compileResponses } from './compile-responses.ts'
 import { compileSecurity } from './compile-security.ts'
+import { readCors } from './cors-extension.ts'
 import { readMinRead, readPassHeaders } from './gateway-extensions.ts'
 import { readMcp, readMcpFlag, readProse } from './mcp-exposure.ts'
 import { readUnits } from './units-extension.ts'
@@ -60,6 +61,7 @@ export function compileServing(
   }
   const known: ProblemPointer[] = []
   const mcp = readMcp(document, declared, found)
+  const cors = readCors(document, found)
   const hasProse = wantsProse || mcp !== undefined
   const schemas = createSchemaStore({ document, dialect, direction: 'request', faults: known, locate, hasProse })
   const request = createRequestCompiler({ document, schemas, faults: found, hasProse })
@@ -92,6 +94,7 @@ export function compileServing(
     operations,
     ...(readBytesPerSecondMin !== undefined && { readBytesPerSecondMin }),
     ...(mcp !== undefined && { mcp }),
+    ...(cors !== undefined && { cors }),
   }
 }
 

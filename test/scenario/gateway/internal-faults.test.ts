@@ -106,7 +106,17 @@ const FAULTS: readonly Fault[] = [
       return {}
     }),
   ],
-  ['response head', { send: { responseRules: { of: once(createResponseRules().of) } } }],
+  [
+    'response head',
+    {
+      send: {
+        responseRules: {
+          ...createResponseRules(),
+          withoutCors: { of: once(createResponseRules().withoutCors.of) },
+        },
+      },
+    },
+  ],
   ['drift detection', { send: { drift: { checkHead: once(() => null), reportOperation: () => {} } } }],
   ['end of the event-loop turn', { send: { turnEnd: { join: once(() => {}) } } }],
   [

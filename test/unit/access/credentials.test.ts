@@ -124,6 +124,7 @@ describe('the policy of an API', () => {
       tokenAlgorithm: 'ES256',
       credentialLifetimeDays: 365,
       mcp: false,
+      cors: null,
     }
     expect(await catalogue.apiPolicies.get('acme', API)).toEqual(whole)
     await catalogue.apiPolicies.put(ACME, API, { tokenAlgorithm: 'RS256' })

@@ -39,7 +39,8 @@ function meter(units: UnitsPlan, response: Response) {
     declaredMicro: DECLARED,
     onFault: (fault) => faults.push(fault),
   })
-  const lines = head === undefined ? null : started.readHead(status, new HeaderMemo(head), createResponseRules()).lines
+  const lines =
+    head === undefined ? null : started.readHead(status, new HeaderMemo(head), createResponseRules().withoutCors).lines
   if (body !== '') started.deliver(Buffer.from(body))
   if (trailer !== undefined) started.takeTrailer(trailer)
   call.admissions!.release(call)
