@@ -21,6 +21,7 @@ import {
   nodeName,
   NODE_NAME_MAX,
   oneOf,
+  origins,
   port,
   server,
   tenant,
@@ -74,6 +75,8 @@ export interface Config extends TlsConfig {
   readonly allowPrivateAddresses: readonly ('webhooks' | 'federation' | 'backends' | 'clients')[]
   /** Networks of proxies whose `X-Forwarded-For` names the client. */
   readonly trustedProxies: readonly string[]
+  /** Origins whose pages may use the platform API. */
+  readonly corsOrigins: readonly string[]
   /** Clients can register themselves (RFC 7591). */
   readonly mcpDynamicRegistration: boolean
   /** Messages over MCP that call no operation, per credential. */
@@ -135,6 +138,7 @@ export const SETTING_NAMES = [
   'TLS_CLIENT_CA_FILE',
   'HTTP_REDIRECT_PORT',
   'TRUSTED_PROXIES',
+  'CORS_ORIGINS',
   'MCP_DYNAMIC_REGISTRATION',
   'MCP_MESSAGES_PER_MINUTE',
   'STOP_DELAY_SECONDS',
@@ -194,6 +198,7 @@ export function readConfig(argv: readonly string[], environment: Readonly<Record
       listOf('webhooks', 'federation', 'backends', 'clients'),
     ),
     ...readTls(setting, wrong),
+    corsOrigins: setting('CORS_ORIGINS', [], origins),
     trustedProxies: setting('TRUSTED_PROXIES', [], networks),
     mcpMessagesPerMinute: setting('MCP_MESSAGES_PER_MINUTE', 60, whole(1, 60_000)),
     mcpDynamicRegistration: setting('MCP_DYNAMIC_REGISTRATION', 'off', oneOf('off', 'on')) === 'on',

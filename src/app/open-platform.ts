@@ -84,7 +84,7 @@ export function openPlatform(options: OpenPlatformOptions): Platform {
     riskUrl,
     version: readVersion(),
     messageLimit: createMessageLimit(config.mcpMessagesPerMinute, createMessageLimitMemory()),
-    limits: gateway.platformLimits,
+    ...{ limits: gateway.platformLimits, corsOrigins: config.corsOrigins },
     console,
     rootPage: toRootPage(console, rootPage),
     authenticate: async (authorization, apiKey) =>

@@ -132,7 +132,7 @@ function takeOver(
   reader = createEventReader({
     response: reply.raw,
     requestId: request.id,
-    headers: limitHeadersOf(reply),
+    headers: streamHeadersOf(reply),
     clock: options.clock,
     endsAtMs: caller.expiresAtMs,
     isStillOpen: () => isStillOpen(options, request),
@@ -185,6 +185,8 @@ function createPlaces(options: EventReadersOptions) {
   }
 }
 
-function limitHeadersOf(reply: FastifyReply): OutgoingHttpHeaders {
-  return Object.fromEntries(Object.entries(reply.getHeaders()).filter(([name]) => /^(ratelimit|x-ru-)/.test(name)))
+/** Returns the headers of a reply that its stream keeps: those of limits and of CORS. */
+function streamHeadersOf(reply: FastifyReply): OutgoingHttpHeaders {
+  const entries = Object.entries(reply.getHeaders())
+  return Object.fromEntries(entries.filter(([name]) => /^(ratelimit|x-ru-|access-control-)/.test(name)))
 }

@@ -18,6 +18,7 @@ import type { RiskFeed } from '../store/risk-store.ts'
 import { refuseAmbiguousHeads } from './ambiguous-head.ts'
 import { BROWSER_HEADERS, installBrowserHeaders } from './browser-headers.ts'
 import { createAllowedMethods } from './allowed-methods.ts'
+import { installCors } from './cors.ts'
 import { installEtags } from './conditional.ts'
 import { installGuard, type GuardOptions } from './guard.ts'
 import { HTTP_BOUNDS, refuseMalformed } from './http-bounds.ts'
@@ -68,6 +69,8 @@ export interface PlatformOptions extends GuardOptions, Omit<ResourceServices, 'p
   readonly metrics: Metrics
   /** Limits the messages over MCP that call no operation. */
   readonly messageLimit: MessageLimit
+  /** Origins whose pages may call the operations. Default: none. */
+  readonly corsOrigins?: readonly string[]
   /** Default: loopback. */
   readonly metricsAccess?: MetricsAccess
   /** Registers a listener for people whose access was taken away. */
@@ -241,9 +244,11 @@ function createApp(
   closeQuietConnections(app, secureServers !== null)
   app.setValidatorCompiler(createValidatorCompiler())
   installJsonBody(app)
-  installProblems(app, { log: options.log, allowedMethods: createAllowedMethods(Object.values(operations)) })
+  const allowedMethods = createAllowedMethods(Object.values(operations))
+  installProblems(app, { log: options.log, allowedMethods })
   installBrowserHeaders(app)
   refuseAmbiguousHeads(app)
+  installCors(app, { origins: options.corsOrigins ?? [], allowedMethods })
   // ETags come before the guard: it records the status that is sent, which may be 304.
   installEtags(app)
   console?.install(app)

@@ -85,6 +85,10 @@ export const SETTINGS_HELP: Readonly<Record<SettingName, SettingHelp>> = {
     fallback: 'unset',
     meaning: 'list of networks of proxies whose X-Forwarded-For or PROXY protocol names the client, such as 10.0.0.0/8',
   },
+  CORS_ORIGINS: {
+    fallback: 'unset',
+    meaning: 'list of origins whose pages may use the platform API, such as https://app.example',
+  },
   MCP_DYNAMIC_REGISTRATION: {
     fallback: 'off',
     meaning: 'on lets clients register themselves, for people who log in: off or on',

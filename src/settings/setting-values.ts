@@ -1,6 +1,7 @@
 /** Readers of the values of settings: each takes the text of a setting, and says in words what it accepts. */
 
 import { isIP } from 'node:net'
+import { toOrigin } from '../domain/origin.ts'
 import { parseNetwork } from '../runtime/client-address.ts'
 
 /** The value, or a phrase that describes what the setting takes. */
@@ -85,4 +86,15 @@ export const networks: Read<readonly string[]> = (text) => {
     : {
         takes: `a list of up to ${NETWORKS_MAX} networks or addresses, such as 10.0.0.0/8,fd00::1, and not all addresses`,
       }
+}
+
+const ORIGINS_MAX = 100
+
+/** Origins of web pages, in the form in which browsers send them. */
+export const origins: Read<readonly string[]> = (text) => {
+  const items = text.split(',').map((item) => toOrigin(item.trim()))
+  const found = items.filter((item) => item !== null)
+  return found.length < items.length || found.length > ORIGINS_MAX
+    ? { takes: `a list of up to ${ORIGINS_MAX} origins without paths and wildcards, such as https://app.example` }
+    : { value: [...new Set(found)] }
 }

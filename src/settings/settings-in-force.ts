@@ -56,6 +56,7 @@ const READ: Readonly<Record<SettingName, Read>> = {
   TLS_CLIENT_CA_FILE: ({ tls }) => tls?.clientCaFile,
   HTTP_REDIRECT_PORT: (_, { redirectPort }) => redirectPort,
   TRUSTED_PROXIES: ({ trustedProxies }) => trustedProxies.join(',') || null,
+  CORS_ORIGINS: ({ corsOrigins }) => corsOrigins.join(',') || null,
   MCP_DYNAMIC_REGISTRATION: ({ mcpDynamicRegistration }) => (mcpDynamicRegistration ? 'on' : 'off'),
   MCP_MESSAGES_PER_MINUTE: ({ mcpMessagesPerMinute }) => mcpMessagesPerMinute,
   STOP_DELAY_SECONDS: ({ stopDelaySeconds }) => stopDelaySeconds,

@@ -22,6 +22,7 @@ const SHARED = [
   'RETENTION_REQUESTS_DAYS',
   'ALLOW_PRIVATE_ADDRESSES',
   'TRUSTED_PROXIES',
+  'CORS_ORIGINS',
   'MCP_DYNAMIC_REGISTRATION',
 ] as const satisfies readonly SettingName[]
 
@@ -34,8 +35,13 @@ export function hashSharedSettings(
   addresses: Addresses,
   hash: (text: string) => string,
 ): Readonly<Record<string, string>> {
-  // In one order: this setting is a set.
-  const compared = { ...config, allowPrivateAddresses: config.allowPrivateAddresses.toSorted() }
+  // In one order: these settings are sets.
+  const { allowPrivateAddresses, corsOrigins } = config
+  const compared = {
+    ...config,
+    allowPrivateAddresses: allowPrivateAddresses.toSorted(),
+    corsOrigins: corsOrigins.toSorted(),
+  }
   const entries = SHARED.map((name) => [name, settingText(name, compared, addresses)] as const)
   const hashed = [['MASTER_KEY', ''] as const, ...entries].map(([name, value]) => {
     return [name, hash(JSON.stringify(['shared setting', name, value])).slice(0, HASH_CHARACTERS)]

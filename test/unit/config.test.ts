@@ -174,3 +174,23 @@ describe('the networks of trusted proxies', () => {
     (text) => expect(faults(['--trusted-proxies', text]).join()).toContain('TRUSTED_PROXIES takes a list of up to 64'),
   )
 })
+
+describe('the origins whose pages may use the platform API', () => {
+  it('are none by default, and a list otherwise', () => {
+    expect(readConfig([], {}).corsOrigins).toEqual([])
+    const CORS_ORIGINS = 'https://App.example, http://localhost:3000,https://app.example:443'
+    expect(readConfig([], { CORS_ORIGINS }).corsOrigins).toEqual(['https://app.example', 'http://localhost:3000'])
+  })
+
+  it.each([
+    '*',
+    'null',
+    'https://*.example',
+    'https://app.example/',
+    'app.example',
+    'https://a.example,',
+    'https://a,'.repeat(101),
+  ])('are not taken from %.30s', (text) =>
+    expect(faults(['--cors-origins', text]).join()).toContain('CORS_ORIGINS takes a list of up to 100'),
+  )
+})

@@ -26,6 +26,7 @@ describe('the hashes of the settings that nodes share', () => {
     ['RETENTION_REQUESTS_DAYS', '8'],
     ['ALLOW_PRIVATE_ADDRESSES', 'webhooks'],
     ['TRUSTED_PROXIES', '10.0.0.0/8'],
+    ['CORS_ORIGINS', 'https://app.example'],
     ['MCP_DYNAMIC_REGISTRATION', 'on'],
     ['CLICKHOUSE_URL', 'http://user:pw@clickhouse.example'],
     ['LIMITS_WITHOUT_REDIS', 'serve'],
@@ -45,6 +46,9 @@ describe('the hashes of the settings that nodes share', () => {
     )
     const sets = ['webhooks,clients', 'clients,webhooks'].map((value) => hashesOf({ ALLOW_PRIVATE_ADDRESSES: value }))
     expect(sets[0]).toEqual(sets[1])
+    const origins = ['https://a.example,https://b.example', 'https://B.example:443,https://a.example']
+    const [one, other] = origins.map((value) => hashesOf({ CORS_ORIGINS: value }))
+    expect(one).toEqual(other)
   })
 
   it('contain no value, and all differ with another master key', () => {
