@@ -24,8 +24,8 @@ await startThread({
 function withRootPage(oauth: OauthServer, page: string | undefined): OauthServer {
   if (page === undefined) return oauth
   return {
-    handle(request, response, path) {
-      if (path !== '/' || !asksForRootPage(request)) return oauth.handle(request, response, path)
+    handle(request, response, path, ...cors) {
+      if (path !== '/' || !asksForRootPage(request)) return oauth.handle(request, response, path, ...cors)
       const writeHead = (status: number, headers: string[]): void => response.start(status, toResponseFields(headers))
       sendRootPage({ writeHead, end: (body) => response.end(body) }, page)
       return true

@@ -179,7 +179,7 @@ async function activateStored(
 ): Promise<void> {
   const { config, backends, scopes } = core
   const platformSlas = await resources.specifications.plansInForce(PLATFORM_API, [])
-  await (await port.prepare(platformPlan(config.adminTenant, scopes), platformSlas)).swap()
+  await (await port.prepare(platformPlan(config.adminTenant, scopes, config.corsOrigins), platformSlas)).swap()
   if (stored !== null) return serveStoredApis(core, resources.proxies, stored)
   for await (const { plan, slas } of resources.proxies.activePlans()) {
     await (await port.prepare(plan, slas)).swap()

@@ -79,8 +79,11 @@ export function createGatewayPort({
   }
 }
 
-/** The route plan of `platform-v1`: the gateway issues its tokens, this thread serves its operations. */
-export function platformPlan(tenant: string, scopes: readonly string[]): PackedPlan {
+/**
+ * The route plan of `platform-v1`: the gateway issues its tokens, this thread serves its operations. Pages of `corsOrigins` may use
+ * both.
+ */
+export function platformPlan(tenant: string, scopes: readonly string[], corsOrigins: readonly string[]): PackedPlan {
   return {
     api: PLATFORM_API,
     tenant,
@@ -89,6 +92,7 @@ export function platformPlan(tenant: string, scopes: readonly string[]): PackedP
     backend: null,
     allowedScopes: scopes,
     memberOfProductIds: [],
+    ...(corsOrigins.length > 0 && { policyCors: { origins: corsOrigins } }),
     document: packDocument({
       dialect: '3.1',
       components: {},

@@ -112,6 +112,7 @@ function openPool(options: GatewayOptions, monitors: () => Monitors): GatewayPoo
       tls: core.certificates?.plan ?? null,
       trustedProxies: config.trustedProxies,
       allowsRegistration: config.mcpDynamicRegistration,
+      corsOrigins: config.corsOrigins,
       ...threadSpoolSettings,
       freshness: core.shared?.freshness?.memory ?? null,
       messageCounts: createMessageLimitMemory(),

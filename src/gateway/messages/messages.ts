@@ -117,6 +117,8 @@ export interface ThreadSettings {
   readonly trustedProxies: readonly string[]
   /** Whether clients can register themselves (RFC 7591). */
   readonly allowsRegistration: boolean
+  /** Origins whose pages may use the OAuth endpoint that serves all APIs. */
+  readonly corsOrigins: readonly string[]
   readonly spoolFolder: string
   /** Checkpoint of the spool reader at the start of the service. */
   readonly spoolAfter: SpoolPosition

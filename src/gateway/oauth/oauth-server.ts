@@ -13,6 +13,9 @@ import type { ClientAddress } from '../../runtime/client-address.ts'
 import type { ClientRequest, ClientResponse } from '../connection/client.ts'
 import { discardRest } from '../connection/discard-body.ts'
 import { toResponseFields } from '../connection/response-fields.ts'
+import { createCorsRules, type CorsRules } from '../cors/cors-rules.ts'
+import { answerPreflight, isPreflight, type CorsRequest } from '../cors/preflight.ts'
+import { createOauthCors, OAUTH_REQUEST_HEADERS } from './oauth-cors.ts'
 import { readForm } from './read-form.ts'
 
 export interface OauthServerOptions {
@@ -24,6 +27,8 @@ export interface OauthServerOptions {
   readonly scopesOf: (api: string) => readonly string[] | null
   /** Whether clients can register themselves (RFC 7591); otherwise the path does not exist. */
   readonly allowsRegistration?: boolean
+  /** Origins whose pages may use the endpoint that serves all APIs; missing: none. */
+  readonly corsOrigins?: readonly string[]
   /** Null or missing: the address of the connection is that of the client. */
   readonly clientAddress?: ClientAddress | null
   /** Receives the cause of a 503; the client does not get it. */
@@ -31,8 +36,14 @@ export interface OauthServerOptions {
 }
 
 export interface OauthServer {
-  /** Returns false if the path is not one of the OAuth paths. */
-  handle(request: ClientRequest, response: ClientResponse, path: string): boolean
+  /** Returns false if the path is not one of the OAuth paths. `ofApi` are the rules of the API in it. */
+  handle(
+    request: ClientRequest,
+    response: ClientResponse,
+    path: string,
+    headers: CorsRequest,
+    ofApi: CorsRules | null,
+  ): boolean
   close(): Promise<void>
 }
 
@@ -65,7 +76,7 @@ const DISCOVERY = [
 ] as const
 
 export async function createOauthServer(options: OauthServerOptions): Promise<OauthServer> {
-  const { allowsRegistration = false } = options
+  const { allowsRegistration = false, corsOrigins = [] } = options
   const paths = allowsRegistration ? [...PATHS, REGISTRATION_PATH] : PATHS
   const app = fastify({ logger: false, bodyLimit: BODY_BYTES_MAX })
   installForms(app, options, paths)
@@ -74,11 +85,20 @@ export async function createOauthServer(options: OauthServerOptions): Promise<Oa
   addDiscovery(app, options)
   if (allowsRegistration) addRegistration(app, options)
   await app.ready()
+  const corsOf = createOauthCors(corsOrigins.length === 0 ? null : createCorsRules({ origins: corsOrigins }))
 
   return {
-    handle(request, response, path) {
-      if (!paths.some(([pattern]) => pattern.test(path))) return false
-      readForm(request, BODY_BYTES_MAX, (body) => void answer(app, options, request, response, body))
+    handle(request, response, path, headers, ofApi) {
+      const found = paths.find(([pattern]) => pattern.test(path))
+      if (found === undefined) return false
+      const cors = corsOf(path, ofApi)
+      if (cors !== null && isPreflight(request, headers)) {
+        const lines = cors.preflightLines(headers.origin, found[1], OAUTH_REQUEST_HEADERS)
+        answerPreflight(request, response, lines, headers)
+        return true
+      }
+      const corsLines = cors === null ? '' : cors.linesFor(headers.origin)
+      readForm(request, BODY_BYTES_MAX, (body) => void answer(app, options, request, response, body, corsLines))
       return true
     },
     close: () => app.close(),
@@ -94,6 +114,7 @@ async function answer(
   request: ClientRequest,
   response: ClientResponse,
   body: Buffer,
+  corsLines: string,
 ): Promise<void> {
   try {
     const { method = '', url = '', socket } = request
@@ -119,7 +140,8 @@ async function answer(
       for (const item of [value].flat()) head.push(name, String(item))
     }
     const isUnread = !request.complete
-    response.start(statusCode, toResponseFields(head, isUnread))
+    const fields = toResponseFields(head, isUnread)
+    response.start(statusCode, { ...fields, lines: fields.lines + corsLines })
     if (isUnread) discardRest(request, response, socket)
     response.end(rawPayload)
   } catch (cause) {

@@ -23,7 +23,7 @@ import { createAuthenticator, type Authenticator } from '../authentication/authe
 import { createBackendConnect } from '../backend/backend-connect.ts'
 import { createUpstreamGates } from '../backend/upstream-gates.ts'
 import { createCallerContexts, type CallerContexts } from '../call/caller-contexts.ts'
-import type { ClientRequest, ClientResponse, ClientServer } from '../connection/client.ts'
+import type { ClientServer } from '../connection/client.ts'
 import { ReaderWatch } from '../connection/reader-watch.ts'
 import { UploadWatch } from '../connection/upload-watch.ts'
 import { createBodyBuffers } from '../forwarding/body-buffers.ts'
@@ -43,6 +43,7 @@ import { createFaultLog, type FaultLog } from '../messages/fault-log.ts'
 import { createUsageWarnings } from '../messages/usage-warnings.ts'
 import { createMainThreadLink, type MainThreadLink } from '../messages/main-thread-link.ts'
 import type { JsonWebKeySet, ThreadSettings, ToWorker } from '../messages/messages.ts'
+import type { OauthHandler } from '../oauth-requests.ts'
 import { createGatewayServer } from '../server.ts'
 import { createServedRevisions, type ServedRevisions } from './served-revisions.ts'
 import { executeCommand, type ThreadParts } from './thread-commands.ts'
@@ -55,13 +56,14 @@ const THREAD_FAULT = 'an unexpected error outside of any call; the thread contin
 
 export interface OauthServer {
   /** Returns false if the path is not one of the OAuth paths. */
-  handle(request: ClientRequest, response: ClientResponse, path: string): boolean
+  readonly handle: OauthHandler
   close(): Promise<void>
 }
 
 export interface OauthPort {
   readonly gatewayUrl: string
   readonly allowsRegistration: boolean
+  readonly corsOrigins: readonly string[]
   readonly clientAddress: ClientAddress | null
   /** Executes a request to one of the OAuth endpoints on the main thread. */
   readonly execute: (call: OauthCall) => Promise<OauthAnswer>
@@ -171,7 +173,7 @@ function createThreadAuthenticator(
 }
 
 function toOauthPort(
-  { gatewayUrl, allowsRegistration, trustedProxies }: ThreadSettings,
+  { gatewayUrl, allowsRegistration, corsOrigins, trustedProxies }: ThreadSettings,
   mainThread: MainThreadLink,
   revisions: ServedRevisions,
   publishedKeys: ThreadParts['publishedKeys'],
@@ -179,6 +181,7 @@ function toOauthPort(
   return {
     gatewayUrl,
     allowsRegistration,
+    corsOrigins,
     clientAddress: createClientAddress(trustedProxies),
     execute: (call) => mainThread.request('oauth', call),
     jwks: () => publishedKeys.jwks,

@@ -8,7 +8,7 @@ import { createOauthServer } from '../../../src/gateway/oauth/oauth-server.ts'
 import { lint } from '../../../src/governance/lint/lint.ts'
 import { buildOauthOpenApi } from '../../../src/platform/oauth-openapi.ts'
 import { platformOperations, platformScopes } from '../../../src/platform/operations.ts'
-import { openClientServer } from '../../fixtures/client-server.ts'
+import { NO_CORS, openClientServer } from '../../fixtures/client-server.ts'
 import { BASE_URL, GATEWAY_URL, openTestPlatform, type TestPlatform } from '../../fixtures/test-platform.ts'
 
 interface Described {
@@ -184,7 +184,7 @@ describe('/oauth.openapi.json, to which /openapi.json links', () => {
       allowsRegistration: true,
     })
     const { server, url: origin } = await openClientServer((request, response) => {
-      if (!oauth.handle(request, response, request.url ?? '')) response.refuse(404)
+      if (!oauth.handle(request, response, request.url ?? '', NO_CORS, null)) response.refuse(404)
     })
     onTestFinished(async () => {
       await oauth.close()

@@ -8,7 +8,7 @@ import {
 } from '../../../../src/gateway/oauth/oauth-server.ts'
 import { createClientAddress } from '../../../../src/runtime/client-address.ts'
 import type { OauthCall } from '../../../../src/plan/oauth-call.ts'
-import { openClientServer } from '../../../fixtures/client-server.ts'
+import { NO_CORS, openClientServer } from '../../../fixtures/client-server.ts'
 import { API, SCOPES } from '../../../fixtures/token-endpoints.ts'
 
 const FORM = { 'Content-Type': 'application/x-www-form-urlencoded' }
@@ -20,7 +20,7 @@ async function start(options: Pick<OauthServerOptions, 'allowsRegistration' | 'c
   const calls: OauthCall[] = []
   let paths: OauthServer | null = null
   const { server, url: gatewayUrl } = await openClientServer((request, response) => {
-    if (!paths?.handle(request, response, request.url ?? '')) response.refuse(418)
+    if (!paths?.handle(request, response, request.url ?? '', NO_CORS, null)) response.refuse(418)
   })
   const opened = await createOauthServer({
     ...{ ...options, gatewayUrl, jwks: () => ({ keys: [] }) },

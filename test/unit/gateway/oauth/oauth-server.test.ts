@@ -4,7 +4,7 @@ import * as oauth from 'oauth4webapi'
 import { afterEach, describe, expect, it } from 'vitest'
 import { createOauthServer, type OauthServer } from '../../../../src/gateway/oauth/oauth-server.ts'
 import type { OauthCall, OauthEndpoint } from '../../../../src/plan/oauth-call.ts'
-import { openClientServer } from '../../../fixtures/client-server.ts'
+import { NO_CORS, openClientServer } from '../../../fixtures/client-server.ts'
 import { API, openTestOauthServer, SCOPES, SECRET } from '../../../fixtures/token-endpoints.ts'
 
 const open: { close(): unknown }[] = []
@@ -18,7 +18,7 @@ async function start(executeInstead?: OauthEndpoint) {
   let paths: OauthServer | null = null
   const { server, url: gatewayUrl } = await openClientServer((request, response) => {
     const path = (request.url ?? '').split('?', 1)[0] ?? ''
-    if (!paths?.handle(request, response, path)) response.refuse(418)
+    if (!paths?.handle(request, response, path, NO_CORS, null)) response.refuse(418)
   })
   const { keyRing, answer } = await openTestOauthServer({ gatewayUrl, nowMs: Date.now })
   paths = await createOauthServer({
