@@ -21,7 +21,7 @@ export const CONTENT_LENGTH = 5
 export const TRANSFER_ENCODING = 6
 export const CONNECTION = 7
 export const HOST = 8
-const COOKIE = 9
+export const COOKIE = 9
 export const VIA = 10
 export const CDN_LOOP = 11
 /** Forwarded only if the document lists the name in `x-tollgate-pass-headers`. */

@@ -15,6 +15,7 @@ import {
   CONNECTION,
   CONTENT_LENGTH,
   CONTENT_TYPE,
+  COOKIE,
   DROP,
   EXPECT,
   HOST,
@@ -26,6 +27,7 @@ import {
   VIA,
   type RequestRules,
 } from './header-rules.ts'
+import { withoutOwnCookies } from './own-cookies.ts'
 
 const CONTINUE = /(?:^|\W)100-continue(?:$|\W)/i
 
@@ -132,6 +134,11 @@ function readRare(headers: RequestHeaders, forward: string[], rule: number, name
     case OVERRIDE:
       ;(headers.overrides ??= []).push(name, value)
       break
+    case COOKIE: {
+      const others = withoutOwnCookies(value)
+      if (others !== '') forward.push(name, others)
+      break
+    }
     case ORIGIN:
       headers.origin = headers.origin === undefined ? value : ''
       forward.push(name, value)

@@ -51,6 +51,15 @@ describe('a request to a backend', () => {
     expect(Object.keys(headers).filter((name) => name.includes('_'))).toEqual(['host_', 'authorization_', 'x_mine'])
   })
 
+  it('contains no cookie of this service', async () => {
+    const cookies = 'a=1; __Host-tollgate-console=secret; tollgate-browser=secret; b=2'
+    const { headers, answer } = await echoed(open(`Cookie: ${cookies}\r\n${CLOSE}`))
+    expect(headers['cookie']).toBe('a=1; b=2')
+    expect(answer).not.toContain('secret')
+    const { headers: none } = await echoed(open(`Cookie: tollgate-device=secret\r\n${CLOSE}`))
+    expect(none['cookie']).toBeUndefined()
+  })
+
   it('keeps the validated headers even if Connection names them', async () => {
     const paths = {
       '/open': {
