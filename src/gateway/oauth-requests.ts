@@ -69,8 +69,7 @@ export function handleOauth(
  * Allows one window of the upload watch for the body: forms are short.
  */
 function watchUpload({ uploads }: OauthRequestOptions, request: ClientRequest, response: ClientResponse): void {
-  const { socket } = request
-  const upload = uploads.create(() => socket.destroy())
+  const upload = uploads.create(() => response.disconnect())
   upload.resume()
   request.once('end', () => upload.end())
   response.once('close', () => upload.end())

@@ -243,12 +243,12 @@ export class Call implements RecordedCall, WatchedReader {
     })
   }
 
-  /** Closes the whole connection: its other responses have the same slow reader. */
+  /** Closes the whole connection, since its other responses have the same slow reader; of HTTP/2, only the stream. */
   onReaderTooSlow(): void {
     if (this.isOver) this.#dependencies.count('client_too_slow')
     this.#stopOwner()
     this.breakOff('client_too_slow')
-    this.socket.destroy()
+    this.response.disconnect()
   }
 
   /** Releases the limits; a fault here must not prevent the record. */

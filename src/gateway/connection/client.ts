@@ -1,6 +1,6 @@
 /**
  * A request of a client and the response to it, whatever version of HTTP carries them and whatever reads it: our own connections
- * (`http1/`) or `node:http` (`node/`), whose objects have the same properties.
+ * (`http1/`, `http2/`) or `node:http` (`node/`), whose objects have the same properties.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
@@ -18,6 +18,8 @@ export interface ClientRequest extends Pick<
   IncomingMessage,
   'method' | 'url' | 'headers' | 'httpVersionMajor' | 'httpVersionMinor' | 'complete' | 'readableFlowing' | 'socket'
 > {
+  /** Whether HTTP/2 carries the request. A request line may name that version as well, and is refused. */
+  readonly isHttp2?: boolean
   /** Name, value, … as received. */
   readonly rawHeaders: readonly string[]
   /** Keeps what is read from the headers; missing if nothing is kept. */
@@ -59,8 +61,12 @@ export interface ClientResponse extends Pick<
   refuse(status: number): void
   /** Sends `100 Continue`, unless the head was sent. */
   askForBody(): void
-  /** Aborts the response by closing its connection, after the responses before it. */
+  /** Aborts the response by closing its connection, after the responses before it; of HTTP/2, its stream. */
   breakOff(): void
+  /** Closes the connection, because its client is too slow; of HTTP/2, only the stream. */
+  disconnect(): void
+  /** The bytes that the client has accepted, if its connection does not tell. */
+  deliveredBytes?(bytesPerSecondMin: number): number
   on(event: Exclude<ResponseEvent, 'socket'>, listener: () => void): unknown
   once(event: Exclude<ResponseEvent, 'socket'>, listener: () => void): unknown
   once(event: 'socket', listener: (socket: Socket) => void): unknown

@@ -37,7 +37,7 @@ export interface WatchedReader {
   readonly socket: Socket
   readonly readBytesPerSecondMin: number
   /** Has no socket while it is queued behind another response. */
-  readonly response: Pick<ClientResponse, 'socket' | 'writableLength'>
+  readonly response: Pick<ClientResponse, 'socket' | 'writableLength' | 'deliveredBytes'>
   /** State of the watch. The first scan starts the window, so that `enter` and `leave` only change a linked list. */
   isWatched: boolean
   readSince: number
@@ -112,7 +112,7 @@ export class ReaderWatch {
       else this.#suspects.delete(reader)
       // The window of a queued response starts when the response gets its socket.
       reader.readSince = reader.response.socket === null ? 0 : nowAt
-      reader.readBase = deliveredBytes(reader.socket)
+      reader.readBase = deliveredTo(reader)
     }
     if (early.length + late.length > 0) void this.#measure([...late, ...early], late.length)
     if (pending > pendingBytesMax) for (const reader of this.#slowest(pending, nowAt)) this.#disconnect(reader)
@@ -144,7 +144,7 @@ export class ReaderWatch {
       else this.#suspects.delete(reader)
       return
     }
-    const bytes = deliveredBytes(reader.socket) - unread
+    const bytes = deliveredTo(reader) - unread
     const isTooSlow = (bytes - last.bytes) * 1_000 < reader.readBytesPerSecondMin * (at - last.at)
     if (last.at > 0 && isTooSlow) this.#disconnect(reader)
     else this.#suspects.set(reader, { bytes, at })
@@ -154,7 +154,7 @@ export class ReaderWatch {
   #slowest(pending: number, nowAt: number): readonly WatchedReader[] {
     const readers: { readonly reader: WatchedReader; readonly rate: number }[] = []
     for (let reader = this.#first; reader !== null; reader = reader.readNext) {
-      const rate = (deliveredBytes(reader.socket) - reader.readBase) / Math.max(1, nowAt - reader.readSince)
+      const rate = (deliveredTo(reader) - reader.readBase) / Math.max(1, nowAt - reader.readSince)
       readers.push({ reader, rate })
     }
     readers.sort((a, b) => a.rate - b.rate)
@@ -178,14 +178,20 @@ export class ReaderWatch {
 }
 
 /** Whether the kernel has accepted too little for a reader since its window began. */
-function isSlow({ socket, readBase, readBytesPerSecondMin }: WatchedReader, elapsedMs: number): boolean {
-  return (deliveredBytes(socket) - readBase) * 1_000 < readBytesPerSecondMin * elapsedMs
+function isSlow(reader: WatchedReader, elapsedMs: number): boolean {
+  return (deliveredTo(reader) - reader.readBase) * 1_000 < reader.readBytesPerSecondMin * elapsedMs
 }
+
+function deliveredTo({ socket, response, readBytesPerSecondMin }: WatchedReader): number {
+  return response.deliveredBytes?.(readBytesPerSecondMin) ?? deliveredBytes(socket)
+}
+
+type PlainResponse = Pick<ClientResponse, 'socket' | 'writableLength' | 'deliveredBytes' | 'disconnect'>
 
 /** The reader of a response that belongs to no call. */
 export class PlainReader implements WatchedReader {
   readonly socket: Socket
-  readonly response: Pick<ClientResponse, 'socket' | 'writableLength'>
+  readonly response: PlainResponse
   readonly readBytesPerSecondMin = READ_BYTES_PER_SECOND_MIN
   isWatched = false
   readSince = 0
@@ -194,7 +200,7 @@ export class PlainReader implements WatchedReader {
   readPrevious: WatchedReader | null = null
   readonly #onSlow: () => void
 
-  constructor(socket: Socket, response: Pick<ClientResponse, 'socket' | 'writableLength'>, onSlow: () => void) {
+  constructor(socket: Socket, response: PlainResponse, onSlow: () => void) {
     this.socket = socket
     this.response = response
     this.#onSlow = onSlow
@@ -202,7 +208,7 @@ export class PlainReader implements WatchedReader {
 
   onReaderTooSlow(): void {
     this.#onSlow()
-    this.socket.destroy()
+    this.response.disconnect()
   }
 }
 
@@ -214,6 +220,11 @@ interface SocketInternals {
 
 /** Returns how many of the bytes written to a socket the kernel has accepted. */
 export function deliveredBytes(socket: Socket): number {
-  const { _bytesDispatched: dispatched = 0, _handle: handle } = socket as unknown as SocketInternals
-  return dispatched - (handle?.writeQueueSize ?? 0)
+  const { _bytesDispatched: dispatched = 0 } = socket as unknown as SocketInternals
+  return dispatched - queuedBytes(socket)
+}
+
+/** Returns how many of them it has not accepted yet. */
+export function queuedBytes(socket: Socket): number {
+  return (socket as unknown as SocketInternals)._handle?.writeQueueSize ?? 0
 }

@@ -146,6 +146,10 @@ export class Http1Response extends Listeners implements ClientResponse {
     if (this.#isCurrent) this.#carrier.socket.destroy()
   }
 
+  disconnect(): void {
+    this.#carrier.socket.destroy()
+  }
+
   /** The response is the first one of its connection now. If it has ended, the connection must see to its end. */
   begin(): void {
     const { socket } = this.#carrier

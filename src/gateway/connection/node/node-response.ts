@@ -61,6 +61,10 @@ export class GatewayResponse extends ServerResponse<IncomingMessage> implements 
     if (this.socket === null) this.once('socket', (socket) => socket.destroy())
     this.destroy()
   }
+
+  disconnect(): void {
+    this.req.socket.destroy()
+  }
 }
 
 /** The response belongs to no call, so that nobody else disconnects a client that does not read it. */

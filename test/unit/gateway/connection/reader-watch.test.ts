@@ -41,7 +41,11 @@ describe('ReaderWatch', () => {
     const onFault = (cause: unknown): never => expect.fail(String(cause))
     const watch = new ReaderWatch(onFault, { windowMs: 10_000, pendingBytesMax: 1e9, scanEveryMs: 1_000 }, readUnread)
     const socket = { _bytesDispatched: 4_000_000, destroy() {} } as unknown as Socket
-    const reader = new PlainReader(socket, { socket, writableLength: 65_536 }, () => (endedAt = second))
+    const reader = new PlainReader(
+      socket,
+      { socket, writableLength: 65_536, disconnect() {} },
+      () => (endedAt = second),
+    )
     watch.enter(reader)
     while (second < seconds && endedAt === null) {
       second++
@@ -81,6 +85,7 @@ describe('ReaderWatch', () => {
       } as unknown as Socket
       const response = {
         socket,
+        disconnect() {},
         get writableLength() {
           return writableLength
         },
