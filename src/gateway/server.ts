@@ -12,7 +12,7 @@ import { toAttribution } from './call/call-attribution.ts'
 import type { CallDependencies } from './call/call-dependencies.ts'
 import type { HandleCall } from './handle-call.ts'
 import type { RequestRules } from './headers/header-rules.ts'
-import type { ClientRequest, ClientResponse, ClientServer } from './connection/client.ts'
+import type { ClientRequest, ClientResponse, ClientServer, ClientServerOptions } from './connection/client.ts'
 import { createClientServer } from './connection/client-server.ts'
 import { apiLinesFor, type CompiledRevision } from './call/revision.ts'
 import { answerPreflight, isPreflight } from './cors/preflight.ts'
@@ -59,16 +59,21 @@ interface Gateway extends GatewayServerOptions {
 }
 
 export function createGatewayServer(options: GatewayServerOptions): ClientServer {
+  return createClientServer(createStages(options))
+}
+
+/** Returns the stages of a call, for clients over any version of HTTP. */
+export function createStages(options: GatewayServerOptions): ClientServerOptions {
   const { connectionsMax, tls, trustedProxies, context } = options
   const gateway: Gateway = { ...options, sequence: 0 }
-  return createClientServer({
+  return {
     connectionsMax,
     tls,
     trustedProxies,
     count: context.count,
     onRequest: (request, response) => onRequest(gateway, request, response),
     onFault: context.onFault,
-  })
+  }
 }
 
 /** A request as it has arrived. */

@@ -40,6 +40,10 @@ export const EVENT_REASONS = {
   flush_failed: 'The store refused line items. They stay in the spool, and the flush is retried.',
   gateway_thread_gone: 'A gateway thread ended and was replaced. The log has the reason.',
   header_too_long: 'A client sent a request head that is too long.',
+  http2_flood:
+    'A client sent resets, SETTINGS, PING or other HTTP/2 frames without requests too often, and was disconnected.',
+  http2_stream_refused:
+    'A gateway thread has as many HTTP/2 requests in flight as it may have. Clients send them again.',
   idempotency_reset: '`idempotency.db` was damaged and was replaced. Retries of earlier requests run again.',
   job_not_claimed: 'A job that one of several nodes does could not be claimed, started or stopped here. It is retried.',
   key_rotation_failed: 'Signing keys were not rotated. The log has the reason.',

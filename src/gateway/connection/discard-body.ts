@@ -18,7 +18,8 @@ const UNREAD_BYTES_MAX = 65_536
 
 /** Discards the rest of the request body. `socket` is a parameter because a destroyed request has no reference to it. */
 export function discardRest(request: ClientRequest, response: ClientResponse, socket: Socket): void {
-  if (socket.destroyed || request.complete) return
+  // The stream of HTTP/2 ends with the response.
+  if (request.isHttp2 === true || socket.destroyed || request.complete) return
   const isStarted = request.readableFlowing !== null || request.listenerCount('data') > 0
   if (isStarted || hasLongBody(request)) discard(request, response, socket)
 }

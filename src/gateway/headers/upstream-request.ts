@@ -119,7 +119,7 @@ function readHeaders(request: ClientRequest, rules: RequestRules): RequestHeader
         readRare(headers, forward, rule, name, value)
     }
   }
-  return applyVersion(headers, hosts, request.httpVersionMinor)
+  return applyVersion(headers, hosts, request.isHttp2 === true ? 1 : request.httpVersionMinor)
 }
 
 /** Reads headers that most requests do not have. */
@@ -152,7 +152,7 @@ function readRare(headers: RequestHeaders, forward: string[], rule: number, name
   }
 }
 
-/** Applies what differs between versions of HTTP. */
+/** Applies what differs between versions of HTTP; `minor` is 0 for HTTP/1.0 only. */
 function applyVersion(headers: RequestHeaders, hosts: number, minor: number): RequestHeaders {
   if (minor !== 0) {
     if (hosts === 0) headers.fault ||= 400
@@ -179,7 +179,7 @@ function initialHeaders(request: ClientRequest, forward: string[]): RequestHeade
     origin: undefined,
     asksForMethod: false,
     isAmbiguous: false,
-    fault: request.httpVersionMajor === 1 ? 0 : 505,
+    fault: request.httpVersionMajor === 1 || request.isHttp2 === true ? 0 : 505,
     hopByHop: null,
     overrides: null,
     forward,

@@ -1,0 +1,166 @@
+import { once } from 'node:events'
+import { connect as connectHttp2 } from 'node:http2'
+import { connect, createServer, type Socket } from 'node:net'
+import { createServer as createTlsServer } from 'node:tls'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import type { ClientResponse } from '../../../../../src/gateway/connection/client.ts'
+import { toResponseFields } from '../../../../../src/gateway/connection/response-fields.ts'
+import { listen } from '../../../../fixtures/test-backend.ts'
+import { createTestAuthority } from '../../../../fixtures/test-certificates.ts'
+import * as h2 from './frames.ts'
+import { exchange, openSessions } from './open-sessions.ts'
+
+const EMPTY = toResponseFields(['Content-Length', '0'])
+
+function answer(response: ClientResponse): void {
+  response.start(200, EMPTY)
+  response.end()
+}
+
+describe('Http2Sessions', () => {
+  it('lets streams end when it leaves, and accepts no others on their connections', async () => {
+    const responses: ClientResponse[] = []
+    const { client, sessions } = await openSessions((_, response) => void responses.push(response))
+    const session = client()
+    const pending = exchange(session, { ':path': '/' })
+    await expect.poll(() => responses.length).toBe(1)
+    sessions.leave()
+    await once(session, 'goaway')
+    answer(responses[0]!)
+    expect(await pending).toMatchObject({ status: 200 })
+    await once(session, 'close')
+    await expect.poll(() => sessions.size).toBe(0)
+  })
+
+  it('serves the first requests of a connection that arrives while it leaves', async () => {
+    const { client, sessions } = await openSessions((_, response) => answer(response))
+    sessions.leave()
+    const session = client()
+    expect(await exchange(session, { ':path': '/' })).toMatchObject({ status: 200 })
+    await once(session, 'close')
+  })
+
+  it('closes idle connections only', async () => {
+    const responses: ClientResponse[] = []
+    const { client, sessions } = await openSessions((_, response) => void responses.push(response))
+    const [busy, idle] = [client(), client()]
+    const pending = exchange(busy, { ':path': '/' })
+    await Promise.all([once(idle, 'remoteSettings'), once(idle, 'localSettings')])
+    await expect.poll(() => responses.length).toBe(1)
+    await expect.poll(() => (sessions.closeIdleConnections(), sessions.size)).toBe(1)
+    answer(responses[0]!)
+    expect(await pending).toMatchObject({ status: 200 })
+  })
+
+  it('ends all calls when it closes all connections', async () => {
+    const closed: boolean[] = []
+    const { client, sessions } = await openSessions((_, response) => {
+      response.on('close', () => closed.push(response.writableFinished))
+      response.start(200, EMPTY)
+      response.flushHeaders()
+    })
+    const stream = client().request({ ':path': '/' })
+    stream.on('error', () => {})
+    await once(stream, 'response')
+    sessions.closeAllConnections()
+    await expect.poll(() => closed).toEqual([false])
+    await expect.poll(() => sessions.size).toBe(0)
+  })
+
+  it.each([
+    ['an incomplete preface', h2.PREFACE.subarray(0, 10), 'request_too_slow'],
+    ['a preface without SETTINGS', h2.PREFACE, 'request_too_slow'],
+    ['nothing', Buffer.alloc(0), 'request_too_slow'],
+  ])('closes a connection that sends %s in time', async (_, bytes, reason) => {
+    const { raw, counts, sessions } = await openSessions(() => {}, { scanEveryMs: 5 })
+    await raw(bytes).closed
+    expect(counts).toEqual([reason])
+    await expect.poll(() => sessions.size).toBe(0)
+  })
+
+  it('closes a connection that does not acknowledge its settings', async () => {
+    const { raw } = await openSessions(() => {}, { scanEveryMs: 5 })
+    const client = raw()
+    expect((await client.frame(h2.GOAWAY)).payload.readUInt32BE(4)).toBe(4)
+    await client.closed
+  })
+
+  it('closes a connection that stays idle, although it sends PING', async () => {
+    const { raw, counts } = await openSessions((_, response) => answer(response), { scanEveryMs: 30 })
+    const client = raw()
+    client.send(h2.ACKNOWLEDGED, h2.headers(1))
+    await client.frame(h2.HEADERS)
+    client.send(h2.ping())
+    expect((await client.frame(h2.GOAWAY)).payload.readUInt32BE(4)).toBe(0)
+    await client.closed
+    expect(counts).toEqual([])
+  })
+
+  it('keeps a connection whose requests begin and end between two scans', async () => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const { client, sessions } = await openSessions((_, response) => answer(response))
+    const session = client()
+    for (let round = 0; round < 30; round++) {
+      expect(await exchange(session, { ':path': '/' })).toMatchObject({ status: 200 })
+      vi.advanceTimersByTime(5_000)
+    }
+    expect([session.closed, sessions.size]).toEqual([false, 1])
+    vi.advanceTimersByTime(80_000)
+    await once(session, 'close')
+  })
+
+  it('closes the connection of a client that leaves its side open', async () => {
+    const { port, sessions } = await openSessions((_, response) => answer(response), { scanEveryMs: 30 })
+    const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
+    onTestFinished(() => void socket.destroy())
+    socket.write(Buffer.concat([h2.OPENING, h2.ACKNOWLEDGED]))
+    socket.resume()
+    await expect.poll(() => sessions.size).toBe(1)
+    await expect.poll(() => sessions.size, { timeout: 5_000 }).toBe(0)
+  })
+
+  it('serves a connection over TLS, and knows what its reader has accepted', async () => {
+    const authority = createTestAuthority()
+    onTestFinished(() => authority.remove())
+    const responses: ClientResponse[] = []
+    const { sessions, faults } = await openSessions((_, response) => {
+      responses.push(response)
+      response.start(200, toResponseFields([]))
+      response.write(Buffer.alloc(10_000_000))
+      response.end('end')
+    })
+    const options = { ...authority.sign('localhost'), ALPNProtocols: ['h2'] }
+    const server = createTlsServer(options, (socket) => sessions.accept(socket))
+    const port = await listen(server)
+    onTestFinished(() => void server.close())
+    const session = connectHttp2(`https://localhost:${port}`)
+    onTestFinished(() => session.destroy())
+    await once(session, 'connect')
+    // The client does not read, so that the window of its stream fills up.
+    const stream = session.request({ ':path': '/' })
+    await once(stream, 'response')
+    let last = -1
+    await expect.poll(() => last === (last = responses[0]!.deliveredBytes!(1e9)), { interval: 100 }).toBe(true)
+    expect(responses[0]!.writableLength).toBeGreaterThan(0)
+
+    let bytes = 0
+    stream.on('data', (chunk: Buffer) => (bytes += chunk.length))
+    await once(stream, 'end')
+    expect(bytes).toBe(10_000_003)
+    expect(faults).toEqual([])
+  })
+
+  it('ignores a connection that has ended before it is accepted', async () => {
+    const { sessions, faults } = await openSessions(() => {})
+    const server = createServer()
+    const port = await listen(server)
+    onTestFinished(() => void server.close())
+    const client = connect(port, '127.0.0.1')
+    const [socket] = (await once(server, 'connection')) as [Socket]
+    socket.destroy()
+    sessions.accept(socket)
+    client.destroy()
+    expect([sessions.size, faults]).toEqual([0, []])
+  })
+})
