@@ -2,6 +2,7 @@
 
 import { once } from 'node:events'
 import { createServer } from 'node:http'
+import { connect as connectHttp2 } from 'node:http2'
 import { connect, type TLSSocket } from 'node:tls'
 import { request } from 'undici'
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
@@ -87,6 +88,25 @@ it('presents changed certificates to new connections while the others go on', { 
   expect(traffic.failures).toEqual([])
   expect(known.size).toBe(5)
   expect(await call(kept)).toBe('HTTP/1.1 200 OK')
+})
+
+it('serves and bills calls over HTTP/2', { timeout: 60_000 }, async () => {
+  const { gatewayUrl, platform } = service
+  const { apiKey, consumer } = await enrol(service, 'things-v1', { name: 'Grace' })
+  const billed = async (): Promise<number> => {
+    const { items } = await platform.get<{ items: readonly { calls: number }[] }>(`/v1/summaries?customer=${consumer}`)
+    return items.reduce((sum, { calls }) => sum + calls, 0)
+  }
+  const session = connectHttp2(gatewayUrl)
+  onTestFinished(() => session.destroy())
+  const answers = Array.from({ length: 50 }, async () => {
+    const stream = session.request({ ':path': '/things-v1/things', 'x-api-key': apiKey })
+    const [head] = (await once(stream, 'response')) as [Record<string, number>]
+    await stream.toArray()
+    return head[':status']
+  })
+  expect(new Set(await Promise.all(answers))).toEqual(new Set([200]))
+  await expect.poll(billed, WITHIN).toBe(50)
 })
 
 it('presents certificates by the host, also those that are added', { timeout: 60_000 }, async () => {

@@ -1,4 +1,4 @@
-/** Our own server for clients over TLS. */
+/** Our own server for clients over TLS, which choose HTTP/2 or HTTP/1.1 within the handshake (ALPN). */
 
 import type { Socket } from 'node:net'
 import { Server, type TLSSocket } from 'node:tls'
@@ -6,23 +6,29 @@ import type { TlsPlan } from '../../plan/tls-plan.ts'
 import { SecureContexts, tlsOptions, type ServedContexts } from '../../tls/secure-contexts.ts'
 import type { ClientServer, ClientServerOptions } from './client.ts'
 import { Http1Connections, type Http1Options } from './http1/http1-connections.ts'
+import { Http2Sessions } from './http2/http2-sessions.ts'
 
 export type TlsServerOptions = Http1Options & Pick<ClientServerOptions, 'connectionsMax'>
+
+const HTTP2 = 'h2'
 
 export class TlsServer extends Server implements ClientServer {
   readonly #served: ServedContexts
   readonly #http1: Http1Connections
+  readonly #http2: Http2Sessions
   /** Connections whose handshake is not complete. */
   readonly #arriving = new Set<Socket>()
 
   constructor(options: TlsServerOptions, plan: TlsPlan) {
     const served = { contexts: new SecureContexts(plan) }
-    super({ ...tlsOptions(served, plan.clientCa !== null, ['http/1.1']), noDelay: true })
+    super({ ...tlsOptions(served, plan.clientCa !== null, [HTTP2, 'http/1.1']), noDelay: true })
     this.#served = served
     const http1 = (this.#http1 = new Http1Connections(options))
+    const http2 = (this.#http2 = new Http2Sessions(options))
     this.maxConnections = options.connectionsMax
     this.on('connection', (socket: Socket) => this.#arrives(socket))
     this.on('secureConnection', (socket: TLSSocket) => {
+      if (socket.alpnProtocol === HTTP2) return http2.accept(socket)
       // As without TLS (`http1-server.ts`); within the handshake, a client that closes its side has gone.
       socket.allowHalfOpen = true
       http1.accept(socket)
@@ -44,14 +50,17 @@ export class TlsServer extends Server implements ClientServer {
 
   leave(): void {
     this.#http1.isLeaving = true
+    this.#http2.leave()
   }
 
   closeIdleConnections(): void {
     this.#http1.closeIdle()
+    this.#http2.closeIdleConnections()
   }
 
   closeAllConnections(): void {
     this.#http1.closeAll()
+    this.#http2.closeAllConnections()
     for (const socket of this.#arriving) socket.destroy()
   }
 

@@ -4,7 +4,10 @@ import type { Socket } from 'node:net'
 import { CLIENT_BOUNDS, type ClientServerOptions } from '../client.ts'
 import { Http2Connection, type Http2Server } from './http2-connection.ts'
 
-export interface Http2SessionsOptions extends ClientServerOptions {
+export interface Http2SessionsOptions extends Pick<
+  ClientServerOptions,
+  'connectionsMax' | 'count' | 'onRequest' | 'onFault'
+> {
   /** Interval in which time limits are checked; they are multiples of it. */
   readonly scanEveryMs?: number
 }

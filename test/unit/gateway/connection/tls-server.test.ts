@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import { connect as connectHttp2, type ClientHttp2Session, type SecureClientSessionOptions } from 'node:http2'
 import { connect as connectTcp, createServer, type Socket } from 'node:net'
 import { connect, type ConnectionOptions, type TLSSocket } from 'node:tls'
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
@@ -92,6 +93,65 @@ async function ask(socket: TLSSocket, path = '/', body = ''): Promise<string> {
   const [chunk] = (await once(socket, 'data')) as [Buffer]
   return chunk.toString().split('\r\n\r\n')[1]!
 }
+
+describe('HTTP/2', () => {
+  async function openSession({ port }: Opened, options: SecureClientSessionOptions = {}): Promise<ClientHttp2Session> {
+    const session = connectHttp2(`https://127.0.0.1:${port}`, { servername: 'gw.example.test', ...options })
+    onTestFinished(() => session.destroy())
+    await once(session, 'connect')
+    return session
+  }
+
+  async function askOver(session: ClientHttp2Session, path: string, body: string): Promise<string> {
+    const stream = session.request({ ':method': 'POST', ':path': path, ':authority': 'gw.example.test' })
+    stream.end(body)
+    return (await stream.setEncoding('utf8').toArray()).join('')
+  }
+
+  it('is chosen by clients that prefer it, over each certificate', async () => {
+    const opened = await openTls()
+    for (const servername of ['gw.example.test', 'api.example.test']) {
+      const session = await openSession(opened, { servername })
+      expect(session.alpnProtocol).toBe('h2')
+      const answers = await Promise.all(['/a', '/b', '/c'].map((path) => askOver(session, path, 'body')))
+      expect(answers).toEqual(['/a 4', '/b 4', '/c 4'])
+    }
+  })
+
+  it.each([[['http/1.1']], [undefined]])('is not forced on a client that offers %j', async (ALPNProtocols) => {
+    const { open } = await openTls()
+    const socket = await open(ALPNProtocols === undefined ? {} : { ALPNProtocols })
+    expect(await ask(socket, '/one')).toBe('/one 0')
+  })
+
+  it('is not offered by node:http', async () => {
+    const { open } = await openTls(planOf(), null)
+    const socket = await open({ ALPNProtocols: ['h2', 'http/1.1'] })
+    expect(socket.alpnProtocol).toBe('http/1.1')
+  })
+
+  it('goes on over a connection whose certificate has changed, and ends when the server leaves', async () => {
+    const opened = await openTls()
+    const session = await openSession(opened)
+    opened.server.secure?.(planOf({ fallback: certify('gw.example.test') }))
+    expect(await askOver(session, '/after', '')).toBe('/after 0')
+    const ended = once(session, 'close')
+    opened.server.leave()
+    await ended
+  })
+
+  it('closes connections without a stream, and all of them', async () => {
+    const opened = await openTls()
+    for (const close of ['closeIdleConnections', 'closeAllConnections'] as const) {
+      const session = await openSession(opened)
+      session.on('error', () => {})
+      await askOver(session, '/a', '')
+      const ended = once(session, 'close')
+      opened.server[close]()
+      await ended
+    }
+  })
+})
 
 describe.each([
   ['our own connections', nodeParser],
