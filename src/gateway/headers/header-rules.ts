@@ -74,6 +74,8 @@ const REQUEST: Readonly<Record<string, number>> = {
   'x-agent-id': DROP,
   'x-on-behalf-of': DROP,
   'x-request-id': DROP,
+  'client-cert': DROP,
+  'client-cert-chain': DROP,
   traceparent: DROP,
   tracestate: DROP,
 }
