@@ -192,6 +192,7 @@ function createCaller(scopes: readonly string[]): Caller {
     method: 'token',
     api: '',
     scopes: new Set(scopes),
+    certificate: '',
     agent: '',
     person: '',
     jti: '',

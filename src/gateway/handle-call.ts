@@ -17,6 +17,7 @@ import type { LoopDetection } from './headers/loop-detection.ts'
 import { refuseStale, refuseUnavailable, type RoutedCall } from './call/routed-call.ts'
 import { apiLinesFor, type CompiledRevision } from './call/revision.ts'
 import { toAttribution } from './call/call-attribution.ts'
+import { findCertificateFault } from './call/certificate-check.ts'
 import { attributionOf, type CallerContext } from './call/caller-context.ts'
 import type { CallerContexts } from './call/caller-contexts.ts'
 import type { RequestHeaders } from './headers/upstream-request.ts'
@@ -103,7 +104,7 @@ function route(
  * published document may lack an operation that the backend has.
  */
 function refuseUnknown(
-  { authenticator, drift, isStaleAt }: HandleCallOptions,
+  { authenticator, drift, isStaleAt, nowMs }: HandleCallOptions,
   call: Call,
   { authorization, apiKey, isAmbiguous }: RequestHeaders,
   revision: CompiledRevision,
@@ -123,14 +124,16 @@ function refuseUnknown(
       const allowed = match.allowed.join(', ')
       call.refuse('method_not_allowed', `This path accepts ${allowed}.`, { headers: ['Allow', allowed] })
     }
-    if (isAuthenticated) drift.reportOperation(call)
+    if (isAuthenticated && findCertificateFault(result, false, call.socket, nowMs()) === null)
+      drift.reportOperation(call)
   }
 }
 
 function authenticate(options: HandleCallOptions, routed: RoutedCall): void {
   const { headers, operation, revision } = routed
   if (headers.authorization === undefined && headers.apiKey === undefined) {
-    if (operation.plan.security.length === 0) return options.send(routed)
+    const { security, requiresCertificate } = operation.plan
+    if (security.length === 0 && requiresCertificate !== true) return options.send(routed)
     return refuseCredential(routed, {
       code: 'credential_missing',
       grant: null,
@@ -183,6 +186,11 @@ function authoriseCaller(options: HandleCallOptions, routed: RoutedCall, context
   call.attribution = attributionOf(context, operation.position, call.channel)
   const { deprecation } = revision.plan
   if (deprecation !== undefined && options.nowMs() >= deprecation.retirementMs) call.flags |= FLAG_PAST_RETIREMENT
+  if (context.needsCertificate) {
+    const isRequired = operation.plan.requiresCertificate === true
+    const fault = findCertificateFault(context.caller, isRequired, call.socket, options.nowMs())
+    if (fault !== null) return refuseCertificate(routed, fault)
+  }
   const refused = authorise(operation.plan.security, context.caller, revision)
   if (refused === null) return limit(options, routed, context)
   if (refused === 'operation_forbidden') {
@@ -236,6 +244,11 @@ function refuseCredential({ call, revision, operation }: RoutedCall, refusal: Re
   if (refusal.code === 'unavailable') return refuseUnavailable(call, refusal.detail, 'authenticate')
   const challenge = revision.challenges[refusal.code]
   call.refuse(refusal.code, refusal.detail, challenge === null ? {} : { headers: ['WWW-Authenticate', challenge] })
+}
+
+function refuseCertificate({ call, revision }: RoutedCall, detail: string): void {
+  const { credential_invalid: challenge } = call.channel === 'mcp' ? revision.mcpChallenges : revision.challenges
+  call.refuse('credential_invalid', detail, { headers: ['WWW-Authenticate', challenge] })
 }
 
 /** Returns the stages from authorisation on, for a caller that was authenticated elsewhere. */

@@ -17,6 +17,8 @@ export interface Caller {
   readonly jti: string
   /** Expiry of the credential; `Infinity` for a key without expiry. */
   readonly expiresAtMs: number
+  /** Thumbprint of the client certificate that the credential is bound to; `''` if it is not bound. */
+  readonly certificate: string
   /** The caller of the key that was sent with the token and verified as well. The call is attributed to the token. */
   readonly key?: Caller
 }

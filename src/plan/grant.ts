@@ -29,6 +29,8 @@ export interface Grant {
   readonly apiProductId: string
   readonly scopes: readonly string[]
   readonly variant: string
+  /** Thumbprint of the client certificate that the credential is bound to; missing if it is not bound. */
+  readonly certificateThumbprint?: string
   /** Later grants of the same credential carry a higher number; an older one never replaces a newer. */
   readonly version: number
 }

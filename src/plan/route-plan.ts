@@ -87,6 +87,8 @@ export interface OperationPlan {
   readonly body: BodyPlan | null
   /** `x-tollgate-pass-headers`: names of override headers, in lower case, that the backend receives. */
   readonly passHeaders?: readonly string[]
+  /** `x-tollgate-client-certificate: required`: calls come over the client certificate that their credentials are bound to. */
+  readonly requiresCertificate?: true
   /** Declared responses, as positions in the plan's `responses`; empty if none are declared. */
   readonly responses: readonly number[]
   /** `summary` of the document, shortened. */

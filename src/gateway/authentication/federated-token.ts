@@ -11,6 +11,7 @@
  */
 
 import { constants, verify } from 'node:crypto'
+import { readConfirmation } from '../../plan/certificate-binding.ts'
 import type { VerificationAlgorithm, VerificationKey } from '../../plan/verification-key.ts'
 import { readClient, readPerson, readScopes } from './federated-claims.ts'
 import type { Fault, Jwt } from './jwt.ts'
@@ -68,13 +69,16 @@ export function verifyFederatedToken(
   if (times === null || clientId === null || scopes === null || subject === null) {
     return { fault: 'A required claim of the token is missing, or a claim has the wrong form.' }
   }
+  const certificate = readConfirmation(claims['cnf'])
+  if (certificate === null) return { fault: 'The gateway cannot check what the claim cnf of the token is bound to.' }
   const key = provider.keyFor(header['kid'], header['alg'])
   if (key === 'unknown') return 'unknown_key'
   if (key === null) return { fault: 'The token is signed with an unknown key.' }
   if (!isSigned(signed, signature, key, header['alg'] as VerificationAlgorithm)) {
     return { fault: 'The signature of the token is invalid.' }
   }
-  return { clientId, token: { api, scopes, subject, actor: '', ...times, jti: '', revocation: undefined, provider } }
+  const names = { subject, actor: '', jti: '', revocation: undefined }
+  return { clientId, token: { api, scopes, ...names, ...times, certificate, provider } }
 }
 
 function isOtherToken(header: Jwt['header'], claims: Jwt['claims']): boolean {

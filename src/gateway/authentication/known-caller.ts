@@ -5,6 +5,7 @@
  * changes, so that a removed scope or an earlier expiry also applies to tokens that were issued before.
  */
 
+import { bindingOf } from '../../plan/certificate-binding.ts'
 import type { Caller } from '../../plan/caller.ts'
 import type { Grant } from '../../plan/grant.ts'
 import { createRefusal, type Refusal } from './credential-refusal.ts'
@@ -25,6 +26,7 @@ export function toTokenCaller(grant: Grant, token: VerifiedToken): KnownCaller {
     person: token.subject === grant.consumer ? '' : token.subject,
     jti: token.jti,
     expiresAtMs: Math.min(token.endsMs, endOf(grant)),
+    certificate: bindingOf(token.certificate, grant.certificateThumbprint),
     token,
   }
 }
@@ -40,6 +42,7 @@ export function toKeyCaller(grant: Grant, api: string): KnownCaller {
     person: '',
     jti: '',
     expiresAtMs: endOf(grant),
+    certificate: grant.certificateThumbprint ?? '',
     token: null,
   }
 }

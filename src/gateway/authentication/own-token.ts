@@ -10,6 +10,7 @@
  */
 
 import { createPublicKey, verify, type JsonWebKeyInput, type KeyObject } from 'node:crypto'
+import { readConfirmation } from '../../plan/certificate-binding.ts'
 import { REVOCATION_CLAIM } from '../../plan/gateway-port.ts'
 import type { CredentialName } from '../../plan/grant.ts'
 import type { Fault, Jwt } from './jwt.ts'
@@ -30,6 +31,7 @@ export interface TokenClaims {
   /** The client has no subscription of its own: the token acts under `subscription`. */
   readonly shared_client?: boolean
   readonly [REVOCATION_CLAIM]?: string
+  readonly cnf?: { readonly 'x5t#S256': string }
 }
 
 export interface TokenKeys {
@@ -82,10 +84,11 @@ export function verifyOwnToken(
 }
 
 export function toVerifiedToken(claims: TokenClaims): VerifiedToken {
-  const { aud, scope, sub, act, nbf, exp, jti, [REVOCATION_CLAIM]: revocation } = claims
+  const { aud, scope, sub, act, nbf, exp, jti, [REVOCATION_CLAIM]: revocation, cnf } = claims
   const times = { startsMs: nbf * 1_000, endsMs: exp * 1_000 }
   const names = { subject: sub, actor: act?.sub ?? '', jti, revocation }
-  return { api: aud, scopes: scope.split(' '), ...names, ...times, provider: null }
+  const certificate = cnf?.['x5t#S256'] ?? ''
+  return { api: aud, scopes: scope.split(' '), ...names, ...times, certificate, provider: null }
 }
 
 /** Returns the name of the credential that the token was issued to. */
@@ -113,6 +116,7 @@ function isClaims(
   const revocation = claims[REVOCATION_CLAIM]
   if (revocation !== undefined && typeof revocation !== 'string') return false
   if (texts.some((text) => typeof text !== 'string')) return false
+  if (readConfirmation(claims['cnf']) === null) return false
   if (typeof exp !== 'number' || typeof nbf !== 'number') return false
   return (
     act === undefined || (typeof act === 'object' && act !== null && typeof (act as { sub?: unknown }).sub === 'string')

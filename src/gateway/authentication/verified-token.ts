@@ -14,6 +14,8 @@ export interface VerifiedToken {
   readonly jti: string
   /** The latest revocation of the person when the token was issued; undefined if the token names none. */
   readonly revocation: string | undefined
+  /** Thumbprint of the client certificate that the token is bound to (`cnf`); `''` if it is not bound. */
+  readonly certificate: string
   /** Federated provider whose key verified the token; null for a token of this gateway. */
   readonly provider: { readonly isCurrent: boolean } | null
 }

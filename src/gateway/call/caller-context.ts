@@ -8,6 +8,7 @@
 import type { Caller } from '../../plan/caller.ts'
 import type { Grant } from '../../plan/grant.ts'
 import type { Attribution, Channel } from '../../domain/attribution.ts'
+import { isBound } from './certificate-check.ts'
 import { toAttribution } from './call-attribution.ts'
 import { toIdentityLines } from '../headers/identity-headers.ts'
 import type { Block, CompiledSla } from '../limits/limiter.ts'
@@ -19,6 +20,8 @@ export interface CallerContext {
   readonly revision: CompiledRevision
   readonly sla: CompiledSla | null
   readonly block: Block | null
+  /** Whether each call must be checked for a client certificate, because of its credentials or of an operation. */
+  readonly needsCertificate: boolean
   /** Headers that name the caller to the backend. */
   readonly identityLines: string
   /** By position of the operation; an entry is filled at the first call of its operation. */
@@ -43,6 +46,7 @@ export function createCallerContext(caller: Caller, revision: CompiledRevision, 
     revision,
     sla: revision.slas.get(variantFor(caller.grant, revision)) ?? null,
     block,
+    needsCertificate: revision.requiresCertificate || isBound(caller),
     identityLines: toIdentityLines(caller),
     attributions: new Array<Attribution | undefined>(revision.operations.length),
     mcpAttributions: [],

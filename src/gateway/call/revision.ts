@@ -40,6 +40,8 @@ export interface CompiledRevision {
   readonly routes: RouteTable
   readonly operations: readonly CompiledOperation[]
   readonly allowedScopes: ReadonlySet<string>
+  /** Whether an operation requires a client certificate. */
+  readonly requiresCertificate: boolean
   readonly challenges: Challenges
   /** Minimum rate at which a client must read a response while bytes are queued. */
   readonly readBytesPerSecondMin: number
@@ -90,6 +92,7 @@ export async function compileRevision(
     routes,
     operations,
     allowedScopes: new Set(plan.allowedScopes),
+    requiresCertificate: plan.operations.some(({ requiresCertificate }) => requiresCertificate === true),
     challenges: compileChallenges(plan, settings.gatewayUrl),
     readBytesPerSecondMin: plan.readBytesPerSecondMin ?? READ_BYTES_PER_SECOND_MIN,
     backend: plan.backend === null ? null : new Backend(plan.backend, settings),

@@ -23,6 +23,7 @@ import { CALL_OPERATION, isSearchTool } from '../../mcp/search.ts'
 import type { Authenticator, Refusal } from '../authentication/authenticate.ts'
 import { authorise } from '../authentication/authorise.ts'
 import { toAttribution } from '../call/call-attribution.ts'
+import { findCertificateFault } from '../call/certificate-check.ts'
 import { attributionOf, type CallerContext } from '../call/caller-context.ts'
 import type { CallerContexts } from '../call/caller-contexts.ts'
 import type { CompiledRevision } from '../call/revision.ts'
@@ -125,6 +126,7 @@ export class McpEndpoint {
     if (authorise([], context.caller, revision) !== null) {
       return call.refuse('subscription_required', 'The credential has no subscription to this API.')
     }
+    if (this.#lacksCertificate(exchange)) return
     if (call.request.method !== 'POST') {
       return call.refuse('method_not_allowed', 'This path accepts POST.', { headers: ['Allow', 'POST'] })
     }
@@ -150,7 +152,8 @@ export class McpEndpoint {
     const receive = (context: CallerContext): void => {
       if (context === exchange.context) return this.#receive(exchange, bytes)
       call.attribution = attributionOf(context, revision.operations.length, 'mcp')
-      this.#receive({ ...exchange, context }, bytes)
+      const changed = { ...exchange, context }
+      if (!this.#lacksCertificate(changed)) this.#receive(changed, bytes)
     }
     const find = (result: Caller | Refusal): void => {
       if ('code' in result) return refuseCredential(call, revision, result)
@@ -161,6 +164,15 @@ export class McpEndpoint {
     const result = authenticator.authenticate(headers.authorization, headers.apiKey, revision.plan.api)
     if (result instanceof Promise) resume(call, result, find)
     else find(result)
+  }
+
+  /** Returns true if the message was refused, because it does not come over the certificate of its credential. */
+  #lacksCertificate({ call, revision, context: { caller } }: Exchange): boolean {
+    const detail = findCertificateFault(caller, false, call.socket, this.#options.nowMs())
+    if (detail === null) return false
+    const challenge = revision.mcpChallenges.credential_invalid
+    call.refuse('credential_invalid', detail, { headers: ['WWW-Authenticate', challenge] })
+    return true
   }
 
   #receive(exchange: Exchange, bytes: Buffer): void {

@@ -18,7 +18,7 @@ const ORDER = documentKind<number>('order', 'hidden')
 const AUTHOR = { tenant: 'acme', consumer: 'con_acme' }
 const CALLER: Caller = {
   ...{ grant: toGrant('acme'), method: 'token', api: 'platform-v1', scopes: new Set<string>() },
-  ...{ agent: '', person: '', jti: '', expiresAtMs: Infinity },
+  ...{ agent: '', person: '', jti: '', expiresAtMs: Infinity, certificate: '' },
 }
 const VAULT = createVault(randomBytes(32))
 

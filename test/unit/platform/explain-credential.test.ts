@@ -47,7 +47,15 @@ const CALL: Omit<LoggedRequest, 'tenant'> = {
 function judged(changes: Partial<JudgedToken> = {}, tenant = 'acme'): JudgedToken {
   const grant = { ...toGrant(tenant), consumer: `con_${tenant}`, api: 'payments-v1' }
   const access = { method: 'token', api: 'payments-v1', scopes: new Set(['payments:read']) } as const
-  const caller = { grant, ...access, agent: '', person: 'usr_1', jti: 'tok_1', expiresAtMs: NOW_MS + 60_000 }
+  const caller = {
+    grant,
+    ...access,
+    certificate: '',
+    agent: '',
+    person: 'usr_1',
+    jti: 'tok_1',
+    expiresAtMs: NOW_MS + 60_000,
+  }
   return { state: 'Valid', refusal: null, caller, endsMs: NOW_MS + 60_000, ...changes }
 }
 

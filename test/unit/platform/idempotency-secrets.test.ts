@@ -20,7 +20,7 @@ it('a stored request reveals neither its password nor its answer', async () => {
   const once = createOnce({ store, vault: createVault(randomBytes(32)) })
   const caller: Caller = {
     ...{ grant: toGrant('acme'), method: 'token', api: 'platform-v1', scopes: new Set<string>() },
-    ...{ agent: '', person: '', jti: '', expiresAtMs: Infinity },
+    ...{ agent: '', person: '', jti: '', expiresAtMs: Infinity, certificate: '' },
   }
   const app = fastify()
   onTestFinished(async () => {

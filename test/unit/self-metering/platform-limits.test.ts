@@ -18,7 +18,7 @@ function planOf(limit: object): SlaPlan {
 
 function callerOf(tenant: string): Caller {
   const grant = toGrant(tenant)
-  const token = { method: 'token', jti: '', expiresAtMs: 0 } as const
+  const token = { method: 'token', jti: '', expiresAtMs: 0, certificate: '' } as const
   return { grant, api: grant.api, scopes: new Set(), agent: '', person: '', ...token }
 }
 

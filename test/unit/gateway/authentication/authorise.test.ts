@@ -31,6 +31,7 @@ function caller(method: Caller['method'], scopes: readonly string[], more: Parti
     person: '',
     jti: '',
     expiresAtMs: Infinity,
+    certificate: '',
     ...more,
   }
 }

@@ -37,6 +37,16 @@ function verify(token: string, plan: Partial<ProviderPlan> = {}, published = key
 }
 
 describe('a federated token', () => {
+  it('is bound to the certificate in cnf, and refused if it is bound to anything else', () => {
+    const certificate = '47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU'
+    expect(verify(issue(key, { cnf: { 'x5t#S256': certificate } }))).toMatchObject({ token: { certificate } })
+    expect(verify(issue(key))).toMatchObject({ token: { certificate: '' } })
+    const fault = 'The gateway cannot check what the claim cnf of the token is bound to.'
+    for (const cnf of [null, certificate, {}, { jkt: certificate }, { jkt: certificate, 'x5t#S256': certificate }]) {
+      expect(verify(issue(key, { cnf }))).toEqual({ fault })
+    }
+  })
+
   it('verifies, with a tolerance of a minute for clock skew', () => {
     expect(verify(issue(key))).toMatchObject({
       clientId: 'robot',

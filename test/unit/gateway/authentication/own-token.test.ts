@@ -6,6 +6,7 @@ import { readJwt } from '../../../../src/gateway/authentication/jwt.ts'
 import {
   createTokenKeys,
   toCredentialName,
+  toVerifiedToken,
   verifyOwnToken,
   type TokenResult,
 } from '../../../../src/gateway/authentication/own-token.ts'
@@ -31,6 +32,16 @@ const OTHER_ISSUER = { fault: 'This API does not accept tokens of this issuer.' 
 describe('a token of this gateway', () => {
   it('verifies', () => {
     expect(verify(authority.token())).toEqual({ claims: CLAIMS })
+  })
+
+  it('is bound to the certificate in cnf, and refused with any other cnf', () => {
+    const certificate = '47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU'
+    const bound = verify(authority.token({ cnf: { 'x5t#S256': certificate } }))
+    expect('claims' in bound && toVerifiedToken(bound.claims)).toMatchObject({ certificate })
+    expect(toVerifiedToken(CLAIMS)).toMatchObject({ certificate: '' })
+    for (const cnf of [null, certificate, {}, { jkt: certificate }, { 'x5t#S256': 'short' }]) {
+      expect(verify(authority.token({ cnf }))).toEqual(UNUSABLE_CLAIMS)
+    }
   })
 
   it('of a shared client names the subscription, and is refused without one', () => {

@@ -69,6 +69,7 @@ const callerOf = (variant: string) => {
     ...times,
     jti: 'tok_1',
     revocation: undefined,
+    certificate: '',
     provider: null,
   }
   return toTokenCaller({ ...GRANT, api: '', apiProductId: 'prd_1', variant }, token)

@@ -103,5 +103,6 @@ function toCaller(method: Caller['method'], scopes: readonly string[]): Caller {
     person: '',
     jti: '',
     expiresAtMs: Infinity,
+    certificate: '',
   }
 }
