@@ -247,6 +247,16 @@ export const RULES = {
     'The operation now refuses API keys of subscriptions without the scopes that it requires of tokens.',
     '`[key]` becomes `[key, oauth: [cards:read]]`',
   ],
+  'security.certificate.required': [
+    'breaking',
+    'The operation now requires a client certificate.',
+    '`x-tollgate-client-certificate: required` is added',
+  ],
+  'security.certificate.removed': [
+    'warning',
+    'The operation no longer requires a client certificate.',
+    '`required` becomes `not-required`',
+  ],
   'server.path': [
     'warning',
     'The base path of the servers changed; clients that call the servers directly use the former one.',

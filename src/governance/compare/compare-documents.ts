@@ -15,6 +15,7 @@ import { RULES, type RuleId } from './change-rules.ts'
 import { createReport, type Change, type Report, type ReportOptions } from './change.ts'
 import { compareParameters } from './parameter-comparison.ts'
 import { compareBodies } from './body-comparison.ts'
+import { compareCertificates } from './certificate-comparison.ts'
 import { comparePolicies } from './policy-comparison.ts'
 import { compareUnits } from './units-comparison.ts'
 import { compareResponses } from './response-comparison.ts'
@@ -79,6 +80,7 @@ export function compareDocuments(
     if (budget.isSpent) for (const each of [requests, responses]) each.giveUp(operation)
     else {
       compareSecurity(sides, before, same)
+      compareCertificates(sides, before, same)
       compareUnits(sides, before, same)
       if (!isUnchanged(sameSchemas, before, same)) compareOperations(sides, before, same)
     }

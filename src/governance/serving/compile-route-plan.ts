@@ -13,7 +13,7 @@ import { createRequestCompiler } from './compile-parameters.ts'
 import { compileResponses } from './compile-responses.ts'
 import { compileSecurity } from './compile-security.ts'
 import { readCors } from './cors-extension.ts'
-import { readMinRead, readPassHeaders } from './gateway-extensions.ts'
+import { readClientCertificate, readMinRead, readPassHeaders } from './gateway-extensions.ts'
 import { readMcp, readMcpFlag, readProse } from './mcp-exposure.ts'
 import { readUnits } from './units-extension.ts'
 import type { BackendPlan, RoutePlan } from '../../plan/route-plan.ts'
@@ -66,11 +66,13 @@ export function compileServing(
   const schemas = createSchemaStore({ document, dialect, direction: 'request', faults: known, locate, hasProse })
   const request = createRequestCompiler({ document, schemas, faults: found, hasProse })
   const compiled = compileResponses({ document, dialect, operations: declared })
+  const securities = declared.map((operation) => compileSecurity(operation, { document, technicalName }, found))
   const operations = declared.map((operation, index) => ({
     operationId: operation.operationId,
     method: operation.method,
     path: operation.path,
-    security: compileSecurity(operation, { document, technicalName }, found),
+    security: securities[index] ?? [],
+    ...readClientCertificate(document, operation, securities[index]?.length === 0, found),
     parameters: request.parameters(operation),
     body: request.body(operation),
     passHeaders: readPassHeaders(document, operation, found),

@@ -2,6 +2,7 @@
 
 import type { ProblemPointer } from '../../domain/problem.ts'
 import type { Fields } from '../../json/fields.ts'
+import type { OperationPlan } from '../../plan/route-plan.ts'
 import type { DeclaredOperation } from '../operations.ts'
 
 const PASS_HEADERS = 'x-tollgate-pass-headers'
@@ -14,6 +15,9 @@ const OVERRIDES: readonly string[] = [
   'x-original-url',
   'x-rewrite-url',
 ]
+export const CLIENT_CERTIFICATE = 'x-tollgate-client-certificate'
+const REQUIRED = 'required'
+const NOT_REQUIRED = 'not-required'
 const READ_BYTES_PER_SECOND_LIMIT = 1_000_000
 
 /** Returns the override headers, in lower case, that the gateway forwards for this operation. */
@@ -48,4 +52,32 @@ export function readMinRead(document: Fields, faults: ProblemPointer[]): number 
     detail: `The value must be an integer from 1 to ${READ_BYTES_PER_SECOND_LIMIT} (bytes per second).`,
   })
   return undefined
+}
+
+/** Whether calls of an operation must come over a client certificate, by the operation, else by the document. */
+export function requiresCertificate(document: Fields, { fields }: Pick<DeclaredOperation, 'fields'>): boolean {
+  return (fields[CLIENT_CERTIFICATE] ?? document[CLIENT_CERTIFICATE]) === REQUIRED
+}
+
+/** An operation that needs no credential has none that could be bound to a certificate. */
+export function readClientCertificate(
+  document: Fields,
+  operation: DeclaredOperation,
+  isPublic: boolean,
+  faults: ProblemPointer[],
+): Pick<OperationPlan, 'requiresCertificate'> {
+  const { fields, pointer } = operation
+  const isOwn = fields[CLIENT_CERTIFICATE] !== undefined
+  const value = isOwn ? fields[CLIENT_CERTIFICATE] : document[CLIENT_CERTIFICATE]
+  const place = `${isOwn ? pointer : ''}/${CLIENT_CERTIFICATE}`
+  if (value !== undefined && value !== REQUIRED && value !== NOT_REQUIRED) {
+    const isKnown = faults.some((fault) => fault.pointer === place)
+    if (!isKnown) faults.push({ pointer: place, detail: `The value must be ${REQUIRED} or ${NOT_REQUIRED}.` })
+  }
+  if (!requiresCertificate(document, operation)) return {}
+  if (isPublic) {
+    const detail = `The operation needs no credential that could be bound to a client certificate. Declare \`${CLIENT_CERTIFICATE}: ${NOT_REQUIRED}\` for it, or a credential.`
+    faults.push({ pointer: isOwn ? place : pointer, detail })
+  }
+  return { requiresCertificate: true }
 }
