@@ -9,7 +9,7 @@ import { Problem } from '../domain/problem.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Author, Document, Registry } from '../store/registry.ts'
 import { policyOfSubscribed } from '../publishing/api-policy.ts'
-import { commit, find } from '../command/commands.ts'
+import { commit, find, invalidAt } from '../command/commands.ts'
 import { announceSubscription } from './announced-grants.ts'
 import {
   CREDENTIAL_KIND,
@@ -34,6 +34,13 @@ export interface RotatedCredentials extends Credential {
   readonly items: readonly Credential[]
 }
 
+export interface Rotation {
+  /** How long the old credentials remain valid. */
+  readonly overlapSeconds?: number | undefined
+  /** The client certificate of the new credentials; null: none; default: that of the credential that each of them replaces. */
+  readonly certificateThumbprint?: string | null | undefined
+}
+
 /** The rights of a caller that reads credentials. */
 export interface CredentialReader {
   readonly held: HeldScopes
@@ -49,7 +56,7 @@ export interface Credentials {
   rotate(
     author: Author,
     subscription: string,
-    overlapSeconds?: number,
+    rotation?: Rotation,
     reader?: CredentialReader,
   ): Promise<RotatedCredentials>
   of(tenant: string, subscription: string): Promise<readonly Document<CredentialBody>[]>
@@ -77,7 +84,7 @@ export function createCredentials(options: CredentialsOptions): Credentials {
   return {
     of: (tenant, subscription) => listCredentials(options, tenant, subscription),
     announce: (tenant, subscription) => announceSubscription(options, tenant, subscription),
-    rotate: (author, id, overlapSeconds, reader) => rotate(options, author, id, overlapSeconds, reader),
+    rotate: (author, id, rotation, reader) => rotate(options, author, id, rotation, reader),
     async read(author, id, { held, isRevealed } = SERVICE) {
       const current = await find(registry, author.tenant, SUBSCRIPTION_KIND, id)
       if (isRevealed) checkHeld(current.body, held)
@@ -128,13 +135,14 @@ async function rotate(
   options: CredentialsOptions,
   author: Author,
   id: string,
-  overlapSeconds = OVERLAP_SECONDS,
+  { overlapSeconds = OVERLAP_SECONDS, certificateThumbprint }: Rotation = {},
   { held, isRevealed }: CredentialReader = SERVICE,
 ): Promise<RotatedCredentials> {
   const { registry, clock } = options
   const { tenant } = author
   const subscription = await find(registry, tenant, SUBSCRIPTION_KIND, id)
   checkHeld(subscription.body, held)
+  checkBinding(subscription.body, certificateThumbprint)
   const nowMs = clock.nowMs()
   const all = await listCredentials(options, tenant, id)
   const old = all.filter(
@@ -152,8 +160,11 @@ async function rotate(
   }
   const { credentialLifetimeDays } = await policyOfSubscribed(registry, subscription.body)
   const expiresAtMs = nowMs + credentialLifetimeDays * DAY_MS
-  const made = old.map(({ body: { type, scopes, apiProductId } }) =>
-    newCredentialWrite(options, { tenant, subscription: id, type, scopes, apiProductId, expiresAtMs }),
+  const made = old.map(({ body: { type, scopes, apiProductId, certificateThumbprint: bound = null } }) =>
+    newCredentialWrite(options, {
+      ...{ tenant, subscription: id, type, scopes, apiProductId, expiresAtMs },
+      certificateThumbprint: certificateThumbprint === undefined ? bound : certificateThumbprint,
+    }),
   )
   const ending = old.map(({ id: credential, revision, body }) => {
     const endsMs = Math.min(body.expiresAtMs, nowMs + overlapSeconds * 1_000)
@@ -177,6 +188,13 @@ function checkHeld({ api, scopes }: SubscriptionBody, held: HeldScopes): void {
     'operation_forbidden',
     'These credentials have platform scopes that your own credential does not have.',
   )
+}
+
+/** The port of the platform API asks for no client certificates. */
+export function checkBinding({ api }: Pick<SubscriptionBody, 'api'>, thumbprint: string | null | undefined): void {
+  if (api !== PLATFORM_API || thumbprint === undefined || thumbprint === null) return
+  const detail = 'Credentials for the platform API cannot be bound to a client certificate.'
+  throw invalidAt('/certificateThumbprint', detail)
 }
 
 function isReplaced(body: CredentialBody): boolean {

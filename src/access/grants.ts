@@ -102,6 +102,7 @@ export async function toGrant(
     valid: body.state === 'Active' && shared.valid,
     expiresAtMs: earlier(body.expiresAtMs, shared.expiresAtMs),
     scopes: body.scopes,
+    ...(body.certificateThumbprint !== undefined && { certificateThumbprint: body.certificateThumbprint }),
     version: revision + shared.version,
   }
 }

@@ -27,6 +27,7 @@ const TEXTS: Readonly<Record<string, string>> = {
   kind: 'application',
   tenant: 'acme',
   code: '123456',
+  certificateThumbprint: '47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU',
 }
 const DEPTH_MAX = 6
 

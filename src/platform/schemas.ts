@@ -19,6 +19,13 @@ export const prose = {
   maxLength: 20_000,
   pattern: '^(?:[\\n\\r\\t]|[^\\p{Cc}\\p{Cs}])*$',
 } as const satisfies Schema
+/** The SHA-256 hash of a client certificate in DER (RFC 8705, 3.1). */
+export const thumbprint = {
+  type: 'string',
+  minLength: 43,
+  maxLength: 43,
+  pattern: '^[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]$',
+} as const satisfies Schema
 /** Free text of one line. */
 export const line = { type: 'string', minLength: 1, maxLength: 256, pattern: PLAIN } as const satisfies Schema
 /** Id or name of another resource. */

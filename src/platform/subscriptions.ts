@@ -12,44 +12,23 @@ import { isOfOther } from './owner-filter.ts'
 import { checkOwnRequest, toReader } from './own-subscriptions.ts'
 import { renamed } from './renamed-filter.ts'
 import { subscribedOperation } from './subscribed-operation-schema.ts'
+import { credential, rotated, rotation } from './credential-schema.ts'
 import { state, subscription, subscriptionChange } from './subscription-schema.ts'
 import {
   formerly,
-  id,
   instant,
   labelledQuery,
   labels,
   line,
   list,
   named,
-  nullable,
   object,
   pagedQuery,
   reference,
-  scopeNames,
   scopes,
-  text,
-  time,
+  thumbprint,
 } from './schemas.ts'
 
-const credentialFields = {
-  id,
-  type: { type: 'string', enum: ['OAuth2', 'ApiKey', 'PKCE', 'Federated'] },
-  clientId: nullable(text),
-  clientSecret: nullable(text),
-  apiKey: nullable(text),
-  keyPrefix: { ...nullable(text), description: 'The first eight characters of the API key.' },
-  ApiProductId: nullable(id),
-  scopes: scopeNames,
-  state: { type: 'string', enum: ['Active', 'Expiring', 'Expired', 'Revoked'] },
-  createdAt: time,
-  expiresAt: time,
-} as const
-const credential = named('Credential', object(credentialFields))
-const rotated = named(
-  'RotatedCredentials',
-  object({ ...credentialFields, items: { type: 'array', items: credential } }),
-)
 const input = named(
   'SubscriptionInput',
   object(
@@ -67,6 +46,10 @@ const input = named(
       },
       redirectUris: { type: 'array', maxItems: 20, items: { type: 'string', minLength: 1, maxLength: 2_048 } },
       federated: object({ issuer: line, clientId: line }),
+      certificateThumbprint: {
+        ...thumbprint,
+        description: 'Binds the credentials to a client certificate (RFC 8705): the SHA-256 of its DER, in base64url.',
+      },
       contact: line,
       expiresAt: instant,
       labels,
@@ -201,13 +184,7 @@ export const SUBSCRIPTION_OPERATIONS = {
     description:
       'With the scope `credentials:reveal`, or with the own width of the scope, the answer contains the new secrets.',
     scope: 'credentials:write',
-    body: {
-      ...named(
-        'CredentialRotation',
-        object({ overlapSeconds: { type: 'integer', minimum: 0, maximum: 31_536_000, default: 86_400 } }, []),
-      ),
-      type: ['object', 'null'],
-    },
+    body: { ...rotation, type: ['object', 'null'] },
     status: 200,
     answer: rotated,
     problems: ['state_conflict', 'operation_forbidden'],
@@ -281,7 +258,7 @@ export function subscriptionHandlers({
       const { author, params, body } = call
       void reply.header('Cache-Control', 'no-store')
       const reader = toReader(call, await heldFor(call, params.id))
-      return credentials.rotate(author, params.id, body?.overlapSeconds, reader)
+      return credentials.rotate(author, params.id, body ?? {}, reader)
     },
     revokeCredential: async ({ author, params }) => credentials.revoke(author, params.id, params.credentialId),
   }

@@ -6,6 +6,7 @@ import type { Clock } from '../runtime/clock.ts'
 import type { Registry } from '../store/registry.ts'
 import { invalidAt } from '../command/commands.ts'
 import type { CredentialType, FederatedClient } from '../access/credential-document.ts'
+import { checkBinding } from '../access/credentials.ts'
 import { federatedHoldings, isHeld } from '../access/federated-clients.ts'
 import { isRegistered } from '../access/identity-provider-document.ts'
 import { redirectUriFault } from '../access/redirect-uri.ts'
@@ -14,12 +15,15 @@ export interface ClientInput {
   readonly securityTypes?: readonly CredentialType[]
   readonly redirectUris?: readonly string[]
   readonly federated?: FederatedClient
+  /** Thumbprint of the client certificate that the credentials are bound to. */
+  readonly certificateThumbprint?: string
 }
 
 export interface ClientTerms {
   readonly types: readonly CredentialType[]
   readonly redirectUris: readonly string[]
   readonly federated: FederatedClient | null
+  readonly certificateThumbprint: string | null
 }
 
 const DEFAULT_TYPES: readonly CredentialType[] = ['OAuth2', 'ApiKey']
@@ -54,20 +58,21 @@ export async function toClientTerms(
       'The issuer is not registered. Register it with POST /v1/identityproviders first.',
     )
   }
-  return { types, redirectUris, federated }
+  return { types, redirectUris, federated, certificateThumbprint: input.certificateThumbprint ?? null }
 }
 
 function federatedTaken(): Problem {
   return new Problem('name_taken', 'This client of the issuer already has a subscription to the API.')
 }
 
-/** A federated client can have only one subscription to an API. */
-export async function checkFederated(
+/** A federated client can have only one subscription to an API, and no client of the platform API is bound to a certificate. */
+export async function checkClient(
   { registry, clock }: { readonly registry: Registry; readonly clock: Pick<Clock, 'nowMs'> },
   tenant: string,
   { api, apiProductId }: { readonly api: string; readonly apiProductId: string },
-  federated: FederatedClient | null,
+  { federated, certificateThumbprint }: Pick<ClientTerms, 'federated' | 'certificateThumbprint'>,
 ): Promise<void> {
+  checkBinding({ api }, certificateThumbprint)
   if (federated === null) return
   const product = api === '' ? await registry.get(PRODUCT_KIND, apiProductId) : null
   for (const each of product?.body.apis ?? [api]) {

@@ -21,7 +21,7 @@ import {
   withdrawnFlows,
 } from '../approvals/approval-document.ts'
 import type { Capacity } from './capacity.ts'
-import { checkFederated, toClientTerms, type ClientInput, type ClientTerms } from './client-terms.ts'
+import { checkClient, toClientTerms, type ClientInput, type ClientTerms } from './client-terms.ts'
 import { commit, find, invalidAt, notFound, stateConflict } from '../command/commands.ts'
 import { CONSUMER_KIND, consumerLock } from '../access/consumer-document.ts'
 import { credentialWrite, newCredentialWrite, type Secrets } from '../access/credential-document.ts'
@@ -128,7 +128,7 @@ async function create(
   }
   const terms = await context.terms.of(tenant, input, held)
   const client = await toClientTerms(registry, tenant, input)
-  await checkFederated(context, tenant, terms, client.federated)
+  await checkClient(context, tenant, terms, client)
   const id = createId('sub')
   const nowMs = context.clock.nowMs()
   const expiresAtMs = input.expiresAt === undefined ? undefined : toExpiryMs(input.expiresAt, nowMs)
@@ -172,13 +172,13 @@ function credentialsOf(
   tenant: string,
   subscription: string,
   terms: Terms,
-  { types, federated }: ClientTerms,
+  { types, federated, certificateThumbprint }: ClientTerms,
 ): Write[] {
   const { clock } = context
   const { scopes, apiProductId, policy } = terms
   const nowMs = clock.nowMs()
   const expiresAtMs = nowMs + policy.credentialLifetimeDays * DAY_MS
-  const shared = { tenant, subscription, scopes, apiProductId, expiresAtMs, federated }
+  const shared = { tenant, subscription, scopes, apiProductId, expiresAtMs, federated, certificateThumbprint }
   return types.flatMap((type) => {
     const write = newCredentialWrite(context, { ...shared, type })
     return [write, firstWarningWrite(write.id, tenant, expiresAtMs, nowMs)]

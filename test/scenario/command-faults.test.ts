@@ -74,7 +74,8 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   'removes scopes': (catalogue, { subscription }) => catalogue.subscriptions.setScopes(ACME, subscription, []),
   'revokes a credential': (catalogue, { subscription, credential }) =>
     catalogue.credentials.revoke(ACME, subscription, credential),
-  'rotates credentials': (catalogue, { subscription }) => catalogue.credentials.rotate(ACME, subscription, 0),
+  'rotates credentials': (catalogue, { subscription }) =>
+    catalogue.credentials.rotate(ACME, subscription, { overlapSeconds: 0 }),
   'changes a policy': (catalogue) => catalogue.apiPolicies.put(ACME, API, { tokenAlgorithm: 'RS256' }),
   'creates a product': (catalogue) => catalogue.products.create(ACME, { name: 'More', apis: [API] }),
   'empties a product': (catalogue, { product }) =>

@@ -70,7 +70,7 @@ export const CREDENTIALS: ResourceGroup = {
       operation: 'rotateCredentials',
       call: 'POST /v1/subscriptions/{id}/credentials/rotate',
       summary: 'Replaces the credentials of a subscription, and prints the new ones',
-      fields: 'overlapSeconds:number',
+      fields: 'overlapSeconds:number certificateThumbprint',
       columns: 'id type clientId clientSecret apiKey expiresAt',
     },
     {

@@ -20,7 +20,7 @@ export const SUBSCRIPTIONS: ResourceGroup = {
       call: 'POST /v1/subscriptions',
       summary: 'Subscribes a consumer to an API or a product',
       fields:
-        'consumer api product slaVariant scopes:list securityTypes:list redirectUris:list federated:json contact expiresAt labels:map force:flag',
+        'consumer api product slaVariant scopes:list securityTypes:list redirectUris:list federated:json certificateThumbprint contact expiresAt labels:map force:flag',
     },
     {
       name: 'update',

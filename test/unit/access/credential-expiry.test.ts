@@ -75,7 +75,7 @@ describe('the expiry warning of a credential', () => {
     const { id } = await subscribe(catalogue)
     const policies = catalogue.apiPolicies
     await policies.put(ACME, 'orders-v1', { credentialLifetimeDays: 3 })
-    const made = await catalogue.credentials.rotate(ACME, id, 0)
+    const made = await catalogue.credentials.rotate(ACME, id, { overlapSeconds: 0 })
     await live(catalogue, catalogue.clock.nowMs)
     expect((await eventsOf(catalogue)).map(({ data }) => data.credential)).toEqual([made.id])
   })
@@ -93,7 +93,7 @@ describe('the expiry warning of a credential', () => {
     const catalogue = openTestCatalogue()
     const { id, credential, endsMs } = await subscribe(catalogue)
     if (how === 'revoked') await catalogue.credentials.revoke(ACME, id, credential)
-    else await catalogue.credentials.rotate(ACME, id, 0)
+    else await catalogue.credentials.rotate(ACME, id, { overlapSeconds: 0 })
     await live(catalogue, endsMs - 31 * DAY_MS)
     catalogue.clock.nowMs = endsMs - 20 * DAY_MS
     await live(catalogue, endsMs - 20 * DAY_MS)

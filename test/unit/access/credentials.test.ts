@@ -1,9 +1,12 @@
 import { describe, expect, it } from 'vitest'
+import type { Rotation } from '../../../src/access/credentials.ts'
+import type { Grant } from '../../../src/plan/grant.ts'
 import { apiWrite } from '../../../src/publishing/apis.ts'
 import { ACME, publishApi, openTestCatalogue, RIVAL, type TestCatalogue } from '../../fixtures/test-catalogue.ts'
 
 const API = 'orders-v1'
 const DAY_MS = 86_400_000
+const CERTIFICATE = '47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU'
 
 async function subscribe(catalogue: TestCatalogue) {
   const { consumer } = await publishApi(catalogue)
@@ -20,7 +23,7 @@ describe('a rotation of credentials', () => {
     const { id } = await subscribe(catalogue)
     const before = (await catalogue.credentials.read(ACME, id)).items
     catalogue.gateway.grants.length = 0
-    const made = await catalogue.credentials.rotate(ACME, id, 60)
+    const made = await catalogue.credentials.rotate(ACME, id, { overlapSeconds: 60 })
 
     expect(made).toMatchObject({ type: 'OAuth2', state: 'Active' })
     expect(made.items.map(({ type }) => type)).toEqual(['OAuth2', 'ApiKey'])
@@ -43,7 +46,7 @@ describe('a rotation of credentials', () => {
     const endsMs = catalogue.gateway.grants.map(({ expiresAtMs }) => expiresAtMs - catalogue.clock.nowMs)
     expect(endsMs.slice(0, 2)).toEqual([DAY_MS, DAY_MS])
     catalogue.gateway.grants.length = 0
-    await catalogue.credentials.rotate(ACME, id, 0)
+    await catalogue.credentials.rotate(ACME, id, { overlapSeconds: 0 })
     expect(catalogue.gateway.grants.filter(({ expiresAtMs }) => expiresAtMs === catalogue.clock.nowMs)).toHaveLength(2)
   })
 
@@ -59,6 +62,23 @@ describe('a rotation of credentials', () => {
 
     await catalogue.subscriptions.cancel(ACME, id)
     await expect(catalogue.credentials.rotate(ACME, id)).rejects.toMatchObject({ status: 409, code: 'state_conflict' })
+  })
+
+  it('binds the new credentials to a certificate, keeps the binding by default, and ends it with null', async () => {
+    const catalogue = openTestCatalogue()
+    const { id } = await subscribe(catalogue)
+    const boundOf = (grants: readonly Grant[]) => [...new Set(grants.map((grant) => grant.certificateThumbprint))]
+    const rotate = async (rotation: Rotation = {}) => {
+      const { items } = await catalogue.credentials.rotate(ACME, id, { overlapSeconds: 0, ...rotation })
+      const ids = new Set(items.map((each) => each.id))
+      const sent = catalogue.gateway.grants.filter(({ credential }) => ids.has(credential))
+      expect(sent).toHaveLength(2)
+      return [[...new Set(items.map(({ certificateThumbprint }) => certificateThumbprint))], boundOf(sent)]
+    }
+    expect(await rotate()).toEqual([[null], [undefined]])
+    expect(await rotate({ certificateThumbprint: CERTIFICATE })).toEqual([[CERTIFICATE], [CERTIFICATE]])
+    expect(await rotate()).toEqual([[CERTIFICATE], [CERTIFICATE]])
+    expect(await rotate({ certificateThumbprint: null })).toEqual([[null], [undefined]])
   })
 
   it('is refused for a subscription that was rejected', async () => {
@@ -174,7 +194,19 @@ describe('the platform scopes that a caller can grant', () => {
     const forbidden = { status: 403, code: 'operation_forbidden' }
     const reader = { held, isRevealed: true }
     await expect(catalogue.credentials.read(ACME, id, reader)).rejects.toMatchObject(forbidden)
-    await expect(catalogue.credentials.rotate(ACME, id, 0, reader)).rejects.toMatchObject(forbidden)
+    await expect(catalogue.credentials.rotate(ACME, id, { overlapSeconds: 0 }, reader)).rejects.toMatchObject(forbidden)
     expect((await catalogue.credentials.read(ACME, id)).items).toHaveLength(2)
+  })
+
+  it('are never bound to a client certificate, which the port of the platform does not ask for', async () => {
+    const catalogue = openTestCatalogue()
+    const consumer = await platformOf(catalogue)
+    const bound = { certificateThumbprint: CERTIFICATE }
+    const refused = { status: 400, errors: [{ pointer: '/certificateThumbprint' }] }
+    const { id } = await catalogue.subscriptions.create(ACME, { consumer, api: 'platform-v1' })
+    await expect(catalogue.credentials.rotate(ACME, id, bound)).rejects.toMatchObject(refused)
+    const input = { consumer, api: 'platform-v1', ...bound }
+    await expect(catalogue.subscriptions.create(ACME, input)).rejects.toMatchObject(refused)
+    expect((await catalogue.credentials.rotate(ACME, id, { certificateThumbprint: null })).items).toHaveLength(2)
   })
 })

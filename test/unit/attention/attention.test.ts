@@ -73,7 +73,7 @@ describe('a credential', () => {
     await warnAt(catalogue, id, endsMs - 7 * DAY_MS)
     expect(await read()).toHaveLength(1)
     if (action === 'revoke') await catalogue.credentials.revoke(ACME, subscription, id)
-    else await catalogue.credentials.rotate(ACME, subscription, 60)
+    else await catalogue.credentials.rotate(ACME, subscription, { overlapSeconds: 60 })
     expect(await read()).toEqual([])
   })
 })

@@ -179,7 +179,7 @@ describe('a subscription to a product', () => {
     const week = new Date(catalogue.clock.nowMs + 7 * 86_400_000).toISOString()
     const { items } = await catalogue.credentials.read(ACME, id)
     expect(items.map(({ expiresAt }) => expiresAt)).toEqual([week, week])
-    const rotated = await catalogue.credentials.rotate(ACME, id, 0)
+    const rotated = await catalogue.credentials.rotate(ACME, id, { overlapSeconds: 0 })
     expect(rotated.items.map(({ expiresAt }) => expiresAt)).toEqual([week, week])
   })
 

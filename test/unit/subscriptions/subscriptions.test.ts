@@ -84,6 +84,14 @@ describe('a subscription', () => {
     expect(credentials.map(({ type, scopes }) => [type, scopes])).toEqual([['ApiKey', ['orders:read']]])
   })
 
+  it('has credentials that are bound to a client certificate if it names one', async () => {
+    const certificateThumbprint = '47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU'
+    const { credentials } = await subscribe(openTestCatalogue(), { certificateThumbprint })
+    expect(credentials).toMatchObject([{ certificateThumbprint }, { certificateThumbprint }])
+    const unbound = await subscribe(openTestCatalogue())
+    expect(unbound.credentials).toMatchObject([{ certificateThumbprint: null }, { certificateThumbprint: null }])
+  })
+
   it.each<[string, Partial<SubscriptionInput>, string]>([
     ['an API and a product', { product: 'prd_1' }, '/api'],
     ['a product that is not there', { api: undefined as never, product: 'prd_1' }, '/product'],
