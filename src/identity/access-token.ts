@@ -35,6 +35,8 @@ export interface AccessTokenRequest {
   readonly person: { readonly id: string; readonly revocation: string } | null
   /** Whether the userinfo endpoint accepts the token. */
   readonly opensUserinfo: boolean
+  /** Thumbprint of the client certificate that the token is bound to (RFC 8705, 3.1); missing if it is not bound. */
+  readonly certificate?: string | undefined
   /** Default: an hour. */
   readonly lifetimeSeconds?: number
 }
@@ -61,7 +63,7 @@ const HEADER_BYTES_MAX = 8_000
 
 export function createAccessTokens({ keyRing, clock, createId, gatewayUrl }: AccessTokenOptions): MintAccessToken {
   return (request) => {
-    const { api, target, grant, clientId, scope: requested, person, opensUserinfo } = request
+    const { api, target, grant, clientId, scope: requested, person, opensUserinfo, certificate } = request
     const scope = scopesFor(grant, target, requested).join(' ')
     const iat = Math.floor(clock.nowMs() / 1_000)
     const exp = iat + (request.lifetimeSeconds ?? LIFETIME_SECONDS)
@@ -79,6 +81,7 @@ export function createAccessTokens({ keyRing, clock, createId, gatewayUrl }: Acc
       ...(person !== null && grant.consumerKind === 'agent' && { act: { sub: grant.consumer } }),
       ...(person !== null && { [REVOCATION_CLAIM]: person.revocation }),
       ...(opensUserinfo && { openid: true }),
+      ...(certificate !== undefined && { cnf: { 'x5t#S256': certificate } }),
       iat,
       nbf: iat,
       exp,

@@ -47,6 +47,8 @@ export type AuthenticateClient = (
   api: string,
   values: ReadonlyMap<string, string>,
   authorization: string | undefined,
+  /** Thumbprint of the client certificate of the connection. */
+  certificate: string | undefined,
 ) => Promise<Client | { readonly refused: OauthAnswer }>
 
 export interface ClientAuthenticationOptions {
@@ -61,7 +63,7 @@ export function createClientAuthentication(options: ClientAuthenticationOptions)
   /** Compared if the client is unknown, so that both cases take the same time. */
   const dummyHash = keyedHash('no client has this secret')
 
-  return async (api, values, authorization) => {
+  return async (api, values, authorization, certificate) => {
     const named = readClient(values, authorization)
     if ('fault' in named) {
       if (named.error === 'invalid_request') return { refused: refuse(named.error, named.fault) }
@@ -79,6 +81,13 @@ export function createClientAuthentication(options: ClientAuthenticationOptions)
     const isRight = clientSecret === null || isSameHash(keyedHash(clientSecret), known?.secretHash || dummyHash)
     if (known === null || !isRight) return { refused: wrongSecret(api, named, known?.grant ?? null) }
     const { grant, mayRefresh } = known
+    if (isBoundElsewhere(grant, certificate)) {
+      const refused = unauthenticated(
+        'The client must connect with the client certificate that it is bound to.',
+        isBasic,
+      )
+      return { refused: signalled(refused, { api, outcome: 'credential_invalid', grant }) }
+    }
     if (grant.valid && !isPast(grant)) return { clientId, grant, isPublic, mayRefresh }
     return { refused: wrongSecret(api, named, grant) }
   }
@@ -101,6 +110,10 @@ export function createClientAuthentication(options: ClientAuthenticationOptions)
   function isPast({ expiresAtMs }: Grant): boolean {
     return expiresAtMs !== 0 && expiresAtMs <= clock.nowMs()
   }
+}
+
+function isBoundElsewhere({ certificateThumbprint: bound }: Grant, certificate: string | undefined): boolean {
+  return bound !== undefined && bound !== certificate
 }
 
 /** Carries a challenge if the client sent an Authorization header (RFC 6749, 5.2). */

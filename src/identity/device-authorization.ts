@@ -24,11 +24,11 @@ const SCOPE_LENGTH_MAX = 1_000
 export function createDeviceAuthorization(options: DeviceAuthorizationOptions): OauthEndpoint {
   const { authenticateClient, scopesOf, deviceCodes, gatewayUrl } = options
 
-  return async ({ form, authorization, address }) => {
+  return async ({ form, authorization, address, certificate }) => {
     const fields = readForm(form)
     if ('fault' in fields) return refuse('invalid_request', fields.fault)
     const { values } = fields
-    const client = await authenticateClient('', values, authorization)
+    const client = await authenticateClient('', values, authorization, certificate)
     if ('refused' in client) return client.refused
     if (!mayUseDevices(client)) return refuse('unauthorized_client', 'The client may not log people in on devices.')
     const { clientId, grant } = client

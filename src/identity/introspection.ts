@@ -21,10 +21,10 @@ export interface IntrospectionOptions {
 export function createIntrospection(options: IntrospectionOptions): OauthEndpoint {
   const { authenticateClient, tokens } = options
 
-  return async ({ api, form, authorization }): Promise<OauthAnswer> => {
+  return async ({ api, form, authorization, certificate }): Promise<OauthAnswer> => {
     const fields = readForm(form)
     if ('fault' in fields) return refuse('invalid_request', fields.fault)
-    const client = await authenticateClient(api, fields.values, authorization)
+    const client = await authenticateClient(api, fields.values, authorization, certificate)
     if ('refused' in client) return client.refused
     // The caller has to authenticate (RFC 7662, 2.1).
     if (client.isPublic)
@@ -36,8 +36,8 @@ export function createIntrospection(options: IntrospectionOptions): OauthEndpoin
     if (token === null || token.client_id !== client.clientId) return answer(200, { active: false })
     const live = await tokens.live(token)
     if (live === null) return answer(200, { active: false })
-    const { iss, sub, aud, client_id: clientId, jti, iat, nbf, exp, act } = token
-    const claims = { iss, sub, aud, client_id: clientId, jti, iat, nbf, exp, ...(act && { act }) }
+    const { iss, sub, aud, client_id: clientId, jti, iat, nbf, exp, act, cnf } = token
+    const claims = { iss, sub, aud, client_id: clientId, jti, iat, nbf, exp, ...(act && { act }), ...(cnf && { cnf }) }
     return answer(200, { active: true, scope: live.scope, token_type: 'Bearer', ...claims })
   }
 }

@@ -27,6 +27,8 @@ export interface IssuedToken {
   readonly subscription: string
   readonly shared_client?: boolean
   readonly [REVOCATION_CLAIM]?: string
+  /** The client certificate that the token is bound to (RFC 8705, 3.1). */
+  readonly cnf?: { readonly 'x5t#S256': string }
 }
 
 export interface LiveToken {

@@ -32,7 +32,7 @@ export type IssueLogin = (request: TokenRequest, login: Login, useCode: UseCode)
 export function createLoginTokens(options: LoginTokensOptions): IssueLogin {
   const { mint, mintIdToken, refreshGrants, grantPerson } = options
 
-  return async ({ api, target, client }, login, useCode) => {
+  return async ({ api, target, client, certificate }, login, useCode) => {
     const { clientId, mayRefresh } = client
     const { tenant, scope, person, wantsIdToken, loggedInAtMs } = login
     const granted = await grantPerson({ client: client.grant, tenant, api, person })
@@ -51,13 +51,18 @@ export function createLoginTokens(options: LoginTokensOptions): IssueLogin {
       scope,
       person: subject,
       opensUserinfo,
+      certificate,
     }
     const token = mint(request)
     if (token === null) return tooLong()
     const gives = { jti: token.jti, expiresAtMs: token.expiresAtMs, revocation }
     // The tokens of a shared client are bounded per person.
     const credential = isSharedClient(client.grant) ? person.id : grant.credential
-    const kept = { tenant, credential, clientId, api, person, scope: token.scope, opensUserinfo, loggedInAtMs }
+    const kept = {
+      ...{ tenant, credential, clientId, api, person, scope: token.scope, opensUserinfo, loggedInAtMs },
+      // A client with a secret proves itself by the secret (RFC 8705, 4).
+      ...(client.isPublic && certificate !== undefined && { certificate }),
+    }
     const refresh = mayRefresh ? refreshGrants.begin(kept, gives) : null
     const used =
       refresh === null ? await useCode(gives, []) : await useCode({ ...gives, grant: refresh.id }, [refresh.write])

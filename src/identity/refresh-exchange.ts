@@ -57,7 +57,7 @@ async function exchange(
   scope: string,
 ): Promise<OauthAnswer> {
   const { mint, refreshGrants, grantPerson } = options
-  const { api, target, client, keeper } = request
+  const { api, target, client, keeper, certificate } = request
   const { clientId } = client
   const { id, tenant, person: personId, epoch, opensUserinfo } = found.grant
   const person = { id: personId }
@@ -67,7 +67,7 @@ async function exchange(
   const { grant } = granted
   const entitled = entitledTo(target, granted.scopes)
   const subject = { ...person, revocation: granted.revocation }
-  const token = mint({ api, target: entitled, grant, clientId, scope, person: subject, opensUserinfo })
+  const token = mint({ api, target: entitled, grant, clientId, scope, person: subject, opensUserinfo, certificate })
   if (token === null) return tooLong()
   const keep =
     keeper === undefined
@@ -81,7 +81,8 @@ async function exchange(
   return invalidToken()
 }
 
-function isBoundTo(grant: RefreshGrant, { api, client }: TokenRequest): boolean {
+function isBoundTo(grant: RefreshGrant, { api, client, certificate }: TokenRequest): boolean {
+  if (grant.certificate !== undefined && grant.certificate !== certificate) return false
   return grant.clientId === client.clientId && grant.api === api
 }
 

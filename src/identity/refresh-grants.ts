@@ -31,6 +31,8 @@ export interface RefreshGrantBody {
   readonly scope: string
   readonly opensUserinfo: boolean
   readonly loggedInAtMs: number
+  /** The client certificate over which a public client must use the token; missing if it is not bound. */
+  readonly certificate?: string
   readonly lastUsedAtMs: number
   readonly expiresAtMs: number
   readonly familyHash: string
@@ -57,6 +59,7 @@ export interface RefreshLogin {
   readonly scope: string
   readonly opensUserinfo: boolean
   readonly loggedInAtMs: number
+  readonly certificate?: string
 }
 
 export interface NewRefreshGrant {

@@ -27,10 +27,10 @@ export interface RevocationOptions {
 export function createRevocation(options: RevocationOptions): OauthEndpoint {
   const { authenticateClient, tokens, revoke } = options
 
-  return async ({ api, form, authorization }) => {
+  return async ({ api, form, authorization, certificate }) => {
     const fields = readForm(form)
     if ('fault' in fields) return refuse('invalid_request', fields.fault)
-    const client = await authenticateClient(api, fields.values, authorization)
+    const client = await authenticateClient(api, fields.values, authorization, certificate)
     if ('refused' in client) return client.refused
     const text = fields.values.get('token')
     if (text === undefined) return refuse('invalid_request', 'token is missing.')

@@ -7,6 +7,7 @@
  * carry a signal, so that they are recorded for the client that they concern.
  */
 
+import { PLATFORM_API } from '../domain/platform-api.ts'
 import type { ApiScopes } from './access-token.ts'
 import { isSubscribed } from './access-token.ts'
 import type { AuthorizationCodes, Code, GivenToken } from './authorization-codes.ts'
@@ -41,7 +42,7 @@ export function createTokenEndpoint(options: TokenEndpointOptions): OauthEndpoin
     [DEVICE_CODE_GRANT, createDeviceExchange(options, issueLogin)],
   ])
 
-  return async ({ api, form, authorization, keeper }) => {
+  return async ({ api, form, authorization, certificate, keeper }) => {
     const fields = readForm(form)
     if ('fault' in fields) return refuse('invalid_request', fields.fault)
     const { values } = fields
@@ -51,7 +52,7 @@ export function createTokenEndpoint(options: TokenEndpointOptions): OauthEndpoin
     if (issue === undefined) {
       return refuse('unsupported_grant_type', `grant_type must be one of ${[...grantTypes.keys()].join(', ')}.`)
     }
-    const client = await authenticateClient(api, values, authorization)
+    const client = await authenticateClient(api, values, authorization, certificate)
     if ('refused' in client) return client.refused
     const target = await scopesOf(api)
     if (target === null) return refuse('invalid_request', 'There is no such API.', 404)
@@ -64,19 +65,24 @@ export function createTokenEndpoint(options: TokenEndpointOptions): OauthEndpoin
     if (resource !== undefined && apiOfResource(options, resource) !== api) {
       return refuse('invalid_target', 'resource must be the address of the API that this token endpoint belongs to.')
     }
-    return issue({ api, target, client, values, keeper })
+    return issue({ api, target, client, values, keeper, certificate: toBinding(api, certificate) })
   }
+}
+
+/** Callers of the platform API cannot present a certificate there, so that its tokens are not bound. */
+function toBinding(api: string, certificate: string | undefined): string | undefined {
+  return api === PLATFORM_API ? undefined : certificate
 }
 
 async function issueForClient(
   options: TokenEndpointOptions,
-  { api, target, client, values }: TokenRequest,
+  { api, target, client, values, certificate }: TokenRequest,
 ): Promise<OauthAnswer> {
   const { grant, clientId, isPublic } = client
   if (isPublic)
     return refuse('unauthorized_client', 'A public client cannot use client_credentials, because it has no secret.')
   const scope = values.get('scope') ?? null
-  const token = options.mint({ api, target, grant, clientId, scope, person: null, opensUserinfo: false })
+  const token = options.mint({ api, target, grant, clientId, scope, person: null, opensUserinfo: false, certificate })
   return token === null ? tooLong() : bearer(token)
 }
 

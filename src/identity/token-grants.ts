@@ -12,6 +12,8 @@ export interface TokenRequest {
   readonly client: Client
   readonly values: ReadonlyMap<string, string>
   readonly keeper?: TokenKeeper | undefined
+  /** The client certificate that the tokens are bound to; undefined if they are not bound. */
+  readonly certificate?: string | undefined
 }
 
 /** The access that a person has allowed, as far as tokens depend on it. */

@@ -3,6 +3,7 @@
  * this API that were requested with `openid`.
  */
 
+import { bindingOf } from '../plan/certificate-binding.ts'
 import type { IssuedTokens } from './issued-token.ts'
 import { answer, type OauthAnswer, type OauthEndpoint } from '../plan/oauth-call.ts'
 
@@ -22,12 +23,14 @@ export interface UserinfoOptions {
 const BEARER = /^bearer +(\S+)$/i
 
 export function createUserinfo({ tokens, personOf }: UserinfoOptions): OauthEndpoint {
-  return async ({ api, authorization }) => {
+  return async ({ api, authorization, certificate }) => {
     if (authorization === undefined) return challenged(401, 'Bearer')
     const text = BEARER.exec(authorization)?.[1]
     const token = text === undefined ? null : await tokens.read(text, api)
     const live = token === null ? null : await tokens.live(token)
     if (live === null) return challenged(401, 'Bearer error="invalid_token"')
+    const bound = bindingOf(live.token.cnf?.['x5t#S256'] ?? '', live.grant.certificateThumbprint)
+    if (bound !== '' && bound !== certificate) return challenged(401, 'Bearer error="invalid_token"')
     if (live.token.openid !== true) return challenged(403, 'Bearer error="insufficient_scope", scope="openid"')
     const person = await personOf(live.grant.tenant, live.token.sub)
     if (person === null) return challenged(401, 'Bearer error="invalid_token"')

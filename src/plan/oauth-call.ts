@@ -30,6 +30,8 @@ export interface OauthCall {
   readonly cookie: string | undefined
   /** The address of the client, or of the last proxy before this service; `''` if unknown. */
   readonly address: string
+  /** Thumbprint of the verified client certificate of the connection; missing if there is none. */
+  readonly certificate?: string
   /** Set by a session of this process that keeps the tokens of a login; a request from outside has none. */
   readonly keeper?: TokenKeeper
 }

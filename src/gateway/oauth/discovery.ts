@@ -15,6 +15,8 @@ export interface Discovered {
 export interface DiscoveredIssuer extends Discovered {
   /** Whether clients can register themselves (RFC 7591). */
   readonly allowsRegistration: boolean
+  /** Whether tokens are bound to the certificate of a client that presents one (RFC 8705, 3.3). */
+  readonly bindsTokens: boolean
 }
 
 /** The metadata of an API as a protected resource (RFC 9728). */
@@ -34,7 +36,7 @@ export function toMcpResource(discovered: Discovered): object {
   return toProtectedResource(discovered, MCP_PATH)
 }
 
-export function toDiscovery({ gatewayUrl, api, scopes, allowsRegistration }: DiscoveredIssuer): object {
+export function toDiscovery({ gatewayUrl, api, scopes, allowsRegistration, bindsTokens }: DiscoveredIssuer): object {
   const issuer = `${gatewayUrl}/${api}`
   const oauth = `${issuer}/oauth2/v2`
   const byConfidential = ['client_secret_basic', 'client_secret_post']
@@ -62,6 +64,7 @@ export function toDiscovery({ gatewayUrl, api, scopes, allowsRegistration }: Dis
     introspection_endpoint_auth_methods_supported: byConfidential,
     revocation_endpoint_auth_methods_supported: [...byConfidential, 'none'],
     code_challenge_methods_supported: ['S256'],
+    ...(bindsTokens && { tls_client_certificate_bound_access_tokens: true }),
     client_id_metadata_document_supported: true,
     authorization_response_iss_parameter_supported: true,
     subject_types_supported: ['public'],

@@ -8,8 +8,10 @@
 
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { toDiscovery, toMcpResource, toProtectedResource, type Discovered } from './discovery.ts'
+import { PLATFORM_API } from '../../domain/platform-api.ts'
 import { refuse, type OauthAnswer, type OauthCall } from '../../plan/oauth-call.ts'
 import type { ClientAddress } from '../../runtime/client-address.ts'
+import { thumbprintAt } from '../connection/client-certificate.ts'
 import type { ClientRequest, ClientResponse } from '../connection/client.ts'
 import { discardRest } from '../connection/discard-body.ts'
 import { toResponseFields } from '../connection/response-fields.ts'
@@ -29,6 +31,9 @@ export interface OauthServerOptions {
   readonly allowsRegistration?: boolean
   /** Origins whose pages may use the endpoint that serves all APIs; missing: none. */
   readonly corsOrigins?: readonly string[]
+  /** Whether clients are asked for certificates. */
+  readonly asksForCertificate?: boolean
+  readonly nowMs?: () => number
   /** Null or missing: the address of the connection is that of the client. */
   readonly clientAddress?: ClientAddress | null
   /** Receives the cause of a 503; the client does not get it. */
@@ -47,6 +52,8 @@ export interface OauthServer {
   close(): Promise<void>
 }
 
+/** Passes the thumbprint of the client certificate to the handlers. It replaces a header of this name that a client sends. */
+const CERTIFICATE_HEADER = 'tollgate-certificate-thumbprint'
 const BODY_BYTES_MAX = 16_384
 const JWKS_SECONDS = 300
 /** Endpoints that people visit; they serve all APIs. */
@@ -110,7 +117,7 @@ const HOP_BY_HOP: ReadonlySet<string> = new Set(['connection', 'keep-alive', 'tr
 
 async function answer(
   app: FastifyInstance,
-  { clientAddress = null, onFailure = () => {} }: OauthServerOptions,
+  { clientAddress = null, nowMs = Date.now, onFailure = () => {} }: OauthServerOptions,
   request: ClientRequest,
   response: ClientResponse,
   body: Buffer,
@@ -129,7 +136,7 @@ async function answer(
     } = await app.inject({
       method: method as 'GET',
       url,
-      headers,
+      headers: { ...headers, [CERTIFICATE_HEADER]: thumbprintAt(socket, nowMs()) ?? '' },
       remoteAddress: address,
       ...(body.length > 0 && { payload: body }),
     })
@@ -195,7 +202,7 @@ function addRegistration(app: FastifyInstance, options: OauthServerOptions): voi
 }
 
 function addDiscovery(app: FastifyInstance, options: OauthServerOptions): void {
-  const { gatewayUrl, jwks, scopesOf, allowsRegistration = false } = options
+  const { gatewayUrl, jwks, scopesOf, allowsRegistration = false, asksForCertificate = false } = options
   app.get('/.well-known/jwks', (_request, reply) =>
     reply.header('Cache-Control', `public, max-age=${JWKS_SECONDS}`).send(jwks()),
   )
@@ -205,7 +212,15 @@ function addDiscovery(app: FastifyInstance, options: OauthServerOptions): void {
       const scopes = scopesOf(api)
       return scopes === null
         ? send(reply, noSuchApi())
-        : reply.send(toDocument({ gatewayUrl, api, scopes, allowsRegistration }))
+        : reply.send(
+            toDocument({
+              gatewayUrl,
+              api,
+              scopes,
+              allowsRegistration,
+              bindsTokens: asksForCertificate && api !== PLATFORM_API,
+            }),
+          )
     })
   }
 }
@@ -222,7 +237,7 @@ async function serve(
   if (!isShared && scopesOf(api) === null) return send(reply, noSuchApi())
   const { authorization, cookie } = request.headers
   const method = request.method === 'POST' ? 'POST' : 'GET'
-  const headers = { authorization, cookie, address: addressOf(request) }
+  const headers = { authorization, cookie, address: addressOf(request), ...certificateOf(request) }
   if (endpoint === 'register') {
     return send(reply, await execute({ endpoint, api, method, form: [], json: jsonOf(request), ...headers }))
   }
@@ -281,6 +296,11 @@ function formOf(request: FastifyRequest): readonly (readonly [string, string])[]
 
 function apiOf(request: FastifyRequest): string {
   return (request.params as { readonly api?: string }).api ?? ''
+}
+
+function certificateOf({ headers }: FastifyRequest): Pick<OauthCall, 'certificate'> {
+  const thumbprint = headers[CERTIFICATE_HEADER]
+  return typeof thumbprint === 'string' && thumbprint !== '' ? { certificate: thumbprint } : {}
 }
 
 function addressOf({ raw }: FastifyRequest): string {

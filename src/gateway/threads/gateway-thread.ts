@@ -64,6 +64,9 @@ export interface OauthPort {
   readonly gatewayUrl: string
   readonly allowsRegistration: boolean
   readonly corsOrigins: readonly string[]
+  /** Whether clients are asked for certificates. */
+  readonly asksForCertificate: boolean
+  readonly nowMs: () => number
   readonly clientAddress: ClientAddress | null
   /** Executes a request to one of the OAuth endpoints on the main thread. */
   readonly execute: (call: OauthCall) => Promise<OauthAnswer>
@@ -97,7 +100,7 @@ export async function startThread(options: ThreadOptions): Promise<void> {
   const revisions = createServedRevisions({ limiter, settings: served, gates, callsInFlight, clock, onWithheld })
   const authenticator = createThreadAuthenticator(options, mainThread, revisions)
   const publishedKeys: ThreadParts['publishedKeys'] = { jwks: { keys: [] } }
-  const oauth = await createOauth(toOauthPort(settings, mainThread, revisions, publishedKeys))
+  const oauth = await createOauth(toOauthPort(options, mainThread, revisions, publishedKeys))
   const faults = createFaultLog({ clock, send: mainThread.send })
   const parts = { mainThread, spool, inFlight, limiter, callerContexts, revisions, authenticator }
   const server = createServer(options, { ...parts, oauth, faults })
@@ -173,7 +176,7 @@ function createThreadAuthenticator(
 }
 
 function toOauthPort(
-  { gatewayUrl, allowsRegistration, corsOrigins, trustedProxies }: ThreadSettings,
+  { settings: { gatewayUrl, allowsRegistration, corsOrigins, trustedProxies, tls }, clock }: ThreadOptions,
   mainThread: MainThreadLink,
   revisions: ServedRevisions,
   publishedKeys: ThreadParts['publishedKeys'],
@@ -182,6 +185,8 @@ function toOauthPort(
     gatewayUrl,
     allowsRegistration,
     corsOrigins,
+    asksForCertificate: tls !== null && tls.clientCa !== null,
+    nowMs: clock.nowMs,
     clientAddress: createClientAddress(trustedProxies),
     execute: (call) => mainThread.request('oauth', call),
     jwks: () => publishedKeys.jwks,
