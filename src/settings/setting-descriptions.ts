@@ -79,7 +79,10 @@ export const SETTINGS_HELP: Readonly<Record<SettingName, SettingHelp>> = {
     fallback: 'unset',
     meaning: 'folder of further certificates, chosen by the host that a client names',
   },
-  TLS_CLIENT_CA_FILE: { fallback: 'unset', meaning: 'authorities whose clients may present a certificate, in PEM' },
+  TLS_CLIENT_CA_FILE: {
+    fallback: 'unset',
+    meaning: 'authorities, in PEM, whose clients may present a certificate on the port of the gateway',
+  },
   HTTP_REDIRECT_PORT: { fallback: 'unset', meaning: 'port that redirects HTTP to HTTPS' },
   TRUSTED_PROXIES: {
     fallback: 'unset',
