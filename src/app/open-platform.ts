@@ -2,7 +2,6 @@
 
 import { createAttention } from '../attention/attention.ts'
 import { PLATFORM_API } from '../domain/platform-api.ts'
-import { isBound } from '../gateway/call/certificate-check.ts'
 import { parserLimitation } from '../gateway/connection/parser-choice.ts'
 import { createMessageLimit, createMessageLimitMemory } from '../gateway/mcp/message-limit.ts'
 import { createNodeList } from '../nodes/node-list.ts'
@@ -11,7 +10,6 @@ import type { PlatformRefusal } from '../platform/guard.ts'
 import { metricsAccess } from '../platform/metrics-server.ts'
 import type { RootPage } from '../platform/root-route.ts'
 import { createPlatform, type Platform, type PlatformOptions } from '../platform/server.ts'
-import type { Caller } from '../plan/caller.ts'
 import { readVersion } from '../settings/information-flags.ts'
 import { openConsole } from './open-console.ts'
 import type { Core } from './open-core.ts'
@@ -90,8 +88,7 @@ export function openPlatform(options: OpenPlatformOptions): Platform {
     console,
     rootPage: toRootPage(console, rootPage),
     authenticate: async (authorization, apiKey) =>
-      refuseApart(core.shared) ??
-      refuseBound(await gateway.authenticator.authenticate(authorization, apiKey, PLATFORM_API)),
+      refuseApart(core.shared) ?? gateway.authenticator.authenticate(authorization, apiKey, PLATFORM_API),
     record: recordCall(options),
   })
 }
@@ -109,13 +106,6 @@ function refuseApart(shared: Pick<Shared, 'isJoined'> | null): PlatformRefusal |
   const detail =
     'PostgreSQL cannot be reached: this node serves calls from its last good configuration, and no commands.'
   return { code: 'unavailable', grant: null, detail }
-}
-
-/** The port of the platform asks for no client certificates, so that a credential that is bound to one is of no use there. */
-function refuseBound(result: Caller | PlatformRefusal): Caller | PlatformRefusal {
-  if ('code' in result || !isBound(result)) return result
-  const detail = 'The credential is bound to a client certificate, which the platform API does not ask for.'
-  return { code: 'credential_invalid', grant: result.grant, person: result.person, detail }
 }
 
 function recordCall({ core: { config }, stream: { recorder } }: OpenPlatformOptions): PlatformOptions['record'] {

@@ -1,5 +1,7 @@
 /** The binding of a credential to a client certificate, by the thumbprint of the certificate (RFC 8705, 3.1). */
 
+import type { Caller } from './caller.ts'
+
 /** SHA-256 in base64url: 256 bits in 43 characters, of which the last one carries four. */
 const THUMBPRINT = /^[\w-]{42}[AEIMQUYcgkosw048]$/
 
@@ -26,4 +28,9 @@ export function bindingOf(token: string, credential: string | undefined): string
   if (credential === undefined || credential === token) return token
   if (token === '') return credential
   return NO_CERTIFICATE
+}
+
+/** Whether a credential of the caller is bound to a certificate. */
+export function isBound({ certificate, key }: Pick<Caller, 'certificate' | 'key'>): boolean {
+  return certificate !== '' || (key !== undefined && key.certificate !== '')
 }

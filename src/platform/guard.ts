@@ -15,6 +15,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Entitlements } from '../access/people/entitlements.ts'
 import { toParty, type Caller } from '../plan/caller.ts'
+import { isBound } from '../plan/certificate-binding.ts'
 import type { Grant } from '../plan/grant.ts'
 import { Problem, type ProblemCode } from '../domain/problem.ts'
 import { isOwnScope } from '../domain/scope-width.ts'
@@ -194,9 +195,16 @@ async function authorise(
   }
 }
 
-function authenticateRequest(guard: Guard, { headers }: FastifyRequest): Promise<Caller | PlatformRefusal> {
+async function authenticateRequest(guard: Guard, { headers }: FastifyRequest): Promise<Caller | PlatformRefusal> {
   const key = headers['x-api-key']
-  return guard.options.authenticate(headers.authorization, Array.isArray(key) ? key.join() : key)
+  const result = await guard.options.authenticate(headers.authorization, Array.isArray(key) ? key.join() : key)
+  return 'code' in result || !isBound(result) ? result : refuseBound(result)
+}
+
+/** The ports of the platform ask for no client certificates. */
+function refuseBound({ grant, person }: Caller): PlatformRefusal {
+  const detail = 'The credential is bound to a client certificate, which the platform API does not ask for.'
+  return { code: 'credential_invalid', grant, person, detail }
 }
 
 function wantedConsumer({ headers }: FastifyRequest): string | undefined {

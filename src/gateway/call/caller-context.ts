@@ -8,7 +8,7 @@
 import type { Caller } from '../../plan/caller.ts'
 import type { Grant } from '../../plan/grant.ts'
 import type { Attribution, Channel } from '../../domain/attribution.ts'
-import { isBound } from './certificate-check.ts'
+import { isBound } from '../../plan/certificate-binding.ts'
 import { toAttribution } from './call-attribution.ts'
 import { toIdentityLines } from '../headers/identity-headers.ts'
 import type { Block, CompiledSla } from '../limits/limiter.ts'

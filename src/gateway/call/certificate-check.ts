@@ -7,12 +7,8 @@
 
 import type { Socket } from 'node:net'
 import type { Caller } from '../../plan/caller.ts'
+import { isBound } from '../../plan/certificate-binding.ts'
 import { clientCertificateOf, isValidAt } from '../connection/client-certificate.ts'
-
-/** Whether a credential of the caller is bound to a certificate. */
-export function isBound({ certificate, key }: Caller): boolean {
-  return certificate !== '' || (key !== undefined && key.certificate !== '')
-}
 
 /**
  * Returns why a call is refused; null if it is not. With `isRequired`, each of its credentials must be bound, also if the operation

@@ -43,6 +43,25 @@ describe('the guard of the platform API', () => {
     expect(platform.calls).toMatchObject([{ code: 'credential_invalid', party: { grant: { consumer: 'con_acme' } } }])
   })
 
+  it('answers 401 invalid_token for a credential that is bound to a client certificate, or a key beside it', async () => {
+    const platform = await openTestPlatform()
+    const token = platform.token('acme')
+    const caller = platform.callers.get(token) as Caller
+    const bound = { ...caller, certificate: '47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU' }
+    expect(await platform.send('GET', '/v1/consumers', { token })).toMatchObject({ status: 200 })
+    for (const changed of [bound, { ...caller, key: bound }]) {
+      platform.callers.set(token, changed)
+      const answer = await platform.send('GET', '/v1/consumers', { token })
+      expect(answer).toMatchObject({ status: 401, body: { code: 'credential_invalid' } })
+      expect(answer.headers['www-authenticate']).toContain('error="invalid_token"')
+    }
+    expect(platform.calls).toMatchObject([
+      { status: 200 },
+      { status: 401, party: { grant: bound.grant } },
+      { status: 401 },
+    ])
+  })
+
   it('answers 403 without an active subscription', async () => {
     const platform = await openTestPlatform()
     platform.callers.set('pending', { code: 'subscription_required', grant: toGrant('acme'), detail: 'Not active.' })
