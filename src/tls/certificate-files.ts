@@ -25,7 +25,6 @@ export interface CertificatePair {
 
 export interface StoredCertificate extends CertificatePlan {
   readonly file: string
-  /** When the first certificate of the chain expires. */
   readonly expiresMs: number
 }
 
@@ -106,14 +105,13 @@ async function pairsInFolder(folder: string): Promise<readonly CertificatePair[]
 async function readPair(certFile: string, keyFile: string): Promise<StoredCertificate> {
   const cert = await readFile(certFile, 'utf8')
   const key = await readFile(keyFile, 'utf8')
-  const chain = chainOf(cert)
-  const [leaf] = chain
+  const [leaf] = chainOf(cert)
   if (leaf === undefined) throw new Error('it contains no certificate in PEM')
   if (!leaf.checkPrivateKey(readKey(key, keyFile)))
     throw new Error(`the key in ${keyFile} belongs to another certificate`)
   createSecureContext({ cert, key })
-  const expiresMs = Math.min(...chain.map(({ validToDate }) => validToDate.getTime()))
-  return { file: certFile, cert, key, names: namesOf(leaf), expiresMs }
+  // Not those of its issuers: an expired one of several chains harms nobody.
+  return { file: certFile, cert, key, names: namesOf(leaf), expiresMs: leaf.validToDate.getTime() }
 }
 
 function readKey(pem: string, file: string): ReturnType<typeof createPrivateKey> {

@@ -16,8 +16,8 @@ export class TlsServer extends Server implements ClientServer {
   readonly #served: ServedContexts
   readonly #http1: Http1Connections
   readonly #http2: Http2Sessions
-  /** Connections whose handshake is not complete. */
-  readonly #arriving = new Set<Socket>()
+  /** All connections, those within their handshake included. */
+  readonly #sockets = new Set<Socket>()
 
   constructor(options: TlsServerOptions, plan: TlsPlan) {
     const served = { contexts: new SecureContexts(plan) }
@@ -26,7 +26,7 @@ export class TlsServer extends Server implements ClientServer {
     const http1 = (this.#http1 = new Http1Connections(options))
     const http2 = (this.#http2 = new Http2Sessions(options))
     this.maxConnections = options.connectionsMax
-    this.on('connection', (socket: Socket) => this.#arrives(socket))
+    this.on('connection', (socket: Socket) => this.#add(socket))
     this.on('secureConnection', (socket: TLSSocket) => {
       if (socket.alpnProtocol === HTTP2) return http2.accept(socket)
       // As without TLS (`http1-server.ts`); within the handshake, a client that closes its side has gone.
@@ -61,11 +61,11 @@ export class TlsServer extends Server implements ClientServer {
   closeAllConnections(): void {
     this.#http1.closeAll()
     this.#http2.closeAllConnections()
-    for (const socket of this.#arriving) socket.destroy()
+    for (const socket of this.#sockets) socket.destroy()
   }
 
-  #arrives(socket: Socket): void {
-    this.#arriving.add(socket)
-    socket.once('close', () => this.#arriving.delete(socket))
+  #add(socket: Socket): void {
+    this.#sockets.add(socket)
+    socket.once('close', () => this.#sockets.delete(socket))
   }
 }

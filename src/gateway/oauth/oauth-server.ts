@@ -18,6 +18,8 @@ import { toResponseFields } from '../connection/response-fields.ts'
 import { createCorsRules, type CorsRules } from '../cors/cors-rules.ts'
 import { answerPreflight, isPreflight, type CorsRequest } from '../cors/preflight.ts'
 import { createOauthCors, OAUTH_REQUEST_HEADERS } from './oauth-cors.ts'
+import { DEVICE_AUTHORIZATION, PAGES, PATHS, REGISTRATION_PATH } from './oauth-paths.ts'
+import { formOf, jsonOf } from './read-body.ts'
 import { readForm } from './read-form.ts'
 
 export interface OauthServerOptions {
@@ -56,24 +58,8 @@ export interface OauthServer {
 const CERTIFICATE_HEADER = 'tollgate-certificate-thumbprint'
 const BODY_BYTES_MAX = 16_384
 const JWKS_SECONDS = 300
-/** Endpoints that people visit; they serve all APIs. */
-const PAGES = ['authorize', 'password', 'device'] as const
-const DEVICE_AUTHORIZATION = 'device_authorization'
-/** Patterns of the paths with the methods that they accept. */
-const PATHS: readonly (readonly [RegExp, string])[] = [
-  [/^\/[^/]+(\/v1)?\/oauth2\/v2\/(token|introspect|revoke)$/, 'POST'],
-  [/^\/[^/]+(\/v1)?\/oauth2\/v2\/userinfo$/, 'GET, HEAD, POST'],
-  [/^\/oauth2\/v2\/(authorize|password|device)$/, 'GET, POST'],
-  [/^\/oauth2\/v2\/callback\/[^/]+$/, 'GET'],
-  [/^\/oauth2\/v2\/device_authorization$/, 'POST'],
-  [/^\/[^/]+\/\.well-known\/openid-configuration$/, 'GET, HEAD'],
-  [/^\/\.well-known\/(jwks|oauth-authorization-server\/[^/]+|oauth-protected-resource\/[^/]+(\/mcp)?)$/, 'GET, HEAD'],
-]
-
-const REGISTRATION_PATH: (typeof PATHS)[number] = [/^\/[^/]+\/oauth2\/v2\/register$/, 'POST']
 const NO_FORM = 'Send an application/x-www-form-urlencoded body of at most 16 KB.'
 const NO_JSON = 'Send an application/json body of at most 16 KB.'
-const utf8 = new TextDecoder('utf-8', { fatal: true })
 
 const DISCOVERY = [
   ['/:api/.well-known/openid-configuration', toDiscovery],
@@ -277,21 +263,6 @@ function installErrors(
       refuse('temporarily_unavailable', 'The server cannot process this request at the moment. Retry later.', 503),
     )
   })
-}
-
-/** Returns null if the body is not UTF-8. */
-function jsonOf({ body }: FastifyRequest): string | null {
-  try {
-    return Buffer.isBuffer(body) ? utf8.decode(body) : ''
-  } catch {
-    return null
-  }
-}
-
-function formOf(request: FastifyRequest): readonly (readonly [string, string])[] {
-  if (request.method === 'POST') return Array.isArray(request.body) ? (request.body as [string, string][]) : []
-  const at = request.url.indexOf('?')
-  return at < 0 ? [] : [...new URLSearchParams(request.url.slice(at + 1))]
 }
 
 function apiOf(request: FastifyRequest): string {

@@ -47,6 +47,7 @@ async function openServer(parser: typeof nodeParser, plan = planOf()): Promise<O
     {
       connectionsMax: 100,
       tls: plan,
+      trustedProxies: [],
       count: () => {},
       onFault: (cause) => expect.unreachable(String(cause)),
       onRequest(request, response) {

@@ -8,6 +8,7 @@ import { createClientServer } from '../../../../src/gateway/connection/client-se
 import { createOauthServer, type OauthServer } from '../../../../src/gateway/oauth/oauth-server.ts'
 import { answer, type OauthCall } from '../../../../src/plan/oauth-call.ts'
 import { listen } from '../../../fixtures/test-backend.ts'
+import { NO_CORS } from '../../../fixtures/client-server.ts'
 import { createTestAuthority, thumbprintOf, type Certificate } from '../../../fixtures/test-certificates.ts'
 import { API, SCOPES } from '../../../fixtures/token-endpoints.ts'
 
@@ -35,9 +36,10 @@ async function openServer(asksForCertificate: boolean, nowMs = Date.now) {
       clientCa: asksForCertificate ? authority.cert.toString() : null,
       ticketKeys: Buffer.alloc(48, 1),
     },
+    trustedProxies: [],
     count: () => {},
     onFault: (cause) => expect.unreachable(String(cause)),
-    onRequest: (incoming, response) => void paths?.handle(incoming, response, incoming.url ?? ''),
+    onRequest: (incoming, response) => void paths?.handle(incoming, response, incoming.url ?? '', NO_CORS, null),
   })
   const port = await listen(server)
   paths = await createOauthServer({
