@@ -8,7 +8,9 @@ export const MCP_PATH = '/mcp'
 
 type Exposure = Pick<RoutePlan, 'isMcpOn' | 'mcp'>
 
-export function isExposed(plan: Exposure, { mcp }: Pick<OperationPlan, 'mcp'>): boolean {
+/** A WebSocket is no tool. */
+export function isExposed(plan: Exposure, { mcp, webSocket }: Pick<OperationPlan, 'mcp' | 'webSocket'>): boolean {
+  if (webSocket !== undefined) return false
   return mcp ?? (plan.isMcpOn === true || plan.mcp?.isOn === true)
 }
 

@@ -99,13 +99,20 @@ export interface OperationPlan {
   readonly mcp?: boolean
   /** `x-tollgate-units`, if the units of a call are known only after its response. */
   readonly units?: UnitsPlan
+  /** `x-tollgate-websocket`: the operation is a WebSocket. */
+  readonly webSocket?: WebSocketPlan
+}
+
+export interface WebSocketPlan {
+  /** Bytes of a message in either direction. */
+  readonly messageBytesMax: number
 }
 
 /** How the units of a call are counted after its response. All numbers in millionths. */
-export type UnitsPlan = EventUnits | ResponseUnits
+export type UnitsPlan = EventUnits | ResponseUnits | TrafficUnits
 
 interface LateUnits {
-  /** Units of one event, or one unit. */
+  /** Units of one event, message or kilobyte, or one unit. */
   readonly unitsMicro: number
   /** Charged when the call is forwarded; if it is missing, the units that the declaration states for the operation. */
   readonly reserveMicro?: number
@@ -113,6 +120,11 @@ interface LateUnits {
 
 export interface EventUnits extends LateUnits {
   readonly per: 'event'
+}
+
+/** Units of a WebSocket, in both directions. */
+export interface TrafficUnits extends LateUnits {
+  readonly per: 'message' | 'kilobyte'
 }
 
 export interface ResponseUnits extends LateUnits {

@@ -40,7 +40,14 @@ const GATEWAY_BELOW_CALL = [
   'gateway/cors',
   'gateway/messages',
 ]
-const GATEWAY = [...GATEWAY_BELOW_CALL, 'gateway/authentication', 'gateway/call', 'gateway/forwarding', 'gateway/mcp']
+const GATEWAY = [
+  ...GATEWAY_BELOW_CALL,
+  'gateway/authentication',
+  'gateway/call',
+  'gateway/websocket',
+  'gateway/forwarding',
+  'gateway/mcp',
+]
 const STREAM = [...PORTS, 'record', 'plan']
 
 export const TABLE: Readonly<Record<string, Row>> = {
@@ -78,7 +85,14 @@ export const TABLE: Readonly<Record<string, Row>> = {
   'gateway/connection': { folders: SHARED, packages: ['undici', 'node:'] },
   'gateway/messages': { folders: [...SHARED, 'gateway/limits', 'gateway/backend'], packages: ['node:'] },
   'gateway/call': { folders: [...SHARED, ...GATEWAY_BELOW_CALL], packages: ['node:'] },
-  'gateway/forwarding': { folders: [...SHARED, ...GATEWAY_BELOW_CALL, 'gateway/call'], packages: ['node:'] },
+  'gateway/websocket': {
+    folders: [...SHARED, ...GATEWAY_BELOW_CALL, 'gateway/authentication', 'gateway/call'],
+    packages: ['node:'],
+  },
+  'gateway/forwarding': {
+    folders: [...SHARED, ...GATEWAY_BELOW_CALL, 'gateway/call', 'gateway/websocket'],
+    packages: ['node:'],
+  },
   'gateway/mcp': {
     folders: [...SHARED, 'mcp', ...GATEWAY_BELOW_CALL, 'gateway/authentication', 'gateway/call', 'gateway/forwarding'],
     packages: ['node:'],

@@ -9,12 +9,13 @@
 
 import { MICRO } from '../../domain/decimal.ts'
 import { OUTCOMES } from '../../domain/outcome.ts'
-import type { EventUnits, ResponseUnits, UnitsPlan } from '../../plan/route-plan.ts'
+import type { EventUnits, ResponseUnits, TrafficUnits, UnitsPlan } from '../../plan/route-plan.ts'
 import type { Call } from '../call/call.ts'
 import type { TrailerReader } from '../connection/exchange.ts'
 import { HeaderMemo } from '../connection/header-memo.ts'
 import type { HeaderRules } from '../headers/header-rules.ts'
 import { readResponseHead, type ResponseHead } from '../headers/upstream-response.ts'
+import type { TrafficCounts } from '../websocket/traffic-counts.ts'
 import { EventCounter } from './event-counter.ts'
 
 /** Why the units of a response could not be read. */
@@ -35,16 +36,25 @@ const PLAIN_INTEGER = /^(?:0|[1-9]\d{0,8})[\t ]*$/
 const EVENT_STREAM = /^text\/event-stream[\t ]*(?:;|$)/i
 /** Sums of units stay exact below 2^53. */
 const USED_MICRO_MAX = 1e15
+const KILOBYTE = 1_000
+const SWITCHING_PROTOCOLS = 101
 
 /** Returns the meter of a call, which it gets before it is forwarded. */
 export function startMeter(call: Call, units: UnitsPlan, options: UsageMeterOptions): UsageMeter {
-  const meter = units.per === 'event' ? new EventMeter(call, units, options) : new ResponseMeter(call, units, options)
+  const meter = createMeter(call, units, options)
   // Calls of public operations without a credential have no units.
   if (call.admissions !== null) call.admissions = meter
   return meter
 }
 
+function createMeter(call: Call, units: UnitsPlan, options: UsageMeterOptions): UsageMeter {
+  if (units.per === 'event') return new EventMeter(call, units, options)
+  return units.per === 'response' ? new ResponseMeter(call, units, options) : new TrafficMeter(call, units, options)
+}
+
 export abstract class UsageMeter implements TrailerReader, Admissions {
+  /** Written by the WebSocket of the call. */
+  readonly traffic: TrafficCounts = { messages: 0, bytes: 0 }
   protected readonly options: UsageMeterOptions
   readonly #admissions: Admissions | null
 
@@ -60,6 +70,11 @@ export abstract class UsageMeter implements TrailerReader, Admissions {
   abstract deliver(chunk: Buffer): void
   /** Returns the units that the call has used, or why they are not known. */
   protected abstract usedBy(call: Call): number | UsageFault | null
+
+  /** Returns the units that a WebSocket has used, while it is open. */
+  usedSoFar(): number {
+    return 0
+  }
 
   release(call: Call): void {
     const used = this.usedBy(call)
@@ -109,6 +124,38 @@ class EventMeter extends UsageMeter {
       default:
         return this.#content satisfies never
     }
+  }
+}
+
+/** Counts the messages or the bytes of a WebSocket, in both directions. */
+class TrafficMeter extends UsageMeter {
+  readonly #units: TrafficUnits
+  /** Whether the backend has sent a response instead of the WebSocket. */
+  #isResponse = false
+
+  constructor(call: Call, units: TrafficUnits, options: UsageMeterOptions) {
+    super(call, options)
+    this.#units = units
+  }
+
+  readHead(status: number, headers: HeaderMemo, rules: HeaderRules): ResponseHead {
+    this.#isResponse = true
+    return readResponseHead(status, headers, rules)
+  }
+
+  takeTrailer(): void {}
+
+  deliver(): void {}
+
+  override usedSoFar(): number {
+    const { messages, bytes } = this.traffic
+    const count = this.#units.per === 'message' ? messages : Math.ceil(bytes / KILOBYTE)
+    return Math.min(count * this.#units.unitsMicro, USED_MICRO_MAX)
+  }
+
+  protected usedBy({ status }: Call): number | null {
+    if (this.#isResponse) return this.options.declaredMicro
+    return status === SWITCHING_PROTOCOLS ? this.usedSoFar() : null
   }
 }
 

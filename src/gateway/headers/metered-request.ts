@@ -9,6 +9,7 @@ const ACCEPT_ENCODING = 'accept-encoding'
  * states the units. Some backends read underscores as dashes.
  */
 export function toMeteredHeaders(headers: readonly string[], units: UnitsPlan): string[] {
+  if (units.per !== 'event' && units.per !== 'response') return [...headers]
   const dropped = units.per === 'event' ? ACCEPT_ENCODING : units.header
   const kept: string[] = []
   for (let index = 0; index < headers.length; index += 2) {

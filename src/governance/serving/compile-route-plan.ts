@@ -16,6 +16,7 @@ import { readCors } from './cors-extension.ts'
 import { readClientCertificate, readMinRead, readPassHeaders } from './gateway-extensions.ts'
 import { readMcp, readMcpFlag, readProse } from './mcp-exposure.ts'
 import { readUnits } from './units-extension.ts'
+import { readWebSocket } from './websocket-extension.ts'
 import type { BackendPlan, RoutePlan } from '../../plan/route-plan.ts'
 import { createSchemaStore } from '../../schema/schema-store.ts'
 import { findSchemaFaults } from '../../schema/schema-faults.ts'
@@ -80,6 +81,7 @@ export function compileServing(
     ...readProse(operation, hasProse),
     ...readMcpFlag(operation),
     ...readUnits(document, operation, found),
+    ...readWebSocket(operation, found),
   }))
   const readBytesPerSecondMin = readMinRead(document, found)
   const components = schemas.components()

@@ -3,7 +3,7 @@
  * their own.
  *
  * `per: call` is the default: a call costs the units that the declaration states. For the others, the units are known after the
- * response.
+ * response. Messages and kilobytes are those of a WebSocket.
  */
 
 import { MICRO, toMicro } from '../../domain/decimal.ts'
@@ -12,11 +12,14 @@ import { fieldsOf, type Fields } from '../../json/fields.ts'
 import { escapePointer } from '../../json/references.ts'
 import type { OperationPlan, UnitsPlan } from '../../plan/route-plan.ts'
 import type { DeclaredOperation } from '../operations.ts'
+import { isWebSocket } from './websocket-extension.ts'
 
 const UNITS = 'x-tollgate-units'
 const MEMBERS: Readonly<Record<string, readonly string[]>> = {
   call: ['per'],
   event: ['per', 'units', 'reserve'],
+  message: ['per', 'units', 'reserve'],
+  kilobyte: ['per', 'units', 'reserve'],
   response: ['per', 'header', 'reserve', 'max'],
 }
 const HEADER = 'X-Usage-Units'
@@ -37,6 +40,13 @@ export function readUnits(
   if (value === undefined) return {}
   const found: ProblemPointer[] = []
   const units = toPlan(value, pointer, found)
+  const isTraffic = units?.per === 'message' || units?.per === 'kilobyte'
+  if (units !== null && isTraffic !== isWebSocket(operation)) {
+    const detail = isTraffic
+      ? 'Only WebSockets (`x-tollgate-websocket`) have messages; count others by call, event or response.'
+      : 'Count a WebSocket by `call`, `message` or `kilobyte`.'
+    found.push({ pointer: `${pointer}/per`, detail })
+  }
   // The root is read for each operation.
   const isReported = found.length > 0 && faults.some((known) => known.pointer === found[0]!.pointer)
   if (!isReported) faults.push(...found)
@@ -56,7 +66,7 @@ function toPlan(value: unknown, at: string, faults: ProblemPointer[]): UnitsPlan
   const members = typeof per === 'string' && Object.hasOwn(MEMBERS, per) ? MEMBERS[per]! : null
   if (value !== fields || members === null) {
     const place = value === fields ? `${at}/per` : at
-    faults.push({ pointer: place, detail: 'Give an object with `per`: `call`, `event` or `response`.' })
+    faults.push({ pointer: place, detail: `Give an object with \`per\`: ${Object.keys(MEMBERS).join(', ')}.` })
     return null
   }
   for (const name of Object.keys(fields)) {
@@ -66,7 +76,7 @@ function toPlan(value: unknown, at: string, faults: ProblemPointer[]): UnitsPlan
   }
   const reserveMicro = readMicro(fields['reserve'], `${at}/reserve`, faults)
   const reserve = reserveMicro === undefined ? {} : { reserveMicro }
-  if (per === 'event') {
+  if (per === 'event' || per === 'message' || per === 'kilobyte') {
     return { per, unitsMicro: readMicro(fields['units'], `${at}/units`, faults) ?? MICRO, ...reserve }
   }
   if (per !== 'response') return null
