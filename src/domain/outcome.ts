@@ -121,6 +121,8 @@ const ROWS = [
     ...note,
     risk: raises('CertificateExpiring', { isGrave: true, attributedTo: 'provider' }),
   },
+  // The operation is a WebSocket, and the request does not ask for one, or for another version.
+  { name: 'upgrade_required', stage: 'validate', risk: 'none' },
 ] as const satisfies readonly OutcomeRow[]
 
 type Row = (typeof ROWS)[number]

@@ -25,6 +25,7 @@ export const PROBLEMS = {
   payload_invalid: { status: 400, title: 'The request does not match the specification' },
   payload_too_large: { status: 413, title: 'The body is too large' },
   request_timeout: { status: 408, title: 'The request body did not arrive in time' },
+  upgrade_required: { status: 426, title: 'The operation is a WebSocket' },
   loop_detected: { status: 508, title: 'The call has passed this gateway before' },
   media_type_unsupported: { status: 415, title: 'The media type is not in the specification' },
   upstream_refused: { status: 502, title: 'The backend refused the connection' },

@@ -89,6 +89,16 @@ export function createAdmissions({ limiter, waits, slots }: AdmissionsOptions): 
   return admissions
 }
 
+/** Charges what a call has used so far. Returns why it may use no more: the quota, or its period, is over. */
+export function createSettle(limiter: Limiter): (call: Call, usedMicro: number) => 'exhausted' | 'over' | null {
+  return (call, usedMicro) => {
+    const { sla, block } = call
+    if (sla === null || block === null) return null
+    if (usedMicro > call.unitsMicro) settle(limiter, call, sla, block, usedMicro)
+    return limiter.quotaState(sla, block, call.quotaStartMs)
+  }
+}
+
 /** Ends a call because other nodes may be granted its slot. */
 export function endWithoutSlot(call: Call): void {
   const { owner } = call

@@ -5,7 +5,7 @@
  * with, so a replaced revision is garbage-collected after its last call.
  */
 
-import type { OperationPlan, RoutePlan, UnitsPlan } from '../../plan/route-plan.ts'
+import type { OperationPlan, RoutePlan, UnitsPlan, WebSocketPlan } from '../../plan/route-plan.ts'
 import type { Attribution } from '../../domain/attribution.ts'
 import { createPace, type Pace } from '../../runtime/pace.ts'
 import type { SlaPlan } from '../../plan/sla-plan.ts'
@@ -33,6 +33,8 @@ export interface CompiledOperation {
   readonly anonymous: Attribution
   /** How units are counted that are known only after the response; null for operations whose units are known before. */
   readonly units: UnitsPlan | null
+  /** Null unless the operation is a WebSocket. */
+  readonly webSocket: WebSocketPlan | null
 }
 
 export interface CompiledRevision {
@@ -86,6 +88,7 @@ export async function compileRevision(
     validatedHeaders: validatedHeadersOf(operation),
     anonymous: toAttribution(plan, operation.operationId, null, null),
     units: operation.units ?? null,
+    webSocket: operation.webSocket ?? null,
   }))
   return {
     plan,

@@ -40,6 +40,13 @@ export interface AnsweredCall {
   clientGone(): void
 }
 
+/** Takes the place of a response after the switch to another protocol. */
+export interface SwitchedResponse {
+  /** The call is recorded: the connection may end. */
+  onRecorded(): void
+  breakOff(): void
+}
+
 export type ResponseEvent = 'close' | 'drain' | 'prefinish' | 'socket'
 
 export interface ClientResponse extends Pick<
@@ -61,6 +68,11 @@ export interface ClientResponse extends Pick<
   refuse(status: number): void
   /** Sends `100 Continue`, unless the head was sent. */
   askForBody(): void
+  /**
+   * Switches protocols with the head that follows. Returns the connection; null if it is not free for that. Missing if whatever
+   * reads the connection cannot switch.
+   */
+  switchProtocols?(switched: SwitchedResponse): Socket | null
   /** Aborts the response by closing its connection, after the responses before it; of HTTP/2, its stream. */
   breakOff(): void
   /** Closes the connection, because its client is too slow; of HTTP/2, only the stream. */

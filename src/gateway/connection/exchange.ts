@@ -5,6 +5,7 @@
  * connections) end below it.
  */
 
+import type { Socket } from 'node:net'
 import type { ChunkWriter } from './chunk-writer.ts'
 import type { HeaderMemo } from './header-memo.ts'
 
@@ -33,6 +34,15 @@ export interface ExchangeRequest {
   readonly body: Buffer | BodySource | null
   /** Length of a body that arrives in pieces; -1 if it is unknown. */
   readonly bodyBytes: number
+  /** Whether the backend is asked to switch to a WebSocket, on a connection of its own. */
+  readonly isUpgrade?: boolean
+}
+
+/** A connection whose protocol was switched. */
+export interface SwitchedConnection {
+  readonly socket: Socket
+  /** The first bytes of the new protocol, if they came with the response. */
+  readonly rest: Buffer | null
 }
 
 /** Receives a response. No method is called before `send` has returned, and none may throw. */
@@ -43,6 +53,8 @@ export interface ExchangeHandler {
   onEnd(exchange: Exchange): void
   /** The last call, unless `onEnd` was. */
   onError(exchange: Exchange, error: NodeJS.ErrnoException): void
+  /** The last call if the backend has switched protocols. The connection belongs to the handler. */
+  onSwitch?(headers: HeaderMemo, connection: SwitchedConnection): void
   /** Receives trailers before `onEnd`; without it they are dropped. */
   readonly trailers?: TrailerReader | null
 }

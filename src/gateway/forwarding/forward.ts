@@ -13,45 +13,32 @@
  */
 
 import { FLAG_FORWARDED } from '../../record/call-record.ts'
-import type { Backend } from '../backend/backend.ts'
 import type { SlotUser } from '../backend/backend-slots.ts'
 import type { Call, CallOwner } from '../call/call.ts'
 import { NOTHING_WAITS, type ChunkWriter } from '../connection/chunk-writer.ts'
-import type { Exchange, ExchangeHandler } from '../connection/exchange.ts'
+import type { Exchange, ExchangeHandler, SwitchedConnection } from '../connection/exchange.ts'
 import type { HeaderMemo } from '../connection/header-memo.ts'
-import type { Timed } from '../../runtime/deadline-queue.ts'
+import { QueuedUser } from './queued-user.ts'
 import { RequestBody } from './request-body.ts'
-import { refuseSlowBody, type ResponseReceiver } from '../call/routed-call.ts'
+import { refuseSlowBody } from '../call/routed-call.ts'
+import { CLOSE } from '../websocket/frames.ts'
+import type { WebSocketTunnel } from '../websocket/tunnel.ts'
+import type { ForwardOptions } from './forward-options.ts'
 import { ResponseCollector } from './response-collector.ts'
 import type { UsageMeter } from './usage-meter.ts'
-import { ResponseRelay, type RelayOptions, type ResponseSink, type UpstreamDeadline } from './response-relay.ts'
-import type { UploadWatch } from '../connection/upload-watch.ts'
+import { ResponseRelay, type ResponseSink, type UpstreamDeadline } from './response-relay.ts'
 import { toOutcome, RESET, UPSTREAM_DETAILS, type UpstreamFailure } from '../backend/upstream-failure.ts'
 
-export interface ForwardOptions extends RelayOptions {
-  readonly backend: Backend
-  /** Holder of the backend's connections that the call counts for: its subscription, or `''` for public calls. */
-  readonly holder: string
-  readonly uploads: UploadWatch
-  /** Receives the whole response; null if it is relayed. */
-  readonly receiver: ResponseReceiver | null
-  readonly path: string
-  /** Headers as `toHeaderLines` has written them. */
-  readonly lines: string
-  /** A body in memory, the request itself if its body is streamed, or null without a body. */
-  readonly body: Buffer | Call['request'] | null
-  /** Length of a streamed body; -1 if it is unknown. */
-  readonly bodyBytes: number
-}
-
+const SWITCHING_PROTOCOLS = 101
 const IDEMPOTENT: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE', 'TRACE'])
 
-export class Forwarding implements CallOwner, SlotUser, UpstreamDeadline, ExchangeHandler {
+export class Forwarding extends QueuedUser implements CallOwner, SlotUser, UpstreamDeadline, ExchangeHandler {
   readonly #call: Call
   readonly #options: ForwardOptions
   readonly #relay: ResponseSink
   readonly trailers: UsageMeter | null
   #exchange: Exchange | null = null
+  #tunnel: WebSocketTunnel | null = null
   #body: Buffer | RequestBody | null = null
   #startedAt = 0
   /** When the request was sent completely; the backend's response time begins here. */
@@ -63,15 +50,8 @@ export class Forwarding implements CallOwner, SlotUser, UpstreamDeadline, Exchan
   #isRetried = false
   #isSettled = false
 
-  previous: Timed | null = null
-  next: Timed | null = null
-  dueAt = 0
-  slotAt = 0
-  slotNext: SlotUser | null = null
-  slotPrevious: SlotUser | null = null
-  isSlotHeld = false
-
   constructor(call: Call, options: ForwardOptions) {
+    super()
     this.#call = call
     this.#options = options
     const { receiver } = options
@@ -88,6 +68,7 @@ export class Forwarding implements CallOwner, SlotUser, UpstreamDeadline, Exchan
   }
 
   get bytesMoved(): number {
+    if (this.#tunnel !== null) return this.#tunnel.bytes
     return this.#relay.bytesReceived + (this.#body instanceof RequestBody ? this.#body.bytes : 0)
   }
 
@@ -110,6 +91,7 @@ export class Forwarding implements CallOwner, SlotUser, UpstreamDeadline, Exchan
   }
 
   onEvicted(): void {
+    if (this.#tunnel !== null) return this.#tunnel.close(CLOSE.tryAgain, 'Other callers need the connection.')
     if (this.#relay.isPaused) this.#call.attempt(() => this.#call.onReaderTooSlow())
     else this.#refuse('The gateway ended this call to free its connection to the backend for other callers.')
   }
@@ -131,6 +113,11 @@ export class Forwarding implements CallOwner, SlotUser, UpstreamDeadline, Exchan
     } catch (cause) {
       this.#call.crash(cause)
     }
+  }
+
+  onSwitch(headers: HeaderMemo, connection: SwitchedConnection): void {
+    if (this.#isSettled) connection.socket.destroy()
+    else this.#call.attempt(() => this.#handleSwitch(headers, connection))
   }
 
   onData(exchange: Exchange, chunk: Buffer): ChunkWriter | null {
@@ -180,8 +167,8 @@ export class Forwarding implements CallOwner, SlotUser, UpstreamDeadline, Exchan
   }
 
   #dispatch(): void {
-    const { backend, method, path, lines, bodyBytes } = this.#options
-    const request = { method, path, lines, body: this.#body, bodyBytes }
+    const { backend, method, path, lines, bodyBytes, upgrade } = this.#options
+    const request = { method, path, lines, body: this.#body, bodyBytes, isUpgrade: upgrade !== null }
     this.#exchange = backend.connections.send(request, this)
   }
 
@@ -223,8 +210,20 @@ export class Forwarding implements CallOwner, SlotUser, UpstreamDeadline, Exchan
     if (!this.#relay.takeHead(exchange, status, headers)) return this.#fail('upstream_broken')
     this.#hasResponseBegun = true
     // The response time is unknown if the response begins before the body is complete.
-    if (this.#isWaitingForClient) return
-    call.upstreamUs = Math.min(0xffff_ffff, Math.round((performance.now() - this.#sentAt) * 1_000))
+    if (!this.#isWaitingForClient) call.upstreamUs = this.#elapsedUs()
+  }
+
+  #elapsedUs(): number {
+    return Math.min(0xffff_ffff, Math.round((performance.now() - this.#sentAt) * 1_000))
+  }
+
+  #handleSwitch(headers: HeaderMemo, connection: SwitchedConnection): void {
+    const { backend, upgrade, meter } = this.#options
+    this.stop()
+    const upstreamUs = (this.#call.upstreamUs = this.#elapsedUs())
+    this.#tunnel = upgrade!.webSockets.open({ ...upgrade!, owner: this, meter }, headers, connection)
+    if (this.#tunnel === null) return this.#fail('upstream_broken')
+    backend.gate.answered(SWITCHING_PROTOCOLS, upstreamUs, this.#startedAt)
   }
 
   #handleEnd(): void {
@@ -259,7 +258,7 @@ export class Forwarding implements CallOwner, SlotUser, UpstreamDeadline, Exchan
     this.abandon()
     this.#options.backend.gate.failed(this.#startedAt)
     const call = this.#call
-    if (this.#relay.isHeadSent) return call.breakOff(outcome)
+    if (this.#relay.isHeadSent || this.#tunnel !== null) return call.breakOff(outcome)
     call.refuse(outcome, UPSTREAM_DETAILS[outcome])
   }
 
@@ -289,6 +288,7 @@ export class Forwarding implements CallOwner, SlotUser, UpstreamDeadline, Exchan
     this.#isSettled = true
     const { backend, holder } = this.#options
     this.#relay.stop()
+    this.#tunnel?.abandon()
     if (this.#isGranted) this.stop()
     if (this.#body instanceof RequestBody) {
       this.#call.isBodyRead = this.#body.isComplete

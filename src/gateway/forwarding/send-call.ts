@@ -25,6 +25,8 @@ import type { UploadWatch } from '../connection/upload-watch.ts'
 import { dropHopByHop, type RequestHeaders } from '../headers/upstream-request.ts'
 import { toMeteredHeaders } from '../headers/metered-request.ts'
 import type { WarnOfUsage } from '../messages/usage-warnings.ts'
+import { readHandshake, withoutHandshake, type Handshake } from '../websocket/handshake.ts'
+import type { WebSockets } from '../websocket/web-sockets.ts'
 import type { UnitsPlan } from '../../plan/route-plan.ts'
 import { startMeter, type UsageFault, type UsageMeter } from './usage-meter.ts'
 import type { ValidationFailure } from '../validation/validate.ts'
@@ -42,6 +44,7 @@ export interface SendCallOptions {
   readonly count: CountEvent
   /** Reports a response whose units could not be read. */
   readonly warnOfUsage: WarnOfUsage
+  readonly webSockets: WebSockets
   /** Null: the address of the connection is that of the client. */
   readonly clientAddress: ClientAddress | null
 }
@@ -77,6 +80,7 @@ class CallSender {
       const failure = validators.parameters(match, request, queryAt)
       if (failure !== null) return refuseInvalid(call, failure)
     }
+    if (operation.webSocket !== null) return this.#upgrade(routed)
     const has = hasBody(headers)
     if (validators.body === null) return has ? this.#sendUndeclared(routed) : this.forward(routed, null)
     const encodings = valuesOf(request, 'content-encoding')
@@ -89,6 +93,16 @@ class CallSender {
     const reader = new CompleteBody(this, routed, plan.bytesMax, plan.check)
     if (routed.body === null) this.#options.bodies.read(call, plan.bytesMax, reader)
     else reader.onBody(routed.body)
+  }
+
+  /** Asks the backend for a WebSocket. */
+  #upgrade(routed: RoutedCall): void {
+    const { call, headers } = routed
+    if (call.response.switchProtocols === undefined)
+      return refuseUnavailable(call, 'This gateway cannot serve WebSockets.', 'forward')
+    const handshake = readHandshake(call.request, headers)
+    if ('code' in handshake) return call.refuse(handshake.code, handshake.detail, { headers: handshake.headers })
+    this.forward(routed, null, handshake)
   }
 
   /** Drops a body that has no meaning for the method. */
@@ -106,9 +120,9 @@ class CallSender {
     this.#options.bodies.read(call, SHORT_BODY_BYTES, new CompleteBody(this, routed, SHORT_BODY_BYTES, null))
   }
 
-  forward(routed: RoutedCall, body: Buffer | Call['request'] | null): void {
+  forward(routed: RoutedCall, body: Buffer | Call['request'] | null, handshake: Handshake | null = null): void {
     const { call, revision, operation, request, headers, target, receiver, callerContext } = routed
-    const { responseRules, turnEnd, drift, uploads, readers, nowMs, isAccepting } = this.#options
+    const { responseRules, turnEnd, drift, uploads, readers, webSockets, nowMs, isAccepting } = this.#options
     const { backend } = revision
     if (backend === null) return call.refuse('not_found', `${revision.plan.api} is not served by this gateway.`)
     const waitMs = backend.gate.waitMs(nowMs)
@@ -128,9 +142,10 @@ class CallSender {
       receiver,
       method: request.method ?? '',
       path: backend.plan.basePath + target,
-      lines: clientLines(routed) + this.#ownLines(routed),
+      lines: clientLines(routed) + this.#ownLines(routed) + (handshake === null ? '' : handshake.lines),
       body,
       bodyBytes: headers.isChunked ? -1 : headers.contentLength,
+      upgrade: handshake === null ? null : { webSockets, routed, handshake },
     }).start()
   }
 
@@ -158,6 +173,7 @@ function clientLines({ operation, headers }: RoutedCall): string {
   const passed = [...forward]
   if (overrides !== null) pushAllowed(passed, overrides, operation.plan.passHeaders ?? [])
   if (hopByHop !== null) dropHopByHop(passed, hopByHop, operation.validatedHeaders)
+  if (operation.webSocket !== null) return toHeaderLines(withoutHandshake(passed))
   return toHeaderLines(units === null ? passed : toMeteredHeaders(passed, units))
 }
 

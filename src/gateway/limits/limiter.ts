@@ -15,7 +15,7 @@ import { compileSla, type LateUnits } from './compile-sla.ts'
 import type { CompiledSla } from './compiled-sla.ts'
 import { releaseGauge } from './concurrent-limit.ts'
 import { clearVerdict, createVerdict, QUOTA, type Verdict } from './limit-verdict.ts'
-import { chargeQuota, refundQuota } from './quota-limit.ts'
+import { chargeQuota, refundQuota, stateOfQuota, type QuotaState } from './quota-limit.ts'
 
 export type { Block } from './limit-block.ts'
 export type { CompiledSla } from './compiled-sla.ts'
@@ -36,6 +36,8 @@ export interface Limiter {
    * period is over. Never refuses. Returns whether the call must warn that the quota is near.
    */
   chargeMore(sla: CompiledSla, block: Block, unitsMicro: number, quotaStartMs: number, leaseStartMs?: number): boolean
+  /** Whether the quota is used up, or calls count in a later period than that which began at `quotaStartMs`; null: neither. */
+  quotaState(sla: CompiledSla, block: Block, quotaStartMs: number): QuotaState | null
   readonly verdict: Verdict
 }
 
@@ -96,6 +98,10 @@ export function createLimiter({ thread, threads, monotonicMs }: LimiterOptions):
       refundQuota(block.doubles, quota, unitsMicro, quotaStartMs)
       if (block.leases !== null) giveBackUnits(block.leases, unitsMicro, leaseStartMs)
       unlock(block.lock)
+    },
+    quotaState({ quota, layout }, block, quotaStartMs) {
+      if (quota === null || layout !== block.layout) return null
+      return stateOfQuota(block.doubles, quota, quotaStartMs, block.leases?.quota ?? null)
     },
     chargeMore({ quota, layout }, block, unitsMicro, quotaStartMs, leaseStartMs = 0) {
       if (quota === null || unitsMicro === 0 || layout !== block.layout || !lock(block.lock, holder)) return false

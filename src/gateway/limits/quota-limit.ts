@@ -136,6 +136,20 @@ export function chargeQuota(
   return true
 }
 
+export type QuotaState = 'exhausted' | 'over'
+
+/** Reads the state of the period that began at `startMs`, without the lock. With a lease, the units that are left are those of all nodes. */
+export function stateOfQuota(
+  doubles: Float64Array,
+  { offset, capacity }: CompiledQuota,
+  startMs: number,
+  lease: LeaseView | null,
+): QuotaState | null {
+  if (doubles[offset + WINDOW_SLOTS.start] !== startMs) return 'over'
+  if (lease !== null) return remainingOf(lease.cell, lease.at) === 0 ? 'exhausted' : null
+  return doubles[offset + WINDOW_SLOTS.count]! > capacity ? 'exhausted' : null
+}
+
 /** Charges the cost of an admitted call, as its record states it. */
 export function replayQuota(
   { offset, unit, alertAt, costMax, capacity }: CompiledQuota,

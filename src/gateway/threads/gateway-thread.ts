@@ -18,12 +18,11 @@ import { createClientAddress, type ClientAddress } from '../../runtime/client-ad
 import type { Clock } from '../../runtime/clock.ts'
 import { openFreshness } from '../../runtime/freshness.ts'
 import { createTurnEnd } from '../../runtime/turn-end.ts'
-import { createAdmissions, endWithoutSlot } from '../admission.ts'
+import { createAdmissions, createSettle, endWithoutSlot, type Admissions } from '../admission.ts'
 import { createAuthenticator, type Authenticator } from '../authentication/authenticate.ts'
 import { createBackendConnect } from '../backend/backend-connect.ts'
 import { createUpstreamGates } from '../backend/upstream-gates.ts'
 import { createCallerContexts, type CallerContexts } from '../call/caller-contexts.ts'
-import type { ClientServer } from '../connection/client.ts'
 import { ReaderWatch } from '../connection/reader-watch.ts'
 import { UploadWatch } from '../connection/upload-watch.ts'
 import { createBodyBuffers } from '../forwarding/body-buffers.ts'
@@ -45,6 +44,7 @@ import { createMainThreadLink, type MainThreadLink } from '../messages/main-thre
 import type { JsonWebKeySet, ThreadSettings, ToWorker } from '../messages/messages.ts'
 import type { OauthHandler } from '../oauth-requests.ts'
 import { createGatewayServer } from '../server.ts'
+import { WebSockets } from '../websocket/web-sockets.ts'
 import { createServedRevisions, type ServedRevisions } from './served-revisions.ts'
 import { executeCommand, type ThreadParts } from './thread-commands.ts'
 
@@ -103,8 +103,8 @@ export async function startThread(options: ThreadOptions): Promise<void> {
   const oauth = await createOauth(toOauthPort(options, mainThread, revisions, publishedKeys))
   const faults = createFaultLog({ clock, send: mainThread.send })
   const parts = { mainThread, spool, inFlight, limiter, callerContexts, revisions, authenticator }
-  const server = createServer(options, { ...parts, oauth, faults })
-  const thread: ThreadParts = { ...parts, settings, clock, gates, publishedKeys, server, oauth }
+  const { server, webSockets } = createServer(options, { ...parts, oauth, faults })
+  const thread: ThreadParts = { ...parts, settings, clock, gates, publishedKeys, server, webSockets, oauth }
 
   port.on('message', (message: ToWorker) => receive(thread, message))
   // Last resort beneath `Call.attempt`: a fault in a callback of a library must not end the calls of all other clients.
@@ -217,11 +217,21 @@ function createOnFault({ mainThread, faults }: Pick<ServerParts, 'mainThread' | 
   }
 }
 
+function createThreadAdmissions(
+  { servesWithoutLeases, thread }: ThreadSettings,
+  { mainThread, limiter }: ServerParts,
+  onFault: (cause: unknown) => void,
+): Admissions {
+  const waits = createLeaseWaits((need) => mainThread.request('lease', need))
+  const slots = servesWithoutLeases ? null : new SlotWatch({ thread, end: endWithoutSlot, onFault })
+  return createAdmissions({ limiter, waits, slots })
+}
+
 /** Constructs the server with the stages of a call. */
 function createServer(
   { settings, clock, clock: { nowMs }, keyedHash }: ThreadOptions,
   parts: ServerParts,
-): ClientServer {
+): Pick<ThreadParts, 'server' | 'webSockets'> {
   const { mainThread, spool, inFlight, limiter, callerContexts, revisions, authenticator, oauth } = parts
   const { count } = mainThread
   const onFault = createOnFault(parts)
@@ -234,9 +244,13 @@ function createServer(
   const isStaleAt = settings.freshness === null ? () => false : openFreshness(settings.freshness).isStaleAt
   const bodies = createBodyBuffers(uploads)
   const watches = { drift, uploads, readers }
+  const responseRules = createResponseRules()
+  const live = { authenticator, isStaleAt, readers, responseRules, clock, onFault, settle: createSettle(limiter) }
+  const webSockets = new WebSockets({ ...live, revisionOf: revisions.of })
   const send = createSendCall({
     ...watches,
-    responseRules: createResponseRules(),
+    webSockets,
+    responseRules,
     turnEnd: createTurnEnd(),
     loops,
     bodies,
@@ -246,10 +260,8 @@ function createServer(
     warnOfUsage: createUsageWarnings({ clock, count, send: (message) => mainThread.send(message) }),
     clientAddress: createClientAddress(settings.trustedProxies),
   })
-  const waits = createLeaseWaits((need) => mainThread.request('lease', need))
   const { servesWithoutLeases } = settings
-  const slots = servesWithoutLeases ? null : new SlotWatch({ thread: settings.thread, end: endWithoutSlot, onFault })
-  const admissions = createAdmissions({ limiter, waits, slots })
+  const admissions = createThreadAdmissions(settings, parts, onFault)
   const own = { admissions, loops, drift, nowMs, isAccepting, isStaleAt, servesWithoutLeases, send }
   const stages = { authenticator, callerContexts, ...own }
   const mcp = new McpEndpoint({
@@ -259,7 +271,7 @@ function createServer(
     admit: createAdmitCall(stages),
     origin: new URL(settings.gatewayUrl).origin,
   })
-  return createGatewayServer({
+  const server = createGatewayServer({
     context: { spool, nowMs, count, readers, inFlight, onFault },
     handleCall: createHandleCall(stages),
     mcp,
@@ -274,4 +286,5 @@ function createServer(
     tls: settings.tls,
     trustedProxies: settings.trustedProxies,
   })
+  return { server, webSockets }
 }

@@ -8,6 +8,7 @@ import type { CallerContexts } from '../call/caller-contexts.ts'
 import type { ClientServer } from '../connection/client.ts'
 import type { MainThreadLink } from '../messages/main-thread-link.ts'
 import type { Command, JsonWebKeySet, ThreadSettings } from '../messages/messages.ts'
+import type { WebSockets } from '../websocket/web-sockets.ts'
 import type { ServedRevisions } from './served-revisions.ts'
 
 const IDLE_CHECK_MS = 50
@@ -24,6 +25,7 @@ export interface ThreadParts {
   /** The public keys that the thread publishes. */
   readonly publishedKeys: { jwks: JsonWebKeySet }
   readonly server: ClientServer
+  readonly webSockets: WebSockets
   readonly oauth: { close(): Promise<void> }
   readonly spool: SpoolWriter
 }
@@ -68,6 +70,7 @@ export async function executeCommand(thread: ThreadParts, id: number, command: C
     case 'listen':
       return listen(thread, command.port)
     case 'leave':
+      thread.webSockets.leave()
       return thread.server.leave()
     case 'drain':
       return drain(thread)
@@ -95,9 +98,10 @@ function listen({ settings, server, mainThread }: ThreadParts, port: number): Pr
 }
 
 /** Stops accepting connections, completes the open calls and closes everything that the thread holds. */
-async function drain({ server, clock, oauth, gates, spool, mainThread }: ThreadParts): Promise<void> {
+async function drain({ server, webSockets, clock, oauth, gates, spool, mainThread }: ThreadParts): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
   server.close(() => resolve())
+  webSockets.leave()
   server.closeIdleConnections()
   // A connection stays open when its last call ends, so idle connections are closed repeatedly.
   const stop = clock.every(IDLE_CHECK_MS, () => server.closeIdleConnections())

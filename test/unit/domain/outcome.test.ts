@@ -55,6 +55,7 @@ const STORED: readonly (readonly [name: string, stage: string | null, risk: stri
   ['registry_stale', 'route', 'none'],
   ['certificate_expiring', null, 'CertificateExpiring provider'],
   ['certificate_expired', null, 'CertificateExpiring provider grave'],
+  ['upgrade_required', 'validate', 'none'],
 ]
 
 it('keeps the number, stage and risk of each outcome', () => {

@@ -16,10 +16,10 @@ import type { ConnectionServer } from './connection-server.ts'
 import { Http1Request, type RequestCarrier } from './http1-request.ts'
 import { Http1Response, type ResponseCarrier } from './http1-response.ts'
 import type { MessageParser, RequestEvents, RequestLine } from './message-parser.ts'
+import { SentWait } from './sent-wait.ts'
 import { SocketReading } from './socket-reading.ts'
 import { UnparsedBody, type UnparsedBodyReceiver } from './unparsed-body.ts'
 
-const REFUSAL_SCANS = REFUSAL_WITHIN_MS / CLIENT_BOUNDS.scanEveryMs
 /** How long the rest of a request is read after the final response: closing with unread bytes could lose the response. */
 const LINGER_MS = 1_000
 
@@ -31,6 +31,7 @@ export class ClientConnection implements RequestEvents, RequestCarrier, Response
   readonly #parser: MessageParser
   readonly #reading: SocketReading
   readonly #unparsed: UnparsedBody
+  readonly #sentWait: SentWait
   readonly #clock = new ConnectionClock()
   readonly #lastHeaders = new LastHeaders()
   /** The first one is being written. */
@@ -42,9 +43,10 @@ export class ClientConnection implements RequestEvents, RequestCarrier, Response
   /** Nothing that follows is served. */
   #isFinal = false
   #isRefused = false
+  /** The connection has another protocol now. */
+  #isReleased = false
   /** The final response was sent. */
   #isEnding = false
-  #isAwaitingSent = false
   /** Status of the refusal behind the responses. */
   #refusal: Refusal['status'] | null = null
   /** The client has closed its side. */
@@ -57,6 +59,7 @@ export class ClientConnection implements RequestEvents, RequestCarrier, Response
     this.#parser = server.parser.readRequests(this, CLIENT_BOUNDS.headBytesMax)
     this.#reading = new SocketReading(socket, this.#parser)
     this.#unparsed = new UnparsedBody(socket, this.#parser, this, 0)
+    this.#sentWait = new SentWait(socket, () => this.onEnded())
     socket.on('drain', () => this.#onDrain())
     socket.on('end', () => this.#onEnd())
     socket.on('error', () => socket.destroy())
@@ -93,8 +96,10 @@ export class ClientConnection implements RequestEvents, RequestCarrier, Response
     const waiting = this.#responses.push(response) - 1
     if (waiting === 0) response.begin()
     try {
-      if (waiting <= QUEUED_MAX) this.#server.onRequest(request, response)
-      else this.#refuseQueued(response)
+      if (waiting > QUEUED_MAX) {
+        this.#server.count('pipelined_too_many')
+        response.refuse(429)
+      } else this.#server.onRequest(request, response)
     } catch (cause) {
       this.#fail(cause)
     }
@@ -123,10 +128,10 @@ export class ClientConnection implements RequestEvents, RequestCarrier, Response
     if (this.#linger !== null) this.socket.destroy()
   }
 
-  onRead(error: ParserError | null, hasRest: boolean): void {
+  onRead(error: ParserError | null, rest: Buffer | null): void {
     if (error !== null) return this.#refuse(error)
     if (this.#request !== null) this.#unparsed.afterRead(this.#request.passedOnBytes)
-    if (!hasRest) return
+    if (rest === null) return
     // The parser ignores what follows a request for an upgrade in the same read.
     this.#isFinal = true
     if (this.#responses.length === 0) this.#end()
@@ -134,12 +139,13 @@ export class ClientConnection implements RequestEvents, RequestCarrier, Response
 
   /** Called for all connections in the interval of `CLIENT_BOUNDS`. */
   scan(): void {
+    if (this.#isReleased) return
     const isReceiving = !this.#reading.isOutputHeld && this.#isReceiving
     const due = this.#clock.scan(this.#responses.length > 0, this.#isHeadRead, isReceiving)
     if (due === 'request') this.#refuse(timedOut())
     else if (due === 'idle') this.socket.destroy()
     const current = this.#responses[0]
-    if (current?.isRefusal === true && this.#clock.isOver(REFUSAL_SCANS)) this.socket.destroy()
+    if (current?.isRefusal === true && this.#clock.isRefusalOver) this.socket.destroy()
     // An idle connection needs little memory.
     if (this.isIdle) this.#lastHeaders.forget()
   }
@@ -162,6 +168,15 @@ export class ClientConnection implements RequestEvents, RequestCarrier, Response
     return this.#refusal !== null || this.#responses.at(-1) !== response
   }
 
+  release(response: Http1Response): boolean {
+    const isOnly = this.#responses.length === 1 && this.#responses[0] === response
+    if (!isOnly || this.#isFinal || this.#isReceiving || this.#unparsed.isInstalled || !this.socket.writable)
+      return false
+    this.#isFinal = this.#isReleased = true
+    this.#reading.release()
+    return true
+  }
+
   close(): void {
     this.#isFinal = true
   }
@@ -176,19 +191,9 @@ export class ClientConnection implements RequestEvents, RequestCarrier, Response
     for (;;) {
       const response = this.#responses[0]
       if (response?.writableEnded !== true || this.#isEnding || socket.destroyed) return
-      if (socket.writableLength > 0) return this.#awaitSent()
+      if (socket.writableLength > 0) return this.#sentWait.begin()
       this.#sent(response)
     }
-  }
-
-  /** Continues when the kernel has accepted all bytes: the callback of an empty write comes after those of the writes before. */
-  #awaitSent(): void {
-    if (this.#isAwaitingSent) return
-    this.#isAwaitingSent = true
-    this.socket.write('', () => {
-      this.#isAwaitingSent = false
-      this.onEnded()
-    })
   }
 
   /** The kernel has accepted all bytes of the first response. */
@@ -220,11 +225,6 @@ export class ClientConnection implements RequestEvents, RequestCarrier, Response
   #end(): void {
     this.#isEnding = true
     this.socket.destroySoon()
-  }
-
-  #refuseQueued(response: Http1Response): void {
-    this.#server.count('pipelined_too_many')
-    response.refuse(429)
   }
 
   #refuseConnect(): void {
@@ -270,6 +270,7 @@ export class ClientConnection implements RequestEvents, RequestCarrier, Response
   #onEnd(): void {
     const { socket } = this
     this.#hasEnded = true
+    if (this.#isReleased) return
     if (this.#linger !== null) return void socket.destroy()
     const error = this.#parser.finish()
     if (error !== null) return this.#refuse(error)

@@ -1,11 +1,12 @@
 /** The time limits of a client's connection, counted in scans of its server, so that they cost nothing per request. */
 
-import { CLIENT_BOUNDS } from '../client.ts'
+import { CLIENT_BOUNDS, REFUSAL_WITHIN_MS } from '../client.ts'
 
 const { headWithinMs, requestWithinMs, idleMs, scanEveryMs } = CLIENT_BOUNDS
 const HEAD_SCANS = headWithinMs / scanEveryMs
 const REQUEST_SCANS = requestWithinMs / scanEveryMs
 const IDLE_SCANS = idleMs / scanEveryMs
+const REFUSAL_SCANS = REFUSAL_WITHIN_MS / scanEveryMs
 
 export class ConnectionClock {
   /** A request was received completely. Before that, one is expected, as if its head had begun. */
@@ -25,8 +26,9 @@ export class ConnectionClock {
     this.change()
   }
 
-  isOver(scans: number): boolean {
-    return this.#scans > scans
+  /** Whether the client has had enough time to read a refusal, which is what was sent last. */
+  get isRefusalOver(): boolean {
+    return this.#scans > REFUSAL_SCANS
   }
 
   /** Counts a scan. Returns which time limit is over, or null. */

@@ -59,6 +59,7 @@ function bind(Parser: ParserClass): HttpParser {
   return {
     readResponses(events, headBytesMax) {
       const parser = new Parser()
+      const upgrade: Upgrade = { isAsked: false }
       const begin = (): void => parser.initialize(RESPONSE, {}, headBytesMax, STRICT)
       begin()
       parser[kOnHeaders] = (headers: string[]) => events.onHeaders(headers)
@@ -72,8 +73,11 @@ function bind(Parser: ParserClass): HttpParser {
         _text: unknown,
         isUpgrade: boolean,
         mayStayOpen: boolean,
-      ) => (events.onHead({ major, minor, status, isUpgrade, mayStayOpen }, headers ?? null) ? 1 : 0)
-      return bindEvents(Parser, parser, events, begin, { isAsked: false })
+      ) => {
+        if (isUpgrade) upgrade.isAsked = true
+        return events.onHead({ major, minor, status, isUpgrade, mayStayOpen }, headers ?? null) ? 1 : 0
+      }
+      return bindEvents(Parser, parser, events, begin, upgrade)
     },
     readRequests(events, headBytesMax) {
       const parser = new Parser()
@@ -102,7 +106,7 @@ function bind(Parser: ParserClass): HttpParser {
   }
 }
 
-/** Whether a request on the connection has asked for an upgrade. The parser stops after each one that does. */
+/** Whether a message on the connection was about an upgrade. The parser stops after each one that is. */
 interface Upgrade {
   isAsked: boolean
 }
@@ -116,9 +120,11 @@ function bindEvents(
 ): MessageParser {
   let handle: Handle | null = null
   const { kOnBody, kOnMessageComplete, kOnExecute } = Parser
-  const onExecuted = (result: number | ParserError, bytes: Uint8Array | null): void => {
-    if (typeof result !== 'number') events.onRead(result, false)
-    else events.onRead(null, upgrade.isAsked && result < (bytes ?? parser.getCurrentBuffer())!.length)
+  const onExecuted = (result: number | ParserError, bytes: Buffer | null): void => {
+    if (typeof result !== 'number') return events.onRead(result, null)
+    if (!upgrade.isAsked) return events.onRead(null, null)
+    const rest = (bytes ?? parser.getCurrentBuffer())!.subarray(result)
+    events.onRead(null, rest.length === 0 ? null : rest)
   }
   parser[kOnBody] = (chunk: Buffer) => events.onBody(chunk)
   parser[kOnMessageComplete] = () => events.onComplete()
@@ -137,6 +143,10 @@ function bindEvents(
       return true
     },
     proceed: () => parser.consume(handle!),
+    release() {
+      handle = null
+      parser.unconsume()
+    },
     restart() {
       begin()
       parser.consume(handle!)

@@ -8,17 +8,17 @@
 
 import type { Socket } from 'node:net'
 import type { Timed } from '../../../runtime/deadline-queue.ts'
-import { exchangeError, REQUEST_INVALID, RESPONSE_INVALID, type BodySource } from '../exchange.ts'
+import { exchangeError, RESPONSE_INVALID } from '../exchange.ts'
 import { NOTHING_WAITS, type ChunkWriter } from '../chunk-writer.ts'
-import { LastHeaders, type HeaderMemo } from '../header-memo.ts'
+import { HeaderMemo, LastHeaders } from '../header-memo.ts'
 import type { ParserError } from '../parser-errors.ts'
 import type { Carrier, Http1Exchange } from './http1-exchange.ts'
 import { concernsFraming, contentLengthOf } from './framing-headers.ts'
 import { keepAliveMs } from './keep-alive.ts'
 import type { MessageParser, ResponseEvents, StatusLine } from './message-parser.ts'
 import { ReadAhead } from './read-ahead.ts'
-import { writeChunk, writeRequest } from './request-writing.ts'
-import { closedBefore, closedWithin, faultIn } from './response-fault.ts'
+import { startBody, writeChunk, writeRequest } from './request-writing.ts'
+import { closedBefore, closedWithin, faultIn, isInTrailer } from './response-fault.ts'
 import { isConsumable, setReading } from './socket-handle.ts'
 import { UnparsedBody, type UnparsedBodyReceiver } from './unparsed-body.ts'
 
@@ -49,6 +49,8 @@ export class Http1Connection implements Carrier, ResponseEvents, UnparsedBodyRec
   /** Headers of a long head so far. */
   #headers: string[] | null = null
   #isRequestSent = false
+  /** Headers of the response that switches protocols. */
+  #switch: string[] | null = null
   /** Bytes have arrived since the request was written. */
   #hasBegun = false
   /** Headers of the response, once they are read. */
@@ -70,9 +72,9 @@ export class Http1Connection implements Carrier, ResponseEvents, UnparsedBodyRec
     this.#unparsed = new UnparsedBody(socket, this.#parser, this, 1)
     this.#isConsumed = isConsumable(socket)
     if (this.#isConsumed) this.#parser.consume(socket)
-    else socket.on('data', (chunk: Buffer) => this.#parser.parse(chunk))
+    else socket.on('data', this.#parse)
     socket.on('drain', () => this.#drained())
-    socket.on('end', () => this.#onEnd())
+    socket.on('end', this.#onEnd)
     socket.on('error', (error) => this.#fail(this.#hasBegun ? closedWithin(error.message) : error))
     socket.on('close', () => this.#onClose())
   }
@@ -101,16 +103,7 @@ export class Http1Connection implements Carrier, ResponseEvents, UnparsedBodyRec
     if (body === null || Buffer.isBuffer(body)) return writeRequest(this.#socket, head, body)
     this.#isRequestSent = false
     writeRequest(this.#socket, head, null)
-    this.#startBody(body, exchange)
-  }
-
-  #startBody(body: BodySource, exchange: Http1Exchange): void {
-    try {
-      body.start(exchange)
-    } catch (cause) {
-      // Not before `send` has returned.
-      queueMicrotask(() => this.#fail(exchangeError(REQUEST_INVALID, `the body cannot be read: ${String(cause)}`)))
-    }
+    startBody(body, exchange, (error) => this.#fail(error))
   }
 
   writeBody(chunk: Buffer): boolean {
@@ -172,13 +165,14 @@ export class Http1Connection implements Carrier, ResponseEvents, UnparsedBodyRec
       return true
     }
     const { status } = line
-    const fault = faultIn(line, headers)
+    const fault = faultIn(line, headers, exchange.request.isUpgrade === true)
     if (fault !== null) {
       this.#fail(exchangeError(RESPONSE_INVALID, fault))
       return true
     }
+    if (status === 101) this.#switch = headers
     if (status < 200) return false
-    this.#mayStayOpen = line.mayStayOpen
+    this.#mayStayOpen = line.mayStayOpen && exchange.request.isUpgrade !== true
     this.idleMs = keepAliveMs(headers)
     this.#head = this.#lastHeaders.find(headers, status)
     this.#receivedBytes = 0
@@ -203,7 +197,7 @@ export class Http1Connection implements Carrier, ResponseEvents, UnparsedBodyRec
   onBodyEnd(hasSurplus: boolean): void {
     if (hasSurplus) this.#mayStayOpen = false
     this.onComplete()
-    this.onRead(null)
+    this.onRead(null, null)
   }
 
   onComplete(): void {
@@ -211,13 +205,14 @@ export class Http1Connection implements Carrier, ResponseEvents, UnparsedBodyRec
     if (this.#head !== null) this.#isAnswered = true
   }
 
-  onRead(error: ParserError | null): void {
+  onRead(error: ParserError | null, rest: Buffer | null): void {
     const exchange = this.#exchange
     this.#hasBegun = true
+    if (this.#switch !== null && exchange !== null) return this.#release(exchange, new HeaderMemo(this.#switch), rest)
     // A response without a request, or line breaks, which the parser skips.
     if (exchange === null) this.#socket.destroy()
     else if (error !== null) {
-      if (this.#isAnswered || this.#isInTrailer(error)) this.#finish(exchange, false)
+      if (this.#isAnswered || (this.#head !== null && isInTrailer(error))) this.#finish(exchange, false)
       else this.#fail(error)
     } else if (this.#isAnswered) this.#finishWhenQuiet(exchange)
     else if (this.#head !== null) this.#unparsed.afterRead(this.#writer === null ? 0 : this.#missingBytes)
@@ -231,14 +226,6 @@ export class Http1Connection implements Carrier, ResponseEvents, UnparsedBodyRec
   /** False also while a part of the request waits for the backend to read it. */
   get #hasSentRequest(): boolean {
     return this.#isRequestSent && this.#socket.writableLength === 0
-  }
-
-  /**
-   * A length in a trailer means nothing (RFC 9110, 6.5.1), but the parser rejects it. The body before it is complete, since a
-   * length next to a transfer coding has an error of its own in the head.
-   */
-  #isInTrailer({ code }: ParserError): boolean {
-    return code === 'HPE_INVALID_CONTENT_LENGTH' && this.#head !== null
   }
 
   /** Ends the exchange, once bytes behind the response would have been read. */
@@ -278,12 +265,24 @@ export class Http1Connection implements Carrier, ResponseEvents, UnparsedBodyRec
   }
 
   /** The backend has closed its side. */
-  #onEnd(): void {
+  readonly #onEnd = (): void => {
     const exchange = this.#exchange
     if (exchange === null) return void this.#socket.destroy()
     const error = this.#hasBegun ? this.#parser.finish() : closedBefore()
     if (error === null && this.#isAnswered) this.#finish(exchange, false)
     else this.#fail(error ?? closedWithin())
+  }
+
+  readonly #parse = (chunk: Buffer): void => this.#parser.parse(chunk)
+
+  /** Hands over the connection, which has another protocol now. */
+  #release(exchange: Http1Exchange, headers: HeaderMemo, rest: Buffer | null): void {
+    this.#exchange = null
+    exchange.carriedBy(null)
+    this.#parser.release()
+    this.#socket.off('data', this.#parse)
+    this.#socket.off('end', this.#onEnd)
+    exchange.handler.onSwitch?.(headers, { socket: this.#socket, rest })
   }
 
   #onClose(): void {

@@ -35,6 +35,7 @@ export class Http1Pool implements BackendConnections, ConnectionOwner {
   readonly #target: buildConnector.Options
   /** The lines of every request that concern the connection. */
   readonly #hop: string
+  readonly #upgradeHop: string
   readonly #lifetimeMs: number
   /** The one used last is at the end. */
   readonly #idle: Http1Connection[] = []
@@ -49,11 +50,13 @@ export class Http1Pool implements BackendConnections, ConnectionOwner {
     this.#options = options
     this.#target = { protocol, host, hostname: name, port }
     this.#hop = inOnePiece(`Host: ${host}\r\nConnection: keep-alive\r\n`)
+    this.#upgradeHop = inOnePiece(`Host: ${host}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n`)
     this.#lifetimeMs = isIP(name) === 0 ? options.resolveEveryMs : Infinity
     this.#idleTimes = new DeadlineQueue(options.keepAliveMs)
   }
 
   send(request: ExchangeRequest, handler: ExchangeHandler): Exchange {
+    if (request.isUpgrade === true) return this.#sendUpgrade(request, handler)
     const exchange = new Http1Exchange(request, handler, writeHead(request, this.#hop))
     const connection = this.#takeIdle()
     if (connection !== null) connection.carry(exchange)
@@ -62,6 +65,12 @@ export class Http1Pool implements BackendConnections, ConnectionOwner {
       if (unclaimed === undefined) this.#open(exchange)
       else unclaimed.claim(exchange)
     }
+    return exchange
+  }
+
+  #sendUpgrade(request: ExchangeRequest, handler: ExchangeHandler): Exchange {
+    const exchange = new Http1Exchange(request, handler, writeHead(request, this.#upgradeHop))
+    this.#open(exchange)
     return exchange
   }
 

@@ -6,7 +6,7 @@
  */
 
 import type { Socket } from 'node:net'
-import type { AnsweredCall, ClientResponse, ResponseEvent } from '../client.ts'
+import type { AnsweredCall, ClientResponse, ResponseEvent, SwitchedResponse } from '../client.ts'
 import { toResponseFields, type ResponseFields } from '../response-fields.ts'
 import type { Http1Request } from './http1-request.ts'
 import { Listeners } from './listeners.ts'
@@ -19,6 +19,8 @@ export interface ResponseCarrier {
   queuedBytes: number
   /** Whether the connection may carry another request after this response. */
   mayContinueAfter(response: Http1Response): boolean
+  /** Stops reading requests, unless another one has arrived. Returns whether it did. */
+  release(response: Http1Response): boolean
   /** No other request is served. */
   close(): void
   /** The last byte of the first response was passed to the socket. */
@@ -39,6 +41,7 @@ const CONTINUE = 'HTTP/1.1 100 Continue\r\n\r\n'
 const LAST_CHUNK = '0\r\n\r\n'
 const KEEP_ALIVE = 'Connection: keep-alive\r\nKeep-Alive: timeout=65\r\n'
 const CLOSE = 'Connection: close\r\n'
+const SWITCH = 'Connection: Upgrade\r\nUpgrade: websocket\r\n'
 const EMPTY = toResponseFields(['Content-Length', '0'], true)
 
 export class Http1Response extends Listeners implements ClientResponse {
@@ -63,6 +66,7 @@ export class Http1Response extends Listeners implements ClientResponse {
   #isContinueQueued = false
   #needsDrain = false
   #isClosed = false
+  #switched: SwitchedResponse | null = null
   #queued: Part[] = []
   #queuedBytes = 0
 
@@ -85,7 +89,7 @@ export class Http1Response extends Listeners implements ClientResponse {
     if (this.headersSent) throw new Error('a response has a second head')
     this.#statusLine = statusLine(status)
     this.#fields = fields
-    this.#hasBody = this.request.method !== 'HEAD' && status !== 204 && status !== 304
+    this.#hasBody = this.request.method !== 'HEAD' && status !== 204 && status !== 304 && this.#switched === null
     this.headersSent = true
   }
 
@@ -124,7 +128,14 @@ export class Http1Response extends Listeners implements ClientResponse {
   }
 
   endWith(last: Buffer | string | null): void {
-    this.end(last)
+    if (this.#switched === null) this.end(last)
+    else this.#switched.onRecorded()
+  }
+
+  switchProtocols(switched: SwitchedResponse): Socket | null {
+    if (this.headersSent || this.destroyed || !this.#carrier.release(this)) return null
+    this.#switched = switched
+    return this.#carrier.socket
   }
 
   refuse(status: number): void {
@@ -143,7 +154,8 @@ export class Http1Response extends Listeners implements ClientResponse {
   breakOff(): void {
     this.destroyed = true
     this.#dropQueued()
-    if (this.#isCurrent) this.#carrier.socket.destroy()
+    if (this.#switched !== null) this.#switched.breakOff()
+    else if (this.#isCurrent) this.#carrier.socket.destroy()
   }
 
   disconnect(): void {
@@ -194,6 +206,7 @@ export class Http1Response extends Listeners implements ClientResponse {
     const fields = this.#fields
     if (fields === null) throw new Error('a response has no head')
     this.#isHeadWritten = true
+    if (this.#switched !== null) return `${this.#statusLine}${fields.lines}${currentDateLine()}${SWITCH}\r\n`
     let framing = ''
     if (this.#hasBody && fields.length < 0) {
       if (bytes >= 0) framing = `Content-Length: ${bytes}\r\n`

@@ -8,8 +8,8 @@ export interface MessageEvents {
   /** The chunk belongs to the receiver: the parser has copied it. */
   onBody(chunk: Buffer): void
   onComplete(): void
-  /** The bytes of one read were parsed, or are invalid. `hasRest` is true if the last ones were ignored, after a request for an upgrade. */
-  onRead(error: ParserError | null, hasRest: boolean): void
+  /** The bytes of one read were parsed, or are invalid. `rest` are the last ones, if they were ignored after a message about an upgrade. */
+  onRead(error: ParserError | null, rest: Buffer | null): void
 }
 
 export interface ResponseEvents extends MessageEvents {
@@ -46,7 +46,7 @@ export interface RequestLine {
 export interface MessageParser {
   /** Reads from the handle of a socket, without JavaScript in between. The socket still reports errors and its end. */
   consume(socket: Socket): void
-  parse(bytes: Uint8Array): void
+  parse(bytes: Buffer): void
   /**
    * Stops reading from the handle within a body, whose rest is not parsed. Called at the end of a read. Returns false if the parser
    * does not read from a handle, or could not go on with the next message.
@@ -56,6 +56,8 @@ export interface MessageParser {
   proceed(): void
   /** Reads from the handle again, from the next message on. */
   restart(): void
+  /** Reads nothing more: what follows is in another protocol. */
+  release(): void
   /** Reports the end of the connection: completes a message whose body ends there. Returns an error for any other. */
   finish(): ParserError | null
   /** Whether no part of a message has arrived since the last one. Not for responses that end with their connection. */

@@ -1,6 +1,7 @@
 /** Writes the parts of a request to its connection. */
 
 import type { Socket } from 'node:net'
+import { exchangeError, REQUEST_INVALID, type BodySink, type BodySource } from '../exchange.ts'
 
 /** Up to this size, a copy of the body into the text of the head costs less than a second buffer to write. */
 const JOINED_BYTES_MAX = 4_096
@@ -24,4 +25,13 @@ export function writeChunk(socket: Socket, chunk: Buffer): boolean {
   const mayContinue = socket.write('\r\n', 'latin1')
   socket.uncork()
   return mayContinue
+}
+
+/** Starts a body that arrives in pieces. `onError` is not called before `send` has returned. */
+export function startBody(body: BodySource, sink: BodySink, onError: (error: NodeJS.ErrnoException) => void): void {
+  try {
+    body.start(sink)
+  } catch (cause) {
+    queueMicrotask(() => onError(exchangeError(REQUEST_INVALID, `the body cannot be read: ${String(cause)}`)))
+  }
 }

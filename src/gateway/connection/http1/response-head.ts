@@ -8,7 +8,8 @@ const statusLines = new Map<number, string>()
 export function statusLine(status: number): string {
   let line = statusLines.get(status)
   if (line === undefined) {
-    if (!Number.isInteger(status) || status < 200 || status > 999) throw new RangeError(`${status} is no status`)
+    if (!Number.isInteger(status) || (status < 200 && status !== 101) || status > 999)
+      throw new RangeError(`${status} is no status`)
     line = inOnePiece(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'unknown'}\r\n`)
     statusLines.set(status, line)
   }

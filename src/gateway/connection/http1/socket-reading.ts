@@ -12,13 +12,21 @@ export class SocketReading {
   /** The client must read responses first. */
   #isOutputHeld = false
   readonly #socket: Socket
+  readonly #parser: MessageParser
   readonly #isConsumed: boolean
 
   constructor(socket: Socket, parser: MessageParser) {
     this.#socket = socket
+    this.#parser = parser
     this.#isConsumed = isConsumable(socket)
     if (this.#isConsumed) parser.consume(socket)
-    else socket.on('data', (chunk: Buffer) => parser.parse(chunk))
+    else socket.on('data', this.#parse)
+  }
+
+  /** Reads nothing more: what follows is in another protocol. */
+  release(): void {
+    this.#parser.release()
+    this.#socket.off('data', this.#parse)
   }
 
   get isOutputHeld(): boolean {
@@ -36,6 +44,8 @@ export class SocketReading {
     this.#isOutputHeld = isFull && !isWithinBody
     this.#update()
   }
+
+  readonly #parse = (chunk: Buffer): void => this.#parser.parse(chunk)
 
   #update(): void {
     const isReading = this.#bodiesHeld === 0 && !this.#isOutputHeld

@@ -38,7 +38,8 @@ export class UnparsedBody {
   /** Bytes that are read beyond the body, to learn whether there are any. */
   readonly #surplusMax: number
   readonly #share: TurnShare
-  #isInstalled = false
+  /** Whether what is read goes to this object as long as the parser does not read. */
+  isInstalled = false
   #left = 0
   /** Where the next bytes are read; null: into `SHARED`. */
   #buffer: Buffer | null = null
@@ -60,9 +61,9 @@ export class UnparsedBody {
     if (bytes < REST_BYTES_MIN || this.#socket.destroyed || this.#left > 0) return
     if (!this.#parser.pause()) return
     this.#left = bytes
-    if (this.#isInstalled) return
-    this.#isInstalled = readInto(this.#socket, SHARED, { onRead: this.#onRead, next: this.#next })
-    if (this.#isInstalled) return
+    if (this.isInstalled) return
+    this.isInstalled = readInto(this.#socket, SHARED, { onRead: this.#onRead, next: this.#next })
+    if (this.isInstalled) return
     this.#left = 0
     this.#parser.proceed()
   }

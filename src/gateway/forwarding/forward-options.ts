@@ -1,0 +1,33 @@
+/** Options of the forwarding of a call. */
+
+import type { Backend } from '../backend/backend.ts'
+import type { Call } from '../call/call.ts'
+import type { ResponseReceiver, RoutedCall } from '../call/routed-call.ts'
+import type { UploadWatch } from '../connection/upload-watch.ts'
+import type { Handshake } from '../websocket/handshake.ts'
+import type { WebSockets } from '../websocket/web-sockets.ts'
+import type { RelayOptions } from './response-relay.ts'
+
+export interface ForwardOptions extends RelayOptions {
+  readonly backend: Backend
+  /** Holder of the backend's connections that the call counts for: its subscription, or `''` for public calls. */
+  readonly holder: string
+  readonly uploads: UploadWatch
+  /** Receives the whole response; null if it is relayed. */
+  readonly receiver: ResponseReceiver | null
+  readonly path: string
+  /** Headers as `toHeaderLines` has written them. */
+  readonly lines: string
+  /** A body in memory, the request itself if its body is streamed, or null without a body. */
+  readonly body: Buffer | Call['request'] | null
+  /** Length of a streamed body; -1 if it is unknown. */
+  readonly bodyBytes: number
+  /** Null unless the call asks for a WebSocket. */
+  readonly upgrade: UpgradeRequest | null
+}
+
+export interface UpgradeRequest {
+  readonly webSockets: WebSockets
+  readonly routed: RoutedCall
+  readonly handshake: Handshake
+}
