@@ -117,7 +117,10 @@ export class WebSockets {
     if (this.#isLeaving) {
       return call.refuse('unavailable', 'The gateway stops.', { headers: ['Retry-After', '1'], stage: 'forward' })
     }
-    call.refuse('payload_invalid', 'A client must send nothing behind its handshake before the response.')
+    call.refuse(
+      'payload_invalid',
+      'The connection is not free: send a handshake on a new one, and nothing behind it before the response.',
+    )
   }
 
   #leave(tunnel: WebSocketTunnel): void {

@@ -6,7 +6,7 @@ import { expect, it, onTestFinished } from 'vitest'
 import { createRandom, type Random } from '../../random.ts'
 import { createTestAuthority } from '../../fixtures/test-certificates.ts'
 import { openWebSocketGateway } from '../../fixtures/websocket-gateway.ts'
-import { connectPeer, echo, handshake, TEXT, type Peer } from '../../fixtures/websocket-peers.ts'
+import { connectPeer, echo, handshake, openWebSocketBackend, TEXT, type Peer } from '../../fixtures/websocket-peers.ts'
 import { frame } from '../../fixtures/websocket-frames.ts'
 
 const SEED = 7
@@ -101,4 +101,30 @@ it('works over TLS', async () => {
   expect(head).toMatch(/^HTTP\/1\.1 101 /)
   peer.send(TEXT, 'x'.repeat(200_000))
   expect((await peer.next())?.payload.length).toBe(200_000)
+})
+
+it('a client that does not read is disconnected, and pays', async () => {
+  const readers = { windowMs: 100, pendingBytesMax: 1e9, scanEveryMs: 20 }
+  const { connect, backend, recorded, records } = await openWebSocketGateway({}, { readers })
+  const { peer } = await connect()
+  const server = await backend.connected()
+  peer.socket.pause()
+  const pump = (): void =>
+    void (server.socket.destroyed || server.socket.write(frame({ opcode: TEXT, payload: 'a'.repeat(60_000) }), pump))
+  pump()
+  await recorded(1)
+  expect(records).toMatchObject([{ outcome: 'client_too_slow', status: 101 }])
+})
+
+it('a backend that does not read for its time limit is left', async () => {
+  const origin = await openWebSocketBackend()
+  const options = { backend: { origin: origin.origin, timeoutMs: 100 } }
+  const { connect, recorded, records } = await openWebSocketGateway({}, options)
+  const { peer } = await connect()
+  ;(await origin.connected()).socket.pause()
+  const large = frame({ opcode: TEXT, payload: 'a'.repeat(60_000), isMasked: true })
+  const pump = (): void => void (peer.socket.destroyed || peer.socket.write(large, pump))
+  pump()
+  await recorded(1)
+  expect(records).toMatchObject([{ outcome: 'upstream_timeout', status: 101 }])
 })

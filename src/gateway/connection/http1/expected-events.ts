@@ -38,12 +38,18 @@ const REQUESTS: Expected = [
   ['GET / HTTP/1.1\r\nA: \0\r\n\r\n', 'error'],
 ]
 
+/** The request behind it in the same read is not parsed. */
+const UPGRADE = '\r\nConnection: upgrade\r\nUpgrade: a\r\n\r\nGET / HTTP/1.1\r\n\r\n'
+const UPGRADE_EVENTS = 'Connection=upgrade;Upgrade=a; end rest:GET / HTTP/1.1\r\n\r\n'
+
 const HEAD_BYTES_MAX = 1_024
 
 export function isAsExpected(parser: HttpParser): boolean {
   return (
     RESPONSES.every(([text, events]) => areEvents(text, events, (seen) => readResponses(parser, seen))) &&
-    REQUESTS.every(([text, events]) => areEvents(text, events, (seen) => readRequests(parser, seen)))
+    REQUESTS.every(([text, events]) => areEvents(text, events, (seen) => readRequests(parser, seen))) &&
+    isRestIgnored(`HTTP/1.1 101 S${UPGRADE}`, `101:${UPGRADE_EVENTS}`, (seen) => readResponses(parser, seen)) &&
+    isRestIgnored(`GET / HTTP/1.1${UPGRADE}`, `GET / 1.1 open:${UPGRADE_EVENTS}`, (seen) => readRequests(parser, seen))
   )
 }
 
@@ -61,7 +67,8 @@ class Seen {
 
   readonly onBody = (chunk: Buffer): void => void (this.#body += chunk.toString('latin1'))
   readonly onComplete = (): void => this.add('end')
-  readonly onRead = (error: ParserError | null): void => {
+  readonly onRead = (error: ParserError | null, rest: Buffer | null): void => {
+    if (rest !== null) this.add(`rest:${rest.toString('latin1')}`)
     if (error !== null && !this.hasFailed) this.add('error')
     this.hasFailed ||= error !== null
   }
@@ -108,6 +115,11 @@ function readRequests({ readRequests: read }: HttpParser, seen: Seen): MessagePa
 function areEvents(text: string, events: string, read: (seen: Seen) => MessageParser): boolean {
   const bytes = Buffer.from(text, 'latin1')
   return [bytes.length, 1].every((step) => eventsOf(bytes, step, read) === events)
+}
+
+function isRestIgnored(text: string, events: string, read: (seen: Seen) => MessageParser): boolean {
+  const bytes = Buffer.from(text, 'latin1')
+  return eventsOf(bytes, bytes.length, read) === events
 }
 
 function eventsOf(bytes: Buffer, step: number, read: (seen: Seen) => MessageParser): string {

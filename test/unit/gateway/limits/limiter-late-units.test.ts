@@ -1,7 +1,7 @@
 /** Units that are known only after the response: reserved when the call is admitted, and settled without refusing. */
 
 import { describe, expect, it } from 'vitest'
-import { createAdmissions } from '../../../../src/gateway/admission.ts'
+import { createAdmissions, createSettle } from '../../../../src/gateway/admission.ts'
 import type { Call } from '../../../../src/gateway/call/call.ts'
 import { createLeaseWaits } from '../../../../src/gateway/limits/lease-waits.ts'
 import { createLimiter, type Limiter } from '../../../../src/gateway/limits/limiter.ts'
@@ -32,8 +32,10 @@ function open(quotas: object, units: UnitsPlan | null = RESERVING, more: object 
   }
   return {
     sla,
+    block,
     limiter,
     start,
+    settle: createSettle(limiter),
     end(call: Call | null, units: number, status = 200) {
       Object.assign(call!, { status })
       admissions.release(call!, units * MICRO)
@@ -143,5 +145,26 @@ describe('A settled quota', () => {
       }
     }
     expect(sum).toBeGreaterThan(1_000 * MICRO)
+  })
+})
+
+describe('The state of a quota', () => {
+  it('is exhausted above its units, whichever call has used them', () => {
+    const { start, limiter, sla, used, settle, block } = open(DAILY)
+    const call = start(NOON_MS)!
+    expect(settle(call, 100 * MICRO)).toBeNull()
+    expect(settle(call, 100 * MICRO + 1)).toBe('exhausted')
+    // Less than before changes nothing while the call runs.
+    expect(settle(call, 5 * MICRO)).toBe('exhausted')
+    expect(used()).toBe(100.000001)
+    expect(limiter.quotaState(sla, block, call.quotaStartMs)).toBe('exhausted')
+  })
+
+  it('is over once a call was counted in a later period', () => {
+    const { start, settle } = open(DAILY)
+    const call = start(NOON_MS)!
+    expect(settle(call, 20 * MICRO)).toBeNull()
+    start(NOON_MS + DAY_MS)
+    expect(settle(call, 30 * MICRO)).toBe('over')
   })
 })
