@@ -17,7 +17,7 @@ import { compareParameters } from './parameter-comparison.ts'
 import { compareBodies } from './body-comparison.ts'
 import { compareCertificates } from './certificate-comparison.ts'
 import { comparePolicies } from './policy-comparison.ts'
-import { compareUnits } from './units-comparison.ts'
+import { compareUnits, compareWebSocket } from './units-comparison.ts'
 import { compareResponses } from './response-comparison.ts'
 import { createSameness, NOTHING_SAME, type Sameness } from './sameness.ts'
 import { createSchemaComparison } from './schema-comparison.ts'
@@ -82,6 +82,7 @@ export function compareDocuments(
       compareSecurity(sides, before, same)
       compareCertificates(sides, before, same)
       compareUnits(sides, before, same)
+      compareWebSocket(sides, before, same)
       if (!isUnchanged(sameSchemas, before, same)) compareOperations(sides, before, same)
     }
   }

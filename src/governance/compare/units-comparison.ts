@@ -1,7 +1,8 @@
-/** How the units of a call are counted (`x-tollgate-units`), in two versions of an operation. */
+/** How the units of a call are counted (`x-tollgate-units`), and whether it is a WebSocket, in two versions of an operation. */
 
 import type { DeclaredOperation } from '../operations.ts'
 import { readUnits, unitsAt } from '../serving/units-extension.ts'
+import { isWebSocket } from '../serving/websocket-extension.ts'
 import type { Sides } from './sides.ts'
 
 /** The root may have changed, although the operation has not. */
@@ -14,4 +15,11 @@ export function compareUnits({ previous, next, report }: Sides, before: Declared
     previousPointer: from.value === undefined ? before.pointer : from.pointer,
     detail: `per ${was?.per ?? 'call'} to per ${is?.per ?? 'call'}`,
   })
+}
+
+export function compareWebSocket({ report }: Sides, before: DeclaredOperation, after: DeclaredOperation) {
+  const [was, is] = [isWebSocket(before), isWebSocket(after)]
+  if (was === is) return
+  const detail = is ? 'the operation became a WebSocket' : 'the operation is no WebSocket any more'
+  report('operation.websocket', { pointer: after.pointer, previousPointer: before.pointer, detail })
 }

@@ -77,6 +77,8 @@ export const OPERATION_CASES: readonly (readonly [RuleId | null, RuleId | null, 
     toDocument({ [UNITS]: BY_HEADER }),
     toDocument({ [UNITS]: { ...BY_HEADER, reserve: 5 } }),
   ],
+  ['operation.websocket', 'operation.websocket', 'a WebSocket', one, toDocument({ 'x-tollgate-websocket': true })],
+  [null, null, 'the default of a WebSocket', one, toDocument({ 'x-tollgate-websocket': false })],
   [null, null, 'the default of the count of units', one, toDocument({ [UNITS]: { per: 'call' } })],
   [
     null,
