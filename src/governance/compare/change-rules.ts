@@ -15,11 +15,7 @@ export const RULES = {
     'The units of a call are counted in another way, so that calls may cost more than callers expect.',
     '`x-tollgate-units: {per: event}` is added',
   ],
-  'operation.websocket': [
-    'breaking',
-    'The operation became a WebSocket, or is none any more.',
-    '`x-tollgate-websocket: true` is added',
-  ],
+  'operation.websocket': ['breaking', 'It became a WebSocket, or is none any more.', '`x-tollgate-websocket` is set'],
   'parameter.removed': ['warning', 'The parameter was removed; the API ignores it.', '`?page` is removed'],
   'parameter.added.required': [
     'breaking',
