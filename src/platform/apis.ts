@@ -40,11 +40,11 @@ const api = named(
     labels,
   }),
 )
-const origin = { type: 'string', minLength: 1, maxLength: 300 } as const
+const origin = { type: 'string', pattern: '^[Hh][Tt][Tt][Pp][Ss]?://[^/?#\\s]+$', maxLength: 300 } as const
 const headerNames = {
   type: 'array',
   maxItems: CORS_HEADERS_MAX,
-  items: { type: 'string', minLength: 1, maxLength: 64 },
+  items: { type: 'string', pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$", maxLength: 64 },
 } as const
 const cors = nullable(
   named(
