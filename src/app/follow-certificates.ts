@@ -4,7 +4,6 @@ import type { GatewayPool } from '../gateway/threads/gateway-pool-options.ts'
 import { watchExpiry } from '../self-metering/certificate-watch.ts'
 import type { PlatformRecorder } from '../self-metering/platform-recorder.ts'
 import { openRedirectPort } from '../tls/redirect-port.ts'
-import { SecureContexts } from '../tls/secure-contexts.ts'
 import type { Core } from './open-core.ts'
 
 export interface FollowOptions {
@@ -16,16 +15,15 @@ export interface FollowOptions {
 /** Follows the files of the certificates, and opens the port that redirects to HTTPS. */
 export async function followCertificates({ core, pool, recorder }: FollowOptions): Promise<void> {
   const { certificates, secureServers, config, addresses, opened } = core
-  if (certificates === null) return
-  let contexts = new SecureContexts(certificates.plan)
+  if (certificates === null || secureServers === null) return
   certificates.onChange((plan) => {
-    contexts = new SecureContexts(plan)
-    secureServers?.present(plan)
+    secureServers.present(plan)
     return pool.setCertificates(plan)
   })
   certificates.watch()
   opened('certificates', () => certificates.stop())
   opened('watch on certificates', watchExpiry({ ...core, certificates, recorder, tenant: config.adminTenant }))
   const { redirectPort: port } = addresses
-  if (port !== null) await openRedirectPort({ ...addresses, host: config.host, port, contexts: () => contexts, opened })
+  if (port === null) return
+  await openRedirectPort({ ...addresses, host: config.host, port, contexts: () => secureServers.contexts, opened })
 }

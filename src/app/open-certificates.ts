@@ -27,7 +27,6 @@ export async function openCertificates(options: CertificatesOptions): Promise<Se
   const first = await readCertificates(settings, null)
   if (first.faults.length > 0) throw new StartRefused(first.faults.join('\n'))
   const certificates = new ServedCertificates({ ...options, settings, first })
-  if (certificates.all.length === 0) throw new StartRefused(`${settings.folder} contains no certificate with a key`)
   const help = 'Days until the first certificate of this service expires; negative: since it has expired'
   metrics.measured('tls_certificate_days_left', help, () => {
     return (Math.min(...certificates.all.map(({ expiresMs }) => expiresMs)) - clock.nowMs()) / DAY_MS

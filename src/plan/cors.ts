@@ -39,6 +39,21 @@ export const MAX_AGE_SECONDS_LIMIT = 86_400
 export const CORS_ORIGINS_MAX = 100
 export const CORS_HEADERS_MAX = 50
 
+/** Headers of every answer of this service that a page may read. */
+export const EXPOSED_HEADERS: readonly string[] = [
+  'Link',
+  'RateLimit',
+  'RateLimit-Policy',
+  'Retry-After',
+  'WWW-Authenticate',
+  'X-Request-Id',
+  'X-RU-Consumed',
+  'X-RU-Cost',
+  'X-RU-Limit',
+  'X-RU-Period',
+  'X-RU-Remaining',
+]
+
 const MEMBERS: readonly string[] = ['origins', 'headers', 'exposeHeaders', 'credentials', 'maxAge']
 /** A field name (RFC 9110, 5.6.2). `*` is one, but as the only name it means any header. */
 const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}$/

@@ -7,6 +7,7 @@
  */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { EXPOSED_HEADERS, MAX_AGE_SECONDS } from '../plan/cors.ts'
 import type { AllowedMethods } from './allowed-methods.ts'
 import { CONSUMER_HEADER } from './caller-owner.ts'
 import { IDEMPOTENCY_HEADER } from './idempotency.ts'
@@ -18,7 +19,6 @@ export interface CorsOptions {
 }
 
 const METRICS_PATH = '/metrics'
-const MAX_AGE_SECONDS = '600'
 const ACCEPTED = [
   'authorization',
   'content-type',
@@ -31,24 +31,9 @@ const ACCEPTED = [
 ]
   .join(', ')
   .toLowerCase()
-const EXPOSED = [
-  'Allow',
-  'ETag',
-  'Idempotency-Replayed',
-  'Link',
-  'Location',
-  'RateLimit',
-  'RateLimit-Policy',
-  'Retry-After',
-  'WWW-Authenticate',
-  'X-Request-Id',
-  'X-RU-Consumed',
-  'X-RU-Cost',
-  'X-RU-Limit',
-  'X-RU-Period',
-  'X-RU-Remaining',
-  PENDING_NODES_HEADER,
-].join(', ')
+const EXPOSED = ['Allow', 'ETag', 'Idempotency-Replayed', 'Location', ...EXPOSED_HEADERS, PENDING_NODES_HEADER].join(
+  ', ',
+)
 
 /** Installed before everything that authenticates. Without origins the platform answers as if there were no CORS. */
 export function installCors(app: FastifyInstance, { origins, allowedMethods }: CorsOptions): void {
@@ -87,8 +72,8 @@ function isPreflight({ method, headers }: FastifyRequest): boolean {
 function allowRequest(reply: FastifyReply, methods: readonly string[]): void {
   reply.removeHeader('Access-Control-Expose-Headers')
   void reply.headers({
-    'Access-Control-Allow-Methods': methods.join(', '),
+    'Access-Control-Allow-Methods': methods.toSorted().join(', '),
     'Access-Control-Allow-Headers': ACCEPTED,
-    'Access-Control-Max-Age': MAX_AGE_SECONDS,
+    'Access-Control-Max-Age': String(MAX_AGE_SECONDS),
   })
 }

@@ -3,14 +3,16 @@
 import type { RequestListener, Server as PlainServer } from 'node:http'
 import { createServer, type Server } from 'node:https'
 import type { TlsPlan } from '../plan/tls-plan.ts'
-import { SecureContexts, tlsOptions, type ServedContexts } from '../tls/secure-contexts.ts'
+import { HANDSHAKE_WITHIN_MS, SecureContexts, tlsOptions, type ServedContexts } from '../tls/secure-contexts.ts'
 import { HTTP_BOUNDS } from './http-bounds.ts'
 
 export class SecureServers {
   readonly #served: ServedContexts
+  readonly #handshakeWithinMs: number
   readonly #servers = new Set<Server>()
 
-  constructor(plan: TlsPlan) {
+  constructor(plan: TlsPlan, handshakeWithinMs = HANDSHAKE_WITHIN_MS) {
+    this.#handshakeWithinMs = handshakeWithinMs
     this.#served = { contexts: new SecureContexts(plan) }
   }
 
@@ -19,10 +21,18 @@ export class SecureServers {
     const { requestTimeout, keepAliveTimeout, http } = HTTP_BOUNDS
     const bounds = { requestTimeout, keepAliveTimeout, ...http }
     // Client certificates bind calls of APIs; the platform has no use for them.
-    const server = createServer({ ...bounds, ...tlsOptions(this.#served, false, ['http/1.1']) }, listener)
+    const tls = tlsOptions(this.#served, false, ['http/1.1'], this.#handshakeWithinMs)
+    const server = createServer({ ...bounds, ...tls }, listener)
+    // Node would answer the client, and wait for a handshake that never ends.
+    server.on('tlsClientError', (_, socket) => socket.destroy())
     this.#servers.add(server)
     server.on('close', () => this.#servers.delete(server))
     return server as unknown as PlainServer
+  }
+
+  /** Those of new connections. */
+  get contexts(): SecureContexts {
+    return this.#served.contexts
   }
 
   /** Presents these certificates to new connections. */

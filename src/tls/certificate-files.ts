@@ -71,7 +71,9 @@ export async function readCertificates(settings: TlsSettings, previous: Certific
     clientCaFile === null
       ? null
       : await attempt(clientCaFile, () => readAuthorities(clientCaFile), previous?.clientCa ?? null)
-  const kept = found === null ? (previous?.others ?? []) : others
+  const isEmpty = fallback === null && others.length === 0 && faults.length === 0
+  if (isEmpty) faults.push(`${folder}: it contains no certificate with a key`)
+  const kept = found === null || isEmpty ? (previous?.others ?? []) : others
   return { fallback, others: kept.toSorted(byExpiry), clientCa, faults }
 }
 

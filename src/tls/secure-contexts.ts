@@ -21,7 +21,7 @@ const CIPHERS = [
   'ECDHE-ECDSA-CHACHA20-POLY1305',
   'ECDHE-RSA-CHACHA20-POLY1305',
 ].join(':')
-const HANDSHAKE_WITHIN_MS = 10_000
+export const HANDSHAKE_WITHIN_MS = 10_000
 /** Sessions of all contexts belong together; OpenSSL refuses to resume one without it if clients have certificates. */
 const SESSION_CONTEXT = 'tollgate'
 const LABEL = /^[^.]+\./
@@ -91,8 +91,16 @@ export interface ServedContexts {
   contexts: SecureContexts
 }
 
-/** Options of a server over TLS. A client certificate is asked for if there are authorities; its check is left to the request. */
-export function tlsOptions(served: ServedContexts, asksForCertificate: boolean, protocols: string[]): TlsOptions {
+/**
+ * Options of a server over TLS. A client certificate is asked for if there are authorities; its check is left to the request. The
+ * server must destroy the connection of each failed handshake.
+ */
+export function tlsOptions(
+  served: ServedContexts,
+  asksForCertificate: boolean,
+  protocols: string[],
+  handshakeWithinMs = HANDSHAKE_WITHIN_MS,
+): TlsOptions {
   const SNICallback: ServerNameCallback = (host, done) => {
     try {
       const context = served.contexts.of(host)
@@ -106,7 +114,7 @@ export function tlsOptions(served: ServedContexts, asksForCertificate: boolean, 
     ...served.contexts.fallback,
     SNICallback,
     ALPNProtocols: protocols,
-    handshakeTimeout: HANDSHAKE_WITHIN_MS,
+    handshakeTimeout: handshakeWithinMs,
     requestCert: asksForCertificate,
     rejectUnauthorized: false,
   }

@@ -36,6 +36,8 @@ export class ServedCertificates {
   plan: TlsPlan
   readonly #options: ServedCertificatesOptions
   #current: Certificates
+  /** Whether all servers present the current certificates. */
+  #isPresented = true
   readonly #listeners: Present[] = []
   #watchers: readonly FSWatcher[] = []
   #cancelRead: (() => void) | null = null
@@ -57,9 +59,10 @@ export class ServedCertificates {
     this.#listeners.push(present)
   }
 
-  /** Begins to follow the files. */
+  /** Begins to follow the files, which may have changed since the start has read them. */
   watch(): void {
     this.#watchFolders()
+    void this.read()
     this.#stopReading = this.#options.clock.every(READ_EVERY_MS, () => {
       this.#unwatchFolders()
       this.#watchFolders()
@@ -89,14 +92,15 @@ export class ServedCertificates {
       }
       const isSame = textOf(next) === textOf(this.#current)
       this.#current = next
-      if (isSame) return
-      this.plan = toPlan(next)
-      const { plan } = this
+      if (isSame && this.#isPresented) return
+      this.#isPresented = false
+      const plan = (this.plan = toPlan(next))
       await Promise.all(this.#listeners.map((present) => present(plan)))
+      this.#isPresented = true
       log.info({ certificates: this.all.length }, 'certificates have changed; new connections get the new ones')
     } catch (cause) {
       count('certificate_not_read')
-      log.error({ err: cause }, 'certificates could not be changed; those before are still presented')
+      log.error({ err: cause }, 'certificates could not be presented to all servers; retrying within an hour')
     }
   }
 
@@ -129,9 +133,12 @@ export class ServedCertificates {
     this.#watchers = []
   }
 
+  /** A folder in which something changes all the time must not delay the read for ever. */
   #onChanged(): void {
-    this.#cancelRead?.()
-    this.#cancelRead = this.#options.clock.after(CHANGED_FOR_MS, () => void this.read())
+    this.#cancelRead ??= this.#options.clock.after(CHANGED_FOR_MS, () => {
+      this.#cancelRead = null
+      void this.read()
+    })
   }
 }
 

@@ -5,7 +5,7 @@
  * origin is allowed if it equals one of the setting. `null`, the origin of sandboxed pages, is never allowed.
  */
 
-import { MAX_AGE_SECONDS, type CorsPlan } from '../../plan/cors.ts'
+import { EXPOSED_HEADERS, MAX_AGE_SECONDS, type CorsPlan } from '../../plan/cors.ts'
 
 /** How the responses of a path depend on the page that sent the request. */
 export interface CorsRules {
@@ -22,21 +22,7 @@ const ANY = '*'
 const ANY_LINE = 'Access-Control-Allow-Origin: *\r\n'
 
 /** Headers of the gateway that a page may read. */
-const EXPOSED: readonly string[] = [
-  'Deprecation',
-  'Link',
-  'RateLimit',
-  'RateLimit-Policy',
-  'Retry-After',
-  'Sunset',
-  'WWW-Authenticate',
-  'X-Request-Id',
-  'X-RU-Consumed',
-  'X-RU-Cost',
-  'X-RU-Limit',
-  'X-RU-Period',
-  'X-RU-Remaining',
-]
+const EXPOSED = ['Deprecation', ...EXPOSED_HEADERS, 'Sunset'].toSorted()
 
 interface Allowed {
   /** That the origin is allowed. */

@@ -1,3 +1,4 @@
+import { rmSync } from 'node:fs'
 import { afterAll, expect, it } from 'vitest'
 import { readCertificates, type Certificates, type TlsSettings } from '../../../src/tls/certificate-files.ts'
 import { createCertificateFolder } from '../../fixtures/certificate-folder.ts'
@@ -71,6 +72,16 @@ it('keeps what was read before if a file cannot be read', async () => {
   const after = await read(settings, before)
   expect(after.faults).toHaveLength(4)
   expect({ ...after, faults: [] }).toEqual(before)
+})
+
+it('keeps the certificates of a folder that has become empty, if there are no others', async () => {
+  const folder = createCertificateFolder()
+  folder.put('api', other)
+  const before = await read({ folder: folder.path })
+  rmSync(folder.at('api.crt'))
+  const after = await read({ folder: folder.path }, before)
+  expect(after.others).toEqual(before.others)
+  expect(after.faults).toEqual([expect.stringContaining('it contains no certificate with a key')])
 })
 
 it('presents the certificate that expires later if two have the same name', async () => {

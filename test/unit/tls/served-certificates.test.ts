@@ -78,6 +78,40 @@ it('reads the files once an hour, whatever the system reports', async () => {
   expect((await changed).fallback?.names).toEqual(['second.example.test'])
 })
 
+it('reads what has changed before it began to watch', async () => {
+  const { folder, served, changed } = await openServed(false)
+  folder.put('gw', second)
+  served.watch()
+  expect((await changed).fallback?.names).toEqual(['second.example.test'])
+})
+
+it('reads a folder in which something changes all the time', async () => {
+  const { folder, served, clock } = await openServed(false)
+  const timers: (() => void)[] = []
+  clock.after = (_, task) => {
+    timers.push(task)
+    return () => void timers.pop()
+  }
+  served.watch()
+  await served.read()
+  for (let change = 0; change < 20; change++) folder.write('unrelated.txt', String(change))
+  await expect.poll(() => timers.length).toBe(1)
+  folder.write('unrelated.txt', 'last')
+  expect(timers).toHaveLength(1)
+})
+
+it('presents the certificates again that a server did not take', async () => {
+  const { folder, served } = await openServed(false)
+  let attempts = 0
+  served.onChange(() => (attempts++ === 0 ? Promise.reject(new Error('a thread has ended')) : undefined))
+  folder.put('gw', second)
+  await served.read()
+  await served.read()
+  expect(attempts).toBe(2)
+  await served.read()
+  expect(attempts).toBe(2)
+})
+
 it('goes on if the certificates cannot be presented', async () => {
   const { folder, served, counts } = await openServed(false)
   served.onChange(() => Promise.reject(new Error('a thread has ended')))

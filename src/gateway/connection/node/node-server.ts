@@ -6,6 +6,7 @@
  */
 
 import { createServer, type IncomingMessage, type Server, type ServerOptions } from 'node:http'
+import type { Socket } from 'node:net'
 import { createServer as createSecureServer, type Server as SecureServer } from 'node:https'
 import type { TlsPlan } from '../../../plan/tls-plan.ts'
 import { SecureContexts, tlsOptions, type ServedContexts } from '../../../tls/secure-contexts.ts'
@@ -36,7 +37,10 @@ export function createNodeServer(options: ClientServerOptions): ClientServer {
   const server = served === null ? createServer(SERVER_OPTIONS, serve) : secureServer(served)
   server.maxConnections = connectionsMax
   server.on('drop', () => count('connection_refused'))
-  server.on('tlsClientError', () => count('tls_handshake_failed'))
+  server.on('tlsClientError', (_: Error, socket: Socket) => {
+    count('tls_handshake_failed')
+    socket.destroy()
+  })
   server.on('checkContinue', serve)
   server.on('checkExpectation', serve)
   server.on('clientError', refusals.refuse)
