@@ -9,7 +9,7 @@ import { constants } from 'node:crypto'
 import { createSecureContext, type SecureContext, type SecureContextOptions, type TlsOptions } from 'node:tls'
 import type { CertificatePlan, TlsPlan } from '../plan/tls-plan.ts'
 
-/** Forward secrecy and authenticated encryption only; the same list that HTTP/2 allows (RFC 9113, appendix A). */
+/** Forward secrecy and authenticated encryption only, as HTTP/2 requires (RFC 9113, 9.2.2). */
 const CIPHERS = [
   'TLS_AES_128_GCM_SHA256',
   'TLS_AES_256_GCM_SHA384',

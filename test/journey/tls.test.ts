@@ -3,12 +3,13 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { connect as connectHttp2 } from 'node:http2'
-import { connect, type TLSSocket } from 'node:tls'
+import type { TLSSocket } from 'node:tls'
 import { request } from 'undici'
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
 import { freePort } from '../../src/cli/free-port.ts'
 import { createCertificateFolder, type CertificateFolder } from '../fixtures/certificate-folder.ts'
 import { createTestAuthority } from '../fixtures/test-certificates.ts'
+import { openTlsSocket } from '../fixtures/tls-socket.ts'
 import { createService, enrol, publish, type Enrolled, type Service } from './service.ts'
 import { readRisks } from './risk-streams.ts'
 import { more, startTraffic, WITHIN } from './steady-clients.ts'
@@ -48,12 +49,8 @@ afterAll(async () => {
   authority.remove()
 })
 
-async function open(url: string, servername = 'gw.example.test'): Promise<TLSSocket> {
-  const socket = connect({ host: '127.0.0.1', port: Number(new URL(url).port), servername })
-  onTestFinished(() => void socket.destroy())
-  await once(socket, 'secureConnect')
-  return socket
-}
+const open = (url: string, servername = 'gw.example.test'): Promise<TLSSocket> =>
+  openTlsSocket(Number(new URL(url).port), { servername })
 
 /** The serial number of the certificate that new connections get. */
 async function presented(url: string, servername?: string): Promise<string> {
@@ -117,13 +114,8 @@ it('presents certificates by the host, also those that are added', { timeout: 60
   }
   folder.put('more/late', authority.sign('late.example.test'))
   const nameOf = async (): Promise<unknown> => {
-    const socket = connect({
-      host: '127.0.0.1',
-      port: Number(new URL(gatewayUrl).port),
-      servername: 'late.example.test',
-      rejectUnauthorized: false,
-    })
-    await once(socket, 'secureConnect')
+    const options = { servername: 'late.example.test', rejectUnauthorized: false }
+    const socket = await openTlsSocket(Number(new URL(gatewayUrl).port), options)
     const { CN } = socket.getPeerCertificate().subject
     socket.destroy()
     return CN

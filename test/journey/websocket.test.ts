@@ -1,10 +1,9 @@
 /** WebSockets through the service: over TLS, their bill, and how a revocation and a stop end them. */
 
-import { once } from 'node:events'
-import { connect } from 'node:tls'
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createCertificateFolder, type CertificateFolder } from '../fixtures/certificate-folder.ts'
 import { createTestAuthority } from '../fixtures/test-certificates.ts'
+import { openTlsSocket } from '../fixtures/tls-socket.ts'
 import { connectPeer, echo, handshake, openWebSocketBackend, TEXT, type Peer } from '../fixtures/websocket-peers.ts'
 import { createService, enrol, publish, type Enrolled, type Service } from './service.ts'
 import { WITHIN } from './steady-clients.ts'
@@ -51,10 +50,7 @@ afterAll(async () => {
 })
 
 async function open(): Promise<Peer> {
-  const port = Number(new URL(service.gatewayUrl).port)
-  const socket = connect({ host: '127.0.0.1', port, servername: 'gw.example.test' })
-  onTestFinished(() => void socket.destroy())
-  await once(socket, 'secureConnect')
+  const socket = await openTlsSocket(Number(new URL(service.gatewayUrl).port))
   const { head, peer } = await connectPeer(socket, handshake('/chat-v1/chat', { 'X-Api-Key': caller.apiKey }))
   expect(head).toMatch(/^HTTP\/1\.1 101 /)
   return peer

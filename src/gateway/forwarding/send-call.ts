@@ -98,10 +98,10 @@ class CallSender {
   /** Asks the backend for a WebSocket. */
   #upgrade(routed: RoutedCall): void {
     const { call, headers } = routed
-    if (call.response.switchProtocols === undefined)
-      return refuseUnavailable(call, 'This gateway cannot serve WebSockets.', 'forward')
     const handshake = readHandshake(call.request, headers)
     if ('code' in handshake) return call.refuse(handshake.code, handshake.detail, { headers: handshake.headers })
+    if (call.response.switchProtocols === undefined)
+      return refuseUnavailable(call, 'This gateway cannot serve WebSockets.', 'forward')
     this.forward(routed, null, handshake)
   }
 

@@ -1,5 +1,6 @@
 import { createServer as createHttpServer } from 'node:http'
 import { createServer as createHttpsServer } from 'node:https'
+import { connect as connectHttp2 } from 'node:http2'
 import { connect, type Server, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import { afterAll, describe, expect, it, onTestFinished, vi } from 'vitest'
@@ -136,6 +137,19 @@ describe.each([
     expect(answer).not.toContain(' 200 ')
     expect(answer).not.toContain('9.9.9.9')
   })
+})
+
+it('takes the client for each stream of HTTP/2', async () => {
+  const { dial } = await open(gateway(tls, nodeParser))
+  const socket = dial()
+  socket.write(header())
+  const secure = connectTls({ socket, servername: 'gw.example.test', ALPNProtocols: ['h2'] })
+  const session = connectHttp2('https://gw.example.test', { createConnection: () => secure })
+  onTestFinished(() => session.destroy())
+  for (let call = 0; call < 2; call++) {
+    const stream = session.request({ ':path': '/' })
+    expect((await stream.setEncoding('utf8').toArray()).join('')).toBe('203.0.113.9')
+  }
 })
 
 it('reads a header that arrives byte by byte, in front of the request or not', async () => {

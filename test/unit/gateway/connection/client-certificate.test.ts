@@ -2,8 +2,9 @@
 
 import { X509Certificate } from 'node:crypto'
 import { once } from 'node:events'
+import { connect as connectHttp2 } from 'node:http2'
 import { Socket } from 'node:net'
-import { connect, type ConnectionOptions, type TLSSocket } from 'node:tls'
+import type { ConnectionOptions, TLSSocket } from 'node:tls'
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
 import { clientCertificateOf, isValidAt, thumbprintAt } from '../../../../src/gateway/connection/client-certificate.ts'
 import { createClientServer } from '../../../../src/gateway/connection/client-server.ts'
@@ -13,6 +14,7 @@ import { toResponseFields } from '../../../../src/gateway/connection/response-fi
 import type { CertificatePlan, TlsPlan } from '../../../../src/plan/tls-plan.ts'
 import { listen } from '../../../fixtures/test-backend.ts'
 import { createTestAuthority, thumbprintOf, type Certificate } from '../../../fixtures/test-certificates.ts'
+import { openTlsSocket } from '../../../fixtures/tls-socket.ts'
 
 const authority = createTestAuthority()
 const others = createTestAuthority()
@@ -68,13 +70,7 @@ async function openServer(parser: typeof nodeParser, plan = planOf()): Promise<O
   })
   return {
     server,
-    async open(options = {}) {
-      const socket = connect({ port, host: '127.0.0.1', servername: 'gw.example.test', ...options })
-      onTestFinished(() => void socket.destroy())
-      await once(socket, 'secureConnect')
-      socket.on('error', () => {})
-      return socket
-    },
+    open: (options) => openTlsSocket(port, options),
   }
 }
 
@@ -102,6 +98,17 @@ const CASES: readonly (readonly [string, Certificate | null, string])[] = [
   ['a certificate that it has signed itself', authority.selfSign('shop'), 'none'],
   ['a certificate for servers', authority.signFor('serverAuth', 'shop'), 'none'],
 ]
+
+it.each(CASES)('reads of a client over HTTP/2 with %s', async (_name, certificate, expected) => {
+  const { open } = await openServer(nodeParser)
+  const socket = await open({ ...certificate, ALPNProtocols: ['h2'] })
+  const session = connectHttp2('https://gw.example.test', { createConnection: () => socket })
+  onTestFinished(() => session.destroy())
+  for (let call = 0; call < 2; call++) {
+    const stream = session.request({ ':path': '/' })
+    expect((await stream.setEncoding('utf8').toArray()).join('')).toBe(expected)
+  }
+})
 
 describe.each([
   ['our own connections', nodeParser],

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { connect as connectHttp2, type ClientHttp2Session, type SecureClientSessionOptions } from 'node:http2'
 import { connect as connectTcp, createServer, type Socket } from 'node:net'
-import { connect, type ConnectionOptions, type TLSSocket } from 'node:tls'
+import { connect, type TLSSocket } from 'node:tls'
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
 import { createClientServer } from '../../../../src/gateway/connection/client-server.ts'
 import type { ClientServer } from '../../../../src/gateway/connection/client.ts'
@@ -10,6 +10,7 @@ import { toResponseFields } from '../../../../src/gateway/connection/response-fi
 import type { CertificatePlan, TlsPlan } from '../../../../src/plan/tls-plan.ts'
 import { listen, received } from '../../../fixtures/test-backend.ts'
 import { createTestAuthority } from '../../../fixtures/test-certificates.ts'
+import { openTlsSocket, type TlsClientOptions } from '../../../fixtures/tls-socket.ts'
 
 const authority = createTestAuthority()
 afterAll(() => authority.remove())
@@ -27,14 +28,12 @@ function planOf(changes: Partial<TlsPlan> = {}): TlsPlan {
   return { fallback: gateway, others: [api, wild], clientCa: null, ticketKeys: Buffer.alloc(48, 1), ...changes }
 }
 
-type ClientOptions = ConnectionOptions & { readonly allowHalfOpen?: boolean }
-
 interface Opened {
   readonly server: ClientServer
   readonly port: number
   readonly counts: readonly string[]
   /** Opens a connection; rejects if the handshake fails. */
-  open(options?: ClientOptions): Promise<TLSSocket>
+  open(options?: TlsClientOptions): Promise<TLSSocket>
   /** Opens a connection without TLS. */
   openTcp(): Promise<Socket>
 }
@@ -69,13 +68,7 @@ async function openTls(plan = planOf(), parser = nodeParser): Promise<Opened> {
     server,
     port,
     counts,
-    async open(options = {}) {
-      const socket = connect({ port, host: '127.0.0.1', servername: 'gw.example.test', ...options })
-      onTestFinished(() => void socket.destroy())
-      await once(socket, 'secureConnect')
-      socket.on('error', () => {})
-      return socket
-    },
+    open: (options) => openTlsSocket(port, options),
     async openTcp() {
       const socket = connectTcp(port, '127.0.0.1')
       onTestFinished(() => void socket.destroy())
@@ -216,7 +209,7 @@ describe.each([
     ['an unknown protocol', { ALPNProtocols: ['spdy/3'] }],
   ] as const)('refuses %s', async (_name, options) => {
     const { open: connectTo, counts } = await open()
-    await expect(connectTo(options as ClientOptions)).rejects.toThrow(/./)
+    await expect(connectTo(options as TlsClientOptions)).rejects.toThrow(/./)
     await expect.poll(() => counts).toEqual(['tls_handshake_failed'])
   })
 
