@@ -23,13 +23,16 @@ const DAY_MS = 86_400_000
 export async function openCertificates(options: CertificatesOptions): Promise<ServedCertificates | null> {
   const { config, metrics, clock } = options
   const { tls: settings } = config
+  let certificates: ServedCertificates | null = null
+  // Also without TLS, so that a dashboard finds the metric on every node.
+  const help = 'Days until the first certificate of this service expires; negative: since it has expired'
+  metrics.measured('tls_certificate_days_left', help, () => {
+    if (certificates === null) return null
+    return (Math.min(...certificates.all.map(({ expiresMs }) => expiresMs)) - clock.nowMs()) / DAY_MS
+  })
   if (settings === null) return null
   const first = await readCertificates(settings, null)
   if (first.faults.length > 0) throw new StartRefused(first.faults.join('\n'))
-  const certificates = new ServedCertificates({ ...options, settings, first })
-  const help = 'Days until the first certificate of this service expires; negative: since it has expired'
-  metrics.measured('tls_certificate_days_left', help, () => {
-    return (Math.min(...certificates.all.map(({ expiresMs }) => expiresMs)) - clock.nowMs()) / DAY_MS
-  })
+  certificates = new ServedCertificates({ ...options, settings, first })
   return certificates
 }

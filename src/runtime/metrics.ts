@@ -11,8 +11,8 @@ import type { CountEvent } from './event-reasons.ts'
 export interface Metrics {
   readonly registry: Registry
   counter<L extends string = never>(name: string, help: string, labels?: readonly L[]): Counter<L>
-  /** Registers a gauge; `read` returns its value at each scrape. */
-  measured(name: string, help: string, read: () => number): void
+  /** Registers a gauge; `read` returns its value at each scrape, null for none. */
+  measured(name: string, help: string, read: () => number | null): void
 }
 
 /** Creates the registry. Names are given without their prefix `tollgate_`. */
@@ -30,7 +30,9 @@ export function createMetrics(): Metrics {
         help,
         ...options,
         collect() {
-          this.set(read())
+          const value = read()
+          if (value === null) this.remove()
+          else this.set(value)
         },
       })
     },
