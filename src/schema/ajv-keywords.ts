@@ -1,10 +1,10 @@
 /** Keywords of ours, and bounded or exact versions of ajv's, that the schema compiler adds to its ajv instance. */
 
-import { str } from 'ajv'
+import { str, type CodeOptions } from 'ajv'
 import type { Ajv2020 } from 'ajv/dist/2020.js'
-import { compileLinear } from '../json/linear-pattern.ts'
 import { hasDuplicates, toCanonicalText } from '../json/canonical-value.ts'
 import { compileMultipleOf } from './multiple-of.ts'
+import type { Patterns } from './patterns.ts'
 import { EQUALS } from './to-ajv-schema.ts'
 
 const FORMAT_LENGTH_MAX = 4_096
@@ -74,11 +74,7 @@ export function boundFormats(ajv: Ajv2020): void {
   }
 }
 
-export const linearRegExp = Object.assign(
-  (pattern: string): { test: (text: string) => boolean } => {
-    const compiled = compileLinear(pattern)
-    if (compiled === null) throw new Error(`the pattern cannot be matched in linear time: ${pattern.slice(0, 80)}`)
-    return compiled
-  },
-  { code: 'linearRegExp' },
-)
+/** Returns the option of ajv for its patterns. */
+export function linearRegExp(patterns: Patterns): NonNullable<CodeOptions['regExp']> {
+  return Object.assign((text: string) => patterns.compile(text), { code: 'linearRegExp' })
+}

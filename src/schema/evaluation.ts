@@ -6,7 +6,8 @@
  * another one accepts the value are branches.
  */
 
-import { compileLinear, type LinearPattern } from '../json/linear-pattern.ts'
+import type { LinearPattern } from '../json/linear-pattern.ts'
+import type { Patterns } from './patterns.ts'
 
 export interface Evaluation {
   hasAllMembers: boolean
@@ -34,6 +35,7 @@ export interface EvaluationReaderOptions {
   /** Returns the target of a reference. */
   readonly resolve: (reference: string) => unknown
   readonly compile: (schema: unknown) => Accepts
+  readonly patterns: Patterns
 }
 
 type Schema = Readonly<Record<string, unknown>>
@@ -41,13 +43,15 @@ type Schema = Readonly<Record<string, unknown>>
 export class EvaluationReader {
   readonly #resolve: (reference: string) => unknown
   readonly #compile: (schema: unknown) => Accepts
+  readonly #patterns: Patterns
   /** Without the unevaluated keywords of the schema itself. */
   readonly #partial = new Map<Schema, Evaluation>()
   readonly #whole = new Map<Schema, Evaluation>()
 
-  constructor({ resolve, compile }: EvaluationReaderOptions) {
+  constructor({ resolve, compile, patterns }: EvaluationReaderOptions) {
     this.#resolve = resolve
     this.#compile = compile
+    this.#patterns = patterns
   }
 
   /** Leaves out `unevaluatedProperties` and `unevaluatedItems` of the schema itself. */
@@ -68,7 +72,7 @@ export class EvaluationReader {
     const evaluation: Evaluation = {
       hasAllMembers: schema['additionalProperties'] !== undefined,
       names: new Set(Object.keys(schemaOf(schema['properties']))),
-      patterns: Object.keys(schemaOf(schema['patternProperties'])).map(toPattern),
+      patterns: Object.keys(schemaOf(schema['patternProperties'])).map((text) => this.#patterns.compile(text)),
       hasAllItems: schema['items'] !== undefined,
       prefixLength: listOf(schema['prefixItems']).length,
       contains: schema['contains'] === undefined ? [] : [this.#compile(schema['contains'])],
@@ -132,12 +136,6 @@ const NOTHING: Evaluation = {
   contains: [],
   parts: [],
   branches: [],
-}
-
-function toPattern(text: string): LinearPattern {
-  const pattern = compileLinear(text)
-  if (pattern === null) throw new Error(`the pattern cannot be matched in linear time: ${text.slice(0, 80)}`)
-  return pattern
 }
 
 function hasMember(value: unknown, name: string): boolean {

@@ -13,6 +13,7 @@ import formats from 'ajv-formats'
 import type { RoutePlan } from '../plan/route-plan.ts'
 import { addKeywords, addStepKeyword, boundFormats, linearRegExp } from './ajv-keywords.ts'
 import { toAjvSchema } from './to-ajv-schema.ts'
+import { Patterns } from './patterns.ts'
 import { addUnevaluated } from './unevaluated.ts'
 
 /** Returns the errors of a value; null if it is valid. */
@@ -21,6 +22,8 @@ export type Check = (value: unknown) => readonly ErrorObject[] | null
 export interface SchemaCompiler {
   /** Throws if ajv cannot compile the schema. */
   compile(schema: unknown): Check
+  /** Compiles a pattern for the schemas that have it. */
+  preparePattern(pattern: string): void
 }
 
 const COMPONENTS_ID = 'urn:tollgate:document'
@@ -57,12 +60,14 @@ class StepBudget {
 
 export function createSchemaCompiler({ components }: Pick<RoutePlan, 'components'>): SchemaCompiler {
   const budget = new StepBudget()
-  const ajv = createAjv(budget)
+  const patterns = new Patterns()
+  const ajv = createAjv(budget, patterns)
   const schemas = withSteps(components)
   const unevaluated = addUnevaluated({
     ajv,
     resolve: (reference) => schemas[reference.slice(COMPONENT.length)],
     charge: (steps) => budget.charge(steps),
+    patterns,
   })
   ajv.addSchema({ $id: COMPONENTS_ID, components: { schemas } }, COMPONENTS_ID)
 
@@ -80,6 +85,7 @@ export function createSchemaCompiler({ components }: Pick<RoutePlan, 'components
       compiled.set(text, check)
       return check
     },
+    preparePattern: (pattern) => void patterns.prepare(pattern),
   }
 }
 
@@ -91,7 +97,7 @@ function findComponent(ajv: Ajv2020, schema: unknown): unknown {
   return ajv.getSchema(`${COMPONENTS_ID}${reference}`)
 }
 
-function createAjv(budget: StepBudget): Ajv2020 {
+function createAjv(budget: StepBudget, patterns: Patterns): Ajv2020 {
   const ajv = new Ajv2020({
     strict: false,
     allErrors: false,
@@ -101,7 +107,7 @@ function createAjv(budget: StepBudget): Ajv2020 {
     inlineRefs: false,
     logger: false,
     addUsedSchema: false,
-    code: { regExp: linearRegExp },
+    code: { regExp: linearRegExp(patterns) },
   })
   formats.default(ajv as unknown as Parameters<typeof formats.default>[0])
   boundFormats(ajv)

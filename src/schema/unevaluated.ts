@@ -10,6 +10,7 @@ import type { Ajv2020, ErrorObject, ValidateFunction } from 'ajv/dist/2020.js'
 import { fieldsOf, type Fields } from '../json/fields.ts'
 import { escapePointer } from '../json/references.ts'
 import { EvaluationReader, type Accepts, type Evaluation } from './evaluation.ts'
+import type { Patterns } from './patterns.ts'
 
 export interface UnevaluatedOptions {
   readonly ajv: Ajv2020
@@ -17,6 +18,7 @@ export interface UnevaluatedOptions {
   readonly resolve: (reference: string) => unknown
   /** Counts steps, and throws if the value has used up its steps. */
   readonly charge: (steps: number) => void
+  readonly patterns: Patterns
 }
 
 type Compile = (schema: unknown) => ValidateFunction
@@ -38,11 +40,12 @@ export interface UnevaluatedKeywords {
 }
 
 /** Must be called before any schema is compiled. */
-export function addUnevaluated({ ajv, resolve, charge }: UnevaluatedOptions): UnevaluatedKeywords {
+export function addUnevaluated({ ajv, resolve, charge, patterns }: UnevaluatedOptions): UnevaluatedKeywords {
   let alternatives = 0
   const compile: Compile = (schema) => ajv.compile(schema as object)
   const reader = new EvaluationReader({
     resolve,
+    patterns,
     compile: (schema) => {
       alternatives += countSchemas(schema)
       if (alternatives <= ALTERNATIVES_MAX) return compile(schema) as Accepts

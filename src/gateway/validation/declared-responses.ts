@@ -2,12 +2,14 @@
  * The declared responses of an operation, against which responses of the backend are compared: status, media type, and sampled
  * bodies.
  *
- * A 5xx status is a failure of the backend, which no contract must declare. Schemas are compiled at their first use; a schema that
- * cannot be compiled is not checked.
+ * A 5xx status is a failure of the backend, which no contract must declare. Schemas are compiled at their first use, once their
+ * patterns are compiled, which takes turns with the calls if there are many. A schema that cannot be compiled is not checked.
  */
 
 import type { ResponsePlan, RoutePlan } from '../../plan/route-plan.ts'
+import { createPace, type Pace } from '../../runtime/pace.ts'
 import { isJson, parseMediaType } from '../../domain/media-type.ts'
+import { patternsIn, preparePatterns } from '../../schema/patterns.ts'
 import { createSchemaCompiler, type Check, type SchemaCompiler } from '../../schema/schema-compiler.ts'
 
 export interface DeclaredResponses {
@@ -27,18 +29,15 @@ export interface DeclaredResponse {
 }
 
 const ACCEPTED_MAX = 32
+/** A pattern takes up to tens of milliseconds to compile. */
+const PATTERNS_AT_ONCE_MAX = 8
+
+/** Compiles a schema; null if it cannot be, undefined if it cannot be yet. */
+type Compile = (schema: unknown) => Check | null | undefined
 
 /** Returns the declared responses in the order of `plan.operations`; null for an operation that declares none. */
-export function compileResponses(plan: RoutePlan): readonly (DeclaredResponses | null)[] {
-  let compiler: SchemaCompiler | null = null
-  const compile = (schema: unknown): Check | null => {
-    try {
-      compiler ??= createSchemaCompiler({ components: plan.responseComponents })
-      return compiler.compile(schema)
-    } catch {
-      return null
-    }
-  }
+export function compileResponses(plan: RoutePlan, pace: Pace = createPace()): readonly (DeclaredResponses | null)[] {
+  const compile = createCompile(plan, pace)
   return plan.operations.map(({ responses }) =>
     compileOperation(
       responses.map((at) => plan.responses[at]!),
@@ -47,10 +46,28 @@ export function compileResponses(plan: RoutePlan): readonly (DeclaredResponses |
   )
 }
 
-function compileOperation(
-  responses: readonly ResponsePlan[],
-  compile: (schema: unknown) => Check | null,
-): DeclaredResponses | null {
+function createCompile({ responses, responseComponents }: RoutePlan, pace: Pace): Compile {
+  let compiler: SchemaCompiler | null = null
+  let isReady = false
+
+  function prepare(): void {
+    compiler = createSchemaCompiler({ components: responseComponents })
+    const patterns = new Set(patternsIn([responseComponents, responses]))
+    if (patterns.size <= PATTERNS_AT_ONCE_MAX) isReady = true
+    else void preparePatterns(patterns, compiler, pace).then(() => (isReady = true))
+  }
+
+  return (schema) => {
+    try {
+      if (compiler === null) prepare()
+      return isReady ? compiler!.compile(schema) : undefined
+    } catch {
+      return null
+    }
+  }
+}
+
+function compileOperation(responses: readonly ResponsePlan[], compile: Compile): DeclaredResponses | null {
   if (responses.length === 0) return null
   const declared = new Map(responses.map((response) => [response.status, toDeclared(response, compile)]))
   const known = new Map<number, DeclaredResponse | null>()
@@ -70,7 +87,7 @@ function compileOperation(
   }
 }
 
-function toDeclared({ content }: ResponsePlan, compile: (schema: unknown) => Check | null): DeclaredResponse {
+function toDeclared({ content }: ResponsePlan, compile: Compile): DeclaredResponse {
   const accepted = new Set<string>()
   const checks = new Map<string, Check | null>()
 
@@ -95,9 +112,11 @@ function toDeclared({ content }: ResponsePlan, compile: (schema: unknown) => Che
       const media = parseMediaType(contentType)
       const name = media === null || !media.isUtf8 || !isJson(media.type) ? undefined : nameFor(media.type)
       if (content === null || name === undefined || content[name] === null) return null
-      let check = checks.get(name)
-      if (check === undefined) checks.set(name, (check = compile(content[name])))
-      return check
+      const known = checks.get(name)
+      if (known !== undefined) return known
+      const check = compile(content[name])
+      if (check !== undefined) checks.set(name, check)
+      return check ?? null
     },
   }
 }

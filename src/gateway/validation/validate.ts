@@ -11,6 +11,7 @@ import { Problem } from '../../domain/problem.ts'
 import { escapePointer } from '../../json/references.ts'
 import { createPace, type Pace } from '../../runtime/pace.ts'
 import { referencedFirst } from '../../schema/reference-order.ts'
+import { patternsIn, preparePatterns } from '../../schema/patterns.ts'
 import { createSchemaCompiler, type SchemaCompiler } from '../../schema/schema-compiler.ts'
 import { compileBody, type BodyValidator } from './validate-body.ts'
 import { compileParameters, type ParameterValidator } from './validate-parameters.ts'
@@ -32,13 +33,16 @@ export async function compileValidators(
   await pace()
   const compiler = createSchemaCompiler(plan)
   await pace()
-  for (const name of referencedFirst(plan.components['schemas'] ?? {})) {
+  const schemas = (plan.components['schemas'] ?? {}) as Readonly<Record<string, unknown>>
+  for (const name of referencedFirst(schemas)) {
+    await preparePatterns(patternsIn(schemas[name]), compiler, pace)
     const pointer = `/components/schemas/${name}`
     attempt(pointer, name, () => compiler.compile({ $ref: `#${pointer}` }))
     await pace()
   }
   const compiled: OperationValidators[] = []
   for (const operation of plan.operations) {
+    await preparePatterns(patternsIn([operation.parameters, operation.body]), compiler, pace)
     compiled.push(compileOperation(operation, plan, compiler))
     await pace()
   }
