@@ -94,7 +94,9 @@ export class Summaries {
     after: SummaryKey | null,
     limit: number,
   ): Promise<readonly [string, string] | null> {
-    const { groupBy, tenant, signal } = query
+    const { groupBy, tenant, signal, interval, fromMs, toMs } = query
+    // Groups of an earlier interval come first, whatever their pair is.
+    if (interval !== undefined && endOfStretch(fromMs, interval, 1) < toMs) return null
     if (!groupBy.includes('api') || !groupBy.includes('customer') || query.customer !== undefined) return null
     const source = sources.find(({ table }) => table === 'usage_daily' || table === 'usage_monthly')
     if (source === undefined) return null

@@ -135,6 +135,20 @@ describe('rollups', () => {
     },
   )
 
+  it('keep on a page by day the groups whose API and consumer sort after those of later days', async () => {
+    const [first, day] = [Date.UTC(2026, 2, 3), Date.UTC(2026, 2, 5)]
+    const items = ['z', 'a', 'b', 'c', 'd'].map((consumer, index) =>
+      item({ tenant: 'own', consumer, windowStartMs: index === 0 ? day : day + DAY }),
+    )
+    await usage.insert('first', items)
+    await rollups.roll(NOW)
+    for (const limit of [1, 2, 10]) {
+      const range = { tenant: 'own', fromMs: first, toMs: day + 3 * DAY, interval: 'day' as const, limit }
+      const query = { ...range, groupBy: ['api' as const, 'customer' as const] }
+      expect(await readSummary(usage, query)).toEqual(sumUp(items, query))
+    }
+  })
+
   it('leave out a day whose totals are being inserted', async () => {
     const day = Date.UTC(2026, 2, 5)
     await usage.insert('first', [item({ tenant: 'own', windowStartMs: day })])
