@@ -119,6 +119,7 @@ async function prove(name: string, query: SummaryQuery, rows: readonly SummaryRo
     operation: 'operation',
     subscription: 'subscription',
     agent: 'agent',
+    revision: 'revision',
   }
   const keys = [
     ...(query.interval === 'day' ? ['toUnixTimestamp(toStartOfDay(window_start))'] : []),

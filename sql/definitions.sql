@@ -44,7 +44,8 @@ CREATE TABLE line_items
     `amount` Decimal(38, 12) COMMENT 'units times price',
     `channel` LowCardinality(String) DEFAULT 'http',
     `writer` LowCardinality(String) COMMENT 'instance of the checkpoint that flushed' CODEC(ZSTD(1)),
-    `flush_number` UInt64 COMMENT 'of the writer' CODEC(T64('bit'), ZSTD(1))
+    `flush_number` UInt64 COMMENT 'of the writer' CODEC(T64('bit'), ZSTD(1)),
+    `revision` UInt32 COMMENT 'of the API; 0: unknown' CODEC(T64('bit'), ZSTD(1))
 )
 ENGINE = MergeTree
 PARTITION BY toYYYYMM(window_start)
@@ -135,6 +136,7 @@ CREATE TABLE request_log
     `channel` LowCardinality(String) DEFAULT 'http',
     `writer` LowCardinality(String) COMMENT 'instance of the checkpoint that flushed' CODEC(ZSTD(1)),
     `flush_number` UInt64 COMMENT 'of the writer' CODEC(T64('bit'), ZSTD(1)),
+    `revision` UInt32 COMMENT 'of the API; 0: unknown' CODEC(T64('bit'), ZSTD(1)),
     INDEX by_request_id request_id TYPE bloom_filter GRANULARITY 1
 )
 ENGINE = MergeTree
@@ -178,7 +180,8 @@ CREATE TABLE service_levels
     `latency_us` UInt64 COMMENT 'sum over successes, of the backend',
     `latency` Map(UInt16, UInt64) COMMENT 'successes by bucket of latency, sixteen to a power of two of microseconds',
     `writer` LowCardinality(String) COMMENT 'instance of the checkpoint that flushed' CODEC(ZSTD(1)),
-    `flush_number` UInt64 COMMENT 'of the writer' CODEC(T64('bit'), ZSTD(1))
+    `flush_number` UInt64 COMMENT 'of the writer' CODEC(T64('bit'), ZSTD(1)),
+    `revision` UInt32 COMMENT 'of the API; 0: unknown' CODEC(T64('bit'), ZSTD(1))
 )
 ENGINE = MergeTree
 PARTITION BY toYYYYMM(minute)

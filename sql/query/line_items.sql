@@ -1,7 +1,7 @@
 -- Line items of a tenant, one row a window and key, in a stable order that a page can go on from.
 SELECT
   toUnixTimestamp(window_start) AS start_s,
-  api, operation, consumer, any(consumer_name) AS consumer_name, subscription, agent, currency, channel,
+  api, operation, consumer, any(consumer_name) AS consumer_name, subscription, agent, currency, channel, revision,
   toString(sum(line_items.calls))  AS calls,
   toString(sum(line_items.units))  AS units,
   toString(sum(line_items.amount)) AS amount
@@ -14,8 +14,9 @@ WHERE tenant = {tenant:String}
   AND ({customer:String} = '' OR consumer = {customer:String})
   AND ({subscription:String} = '' OR subscription = {subscription:String})
   AND ({operation:String} = '' OR operation = {operation:String})
-  AND (toUnixTimestamp(window_start), api, consumer, operation, line_items.subscription, agent, currency, channel)
-    > ({after_start_s:UInt32}, {after_api:String}, {after_consumer:String}, {after_operation:String}, {after_subscription:String}, {after_agent:String}, {after_currency:String}, {after_channel:String})
-GROUP BY window_start, api, consumer, operation, subscription, agent, currency, channel
-ORDER BY window_start, api, consumer, operation, subscription, agent, currency, channel
+  AND ({revision:Int64} < 0 OR revision = {revision:Int64})
+  AND (toUnixTimestamp(window_start), api, consumer, operation, line_items.subscription, agent, currency, channel, revision)
+    > ({after_start_s:UInt32}, {after_api:String}, {after_consumer:String}, {after_operation:String}, {after_subscription:String}, {after_agent:String}, {after_currency:String}, {after_channel:String}, {after_revision:Int64})
+GROUP BY window_start, api, consumer, operation, subscription, agent, currency, channel, revision
+ORDER BY window_start, api, consumer, operation, subscription, agent, currency, channel, revision
 LIMIT {limit:UInt32}

@@ -14,7 +14,7 @@ SELECT
   tenant, api, operation, request_id, status, outcome, consumer, consumer_name, subscription, agent, person,
   duration_us, upstream_us,
   toString(request_bytes) AS request_bytes, toString(response_bytes) AS response_bytes, toString(units) AS units,
-  '' AS explanation, channel
+  '' AS explanation, channel, revision
 FROM (
   SELECT *, transform(toString(writer), {writers:Array(String)}, {flushes:Array(UInt64)}, toUInt64(0)) AS read_until
   FROM request_log
@@ -30,6 +30,7 @@ ARRAY JOIN arrayFilter(
 WHERE (apis[filter] = '' OR api = apis[filter])
   AND (customers[filter] = '' OR consumer = customers[filter])
   AND (outcomes[filter] = '' OR outcome = outcomes[filter])
+  AND ({revisions:Array(Int64)}[filter] < 0 OR revision = {revisions:Array(Int64)}[filter])
   AND ({refused:Array(UInt8)}[filter] = 0 OR outcome != 'served')
 ORDER BY at, request_id
 LIMIT {limit:UInt32} BY filter, writer

@@ -26,9 +26,14 @@ export interface Attribution {
   readonly priceMicro: number
   /** Set if the call was a tool call over MCP; missing for a plain HTTP call. */
   readonly channel?: 'mcp'
+  /** The revision of the API that the call was for; missing in records of earlier versions and of the platform API. */
+  readonly revision?: number
 }
 
 export type Channel = 'http' | 'mcp'
+
+/** Stands for the revision of a call whose record names none. */
+export const UNKNOWN_REVISION = 0
 
 export const ANONYMOUS = {
   consumer: '',

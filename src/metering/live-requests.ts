@@ -6,7 +6,7 @@
  */
 
 import { IS_NOTE, OUTCOMES, outcomeIndex } from '../domain/outcome.ts'
-import type { Attribution } from '../domain/attribution.ts'
+import { UNKNOWN_REVISION, type Attribution } from '../domain/attribution.ts'
 import type { RecordBatch } from '../record/record-batch.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { LoggedRequest, RequestFeed, RequestFeedListener, RequestFilter } from '../store/request-store.ts'
@@ -92,7 +92,7 @@ function publish(batch: RecordBatch, subscribers: ReadonlySet<Subscriber>, { mod
 }
 
 function matches(
-  { tenant, api, customer, outcome, isRefused }: RequestFilter,
+  { tenant, api, customer, outcome, isRefused, revision }: RequestFilter,
   by: Attribution,
   given: string,
 ): boolean {
@@ -101,6 +101,7 @@ function matches(
     (api === undefined || by.api === api) &&
     (customer === undefined || by.consumer === customer) &&
     (outcome === undefined || outcome === given) &&
-    (isRefused !== true || given !== SERVED)
+    (isRefused !== true || given !== SERVED) &&
+    (revision === undefined || revision === (by.revision ?? UNKNOWN_REVISION))
   )
 }

@@ -6,6 +6,7 @@
  */
 
 import { crc32 } from 'node:zlib'
+import { UNKNOWN_REVISION } from '../domain/attribution.ts'
 import { IS_NOTE, OUTCOMES } from '../domain/outcome.ts'
 import type { RecordBatch } from '../record/record-batch.ts'
 import type { LoggedRequest } from '../store/request-store.ts'
@@ -61,6 +62,7 @@ export function createRequestLog(mode: RequestLogMode, count: CountEvent): Reque
 export function toRequest(batch: RecordBatch, index: number): LoggedRequest {
   const { attribution, outcome, sequence: _, flags: __, admittedAgoMs: ___, ...numbers } = batch.at(index)
   const { tenant, api, operation, consumer, consumerName, subscription, agent, person, channel = 'http' } = attribution
+  const { revision = UNKNOWN_REVISION } = attribution
   return {
     ...numbers,
     tenant,
@@ -72,6 +74,7 @@ export function toRequest(batch: RecordBatch, index: number): LoggedRequest {
     agent,
     person,
     channel,
+    revision,
     requestId: batch.requestId(index),
     outcome: OUTCOMES[outcome] ?? '',
     explanation: batch.explanation(index),

@@ -157,8 +157,8 @@ interface Group {
 function groupsOf(subscribers: ReadonlySet<Subscriber>, nowMs: number): readonly Group[] {
   const groups = new Map<string, Group>()
   for (const subscriber of subscribers) {
-    const { tenant, api, customer, outcome, isRefused } = subscriber.filter
-    const key = JSON.stringify([tenant, api, customer, outcome, isRefused, subscriber.freshSinceMs])
+    const { tenant, api, customer, outcome, isRefused, revision } = subscriber.filter
+    const key = JSON.stringify([tenant, api, customer, outcome, isRefused, revision, subscriber.freshSinceMs])
     const isFresh = subscriber.freshSinceMs !== null
     const filter = { ...subscriber.filter, sinceMs: subscriber.freshSinceMs ?? nowMs - LIVE_MS, isFresh }
     const group = groups.get(key) ?? { filter, members: [] }

@@ -2,7 +2,7 @@
 
 import { MICRO } from '../domain/decimal.ts'
 import type { LoggedRequest } from '../store/request-store.ts'
-import { channel, text, time } from './schemas.ts'
+import { channel, servedRevision, text, time } from './schemas.ts'
 
 const milliseconds = { type: 'number' } as const
 
@@ -24,6 +24,7 @@ export const requestFields = {
   responseBytes: { type: 'integer' },
   resourceUnits: { type: 'number' },
   channel,
+  revision: servedRevision,
 } as const
 
 export function showRequest(request: Omit<LoggedRequest, 'tenant'>): Record<string, unknown> {

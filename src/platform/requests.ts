@@ -12,7 +12,7 @@ import { explainedRequest, explanation, explanationInput } from './explanation-s
 import type { CredentialExplanations } from '../access/credential-explanations.ts'
 import { whenCallerGone } from './caller-gone.ts'
 import type { Call, Handlers, Operations } from './operation.ts'
-import { instant, list, named, object, pagedQuery, reference } from './schemas.ts'
+import { instant, list, named, object, pagedQuery, reference, revisionFilter } from './schemas.ts'
 import { requestFields, showRequest } from './request-shape.ts'
 import type { RequestStream } from './request-stream.ts'
 import { isOfOther, ofOwner } from './owner-filter.ts'
@@ -26,7 +26,7 @@ export const REQUEST_OPERATIONS = {
     description:
       'Refused calls, or all or none, as set by `REQUEST_LOG`. Bodies, credentials and addresses are never stored. ' +
       'With `Accept: text/event-stream` each call is sent as an event named `request` while it is recorded, at most 100 per ' +
-      'second; an event named `skipped` has the `count` of the others. The stream applies `api`, `customer` and `outcome`. ' +
+      'second; an event named `skipped` has the `count` of the others. The stream applies `api`, `customer`, `outcome` and `revision`. ' +
       'A caller has at most 5 streams, and a tenant 20; a slow reader is disconnected. With several nodes the calls of all of them are ' +
       'sent, some seconds after they have ended; `id` is the time of the call, and `Last-Event-ID` resumes within a minute. Calls of ' +
       'five seconds before come again then.',
@@ -40,6 +40,7 @@ export const REQUEST_OPERATIONS = {
       customer: { ...reference, description: 'Id of the consumer.' },
       outcome: { ...reference, description: '`served`, the code of a refusal, or `refused` for all refusals.' },
       requestId: reference,
+      revision: { ...revisionFilter, description: 'Revision of the API, usually with `api`.' },
     }),
     status: 200,
     answer: list(named('LoggedRequest', object(requestFields))),
@@ -165,10 +166,11 @@ async function openStream(
   requestStream: Pick<RequestStream, 'open'>,
 ): Promise<void> {
   const { owner, query } = call
-  const { api, customer, outcome } = query
+  const { api, customer, outcome, revision } = query
   const filter = {
     ...(api !== undefined && { api }),
     ...(customer !== undefined && { customer }),
+    ...(revision !== undefined && { revision }),
     ...ofOutcome(outcome),
     ...ofOwner(owner),
   }

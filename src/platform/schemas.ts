@@ -179,6 +179,13 @@ export const problemSchema: Schema = {
   },
 }
 
+export const servedRevision = {
+  type: 'integer',
+  description: 'Revision of the API. 0: recorded by an earlier version, or a call of the platform API.',
+} as const
+
+export const revisionFilter = { type: 'integer', minimum: 0, maximum: 2_147_483_647 } as const
+
 export const channel = {
   type: 'string',
   enum: ['http', 'mcp'],

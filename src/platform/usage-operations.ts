@@ -3,7 +3,19 @@
 import { Problem } from '../domain/problem.ts'
 import { GROUP_FIELDS, type GroupField } from '../store/usage-store.ts'
 import type { Operation, Operations } from './operation.ts'
-import { channel, instant, list, named, object, pagedQuery, reference, text, time } from './schemas.ts'
+import {
+  channel,
+  instant,
+  list,
+  named,
+  object,
+  pagedQuery,
+  reference,
+  revisionFilter,
+  servedRevision,
+  text,
+  time,
+} from './schemas.ts'
 
 const filters = {
   from: { ...instant, description: 'Windows that start at or after this time. Default: 30 days before `to`.' },
@@ -12,6 +24,10 @@ const filters = {
   customer: { ...reference, description: 'Id of the consumer.' },
   subscription: reference,
   operation: { ...reference, description: 'The `operationId`.' },
+  revision: {
+    ...revisionFilter,
+    description: 'Needs `api`, whose revisions are numbered. 0: calls of an earlier version.',
+  },
 }
 const amounts = {
   value: { type: 'number', description: 'Resource units.' },
@@ -29,6 +45,7 @@ const lineItem = {
   ...amounts,
   time: { ...time, description: 'Start of the 10-second window.' },
   channel,
+  revision: servedRevision,
 } as const
 const summary = {
   api: text,
@@ -37,6 +54,7 @@ const summary = {
   operation: text,
   subscription: text,
   agent: text,
+  revision: servedRevision,
   ...amounts,
   from: time,
   to: time,
@@ -72,7 +90,9 @@ export const USAGE_OPERATIONS = {
         type: 'string',
         maxLength: 100,
         default: 'api,customer',
-        description: `Any of ${GROUP_FIELDS.join(', ')}, separated by commas; empty for one total per currency.`,
+        description:
+          `Any of ${GROUP_FIELDS.join(', ')}, separated by commas; empty for one total per currency. ` +
+          '`revision` needs the filter `api`, and is answered for as long as line items are kept.',
       },
       interval: { type: 'string', enum: ['hour', 'day', 'month'], description: 'In UTC. Default: the whole range.' },
     }),

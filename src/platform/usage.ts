@@ -14,7 +14,7 @@ import type { Call, Handlers } from './operation.ts'
 import { LINE_ITEM_COLUMNS, summaryColumns, toGroups, type USAGE_OPERATIONS } from './usage-operations.ts'
 import { isOfOther, ofOwner } from './owner-filter.ts'
 import { sendTable } from './table.ts'
-import { checkRange, TIME_MS_MAX, toRange } from './time-range.ts'
+import { checkRange, invalidQuery, TIME_MS_MAX, toRange } from './time-range.ts'
 
 const DEFAULT_RANGE_MS = 30 * 86_400_000
 
@@ -49,6 +49,7 @@ export function usageHandlers({
       const { groupBy: groups, interval, ...page } = call.query
       const { filter, limit, position, toNext } = toReading(call, page, clock)
       const groupBy = toGroups(groups)
+      if (groupBy.includes('revision')) requireApi(page, '/groupBy')
       if (isOfOther(call.owner, page.customer)) return sendTable(reply, summaryColumns(groupBy), [], null)
       const after = position === undefined ? {} : { after: position }
       const query = { ...filter, ...after, groupBy, limit, ...(interval !== undefined && { interval }) }
@@ -65,6 +66,7 @@ type Query = Call<typeof USAGE_OPERATIONS.listLineItems>['query']
 
 function toReading({ author, owner }: Pick<Call, 'author' | 'owner'>, query: Query, clock: Clock): Reading {
   const { limit, cursor, from: _from, to: _to, ...named } = query
+  if (named.revision !== undefined) requireApi(named, '/revision')
   const page = cursor === undefined ? null : parseCursor(cursor)
   const { fromMs, toMs } = page ?? toRange(query, clock.nowMs(), DEFAULT_RANGE_MS)
   checkRange({ fromMs, toMs })
@@ -75,6 +77,11 @@ function toReading({ author, owner }: Pick<Call, 'author' | 'owner'>, query: Que
     position: page?.position,
     toNext: (position) => toCursor(`${fromMs} ${toMs} ${position}`),
   }
+}
+
+/** Each API numbers its own revisions. The filter also bounds what is read: rows are in the order of the API. */
+function requireApi({ api }: Pick<Query, 'api'>, pointer: string): void {
+  if (api === undefined) throw invalidQuery(pointer, 'Send `api` too: each API numbers its own revisions.')
 }
 
 const CURSOR = /^(\d{1,13}) (\d{1,13}) ([^]+)$/

@@ -88,6 +88,7 @@ function lineItemText(attribution: Attribution): string {
     currency,
     priceMicro,
     channel,
+    revision,
   } = attribution
   return JSON.stringify([
     tenant,
@@ -101,5 +102,7 @@ function lineItemText(attribution: Attribution): string {
     currency,
     priceMicro,
     ...(channel === undefined ? [] : [channel]),
+    // A number, unlike the channel. Attributions of earlier versions keep their text, and a repeated flush its order of rows.
+    ...(revision === undefined ? [] : [revision]),
   ])
 }

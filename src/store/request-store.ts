@@ -24,6 +24,8 @@ export interface LoggedRequest {
   /** Why the call was refused, as JSON (`domain/explanation.ts`); `''` if no explanation is stored. */
   readonly explanation: string
   readonly channel: Channel
+  /** Revision of the API; 0: the record named none. */
+  readonly revision: number
 }
 
 export interface RequestQuery {
@@ -36,6 +38,7 @@ export interface RequestQuery {
   /** Only calls that were not served. */
   readonly isRefused?: true
   readonly requestId?: string
+  readonly revision?: number
   /** Only calls after this one in the list, which begins with the latest call. */
   readonly before?: { readonly timeMs: number; readonly requestId: string }
   readonly limit: number
@@ -49,6 +52,7 @@ export interface RequestFilter {
   readonly outcome?: string
   /** Only calls that were not served. */
   readonly isRefused?: true
+  readonly revision?: number
 }
 
 export interface RequestFeedListener {

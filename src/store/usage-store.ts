@@ -19,6 +19,8 @@ export interface LineItem {
   readonly unitsMicro: bigint
   /** Missing for plain HTTP calls. */
   readonly channel?: 'mcp'
+  /** Missing if the records named none. */
+  readonly revision?: number
 }
 
 export interface UsageFilter {
@@ -30,6 +32,8 @@ export interface UsageFilter {
   readonly customer?: string
   readonly subscription?: string
   readonly operation?: string
+  /** 0: calls whose records named none. */
+  readonly revision?: number
 }
 
 /** Decimal strings are exact. `customer` is the consumer's id. */
@@ -45,10 +49,12 @@ export interface LineItemRow {
   readonly amount: string
   readonly currency: string
   readonly channel: Channel
+  /** 0: the records named none. */
+  readonly revision: number
   readonly timeMs: number
 }
 
-export const GROUP_FIELDS = ['api', 'customer', 'operation', 'subscription', 'agent'] as const
+export const GROUP_FIELDS = ['api', 'customer', 'operation', 'subscription', 'agent', 'revision'] as const
 export type GroupField = (typeof GROUP_FIELDS)[number]
 export type SummaryInterval = 'hour' | 'day' | 'month'
 
@@ -66,7 +72,7 @@ export interface SummaryPage {
 }
 
 export interface SummaryRow {
-  readonly group: Readonly<Partial<Record<GroupField, string>>>
+  readonly group: { readonly [Field in GroupField]?: Field extends 'revision' ? number : string }
   readonly value: string
   readonly calls: number
   readonly amount: string
@@ -92,6 +98,6 @@ export interface UsageStore {
   /** Adds only the line items of hourly totals that are stored already. Not idempotent: the caller checks that they are absent. */
   insertWithoutTotals(token: string, items: readonly LineItem[], signal?: AbortSignal): Promise<void>
   lineItems(query: LineItemQuery, signal?: AbortSignal): Promise<{ rows: readonly LineItemRow[]; next: string | null }>
-  /** Additive over partial rows; groups in a stable order. */
+  /** Additive over partial rows; groups in a stable order. By revision, it is read from line items only. */
   summaries(query: SummaryQuery, signal?: AbortSignal): Promise<SummaryPage>
 }

@@ -32,7 +32,7 @@ const RISKS: Tail = {
 }
 const REQUESTS: Tail = {
   path: '/v1/requests',
-  filters: ['api', 'customer', 'outcome'],
+  filters: ['api', 'customer', 'outcome', 'revision'],
   event: 'request',
   nameField: 'requestId',
   toLine: (event, { out }) => requestLine(event, out),

@@ -67,7 +67,7 @@ export const REQUESTS: ResourceGroup = {
       operation: 'listRequests',
       call: 'GET /v1/requests',
       summary: 'Lists single calls of the last seven days, newest first',
-      filters: 'from to api customer outcome requestId',
+      filters: 'from to api customer outcome requestId revision',
       columns: 'time requestId status api operation outcome customerName durationMs resourceUnits',
     },
     {
@@ -101,7 +101,7 @@ export const USAGE: ResourceGroup = {
       operation: 'listLineItems',
       call: 'GET /v1',
       summary: 'Lists consumption, an item per key and 10 seconds',
-      filters: 'from to api customer subscription operation',
+      filters: 'from to api customer subscription operation revision',
       columns: 'time api operation customerName calls value amount currency',
       bar: 'value',
     },
@@ -110,8 +110,8 @@ export const USAGE: ResourceGroup = {
       operation: 'listSummaries',
       call: 'GET /v1/summaries',
       summary: 'Lists totals of consumption',
-      filters: 'from to api customer subscription operation groupBy interval',
-      columns: 'api customer customerName operation subscription agent calls value amount currency from',
+      filters: 'from to api customer subscription operation revision groupBy interval',
+      columns: 'api customer customerName operation subscription agent revision calls value amount currency from',
       bar: 'value',
     },
     {

@@ -1,4 +1,4 @@
-/** The attribution of a call: the API, the attributed party of the credential, and the price in its declaration. */
+/** The attribution of a call: the API and its revision, the attributed party of the credential, and the price in its declaration. */
 
 import type { Caller } from '../../plan/caller.ts'
 import type { RoutePlan } from '../../plan/route-plan.ts'
@@ -7,13 +7,14 @@ import type { CompiledSla } from '../limits/limiter.ts'
 
 /** Returns the attribution; a call without a caller is attributed to its API and tenant only. */
 export function toAttribution(
-  plan: Pick<RoutePlan, 'tenant' | 'api'>,
+  plan: Pick<RoutePlan, 'tenant' | 'api' | 'revision'>,
   operation: string,
   caller: Pick<Caller, 'grant' | 'agent' | 'person'> | null,
   sla: CompiledSla | null,
   channel: Channel = 'http',
 ): Attribution {
-  const place = { tenant: plan.tenant, api: plan.api, operation, ...(channel === 'mcp' && { channel }) }
+  const { tenant, api, revision } = plan
+  const place = { tenant, api, operation, ...(channel === 'mcp' && { channel }), ...(revision > 0 && { revision }) }
   if (caller === null) return { ...place, ...ANONYMOUS }
   const { grant, agent, person } = caller
   return {

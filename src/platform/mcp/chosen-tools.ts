@@ -70,8 +70,8 @@ export const CHOSEN_TOOLS: Readonly<Record<string, ChosenTool>> = {
     operationId: 'listSummaries',
     title: 'Total the usage and its cost',
     description:
-      'Totals calls, resource units and cost. `groupBy` takes one or more of api, customer, operation, subscription and agent, ' +
-      'separated by commas: use `customer` for usage by consumer. Default range: the last 30 days. Add `interval` for a series.',
+      'Totals calls, resource units and cost. `groupBy` takes one or more of api, customer, operation, subscription, agent and ' +
+      'revision (of one `api`), separated by commas: use `customer` for usage by consumer. Default range: the last 30 days. Add `interval` for a series.',
   },
   usage_items: {
     operationId: 'listLineItems',

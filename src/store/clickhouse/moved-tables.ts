@@ -46,7 +46,7 @@ export const MOVED_TABLES: readonly MovedTable[] = [
     digest: [
       ...['count()', 'sum(calls)', 'sum(units)', 'sum(amount)'],
       sumOfHashes(
-        'tenant, api, operation, consumer, consumer_name, subscription, agent, toUnixTimestamp(window_start)',
+        'tenant, api, operation, consumer, consumer_name, subscription, agent, revision, toUnixTimestamp(window_start)',
       ),
     ],
     by: 'writer',
@@ -66,7 +66,7 @@ export const MOVED_TABLES: readonly MovedTable[] = [
     partition: 'toYYYYMM(minute)',
     digest: [
       ...['count()', 'sum(calls)', 'sum(unanswered)', 'sum(errors)', 'sum(successes)', 'sum(latency_us)'],
-      sumOfHashes('tenant, api, operation, toUnixTimestamp(minute)', 'calls'),
+      sumOfHashes('tenant, api, operation, revision, toUnixTimestamp(minute)', 'calls'),
     ],
     by: 'writer',
   },
@@ -77,7 +77,7 @@ export const MOVED_TABLES: readonly MovedTable[] = [
       'count()',
       'sum(units)',
       'sum(response_bytes)',
-      sumOfHashes('tenant, api, request_id, outcome, explanation'),
+      sumOfHashes('tenant, api, revision, request_id, outcome, explanation'),
     ],
     by: 'writer',
   },

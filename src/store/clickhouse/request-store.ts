@@ -34,6 +34,7 @@ interface Row {
   readonly units: string
   readonly explanation: string
   readonly channel: string
+  readonly revision: number
 }
 
 interface FollowedRow extends Row {
@@ -44,6 +45,8 @@ interface FollowedRow extends Row {
   readonly last_flush: number | string
 }
 
+/** No revision has this number. */
+const ANY_REVISION = -1
 /** Sorts after every call. */
 const END = { timeMs: Number.MAX_SAFE_INTEGER, requestId: '' }
 
@@ -86,6 +89,7 @@ function toFollowParams({ filters, position, limit }: FollowQuery): Record<strin
     apis: filters.map(({ api = '' }) => toHex(api)),
     customers: filters.map(({ customer = '' }) => toHex(customer)),
     outcomes: filters.map(({ outcome = '' }) => toHex(outcome)),
+    revisions: filters.map(({ revision = ANY_REVISION }) => revision),
     refused: filters.map(({ isRefused }) => (isRefused === true ? 1 : 0)),
     since_ms: filters.map(({ sinceMs }) => sinceMs),
     fresh: filters.map(({ isFresh }) => (isFresh ? 1 : 0)),
@@ -131,6 +135,7 @@ function toParams({ tenant, fromMs, toMs, limit, before = END, ...filter }: Requ
     outcome: filter.outcome ?? '',
     refused: filter.isRefused === true ? 1 : 0,
     request_id: filter.requestId ?? '',
+    revision: filter.revision ?? ANY_REVISION,
     before_ms: before.timeMs,
     before_id: before.requestId,
     limit,
@@ -158,6 +163,7 @@ function toRow(request: LoggedRequest, { writer, flush_number }: Written): Recor
     units: toDecimal(BigInt(request.unitsMicro), 6),
     explanation: request.explanation.toWellFormed(),
     channel: request.channel,
+    revision: request.revision,
     writer,
     flush_number,
   }
@@ -183,5 +189,6 @@ function toRequest(row: Row): Omit<LoggedRequest, 'tenant'> {
     unitsMicro: toMicro(row.units) ?? 0,
     explanation: row.explanation,
     channel: row.channel === 'mcp' ? 'mcp' : 'http',
+    revision: row.revision,
   }
 }

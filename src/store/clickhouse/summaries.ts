@@ -8,7 +8,7 @@
 
 import type { GroupField, SummaryInterval, SummaryPage, SummaryQuery, SummaryRow } from '../usage-store.ts'
 import type { KeptUsage } from '../retention.ts'
-import { requireSums } from './kept-usage.ts'
+import { requireLineItems, requireSums } from './kept-usage.ts'
 import type { Readers } from './readers.ts'
 import { parseSummaryCursor, toSummaryCursor } from './summary-cursor.ts'
 import { planSources, type RolledUsage, type Source } from './summary-plan.ts'
@@ -21,6 +21,7 @@ interface Row {
   readonly operation?: string
   readonly subscription?: string
   readonly agent?: string
+  readonly revision?: number
   readonly currency: string
   readonly calls: string
   readonly units: string
@@ -51,10 +52,11 @@ export class Summaries {
   }
 
   async read(query: Ask): Promise<SummaryPage> {
-    requireSums(query, this.#kept())
+    const requireRows = isByRevision(query) ? requireLineItems : requireSums
+    requireRows(query, this.#kept())
     const page = await this.#readPage(query)
     // Rows may have been removed meanwhile.
-    requireSums(query, this.#kept())
+    requireRows(query, this.#kept())
     return page
   }
 
@@ -62,7 +64,7 @@ export class Summaries {
     const { limit, interval, fromMs, toMs } = query
     const after = query.after === undefined ? null : parseSummaryCursor(query.after, query)
     const found: Row[] = []
-    if (interval === undefined || !isByConsumer(query)) {
+    if (interval === undefined || !(isByConsumer(query) || isByRevision(query))) {
       found.push(...(await this.#readRange(query, after, limit + 1)))
     } else {
       let from = after === null ? fromMs : Math.max(fromMs, Number(after[0]) * 1_000)
@@ -79,7 +81,10 @@ export class Summaries {
   }
 
   async #readRange(query: Ask, after: SummaryKey | null, limit: number): Promise<readonly Row[]> {
-    const sources = planSources({ ...query, isByConsumer: isByConsumer(query) }, this.#rolled)
+    const sources = planSources(
+      { ...query, isByConsumer: isByConsumer(query), isByRevision: isByRevision(query) },
+      this.#rolled,
+    )
     if (sources.length === 0) return []
     const last = await this.#findLastPair(query, sources, after, limit)
     const { tenant, customer, signal } = query
@@ -114,12 +119,16 @@ function isByConsumer({ groupBy, customer, subscription }: SummaryQuery): boolea
   return customer !== undefined || subscription !== undefined || groups.some((field) => groupBy.includes(field))
 }
 
+function isByRevision({ groupBy, revision }: SummaryQuery): boolean {
+  return revision !== undefined || groupBy.includes('revision')
+}
+
 function toKey(row: Row, query: SummaryQuery): SummaryKey {
   return keyColumns(query).map((name) => row[name as keyof Row] ?? '')
 }
 
 function toSummaryRow(row: Row, { groupBy, interval, fromMs, toMs }: SummaryQuery): SummaryRow {
-  const values: Record<GroupField, string | undefined> = { ...row, customer: row.consumer } as never
+  const values: Record<GroupField, string | number | undefined> = { ...row, customer: row.consumer } as never
   const startMs = Number(row.start_s) * 1_000
   return {
     group: Object.fromEntries(groupBy.map((field) => [field, values[field] ?? ''])),

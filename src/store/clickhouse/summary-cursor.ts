@@ -3,7 +3,7 @@
 import { Problem } from '../../domain/problem.ts'
 import { keyColumns, type SummaryKey, type SummaryShape } from './summary-sql.ts'
 
-const SECONDS_END = 2 ** 32
+const UINT32_END = 2 ** 32
 
 export function toSummaryCursor(key: SummaryKey): string {
   return JSON.stringify(key)
@@ -22,6 +22,6 @@ export function parseSummaryCursor(text: string, shape: SummaryShape): SummaryKe
 }
 
 function isPart(column: string, value: unknown): boolean {
-  if (column !== 'start_s') return typeof value === 'string'
-  return Number.isInteger(value) && Number(value) >= 0 && Number(value) < SECONDS_END
+  if (column !== 'start_s' && column !== 'revision') return typeof value === 'string'
+  return Number.isInteger(value) && Number(value) >= 0 && Number(value) < UINT32_END
 }

@@ -39,12 +39,16 @@ export interface SummaryRange {
   readonly interval?: SummaryInterval | undefined
   /** Whether the query names a consumer, a subscription or an agent, in its groups or its filters. */
   readonly isByConsumer: boolean
+  /** Whether the query names a revision, in its groups or its filters: only line items have it. */
+  readonly isByRevision?: boolean
 }
 
 const HOUR_S = 3_600
 const DAY_S = 24 * HOUR_S
 
-export function planSources({ fromMs, toMs, interval, isByConsumer }: SummaryRange, rolled: RolledUsage): Source[] {
+export function planSources(range: SummaryRange, rolled: RolledUsage): Source[] {
+  if (range.isByRevision === true) return planLineItems(range)
+  const { fromMs, toMs, interval, isByConsumer } = range
   const found = new Map<SourceTable, Span[]>()
   const add = (table: SourceTable, fromS: number, toS: number): void => {
     if (fromS >= toS) return
@@ -66,6 +70,11 @@ export function planSources({ fromMs, toMs, interval, isByConsumer }: SummaryRan
     const spans = found.get(table)
     return spans === undefined ? [] : [{ table, spans }]
   })
+}
+
+function planLineItems({ fromMs, toMs }: SummaryRange): Source[] {
+  const span = spanOf(Math.ceil(fromMs / 1_000), Math.ceil(toMs / 1_000))
+  return span === null ? [] : [{ table: 'line_items', spans: [span] }]
 }
 
 /** Splits a range into its whole hours and the parts of hours before and after them. */

@@ -22,6 +22,7 @@ const COLUMNS: Readonly<Record<GroupField, string>> = {
   operation: 'operation',
   subscription: 'subscription',
   agent: 'agent',
+  revision: 'revision',
 }
 const TIMES: Readonly<Record<SourceTable, { readonly column: string; readonly isDate: boolean }>> = {
   line_items: { column: 'window_start', isDate: false },
@@ -122,6 +123,7 @@ const FILTERS = [
   { field: 'customer', condition: 'u.consumer = {customer:String}' },
   { field: 'subscription', condition: 'u.subscription = {subscription:String}' },
   { field: 'operation', condition: 'u.operation = {operation:String}' },
+  { field: 'revision', condition: 'u.revision = {revision:UInt32}' },
 ] as const
 
 function filterParams(query: SummaryQuery): Record<string, unknown> {

@@ -1,5 +1,6 @@
 /** Usage in ClickHouse: line items as they are flushed, hourly totals beside them, and rollups of closed days. */
 
+import { UNKNOWN_REVISION } from '../../domain/attribution.ts'
 import { toDecimal } from '../../domain/decimal.ts'
 import { ALL_KEPT, type KeptUsage } from '../retention.ts'
 import { writtenWith, type Written } from '../flush-token.ts'
@@ -26,6 +27,8 @@ const HOUR_MS = 3_600_000
 /** A page is looked for in ever longer stretches of time: merging a whole month to show fifty rows takes seconds. */
 const SPAN_MS = HOUR_MS / 6
 const SPAN_GROWTH = 4
+/** No revision has this number. */
+const ANY_REVISION = -1
 
 export interface ClickHouseUsageOptions {
   /** Default: the connection of the inserts. */
@@ -125,6 +128,7 @@ function toRow(item: LineItem, { writer, flush_number }: Written): Record<string
     units: toDecimal(item.unitsMicro, 6),
     amount: toDecimal(item.unitsMicro * BigInt(item.priceMicro), 12),
     channel: item.channel ?? 'http',
+    revision: item.revision ?? UNKNOWN_REVISION,
     writer,
     flush_number,
   }
@@ -133,7 +137,7 @@ function toRow(item: LineItem, { writer, flush_number }: Written): Record<string
 /** The row that the view `line_items_to_hourly` makes of a line item. */
 function toTotalsRow(item: LineItem, written: Written): Record<string, unknown> {
   const { window_start: _, consumer_name: __, variant: ___, price: ____, channel: _____, ...row } = toRow(item, written)
-  const { flush_number: ______, ...totals } = row
+  const { flush_number: ______, revision: _______, ...totals } = row
   return { hour: Math.floor(item.windowStartMs / HOUR_MS) * (HOUR_MS / 1_000), ...totals }
 }
 
@@ -147,6 +151,7 @@ function toParams(filter: UsageFilter): Record<string, unknown> {
     customer: filter.customer ?? '',
     subscription: filter.subscription ?? '',
     operation: filter.operation ?? '',
+    revision: filter.revision ?? ANY_REVISION,
   }
 }
 
@@ -163,6 +168,7 @@ function toLineItemRow(row: Row): LineItemRow {
     amount: row.amount,
     currency: row.currency,
     channel: row.channel === 'mcp' ? 'mcp' : 'http',
+    revision: row.revision,
     timeMs: Number(row.start_s) * 1_000,
   }
 }

@@ -26,7 +26,7 @@ const request = (tenant: string, requestId: string, changes: Partial<LoggedReque
   ...{ timeMs: NOON_MS, tenant, api: 'pay-v1', operation: 'list', requestId, status: 403 },
   ...{ outcome: 'rate_limited', consumer: 'con_1', consumerName: 'Shop', subscription: 'sub_1', agent: '' },
   ...{ person: 'per_1', durationUs: 7, upstreamUs: 0, requestBytes: 5_000_000_000, responseBytes: 1 },
-  ...{ unitsMicro: 1_500_000, explanation: '', channel: 'mcp', ...changes },
+  ...{ unitsMicro: 1_500_000, explanation: '', channel: 'mcp', revision: 3, ...changes },
 })
 const all = (tenant: string, changes: Partial<FollowedFilter> = {}): FollowedFilter => ({
   ...{ tenant, sinceMs: NOON_MS, isFresh: false, ...changes },
@@ -76,13 +76,22 @@ describe('the request log that grows', () => {
       request('pick', 'p1', { api: 'other-v1' }),
       request('pick', 'p2', { consumer: 'con_2' }),
       request('pick', 'p3', { outcome: 'served' }),
+      request('pick', 'p4', { api: 'other-v1', consumer: 'con_3', revision: 4 }),
     ])
-    const filters = [{ api: 'pay-v1' }, { customer: 'con_2' }, { outcome: 'served' }, { isRefused: true as const }]
+    const ofRevisions = [{ revision: 4 }, { revision: 5 }, { api: 'pay-v1', revision: 4 }]
+    const filters = [
+      ...ofRevisions,
+      { api: 'pay-v1' },
+      { customer: 'con_2' },
+      { outcome: 'served' },
+      { isRefused: true as const },
+    ]
     expect(await follow(filters.map((filter) => all('pick', filter)))).toEqual([
-      `0 ${W1}@20: p2 p3 of 2`,
-      `1 ${W1}@20: p2 of 1`,
-      `2 ${W1}@20: p3 of 1`,
-      `3 ${W1}@20: p1 p2 of 2`,
+      `0 ${W1}@20: p4 of 1`,
+      `3 ${W1}@20: p2 p3 of 2`,
+      `4 ${W1}@20: p2 of 1`,
+      `5 ${W1}@20: p3 of 1`,
+      `6 ${W1}@20: p1 p2 p4 of 3`,
     ])
   })
 

@@ -196,4 +196,5 @@ const REQUEST = {
   unitsMicro: 0,
   explanation: '{"stages":[]}',
   channel: 'http' as const,
+  revision: 3,
 }

@@ -127,4 +127,5 @@ const LOGGED = {
   unitsMicro: 1,
   explanation: '',
   channel: 'http',
+  revision: 3,
 } as const

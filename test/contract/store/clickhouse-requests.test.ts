@@ -43,6 +43,7 @@ const request = (changes: Partial<LoggedRequest> = {}): LoggedRequest => ({
   unitsMicro: 1_500_000,
   explanation: '{"detail":"The credential does not open this operation."}',
   channel: 'http',
+  revision: 3,
   ...changes,
 })
 const range = { fromMs: 0, toMs: NOON_MS + 86_400_000 }
@@ -76,6 +77,8 @@ describe('the request log in ClickHouse', () => {
 
     const find = (filter: object) => store.find({ tenant: 'page', ...range, limit: 100, ...filter })
     expect(await find({ outcome: 'rate_limited' })).toHaveLength(13)
+    expect(await find({ revision: 3 })).toHaveLength(25)
+    expect(await find({ revision: 0 })).toHaveLength(0)
     await store.insert('page-2', [request({ tenant: 'page', timeMs: NOON_MS, requestId: 'f0', outcome: 'served' })])
     expect(await find({})).toHaveLength(26)
     expect(await find({ isRefused: true })).toHaveLength(25)

@@ -23,6 +23,7 @@ export function randomItems(random: Random, count: number): LineItem[] {
       priceMicro: [0, 1, 333_333, 999_999_999][random.below(4)]!,
       unitsMicro: BigInt(random.below(1_000_000)) * BigInt(random.below(1_000_000)),
       calls: random.below(1_000),
+      ...(random.below(3) > 0 && { revision: 9 + random.below(3) }),
     }),
   )
 }
@@ -36,7 +37,7 @@ export function randomQuery(random: Random): SummaryQuery {
     tenant: 'own',
     fromMs: Math.min(one!, other!),
     toMs: Math.max(one!, other!),
-    groupBy: GROUP_FIELDS.filter(() => random.below(2) === 0),
+    groupBy: GROUP_FIELDS.filter((field) => random.below(field === 'revision' ? 5 : 2) === 0),
     limit: [19, 60, 1_000][random.below(3)]!,
     ...(interval !== undefined && { interval }),
     ...(random.below(4) === 0 && { api: `api${random.below(3)}-v1` }),
@@ -44,5 +45,6 @@ export function randomQuery(random: Random): SummaryQuery {
     ...(random.below(4) === 0 && { customer: `con_${random.below(12)}` }),
     ...(random.below(6) === 0 && { subscription: `sub_${random.below(4)}` }),
     ...(random.below(6) === 0 && { operation: `op${random.below(2)}` }),
+    ...(random.below(10) === 0 && { revision: [0, 9, 10][random.below(3)]! }),
   }
 }

@@ -100,9 +100,13 @@ function anyQuery(random: Random, nowMs: number): SummaryQuery {
   return { ...randomQuery(random), fromMs: Math.min(one!, other!), toMs: Math.max(one!, other!), limit: 1_000 }
 }
 
-/** Whether a range needs nothing that was removed: sums for its whole hours, line items for parts of an hour. */
-function isKept({ fromMs, toMs }: SummaryQuery, { lineItemsFromMs, sumsFromMs }: KeptUsage): boolean {
+/** Whether a query needs nothing that was removed: sums for whole hours, line items for parts of an hour and for revisions. */
+function isKept(
+  { fromMs, toMs, groupBy, revision }: SummaryQuery,
+  { lineItemsFromMs, sumsFromMs }: KeptUsage,
+): boolean {
   if (fromMs >= toMs || fromMs >= lineItemsFromMs) return true
+  if (revision !== undefined || groupBy.includes('revision')) return false
   const endsInHour = toMs % HOUR !== 0 && Math.floor(toMs / HOUR) * HOUR < lineItemsFromMs
   return fromMs >= sumsFromMs && fromMs % HOUR === 0 && !endsInHour
 }

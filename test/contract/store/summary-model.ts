@@ -1,7 +1,7 @@
 /** The summary that a list of line items has, computed by hand, and the one that a store returns. */
 
 import { toDecimal } from '../../../src/domain/decimal.ts'
-import type { LineItem, SummaryQuery, SummaryRow, UsageStore } from '../../../src/store/usage-store.ts'
+import type { GroupField, LineItem, SummaryQuery, SummaryRow, UsageStore } from '../../../src/store/usage-store.ts'
 
 type Shown = Pick<SummaryRow, 'group' | 'calls' | 'value' | 'amount' | 'currency' | 'fromMs' | 'toMs'>
 
@@ -32,7 +32,7 @@ export function sumUp(items: readonly LineItem[], query: SummaryQuery): readonly
     .map(({ key, items: own }) => {
       const { fromMs, toMs } = rangeOf(own[0]!, query)
       return {
-        group: Object.fromEntries(query.groupBy.map((field, index) => [field, key[index + 1]!])),
+        group: Object.fromEntries(query.groupBy.map((field) => [field, groupOf(own[0]!, field)])),
         calls: own.reduce((sum, { calls }) => sum + calls, 0),
         value: toDecimal(
           own.reduce((sum, { unitsMicro }) => sum + unitsMicro, 0n),
@@ -50,7 +50,7 @@ export function sumUp(items: readonly LineItem[], query: SummaryQuery): readonly
 }
 
 function isOf(item: LineItem, query: SummaryQuery): boolean {
-  const { tenant, fromMs, toMs, api, excludeApi, customer, subscription, operation } = query
+  const { tenant, fromMs, toMs, api, excludeApi, customer, subscription, operation, revision } = query
   return (
     item.tenant === tenant &&
     item.windowStartMs >= fromMs &&
@@ -59,12 +59,19 @@ function isOf(item: LineItem, query: SummaryQuery): boolean {
     item.api !== excludeApi &&
     (customer === undefined || item.consumer === customer) &&
     (subscription === undefined || item.subscription === subscription) &&
-    (operation === undefined || item.operation === operation)
+    (operation === undefined || item.operation === operation) &&
+    (revision === undefined || (item.revision ?? 0) === revision)
   )
 }
 
-function valueOf(item: LineItem, field: SummaryQuery['groupBy'][number]): string {
+function groupOf(item: LineItem, field: GroupField): string | number {
+  if (field === 'revision') return item.revision ?? 0
   return field === 'customer' ? item.consumer : item[field]
+}
+
+/** Sorts as the group does. */
+function valueOf(item: LineItem, field: GroupField): string {
+  return field === 'revision' ? String(item.revision ?? 0).padStart(10, '0') : String(groupOf(item, field))
 }
 
 function startOf(item: LineItem, query: SummaryQuery): string {

@@ -161,7 +161,15 @@ function loggedRequest(ago: number) {
   const nobody = { consumer: '', consumerName: '', subscription: '', agent: '', person: '' }
   const numbers = { status: 401, durationUs: 1, upstreamUs: 0, requestBytes: 0, responseBytes: 0, unitsMicro: 0 }
   const call = { api: 'payments-v1', operation: 'pay', requestId: `0${ago}`, outcome: 'credential_missing' }
-  return { timeMs: NOW_MS - ago, ...call, ...nobody, ...numbers, explanation: '', channel: 'http' } as const
+  return {
+    timeMs: NOW_MS - ago,
+    ...call,
+    ...nobody,
+    ...numbers,
+    explanation: '',
+    channel: 'http',
+    revision: 3,
+  } as const
 }
 
 /** A request log with two calls that belong to the tenant `acme`. */
@@ -256,6 +264,7 @@ function lineItem(timeMs: number): TestPlatform['lineItems'][number] {
     amount: '0.1',
     currency: 'EUR',
     channel: 'http',
+    revision: 3,
   } as const
   return { tenant: 'acme', ...names, ...rest, timeMs }
 }

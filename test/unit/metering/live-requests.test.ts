@@ -25,7 +25,7 @@ function open(mode: RequestLogMode = 'all', perSecondMax = 100) {
   return { clock, subscribe, add, received, skipped }
 }
 
-const by = attribution()
+const by = attribution({ revision: 3 })
 const mixed = [
   call(by, START_MS, 'served'),
   call(by, START_MS, 'rate_limited', { status: 429 }),
@@ -44,6 +44,13 @@ describe('live requests', () => {
     expect(received).toEqual(outcomes)
   })
 
+  it('of records without a revision have the revision 0', () => {
+    const { subscribe, add, received } = open()
+    subscribe({ revision: 0 })
+    add([call(attribution(), START_MS)])
+    expect(received).toEqual(['served'])
+  })
+
   it.each([
     [{ tenant: 'other' }, 0],
     [{ api: 'other-v1' }, 0],
@@ -51,6 +58,9 @@ describe('live requests', () => {
     [{ customer: '' }, 0],
     [{ outcome: 'served' }, 1],
     [{ isRefused: true }, 1],
+    [{ revision: 3 }, 2],
+    [{ revision: 4 }, 0],
+    [{ revision: 0 }, 0],
   ] as const)('reach a subscriber with the filter %j', (filter, count) => {
     const { subscribe, add, received } = open()
     subscribe(filter)

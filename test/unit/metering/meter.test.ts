@@ -62,6 +62,39 @@ describe('the meter', () => {
     expect(found.sort()).toEqual(['http 1', 'mcp 2'])
   })
 
+  it('separates the revisions of an API, whose items add up to those of calls without revisions', () => {
+    const parties = [attribution({ operation: 'a' }), attribution({ operation: 'b' })]
+    const random = createRandom(3)
+    const unknown = someCalls(random, START_MS, 200, parties)
+    const known = unknown.map((each) => ({
+      ...each,
+      attribution: { ...each.attribution, revision: 9 + random.below(2) },
+    }))
+    const items = meterOf([known.slice(0, 50), null, known.slice(50)])
+    expect(new Set(items.map(({ revision }) => revision))).toEqual(new Set([9, 10]))
+    const total = (rows: readonly LineItem[]) =>
+      Map.groupBy(rows, ({ operation, windowStartMs }) => `${operation} ${windowStartMs}`)
+        .entries()
+        .map(([key, own]) => [
+          key,
+          own.reduce((sum, { calls }) => sum + calls, 0),
+          own.reduce((sum, { unitsMicro }) => sum + unitsMicro, 0n),
+        ])
+        .toArray()
+        .sort()
+    expect(total(items)).toEqual(total(meterOf([unknown])))
+  })
+
+  it('gives records of an earlier version the rows that it gave them', () => {
+    const [plain, tool] = [attribution(), attribution({ channel: 'mcp' })]
+    const items = meterOf([[call(tool, START_MS), call(plain, START_MS)]])
+    expect(items.map(({ channel, revision }) => [channel, revision])).toEqual([
+      ['mcp', undefined],
+      [undefined, undefined],
+    ])
+    expect(items.every((item) => !('revision' in item))).toBe(true)
+  })
+
   it('omits only the person from line items', () => {
     const by = attribution({ agent: 'agt', person: 'Ada' })
     const others: Attribution[] = [
@@ -70,11 +103,12 @@ describe('the meter', () => {
         (field) => ({ ...by, [field]: 'other' }),
       ),
       { ...by, priceMicro: 1 },
+      { ...by, revision: 2 },
     ]
     const items = meterOf([[by, ...others].map((each) => call(each, START_MS))])
 
     expect(items).toHaveLength(others.length)
-    expect(items.map(({ calls }) => calls).sort()).toEqual([1, 1, 1, 1, 1, 1, 1, 1, 1, 2])
+    expect(items.map(({ calls }) => calls).sort()).toEqual([1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2])
     expect(items.some((item) => 'person' in item)).toBe(false)
   })
 

@@ -14,7 +14,7 @@ function logged(batches: readonly (readonly CallRecord[])[], mode: RequestLogMod
   return { rows: log.take(), skipped: counted.get('request_log_skipped') ?? 0, log }
 }
 
-const by = attribution({ agent: 'agt_1', person: 'per_1' })
+const by = attribution({ agent: 'agt_1', person: 'per_1', revision: 3 })
 
 describe('the request log', () => {
   it.each([
@@ -62,6 +62,7 @@ describe('the request log', () => {
         unitsMicro: 0,
         explanation: '',
         channel: 'http',
+        revision: 3,
       },
     ])
   })

@@ -7,7 +7,15 @@ import { createFakeClock } from '../../fixtures/fake-clock.ts'
 
 const logged = (requestId: string, timeMs = START_MS): LoggedRequest => ({
   ...{ timeMs, tenant: 'acme', api: 'ledger-v1', operation: 'list', requestId, status: 200, outcome: 'served' },
-  ...{ consumer: 'con_1', consumerName: 'Shop', subscription: 'sub_1', agent: '', person: '', channel: 'http' },
+  ...{
+    consumer: 'con_1',
+    consumerName: 'Shop',
+    subscription: 'sub_1',
+    agent: '',
+    person: '',
+    channel: 'http',
+    revision: 3,
+  },
   ...{ durationUs: 1, upstreamUs: 0, requestBytes: 0, responseBytes: 0, unitsMicro: 0, explanation: '' },
 })
 

@@ -42,6 +42,7 @@ const CALL: Omit<LoggedRequest, 'tenant'> = {
   unitsMicro: 0,
   explanation: '',
   channel: 'http',
+  revision: 3,
 }
 
 function judged(changes: Partial<JudgedToken> = {}, tenant = 'acme'): JudgedToken {

@@ -27,6 +27,7 @@ const request = (changes: Partial<LoggedRequest> = {}): LoggedRequest => ({
   unitsMicro: 0,
   explanation: '',
   channel: 'http',
+  revision: 3,
   ...changes,
 })
 
@@ -79,6 +80,7 @@ describe('GET /v1/requests/{id}', () => {
       responseBytes: 200,
       resourceUnits: 0,
       channel: 'http',
+      revision: 3,
       stage: 'limit',
       stages: [
         { stage: 'route', result: 'Passed' },

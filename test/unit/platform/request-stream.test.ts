@@ -41,6 +41,7 @@ const logged: LoggedRequest = {
   requestBytes: 0,
   responseBytes: 2,
   channel: 'http',
+  revision: 3,
   unitsMicro: 2_000_000,
   explanation: '',
 }

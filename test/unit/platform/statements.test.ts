@@ -15,6 +15,7 @@ const item = (changes: Partial<TestPlatform['lineItems'][number]> = {}): TestPla
   amount: '0.000000000001',
   currency: 'EUR',
   channel: 'http',
+  revision: 3,
   timeMs: NOW_MS - 10_000,
   ...changes,
 })

@@ -18,6 +18,7 @@ function lineItem(fields: Partial<TestPlatform['lineItems'][number]> = {}): Test
     amount: '0.000000000001',
     currency: 'EUR',
     channel: 'http',
+    revision: 3,
     timeMs: NOW_MS - 10_000,
     ...fields,
   }
@@ -65,6 +66,11 @@ describe('line items', () => {
     ['from=2027-01-02T00:00:00Z&to=2027-01-01T00:00:00Z', '/from'],
     ['tenant=rival', '/tenant'],
     ['groupBy=api', '/groupBy'],
+    ['revision=3', '/revision'],
+    ['api=a-v1&revision=-1', '/revision'],
+    ['api=a-v1&revision=1.5', '/revision'],
+    ['api=a-v1&revision=2147483648', '/revision'],
+    ['api=a-v1&revision=3&revision=4', '/revision'],
   ])('answer 400 for ?%s', async (query, pointer) => {
     const platform = await openTestPlatform()
     const answer = await platform.send('GET', `/v1?${query}`, { token: platform.token('acme') })
@@ -124,6 +130,21 @@ describe('summaries', () => {
     ])
   })
 
+  it('group by the revision of one API, as a number, and select it', async () => {
+    const platform = await openTestPlatform()
+    const token = platform.token('acme')
+    platform.lineItems.push(lineItem(), lineItem({ revision: 4 }), lineItem({ tenant: 'rival', revision: 4 }))
+    const read = async (path: string) => (await platform.send('GET', path, { token })).body['items']
+    expect(await read('/v1/summaries?api=payments-v1&groupBy=revision')).toMatchObject([
+      { revision: 3, calls: 2 },
+      { revision: 4, calls: 2 },
+    ])
+    expect(await read('/v1/summaries?api=payments-v1&groupBy=api&revision=4')).toMatchObject([{ calls: 2 }])
+    expect(await read('/v1?api=payments-v1&revision=4')).toMatchObject([{ revision: 4, calls: 2 }])
+    for (const query of ['groupBy=revision', 'groupBy=api,revision', 'groupBy=api&revision=3'])
+      expect(await platform.send('GET', `/v1/summaries?${query}`, { token })).toMatchObject({ status: 400 })
+  })
+
   it('have the names of consumers, in CSV as text, and none of another tenant', async () => {
     const platform = await openTestPlatform()
     const token = platform.token('acme')
@@ -171,10 +192,10 @@ describe('CSV', () => {
     expect(answer.headers['content-type']).toMatch('text/csv')
     expect(answer.text).toBe(
       [
-        'api,customer,customerName,operation,subscription,agent,value,calls,amount,currency,time,channel',
-        'payments-v1,con_1,"a ""b"", c\r\nd",pay,sub_1,,0.5,2,0.000000000001,EUR,2027-01-15T11:59:50.000Z,http',
-        `payments-v1,con_1,"'=HYPERLINK(""http://evil.example"")",pay,sub_1,,0.5,2,0.000000000001,EUR,2027-01-15T11:59:50.000Z,http`,
-        `payments-v1,con_1,'@SUM(A1),'-1+1,sub_1,'\t=1,0.5,2,-0.5,EUR,2027-01-15T11:59:50.000Z,http`,
+        'api,customer,customerName,operation,subscription,agent,value,calls,amount,currency,time,channel,revision',
+        'payments-v1,con_1,"a ""b"", c\r\nd",pay,sub_1,,0.5,2,0.000000000001,EUR,2027-01-15T11:59:50.000Z,http,3',
+        `payments-v1,con_1,"'=HYPERLINK(""http://evil.example"")",pay,sub_1,,0.5,2,0.000000000001,EUR,2027-01-15T11:59:50.000Z,http,3`,
+        `payments-v1,con_1,'@SUM(A1),'-1+1,sub_1,'\t=1,0.5,2,-0.5,EUR,2027-01-15T11:59:50.000Z,http,3`,
         '',
       ].join('\r\n'),
     )

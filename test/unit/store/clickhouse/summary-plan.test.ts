@@ -36,6 +36,14 @@ describe('the sources of a summary', () => {
     expect(plan('2026-01-30T22:10:00', '2026-01-30T22:10:00')).toEqual([])
   })
 
+  it('are the line items alone for a summary by revision, which no total has', () => {
+    const options = { isByRevision: true }
+    expect(plan('2026-01-30T22:59:50', '2026-04-02T01:00:10', options)).toEqual([
+      'line_items 01-30T22:59:50 04-02T01:00:10',
+    ])
+    expect(plan('2026-01-30T22:10:00', '2026-01-30T22:10:00', options)).toEqual([])
+  })
+
   it('leave out what is not rolled up', () => {
     const rolled = { isDayRolled: (dayS: number) => show(dayS) !== '03-02T00:00:00', isMonthRolled: () => false }
     expect(plan('2026-03-01T00:00:00', '2026-03-05T00:00:00', {}, rolled)).toEqual([
