@@ -7,6 +7,7 @@ import { createBackendConnect, type BackendConnect } from '../gateway/backend/ba
 import { createBackendGuard, type OwnAddresses } from '../outbound/backend-guard.ts'
 import { createBackendRule } from '../outbound/backend-rule.ts'
 import { systemResolve } from '../outbound/guarded-lookup.ts'
+import { targetsOf } from '../plan/backend-targets.ts'
 import type { BackendPlan, RevisionPlan } from '../plan/route-plan.ts'
 import type { CountEvent } from '../runtime/event-reasons.ts'
 import type { Clock } from '../runtime/clock.ts'
@@ -52,7 +53,8 @@ export function createBackends({ config, addresses, clock, log, count }: Backend
     rule,
     connect: createBackendConnect({ guard, resolve, count }),
     serves({ tenant, api, backend }) {
-      if (backend !== null && !rule.mayBePrivate(tenant)) serving.push({ tenant, api, backend })
+      if (backend === null || rule.mayBePrivate(tenant)) return
+      for (const { plan } of targetsOf(backend)) serving.push({ tenant, api, backend: plan })
     },
     async warn() {
       for (const { tenant, api, backend } of serving.splice(0)) {

@@ -11,7 +11,7 @@ import { createUpstreamEvents } from '../publishing/upstream-events.ts'
 import type { KeyedMutex } from '../command/keyed-mutex.ts'
 import type { Drift } from '../domain/drift.ts'
 import type { BackendConnect } from '../gateway/backend/backend-connect.ts'
-import type { UpstreamChange } from '../gateway/backend/backend-monitor.ts'
+import type { UpstreamChange } from '../gateway/backend/api-monitor.ts'
 import { createHealthProbe } from '../gateway/backend/health-probe.ts'
 import type { GatePlan } from '../gateway/backend/upstream-gate.ts'
 import { createUpstreamHealth, type UpstreamHealth } from '../gateway/backend/upstream-health.ts'
@@ -34,7 +34,7 @@ export interface MonitorsOptions {
   readonly gauge: Pick<SpoolGauge, 'share'>
   /** Null if limits hold on this node only. */
   readonly leases: LeaseWatchOptions['leases'] | null
-  readonly setGate: (api: string, gate: GatePlan) => Promise<void>
+  readonly setGate: (api: string, key: string, gate: GatePlan) => Promise<void>
   readonly connectBackend: BackendConnect
   readonly mutex: KeyedMutex
   /** The tenant of the operator. */
@@ -71,14 +71,16 @@ export function openMonitors(options: MonitorsOptions): Monitors {
   opened('health probes', probe.close)
 
   let sharedUpstreams: SharedUpstreams | null = null
-  function onChange({ tenant, api, from, to, ok, failed }: UpstreamChange): void {
+  function onChange({ tenant, api, origin, from, to, ok, failed, ...change }: UpstreamChange): void {
     sharedUpstreams?.changed()
     count(`upstream_${to}`)
     log[to === 'healthy' ? 'info' : 'warn'](
-      { tenant, api, from, to, ok, failed },
+      { tenant, api, ...(origin !== null && { origin }), from, to, ok, failed },
       'backend health of an API has changed',
     )
-    raise({ tenant, api, state: to, ok, failed }).catch((cause: unknown) => {
+    const { state, stateBefore, failing } = change
+    if (state === stateBefore) return
+    raise({ tenant, api, before: stateBefore, state, ok, failed, failing }).catch((cause: unknown) => {
       count('upstream_issue_not_told')
       log.error({ err: cause, api }, 'event about a backend issue could not be stored')
     })

@@ -73,6 +73,18 @@ export interface BackendPlan {
   readonly waitMs?: number
   /** If false, connections go to public addresses only, and never to those of this service. */
   readonly mayBePrivate: boolean
+  /** The targets of a backend that was given as such; the fields above are those of the first one. */
+  readonly targets?: readonly TargetPlan[]
+  /** How the calls are shared among the targets; if it is missing, by weighted round robin. */
+  readonly balance?: 'roundRobin' | 'leastBusy'
+}
+
+/** One address of a backend. */
+export interface TargetPlan {
+  readonly origin: string
+  readonly basePath: string
+  /** Share of the calls in relation to the other targets; 1 if it is missing. */
+  readonly weight?: number
 }
 
 export interface OperationPlan {

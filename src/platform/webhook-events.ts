@@ -30,7 +30,19 @@ const EVENT_SHAPES: Readonly<Record<EventType, EventShape>> = {
   },
   UpstreamHealthIssue: {
     summary: 'The service behind the gateway is unhealthy',
-    properties: { api: text, state: oneOf('unhealthy', 'degraded'), calls: count, failed: count, seenAt: time },
+    properties: {
+      api: text,
+      state: oneOf('unhealthy', 'degraded'),
+      targets: {
+        type: 'array',
+        items: text,
+        description: 'Scheme, host and port of the targets that are not healthy, if the backend has several.',
+      },
+      calls: count,
+      failed: count,
+      seenAt: time,
+    },
+    optional: ['targets'],
   },
   CredentialExpiringSoon: {
     summary: 'A credential is about to expire',

@@ -18,9 +18,12 @@ import { createKeyedMutex } from '../command/keyed-mutex.ts'
 export interface UpstreamIssue {
   readonly tenant: string
   readonly api: string
+  readonly before: UpstreamState
   readonly state: UpstreamState
   readonly ok: number
   readonly failed: number
+  /** Origins of the targets that are not healthy, if the backend has several; empty for a single target. */
+  readonly failing: readonly string[]
 }
 
 export interface UpstreamEventsOptions {
@@ -42,13 +45,19 @@ export function createUpstreamEvents({ registry, createId, clock, shared }: Upst
   }
 
   async function publish(issue: UpstreamIssue): Promise<void> {
-    const { tenant, api, state, ok, failed } = issue
-    if (!(await isNews(issue))) return
-    const data = { api, state, calls: ok + failed, failed, seenAt: toTime(clock.nowMs()) }
+    const { tenant, api, state, ok, failed, failing } = issue
+    if (!(await isNews(issue)) || isImprovement(issue)) return
+    const targets = failing.length === 0 ? {} : { targets: failing }
+    const data = { api, state, ...targets, calls: ok + failed, failed, seenAt: toTime(clock.nowMs()) }
     await registry.commit({ tenant, consumer: 'system' }, 'upstream.issue', [
       eventWrite(createId, tenant, 'UpstreamHealthIssue', data),
     ])
   }
 
   return (issue: UpstreamIssue): Promise<void> => mutex.runExclusive([issue.api], () => publish(issue))
+}
+
+/** Returns whether some of several targets, which were all down, are healthy again. */
+function isImprovement({ before, state }: UpstreamIssue): boolean {
+  return state === 'degraded' && (before === 'unhealthy' || before === 'recovering')
 }

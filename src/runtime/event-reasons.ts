@@ -11,6 +11,8 @@ export const EVENT_REASONS = {
   backend_address_refused:
     'A connection to a backend was refused: its address is private, or belongs to this service. The call is answered 502.',
   backend_connections_full: 'A gateway thread has as many connections to backends as it may open. Raise `ulimit -n`.',
+  backend_retried:
+    'A call was sent to another target, because the one before had failed. [Backends](backends.md) has the rules.',
   body_dropped: 'A client sent a body with GET, HEAD or OPTIONS that the document does not declare.',
   call_failed: 'An internal fault ended one call with 500 `internal`. The log has the stack.',
   call_lost_with_thread: 'A call was in flight on a gateway thread that ended. It has no record and is not billed.',
@@ -125,11 +127,12 @@ export const EVENT_REASONS = {
   tls_handshake_failed: 'A client did not complete the handshake of TLS.',
   units_unknown:
     'The units of a response were missing or invalid, or its events were encoded. The call is charged its reserve; the log names the operation.',
-  upstream_degraded: 'A backend is slow, or fails some of its calls.',
-  upstream_healthy: 'A backend answers its calls again.',
+  upstream_degraded: 'A target of a backend is slow, or fails some of its calls.',
+  upstream_healthy: 'A target of a backend answers its calls again.',
   upstream_issue_not_told: 'The state of a backend could not be stored as an issue. The log has the reason.',
-  upstream_recovering: 'A backend that was unhealthy receives a few calls again.',
-  upstream_unhealthy: 'A backend fails most of its calls, or three probes in a row. Its calls get 503.',
+  upstream_recovering: 'A target that was unhealthy receives a few calls again.',
+  upstream_unhealthy:
+    'A target fails most of its calls, or three probes in a row. Its calls go to other targets or get 503.',
   usage_rollup_failed:
     'The totals of closed days could not be rolled up. Summaries stay exact but take longer; it is retried every ten minutes.',
   waiting_list_failed: 'A waiting list could not be processed. It is retried.',

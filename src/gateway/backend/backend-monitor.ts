@@ -1,8 +1,8 @@
 /**
- * Health of the backend of one API: applies reports of calls and results of probes, and sets the gate of the
- * gateway threads.
+ * Health of one target of an API: applies reports of calls and results of probes, and sets the gate of the gateway
+ * threads.
  *
- * A new monitor assumes that its backend is healthy.
+ * A new monitor assumes that its target is healthy.
  */
 
 import type { BackendPlan } from '../../plan/route-plan.ts'
@@ -12,16 +12,7 @@ import { HEALTHY, next, type HealthEvent, type HealthState } from './health-stat
 import { ResponseWindow, type ResponseCounts } from './response-window.ts'
 import type { GatePlan } from './upstream-gate.ts'
 
-/** The API that a backend serves. */
-export interface MonitoredApi {
-  readonly tenant: string
-  readonly api: string
-  readonly backend: BackendPlan
-}
-
-export interface UpstreamChange {
-  readonly tenant: string
-  readonly api: string
+export interface TargetChange {
   readonly from: UpstreamState
   readonly to: UpstreamState
   /** Responses of the last ten seconds. */
@@ -31,11 +22,11 @@ export interface UpstreamChange {
 
 export interface BackendMonitorOptions {
   readonly clock: Clock
-  /** Sets the gate of an API on every thread. */
-  readonly setGate: (api: string, gate: GatePlan) => Promise<void>
+  /** Sets the gate to the target on every thread. */
+  readonly setGate: (gate: GatePlan) => Promise<void>
   /** Returns whether the health path responds with a good status. Does not reject. */
   readonly probe: (backend: BackendPlan) => Promise<boolean>
-  readonly onChange: (change: UpstreamChange) => void
+  readonly onChange: (change: TargetChange) => void
   /** Called if a gate could not be set. */
   readonly onFailure: (cause: unknown) => void
 }
@@ -47,17 +38,13 @@ const COOLING_MAX_MS = 60_000
 
 export class BackendMonitor {
   readonly backend: BackendPlan
-  readonly tenant: string
-  readonly #api: string
   readonly #options: BackendMonitorOptions
   readonly #window = new ResponseWindow()
   #health: HealthState = HEALTHY
   #cancelTimer: () => void = () => {}
 
-  constructor({ tenant, api, backend }: MonitoredApi, options: BackendMonitorOptions) {
+  constructor(backend: BackendPlan, options: BackendMonitorOptions) {
     this.backend = backend
-    this.tenant = tenant
-    this.#api = api
     this.#options = options
     if (this.#isProbed) this.#probeAfter(PROBE_EVERY_MS)
   }
@@ -97,7 +84,7 @@ export class BackendMonitor {
     // Reports from before these states do not count, and each report during a recovery counts once.
     if (after.state === 'unhealthy' || after.state === 'recovering') this.#window.clear()
     if (after.state === before.state) return
-    this.#options.onChange({ tenant: this.tenant, api: this.#api, from: before.state, to: after.state, ok, failed })
+    this.#options.onChange({ from: before.state, to: after.state, ok, failed })
     this.#enter(after, before.state)
   }
 
@@ -155,7 +142,7 @@ export class BackendMonitor {
   }
 
   #setGate(gate: GatePlan): void {
-    this.#options.setGate(this.#api, gate).catch(this.#options.onFailure)
+    this.#options.setGate(gate).catch(this.#options.onFailure)
   }
 }
 

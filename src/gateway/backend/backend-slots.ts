@@ -77,11 +77,15 @@ export class BackendSlots {
     return this.#held
   }
 
+  /** Whether a call of a holder would get a connection at once. */
+  isFreeFor(name: string): boolean {
+    const holder = this.#holders.get(name)
+    return holder === undefined ? this.#held < this.#connections : this.#isFree(holder)
+  }
+
   acquire(user: SlotUser, name: string, nowAt: number): void {
     const holder = this.#holderOf(name)
-    if (this.#held < this.#connections && holder.held < this.#holderMax && holder.waiting.size === 0) {
-      return this.#grant(holder, user, nowAt)
-    }
+    if (this.#isFree(holder)) return this.#grant(holder, user, nowAt)
     user.slotAt = nowAt
     holder.waiting.add(user)
     this.#queue.add(holder)
@@ -120,6 +124,10 @@ export class BackendSlots {
     if (nowAt - this.#lastEvictedAt < EVICT_EVERY_MS) return
     this.#lastEvictedAt = nowAt
     this.#evictFor(holder, nowAt)
+  }
+
+  #isFree({ held, waiting }: Holder): boolean {
+    return this.#held < this.#connections && held < this.#holderMax && waiting.size === 0
   }
 
   #grant(holder: Holder, user: SlotUser, nowAt: number): void {

@@ -1,5 +1,5 @@
 /**
- * Connections of one gateway thread to one backend, and the calls that use them.
+ * Connections of one gateway thread to one target of a backend, and the calls that use them.
  *
  * `slots` shares the connections fairly and bounds the wait for one: with a long queue, a slow backend would make the
  * gateway slow. `deadlines` runs only while a call waits for the backend.
@@ -28,7 +28,7 @@ export class Backend {
   readonly plan: BackendPlan
   readonly slots: BackendSlots
   readonly deadlines: DeadlineQueue
-  /** Gate of the API, shared by all its revisions with the same backend. */
+  /** Gate to the target, shared by all revisions of the API with this target. */
   gate = new UpstreamGate()
   readonly #open: () => BackendConnections
   #connections: BackendConnections | null = null
@@ -53,6 +53,11 @@ export class Backend {
   /** Created if needed, also for a call whose body arrived after its revision was replaced. */
   get connections(): BackendConnections {
     return (this.#connections ??= this.#open())
+  }
+
+  /** Including those that wait for a connection. */
+  get callsInFlight(): number {
+    return this.#calls
   }
 
   beginCall(): void {

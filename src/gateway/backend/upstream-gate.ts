@@ -1,5 +1,5 @@
 /**
- * Gate of one thread to the backend of an API: admits calls, and counts their results.
+ * Gate of one thread to one target of an API: admits calls, and counts their results.
  *
  * The main thread sets the mode (`upstream-health.ts`). `open` lets every call pass, `shut` none until a time, and
  * `trial` one call per second and thread. Calls that began before the last change are not counted.
@@ -11,9 +11,10 @@ export interface GatePlan {
   readonly retryAtMs: number
 }
 
-/** Counts of one backend since the last report. */
+/** Counts of one target since the last report. */
 export interface UpstreamReport {
-  readonly api: string
+  /** The key of the gate (`gate-key.ts`). */
+  readonly key: string
   readonly ok: number
   readonly failed: number
   /** Sum over the calls in `ok`. */
@@ -39,7 +40,10 @@ export class UpstreamGate {
     this.#ok = this.#failed = this.#latencyUs = 0
   }
 
-  /** Returns 0 if a call may pass now, otherwise the time until it may be retried. An open gate reads no clock. */
+  /**
+   * Returns 0 if a call may pass now, otherwise the time until it may be retried. In mode `trial` the call that may pass is the one
+   * of this second. An open gate reads no clock.
+   */
   waitMs(clock: () => number): number {
     const { mode, retryAtMs } = this.#plan
     if (mode === 'open') return 0
@@ -48,6 +52,18 @@ export class UpstreamGate {
     if (nowMs < this.#nextTrialMs) return this.#nextTrialMs - nowMs
     this.#nextTrialMs = nowMs + TRIAL_EVERY_MS
     return 0
+  }
+
+  /** Returns the same as `waitMs`, but lets no call pass. */
+  remainingMs(clock: () => number): number {
+    const { mode, retryAtMs } = this.#plan
+    if (mode === 'open') return 0
+    return mode === 'shut' ? Math.max(1, retryAtMs - clock()) : Math.max(0, this.#nextTrialMs - clock())
+  }
+
+  /** Whether `waitMs` would let a call pass. */
+  isOpen(clock: () => number): boolean {
+    return this.#plan.mode === 'open' || this.remainingMs(clock) === 0
   }
 
   /** `startedAt` is a time of `performance.now()`. */
@@ -69,9 +85,9 @@ export class UpstreamGate {
   }
 
   /** Returns the counts and resets them; null if they are 0. */
-  takeReport(api: string): UpstreamReport | null {
+  takeReport(key: string): UpstreamReport | null {
     if (this.#ok + this.#failed === 0) return null
-    const report = { api, ok: this.#ok, failed: this.#failed, latencyUs: this.#latencyUs }
+    const report = { key, ok: this.#ok, failed: this.#failed, latencyUs: this.#latencyUs }
     this.#ok = this.#failed = this.#latencyUs = 0
     return report
   }

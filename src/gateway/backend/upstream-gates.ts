@@ -1,14 +1,17 @@
 /**
- * Gates of one thread by API, and the reports of their counts to the main thread.
+ * Gates of one thread by key (`gate-key.ts`), and the reports of their counts to the main thread.
  *
  * Reports with failures are sent every 100 ms, all others once per second.
  */
 
 import type { Clock } from '../../runtime/clock.ts'
-import { UpstreamGate, type UpstreamReport } from './upstream-gate.ts'
+import { UpstreamGate, type GatePlan, type UpstreamReport } from './upstream-gate.ts'
 
 export interface UpstreamGates {
-  of(api: string): UpstreamGate
+  of(key: string): UpstreamGate
+  set(key: string, plan: GatePlan): void
+  /** Forgets the gate to a target that no revision has any more. */
+  drop(key: string): void
   close(): void
 }
 
@@ -27,19 +30,27 @@ export function createUpstreamGates({ clock, send }: UpstreamGatesOptions): Upst
   const stop = clock.every(PERIOD_MS, () => {
     const isFull = ++period % PERIODS_PER_FULL_REPORT === 0
     const reports: UpstreamReport[] = []
-    for (const [api, gate] of gates) {
-      const report = isFull || gate.hasFailed ? gate.takeReport(api) : null
+    for (const [key, gate] of gates) {
+      const report = isFull || gate.hasFailed ? gate.takeReport(key) : null
       if (report !== null) reports.push(report)
     }
     if (reports.length > 0) send(reports)
   })
 
+  function of(key: string): UpstreamGate {
+    let gate = gates.get(key)
+    if (gate === undefined) gates.set(key, (gate = new UpstreamGate()))
+    return gate
+  }
+
   return {
-    of(api) {
-      let gate = gates.get(api)
-      if (gate === undefined) gates.set(api, (gate = new UpstreamGate()))
-      return gate
+    of,
+    set(key, plan) {
+      // The main thread opens the gate to a target that it monitors no longer; gates are open from the start.
+      const gate = plan.mode === 'open' ? gates.get(key) : of(key)
+      gate?.set(plan)
     },
+    drop: (key) => void gates.delete(key),
     close: stop,
   }
 }

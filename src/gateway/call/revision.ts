@@ -1,5 +1,5 @@
 /**
- * A revision compiled for one gateway thread: router, validators, declarations and connections to the backend.
+ * A revision compiled for one gateway thread: router, validators, declarations and connections to the targets of its backend.
  *
  * Immutable except for the declarations, which can change while subscriptions run. A call keeps the revision that it started
  * with, so a replaced revision is garbage-collected after its last call.
@@ -12,7 +12,8 @@ import type { SlaPlan } from '../../plan/sla-plan.ts'
 import { isMcpOn, MCP_PATH } from '../../plan/mcp-exposure.ts'
 import { compileCors, type RevisionCors } from '../cors/revision-cors.ts'
 import { compileChallenges, type Challenges } from './challenges.ts'
-import { Backend, type BackendSettings } from '../backend/backend.ts'
+import type { BackendSettings } from '../backend/backend.ts'
+import { Balancer } from '../backend/balancer.ts'
 import { READ_BYTES_PER_SECOND_MIN } from '../connection/reader-watch.ts'
 import { compileResponses, type DeclaredResponses } from '../validation/declared-responses.ts'
 import type { CompiledSla, Limiter } from '../limits/limiter.ts'
@@ -47,7 +48,7 @@ export interface CompiledRevision {
   readonly challenges: Challenges
   /** Minimum rate at which a client must read a response while bytes are queued. */
   readonly readBytesPerSecondMin: number
-  readonly backend: Backend | null
+  readonly backend: Balancer | null
   /** By variant. */
   readonly slas: Map<string, CompiledSla>
   /** Lines of headers in every response of the API; `apiLinesFor` adds those of CORS. */
@@ -98,7 +99,7 @@ export async function compileRevision(
     requiresCertificate: plan.operations.some(({ requiresCertificate }) => requiresCertificate === true),
     challenges: compileChallenges(plan, settings.gatewayUrl),
     readBytesPerSecondMin: plan.readBytesPerSecondMin ?? READ_BYTES_PER_SECOND_MIN,
-    backend: plan.backend === null ? null : new Backend(plan.backend, settings),
+    backend: plan.backend === null ? null : new Balancer(plan.backend, settings),
     slas: new Map(slas.map((sla) => [sla.variant, compileSlaFor(plan, sla, limiter)])),
     apiLines: plan.deprecation === undefined ? '' : toDeprecationLines(plan.deprecation),
     cors: compileCors(plan),

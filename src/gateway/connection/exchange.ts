@@ -65,6 +65,8 @@ export interface TrailerReader {
 }
 
 export interface Exchange {
+  /** False while it is certain that the backend has received nothing of the request: it waits for a connection. */
+  readonly isSent: boolean
   /** True between `pause` and `resume`. Data that was read before may still arrive. */
   readonly isPaused: boolean
   pause(): void

@@ -8,17 +8,15 @@
  * A failure is a problem document until the head of the response has been sent (`response-relay.ts`). Afterwards
  * the gateway closes the connection to the client.
  *
- * A call is retried once if the connection was reset before the response began, which happens if the backend has
- * closed a kept-alive connection. The method must be idempotent and the body still in memory.
+ * A failed request is sent again only if that is safe (`attempt.ts`). The call has one record, whatever the attempts.
  */
 
 import { FLAG_FORWARDED } from '../../record/call-record.ts'
-import type { SlotUser } from '../backend/backend-slots.ts'
+import { Attempt } from './attempt.ts'
 import type { Call, CallOwner } from '../call/call.ts'
 import { NOTHING_WAITS, type ChunkWriter } from '../connection/chunk-writer.ts'
 import type { Exchange, ExchangeHandler, SwitchedConnection } from '../connection/exchange.ts'
 import type { HeaderMemo } from '../connection/header-memo.ts'
-import { QueuedUser } from './queued-user.ts'
 import { RequestBody } from './request-body.ts'
 import { refuseSlowBody } from '../call/routed-call.ts'
 import { CLOSE } from '../websocket/frames.ts'
@@ -30,30 +28,21 @@ import { ResponseRelay, type ResponseSink, type UpstreamDeadline } from './respo
 import { toOutcome, RESET, UPSTREAM_DETAILS, type UpstreamFailure } from '../backend/upstream-failure.ts'
 
 const SWITCHING_PROTOCOLS = 101
-const IDEMPOTENT: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE', 'TRACE'])
 
-export class Forwarding extends QueuedUser implements CallOwner, SlotUser, UpstreamDeadline, ExchangeHandler {
+export class Forwarding extends Attempt implements CallOwner, UpstreamDeadline, ExchangeHandler {
   readonly #call: Call
-  readonly #options: ForwardOptions
   readonly #relay: ResponseSink
   readonly trailers: UsageMeter | null
-  #exchange: Exchange | null = null
   #tunnel: WebSocketTunnel | null = null
-  #body: Buffer | RequestBody | null = null
-  #startedAt = 0
   /** When the request was sent completely; the backend's response time begins here. */
   #sentAt = 0
-  #isGranted = false
   /** True if the backend has read all received bytes of the body, so that the client must send more. */
   #isWaitingForClient = false
-  #hasResponseBegun = false
-  #isRetried = false
   #isSettled = false
 
   constructor(call: Call, options: ForwardOptions) {
-    super()
+    super(options)
     this.#call = call
-    this.#options = options
     const { receiver } = options
     this.trailers = options.meter
     this.#relay =
@@ -61,26 +50,24 @@ export class Forwarding extends QueuedUser implements CallOwner, SlotUser, Upstr
   }
 
   start(): void {
-    const { backend, holder } = this.#options
     this.#call.owner = this
-    backend.beginCall()
-    backend.slots.acquire(this, holder, performance.now())
+    this.enterTarget()
   }
 
   get bytesMoved(): number {
     if (this.#tunnel !== null) return this.#tunnel.bytes
-    return this.#relay.bytesReceived + (this.#body instanceof RequestBody ? this.#body.bytes : 0)
+    return this.#relay.bytesReceived + (this.body instanceof RequestBody ? this.body.bytes : 0)
   }
 
   onGranted(): void {
-    this.#isGranted = true
+    this.isGranted = true
     this.#call.flags |= FLAG_FORWARDED
-    this.#startedAt = this.#sentAt = this.slotAt
+    this.startedAt = this.#sentAt = this.slotAt
     try {
-      const { backend, body } = this.#options
-      backend.deadlines.enter(this, this.#startedAt)
-      this.#body = body === null || Buffer.isBuffer(body) ? body : this.#stream(body)
-      this.#dispatch()
+      const { body } = this.options
+      this.backend.deadlines.enter(this, this.startedAt)
+      this.body ??= body === null || Buffer.isBuffer(body) ? body : this.#stream(body)
+      this.dispatch()
     } catch (cause) {
       this.#call.crash(cause)
     }
@@ -97,13 +84,9 @@ export class Forwarding extends QueuedUser implements CallOwner, SlotUser, Upstr
   }
 
   restart(): void {
-    const { deadlines } = this.#options.backend
+    const { deadlines } = this.backend
     deadlines.leave(this)
     if (!this.#isWaitingForClient) deadlines.enter(this, performance.now())
-  }
-
-  stop(): void {
-    this.#options.backend.deadlines.leave(this)
   }
 
   onHead(exchange: Exchange, status: number, headers: HeaderMemo): void {
@@ -152,9 +135,8 @@ export class Forwarding extends QueuedUser implements CallOwner, SlotUser, Upstr
 
   onDue(): void {
     this.#call.attempt(() => {
-      const { backend, holder } = this.#options
-      if (this.#isGranted) this.#fail('upstream_timeout')
-      else backend.slots.onWaitDue(this, holder, performance.now())
+      if (!this.isGranted) this.backend.slots.onWaitDue(this, this.options.holder, performance.now())
+      else if (!this.retry(false)) this.#fail('upstream_timeout')
     })
   }
 
@@ -162,14 +144,18 @@ export class Forwarding extends QueuedUser implements CallOwner, SlotUser, Upstr
     if (this.#isSettled) return
     this.#isSettled = true
     // First, because the next call may get the slot at once, and would open one more connection.
-    this.#exchange?.abort()
+    this.exchange?.abort()
     this.#settle()
   }
 
-  #dispatch(): void {
-    const { backend, method, path, lines, bodyBytes, upgrade } = this.#options
-    const request = { method, path, lines, body: this.#body, bodyBytes, isUpgrade: upgrade !== null }
-    this.#exchange = backend.connections.send(request, this)
+  protected dispatch(): void {
+    const { backend, body } = this
+    const { method, target, lines, bodyBytes, upgrade } = this.options
+    const path = backend.plan.basePath + target
+    this.exchange = backend.connections.send(
+      { method, path, lines, body, bodyBytes, isUpgrade: upgrade !== null },
+      this,
+    )
   }
 
   /** The backend's deadline runs while it connects and while it does not read what the client has sent. */
@@ -177,7 +163,7 @@ export class Forwarding extends QueuedUser implements CallOwner, SlotUser, Upstr
     const call = this.#call
     return new RequestBody({
       request,
-      upload: this.#options.uploads.create(() => call.attempt(() => this.#refuseSlowBody())),
+      upload: this.options.uploads.create(() => call.attempt(() => this.#refuseSlowBody())),
       onFirstRead: () => {
         this.#waitForClient()
         call.continueBody()
@@ -206,9 +192,9 @@ export class Forwarding extends QueuedUser implements CallOwner, SlotUser, Upstr
   #handleHead(exchange: Exchange, status: number, headers: HeaderMemo): void {
     const call = this.#call
     // The deadline may be off while a body streams.
-    if (this.#body instanceof RequestBody) this.restart()
+    if (this.body instanceof RequestBody) this.restart()
     if (!this.#relay.takeHead(exchange, status, headers)) return this.#fail('upstream_broken')
-    this.#hasResponseBegun = true
+    this.hasResponseBegun = true
     // The response time is unknown if the response begins before the body is complete.
     if (!this.#isWaitingForClient) call.upstreamUs = this.#elapsedUs()
   }
@@ -218,12 +204,12 @@ export class Forwarding extends QueuedUser implements CallOwner, SlotUser, Upstr
   }
 
   #handleSwitch(headers: HeaderMemo, connection: SwitchedConnection): void {
-    const { backend, upgrade, meter } = this.#options
+    const { upgrade, meter } = this.options
     this.stop()
     const upstreamUs = (this.#call.upstreamUs = this.#elapsedUs())
     this.#tunnel = upgrade!.webSockets.open({ ...upgrade!, owner: this, meter }, headers, connection)
     if (this.#tunnel === null) return this.#fail('upstream_broken')
-    backend.gate.answered(SWITCHING_PROTOCOLS, upstreamUs, this.#startedAt)
+    this.backend.gate.answered(SWITCHING_PROTOCOLS, upstreamUs, this.startedAt)
   }
 
   #handleEnd(): void {
@@ -231,32 +217,23 @@ export class Forwarding extends QueuedUser implements CallOwner, SlotUser, Upstr
     const { status, upstreamUs } = this.#call
     if (this.#relay.isFull) this.abandon()
     else this.#settle()
-    this.#options.backend.gate.answered(status, upstreamUs, this.#startedAt)
+    this.backend.gate.answered(status, upstreamUs, this.startedAt)
     this.#relay.end()
   }
 
   #handleError(error: NodeJS.ErrnoException): void {
     const code = error.code ?? ''
-    if (this.#mayRetry(code)) {
-      this.#isRetried = true
-      return this.#dispatch()
-    }
     const outcome = toOutcome(code)
     if (outcome === 'internal') this.#call.crash(error)
     else if (outcome === 'backend_busy')
       this.#refuse('The gateway cannot open another connection to the backend at the moment.')
-    else this.#fail(outcome)
-  }
-
-  #mayRetry(code: string): boolean {
-    if (this.#isRetried || this.#hasResponseBegun || !RESET.has(code)) return false
-    return !(this.#body instanceof RequestBody) && IDEMPOTENT.has(this.#options.method)
+    else if (!this.retry(RESET.has(code))) this.#fail(outcome)
   }
 
   /** Ends the call because the backend failed. */
   #fail(outcome: UpstreamFailure): void {
     this.abandon()
-    this.#options.backend.gate.failed(this.#startedAt)
+    this.backend.gate.failed(this.startedAt)
     const call = this.#call
     if (this.#relay.isHeadSent || this.#tunnel !== null) return call.breakOff(outcome)
     call.refuse(outcome, UPSTREAM_DETAILS[outcome])
@@ -286,15 +263,12 @@ export class Forwarding extends QueuedUser implements CallOwner, SlotUser, Upstr
 
   #settle(): void {
     this.#isSettled = true
-    const { backend, holder } = this.#options
     this.#relay.stop()
     this.#tunnel?.abandon()
-    if (this.#isGranted) this.stop()
-    if (this.#body instanceof RequestBody) {
-      this.#call.isBodyRead = this.#body.isComplete
-      if (!this.#body.isComplete) this.#body.stop()
+    if (this.body instanceof RequestBody) {
+      this.#call.isBodyRead = this.body.isComplete
+      if (!this.body.isComplete) this.body.stop()
     }
-    backend.slots.release(this, holder)
-    backend.endCall()
+    this.leaveTarget()
   }
 }

@@ -122,16 +122,21 @@ class CallSender {
 
   forward(routed: RoutedCall, body: Buffer | Call['request'] | null, handshake: Handshake | null = null): void {
     const { call, revision, operation, request, headers, target, receiver, callerContext } = routed
-    const { responseRules, turnEnd, drift, uploads, readers, webSockets, nowMs, isAccepting } = this.#options
-    const { backend } = revision
-    if (backend === null) return call.refuse('not_found', `${revision.plan.api} is not served by this gateway.`)
+    const { responseRules, turnEnd, drift, uploads, readers, webSockets, nowMs, isAccepting, count } = this.#options
+    const balancer = revision.backend
+    if (balancer === null) return call.refuse('not_found', `${revision.plan.api} is not served by this gateway.`)
+    const holder = call.attribution.subscription
+    const backend = balancer.only ?? balancer.choose(holder, nowMs)
     const waitMs = backend.gate.waitMs(nowMs)
     if (waitMs > 0) return refuseUnhealthy(call, waitMs)
     if (callerContext === null && !isAccepting())
       return refuseUnavailable(call, 'Calls cannot be recorded at the moment.')
     new Forwarding(call, {
+      balancer,
       backend,
-      holder: call.attribution.subscription,
+      nowMs,
+      count,
+      holder,
       responseRules: revision.cors === null ? responseRules.withoutCors : responseRules.withCors,
       turnEnd,
       drift,
@@ -141,7 +146,7 @@ class CallSender {
       meter: operation.units === null ? null : this.#startMeter(routed, operation.units),
       receiver,
       method: request.method ?? '',
-      path: backend.plan.basePath + target,
+      target,
       lines: clientLines(routed) + this.#ownLines(routed) + (handshake === null ? '' : handshake.lines),
       body,
       bodyBytes: headers.isChunked ? -1 : headers.contentLength,

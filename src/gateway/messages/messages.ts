@@ -50,7 +50,7 @@ export type Command =
   | { readonly type: 'revokedPeople'; readonly people: readonly RevokedPerson[] }
   | { readonly type: 'providers'; readonly providers: readonly ProviderPlan[] }
   /** Sets the circuit breaker for the backend of an API. */
-  | { readonly type: 'gate'; readonly api: string; readonly gate: GatePlan }
+  | { readonly type: 'gate'; readonly key: string; readonly gate: GatePlan }
   /** Releases the limit blocks of one API, because their locations are about to change. */
   | { readonly type: 'blocks'; readonly api: string }
   /** Presents these certificates to new connections. */

@@ -46,7 +46,7 @@ export interface GatewayPool extends GatewayPort {
   /** Presents these certificates to new connections. */
   setCertificates(tls: TlsPlan): Promise<void>
   releaseBlocks(api: string): Promise<void>
-  setGate(api: string, gate: GatePlan): Promise<void>
+  setGate(api: string, key: string, gate: GatePlan): Promise<void>
   /** The threads as they are now. A thread that has ended is starting again. */
   threads(): readonly { readonly thread: number; readonly isReady: boolean; readonly callsInFlight: number }[]
   /** Ends each connection with its next response; new connections are still served. */

@@ -53,7 +53,7 @@ export function createGatewayPool(options: GatewayPoolOptions): GatewayPool {
       }),
     applyProviders: (providers) => apply({ type: 'providers', providers }, () => state.setProviders(providers)),
     setKeys: (jwks) => apply({ type: 'keys', jwks }, () => state.setKeys(jwks)),
-    setGate: (api, gate) => apply({ type: 'gate', api, gate }, () => state.setGate(api, gate)),
+    setGate: (api, key, gate) => apply({ type: 'gate', key, gate }, () => state.setGate(api, key, gate)),
     setCertificates: (tls) => apply({ type: 'certificates', tls }, () => state.setCertificates(tls)),
     threads: () => workers.states(),
     releaseBlocks: (api) => workers.enqueue(() => workers.execute({ type: 'blocks', api })),

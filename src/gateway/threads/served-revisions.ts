@@ -41,7 +41,7 @@ export interface ServedRevisionsOptions extends Pick<PaceOptions, 'clock' | 'ela
   readonly callsInFlight: () => number
   readonly limiter: Limiter
   readonly settings: RevisionSettings
-  readonly gates: Pick<UpstreamGates, 'of'>
+  readonly gates: Pick<UpstreamGates, 'of' | 'drop'>
   /** Called when a stored revision cannot be compiled. */
   readonly onWithheld: (api: string, cause: unknown) => void
 }
@@ -118,8 +118,9 @@ class Revisions implements ServedRevisions {
 
   withdraw(api: string): void {
     this.#sleeping.delete(api)
-    this.#serving.get(api)?.backend?.close()
+    const previous = this.#serving.get(api)
     this.#serving.delete(api)
+    this.#retire(previous)
   }
 
   setSla(sla: SlaPlan): void {
@@ -143,10 +144,19 @@ class Revisions implements ServedRevisions {
   #serve(revision: CompiledRevision): void {
     const { plan, backend } = revision
     const previous = this.#serving.get(plan.api)
-    if (backend !== null) backend.gate = this.#options.gates.of(plan.api)
+    backend?.setGates(plan.api, this.#options.gates.of)
     this.#serving.set(plan.api, revision)
     this.#sleeping.delete(plan.api)
-    previous?.backend?.close()
+    this.#retire(previous)
+  }
+
+  /** Closes the connections of a revision that serves no more calls, and forgets the gates that no other one has. */
+  #retire(revision: CompiledRevision | undefined): void {
+    if (revision === undefined || revision.backend === null) return
+    const { api } = revision.plan
+    const kept = new Set(this.#serving.get(api)?.backend?.gateKeys(api))
+    for (const key of revision.backend.gateKeys(api)) if (!kept.has(key)) this.#options.gates.drop(key)
+    revision.backend.close()
   }
 
   #createPace(pausePerSlice?: number): Pace {

@@ -28,7 +28,7 @@ export interface ServingState {
   addRevokedPerson(person: RevokedPerson): boolean
   setKeys(jwks: JsonWebKeySet): void
   setCertificates(tls: TlsPlan): void
-  setGate(api: string, gate: GatePlan): void
+  setGate(api: string, key: string, gate: GatePlan): void
   setProviders(providers: readonly ProviderPlan[]): void
   plans(): Iterable<{ readonly plan: PackedPlan; readonly slas: readonly SlaPlan[] }>
   /** Returns the commands that restore everything except the plans on a new thread. */
@@ -37,7 +37,7 @@ export interface ServingState {
 
 export function createServingState(nowMs: () => number): ServingState {
   /** Circuit breakers that are not in their default state. */
-  const gates = new Map<string, GatePlan>()
+  const gates = new Map<string, { readonly api: string; readonly gate: GatePlan }>()
   const serving = new Map<string, { plan: PackedPlan; slas: Map<string, SlaPlan> }>()
   const membership = createProductMembership()
   const revokedTokens = createRevokedTokens(nowMs)
@@ -56,7 +56,7 @@ export function createServingState(nowMs: () => number): ServingState {
     },
     removePlan(api) {
       serving.delete(api)
-      gates.delete(api)
+      for (const [key, gate] of gates) if (gate.api === api) gates.delete(key)
     },
     setSla(sla) {
       serving.get(sla.api)?.slas.set(sla.variant, sla)
@@ -68,9 +68,9 @@ export function createServingState(nowMs: () => number): ServingState {
     },
     addRevokedToken: (token) => revokedTokens.add(token),
     addRevokedPerson: (person) => revokedPeople.add(person),
-    setGate(api, gate) {
-      if (gate.mode === 'open') gates.delete(api)
-      else gates.set(api, gate)
+    setGate(api, key, gate) {
+      if (gate.mode === 'open') gates.delete(key)
+      else gates.set(key, { api, gate })
     },
     setKeys(next) {
       jwks = next
@@ -88,7 +88,7 @@ export function createServingState(nowMs: () => number): ServingState {
       { type: 'revoked', tokens: revokedTokens.live(nowMs()) },
       { type: 'revokedPeople', people: revokedPeople.live(nowMs()) },
       ...(tls === null ? [] : [{ type: 'certificates', tls } as const]),
-      ...[...gates].map(([api, gate]) => ({ type: 'gate', api, gate }) as const),
+      ...[...gates].map(([key, { gate }]) => ({ type: 'gate', key, gate }) as const),
     ],
   }
 }

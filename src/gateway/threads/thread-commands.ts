@@ -62,7 +62,7 @@ export async function executeCommand(thread: ThreadParts, id: number, command: C
     case 'providers':
       return authenticator.setProviders(command.providers)
     case 'gate':
-      return thread.gates.of(command.api).set(command.gate)
+      return thread.gates.set(command.key, command.gate)
     case 'blocks':
       return callerContexts.release(command.api)
     case 'certificates':

@@ -20,7 +20,7 @@ describe('a response of a backend', () => {
     for (let index = 0; index < 3; index++) {
       expect(await gateway.raw(open(CLOSE))).toMatch(/^HTTP\/1.1 200 [^]*\r\n\r\nok$/)
     }
-    expect(gateway.revision.backend?.gate.hasFailed).toBe(false)
+    expect(gateway.revision.backend?.only?.gate.hasFailed).toBe(false)
   })
 
   it.each(['gzip', 'gzip, chunked', 'identity', 'chunked, chunked'])(

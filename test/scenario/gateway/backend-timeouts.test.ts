@@ -44,7 +44,7 @@ describe('a request whose backend does not respond in time', () => {
       backend: { origin, timeoutMs: 100 },
       uploads: { windowMs: 100, bytesPerSecondMin: 10_000_000, totalMs: 600_000 },
       changeRevision(revision) {
-        const slots = revision.backend!.slots
+        const slots = revision.backend!.only!.slots
         slots.release = once(slots.release.bind(slots))
         return revision
       },

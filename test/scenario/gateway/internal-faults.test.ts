@@ -95,14 +95,14 @@ const FAULTS: readonly Fault[] = [
   [
     'forwarding',
     withRevision(({ backend }) => {
-      backend!.slots.acquire = once(backend!.slots.acquire.bind(backend!.slots))
+      backend!.only!.slots.acquire = once(backend!.only!.slots.acquire.bind(backend!.only!.slots))
       return {}
     }),
   ],
   [
     'dispatching',
     withRevision(({ backend }) => {
-      backend!.connections.send = once(backend!.connections.send.bind(backend!.connections))
+      backend!.only!.connections.send = once(backend!.only!.connections.send.bind(backend!.only!.connections))
       return {}
     }),
   ],
@@ -122,7 +122,7 @@ const FAULTS: readonly Fault[] = [
   [
     'backend health',
     withRevision(({ backend }) => {
-      backend!.gate.answered = once(backend!.gate.answered.bind(backend!.gate))
+      backend!.only!.gate.answered = once(backend!.only!.gate.answered.bind(backend!.only!.gate))
       return {}
     }),
   ],

@@ -209,7 +209,7 @@ describe('a pipeline that ends in CONNECT', () => {
       await gateway.recorded(index * 2 + 2)
     }
     expect(gateway.inFlight()).toBe(0)
-    expect(gateway.revision.backend?.slots.held).toBe(0)
+    expect(gateway.revision.backend?.only?.slots.held).toBe(0)
     expect(statusesIn(await gateway.raw(post('Connection: close\r\n')))).toEqual(['200'])
   })
 })

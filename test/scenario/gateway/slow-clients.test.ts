@@ -42,7 +42,7 @@ describe('a client that uploads too slowly', () => {
     const answer = await gateway.raw(uploadRequest(headers) + body)
     expect(answer).toMatch(/^HTTP\/1.1 408 [^]*"code":"request_timeout"/)
     expect(gateway.records).toMatchObject([{ outcome: 'request_timeout', status: 408, subscription: 'a', flags: 0 }])
-    expect(gateway.revision.backend?.gate.hasFailed).toBe(false)
+    expect(gateway.revision.backend?.only?.gate.hasFailed).toBe(false)
   })
 
   it('gets 408 when the time limit for the whole body expires, however fast it uploads', async () => {
@@ -122,7 +122,7 @@ describe('a client that uploads too slowly', () => {
     const text = await gateway.raw(`${uploadRequest('Transfer-Encoding: chunked')}5\r\nhello\r\n`)
     expect(text).toMatch(/^HTTP\/1.1 200 [^]*begun\r\n$/)
     expect(gateway.records).toMatchObject([{ outcome: 'request_timeout', status: 200, flags: FLAG_FORWARDED }])
-    expect(gateway.revision.backend?.gate.hasFailed).toBe(false)
+    expect(gateway.revision.backend?.only?.gate.hasFailed).toBe(false)
   })
 
   it('makes other requests with a body get 503 while the body memory is full', async () => {
@@ -176,8 +176,8 @@ describe('a client that reads too slowly', () => {
     socket.write(downloadRequest())
     const [record] = await gateway.recorded(1)
     expect(record).toMatchObject({ outcome: 'client_too_slow', status: 200, flags: FLAG_FORWARDED })
-    expect(gateway.revision.backend?.gate.hasFailed).toBe(false)
-    expect(gateway.revision.backend?.slots.held).toBe(0)
+    expect(gateway.revision.backend?.only?.gate.hasFailed).toBe(false)
+    expect(gateway.revision.backend?.only?.slots.held).toBe(0)
   })
 
   it('causes no fault if it stops reading near the end of its response', async () => {

@@ -17,12 +17,15 @@ function open(upstreams: UpstreamReports | null) {
   return { raise, published }
 }
 
-const issue = (state: UpstreamIssue['state']): UpstreamIssue => ({
+const issue = (state: UpstreamIssue['state'], more: Partial<UpstreamIssue> = {}): UpstreamIssue => ({
   tenant: 'acme',
   api: 'ledger-v1',
+  before: 'healthy',
   state,
   ok: 3,
   failed: 7,
+  failing: [],
+  ...more,
 })
 
 describe('The event of a failing backend', () => {
@@ -33,6 +36,21 @@ describe('The event of a failing backend', () => {
       { type: 'UpstreamHealthIssue', data: { api: 'ledger-v1', state: 'degraded', calls: 10, failed: 7 } },
       { type: 'UpstreamHealthIssue', data: { state: 'unhealthy' } },
     ])
+  })
+
+  it('names the targets that fail, if there are several', async () => {
+    const { raise, published } = open(null)
+    await raise(issue('degraded', { failing: ['http://a'] }))
+    await raise(issue('degraded'))
+    const [several, single] = published as { data: object }[]
+    expect(several).toMatchObject({ data: { state: 'degraded', targets: ['http://a'] } })
+    expect(single!.data).not.toHaveProperty('targets')
+  })
+
+  it('is not published when some of several targets, which were all down, are healthy again', async () => {
+    const { raise, published } = open(null)
+    for (const before of ['unhealthy', 'recovering'] as const) await raise(issue('degraded', { before }))
+    expect(published).toEqual([])
   })
 
   it('is published by one of several nodes; all report their changes in order', async () => {

@@ -90,6 +90,7 @@ export class Http1Connection implements Carrier, ResponseEvents, UnparsedBodyRec
   /** Writes the request of an exchange. */
   carry(exchange: Http1Exchange): void {
     exchange.carriedBy(this)
+    exchange.isSent = true
     this.#exchange = exchange
     this.#isRequestSent = true
     this.#hasBegun = this.#isAnswered = false

@@ -17,6 +17,7 @@ export class Http1Exchange implements Exchange, BodySink, ChunkWriter {
   readonly handler: ExchangeHandler
   readonly head: string
   isPaused = false
+  isSent = false
   /** Null before a carrier is found, and after the end. */
   #carrier: Carrier | null = null
 

@@ -60,6 +60,7 @@ class UndiciExchange implements Exchange, Dispatcher.DispatchHandler {
   #controller: Dispatcher.DispatchController | null = null
   #isOver = false
   isPaused = false
+  isSent = false
 
   constructor(handler: ExchangeHandler) {
     this.#handler = handler
@@ -84,6 +85,7 @@ class UndiciExchange implements Exchange, Dispatcher.DispatchHandler {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller
+    this.isSent = true
     if (this.#isOver) controller.abort(new Error('the exchange is over'))
   }
 

@@ -20,7 +20,7 @@ describe('the gate of a thread', () => {
     gate.answered(503, 100, now)
     gate.failed(now)
     expect(gate.hasFailed).toBe(true)
-    expect(gate.takeReport('a-v1')).toEqual({ api: 'a-v1', ok: 3, failed: 2, latencyUs: 1_100 })
+    expect(gate.takeReport('a-v1')).toEqual({ key: 'a-v1', ok: 3, failed: 2, latencyUs: 1_100 })
     expect(gate.takeReport('a-v1')).toBeNull()
     gate.set({ mode: 'trial', retryAtMs: 0 })
     gate.failed(now)

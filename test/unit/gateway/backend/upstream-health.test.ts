@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { BackendPlan } from '../../../../src/plan/route-plan.ts'
 import type { GatePlan, UpstreamReport } from '../../../../src/gateway/backend/upstream-gate.ts'
-import type { UpstreamChange } from '../../../../src/gateway/backend/backend-monitor.ts'
+import type { UpstreamChange } from '../../../../src/gateway/backend/api-monitor.ts'
+import { gateKey } from '../../../../src/gateway/backend/gate-key.ts'
 import { createUpstreamHealth } from '../../../../src/gateway/backend/upstream-health.ts'
 import { createFakeClock, settled } from '../../../fixtures/fake-clock.ts'
 
@@ -16,7 +17,7 @@ function open(backend: BackendPlan = BACKEND) {
   let probed = 0
   const health = createUpstreamHealth({
     clock,
-    setGate: async (_, gate) => void gates.push(gate),
+    setGate: async (_, __, gate) => void gates.push(gate),
     probe: async () => {
       probed++
       return probes.shift() ?? true
@@ -26,7 +27,9 @@ function open(backend: BackendPlan = BACKEND) {
   })
   health.watch('acme', 'a-v1', backend)
   const report = (ok: number, failed: number, ms = 10) =>
-    health.report([{ api: 'a-v1', ok, failed, latencyUs: ok * ms * 1_000 }] satisfies UpstreamReport[])
+    health.report([
+      { key: gateKey('a-v1', backend), ok, failed, latencyUs: ok * ms * 1_000 },
+    ] satisfies UpstreamReport[])
   return {
     clock,
     gates,
@@ -136,7 +139,7 @@ describe('the health of a backend', () => {
 
   it('ignores reports on an API that it does not monitor', () => {
     const { health, changes } = open()
-    health.report([{ api: 'other-v1', ok: 0, failed: 100, latencyUs: 0 }])
+    health.report([{ key: gateKey('other-v1', BACKEND), ok: 0, failed: 100, latencyUs: 0 }])
 
     expect(changes).toEqual([])
   })

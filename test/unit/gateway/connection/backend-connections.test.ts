@@ -28,6 +28,17 @@ describe.each(PARSERS)('the connections to a backend: %s', (_, parser, inTurn) =
     expect(sockets).toHaveLength(inTurn)
   })
 
+  it('state of an exchange whether the backend can have received something of it', async () => {
+    const { origin } = await openServer((request, response) => response.end(request.url))
+    const { exchange, answered } = start(open(origin))
+    expect(exchange.isSent).toBe(false)
+    await answered
+    expect(exchange.isSent).toBe(true)
+    const refused = start(open(origin, (_target, callback) => queueMicrotask(() => callback(new Error('no'), null))))
+    await expect(refused.answered).rejects.toThrow('no')
+    expect(refused.exchange.isSent).toBe(false)
+  })
+
   it('carry exchanges at once on connections of their own', async () => {
     const { origin, sockets } = await openServer((request, response) => setImmediate(() => response.end(request.url)))
     const connections = open(origin)

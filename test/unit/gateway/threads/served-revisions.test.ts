@@ -65,7 +65,7 @@ function open(options: Partial<ServedRevisionsOptions> = {}) {
   const settings = { threads: 1, gatewayUrl: 'https://gateway.example', connect: (_: unknown, base: object) => base }
   const revisions = createServedRevisions({
     ...{ limiter, settings, clock: systemClock, callsInFlight: () => 0 },
-    gates: { of: () => ({}) as never },
+    gates: { of: () => ({}) as never, drop: () => {} },
     onWithheld: (api) => withheld.push(api),
     ...options,
   })
@@ -168,7 +168,7 @@ it('wakes revisions one after the other, and leaves each call a turn after every
   const { revisions } = open({
     // Every step is a slice.
     elapsedMs: () => (elapsedMs += 2),
-    gates: { of: () => ({}) as never },
+    gates: { of: () => ({}) as never, drop: () => {} },
   })
   const apis = Array.from({ length: 40 }, (_, number) => `orders${number}-v1`)
   await revisions.restore(apis.map((api) => ({ plan: { ...small, api }, slas: [] })))

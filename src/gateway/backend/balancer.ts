@@ -1,0 +1,118 @@
+/**
+ * The targets of a revision on one thread, and the choice among them.
+ *
+ * `roundRobin` is smooth weighted round robin: each choice adds its weight to every candidate, takes the one with the most and
+ * subtracts the sum of the weights from it, so that the calls of a heavy target are spread evenly. `leastBusy` takes the target
+ * with the fewest calls in flight by weight, and shares ties by round robin.
+ *
+ * Candidates are the targets whose gate admits a call; those with a free connection come first. A call may go to a target that
+ * recovers, once per second and thread (`upstream-gate.ts`).
+ */
+
+import { targetsOf } from '../../plan/backend-targets.ts'
+import type { BackendPlan } from '../../plan/route-plan.ts'
+import { Backend, type BackendSettings } from './backend.ts'
+import { gateKey } from './gate-key.ts'
+import type { UpstreamGate } from './upstream-gate.ts'
+
+interface Target {
+  readonly backend: Backend
+  readonly weight: number
+  /** Credit of round robin. */
+  credit: number
+}
+
+export class Balancer {
+  /** The only target; null if there are several, among which `choose` decides. */
+  readonly only: Backend | null
+  readonly #targets: readonly Target[]
+  readonly #isLeastBusy: boolean
+  /** Reused by each choice. */
+  readonly #candidates: Target[] = []
+
+  constructor(plan: BackendPlan, settings: BackendSettings) {
+    const targets = targetsOf(plan)
+    this.#targets = targets.map((target) => ({
+      backend: new Backend(target.plan, settings),
+      weight: target.weight,
+      credit: 0,
+    }))
+    this.#isLeastBusy = plan.balance === 'leastBusy'
+    this.only = this.#targets.length === 1 ? this.#targets[0]!.backend : null
+  }
+
+  get backends(): readonly Backend[] {
+    return this.#targets.map(({ backend }) => backend)
+  }
+
+  gateKeys(scope: string): readonly string[] {
+    return this.#targets.map(({ backend }) => gateKey(scope, backend.plan))
+  }
+
+  /** Uses the gates of a thread instead of new ones. */
+  setGates(scope: string, gateOf: (key: string) => UpstreamGate): void {
+    for (const { backend } of this.#targets) backend.gate = gateOf(gateKey(scope, backend.plan))
+  }
+
+  /** Returns the target for a call of `holder`. If no gate admits one, that with the shortest wait. */
+  choose(holder: string, nowMs: () => number): Backend {
+    return this.chooseOther(null, holder, nowMs) ?? this.#soonest(nowMs)
+  }
+
+  /** Returns a target that admits a call of `holder` and is not among `tried`; null if there is none. */
+  chooseOther(tried: readonly Backend[] | null, holder: string, nowMs: () => number): Backend | null {
+    const candidates = this.#candidates
+    candidates.length = 0
+    let free = 0
+    for (const target of this.#targets) {
+      const { backend } = target
+      if (tried?.includes(backend) === true || !backend.gate.isOpen(nowMs)) continue
+      candidates.push(target)
+      if (!backend.slots.isFreeFor(holder)) continue
+      // Those with a free connection come first.
+      candidates[candidates.length - 1] = candidates[free]!
+      candidates[free++] = target
+    }
+    if (free > 0) candidates.length = free
+    if (this.#isLeastBusy) keepLeastBusy(candidates)
+    return takeNext(candidates)?.backend ?? null
+  }
+
+  close(): void {
+    for (const { backend } of this.#targets) backend.close()
+  }
+
+  #soonest(nowMs: () => number): Backend {
+    let soonest = this.#targets[0]!.backend
+    for (const { backend } of this.#targets) {
+      if (backend.gate.remainingMs(nowMs) < soonest.gate.remainingMs(nowMs)) soonest = backend
+    }
+    return soonest
+  }
+}
+
+/** Removes all candidates but those with the fewest calls in flight by weight. */
+function keepLeastBusy(candidates: Target[]): void {
+  let length = 0
+  for (const target of candidates) {
+    const first = candidates[0]!
+    const difference = target.backend.callsInFlight * first.weight - first.backend.callsInFlight * target.weight
+    if (difference > 0) continue
+    if (difference < 0) length = 0
+    candidates[length++] = target
+  }
+  candidates.length = length
+}
+
+/** Takes the next candidate in weighted round robin. */
+function takeNext(candidates: readonly Target[]): Target | null {
+  let next: Target | null = null
+  let sum = 0
+  for (const target of candidates) {
+    target.credit += target.weight
+    sum += target.weight
+    if (next === null || target.credit > next.credit) next = target
+  }
+  if (next !== null) next.credit -= sum
+  return next
+}
