@@ -2,7 +2,7 @@
 
 import type { Proxies } from '../publishing/proxies.ts'
 import { pageOf } from '../command/page.ts'
-import { backendInput, connections, waitMs } from './backend-input.ts'
+import { backendInput, balance, connections, waitMs, weight } from './backend-input.ts'
 import type { Handlers, Operation, Operations } from './operation.ts'
 import {
   base64,
@@ -24,10 +24,15 @@ import {
 
 const hasStaging = { type: 'boolean', description: 'Whether a staged revision waits for its activation.' } as const
 const revisionNumber = { type: ['integer', 'null'] } as const
-const backend = object({ url: text, timeoutMs: { type: 'integer' }, health: text, connections, waitMs }, [
-  'url',
-  'timeoutMs',
-])
+const targets = {
+  type: 'array',
+  items: object({ url: text, weight }, ['url']),
+  description: 'Missing if the backend was given by its `url`, which is missing otherwise.',
+} as const
+const backend = object(
+  { url: text, timeoutMs: { type: 'integer' }, health: text, connections, waitMs, targets, balance },
+  ['timeoutMs'],
+)
 const backendSource = {
   type: ['string', 'null'],
   enum: ['request', 'activeRevision', 'document', null],

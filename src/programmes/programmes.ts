@@ -11,7 +11,7 @@ import type { CreateId } from '../runtime/ids.ts'
 import type { Labelled } from '../store/labels.ts'
 import type { Author, Document, Registry, Write } from '../store/registry.ts'
 import { APPROVAL_KIND, movedFlow, stateOfFlow, stepFlow } from '../approvals/approval-document.ts'
-import { toBackend, type BackendInput, type BackendRule } from '../publishing/backend-address.ts'
+import { checkAddresses, toBackend, type BackendInput, type BackendRule } from '../publishing/backend-address.ts'
 import { commit, find, fromBase64, invalidAt } from '../command/commands.ts'
 import { createApiComplianceReader, type ApiCompliance } from './api-compliance.ts'
 import { changeLabels } from '../command/label-change.ts'
@@ -141,8 +141,7 @@ async function checkBackend(
   tenant: string,
   input: BackendInput,
 ): Promise<void> {
-  const refused = await backendRule.refuse(tenant, toBackend(input, null).url)
-  if (refused !== null) throw invalidAt('/backend/url', refused)
+  await checkAddresses(backendRule, tenant, toBackend(input, null))
 }
 
 async function contentOf(id: string, tenant: string, text: EncodedText, pointer: string): Promise<Write> {

@@ -28,7 +28,8 @@ export interface BackendChoice {
 export function chooseBackend({ input, serverUrl, serving }: BackendChoiceOptions): BackendChoice {
   if (input !== undefined) return { backend: toBackend(input, null), backendSource: 'request' }
   if (serving !== null && (serverUrl === null || serverUrl === serving.serverUrl)) {
-    const isOfDocument = serving.backend.url === serverUrl
+    const { url, targets } = serving.backend
+    const isOfDocument = targets === undefined && url === serverUrl
     return { backend: serving.backend, backendSource: isOfDocument ? 'document' : 'activeRevision' }
   }
   return { backend: toBackend(undefined, serverUrl), backendSource: 'document' }

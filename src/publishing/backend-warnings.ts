@@ -1,5 +1,6 @@
 /** Warnings about a deployment whose backend comes from the document and may not be the intended one. */
 
+import { addressesOf } from './backend-address.ts'
 import type { Deployment } from './proxy-document.ts'
 
 /** Resolves with the reason why a connection to `url` failed; null if it succeeded, or if the tenant may not probe. Never rejects. */
@@ -14,9 +15,10 @@ export async function backendWarnings(
   if (deployment === null || deployment.backendSource !== 'document') return []
   const { url } = deployment.backend
   const warnings: string[] = []
-  if (serving !== null && serving.backend.url !== url) {
+  const served = serving === null ? [url] : addressesOf(serving.backend).map((address) => address.url)
+  if (served.join() !== url) {
     warnings.push(
-      `The backend is now ${url}, from servers[0] of the document; the active revision uses ${serving.backend.url}.`,
+      `The backend is now ${url}, from servers[0] of the document; the active revision uses ${served.join(', ')}.`,
     )
   }
   const fault = await probe(tenant, url)

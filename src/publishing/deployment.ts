@@ -3,12 +3,12 @@
 import type { EncodedText } from '../domain/encoded-text.ts'
 import type { CreateId } from '../runtime/ids.ts'
 import type { Author, Write } from '../store/registry.ts'
-import { toBackend, type BackendInput, type BackendRule } from './backend-address.ts'
+import { checkAddresses, toBackend, type BackendInput, type BackendRule } from './backend-address.ts'
 import { chooseBackend } from './backend-choice.ts'
 import { fromBase64, invalidAt } from '../command/commands.ts'
 import { compiledWrite } from './compiled-document.ts'
 import type { ReadDocument } from './document-reader.ts'
-import { activeDeployment, type Deployment, type ProxyBody } from './proxy-document.ts'
+import { activeDeployment, type DeployedBackend, type Deployment, type ProxyBody } from './proxy-document.ts'
 import { contentWrite, type Content } from './published-content.ts'
 import { openApiWrite, type OpenApiSpecBody } from './specifications.ts'
 
@@ -50,7 +50,7 @@ async function fromRetained(options: DeploymentOptions, revision: number): Promi
   const from = current?.deployments[String(revision)]
   if (from === undefined) throw invalidAt('/fromRevision', 'The revision does not exist or is no longer retained.')
   const backend = input.backend === undefined ? from.backend : toBackend(input.backend, null)
-  await checkAddress(options, input.backend === undefined ? '/fromRevision' : '/backend/url', backend.url)
+  await checkBackend(options, backend, input.backend === undefined ? '/fromRevision' : undefined)
   const { isBackendExempt: _, ...rest } = from
   return {
     deployment: {
@@ -71,8 +71,7 @@ async function fromDocument(options: DeploymentOptions, text: EncodedText): Prom
   const active = current === null ? null : activeDeployment(current)
   const serving = active === null ? null : { backend: active.backend, serverUrl: previous?.serverUrl ?? null }
   const chosen = chooseBackend({ input: input.backend, serverUrl, serving })
-  const source = chosen.backendSource === 'document' ? '/servers/0/url' : '/backend/url'
-  await checkAddress(options, source, chosen.backend.url)
+  await checkBackend(options, chosen.backend, chosen.backendSource === 'document' ? '/servers/0/url' : undefined)
   const id = createId('oas')
   const deployment: Deployment = {
     specification: id,
@@ -95,9 +94,12 @@ async function fromDocument(options: DeploymentOptions, text: EncodedText): Prom
   }
 }
 
-async function checkAddress({ backendRule, author }: DeploymentOptions, pointer: string, url: string): Promise<void> {
-  const refused = await backendRule.refuse(author.tenant, url)
-  if (refused !== null) throw invalidAt(pointer, refused)
+function checkBackend(
+  { backendRule, author }: DeploymentOptions,
+  backend: DeployedBackend,
+  pointer: string | undefined,
+): Promise<void> {
+  return checkAddresses(backendRule, author.tenant, backend, pointer)
 }
 
 /** Returns the allowed scopes, by default all declared ones. Throws if one is not declared. */

@@ -4,7 +4,7 @@ import type { PersistedActor } from '../command/persisted-machine.ts'
 import type { ProxyContext } from './proxy-machine.ts'
 import type { Labelled } from '../store/labels.ts'
 import { documentKind, type Write } from '../store/registry.ts'
-import type { BackendPlan } from '../plan/route-plan.ts'
+import type { BackendPlan, TargetPlan } from '../plan/route-plan.ts'
 
 export interface ProxyBody extends Labelled {
   readonly api: string
@@ -19,13 +19,19 @@ export const PROXY_KIND = documentKind<ProxyBody>('proxy', ['api', 'memberOfProd
 /** Key of all proxies: whether a staged revision waits for its activation, `true` or `false`. */
 export const STAGING_KEY = 'hasStaging'
 
+/** Has the URL of the first target, so that processes of an earlier version can serve it. */
+export interface DeployedBackend extends Omit<BackendPlan, 'mayBePrivate' | 'targets'> {
+  readonly url: string
+  readonly targets?: readonly (TargetPlan & { readonly url: string })[]
+}
+
 export interface Deployment {
   /** Id of the OpenAPI document. */
   readonly specification: string
   readonly version: string
   readonly title: string
   readonly major: number
-  readonly backend: Omit<BackendPlan, 'mayBePrivate'> & { readonly url: string; readonly health?: string }
+  readonly backend: DeployedBackend
   /** Set if the revision was activated before the backends of tenants were restricted to public addresses; it is exempt. */
   readonly isBackendExempt?: true
   /** Where the backend came from; missing in revisions of earlier versions. */

@@ -65,8 +65,10 @@ export function showProxy({ id, body }: Document<ProxyBody>): Proxy {
 }
 
 function showBackend(backend: Deployment['backend'] | undefined): BackendInput {
+  const targets = backend?.targets?.map(({ url, weight }) => ({ url, ...(weight !== undefined && { weight }) }))
   return {
-    url: backend?.url ?? '',
+    ...(targets === undefined ? { url: backend?.url ?? '' } : { targets }),
+    ...(backend?.balance !== undefined && { balance: backend.balance }),
     timeoutMs: backend?.timeoutMs ?? 0,
     ...(backend?.health !== undefined && { health: backend.health }),
     ...(backend?.connections !== undefined && { connections: backend.connections }),

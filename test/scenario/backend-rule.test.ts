@@ -34,6 +34,19 @@ describe('staging', () => {
     await expect(proxies.stage(ACME, stage)).rejects.toMatchObject(at('/servers/0/url'))
   })
 
+  it('is refused if one of several targets is at a refused address, and so is activation', async () => {
+    const catalogue = openTestCatalogue()
+    const { proxies, backends } = catalogue
+    const backend = { targets: [{ url: 'https://b.example' }, LOCAL] }
+    const { id } = await proxies.stage(ACME, { ...stage, backend })
+    refuseLocal(catalogue)
+    await expect(proxies.stage(ACME, { ...stage, backend })).rejects.toMatchObject(at('/backend/targets/1/url'))
+    await expect(proxies.activate(ACME, id)).rejects.toMatchObject({ code: 'state_conflict' })
+    backends.refuse = () => null
+    await proxies.activate(ACME, id)
+    expect(await planOf(catalogue)).toMatchObject({ mayBePrivate: false, targets: [{}, {}] })
+  })
+
   it('of a retained revision is refused if its backend is at a refused address, unless the request sets another backend', async () => {
     const catalogue = openTestCatalogue()
     const { proxies } = catalogue

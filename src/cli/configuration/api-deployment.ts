@@ -2,7 +2,7 @@
 
 import type { Context } from './handler.ts'
 import { Refused } from './platform.ts'
-import { isFields, type Found, type Resource } from './resource.ts'
+import { isFields, type Fields, type Found, type Resource } from './resource.ts'
 
 const PRECONDITION_FAILED = 412
 
@@ -13,7 +13,7 @@ export async function deployRevision(context: Context, { name, fields }: Resourc
   const before = found === null ? null : await readUnchanged(context, found)
   const text = document === undefined ? String(found?.fields['document']) : context.readFile(String(document))
   const backendBefore = found?.fields['backend']
-  const newBackend = isFields(backend) ? { ...(backendBefore as object | undefined), ...backend } : backendBefore
+  const newBackend = isFields(backend) ? mergeBackend(backendBefore, backend) : backendBefore
   const scopes = allowedScopes ?? found?.fields['allowedScopes']
   const { body: staged } = await platform.send('POST', '/v1/proxies', {
     api: name,
@@ -26,6 +26,13 @@ export async function deployRevision(context: Context, { name, fields }: Resourc
   const isOurs = body['stagingRevision'] === staged['stagingRevision']
   if (!isOurs || (before !== null && body['activeRevision'] !== before['activeRevision'])) throw hasChanged()
   await platform.send('POST', `${path}/activate`, {}, tag)
+}
+
+/** A backend has either a URL or targets: that of the file replaces the other. */
+function mergeBackend(before: unknown, wanted: Fields): Fields {
+  const { url, targets, balance, ...kept } = isFields(before) ? before : {}
+  const address = 'url' in wanted ? {} : 'targets' in wanted ? { balance } : { url, targets, balance }
+  return { ...address, ...kept, ...wanted }
 }
 
 /** Staging has no precondition, so the proxy is read again before and after it. */

@@ -32,6 +32,11 @@ describe('the backend of a new document', () => {
     expect(choose({ serving })).toEqual([SERVER, 'document'])
   })
 
+  it('has not the source `document` if it has targets, of which servers[0] is one', () => {
+    const serving = { backend: toBackend({ targets: [{ url: SERVER }] }, null), serverUrl: SERVER }
+    expect(choose({ serving })).toEqual([SERVER, 'activeRevision'])
+  })
+
   it('has the source `document` as long as it equals servers[0]', () => {
     const serving = { backend: toBackend({ url: SERVER }, null), serverUrl: SERVER }
     expect(choose({ serving })).toEqual([SERVER, 'document'])

@@ -65,6 +65,29 @@ describe('a staged revision', () => {
     expect(gateway.calls).toEqual([])
   })
 
+  it('shows the targets of its backend as they were given, and serves them', async () => {
+    const catalogue = openTestCatalogue()
+    const backend = {
+      targets: [{ url: 'https://a.example/x/', weight: 2 }, { url: 'https://b.example' }],
+      balance: 'leastBusy',
+      timeoutMs: 500,
+    } as const
+    const { id, staging } = await catalogue.proxies.stage(ACME, stageInput({ backend }))
+    expect(staging?.backend).toEqual(backend)
+    const active = await catalogue.proxies.activate(ACME, id)
+    expect(active.backend).toEqual(backend)
+    const [served] = await Array.fromAsync(catalogue.proxies.activePlans())
+    expect(served?.plan.backend).toMatchObject({
+      targets: [
+        { origin: 'https://a.example', basePath: '/x', weight: 2 },
+        { origin: 'https://b.example', basePath: '' },
+      ],
+      balance: 'leastBusy',
+    })
+    const again = { api: API, fromRevision: 1 }
+    expect((await catalogue.proxies.stage(ACME, again)).staging?.backend).toEqual(backend)
+  })
+
   it('replaces the previous staged revision under a new number, and does not affect the active one', async () => {
     const catalogue = openTestCatalogue()
     const { proxy } = await publishApi(catalogue)

@@ -10,6 +10,7 @@ import { texts } from '../../texts.ts'
 import { TOTAL } from '../usage/links.ts'
 import type { Api, ApiTabProps } from './api-tab.ts'
 import { ApiUsers } from './api-users.tsx'
+import { addressesOf } from './backend-addresses.ts'
 import { FirstCall } from './first-call.tsx'
 import { useProxy } from './use-document.ts'
 
@@ -94,7 +95,8 @@ function Deployment({ api }: { readonly api: string }) {
       )}
       <dt>{facts.backend}</dt>
       <dd>
-        <code>{backend.url}</code> {backend.health !== undefined && <span class="quiet">{backend.health}</span>}
+        <code>{addressesOf(backend)}</code>{' '}
+        {backend.health !== undefined && <span class="quiet">{backend.health}</span>}
       </dd>
     </>
   )

@@ -4,6 +4,7 @@ import { List } from '../../parts/list.tsx'
 import { Page } from '../../parts/page.tsx'
 import { BASE } from '../../router.ts'
 import { texts } from '../../texts.ts'
+import { addressesOf } from './backend-addresses.ts'
 
 const words = texts.apis.staged
 
@@ -27,7 +28,10 @@ export function StagedRevisions() {
             title: words.columns.active,
             cell: ({ activeRevision }) => (activeRevision === null ? words.noActive : words.revision(activeRevision)),
           },
-          { title: words.columns.backend, cell: ({ staging }) => <code>{staging?.backend.url ?? ''}</code> },
+          {
+            title: words.columns.backend,
+            cell: ({ staging }) => <code>{staging === null ? '' : addressesOf(staging.backend)}</code>,
+          },
         ]}
       />
     </Page>

@@ -69,6 +69,19 @@ describe('an API', () => {
     })
   })
 
+  it('takes targets instead of the URL of its backend, and a URL instead of targets', async () => {
+    const context = contextOf(platformOf())
+    const change = async (backend: Fields): Promise<unknown> => {
+      await changeApi(context, await findApi(context), { backend })
+      return (await findApi(context)).fields['backend']
+    }
+    const targets = [{ url: 'https://a.example' }, { url: 'https://b.example', weight: 2 }]
+    expect(await change({ targets, balance: 'leastBusy', health: '/up' })).toMatchObject({ targets, health: '/up' })
+    expect(await change({ timeoutMs: 7_000 })).toMatchObject({ targets, balance: 'leastBusy', timeoutMs: 7_000 })
+    const { targets: _, balance: __, ...single } = (await change({ url: 'https://c.example' })) as Fields
+    expect([_, __, single]).toMatchObject([undefined, undefined, { url: 'https://c.example', health: '/up' }])
+  })
+
   it('is not deployed over a revision that was activated since it was read, or while it is staged', async () => {
     const activateOther = async (): Promise<void> => {
       const { platform } = contextOf(platformOf())
