@@ -1,0 +1,58 @@
+/** A backend in a process of its own, which can be killed and started again on the same port. */
+
+import { spawn, type ChildProcess } from 'node:child_process'
+import { createInterface } from 'node:readline'
+import { freePort } from '../../src/cli/free-port.ts'
+
+/** Prints `<method> <path>` of each request before it responds. */
+const PROGRAM = `
+  const { writeSync } = require('node:fs')
+  const { createServer } = require('node:http')
+  const server = createServer((request, response) => {
+    request.resume().on('end', () => {
+      writeSync(1, request.method + ' ' + request.url + '\\n')
+      response.end('ok')
+    })
+  })
+  server.listen(Number(process.argv[1]), '127.0.0.1', () => writeSync(1, 'listening\\n'))
+`
+
+export interface BackendProcess {
+  readonly url: string
+  /** Requests that have arrived, over all starts. */
+  readonly received: readonly string[]
+  start(): Promise<void>
+  /** SIGKILL; resolves when the process is gone. */
+  kill(): Promise<void>
+}
+
+export async function createBackendProcess(): Promise<BackendProcess> {
+  const port = await freePort()
+  const received: string[] = []
+  let child: ChildProcess | null = null
+
+  return {
+    url: `http://127.0.0.1:${port}`,
+    received,
+    async start() {
+      const started = spawn(process.execPath, ['-e', PROGRAM, String(port)], { stdio: ['ignore', 'pipe', 'inherit'] })
+      child = started
+      await new Promise<void>((resolve, reject) => {
+        started.once('exit', (code) => reject(new Error(`the backend ended with ${code}`)))
+        createInterface(started.stdout).on('line', (line) => {
+          if (line === 'listening') resolve()
+          else received.push(line)
+        })
+      })
+    },
+    async kill() {
+      const ended = child
+      child = null
+      if (ended === null) return
+      // `close` comes after the last line of the output.
+      const closed = new Promise((resolve) => ended.once('close', resolve))
+      ended.kill('SIGKILL')
+      await closed
+    },
+  }
+}
