@@ -22,6 +22,9 @@ export interface BackendProcess {
   /** Requests that have arrived, over all starts. */
   readonly received: readonly string[]
   start(): Promise<void>
+  /** SIGSTOP: it accepts connections and responds to nothing. */
+  pause(): void
+  resume(): void
   /** SIGKILL; resolves when the process is gone. */
   kill(): Promise<void>
 }
@@ -45,6 +48,8 @@ export async function createBackendProcess(): Promise<BackendProcess> {
         })
       })
     },
+    pause: () => void child?.kill('SIGSTOP'),
+    resume: () => void child?.kill('SIGCONT'),
     async kill() {
       const ended = child
       child = null

@@ -31,6 +31,8 @@ let targets: readonly BackendProcess[]
 let service: Service
 let proxy: string
 let caller: Enrolled
+/** Calls that were sent, in all tests. */
+let calls = 0
 
 beforeAll(async () => {
   targets = await Promise.all([createBackendProcess(), createBackendProcess(), createBackendProcess()])
@@ -60,7 +62,6 @@ async function publish(backend: object): Promise<string> {
 function startLoad() {
   const agent = new Agent({ connections: CLIENTS, pipelining: 1 })
   const statuses = { GET: new Map<number, number>(), PUT: new Map<number, number>(), POST: new Map<number, number>() }
-  let calls = 0
   let isOver = false
 
   async function call(method: (typeof METHODS)[number]): Promise<void> {
@@ -82,7 +83,6 @@ function startLoad() {
   )
   return {
     statuses,
-    calls: () => calls,
     async stop() {
       isOver = true
       await running
@@ -98,35 +98,71 @@ const summary = async (): Promise<number> => {
   return items.reduce((sum, { calls }) => sum + calls, 0)
 }
 
-it('A target that is killed under load fails no idempotent call, no POST reaches two targets, and each call is billed once', async () => {
+/** The backends that need attention, with their states. */
+async function attention(): Promise<readonly object[]> {
+  const { items } = await service.platform.get<{
+    items: readonly { kind: string; subjects: readonly { id: string; name: string }[] }[]
+  }>('/v1/attention')
+  return items.flatMap(({ kind, subjects }) =>
+    kind === 'backend' ? subjects.map(({ id, name }) => ({ id, name })) : [],
+  )
+}
+
+const receivedBy = (target: BackendProcess) => (): number => target.received.length
+
+/** No idempotent call has failed, and no POST was sent to two targets. */
+function expectSafe({ statuses }: ReturnType<typeof startLoad>, ofPost: number): void {
+  expect([...statuses.GET.keys()]).toEqual([200])
+  expect([...statuses.PUT.keys()]).toEqual([200])
+  // A POST that a failing target has received is not sent again.
+  expect([...statuses.POST.keys()].filter((status) => status !== 200 && status !== ofPost)).toEqual([])
+  const posts = targets.flatMap(({ received }) => received.filter((line) => line.startsWith('POST ')))
+  expect(new Set(posts).size).toBe(posts.length)
+}
+
+it('A target that is killed under load fails no idempotent call, gets calls again when it is back, and each call is billed once', async () => {
   const [, killed] = targets
   const load = startLoad()
-  const receivedBy = (target: BackendProcess) => (): number => target.received.length
   for (const target of targets) await expect.poll(receivedBy(target), WITHIN).toBeGreaterThan(200)
 
   await killed!.kill()
   const gone = killed!.received.length
-  const callsBefore = load.calls()
-  await expect.poll(load.calls, WITHIN).toBeGreaterThan(callsBefore + 2_000)
+  const callsBefore = calls
+  await expect.poll(() => calls, WITHIN).toBeGreaterThan(callsBefore + 2_000)
   expect(killed!.received.length).toBe(gone)
 
   await killed!.start()
   await expect.poll(receivedBy(killed!), WITHIN).toBeGreaterThan(gone + 200)
   await load.stop()
+  expectSafe(load, 502)
+  await expect.poll(summary, WITHIN).toBe(calls)
+})
 
-  expect([...load.statuses.GET.keys()]).toEqual([200])
-  expect([...load.statuses.PUT.keys()]).toEqual([200])
-  // A POST that the killed target had received is not sent again.
-  expect([...load.statuses.POST.keys()].filter((status) => status !== 200 && status !== 502)).toEqual([])
-  const posts = targets.flatMap(({ received }) => received.filter((line) => line.startsWith('POST ')))
-  expect(new Set(posts).size).toBe(posts.length)
-  await expect.poll(summary, WITHIN).toBe(load.calls())
+it('A target that hangs under load fails no idempotent call, and gets calls again when it goes on', async () => {
+  const [, , paused] = targets
+  await publish({ targets: targets.map(({ url }) => ({ url })), timeoutMs: 500 })
+  const load = startLoad()
+  const before = paused!.received.length
+  await expect.poll(receivedBy(paused!), WITHIN).toBeGreaterThan(before + 200)
+
+  paused!.pause()
+  await expect.poll(attention, WITHIN).toEqual([{ id: 'things-v1', name: 'degraded' }])
+  const callsBefore = calls
+  await expect.poll(() => calls, WITHIN).toBeGreaterThan(callsBefore + 1_000)
+
+  paused!.resume()
+  const callsThen = paused!.received.length
+  await expect.poll(receivedBy(paused!), WITHIN).toBeGreaterThan(callsThen + 500)
+  await load.stop()
+  expectSafe(load, 504)
+  await expect.poll(summary, WITHIN).toBe(calls)
+  await expect.poll(attention, WITHIN).toEqual([])
 })
 
 it('A backend with a URL replaces one with targets, and is shown as it was given', async () => {
   type Shown = { readonly backend: object }
   const before = await service.platform.get<Shown>(`/v1/proxies/${proxy}`)
-  expect(before.backend).toEqual({ targets: targets.map(({ url }) => ({ url })), timeoutMs: 30_000 })
+  expect(before.backend).toEqual({ targets: targets.map(({ url }) => ({ url })), timeoutMs: 500 })
   await publish({ url: targets[0]!.url })
   const { backend } = await service.platform.get<Shown>(`/v1/proxies/${proxy}`)
   expect(backend).toEqual({ url: targets[0]!.url, timeoutMs: 30_000 })

@@ -4,6 +4,21 @@ import { PAYMENTS, PAYMENTS_SLA } from '../../fixtures/test-platform.ts'
 import { SWAGGER } from '../../fixtures/swagger-document.ts'
 import { base64, openProgrammes, statuses, version } from '../../fixtures/test-programmes.ts'
 
+const TARGET = { url: 'https://a.example' }
+const UNUSABLE_BACKENDS = [
+  {},
+  { url: TARGET.url, targets: [TARGET] },
+  { url: TARGET.url, balance: 'leastBusy' },
+  { targets: [] },
+  { targets: [TARGET, TARGET] },
+  { targets: [{ ...TARGET, weight: 0 }] },
+  { targets: [{ ...TARGET, weight: 1_001 }] },
+  { targets: [{ ...TARGET, weight: 1.5 }] },
+  { targets: [{ ...TARGET, surprise: 1 }] },
+  { targets: [TARGET], balance: 'random' },
+  { targets: Array.from({ length: 33 }, (_, index) => ({ url: `https://a${index}.example` })) },
+]
+
 describe('a programme', () => {
   it('publishes a document in eight steps as an active API with a subscription', async () => {
     const { platform, token, start, read, settled } = await openProgrammes()
@@ -33,6 +48,15 @@ describe('a programme', () => {
     expect((await platform.send('GET', `/v1/programmes?state=succeeded`, { token })).body['items']).toMatchObject([
       { id },
     ])
+  })
+
+  it('publishes an API with several targets, which its proxy shows as they were given', async () => {
+    const { start, read, settled } = await openProgrammes()
+    const backend = { targets: [{ url: 'https://a.example', weight: 2 }, { url: 'https://b.example' }], timeoutMs: 900 }
+    const id = await start({ backend })
+    expect(await settled(id)).toMatchObject({ status: 'succeeded' })
+    const { body } = await read(`/v1/programmes/${id}`)
+    expect((await read(`/v1/proxies/${String(body['proxy'])}`)).body['backend']).toEqual(backend)
   })
 
   it('stops with the errors of a document that cannot be served', async () => {
@@ -110,6 +134,7 @@ describe('a programme', () => {
     { name: 'x', specification: 'not base64!' },
     { name: 'x', specification: 'YQ==', openSla: '*' },
     { name: 'x', specification: 'YQ==', backend: { url: '' } },
+    ...UNUSABLE_BACKENDS.map((backend) => ({ name: 'x', specification: 'YQ==', backend })),
     { name: 'x', specification: 'YQ==', surprise: 1 },
   ])('is rejected if its body is %j', async (body) => {
     const { platform, token } = await openProgrammes()

@@ -1,6 +1,7 @@
 /** Real gateway threads that end and are restarted. */
 
 import { describe, expect, it } from 'vitest'
+import { gateKey } from '../../../../src/gateway/backend/gate-key.ts'
 import { toPlan } from '../../../fixtures/federated-issuer.ts'
 import { federated, key, openGatewayPool, token, UNTIL_MS } from '../../../fixtures/test-gateway-pool.ts'
 import { API, GRANT } from '../../../fixtures/token-authority.ts'
@@ -26,6 +27,25 @@ describe('a gateway thread that ends', () => {
     expect(lost).toBeGreaterThan(0)
     expect(outcomes.filter((outcome) => outcome === 200)).toHaveLength(CALLS - lost)
     expect(counts.get('call_lost_with_thread')).toBe(lost)
+  })
+
+  it('is replaced by one that keeps a target shut, which no other target and no other API is', async () => {
+    const other = { origin: 'http://127.0.0.1:1', basePath: '' }
+    const { callAll, setGate, request, prepare, plan, restarts } = await openGatewayPool()
+    const backend = plan.backend!
+    const shut = { mode: 'shut', retryAtMs: Date.now() + 600_000 } as const
+    const targets = [{ origin: backend.origin, basePath: '' }, other]
+    await (await prepare({ ...plan, backend: { ...backend, targets } }, [])).swap()
+    await setGate('orders-v1', gateKey('orders-v1', backend), shut)
+    await setGate(API, gateKey(API, other), shut)
+    expect(await callAll(token())).toEqual(new Set([200]))
+
+    await request('/die', '').catch(() => {})
+    await restarts
+    await setGate(API, gateKey(API, backend), shut)
+    expect(await callAll(token())).toEqual(new Set([503]))
+    await setGate(API, gateKey(API, backend), { mode: 'open', retryAtMs: 0 })
+    expect(await callAll(token())).toEqual(new Set([200]))
   })
 
   it('is replaced by one with the same revoked tokens and people, membership and providers', async () => {

@@ -2,12 +2,14 @@
 
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
+import { createUpstreamGates } from '../../../../src/gateway/backend/upstream-gates.ts'
 import type { CompiledRevision } from '../../../../src/gateway/call/revision.ts'
 import { createLimiter } from '../../../../src/gateway/limits/limiter.ts'
 import { createServedRevisions, type ServedRevisionsOptions } from '../../../../src/gateway/threads/served-revisions.ts'
 import { packDocument, type PackedPlan } from '../../../../src/plan/packed-plan.ts'
 import type { OperationPlan } from '../../../../src/plan/route-plan.ts'
 import { systemClock } from '../../../../src/runtime/clock.ts'
+import { createFakeClock } from '../../../fixtures/fake-clock.ts'
 import { planOf } from '../../../fixtures/test-limits.ts'
 
 const API = 'orders-v1'
@@ -77,6 +79,31 @@ async function awake({ revisions }: Pick<ReturnType<typeof open>, 'revisions'>):
   await revisions.wake(API)
   return revisions.of(API)
 }
+
+describe('the gates of a thread', () => {
+  const withTargets = (...names: readonly string[]): PackedPlan => {
+    const targets = names.map((name) => ({ origin: `http://${name}`, basePath: '' }))
+    return { ...small, backend: { ...targets[0]!, timeoutMs: 1_000, mayBePrivate: true, targets } }
+  }
+
+  it('are shared by revisions with the same targets, and forgotten with the last one', async () => {
+    const gates = createUpstreamGates({ clock: createFakeClock(0), send: () => {} })
+    const { revisions } = open({ gates })
+    const swap = async (id: number, ...names: readonly string[]) => {
+      await revisions.prepare(id, withTargets(...names), [])
+      revisions.swap(id, [])
+      return revisions.of(API)!.backend!.backends.map(({ gate }) => gate)
+    }
+    const [a, b] = await swap(1, 'a', 'b')
+    expect(gates.of(`${API} http://a`)).toBe(a)
+    const [c, again] = await swap(2, 'c', 'a')
+    expect([again === a, c === b]).toEqual([true, false])
+    expect(gates.of(`${API} http://b`)).not.toBe(b)
+    revisions.withdraw(API)
+    expect(gates.of(`${API} http://a`)).not.toBe(a)
+    expect(gates.of(`${API} http://c`)).not.toBe(c)
+  })
+})
 
 describe('a revision of a small document', () => {
   it('is compiled at the first call of its API, once', async () => {

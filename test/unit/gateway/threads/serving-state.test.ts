@@ -32,6 +32,24 @@ describe('the serving state', () => {
     ])
   })
 
+  it('restores the gates that are not open, by target, until they open or their API is withdrawn', () => {
+    const state = createServingState(() => 0)
+    const shut = { mode: 'shut', retryAtMs: 9 } as const
+    for (const [api, target] of [
+      ['a-v1', 'one'],
+      ['a-v1', 'two'],
+      ['a-v10', 'one'],
+    ] as const)
+      state.setGate(api, `${api} http://${target}`, shut)
+    const gates = (): readonly string[] =>
+      state.restoreCommands().flatMap((command) => (command.type === 'gate' ? [command.key] : []))
+    expect(gates()).toEqual(['a-v1 http://one', 'a-v1 http://two', 'a-v10 http://one'])
+    state.setGate('a-v1', 'a-v1 http://one', { mode: 'open', retryAtMs: 0 })
+    expect(gates()).toEqual(['a-v1 http://two', 'a-v10 http://one'])
+    state.removePlan('a-v1')
+    expect(gates()).toEqual(['a-v10 http://one'])
+  })
+
   it('contains the current plan with the membership that was set after its preparation', () => {
     const state = createServingState(() => 0)
     const products = () => [...state.plans()].map(({ plan: { memberOfProductIds } }) => memberOfProductIds)
