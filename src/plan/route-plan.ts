@@ -4,6 +4,7 @@
  */
 
 import type { CorsPlan } from './cors.ts'
+import type { HeaderField, TransformPlan } from './transform-plan.ts'
 
 export type RoutePlan = RevisionPlan & DocumentPlan
 
@@ -25,6 +26,8 @@ export interface RevisionPlan {
   readonly isMcpOn?: true
   /** `cors` in the policy of the API, which overrides that of the document; missing if the policy has none. */
   readonly policyCors?: CorsPlan
+  /** Changes of requests and responses; missing if there are none. */
+  readonly transform?: TransformPlan
 }
 
 /** The part of a plan that comes from the document. */
@@ -77,6 +80,10 @@ export interface BackendPlan {
   readonly targets?: readonly TargetPlan[]
   /** How the calls are shared among the targets; if it is missing, by weighted round robin. */
   readonly balance?: 'roundRobin' | 'leastBusy'
+  /** The client certificate and the trusted authorities of connections; if it is missing, none and the public ones. */
+  readonly tls?: BackendTls
+  /** Headers of every request to the backend, with secret values. */
+  readonly secretHeaders?: readonly HeaderField[]
 }
 
 /** One address of a backend. */
@@ -85,6 +92,16 @@ export interface TargetPlan {
   readonly basePath: string
   /** Share of the calls in relation to the other targets; 1 if it is missing. */
   readonly weight?: number
+}
+
+/** The key and the values of `secretHeaders` are ciphertexts everywhere but on the way to the gateway threads. */
+export interface BackendTls {
+  /** The client certificate and those of its issuers, in PEM. */
+  readonly certificate?: string
+  /** Private key of the client certificate, in PEM. */
+  readonly key?: string
+  /** Authorities that replace the public ones, in PEM. */
+  readonly ca?: string
 }
 
 export interface OperationPlan {

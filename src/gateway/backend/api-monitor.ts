@@ -137,6 +137,7 @@ function isSame(a: BackendPlan, b: BackendPlan): boolean {
     a.basePath === b.basePath &&
     a.health === b.health &&
     a.timeoutMs === b.timeoutMs &&
-    a.mayBePrivate === b.mayBePrivate
+    a.mayBePrivate === b.mayBePrivate &&
+    JSON.stringify(a.tls) === JSON.stringify(b.tls)
   )
 }

@@ -9,6 +9,7 @@ import type { BackendPlan } from '../../plan/route-plan.ts'
 import type { BackendConnect } from './backend-connect.ts'
 import { BackendSlots } from './backend-slots.ts'
 import { DeadlineQueue } from '../../runtime/deadline-queue.ts'
+import { toTlsOptions } from './tls-identity.ts'
 import { UpstreamGate } from './upstream-gate.ts'
 import { openConnections } from '../connection/backend-connections.ts'
 import type { BackendConnections } from '../connection/exchange.ts'
@@ -42,11 +43,12 @@ export class Backend {
     this.plan = plan
     this.slots = new BackendSlots({ connections, waitMs: plan.waitMs ?? WAIT_MS })
     this.deadlines = new DeadlineQueue(plan.timeoutMs)
+    const tls = toTlsOptions(plan.tls)
     this.#open = () =>
       openConnections({
         origin: plan.origin,
         connections,
-        connect: connect(plan, { timeout: CONNECT_TIMEOUT_MS, allowH2: false }),
+        connect: connect(plan, { timeout: CONNECT_TIMEOUT_MS, allowH2: false, ...tls }),
       })
   }
 

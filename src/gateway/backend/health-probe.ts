@@ -1,8 +1,9 @@
 /** Sends requests to the health path of a backend: a status below 400 within five seconds is good. */
 
 import { Agent, Pool } from 'undici'
-import type { BackendPlan } from '../../plan/route-plan.ts'
+import type { BackendPlan, BackendTls } from '../../plan/route-plan.ts'
 import type { BackendConnect } from './backend-connect.ts'
+import { toTlsOptions } from './tls-identity.ts'
 
 export interface HealthProbe {
   /** Returns whether the backend is healthy. Does not reject. */
@@ -19,7 +20,8 @@ export function createHealthProbe(connect: BackendConnect): HealthProbe {
   // Two agents, because two backends with the same origin may have different rules.
   const agents = { open: createAgent(true), guarded: createAgent(false) }
 
-  function createAgent(mayBePrivate: boolean): Agent {
+  function createAgent(mayBePrivate: boolean, tls?: BackendTls): Agent {
+    const identity = toTlsOptions(tls)
     return new Agent({
       connections: CONNECTIONS_MAX,
       pipelining: 1,
@@ -30,28 +32,42 @@ export function createHealthProbe(connect: BackendConnect): HealthProbe {
       factory: (origin, options) =>
         new Pool(origin, {
           ...options,
-          connect: connect({ origin: String(origin), mayBePrivate }, { timeout: TIMEOUT_MS }),
+          connect: connect({ origin: String(origin), mayBePrivate }, { timeout: TIMEOUT_MS, ...identity }),
         }),
     })
   }
 
   return {
-    async check({ origin, health, mayBePrivate }) {
+    async check(backend) {
+      const { mayBePrivate, tls } = backend
+      if (tls === undefined) return probe(agents[mayBePrivate ? 'open' : 'guarded'], backend)
+      // Connections with an identity of their own serve one probe: probes are rarer than connections live.
       try {
-        const { statusCode, body } = await agents[mayBePrivate ? 'open' : 'guarded'].request({
-          origin,
-          path: health ?? '/',
-          method: 'GET',
-          headers: { 'user-agent': 'tollgate-health' },
-          signal: AbortSignal.timeout(TIMEOUT_MS),
-        })
-        // Destroying a body before its end emits an error, which would end the process without a listener.
-        body.on('error', () => {}).destroy()
-        return statusCode < 400
+        const own = createAgent(mayBePrivate, tls)
+        const isOk = await probe(own, backend)
+        void own.destroy()
+        return isOk
       } catch {
         return false
       }
     },
     close: async () => void (await Promise.all([agents.open.destroy(), agents.guarded.destroy()])),
+  }
+}
+
+async function probe(agent: Agent, { origin, health }: BackendPlan): Promise<boolean> {
+  try {
+    const { statusCode, body } = await agent.request({
+      origin,
+      path: health ?? '/',
+      method: 'GET',
+      headers: { 'user-agent': 'tollgate-health' },
+      signal: AbortSignal.timeout(TIMEOUT_MS),
+    })
+    // Destroying a body before its end emits an error, which would end the process without a listener.
+    body.on('error', () => {}).destroy()
+    return statusCode < 400
+  } catch {
+    return false
   }
 }

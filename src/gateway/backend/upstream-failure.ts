@@ -34,7 +34,19 @@ const UNREACHABLE: ReadonlySet<string> = new Set([
   'ERR_TLS_CERT_ALTNAME_INVALID',
   'DEPTH_ZERO_SELF_SIGNED_CERT',
   'CERT_HAS_EXPIRED',
+  'CERT_NOT_YET_VALID',
+  'CERT_REVOKED',
+  'CERT_REJECTED',
+  'CERT_UNTRUSTED',
+  'INVALID_CA',
+  'INVALID_PURPOSE',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
 ])
+/** Start of the codes of a TLS handshake that failed, such as a backend that refuses the certificate of the gateway. */
+const TLS_FAILED = 'ERR_SSL_'
 
 /** The gateway has reached its limit of connections or open files, which is not the backend's fault. */
 const FULL: ReadonlySet<string> = new Set([BACKEND_CONNECTIONS_FULL, 'EMFILE', 'ENFILE', 'ENOBUFS'])
@@ -42,6 +54,6 @@ const FULL: ReadonlySet<string> = new Set([BACKEND_CONNECTIONS_FULL, 'EMFILE', '
 export function toOutcome(code: string): UpstreamFailure | 'backend_busy' | 'internal' {
   if (FULL.has(code)) return 'backend_busy'
   if (TIMED_OUT.has(code)) return 'upstream_timeout'
-  if (UNREACHABLE.has(code)) return 'upstream_refused'
+  if (UNREACHABLE.has(code) || code.startsWith(TLS_FAILED)) return 'upstream_refused'
   return NOT_SENT.has(code) ? 'internal' : 'upstream_broken'
 }

@@ -17,9 +17,11 @@ import { Balancer } from '../backend/balancer.ts'
 import { READ_BYTES_PER_SECOND_MIN } from '../connection/reader-watch.ts'
 import { compileResponses, type DeclaredResponses } from '../validation/declared-responses.ts'
 import type { CompiledSla, Limiter } from '../limits/limiter.ts'
+import { compileRewrite, type PathRewrite } from '../routing/path-rewrite.ts'
 import { createRouteTable, type RouteTable } from '../routing/route-table.ts'
 import { toAttribution } from './call-attribution.ts'
 import { toDeprecationLines } from '../headers/deprecation-headers.ts'
+import { compileHeaderEdit, type HeaderEdit } from '../headers/header-edit.ts'
 import { compileValidators, type OperationValidators } from '../validation/validate.ts'
 
 export interface CompiledOperation {
@@ -36,6 +38,8 @@ export interface CompiledOperation {
   readonly units: UnitsPlan | null
   /** Null unless the operation is a WebSocket. */
   readonly webSocket: WebSocketPlan | null
+  /** How the path changes for the backend; null if it does not. */
+  readonly rewrite: PathRewrite | null
 }
 
 export interface CompiledRevision {
@@ -49,6 +53,10 @@ export interface CompiledRevision {
   /** Minimum rate at which a client must read a response while bytes are queued. */
   readonly readBytesPerSecondMin: number
   readonly backend: Balancer | null
+  /** How the headers for the backend change; null if they do not. */
+  readonly requestEdit: HeaderEdit | null
+  /** How the headers of the backend's responses change; null if they do not. */
+  readonly responseEdit: HeaderEdit | null
   /** By variant. */
   readonly slas: Map<string, CompiledSla>
   /** Lines of headers in every response of the API; `apiLinesFor` adds those of CORS. */
@@ -90,6 +98,7 @@ export async function compileRevision(
     anonymous: toAttribution(plan, operation.operationId, null, null),
     units: operation.units ?? null,
     webSocket: operation.webSocket ?? null,
+    rewrite: compileRewrite(plan.transform?.basePath, operation.path),
   }))
   return {
     plan,
@@ -100,6 +109,8 @@ export async function compileRevision(
     challenges: compileChallenges(plan, settings.gatewayUrl),
     readBytesPerSecondMin: plan.readBytesPerSecondMin ?? READ_BYTES_PER_SECOND_MIN,
     backend: plan.backend === null ? null : new Balancer(plan.backend, settings),
+    requestEdit: compileHeaderEdit(plan.transform?.request ?? {}, plan.backend?.secretHeaders),
+    responseEdit: compileHeaderEdit(plan.transform?.response ?? {}),
     slas: new Map(slas.map((sla) => [sla.variant, compileSlaFor(plan, sla, limiter)])),
     apiLines: plan.deprecation === undefined ? '' : toDeprecationLines(plan.deprecation),
     cors: compileCors(plan),

@@ -12,6 +12,7 @@
 import type { Call } from '../call/call.ts'
 import type { BodySample } from './drift-sampling.ts'
 import type { DriftWatch } from './drift-watch.ts'
+import { editHeaders, type HeaderEdit } from '../headers/header-edit.ts'
 import type { HeaderRules } from '../headers/header-rules.ts'
 import type { ChunkWriter } from '../connection/chunk-writer.ts'
 import type { Exchange } from '../connection/exchange.ts'
@@ -28,6 +29,7 @@ export interface RelayOptions {
   readonly drift: DriftWatch
   readonly readers: Pick<ReaderWatch, 'enter' | 'leave'>
   readonly operation: CompiledOperation
+  readonly responseEdit: HeaderEdit | null
   readonly method: string
   /** Counts the units of the call; null if they are known before. */
   readonly meter: UsageMeter | null
@@ -99,12 +101,12 @@ export class ResponseRelay implements ResponseSink, TurnMember {
   }
 
   takeHead(exchange: Exchange, status: number, headers: HeaderMemo): boolean {
-    const { drift, operation } = this.#options
+    const { drift, operation, responseEdit } = this.#options
     const call = this.#call
     const head = readHeadFor(this.#options, status, headers)
     if (head.isUnreadable) return false
     call.status = status
-    call.head = head
+    call.head = responseEdit === null ? head : { ...head, lines: editHeaders(responseEdit, head.lines) }
     this.#contentLength = head.length
     this.#sample = drift.checkHead(call, operation, status, head)
     this.#exchange = exchange

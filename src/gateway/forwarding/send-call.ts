@@ -13,6 +13,8 @@ import { inOnePiece } from '../../runtime/one-piece.ts'
 import type { DriftWatch } from './drift-watch.ts'
 import { Forwarding } from './forward.ts'
 import { valuesOf } from '../routing/operation-request.ts'
+import { rewriteTarget } from '../routing/path-rewrite.ts'
+import { editHeaders } from '../headers/header-edit.ts'
 import type { ResponseRules } from '../headers/header-rules.ts'
 import { createForwarded, createTraceLines, type ToForwardedLines } from '../headers/identity-headers.ts'
 import type { LoopDetection } from '../headers/loop-detection.ts'
@@ -143,11 +145,12 @@ class CallSender {
       uploads,
       readers,
       operation,
+      responseEdit: revision.responseEdit,
       meter: operation.units === null ? null : this.#startMeter(routed, operation.units),
       receiver,
       method: request.method ?? '',
-      target,
-      lines: clientLines(routed) + this.#ownLines(routed) + (handshake === null ? '' : handshake.lines),
+      target: operation.rewrite === null ? target : rewriteTarget(operation.rewrite, target),
+      lines: editedLines(routed) + this.#ownLines(routed) + (handshake === null ? '' : handshake.lines),
       body,
       bodyBytes: headers.isChunked ? -1 : headers.contentLength,
       upgrade: handshake === null ? null : { webSockets, routed, handshake },
@@ -167,6 +170,12 @@ class CallSender {
       this.#toTraceLines(call.requestId)
     return callerContext === null ? lines : lines + callerContext.identityLines
   }
+}
+
+/** Returns the headers of the client that reach the backend, as the API changes them. */
+function editedLines(routed: RoutedCall): string {
+  const { requestEdit } = routed.revision
+  return requestEdit === null ? clientLines(routed) : editHeaders(requestEdit, clientLines(routed))
 }
 
 /** Returns the headers of the client that reach the backend, as lines. */

@@ -17,6 +17,7 @@ import type { SwitchedConnection } from '../connection/exchange.ts'
 import type { HeaderMemo } from '../connection/header-memo.ts'
 import type { ReaderWatch } from '../connection/reader-watch.ts'
 import { toResponseFields } from '../connection/response-fields.ts'
+import { editHeaders } from '../headers/header-edit.ts'
 import type { ResponseRules } from '../headers/header-rules.ts'
 import { CLOSE } from './frames.ts'
 import { answerHandshake, type Handshake } from './handshake.ts'
@@ -104,7 +105,8 @@ export class WebSockets {
       return tunnel
     }
     call.status = SWITCHING_PROTOCOLS
-    call.head = { ...toResponseFields([]), lines }
+    const { responseEdit } = routed.revision
+    call.head = { ...toResponseFields([]), lines: responseEdit === null ? lines : editHeaders(responseEdit, lines) }
     call.sendHead()
     call.response.flushHeaders()
     this.#open.set(tunnel, opened)
