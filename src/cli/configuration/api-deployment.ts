@@ -9,7 +9,7 @@ const PRECONDITION_FAILED = 412
 /** Deploys the wanted document, or the active one with other settings. `found`: null for a new API. */
 export async function deployRevision(context: Context, { name, fields }: Resource, found: Found | null): Promise<void> {
   const { platform } = context
-  const { document, backend, allowedScopes } = fields
+  const { document, backend, transform, allowedScopes } = fields
   const before = found === null ? null : await readUnchanged(context, found)
   const text = document === undefined ? String(found?.fields['document']) : context.readFile(String(document))
   const backendBefore = found?.fields['backend']
@@ -19,6 +19,7 @@ export async function deployRevision(context: Context, { name, fields }: Resourc
     api: name,
     specification: Buffer.from(text).toString('base64'),
     ...(newBackend !== undefined && { backend: newBackend }),
+    ...(transform !== undefined && { transform }),
     ...(scopes !== undefined && { allowedScopes: scopes }),
   })
   const path = `/v1/proxies/${String(staged['id'])}`

@@ -15,7 +15,7 @@ import { mapInParallel, withoutNothing } from './simple-handler.ts'
 const KIND = 'api'
 const PLATFORM_API = 'platform-v1'
 /** Changed together, by a new revision. */
-const REVISED = ['document', 'backend', 'allowedScopes']
+const REVISED = ['document', 'backend', 'transform', 'allowedScopes']
 
 export function createApiHandler(): Handler {
   return {
@@ -58,12 +58,14 @@ function faultIn({
   document,
   declarations = [],
   backend = {},
+  transform = {},
   policy = {},
   allowedScopes = [],
 }: Fields): string | null {
   if (document !== undefined && typeof document !== 'string') return 'document must be a path.'
   if (!isTexts(declarations)) return 'declarations must be a list of paths.'
   if (!isFields(backend)) return 'backend must be an object.'
+  if (transform !== null && !isFields(transform)) return 'transform must be an object.'
   if (!isFields(policy)) return 'policy must be an object.'
   return isTexts(allowedScopes) ? null : 'allowedScopes must be a list of scopes.'
 }
@@ -80,13 +82,14 @@ async function readApi({ platform }: Context, api: string, proxyId: string): Pro
     platform.list(`/v1/proxies/${proxyId}/revisions`),
     platform.list(`/v1/openslaspecs?api=${api}`),
   ])
-  const { activeRevision, backendSource, backend, allowedScopes, declaredScopes } = proxy.body
+  const { activeRevision, backendSource, backend, transform, allowedScopes, declaredScopes } = proxy.body
   const active = revisions.find(({ revision }) => revision === activeRevision)
   const inForce = declarations.filter((each) => each['inForce'] === true).toSorted(byVariant)
   const isNarrowed = !isSameValue(KIND, 'allowedScopes', allowedScopes, declaredScopes)
   const fields = {
     document: await platform.text(`/v1/openapispecs/${String(active?.['specification'])}/content`),
-    backend: backendSource === 'document' ? undefined : backend,
+    backend: backendSource === 'document' ? undefined : toInput(backend as Fields),
+    transform,
     allowedScopes: isNarrowed ? allowedScopes : undefined,
     policy: policy.body,
     declarations: await mapInParallel(inForce, ({ id }) => platform.text(`/v1/openslaspecs/${String(id)}/content`)),
@@ -100,6 +103,13 @@ async function readApi({ platform }: Context, api: string, proxyId: string): Pro
     tags: [tag, proxy.tag, policy.tag, proxyId],
     defaults: { allowedScopes },
   }
+}
+
+/** Returns a backend as a request gives it. */
+function toInput({ tls, ...backend }: Fields): Fields {
+  if (!isFields(tls)) return backend
+  const { hasKey: _hasKey, ...rest } = tls
+  return { ...backend, tls: rest }
 }
 
 function byVariant(one: Fields, other: Fields): number {

@@ -24,8 +24,17 @@ export function isSameValue(kind: string, field: string, before: unknown, after:
   const members = isFields(before) ? before : {}
   return Object.entries(after).every(([name, each]) => {
     // A secret is never returned, so it cannot differ.
-    return SECRET_FIELDS.has(name) || isSame(kind, members[name], each)
+    return SECRET_FIELDS.has(name) || isSame(kind, withoutSecrets(name, members[name]), withoutSecrets(name, each))
   })
+}
+
+/** Returns a member of a backend without the values of its secret headers and its key. */
+function withoutSecrets(name: string, value: unknown): unknown {
+  if (name === 'secretHeaders' && Array.isArray(value))
+    return value.map((header: unknown) => (isFields(header) ? String(header['name']).toLowerCase() : header))
+  if (name !== 'tls' || !isFields(value)) return value
+  const { key: _key, hasKey: _hasKey, ...rest } = value
+  return rest
 }
 
 /** Whether a field has no value: a file leaves it out. */

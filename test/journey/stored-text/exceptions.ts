@@ -2,6 +2,7 @@
 
 const EXISTS = 'It names a resource that exists; others are refused.'
 const SECRET = 'It is never answered.'
+const CERTIFICATES = 'Only certificates are accepted.'
 const READ = 'Nothing is stored. The views of the explanation have tests of their own.'
 const VETTED = 'Only names and paths that the linter knows are accepted.'
 
@@ -18,6 +19,8 @@ export const EXCEPTIONS: Readonly<Record<string, string>> = {
   ),
   'putTenantPolicy /ruleset': EXISTS,
   'stageRevision /api': 'The schema of the handler accepts names of APIs only.',
+  ...ofBoth('stageRevision', 'createProgramme', ['/backend/tls/key', '/backend/secretHeaders/[]/value'], SECRET),
+  ...ofBoth('stageRevision', 'createProgramme', ['/backend/tls/certificate', '/backend/tls/ca'], CERTIFICATES),
   'createOpenSlaSpec /api': EXISTS,
   'validateOpenSlaSpec /api': EXISTS,
   'createProduct /apis/[]': EXISTS,

@@ -55,11 +55,22 @@ async function storeGovernance({ send }: Filler): Promise<void> {
   await send('updatePrinciple', await send('createPrinciple', {}))
 }
 
+/** A backend without certificates, which cannot be hostile. */
+const plain = (url: string) => ({ url, tls: undefined, secretHeaders: undefined })
+
+function deployment(url: string) {
+  const valueOf = (list: string): string => hostileOf(`stageRevision /transform/${list}/[]/value`)
+  const fields = (list: string) => [{ name: 'X-Hostile', value: valueOf(list) }]
+  const headersOf = (use: string) => ({ remove: [], set: fields(`${use}/set`), add: fields(`${use}/add`) })
+  const transform = { request: headersOf('request'), response: headersOf('response'), basePath: undefined }
+  return { backend: plain(url), transform, allowedScopes: [SCOPE] }
+}
+
 async function storeApi({ send, read }: Filler, { backend }: Addresses): Promise<void> {
   const specification = toBase64(hostileApi())
   const url = `${backend}/<img/src=x/onerror=ran(900)>`
   await send('validateSpecification', {}, { specification, previous: specification })
-  const staged = await send('stageRevision', {}, { specification, api: API, backend: { url }, allowedScopes: [SCOPE] })
+  const staged = await send('stageRevision', {}, { specification, api: API, ...deployment(url) })
   await send('updateProxy', staged)
   await send('activateRevision', staged)
   await send('updateApi', { name: API })
@@ -73,7 +84,7 @@ async function storeApi({ send, read }: Filler, { backend }: Addresses): Promise
   const old = toBase64({ ...hostileApi(), info: { title: 'Old', version: '1.0.0', description: TEXT } })
   await send(
     'activateRevision',
-    await send('stageRevision', {}, { specification: old, api: 'old-v1', backend: { url }, allowedScopes: [SCOPE] }),
+    await send('stageRevision', {}, { specification: old, api: 'old-v1', ...deployment(url) }),
   )
   await send('deprecateApi', { name: 'old-v1' }, { retirementDate: later(), successor: API })
   const product = await send('createProduct', {}, { apis: [API] })
@@ -89,7 +100,7 @@ async function storeProgramme({ send, read }: Filler, decider: Filler, { backend
     {
       specification,
       openSla: toBase64(hostileSla()),
-      backend: { url: `${backend}/<img/src=x/onerror=ran(900)>` },
+      backend: plain(`${backend}/<img/src=x/onerror=ran(900)>`),
     },
   )
   await send('labelProgramme', programme)
