@@ -9,7 +9,14 @@ import { shownBody } from '../command/audit-log.ts'
 import { find, toTime } from '../command/commands.ts'
 import { listAll } from '../command/page.ts'
 import type { Clock } from '../runtime/clock.ts'
-import { exportedFields, type Author, type Document, type DocumentKind, type Registry } from '../store/registry.ts'
+import {
+  exportedFields,
+  type Author,
+  type Document,
+  type DocumentKind,
+  type Exported,
+  type Registry,
+} from '../store/registry.ts'
 import { TENANT_KIND, tenantWrite, type TenantBody } from './platform-access.ts'
 
 export interface TenantExportOptions {
@@ -51,8 +58,8 @@ async function* linesOf(
   await noteExport(registry, author, current, startedMs)
 }
 
-function toLine({ kind, id, revision, body, ...times }: Document, fields: readonly string[] | 'all'): string {
-  const shown = fields === 'all' ? body : shownBody(body, fields)
+function toLine({ kind, id, revision, body, ...times }: Document, fields: Exported): string {
+  const shown = typeof fields === 'function' ? fields(body) : shownBody(body, fields)
   const [createdAt, updatedAt] = [toTime(times.createdAtMs), toTime(times.updatedAtMs)]
   return `${JSON.stringify({ kind, id, revision, createdAt, updatedAt, body: shown })}\n`
 }

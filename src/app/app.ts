@@ -41,6 +41,7 @@ import { openStream, type StreamServices } from './open-stream.ts'
 import { createWebhooks, type Webhooks } from './open-webhooks.ts'
 import { createResources, type Resources } from './resources.ts'
 import { startScheduledWork } from './scheduled-work.ts'
+import { serveStored } from './serve-stored.ts'
 import { createStopDelay } from './stop-delay.ts'
 
 export interface App {
@@ -182,7 +183,7 @@ async function activateStored(
   await (await port.prepare(platformPlan(config.adminTenant, scopes, config.corsOrigins), platformSlas)).swap()
   if (stored !== null) return serveStoredApis(core, resources.proxies, stored)
   for await (const { plan, slas } of resources.proxies.activePlans()) {
-    await (await port.prepare(plan, slas)).swap()
+    await serveStored(core, port, { plan, slas })
     backends.serves(plan)
   }
 }

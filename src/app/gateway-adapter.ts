@@ -8,6 +8,8 @@ import type { GatewayPort } from '../plan/gateway-port.ts'
 import type { Grant } from '../plan/grant.ts'
 import { packDocument, type PackedPlan } from '../plan/packed-plan.ts'
 import type { BackendPlan } from '../plan/route-plan.ts'
+import { openSecrets } from '../publishing/backend-secrets.ts'
+import type { Vault } from '../runtime/vault.ts'
 import type { Authenticator } from '../gateway/authentication/authenticate.ts'
 import type { GatewayPool } from '../gateway/threads/gateway-pool-options.ts'
 import type { ActiveDeclarations } from '../gateway/limits/active-declarations.ts'
@@ -15,6 +17,8 @@ import type { PlatformLimits } from '../self-metering/platform-limits.ts'
 
 export interface GatewayParts {
   readonly gatewayPool: GatewayPool
+  /** Decrypts the secrets of backends. */
+  readonly vault: Pick<Vault, 'decrypt'>
   readonly declarations: ActiveDeclarations
   readonly platformLimits: Pick<PlatformLimits, 'setPlan'>
   readonly authenticator: Authenticator
@@ -28,6 +32,7 @@ export interface GatewayParts {
 
 export function createGatewayPort({
   gatewayPool,
+  vault,
   declarations,
   platformLimits,
   authenticator,
@@ -37,14 +42,16 @@ export function createGatewayPort({
 }: GatewayParts): GatewayPort {
   return {
     async prepare(plan, slas) {
-      const prepared = await gatewayPool.prepare(plan, slas)
+      const { tenant, api } = plan
+      const backend = openBackend(vault, plan)
+      const prepared = await gatewayPool.prepare({ ...plan, backend }, slas)
       return {
         abort: () => prepared.abort(),
         async swap() {
           for (const sla of slas) declarations.setPlan(sla)
           await prepared.swap()
           for (const sla of slas) platformLimits.setPlan(sla)
-          if (plan.backend !== null) onBackend(plan.tenant, plan.api, plan.backend)
+          if (backend !== null) onBackend(tenant, api, backend)
         },
       }
     },
@@ -77,6 +84,14 @@ export function createGatewayPort({
       await gatewayPool.applyProviders(providers)
     },
   }
+}
+
+/** Decrypts the secrets last, so that nothing but the gateway has them. A retired API is never called, and must not need its secrets. */
+function openBackend(vault: Pick<Vault, 'decrypt'>, plan: PackedPlan): BackendPlan | null {
+  const { backend, state } = plan
+  if (backend === null) return null
+  const { tls: _tls, secretHeaders: _secretHeaders, ...rest } = backend
+  return state === 'Retired' ? rest : openSecrets(vault, plan, backend)
 }
 
 /**

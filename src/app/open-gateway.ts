@@ -87,6 +87,7 @@ export function openGateway(options: GatewayOptions): GatewayServices {
   const grantListeners: ((grant: Grant) => void)[] = []
   const port = createGatewayPort({
     gatewayPool: pool,
+    vault,
     declarations: limits.declarations,
     platformLimits,
     authenticator,

@@ -12,6 +12,7 @@ import { createTenantPolicies, type TenantPolicies } from '../programmes/tenant-
 import type { DocumentReader } from '../publishing/document-reader.ts'
 import type { KeyedMutex } from '../command/keyed-mutex.ts'
 import type { Log } from '../runtime/log.ts'
+import type { Vault } from '../runtime/vault.ts'
 
 export interface ProgrammeServices {
   readonly programmes: Programmes
@@ -24,6 +25,7 @@ export interface ProgrammeServicesOptions extends Omit<
   ProgrammeStepsOptions,
   'policies' | 'compliance' | 'apiPolicies'
 > {
+  readonly vault: Pick<Vault, 'encrypt' | 'decrypt'>
   readonly backendRule: Pick<BackendRule, 'refuse'>
   readonly documents: DocumentReader
   readonly rulesetOf: RulesetOf

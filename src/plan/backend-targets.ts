@@ -12,3 +12,7 @@ export function targetsOf(backend: BackendPlan): readonly TargetOfBackend[] {
   if (targets === undefined) return [{ plan: backend, weight: 1 }]
   return targets.map(({ origin, basePath, weight = 1 }) => ({ plan: { ...shared, origin, basePath }, weight }))
 }
+
+export function originsOf({ origin, targets }: Pick<BackendPlan, 'origin' | 'targets'>): readonly string[] {
+  return targets === undefined ? [origin] : targets.map((target) => target.origin)
+}

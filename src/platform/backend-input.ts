@@ -1,6 +1,7 @@
 /** Schema of a backend in the requests of proxies and programmes. */
 
 import { backendUrl, object } from './schemas.ts'
+import type { Schema } from './schema-type.ts'
 
 export const connections = {
   type: 'integer',
@@ -37,6 +38,49 @@ const targets = {
   items: object({ url: backendUrl, weight }, ['url']),
   description: 'Several addresses that share the calls, each with its own health. Give either `url` or `targets`.',
 } as const
+/** Printable ASCII and line ends. */
+const PEM = '^[\\x20-\\x7e\\t\\r\\n]*$'
+const certificates = (description: string) =>
+  ({ type: 'string', minLength: 1, maxLength: 131_072, pattern: PEM, description }) as const satisfies Schema
+export const certificate = certificates('The client certificate, then those of its issuers, in PEM.')
+export const ca = certificates('Authorities that the backend is verified by, in PEM, instead of the public ones.')
+const key = {
+  type: 'string',
+  minLength: 1,
+  maxLength: 16_384,
+  pattern: PEM,
+  description:
+    'Private key of `certificate`, in PEM. It is encrypted and never returned. Without it, that of the active revision stays, or ' +
+    'else that of the staged one, if scheme, host and port of the backend are the same.',
+} as const
+export const headerName = {
+  type: 'string',
+  minLength: 1,
+  maxLength: 128,
+  pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",
+} as const satisfies Schema
+/** Printable ASCII, without spaces around it. */
+export const HEADER_VALUE = '^[\\x21-\\x7e](?:[\\x20-\\x7e]*[\\x21-\\x7e])?$'
+const secretHeaders = {
+  type: 'array',
+  maxItems: 16,
+  items: object(
+    {
+      name: headerName,
+      value: {
+        type: 'string',
+        minLength: 1,
+        maxLength: 8_192,
+        pattern: HEADER_VALUE,
+        description:
+          'It is encrypted and never returned. Without it, that of the active revision stays, or else that of the staged one, ' +
+          'if scheme, host and port of the backend are the same.',
+      },
+    },
+    ['name'],
+  ),
+  description: 'Headers that the gateway adds to every request, instead of those of these names that the client sends.',
+} as const satisfies Schema
 
 export const backendInput = object(
   {
@@ -47,6 +91,8 @@ export const backendInput = object(
     waitMs,
     targets,
     balance,
+    tls: object({ certificate, key, ca }, []),
+    secretHeaders,
   },
   [],
 )

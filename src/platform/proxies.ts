@@ -2,7 +2,8 @@
 
 import type { Proxies } from '../publishing/proxies.ts'
 import { pageOf } from '../command/page.ts'
-import { backendInput, balance, connections, waitMs, weight } from './backend-input.ts'
+import { backendInput, balance, ca, certificate, connections, waitMs, weight } from './backend-input.ts'
+import { transform } from './transform-input.ts'
 import type { Handlers, Operation, Operations } from './operation.ts'
 import {
   base64,
@@ -30,7 +31,17 @@ const targets = {
   description: 'Missing if the backend was given by its `url`, which is missing otherwise.',
 } as const
 const backend = object(
-  { url: text, timeoutMs: { type: 'integer' }, health: text, connections, waitMs, targets, balance },
+  {
+    url: text,
+    timeoutMs: { type: 'integer' },
+    health: text,
+    connections,
+    waitMs,
+    targets,
+    balance,
+    tls: object({ certificate, ca, hasKey: { type: 'boolean' } }, ['hasKey']),
+    secretHeaders: { type: 'array', items: object({ name: text }) },
+  },
   ['timeoutMs'],
 )
 const backendSource = {
@@ -53,8 +64,9 @@ const proxy = named(
     declaredScopes: { ...scopeNames, description: 'The scopes that the document declares.' },
     MemberOfProductIds: { type: 'array', items: id },
     backend,
+    transform,
     backendSource,
-    staging: nullable(object({ revision: { type: 'integer' }, backend, backendSource })),
+    staging: nullable(object({ revision: { type: 'integer' }, backend, transform, backendSource })),
     labels,
   }),
 )
@@ -96,7 +108,8 @@ export const PROXY_OPERATIONS = {
     description:
       'Give either `specification` (base64; OpenAPI 3.0, 3.1 or 3.2, YAML or JSON) or `fromRevision`. `api` is the name that the ' +
       'document gives. A second call replaces the staging revision under a new number. Without `backend`, that of the active ' +
-      'revision stays if the document keeps its `servers[0]` or names no absolute one; else `servers[0]` is the backend.',
+      'revision stays if the document keeps its `servers[0]` or names no absolute one; else `servers[0]` is the backend. ' +
+      'Without `transform`, that of the active revision stays; null removes it.',
     tag,
     scope: 'proxies:write',
     body: named(
@@ -107,6 +120,7 @@ export const PROXY_OPERATIONS = {
           specification: base64,
           fromRevision: { type: 'integer', minimum: 0, maximum: 2_147_483_647 },
           backend: backendInput,
+          transform,
           allowedScopes: scopes,
         },
         ['api'],

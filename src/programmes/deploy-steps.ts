@@ -1,6 +1,7 @@
 /** The last three steps of a programme: stages the document with its declaration, subscribes the requester, and activates the revision. */
 
 import { Problem } from '../domain/problem.ts'
+import { openSecrets } from '../publishing/backend-secrets.ts'
 import { API_KIND, apiWrite } from '../publishing/apis.ts'
 import type { Proxies } from '../publishing/proxies.ts'
 import { PROXY_KIND, activeDeployment, stagedDeployment, type Deployment } from '../publishing/proxy-document.ts'
@@ -10,11 +11,13 @@ import { commit } from '../command/commands.ts'
 import type { KeyedMutex } from '../command/keyed-mutex.ts'
 import type { Document, Registry } from '../store/registry.ts'
 import type { Subscriptions } from '../subscriptions/subscriptions.ts'
-import type { ProgrammeBody } from './programme-document.ts'
+import type { Vault } from '../runtime/vault.ts'
+import { secretsOwner, type ProgrammeBody } from './programme-document.ts'
 import type { ProgrammeStepWork, StepResult } from './step-result.ts'
 
 export interface DeployStepsOptions {
   readonly registry: Registry
+  readonly vault: Pick<Vault, 'decrypt'>
   readonly proxies: Pick<Proxies, 'stage' | 'activate'>
   readonly specifications: Pick<Specifications, 'createOpenSla'>
   readonly subscriptions: Pick<Subscriptions, 'create' | 'list'>
@@ -40,8 +43,9 @@ export function createDeploySteps(options: DeployStepsOptions): DeploySteps {
 }
 
 async function deploy(options: DeployStepsOptions, { id, tenant, body }: Programme): Promise<StepResult> {
-  const { registry, proxies } = options
-  const { api, author, backend, openSla } = body
+  const { registry, vault, proxies } = options
+  const { api, author, openSla } = body
+  const backend = body.backend === null ? null : openSecrets(vault, secretsOwner(tenant, id), body.backend)
   const { bytes } = await readContent(registry, tenant, body.specification)
   const current = await registry.find(PROXY_KIND, 'api', api)
   const isDone =

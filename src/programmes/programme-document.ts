@@ -6,6 +6,7 @@ import type { ProblemPointer } from '../domain/problem.ts'
 import type { Labelled, Labels } from '../store/labels.ts'
 import { documentKind, type Author, type Document, type Write } from '../store/registry.ts'
 import type { BackendInput } from '../publishing/backend-address.ts'
+import type { Owner } from '../publishing/backend-secrets.ts'
 import { stateConflict, toTime } from '../command/commands.ts'
 
 export interface ProgrammeStep {
@@ -31,6 +32,7 @@ export interface ProgrammeBody extends Labelled {
   /** Id of the OpenAPI document, stored byte for byte as it was sent. */
   readonly specification: string
   readonly openSla: string | null
+  /** Its secrets are encrypted. */
   readonly backend: BackendInput | null
   readonly score: number | null
   readonly errors: number
@@ -70,8 +72,22 @@ export interface Progress {
   readonly steps: readonly (ProgrammeStep & { readonly number: number; readonly name: string })[]
 }
 
-export const PROGRAMME_KIND = documentKind<ProgrammeBody>('programme', 'hidden', 'exported')
+export const PROGRAMME_KIND = documentKind<ProgrammeBody>('programme', 'hidden', withoutSecrets)
 const PENDING: ProgrammeStep = { status: 'pending', startedAt: null, endedAt: null, errors: [] }
+
+/** The export of a tenant has no ciphertexts. */
+function withoutSecrets({ backend, ...body }: ProgrammeBody): object {
+  if (backend === null) return { ...body, backend }
+  const { tls, secretHeaders, ...rest } = backend
+  const { key: _key, ...shownTls } = tls ?? {}
+  const names = secretHeaders?.map(({ name }) => ({ name }))
+  return { ...body, backend: { ...rest, ...(tls && { tls: shownTls }), ...(names && { secretHeaders: names }) } }
+}
+
+/** The owner of the secrets of a programme: its API is not known when it is created. */
+export function secretsOwner(tenant: string, programme: string): Owner {
+  return { tenant, api: `programme ${programme}` }
+}
 
 export function initialActor(): PersistedActor {
   return begin(machine, undefined)

@@ -8,10 +8,13 @@
 import type { EncodedText } from '../domain/encoded-text.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { CreateId } from '../runtime/ids.ts'
+import { originsOf } from '../plan/backend-targets.ts'
+import type { Vault } from '../runtime/vault.ts'
 import type { Labelled } from '../store/labels.ts'
 import type { Author, Document, Registry, Write } from '../store/registry.ts'
 import { APPROVAL_KIND, movedFlow, stateOfFlow, stepFlow } from '../approvals/approval-document.ts'
 import { checkAddresses, toBackend, type BackendInput, type BackendRule } from '../publishing/backend-address.ts'
+import { checkSecrets, convertSecrets } from '../publishing/backend-secrets.ts'
 import { commit, find, fromBase64, invalidAt } from '../command/commands.ts'
 import { createApiComplianceReader, type ApiCompliance } from './api-compliance.ts'
 import { changeLabels } from '../command/label-change.ts'
@@ -21,6 +24,7 @@ import {
   initialSteps,
   PROGRAMME_KIND,
   programmeWrite,
+  secretsOwner,
   showProgramme,
   showProgress,
   stepProgramme,
@@ -63,6 +67,7 @@ export interface ProgrammesOptions {
   readonly documents: Pick<DocumentReader, 'read'>
   readonly rulesetOf: RulesetOf
   readonly createId: CreateId
+  readonly vault: Pick<Vault, 'encrypt'>
   readonly clock: Clock
   readonly mutex: KeyedMutex
   readonly backendRule: Pick<BackendRule, 'refuse'>
@@ -105,18 +110,19 @@ export function createProgrammes(options: ProgrammesOptions): Programmes {
 }
 
 async function create(options: ProgrammesOptions, author: Author, input: ProgrammeInput): Promise<Programme> {
-  const { registry, createId, backendRule } = options
+  const { registry, createId, vault } = options
   const { tenant } = author
   const [id, specification] = [createId('prg'), createId('spc')]
   const openSla = input.openSla === undefined ? null : createId('spc')
-  if (input.backend !== undefined) await checkBackend(backendRule, tenant, input.backend)
+  const backend = input.backend ?? null
+  if (backend !== null) await checkBackend(options, tenant, backend)
   const body: ProgrammeBody = {
     name: input.name,
     api: '',
     author,
     specification,
     openSla,
-    backend: input.backend ?? null,
+    backend: backend === null ? null : convertSecrets(backend, secretsOwner(tenant, id), vault.encrypt),
     score: null,
     errors: 0,
     recommendations: [],
@@ -137,11 +143,13 @@ async function create(options: ProgrammesOptions, author: Author, input: Program
 
 /** Rejects a backend early that the deployment step would reject. */
 async function checkBackend(
-  backendRule: ProgrammesOptions['backendRule'],
+  { backendRule, clock }: ProgrammesOptions,
   tenant: string,
   input: BackendInput,
 ): Promise<void> {
-  await checkAddresses(backendRule, tenant, toBackend(input, null))
+  const backend = toBackend(input, null)
+  await checkAddresses(backendRule, tenant, backend)
+  checkSecrets(input, originsOf(backend), clock.nowMs())
 }
 
 async function contentOf(id: string, tenant: string, text: EncodedText, pointer: string): Promise<Write> {

@@ -2,10 +2,11 @@
 
 import { Problem } from '../domain/problem.ts'
 import { invalidAt } from '../command/commands.ts'
+import type { SecretsInput } from './backend-secrets.ts'
 import type { DeployedBackend } from './proxy-document.ts'
 
 /** Has exactly one of `url` and `targets`. */
-export interface BackendInput {
+export interface BackendInput extends SecretsInput {
   readonly url?: string
   readonly targets?: readonly TargetInput[]
   readonly balance?: 'roundRobin' | 'leastBusy'
@@ -30,7 +31,7 @@ export interface BackendRule {
 
 const TIMEOUT_MS = 30_000
 
-/** Uses the addresses of the request, or that of the document if the request has none. Throws a problem if one is missing or unusable. */
+/** Returns a backend without its secrets. Uses the addresses of the request, or that of the document if the request has none. Throws a problem if one is missing or unusable. */
 export function toBackend(input: BackendInput | undefined, serverUrl: string | null): DeployedBackend {
   if (input === undefined) return { ...toAddress(requireUrl(serverUrl), '/servers/0/url'), timeoutMs: TIMEOUT_MS }
   return {

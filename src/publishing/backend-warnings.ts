@@ -21,6 +21,11 @@ export async function backendWarnings(
       `The backend is now ${url}, from servers[0] of the document; the active revision uses ${served.join(', ')}.`,
     )
   }
+  if (serving !== null && hasSecrets(serving) && !hasSecrets(deployment)) {
+    warnings.push(
+      'The backend has none of the secret headers, certificates and authorities of the active revision. Set `backend` in the request to give it some.',
+    )
+  }
   const fault = await probe(tenant, url)
   if (fault !== null) {
     warnings.push(
@@ -28,4 +33,8 @@ export async function backendWarnings(
     )
   }
   return warnings
+}
+
+function hasSecrets({ backend: { tls, secretHeaders } }: Deployment): boolean {
+  return tls !== undefined || secretHeaders !== undefined
 }

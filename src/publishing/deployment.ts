@@ -1,22 +1,35 @@
 /** The deployment of a new revision: a servable document, its backend, and the scopes that callers may use. */
 
 import type { EncodedText } from '../domain/encoded-text.ts'
+import { originsOf } from '../plan/backend-targets.ts'
+import type { TransformPlan } from '../plan/transform-plan.ts'
 import type { CreateId } from '../runtime/ids.ts'
+import type { Vault } from '../runtime/vault.ts'
 import type { Author, Write } from '../store/registry.ts'
 import { checkAddresses, toBackend, type BackendInput, type BackendRule } from './backend-address.ts'
 import { chooseBackend } from './backend-choice.ts'
+import { checkSecrets, sealSecrets } from './backend-secrets.ts'
 import { fromBase64, invalidAt } from '../command/commands.ts'
 import { compiledWrite } from './compiled-document.ts'
 import type { ReadDocument } from './document-reader.ts'
-import { activeDeployment, type DeployedBackend, type Deployment, type ProxyBody } from './proxy-document.ts'
+import {
+  activeDeployment,
+  stagedDeployment,
+  type DeployedBackend,
+  type Deployment,
+  type ProxyBody,
+} from './proxy-document.ts'
 import { contentWrite, type Content } from './published-content.ts'
 import { openApiWrite, type OpenApiSpecBody } from './specifications.ts'
+import { toTransform } from './transform-input.ts'
 
 export interface StageInput {
   readonly api: string
   readonly specification?: EncodedText
   readonly fromRevision?: number
   readonly backend?: BackendInput
+  /** Null: none. Missing: that of the active revision. */
+  readonly transform?: TransformPlan | null
   readonly allowedScopes?: readonly string[]
 }
 
@@ -25,6 +38,8 @@ export interface DeploymentOptions {
   readonly input: StageInput
   readonly current: ProxyBody | null
   readonly createId: CreateId
+  readonly vault: Pick<Vault, 'encrypt' | 'decrypt'>
+  readonly nowMs: number
   /** Reads a new document. Throws if it breaks the callers of the active one. */
   readonly read: (bytes: Buffer) => Promise<ReadDocument>
   readonly backendRule: Pick<BackendRule, 'refuse'>
@@ -49,13 +64,15 @@ async function fromRetained(options: DeploymentOptions, revision: number): Promi
   const { input, current } = options
   const from = current?.deployments[String(revision)]
   if (from === undefined) throw invalidAt('/fromRevision', 'The revision does not exist or is no longer retained.')
-  const backend = input.backend === undefined ? from.backend : toBackend(input.backend, null)
+  const backend =
+    input.backend === undefined ? from.backend : withSecrets(options, input.backend, toBackend(input.backend, null))
   await checkBackend(options, backend, input.backend === undefined ? '/fromRevision' : undefined)
-  const { isBackendExempt: _, ...rest } = from
+  const { isBackendExempt: _, transform, ...rest } = from
   return {
     deployment: {
       ...rest,
       backend,
+      ...transformOf(input, transform),
       ...(input.backend !== undefined && { backendSource: 'request' as const }),
       allowedScopes: within(input.allowedScopes, from.declaredScopes),
     },
@@ -79,6 +96,8 @@ async function fromDocument(options: DeploymentOptions, text: EncodedText): Prom
     title,
     major,
     ...chosen,
+    ...(input.backend !== undefined && { backend: withSecrets(options, input.backend, chosen.backend) }),
+    ...transformOf(input, active?.transform),
     declaredScopes,
     allowedScopes: within(input.allowedScopes, declaredScopes),
     operationIds,
@@ -92,6 +111,24 @@ async function fromDocument(options: DeploymentOptions, text: EncodedText): Prom
     deployment,
     writes: [write, await contentWrite(id, tenant, content), compiledWrite(id, tenant, compiled)],
   }
+}
+
+/** Adds the secrets of a request, or those of the active or the staged revision that it refers to. */
+function withSecrets(
+  { vault, nowMs, author: { tenant }, input: { api }, current }: DeploymentOptions,
+  input: BackendInput,
+  backend: DeployedBackend,
+): DeployedBackend {
+  const origins = originsOf(backend)
+  checkSecrets(input, origins, nowMs)
+  const revisions = current === null ? [] : [activeDeployment(current), stagedDeployment(current)]
+  const earlier = revisions.flatMap((revision) => (revision === null ? [] : [revision.backend]))
+  return { ...backend, ...sealSecrets(input, { vault, tenant, api, nowMs, origins, earlier }) }
+}
+
+function transformOf({ transform }: StageInput, before: TransformPlan | undefined): Pick<Deployment, 'transform'> {
+  const next = transform === undefined ? (before ?? null) : transform === null ? null : toTransform(transform)
+  return next === null ? {} : { transform: next }
 }
 
 function checkBackend(

@@ -8,6 +8,7 @@
 
 import type { Clock } from '../runtime/clock.ts'
 import type { CreateId } from '../runtime/ids.ts'
+import type { Vault } from '../runtime/vault.ts'
 import type { Labelled } from '../store/labels.ts'
 import type { Author, Registry, Write } from '../store/registry.ts'
 import { activateRevision, changeEntry, type AskNodes } from './activate-revision.ts'
@@ -89,6 +90,7 @@ export interface ProxiesOptions {
   readonly gateway: GatewayPort
   readonly specifications: Pick<Specifications, 'plansInForce'>
   readonly createId: CreateId
+  readonly vault: Pick<Vault, 'encrypt' | 'decrypt'>
   readonly clock: Clock
   readonly mutex: KeyedMutex
   readonly backendRule: BackendRule

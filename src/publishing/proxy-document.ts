@@ -5,6 +5,7 @@ import type { ProxyContext } from './proxy-machine.ts'
 import type { Labelled } from '../store/labels.ts'
 import { documentKind, type Write } from '../store/registry.ts'
 import type { BackendPlan, TargetPlan } from '../plan/route-plan.ts'
+import type { TransformPlan } from '../plan/transform-plan.ts'
 
 export interface ProxyBody extends Labelled {
   readonly api: string
@@ -36,6 +37,7 @@ export interface Deployment {
   readonly isBackendExempt?: true
   /** Where the backend came from; missing in revisions of earlier versions. */
   readonly backendSource?: 'request' | 'activeRevision' | 'document'
+  readonly transform?: TransformPlan
   readonly declaredScopes: readonly string[]
   readonly allowedScopes: readonly string[]
   readonly operationIds: readonly string[]

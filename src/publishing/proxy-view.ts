@@ -2,6 +2,8 @@
 
 import type { Labels } from '../store/labels.ts'
 import type { Document } from '../store/registry.ts'
+import type { BackendTls } from '../plan/route-plan.ts'
+import type { TransformPlan } from '../plan/transform-plan.ts'
 import type { BackendInput } from './backend-address.ts'
 import type { BackendSource } from './backend-choice.ts'
 import { servingOrStaged, stagedDeployment, type Deployment, type ProxyBody } from './proxy-document.ts'
@@ -19,7 +21,8 @@ export interface Proxy {
   readonly allowedScopes: readonly string[]
   readonly declaredScopes: readonly string[]
   readonly MemberOfProductIds: readonly string[]
-  readonly backend: BackendInput
+  readonly backend: ShownBackend
+  readonly transform: TransformPlan | null
   /** Where `backend` came from; null for revisions of earlier versions. */
   readonly backendSource: BackendSource | null
   /** The deployment of the staged revision; null if there is none. */
@@ -31,13 +34,30 @@ export interface Proxy {
 
 export interface Staging {
   readonly revision: number
-  readonly backend: BackendInput
+  readonly backend: ShownBackend
+  readonly transform: TransformPlan | null
   readonly backendSource: BackendSource | null
+}
+
+/** A backend without its secrets. */
+export interface ShownBackend extends Pick<BackendInput, 'url' | 'targets' | 'balance'> {
+  readonly timeoutMs: number
+  readonly health?: string
+  readonly connections?: number
+  readonly waitMs?: number
+  readonly tls?: { readonly certificate?: string; readonly ca?: string; readonly hasKey: boolean }
+  readonly secretHeaders?: readonly { readonly name: string }[]
 }
 
 export function showProxy({ id, body }: Document<ProxyBody>): Proxy {
   const { activeRevision, stagingRevision } = body.actor.context
-  const { backend, backendSource = null, allowedScopes = [], declaredScopes = [] } = servingOrStaged(body) ?? {}
+  const {
+    backend,
+    transform = null,
+    backendSource = null,
+    allowedScopes = [],
+    declaredScopes = [],
+  } = servingOrStaged(body) ?? {}
   const staged = stagedDeployment(body)
   return {
     id,
@@ -51,6 +71,7 @@ export function showProxy({ id, body }: Document<ProxyBody>): Proxy {
     declaredScopes,
     MemberOfProductIds: body.memberOfProductIds,
     backend: showBackend(backend),
+    transform,
     backendSource,
     staging:
       staged === null || stagingRevision === null
@@ -58,13 +79,15 @@ export function showProxy({ id, body }: Document<ProxyBody>): Proxy {
         : {
             revision: stagingRevision,
             backend: showBackend(staged.backend),
+            transform: staged.transform ?? null,
             backendSource: staged.backendSource ?? null,
           },
     labels: body.labels ?? {},
   }
 }
 
-function showBackend(backend: Deployment['backend'] | undefined): BackendInput {
+function showBackend(backend: Deployment['backend'] | undefined): ShownBackend {
+  const { tls, secretHeaders } = backend ?? {}
   const targets = backend?.targets?.map(({ url, weight }) => ({ url, ...(weight !== undefined && { weight }) }))
   return {
     ...(targets === undefined ? { url: backend?.url ?? '' } : { targets }),
@@ -73,5 +96,15 @@ function showBackend(backend: Deployment['backend'] | undefined): BackendInput {
     ...(backend?.health !== undefined && { health: backend.health }),
     ...(backend?.connections !== undefined && { connections: backend.connections }),
     ...(backend?.waitMs !== undefined && { waitMs: backend.waitMs }),
+    ...(tls !== undefined && { tls: showTls(tls) }),
+    ...(secretHeaders !== undefined && { secretHeaders: secretHeaders.map(({ name }) => ({ name })) }),
+  }
+}
+
+function showTls({ certificate, ca, key }: BackendTls): NonNullable<ShownBackend['tls']> {
+  return {
+    ...(certificate !== undefined && { certificate }),
+    ...(ca !== undefined && { ca }),
+    hasKey: key !== undefined,
   }
 }

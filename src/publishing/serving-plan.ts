@@ -49,7 +49,7 @@ export function createServingPlans(options: ServingPlansOptions): ServingPlans {
 export function toPackedPlan(
   { backendRule }: Pick<ServingPlansOptions, 'backendRule'>,
   { tenant, body }: Pick<Document<ProxyBody>, 'tenant' | 'body'>,
-  { backend, isBackendExempt, allowedScopes }: Deployment,
+  { backend, isBackendExempt, transform, allowedScopes }: Deployment,
   entry: ApiBody,
   document: Uint8Array,
 ): PackedPlan {
@@ -62,6 +62,7 @@ export function toPackedPlan(
     ...(entry.isMcpOn && { isMcpOn: true }),
     ...(entry.cors && { policyCors: entry.cors }),
     backend: { ...backend, mayBePrivate: isBackendExempt === true || backendRule.mayBePrivate(tenant) },
+    ...(transform && { transform }),
     allowedScopes,
     memberOfProductIds: body.memberOfProductIds,
     document,

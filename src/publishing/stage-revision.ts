@@ -3,6 +3,7 @@
 import { commit, invalidAt, stateConflict } from '../command/commands.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { CreateId } from '../runtime/ids.ts'
+import type { Vault } from '../runtime/vault.ts'
 import type { Author, Document, Registry, Write } from '../store/registry.ts'
 import { API_KIND, apiWrite, type ApiBody } from './apis.ts'
 import type { BackendRule } from './backend-address.ts'
@@ -18,13 +19,14 @@ export interface StageOptions {
   readonly documents: Pick<DocumentReader, 'read'>
   readonly rulesetOf: RulesetOf
   readonly createId: CreateId
+  readonly vault: Pick<Vault, 'encrypt' | 'decrypt'>
   readonly clock: Clock
   readonly backendRule: Pick<BackendRule, 'refuse'>
 }
 
 /** Returns the id of the proxy. */
 export async function stageRevision(options: StageOptions, author: Author, input: StageInput): Promise<string> {
-  const { registry, createId, clock, backendRule } = options
+  const { registry, createId, vault, clock, backendRule } = options
   const { tenant } = author
   const { api } = input
   const current = await registry.find(PROXY_KIND, 'api', api)
@@ -35,7 +37,16 @@ export async function stageRevision(options: StageOptions, author: Author, input
   if (entry !== null) refuseRetired(entry.body)
   const before = current?.body ?? null
   const read = (bytes: Buffer): Promise<ReadDocument> => readAllowed(options, tenant, bytes, api, before)
-  const { deployment, writes } = await toDeployment({ author, input, current: before, createId, read, backendRule })
+  const { deployment, writes } = await toDeployment({
+    author,
+    input,
+    current: before,
+    createId,
+    vault,
+    nowMs: clock.nowMs(),
+    read,
+    backendRule,
+  })
   const id = current?.id ?? createId('prx')
   const proxy = proxyWrite(id, tenant, current?.revision ?? 0, withStaged(before, api, deployment, clock.nowMs()))
   const created = entry === null ? [newEntry(author, api, deployment)] : []

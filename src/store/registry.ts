@@ -24,23 +24,25 @@ export type ShownField<Body> = (keyof Body & string) | ('actor' extends keyof Bo
 
 /** Filled while the modules load, by the declarations; constant from then on. */
 const SHOWN_FIELDS = new Map<string, readonly string[]>()
-/** Kinds whose whole bodies are part of the export of a tenant. */
-const EXPORTED_KINDS = new Set<string>()
+/** Kinds whose bodies are part of the export of a tenant, with what is exported of a body. */
+const EXPORTED_KINDS = new Map<string, (body: unknown) => unknown>()
 
 /**
  * Declares a kind, at module level. `shown` lists the fields of the body that the audit log may show, never a secret; 'hidden': none.
  *
  * The list allows instead of forbidding, so that a field of a later version stays hidden until it is listed. The export of a tenant
- * has the same fields; of a kind that is 'exported' it has the whole body.
+ * has the same fields; of a kind that is 'exported' it has the whole body, or what the function returns.
  */
 export function documentKind<Body>(
   name: string,
   shown: readonly ShownField<Body>[] | 'hidden',
-  use: 'exported' | 'internal' = 'internal',
+  use: 'exported' | 'internal' | ((body: Body) => unknown) = 'internal',
 ): DocumentKind<Body> {
   if (SHOWN_FIELDS.has(name)) throw new Error(`the kind of document ${name} is declared twice`)
   SHOWN_FIELDS.set(name, shown === 'hidden' ? [] : shown)
-  if (use === 'exported') EXPORTED_KINDS.add(name)
+  if (use !== 'internal') {
+    EXPORTED_KINDS.set(name, use === 'exported' ? (body) => body : (body) => use(body as Body))
+  }
   return name as DocumentKind<Body>
 }
 
@@ -49,11 +51,11 @@ export function shownFields(): ReadonlyMap<string, readonly string[]> {
   return new Map([...SHOWN_FIELDS].filter(([, fields]) => fields.length > 0))
 }
 
-/** Returns the fields of each kind that the export of a tenant has; 'all': the whole body. */
-export function exportedFields(): ReadonlyMap<string, readonly string[] | 'all'> {
-  const fields = new Map<string, readonly string[] | 'all'>(shownFields())
-  for (const kind of EXPORTED_KINDS) fields.set(kind, 'all')
-  return fields
+export type Exported = readonly string[] | ((body: unknown) => unknown)
+
+/** Returns for each kind the fields that the export of a tenant has, or a function that returns what it has of a body. */
+export function exportedFields(): ReadonlyMap<string, Exported> {
+  return new Map<string, Exported>([...shownFields(), ...EXPORTED_KINDS])
 }
 
 /** Returns the names of all kinds. */

@@ -18,6 +18,7 @@ it('shows the latest of many activations, and counts the drifts of the last 30 d
     documents,
     rulesetOf: async () => undefined,
     createId,
+    vault: catalogue.vault,
     clock,
     mutex: createKeyedMutex(),
     backendRule: { refuse: async () => null },

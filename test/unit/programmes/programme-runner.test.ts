@@ -18,12 +18,13 @@ const linter = createLinter({ clock: systemClock, log: { error: () => {} } })
 afterAll(() => linter.close())
 
 function open(catalogue: TestCatalogue, live: (works: readonly ProgrammeStepWork[]) => readonly ProgrammeStepWork[]) {
-  const { registry, createId, proxies, specifications, subscriptions } = catalogue
+  const { registry, createId, vault, proxies, specifications, subscriptions } = catalogue
   const shared = {
     registry,
     documents,
     rulesetOf: async () => undefined,
     createId,
+    vault,
     clock: systemClock,
     mutex: createKeyedMutex(),
   }

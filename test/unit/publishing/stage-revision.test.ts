@@ -39,10 +39,12 @@ describe('a staged revision', () => {
       declaredScopes: expect.arrayContaining(['orders:read', 'orders:write', 'orders:audit']) as string[],
       MemberOfProductIds: [],
       backend: { url: 'https://orders.example/base', timeoutMs: 30_000 },
+      transform: null,
       backendSource: 'document',
       staging: {
         revision: 1,
         backend: { url: 'https://orders.example/base', timeoutMs: 30_000 },
+        transform: null,
         backendSource: 'document',
       },
       labels: {},

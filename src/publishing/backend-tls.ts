@@ -1,0 +1,71 @@
+/** Checks the certificate, the key and the authorities of the connections to a backend, when they are staged. */
+
+import { createPrivateKey, X509Certificate, type KeyObject } from 'node:crypto'
+import { createSecureContext } from 'node:tls'
+import { invalidAt } from '../command/commands.ts'
+
+export interface CheckedTls {
+  readonly certificate?: string
+  readonly key?: string
+  readonly ca?: string
+}
+
+const BLOCK = /-----BEGIN ([A-Z0-9 ]{1,64})-----[^-]*-----END \1-----/g
+const CERTIFICATE = 'CERTIFICATE'
+/** Each is parsed on the main thread. */
+const CERTIFICATES_MAX = 64
+
+/** Throws a problem at the first member that cannot be used. Its text never has a part of the key. */
+export function checkTls({ certificate, key, ca }: CheckedTls, nowMs: number): void {
+  if (certificate === undefined && key !== undefined)
+    throw invalidAt('/backend/tls/certificate', 'A key needs its certificate.')
+  if (certificate === undefined && ca === undefined) throw invalidAt('/backend/tls', 'Give a certificate or `ca`.')
+  if (ca !== undefined) readCertificates(ca, '/backend/tls/ca', nowMs)
+  if (certificate === undefined) return
+  const [own] = readCertificates(certificate, '/backend/tls/certificate', nowMs)
+  if (key === undefined) return
+  const privateKey = readKey(key)
+  if (own?.checkPrivateKey(privateKey) !== true) {
+    throw invalidAt('/backend/tls/key', 'The key does not match the first certificate of `certificate`.')
+  }
+  refuseUnusable(certificate, key)
+}
+
+function readCertificates(text: string, pointer: string, nowMs: number): readonly X509Certificate[] {
+  const blocks = [...text.matchAll(BLOCK)]
+  const isOther = blocks.some(([, label]) => label !== CERTIFICATE)
+  if (blocks.length === 0 || isOther || text.replaceAll(BLOCK, '').includes('-----'))
+    throw invalidAt(pointer, 'Give certificates in PEM, and nothing else.')
+  if (blocks.length > CERTIFICATES_MAX) throw invalidAt(pointer, `Give at most ${CERTIFICATES_MAX} certificates.`)
+  return blocks.map(([block], index) => {
+    const certificate = readCertificate(block, `${pointer}`, index)
+    if (certificate.validToDate.getTime() <= nowMs)
+      throw invalidAt(pointer, `Certificate ${index + 1} expired at ${certificate.validToDate.toISOString()}.`)
+    return certificate
+  })
+}
+
+function readCertificate(block: string, pointer: string, index: number): X509Certificate {
+  try {
+    return new X509Certificate(block)
+  } catch {
+    throw invalidAt(pointer, `Certificate ${index + 1} cannot be read.`)
+  }
+}
+
+function readKey(text: string): KeyObject {
+  try {
+    return createPrivateKey(text)
+  } catch {
+    throw invalidAt('/backend/tls/key', 'Give an unencrypted private key in PEM.')
+  }
+}
+
+/** TLS refuses some keys that can be read, such as short ones. */
+function refuseUnusable(cert: string, key: string): void {
+  try {
+    createSecureContext({ cert, key })
+  } catch {
+    throw invalidAt('/backend/tls/certificate', 'TLS does not accept this certificate or its key; it may be too short.')
+  }
+}

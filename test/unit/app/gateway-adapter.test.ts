@@ -1,0 +1,87 @@
+/** The secrets of backends are decrypted for the gateway threads, and an API whose secrets cannot be is withheld. */
+
+import { describe, expect, it } from 'vitest'
+import { createGatewayPort, platformPlan, type GatewayParts } from '../../../src/app/gateway-adapter.ts'
+import { serveStored } from '../../../src/app/serve-stored.ts'
+import type { PackedPlan } from '../../../src/plan/packed-plan.ts'
+import type { BackendPlan } from '../../../src/plan/route-plan.ts'
+import { sealSecrets } from '../../../src/publishing/backend-secrets.ts'
+import { createVault } from '../../../src/runtime/vault.ts'
+
+const API = 'things-v1'
+const vault = createVault(Buffer.alloc(32, 1))
+const otherVault = createVault(Buffer.alloc(32, 2))
+
+function planWith(value: string, state: PackedPlan['state'] = 'Active'): PackedPlan {
+  const origin = 'https://a.example'
+  const owner = { tenant: 'acme', api: API }
+  const input = { secretHeaders: [{ name: 'X-Secret', value }] }
+  const sealed = sealSecrets(input, { ...owner, vault, nowMs: 0, origins: [origin], earlier: [] })
+  const backend = { origin, basePath: '', timeoutMs: 1, mayBePrivate: true, ...sealed }
+  return { ...platformPlan('acme', [], []), api: API, state, backend }
+}
+
+function open(of = vault) {
+  const prepared: PackedPlan[] = []
+  const watched: BackendPlan[] = []
+  const parts = {
+    gatewayPool: {
+      async prepare(plan: PackedPlan) {
+        prepared.push(plan)
+        return { swap: async () => {}, abort() {} }
+      },
+    },
+    vault: of,
+    onBackend: (_tenant: string, _api: string, backend: BackendPlan) => void watched.push(backend),
+  } as unknown as GatewayParts
+  return { port: createGatewayPort(parts), prepared, watched }
+}
+
+describe('a plan for the gateway threads', () => {
+  it('has the secrets in clear, and the plan that was given does not', async () => {
+    const { port, prepared, watched } = open()
+    const plan = planWith('marker')
+    await (await port.prepare(plan, [])).swap()
+    const opened = { secretHeaders: [{ name: 'X-Secret', value: 'marker' }] }
+    expect([prepared[0]?.backend, watched[0]]).toEqual([
+      expect.objectContaining(opened),
+      expect.objectContaining(opened),
+    ])
+    expect(JSON.stringify(plan)).not.toContain('marker')
+  })
+
+  it('is refused if the secrets cannot be decrypted', async () => {
+    const { port, prepared } = open(otherVault)
+    await expect(port.prepare(planWith('marker'), [])).rejects.toMatchObject({ code: 'state_conflict' })
+    expect(prepared).toEqual([])
+  })
+
+  it('needs no secrets once its API is retired', async () => {
+    const { port, prepared } = open(otherVault)
+    await (await port.prepare(planWith('marker', 'Retired'), [])).swap()
+    expect(prepared[0]?.backend).not.toHaveProperty('secretHeaders')
+  })
+})
+
+describe('a start', () => {
+  it('goes on with an API whose secrets cannot be decrypted, refuses its calls and names it in the log', async () => {
+    const { port, prepared } = open(otherVault)
+    const counted: string[] = []
+    const logged: unknown[] = []
+    const log = { error: (...entry: unknown[]) => void logged.push(...entry) }
+    const core = { count: (reason: string) => void counted.push(reason), log } as never
+    const plan = planWith('marker')
+    await serveStored(core, port, { plan, slas: [] })
+    expect(prepared).toMatchObject([{ api: API, state: 'Withheld', backend: null }])
+    expect(counted).toEqual(['revision_withheld'])
+    expect(logged[0]).toMatchObject({ api: API })
+    const text = logged.map((each) => `${JSON.stringify(each)} ${(each as { err?: Error }).err?.stack ?? ''}`).join(' ')
+    expect(text).not.toContain(plan.backend!.secretHeaders![0]!.value)
+  })
+
+  it('fails for other reasons', async () => {
+    const { port } = open()
+    const failing = { ...port, prepare: () => Promise.reject(new Error('broken')) }
+    await expect(serveStored({} as never, failing, { plan: planWith('a'), slas: [] })).rejects.toThrow('broken')
+  })
+})
