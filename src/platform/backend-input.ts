@@ -40,10 +40,13 @@ const targets = {
 } as const
 /** Printable ASCII and line ends. */
 const PEM = '^[\\x20-\\x7e\\t\\r\\n]*$'
-const certificates = (description: string) =>
-  ({ type: 'string', minLength: 1, maxLength: 131_072, pattern: PEM, description }) as const satisfies Schema
-export const certificate = certificates('The client certificate, then those of its issuers, in PEM.')
-export const ca = certificates('Authorities that the backend is verified by, in PEM, instead of the public ones.')
+const certificates = (maxLength: number, description: string) =>
+  ({ type: 'string', minLength: 1, maxLength, pattern: PEM, description }) as const satisfies Schema
+export const certificate = certificates(32_768, 'The client certificate, then those of its issuers, in PEM.')
+export const ca = certificates(
+  65_536,
+  'Authorities that the backend is verified by, in PEM, instead of the public ones.',
+)
 const key = {
   type: 'string',
   minLength: 1,

@@ -9,7 +9,7 @@ const fields = {
   maxItems: FIELDS_MAX,
   items: object({
     name: headerName,
-    value: { type: 'string', minLength: 1, maxLength: 2_048, pattern: HEADER_VALUE },
+    value: { type: 'string', minLength: 1, maxLength: 1_024, pattern: HEADER_VALUE },
   }),
 } as const
 const headers = object(

@@ -14,6 +14,9 @@ const BLOCK = /-----BEGIN ([A-Z0-9 ]{1,64})-----[^-]*-----END \1-----/g
 const CERTIFICATE = 'CERTIFICATE'
 /** Each is parsed on the main thread. */
 const CERTIFICATES_MAX = 64
+const KEY_TYPES: ReadonlySet<string | undefined> = new Set(['rsa', 'rsa-pss', 'ec', 'ed25519', 'ed448'])
+/** A gateway thread signs with the key at each new connection: longer ones would block it. */
+const RSA_BITS_MAX = 4_096
 
 /** Throws a problem at the first member that cannot be used. Its text never has a part of the key. */
 export function checkTls({ certificate, key, ca }: CheckedTls, nowMs: number): void {
@@ -25,6 +28,10 @@ export function checkTls({ certificate, key, ca }: CheckedTls, nowMs: number): v
   const [own] = readCertificates(certificate, '/backend/tls/certificate', nowMs)
   if (key === undefined) return
   const privateKey = readKey(key)
+  const { asymmetricKeyType: type, asymmetricKeyDetails: { modulusLength = 0 } = {} } = privateKey
+  if (!KEY_TYPES.has(type) || modulusLength > RSA_BITS_MAX) {
+    throw invalidAt('/backend/tls/key', `Give a key for ECDSA or EdDSA, or one for RSA of up to ${RSA_BITS_MAX} bits.`)
+  }
   if (own?.checkPrivateKey(privateKey) !== true) {
     throw invalidAt('/backend/tls/key', 'The key does not match the first certificate of `certificate`.')
   }

@@ -1,5 +1,6 @@
 /** Stages and activates a revision of an API, unless the API has changed since it was read. */
 
+import { withoutUnset } from './backend-secrets.ts'
 import type { Context } from './handler.ts'
 import { Refused } from './platform.ts'
 import { isFields, type Fields, type Found, type Resource } from './resource.ts'
@@ -13,7 +14,7 @@ export async function deployRevision(context: Context, { name, fields }: Resourc
   const before = found === null ? null : await readUnchanged(context, found)
   const text = document === undefined ? String(found?.fields['document']) : context.readFile(String(document))
   const backendBefore = found?.fields['backend']
-  const newBackend = isFields(backend) ? mergeBackend(backendBefore, backend) : backendBefore
+  const newBackend = isFields(backend) ? mergeBackend(backendBefore, withoutUnset(backend)) : backendBefore
   const scopes = allowedScopes ?? found?.fields['allowedScopes']
   const { body: staged } = await platform.send('POST', '/v1/proxies', {
     api: name,

@@ -2,6 +2,7 @@
 
 import { CommandFailed } from '../exit-codes.ts'
 import { toPlain } from '../output/plain-text.ts'
+import { withoutBackendSecrets } from './backend-secrets.ts'
 import type { Context } from './handler.ts'
 import { HANDLERS, handlerOf } from './kinds.ts'
 import type { Folder } from './read-folder.ts'
@@ -144,7 +145,9 @@ const TEXT_MAX = 120
 function describeDifference({ field, before, after }: Difference, hide: (text: string) => string): string {
   if (field === 'document' || field === 'declarations') return `    ${field}: ${hide(String(after))} differs`
   // Hidden first: a part of a value would not be recognised.
-  const [from, to] = [before, after].map((value) => shorten(hide(toText(value))))
+  const [from, to] = [before, after].map((value) => {
+    return shorten(hide(toText(field === 'backend' && isFields(value) ? withoutBackendSecrets(value) : value)))
+  })
   return `    ${field}: ${from} → ${to}`
 }
 

@@ -1,7 +1,8 @@
 /** Compares a field of a file with that of the service. */
 
 import { isDeepStrictEqual } from 'node:util'
-import { isFields, SECRET_FIELDS } from './resource.ts'
+import { withoutBackendSecrets } from './backend-secrets.ts'
+import { isFields, SECRET_FIELDS, type Fields } from './resource.ts'
 
 /** Objects of which a file may leave out members; these stay as they are. */
 const PARTIAL: ReadonlySet<string> = new Set([
@@ -21,20 +22,12 @@ export function isSameValue(kind: string, field: string, before: unknown, after:
     return Date.parse(before) === Date.parse(after)
   }
   if (!PARTIAL.has(`${kind} ${field}`) || !isFields(after)) return isSame(kind, before, after)
-  const members = isFields(before) ? before : {}
-  return Object.entries(after).every(([name, each]) => {
+  const toCompared = field === 'backend' ? withoutBackendSecrets : (value: Fields): Fields => value
+  const members = isFields(before) ? toCompared(before) : {}
+  return Object.entries(toCompared(after)).every(([name, each]) => {
     // A secret is never returned, so it cannot differ.
-    return SECRET_FIELDS.has(name) || isSame(kind, withoutSecrets(name, members[name]), withoutSecrets(name, each))
+    return SECRET_FIELDS.has(name) || isSame(kind, members[name], each)
   })
-}
-
-/** Returns a member of a backend without the values of its secret headers and its key. */
-function withoutSecrets(name: string, value: unknown): unknown {
-  if (name === 'secretHeaders' && Array.isArray(value))
-    return value.map((header: unknown) => (isFields(header) ? String(header['name']).toLowerCase() : header))
-  if (name !== 'tls' || !isFields(value)) return value
-  const { key: _key, hasKey: _hasKey, ...rest } = value
-  return rest
 }
 
 /** Whether a field has no value: a file leaves it out. */

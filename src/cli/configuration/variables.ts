@@ -17,6 +17,9 @@ export interface Variables {
 
 type Env = Readonly<Record<string, string | undefined>>
 
+/** Secrets that are members of others. */
+const SECRET_MEMBERS: ReadonlySet<string> = new Set(['secretHeaders value', 'tls key'])
+
 /** A secret whose variable is not set. Only a command that sends the secret needs it. */
 class UnsetSecret {
   readonly #sentence: string
@@ -39,17 +42,21 @@ const HIDDEN_LENGTH_MIN = 4
 export function createVariables(env: Env): Variables {
   const names = new Map<string, string>()
 
-  function replaceIn(value: unknown, file: string, field = '', depth = 0): unknown {
+  /** `parent` is the name of the object or the list that has the value. */
+  function replaceIn(value: unknown, file: string, parent = '', isSecret = false, depth = 0): unknown {
     if (depth > DEPTH_MAX) throw new CommandFailed(`${file} is nested too deeply.`)
-    if (typeof value === 'string') return replace(value, file, field)
-    if (Array.isArray(value)) return value.map((each) => replaceIn(each, file, '', depth + 1))
+    if (typeof value === 'string') return replace(value, file, isSecret)
+    if (Array.isArray(value)) return value.map((each) => replaceIn(each, file, parent, false, depth + 1))
     if (typeof value !== 'object' || value === null) return value
     return Object.fromEntries(
-      Object.entries(value).map(([name, each]) => [name, replaceIn(each, file, name, depth + 1)]),
+      Object.entries(value).map(([name, each]) => {
+        const isOne = SECRET_FIELDS.has(name) || SECRET_MEMBERS.has(`${parent} ${name}`)
+        return [name, replaceIn(each, file, name, isOne, depth + 1)]
+      }),
     )
   }
 
-  function replace(text: string, file: string, field: string): unknown {
+  function replace(text: string, file: string, isSecret: boolean): unknown {
     let unset: string | null = null
     const replaced = text.replace(VARIABLE, (found, escape: string, name: string) => {
       if (escape !== '') return found.slice(1)
@@ -60,7 +67,7 @@ export function createVariables(env: Env): Variables {
     })
     if (unset === null) return replaced
     const sentence = `${file}: the variable ${String(unset)} is not set.`
-    if (SECRET_FIELDS.has(field) && ONE_VARIABLE.test(text)) return new UnsetSecret(sentence)
+    if (isSecret && ONE_VARIABLE.test(text)) return new UnsetSecret(sentence)
     throw new CommandFailed(sentence)
   }
 
@@ -80,6 +87,11 @@ export function createVariables(env: Env): Variables {
 function formsOf(value: string): ReadonlySet<string> {
   const quoted = JSON.stringify(value).slice(1, -1)
   return new Set([quoted, value, toPlain(quoted), toPlain(value)])
+}
+
+/** Whether a value is a secret whose variable is not set. */
+export function isUnset(value: unknown): boolean {
+  return value instanceof UnsetSecret
 }
 
 /** Throws a sentence if the value has a secret whose variable is not set. */

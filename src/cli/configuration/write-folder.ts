@@ -9,6 +9,7 @@ import { existsSync, lstatSync, mkdirSync, readdirSync, renameSync, rmSync, writ
 import { dirname, join } from 'node:path'
 import { stringify } from 'yaml'
 import { CommandFailed } from '../exit-codes.ts'
+import { withVariables } from './backend-secrets.ts'
 import { FOLDER_FILE, NAME_FIELDS } from './read-folder.ts'
 import { isFields, type Fields, type Found } from './resource.ts'
 
@@ -117,9 +118,13 @@ function toDocument({ kind, name }: Found, fields: Fields): Fields {
   const nameField = NAME_FIELDS[kind]
   const named = { resource: kind, ...(nameField !== undefined && { [nameField]: name }), ...fields }
   const document = escapeVariables(named) as Fields
-  const { signIn } = document
+  const { signIn, backend } = document
+  // The service does not return the secrets, so that applying the folder needs these variables.
+  if (isFields(backend)) {
+    const toVariable = (secret: string): string => `SECRET_${toVariableName(`${name}_${secret}`)}`
+    return { ...document, backend: withVariables(backend, toVariable) }
+  }
   if (!isFields(signIn)) return document
-  // The service does not return the secret, so that applying the folder needs this variable.
   return { ...document, signIn: { ...signIn, clientSecret: `\${CLIENT_SECRET_${toVariableName(name)}}` } }
 }
 

@@ -20,6 +20,11 @@ const { privateKey: encrypted } = generateKeyPairSync('ec', {
   privateKeyEncoding: { type: 'pkcs8', format: 'pem', cipher: 'aes-256-cbc', passphrase: 'secret' },
 })
 
+function keyOf(type: 'rsa' | 'dsa', modulusLength: number): string {
+  const { privateKey } = generateKeyPairSync(type as 'rsa', { modulusLength })
+  return privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
+}
+
 function faultOf(tls: CheckedTls, nowMs = NOW_MS): readonly [string, string] | null {
   try {
     checkTls(tls, nowMs)
@@ -60,6 +65,8 @@ it.each<[string, string, string, CheckedTls]>([
   ['very many certificates', '/ca', 'at most', { ca: ca.repeat(65) }],
   ['the key of another certificate', '/key', 'does not match', { certificate, key: other }],
   ['a certificate as a key', '/key', 'unencrypted', { certificate, key: certificate }],
+  ['a key that would block a thread', '/key', 'up to 4096 bits', { certificate, key: keyOf('rsa', 4_104) }],
+  ['a key for DSA', '/key', 'ECDSA', { certificate, key: keyOf('dsa', 1_024) }],
   ['an encrypted key', '/key', 'unencrypted', { certificate, key: encrypted }],
   ['the key of the second certificate', '/key', 'does not match', { certificate: ca + certificate, key }],
 ])('refuses %s', (_, pointer, detail, tls) => {

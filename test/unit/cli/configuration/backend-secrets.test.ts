@@ -1,0 +1,108 @@
+import { describe, expect, it } from 'vitest'
+import { deployRevision } from '../../../../src/cli/configuration/api-deployment.ts'
+import { withoutBackendSecrets } from '../../../../src/cli/configuration/backend-secrets.ts'
+import { describeChange } from '../../../../src/cli/configuration/differences.ts'
+import type { Context } from '../../../../src/cli/configuration/handler.ts'
+import type { Fields, Found } from '../../../../src/cli/configuration/resource.ts'
+import { isSameValue } from '../../../../src/cli/configuration/same-value.ts'
+import { checkSecrets, createVariables } from '../../../../src/cli/configuration/variables.ts'
+import { filesOf } from '../../../../src/cli/configuration/write-folder.ts'
+
+const SHOWN = {
+  url: 'https://a.example',
+  timeoutMs: 5,
+  tls: { certificate: 'C', ca: 'A' },
+  secretHeaders: [{ name: 'Authorization' }],
+}
+const api = (backend: Fields): Found => ({
+  kind: 'api',
+  name: 'orders-v1',
+  fields: { document: '{}', backend },
+  id: 'a',
+  tags: [],
+})
+
+describe('the secrets of a backend', () => {
+  it.each<[string, Fields]>([
+    [
+      'values',
+      { secretHeaders: [{ name: 'authorization', value: 's' }], tls: { certificate: 'C', ca: 'A', key: 'K' } },
+    ],
+    ['no values', { secretHeaders: [{ name: 'Authorization' }] }],
+  ])('are no difference: %s', (_, wanted) => {
+    expect(isSameValue('api', 'backend', SHOWN, wanted)).toBe(true)
+  })
+
+  it.each<[string, Fields]>([
+    ['another name', { secretHeaders: [{ name: 'X-Other', value: 's' }] }],
+    ['one more', { secretHeaders: [{ name: 'Authorization' }, { name: 'X-Other', value: 's' }] }],
+    ['none', { secretHeaders: [] }],
+    ['another certificate', { tls: { certificate: 'D', ca: 'A' } }],
+    ['no authorities', { tls: { certificate: 'C' } }],
+  ])('are a difference by what is shown: %s', (_, wanted) => {
+    expect(isSameValue('api', 'backend', SHOWN, wanted)).toBe(false)
+  })
+
+  it('are not printed, even if a folder has them in clear', () => {
+    const after = {
+      ...SHOWN,
+      secretHeaders: [{ name: 'X-Other', value: 'marker' }],
+      tls: { certificate: 'D', key: 'marker' },
+    }
+    const found = api(SHOWN)
+    const differences = [{ field: 'backend', before: SHOWN, after }]
+    const text = describeChange({ action: 'change', found, wanted: api(after), differences }, (line) => line)
+    expect(text).toContain('x-other')
+    expect(text).not.toContain('marker')
+  })
+
+  it('are variables in a dump, which a first apply needs', () => {
+    const text = filesOf([api(SHOWN)], null).get('apis/orders-v1.yaml')!
+    expect(text).toContain('value: ${SECRET_ORDERS_V1_AUTHORIZATION}')
+    expect(text).toContain('key: ${SECRET_ORDERS_V1_KEY}')
+    const { replaceIn } = createVariables({})
+    const value = replaceIn(
+      { backend: { secretHeaders: [{ name: 'A', value: '${X}' }], tls: { key: '${X}' } } },
+      'a.yaml',
+    )
+    expect(() => checkSecrets(value)).toThrow('a.yaml: the variable X is not set.')
+  })
+
+  it('need no variable where other members of the same names do', () => {
+    const { replaceIn } = createVariables({})
+    for (const value of [{ value: '${X}' }, { key: '${X}' }, { labels: { key: '${X}' } }, { set: [{ value: '${X}' }] }])
+      expect(() => replaceIn(value, 'a.yaml')).toThrow('the variable X is not set')
+  })
+
+  it('stay at the service if their variables are not set', async () => {
+    const sent: unknown[] = []
+    const platform = {
+      async send(_method: string, _path: string, body: object) {
+        sent.push(JSON.parse(JSON.stringify(body)))
+        return { body: { id: 'prx_1', stagingRevision: 2 }, tag: '' }
+      },
+      get: async () => ({ body: { stagingRevision: 2, activeRevision: 1 }, tag: 't' }),
+    }
+    const context = { platform, readFile: () => '{}' } as unknown as Context
+    const { replaceIn } = createVariables({ SET: 'marker' })
+    const headers = [
+      { name: 'A', value: '${SET}' },
+      { name: 'B', value: '${UNSET}' },
+    ]
+    const backend = replaceIn(
+      { secretHeaders: headers, tls: { certificate: 'D', key: '${UNSET}' } },
+      'a.yaml',
+    ) as Fields
+    const found = { ...api(SHOWN), tags: ['', 't', '', 'prx_1'] }
+    await deployRevision(context, { ...found, fields: { backend } }, found)
+    expect(sent[0]).toMatchObject({
+      backend: { url: SHOWN.url, timeoutMs: 5, secretHeaders: [{ name: 'A', value: 'marker' }, { name: 'B' }] },
+    })
+    expect((sent[0] as { backend: Fields }).backend['tls']).toEqual({ certificate: 'D' })
+  })
+
+  it('leave a backend of an odd shape to the service, which refuses it', () => {
+    for (const odd of [{ tls: 'x' }, { secretHeaders: 'x' }, { secretHeaders: ['x', null, { name: 1 }] }])
+      expect(withoutBackendSecrets(odd)).toEqual(odd)
+  })
+})
