@@ -5,7 +5,7 @@
  *             record*                                                                                56 bytes each
  *             definitions, if there are any: prefix of request ids (16 ASCII), JSON array of attributions, padded with
  *             spaces to 8
- *             explanations of refused calls, if there are any (`explanation-section.ts`)
+ *             explanations of refused calls and traces of sampled ones, if there are any (`explanation-section.ts`)
  *   end     = a batch without records: the writer continues in another segment
  *
  * Numbers are little-endian and every length is a multiple of 8, so a reader can lay typed arrays over the bytes. `crc32` covers
@@ -87,6 +87,11 @@ export class BatchBuffer {
   /** Attaches an explanation to the latest record. Returns false if there is no room for it. */
   explain(text: string): boolean {
     return this.#explanations.add(this.count - 1, text)
+  }
+
+  /** Attaches a trace to the latest record. Returns false if there is no room for it. */
+  trace(text: string): boolean {
+    return this.#explanations.addTrace(this.count - 1, text)
   }
 
   clear(): void {
@@ -201,7 +206,7 @@ export function decodeDefinitions(buffer: ArrayBuffer, offset: number, header: B
   }
 }
 
-/** Decodes the explanations of a batch, by the index of their record. */
+/** Decodes the explanations and traces of a batch, by the number of their entry. */
 export function decodeBatchExplanations(
   buffer: ArrayBuffer,
   offset: number,

@@ -7,6 +7,7 @@
 
 import type { Attribution } from '../domain/attribution.ts'
 import type { CallRecord } from './call-record.ts'
+import { TRACES_FROM } from './explanation-section.ts'
 
 export const RECORD_BYTES = 56
 export const RECORD_WORDS = RECORD_BYTES / 4
@@ -32,7 +33,7 @@ export class RecordBatch {
     segmentKey: number
     attributions: readonly Attribution[]
     requestPrefix: string
-    /** Decodes the explanations by the number of their record; missing if there are none. */
+    /** Decodes explanations and traces by the number of their entry; missing if there are none. */
     explanations?: () => ReadonlyMap<number, string>
   }) {
     const { bytes, offset, count } = options
@@ -64,6 +65,9 @@ export class RecordBatch {
   flags(index: number): number {
     return this.#words[index * RECORD_WORDS + 12]! >>> 24
   }
+  durationUs(index: number): number {
+    return this.#words[index * RECORD_WORDS + 10]!
+  }
   upstreamUs(index: number): number {
     return this.#words[index * RECORD_WORDS + 11]!
   }
@@ -78,9 +82,23 @@ export class RecordBatch {
 
   /** Why the call was refused, as JSON (`domain/explanation.ts`); `''` if no explanation is stored. */
   explanation(index: number): string {
+    return this.#noteAt(index)
+  }
+
+  /** The trace of a sampled call as text (`call-trace.ts`); `''` if none is stored. */
+  trace(index: number): string {
+    return this.#noteAt(index + TRACES_FROM)
+  }
+
+  #noteAt(entry: number): string {
     if (this.#decodeExplanations === null) return ''
     this.#explanations ??= this.#decodeExplanations()
-    return this.#explanations.get(index) ?? ''
+    return this.#explanations.get(entry) ?? ''
+  }
+
+  /** Whether some record of the batch has an explanation or a trace. */
+  get hasNotes(): boolean {
+    return this.#decodeExplanations !== null
   }
 
   /** Returns the whole record as an object, for consumers that read few records. */
@@ -94,7 +112,7 @@ export class RecordBatch {
       unitsMicro: this.#doubles[double + 2]!,
       requestBytes: this.#doubles[double + 3]!,
       responseBytes: this.#doubles[double + 4]!,
-      durationUs: this.#words[word + 10]!,
+      durationUs: this.durationUs(index),
       upstreamUs: this.#words[word + 11]!,
       admittedAgoMs: this.#words[word + 13]!,
       status: this.status(index),

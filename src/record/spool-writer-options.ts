@@ -29,5 +29,10 @@ export interface SpoolWriterOptions {
     /** Called for each explanation that does not fit into its batch; the record itself is written. */
     readonly onDropped: () => void
   }
+  /** Stores the traces of sampled calls beside their records; missing: traces are not stored. */
+  readonly traces?: {
+    /** Called for each trace that does not fit into its batch; the record itself is written. */
+    readonly onDropped: () => void
+  }
   readonly segmentBytesMax?: number
 }

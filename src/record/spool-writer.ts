@@ -18,11 +18,13 @@
 
 import { basename, join } from 'node:path'
 import type { Attribution } from '../domain/attribution.ts'
-import { toExplanationText, type Explanation } from '../domain/explanation.ts'
+import type { Explanation } from '../domain/explanation.ts'
 import type { MarkFile } from '../runtime/mark-file.ts'
 import { makeFolder, syncFolder, syncFolderLater } from '../runtime/sync-folder.ts'
 import { BatchBuffer, encodeEnd } from './codec.ts'
 import type { CallRecord } from './call-record.ts'
+import type { CallTrace } from './call-trace.ts'
+import { addNotes } from './record-notes.ts'
 import { openRecordMark } from './record-mark.ts'
 import { createSegmentWriter, type SegmentWriter, type Unsynced } from './segment-writer.ts'
 import { HEADER_BYTES } from './segment-header.ts'
@@ -36,6 +38,8 @@ import { WriteFault } from './write-fault.ts'
 export interface RecordedCall extends CallRecord {
   /** Why the call was refused; stored beside its record. */
   readonly explanation?: Explanation | null
+  /** Stored beside the record if the call is sampled; null or missing while no traces are exported. */
+  readonly trace?: CallTrace | null
   onSafe(): void
   onRefused(cause: unknown): void
 }
@@ -117,7 +121,7 @@ class Writer implements SpoolWriter {
       this.#definitions.push(call.attribution)
     }
     this.#batch.add(call, id)
-    if (call.explanation) this.#explain(call.explanation)
+    if (call.explanation || call.trace) addNotes(this.#batch, call, this.#options)
     this.#pending.push(call)
     if (this.#batch.count === RECORDS_PER_BATCH_MAX) this.#flush()
     else if (!this.#isScheduled) {
@@ -147,11 +151,6 @@ class Writer implements SpoolWriter {
     }
     segment.close()
     this.#segment = null
-  }
-
-  #explain(explanation: Explanation): void {
-    const { explanations } = this.#options
-    if (explanations !== undefined && !this.#batch.explain(toExplanationText(explanation))) explanations.onDropped()
   }
 
   #flush(): void {

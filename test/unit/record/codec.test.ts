@@ -59,6 +59,7 @@ function anySegment(random: Random, recordsMax = 40) {
       const record = anyRecord(random, attributions[id]!)
       buffer.add(record, id)
       if (random.below(3) === 0) buffer.explain(NAMES[random.below(NAMES.length)]!)
+      if (random.below(3) === 0) buffer.trace(`trace ${random.below(10)}`)
       return record
     })
     chunks.push(Buffer.from(buffer.seal(attributions.slice(first), first)))

@@ -9,6 +9,7 @@ import { readExplanation, toExplanationText } from '../../../src/domain/explanat
 import { outcomeIndex } from '../../../src/domain/outcome.ts'
 import type { CallRecord } from '../../../src/record/call-record.ts'
 import { BatchBuffer } from '../../../src/record/codec.ts'
+import type { RecordBatch } from '../../../src/record/record-batch.ts'
 import { openSegment } from '../../../src/record/segment-file.ts'
 import { encodeHeader } from '../../../src/record/segment-header.ts'
 import { createSpoolGaugeMemory, openSpoolGauge } from '../../../src/record/spool-gauge.ts'
@@ -51,14 +52,17 @@ function makeFolder(): string {
   return folder
 }
 
-/** Returns sequence and explanation of every record of a segment. */
-function readAll(bytes: Buffer): [number, string][] {
+/** Returns sequence and explanation, or another text, of every record of a segment. */
+function readAll(
+  bytes: Buffer,
+  textOf = (batch: RecordBatch, index: number): string => batch.explanation(index),
+): [number, string][] {
   const path = join(makeFolder(), 'segment')
   writeFileSync(path, bytes)
   const file = openSegment(path, 1)
   const found: [number, string][] = []
   file.read(0, Infinity, Infinity, (batch) => {
-    for (let index = 0; index < batch.count; index++) found.push([batch.at(index).sequence, batch.explanation(index)])
+    for (let index = 0; index < batch.count; index++) found.push([batch.at(index).sequence, textOf(batch, index)])
   })
   file.close()
   return found
@@ -131,6 +135,49 @@ describe('the spool', () => {
     expect(texts.filter((text) => text === '').length).toBe(dropped)
     expect(dropped).toBeGreaterThan(0)
     expect(dropped).toBeLessThan(1_500)
+  })
+})
+
+describe('a trace', () => {
+  it('is stored beside its record, apart from the explanation, which versions without traces read as before', () => {
+    const buffer = new BatchBuffer(10)
+    for (let sequence = 0; sequence < 4; sequence++) {
+      buffer.add(record(sequence), 0)
+      if (sequence % 2 === 0) buffer.explain('why')
+      if (sequence > 1) buffer.trace(`trace ${sequence}`)
+    }
+    const bytes = Buffer.concat([HEADER, buffer.seal([PAY], 0)])
+    // A number of a record is all that a version without traces asks for.
+    expect(readAll(bytes)).toEqual([
+      [0, 'why'],
+      [1, ''],
+      [2, 'why'],
+      [3, ''],
+    ])
+    expect(readAll(bytes, (batch, index) => batch.trace(index)).map(([, text]) => text)).toEqual([
+      '',
+      '',
+      'trace 2',
+      'trace 3',
+    ])
+  })
+
+  it('has room of its own, which is bounded, and is empty again with the next batch', () => {
+    const buffer = new BatchBuffer(10_000)
+    const fill = (): number => {
+      let stored = 0
+      for (let sequence = 0; sequence < 10_000; sequence++) {
+        buffer.add(record(sequence), 0)
+        if (buffer.trace(String(sequence).padStart(1_024, 'x'))) stored++
+      }
+      expect(buffer.explain('why')).toBe(true)
+      return stored
+    }
+    expect(fill()).toBe(1_024)
+    expect(buffer.seal([], 1).length).toBeLessThan(10_000 * 56 + 1_100_000)
+    expect(fill()).toBe(1_024)
+    buffer.clear()
+    expect(fill()).toBe(1_024)
   })
 })
 
