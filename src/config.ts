@@ -31,10 +31,11 @@ import {
   type Read,
 } from './settings/setting-values.ts'
 import { readRetention } from './settings/retention-settings.ts'
+import { readTelemetry, type TelemetrySettings } from './settings/telemetry-settings.ts'
 import { readTls, type TlsConfig } from './settings/tls-settings.ts'
 import type { RetentionDays } from './store/retention.ts'
 
-export interface Config extends TlsConfig {
+export interface Config extends TlsConfig, TelemetrySettings {
   readonly gatewayPort: number
   readonly platformPort: number
   readonly riskPort: number | null
@@ -147,6 +148,7 @@ export const SETTING_NAMES = [
 export type SettingName = (typeof SETTING_NAMES)[number]
 type Name = SettingName
 
+const PRIVATE_KINDS = listOf('webhooks', 'federation', 'backends', 'clients')
 const SPOOL_BYTES_DEFAULT = 8 * 1024 ** 3
 /** Within the time that each part has to close. */
 const STOP_DELAY_SECONDS_MAX = 30
@@ -192,12 +194,9 @@ export function readConfig(argv: readonly string[], environment: Readonly<Record
     requestLog: setting('REQUEST_LOG', 'refused', oneOf('off', 'refused', 'all')),
     riskRules: setting('RISK_THRESHOLDS', DEFAULT_RISK_RULES, readThresholds),
     retentionDays: readRetention(setting, wrong),
-    allowPrivateAddresses: setting(
-      'ALLOW_PRIVATE_ADDRESSES',
-      [],
-      listOf('webhooks', 'federation', 'backends', 'clients'),
-    ),
+    allowPrivateAddresses: setting('ALLOW_PRIVATE_ADDRESSES', [], PRIVATE_KINDS),
     ...readTls(setting, wrong),
+    ...readTelemetry(environment, wrong),
     corsOrigins: setting('CORS_ORIGINS', [], origins),
     trustedProxies: setting('TRUSTED_PROXIES', [], networks),
     mcpMessagesPerMinute: setting('MCP_MESSAGES_PER_MINUTE', 60, whole(1, 60_000)),

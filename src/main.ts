@@ -10,8 +10,10 @@ import { startApp } from './app/app.ts'
 import { greeting } from './onboarding/banner.ts'
 import { ConfigError, readConfig, SETTING_NAMES } from './config.ts'
 import { information } from './settings/information-flags.ts'
+import { createLogTap } from './runtime/log-tap.ts'
 import { createLog } from './runtime/log.ts'
 import { refusalOf, StartRefused } from './runtime/start-refused.ts'
+import { TELEMETRY_VARIABLES } from './settings/telemetry-settings.ts'
 import { unknownVariables } from './settings/unknown-variables.ts'
 
 const EXIT_FAILED = 1
@@ -27,13 +29,15 @@ if (text !== null) {
   process.exit(0)
 }
 const config = orRefuse(() => readConfig(argv, process.env))
-const log = createLog(config.logLevel)
-for (const { name, nearest } of unknownVariables(process.env, SETTING_NAMES)) {
+const logTap = config.telemetry?.logs ? createLogTap() : null
+const log = createLog(config.logLevel, { tap: logTap })
+for (const { name, nearest } of unknownVariables(process.env, [...SETTING_NAMES, ...TELEMETRY_VARIABLES])) {
   log.warn({ variable: name, nearest }, `${name} is not a setting and has no effect; the nearest is ${nearest}`)
 }
+for (const warning of config.telemetryWarnings) log.warn(warning)
 
 try {
-  const app = await startApp({ config, log })
+  const app = await startApp({ config, log, logTap })
   let stoppingSinceMs: number | null = null
   const stop = (signal: NodeJS.Signals): void => {
     if (stoppingSinceMs !== null && performance.now() - stoppingSinceMs < SAME_SIGNAL_MS) return

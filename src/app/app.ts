@@ -17,6 +17,7 @@ import { createTokenScopes } from '../access/token-scopes.ts'
 import { systemClock } from '../runtime/clock.ts'
 import { createLifecycle } from '../runtime/lifecycle.ts'
 import type { Log } from '../runtime/log.ts'
+import type { LogTap } from '../runtime/log-tap.ts'
 import { releaseHeap } from '../runtime/release-heap.ts'
 import { releasePages } from '../runtime/release-pages.ts'
 import type { SampleBackend } from '../sample/backend.ts'
@@ -38,6 +39,7 @@ import {
 import { openPlatform } from './open-platform.ts'
 import { createSample, openSampleBackend } from './open-sample.ts'
 import { openStream, type StreamServices } from './open-stream.ts'
+import { openTelemetry } from './open-telemetry.ts'
 import { createWebhooks, type Webhooks } from './open-webhooks.ts'
 import { createResources, type Resources } from './resources.ts'
 import { startScheduledWork } from './scheduled-work.ts'
@@ -61,11 +63,18 @@ interface Parts {
 /** Plans that are read while the stores are opened: what a second is enough for. */
 const PLANS_MAX = 2_500
 
-export async function startApp({ config, log }: { config: Config; log: Log }): Promise<App> {
+export interface AppOptions {
+  readonly config: Config
+  readonly log: Log
+  /** Lines of the log, for their export; null: they are not exported. */
+  readonly logTap?: LogTap | null
+}
+
+export async function startApp({ config, log, logTap = null }: AppOptions): Promise<App> {
   const startedAt = performance.now()
   const lifecycle = createLifecycle({ clock: systemClock, log })
   try {
-    const facts = await build({ config, log, opened: lifecycle.opened }, startedAt)
+    const facts = await build({ config, log, opened: lifecycle.opened }, logTap, startedAt)
     return { facts, stop: lifecycle.close }
   } catch (cause) {
     await lifecycle.close()
@@ -73,7 +82,7 @@ export async function startApp({ config, log }: { config: Config; log: Log }): P
   }
 }
 
-async function build(options: CoreOptions, startedAt: number): Promise<Facts> {
+async function build(options: CoreOptions, logTap: LogTap | null, startedAt: number): Promise<Facts> {
   const { config, log, opened } = options
   const core = await openCore(options)
   const { registry, addresses, admin, backends } = core
@@ -87,7 +96,9 @@ async function build(options: CoreOptions, startedAt: number): Promise<Facts> {
     core.documents.read({ bytes: core.sampleFiles.openApi, previous: null }, config.adminTenant).catch(() => {})
   const page = rootPage(addresses)
   const damage = createDamageReport(core)
-  const stream = await openStream({ ...core, onDamage: damage.report, registryEnd: core.registry.end })
+  // Opened before the pipeline, so that it stops after it.
+  const observer = await openTelemetry(core, logTap)
+  const stream = await openStream({ ...core, onDamage: damage.report, registryEnd: core.registry.end, observer })
   opened('damage report', damage.connect(stream.recorder, config.adminTenant))
 
   const gateway = openGateway({ core, stream, onDamage: damage.report, rootPage: page, identity: () => identity })

@@ -115,6 +115,7 @@ function openPool(options: GatewayOptions, monitors: () => Monitors): GatewayPoo
       allowsRegistration: config.mcpDynamicRegistration,
       corsOrigins: config.corsOrigins,
       ...threadSpoolSettings,
+      telemetry: config.telemetry === null ? null : { sampler: config.telemetry.traces?.sampler ?? null },
       freshness: core.shared?.freshness?.memory ?? null,
       messageCounts: createMessageLimitMemory(),
       messagesPerMinute: config.mcpMessagesPerMinute,

@@ -21,6 +21,7 @@ import { createClickHouseNameStore } from '../store/clickhouse/name-store.ts'
 import type { NameStore } from '../store/name-store.ts'
 import { matches, openSqliteCheckpoint, type SqliteCheckpoint } from '../store/sqlite/checkpoint.ts'
 import type { PromiseSource } from '../service-level/service-evaluator.ts'
+import type { BatchObserver } from '../stream/pipeline-state.ts'
 import { createPipeline, type Pipeline } from '../stream/topology.ts'
 import { createStoreHold, keepSegments } from './backup-holds.ts'
 import type { RunJob } from './node-jobs.ts'
@@ -46,6 +47,8 @@ export interface StreamOptions extends SpoolOptions {
   /** Number of the registry's last change. */
   readonly registryEnd: () => Promise<number>
   readonly runJob: RunJob
+  /** Receives the records for the export of telemetry; null: nothing is exported. */
+  readonly observer: BatchObserver | null
   /** Null: a single node. */
   readonly shared: Shared | null
 }
@@ -206,6 +209,7 @@ function openPipeline(
     log,
     count,
     onRead: (batch) => ownCalls?.add(batch),
+    telemetry: options.observer,
     onCalls: (counted) => counted.forEach(({ calls: by, ...labels }) => calls.inc(labels, by)),
   })
   opened('pipeline', () => pipeline.stop())

@@ -24,6 +24,8 @@ export interface Attribution {
   readonly currency: string
   /** Price of one resource unit in millionths of the currency. */
   readonly priceMicro: number
+  /** Method and path template of the operation, `GET /payments/{paymentId}`; missing while no telemetry is exported. */
+  readonly route?: string
   /** Set if the call was a tool call over MCP; missing for a plain HTTP call. */
   readonly channel?: 'mcp'
   /** The revision of the API that the call was for; missing in records of earlier versions and of the platform API. */

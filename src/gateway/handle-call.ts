@@ -16,7 +16,7 @@ import type { DriftWatch } from './forwarding/drift-watch.ts'
 import type { LoopDetection } from './headers/loop-detection.ts'
 import { refuseStale, refuseUnavailable, type RoutedCall } from './call/routed-call.ts'
 import { apiLinesFor, type CompiledRevision } from './call/revision.ts'
-import { toAttribution } from './call/call-attribution.ts'
+import { toAttribution, withRoute } from './call/call-attribution.ts'
 import { findCertificateFault } from './call/certificate-check.ts'
 import { attributionOf, type CallerContext } from './call/caller-context.ts'
 import type { CallerContexts } from './call/caller-contexts.ts'
@@ -239,7 +239,8 @@ function refuseCredential({ call, revision, operation }: RoutedCall, refusal: Re
   const { grant, person } = refusal
   if (grant !== null && grant.tenant === revision.plan.tenant) {
     const agent = grant.consumerKind === 'agent' ? grant.consumer : ''
-    call.attribution = toAttribution(revision.plan, operation.plan.operationId, { grant, agent, person }, null)
+    const { operationId } = operation.plan
+    call.attribution = withRoute(toAttribution(revision.plan, operationId, { grant, agent, person }, null), operation)
   }
   if (refusal.code === 'unavailable') return refuseUnavailable(call, refusal.detail, 'authenticate')
   const challenge = revision.challenges[refusal.code]

@@ -22,6 +22,7 @@ import { McpCall } from './mcp/mcp-call.ts'
 import { isMcpTarget, type McpEndpoint } from './mcp/mcp-endpoint.ts'
 import { KnownTexts } from './routing/known-texts.ts'
 import { scanTarget } from './routing/path.ts'
+import type { Tracer } from './tracing/tracer.ts'
 import type { TlsPlan } from '../plan/tls-plan.ts'
 import type { UploadWatch } from './connection/upload-watch.ts'
 import { readRequestHeaders, type RequestHeaders } from './headers/upstream-request.ts'
@@ -39,6 +40,8 @@ export interface GatewayServerOptions {
   readonly mcp: Pick<McpEndpoint, 'handle'>
   readonly requestRules: RequestRules
   readonly uploads: UploadWatch
+  /** Null: no traces are exported. */
+  readonly tracer: Tracer | null
   readonly authenticator: Authenticator
   /** Whether this process has lost the registry for too long to serve calls, at a time of `performance.now()`. */
   readonly isStaleAt: (monotonicMs: number) => boolean
@@ -123,6 +126,7 @@ function begin(
   const call = new (isMcp ? McpCall : Call)(gateway.context, request, response, sequence)
   const nowAt = call.startedAt
   if (waitingSince !== null) call.startedAt = waitingSince
+  if (gateway.tracer !== null) call.trace = gateway.tracer.begin(request, headers, sequence, target, queryAt)
   call.expectsContinue = headers.expectsContinue
   try {
     if (response.destroyed) endGone(call, headers, revision)

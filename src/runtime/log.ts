@@ -9,6 +9,7 @@
 import { pino, type Logger } from 'pino'
 import { systemClock } from './clock.ts'
 import { createLogLimit, type LogLimit } from './log-limit.ts'
+import type { LogTap } from './log-tap.ts'
 
 export type Log = Logger
 
@@ -25,10 +26,13 @@ const VOLATILE = new Set(['err', 'requestId', 'attempt', 'items', 'times', 'deta
 export interface LogOptions {
   readonly destination?: { write(line: string): void }
   readonly limit?: LogLimit
+  /** Receives each line as well. */
+  readonly tap?: Pick<LogTap, 'write'> | null
 }
 
 export function createLog(level: LogLevel, options: LogOptions = {}): Log {
   const { destination = quietly(pino.destination({ dest: 2, sync: true })) } = options
+  const { tap = null } = options
   const limit = options.limit ?? createLogLimit(systemClock)
   // `unref`: unlike the timers of `Clock`, this one must not keep the process alive.
   if (options.limit === undefined && level !== 'silent') setInterval(limit.sweep, SWEEP_EVERY_MS).unref()
@@ -50,7 +54,7 @@ export function createLog(level: LogLevel, options: LogOptions = {}): Log {
         },
       },
     },
-    destination,
+    tap === null ? destination : tapped(destination, tap),
   )
 }
 
@@ -69,6 +73,15 @@ function causeOf(error: unknown): unknown {
   if (!(error instanceof Error)) return typeof error
   const { name, code, cause } = error as NodeJS.ErrnoException
   return [name, code, ...(cause === undefined ? [] : [causeOf(cause)])]
+}
+
+function tapped(destination: { write(line: string): void }, tap: Pick<LogTap, 'write'>): { write(line: string): void } {
+  return {
+    write(line) {
+      destination.write(line)
+      tap.write(line)
+    },
+  }
 }
 
 /** Ignores write errors: on a full disk or a closed pipe the line is lost and the service continues. */

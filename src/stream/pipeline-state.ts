@@ -58,6 +58,8 @@ export interface PipelineStateOptions {
   readonly onCalls: (calls: readonly CountedCalls[]) => void
   /** Receives each batch that is read for risk. */
   readonly onRead?: (batch: RecordBatch) => void
+  /** Receives each batch that is read for risk, and what became of it. */
+  readonly telemetry?: BatchObserver | null
   /** Whether this pipeline groups risks into episodes; otherwise nodes do it together. */
   readonly detectsRisks?: boolean
   /** Returns the position before which nobody else needs the spool. `read`: what the pipeline does not need any more. */
@@ -66,6 +68,15 @@ export interface PipelineStateOptions {
   readonly publish: (events: readonly RiskEvent[]) => void
   /** Flushes run within the gate, so that a backup copies the store while no flush runs. */
   readonly gate: Gate
+}
+
+/** Follows the records that are read for risk; records that were added and not committed are added again after a failure. */
+export interface BatchObserver {
+  add(batch: RecordBatch): void
+  /** Everything that was added is committed, and is not read again. */
+  commit(): void
+  /** Discards what was not committed. */
+  reset(): void
 }
 
 /** Counts, for each limit, how much of it the calls have used. */
@@ -190,7 +201,8 @@ export class PipelineState {
   }
 
   #restore(): Stages {
-    const { reader, checkpoint, rules, limits, promises, createId, count, onRead, detectsRisks = true } = this.#options
+    const { reader, checkpoint, rules, limits, promises, createId, count } = this.#options
+    const { onRead, telemetry, detectsRisks = true } = this.#options
     const metering = createMetering(this.#options)
     const detector = new RiskDetector({
       rules,
@@ -213,11 +225,13 @@ export class PipelineState {
         evaluator.add(batch)
         limits.add(batch)
         onRead?.(batch)
+        telemetry?.add(batch)
       },
       isFull: () => metering.isFull,
       count,
     })
     limits.reset()
+    telemetry?.reset()
     readRange(reader, checkpoint.limitPosition(), checkpoint.riskPosition(), limits.add)
     if (levelMark !== null) readRange(reader, levelMark.position, checkpoint.riskPosition(), evaluator.add)
     return { metering, detector, intake, evaluator, counter }
@@ -225,7 +239,7 @@ export class PipelineState {
 
   /** Publishes events and counted calls only after the commit: the events are then on disk, and their records are not read again. */
   #commitRisk({ detector, intake, evaluator, counter }: Stages): void {
-    const { checkpoint, clearedDays, clock, count, onCalls, publish } = this.#options
+    const { checkpoint, clearedDays, clock, count, onCalls, publish, telemetry } = this.#options
     const { events, episodes } = detector.take()
     const forgetMs = clock.nowMs() - clearedDays * DAY_MS
     const dropped = checkpoint.commitRisk(
@@ -237,6 +251,7 @@ export class PipelineState {
     )
     if (dropped > 0) count('risk_history_dropped', dropped)
     onCalls(counter.take())
+    telemetry?.commit()
     publish(events)
   }
 

@@ -38,6 +38,7 @@ const GATEWAY_BELOW_CALL = [
   'gateway/headers',
   'gateway/connection',
   'gateway/cors',
+  'gateway/tracing',
   'gateway/messages',
 ]
 const GATEWAY = [
@@ -81,6 +82,7 @@ export const TABLE: Readonly<Record<string, Row>> = {
   'gateway/validation': { folders: [...SHARED, 'gateway/routing'], packages: [...AJV, 'node:'] },
   'gateway/backend': { folders: [...SHARED, 'gateway/connection'], packages: ['undici', 'node:'] },
   'gateway/headers': { folders: [...SHARED, 'gateway/connection'], packages: ['node:'] },
+  'gateway/tracing': { folders: SHARED, packages: ['node:'] },
   'gateway/cors': { folders: [...SHARED, 'gateway/connection'], packages: ['node:'] },
   'gateway/connection': { folders: SHARED, packages: ['undici', 'node:'] },
   'gateway/messages': { folders: [...SHARED, 'gateway/limits', 'gateway/backend'], packages: ['node:'] },
@@ -177,6 +179,11 @@ export const TABLE: Readonly<Record<string, Row>> = {
   'self-metering': {
     folders: [...COMMANDS, 'record', 'opensla', 'access', 'gateway/limits', 'platform'],
     packages: ['node:'],
+  },
+  // The export of traces, metrics and logs.
+  telemetry: {
+    folders: [...BASE, 'record', 'settings'],
+    packages: ['@opentelemetry', 'prom-client', 'undici', 'node:'],
   },
   onboarding: { folders: ['domain', 'runtime'], packages: ['node:'] },
   settings: { folders: [...PORTS, 'onboarding', 'tls', 'config.ts'], packages: ['node:'] },

@@ -30,3 +30,12 @@ export function toAttribution(
     priceMicro: sla?.plan.priceMicro ?? 0,
   }
 }
+
+/** Adds the route of the operation, if the process exports telemetry. */
+export function withRoute(
+  attribution: Attribution,
+  operation: { readonly route: string | null } | undefined,
+): Attribution {
+  if (operation === undefined || operation.route === null) return attribution
+  return { ...attribution, route: operation.route }
+}

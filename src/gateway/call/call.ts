@@ -48,16 +48,14 @@ export class Call implements RecordedCall, WatchedReader {
 
   /** Routing writes the API and the operation, authentication adds the caller. */
   attribution: Attribution = UNATTRIBUTED
-  /** Written by `finish`. */
+  /** Written by `finish`, as the two below. */
   timeMs = 0
-  /** Written by `finish`. */
   durationUs = 0
+  outcome = 0
   /** Written by forwarding when the head of the backend's response arrives. */
   upstreamUs = 0
   /** Written by forwarding from the backend's response, by `refuse`, or by `clientGone`. */
   status = 0
-  /** Written by `finish`. */
-  outcome = 0
   /** One bit each from authorisation (past retirement), limits (counted, approaching) and forwarding (forwarded). */
   flags = 0
   /** Written by `finish` from `admittedMs`. */
@@ -71,6 +69,8 @@ export class Call implements RecordedCall, WatchedReader {
 
   /** Reason of a refusal, for the request log; written by `refuse`. */
   explanation: Explanation | null = null
+  /** Written by the server, and by forwarding for its requests to the backend; null while no traces are exported. */
+  trace: NonNullable<RecordedCall['trace']> | null = null
   /** Written by forwarding, which must be stopped if the call ends early. */
   owner: CallOwner | null = null
   /** Response headers, written by forwarding or `refuse`; `sendHead` adds the lines of the gateway. */

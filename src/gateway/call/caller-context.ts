@@ -9,7 +9,7 @@ import type { Caller } from '../../plan/caller.ts'
 import type { Grant } from '../../plan/grant.ts'
 import type { Attribution, Channel } from '../../domain/attribution.ts'
 import { isBound } from '../../plan/certificate-binding.ts'
-import { toAttribution } from './call-attribution.ts'
+import { toAttribution, withRoute } from './call-attribution.ts'
 import { toIdentityLines } from '../headers/identity-headers.ts'
 import type { Block, CompiledSla } from '../limits/limiter.ts'
 import type { CompiledRevision } from './revision.ts'
@@ -57,6 +57,7 @@ export function createCallerContext(caller: Caller, revision: CompiledRevision, 
 export function attributionOf(context: CallerContext, position: number, channel: Channel = 'http'): Attribution {
   const { attributions, mcpAttributions, revision, caller, sla } = context
   const known = channel === 'mcp' ? mcpAttributions : attributions
-  const operationId = revision.operations[position]?.plan.operationId ?? ''
-  return (known[position] ??= toAttribution(revision.plan, operationId, caller, sla, channel))
+  const operation = revision.operations[position]
+  const operationId = operation?.plan.operationId ?? ''
+  return (known[position] ??= withRoute(toAttribution(revision.plan, operationId, caller, sla, channel), operation))
 }

@@ -19,7 +19,7 @@ import { compileResponses, type DeclaredResponses } from '../validation/declared
 import type { CompiledSla, Limiter } from '../limits/limiter.ts'
 import { compileRewrite, type PathRewrite } from '../routing/path-rewrite.ts'
 import { createRouteTable, type RouteTable } from '../routing/route-table.ts'
-import { toAttribution } from './call-attribution.ts'
+import { toAttribution, withRoute } from './call-attribution.ts'
 import { toDeprecationLines } from '../headers/deprecation-headers.ts'
 import { compileHeaderEdit, type HeaderEdit } from '../headers/header-edit.ts'
 import { compileValidators, type OperationValidators } from '../validation/validate.ts'
@@ -32,6 +32,8 @@ export interface CompiledOperation {
   readonly responses: DeclaredResponses | null
   /** Lower-case names of validated headers; `Connection` cannot remove them. */
   readonly validatedHeaders: ReadonlySet<string>
+  /** Method and path, for attributions; null if they do not name it. */
+  readonly route: string | null
   /** Attribution of calls without a caller. */
   readonly anonymous: Attribution
   /** How units are counted that are known only after the response; null for operations whose units are known before. */
@@ -74,6 +76,8 @@ export interface CompiledRevision {
 
 export interface RevisionSettings extends BackendSettings {
   readonly gatewayUrl: string
+  /** Whether attributions name the routes of operations. */
+  readonly namesRoutes?: boolean
 }
 
 /** Compiles in slices, so that the thread continues to serve calls. Throws if a schema cannot be compiled. */
@@ -95,7 +99,10 @@ export async function compileRevision(
     validators: validators[position]!,
     responses: responses[position]!,
     validatedHeaders: validatedHeadersOf(operation),
-    anonymous: toAttribution(plan, operation.operationId, null, null),
+    route: routeOf(operation, settings),
+    anonymous: withRoute(toAttribution(plan, operation.operationId, null, null), {
+      route: routeOf(operation, settings),
+    }),
     units: operation.units ?? null,
     webSocket: operation.webSocket ?? null,
     rewrite: compileRewrite(plan.transform?.basePath, operation.path),
@@ -125,6 +132,10 @@ export async function compileRevision(
 export function compileSlaFor(plan: RoutePlan, sla: SlaPlan, limiter: Limiter): CompiledSla {
   const units = plan.operations.map((operation) => operation.units)
   return limiter.compile(sla, operationIdsOf(plan), units)
+}
+
+function routeOf({ method, path }: OperationPlan, { namesRoutes }: RevisionSettings): string | null {
+  return namesRoutes === true ? `${method} ${path}` : null
 }
 
 function validatedHeadersOf({ parameters }: OperationPlan): ReadonlySet<string> {

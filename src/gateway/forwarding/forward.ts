@@ -24,6 +24,7 @@ import type { WebSocketTunnel } from '../websocket/tunnel.ts'
 import type { ForwardOptions } from './forward-options.ts'
 import { ResponseCollector } from './response-collector.ts'
 import type { UsageMeter } from './usage-meter.ts'
+import { noteAttempt, noteSettled, noteStatus } from '../tracing/tracer.ts'
 import { ResponseRelay, type ResponseSink, type UpstreamDeadline } from './response-relay.ts'
 import { toOutcome, RESET, UPSTREAM_DETAILS, type UpstreamFailure } from '../backend/upstream-failure.ts'
 
@@ -125,12 +126,7 @@ export class Forwarding extends Attempt implements CallOwner, UpstreamDeadline, 
   }
 
   onError(_exchange: Exchange, error: NodeJS.ErrnoException): void {
-    if (this.#isSettled) return
-    try {
-      this.#handleError(error)
-    } catch (cause) {
-      this.#call.crash(cause)
-    }
+    if (!this.#isSettled) this.#call.attempt(() => this.#handleError(error))
   }
 
   onDue(): void {
@@ -152,6 +148,7 @@ export class Forwarding extends Attempt implements CallOwner, UpstreamDeadline, 
     const { backend, body } = this
     const { method, target, lines, bodyBytes, upgrade } = this.options
     const path = backend.plan.basePath + target
+    noteAttempt(this.#call, method, backend.plan.origin, path)
     this.exchange = backend.connections.send(
       { method, path, lines, body, bodyBytes, isUpgrade: upgrade !== null },
       this,
@@ -197,6 +194,7 @@ export class Forwarding extends Attempt implements CallOwner, UpstreamDeadline, 
     this.hasResponseBegun = true
     // The response time is unknown if the response begins before the body is complete.
     if (!this.#isWaitingForClient) call.upstreamUs = this.#elapsedUs()
+    noteStatus(call, status)
   }
 
   #elapsedUs(): number {
@@ -207,6 +205,7 @@ export class Forwarding extends Attempt implements CallOwner, UpstreamDeadline, 
     const { upgrade, meter } = this.options
     this.stop()
     const upstreamUs = (this.#call.upstreamUs = this.#elapsedUs())
+    noteStatus(this.#call, SWITCHING_PROTOCOLS)
     this.#tunnel = upgrade!.webSockets.open({ ...upgrade!, owner: this, meter }, headers, connection)
     if (this.#tunnel === null) return this.#fail('upstream_broken')
     this.backend.gate.answered(SWITCHING_PROTOCOLS, upstreamUs, this.startedAt)
@@ -263,6 +262,7 @@ export class Forwarding extends Attempt implements CallOwner, UpstreamDeadline, 
 
   #settle(): void {
     this.#isSettled = true
+    noteSettled(this.#call)
     this.#relay.stop()
     this.#tunnel?.abandon()
     if (this.body instanceof RequestBody) {

@@ -16,6 +16,7 @@ import { valuesOf } from '../routing/operation-request.ts'
 import { rewriteTarget } from '../routing/path-rewrite.ts'
 import { editHeaders } from '../headers/header-edit.ts'
 import type { ResponseRules } from '../headers/header-rules.ts'
+import { toTraceLines } from '../tracing/tracer.ts'
 import { createForwarded, createTraceLines, type ToForwardedLines } from '../headers/identity-headers.ts'
 import type { LoopDetection } from '../headers/loop-detection.ts'
 import { refuseSlowBody, refuseUnavailable, type RoutedCall } from '../call/routed-call.ts'
@@ -67,7 +68,7 @@ type BodyCheck = (body: Buffer) => ValidationFailure | null
 class CallSender {
   readonly #options: SendCallOptions
   readonly #toForwardedLines: ToForwardedLines
-  readonly #toTraceLines = createTraceLines()
+  readonly #toNewTraceLines = createTraceLines()
 
   constructor(options: SendCallOptions) {
     this.#options = options
@@ -164,10 +165,11 @@ class CallSender {
   }
 
   #ownLines({ call, headers, callerContext }: RoutedCall): string {
+    const { trace, requestId } = call
     const lines =
       this.#toForwardedLines(call, headers.host) +
       this.#options.loops.toLines(headers) +
-      this.#toTraceLines(call.requestId)
+      (trace === null ? this.#toNewTraceLines(requestId) : toTraceLines(requestId, trace))
     return callerContext === null ? lines : lines + callerContext.identityLines
   }
 }

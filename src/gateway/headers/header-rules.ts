@@ -32,6 +32,9 @@ export const DATE = 15
 export const ORIGIN = 16
 /** `Access-Control-Request-Method`, which only preflight requests have. */
 export const REQUEST_METHOD = 17
+/** `traceparent` and `tracestate`, which are read while traces are exported. */
+export const TRACE_PARENT = 18
+export const TRACE_STATE = 19
 
 const REQUEST: Readonly<Record<string, number>> = {
   authorization: AUTHORIZATION,
@@ -76,8 +79,8 @@ const REQUEST: Readonly<Record<string, number>> = {
   'x-request-id': DROP,
   'client-cert': DROP,
   'client-cert-chain': DROP,
-  traceparent: DROP,
-  tracestate: DROP,
+  traceparent: TRACE_PARENT,
+  tracestate: TRACE_STATE,
 }
 
 const RESPONSE: Readonly<Record<string, number>> = {

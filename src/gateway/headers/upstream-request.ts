@@ -23,12 +23,16 @@ import {
   OVERRIDE,
   PASS,
   REQUEST_METHOD,
+  TRACE_PARENT,
+  TRACE_STATE,
   TRANSFER_ENCODING,
   VIA,
   type RequestRules,
 } from './header-rules.ts'
 import { withoutOwnCookies } from './own-cookies.ts'
 
+/** Stands for a header that was sent several times, of which none is valid. */
+const REPEATED = 'repeated'
 const CONTINUE = /(?:^|\W)100-continue(?:$|\W)/i
 
 export interface RequestHeaders {
@@ -47,6 +51,10 @@ export interface RequestHeaders {
   origin: string | undefined
   /** Whether there is `Access-Control-Request-Method`. */
   asksForMethod: boolean
+  /** `traceparent`; `''` if there is none, no valid value if there are several. */
+  traceParent: string
+  /** `tracestate`, as one list; `''` if there is none. */
+  traceState: string
   isAmbiguous: boolean
   /** Status of the refusal if the framing or the host is ambiguous; 0 otherwise. */
   fault: 0 | 400 | 501 | 505
@@ -147,6 +155,12 @@ function readRare(headers: RequestHeaders, forward: string[], rule: number, name
       headers.asksForMethod = true
       forward.push(name, value)
       break
+    case TRACE_PARENT:
+      headers.traceParent = headers.traceParent === '' ? value : REPEATED
+      break
+    case TRACE_STATE:
+      headers.traceState = joined(headers.traceState, value)
+      break
     default:
       forward.push(name, value)
   }
@@ -178,6 +192,8 @@ function initialHeaders(request: ClientRequest, forward: string[]): RequestHeade
     cdnLoop: '',
     origin: undefined,
     asksForMethod: false,
+    traceParent: '',
+    traceState: '',
     isAmbiguous: false,
     fault: request.httpVersionMajor === 1 || request.isHttp2 === true ? 0 : 505,
     hopByHop: null,

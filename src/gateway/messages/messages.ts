@@ -14,6 +14,7 @@ import type { ProviderPlan } from '../../plan/provider-plan.ts'
 import type { PackedPlan } from '../../plan/packed-plan.ts'
 import type { Drift } from '../../domain/drift.ts'
 import type { SlaPlan } from '../../plan/sla-plan.ts'
+import type { TraceSampler } from '../../domain/trace-sampler.ts'
 import type { TlsPlan } from '../../plan/tls-plan.ts'
 import type { Damage } from '../../record/damage.ts'
 import type { SpoolSync } from '../../record/spool-writer-options.ts'
@@ -105,6 +106,12 @@ export interface CommandError {
   readonly errors: readonly { readonly pointer: string; readonly detail: string }[]
 }
 
+/** The part of the threads in the export of telemetry. */
+export interface TelemetrySettings {
+  /** Null: no traces are exported. */
+  readonly sampler: TraceSampler | null
+}
+
 /** Settings with which a gateway thread is started. */
 export interface ThreadSettings {
   readonly thread: number
@@ -136,6 +143,8 @@ export interface ThreadSettings {
   readonly servesWithoutLeases: boolean
   /** Whether the spool stores an explanation next to the record of each refused call. */
   readonly spoolExplains: boolean
+  /** Null: nothing is exported. */
+  readonly telemetry: TelemetrySettings | null
   /** Key of the keyed hash for API key lookups, in hex. */
   readonly hashKey: string
   readonly reusePort: boolean

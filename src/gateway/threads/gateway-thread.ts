@@ -44,6 +44,7 @@ import { createMainThreadLink, type MainThreadLink } from '../messages/main-thre
 import type { JsonWebKeySet, ThreadSettings, ToWorker } from '../messages/messages.ts'
 import type { OauthHandler } from '../oauth-requests.ts'
 import { createGatewayServer } from '../server.ts'
+import { createTracer } from '../tracing/tracer.ts'
 import { WebSockets } from '../websocket/web-sockets.ts'
 import { createServedRevisions, type ServedRevisions } from './served-revisions.ts'
 import { executeCommand, type ThreadParts } from './thread-commands.ts'
@@ -94,7 +95,7 @@ export async function startThread(options: ThreadOptions): Promise<void> {
   const connect = createConnect(settings, clock, mainThread)
   const inFlight = new Int32Array(settings.inFlight)
   const callsInFlight = (): number => inFlight[0]!
-  const served = { threads, connect, gatewayUrl }
+  const served = { threads, connect, gatewayUrl, namesRoutes: settings.telemetry !== null }
   const onWithheld = (api: string, cause: unknown): void =>
     mainThread.send({ type: 'withheld', api, error: toCommandError(cause) })
   const revisions = createServedRevisions({ limiter, settings: served, gates, callsInFlight, clock, onWithheld })
@@ -137,6 +138,7 @@ function openSpool(settings: ThreadSettings, clock: Clock, mainThread: MainThrea
     gauge: openSpoolGauge(settings.spoolGauge, settings.spoolBytesMax),
     clock,
     ...(settings.spoolExplains && { explanations: { onDropped: () => mainThread.count('explanation_dropped') } }),
+    ...(settings.telemetry?.sampler && { traces: { onDropped: () => mainThread.count('trace_dropped') } }),
     onGrowth: mainThread.notifySpoolGrown,
     onFailure(cause) {
       mainThread.count('spool_write_failed')
@@ -260,10 +262,9 @@ function createServer(
     warnOfUsage: createUsageWarnings({ clock, count, send: (message) => mainThread.send(message) }),
     clientAddress: createClientAddress(settings.trustedProxies),
   })
-  const { servesWithoutLeases } = settings
   const admissions = createThreadAdmissions(settings, parts, onFault)
-  const own = { admissions, loops, drift, nowMs, isAccepting, isStaleAt, servesWithoutLeases, send }
-  const stages = { authenticator, callerContexts, ...own }
+  const own = { admissions, loops, drift, nowMs, isAccepting, isStaleAt, send }
+  const stages = { authenticator, callerContexts, servesWithoutLeases: settings.servesWithoutLeases, ...own }
   const mcp = new McpEndpoint({
     ...stages,
     bodies,
@@ -277,6 +278,7 @@ function createServer(
     mcp,
     requestRules: createRequestRules(),
     uploads,
+    tracer: settings.telemetry?.sampler ? createTracer(settings.telemetry.sampler, spool.requestPrefix) : null,
     authenticator,
     isStaleAt,
     revisionOf: revisions.of,

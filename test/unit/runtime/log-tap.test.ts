@@ -1,0 +1,21 @@
+import { describe, expect, it } from 'vitest'
+import { createLogTap } from '../../../src/runtime/log-tap.ts'
+
+describe('A tap of the log', () => {
+  it('passes on the lines before and after the reader connects', () => {
+    const tap = createLogTap()
+    const lines: string[] = []
+    tap.write('a')
+    tap.connect((line) => lines.push(line))
+    tap.write('b')
+    expect(lines).toEqual(['a', 'b'])
+  })
+
+  it('keeps a bounded number of lines', () => {
+    const tap = createLogTap()
+    for (let line = 0; line < 5_000; line++) tap.write(String(line))
+    const lines: string[] = []
+    tap.connect((line) => lines.push(line))
+    expect(lines).toHaveLength(1_000)
+  })
+})
