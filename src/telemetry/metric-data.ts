@@ -62,7 +62,9 @@ async function registered({ registry, sinceMs, nowMs }: MetricSources): Promise<
   const endTime = toHrTime(nowMs)
   const found = await registry.getMetricsAsJSON()
   return found.flatMap(({ name, help, type, values }): Metric[] => {
-    const dataPoints = values.map(({ labels, value }) => {
+    // JSON has no infinity, and an infinite lag says no more than a missing one.
+    const finite = values.filter(({ value }) => Number.isFinite(value))
+    const dataPoints = finite.map(({ labels, value }) => {
       return { startTime, endTime, attributes: labels as Labels, value }
     })
     const common = { descriptor: describe(name, help, ''), aggregationTemporality: CUMULATIVE, dataPoints } as const

@@ -70,15 +70,23 @@ async function readAnswer({ statusCode, headers, body }: Dispatcher.ResponseData
     if (!RETRYABLE.has(statusCode)) return { outcome: 'failed', reason }
     return { outcome: 'later', reason, afterMs: readRetryAfter(headers['retry-after']) }
   }
+  return { outcome: 'accepted', body: await readBody(body) }
+}
+
+/** The status says that the collector has taken the batch: a body that is too long or breaks off must not cause it to be sent again. */
+async function readBody(body: AsyncIterable<Buffer>): Promise<Uint8Array> {
   const chunks: Buffer[] = []
   let length = 0
-  for await (const chunk of body as AsyncIterable<Buffer>) {
-    length += chunk.length
-    // The collector has taken the batch; what it says about it is too long to read.
-    if (length > ANSWER_BYTES_MAX) return { outcome: 'accepted', body: new Uint8Array() }
-    chunks.push(chunk)
+  try {
+    for await (const chunk of body) {
+      length += chunk.length
+      if (length > ANSWER_BYTES_MAX) return new Uint8Array()
+      chunks.push(chunk)
+    }
+  } catch {
+    return new Uint8Array()
   }
-  return { outcome: 'accepted', body: Buffer.concat(chunks) }
+  return Buffer.concat(chunks)
 }
 
 function readRetryAfter(value: string | string[] | undefined): number | null {

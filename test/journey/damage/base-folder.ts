@@ -39,7 +39,9 @@ export interface BaseFolder {
 
 export async function makeBaseFolder(random: Random, backend: LedgerBackend): Promise<BaseFolder> {
   const threads = 1 + random.below(2)
-  const service = await createService({ args: ['--empty'], env: { GATEWAY_THREADS: String(threads) } })
+  // A collector that refuses: the spool has traces beside its records.
+  const traces = { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'http://127.0.0.1:1' }
+  const service = await createService({ args: ['--empty'], env: { GATEWAY_THREADS: String(threads), ...traces } })
   const oldDir = mkdtempSync(join(tmpdir(), 'tollgate-old-'))
   try {
     await service.start()

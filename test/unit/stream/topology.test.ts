@@ -79,6 +79,7 @@ describe('the pipeline', () => {
     }
     expect(stream.notified.filter(({ phase }) => phase === 'opened')).toHaveLength(6)
     expect(stream.called).toBe(606)
+    expect(stream.observed).toBe(606)
     expect(billed()).toBe(0)
     stream.away = false
     await stream.clock.advance(12_000)

@@ -1,12 +1,14 @@
 /** Requests to a collector that is away, slow, hostile or well, over real connections. */
 
-import { createServer, type Socket } from 'node:net'
-import type { AddressInfo } from 'node:net'
+import { createServer as createHttpsServer } from 'node:https'
+import { createServer, type AddressInfo, type Socket } from 'node:net'
+import type { TLSSocket } from 'node:tls'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { systemClock } from '../../../src/runtime/clock.ts'
 import type { SignalConfig } from '../../../src/settings/telemetry-settings.ts'
 import { createOtlpClient } from '../../../src/telemetry/otlp-client.ts'
 import { createFakeClock } from '../../fixtures/fake-clock.ts'
+import { createTestAuthority } from '../../fixtures/test-certificates.ts'
 import { createCollector } from '../../fixtures/otlp-collector.ts'
 
 const CONFIG = {
@@ -66,7 +68,7 @@ describe('A request', () => {
     [500, { outcome: 'failed', reason: 'status 500' }],
     [429, { outcome: 'later', reason: 'status 429', afterMs: 7_000 }],
     [503, { outcome: 'later', reason: 'status 503', afterMs: 7_000 }],
-  ])('that is answered with %d may be sent again by the specification', async (status, expected) => {
+  ])('that is answered with %d is sent again or not, as the specification says', async (status, expected) => {
     const collector = await openCollector()
     collector.answer = (response) => void response.writeHead(status, { 'retry-after': '7' }).end('x'.repeat(100_000))
     expect(await open({ url: collector.url }).post(BYTES, 5_000, NEVER)).toEqual(expected)
@@ -95,7 +97,6 @@ describe('A request', () => {
     ['nonsense', (socket: Socket) => void socket.end('nonsense\r\n\r\n')],
     ['a reset', (socket: Socket) => void socket.resetAndDestroy()],
     ['an end', (socket: Socket) => void socket.end()],
-    ['a part of an answer', (socket: Socket) => void socket.end('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nx')],
   ])('that is answered with %s may be sent again, and its reason has no bytes of the answer', async (_, answer) => {
     const url = await openServer(answer)
     const result = await open({ url }).post(BYTES, 5_000, NEVER)
@@ -109,21 +110,44 @@ describe('A request', () => {
     expect(await open({ url: collector.url }).post(BYTES, 5_000, NEVER)).toMatchObject({ reason: 'ECONNREFUSED' })
   })
 
-  it.each([
-    ['silence', (): void => {}],
-    ['a head and silence', (socket: Socket) => void socket.write('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n')],
-  ])('that is answered with %s ends at its time limit', async (_, answer) => {
+  it('that is not answered ends at its time limit', async () => {
     const clock = createFakeClock(0)
     const { promise: arrived, resolve } = Promise.withResolvers<void>()
-    const url = await openServer((socket) => {
-      answer(socket)
-      resolve()
-    })
+    const url = await openServer(() => resolve())
     const result = open({ url, timeoutMs: 3_000 }, clock).post(BYTES, 60_000, NEVER)
     await arrived
     await clock.advance(3_000)
     expect(await result).toEqual({ outcome: 'later', reason: 'no answer in time', afterMs: null })
     expect(clock.pending).toBe(0)
+  })
+
+  it('is not sent again if the rest of an answer with 200 is missing', async () => {
+    const head = 'HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nx'
+    const broken = await openServer((socket) => void socket.end(head))
+    const accepted = { outcome: 'accepted', body: new Uint8Array() }
+    expect(await open({ url: broken }).post(BYTES, 5_000, NEVER)).toEqual(accepted)
+    const silent = await openServer((socket) => void socket.write(head))
+    expect(await open({ url: silent }).post(BYTES, 200, NEVER)).toEqual(accepted)
+  })
+
+  it('over TLS goes only to a collector whose certificate the authorities of the settings have signed', async () => {
+    const authority = createTestAuthority()
+    const [own, client] = [authority.sign('127.0.0.1'), authority.sign('client.example')]
+    // This process does not trust the authority by itself.
+    authority.remove()
+    const clients: string[] = []
+    const server = createHttpsServer({ ...own, ca: authority.cert, requestCert: true }, (incoming, response) => {
+      clients.push(String((incoming.socket as TLSSocket).getPeerCertificate().subject?.CN))
+      response.end()
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    onTestFinished(() => void server.close())
+    const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}`
+    expect(await open({ url }).post(BYTES, 5_000, NEVER)).toMatchObject({ outcome: 'later' })
+    expect(clients).toEqual([])
+    const tls = { ca: authority.cert, ...client }
+    expect(await open({ url, tls }).post(BYTES, 5_000, NEVER)).toMatchObject({ outcome: 'accepted' })
+    expect(clients).toEqual(['client.example'])
   })
 
   it('ends when the export stops', async () => {
