@@ -25,6 +25,7 @@ import { programmeHandlers, PROGRAMME_OPERATIONS } from './programmes.ts'
 import { proxyHandlers, PROXY_OPERATIONS } from './proxies.ts'
 import { registeredClientHandlers, REGISTERED_CLIENT_OPERATIONS } from './registered-clients.ts'
 import { requestHandlers, REQUEST_OPERATIONS } from './requests.ts'
+import { revisionLevelHandlers, REVISION_LEVEL_OPERATIONS } from './revision-levels.ts'
 import { roleHandlers, ROLE_OPERATIONS } from './roles.ts'
 import { searchHandlers, SEARCH_OPERATIONS } from './search.ts'
 import type { Serve } from './serve.ts'
@@ -59,6 +60,7 @@ export const RESOURCES = [
   resource(PROGRAMME_OPERATIONS, programmeHandlers),
   resource(POLICY_OPERATIONS, policyHandlers),
   resource(PROXY_OPERATIONS, proxyHandlers),
+  resource(REVISION_LEVEL_OPERATIONS, revisionLevelHandlers),
   resource(SPECIFICATION_OPERATIONS, specificationHandlers),
   resource(PRODUCT_OPERATIONS, productHandlers),
   resource(SUBSCRIPTION_OPERATIONS, subscriptionHandlers),

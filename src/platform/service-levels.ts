@@ -9,7 +9,7 @@ import { id, instant, named, nullable, object, text, time } from './schemas.ts'
 import { checkRange, invalidQuery, toRange, type TimeRange } from './time-range.ts'
 
 const number = { type: ['number', 'null'] } as const
-const measured = {
+export const measured = {
   calls: { type: 'integer', description: 'Calls that reached the forwarding stage; refused calls are not counted.' },
   availabilityPercent: { ...number, description: 'Share of calls that got an answer.' },
   errorPercent: { ...number, description: 'Share of answers with status 5xx.' },
@@ -28,13 +28,11 @@ const promise = object({
   isKept: { type: ['boolean', 'null'], description: 'Null: no calls to evaluate.' },
 })
 
-const range = object(
-  {
-    from: { ...instant, description: 'Minutes that start at or after this time. Default: one hour before `to`.' },
-    to: { ...instant, description: 'Minutes that start before this time. Default: now.' },
-  },
-  [],
-)
+export const rangeFilters = {
+  from: { ...instant, description: 'Minutes that start at or after this time. Default: one hour before `to`.' },
+  to: { ...instant, description: 'Minutes that start before this time. Default: now.' },
+} as const
+const range = object(rangeFilters, [])
 const windows = { type: 'array', items: object({ from: time, to: time, ...measured }) } as const
 
 export const SERVICE_LEVEL_OPERATIONS = {
@@ -87,17 +85,19 @@ export function serviceLevelHandlers({
   serviceLevels,
   clock,
 }: ServiceLevelHandlersOptions): Handlers<typeof SERVICE_LEVEL_OPERATIONS> {
-  const rangeOf = (query: { from?: string; to?: string }): TimeRange => {
-    const found = toRange(query, clock.nowMs(), DEFAULT_RANGE_MS)
-    checkRange(found)
-    if (found.toMs - found.fromMs > RANGE_MAX_DAYS * 86_400_000 + 1) {
-      throw invalidQuery('/from', `The range is longer than ${RANGE_MAX_DAYS} days.`)
-    }
-    return found
-  }
   return {
-    getServiceLevel: async ({ author, params, query }) => serviceLevels.of(author.tenant, params.name, rangeOf(query)),
+    getServiceLevel: async ({ author, params, query }) =>
+      serviceLevels.of(author.tenant, params.name, toMeasuredRange(query, clock)),
     getServiceLevels: async ({ author, query }, reply) =>
-      serviceLevels.ofTenant(author.tenant, rangeOf(query), PLATFORM_API, whenCallerGone(reply)),
+      serviceLevels.ofTenant(author.tenant, toMeasuredRange(query, clock), PLATFORM_API, whenCallerGone(reply)),
   }
+}
+
+export function toMeasuredRange(query: { from?: string; to?: string }, clock: Clock): TimeRange {
+  const found = toRange(query, clock.nowMs(), DEFAULT_RANGE_MS)
+  checkRange(found)
+  if (found.toMs - found.fromMs > RANGE_MAX_DAYS * 86_400_000 + 1) {
+    throw invalidQuery('/from', `The range is longer than ${RANGE_MAX_DAYS} days.`)
+  }
+  return found
 }

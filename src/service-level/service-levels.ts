@@ -15,13 +15,25 @@ import {
 import { evaluate, loadsOf, promisesOf, type ServicePromise } from './promises.ts'
 import type { RuntimePlan } from '../plan/sla-plan.ts'
 import type { Registry } from '../store/registry.ts'
-import { SERVICE_WINDOW_MS, type ServiceLevelQuery, type ServiceLevelStore } from '../store/service-level-store.ts'
+import {
+  SERVICE_WINDOW_MS,
+  type RevisionMeasure,
+  type ServiceLevelQuery,
+  type ServiceLevelStore,
+} from '../store/service-level-store.ts'
 import { find, toTime } from '../command/commands.ts'
 import type { LatestPlans } from '../publishing/latest-plans.ts'
 import { API_KIND } from '../publishing/apis.ts'
 
 export interface ServiceLevels {
   of(tenant: string, api: string, range: MeasuredRange): Promise<ServiceLevel>
+  /** Measures each revision of an API that was called, the highest number first. */
+  ofRevisions(
+    tenant: string,
+    api: string,
+    range: MeasuredRange,
+    signal?: AbortSignal,
+  ): Promise<readonly RevisionLevel[]>
   /** Measures all APIs of a tenant together, except `excludeApi`. */
   ofTenant(tenant: string, range: MeasuredRange, excludeApi: string, signal?: AbortSignal): Promise<MeasuredLevel>
 }
@@ -52,6 +64,12 @@ export interface Measured {
   readonly latency: { readonly meanMs: number | null } & Readonly<Record<'p50Ms' | 'p95Ms' | 'p99Ms', number | null>>
 }
 
+export interface RevisionLevel extends Measured {
+  readonly revision: number
+  readonly unanswered: number
+  readonly errors: number
+}
+
 export interface EvaluatedPromise extends Pick<
   ServicePromise,
   'name' | 'measure' | 'percentile' | 'rps' | 'operationIds' | 'promised'
@@ -65,7 +83,7 @@ export interface EvaluatedPromise extends Pick<
 export interface ServiceLevelsOptions {
   readonly registry: Registry
   readonly plans: LatestPlans
-  readonly store: Pick<ServiceLevelStore, 'measure'>
+  readonly store: Pick<ServiceLevelStore, 'measure' | 'revisions'>
 }
 
 const WINDOWS_MAX = 100
@@ -123,6 +141,9 @@ export function createServiceLevels({ registry, plans, store }: ServiceLevelsOpt
       const level = await measuredOf({ tenant, api }, range)
       return { api, ...level, promises: await evaluatedOf(tenant, api, range) }
     },
+    async ofRevisions(tenant, api, range, signal) {
+      return (await store.revisions({ tenant, api, ...range }, signal)).map(showRevision)
+    },
     ofTenant: (tenant, range, excludeApi, signal) => measuredOf({ tenant, api: null, excludeApi }, range, signal),
   }
 }
@@ -157,6 +178,11 @@ function show(measure: ServiceMeasure): Measured {
       p99Ms: rounded(percentileMs(measure, 99)),
     },
   }
+}
+
+function showRevision(measure: RevisionMeasure): RevisionLevel {
+  const { revision, unanswered, errors } = measure
+  return { revision, unanswered, errors, ...show(measure) }
 }
 
 function rounded(value: number | null): number | null {

@@ -1,5 +1,6 @@
 /**
- * Measures the service level of providers from call records: responses, failures and latency by minute and operation.
+ * Measures the service level of providers from call records: responses, failures and latency by minute, operation and
+ * revision.
  *
  * The inner loop is arithmetic on arrays, as in the meter. Calls that were refused before the backend, or that the client
  * aborted, do not count. The same records give the same rows in the same order, independent of batches.
@@ -148,12 +149,14 @@ function countAnswer(cell: Cell, status: number, upstreamUs: number): void {
   }
 }
 
-function toRow({ column: _, latency, ...counts }: Cell, { tenant, api, operation }: Attribution): ServiceLevelRow {
+function toRow({ column: _, latency, ...counts }: Cell, attribution: Attribution): ServiceLevelRow {
+  const { tenant, api, operation, revision } = attribution
   const buckets = new Map<number, number>()
   for (let bucket = 0; bucket < BUCKETS; bucket++) if (latency[bucket]! > 0) buckets.set(bucket, latency[bucket]!)
-  return { ...counts, tenant, api, operation, latency: buckets }
+  return { ...counts, tenant, api, operation, latency: buckets, ...(revision !== undefined && { revision }) }
 }
 
-function textOf({ tenant, api, operation }: Attribution): string {
-  return JSON.stringify([tenant, api, operation])
+/** Attributions of earlier versions, which name no revision, keep their text. */
+function textOf({ tenant, api, operation, revision }: Attribution): string {
+  return JSON.stringify([tenant, api, operation, ...(revision === undefined ? [] : [revision])])
 }

@@ -9,6 +9,8 @@ export interface ServiceLevelRow extends ServiceMeasure {
   readonly tenant: string
   readonly api: string
   readonly operation: string
+  /** Revision of the API; missing if the records named none, and in sums over revisions. */
+  readonly revision?: number
 }
 
 export interface ServiceLevelQuery {
@@ -36,6 +38,19 @@ export interface MeasuredStretch extends ServiceMeasure {
   readonly load: number
 }
 
+export interface RevisionMeasure extends ServiceMeasure {
+  /** 0: the records named none. */
+  readonly revision: number
+}
+
+export interface RevisionsQuery {
+  readonly tenant: string
+  readonly api: string
+  /** Minutes that begin in `[fromMs, toMs)`. */
+  readonly fromMs: number
+  readonly toMs: number
+}
+
 export interface MinutesQuery {
   readonly apis: readonly string[]
   /** Minutes that begin in `[fromMs, toMs)`. */
@@ -47,6 +62,8 @@ export interface ServiceLevelStore {
   /** Adds rows once: a second insert with the same token changes nothing. */
   insert(token: string, rows: readonly ServiceLevelRow[], signal?: AbortSignal): Promise<void>
   measure(query: ServiceLevelQuery, signal?: AbortSignal): Promise<readonly MeasuredStretch[]>
+  /** Measures each revision of an API that was called, the highest number first; at most 1,000. */
+  revisions(query: RevisionsQuery, signal?: AbortSignal): Promise<readonly RevisionMeasure[]>
   /** Returns the sums of all nodes by minute and operation, in this order; for the work of the service, not for a tenant. */
   minutes(query: MinutesQuery): Promise<readonly ServiceLevelRow[]>
 }

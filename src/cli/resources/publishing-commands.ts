@@ -125,6 +125,14 @@ export const PROXIES: ResourceGroup = {
       columns: 'revision fate time version specification',
     },
     {
+      name: 'levels',
+      operation: 'getRevisionLevels',
+      call: 'GET /v1/proxies/{id}/levels',
+      summary: 'Compares errors and latency of the revisions that served',
+      filters: 'from to',
+      columns: 'revision fate calls unanswered errors errorPercent latency',
+    },
+    {
       name: 'activate',
       operation: 'activateRevision',
       call: 'POST /v1/proxies/{id}/activate',

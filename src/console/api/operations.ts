@@ -24,6 +24,7 @@ import type { PROGRAMME_OPERATIONS } from '../../platform/programmes.ts'
 import type { PROXY_OPERATIONS } from '../../platform/proxies.ts'
 import type { REGISTERED_CLIENT_OPERATIONS } from '../../platform/registered-clients.ts'
 import type { REQUEST_OPERATIONS } from '../../platform/requests.ts'
+import type { REVISION_LEVEL_OPERATIONS } from '../../platform/revision-levels.ts'
 import type { RISK_OPERATIONS } from '../../platform/risks.ts'
 import type { ROLE_OPERATIONS } from '../../platform/roles.ts'
 import type { SEARCH_OPERATIONS } from '../../platform/search.ts'
@@ -62,6 +63,7 @@ type Tables = typeof ADR_OPERATIONS &
   typeof REGISTERED_CLIENT_OPERATIONS &
   typeof REQUEST_OPERATIONS &
   typeof RISK_OPERATIONS &
+  typeof REVISION_LEVEL_OPERATIONS &
   typeof ROLE_OPERATIONS &
   typeof SEARCH_OPERATIONS &
   typeof SERVICE_LEVEL_OPERATIONS &

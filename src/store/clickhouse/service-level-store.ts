@@ -1,5 +1,6 @@
 /** Service levels of providers in ClickHouse. */
 
+import { UNKNOWN_REVISION } from '../../domain/attribution.ts'
 import type { ServiceMeasure } from '../../domain/service-level.ts'
 import { writtenWith, type Written } from '../flush-token.ts'
 import type { MeasuredStretch, ServiceLevelQuery, ServiceLevelRow, ServiceLevelStore } from '../service-level-store.ts'
@@ -29,6 +30,10 @@ interface MinuteRow extends Measures {
   readonly operation: string
 }
 
+interface RevisionRow extends Measures {
+  readonly revision: number
+}
+
 /** Tenants have names. */
 const NO_TENANT = ''
 /** Width of an interval that covers all time. */
@@ -40,6 +45,7 @@ export function createClickHouseServiceLevelStore(
   readers: Readers = createReaders([client]),
 ): ServiceLevelStore {
   const query = readQuery('service_levels')
+  const revisionsSql = readQuery('service_level_revisions')
   const minutesSql = readQuery('service_level_minutes')
 
   return {
@@ -56,6 +62,12 @@ export function createClickHouseServiceLevelStore(
       )
       return rows.map((row) => toStretch(row, asked.loads.length))
     },
+    async revisions({ tenant, api, fromMs, toMs }, signal) {
+      const params = { tenant, api, from_ms: fromMs, to_ms: toMs }
+      const statement = { query: revisionsSql, params, subject: 'Service levels' }
+      const rows = await readers.read<RevisionRow>(tenant, statement, signal)
+      return rows.map((row) => ({ revision: row.revision, ...toMeasure(row) }))
+    },
     async minutes({ apis, fromMs, toMs }) {
       const params = { apis, from_ms: fromMs, to_ms: toMs }
       const statement = { query: minutesSql, params, subject: 'Service levels' }
@@ -68,9 +80,11 @@ export function createClickHouseServiceLevelStore(
   }
 }
 
-function toRow({ minuteMs, tenant, api, operation, latencyUs, latency, ...counts }: ServiceLevelRow, written: Written) {
+function toRow(level: ServiceLevelRow, written: Written) {
+  const { minuteMs, tenant, api, operation, revision = UNKNOWN_REVISION, latencyUs, latency, ...counts } = level
   return {
     ...counts,
+    revision,
     minute: minuteMs / 1_000,
     tenant: tenant.toWellFormed(),
     api: api.toWellFormed(),

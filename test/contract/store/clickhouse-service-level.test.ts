@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { sumOfMeasures } from '../../../src/domain/service-level.ts'
 import { openClickHouse, type ClickHouse } from '../../../src/store/clickhouse/client.ts'
 import { migrate } from '../../../src/store/clickhouse/migrations.ts'
 import { createClickHouseServiceLevelStore } from '../../../src/store/clickhouse/service-level-store.ts'
@@ -53,6 +54,40 @@ const query = (changes: Partial<ServiceLevelQuery>): ServiceLevelQuery => ({
 })
 
 describe('service levels in ClickHouse', () => {
+  it('are measured for each revision of an API that was called, and summed over all of them', async () => {
+    const api = 'revised-v1'
+    const calls = (revision: number, changes: Partial<ServiceLevelRow> = {}) => row({ api, revision, ...changes })
+    await store.insert('revised-1', [calls(9), calls(10, { operation: 'other' }), row({ api, calls: 3 })])
+    await store.insert('revised-2', [calls(10, { minuteMs: NOON_MS + MINUTE_MS, latency: new Map([[9, 5]]) })])
+    await store.insert('revised-3', [calls(11, { tenant: 'rival' }), calls(12, { api: 'next-v1' })])
+    const range = { tenant: 'acme', api, fromMs: NOON_MS, toMs: NOON_MS + HOUR_MS }
+    const found = await store.revisions(range)
+    expect(found.map(({ revision, calls: count }) => [revision, count])).toEqual([
+      [10, 20],
+      [9, 10],
+      [0, 3],
+    ])
+    expect(found[0]?.latency).toEqual(
+      new Map([
+        [7, 5],
+        [9, 5],
+      ]),
+    )
+    const [all] = await store.measure(query({ api }))
+    expect(sumOfMeasures(found)).toEqual(sumOfMeasures([all!]))
+    const first = await store.revisions({ ...range, toMs: NOON_MS + MINUTE_MS })
+    expect(first.map(({ revision, calls: count }) => [revision, count])).toContainEqual([10, 10])
+    expect(await store.revisions({ ...range, fromMs: NOON_MS + 2 * MINUTE_MS })).toEqual([])
+    expect(await store.revisions({ ...range, tenant: "acme' OR 1 = 1 --" })).toEqual([])
+    const minutes = await store.minutes({ apis: [api], fromMs: NOON_MS, toMs: NOON_MS + MINUTE_MS })
+    expect(
+      minutes.filter(({ tenant }) => tenant === 'acme').map(({ operation, calls: count }) => [operation, count]),
+    ).toEqual([
+      ['createPayment', 13],
+      ['other', 10],
+    ])
+  })
+
   it('are stored once per token, and summed', async () => {
     const rows = [
       row({ api: 'once-v1' }),

@@ -129,6 +129,7 @@ describe('contract, lists', () => {
 
 /** Lists of what is no resource of its own, with the reason why their items have no labels. */
 const WITHOUT_LABELS: Readonly<Record<string, string>> = {
+  getRevisionLevels: 'a revision is part of a proxy',
   listApprovals: 'a decision is part of an approval flow',
   listAudit: 'an entry of a log',
   listCredentials: 'a credential is part of a subscription',

@@ -39,6 +39,8 @@ interface Minute {
   readonly api?: string
   readonly operation?: string
   readonly hour?: number
+  /** The calls alternate between so many revisions. */
+  readonly revisions?: number
 }
 
 /** The calls of one minute. */
@@ -51,11 +53,15 @@ function minute(index: number, of: Minute = {}): CallRecord[] {
     api = 'payments-v1',
     operation = 'createPayment',
     hour = 12,
+    revisions = 0,
   } = of
-  const by = attribution({ api, operation })
+  const parties = Array.from({ length: Math.max(1, revisions) }, (_, index) =>
+    attribution({ api, operation, ...(revisions > 0 && { revision: index + 1 }) }),
+  )
   const startMs = START_MS + hour * 60 * MINUTE_MS + index * MINUTE_MS
   return Array.from({ length: calls }, (_, at) => {
     const timeMs = startMs + Math.floor((at * MINUTE_MS) / calls)
+    const by = parties[at % parties.length]!
     if (at < unanswered) return call(by, timeMs, 'upstream_timeout', { status: 504, flags: 1 })
     return call(by, timeMs, 'served', { status: at < unanswered + failed ? 503 : 200, upstreamUs: ms * 1_000 })
   })
@@ -113,6 +119,12 @@ describe('a provider', () => {
     ],
   ])('%s', (_, of, expected) => {
     expect(evaluated([of])).toEqual(expected)
+  })
+
+  it('adds up the revisions of an API, none of which has enough calls to be significant', () => {
+    for (const of of [{ failed: 3 }, { unanswered: 1 }, { ms: 150 }, {}])
+      expect(evaluated([{ ...of, revisions: 3 }]), JSON.stringify(of)).toEqual(evaluated([of]))
+    expect(evaluated([{ failed: 3, revisions: 3 }])).not.toEqual([])
   })
 
   it('breaks a promise gravely from the fifth consecutive minute on', () => {

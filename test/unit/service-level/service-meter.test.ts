@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest'
+import { sumOfMeasures } from '../../../src/domain/service-level.ts'
 import { bucketOf } from '../../../src/domain/latency-buckets.ts'
 import { createServiceMeter } from '../../../src/service-level/service-meter.ts'
 import type { CallRecord } from '../../../src/record/call-record.ts'
+import type { ServiceLevelRow } from '../../../src/store/service-level-store.ts'
 import { createRandom } from '../../random.ts'
 import { attribution, call, someCalls, START_MS } from '../../fixtures/calls.ts'
 import { createMemorySpool } from '../../fixtures/memory-spool.ts'
@@ -50,6 +52,29 @@ describe('the service meter', () => {
         [bucketOf(5_000), 1],
       ]),
     )
+  })
+
+  it('has a row for each revision, which add up to those of records without revisions', () => {
+    const random = createRandom(5)
+    const unknown = someCalls(random, START_MS, 300, [attribution(), attribution({ operation: 'other' })])
+    const known = unknown.map((each) => ({
+      ...each,
+      attribution: { ...each.attribution, revision: 9 + random.below(2) },
+    }))
+    const sums = (rows: readonly ServiceLevelRow[]) =>
+      Object.fromEntries(
+        [...Map.groupBy(rows, ({ operation }) => operation)].map(([id, of]) => [id, sumOfMeasures(of)]),
+      )
+    const rows = measured([known.slice(0, 100), known.slice(100)])
+
+    expect(rows.map(({ operation, revision }) => `${operation} ${revision}`).sort()).toEqual([
+      'createPayment 10',
+      'createPayment 9',
+      'other 10',
+      'other 9',
+    ])
+    expect(sums(rows)).toEqual(sums(measured([unknown])))
+    expect(measured([unknown]).every((row) => !('revision' in row))).toBe(true)
   })
 
   it('does not count what the gateway or the client caused', () => {
