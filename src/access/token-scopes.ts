@@ -1,9 +1,9 @@
-/** Looks up the scopes that tokens of an API may carry: declared by its active revision and allowed by its proxy. */
+/** Looks up the scopes that tokens of an API may carry: declared by a revision that serves, and allowed by its proxy. */
 
 import type { Registry } from '../store/registry.ts'
 import { API_KIND } from '../publishing/apis.ts'
 import { policyOf, type ApiPolicy } from '../publishing/api-policy.ts'
-import { PROXY_KIND, activeDeployment } from '../publishing/proxy-document.ts'
+import { PROXY_KIND, activeDeployment, canaryOf } from '../publishing/proxy-document.ts'
 
 export interface TokenScopes {
   readonly tenant: string
@@ -34,7 +34,18 @@ export function createTokenScopes({ registry }: { registry: Registry }): (api: s
     const proxy = await registry.find(PROXY_KIND, 'api', api)
     const deployment = proxy === null ? null : activeDeployment(proxy.body)
     if (proxy === null || deployment === null) return null
-    const { declaredScopes: declared, allowedScopes: allowed } = deployment
-    return { tenant, declared, allowed, productIds: proxy.body.memberOfProductIds, tokenAlgorithm, isShared: false }
+    const canary = canaryOf(proxy.body)?.deployment
+    return {
+      tenant,
+      declared: union(deployment.declaredScopes, canary?.declaredScopes),
+      allowed: union(deployment.allowedScopes, canary?.allowedScopes),
+      productIds: proxy.body.memberOfProductIds,
+      tokenAlgorithm,
+      isShared: false,
+    }
   }
+}
+
+function union(scopes: readonly string[], more: readonly string[] = []): readonly string[] {
+  return [...new Set([...scopes, ...more])]
 }

@@ -26,6 +26,8 @@ export interface GatewayParts {
   readonly onGrant: (grant: Grant) => void
   /** Receives the backend of each API that is activated. */
   readonly onBackend: (tenant: string, api: string, backend: BackendPlan) => void
+  /** Receives the backend of the canary of each API that is activated; null if there is none. */
+  readonly onCanary: (tenant: string, api: string, backend: BackendPlan | null) => void
   /** Receives each API that is withdrawn. */
   readonly onWithdrawal: (api: string) => void
 }
@@ -38,20 +40,23 @@ export function createGatewayPort({
   authenticator,
   onGrant,
   onBackend,
+  onCanary,
   onWithdrawal,
 }: GatewayParts): GatewayPort {
   return {
     async prepare(plan, slas) {
       const { tenant, api } = plan
-      const backend = openBackend(vault, plan)
-      const prepared = await gatewayPool.prepare({ ...plan, backend }, slas)
+      const opened = openPlan(vault, plan)
+      const prepared = await gatewayPool.prepare(opened, slas)
       return {
         abort: () => prepared.abort(),
         async swap() {
           for (const sla of slas) declarations.setPlan(sla)
           await prepared.swap()
           for (const sla of slas) platformLimits.setPlan(sla)
-          if (backend !== null) onBackend(tenant, api, backend)
+          if (opened.backend === null) return
+          onBackend(tenant, api, opened.backend)
+          onCanary(tenant, api, opened.canary?.plan.backend ?? null)
         },
       }
     },
@@ -86,8 +91,21 @@ export function createGatewayPort({
   }
 }
 
-/** Decrypts the secrets last, so that nothing but the gateway has them. A retired API is never called, and must not need its secrets. */
-function openBackend(vault: Pick<Vault, 'decrypt'>, plan: PackedPlan): BackendPlan | null {
+/** Decrypts the secrets last, so that nothing but the gateway has them. */
+function openPlan(vault: Pick<Vault, 'decrypt'>, plan: PackedPlan): PackedPlan {
+  const { canary } = plan
+  return {
+    ...plan,
+    backend: openBackend(vault, plan),
+    ...(canary && { canary: { ...canary, plan: { ...canary.plan, backend: openBackend(vault, canary.plan) } } }),
+  }
+}
+
+/** A retired API is never called, and must not need its secrets. */
+function openBackend(
+  vault: Pick<Vault, 'decrypt'>,
+  plan: Pick<PackedPlan, 'tenant' | 'api' | 'state' | 'backend'>,
+): BackendPlan | null {
   const { backend, state } = plan
   if (backend === null) return null
   const { tls: _tls, secretHeaders: _secretHeaders, ...rest } = backend

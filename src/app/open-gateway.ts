@@ -93,6 +93,7 @@ export function openGateway(options: GatewayOptions): GatewayServices {
     authenticator,
     onGrant: (grant) => grantListeners.forEach((listener) => listener(grant)),
     onBackend: monitors.upstreams.watch,
+    onCanary: monitors.upstreams.watchCanary,
     onWithdrawal: monitors.upstreams.unwatch,
   })
   const watchGrants = (listener: (grant: Grant) => void): void => void grantListeners.push(listener)

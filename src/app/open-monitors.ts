@@ -71,13 +71,15 @@ export function openMonitors(options: MonitorsOptions): Monitors {
   opened('health probes', probe.close)
 
   let sharedUpstreams: SharedUpstreams | null = null
-  function onChange({ tenant, api, origin, from, to, ok, failed, ...change }: UpstreamChange): void {
-    sharedUpstreams?.changed()
+  function onChange({ tenant, api, isCanary, origin, from, to, ok, failed, ...change }: UpstreamChange): void {
     count(`upstream_${to}`)
     log[to === 'healthy' ? 'info' : 'warn'](
-      { tenant, api, ...(origin !== null && { origin }), from, to, ok, failed },
+      { tenant, api, ...(isCanary && { isCanary }), ...(origin !== null && { origin }), from, to, ok, failed },
       'backend health of an API has changed',
     )
+    // The event and the list of issues are about the backend that serves all other callers.
+    if (isCanary) return
+    sharedUpstreams?.changed()
     const { state, stateBefore, failing } = change
     if (state === stateBefore) return
     raise({ tenant, api, before: stateBefore, state, ok, failed, failing }).catch((cause: unknown) => {

@@ -14,6 +14,7 @@ import { createApiComplianceReader } from '../programmes/api-compliance.ts'
 import type { Compliance } from '../programmes/compliance.ts'
 import { createConsumerNames } from '../access/consumer-names.ts'
 import { createConsumers } from '../access/consumers.ts'
+import { createKnownConsumers } from '../access/known-consumers.ts'
 import type { Secrets } from '../access/credential-document.ts'
 import { createCredentialExplanations } from '../access/credential-explanations.ts'
 import { createCredentials } from '../access/credentials.ts'
@@ -81,7 +82,12 @@ export function createResources(options: ResourcesOptions) {
   const operations = platformOperations()
   const rulesetOf = (tenant: string) => activeRuleset(registry, tenant)
   const specifications = createSpecifications({ ...options, platformOperations: operations })
-  const proxies = createProxies({ ...options, specifications, rulesetOf })
+  const proxies = createProxies({
+    ...options,
+    specifications,
+    rulesetOf,
+    consumersOf: createKnownConsumers({ registry }),
+  })
   const retirement = createRetirement({ ...options, proxies })
   const credentials = createCredentials(options)
   const plans = createLatestPlans({ registry, specifications })

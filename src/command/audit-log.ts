@@ -41,6 +41,12 @@ export interface Audit {
 
 type Fields = Readonly<Record<string, unknown>>
 
+interface RevisionsContext {
+  readonly activeRevision?: unknown
+  readonly stagingRevision?: unknown
+  readonly canary?: { readonly rule: unknown } | null
+}
+
 export function createAudit({ registry }: { registry: Pick<Registry, 'history'> }): Audit {
   const fieldsOf = shownFields()
   const bodiesOf = [...fieldsOf.keys()]
@@ -96,9 +102,14 @@ export function shownBody(body: unknown, fields: readonly string[]): unknown {
 
 /** Returns the state; for a proxy its revisions, which say more than its parallel states. */
 function stateOf(value: unknown, { actor }: Fields): unknown {
-  const { context } = actor as { readonly context?: { readonly activeRevision?: unknown; stagingRevision?: unknown } }
   if (typeof value === 'string') return value
-  return { activeRevision: context?.activeRevision ?? null, stagingRevision: context?.stagingRevision ?? null }
+  const { context } = actor as { readonly context?: RevisionsContext }
+  const rule = context?.canary?.rule
+  return {
+    activeRevision: context?.activeRevision ?? null,
+    stagingRevision: context?.stagingRevision ?? null,
+    ...(rule !== undefined && { canary: rule }),
+  }
 }
 
 function toPosition(cursor: string): AuditPosition {

@@ -6,7 +6,9 @@
  * two hosts, `Content-Length: 010`, other transfer codings, other versions of HTTP.
  */
 
-import type { Authenticator } from './authentication/authenticate.ts'
+import type { Caller } from '../plan/caller.ts'
+import type { Authenticator, Refusal } from './authentication/authenticate.ts'
+import type { AuthenticationResult } from './authentication/credential-refusal.ts'
 import { Call } from './call/call.ts'
 import { toAttribution } from './call/call-attribution.ts'
 import type { CallDependencies } from './call/call-dependencies.ts'
@@ -14,6 +16,7 @@ import type { HandleCall } from './handle-call.ts'
 import type { RequestRules } from './headers/header-rules.ts'
 import type { ClientRequest, ClientResponse, ClientServer, ClientServerOptions } from './connection/client.ts'
 import { createClientServer } from './connection/client-server.ts'
+import { chooseRevision } from './choose-revision.ts'
 import { apiLinesFor, type CompiledRevision } from './call/revision.ts'
 import { answerPreflight, isPreflight } from './cors/preflight.ts'
 import { refuseStale } from './call/routed-call.ts'
@@ -114,7 +117,6 @@ function begin(
   waitingSince: number | null,
 ): void {
   const { request, response, headers, target, queryAt, nameEnd } = arrival
-  const sequence = (gateway.sequence = (gateway.sequence + 1) >>> 0)
   const mayBeOauth = queryAt >= 0 && (isOauthPath(target, nameEnd, queryAt) || revision === undefined)
   if (mayBeOauth && !response.destroyed) {
     const cors = revision === undefined || revision.cors === null ? null : revision.cors.tokens
@@ -122,6 +124,50 @@ function begin(
   }
   if (revision !== undefined && revision.cors !== null && isPreflight(request, headers) && !response.destroyed)
     return handlePreflight(gateway, arrival, revision)
+  if (revision !== undefined && revision.canary !== null) beginChosen(gateway, arrival, revision, waitingSince)
+  else beginCall(gateway, arrival, revision, waitingSince)
+}
+
+/** Begins with the revision that serves the caller. */
+function beginChosen(gateway: Gateway, arrival: Arrival, active: CompiledRevision, waitingSince: number | null): void {
+  const { authorization, apiKey, isAmbiguous } = arrival.headers
+  const isAnonymous = isAmbiguous || (authorization === undefined && apiKey === undefined)
+  if (isAnonymous || arrival.queryAt < 0) return beginCall(gateway, arrival, active, waitingSince)
+  const choose = (revision: CompiledRevision, result: Caller | Refusal): CompiledRevision =>
+    revision.canary === null ? revision : chooseRevision(revision, revision.canary, result)
+  const result = authenticate(gateway, arrival, active)
+  if (!(result instanceof Promise)) {
+    return beginCall(gateway, arrival, result === null ? active : choose(active, result), waitingSince)
+  }
+  const since = waitingSince ?? performance.now()
+  wait(gateway, arrival, result, (late) => {
+    const current = gateway.revisionOf(active.plan.api)
+    beginCall(gateway, arrival, current && choose(current, late), since)
+  })
+}
+
+/** Returns null if the credential cannot be verified, which the call finds out as well. */
+function authenticate(
+  { authenticator, context }: Gateway,
+  { headers: { authorization, apiKey } }: Arrival,
+  { plan }: CompiledRevision,
+): AuthenticationResult | null {
+  try {
+    return authenticator.authenticate(authorization, apiKey, plan.api)
+  } catch (cause) {
+    context.onFault(cause)
+    return null
+  }
+}
+
+function beginCall(
+  gateway: Gateway,
+  arrival: Arrival,
+  revision: CompiledRevision | undefined,
+  waitingSince: number | null,
+): void {
+  const { request, response, headers, target, queryAt, nameEnd } = arrival
+  const sequence = (gateway.sequence = (gateway.sequence + 1) >>> 0)
   const isMcp = revision?.isMcpOn === true && isMcpTarget(target, nameEnd, queryAt)
   const call = new (isMcp ? McpCall : Call)(gateway.context, request, response, sequence)
   const nowAt = call.startedAt
@@ -154,16 +200,23 @@ function handlePreflight({ context }: Gateway, arrival: Arrival, { cors, routes 
   }
 }
 
-/** Begins once the API that a request names is awake. Meanwhile the request counts as a call in flight. */
+/** Begins once the API that a request names is awake. */
 function beginAwake(gateway: Gateway, arrival: Arrival, waking: Promise<void>): void {
-  const { inFlight, onFault } = gateway.context
-  const { target, nameEnd, response } = arrival
+  const { target, nameEnd } = arrival
   const waitingSince = performance.now()
+  wait(gateway, arrival, waking, () =>
+    begin(gateway, arrival, gateway.revisionOf(target.slice(1, nameEnd)), waitingSince),
+  )
+}
+
+/** Continues a request that waits before its call begins. Meanwhile it counts as a call in flight. */
+function wait<T>({ context }: Gateway, { response }: Arrival, waiting: Promise<T>, next: (value: T) => void): void {
+  const { inFlight, onFault } = context
   inFlight[0]!++
-  waking.then(
-    () => {
+  waiting.then(
+    (value) => {
       inFlight[0]!--
-      begin(gateway, arrival, gateway.revisionOf(target.slice(1, nameEnd)), waitingSince)
+      next(value)
     },
     (cause: unknown) => {
       inFlight[0]!--

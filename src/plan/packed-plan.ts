@@ -8,10 +8,26 @@
 import { promisify } from 'node:util'
 import { gunzip, gzipSync } from 'node:zlib'
 import { createPace, type Pace } from '../runtime/pace.ts'
+import type { CanaryRule } from './canary.ts'
 import type { DocumentPlan, OperationPlan, ResponsePlan, RevisionPlan, RoutePlan } from './route-plan.ts'
 
 export interface PackedPlan extends RevisionPlan {
   readonly document: Uint8Array
+  /** The revision that serves a part of the callers; missing if there is none. Both are swapped in as one. */
+  readonly canary?: PackedCanary
+}
+
+export interface PackedCanary {
+  readonly rule: CanaryRule
+  readonly plan: CanaryPlan
+}
+
+/** The products of an API are those of its active revision. */
+export type CanaryPlan = Omit<PackedPlan, 'canary' | 'memberOfProductIds'>
+
+/** A plan without its documents. */
+export interface PlanHead extends RevisionPlan {
+  readonly canary?: { readonly rule: CanaryRule; readonly plan: Omit<CanaryPlan, 'document'> }
 }
 
 type Head = Pick<DocumentPlan, 'dialect' | 'readBytesPerSecondMin' | 'mcp' | 'cors'>
@@ -78,12 +94,35 @@ export async function unpackDocument(packed: Uint8Array, pace: Pace = createPace
   return { ...head, operations, responses, components: own, responseComponents: ofResponses }
 }
 
-export async function unpackPlan({ document, ...revision }: PackedPlan, pace?: Pace): Promise<RoutePlan> {
+/** Returns the plan without its canary. */
+export async function unpackPlan(
+  { document, canary: _canary, ...revision }: PackedPlan,
+  pace?: Pace,
+): Promise<RoutePlan> {
   return { ...revision, ...(await unpackDocument(document, pace)) }
 }
 
-/** Returns the size that the compressed form states for the document. */
-export function unpackedBytes({ document }: Pick<PackedPlan, 'document'>): number {
+export function toCanaryPlan({ canary: _canary, memberOfProductIds: _products, ...plan }: PackedPlan): CanaryPlan {
+  return plan
+}
+
+export function withoutDocuments({ document: _document, canary, ...plan }: PackedPlan): PlanHead {
+  if (canary === undefined) return plan
+  const { document: _ofCanary, ...planOfCanary } = canary.plan
+  return { ...plan, canary: { rule: canary.rule, plan: planOfCanary } }
+}
+
+/** Returns the bytes of the packed documents. */
+export function packedBytes({ document, canary }: Pick<PackedPlan, 'document' | 'canary'>): number {
+  return document.byteLength + (canary?.plan.document.byteLength ?? 0)
+}
+
+/** Returns the size that the compressed form states for the documents. */
+export function unpackedBytes({ document, canary }: Pick<PackedPlan, 'document' | 'canary'>): number {
+  return sizeOf(document) + (canary === undefined ? 0 : sizeOf(canary.plan.document))
+}
+
+function sizeOf(document: Uint8Array): number {
   if (document.byteLength < SIZE_BYTES) return 0
   const { buffer, byteOffset, byteLength } = document
   return new DataView(buffer, byteOffset, byteLength).getUint32(byteLength - SIZE_BYTES, true)

@@ -50,6 +50,23 @@ const backendSource = {
   description:
     'Source of the backend: the request, the active revision, or `servers[0]` of the document; null: staged by an earlier version.',
 } as const
+const percent = {
+  type: 'integer',
+  minimum: 1,
+  maximum: 99,
+  description: 'Share of the subscriptions. A higher one only adds to those that a lower one chooses.',
+} as const
+const canary = nullable(
+  object(
+    {
+      revision: { type: 'integer' },
+      percent,
+      consumers: { type: 'array', items: id },
+      since: { ...time, description: 'When the revision began to serve some of the callers.' },
+    },
+    ['revision', 'since'],
+  ),
+)
 const proxy = named(
   'Proxy',
   object({
@@ -67,6 +84,7 @@ const proxy = named(
     transform,
     backendSource,
     staging: nullable(object({ revision: { type: 'integer' }, backend, transform, backendSource })),
+    canary,
     labels,
   }),
 )
@@ -173,12 +191,36 @@ export const PROXY_OPERATIONS = {
     path: '/v1/proxies/:id/activate',
     answer: deployed,
     summary: 'Activates the staging revision on every thread before this call returns',
+    description:
+      'Without `percent` and `consumers`, it serves all callers. With one of them it serves the chosen callers, and the active ' +
+      'revision the others, until it is activated for all or discarded. Meanwhile no other revision can be staged; another ' +
+      'activation with `percent` or `consumers` changes the choice.',
+    body: {
+      ...named(
+        'Activation',
+        object(
+          {
+            percent,
+            consumers: {
+              type: 'array',
+              minItems: 1,
+              maxItems: 1_000,
+              uniqueItems: true,
+              items: reference,
+              description: 'Ids of consumers of the tenant.',
+            },
+          },
+          [],
+        ),
+      ),
+      type: ['object', 'null'],
+    },
     problems: [...change.problems, 'revision_unavailable'],
   },
   discardRevision: {
     ...change,
     path: '/v1/proxies/:id/discard',
-    summary: 'Deletes the staging revision',
+    summary: 'Deletes the staging revision; a canary serves no call that begins after this one returns',
   },
 } as const satisfies Operations
 
@@ -190,7 +232,7 @@ export function proxyHandlers({ proxies }: { readonly proxies: Proxies }): Handl
     updateProxy: async ({ author, params, body }) => proxies.update(author, params.id, body),
     listRevisions: async ({ author, params, query }) =>
       pageOf((await proxies.revisions(author.tenant, params.id)).items, query),
-    activateRevision: async ({ author, params }) => proxies.activate(author, params.id),
+    activateRevision: async ({ author, params, body }) => proxies.activate(author, params.id, body ?? {}),
     discardRevision: async ({ author, params }) => proxies.discard(author, params.id),
   }
 }

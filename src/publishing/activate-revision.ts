@@ -12,7 +12,7 @@ import { API_KIND, apiActor, apiWrite, type ApiBody } from './apis.ts'
 import { checkStaged, type BackendRule } from './backend-address.ts'
 import { toPrepareRequest } from './prepared-revisions.ts'
 import type { ServedPlans } from './served-plans.ts'
-import { PROXY_KIND, activeDeployment, proxyWrite } from './proxy-document.ts'
+import { PROXY_KIND, activeDeployment, canaryOf, proxyWrite, type ProxyBody } from './proxy-document.ts'
 import { steppedProxy } from './proxy-revisions.ts'
 import type { ActivePlan, ServingPlans } from './serving-plan.ts'
 import { refuseRetired } from './stage-revision.ts'
@@ -38,7 +38,7 @@ export async function activateRevision(
 ): Promise<void> {
   const { registry, clock, backendRule } = options
   const current = await find(registry, author.tenant, PROXY_KIND, id)
-  const body = steppedProxy(current.body, 'revision.activated', clock.nowMs())
+  const body = steppedProxy(current.body, { type: 'revision.activated', atMs: clock.nowMs() })
   // The entry is read before the declarations: a later declaration changes the entry, and then this commit fails.
   const entry = await find(registry, author.tenant, API_KIND, body.api)
   const deployment = activeDeployment(body)
@@ -58,7 +58,7 @@ export async function activateRevision(
 }
 
 /** Throws if a node cannot compile the revision: nothing is changed then. */
-function refuseUnprepared([refusal]: readonly Refusal[]): void {
+export function refuseUnprepared([refusal]: readonly Refusal[]): void {
   if (refusal === undefined) return
   const { node, reason } = refusal
   throw new Problem('revision_unavailable', `The node ${node} cannot prepare the revision: ${reason}`, {
@@ -68,7 +68,7 @@ function refuseUnprepared([refusal]: readonly Refusal[]): void {
 
 /** Commits a change of the catalogue entry with `save`; the active revision, if there is one, serves with `entry`. */
 export async function changeEntry(
-  options: Pick<ActivationOptions, 'registry' | 'gateway' | 'served' | 'askNodes'>,
+  options: Pick<ActivationOptions, 'registry' | 'gateway' | 'served' | 'askNodes' | 'clock'>,
   planOf: ServingPlans,
   api: string,
   entry: ApiBody,
@@ -77,9 +77,10 @@ export async function changeEntry(
   const proxy = await options.registry.find(PROXY_KIND, 'api', api)
   const deployment = proxy === null ? null : activeDeployment(proxy.body)
   if (proxy === null || deployment === null) return save([])
-  // An unchanged write of the proxy, so that a concurrent activation from an older read fails.
-  const touched = proxyWrite(proxy.id, proxy.tenant, proxy.revision, proxy.body)
-  const plan = await planOf(proxy, proxy.body, deployment, entry)
+  // Written even if it is unchanged, so that a concurrent activation from an older read fails.
+  const body = entry.state === 'Retired' ? withoutCanary(proxy.body, options.clock.nowMs()) : proxy.body
+  const touched = proxyWrite(proxy.id, proxy.tenant, proxy.revision, body)
+  const plan = await planOf(proxy, body, deployment, entry)
   await swapWith(options, plan, async () => {
     // A refusal prevents nothing, because a retirement has to take effect: the node refuses the calls of the API then.
     await options.askNodes?.(toPrepareRequest(plan))
@@ -87,8 +88,13 @@ export async function changeEntry(
   })
 }
 
+/** A retired API serves nobody. */
+function withoutCanary(body: ProxyBody, atMs: number): ProxyBody {
+  return canaryOf(body) === null ? body : steppedProxy(body, { type: 'revision.discarded', atMs })
+}
+
 /** Compiles the plan on every thread, commits, and swaps it in; if the commit fails, the threads discard the plan. */
-async function swapWith(
+export async function swapWith(
   { gateway, served }: Pick<ActivationOptions, 'gateway' | 'served'>,
   next: ActivePlan,
   save: () => Promise<void>,

@@ -2,17 +2,18 @@
  * Makes this node serve what the registry has for an API, after another node has changed it.
  *
  * The lock of the API keeps this apart from commands of this node, whose own change is found served then. An API whose active revision
- * cannot be compiled here is withheld: its calls get 503 at this node, instead of an older revision.
+ * cannot be compiled here is withheld: its calls get 503 at this node, instead of an older revision. If only its canary cannot be
+ * compiled, the calls of the canary's callers get 503.
  */
 
 import type { KeyedMutex } from '../command/keyed-mutex.ts'
 import type { GatewayPort } from '../plan/gateway-port.ts'
-import type { PackedPlan } from '../plan/packed-plan.ts'
-import { toWithheldPlan } from '../plan/withheld-plan.ts'
+import { toCanaryPlan, type PackedPlan } from '../plan/packed-plan.ts'
+import { toWithheldPlan, withWithheldCanary } from '../plan/withheld-plan.ts'
 import type { Document, Registry } from '../store/registry.ts'
 import { isFromDisk } from '../store/unwritable.ts'
-import { API_KIND } from './apis.ts'
-import { PROXY_KIND, activeDeployment, type Deployment, type ProxyBody } from './proxy-document.ts'
+import { API_KIND, type ApiBody } from './apis.ts'
+import { PROXY_KIND, activeDeployment, canaryOf, type Deployment, type ProxyBody } from './proxy-document.ts'
 import type { PreparedRevisions } from './prepared-revisions.ts'
 import type { ServedPlans } from './served-plans.ts'
 import type { ActivePlan, ServingPlans } from './serving-plan.ts'
@@ -63,13 +64,16 @@ async function follow(options: FollowApiOptions, planOf: ServingPlans, api: stri
   // Nothing is active yet; the activation will read it.
   if (proxy === null || deployment === null) return null
   const next = () => planOf(proxy, proxy.body, deployment, entry.body)
-  return serveOrWithhold(options, { proxy, deployment, next })
+  const withheldCanary = () => planWithheldCanary(planOf, proxy, deployment, entry.body)
+  return serveOrWithhold(options, { proxy, deployment, next, withheldCanary })
 }
 
 interface Next {
   readonly proxy: Document<ProxyBody>
   readonly deployment: Deployment
   readonly next: () => Promise<ActivePlan>
+  /** Makes a plan that refuses the canary's calls; null if there is no canary. */
+  readonly withheldCanary: () => Promise<ActivePlan | null>
 }
 
 async function serveOrWithhold(options: FollowApiOptions, of: Next): Promise<ActivePlan | null> {
@@ -82,9 +86,39 @@ async function serveOrWithhold(options: FollowApiOptions, of: Next): Promise<Act
   } catch (cause) {
     if (isFromDisk(cause)) throw cause
     served.forget(api)
-    await (await gateway.prepare(toWithheld(proxy, deployment), [])).swap()
-    throw new RevisionWithheld(`the active revision of ${api} cannot be compiled on this node`, { cause })
+    const what = (await withholdCanary(options, of)) ? 'canary' : 'active revision'
+    if (what !== 'canary') await (await gateway.prepare(toWithheld(proxy, deployment), [])).swap()
+    throw new RevisionWithheld(`the ${what} of ${api} cannot be compiled on this node`, { cause })
   }
+}
+
+/** Returns whether every gateway thread serves the active revision without its canary. */
+async function withholdCanary({ gateway }: FollowApiOptions, { withheldCanary }: Next): Promise<boolean> {
+  try {
+    const next = await withheldCanary()
+    if (next === null) return false
+    await (await gateway.prepare(next.plan, next.slas)).swap()
+    return true
+  } catch {
+    // The cause for the whole API is reported.
+    return false
+  }
+}
+
+async function planWithheldCanary(
+  planOf: ServingPlans,
+  proxy: Document<ProxyBody>,
+  deployment: Deployment,
+  entry: ApiBody,
+): Promise<ActivePlan | null> {
+  const { actor, api, memberOfProductIds } = proxy.body
+  const canary = canaryOf(proxy.body)
+  if (canary === null) return null
+  const context = { ...actor.context, canary: null }
+  const active = await planOf(proxy, { ...proxy.body, actor: { ...actor, context } }, deployment, entry)
+  const { revision, rule } = canary
+  const withheld = toWithheldPlan({ api, tenant: proxy.tenant, revision, allowedScopes: [], memberOfProductIds })
+  return { ...active, plan: { ...active.plan, canary: { rule, plan: toCanaryPlan(withheld) } } }
 }
 
 /** Yields for each stored plan how to serve its API. For the start, when nothing else on this node changes an API. */
@@ -95,7 +129,11 @@ export async function* startApis(
 ): AsyncIterable<() => Promise<ActivePlan | null>> {
   for await (const { proxy, deployment, plan } of stored) {
     if (plan === null) yield () => follow(proxy.body.api)
-    else yield () => serveOrWithhold(options, { proxy, deployment, next: async () => plan })
+    else {
+      const withheldCanary = async (): Promise<ActivePlan | null> =>
+        plan.plan.canary === undefined ? null : { ...plan, plan: withWithheldCanary(plan.plan) }
+      yield () => serveOrWithhold(options, { proxy, deployment, next: async () => plan, withheldCanary })
+    }
   }
 }
 

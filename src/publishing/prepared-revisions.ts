@@ -7,7 +7,7 @@
 
 import { Problem } from '../domain/problem.ts'
 import type { GatewayPort, PreparedRevision } from '../plan/gateway-port.ts'
-import type { PackedPlan } from '../plan/packed-plan.ts'
+import { withoutDocuments, type PackedPlan, type PlanHead } from '../plan/packed-plan.ts'
 import type { SlaPlan } from '../plan/sla-plan.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { readCompiled, type CompiledOptions } from './compiled-document.ts'
@@ -27,10 +27,11 @@ export interface PreparedRevisionsOptions extends CompiledOptions {
   readonly onFailed: (cause: unknown) => void
 }
 
-/** Everything except the document, which every node reads from the registry. */
+/** Everything except the documents, which every node reads from the registry. */
 interface Request {
   readonly specification: string
-  readonly plan: Omit<PackedPlan, 'document'>
+  readonly canarySpecification?: string
+  readonly plan: PlanHead
   readonly slas: readonly SlaPlan[]
 }
 
@@ -47,8 +48,9 @@ const BUSY = 'it prepares too many revisions at the moment. Retry later.'
 const FAILED = 'an internal fault, which its log has'
 
 /** Returns the request to prepare a plan. The document of a specification never changes: its id stands for it. */
-export function toPrepareRequest({ plan: { document: _document, ...plan }, slas, specification }: ActivePlan): string {
-  const request: Request = { specification, plan, slas }
+export function toPrepareRequest({ plan, slas, specification, canarySpecification }: ActivePlan): string {
+  const canary = canarySpecification === undefined ? {} : { canarySpecification }
+  const request: Request = { specification, ...canary, plan: withoutDocuments(plan), slas }
   return JSON.stringify(request)
 }
 
@@ -71,9 +73,10 @@ class KeptRevisions {
 
   async prepare(request: string): Promise<string | null> {
     try {
-      const { specification, plan, slas } = JSON.parse(request) as Request
+      const asked = JSON.parse(request) as Request
+      const { plan } = asked
       if (!this.#enter(plan.tenant)) return BUSY
-      const prepared = await this.#compile(specification, plan, slas).catch((cause: unknown) => {
+      const prepared = await this.#compile(asked).catch((cause: unknown) => {
         this.#leave(plan.tenant)
         throw cause
       })
@@ -94,9 +97,15 @@ class KeptRevisions {
     return kept.prepared
   }
 
-  async #compile(id: string, plan: Request['plan'], slas: readonly SlaPlan[]): Promise<PreparedRevision> {
-    const document = await readCompiled(this.#options, plan.tenant, id, plan.isMcpOn === true)
-    return this.#options.gateway.prepare({ ...plan, document }, slas)
+  async #compile({ specification, canarySpecification, plan: head, slas }: Request): Promise<PreparedRevision> {
+    const { canary, ...plan } = head
+    const read = (id: string): Promise<Uint8Array> =>
+      readCompiled(this.#options, plan.tenant, id, plan.isMcpOn === true)
+    const document = await read(specification)
+    const active: PackedPlan = { ...plan, document }
+    if (canary === undefined || canarySpecification === undefined) return this.#options.gateway.prepare(active, slas)
+    const planOfCanary = { ...canary.plan, document: await read(canarySpecification) }
+    return this.#options.gateway.prepare({ ...active, canary: { ...canary, plan: planOfCanary } }, slas)
   }
 
   #keep(request: string, plan: Request['plan'], prepared: PreparedRevision): void {

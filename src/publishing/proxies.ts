@@ -11,11 +11,12 @@ import type { CreateId } from '../runtime/ids.ts'
 import type { Vault } from '../runtime/vault.ts'
 import type { Labelled } from '../store/labels.ts'
 import type { Author, Registry, Write } from '../store/registry.ts'
-import { activateRevision, changeEntry, type AskNodes } from './activate-revision.ts'
+import { changeEntry, type AskNodes } from './activate-revision.ts'
 import { API_KIND, type ApiBody } from './apis.ts'
 import type { BackendRule } from './backend-address.ts'
+import { activate, discardRevision, type CanaryInput, type ConsumersOf } from './canary.ts'
 import { backendWarnings, type ProbeBackend } from './backend-warnings.ts'
-import { commit, find, toTime } from '../command/commands.ts'
+import { find, toTime } from '../command/commands.ts'
 import type { StageInput } from './deployment.ts'
 import type { DocumentReader } from './document-reader.ts'
 import { createFollowApi, startApis } from './follow-api.ts'
@@ -33,7 +34,6 @@ import {
   stagedDeployment,
   type ProxyBody,
 } from './proxy-document.ts'
-import { steppedProxy } from './proxy-revisions.ts'
 import { showProxy, type Proxy } from './proxy-view.ts'
 import { createServingPlans, type ActivePlan, type ServingPlans } from './serving-plan.ts'
 import type { RulesetOf } from './published-contract.ts'
@@ -58,7 +58,8 @@ export interface ProxyQuery extends PageQuery {
 
 export interface Proxies {
   stage(author: Author, input: StageInput): Promise<Proxy>
-  activate(author: Author, id: string): Promise<Proxy>
+  /** Activates the staging revision: for all callers, or as a canary for those of `input`. */
+  activate(author: Author, id: string, input?: CanaryInput): Promise<Proxy>
   discard(author: Author, id: string): Promise<Proxy>
   /** Changes the labels. */
   update(author: Author, id: string, change: Labelled): Promise<Proxy>
@@ -96,6 +97,7 @@ export interface ProxiesOptions {
   readonly backendRule: BackendRule
   /** Asks the other nodes to prepare a revision; missing on a single node. */
   readonly askNodes?: AskNodes
+  readonly consumersOf: ConsumersOf
   /** A revision could not be prepared for another node, for a reason that is not in the document. */
   readonly onUnprepared?: (cause: unknown) => void
   /** If missing, backends are not probed. */
@@ -131,8 +133,8 @@ export function createProxies(options: ProxiesOptions): Proxies {
       )
       return withWarnings(registry, author, proxy, probeBackend)
     },
-    async activate(author, id) {
-      const proxy = await runExclusive(author, id, () => activateRevision(activation, planOf, author, id))
+    async activate(author, id, input = {}) {
+      const proxy = await runExclusive(author, id, () => activate(activation, planOf, author, id, input))
       return withWarnings(registry, author, proxy, probeBackend)
     },
     update: (author, id, change) =>
@@ -140,7 +142,7 @@ export function createProxies(options: ProxiesOptions): Proxies {
         const of = { kind: PROXY_KIND, id, action: 'proxy.update', write: proxyWrite }
         await changeLabels(registry, author, of, change)
       }),
-    discard: (author, id) => runExclusive(author, id, () => discardRevision(options, author, id)),
+    discard: (author, id) => runExclusive(author, id, () => discardRevision(activation, planOf, author, id)),
     change: (api, entry, save) => changeEntry(activation, planOf, api, entry, save),
     get,
     list: (tenant, query) =>
@@ -172,13 +174,6 @@ async function* activePlans(registry: Registry, planOf: ServingPlans, served: Se
     yield plan
     served.note(plan)
   }
-}
-
-async function discardRevision({ registry, clock }: ProxiesOptions, author: Author, id: string): Promise<void> {
-  const { tenant } = author
-  const { revision, body } = await find(registry, tenant, PROXY_KIND, id)
-  const discarded = steppedProxy(body, 'revision.discarded', clock.nowMs())
-  await commit(registry, author, 'proxy.discard', [proxyWrite(id, tenant, revision, discarded)])
 }
 
 /** Adds warnings to the result of a command. Call it outside the mutex of the API: a probe may take a second. */

@@ -2,6 +2,7 @@
 
 import type { PersistedActor } from '../command/persisted-machine.ts'
 import type { ProxyContext } from './proxy-machine.ts'
+import type { CanaryRule } from '../plan/canary.ts'
 import type { Labelled } from '../store/labels.ts'
 import { documentKind, type Write } from '../store/registry.ts'
 import type { BackendPlan, TargetPlan } from '../plan/route-plan.ts'
@@ -51,6 +52,20 @@ export function activeDeployment({ actor, deployments }: ProxyBody): Deployment 
 export function stagedDeployment({ actor, deployments }: ProxyBody): Deployment | null {
   const { stagingRevision } = actor.context
   return stagingRevision === null ? null : (deployments[String(stagingRevision)] ?? null)
+}
+
+export interface DeployedCanary {
+  readonly revision: number
+  readonly rule: CanaryRule
+  readonly deployment: Deployment
+}
+
+/** Returns the revision that serves some of the callers; null if there is none. */
+export function canaryOf(body: ProxyBody): DeployedCanary | null {
+  const { canary = null, stagingRevision } = body.actor.context
+  const deployment = stagedDeployment(body)
+  if (canary === null || stagingRevision === null || deployment === null) return null
+  return { revision: stagingRevision, rule: canary.rule, deployment }
 }
 
 /** Returns the active deployment, otherwise the staged one; null if the only revision was discarded. */

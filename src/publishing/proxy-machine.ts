@@ -2,10 +2,13 @@
  * The revisions of one proxy: active, staged and previous ones.
  *
  *   staging   none ──revision.staged──▶ staged ──revision.staged──▶ staged (another number)
- *              ▲ ▲                       │ │
- *              │ └──revision.activated───┘ │
- *              └────revision.discarded─────┘
+ *              ▲ ▲                       │ │ └──canary.set──▶ canary ──canary.set──▶ canary (other callers)
+ *              │ └──revision.activated───┘─│──────────────────┘ │
+ *              └────revision.discarded─────┘────────────────────┘
  *   active    none ──(a revision is active)──▶ serving
+ *
+ * A canary serves some of the callers, and the active revision the others. It is the staging revision until it is activated for
+ * all, or discarded; no other revision can be staged meanwhile.
  *
  * Numbers rise by one and are never reused; 0 is a deployment from before revisions existed. Retains the last 10
  * revisions that were active, so that they can be staged again, and separately the last 10 that were never active,
@@ -13,8 +16,9 @@
  */
 
 import { assign, setup } from 'xstate'
+import type { CanaryRule } from '../plan/canary.ts'
 
-export type RevisionFate = 'staging' | 'active' | 'superseded' | 'discarded' | 'replaced'
+export type RevisionFate = 'staging' | 'canary' | 'active' | 'superseded' | 'discarded' | 'replaced'
 
 export interface RetainedRevision {
   readonly revision: number
@@ -22,10 +26,19 @@ export interface RetainedRevision {
   readonly atMs: number
 }
 
+/** The callers of the canary. */
+export interface Canary {
+  readonly rule: CanaryRule
+  /** When the revision began to serve some of the callers. */
+  readonly sinceMs: number
+}
+
 export interface ProxyContext {
   readonly nextRevision: number
   readonly stagingRevision: number | null
   readonly activeRevision: number | null
+  /** Set while the staging revision is a canary; missing in snapshots of earlier versions. */
+  readonly canary?: Canary | null
   /** Oldest first. */
   readonly revisions: readonly RetainedRevision[]
 }
@@ -34,6 +47,7 @@ export type ProxyEvent =
   | { readonly type: 'revision.staged'; readonly atMs: number }
   | { readonly type: 'revision.activated'; readonly atMs: number }
   | { readonly type: 'revision.discarded'; readonly atMs: number }
+  | { readonly type: 'canary.set'; readonly atMs: number; readonly rule: CanaryRule }
 
 export interface ProxyInput {
   /** Whether the proxy has a deployment from before revisions existed, which becomes revision 0. */
@@ -58,6 +72,7 @@ export const proxy = setup({
     activate: assign(({ context, event }) => ({
       activeRevision: context.stagingRevision,
       stagingRevision: null,
+      canary: null,
       revisions: retain(
         withFate(
           withFate(context.revisions, context.activeRevision, 'superseded', event.atMs),
@@ -69,8 +84,16 @@ export const proxy = setup({
     })),
     discard: assign(({ context, event }) => ({
       stagingRevision: null,
+      canary: null,
       revisions: retain(withFate(context.revisions, context.stagingRevision, 'discarded', event.atMs)),
     })),
+    setCanary: assign(({ context, event }) => {
+      if (event.type !== 'canary.set') return {}
+      const { rule, atMs } = event
+      const { canary = null, stagingRevision, revisions } = context
+      if (canary !== null) return { canary: { ...canary, rule } }
+      return { canary: { rule, sinceMs: atMs }, revisions: withFate(revisions, stagingRevision, 'canary', atMs) }
+    }),
   },
 }).createMachine({
   id: 'proxy',
@@ -91,6 +114,14 @@ export const proxy = setup({
             'revision.staged': { target: 'staged', actions: 'stage' },
             'revision.activated': { target: 'none', actions: 'activate' },
             'revision.discarded': { target: 'none', actions: 'discard' },
+            'canary.set': { guard: 'isServing', target: 'canary', actions: 'setCanary' },
+          },
+        },
+        canary: {
+          on: {
+            'revision.activated': { target: 'none', actions: 'activate' },
+            'revision.discarded': { target: 'none', actions: 'discard' },
+            'canary.set': { target: 'canary', actions: 'setCanary' },
           },
         },
       },

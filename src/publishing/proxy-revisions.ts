@@ -1,7 +1,6 @@
 /** Transitions of a proxy's revisions, shared by the commands. */
 
-import { begin, step, type PersistedActor } from '../command/persisted-machine.ts'
-import { stateConflict } from '../command/commands.ts'
+import { begin, step, type StepRefused } from '../command/persisted-machine.ts'
 import { Problem } from '../domain/problem.ts'
 import type { ProxyBody } from './proxy-document.ts'
 import { proxy as machine, type ProxyContext, type ProxyEvent } from './proxy-machine.ts'
@@ -11,16 +10,29 @@ export function initialRevisions(atMs: number): ProxyBody['actor'] {
 }
 
 /** Throws a `Problem` if the state does not accept the event. */
-export function stepRevisions(actor: PersistedActor, type: ProxyEvent['type'], atMs: number): ProxyBody['actor'] {
-  const result = step(machine, actor, { type, atMs })
+export function stepRevisions(actor: ProxyBody['actor'], event: ProxyEvent): ProxyBody['actor'] {
+  const result = step(machine, actor, event)
   if ('next' in result) return result.next as ProxyBody['actor']
-  if (type === 'revision.staged') throw stateConflict(result.refused)
+  if (event.type === 'revision.staged') throw canaryRuns(actor, result.refused)
+  if (event.type === 'canary.set' && actor.context.stagingRevision !== null) throw noActiveRevision(result.refused)
   throw new Problem('no_staging_revision', 'The proxy has no staging revision. Stage one with POST /v1/proxies.')
 }
 
+function canaryRuns({ context }: ProxyBody['actor'], { state, allowed }: StepRefused): Problem {
+  const detail =
+    `Revision ${context.stagingRevision} serves some of the callers. Activate it for all, or discard it, ` +
+    'before you stage another one.'
+  return new Problem('state_conflict', detail, { extensions: { state, allowed } })
+}
+
+function noActiveRevision({ state, allowed }: StepRefused): Problem {
+  const detail = 'No revision is active for the other callers. Activate the staging revision for all.'
+  return new Problem('state_conflict', detail, { extensions: { state, allowed } })
+}
+
 /** Returns the proxy after the event, without the deployments of revisions that are no longer retained. */
-export function steppedProxy(body: ProxyBody, type: ProxyEvent['type'], atMs: number): ProxyBody {
-  const actor = stepRevisions(body.actor, type, atMs)
+export function steppedProxy(body: ProxyBody, event: ProxyEvent): ProxyBody {
+  const actor = stepRevisions(body.actor, event)
   return { ...body, actor, deployments: retained(actor.context, body.deployments) }
 }
 

@@ -1,5 +1,6 @@
 /** A proxy in the platform API, with its active and its staged revision. */
 
+import { toTime } from '../command/commands.ts'
 import type { Labels } from '../store/labels.ts'
 import type { Document } from '../store/registry.ts'
 import type { BackendTls } from '../plan/route-plan.ts'
@@ -27,6 +28,8 @@ export interface Proxy {
   readonly backendSource: BackendSource | null
   /** The deployment of the staged revision; null if there is none. */
   readonly staging: Staging | null
+  /** Whom the staged revision serves; null if it serves nobody. */
+  readonly canary: ShownCanary | null
   readonly labels: Labels
   /** Only in the responses to staging and activation. */
   readonly warnings?: readonly string[]
@@ -47,6 +50,14 @@ export interface ShownBackend extends Pick<BackendInput, 'url' | 'targets' | 'ba
   readonly waitMs?: number
   readonly tls?: { readonly certificate?: string; readonly ca?: string; readonly hasKey: boolean }
   readonly secretHeaders?: readonly { readonly name: string }[]
+}
+
+export interface ShownCanary {
+  readonly revision: number
+  /** Set if a share of the subscriptions is served. */
+  readonly percent?: number
+  readonly consumers?: readonly string[]
+  readonly since: string
 }
 
 export function showProxy({ id, body }: Document<ProxyBody>): Proxy {
@@ -82,8 +93,15 @@ export function showProxy({ id, body }: Document<ProxyBody>): Proxy {
             transform: staged.transform ?? null,
             backendSource: staged.backendSource ?? null,
           },
+    canary: showCanary(body),
     labels: body.labels ?? {},
   }
+}
+
+function showCanary({ actor: { context } }: ProxyBody): ShownCanary | null {
+  const { canary = null, stagingRevision } = context
+  if (canary === null || stagingRevision === null) return null
+  return { revision: stagingRevision, ...canary.rule, since: toTime(canary.sinceMs) }
 }
 
 function showBackend(backend: Deployment['backend'] | undefined): ShownBackend {

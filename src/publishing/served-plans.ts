@@ -1,6 +1,7 @@
 /** The plans that this node serves, so that it changes only the parts of an API that the registry has changed. */
 
 import { createHash } from 'node:crypto'
+import { withoutDocuments } from '../plan/packed-plan.ts'
 import type { SlaPlan } from '../plan/sla-plan.ts'
 import type { ActivePlan } from './serving-plan.ts'
 
@@ -44,7 +45,8 @@ function compare(served: Digests, plan: ActivePlan): PlanChange | null {
 }
 
 /** The document of a revision never changes: its number stands for it. */
-function digestsOf({ plan: { document: _document, memberOfProductIds, ...revision }, slas }: ActivePlan): Digests {
+function digestsOf({ plan, slas }: ActivePlan): Digests {
+  const { memberOfProductIds, ...revision } = withoutDocuments(plan)
   return {
     revision: digestOf(revision),
     products: digestOf(memberOfProductIds),

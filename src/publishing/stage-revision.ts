@@ -36,6 +36,8 @@ export async function stageRevision(options: StageOptions, author: Author, input
   }
   if (entry !== null) refuseRetired(entry.body)
   const before = current?.body ?? null
+  const event = { type: 'revision.staged', atMs: clock.nowMs() } as const
+  const actor = stepRevisions(before?.actor ?? initialRevisions(event.atMs), event)
   const read = (bytes: Buffer): Promise<ReadDocument> => readAllowed(options, tenant, bytes, api, before)
   const { deployment, writes } = await toDeployment({
     author,
@@ -48,7 +50,7 @@ export async function stageRevision(options: StageOptions, author: Author, input
     backendRule,
   })
   const id = current?.id ?? createId('prx')
-  const proxy = proxyWrite(id, tenant, current?.revision ?? 0, withStaged(before, api, deployment, clock.nowMs()))
+  const proxy = proxyWrite(id, tenant, current?.revision ?? 0, withStaged(before, api, deployment, actor))
   const created = entry === null ? [newEntry(author, api, deployment)] : []
   await commit(registry, author, 'proxy.stage', [...writes, proxy, ...created], nameTaken(api))
   return id
@@ -79,8 +81,12 @@ export function refuseRetired({ state }: ApiBody): void {
   if (state === 'Retired') throw stateConflict({ state, allowed: [] })
 }
 
-function withStaged(before: ProxyBody | null, api: string, deployment: Deployment, nowMs: number): ProxyBody {
-  const actor = stepRevisions(before?.actor ?? initialRevisions(nowMs), 'revision.staged', nowMs)
+function withStaged(
+  before: ProxyBody | null,
+  api: string,
+  deployment: Deployment,
+  actor: ProxyBody['actor'],
+): ProxyBody {
   const staged = { ...before?.deployments, [String(actor.context.stagingRevision)]: deployment }
   return {
     ...(before?.labels && { labels: before.labels }),

@@ -12,7 +12,13 @@ import { API_KIND } from './apis.ts'
 import { COMPILED_KIND, currentForm } from './compiled-document.ts'
 import { activeDeployment, PROXY_KIND, type Deployment, type ProxyBody } from './proxy-document.ts'
 import { currentFields, DECLARED_KIND } from './declared-fields.ts'
-import { toPackedPlan, type ActivePlan, type ServingPlansOptions } from './serving-plan.ts'
+import {
+  servedOperationIds,
+  specificationsOf,
+  toPackedPlan,
+  type ActivePlan,
+  type ServingPlansOptions,
+} from './serving-plan.ts'
 import { OPENSLA_SPEC_KIND, toSlaPlan, type OpenSlaSpecBody } from './specifications.ts'
 
 export interface StoredPlan {
@@ -84,7 +90,7 @@ async function readPlans(
     ),
     registry.getEach(
       COMPILED_KIND,
-      active.map(({ deployment }) => deployment.specification),
+      active.flatMap(({ proxy, deployment }) => Object.values(specificationsOf(proxy.body, deployment))),
     ),
     registry.getEach(
       DECLARED_KIND,
@@ -93,7 +99,7 @@ async function readPlans(
   ])
 
   function slasOf(each: Active): readonly SlaPlan[] | null {
-    const { operationIds } = each.deployment
+    const operationIds = servedOperationIds(each.proxy.body, each.deployment)
     const plans = declarationsOf(each).flatMap(({ id, tenant, body }) => {
       const fields = currentFields(declared.get(id) ?? null, tenant)
       return fields === null ? [] : [toSlaPlan(body, operationIds, fields)]
@@ -105,12 +111,16 @@ async function readPlans(
     const { proxy, deployment } = each
     const entry = entries.get(proxy.body.api)
     if (entry?.tenant !== proxy.tenant) return null
-    const stored = compiled.get(deployment.specification) ?? null
-    const document = currentForm(stored, proxy.tenant, entry.body.isMcpOn === true)
+    const read = (id: string): Uint8Array | null =>
+      currentForm(compiled.get(id) ?? null, proxy.tenant, entry.body.isMcpOn === true)
+    const specifications = specificationsOf(proxy.body, deployment)
+    const { specification, canarySpecification = null } = specifications
+    const document = read(specification)
+    const ofCanary = canarySpecification === null ? null : read(canarySpecification)
     const slas = slasOf(each)
-    if (document === null || slas === null) return null
-    const plan = toPackedPlan(options, proxy, deployment, entry.body, document)
-    return { plan, slas, specification: deployment.specification }
+    if (document === null || slas === null || (canarySpecification !== null && ofCanary === null)) return null
+    const plan = toPackedPlan(options, proxy, deployment, entry.body, { active: document, canary: ofCanary })
+    return { plan, slas, ...specifications }
   }
 
   return active.map((each) => ({ ...each, plan: attempt(() => planOf(each)) }))

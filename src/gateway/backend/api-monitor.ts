@@ -23,6 +23,8 @@ export interface MonitoredApi {
 export interface UpstreamChange extends TargetChange {
   readonly tenant: string
   readonly api: string
+  /** Whether it is the backend of the canary. */
+  readonly isCanary: boolean
   /** Scheme, host and port of the target; null if the backend has no other one. */
   readonly origin: string | null
   /** State of the API before and after the change. */
@@ -47,7 +49,7 @@ export class ApiMonitor {
   #targets: ReadonlyMap<string, BackendMonitor> = new Map()
   #state: UpstreamState = 'healthy'
 
-  /** `scope`: that of the keys of the gates. */
+  /** `scope`: that of the keys of the gates; the name of the API, unless the backend is that of its canary. */
   constructor({ tenant, api, backend }: MonitoredApi, scope: string, options: ApiMonitorOptions) {
     this.tenant = tenant
     this.api = api
@@ -111,6 +113,7 @@ export class ApiMonitor {
       ...change,
       tenant,
       api,
+      isCanary: this.#scope !== api,
       origin: isOnly ? null : origin,
       stateBefore,
       state,

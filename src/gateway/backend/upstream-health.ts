@@ -9,23 +9,26 @@
 
 import type { BackendPlan } from '../../plan/route-plan.ts'
 import type { UpstreamState } from '../../plan/upstream-state.ts'
-import { ApiMonitor, type ApiMonitorOptions } from './api-monitor.ts'
+import { canaryScope } from '../../plan/canary.ts'
+import { ApiMonitor, type ApiMonitorOptions, type MonitoredApi } from './api-monitor.ts'
 import type { UpstreamReport } from './upstream-gate.ts'
 
 export interface UpstreamHealth {
   /** Monitors the new backend of an API. A target that differs from the previous ones is assumed to be healthy. */
   watch(tenant: string, api: string, backend: BackendPlan): void
+  /** The same for the backend of the canary of an API, which is judged apart; null: there is none. */
+  watchCanary(tenant: string, api: string, backend: BackendPlan | null): void
   /** Ends the monitoring of an API that is no longer served. */
   unwatch(api: string): void
   report(reports: readonly UpstreamReport[]): void
   stateOf(api: string): UpstreamState
-  /** The APIs whose backends are not healthy. */
+  /** The APIs whose backends are not healthy, except those of canaries. */
   issues(): readonly { readonly tenant: string; readonly api: string; readonly state: UpstreamState }[]
   stop(): void
 }
 
 export function createUpstreamHealth(options: ApiMonitorOptions): UpstreamHealth {
-  /** By scope (`gate-key.ts`), which is the name of the API. */
+  /** By scope (`gate-key.ts`). */
   const monitors = new Map<string, ApiMonitor>()
   const byKey = new Map<string, ApiMonitor>()
 
@@ -37,36 +40,46 @@ export function createUpstreamHealth(options: ApiMonitorOptions): UpstreamHealth
     for (const key of monitor.keys) byKey.set(key, monitor)
   }
 
-  function unwatch(api: string): void {
-    const monitor = monitors.get(api)
+  function unwatch(scope: string): void {
+    const monitor = monitors.get(scope)
     if (monitor === undefined) return
     monitor.release()
     forget(monitor)
-    monitors.delete(api)
+    monitors.delete(scope)
+  }
+
+  function watch(scope: string, monitored: MonitoredApi): void {
+    const running = monitors.get(scope)
+    if (running?.tenant === monitored.tenant) {
+      forget(running)
+      running.setBackend(monitored.backend)
+      return register(running)
+    }
+    unwatch(scope)
+    const monitor = new ApiMonitor(monitored, scope, options)
+    monitors.set(scope, monitor)
+    register(monitor)
   }
 
   return {
-    watch(tenant, api, backend) {
-      const running = monitors.get(api)
-      if (running?.tenant === tenant) {
-        forget(running)
-        running.setBackend(backend)
-        return register(running)
-      }
-      unwatch(api)
-      const monitor = new ApiMonitor({ tenant, api, backend }, api, options)
-      monitors.set(api, monitor)
-      register(monitor)
+    watch: (tenant, api, backend) => watch(api, { tenant, api, backend }),
+    watchCanary(tenant, api, backend) {
+      const scope = canaryScope(api)
+      if (backend === null) unwatch(scope)
+      else watch(scope, { tenant, api, backend })
     },
-    unwatch,
+    unwatch(api) {
+      unwatch(api)
+      unwatch(canaryScope(api))
+    },
     report(reports) {
       for (const report of reports) byKey.get(report.key)?.report(report)
     },
     stateOf: (api) => monitors.get(api)?.state ?? 'healthy',
     issues: () =>
-      [...monitors.values()]
-        .filter(({ state }) => state !== 'healthy')
-        .map(({ tenant, api, state }) => ({ tenant, api, state })),
+      [...monitors]
+        .filter(([scope, { api, state }]) => scope === api && state !== 'healthy')
+        .map(([, { tenant, api, state }]) => ({ tenant, api, state })),
     stop() {
       for (const monitor of monitors.values()) monitor.stop()
     },

@@ -6,6 +6,7 @@
  */
 
 import type { OperationPlan, RoutePlan, UnitsPlan, WebSocketPlan } from '../../plan/route-plan.ts'
+import type { Subscriber } from '../../plan/canary.ts'
 import type { Attribution } from '../../domain/attribution.ts'
 import { createPace, type Pace } from '../../runtime/pace.ts'
 import type { SlaPlan } from '../../plan/sla-plan.ts'
@@ -72,6 +73,13 @@ export interface CompiledRevision {
   readonly mcpChallenges: Challenges
   /** Attribution of messages over MCP whose caller is not known yet. */
   readonly unroutedMcp: Attribution
+  /** Null unless another revision serves a part of the callers. */
+  readonly canary: CompiledCanary | null
+}
+
+export interface CompiledCanary {
+  readonly revision: CompiledRevision
+  matches(this: void, subscriber: Subscriber): boolean
 }
 
 export interface RevisionSettings extends BackendSettings {
@@ -125,6 +133,7 @@ export async function compileRevision(
     isMcpOn: isMcpOn(plan),
     mcpChallenges: compileChallenges(plan, settings.gatewayUrl, MCP_PATH),
     unroutedMcp: toAttribution(plan, '', null, null, 'mcp'),
+    canary: null,
   }
 }
 
@@ -155,4 +164,10 @@ export function apiLinesFor({ apiLines, cors }: CompiledRevision, origin: string
 /** Returns the operation ids by position; every table of a thread uses these positions. */
 export function operationIdsOf({ operations }: RoutePlan): string[] {
   return operations.map(({ operationId }) => operationId)
+}
+
+/** Returns the revision by which an open connection of `opened` is checked: the same one, as long as it serves. */
+export function currentRevisionOf(opened: CompiledRevision, active: CompiledRevision): CompiledRevision {
+  const { canary } = active
+  return canary !== null && canary.revision.plan.revision === opened.plan.revision ? canary.revision : active
 }

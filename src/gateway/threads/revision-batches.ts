@@ -4,6 +4,7 @@
  * A command must be acknowledged in time, so it does not carry more documents than are compiled in a few seconds.
  */
 
+import { packedBytes } from '../../plan/packed-plan.ts'
 import type { StoredRevision } from '../messages/messages.ts'
 
 const BATCH_BYTES = 256 * 1024
@@ -33,7 +34,7 @@ function* toBatches(revisions: Iterable<StoredRevision>): Iterable<Batch> {
   let bytes = 0
   for (const revision of revisions) {
     batch.push(revision)
-    bytes += revision.plan.document.byteLength
+    bytes += packedBytes(revision.plan)
     if (bytes < BATCH_BYTES && batch.length < BATCH_MAX) continue
     yield batch
     batch = []

@@ -7,23 +7,32 @@
  * Calls in flight keep the revision object that they started with.
  */
 
-import { unpackedBytes, unpackPlan, type PackedPlan } from '../../plan/packed-plan.ts'
+import { unpackedBytes, type PackedPlan } from '../../plan/packed-plan.ts'
 import type { RevisionPlan } from '../../plan/route-plan.ts'
 import type { SlaPlan } from '../../plan/sla-plan.ts'
-import { toWithheldPlan } from '../../plan/withheld-plan.ts'
+import { toWithheldPlan, withWithheldCanary } from '../../plan/withheld-plan.ts'
 import type { UpstreamGates } from '../backend/upstream-gates.ts'
-import { compileRevision, compileSlaFor, type CompiledRevision, type RevisionSettings } from '../call/revision.ts'
+import type { CompiledRevision, RevisionSettings } from '../call/revision.ts'
 import type { StoredRevision } from '../messages/messages.ts'
 import { createPace, type Pace, type PaceOptions } from '../../runtime/pace.ts'
 import type { Limiter } from '../limits/limiter.ts'
+import {
+  closeBackends,
+  compileStored,
+  gateKeysOf,
+  setGates,
+  setSlaOf,
+  withMembership,
+  withSlas,
+} from './compile-stored.ts'
 
 export interface ServedRevisions {
   /** Returns the revision that serves an API; none while it sleeps. */
   of(this: void, api: string): CompiledRevision | undefined
   /** Wakes the revision of an API for one call; resolves when `of` returns what serves it. Null if none sleeps. */
   wake(this: void, api: string): Promise<void> | null
-  /** Returns facts of the revision that serves an API, without waking it. */
-  planOf(api: string): Pick<RevisionPlan, 'tenant' | 'allowedScopes'> | undefined
+  /** Returns facts of the revision that serves an API, with the scopes of its canary, without waking it. */
+  planOf(api: string): Facts | undefined
   /** Serves the revisions that a starting thread is given. The calls of one that cannot be compiled are refused. */
   restore(revisions: readonly StoredRevision[]): Promise<void>
   /** Compiles a revision; `swap` or `abort` with the same id must follow. */
@@ -44,6 +53,14 @@ export interface ServedRevisionsOptions extends Pick<PaceOptions, 'clock' | 'ela
   readonly gates: Pick<UpstreamGates, 'of' | 'drop'>
   /** Called when a stored revision cannot be compiled. */
   readonly onWithheld: (api: string, cause: unknown) => void
+}
+
+type Facts = Pick<RevisionPlan, 'tenant' | 'allowedScopes'>
+
+/** A token may have the scopes of both; each operation checks those of its revision. */
+function withScopesOf({ tenant, allowedScopes }: Facts, canary: Facts | undefined): Facts {
+  if (canary === undefined) return { tenant, allowedScopes }
+  return { tenant, allowedScopes: [...new Set([...allowedScopes, ...canary.allowedScopes])] }
 }
 
 /** Calls that wait for a sleeping revision are calls, too: waking them takes turns with the others. */
@@ -88,8 +105,11 @@ class Revisions implements ServedRevisions {
     return waking.awake
   }
 
-  planOf(api: string): ReturnType<ServedRevisions['planOf']> {
-    return this.#serving.get(api)?.plan ?? this.#sleeping.get(api)?.plan
+  planOf(api: string): Facts | undefined {
+    const revision = this.#serving.get(api)
+    if (revision !== undefined) return withScopesOf(revision.plan, revision.canary?.revision.plan)
+    const sleeping = this.#sleeping.get(api)
+    return sleeping && withScopesOf(sleeping.plan, sleeping.plan.canary?.plan)
   }
 
   async restore(revisions: readonly StoredRevision[]): Promise<void> {
@@ -108,11 +128,12 @@ class Revisions implements ServedRevisions {
     const revision = this.#prepared.get(id)
     if (revision === undefined) throw new Error(`no revision is prepared under ${id}`)
     this.#prepared.delete(id)
-    this.#serve({ ...revision, plan: { ...revision.plan, memberOfProductIds } })
+    this.#serve(withMembership(revision, memberOfProductIds))
   }
 
   abort(id: number): void {
-    this.#prepared.get(id)?.backend?.close()
+    const revision = this.#prepared.get(id)
+    if (revision !== undefined) closeBackends(revision)
     this.#prepared.delete(id)
   }
 
@@ -131,32 +152,31 @@ class Revisions implements ServedRevisions {
       this.#sleeping.set(api, { ...sleeping, slas })
     }
     const revision = this.#serving.get(api)
-    revision?.slas.set(variant, compileSlaFor(revision.plan, sla, this.#options.limiter))
+    if (revision !== undefined) setSlaOf(revision, sla, this.#options.limiter)
   }
 
   setMembership(api: string, memberOfProductIds: readonly string[]): void {
     const sleeping = this.#sleeping.get(api)
     if (sleeping !== undefined) this.#sleeping.set(api, { ...sleeping, plan: { ...sleeping.plan, memberOfProductIds } })
     const revision = this.#serving.get(api)
-    if (revision !== undefined) this.#serving.set(api, { ...revision, plan: { ...revision.plan, memberOfProductIds } })
+    if (revision !== undefined) this.#serving.set(api, withMembership(revision, memberOfProductIds))
   }
 
   #serve(revision: CompiledRevision): void {
-    const { plan, backend } = revision
-    const previous = this.#serving.get(plan.api)
-    backend?.setGates(plan.api, this.#options.gates.of)
-    this.#serving.set(plan.api, revision)
-    this.#sleeping.delete(plan.api)
+    const { api } = revision.plan
+    const previous = this.#serving.get(api)
+    setGates(revision, this.#options.gates.of)
+    this.#serving.set(api, revision)
+    this.#sleeping.delete(api)
     this.#retire(previous)
   }
 
   /** Closes the connections of a revision that serves no more calls, and forgets the gates that no other one has. */
   #retire(revision: CompiledRevision | undefined): void {
-    if (revision === undefined || revision.backend === null) return
-    const { api } = revision.plan
-    const kept = new Set(this.#serving.get(api)?.backend?.gateKeys(api))
-    for (const key of revision.backend.gateKeys(api)) if (!kept.has(key)) this.#options.gates.drop(key)
-    revision.backend.close()
+    if (revision === undefined) return
+    const kept = new Set(gateKeysOf(this.#serving.get(revision.plan.api)))
+    for (const key of gateKeysOf(revision)) if (!kept.has(key)) this.#options.gates.drop(key)
+    closeBackends(revision)
   }
 
   #createPace(pausePerSlice?: number): Pace {
@@ -164,18 +184,20 @@ class Revisions implements ServedRevisions {
     return createPace({ ...this.#options, isBusy, ...(pausePerSlice !== undefined && { pausePerSlice }) })
   }
 
-  async #compile({ plan, slas }: StoredRevision, pace = this.#createPace()): Promise<CompiledRevision> {
-    const { limiter, settings } = this.#options
-    return compileRevision(await unpackPlan(plan, pace), slas, limiter, settings, pace)
+  #compile(revision: StoredRevision, pace = this.#createPace()): Promise<CompiledRevision> {
+    return compileStored(this.#options, revision, pace)
   }
 
   async #compileOrWithhold(revision: StoredRevision, pace?: Pace): Promise<CompiledRevision> {
+    const { plan, slas } = revision
     try {
       return await this.#compile(revision, pace)
     } catch (cause) {
-      this.#options.onWithheld(revision.plan.api, cause)
-      return this.#compile({ plan: toWithheldPlan(revision.plan), slas: [] }, pace)
+      this.#options.onWithheld(plan.api, cause)
     }
+    const withheld = { plan: toWithheldPlan(plan), slas: [] }
+    if (plan.canary === undefined) return this.#compile(withheld, pace)
+    return this.#compile({ plan: withWithheldCanary(plan), slas }, pace).catch(() => this.#compile(withheld, pace))
   }
 
   #beginWaking(api: string): Waking {
@@ -196,17 +218,12 @@ class Revisions implements ServedRevisions {
     if (stored === undefined) return
     const compiled = await this.#compileOrWithhold(stored, this.#wakingPace)
     const latest = this.#sleeping.get(api)
-    if (latest === undefined) compiled.backend?.close()
+    if (latest === undefined) closeBackends(compiled)
     else this.#serve(latest === stored ? compiled : this.#update(compiled, latest))
   }
 
   /** Returns a compiled revision with what has changed meanwhile, which is not the document. */
-  #update(compiled: CompiledRevision, { plan: { memberOfProductIds }, slas }: StoredRevision): CompiledRevision {
-    const plan = { ...compiled.plan, memberOfProductIds }
-    return {
-      ...compiled,
-      plan,
-      slas: new Map(slas.map((sla) => [sla.variant, compileSlaFor(plan, sla, this.#options.limiter)])),
-    }
+  #update(compiled: CompiledRevision, { plan, slas }: StoredRevision): CompiledRevision {
+    return withSlas(withMembership(compiled, plan.memberOfProductIds), slas, this.#options.limiter)
   }
 }

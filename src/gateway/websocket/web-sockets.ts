@@ -12,7 +12,7 @@ import { authorise } from '../authentication/authorise.ts'
 import type { Call } from '../call/call.ts'
 import { findCertificateFault } from '../call/certificate-check.ts'
 import type { RoutedCall } from '../call/routed-call.ts'
-import type { CompiledRevision } from '../call/revision.ts'
+import { currentRevisionOf, type CompiledRevision } from '../call/revision.ts'
 import type { SwitchedConnection } from '../connection/exchange.ts'
 import type { HeaderMemo } from '../connection/header-memo.ts'
 import type { ReaderWatch } from '../connection/reader-watch.ts'
@@ -147,10 +147,11 @@ export class WebSockets {
     tunnel.idleScans = tunnel.isActive ? 0 : tunnel.idleScans + 1
     tunnel.isActive = false
     if (tunnel.idleScans >= IDLE_CHECKS_MAX) return tunnel.close(CLOSE.goingAway, 'Idle for ten minutes.')
-    const revision = this.#options.revisionOf(routed.revision.plan.api)
-    if (revision === undefined || revision.plan.state === 'Retired') {
+    const active = this.#options.revisionOf(routed.revision.plan.api)
+    if (active === undefined || active.plan.state === 'Retired') {
       return tunnel.close(CLOSE.goingAway, 'The API is not served any more.')
     }
+    const revision = currentRevisionOf(routed.revision, active)
     if (meter !== null && this.#settle(tunnel, routed.call, meter)) return
     if (routed.callerContext !== null) this.#verify(tunnel, routed, revision)
   }

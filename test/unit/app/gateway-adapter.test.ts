@@ -33,6 +33,7 @@ function open(of = vault) {
     },
     vault: of,
     onBackend: (_tenant: string, _api: string, backend: BackendPlan) => void watched.push(backend),
+    onCanary: (_tenant: string, _api: string, backend: BackendPlan | null) => backend && void watched.push(backend),
   } as unknown as GatewayParts
   return { port: createGatewayPort(parts), prepared, watched }
 }
@@ -48,6 +49,17 @@ describe('a plan for the gateway threads', () => {
       expect.objectContaining(opened),
     ])
     expect(JSON.stringify(plan)).not.toContain('marker')
+  })
+
+  it('has the secrets of its canary in clear as well', async () => {
+    const { port, prepared, watched } = open()
+    const { memberOfProductIds: _, ...plan } = planWith('of the canary')
+    const packed: PackedPlan = { ...planWith('marker'), canary: { rule: { percent: 10 }, plan } }
+    await (await port.prepare(packed, [])).swap()
+    const values = [prepared[0]?.backend, prepared[0]?.canary?.plan.backend, ...watched].map(
+      (backend) => backend?.secretHeaders?.[0]?.value,
+    )
+    expect(values).toEqual(['marker', 'of the canary', 'marker', 'of the canary'])
   })
 
   it('is refused if the secrets cannot be decrypted', async () => {

@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { proxy, type ProxyContext, type ProxyEvent } from '../../../src/publishing/proxy-machine.ts'
 import { begin, step, type PersistedActor } from '../../../src/command/persisted-machine.ts'
+import type { CanaryRule } from '../../../src/plan/canary.ts'
 
 type Verb = 'stage' | 'activate' | 'discard'
 
-const EVENTS: Record<Verb, ProxyEvent['type']> = {
+const EVENTS: Record<Verb, Exclude<ProxyEvent['type'], 'canary.set'>> = {
   stage: 'revision.staged',
   activate: 'revision.activated',
   discard: 'revision.discarded',
@@ -113,5 +114,54 @@ describe('the revisions of a proxy', () => {
     const before = JSON.stringify(actor)
     send(actor, 'activate')
     expect(JSON.stringify(actor)).toBe(before)
+  })
+})
+
+describe('the canary of a proxy', () => {
+  const set = (actor: PersistedActor, rule: CanaryRule, atMs: number) =>
+    step(proxy, JSON.parse(JSON.stringify(actor)), { type: 'canary.set', rule, atMs })
+  const started = (): PersistedActor => {
+    const result = set(send(fresh(), 'stage', 'activate', 'stage'), { percent: 10 }, 20)
+    if ('refused' in result) throw new Error(result.refused.state)
+    return result.next
+  }
+
+  it('is the staging revision, which no other one can replace', () => {
+    const actor = started()
+    expect(actor.value).toEqual({ staging: 'canary', active: 'serving' })
+    expect(contextOf(actor)).toMatchObject({
+      activeRevision: 1,
+      stagingRevision: 2,
+      canary: { rule: { percent: 10 }, sinceMs: 20 },
+    })
+    expect(fatesOf(actor)).toEqual(['1 active', '2 canary'])
+    expect(step(proxy, actor, { type: 'revision.staged', atMs: 21 })).toMatchObject({
+      refused: { allowed: ['canary.set', 'revision.activated', 'revision.discarded'] },
+    })
+  })
+
+  it('keeps its beginning when its callers change', () => {
+    const result = set(started(), { consumers: ['con_1'] }, 30)
+    if ('refused' in result) throw new Error(result.refused.state)
+    expect(contextOf(result.next).canary).toEqual({ rule: { consumers: ['con_1'] }, sinceMs: 20 })
+    expect(fatesOf(result.next)).toEqual(['1 active', '2 canary'])
+  })
+
+  it.each<[Verb, string[], number]>([
+    ['activate', ['1 superseded', '2 active'], 2],
+    ['discard', ['1 active', '2 discarded'], 1],
+  ])('ends when its revision is told to %s', (verb, fates, activeRevision) => {
+    const actor = send(started(), verb)
+    expect(actor.value).toEqual({ staging: 'none', active: 'serving' })
+    expect(contextOf(actor)).toMatchObject({ activeRevision, stagingRevision: null, canary: null })
+    expect(fatesOf(actor)).toEqual(fates)
+    expect(contextOf(send(actor, 'stage'))).toMatchObject({ stagingRevision: 3, canary: null })
+  })
+
+  it.each<[string, readonly Verb[]]>([
+    ['no active revision', ['stage']],
+    ['no staging revision', ['stage', 'activate']],
+  ])('is refused if there is %s', (_, verbs) => {
+    expect(set(send(fresh(), ...verbs), { percent: 10 }, 9)).toHaveProperty('refused')
   })
 })

@@ -41,6 +41,7 @@ describe('a staged revision', () => {
       backend: { url: 'https://orders.example/base', timeoutMs: 30_000 },
       transform: null,
       backendSource: 'document',
+      canary: null,
       staging: {
         revision: 1,
         backend: { url: 'https://orders.example/base', timeoutMs: 30_000 },
