@@ -761,6 +761,10 @@ export const texts = {
       noRevision: 'No revision serves yet.',
       serves: (revision: number) => `Revision ${revision} serves.`,
       staged: (revision: number) => `Revision ${revision} is staged.`,
+      canaryShare: (revision: number, percent: number) =>
+        `Revision ${revision} serves ${percent} % of the subscriptions as a canary.`,
+      canaryOf: (revision: number, consumers: number) =>
+        `Revision ${revision} serves ${consumers} ${consumers === 1 ? 'consumer' : 'consumers'} as a canary.`,
       backend: 'Backend',
       retirement: 'Retires',
       successor: 'Successor',
@@ -889,6 +893,7 @@ export const texts = {
       fates: {
         active: 'Active',
         staging: 'Staged',
+        canary: 'Canary',
         superseded: 'Superseded',
         discarded: 'Discarded',
         replaced: 'Replaced',
@@ -900,6 +905,7 @@ export const texts = {
       activated: (revision: number) => `Revision ${revision} serves.`,
       discard: (revision: number) => `Discard revision ${revision}`,
       discardEffect: 'The staged revision is set aside. What serves does not change.',
+      discardCanaryEffect: 'Every call that begins from then on is served by the active revision. No call is dropped.',
       discarded: (revision: number) => `Revision ${revision} is discarded.`,
       rollBack: (revision: number) => `Roll back to revision ${revision}`,
       rollBackEffect: (active: number | null) =>

@@ -12,7 +12,7 @@ import type { Api, ApiTabProps } from './api-tab.ts'
 import { ApiUsers } from './api-users.tsx'
 import { addressesOf } from './backend-addresses.ts'
 import { FirstCall } from './first-call.tsx'
-import { useProxy } from './use-document.ts'
+import { useProxy, type Proxy } from './use-document.ts'
 
 const { facts, traffic, users, firstCall } = texts.apis
 const DAY_MS = 86_400_000
@@ -83,14 +83,16 @@ function Facts({ api }: { readonly api: Api }) {
 function Deployment({ api }: { readonly api: string }) {
   const proxy = useProxy(api).data?.proxy
   if (proxy === undefined || proxy === null) return null
-  const { activeRevision, stagingRevision, backend } = proxy
+  const { activeRevision, stagingRevision, backend, canary } = proxy
   return (
     <>
       <dt>{facts.revision}</dt>
       <dd>{activeRevision === null ? facts.noRevision : facts.serves(activeRevision)}</dd>
       {stagingRevision !== null && (
         <dd>
-          <a href={`${BASE}apis/${encodeURIComponent(api)}/revisions`}>{facts.staged(stagingRevision)}</a>
+          <a href={`${BASE}apis/${encodeURIComponent(api)}/revisions`}>
+            {canary === null ? facts.staged(stagingRevision) : canaryText(canary)}
+          </a>
         </dd>
       )}
       <dt>{facts.backend}</dt>
@@ -100,6 +102,10 @@ function Deployment({ api }: { readonly api: string }) {
       </dd>
     </>
   )
+}
+
+function canaryText({ revision, percent, consumers = [] }: NonNullable<Proxy['canary']>): string {
+  return percent === undefined ? facts.canaryOf(revision, consumers.length) : facts.canaryShare(revision, percent)
 }
 
 function Traffic({ api }: { readonly api: string }) {

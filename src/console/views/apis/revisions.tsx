@@ -80,7 +80,7 @@ function RevisionList({ proxy, reload }: ProxyProps) {
 }
 
 function Actions({ revision: { revision, fate }, proxy, reload }: ProxyProps & { readonly revision: Revision }) {
-  const { id, api, activeRevision } = proxy
+  const { id, api, activeRevision, canary } = proxy
   const done = (text: string, undo: (() => Promise<unknown>) | null) => (): void => {
     tell(text, undo)
     reload()
@@ -91,28 +91,30 @@ function Actions({ revision: { revision, fate }, proxy, reload }: ProxyProps & {
   }
   const serveAgain = (number: number) => async (): Promise<void> => {
     await stageAgain(number)()
-    await change('POST /v1/proxies/:id/activate', { id }, undefined)
+    await change('POST /v1/proxies/:id/activate', { id }, {})
     reload()
   }
   const undo = activeRevision === null ? null : serveAgain(activeRevision)
-  if (fate === 'staging')
+  if (fate === 'staging' || fate === 'canary')
     return (
       <span class="actions">
         <Step
           label={words.activate(revision)}
           effect={activeRevision === null ? words.activateFirst : words.activateEffect(activeRevision)}
-          onSubmit={async () => change('POST /v1/proxies/:id/activate', { id }, undefined)}
+          onSubmit={async () => change('POST /v1/proxies/:id/activate', { id }, {})}
           onDone={done(words.activated(revision), undo)}
           isMain
         />
         <Step
           label={words.discard(revision)}
-          effect={words.discardEffect}
+          effect={fate === 'canary' ? words.discardCanaryEffect : words.discardEffect}
           onSubmit={async () => change('POST /v1/proxies/:id/discard', { id }, undefined)}
           onDone={done(words.discarded(revision), stageAgain(revision))}
         />
       </span>
     )
+  // No other revision can be staged meanwhile.
+  if (canary !== null) return null
   if (fate === 'superseded')
     return (
       <Step

@@ -73,7 +73,7 @@ export function useStaging({ api, proxy, onStaged }: StagingOf): Staging {
         tell(words.staged(stagingRevision ?? 0))
         return go(`apis/${encodeURIComponent(api)}/revisions`)
       }
-      await change('POST /v1/proxies/:id/activate', { id }, undefined)
+      await change('POST /v1/proxies/:id/activate', { id }, {})
       tell(words.published(target))
       go(`apis/${encodeURIComponent(target)}?published`)
     },
