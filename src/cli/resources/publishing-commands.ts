@@ -136,7 +136,8 @@ export const PROXIES: ResourceGroup = {
       name: 'activate',
       operation: 'activateRevision',
       call: 'POST /v1/proxies/{id}/activate',
-      summary: 'Makes the staged revision serve',
+      summary: 'Makes the staged revision serve all callers, or some of them',
+      fields: 'percent:number consumers:list',
     },
     {
       name: 'discard',
@@ -151,6 +152,7 @@ export const PROXIES: ResourceGroup = {
       'deploys a document and makes it serve',
     ],
     ['tollgate proxies list --has-staging true', 'lists the APIs with a staged revision that waits for its activation'],
+    ['tollgate proxies activate prx_… --percent 10', 'lets the staged revision serve a tenth of the subscriptions'],
     ['tollgate proxies rollback prx_… --to 3', 'makes revision 3 serve again'],
   ],
 }
