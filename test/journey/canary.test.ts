@@ -7,6 +7,7 @@
 import { Agent } from 'undici'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ledgerDocument, startLedgerBackend, type LedgerBackend } from './ledger-backend.ts'
+import { declareLimit, publishAs } from './limited-calls.ts'
 import { billOf } from './load.ts'
 import { createService, enrol, publish, type Enrolled, type Service } from './service.ts'
 
@@ -108,7 +109,7 @@ const chosenBy = (answers: readonly string[]): readonly number[] =>
   answers.flatMap((answer, index) => (answer === CANARY ? [index] : []))
 
 describe('a canary under load', () => {
-  it('serves chosen consumers, the same ones after a restart, and nobody once it is discarded', async () => {
+  it('serves the chosen consumers, and nobody once it is discarded', async () => {
     await stage('1.1.0')
     expect(new Set(await traffic.observed())).toEqual(new Set([STABLE]))
     const consumers = [callers[2]!.consumer, callers[5]!.consumer]
@@ -142,13 +143,47 @@ describe('a canary under load', () => {
     expect(traffic.failures).toEqual([])
   })
 
-  it('is a part of every bill', async () => {
+  it('has a line of its own in every bill, exact for each revision', async () => {
     await traffic.stop()
     expect(traffic.failures).toEqual([])
     const sent = new Map(callers.map(({ consumer }, index) => [consumer, traffic.sent[index]!]))
     await expect.poll(() => billOf(service), { timeout: 60_000, interval: 200 }).toEqual(sent)
-    const atBackends = backends.reduce((sum, { seen }) => sum + (seen.get('') ?? 0), 0)
-    expect(atBackends).toBe([...sent.values()].reduce((sum, calls) => sum + calls, 0))
+    const [stable = 0, canary = 0] = backends.map(({ seen }) => seen.get(''))
+    expect(stable + canary).toBe([...sent.values()].reduce((sum, calls) => sum + calls, 0))
+    const { items } = await service.platform.get<{ items: readonly { revision: number; calls: number }[] }>(
+      '/v1/summaries?api=ledger-v1&groupBy=revision&from=2020-01-01T00:00:00Z&to=2100-01-01T00:00:00Z&limit=500',
+    )
+    const byRevision = new Map(items.map(({ revision, calls }) => [revision, calls]))
+    expect([...byRevision.keys()].sort()).toEqual([1, 2, 3])
+    expect(byRevision.get(1)).toBe(stable)
+    expect(byRevision.get(2)! + byRevision.get(3)!).toBe(canary)
+  })
+
+  it('counts against the same limit as the active revision, also when the limit changes meanwhile', async () => {
+    await publishAs(service, 'Limited', backends[0].url)
+    await declareLimit(service, { totals: { month: 6 } }, 'limited-v1')
+    const { consumer, apiKey } = await enrol(service, 'limited-v1', { name: 'Limited' })
+    const { items } = await service.platform.get<{ items: readonly { id: string }[] }>('/v1/proxies?api=limited-v1')
+    const path = `/v1/proxies/${items[0]?.id}`
+    const call = async (times: number): Promise<readonly string[]> => {
+      const answers: string[] = []
+      for (let count = 0; count < times; count++) {
+        const url = `${service.gatewayUrl}/limited-v1/entries`
+        const response = await fetch(url, { headers: { 'x-api-key': apiKey } })
+        const { answer = '' } = (await response.json()) as { answer?: string }
+        answers.push(`${response.status} ${answer}`.trim())
+      }
+      return answers
+    }
+    expect(await call(3)).toEqual(Array.from({ length: 3 }, () => '200 stable'))
+    const staged = { api: 'limited-v1', fromRevision: 1, backend: { url: backends[1].url } }
+    await service.platform.post('/v1/proxies', staged)
+    await service.platform.post(`${path}/activate`, { consumers: [consumer] })
+    expect(await call(4)).toEqual([...Array.from({ length: 3 }, () => '200 canary'), '429'])
+    await declareLimit(service, { totals: { month: 8 } }, 'limited-v1')
+    expect(await call(1)).toEqual(['200 canary'])
+    await service.platform.post(`${path}/discard`)
+    expect(await call(2)).toEqual(['200 stable', '429'])
   })
 
   it('goes on after the service was killed', async () => {

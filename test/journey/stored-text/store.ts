@@ -65,6 +65,7 @@ function deployment(url: string) {
   const transform = { request: headersOf('request'), response: headersOf('response'), basePath: undefined }
   return { backend: plain(url), transform, allowedScopes: [SCOPE] }
 }
+const FOR_ALL = { percent: undefined, consumers: undefined }
 
 async function storeApi({ send, read }: Filler, { backend }: Addresses): Promise<void> {
   const specification = toBase64(hostileApi())
@@ -72,7 +73,7 @@ async function storeApi({ send, read }: Filler, { backend }: Addresses): Promise
   await send('validateSpecification', {}, { specification, previous: specification })
   const staged = await send('stageRevision', {}, { specification, api: API, ...deployment(url) })
   await send('updateProxy', staged)
-  await send('activateRevision', staged)
+  await send('activateRevision', staged, FOR_ALL)
   await send('updateApi', { name: API })
   const { items } = await read<{ items: { id: string }[] }>(`/v1/openapispecs?api=${API}`)
   await send('updateOpenApiSpec', items[0]!)
@@ -85,6 +86,7 @@ async function storeApi({ send, read }: Filler, { backend }: Addresses): Promise
   await send(
     'activateRevision',
     await send('stageRevision', {}, { specification: old, api: 'old-v1', ...deployment(url) }),
+    FOR_ALL,
   )
   await send('deprecateApi', { name: 'old-v1' }, { retirementDate: later(), successor: API })
   const product = await send('createProduct', {}, { apis: [API] })

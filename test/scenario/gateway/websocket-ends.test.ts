@@ -74,6 +74,19 @@ describe('A WebSocket ends within a second', () => {
     expect(records).toMatchObject([{ outcome: 'served', status: 101, subscription: 'a' }])
   })
 
+  it('but not because the active revision would refuse it, as long as the canary that serves it runs', async () => {
+    const { connected, clock, now, revision } = await openChanging()
+    const { peer, server } = await connected()
+    const active = { ...revision, plan: { ...revision.plan, revision: 9, tenant: 'other' } }
+    now.options = { revisionOf: () => ({ ...active, canary: { revision, matches: () => true } }) }
+    await clock.advance(2_000)
+    peer.send(PING, 'alive')
+    expect(await server.nextText()).toBe('9 alive')
+    now.options = { revisionOf: () => active }
+    await clock.advance(1_000)
+    expect(await server.nextText()).toBe('close 1008')
+  })
+
   it('but not because a credential cannot be looked up at the moment', async () => {
     const { connected, clock, now, records } = await openChanging()
     const { peer, server } = await connected()

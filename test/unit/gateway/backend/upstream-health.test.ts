@@ -182,3 +182,46 @@ describe('a health path', () => {
     expect(probed()).toBe(0)
   })
 })
+
+describe('the backend of a canary', () => {
+  const CANARY = 'a-v1 canary'
+
+  async function openCanary() {
+    const clock = createFakeClock(START_MS)
+    const shut: string[] = []
+    const changes: UpstreamChange[] = []
+    const health = createUpstreamHealth({
+      clock,
+      setGate: async (api, key, { mode }) => void shut.push(`${api}: ${key} ${mode}`),
+      probe: async () => true,
+      onChange: (change) => changes.push(change),
+      onFailure: (cause) => expect.fail(String(cause)),
+    })
+    health.watch('acme', 'a-v1', BACKEND)
+    // At the same address: it is another circuit breaker nevertheless.
+    health.watchCanary('acme', 'a-v1', BACKEND)
+    const fail = (scope: string) => health.report([{ key: gateKey(scope, BACKEND), ok: 0, failed: 9, latencyUs: 0 }])
+    return { health, shut, changes, fail }
+  }
+
+  it('fails for itself alone', async () => {
+    const { health, shut, changes, fail } = await openCanary()
+    fail(CANARY)
+    expect(shut).toEqual(['a-v1: a-v1 canary http://backend shut'])
+    expect(changes).toMatchObject([{ api: 'a-v1', isCanary: true, to: 'unhealthy' }])
+    expect([health.stateOf('a-v1'), health.issues()]).toEqual(['healthy', []])
+    fail('a-v1')
+    expect(changes).toMatchObject([{}, { api: 'a-v1', isCanary: false, to: 'unhealthy' }])
+    expect(health.issues()).toEqual([{ tenant: 'acme', api: 'a-v1', state: 'unhealthy' }])
+  })
+
+  it.each(['with the canary', 'with the API'])('is no longer monitored after its end: %s', async (end) => {
+    const { health, shut, changes, fail } = await openCanary()
+    fail(CANARY)
+    if (end === 'with the API') health.unwatch('a-v1')
+    else health.watchCanary('acme', 'a-v1', null)
+    expect(shut.at(-1)).toBe('a-v1: a-v1 canary http://backend open')
+    fail(CANARY)
+    expect(changes).toHaveLength(1)
+  })
+})
