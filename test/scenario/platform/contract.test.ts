@@ -232,8 +232,9 @@ describe('contract, fields', () => {
     const unitNames = new Set(['resourceUnits', 'used', 'remaining', 'value', 'units'])
     const typesOf = (schema: Schema): readonly (readonly [string, unknown])[] => {
       const { properties = {}, items } = resolve(schema) as { properties?: Record<string, Schema>; items?: Schema }
-      // The value of a claim is text.
-      const amounts = Object.entries(properties).filter(([name]) => name !== 'value' || !('claim' in properties))
+      // The values of claims and of headers are text.
+      const isText = 'claim' in properties || 'name' in properties
+      const amounts = Object.entries(properties).filter(([name]) => name !== 'value' || !isText)
       const here = amounts.flatMap(([name, member]) => [[name, resolve(member)['type']] as const, ...typesOf(member)])
       return items === undefined ? here : [...here, ...typesOf(items)]
     }
