@@ -5,8 +5,10 @@
  * repeated: its method is idempotent, its body is in memory, and no response has begun. It leaves its connection and deadline to
  * the failed target, and takes both anew at the next one. Each failure counts for its own target.
  *
- * With no other target, a request that may be repeated is sent once more if the connection was reset, which happens if the backend
- * has closed a kept-alive connection.
+ * If no other target is open to the call, a request that may be repeated is sent once more to the first one if the connection was
+ * reset, which happens if the backend has closed a kept-alive connection.
+ *
+ * A target that is late has cost the caller the whole time limit, and may be at work: one further target gets such a call.
  */
 
 import type { Backend } from '../backend/backend.ts'
@@ -27,11 +29,15 @@ export abstract class Attempt extends QueuedUser implements SlotUser {
   protected exchange: Exchange | null = null
   protected body: Buffer | RequestBody | null = null
   protected startedAt = 0
+  /** When the request was sent completely; the response time of the target begins here. */
+  protected sentAt = 0
   protected isGranted = false
   protected hasResponseBegun = false
   /** Targets that have failed; null if none has. */
   #failed: Backend[] | null = null
   #isRepeated = false
+  /** Whether a target may have received a part of the request. */
+  #wasSent = false
 
   constructor(options: ForwardOptions) {
     super()
@@ -65,16 +71,20 @@ export abstract class Attempt extends QueuedUser implements SlotUser {
   }
 
   /** Sends the request again after a failure of the target. Returns false if that is not safe, or there is nowhere to send it. */
-  protected retry(isReset: boolean): boolean {
+  protected retry(how: 'reset' | 'late' | 'other'): boolean {
     if (this.hasResponseBegun) return false
     const { options, body, exchange } = this
-    const mayRepeat = IDEMPOTENT.has(options.method) && (body === null || Buffer.isBuffer(body))
-    if (options.balancer.only === null) {
-      const isUnsent = exchange !== null && !exchange.isSent
-      if ((isUnsent || (mayRepeat && options.upgrade === null)) && this.#moveOn()) return true
-    }
-    if (!isReset || !mayRepeat || this.#isRepeated) return false
+    if (exchange === null) return false
+    this.#wasSent ||= exchange.isSent
+    const isIdempotent = options.upgrade === null && IDEMPOTENT.has(options.method)
+    const mayRepeat = isIdempotent && (body === null || Buffer.isBuffer(body))
+    const isTooLate = how === 'late' && this.#wasSent && this.#failed !== null
+    const mayMoveOn = options.balancer.only === null && (mayRepeat || !this.#wasSent) && !isTooLate
+    if (mayMoveOn && this.#moveOn()) return true
+    const hasMovedOn = this.#failed !== null && this.#failed.length > 1
+    if (how !== 'reset' || !mayRepeat || this.#isRepeated || hasMovedOn) return false
     this.#isRepeated = true
+    this.sentAt = performance.now()
     this.dispatch()
     return true
   }

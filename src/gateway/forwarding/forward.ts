@@ -35,8 +35,6 @@ export class Forwarding extends Attempt implements CallOwner, UpstreamDeadline, 
   readonly #relay: ResponseSink
   readonly trailers: UsageMeter | null
   #tunnel: WebSocketTunnel | null = null
-  /** When the request was sent completely; the backend's response time begins here. */
-  #sentAt = 0
   /** True if the backend has read all received bytes of the body, so that the client must send more. */
   #isWaitingForClient = false
   #isSettled = false
@@ -63,7 +61,7 @@ export class Forwarding extends Attempt implements CallOwner, UpstreamDeadline, 
   onGranted(): void {
     this.isGranted = true
     this.#call.flags |= FLAG_FORWARDED
-    this.startedAt = this.#sentAt = this.slotAt
+    this.startedAt = this.sentAt = this.slotAt
     try {
       const { body } = this.options
       this.backend.deadlines.enter(this, this.startedAt)
@@ -132,7 +130,7 @@ export class Forwarding extends Attempt implements CallOwner, UpstreamDeadline, 
   onDue(): void {
     this.#call.attempt(() => {
       if (!this.isGranted) this.backend.slots.onWaitDue(this, this.options.holder, performance.now())
-      else if (!this.retry(false)) this.#fail('upstream_timeout')
+      else if (!this.retry('late')) this.#fail('upstream_timeout')
     })
   }
 
@@ -168,7 +166,7 @@ export class Forwarding extends Attempt implements CallOwner, UpstreamDeadline, 
       onBlocked: () => this.#waitForBackend(),
       onDrain: () => this.#waitForClient(),
       onSent: () => {
-        this.#sentAt = performance.now()
+        this.sentAt = performance.now()
         this.#waitForBackend()
       },
     })
@@ -198,7 +196,7 @@ export class Forwarding extends Attempt implements CallOwner, UpstreamDeadline, 
   }
 
   #elapsedUs(): number {
-    return Math.min(0xffff_ffff, Math.round((performance.now() - this.#sentAt) * 1_000))
+    return Math.min(0xffff_ffff, Math.round((performance.now() - this.sentAt) * 1_000))
   }
 
   #handleSwitch(headers: HeaderMemo, connection: SwitchedConnection): void {
@@ -226,7 +224,7 @@ export class Forwarding extends Attempt implements CallOwner, UpstreamDeadline, 
     if (outcome === 'internal') this.#call.crash(error)
     else if (outcome === 'backend_busy')
       this.#refuse('The gateway cannot open another connection to the backend at the moment.')
-    else if (!this.retry(RESET.has(code))) this.#fail(outcome)
+    else if (!this.retry(RESET.has(code) ? 'reset' : 'other')) this.#fail(outcome)
   }
 
   /** Ends the call because the backend failed. */

@@ -129,6 +129,33 @@ describe('a call whose target has failed after it received the request', () => {
     expect([isFree(), gateway.inFlight()]).toEqual([true, 0])
   })
 
+  it('goes to three targets at most, and to none of them twice', async () => {
+    const failing = [await openFailing('reset'), await openFailing('reset'), await openFailing('reset')]
+    const good = await openServing()
+    const { gateway, send } = await openTargets([...failing, good])
+    expect(await send('GET')).toContain('HTTP/1.1 502')
+    expect([...failing, good].map(({ received }) => received.length)).toEqual([1, 1, 1, 0])
+    expect(gateway.records).toHaveLength(1)
+  })
+
+  it('goes to both of two targets once, if both reset it', async () => {
+    const failing = [await openFailing('reset'), await openFailing('reset')]
+    const { send } = await openTargets(failing)
+    expect(await send('GET')).toContain('HTTP/1.1 502')
+    expect(failing.map(({ received }) => received.length)).toEqual([1, 1])
+  })
+
+  it('goes to one further target if one that has it is late', async () => {
+    const hanging = [await openFailing('hang'), await openFailing('hang')]
+    const good = await openServing()
+    const { gateway, send, isFree } = await openTargets([...hanging, good], {
+      backend: { origin: hanging[0]!.origin, ...timeoutOf('hang') },
+    })
+    expect(await send('GET')).toContain('HTTP/1.1 504')
+    expect([...hanging, good].map(({ received }) => received.length)).toEqual([1, 1, 0])
+    expect([isFree(), gateway.inFlight()]).toEqual([true, 0])
+  })
+
   it.each(FAULT_NAMES)('is never sent twice if it is a POST: after %s', async (fault) => {
     const [bad, good] = [await openFailing(fault), await openServing()]
     const { gateway, send, healthOf, isFree } = await openTargets([bad, good], {

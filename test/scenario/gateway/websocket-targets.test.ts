@@ -20,11 +20,21 @@ it('A WebSocket opens at another target if the first one refuses connections', a
   expect(gateway.revision.backend!.backends.map(({ slots }) => slots.held)).toEqual([0, 1])
 })
 
-it('A WebSocket is not opened at another target if the first one has received the handshake', async () => {
-  const [failing, backend] = [await openFailing('garbage'), await openWebSocketBackend()]
-  const gateway = await openWebSocketGateway({}, targetsOf(failing.origin, backend.origin))
-  const { head } = await gateway.connect()
-  expect(head).toContain('502')
+it.each(['garbage', 'reset'] as const)(
+  'A WebSocket is opened nowhere else if the first target has received the handshake: %s',
+  async (fault) => {
+    const [failing, backend] = [await openFailing(fault), await openWebSocketBackend()]
+    const gateway = await openWebSocketGateway({}, targetsOf(failing.origin, backend.origin))
+    const { head } = await gateway.connect()
+    expect(head).toContain('502')
+    expect(failing.received).toHaveLength(1)
+    expect(gateway.records).toMatchObject([{ outcome: 'upstream_broken' }])
+  },
+)
+
+it('A WebSocket is not asked for twice at its only target', async () => {
+  const failing = await openFailing('reset')
+  const gateway = await openWebSocketGateway({}, { backend: { origin: failing.origin } })
+  expect((await gateway.connect()).head).toContain('502')
   expect(failing.received).toHaveLength(1)
-  expect(gateway.records).toMatchObject([{ outcome: 'upstream_broken' }])
 })
