@@ -4,8 +4,8 @@
  * They are encrypted when a revision is staged, and decrypted last, on the way to the gateway threads. Everything between (registry,
  * copies of it, requests to other nodes) has ciphertexts only. A ciphertext is bound to its API and its field.
  *
- * A secret that a request leaves out is taken from an earlier revision, but only if its backend has all origins of the new one.
- * Otherwise a person who may stage revisions could send the secret to a host of their own.
+ * A secret that a request leaves out is taken from an earlier revision, but only if its backend has all origins of the new one, and
+ * is verified by the same authorities. Otherwise a person who may stage revisions could send the secret to a host of their own.
  */
 
 import { invalidAt } from '../command/commands.ts'
@@ -45,6 +45,8 @@ export interface SealOptions {
   readonly nowMs: number
   /** Origins of the new backend. */
   readonly origins: readonly string[]
+  /** Authorities of the new backend. */
+  readonly ca: string | undefined
   /** Earlier backends of the API, whose secrets a request may leave out; the first one that has a secret counts. */
   readonly earlier: readonly SealedBackend[]
 }
@@ -55,7 +57,7 @@ export interface Owner {
 }
 
 const SEND_AGAIN =
-  'The backend has another scheme, host or port than the stored value was given for: send the value again.'
+  'The backend has another scheme, host, port or `ca` than the stored value was given for: send the value again.'
 
 /** Stored secrets that this service cannot decrypt: its master key is another one. */
 export class SecretsUnreadable extends Problem {
@@ -149,9 +151,9 @@ function sealTls(tls: TlsInput, options: SealOptions): BackendTls {
   return { ...rest, key: stored }
 }
 
-/** Returns the ciphertext of an earlier backend with all origins of the new one. */
+/** Returns the ciphertext of an earlier backend with all origins and the authorities of the new one. */
 function keptFrom(
-  { earlier, origins }: SealOptions,
+  { earlier, origins, ca }: SealOptions,
   pointer: string,
   find: (backend: SealedBackend) => string | undefined,
 ): string {
@@ -159,7 +161,7 @@ function keptFrom(
   if (having.length === 0) throw invalidAt(pointer, 'No value is stored: send one.')
   const kept = having.find((backend) => {
     const known = originsOf(backend)
-    return origins.every((origin) => known.includes(origin))
+    return origins.every((origin) => known.includes(origin)) && backend.tls?.ca === ca
   })
   if (kept === undefined) throw invalidAt(pointer, SEND_AGAIN)
   return find(kept)!

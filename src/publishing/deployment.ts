@@ -123,7 +123,7 @@ function withSecrets(
   checkSecrets(input, origins, nowMs)
   const revisions = current === null ? [] : [activeDeployment(current), stagedDeployment(current)]
   const earlier = revisions.flatMap((revision) => (revision === null ? [] : [revision.backend]))
-  return { ...backend, ...sealSecrets(input, { vault, tenant, api, nowMs, origins, earlier }) }
+  return { ...backend, ...sealSecrets(input, { vault, tenant, api, nowMs, origins, ca: input.tls?.ca, earlier }) }
 }
 
 function transformOf({ transform }: StageInput, before: TransformPlan | undefined): Pick<Deployment, 'transform'> {

@@ -16,7 +16,7 @@ function planWith(value: string, state: PackedPlan['state'] = 'Active'): PackedP
   const origin = 'https://a.example'
   const owner = { tenant: 'acme', api: API }
   const input = { secretHeaders: [{ name: 'X-Secret', value }] }
-  const sealed = sealSecrets(input, { ...owner, vault, nowMs: 0, origins: [origin], earlier: [] })
+  const sealed = sealSecrets(input, { ...owner, vault, nowMs: 0, origins: [origin], ca: undefined, earlier: [] })
   const backend = { origin, basePath: '', timeoutMs: 1, mayBePrivate: true, ...sealed }
   return { ...platformPlan('acme', [], []), api: API, state, backend }
 }

@@ -13,7 +13,7 @@ import { createVault } from '../../../src/runtime/vault.ts'
 const vault = createVault(Buffer.alloc(32, 1))
 const ORIGIN = 'https://a.example'
 const OWNER = { tenant: 'acme', api: 'things-v1' }
-const options: SealOptions = { ...OWNER, vault, nowMs: 0, origins: [ORIGIN], earlier: [] }
+const options: SealOptions = { ...OWNER, vault, nowMs: 0, origins: [ORIGIN], ca: undefined, earlier: [] }
 const withHeader = (name: string, value?: string): SecretsInput => ({
   secretHeaders: [{ name, ...(value !== undefined && { value }) }],
 })
@@ -90,6 +90,15 @@ describe('secrets of a backend', () => {
     expect(faultOf(keep([ORIGIN, 'https://c.example']))?.detail).toContain('send the value again')
     expect(faultOf(keep([ORIGIN, 'https://b.example']))).toBeNull()
     expect(faultOf(keep(['https://b.example']))).toBeNull()
+  })
+
+  it('must be sent again if the backend is verified by other authorities', () => {
+    const verified = { ...stored('one'), tls: { ca: 'ours' } }
+    const keep = (ca: string | undefined, earlier: SealOptions['earlier']) => () =>
+      sealSecrets(withHeader('X-Secret'), { ...options, ca, earlier })
+    for (const ca of ['theirs', undefined]) expect(faultOf(keep(ca, [verified]))?.detail).toContain('send the value')
+    expect(faultOf(keep('theirs', [stored('one')]))?.detail).toContain('send the value')
+    expect(faultOf(keep('ours', [verified]))).toBeNull()
   })
 
   it('come from the revision with the same origin, if another one has them as well', () => {
