@@ -35,8 +35,11 @@ export interface StoredTrace {
 }
 
 export const SAMPLED = 1
-/** Longer paths are cut. */
-const PATH_MAX = 1_024
+/** Longest stored texts, in characters of their escaped form. Longer ones are cut. */
+const LONGEST = { path: 1_024, url: 1_024, state: 512 }
+/** The same for a call that belongs to no subscription: what anyone can cause must be short. */
+const LONGEST_OF_STRANGER = { path: 64, url: 256, state: 128 }
+const METHOD_MAX = 32
 const NONE = '-'
 const FIELDS = 14
 
@@ -81,18 +84,21 @@ export function serverSpanId(requestId: string): string {
   return first === second ? number + first : first + number
 }
 
-export function toTraceText(trace: StoredTrace): string {
+/** `isStranger`: the call belongs to no subscription. */
+export function toTraceText(trace: StoredTrace, isStranger = false): string {
   const { traceId, parentId, flags, traceState, method, path, scheme, protocol } = trace
   const { forwardedUs, settledUs, resends, upstreamMethod, upstreamStatus, upstreamUrl } = trace
-  const client = [traceId, parentId || NONE, flags, encodeURIComponent(traceState) || NONE, visible(method) || NONE]
-  const request = [visible(path) || NONE, scheme, protocol]
+  const longest = isStranger ? LONGEST_OF_STRANGER : LONGEST
+  const state = forwardedUs < 0 ? '' : wholeState(traceState, longest.state)
+  const client = [traceId, parentId || NONE, flags, state || NONE, visible(method, METHOD_MAX) || NONE]
+  const request = [visible(path, longest.path) || NONE, scheme, protocol]
   const backend = [
     forwardedUs,
     settledUs,
     resends,
-    upstreamMethod || NONE,
+    visible(upstreamMethod, METHOD_MAX) || NONE,
     upstreamStatus,
-    visible(upstreamUrl) || NONE,
+    visible(upstreamUrl, longest.url) || NONE,
   ]
   return [...client, ...request, ...backend].join(' ')
 }
@@ -135,12 +141,23 @@ export function readTraceText(text: string): StoredTrace | null {
   }
 }
 
-/** Escapes what is not visible ASCII, and what JSON would escape, so that the length of the text is that of its bytes. */
-function visible(text: string): string {
-  const cut = text.length > PATH_MAX ? text.slice(0, PATH_MAX) : text
-  return cut.replace(/[^!#-[\]-~]/gu, (character) =>
-    [...Buffer.from(character)].map((byte) => `%${byte.toString(16).toUpperCase().padStart(2, '0')}`).join(''),
-  )
+/**
+ * Escapes what is not visible ASCII, and what JSON would escape, so that the length of the text is that of its bytes. A text that is
+ * too long afterwards is cut, in front of an escape that does not fit.
+ */
+function visible(text: string, max: number): string {
+  const escaped = text.slice(0, max).replace(/[^!#-[\]-~]/gu, toEscapes)
+  return escaped.length > max ? escaped.slice(0, max).replace(/%[\dA-F]?$/, '') : escaped
+}
+
+function toEscapes(character: string): string {
+  return [...Buffer.from(character)].map((byte) => `%${byte.toString(16).toUpperCase().padStart(2, '0')}`).join('')
+}
+
+/** Returns `''` if the text is too long: a part of it may be malformed. */
+function wholeState(state: string, max: number): string {
+  const escaped = state.replace(/[^!#$&-[\]-~]/gu, toEscapes)
+  return escaped.length > max ? '' : escaped
 }
 
 function decode(state: string): string | null {

@@ -31,7 +31,7 @@ export interface SpoolWriterOptions {
   }
   /** Stores the traces of sampled calls beside their records; missing: traces are not stored. */
   readonly traces?: {
-    /** Called for each trace that does not fit into its batch; the record itself is written. */
+    /** Called for each trace that is not stored, because its batch or the spool has no room; the record itself is written. */
     readonly onDropped: () => void
   }
   readonly segmentBytesMax?: number

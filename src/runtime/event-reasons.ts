@@ -125,7 +125,7 @@ export const EVENT_REASONS = {
     'A view or rollup of the embedded store was missing or damaged at startup and was created again. No row is lost.',
   thread_fault: 'A fault was caught outside of any call. The log has the stack.',
   tls_handshake_failed: 'A client did not complete the handshake of TLS.',
-  trace_dropped: 'The traces of one batch exceeded 1 MB. The calls above it have no spans.',
+  trace_dropped: 'A call has no spans: the traces of its batch exceeded 1 MB, or the spool was more than half full.',
   units_unknown:
     'The units of a response were missing or invalid, or its events were encoded. The call is charged its reserve; the log names the operation.',
   upstream_degraded: 'A target of a backend is slow, or fails some of its calls.',
