@@ -42,6 +42,8 @@ const LONGEST_OF_STRANGER = { path: 64, url: 256, state: 128 }
 const METHOD_MAX = 32
 const NONE = '-'
 const FIELDS = 14
+/** Number of the field `forwardedUs`. */
+const FORWARDED_AT = 8
 
 /** The trace of a call in progress; the gateway writes the fields of the backend as the call reaches it. */
 export class CallTrace implements StoredTrace {
@@ -101,6 +103,11 @@ export function toTraceText(trace: StoredTrace, isStranger = false): string {
     visible(upstreamUrl, longest.url) || NONE,
   ]
   return [...client, ...request, ...backend].join(' ')
+}
+
+/** Number of spans that the text of a trace stands for: a forwarded call has one for the request to the backend as well. */
+export function countSpans(text: string): number {
+  return Number(text.split(' ', FORWARDED_AT + 1)[FORWARDED_AT]) >= 0 ? 2 : 1
 }
 
 /** Returns null if the text is not a trace. */

@@ -7,7 +7,7 @@
  */
 
 import { IS_NOTE } from '../domain/outcome.ts'
-import { readTraceText } from '../record/call-trace.ts'
+import { countSpans, readTraceText } from '../record/call-trace.ts'
 import type { RecordBatch } from '../record/record-batch.ts'
 import type { TracedCall } from './call-spans.ts'
 import type { DurationHistogram } from './duration-histogram.ts'
@@ -25,8 +25,8 @@ export interface TraceSink {
   /** Bound for the calls that wait for their commit. */
   readonly pendingMax: number
   add(call: TracedCall): void
-  /** Counts calls whose spans are not exported. */
-  drop(calls: number, reason: 'late' | 'queue_full' | 'unreadable'): void
+  /** Counts spans that are not exported. */
+  drop(spans: number, reason: 'late' | 'queue_full' | 'unreadable'): void
 }
 
 const LATE_MS = 60_000
@@ -34,6 +34,7 @@ const LATE_MS = 60_000
 export class CallObserver {
   readonly #options: CallObserverOptions
   #pending: TracedCall[] = []
+  /** Numbers of spans. */
   readonly #dropped = { late: 0, queue_full: 0, unreadable: 0 }
 
   constructor(options: CallObserverOptions) {
@@ -75,15 +76,15 @@ export class CallObserver {
       }
       const text = traces === null ? '' : batch.trace(index)
       if (text === '') continue
-      if (isLate) this.#dropped.late++
-      else if (this.#pending.length >= traces!.pendingMax) this.#dropped.queue_full++
+      if (isLate) this.#dropped.late += countSpans(text)
+      else if (this.#pending.length >= traces!.pendingMax) this.#dropped.queue_full += countSpans(text)
       else this.#addTrace(batch, index, text)
     }
   }
 
   #addTrace(batch: RecordBatch, index: number, text: string): void {
     const trace = readTraceText(text)
-    if (trace === null) this.#dropped.unreadable++
+    if (trace === null) this.#dropped.unreadable += countSpans(text)
     else this.#pending.push({ record: batch.at(index), requestId: batch.requestId(index), trace })
   }
 

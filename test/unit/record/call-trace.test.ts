@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import {
   CallTrace,
   clientSpanId,
+  countSpans,
   readTraceText,
   serverSpanId,
   toTraceText,
@@ -72,6 +73,12 @@ describe('A stored trace', () => {
     expect(read({ ...FORWARDED, traceState: `${longest.slice(0, -1)}"` })?.traceState).toBe('')
     const ofStranger = toTraceText(traceWith({ ...FORWARDED, traceState: `a=${'x'.repeat(127)}` }), true)
     expect(readTraceText(ofStranger)?.traceState).toBe('')
+  })
+
+  it('tells how many spans it stands for, without being read', () => {
+    expect(countSpans(toTraceText(traceWith({})))).toBe(1)
+    expect(countSpans(toTraceText(traceWith(FORWARDED)))).toBe(2)
+    expect(['', 'nonsense', ' '.repeat(6)].map(countSpans)).toEqual([1, 1, 1])
   })
 
   it(`is null for a text that is none, and never throws (seed ${SEED})`, () => {

@@ -12,6 +12,8 @@ import { CallObserver } from '../../../src/telemetry/call-observer.ts'
 const START_MS = 1_700_000_000_000
 const ATTRIBUTION: Attribution = { ...ANONYMOUS, tenant: 'acme', api: 'a-v1', operation: 'x', route: 'GET /x' }
 const TRACE = toTraceText(new CallTrace('4bf92f3577b34da6a3ce929d0e0e4736', '', 1, ''))
+const FORWARDED = Object.assign(new CallTrace('4bf92f3577b34da6a3ce929d0e0e4736', '', 1, ''), { forwardedUs: 0 })
+const FORWARDED_TRACE = toTraceText(FORWARDED)
 
 interface Record {
   readonly timeMs?: number
@@ -111,6 +113,22 @@ describe('The observer of calls', () => {
     observer.add(batchOf([{ outcome: 'score_low' }, { text: 'nonsense' }, {}]))
     observer.commit()
     expect([spans.length, dropped, durations()]).toEqual([1, [[1, 'unreadable']], 2])
+  })
+
+  it('counts dropped spans, of which a forwarded call has two', () => {
+    const { observer, dropped } = createObserver(0)
+    const late = { timeMs: START_MS - 60_001 }
+    const unreadable = FORWARDED_TRACE.replace('4bf9', 'none')
+    observer.add(batchOf([late, { ...late, text: FORWARDED_TRACE }, {}, { text: FORWARDED_TRACE }]))
+    observer.commit()
+    expect(dropped).toEqual([
+      [3, 'late'],
+      [3, 'queue_full'],
+    ])
+    const roomy = createObserver()
+    roomy.observer.add(batchOf([{ text: unreadable }, { text: FORWARDED_TRACE }]))
+    roomy.observer.commit()
+    expect([roomy.spans.length, roomy.dropped]).toEqual([1, [[2, 'unreadable']]])
   })
 
   it('reports a batch whose texts are damaged, and does not fail the pipeline', () => {
