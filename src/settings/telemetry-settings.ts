@@ -84,14 +84,20 @@ export const TELEMETRY_VARIABLES: readonly string[] = [
 const HOUR_MS = 3_600_000
 const QUEUE_MAX = 100_000
 const ATTRIBUTES_MAX = 64
-/** The export sets these, or they belong to the connection. */
+/** The export sets these, or they belong to the connection; the HTTP client refuses requests with some of them. */
 const OWN_HEADERS = new Set([
-  'content-type',
-  'content-length',
-  'content-encoding',
-  'transfer-encoding',
   'connection',
+  'content-encoding',
+  'content-length',
+  'content-type',
+  'expect',
   'host',
+  'keep-alive',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
 ])
 
 /** Adds the reasons to refuse the start to `wrong`. A variable that is empty counts as unset. */
@@ -127,8 +133,8 @@ class Reader {
     return this.#environment[name]?.trim() || null
   }
 
-  ignore(name: string, takes: string): void {
-    addOnce(this.#warnings, `${name} takes ${takes}; its value is ignored`)
+  ignore(name: string, takes: string, effect = ''): void {
+    addOnce(this.#warnings, `${name} takes ${takes}; its value is ignored${effect && `: ${effect}`}`)
   }
 
   whole(name: string, fallback: number, min: number, max: number): number {
@@ -148,7 +154,7 @@ class Reader {
     if (own === null && base === null) return null
     const url =
       own === null
-        ? this.#address('OTEL_EXPORTER_OTLP_ENDPOINT', `${base!.replace(/\/+$/, '')}/v1/${signal.toLowerCase()}`)
+        ? this.#address('OTEL_EXPORTER_OTLP_ENDPOINT', base!, `/v1/${signal.toLowerCase()}`)
         : this.#address(`OTEL_EXPORTER_OTLP_${signal}_ENDPOINT`, own)
     const format = this.#format(signal)
     if (url === null || format === null) return null
@@ -201,10 +207,19 @@ class Reader {
     return this.text(own) === null ? `OTEL_EXPORTER_OTLP_${name}` : own
   }
 
-  #address(name: string, text: string): string | null {
+  /** `suffix` is added to the path; a query stays behind it. */
+  #address(name: string, text: string, suffix = ''): string | null {
     const url = URL.canParse(text) ? new URL(text) : null
-    if (url !== null && /^https?:$/.test(url.protocol) && url.username === '' && url.password === '' && url.hash === '')
+    if (
+      url !== null &&
+      /^https?:$/.test(url.protocol) &&
+      url.username === '' &&
+      url.password === '' &&
+      url.hash === ''
+    ) {
+      if (suffix !== '') url.pathname = url.pathname.replace(/\/+$/, '') + suffix
       return url.href
+    }
     this.#refuse(
       `${name} takes an http or https address without a password; use OTEL_EXPORTER_OTLP_HEADERS for credentials`,
     )

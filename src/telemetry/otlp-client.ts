@@ -32,8 +32,8 @@ const compress = promisify(gzip)
 export function createOtlpClient(config: SignalConfig, clock: Pick<Clock, 'after'>, userAgent: string): OtlpClient {
   const dispatcher = new Agent({ connections: 1, pipelining: 1, connect: { ...config.tls } })
   const headers = {
-    ...config.headers,
     'user-agent': userAgent,
+    ...config.headers,
     'content-type': config.format === 'json' ? 'application/json' : 'application/x-protobuf',
     ...(config.isCompressed && { 'content-encoding': 'gzip' }),
   }

@@ -78,6 +78,21 @@ describe('The export of telemetry', () => {
     })
   })
 
+  it('adds the path of a signal in front of a query', () => {
+    const urlOf = (endpoint: string): string | undefined =>
+      read({ OTEL_EXPORTER_OTLP_ENDPOINT: endpoint }).telemetry?.traces?.url
+    expect(urlOf('https://c/otlp?key=K')).toBe('https://c/otlp/v1/traces?key=K')
+    expect(urlOf('https://c?key=a/b/')).toBe('https://c/v1/traces?key=a/b/')
+    expect(urlOf('https://c/a%2Fb//')).toBe('https://c/a%2Fb/v1/traces')
+    const own = { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'https://c/otlp?key=K' }
+    expect(read(own).telemetry?.traces?.url).toBe('https://c/otlp?key=K')
+  })
+
+  it('lets a header name another user agent', () => {
+    const { telemetry, telemetryWarnings } = read({ ...ENDPOINT, OTEL_EXPORTER_OTLP_HEADERS: 'User-Agent=a/1' })
+    expect([telemetry?.traces?.headers, telemetryWarnings]).toEqual([{ 'user-agent': 'a/1' }, []])
+  })
+
   it('reads samplers', () => {
     expect(sampler('always_on')).toEqual({ isParentBased: false, ratio: 1 })
     expect(sampler('always_off')).toEqual({ isParentBased: false, ratio: 0 })
@@ -85,7 +100,21 @@ describe('The export of telemetry', () => {
     expect(sampler('traceidratio')).toEqual({ isParentBased: false, ratio: 1 })
     expect(sampler('parentbased_always_off')).toEqual({ isParentBased: true, ratio: 0 })
     expect(sampler('parentbased_traceidratio', '.5')).toEqual({ isParentBased: true, ratio: 0.5 })
+    const ratios = ['1e-3', '5E-1', '0.', '0', '1.0', '1e-400'].map((text) => sampler('traceidratio', text)?.ratio)
+    expect(ratios).toEqual([0.001, 0.5, 0, 0, 1, 0])
   })
+
+  it.each(['2', '-0.1', '1e1', '0x1', 'NaN', 'Infinity', '10%', '0,5', '.', 'e-3'])(
+    'with the share %s warns, and samples every call',
+    (share) => {
+      const variables = { OTEL_TRACES_SAMPLER: 'traceidratio', OTEL_TRACES_SAMPLER_ARG: share }
+      const { telemetry, telemetryWarnings } = read({ ...ENDPOINT, ...variables })
+      expect(telemetry?.traces?.sampler).toEqual({ isParentBased: false, ratio: 1 })
+      expect(telemetryWarnings).toEqual([
+        'OTEL_TRACES_SAMPLER_ARG takes a number from 0 to 1; its value is ignored: the share is 1',
+      ])
+    },
+  )
 
   it('has a resource, in which the name of the service comes first', () => {
     const attributes = { OTEL_RESOURCE_ATTRIBUTES: 'service.name=a,region=eu%2Fwest' }
@@ -105,6 +134,10 @@ describe('The export of telemetry', () => {
     ['OTEL_EXPORTER_OTLP_HEADERS', 'x=%zz'],
     ['OTEL_EXPORTER_OTLP_HEADERS', 'x=a%0d%0ay: z'],
     ['OTEL_EXPORTER_OTLP_HEADERS', 'content-length=1'],
+    ['OTEL_EXPORTER_OTLP_HEADERS', 'Expect=100-continue'],
+    ['OTEL_EXPORTER_OTLP_HEADERS', 'upgrade=h2c'],
+    ['OTEL_EXPORTER_OTLP_HEADERS', 'keep-alive=timeout%3D5'],
+    ['OTEL_EXPORTER_OTLP_HEADERS', 'te=trailers'],
     ['OTEL_BSP_MAX_QUEUE_SIZE', '1e9'],
     ['OTEL_BSP_SCHEDULE_DELAY', '-5'],
     ['OTEL_BLRP_MAX_EXPORT_BATCH_SIZE', '1000000'],

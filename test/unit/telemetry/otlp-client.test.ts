@@ -62,6 +62,16 @@ describe('A request', () => {
     expect(collector.received.map(({ bytes }) => bytes.toString())).toEqual(['spans', 'spans'])
   })
 
+  it('names this service as user agent, unless the settings name another one', async () => {
+    const collector = await openCollector()
+    for (const headers of [CONFIG.headers, { 'user-agent': 'other/1', 'content-type': 'text/plain' }])
+      await open({ url: `${collector.url}/v1/traces`, headers }).post(BYTES, 5_000, NEVER)
+    expect(collector.received.map(({ headers }) => [headers['user-agent'], headers['content-type']])).toEqual([
+      ['tollgate/1', 'application/x-protobuf'],
+      ['other/1', 'application/x-protobuf'],
+    ])
+  })
+
   it.each([
     [400, { outcome: 'failed', reason: 'status 400' }],
     [401, { outcome: 'failed', reason: 'status 401' }],
