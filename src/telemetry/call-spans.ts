@@ -68,7 +68,7 @@ export function serverSpan(call: TracedCall, server: ServerAddress, origin: Orig
   const status = sentStatus(record.status, record.outcome)
   const error = serverError(record.status, record.outcome)
   const attributes = {
-    'http.request.method': toMethod(method),
+    ...methodAttributes(method),
     ...(path !== '' && { 'url.path': path }),
     'url.scheme': scheme,
     ...(route !== null && { 'http.route': route }),
@@ -103,7 +103,7 @@ export function clientSpan(call: TracedCall, origin: Origin): CallSpan | null {
         ? String(upstreamStatus)
         : null
   const attributes = {
-    'http.request.method': toMethod(upstreamMethod),
+    ...methodAttributes(upstreamMethod),
     ...addressOf(upstreamUrl),
     ...(upstreamStatus !== 0 && { 'http.response.status_code': upstreamStatus }),
     ...(error !== null && { 'error.type': error }),
@@ -169,11 +169,19 @@ function nameOf(method: string, route: string | null): string {
   return route === null ? first : `${first} ${route}`
 }
 
+/** The original method, which the client chose, was escaped and cut when it was stored. */
+function methodAttributes(method: string): Attributes {
+  const known = toMethod(method)
+  const isChanged = known === OTHER_METHOD && method !== ''
+  return { 'http.request.method': known, ...(isChanged && { 'http.request.method_original': method }) }
+}
+
 function ownAttributes({ attribution, outcome }: CallRecord): Attributes {
-  const { tenant, api, operation, consumer, subscription, agent } = attribution
+  const { tenant, api, operation, consumer, subscription, agent, revision } = attribution
   return {
     'tollgate.tenant': tenant,
     'tollgate.api': api,
+    ...(revision !== undefined && { 'tollgate.revision': revision }),
     ...(operation !== '' && { 'tollgate.operation': operation }),
     'tollgate.outcome': OUTCOMES[outcome] ?? String(outcome),
     ...(consumer !== '' && { 'tollgate.consumer.id': consumer }),

@@ -112,6 +112,7 @@ describe('A call', () => {
       'server.port': Number(new URL(service.gatewayUrl).port),
       'tollgate.tenant': 'default',
       'tollgate.api': 'things-v1',
+      'tollgate.revision': 1,
       'tollgate.operation': 'makeThing',
       'tollgate.outcome': 'served',
       'tollgate.consumer.id': caller.consumer,

@@ -121,8 +121,14 @@ describe('The server span', () => {
   it('of a call that matches no operation has a name without a route', () => {
     const { route: _, ...unrouted } = ATTRIBUTION
     const span = server({ attribution: { ...unrouted, operation: '' } }, { method: 'BREW' })
-    expect([span.name, span.attributes['http.request.method']]).toEqual(['HTTP', '_OTHER'])
+    expect(span.name).toBe('HTTP')
+    expect(span.attributes).toMatchObject({ 'http.request.method': '_OTHER', 'http.request.method_original': 'BREW' })
     expect(span.attributes).not.toHaveProperty('http.route')
+  })
+
+  it('has no original method if the method is known or missing', () => {
+    const methods = ['GET', ''].map((method) => server({}, { method }).attributes)
+    expect(methods.filter((attributes) => 'http.request.method_original' in attributes)).toEqual([])
   })
 
   it('of a tool call over MCP has the route of the endpoint', () => {
@@ -175,6 +181,17 @@ describe('The client span', () => {
       'server.address': '::1',
       'server.port': 443,
     })
+  })
+
+  it('has the original method, and the revision of the API as a number, as the server span has it', () => {
+    const given = [{ attribution: { ...ATTRIBUTION, revision: 7 } }, { method: 'get', upstreamMethod: 'get' }] as const
+    for (const span of [server(...given), client(...given)])
+      expect(span?.attributes).toMatchObject({
+        'http.request.method': '_OTHER',
+        'http.request.method_original': 'get',
+        'tollgate.revision': 7,
+      })
+    expect(server().attributes).not.toHaveProperty('tollgate.revision')
   })
 
   it('is missing if nothing was forwarded', () => {
