@@ -2,8 +2,8 @@
 
 export interface LogTap {
   readonly write: (line: string) => void
-  /** Passes the lines so far, and all that follow. */
-  connect(reader: (line: string) => void): void
+  /** Passes the lines so far, and all that follow. Returns how many of those so far were dropped. */
+  connect(reader: (line: string) => void): number
 }
 
 /** Lines that are kept until the reader connects. */
@@ -11,17 +11,20 @@ const KEPT_MAX = 1_000
 
 export function createLogTap(): LogTap {
   let kept: string[] = []
+  let dropped = 0
   let reader: ((line: string) => void) | null = null
 
   return {
     write(line) {
       if (reader !== null) reader(line)
       else if (kept.length < KEPT_MAX) kept.push(line)
+      else dropped++
     },
     connect(next) {
       reader = next
       for (const line of kept) next(line)
       kept = []
+      return dropped
     },
   }
 }

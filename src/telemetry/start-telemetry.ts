@@ -120,10 +120,11 @@ function exportLogs(parts: Parts, config: NonNullable<TelemetryConfig['logs']>, 
     clock,
     send: (records, withinMs, aborted) => signal.send([...records], withinMs, aborted),
   })
-  tap.connect((line) => {
+  const dropped = tap.connect((line) => {
     const record = toLogRecord(line, origin, clock.nowMs())
     if (record !== null) queue.add(record)
   })
+  if (dropped > 0) signal.onDropped(dropped, 'queue_full')
   return {
     async stop(withinMs) {
       await queue.stop(withinMs)

@@ -11,11 +11,11 @@ describe('A tap of the log', () => {
     expect(lines).toEqual(['a', 'b'])
   })
 
-  it('keeps a bounded number of lines', () => {
+  it('keeps a bounded number of lines, and tells how many it dropped', () => {
     const tap = createLogTap()
     for (let line = 0; line < 5_000; line++) tap.write(String(line))
     const lines: string[] = []
-    tap.connect((line) => lines.push(line))
+    expect(tap.connect((line) => lines.push(line))).toBe(4_000)
     expect(lines).toHaveLength(1_000)
   })
 })
