@@ -56,15 +56,19 @@ async function storeGovernance({ send }: Filler): Promise<void> {
 }
 
 /** A backend without certificates, which cannot be hostile. */
-const plain = (url: string) => ({ url, tls: undefined, secretHeaders: undefined })
+const plain = (url: string) => ({ ...OTHER_FORM, url, tls: undefined, secretHeaders: undefined })
+const OTHER_FORM = { targets: undefined, balance: undefined }
+/** The same with its address as one of several. */
+const inTargets = (url: string) => ({ ...plain(url), url: undefined, targets: [{ url }] })
 
-function deployment(url: string) {
+function deployment(url: string, toBackend: (url: string) => object = plain) {
   const valueOf = (list: string): string => hostileOf(`stageRevision /transform/${list}/[]/value`)
   const fields = (list: string) => [{ name: 'X-Hostile', value: valueOf(list) }]
   const headersOf = (use: string) => ({ remove: [], set: fields(`${use}/set`), add: fields(`${use}/add`) })
   const transform = { request: headersOf('request'), response: headersOf('response'), basePath: undefined }
-  return { backend: plain(url), transform, allowedScopes: [SCOPE] }
+  return { backend: toBackend(url), transform, allowedScopes: [SCOPE] }
 }
+
 const FOR_ALL = { percent: undefined, consumers: undefined }
 
 async function storeApi({ send, read }: Filler, { backend }: Addresses): Promise<void> {
@@ -85,7 +89,7 @@ async function storeApi({ send, read }: Filler, { backend }: Addresses): Promise
   const old = toBase64({ ...hostileApi(), info: { title: 'Old', version: '1.0.0', description: TEXT } })
   await send(
     'activateRevision',
-    await send('stageRevision', {}, { specification: old, api: 'old-v1', ...deployment(url) }),
+    await send('stageRevision', {}, { specification: old, api: 'old-v1', ...deployment(url, inTargets) }),
     FOR_ALL,
   )
   await send('deprecateApi', { name: 'old-v1' }, { retirementDate: later(), successor: API })
