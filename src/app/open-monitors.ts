@@ -80,9 +80,7 @@ export function openMonitors(options: MonitorsOptions): Monitors {
     // The event and the list of issues are about the backend that serves all other callers.
     if (isCanary) return
     sharedUpstreams?.changed()
-    const { state, stateBefore, failing } = change
-    if (state === stateBefore) return
-    raise({ tenant, api, before: stateBefore, state, ok, failed, failing }).catch((cause: unknown) => {
+    raise({ tenant, api, from, to, ok, failed, ...change }).catch((cause: unknown) => {
       count('upstream_issue_not_told')
       log.error({ err: cause, api }, 'event about a backend issue could not be stored')
     })

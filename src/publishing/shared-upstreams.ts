@@ -12,6 +12,8 @@ export interface FailingBackend {
   readonly tenant: string
   readonly api: string
   readonly state: UpstreamState
+  /** How badly all targets fail together, so that a node tells the others of the second one that fails. */
+  readonly severity: number
 }
 
 export interface SharedUpstreamsOptions {
@@ -33,14 +35,13 @@ export interface SharedUpstreams {
   stop(): Promise<void>
 }
 
-const SEVERITIES: Readonly<Record<UpstreamState, number>> = { healthy: 0, recovering: 0, degraded: 1, unhealthy: 2 }
 /** The worst comes first: few calls reach a backend that recovers. */
 const STATES = ['unhealthy', 'recovering', 'degraded'] as const
 const STATE_EVERY_MS = 10_000
 
 /** Returns null for a healthy backend. */
-export function toReport({ tenant, api, state }: FailingBackend): UpstreamReport | null {
-  return state === 'healthy' ? null : { tenant, api, state, severity: SEVERITIES[state] }
+export function toReport({ tenant, api, state, severity }: FailingBackend): UpstreamReport | null {
+  return state === 'healthy' ? null : { tenant, api, state, severity }
 }
 
 export function shareUpstreams(options: SharedUpstreamsOptions): SharedUpstreams {

@@ -1,11 +1,11 @@
 /**
- * Publishes `UpstreamHealthIssue` when the backend of an API degrades; a recovery is only logged.
+ * Publishes `UpstreamHealthIssue` when a target of an API's backend gets worse; a recovery is only logged.
  *
  * With several nodes, each judges the backend for itself. A node publishes the event if the backend fails worse for it than for all
  * others, so that one failure is one event.
  */
 
-import type { UpstreamState } from '../plan/upstream-state.ts'
+import { isWorse, type UpstreamState } from '../plan/upstream-state.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { CreateId } from '../runtime/ids.ts'
 import type { Registry } from '../store/registry.ts'
@@ -18,8 +18,13 @@ import { createKeyedMutex } from '../command/keyed-mutex.ts'
 export interface UpstreamIssue {
   readonly tenant: string
   readonly api: string
-  readonly before: UpstreamState
+  /** State of the API. */
   readonly state: UpstreamState
+  /** How badly all targets fail together. */
+  readonly severity: number
+  /** State of the target that changed. */
+  readonly from: UpstreamState
+  readonly to: UpstreamState
   readonly ok: number
   readonly failed: number
   /** Origins of the targets that are not healthy, if the backend has several; empty for a single target. */
@@ -38,15 +43,14 @@ export interface UpstreamEventsOptions {
 export function createUpstreamEvents({ registry, createId, clock, shared }: UpstreamEventsOptions) {
   const mutex = createKeyedMutex()
 
-  async function isNews(issue: UpstreamIssue): Promise<boolean> {
-    const report = toReport(issue)
-    if (shared === null) return report !== null && report.severity > 0
-    return shared.upstreams.report(shared.incarnation, issue.api, report)
+  /** Tells the other nodes of every change, also of those that are no event. */
+  async function isFirst(issue: UpstreamIssue): Promise<boolean> {
+    return shared === null || shared.upstreams.report(shared.incarnation, issue.api, toReport(issue))
   }
 
   async function publish(issue: UpstreamIssue): Promise<void> {
     const { tenant, api, state, ok, failed, failing } = issue
-    if (!(await isNews(issue)) || isImprovement(issue)) return
+    if (!(await isFirst(issue)) || !isIssue(issue)) return
     const targets = failing.length === 0 ? {} : { targets: failing }
     const data = { api, state, ...targets, calls: ok + failed, failed, seenAt: toTime(clock.nowMs()) }
     await registry.commit({ tenant, consumer: 'system' }, 'upstream.issue', [
@@ -57,7 +61,7 @@ export function createUpstreamEvents({ registry, createId, clock, shared }: Upst
   return (issue: UpstreamIssue): Promise<void> => mutex.runExclusive([issue.api], () => publish(issue))
 }
 
-/** Returns whether some of several targets, which were all down, are healthy again. */
-function isImprovement({ before, state }: UpstreamIssue): boolean {
-  return state === 'degraded' && (before === 'unhealthy' || before === 'recovering')
+/** Returns whether a change is an event. While no target is open, and one recovers, another attempt that fails is none. */
+function isIssue({ from, to, state }: Pick<UpstreamIssue, 'from' | 'to' | 'state'>): boolean {
+  return isWorse(from, to) && state !== 'recovering'
 }

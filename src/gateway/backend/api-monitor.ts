@@ -7,7 +7,7 @@
 
 import { targetsOf } from '../../plan/backend-targets.ts'
 import type { BackendPlan } from '../../plan/route-plan.ts'
-import type { UpstreamState } from '../../plan/upstream-state.ts'
+import { severityOf, type UpstreamState } from '../../plan/upstream-state.ts'
 import { BackendMonitor, type BackendMonitorOptions, type TargetChange } from './backend-monitor.ts'
 import { gateKey } from './gate-key.ts'
 import type { GatePlan, UpstreamReport } from './upstream-gate.ts'
@@ -27,9 +27,10 @@ export interface UpstreamChange extends TargetChange {
   readonly isCanary: boolean
   /** Scheme, host and port of the target; null if the backend has no other one. */
   readonly origin: string | null
-  /** State of the API before and after the change. */
-  readonly stateBefore: UpstreamState
+  /** State of the API after the change. */
   readonly state: UpstreamState
+  /** How badly the API fails after the change (`ApiMonitor.severity`). */
+  readonly severity: number
   /** Origins of all targets that are not healthy; empty if the backend has one target. */
   readonly failing: readonly string[]
 }
@@ -60,6 +61,13 @@ export class ApiMonitor {
 
   get state(): UpstreamState {
     return this.#state
+  }
+
+  /** How badly all targets fail together. */
+  get severity(): number {
+    let sum = 0
+    for (const { state } of this.#targets.values()) sum += severityOf(state)
+    return sum
   }
 
   get keys(): Iterable<string> {
@@ -106,7 +114,6 @@ export class ApiMonitor {
 
   #onChange(origin: string, change: TargetChange): void {
     const { tenant, api } = this
-    const stateBefore = this.#state
     const state = (this.#state = this.#combine())
     const isOnly = this.#targets.size === 1
     this.#options.onChange({
@@ -115,8 +122,8 @@ export class ApiMonitor {
       api,
       isCanary: this.#scope !== api,
       origin: isOnly ? null : origin,
-      stateBefore,
       state,
+      severity: this.severity,
       failing: isOnly ? [] : this.#failing(),
     })
   }

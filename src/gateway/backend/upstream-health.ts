@@ -13,6 +13,14 @@ import { canaryScope } from '../../plan/canary.ts'
 import { ApiMonitor, type ApiMonitorOptions, type MonitoredApi } from './api-monitor.ts'
 import type { UpstreamReport } from './upstream-gate.ts'
 
+export interface UpstreamIssue {
+  readonly tenant: string
+  readonly api: string
+  readonly state: UpstreamState
+  /** How badly all targets fail together. */
+  readonly severity: number
+}
+
 export interface UpstreamHealth {
   /** Monitors the new backend of an API. A target that differs from the previous ones is assumed to be healthy. */
   watch(tenant: string, api: string, backend: BackendPlan): void
@@ -23,7 +31,7 @@ export interface UpstreamHealth {
   report(reports: readonly UpstreamReport[]): void
   stateOf(api: string): UpstreamState
   /** The APIs whose backends are not healthy, except those of canaries. */
-  issues(): readonly { readonly tenant: string; readonly api: string; readonly state: UpstreamState }[]
+  issues(): readonly UpstreamIssue[]
   stop(): void
 }
 
@@ -79,7 +87,7 @@ export function createUpstreamHealth(options: ApiMonitorOptions): UpstreamHealth
     issues: () =>
       [...monitors]
         .filter(([scope, { api, state }]) => scope === api && state !== 'healthy')
-        .map(([, { tenant, api, state }]) => ({ tenant, api, state })),
+        .map(([, { tenant, api, state, severity }]) => ({ tenant, api, state, severity })),
     stop() {
       for (const monitor of monitors.values()) monitor.stop()
     },

@@ -1,9 +1,15 @@
 import { describe, expect, it } from 'vitest'
 import { shareUpstreams, type FailingBackend } from '../../../src/publishing/shared-upstreams.ts'
+import { severityOf } from '../../../src/plan/upstream-state.ts'
 import type { UpstreamReport, UpstreamReports } from '../../../src/store/upstream-reports.ts'
 import { createFakeClock } from '../../fixtures/fake-clock.ts'
 
-const issue = (api: string, state: FailingBackend['state']): FailingBackend => ({ tenant: 'acme', api, state })
+const issue = (api: string, state: FailingBackend['state']): FailingBackend => ({
+  tenant: 'acme',
+  api,
+  state,
+  severity: severityOf(state),
+})
 
 function open(listed: readonly UpstreamReport[] = []) {
   const clock = createFakeClock(0)

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { createUpstreamEvents, type UpstreamIssue } from '../../../src/publishing/upstream-events.ts'
+import { severityOf } from '../../../src/plan/upstream-state.ts'
 import { createIdFactory } from '../../../src/runtime/ids.ts'
 import type { Registry } from '../../../src/store/registry.ts'
 import type { UpstreamReports } from '../../../src/store/upstream-reports.ts'
@@ -20,8 +21,10 @@ function open(upstreams: UpstreamReports | null) {
 const issue = (state: UpstreamIssue['state'], more: Partial<UpstreamIssue> = {}): UpstreamIssue => ({
   tenant: 'acme',
   api: 'ledger-v1',
-  before: 'healthy',
+  from: 'healthy',
+  to: state,
   state,
+  severity: severityOf(state),
   ok: 3,
   failed: 7,
   failing: [],
@@ -49,8 +52,39 @@ describe('The event of a failing backend', () => {
 
   it('is not published when some of several targets, which were all down, are healthy again', async () => {
     const { raise, published } = open(null)
-    for (const before of ['unhealthy', 'recovering'] as const) await raise(issue('degraded', { before }))
+    await raise(issue('degraded', { from: 'recovering', to: 'healthy', severity: 2 }))
+    await raise(issue('degraded', { from: 'recovering', to: 'degraded', severity: 3 }))
+    await raise(issue('recovering', { from: 'recovering', to: 'unhealthy', severity: 2 }))
     expect(published).toEqual([])
+  })
+
+  it('is published for the next target that fails, though the state of the API stays the same', async () => {
+    const { raise, published } = open(null)
+    await raise(issue('degraded', { to: 'unhealthy', severity: 2, failing: ['http://a'] }))
+    await raise(issue('degraded', { to: 'degraded', severity: 3, failing: ['http://a', 'http://b'] }))
+    await raise(
+      issue('degraded', { from: 'degraded', to: 'unhealthy', severity: 4, failing: ['http://a', 'http://b'] }),
+    )
+    const targets = (published as { data: { targets: string[] } }[]).map(({ data }) => data.targets.length)
+    expect(targets).toEqual([1, 2, 2])
+  })
+
+  it('is published once by two nodes that see the same targets fail', async () => {
+    const severities = new Map<string, number>()
+    const storeOf = (own: string): UpstreamReports => ({
+      async report(_node, _api, report) {
+        severities.set(own, report?.severity ?? 0)
+        const others = [...severities].filter(([name]) => name !== own).map(([, severity]) => severity)
+        return severities.get(own)! > Math.max(0, ...others)
+      },
+      restate: async () => {},
+      list: async () => [],
+    })
+    const [one, other] = [open(storeOf('one')), open(storeOf('other'))]
+    for (const severity of [2, 4]) {
+      for (const { raise } of [one, other]) await raise(issue('degraded', { to: 'unhealthy', severity }))
+    }
+    expect([one.published.length, other.published.length]).toEqual([2, 0])
   })
 
   it('is published by one of several nodes; all report their changes in order', async () => {

@@ -58,8 +58,8 @@ describe('the health of an API with several targets', () => {
     report(B, 0, 200)
     expect(monitor.state).toBe('unhealthy')
     expect(changes).toMatchObject([
-      { origin: 'http://a', to: 'unhealthy', stateBefore: 'healthy', state: 'degraded', failing: ['http://a'] },
-      { origin: 'http://b', to: 'unhealthy', stateBefore: 'degraded', state: 'unhealthy' },
+      { origin: 'http://a', to: 'unhealthy', from: 'healthy', state: 'degraded', severity: 2, failing: ['http://a'] },
+      { origin: 'http://b', to: 'unhealthy', from: 'healthy', state: 'unhealthy', severity: 4 },
     ])
     expect(changes[1]!.failing).toEqual(['http://a', 'http://b'])
   })
@@ -115,7 +115,7 @@ describe('the health of an API with several targets', () => {
   it('names no target if there is one only', () => {
     const { report, changes } = open(backendOf(A))
     report(A, 0, 5)
-    expect(changes).toMatchObject([{ origin: null, failing: [], stateBefore: 'healthy', state: 'unhealthy' }])
+    expect(changes).toMatchObject([{ origin: null, failing: [], from: 'healthy', state: 'unhealthy' }])
   })
 })
 
@@ -127,7 +127,7 @@ describe('the health of two APIs with the same target', () => {
     health.watch('rival', 'y-v1', backendOf(A, B))
     health.report([{ key: gateKey('x-v1', A), ok: 0, failed: 9, latencyUs: 0 }])
     expect([health.stateOf('x-v1'), health.stateOf('y-v1')]).toEqual(['degraded', 'healthy'])
-    expect(health.issues()).toEqual([{ tenant: 'acme', api: 'x-v1', state: 'degraded' }])
+    expect(health.issues()).toEqual([{ tenant: 'acme', api: 'x-v1', state: 'degraded', severity: 2 }])
     expect(options.gates).toEqual(['x-v1: x-v1 http://a shut'])
     health.unwatch('x-v1')
     expect(options.gates.at(-1)).toBe('x-v1: x-v1 http://a open')

@@ -212,7 +212,7 @@ describe('the backend of a canary', () => {
     expect([health.stateOf('a-v1'), health.issues()]).toEqual(['healthy', []])
     fail('a-v1')
     expect(changes).toMatchObject([{}, { api: 'a-v1', isCanary: false, to: 'unhealthy' }])
-    expect(health.issues()).toEqual([{ tenant: 'acme', api: 'a-v1', state: 'unhealthy' }])
+    expect(health.issues()).toEqual([{ tenant: 'acme', api: 'a-v1', state: 'unhealthy', severity: 2 }])
   })
 
   it.each(['with the canary', 'with the API'])('is no longer monitored after its end: %s', async (end) => {
