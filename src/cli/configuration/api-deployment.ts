@@ -4,6 +4,7 @@ import { withoutUnset } from './backend-secrets.ts'
 import type { Context } from './handler.ts'
 import { Refused } from './platform.ts'
 import { isFields, type Fields, type Found, type Resource } from './resource.ts'
+import { isNothing } from './same-value.ts'
 
 const PRECONDITION_FAILED = 412
 
@@ -30,11 +31,12 @@ export async function deployRevision(context: Context, { name, fields }: Resourc
   await platform.send('POST', `${path}/activate`, {}, tag)
 }
 
-/** A backend has either a URL or targets: that of the file replaces the other. */
+/** A backend has either a URL or targets: that of the file replaces the other. Empty `tls` and `secretHeaders` remove those. */
 function mergeBackend(before: unknown, wanted: Fields): Fields {
   const { url, targets, balance, ...kept } = isFields(before) ? before : {}
   const address = 'url' in wanted ? {} : 'targets' in wanted ? { balance } : { url, targets, balance }
-  return { ...address, ...kept, ...wanted }
+  const { tls, secretHeaders, ...merged }: Fields = { ...address, ...kept, ...wanted }
+  return { ...merged, ...(!isNothing(tls) && { tls }), ...(!isNothing(secretHeaders) && { secretHeaders }) }
 }
 
 /** Staging has no precondition, so the proxy is read again before and after it. */

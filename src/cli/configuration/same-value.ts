@@ -11,6 +11,8 @@ const PARTIAL: ReadonlySet<string> = new Set([
   'policy approval',
   'identityprovider signIn',
 ])
+/** Its members without a value change nothing, so that the service may leave them out. */
+const WITH_EMPTY_MEMBERS = 'api transform'
 /** Its lists have an order: a ruleset that is extended later overrides the earlier ones. */
 const ORDERED_KIND = 'ruleset'
 /** Instants, which may be written in several ways. */
@@ -21,12 +23,14 @@ export function isSameValue(kind: string, field: string, before: unknown, after:
   if (field === INSTANT_FIELD && typeof before === 'string' && typeof after === 'string') {
     return Date.parse(before) === Date.parse(after)
   }
+  if (`${kind} ${field}` === WITH_EMPTY_MEMBERS) return isSame(kind, withoutEmpty(before), withoutEmpty(after))
   if (!PARTIAL.has(`${kind} ${field}`) || !isFields(after)) return isSame(kind, before, after)
   const toCompared = field === 'backend' ? withoutBackendSecrets : (value: Fields): Fields => value
   const members = isFields(before) ? toCompared(before) : {}
   return Object.entries(toCompared(after)).every(([name, each]) => {
     // A secret is never returned, so it cannot differ.
-    return SECRET_FIELDS.has(name) || isSame(kind, members[name], each)
+    if (SECRET_FIELDS.has(name) || (isNothing(each) && isNothing(members[name]))) return true
+    return isSame(kind, members[name], each)
   })
 }
 
@@ -34,6 +38,15 @@ export function isSameValue(kind: string, field: string, before: unknown, after:
 export function isNothing(value: unknown): boolean {
   if (value === undefined || value === null || value === '') return true
   return typeof value === 'object' && Object.keys(value).length === 0
+}
+
+/** Leaves out members without a value at any depth, except within lists. */
+function withoutEmpty(value: unknown): unknown {
+  if (!isFields(value)) return value ?? {}
+  const members = Object.entries(value).map(
+    ([name, each]) => [name, isFields(each) ? withoutEmpty(each) : each] as const,
+  )
+  return Object.fromEntries(members.filter(([, each]) => !isNothing(each)))
 }
 
 function isSame(kind: string, before: unknown, after: unknown): boolean {

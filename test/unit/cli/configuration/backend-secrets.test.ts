@@ -22,6 +22,22 @@ const api = (backend: Fields): Found => ({
   tags: [],
 })
 
+/** Returns the backend that is staged for one of a file, while `SHOWN` is active. */
+async function sentFor(backend: Fields): Promise<unknown> {
+  const sent: { backend: unknown }[] = []
+  const platform = {
+    async send(_method: string, _path: string, body: object) {
+      sent.push(JSON.parse(JSON.stringify(body)) as { backend: unknown })
+      return { body: { id: 'prx_1', stagingRevision: 2 }, tag: '' }
+    },
+    get: async () => ({ body: { stagingRevision: 2, activeRevision: 1 }, tag: 't' }),
+  }
+  const context = { platform, readFile: () => '{}' } as unknown as Context
+  const found = { ...api(SHOWN), tags: ['', 't', '', 'prx_1'] }
+  await deployRevision(context, { ...found, fields: { backend } }, found)
+  return sent[0]!.backend
+}
+
 describe('the secrets of a backend', () => {
   it.each<[string, Fields]>([
     [
@@ -75,15 +91,6 @@ describe('the secrets of a backend', () => {
   })
 
   it('stay at the service if their variables are not set', async () => {
-    const sent: unknown[] = []
-    const platform = {
-      async send(_method: string, _path: string, body: object) {
-        sent.push(JSON.parse(JSON.stringify(body)))
-        return { body: { id: 'prx_1', stagingRevision: 2 }, tag: '' }
-      },
-      get: async () => ({ body: { stagingRevision: 2, activeRevision: 1 }, tag: 't' }),
-    }
-    const context = { platform, readFile: () => '{}' } as unknown as Context
     const { replaceIn } = createVariables({ SET: 'marker' })
     const headers = [
       { name: 'A', value: '${SET}' },
@@ -93,12 +100,32 @@ describe('the secrets of a backend', () => {
       { secretHeaders: headers, tls: { certificate: 'D', key: '${UNSET}' } },
       'a.yaml',
     ) as Fields
-    const found = { ...api(SHOWN), tags: ['', 't', '', 'prx_1'] }
-    await deployRevision(context, { ...found, fields: { backend } }, found)
-    expect(sent[0]).toMatchObject({
-      backend: { url: SHOWN.url, timeoutMs: 5, secretHeaders: [{ name: 'A', value: 'marker' }, { name: 'B' }] },
+    expect(await sentFor(backend)).toEqual({
+      url: SHOWN.url,
+      timeoutMs: 5,
+      tls: { certificate: 'D' },
+      secretHeaders: [{ name: 'A', value: 'marker' }, { name: 'B' }],
     })
-    expect((sent[0] as { backend: Fields }).backend['tls']).toEqual({ certificate: 'D' })
+  })
+
+  it.each<[string, unknown]>([
+    ['an empty list', []],
+    ['null', null],
+  ])('go with %s in the place of the headers, after which nothing differs', async (_, secretHeaders) => {
+    const { secretHeaders: _headers, ...left } = SHOWN
+    expect(isSameValue('api', 'backend', SHOWN, { secretHeaders })).toBe(false)
+    expect(await sentFor({ secretHeaders })).toEqual(left)
+    expect(isSameValue('api', 'backend', left, { secretHeaders })).toBe(true)
+  })
+
+  it.each<[string, unknown]>([
+    ['an empty object', {}],
+    ['null', null],
+  ])('go with %s in the place of TLS, after which nothing differs', async (_, tls) => {
+    const { tls: _tls, ...left } = SHOWN
+    expect(isSameValue('api', 'backend', SHOWN, { tls })).toBe(false)
+    expect(await sentFor({ tls })).toEqual(left)
+    expect(isSameValue('api', 'backend', left, { tls })).toBe(true)
   })
 
   it('leave a backend of an odd shape to the service, which refuses it', () => {
