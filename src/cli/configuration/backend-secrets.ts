@@ -17,16 +17,15 @@ export function withoutUnset(backend: Fields): Fields {
   return mapSecrets(backend, (value) => (isUnset(value) ? undefined : value))
 }
 
-/** Returns a backend of the service with a variable for each secret. `toVariable` gets `KEY`, or the name of a header. */
+/** Returns a backend of the service with a variable for each secret. `toVariable` gets `TLS_KEY` or `HEADER_` and a name. */
 export function withVariables(backend: Fields, toVariable: (name: string) => string): Fields {
-  return mapSecrets(backend, (_, name) => `\${${toVariable(name)}}`)
+  return mapSecrets(backend, (_, name) => `\${${toVariable(name === null ? 'TLS_KEY' : `HEADER_${name}`)}}`)
 }
 
-function mapSecrets(
-  backend: Fields,
-  convert: (value: unknown, name: string) => unknown,
-  toName: (name: string) => string = (name) => name,
-): Fields {
+/** `name` is that of a header, and null for the key. */
+type Convert = (value: unknown, name: string | null) => unknown
+
+function mapSecrets(backend: Fields, convert: Convert, toName: (name: string) => string = (name) => name): Fields {
   const { tls, secretHeaders, ...rest } = backend
   return {
     ...rest,
@@ -40,17 +39,13 @@ function mapSecrets(
 }
 
 /** A certificate always has a key. */
-function mapKey({ key, ...tls }: Fields, convert: (value: unknown, name: string) => unknown): Fields {
+function mapKey({ key, ...tls }: Fields, convert: Convert): Fields {
   if (tls['certificate'] === undefined && key === undefined) return tls
-  const converted = convert(key, 'KEY')
+  const converted = convert(key, null)
   return { ...tls, ...(converted !== undefined && { key: converted }) }
 }
 
-function mapHeader(
-  header: Fields,
-  convert: (value: unknown, name: string) => unknown,
-  toName: (name: string) => string,
-): Fields {
+function mapHeader(header: Fields, convert: Convert, toName: (name: string) => string): Fields {
   const { name, value, ...rest } = header
   if (typeof name !== 'string') return header
   const converted = convert(value, name)

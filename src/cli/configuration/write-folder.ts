@@ -121,11 +121,23 @@ function toDocument({ kind, name }: Found, fields: Fields): Fields {
   const { signIn, backend } = document
   // The service does not return the secrets, so that applying the folder needs these variables.
   if (isFields(backend)) {
-    const toVariable = (secret: string): string => `SECRET_${toVariableName(`${name}_${secret}`)}`
+    const toVariable = uniquely((secret) => `SECRET_${toVariableName(`${name}_${secret}`)}`)
     return { ...document, backend: withVariables(backend, toVariable) }
   }
   if (!isFields(signIn)) return document
   return { ...document, signIn: { ...signIn, clientSecret: `\${CLIENT_SECRET_${toVariableName(name)}}` } }
+}
+
+/** Numbers the results that occur again: `X.A` and `X-A` are two headers. */
+function uniquely(toName: (text: string) => string): (text: string) => string {
+  const taken = new Set<string>()
+  return (text) => {
+    const first = toName(text)
+    let name = first
+    for (let number = 2; taken.has(name); number++) name = `${first}_${number}`
+    taken.add(name)
+    return name
+  }
 }
 
 /** Returns for example `LOGIN_EXAMPLE` for `https://login.example`. */

@@ -74,14 +74,24 @@ describe('the secrets of a backend', () => {
 
   it('are variables in a dump, which a first apply needs', () => {
     const text = filesOf([api(SHOWN)], null).get('apis/orders-v1.yaml')!
-    expect(text).toContain('value: ${SECRET_ORDERS_V1_AUTHORIZATION}')
-    expect(text).toContain('key: ${SECRET_ORDERS_V1_KEY}')
+    expect(text).toContain('value: ${SECRET_ORDERS_V1_HEADER_AUTHORIZATION}')
+    expect(text).toContain('key: ${SECRET_ORDERS_V1_TLS_KEY}')
     const { replaceIn } = createVariables({})
     const value = replaceIn(
       { backend: { secretHeaders: [{ name: 'A', value: '${X}' }], tls: { key: '${X}' } } },
       'a.yaml',
     )
     expect(() => checkSecrets(value)).toThrow('a.yaml: the variable X is not set.')
+  })
+
+  it('have a variable each in a dump', () => {
+    const names = ['Key', 'TLS-Key', 'X-A', 'X.A', 'X-A-2', 'X-A-']
+    const text = filesOf([api({ ...SHOWN, secretHeaders: names.map((name) => ({ name })) })], null).get(
+      'apis/orders-v1.yaml',
+    )!
+    const variables = [...text.matchAll(/\$\{(\w+)\}/g)].map(([, name]) => name)
+    expect(variables).toHaveLength(names.length + 1)
+    expect(new Set(variables).size).toBe(variables.length)
   })
 
   it('need no variable where other members of the same names do', () => {
