@@ -7,6 +7,7 @@
 
 import { isStoredAs } from '../gate/stored-text.ts'
 import { deployRevision } from './api-deployment.ts'
+import { secretsFault } from './backend-secrets.ts'
 import type { Context, Handler } from './handler.ts'
 import { isFields, type Fields, type Found, type Resource } from './resource.ts'
 import { isSameValue } from './same-value.ts'
@@ -65,6 +66,8 @@ function faultIn({
   if (document !== undefined && typeof document !== 'string') return 'document must be a path.'
   if (!isTexts(declarations)) return 'declarations must be a list of paths.'
   if (!isFields(backend)) return 'backend must be an object.'
+  const fault = secretsFault(backend)
+  if (fault !== null) return fault
   if (transform !== null && !isFields(transform)) return 'transform must be an object.'
   if (!isFields(policy)) return 'policy must be an object.'
   return isTexts(allowedScopes) ? null : 'allowedScopes must be a list of scopes.'

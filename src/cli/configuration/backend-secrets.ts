@@ -3,13 +3,41 @@
 import { isFields, type Fields } from './resource.ts'
 import { isUnset } from './variables.ts'
 
-/** Returns a backend without its secrets; header names in lower case. */
+const SECRETS: ReadonlySet<string> = new Set(['value', 'key'])
+const HEADER_MEMBERS: ReadonlySet<string> = new Set(['name', 'value'])
+const TLS_MEMBERS: ReadonlySet<string> = new Set(['certificate', 'key', 'ca'])
+
+/** Returns a backend without its secrets, whatever its shape; header names in lower case. */
 export function withoutBackendSecrets(backend: Fields): Fields {
-  return mapSecrets(
+  const lower = mapSecrets(
     backend,
     () => undefined,
     (name) => name.toLowerCase(),
   )
+  return withoutMembers(lower) as Fields
+}
+
+function withoutMembers(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutMembers)
+  if (!isFields(value)) return value
+  const members = Object.entries(value).filter(([name]) => !SECRETS.has(name))
+  return Object.fromEntries(members.map(([name, each]) => [name, withoutMembers(each)]))
+}
+
+/** Returns a fault in the shape of the secrets, which could not be told from what may be printed. */
+export function secretsFault({ tls, secretHeaders }: Fields): string | null {
+  if (!isGivenAs(tls, TLS_MEMBERS)) return 'backend.tls can only have a certificate, a key and ca.'
+  if (secretHeaders === undefined || secretHeaders === null) return null
+  if (!Array.isArray(secretHeaders)) return 'backend.secretHeaders must be a list.'
+  const odd = secretHeaders.findIndex((header: unknown) => {
+    return !isFields(header) || typeof header['name'] !== 'string' || !isGivenAs(header, HEADER_MEMBERS)
+  })
+  return odd < 0 ? null : `backend.secretHeaders[${odd}] must have a name, and can only have a value beside it.`
+}
+
+function isGivenAs(value: unknown, members: ReadonlySet<string>): boolean {
+  if (value === undefined || value === null) return true
+  return isFields(value) && Object.keys(value).every((name) => members.has(name))
 }
 
 /** Returns a backend without the secrets whose variables are not set: the service keeps those that it has. */

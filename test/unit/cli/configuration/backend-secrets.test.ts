@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { createApiHandler } from '../../../../src/cli/configuration/api-handler.ts'
 import { deployRevision } from '../../../../src/cli/configuration/api-deployment.ts'
 import { withoutBackendSecrets } from '../../../../src/cli/configuration/backend-secrets.ts'
 import { describeChange } from '../../../../src/cli/configuration/differences.ts'
@@ -138,8 +139,34 @@ describe('the secrets of a backend', () => {
     expect(isSameValue('api', 'backend', left, { tls })).toBe(true)
   })
 
-  it('leave a backend of an odd shape to the service, which refuses it', () => {
-    for (const odd of [{ tls: 'x' }, { secretHeaders: 'x' }, { secretHeaders: ['x', null, { name: 1 }] }])
-      expect(withoutBackendSecrets(odd)).toEqual(odd)
+  it.each<[string, Fields]>([
+    ['headers by name', { secretHeaders: { Authorization: { value: 'marker' } } }],
+    ['a text as headers', { secretHeaders: 'marker' }],
+    ['a text as a header', { secretHeaders: ['marker'] }],
+    ['a list as a header', { secretHeaders: [[{ name: 'A', value: 'marker' }]] }],
+    ['no name', { secretHeaders: [{ name: 'A' }, { value: 'marker' }] }],
+    ['a misspelt name', { secretHeaders: [{ nmae: 'A', value: 'marker' }] }],
+    ['a name that is no text', { secretHeaders: [{ name: 1, value: 'marker' }] }],
+    ['a misspelt value', { secretHeaders: [{ name: 'A', vlaue: 'marker' }] }],
+    ['a text as TLS', { tls: 'marker' }],
+    ['a misspelt key', { tls: { certificate: 'C', kye: 'marker' } }],
+  ])('of another shape are refused without being printed: %s', (_, backend) => {
+    const fault = createApiHandler().faultIn!({ backend })
+    expect(fault).toMatch(/^backend\.(?:tls|secretHeaders)/)
+    expect(fault).not.toContain('marker')
+  })
+
+  it('may be left out or empty', () => {
+    const empty = [{}, { tls: null, secretHeaders: null }, { tls: {}, secretHeaders: [] }, SHOWN]
+    for (const backend of empty) expect(createApiHandler().faultIn!({ backend })).toBeNull()
+  })
+
+  it('are not printed, wherever they are', () => {
+    for (const odd of [
+      { secretHeaders: { A: { value: 'marker' } } },
+      { secretHeaders: [{ nmae: 'A', value: 'marker' }, [{ value: 'marker' }]] },
+      { secretHeader: [{ name: 'A', value: 'marker' }], mtls: { key: 'marker' } },
+    ])
+      expect(JSON.stringify(withoutBackendSecrets(odd))).not.toContain('marker')
   })
 })
