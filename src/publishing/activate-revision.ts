@@ -43,7 +43,7 @@ export async function activateRevision(
   const entry = await find(registry, author.tenant, API_KIND, body.api)
   const deployment = activeDeployment(body)
   if (deployment === null) throw new Error(`proxy ${id} has lost its deployment`)
-  await checkStaged(backendRule, author.tenant, deployment.backend)
+  await checkStaged(backendRule, author.tenant, deployment.backend, clock.nowMs())
   const { version, title } = deployment
   const next: ApiBody = { ...activated(entry.body), version, title }
   const plan = await planOf(current, body, deployment, next)

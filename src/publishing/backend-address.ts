@@ -3,6 +3,7 @@
 import { Problem } from '../domain/problem.ts'
 import { invalidAt } from '../command/commands.ts'
 import type { SecretsInput } from './backend-secrets.ts'
+import { certificateFault } from './backend-tls.ts'
 import type { DeployedBackend } from './proxy-document.ts'
 
 /** Has exactly one of `url` and `targets`. */
@@ -64,12 +65,18 @@ export async function checkAddresses(
   }
 }
 
-/** Checks the backend of a staged revision again: the rule, or the IP address of the backend's host, may have changed since staging. */
+/**
+ * Checks the backend of a staged revision again: the rule, or the IP address of the backend's host, may have changed since staging,
+ * and its certificate may have expired.
+ */
 export async function checkStaged(
   rule: Pick<BackendRule, 'refuse'>,
   tenant: string,
   backend: DeployedBackend,
+  nowMs: number,
 ): Promise<void> {
+  const fault = certificateFault(backend.tls ?? {}, nowMs)
+  if (fault !== null) throw new Problem('state_conflict', `${fault} Stage a revision with another one.`)
   for (const { url } of addressesOf(backend)) {
     const refused = await rule.refuse(tenant, url)
     if (refused !== null) throw new Problem('state_conflict', `${refused} Stage another revision.`)

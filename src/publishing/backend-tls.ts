@@ -18,6 +18,9 @@ const KEY_TYPES: ReadonlySet<string | undefined> = new Set(['rsa', 'rsa-pss', 'e
 /** A gateway thread signs with the key at each new connection: longer ones would block it. */
 const RSA_BITS_MAX = 4_096
 
+/** The clocks of an authority and of this service may differ. */
+const CLOCKS_DIFFER_MS = 60_000
+
 /** Throws a problem at the first member that cannot be used. Its text never has a part of the key. */
 export function checkTls({ certificate, key, ca }: CheckedTls, nowMs: number): void {
   if (certificate === undefined && key !== undefined)
@@ -46,10 +49,25 @@ function readCertificates(text: string, pointer: string, nowMs: number): readonl
   if (blocks.length > CERTIFICATES_MAX) throw invalidAt(pointer, `Give at most ${CERTIFICATES_MAX} certificates.`)
   return blocks.map(([block], index) => {
     const certificate = readCertificate(block, `${pointer}`, index)
-    if (certificate.validToDate.getTime() <= nowMs)
-      throw invalidAt(pointer, `Certificate ${index + 1} expired at ${certificate.validToDate.toISOString()}.`)
+    const fault = validityFault(certificate, index, nowMs)
+    if (fault !== null) throw invalidAt(pointer, fault)
     return certificate
   })
+}
+
+/** Returns why a certificate that was checked before is of no use now: it is outside the time of its validity. */
+export function certificateFault({ certificate = '' }: CheckedTls, nowMs: number): string | null {
+  for (const [index, [block]] of [...certificate.matchAll(BLOCK)].entries()) {
+    const fault = validityFault(new X509Certificate(block), index, nowMs)
+    if (fault !== null) return fault
+  }
+  return null
+}
+
+function validityFault({ validFromDate, validToDate }: X509Certificate, index: number, nowMs: number): string | null {
+  if (validToDate.getTime() <= nowMs) return `Certificate ${index + 1} expired at ${validToDate.toISOString()}.`
+  if (validFromDate.getTime() <= nowMs + CLOCKS_DIFFER_MS) return null
+  return `Certificate ${index + 1} is not valid until ${validFromDate.toISOString()}.`
 }
 
 function readCertificate(block: string, pointer: string, index: number): X509Certificate {

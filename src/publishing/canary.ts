@@ -66,7 +66,7 @@ async function setCanary(
   const active = activeDeployment(body)
   if (canary === null || active === null) throw new Error(`proxy ${id} has lost a deployment`)
   await refuseUnknown(options, tenant, rule)
-  await checkStaged(backendRule, tenant, canary.deployment.backend)
+  await checkStaged(backendRule, tenant, canary.deployment.backend, clock.nowMs())
   const plan = await planOf(current, body, active, entry.body)
   await swapWith(options, plan, async () => {
     refuseUnprepared((await options.askNodes?.(toPrepareRequest(plan))) ?? [])

@@ -9,6 +9,7 @@ import type { Author, Write } from '../store/registry.ts'
 import { checkAddresses, toBackend, type BackendInput, type BackendRule } from './backend-address.ts'
 import { chooseBackend } from './backend-choice.ts'
 import { checkSecrets, sealSecrets } from './backend-secrets.ts'
+import { certificateFault } from './backend-tls.ts'
 import { fromBase64, invalidAt } from '../command/commands.ts'
 import { compiledWrite } from './compiled-document.ts'
 import type { ReadDocument } from './document-reader.ts'
@@ -131,11 +132,14 @@ function transformOf({ transform }: StageInput, before: TransformPlan | undefine
   return next === null ? {} : { transform: next }
 }
 
+/** Also checks a backend that an earlier revision had: its certificate may have expired. */
 function checkBackend(
-  { backendRule, author }: DeploymentOptions,
+  { backendRule, author, nowMs }: DeploymentOptions,
   backend: DeployedBackend,
   pointer: string | undefined,
 ): Promise<void> {
+  const fault = certificateFault(backend.tls ?? {}, nowMs)
+  if (fault !== null) throw invalidAt('/backend/tls/certificate', fault)
   return checkAddresses(backendRule, author.tenant, backend, pointer)
 }
 

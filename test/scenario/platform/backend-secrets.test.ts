@@ -2,6 +2,7 @@
 
 import { expect, it } from 'vitest'
 import type { Answer } from '../../fixtures/test-answer.ts'
+import { NOW_MS } from '../../fixtures/test-catalogue.ts'
 import { createTestAuthority } from '../../fixtures/test-certificates.ts'
 import { PAYMENTS, type TestPlatform } from '../../fixtures/test-platform.ts'
 import { PROGRAMME_KIND } from '../../../src/programmes/programme-document.ts'
@@ -27,6 +28,8 @@ it('keeps the secrets of a backend out of answers, refusals, the audit log, expo
   authority.remove()
   const tls = { certificate: pair.cert.toString(), key: pair.key.toString() }
   const { platform, token, start, settled } = await openProgrammes()
+  // A certificate is valid from the time at which it is made.
+  await platform.clock.advance(Math.max(0, Date.now() - NOW_MS))
   const answers: Answer[] = []
   async function send(method: string, path: string, body?: object, headers = {}): Promise<Answer> {
     const answer = await platform.send(method, path, { token, headers, ...(body !== undefined && { body }) })

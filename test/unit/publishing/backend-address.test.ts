@@ -68,7 +68,7 @@ describe('the rule for addresses', () => {
   })
 
   it('is applied again to every target of a staged revision', async () => {
-    await expect(checkStaged(rule, 'acme', backend)).rejects.toMatchObject({ code: 'state_conflict' })
-    await expect(checkStaged(rule, 'acme', toBackend({ targets: [{ url: A }] }, null))).resolves.toBeUndefined()
+    await expect(checkStaged(rule, 'acme', backend, 0)).rejects.toMatchObject({ code: 'state_conflict' })
+    await expect(checkStaged(rule, 'acme', toBackend({ targets: [{ url: A }] }, null), 0)).resolves.toBeUndefined()
   })
 })

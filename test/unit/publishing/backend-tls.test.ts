@@ -1,7 +1,7 @@
-import { generateKeyPairSync } from 'node:crypto'
+import { generateKeyPairSync, X509Certificate } from 'node:crypto'
 import { afterAll, expect, it } from 'vitest'
 import { Problem } from '../../../src/domain/problem.ts'
-import { checkTls, type CheckedTls } from '../../../src/publishing/backend-tls.ts'
+import { certificateFault, checkTls, type CheckedTls } from '../../../src/publishing/backend-tls.ts'
 import { createTestAuthority } from '../../fixtures/test-certificates.ts'
 
 const authority = createTestAuthority()
@@ -13,6 +13,8 @@ const ca = authority.cert.toString()
 const own = authority.signFor('clientAuth', 'gateway.example')
 const certificate = own.cert.toString()
 const key = own.key.toString()
+const shortLived = authority.sign('gateway.example', 20).cert.toString()
+const longLived = authority.sign('gateway.example', 90).cert.toString()
 const other = authority.signFor('clientAuth', 'other.example').key.toString()
 const { privateKey: encrypted } = generateKeyPairSync('ec', {
   namedCurve: 'P-256',
@@ -79,6 +81,22 @@ it('refuses what has expired', () => {
     expect.stringContaining('expired'),
   ])
   expect(faultOf({ ca }, NOW_MS + 31 * DAY_MS)).toEqual(['/ca', expect.stringContaining('expired')])
+})
+
+it('refuses what is not valid yet, unless clocks may differ by that', () => {
+  const fromMs = new X509Certificate(certificate).validFromDate.getTime()
+  expect(faultOf({ certificate, key }, fromMs - 60_000)).toBeNull()
+  expect(faultOf({ certificate, key }, fromMs - 61_000)).toEqual([
+    '/certificate',
+    expect.stringContaining('not valid until'),
+  ])
+})
+
+it('finds the certificate of a stored chain that has expired', () => {
+  expect(certificateFault({ certificate: certificate + ca }, NOW_MS)).toBeNull()
+  expect(certificateFault({ certificate: shortLived + ca }, NOW_MS + 29 * DAY_MS)).toContain('Certificate 1 expired')
+  expect(certificateFault({ certificate: longLived + ca }, NOW_MS + 31 * DAY_MS)).toContain('Certificate 2 expired')
+  expect(certificateFault({}, NOW_MS)).toBeNull()
 })
 
 it('never repeats a key in its answer', () => {

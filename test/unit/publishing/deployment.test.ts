@@ -1,5 +1,6 @@
 /** Secrets and transformations of staged revisions, from the request to the plan that the gateway gets. */
 
+import { X509Certificate } from 'node:crypto'
 import { afterAll, describe, expect, it } from 'vitest'
 import { Problem } from '../../../src/domain/problem.ts'
 import type { StageInput } from '../../../src/publishing/deployment.ts'
@@ -13,14 +14,16 @@ const OWNER = { tenant: 'acme', api: API }
 const BACKEND_URL = 'https://backend.example/base'
 const authority = createTestAuthority()
 afterAll(() => authority.remove())
-// Longer than the time of the catalogue is away.
 const pair = authority.sign('gateway', 3_650)
 const [certificate, key] = [pair.cert.toString(), pair.key.toString()]
+const expiresMs = new X509Certificate(certificate).validToDate.getTime()
 const another = authority.sign('gateway', 3_650).cert.toString()
 const secret = (value?: string) => ({ name: 'X-Secret', ...(value !== undefined && { value }) })
 
 function open() {
   const catalogue = openTestCatalogue()
+  // Certificates are valid from the time at which they are made.
+  catalogue.clock.nowMs = Date.now()
   const { proxies, registry, gateway, vault } = catalogue
   const stage = (more: Partial<StageInput>) =>
     proxies.stage(ACME, { api: API, specification: base64(orders()), ...more })
@@ -43,7 +46,8 @@ function open() {
       return (cause as Problem).errors[0] ?? null
     }
   }
-  return { ...catalogue, stage, activate, openedBackend, faultOf, idOf }
+  const expire = (): void => void (catalogue.clock.nowMs = expiresMs)
+  return { ...catalogue, expire, stage, activate, openedBackend, faultOf, idOf }
 }
 
 describe('secrets of a backend', () => {
@@ -152,6 +156,36 @@ describe('secrets of a backend', () => {
     expect(await faultOf({ backend: { url: BACKEND_URL, secretHeaders: [secret()] } })).toMatchObject({
       pointer: '/backend/secretHeaders/0/value',
     })
+  })
+})
+
+describe('a certificate that has expired', () => {
+  const backend = { url: BACKEND_URL, tls: { certificate, key } }
+
+  it('is refused by whatever keeps it, until a request has another one or none', async () => {
+    const { activate, expire, faultOf } = open()
+    await activate({ backend })
+    expire()
+    const fault = { pointer: '/backend/tls/certificate', detail: expect.stringContaining('expired at') as string }
+    const fromActive = { fromRevision: 1, specification: undefined as never }
+    for (const more of [{}, fromActive, { backend }, { backend: { url: BACKEND_URL, tls: { certificate } } }])
+      expect(await faultOf(more)).toMatchObject(fault)
+    for (const more of [{}, fromActive]) expect(await faultOf({ ...more, backend: { url: BACKEND_URL } })).toBeNull()
+  })
+
+  it.each<[string, object]>([
+    ['all callers', {}],
+    ['a canary', { percent: 10 }],
+  ])('is not activated for %s', async (_, input) => {
+    const { activate, stage, expire, proxies, gateway, idOf } = open()
+    await activate({ backend: { url: BACKEND_URL } })
+    await stage({ backend })
+    expire()
+    await expect(proxies.activate(ACME, await idOf(), input)).rejects.toMatchObject({
+      code: 'state_conflict',
+      message: expect.stringContaining('expired at') as string,
+    })
+    expect(gateway.prepared).toHaveLength(1)
   })
 })
 
