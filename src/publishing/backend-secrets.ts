@@ -137,7 +137,10 @@ function sealHeader({ name, value }: SecretHeaderInput, index: number, options: 
   const stored = keptFrom(options, pointer, ({ secretHeaders = [] }) => {
     return secretHeaders.find((each) => comparedName(each.name) === comparedName(name))?.value
   })
-  return { name, value: stored }
+  const kept = { name, value: stored }
+  // A value that cannot be decrypted is refused now, not when the revision is activated.
+  openSecrets(options.vault, options, { secretHeaders: [kept] })
+  return kept
 }
 
 function sealTls(tls: TlsInput, options: SealOptions): BackendTls {

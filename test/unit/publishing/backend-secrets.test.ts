@@ -82,6 +82,12 @@ describe('secrets of a backend', () => {
     },
   )
 
+  it('must be sent again after a change of the master key', () => {
+    const changed = { ...options, vault: createVault(Buffer.alloc(32, 2)), earlier: [stored('one')] }
+    expect(() => sealSecrets(withHeader('X-Secret'), changed)).toThrow(SecretsUnreadable)
+    expect(faultOf(() => sealSecrets(withHeader('X-Secret', 'two'), changed))).toBeNull()
+  })
+
   it('must be sent again if a further target has another origin, and stay if targets go', () => {
     const targets = [ORIGIN, 'https://b.example'].map((origin) => ({ origin, basePath: '' }))
     const earlier = [{ ...stored('one'), targets }]
