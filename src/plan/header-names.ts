@@ -58,14 +58,12 @@ const RESPONSE = new Set([
   ...HOP_BY_HOP,
   'date',
   'www-authenticate',
-  'ratelimit',
-  'ratelimit-policy',
   'retry-after',
   'deprecation',
   'sunset',
   'x-request-id',
 ])
-const RESPONSE_PREFIXES = ['content-', 'x-ru-', 'access-control-', 'sec-websocket-']
+const RESPONSE_PREFIXES = ['content-', 'ratelimit', 'x-ru-', 'access-control-', 'sec-websocket-']
 /** They say how a browser uses a response, not how it is read. */
 const BROWSER_CONTENT = new Set([
   'content-security-policy',

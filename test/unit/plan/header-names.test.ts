@@ -30,10 +30,16 @@ it.each([...RESPONSE.split(' '), ...CORS.split(' ')])('refuses %s for responses,
   expect(createResponseRules().withCors.of(name)).not.toBe(PASS)
 })
 
-it.each(['www-authenticate', 'retry-after', 'deprecation', 'sunset', 'Content-Range', 'sec-websocket-accept'])(
-  'refuses %s for responses',
-  (name) => expect(refuseHeaderName(name, 'response')).toContain('controls'),
-)
+it.each([
+  'RateLimit-Limit',
+  'ratelimit_reset',
+  'www-authenticate',
+  'retry-after',
+  'deprecation',
+  'sunset',
+  'Content-Range',
+  'sec-websocket-accept',
+])('refuses %s for responses', (name) => expect(refuseHeaderName(name, 'response')).toContain('controls'))
 
 it('refuses what would change how a body is counted or a WebSocket is opened', () => {
   for (const name of ['accept-encoding', 'sec-websocket-key', 'content-location', 'content-encoding'])
@@ -49,7 +55,12 @@ it.each(['X-Tenant', 'Cookie', 'User-Agent', 'Accept', 'baggage', '__proto__', '
   for (const use of USES) expect(refuseHeaderName(name, use)).toBeNull()
 })
 
-it.each(['Content-Security-Policy', 'content-disposition', 'Server', 'Set-Cookie', 'Cache-Control', 'Vary'])(
-  'allows %s in responses',
-  (name) => expect(refuseHeaderName(name, 'response')).toBeNull(),
-)
+it.each([
+  'X-RateLimit-Limit',
+  'Content-Security-Policy',
+  'content-disposition',
+  'Server',
+  'Set-Cookie',
+  'Cache-Control',
+  'Vary',
+])('allows %s in responses', (name) => expect(refuseHeaderName(name, 'response')).toBeNull())
