@@ -1,11 +1,13 @@
 /** The last three steps of a programme: stages the document with its declaration, subscribes the requester, and activates the revision. */
 
 import { Problem } from '../domain/problem.ts'
-import { openSecrets } from '../publishing/backend-secrets.ts'
+import type { BackendInput } from '../publishing/backend-address.ts'
+import { openSecrets, type Owner } from '../publishing/backend-secrets.ts'
 import { API_KIND, apiWrite } from '../publishing/apis.ts'
 import type { Proxies } from '../publishing/proxies.ts'
 import { PROXY_KIND, activeDeployment, stagedDeployment, type Deployment } from '../publishing/proxy-document.ts'
 import { readContent } from '../publishing/published-content.ts'
+import { isSameBackend } from '../publishing/same-backend.ts'
 import { OPENSLA_SPEC_KIND, type Specifications } from '../publishing/specifications.ts'
 import { commit } from '../command/commands.ts'
 import type { KeyedMutex } from '../command/keyed-mutex.ts'
@@ -43,15 +45,15 @@ export function createDeploySteps(options: DeployStepsOptions): DeploySteps {
 }
 
 async function deploy(options: DeployStepsOptions, { id, tenant, body }: Programme): Promise<StepResult> {
-  const { registry, vault, proxies } = options
+  const { registry, proxies } = options
   const { api, author, openSla } = body
-  const backend = body.backend === null ? null : openSecrets(vault, secretsOwner(tenant, id), body.backend)
-  const { bytes } = await readContent(registry, tenant, body.specification)
+  const wanted = await wantedOf(options, { id, tenant, body })
+  const { bytes, backend } = wanted
   const current = await registry.find(PROXY_KIND, 'api', api)
   const isDone =
     current !== null &&
-    ((await isDeployed(registry, tenant, stagedDeployment(current.body), bytes)) ||
-      (await isDeployed(registry, tenant, activeDeployment(current.body), bytes)))
+    ((await isDeployed(options, wanted, stagedDeployment(current.body))) ||
+      (await isDeployed(options, wanted, activeDeployment(current.body))))
   const input = { api, specification: bytes, ...(backend !== null && { backend }) }
   const proxy = isDone ? current.id : (await proxies.stage(author, input)).id
   await linkToProgramme(options, tenant, api, id)
@@ -59,13 +61,31 @@ async function deploy(options: DeployStepsOptions, { id, tenant, body }: Program
   return { changes: { proxy } }
 }
 
+/** The document and the backend that a programme deploys. */
+interface Wanted extends Owner {
+  readonly bytes: Buffer
+  /** With its secrets in clear; null: the programme has none. */
+  readonly backend: BackendInput | null
+}
+
+async function wantedOf(
+  { registry, vault }: DeployStepsOptions,
+  { id, tenant, body: { api, backend, specification } }: Pick<Programme, 'id' | 'tenant' | 'body'>,
+): Promise<Wanted> {
+  const { bytes } = await readContent(registry, tenant, specification)
+  const opened = backend === null ? null : openSecrets(vault, secretsOwner(tenant, id), backend)
+  return { tenant, api, bytes, backend: opened }
+}
+
+/** Compares the backend as well: a programme may replace a secret and nothing else. */
 async function isDeployed(
-  registry: Registry,
-  tenant: string,
+  { registry, vault }: DeployStepsOptions,
+  wanted: Wanted,
   deployment: Deployment | null,
-  bytes: Buffer,
 ): Promise<boolean> {
   if (deployment === null) return false
+  const { tenant, bytes, backend } = wanted
+  if (backend !== null && !isSameBackend(vault, wanted, backend, deployment.backend)) return false
   return (await readContent(registry, tenant, deployment.specification)).bytes.equals(bytes)
 }
 
@@ -108,12 +128,12 @@ async function subscribe({ subscriptions }: DeployStepsOptions, { tenant, body }
   return { changes: { subscription: id } }
 }
 
-async function activate({ registry, proxies }: DeployStepsOptions, { tenant, body }: Programme): Promise<StepResult> {
-  const { author, proxy, specification } = body
+async function activate(options: DeployStepsOptions, { id, tenant, body }: Programme): Promise<StepResult> {
+  const { registry, proxies } = options
+  const { author, proxy } = body
   const current = proxy === null ? null : await registry.get(PROXY_KIND, proxy)
   if (proxy === null || current === null) throw new Problem('not_found', 'The proxy of the programme was deleted.')
-  const { bytes } = await readContent(registry, tenant, specification)
-  if (!(await isDeployed(registry, tenant, activeDeployment(current.body), bytes)))
-    await proxies.activate(author, proxy)
+  const wanted = await wantedOf(options, { id, tenant, body })
+  if (!(await isDeployed(options, wanted, activeDeployment(current.body)))) await proxies.activate(author, proxy)
   return {}
 }

@@ -6,6 +6,8 @@ import { NOW_MS } from '../../fixtures/test-catalogue.ts'
 import { createTestAuthority } from '../../fixtures/test-certificates.ts'
 import { PAYMENTS, type TestPlatform } from '../../fixtures/test-platform.ts'
 import { PROGRAMME_KIND } from '../../../src/programmes/programme-document.ts'
+import { openSecrets } from '../../../src/publishing/backend-secrets.ts'
+import { activeDeployment, PROXY_KIND } from '../../../src/publishing/proxy-document.ts'
 import { exportedFields } from '../../../src/store/registry.ts'
 import { base64, openProgrammes } from '../../fixtures/test-programmes.ts'
 
@@ -114,6 +116,27 @@ it('deploys the secrets of a programme', async () => {
   const { body } = await read('/v1/proxies?api=payments-v1')
   expect(body['items']).toMatchObject([{ backend: { url: BACKEND_URL, secretHeaders: [{ name: 'Authorization' }] } }])
   expect(JSON.stringify(await platform.registry.list('programme' as never, { limit: 9 }))).not.toContain(MARKER)
+})
+
+it.each<[string, string | undefined, number, string]>([
+  ['with another secret again', 'two', 2, 'two'],
+  ['with the same secret once', 'one', 1, 'one'],
+  ['with the stored secret once', undefined, 1, 'one'],
+])('deploys the document of an API that is served already, %s', async (_, value, revision, served) => {
+  const { start, settled, platform, token } = await openProgrammes()
+  const backendWith = (secret?: string) => ({
+    url: BACKEND_URL,
+    secretHeaders: [{ name: 'X-Secret', ...(secret !== undefined && { value: secret }) }],
+  })
+  const first = { api: 'payments-v1', specification: base64(PAYMENTS), backend: backendWith('one') }
+  const { body: proxy } = await platform.send('POST', '/v1/proxies', { token, body: first })
+  await platform.send('POST', `/v1/proxies/${String(proxy['id'])}/activate`, { token })
+  expect(await settled(await start({ backend: backendWith(value) }))).toMatchObject({ status: 'succeeded' })
+  const { body } = (await platform.registry.find(PROXY_KIND, 'api', 'payments-v1'))!
+  expect(body.actor.context).toMatchObject({ activeRevision: revision, stagingRevision: null })
+  const owner = { tenant: 'acme', api: 'payments-v1' }
+  const { secretHeaders } = openSecrets(platform.vault, owner, activeDeployment(body)!.backend)
+  expect(secretHeaders).toEqual([{ name: 'X-Secret', value: served }])
 })
 
 it('refuses a programme whose backend has a fault in its secrets', async () => {
