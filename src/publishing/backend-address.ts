@@ -32,7 +32,10 @@ export interface BackendRule {
 
 const TIMEOUT_MS = 30_000
 
-/** Returns a backend without its secrets. Uses the addresses of the request, or that of the document if the request has none. Throws a problem if one is missing or unusable. */
+/**
+ * Returns a backend without its secrets. Uses the addresses of the request, or that of the document if the request has none.
+ * Throws a problem if one is missing or unusable.
+ */
 export function toBackend(input: BackendInput | undefined, serverUrl: string | null): DeployedBackend {
   if (input === undefined) return { ...toAddress(requireUrl(serverUrl), '/servers/0/url'), timeoutMs: TIMEOUT_MS }
   return {
@@ -51,7 +54,10 @@ export function addressesOf({ url, targets }: DeployedBackend): readonly { url: 
   return targets.map((target, index) => ({ url: target.url, pointer: `/backend/targets/${index}/url` }))
 }
 
-/** Throws a problem if the tenant may not have one of the addresses. `pointer`: where the addresses come from, unless from `backend`. */
+/**
+ * Throws a problem if the tenant may not have one of the addresses. `pointer`: where the addresses come from, unless from
+ * `backend`.
+ */
 export async function checkAddresses(
   rule: Pick<BackendRule, 'refuse'>,
   tenant: string,
@@ -66,8 +72,8 @@ export async function checkAddresses(
 }
 
 /**
- * Checks the backend of a staged revision again: the rule, or the IP address of the backend's host, may have changed since staging,
- * and its certificate may have expired.
+ * Checks the backend of a staged revision again: the rule, or the IP address of the backend's host, may have changed since
+ * staging, and its certificate may have expired.
  */
 export async function checkStaged(
   rule: Pick<BackendRule, 'refuse'>,
