@@ -11,6 +11,8 @@ export interface TokenScopes {
   readonly isShared: boolean
   readonly declared: readonly string[]
   readonly allowed: readonly string[]
+  /** The scopes of a token if its request names none; missing: those that are allowed. */
+  readonly byDefault?: readonly string[]
   readonly productIds: readonly string[]
   readonly tokenAlgorithm: ApiPolicy['tokenAlgorithm']
 }
@@ -39,6 +41,7 @@ export function createTokenScopes({ registry }: { registry: Registry }): (api: s
       tenant,
       declared: union(deployment.declaredScopes, canary?.declaredScopes),
       allowed: union(deployment.allowedScopes, canary?.allowedScopes),
+      ...(canary && { byDefault: deployment.allowedScopes }),
       productIds: proxy.body.memberOfProductIds,
       tokenAlgorithm,
       isShared: false,

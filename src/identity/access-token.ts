@@ -2,7 +2,8 @@
  * Mints access tokens (RFC 9068) for exactly one API.
  *
  * A token carries the requested scopes that the credential was granted, the API declares and its proxy allows (RFC 6749,
- * 3.3); other scopes are dropped. `sub` is the consumer, or the person on whose behalf the client calls. If that client
+ * 3.3); other scopes are dropped. If none is requested while the API has a canary, the scopes are those of the active
+ * revision, so that the token stays valid if the canary is discarded. `sub` is the consumer, or the person on whose behalf the client calls. If that client
  * is an agent, `act` names it (RFC 8693, 4.1). A token for a person names their latest revocation. `shared_client` marks a token that acts under a subscription of the person.
  */
 
@@ -19,6 +20,8 @@ export interface ApiScopes {
   readonly isShared?: boolean
   readonly declared: readonly string[]
   readonly allowed: readonly string[]
+  /** The scopes of a token if the request names none; default: those that are allowed. */
+  readonly byDefault?: readonly string[]
   readonly productIds: readonly string[]
   /** Default: ES256. */
   readonly tokenAlgorithm?: TokenAlgorithm
@@ -96,12 +99,12 @@ export function createAccessTokens({ keyRing, clock, createId, gatewayUrl }: Acc
 /** Returns the scopes of a token without duplicates, in the order of the grant. */
 export function scopesFor(
   grant: Pick<Grant, 'scopes'>,
-  { declared, allowed }: Pick<ApiScopes, 'declared' | 'allowed'>,
+  { declared, allowed, byDefault = allowed }: Pick<ApiScopes, 'declared' | 'allowed' | 'byDefault'>,
   requested: string | null,
 ): string[] {
-  const asked = requested === null ? null : new Set(requested.split(' '))
+  const asked = new Set(requested === null ? byDefault : requested.split(' '))
   return [...new Set(grant.scopes)].filter(
-    (scope) => declared.includes(scope) && allowed.includes(scope) && (asked === null || asked.has(scope)),
+    (scope) => declared.includes(scope) && allowed.includes(scope) && asked.has(scope),
   )
 }
 

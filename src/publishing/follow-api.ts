@@ -116,8 +116,13 @@ async function planWithheldCanary(
   if (canary === null) return null
   const context = { ...actor.context, canary: null }
   const active = await planOf(proxy, { ...proxy.body, actor: { ...actor, context } }, deployment, entry)
-  const { revision, rule } = canary
-  const withheld = toWithheldPlan({ api, tenant: proxy.tenant, revision, allowedScopes: [], memberOfProductIds })
+  const {
+    revision,
+    rule,
+    deployment: { allowedScopes },
+  } = canary
+  // Its tokens stay valid at the active revision.
+  const withheld = toWithheldPlan({ api, tenant: proxy.tenant, revision, allowedScopes, memberOfProductIds })
   return { ...active, plan: { ...active.plan, canary: { rule, plan: toCanaryPlan(withheld) } } }
 }
 

@@ -4,7 +4,8 @@
  *
  * A token needs the scopes of the alternative. A key needs a subscription with the scopes that the operation requires
  * of tokens. The proxy limits both: its allowed scopes must include all scopes of a token, and the scopes that are
- * required of a key. A product's credential is valid only at proxies that are still members of the product. This code
+ * required of a key. While the API has a canary, a token may have the scopes of either revision, but opens only what
+ * the revision that serves the call allows. A product's credential is valid only at proxies that are still members of the product. This code
  * runs on every call and allocates nothing.
  */
 
@@ -13,6 +14,8 @@ import type { SecurityAlternative } from '../../plan/route-plan.ts'
 
 export interface AuthoriseScope {
   readonly allowedScopes: ReadonlySet<string>
+  /** Scopes that a token may have: the same set, unless the API has a canary. */
+  readonly heldScopes: ReadonlySet<string>
   readonly plan: { readonly tenant: string; readonly memberOfProductIds: readonly string[] }
 }
 
@@ -26,7 +29,7 @@ export function authorise(
   // An operation that needs no credential does not refuse a caller that sends one.
   if (security.length === 0) return null
   if (caller.method === 'token') {
-    for (const held of caller.scopes) if (!scope.allowedScopes.has(held)) return 'operation_forbidden'
+    for (const held of caller.scopes) if (!scope.heldScopes.has(held)) return 'operation_forbidden'
   }
   for (let index = 0; index < security.length; index++) if (satisfies(security[index]!, caller, scope)) return null
   return 'operation_forbidden'
@@ -42,7 +45,7 @@ function satisfies(
   caller: Caller,
   scope: AuthoriseScope,
 ): boolean {
-  if (tokenScopes !== null && (caller.method !== 'token' || !holds(caller.scopes, tokenScopes))) return false
+  if (tokenScopes !== null && (caller.method !== 'token' || !opens(caller, tokenScopes, scope))) return false
   if (!apiKey) return tokenScopes !== null
   const key = caller.method === 'key' ? caller : caller.key
   return (
@@ -51,6 +54,12 @@ function satisfies(
     holds(key.scopes, keyScopes) &&
     holds(scope.allowedScopes, keyScopes)
   )
+}
+
+function opens(caller: Caller, needed: readonly string[], { allowedScopes, heldScopes }: AuthoriseScope): boolean {
+  if (!holds(caller.scopes, needed)) return false
+  // Otherwise all scopes of the token are allowed.
+  return heldScopes === allowedScopes || holds(allowedScopes, needed)
 }
 
 function holds(scopes: ReadonlySet<string>, needed: readonly string[]): boolean {

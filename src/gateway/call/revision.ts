@@ -50,6 +50,8 @@ export interface CompiledRevision {
   readonly routes: RouteTable
   readonly operations: readonly CompiledOperation[]
   readonly allowedScopes: ReadonlySet<string>
+  /** Scopes that a token may have: the same set, unless the API has a canary. */
+  readonly heldScopes: ReadonlySet<string>
   /** Whether an operation requires a client certificate. */
   readonly requiresCertificate: boolean
   readonly challenges: Challenges
@@ -101,6 +103,7 @@ export async function compileRevision(
   await pace()
   const routes = createRouteTable(plan.operations)
   await pace()
+  const allowedScopes: ReadonlySet<string> = new Set(plan.allowedScopes)
   const operations = plan.operations.map((operation, position) => ({
     plan: operation,
     position,
@@ -119,7 +122,8 @@ export async function compileRevision(
     plan,
     routes,
     operations,
-    allowedScopes: new Set(plan.allowedScopes),
+    allowedScopes,
+    heldScopes: allowedScopes,
     requiresCertificate: plan.operations.some(({ requiresCertificate }) => requiresCertificate === true),
     challenges: compileChallenges(plan, settings.gatewayUrl),
     readBytesPerSecondMin: plan.readBytesPerSecondMin ?? READ_BYTES_PER_SECOND_MIN,

@@ -5,7 +5,13 @@ import { unpackPlan } from '../../plan/packed-plan.ts'
 import type { SlaPlan } from '../../plan/sla-plan.ts'
 import type { Pace } from '../../runtime/pace.ts'
 import type { UpstreamGates } from '../backend/upstream-gates.ts'
-import { compileRevision, compileSlaFor, type CompiledRevision, type RevisionSettings } from '../call/revision.ts'
+import {
+  compileRevision,
+  compileSlaFor,
+  type CompiledCanary,
+  type CompiledRevision,
+  type RevisionSettings,
+} from '../call/revision.ts'
 import type { Limiter } from '../limits/limiter.ts'
 import type { StoredRevision } from '../messages/messages.ts'
 
@@ -24,7 +30,13 @@ export async function compileStored(
   if (canary === undefined) return active
   const route = await unpackPlan({ ...canary.plan, memberOfProductIds }, pace)
   const revision = await compileRevision(route, slas, limiter, settings, pace)
-  return { ...active, canary: { revision, matches: createCanaryMatch(api, canary.rule) } }
+  return withCanary(active, { revision, matches: createCanaryMatch(api, canary.rule) })
+}
+
+/** A token may have the scopes of both revisions, so that each accepts the tokens that were issued for the other. */
+export function withCanary(active: CompiledRevision, { revision, matches }: CompiledCanary): CompiledRevision {
+  const heldScopes = new Set([...active.allowedScopes, ...revision.allowedScopes])
+  return { ...active, heldScopes, canary: { revision: { ...revision, heldScopes }, matches } }
 }
 
 /** Applies a change to a revision and to its canary. */

@@ -31,7 +31,7 @@ export interface ServedRevisions {
   of(this: void, api: string): CompiledRevision | undefined
   /** Wakes the revision of an API for one call; resolves when `of` returns what serves it. Null if none sleeps. */
   wake(this: void, api: string): Promise<void> | null
-  /** Returns facts of the revision that serves an API, with the scopes of its canary, without waking it. */
+  /** Returns facts of the active revision of an API, without waking it. */
   planOf(api: string): Facts | undefined
   /** Serves the revisions that a starting thread is given. The calls of one that cannot be compiled are refused. */
   restore(revisions: readonly StoredRevision[]): Promise<void>
@@ -56,12 +56,6 @@ export interface ServedRevisionsOptions extends Pick<PaceOptions, 'clock' | 'ela
 }
 
 type Facts = Pick<RevisionPlan, 'tenant' | 'allowedScopes'>
-
-/** A token may have the scopes of both; each operation checks those of its revision. */
-function withScopesOf({ tenant, allowedScopes }: Facts, canary: Facts | undefined): Facts {
-  if (canary === undefined) return { tenant, allowedScopes }
-  return { tenant, allowedScopes: [...new Set([...allowedScopes, ...canary.allowedScopes])] }
-}
 
 /** Calls that wait for a sleeping revision are calls, too: waking them takes turns with the others. */
 const PAUSE_PER_SLICE_OF_WAKING = 1
@@ -106,10 +100,7 @@ class Revisions implements ServedRevisions {
   }
 
   planOf(api: string): Facts | undefined {
-    const revision = this.#serving.get(api)
-    if (revision !== undefined) return withScopesOf(revision.plan, revision.canary?.revision.plan)
-    const sleeping = this.#sleeping.get(api)
-    return sleeping && withScopesOf(sleeping.plan, sleeping.plan.canary?.plan)
+    return this.#serving.get(api)?.plan ?? this.#sleeping.get(api)?.plan
   }
 
   async restore(revisions: readonly StoredRevision[]): Promise<void> {

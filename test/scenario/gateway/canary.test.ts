@@ -3,62 +3,8 @@
 import { describe, expect, it } from 'vitest'
 import type { AuthenticationResult } from '../../../src/gateway/authentication/credential-refusal.ts'
 import { createRefusal } from '../../../src/gateway/authentication/credential-refusal.ts'
-import type { Authenticator } from '../../../src/gateway/authentication/authenticate.ts'
-import { compileRevision, type CompiledRevision } from '../../../src/gateway/call/revision.ts'
-import { createLimiter } from '../../../src/gateway/limits/limiter.ts'
-import type { GatewayServerOptions } from '../../../src/gateway/server.ts'
+import { get, keyed, openCanary } from '../../fixtures/test-canary.ts'
 import { callerOf } from '../../fixtures/test-callers.ts'
-import { openBackend, openTestGateway, PATHS } from '../../fixtures/test-gateway.ts'
-import { compileTestPlan } from '../../fixtures/test-plan.ts'
-
-const answers = { 200: { description: 'ok' } }
-const NEXT_PATHS = {
-  ...PATHS,
-  '/new': { get: { operationId: 'new', responses: answers } },
-  '/public': { get: { operationId: 'public', security: [], responses: answers } },
-}
-const get = (path: string, headers = ''): string =>
-  `GET /things-v1${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n${headers}\r\n`
-const keyed = (path: string, subscription: string): string => get(path, `x-api-key: key-${subscription}\r\n`)
-const MCP = { 'x-tollgate-mcp': true }
-
-interface Changes {
-  readonly authenticate?: Authenticator['authenticate']
-  readonly server?: Partial<GatewayServerOptions>
-  readonly isOnlyNextOnMcp?: boolean
-  readonly onCall?: (name: string) => Promise<void>
-}
-
-/** The canary serves the consumer of the subscription `chosen`. */
-async function openCanary({
-  authenticate,
-  server = {},
-  isOnlyNextOnMcp = false,
-  onCall = async () => {},
-}: Changes = {}) {
-  const answering = (name: string) =>
-    openBackend((incoming, response) => {
-      incoming.resume()
-      response.setHeader('content-type', 'text/plain')
-      void onCall(name).then(() => response.end(`<${name} ${incoming.url}>`))
-    })
-  const [stable, next] = await Promise.all([answering('stable'), answering('canary')])
-  const route = await compileTestPlan({ origin: next }, NEXT_PATHS, MCP)
-  const settings = { threads: 1, gatewayUrl: 'https://gateway.example', connect: (_: unknown, base: object) => base }
-  const plan = { ...structuredClone(route), revision: 2 }
-  const revision = await compileRevision(plan, [], createLimiter({ thread: 0, threads: 1 }), settings)
-  const canary = { revision, matches: ({ consumer }: { consumer: string }) => consumer === 'con_chosen' }
-  const now: { revision: CompiledRevision | undefined } = { revision: undefined }
-  const gateway = await openTestGateway({
-    backend: { origin: stable },
-    ...(!isOnlyNextOnMcp && { root: MCP }),
-    changeRevision: (active) => (now.revision = { ...active, canary }),
-    ...(authenticate && { authenticator: { authenticate } }),
-    server: { revisionOf: (api) => (api === 'things-v1' ? now.revision : undefined), wake: () => null, ...server },
-  })
-  const dropCanary = (): void => void (now.revision = { ...now.revision!, canary: null })
-  return { gateway, now, dropCanary, canary: revision }
-}
 
 describe('an API with a canary', () => {
   it('serves each caller by its revision', async () => {

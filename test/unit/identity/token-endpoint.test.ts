@@ -15,6 +15,14 @@ const form = (text: string) => new URLSearchParams({ _: text }).toString().slice
 const inHeader = { client_id: undefined, client_secret: undefined }
 
 describe('200: a token', () => {
+  it('carries the scopes of the active revision if none is requested during a canary, and others on request', async () => {
+    const { post } = await openTestOauthServer({ scopes: { allowed: ['read', 'write', 'admin'], byDefault: ['read'] } })
+    expect(await post()).toMatchObject({ body: { scope: 'read' } })
+    expect(await post({ scope: 'read write' })).toMatchObject({ body: { scope: 'read write' } })
+    const narrow = await openTestOauthServer({ scopes: { allowed: ['read'], byDefault: ['read', 'write'] } })
+    expect(await narrow.post()).toMatchObject({ body: { scope: 'read' } })
+  })
+
   it('carries subject, API, scopes and lifetime (RFC 9068)', async () => {
     const { post } = await openTestOauthServer()
     const answer = await post()

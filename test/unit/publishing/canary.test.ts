@@ -170,10 +170,14 @@ describe('a canary', () => {
     await stage(catalogue, { allowedScopes: ['orders:write'] })
     expect((await scopesOf(API))?.allowed).toEqual(['orders:read'])
     await proxies.activate(ACME, proxy, { percent: 10 })
-    expect((await scopesOf(API))?.allowed).toEqual(['orders:read', 'orders:write'])
+    expect(await scopesOf(API)).toMatchObject({
+      allowed: ['orders:read', 'orders:write'],
+      byDefault: ['orders:read'],
+    })
     expect((await scopesOf(API))?.declared).toEqual(before?.declared)
     await proxies.discard(ACME, proxy)
     expect((await scopesOf(API))?.allowed).toEqual(['orders:read'])
+    expect(await scopesOf(API)).not.toHaveProperty('byDefault')
   })
 })
 

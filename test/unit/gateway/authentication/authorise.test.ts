@@ -39,9 +39,14 @@ function caller(method: Caller['method'], scopes: readonly string[], more: Parti
 const token = (...tokenScopes: string[]): SecurityAlternative => ({ tokenScopes, apiKey: false, keyScopes: [] })
 const keyed = (...keyScopes: string[]): SecurityAlternative => ({ tokenScopes: null, apiKey: true, keyScopes })
 const both = (...scopes: string[]): SecurityAlternative => ({ tokenScopes: scopes, apiKey: true, keyScopes: scopes })
-const proxy = (allowed: readonly string[], memberOfProductIds: readonly string[] = [], tenant = 'acme') => ({
-  allowedScopes: new Set(allowed),
-  plan: { tenant, memberOfProductIds },
+function proxy(allowed: readonly string[], memberOfProductIds: readonly string[] = [], tenant = 'acme') {
+  const allowedScopes = new Set(allowed)
+  return { allowedScopes, heldScopes: allowedScopes, plan: { tenant, memberOfProductIds } }
+}
+/** A revision beside another one that allows `others`. */
+const beside = (allowed: readonly string[], others: readonly string[]) => ({
+  ...proxy(allowed),
+  heldScopes: new Set([...allowed, ...others]),
 })
 
 describe('authorisation', () => {
@@ -63,17 +68,35 @@ describe('authorisation', () => {
 
   it('requires both credentials if an alternative names both', () => {
     const allowed = proxy(['read'], ['product_1'])
-    const beside = caller('key', ['read'])
+    const second = caller('key', ['read'])
     expect(authorise([both('read')], caller('token', ['read']), allowed)).toBe('operation_forbidden')
     expect(authorise([both('read')], caller('key', ['read']), allowed)).toBe('operation_forbidden')
-    expect(authorise([both('read')], caller('token', ['read'], { key: beside }), allowed)).toBeNull()
-    expect(authorise([keyed('read')], caller('token', [], { key: beside }), allowed)).toBeNull()
+    expect(authorise([both('read')], caller('token', ['read'], { key: second }), allowed)).toBeNull()
+    expect(authorise([keyed('read')], caller('token', [], { key: second }), allowed)).toBeNull()
     const foreign = caller('key', ['read'], {}, 'product_2')
     expect(authorise([both('read')], caller('token', ['read'], { key: foreign }), allowed)).toBe('operation_forbidden')
   })
 
   it('refuses a token with a scope that the proxy does not allow', () => {
     expect(authorise([token('read')], caller('token', ['read', 'write']), proxy(['read']))).toBe('operation_forbidden')
+  })
+
+  it('accepts a token with a scope of the other revision during a canary, but does not open an operation for it', () => {
+    const held = caller('token', ['read', 'write'])
+    const narrow = beside(['read'], ['read', 'write'])
+    expect(authorise([token('read')], held, narrow)).toBeNull()
+    expect(authorise([token('write')], held, narrow)).toBe('operation_forbidden')
+    expect(authorise([token('write'), token('read')], held, narrow)).toBeNull()
+    expect(authorise([token('read')], caller('token', ['read', 'admin']), narrow)).toBe('operation_forbidden')
+  })
+
+  it('opens nothing for a key by a scope that only the other revision of a canary allows', () => {
+    const held = caller('key', ['read', 'write'])
+    expect(authorise([keyed('write')], held, beside(['read'], ['write']))).toBe('operation_forbidden')
+    expect(authorise([keyed('read')], held, beside(['read'], ['write']))).toBeNull()
+    const pair = caller('token', ['read', 'write'], { key: held })
+    expect(authorise([both('write')], pair, beside(['read'], ['write']))).toBe('operation_forbidden')
+    expect(authorise([both('read')], pair, beside(['read'], ['write']))).toBeNull()
   })
 
   it('refuses a key if the proxy does not allow the required scope', () => {

@@ -92,7 +92,13 @@ describe('a revision with a canary', () => {
     expect(canary.backend?.only?.gate).toBe(gates.get(`${API} canary http://backend-2`))
     const { matches } = active.canary!
     expect(['con_1', 'con_2'].map((consumer) => matches({ consumer, subscription: 'sub_1' }))).toEqual([true, false])
-    expect(revisions.planOf(API)).toEqual({ tenant: 'acme', allowedScopes: ['shared', 'scope1', 'scope2'] })
+    const scopes = ['shared', 'scope1', 'scope2']
+    expect([active, canary].map(({ heldScopes }) => [...heldScopes])).toEqual([scopes, scopes])
+    expect([active, canary].map(({ allowedScopes }) => [...allowedScopes])).toEqual([
+      ['shared', 'scope1'],
+      ['shared', 'scope2'],
+    ])
+    expect(revisions.planOf(API)).toMatchObject({ tenant: 'acme', allowedScopes: ['shared', 'scope1'] })
   })
 
   it('changes its declarations and products together with those of the canary', async () => {
@@ -112,7 +118,7 @@ describe('a revision with a canary', () => {
   it('wakes with it, and with what changed while it slept', async () => {
     const { revisions, both } = open()
     await revisions.restore([{ plan: withCanary(), slas: [declare(5)] }])
-    expect(revisions.planOf(API)?.allowedScopes).toEqual(['shared', 'scope1', 'scope2'])
+    expect(revisions.planOf(API)?.allowedScopes).toEqual(['shared', 'scope1'])
     const awake = revisions.wake(API)
     revisions.setSla(declare(9))
     revisions.setMembership(API, ['prd_3'])
@@ -138,7 +144,9 @@ describe('a revision with a canary', () => {
     revisions.swap(1, [])
     await revisions.prepare(2, packed(2), [])
     revisions.swap(2, [])
-    expect(revisions.of(API)).toMatchObject({ canary: null, plan: { revision: 2 } })
+    const left = revisions.of(API)!
+    expect(left).toMatchObject({ canary: null, plan: { revision: 2 } })
+    expect(left.heldScopes).toBe(left.allowedScopes)
     expect([...gates.keys()]).toEqual([`${API} http://backend-2`])
     await revisions.prepare(3, withCanary(), [])
     revisions.abort(3)

@@ -88,7 +88,8 @@ function isAuthorised({ security }: OperationPlan, { isAnonymous = false, token,
   if (!isAnonymous && token === undefined && key === undefined) return true
   const keyed = key === undefined ? undefined : toCaller('key', key)
   const caller = token === undefined ? keyed : { ...toCaller('token', token), ...(keyed && { key: keyed }) }
-  const scope = { allowedScopes: new Set(SCOPES), plan: { tenant: 'acme', memberOfProductIds: [] } }
+  const allowedScopes = new Set(SCOPES)
+  const scope = { allowedScopes, heldScopes: allowedScopes, plan: { tenant: 'acme', memberOfProductIds: [] } }
   return caller === undefined ? security.length === 0 : authorise(security, caller, scope) === null
 }
 
