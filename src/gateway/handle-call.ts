@@ -42,12 +42,23 @@ export interface HandleCallOptions {
 const LEASE_ROUNDS_MAX = 20
 
 export interface HandleCall {
-  /** Handles a call of a published API. The path of the operation starts at `pathFrom` in the request target. */
-  (call: Call, headers: RequestHeaders, revision: CompiledRevision, pathFrom: number, queryAt: number): void
+  /**
+   * Handles a call of a published API. The path of the operation starts at `pathFrom` in the request target. `refusal`: of
+   * the credential, if it was verified already.
+   */
+  (
+    call: Call,
+    headers: RequestHeaders,
+    revision: CompiledRevision,
+    pathFrom: number,
+    queryAt: number,
+    refusal: Refusal | null,
+  ): void
 }
 
 export function createHandleCall(options: HandleCallOptions): HandleCall {
-  return (call, headers, revision, pathFrom, queryAt) => route(options, call, headers, revision, pathFrom, queryAt)
+  return (call, headers, revision, pathFrom, queryAt, refusal) =>
+    route(options, call, headers, revision, pathFrom, queryAt, refusal)
 }
 
 function route(
@@ -57,6 +68,7 @@ function route(
   revision: CompiledRevision,
   pathFrom: number,
   queryAt: number,
+  refusal: Refusal | null,
 ): void {
   call.attribution = revision.unrouted
   call.apiLines = apiLinesFor(revision, headers.origin)
@@ -69,7 +81,7 @@ function route(
   }
   const url = call.request.url ?? ''
   const match = routes.find(call.request.method ?? '', url, pathFrom, queryAt)
-  if (match === null || 'allowed' in match) return refuseUnknown(options, call, headers, revision, match)
+  if (match === null || 'allowed' in match) return refuseUnknown(options, call, headers, revision, match, refusal)
   const operation = operations[match.operation]!
   call.attribution = operation.anonymous
   if (headers.isAmbiguous) {
@@ -96,7 +108,7 @@ function route(
     receiver: null,
     callerContext: null,
   }
-  authenticate(options, routed)
+  authenticate(options, routed, refusal)
 }
 
 /**
@@ -109,10 +121,11 @@ function refuseUnknown(
   { authorization, apiKey, isAmbiguous }: RequestHeaders,
   revision: CompiledRevision,
   match: { allowed: readonly string[] } | null,
+  refusal: Refusal | null,
 ): void {
   const { plan } = revision
   if (isAmbiguous || (authorization === undefined && apiKey === undefined)) return refuse(null)
-  const result = authenticator.authenticate(authorization, apiKey, plan.api)
+  const result = refusal ?? authenticator.authenticate(authorization, apiKey, plan.api)
   if (result instanceof Promise) resume(isStaleAt, call, result, refuse)
   else refuse(result)
 
@@ -129,7 +142,7 @@ function refuseUnknown(
   }
 }
 
-function authenticate(options: HandleCallOptions, routed: RoutedCall): void {
+function authenticate(options: HandleCallOptions, routed: RoutedCall, refusal: Refusal | null): void {
   const { headers, operation, revision } = routed
   if (headers.authorization === undefined && headers.apiKey === undefined) {
     const { security, requiresCertificate } = operation.plan
@@ -141,6 +154,7 @@ function authenticate(options: HandleCallOptions, routed: RoutedCall): void {
       detail: 'Send a bearer token in Authorization, or a key in x-api-key.',
     })
   }
+  if (refusal !== null) return refuseCredential(routed, refusal)
   const result = options.authenticator.authenticate(headers.authorization, headers.apiKey, revision.plan.api)
   if (result instanceof Promise)
     resume(options.isStaleAt, routed.call, result, (late) => findContext(options, routed, late))

@@ -8,7 +8,6 @@
 
 import type { Caller } from '../plan/caller.ts'
 import type { Authenticator, Refusal } from './authentication/authenticate.ts'
-import type { AuthenticationResult } from './authentication/credential-refusal.ts'
 import { Call } from './call/call.ts'
 import { toAttribution } from './call/call-attribution.ts'
 import type { CallDependencies } from './call/call-dependencies.ts'
@@ -16,10 +15,10 @@ import type { HandleCall } from './handle-call.ts'
 import type { RequestRules } from './headers/header-rules.ts'
 import type { ClientRequest, ClientResponse, ClientServer, ClientServerOptions } from './connection/client.ts'
 import { createClientServer } from './connection/client-server.ts'
-import { chooseRevision } from './choose-revision.ts'
+import { authenticateFirst, chooseRevision } from './choose-revision.ts'
 import { apiLinesFor, type CompiledRevision } from './call/revision.ts'
 import { answerPreflight, isPreflight } from './cors/preflight.ts'
-import { refuseStale } from './call/routed-call.ts'
+import { refuseStale, refuseUnavailable } from './call/routed-call.ts'
 import { handleOauth, isOauthPath, watchReader, type OauthHandler } from './oauth-requests.ts'
 import { McpCall } from './mcp/mcp-call.ts'
 import { isMcpTarget, type McpEndpoint } from './mcp/mcp-endpoint.ts'
@@ -133,38 +132,26 @@ function beginChosen(gateway: Gateway, arrival: Arrival, active: CompiledRevisio
   const { authorization, apiKey, isAmbiguous } = arrival.headers
   const isAnonymous = isAmbiguous || (authorization === undefined && apiKey === undefined)
   if (isAnonymous || arrival.queryAt < 0) return beginCall(gateway, arrival, active, waitingSince)
-  const choose = (revision: CompiledRevision, result: Caller | Refusal): CompiledRevision =>
-    revision.canary === null ? revision : chooseRevision(revision, revision.canary, result)
-  const result = authenticate(gateway, arrival, active)
+  const { api } = active.plan
+  const refusalIn = (result: Caller | Refusal): Refusal | null => ('code' in result ? result : null)
+  const result = authenticateFirst(gateway.authenticator, arrival.headers, api, gateway.context.onFault)
   if (!(result instanceof Promise)) {
-    return beginCall(gateway, arrival, result === null ? active : choose(active, result), waitingSince)
+    return beginCall(gateway, arrival, chooseRevision(active, result), waitingSince, refusalIn(result))
   }
   const since = waitingSince ?? performance.now()
   wait(gateway, arrival, result, (late) => {
-    const current = gateway.revisionOf(active.plan.api)
-    beginCall(gateway, arrival, current && choose(current, late), since)
+    const current = gateway.revisionOf(api)
+    beginCall(gateway, arrival, current && chooseRevision(current, late), since, refusalIn(late))
   })
 }
 
-/** Returns null if the credential cannot be verified, which the call finds out as well. */
-function authenticate(
-  { authenticator, context }: Gateway,
-  { headers: { authorization, apiKey } }: Arrival,
-  { plan }: CompiledRevision,
-): AuthenticationResult | null {
-  try {
-    return authenticator.authenticate(authorization, apiKey, plan.api)
-  } catch (cause) {
-    context.onFault(cause)
-    return null
-  }
-}
-
+/** `refusal`: of the credential, if it was verified before the revision was chosen. */
 function beginCall(
   gateway: Gateway,
   arrival: Arrival,
   revision: CompiledRevision | undefined,
   waitingSince: number | null,
+  refusal: Refusal | null = null,
 ): void {
   const { request, response, headers, target, queryAt, nameEnd } = arrival
   const sequence = (gateway.sequence = (gateway.sequence + 1) >>> 0)
@@ -178,9 +165,10 @@ function beginCall(
     if (response.destroyed) endGone(call, headers, revision)
     else if (gateway.isStaleAt(nowAt)) refuseStaleCall(call, headers, revision)
     else if (queryAt < 0) refuseTarget(gateway, call, headers, target)
-    else if (call instanceof McpCall) gateway.mcp.handle(call, headers, revision!)
     else if (revision === undefined) call.refuse('not_found', 'No API with this name is published here.')
-    else gateway.handleCall(call, headers, revision, nameEnd, queryAt)
+    else if (refusal !== null && refusal.code === 'unavailable') refuseUnverified(call, headers, revision, refusal)
+    else if (call instanceof McpCall) gateway.mcp.handle(call, headers, revision, refusal)
+    else gateway.handleCall(call, headers, revision, nameEnd, queryAt, refusal)
   } catch (cause) {
     call.crash(cause)
   }
@@ -235,6 +223,12 @@ function endGone(call: Call, headers: RequestHeaders, revision: CompiledRevision
 function refuseStaleCall(call: Call, headers: RequestHeaders, revision: CompiledRevision | undefined): void {
   if (revision !== undefined) attributeUnrouted(call, headers, revision)
   refuseStale(call)
+}
+
+/** Refuses a call whose credential cannot be verified: it is not known which revision serves its caller. */
+function refuseUnverified(call: Call, headers: RequestHeaders, revision: CompiledRevision, { detail }: Refusal): void {
+  attributeUnrouted(call, headers, revision)
+  refuseUnavailable(call, detail, 'authenticate')
 }
 
 function attributeUnrouted(call: Call, { origin }: RequestHeaders, revision: CompiledRevision): void {

@@ -77,7 +77,8 @@ export class McpEndpoint {
     this.#options = options
   }
 
-  handle(call: McpCall, headers: RequestHeaders, revision: CompiledRevision): void {
+  /** `refusal`: of the credential, if it was verified already. */
+  handle(call: McpCall, headers: RequestHeaders, revision: CompiledRevision, refusal: Refusal | null): void {
     const { plan } = revision
     const { origin, loops, isAccepting } = this.#options
     call.attribution = revision.unroutedMcp
@@ -96,10 +97,10 @@ export class McpEndpoint {
       return call.refuse('operation_forbidden', 'The Origin header names another site.', { stage: 'route' })
     }
     if (!isAccepting()) return refuseUnavailable(call, 'The gateway cannot record calls at the moment.')
-    this.#authenticate(call, headers, revision)
+    this.#authenticate(call, headers, revision, refusal)
   }
 
-  #authenticate(call: McpCall, headers: RequestHeaders, revision: CompiledRevision): void {
+  #authenticate(call: McpCall, headers: RequestHeaders, revision: CompiledRevision, refusal: Refusal | null): void {
     const { authorization, apiKey } = headers
     const challenge = revision.mcpChallenges.credential_missing
     if (authorization === undefined && apiKey === undefined) {
@@ -107,7 +108,7 @@ export class McpEndpoint {
         headers: ['WWW-Authenticate', challenge],
       })
     }
-    const result = this.#options.authenticator.authenticate(authorization, apiKey, revision.plan.api)
+    const result = refusal ?? this.#options.authenticator.authenticate(authorization, apiKey, revision.plan.api)
     if (result instanceof Promise) resume(call, result, (late) => this.#findContext(call, headers, revision, late))
     else this.#findContext(call, headers, revision, result)
   }

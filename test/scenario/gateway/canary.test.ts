@@ -144,21 +144,59 @@ describe('a call that waits for its credential', () => {
     const answer = gateway.raw(keyed('/new', 'chosen'))
     await expect.poll(waiting).toBe(1)
     settle(createRefusal('credential_invalid', 'revoked'))
-    await expect.poll(waiting).toBe(1)
-    settle(createRefusal('credential_invalid', 'revoked'))
     // Only the canary has the operation.
     expect(await answer).toContain('HTTP/1.1 404')
   })
 
-  it('is left to the active revision if the credential cannot be verified, and the fault is reported', async () => {
+  it.each(['/keyed', '/new', '/mcp'])(
+    'is refused if it cannot be verified, and no revision serves it: %s',
+    async (path) => {
+      const { gateway, waiting, settle } = await openWaiting()
+      const answer = gateway.raw(keyed(path, 'chosen'))
+      await expect.poll(waiting).toBe(1)
+      settle(createRefusal('unavailable', 'The credential cannot be looked up at the moment.'))
+      // A second verification would succeed.
+      settle()
+      expect(await answer).toMatch(/^HTTP\/1\.1 503[^]*Retry-After: 1\r\n[^]*"code":"unavailable"/i)
+      expect(await gateway.recorded(1)).toMatchObject([{ outcome: 'unavailable', status: 503, subscription: '' }])
+      expect(gateway.inFlight()).toBe(0)
+    },
+  )
+})
+
+describe('a call whose credential', () => {
+  it.each<[string, () => AuthenticationResult]>([
+    [
+      'throws',
+      () => {
+        throw new Error('a bug')
+      },
+    ],
+    ['rejects', () => Promise.reject(new Error('a bug'))],
+  ])('cannot be verified because the verification %s is refused, and the fault is reported', async (_, fail) => {
     let calls = 0
-    const authenticate = (): AuthenticationResult => {
-      if (calls++ === 0) throw new Error('a bug')
-      return callerOf('chosen')
-    }
+    const authenticate = (): AuthenticationResult => (calls++ === 0 ? fail() : callerOf('chosen'))
     const { gateway } = await openCanary({ authenticate })
-    expect(await gateway.raw(keyed('/keyed', 'chosen'))).toContain('<stable /keyed>')
+    expect(await gateway.raw(keyed('/keyed', 'chosen'))).toContain('HTTP/1.1 503')
     expect(gateway.faults).toHaveLength(1)
+    expect(await gateway.recorded(1)).toMatchObject([{ outcome: 'unavailable', status: 503 }])
+    expect(await gateway.raw(keyed('/keyed', 'chosen'))).toContain('<canary /keyed>')
+  })
+
+  it.each([
+    ['/keyed', 'HTTP/1.1 401'],
+    ['/open', 'HTTP/1.1 401'],
+    ['/none', 'HTTP/1.1 404'],
+    ['/mcp', 'HTTP/1.1 401'],
+  ])('is not valid is verified once, at %s', async (path, answer) => {
+    for (const isLate of [false, true]) {
+      let calls = 0
+      const refusal = createRefusal('credential_invalid', 'forged')
+      const authenticate = (): AuthenticationResult => (calls++, isLate ? Promise.resolve(refusal) : refusal)
+      const { gateway } = await openCanary({ authenticate })
+      expect(await gateway.raw(keyed(path, 'chosen'))).toContain(answer)
+      expect(calls).toBe(1)
+    }
   })
 })
 
