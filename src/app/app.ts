@@ -43,7 +43,7 @@ import { openTelemetry } from './open-telemetry.ts'
 import { createWebhooks, type Webhooks } from './open-webhooks.ts'
 import { createResources, type Resources } from './resources.ts'
 import { startScheduledWork } from './scheduled-work.ts'
-import { serveStored } from './serve-stored.ts'
+import { createCanaryReport, serveStored } from './serve-stored.ts'
 import { createStopDelay } from './stop-delay.ts'
 
 export interface App {
@@ -180,6 +180,7 @@ function constructResources(core: Core, { limits, levels }: StreamServices, gate
     refuseTarget: createTargetCheck({ clock, allowPrivate: config.allowPrivateAddresses.includes('webhooks') }),
     backendRule: backends.rule,
     ...(shared !== null && preparesOn(shared, { count, log })),
+    onCanaryWithheld: createCanaryReport({ count, log }),
     judge: gateway.authenticator.judge,
   })
 }

@@ -36,6 +36,7 @@ import { createProxies } from '../publishing/proxies.ts'
 import { createRetirement } from '../publishing/retirement.ts'
 import { createServedDocument } from '../publishing/served-document.ts'
 import { createServiceLevels } from '../service-level/service-levels.ts'
+import type { OnCanaryWithheld } from '../publishing/withheld-canary.ts'
 import { createSpecifications } from '../publishing/specifications.ts'
 import { createConsumerView } from '../subscriptions/consumer-view.ts'
 import { createSubscriptions } from '../subscriptions/subscriptions.ts'
@@ -69,6 +70,7 @@ export interface ResourcesOptions extends Secrets {
   /** Asks the other nodes to prepare a revision; missing on a single node. */
   readonly askNodes?: AskNodes
   readonly onUnprepared?: (cause: unknown) => void
+  readonly onCanaryWithheld?: OnCanaryWithheld
   /** All scopes of the platform API. */
   readonly scopes: readonly string[]
   readonly log: Log

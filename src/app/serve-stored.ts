@@ -1,23 +1,48 @@
 /** Serves an active revision when the service starts. */
 
 import type { GatewayPort } from '../plan/gateway-port.ts'
-import { toWithheldPlan } from '../plan/withheld-plan.ts'
+import type { PackedPlan } from '../plan/packed-plan.ts'
+import { toWithheldPlan, withWithheldCanary } from '../plan/withheld-plan.ts'
 import { SecretsUnreadable } from '../publishing/backend-secrets.ts'
 import type { ActivePlan } from '../publishing/serving-plan.ts'
+import type { OnCanaryWithheld } from '../publishing/withheld-canary.ts'
 import type { Core } from './open-core.ts'
 
-/** An API whose secrets cannot be decrypted does not prevent the start. */
+/** A canary that cannot be served, and an API whose secrets cannot be decrypted, do not prevent the start. */
 export async function serveStored(
   { count, log }: Pick<Core, 'count' | 'log'>,
   port: Pick<GatewayPort, 'prepare'>,
   { plan, slas }: Pick<ActivePlan, 'plan' | 'slas'>,
 ): Promise<void> {
+  const serve = async (next: PackedPlan): Promise<void> => (await port.prepare(next, slas)).swap()
   try {
-    await (await port.prepare(plan, slas)).swap()
+    await serve(plan)
   } catch (cause) {
+    if (await servesWithoutCanary(plan, serve)) return createCanaryReport({ count, log })(plan.api, cause)
     if (!(cause instanceof SecretsUnreadable)) throw cause
     count('revision_withheld')
     log.error({ err: cause, api: plan.api }, 'the stored secrets of an API cannot be decrypted; its calls get 503')
     await (await port.prepare(toWithheldPlan(plan), [])).swap()
+  }
+}
+
+async function servesWithoutCanary(plan: PackedPlan, serve: (plan: PackedPlan) => Promise<void>): Promise<boolean> {
+  if (plan.canary === undefined) return false
+  try {
+    await serve(withWithheldCanary(plan))
+    return true
+  } catch {
+    // The cause for the whole API is reported.
+    return false
+  }
+}
+
+export function createCanaryReport({ count, log }: Pick<Core, 'count' | 'log'>): OnCanaryWithheld {
+  return (api, cause) => {
+    count('revision_withheld')
+    log.error(
+      { err: cause, api, isCanary: true },
+      'a canary cannot be served; its callers get 503, the others are served',
+    )
   }
 }

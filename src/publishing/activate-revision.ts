@@ -3,7 +3,7 @@
 import { step } from '../command/persisted-machine.ts'
 import { commit, find, stateConflict } from '../command/commands.ts'
 import { Problem } from '../domain/problem.ts'
-import type { GatewayPort } from '../plan/gateway-port.ts'
+import type { GatewayPort, PreparedRevision } from '../plan/gateway-port.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Refusal } from '../store/preparations.ts'
 import type { Author, Registry, Write } from '../store/registry.ts'
@@ -16,6 +16,7 @@ import { PROXY_KIND, activeDeployment, canaryOf, proxyWrite, type ProxyBody } fr
 import { steppedProxy } from './proxy-revisions.ts'
 import type { ActivePlan, ServingPlans } from './serving-plan.ts'
 import { refuseRetired } from './stage-revision.ts'
+import { withholdingCanary, type OnCanaryWithheld } from './withheld-canary.ts'
 
 export interface ActivationOptions {
   readonly registry: Registry
@@ -25,6 +26,7 @@ export interface ActivationOptions {
   readonly askNodes?: AskNodes
   readonly clock: Clock
   readonly backendRule: BackendRule
+  readonly onCanaryWithheld?: OnCanaryWithheld
 }
 
 /** Resolves with the nodes that cannot execute a request to prepare a plan (`prepared-revisions.ts`). */
@@ -66,9 +68,12 @@ export function refuseUnprepared([refusal]: readonly Refusal[]): void {
   })
 }
 
-/** Commits a change of the catalogue entry with `save`; the active revision, if there is one, serves with `entry`. */
+/**
+ * Commits a change of the catalogue entry with `save`; the active revision, if there is one, serves with `entry`. A canary that cannot
+ * be served any more does not prevent it: the calls of its callers are refused then.
+ */
 export async function changeEntry(
-  options: Pick<ActivationOptions, 'registry' | 'gateway' | 'served' | 'askNodes' | 'clock'>,
+  options: Pick<ActivationOptions, 'registry' | 'gateway' | 'served' | 'askNodes' | 'clock' | 'onCanaryWithheld'>,
   planOf: ServingPlans,
   api: string,
   entry: ApiBody,
@@ -80,10 +85,11 @@ export async function changeEntry(
   // Written even if it is unchanged, so that a concurrent activation from an older read fails.
   const body = entry.state === 'Retired' ? withoutCanary(proxy.body, options.clock.nowMs()) : proxy.body
   const touched = proxyWrite(proxy.id, proxy.tenant, proxy.revision, body)
-  const plan = await planOf(proxy, body, deployment, entry)
-  await swapWith(options, plan, async () => {
+  const source = { proxy, body, deployment, entry }
+  const next = await withholdingCanary(planOf, source, (plan) => prepare(options, plan), options.onCanaryWithheld)
+  await swapPrepared(options, next, async () => {
     // A refusal prevents nothing, because a retirement has to take effect: the node refuses the calls of the API then.
-    await options.askNodes?.(toPrepareRequest(plan))
+    await options.askNodes?.(toPrepareRequest(next.plan))
     await save([touched])
   })
 }
@@ -95,11 +101,29 @@ function withoutCanary(body: ProxyBody, atMs: number): ProxyBody {
 
 /** Compiles the plan on every thread, commits, and swaps it in; if the commit fails, the threads discard the plan. */
 export async function swapWith(
-  { gateway, served }: Pick<ActivationOptions, 'gateway' | 'served'>,
+  options: Pick<ActivationOptions, 'gateway' | 'served'>,
   next: ActivePlan,
   save: () => Promise<void>,
 ): Promise<void> {
-  const prepared = await gateway.prepare(next.plan, next.slas)
+  await swapPrepared(options, await prepare(options, next), save)
+}
+
+interface Prepared {
+  readonly plan: ActivePlan
+  readonly prepared: PreparedRevision
+}
+
+/** Compiles the plan on every thread; `swapPrepared` must follow. */
+export async function prepare({ gateway }: Pick<ActivationOptions, 'gateway'>, plan: ActivePlan): Promise<Prepared> {
+  return { plan, prepared: await gateway.prepare(plan.plan, plan.slas) }
+}
+
+/** Commits, and swaps in what is prepared. */
+export async function swapPrepared(
+  { served }: Pick<ActivationOptions, 'served'>,
+  { plan, prepared }: Prepared,
+  save: () => Promise<void>,
+): Promise<void> {
   try {
     await save()
   } catch (cause) {
@@ -107,7 +131,7 @@ export async function swapWith(
     throw cause
   }
   await prepared.swap()
-  served.note(next)
+  served.note(plan)
 }
 
 /** Returns the catalogue entry with an active revision. Throws if the API is retired. */

@@ -4,9 +4,18 @@
  */
 
 import { commit, find, invalidAt } from '../command/commands.ts'
+import { Problem } from '../domain/problem.ts'
 import type { CanaryRule } from '../plan/canary.ts'
 import type { Author, Document } from '../store/registry.ts'
-import { activateRevision, refuseUnprepared, swapWith, type ActivationOptions } from './activate-revision.ts'
+import { isFromDisk } from '../store/unwritable.ts'
+import {
+  activateRevision,
+  prepare,
+  refuseUnprepared,
+  swapPrepared,
+  swapWith,
+  type ActivationOptions,
+} from './activate-revision.ts'
 import { API_KIND, apiWrite } from './apis.ts'
 import { checkStaged } from './backend-address.ts'
 import { toPrepareRequest } from './prepared-revisions.ts'
@@ -107,15 +116,27 @@ async function withdrawCanary(
   { current, body, active, write }: Withdrawal,
 ): Promise<void> {
   const entry = await find(options.registry, author.tenant, API_KIND, body.api)
-  const plan = await planOf(current, body, active, entry.body)
-  await swapWith(options, plan, async () => {
+  const next = await planOf(current, body, active, entry.body)
+    .then((plan) => prepare(options, plan))
+    .catch((cause: unknown) => {
+      throw isFromDisk(cause) ? cause : toUnprepared(cause)
+    })
+  await swapPrepared(options, next, async () => {
     // A refusal prevents nothing, because a canary that fails has to end.
-    await options.askNodes?.(toPrepareRequest(plan))
+    await options.askNodes?.(toPrepareRequest(next.plan))
     await commit(options.registry, author, 'proxy.discard', [
       write,
       apiWrite(body.api, author.tenant, entry.revision, entry.body),
     ])
   })
+}
+
+/** Returns the problem of an API whose active revision cannot serve all callers. */
+function toUnprepared(cause: unknown): unknown {
+  if (cause instanceof Problem && cause.code !== 'specification_invalid') return cause
+  const reason = cause instanceof Problem ? cause.message : 'an internal fault.'
+  const detail = `The active revision cannot be prepared, so that the canary keeps its callers: ${reason}`
+  return new Problem('state_conflict', detail, { cause })
 }
 
 async function refuseUnknown({ consumersOf }: CanaryOptions, tenant: string, rule: CanaryRule): Promise<void> {

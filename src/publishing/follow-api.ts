@@ -8,17 +8,18 @@
 
 import type { KeyedMutex } from '../command/keyed-mutex.ts'
 import type { GatewayPort } from '../plan/gateway-port.ts'
-import { toCanaryPlan, type PackedPlan } from '../plan/packed-plan.ts'
+import type { PackedPlan } from '../plan/packed-plan.ts'
 import { toWithheldPlan, withWithheldCanary } from '../plan/withheld-plan.ts'
 import type { Document, Registry } from '../store/registry.ts'
 import { isFromDisk } from '../store/unwritable.ts'
-import { API_KIND, type ApiBody } from './apis.ts'
-import { PROXY_KIND, activeDeployment, canaryOf, type Deployment, type ProxyBody } from './proxy-document.ts'
+import { API_KIND } from './apis.ts'
+import { PROXY_KIND, activeDeployment, type Deployment, type ProxyBody } from './proxy-document.ts'
 import type { PreparedRevisions } from './prepared-revisions.ts'
 import type { ServedPlans } from './served-plans.ts'
 import type { ActivePlan, ServingPlans } from './serving-plan.ts'
 import type { Specifications } from './specifications.ts'
 import type { StoredPlan } from './stored-plans.ts'
+import { planWithheldCanary } from './withheld-canary.ts'
 
 export interface FollowApiOptions {
   readonly registry: Registry
@@ -64,7 +65,8 @@ async function follow(options: FollowApiOptions, planOf: ServingPlans, api: stri
   // Nothing is active yet; the activation will read it.
   if (proxy === null || deployment === null) return null
   const next = () => planOf(proxy, proxy.body, deployment, entry.body)
-  const withheldCanary = () => planWithheldCanary(planOf, proxy, deployment, entry.body)
+  const source = { proxy, body: proxy.body, deployment, entry: entry.body }
+  const withheldCanary = () => planWithheldCanary(planOf, source)
   return serveOrWithhold(options, { proxy, deployment, next, withheldCanary })
 }
 
@@ -103,27 +105,6 @@ async function withholdCanary({ gateway }: FollowApiOptions, { withheldCanary }:
     // The cause for the whole API is reported.
     return false
   }
-}
-
-async function planWithheldCanary(
-  planOf: ServingPlans,
-  proxy: Document<ProxyBody>,
-  deployment: Deployment,
-  entry: ApiBody,
-): Promise<ActivePlan | null> {
-  const { actor, api, memberOfProductIds } = proxy.body
-  const canary = canaryOf(proxy.body)
-  if (canary === null) return null
-  const context = { ...actor.context, canary: null }
-  const active = await planOf(proxy, { ...proxy.body, actor: { ...actor, context } }, deployment, entry)
-  const {
-    revision,
-    rule,
-    deployment: { allowedScopes },
-  } = canary
-  // Its tokens stay valid at the active revision.
-  const withheld = toWithheldPlan({ api, tenant: proxy.tenant, revision, allowedScopes, memberOfProductIds })
-  return { ...active, plan: { ...active.plan, canary: { rule, plan: toCanaryPlan(withheld) } } }
 }
 
 /** Yields for each stored plan how to serve its API. For the start, when nothing else on this node changes an API. */

@@ -40,6 +40,7 @@ import type { RulesetOf } from './published-contract.ts'
 import type { Specifications } from './specifications.ts'
 import { stageRevision } from './stage-revision.ts'
 import type { StoredPlan } from './stored-plans.ts'
+import { withholdingCanary, type OnCanaryWithheld } from './withheld-canary.ts'
 
 export type { Proxy }
 
@@ -100,6 +101,7 @@ export interface ProxiesOptions {
   readonly consumersOf: ConsumersOf
   /** A revision could not be prepared for another node, for a reason that is not in the document. */
   readonly onUnprepared?: (cause: unknown) => void
+  readonly onCanaryWithheld?: OnCanaryWithheld
   /** If missing, backends are not probed. */
   readonly probeBackend?: ProbeBackend
 }
@@ -158,19 +160,24 @@ export function createProxies(options: ProxiesOptions): Proxies {
       items: showRevisions((await find(registry, tenant, PROXY_KIND, id)).body),
       next: null,
     }),
-    activePlans: () => activePlans(registry, planOf, served),
+    activePlans: () => activePlans(options, planOf, served),
     follow,
     prepare: prepared.prepare,
     startApis: (stored) => startApis(activation, follow, stored),
   }
 }
 
-async function* activePlans(registry: Registry, planOf: ServingPlans, served: ServedPlans): AsyncIterable<ActivePlan> {
+async function* activePlans(
+  { registry, onCanaryWithheld }: Pick<ProxiesOptions, 'registry' | 'onCanaryWithheld'>,
+  planOf: ServingPlans,
+  served: ServedPlans,
+): AsyncIterable<ActivePlan> {
   for await (const proxy of listAll(registry, PROXY_KIND, { limit: BATCH_MAX })) {
     const deployment = activeDeployment(proxy.body)
     if (deployment === null) continue
-    const { body } = await find(registry, proxy.tenant, API_KIND, proxy.body.api)
-    const plan = await planOf(proxy, proxy.body, deployment, body)
+    const { body: entry } = await find(registry, proxy.tenant, API_KIND, proxy.body.api)
+    const source = { proxy, body: proxy.body, deployment, entry }
+    const plan = await withholdingCanary(planOf, source, async (next) => next, onCanaryWithheld)
     yield plan
     served.note(plan)
   }

@@ -100,7 +100,7 @@ export const EVENT_REASONS = {
   revision_not_prepared:
     'This node could not prepare a revision that another node activates. The activation is refused; the log has the reason.',
   revision_withheld:
-    'The active revision of an API could not be compiled on this node. Its calls get 503 here; the log has the reason.',
+    'The active revision of an API, or its canary, cannot be served on this node. Its calls get 503 here; the log has the reason.',
   revoked_tokens_full: 'The list of revoked tokens of a gateway thread is full.',
   risk_episode_let_go: 'A quiet risk was cleared early to make room for another.',
   risk_episode_merged: 'A risk was counted under `others`, because as many risks as possible are open.',

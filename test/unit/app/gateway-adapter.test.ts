@@ -5,7 +5,7 @@ import { createGatewayPort, platformPlan, type GatewayParts } from '../../../src
 import { serveStored } from '../../../src/app/serve-stored.ts'
 import type { PackedPlan } from '../../../src/plan/packed-plan.ts'
 import type { BackendPlan } from '../../../src/plan/route-plan.ts'
-import { sealSecrets } from '../../../src/publishing/backend-secrets.ts'
+import { SecretsUnreadable, sealSecrets } from '../../../src/publishing/backend-secrets.ts'
 import { createVault } from '../../../src/runtime/vault.ts'
 
 const API = 'things-v1'
@@ -20,6 +20,8 @@ function planWith(value: string, state: PackedPlan['state'] = 'Active'): PackedP
   const backend = { origin, basePath: '', timeoutMs: 1, mayBePrivate: true, ...sealed }
   return { ...platformPlan('acme', [], []), api: API, state, backend }
 }
+
+const createSecretsFault = (): Error => new SecretsUnreadable(API, new Error('another key'))
 
 function open(of = vault) {
   const prepared: PackedPlan[] = []
@@ -89,6 +91,52 @@ describe('a start', () => {
     expect(logged[0]).toMatchObject({ api: API })
     const text = logged.map((each) => `${JSON.stringify(each)} ${(each as { err?: Error }).err?.stack ?? ''}`).join(' ')
     expect(text).not.toContain(plan.backend!.secretHeaders![0]!.value)
+  })
+
+  it.each<[string, (plan: PackedPlan) => void]>([
+    [
+      'whose secrets cannot be decrypted',
+      (plan) => {
+        if (plan.canary?.plan.backend?.secretHeaders !== undefined) throw createSecretsFault()
+      },
+    ],
+    [
+      'that cannot be prepared',
+      (plan) => {
+        if (plan.canary?.plan.state === 'Active') throw new Error('broken')
+      },
+    ],
+  ])('withholds a canary %s, and serves the other callers', async (_, refuse) => {
+    const { port, prepared } = open()
+    const refusing: typeof port = {
+      ...port,
+      async prepare(plan, slas) {
+        refuse(plan)
+        return port.prepare(plan, slas)
+      },
+    }
+    const counted: string[] = []
+    const logged: unknown[] = []
+    const log = { error: (...entry: unknown[]) => void logged.push(...entry) }
+    const { memberOfProductIds: _ids, ...canary } = planWith('of the canary')
+    const plan: PackedPlan = { ...planWith('marker'), canary: { rule: { percent: 10 }, plan: canary } }
+    await serveStored({ count: (reason: string) => void counted.push(reason), log } as never, refusing, {
+      plan,
+      slas: [],
+    })
+    expect(prepared).toMatchObject([{ state: 'Active', canary: { plan: { state: 'Withheld', backend: null } } }])
+    expect(prepared[0]?.backend?.secretHeaders).toEqual([{ name: 'X-Secret', value: 'marker' }])
+    expect(counted).toEqual(['revision_withheld'])
+    expect(logged[0]).toMatchObject({ api: API, isCanary: true })
+  })
+
+  it('withholds the API if the active revision and its canary have secrets that cannot be decrypted', async () => {
+    const { port, prepared } = open(otherVault)
+    const { memberOfProductIds: _ids, ...canary } = planWith('of the canary')
+    const plan: PackedPlan = { ...planWith('marker'), canary: { rule: { percent: 10 }, plan: canary } }
+    await serveStored({ count() {}, log: { error() {} } } as never, port, { plan, slas: [] })
+    expect(prepared).toMatchObject([{ api: API, state: 'Withheld' }])
+    expect(prepared[0]).not.toHaveProperty('canary')
   })
 
   it('fails for other reasons', async () => {
