@@ -29,7 +29,7 @@ export interface CompiledOperation {
   readonly plan: OperationPlan
   readonly position: number
   readonly validators: OperationValidators
-  /** Declared responses, for drift detection; null if the operation declares none. */
+  /** Declared responses, for drift detection; null if the operation declares none, or its revision reports no drift. */
   readonly responses: DeclaredResponses | null
   /** Lower-case names of validated headers; `Connection` cannot remove them. */
   readonly validatedHeaders: ReadonlySet<string>
@@ -75,6 +75,8 @@ export interface CompiledRevision {
   readonly mcpChallenges: Challenges
   /** Attribution of messages over MCP whose caller is not known yet. */
   readonly unroutedMcp: Attribution
+  /** Whether differences from the contract are reported: the published contract is that of the active revision. */
+  readonly reportsDrift: boolean
   /** Null unless another revision serves a part of the callers. */
   readonly canary: CompiledCanary | null
 }
@@ -137,6 +139,7 @@ export async function compileRevision(
     isMcpOn: isMcpOn(plan),
     mcpChallenges: compileChallenges(plan, settings.gatewayUrl, MCP_PATH),
     unroutedMcp: toAttribution(plan, '', null, null, 'mcp'),
+    reportsDrift: true,
     canary: null,
   }
 }

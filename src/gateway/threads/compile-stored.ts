@@ -36,7 +36,12 @@ export async function compileStored(
 /** A token may have the scopes of both revisions, so that each accepts the tokens that were issued for the other. */
 export function withCanary(active: CompiledRevision, { revision, matches }: CompiledCanary): CompiledRevision {
   const heldScopes = new Set([...active.allowedScopes, ...revision.allowedScopes])
-  return { ...active, heldScopes, canary: { revision: { ...revision, heldScopes }, matches } }
+  return { ...active, heldScopes, canary: { revision: { ...withoutDrift(revision), heldScopes }, matches } }
+}
+
+function withoutDrift(revision: CompiledRevision): CompiledRevision {
+  const operations = revision.operations.map((operation) => ({ ...operation, responses: null }))
+  return { ...revision, operations, reportsDrift: false }
 }
 
 /** Applies a change to a revision and to its canary. */

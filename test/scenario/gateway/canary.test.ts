@@ -3,6 +3,7 @@
 import { describe, expect, it } from 'vitest'
 import type { AuthenticationResult } from '../../../src/gateway/authentication/credential-refusal.ts'
 import { createRefusal } from '../../../src/gateway/authentication/credential-refusal.ts'
+import type { DriftWatch } from '../../../src/gateway/forwarding/drift-watch.ts'
 import { get, keyed, openCanary } from '../../fixtures/test-canary.ts'
 import { callerOf } from '../../fixtures/test-callers.ts'
 
@@ -216,4 +217,20 @@ it('A call keeps the canary that it started with, although the canary ends meanw
   expect(await gateway.raw(keyed('/keyed', 'chosen'))).toContain('<stable /keyed>')
   release()
   expect(await answer).toContain('<canary /keyed>')
+})
+
+it('Differences from the contract are reported for calls of the active revision, not for those of the canary', async () => {
+  const reported: string[] = []
+  const drift: DriftWatch = {
+    checkHead(_, { responses, anonymous: { revision } }) {
+      if (responses !== null) reported.push(`response ${revision ?? 0}`)
+      return null
+    },
+    reportOperation: ({ attribution: { revision } }) => void reported.push(`operation ${revision ?? 0}`),
+  }
+  const { gateway } = await openCanary({ drift })
+  for (const subscription of ['chosen', 'other'])
+    for (const path of ['/keyed', '/none']) await gateway.raw(keyed(path, subscription))
+  expect(await gateway.recorded(4)).toHaveLength(4)
+  expect(reported).toEqual(['response 1', 'operation 1'])
 })
