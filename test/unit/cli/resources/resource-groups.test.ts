@@ -21,6 +21,7 @@ const WITHOUT_COMMAND: Readonly<Record<string, string>> = {
 }
 /** Fields that no option sets, with the reason. `--input` takes all fields. */
 const WITHOUT_OPTION: Readonly<Record<string, string>> = {
+  'stageRevision.transform': 'it has lists of lists: `--input` or a folder of `tollgate apply` sets it',
   'createUser.password': 'a secret is no argument; without it the answer has a link that sets the password',
   'createEventSubscription.secret': 'a secret is no argument; without it the service makes one',
   'createIdentityProvider.signIn': 'contains a client secret',
