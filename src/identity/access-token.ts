@@ -3,8 +3,9 @@
  *
  * A token carries the requested scopes that the credential was granted, the API declares and its proxy allows (RFC 6749,
  * 3.3); other scopes are dropped. If none is requested while the API has a canary, the scopes are those of the active
- * revision, so that the token stays valid if the canary is discarded. `sub` is the consumer, or the person on whose behalf the client calls. If that client
- * is an agent, `act` names it (RFC 8693, 4.1). A token for a person names their latest revocation. `shared_client` marks a token that acts under a subscription of the person.
+ * revision, so that the token stays valid if the canary is discarded. `sub` is the consumer, or the person on whose
+ * behalf the client calls. If that client is an agent, `act` names it (RFC 8693, 4.1). A token for a person names their
+ * latest revocation. `shared_client` marks a token that acts under a subscription of the person.
  */
 
 import { REVOCATION_CLAIM } from '../plan/gateway-port.ts'

@@ -5,8 +5,8 @@
  * A token needs the scopes of the alternative. A key needs a subscription with the scopes that the operation requires
  * of tokens. The proxy limits both: its allowed scopes must include all scopes of a token, and the scopes that are
  * required of a key. While the API has a canary, a token may have the scopes of either revision, but opens only what
- * the revision that serves the call allows. A product's credential is valid only at proxies that are still members of the product. This code
- * runs on every call and allocates nothing.
+ * the revision that serves the call allows. A product's credential is valid only at proxies that are still members of
+ * the product. This code runs on every call and allocates nothing.
  */
 
 import type { Caller } from '../../plan/caller.ts'
