@@ -3,8 +3,9 @@
  *
  * The rows of a partition are sent in chunks to a table beside the real one, compared, and become part of it in one step, which the view
  * of the hourly totals does not see. The server tells which partitions have moved: rows have a writer of their own. So a move that is
- * killed at any point is repeated, and a partition that is there only in part, or has changed since, is removed and sent again. The
- * table beside it is dropped first, which waits for a step of an earlier process that the server still executes.
+ * killed at any point is repeated, and a partition that is there only in part, or has changed since, is removed and sent again. Tables
+ * beside it that earlier runs left are dropped first: that waits for a step that the server still executes, and a step of theirs that
+ * arrives later finds no rows, since each run has a table of its own.
  */
 
 import { randomBytes } from 'node:crypto'
@@ -83,6 +84,8 @@ class PartitionMove {
   readonly #partition: Partition
   readonly #table: MovedTable
   readonly #writer: string
+  /** How the names of the tables beside it begin, and the whole name of earlier versions. */
+  readonly #besides: string
   readonly #beside: string
 
   constructor({ source, target, instance }: Move, partition: Partition) {
@@ -92,7 +95,8 @@ class PartitionMove {
     this.#partition = partition
     this.#table = partition.table
     this.#writer = `moved${instance}`
-    this.#beside = `${partition.table.name}_moved_${instance}`
+    this.#besides = `${partition.table.name}_moved_${instance}`
+    this.#beside = `${this.#besides}_${randomBytes(4).toString('hex')}`
   }
 
   /** Returns the digest of what has moved. */
@@ -105,7 +109,7 @@ class PartitionMove {
     const { name: table, by } = this.#table
     const { id } = this.#partition
     const digest = await digestOf(this.#source, this.#partition)
-    await this.#dropBeside()
+    await this.#dropEarlier()
     const isThere = by !== 'id' && (await this.#isThere(digest))
     if (isThere) return { table, id, digest, isNew: false }
     await this.#run(`CREATE TABLE ${this.#beside} AS ${table} ENGINE = ${await plainEngineOf(this.#target, table)}`)
@@ -117,7 +121,7 @@ class PartitionMove {
       return { table, id, digest, isNew: await this.#take() }
     } finally {
       // If this fails, the next run does it.
-      await this.#dropBeside().catch(() => {})
+      await this.#drop(this.#beside).catch(() => {})
     }
   }
 
@@ -196,8 +200,17 @@ class PartitionMove {
     return true
   }
 
-  #dropBeside(): Promise<void> {
-    return this.#run(`DROP TABLE IF EXISTS ${this.#beside} SYNC SETTINGS max_table_size_to_drop = 0, ${LONG}`)
+  async #dropEarlier(): Promise<void> {
+    const earlier = await select<{ name: string }>(
+      this.#target,
+      `SELECT name FROM system.tables WHERE database = currentDatabase()
+       AND (name = '${this.#besides}' OR startsWith(name, '${this.#besides}_'))`,
+    )
+    for (const { name } of earlier) await this.#drop(name)
+  }
+
+  #drop(name: string): Promise<void> {
+    return this.#run(`DROP TABLE IF EXISTS ${name} SYNC SETTINGS max_table_size_to_drop = 0, ${LONG}`)
   }
 
   async #run(query: string): Promise<void> {

@@ -3,7 +3,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { openStore } from '../../../src/recovery/open-store.ts'
 import { openClickHouse, type ClickHouse } from '../../../src/store/clickhouse/client.ts'
 import { readKeptUsage, writeKeptUsage } from '../../../src/store/clickhouse/kept-usage.ts'
@@ -146,6 +146,29 @@ describe('a move of usage that fails', () => {
     await move()
     expect(await contentOf(target)).toEqual(before)
     expect(await besides()).toBe(0)
+  })
+
+  it('stores nothing twice if a statement of a killed run arrives during the next one', async () => {
+    await target.command({ query: `ALTER TABLE line_items DELETE WHERE true SETTINGS mutations_sync = 1` })
+    const send = target.command.bind(target)
+    const late: string[] = []
+    let areHeld = true
+    const spy = vi.spyOn(target, 'command').mockImplementation(async (params) => {
+      if (!params.query.includes('ATTACH PARTITION')) return send(params)
+      if (areHeld) {
+        late.push(params.query)
+        throw new Error('killed')
+      }
+      for (const query of late.splice(0)) await send({ query }).catch(() => {})
+      return send(params)
+    })
+    onTestFinished(() => spy.mockRestore())
+    await expect(move()).rejects.toThrow('killed')
+    expect(late.length).toBe(1)
+    areHeld = false
+    await move()
+    expect(late).toEqual([])
+    expect(await contentOf(target)).toEqual(await contentOf(source))
   })
 
   it('replaces a part of a month, and what has changed in the folder since', async () => {
