@@ -34,7 +34,8 @@ const server = {
 export default defineConfig({
   test: {
     projects: [
-      project('unit', 60_000, ['unit', 'scenario']),
+      // Files share a process, which loads the modules once; a file restores what it changes.
+      { test: { ...project('unit', 60_000, ['unit', 'scenario']).test, isolate: false } },
       project('contract', 60_000),
       server,
       project('journey', 300_000),
