@@ -1,8 +1,8 @@
 /**
  * CPU time that a process and its children, or the threads of a process, have used so far.
  *
- * User and system time of `/proc/<pid>/stat` (fields 14 and 15), in ticks of 10 ms: a sample of some
- * seconds is exact to a few thousandths.
+ * Of a process: user and system time of `/proc/<pid>/stat` (fields 14 and 15), in ticks of 10 ms. Of a thread: its time on a
+ * processor in `schedstat`, in nanoseconds.
  */
 
 import { existsSync, readFileSync, readdirSync } from 'node:fs'
@@ -23,13 +23,17 @@ export function threadsCpu(pid: number): readonly ThreadCpu[] {
   return readdirSync(`/proc/${pid}/task`).flatMap((task) => {
     const path = `/proc/${pid}/task/${task}`
     try {
-      return { id: Number(task), name: readFileSync(`${path}/comm`, 'utf8').trim(), cpuMs: statCpuMs(`${path}/stat`) }
+      return { id: Number(task), name: readFileSync(`${path}/comm`, 'utf8').trim(), cpuMs: runtimeMs(path) }
     } catch (cause) {
       // The thread has ended since it was listed.
       if (existsSync(path)) throw cause
       return []
     }
   })
+}
+
+function runtimeMs(path: string): number {
+  return Number(readFileSync(`${path}/schedstat`, 'utf8').split(' ')[0]) / 1e6
 }
 
 /** The name in a stat line may hold spaces and parentheses; fields count from behind the last one. */
