@@ -13,6 +13,8 @@ export const EVENT_REASONS = {
   backend_connections_full: 'A gateway thread has as many connections to backends as it may open. Raise `ulimit -n`.',
   backend_retried:
     'A call was sent to another target, because the one before had failed. [Backends](backends.md) has the rules.',
+  backend_retry_refused:
+    'A call failed without another attempt, because too many calls of its API were sent again. [Backends](backends.md) has the limit.',
   body_dropped: 'A client sent a body with GET, HEAD or OPTIONS that the document does not declare.',
   call_failed: 'An internal fault ended one call with 500 `internal`. The log has the stack.',
   call_lost_with_thread: 'A call was in flight on a gateway thread that ended. It has no record and is not billed.',

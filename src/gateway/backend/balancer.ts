@@ -13,6 +13,7 @@ import { targetsOf } from '../../plan/backend-targets.ts'
 import type { BackendPlan } from '../../plan/route-plan.ts'
 import { Backend, type BackendSettings } from './backend.ts'
 import { gateKey } from './gate-key.ts'
+import { RetryBudget } from './retry-budget.ts'
 import type { UpstreamGate } from './upstream-gate.ts'
 
 interface Target {
@@ -25,6 +26,8 @@ interface Target {
 export class Balancer {
   /** The only target; null if there are several, among which `choose` decides. */
   readonly only: Backend | null
+  /** Bounds the requests that are sent again; null with one target. */
+  readonly retries: RetryBudget | null
   readonly #targets: readonly Target[]
   readonly #isLeastBusy: boolean
   /** Reused by each choice. */
@@ -39,6 +42,7 @@ export class Balancer {
     }))
     this.#isLeastBusy = plan.balance === 'leastBusy'
     this.only = this.#targets.length === 1 ? this.#targets[0]!.backend : null
+    this.retries = this.only === null ? new RetryBudget() : null
   }
 
   get backends(): readonly Backend[] {
@@ -56,7 +60,10 @@ export class Balancer {
 
   /** Returns the target for a call of `holder`. If no gate admits one, that with the shortest wait. */
   choose(holder: string, nowMs: () => number): Backend {
-    return this.chooseOther(null, holder, nowMs) ?? this.#soonest(nowMs)
+    const backend = this.chooseOther(null, holder, nowMs)
+    if (backend === null) return this.#soonest(nowMs)
+    this.retries?.deposit(nowMs())
+    return backend
   }
 
   /** Returns a target that admits a call of `holder` and is not among `tried`; null if there is none. */

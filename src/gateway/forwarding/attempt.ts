@@ -8,6 +8,8 @@
  * If no other target is open to the call, a request that may be repeated is sent once more to the first one if the connection was
  * reset, which happens if the backend has closed a kept-alive connection.
  *
+ * Requests that are sent again are bounded together (`retry-budget.ts`). A call that finds the budget spent fails at once.
+ *
  * A target that is late has cost the caller the whole time limit, and may be at work: one further target gets such a call.
  */
 
@@ -80,24 +82,43 @@ export abstract class Attempt extends QueuedUser implements SlotUser {
     const mayRepeat = isIdempotent && (body === null || Buffer.isBuffer(body))
     const isTooLate = how === 'late' && this.#wasSent && this.#failed !== null
     const mayMoveOn = options.balancer.only === null && (mayRepeat || !this.#wasSent) && !isTooLate
-    if (mayMoveOn && this.#moveOn()) return true
+    const next = mayMoveOn ? this.#nextTarget() : null
     const hasMovedOn = this.#failed !== null && this.#failed.length > 1
-    if (how !== 'reset' || !mayRepeat || this.#isRepeated || hasMovedOn) return false
-    this.#isRepeated = true
-    this.sentAt = performance.now()
-    this.dispatch()
+    if (next === null && (how !== 'reset' || !mayRepeat || this.#isRepeated || hasMovedOn)) return false
+    if (!this.#isWithinBudget()) return false
+    if (next === null) this.#repeat()
+    else this.#moveTo(next)
     return true
   }
 
-  /** Returns false if no other target may get the call. */
-  #moveOn(): boolean {
-    const { balancer, holder, nowMs, count } = this.options
+  /** Returns another target that may get the call; null if there is none. */
+  #nextTarget(): Backend | null {
+    const { balancer, holder, nowMs } = this.options
     const failed = (this.#failed ??= [])
     if (!failed.includes(this.backend)) failed.push(this.backend)
-    if (failed.length > OTHER_TARGETS_MAX) return false
-    const next = balancer.chooseOther(failed, holder, nowMs)
-    if (next === null || next.gate.waitMs(nowMs) > 0) return false
-    count('backend_retried')
+    return failed.length > OTHER_TARGETS_MAX ? null : balancer.chooseOther(failed, holder, nowMs)
+  }
+
+  /** A request of which nothing was sent is not sent again. With one target there is no other one to protect. */
+  #isWithinBudget(): boolean {
+    const { nowMs, count, balancer } = this.options
+    const { retries } = balancer
+    if (!this.#wasSent || retries === null || retries.withdraw(nowMs())) return true
+    count('backend_retry_refused')
+    return false
+  }
+
+  /** Sends the request to the same target again. */
+  #repeat(): void {
+    this.#isRepeated = true
+    this.sentAt = performance.now()
+    this.dispatch()
+  }
+
+  #moveTo(next: Backend): void {
+    // Uses up the trial of a target that recovers.
+    next.gate.waitMs(this.options.nowMs)
+    this.options.count('backend_retried')
     this.backend.gate.failed(this.startedAt)
     // First, because the next call may get the slot at once, and would open one more connection.
     this.exchange?.abort()
@@ -106,6 +127,5 @@ export abstract class Attempt extends QueuedUser implements SlotUser {
     this.isGranted = false
     this.backend = next
     this.enterTarget()
-    return true
   }
 }

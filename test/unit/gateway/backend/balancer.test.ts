@@ -191,3 +191,39 @@ describe('the gates of a balancer', () => {
     expect(backends[0]!.gate).toBe(gates.get('a-v1 http://a'))
   })
 })
+
+describe('the budget of retries of a balancer', () => {
+  /** Repetitions that are left. */
+  const spend = ({ balancer, clock }: ReturnType<typeof open>): number => {
+    let spent = 0
+    while (balancer.retries?.withdraw(clock()) === true) spent++
+    return spent
+  }
+
+  it('does not exist if there is one target', () => {
+    expect(open({ weights: [1] }).balancer.retries).toBeNull()
+  })
+
+  it('grows by the calls that a target gets, once each', () => {
+    const targets = open({ weights: [1, 1] })
+    const empty = spend(targets)
+    expect(empty).toBeGreaterThan(0)
+    targets.chooseMany(50)
+    for (let count = 0; count < 50; count++) targets.other([0])
+    expect(spend(targets)).toBe(10)
+  })
+
+  it('does not grow by calls that no gate admits', () => {
+    const targets = open({ weights: [1, 1] })
+    spend(targets)
+    for (const backend of targets.backends) backend.gate.set(SHUT)
+    targets.chooseMany(50)
+    expect(spend(targets)).toBe(0)
+  })
+
+  it('is not that of another balancer', () => {
+    const [one, other] = [open({ weights: [1, 1] }), open({ weights: [1, 1] })]
+    spend(one)
+    expect(spend(other)).toBeGreaterThan(0)
+  })
+})
