@@ -6,7 +6,8 @@
  * with the fewest calls in flight by weight, and shares ties by round robin.
  *
  * Candidates are the targets whose gate admits a call; those with a free connection come first. A call may go to a target that
- * recovers, once per second and thread (`upstream-gate.ts`).
+ * recovers, once per second and thread (`upstream-gate.ts`). A call that is not safe to lose goes there only if no other target is
+ * open, or if no other call has come for a while.
  */
 
 import { targetsOf } from '../../plan/backend-targets.ts'
@@ -58,22 +59,39 @@ export class Balancer {
     for (const { backend } of this.#targets) backend.gate = gateOf(gateKey(scope, backend.plan))
   }
 
-  /** Returns the target for a call of `holder`. If no gate admits one, that with the shortest wait. */
-  choose(holder: string, nowMs: () => number): Backend {
-    const backend = this.chooseOther(null, holder, nowMs)
+  /**
+   * Returns the target for a call of `holder`. If no gate admits one, that with the shortest wait. `isSafe`: nothing is lost if the
+   * target fails, since the call may be sent again.
+   */
+  choose(holder: string, isSafe: boolean, nowMs: () => number): Backend {
+    const backend = this.chooseOther(null, holder, isSafe, nowMs)
     if (backend === null) return this.#soonest(nowMs)
     this.retries?.deposit(nowMs())
     return backend
   }
 
   /** Returns a target that admits a call of `holder` and is not among `tried`; null if there is none. */
-  chooseOther(tried: readonly Backend[] | null, holder: string, nowMs: () => number): Backend | null {
+  chooseOther(tried: readonly Backend[] | null, holder: string, isSafe: boolean, nowMs: () => number): Backend | null {
+    const candidates = this.#candidates
+    const isOneSpared = this.#collect(tried, holder, isSafe, nowMs)
+    if (candidates.length === 0 && isOneSpared) this.#collect(tried, holder, true, nowMs)
+    if (this.#isLeastBusy) keepLeastBusy(candidates)
+    return takeNext(candidates)?.backend ?? null
+  }
+
+  /** Collects the candidates. Returns whether a target that recovers was left out, because the call is not safe to lose. */
+  #collect(tried: readonly Backend[] | null, holder: string, isSafe: boolean, nowMs: () => number): boolean {
     const candidates = this.#candidates
     candidates.length = 0
     let free = 0
+    let isOneSpared = false
     for (const target of this.#targets) {
       const { backend } = target
       if (tried?.includes(backend) === true || !backend.gate.isOpen(nowMs)) continue
+      if (!isSafe && backend.gate.sparesUnsafe(nowMs)) {
+        isOneSpared = true
+        continue
+      }
       candidates.push(target)
       if (!backend.slots.isFreeFor(holder)) continue
       // Those with a free connection come first.
@@ -81,8 +99,7 @@ export class Balancer {
       candidates[free++] = target
     }
     if (free > 0) candidates.length = free
-    if (this.#isLeastBusy) keepLeastBusy(candidates)
-    return takeNext(candidates)?.backend ?? null
+    return isOneSpared
   }
 
   close(): void {

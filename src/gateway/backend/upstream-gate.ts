@@ -22,6 +22,8 @@ export interface UpstreamReport {
 }
 
 const TRIAL_EVERY_MS = 1_000
+/** A call that is not safe to lose may be the trial after this time without one, or a target without other calls never recovers. */
+const SPARED_MS = 30_000
 /** Statuses that a proxy in front of the backend sends if the backend is down. */
 const DOWN_STATUSES: ReadonlySet<number> = new Set([502, 503, 504])
 
@@ -29,6 +31,8 @@ export class UpstreamGate {
   #plan: GatePlan = { mode: 'open', retryAtMs: 0 }
   #changedAt = 0
   #nextTrialMs = 0
+  /** 0: not known yet. */
+  #sparesUntilMs = 0
   #ok = 0
   #failed = 0
   #latencyUs = 0
@@ -36,7 +40,7 @@ export class UpstreamGate {
   set(plan: GatePlan): void {
     this.#plan = plan
     this.#changedAt = performance.now()
-    this.#nextTrialMs = 0
+    this.#nextTrialMs = this.#sparesUntilMs = 0
     this.#ok = this.#failed = this.#latencyUs = 0
   }
 
@@ -51,6 +55,7 @@ export class UpstreamGate {
     if (mode === 'shut') return Math.max(1, retryAtMs - nowMs)
     if (nowMs < this.#nextTrialMs) return this.#nextTrialMs - nowMs
     this.#nextTrialMs = nowMs + TRIAL_EVERY_MS
+    this.#sparesUntilMs = this.#nextTrialMs + SPARED_MS
     return 0
   }
 
@@ -64,6 +69,14 @@ export class UpstreamGate {
   /** Whether `waitMs` would let a call pass. */
   isOpen(clock: () => number): boolean {
     return this.#plan.mode === 'open' || this.remainingMs(clock) === 0
+  }
+
+  /** Whether a call that is not safe to lose should go to another target, if one is open. */
+  sparesUnsafe(clock: () => number): boolean {
+    if (this.#plan.mode === 'open') return false
+    const nowMs = clock()
+    if (this.#sparesUntilMs === 0) this.#sparesUntilMs = nowMs + SPARED_MS
+    return nowMs < this.#sparesUntilMs
   }
 
   /** `startedAt` is a time of `performance.now()`. */

@@ -17,10 +17,10 @@ import type { Backend } from '../backend/backend.ts'
 import type { SlotUser } from '../backend/backend-slots.ts'
 import type { Exchange } from '../connection/exchange.ts'
 import type { ForwardOptions } from './forward-options.ts'
+import { isIdempotent } from './idempotent.ts'
 import { QueuedUser } from './queued-user.ts'
 import type { RequestBody } from './request-body.ts'
 
-const IDEMPOTENT: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE', 'TRACE'])
 /** Further targets of one call. */
 const OTHER_TARGETS_MAX = 2
 
@@ -78,11 +78,11 @@ export abstract class Attempt extends QueuedUser implements SlotUser {
     const { options, body, exchange } = this
     if (exchange === null) return false
     this.#wasSent ||= exchange.isSent
-    const isIdempotent = options.upgrade === null && IDEMPOTENT.has(options.method)
-    const mayRepeat = isIdempotent && (body === null || Buffer.isBuffer(body))
+    const isSafe = isIdempotent(options.method, options.upgrade !== null)
+    const mayRepeat = isSafe && (body === null || Buffer.isBuffer(body))
     const isTooLate = how === 'late' && this.#wasSent && this.#failed !== null
     const mayMoveOn = options.balancer.only === null && (mayRepeat || !this.#wasSent) && !isTooLate
-    const next = mayMoveOn ? this.#nextTarget() : null
+    const next = mayMoveOn ? this.#nextTarget(isSafe) : null
     const hasMovedOn = this.#failed !== null && this.#failed.length > 1
     if (next === null && (how !== 'reset' || !mayRepeat || this.#isRepeated || hasMovedOn)) return false
     if (!this.#isWithinBudget()) return false
@@ -92,11 +92,11 @@ export abstract class Attempt extends QueuedUser implements SlotUser {
   }
 
   /** Returns another target that may get the call; null if there is none. */
-  #nextTarget(): Backend | null {
+  #nextTarget(isSafe: boolean): Backend | null {
     const { balancer, holder, nowMs } = this.options
     const failed = (this.#failed ??= [])
     if (!failed.includes(this.backend)) failed.push(this.backend)
-    return failed.length > OTHER_TARGETS_MAX ? null : balancer.chooseOther(failed, holder, nowMs)
+    return failed.length > OTHER_TARGETS_MAX ? null : balancer.chooseOther(failed, holder, isSafe, nowMs)
   }
 
   /** A request of which nothing was sent is not sent again. With one target there is no other one to protect. */

@@ -12,6 +12,7 @@ import { toHeaderLines } from '../connection/header-lines.ts'
 import { inOnePiece } from '../../runtime/one-piece.ts'
 import type { DriftWatch } from './drift-watch.ts'
 import { Forwarding } from './forward.ts'
+import { isIdempotent } from './idempotent.ts'
 import { valuesOf } from '../routing/operation-request.ts'
 import { rewriteTarget } from '../routing/path-rewrite.ts'
 import { editHeaders } from '../headers/header-edit.ts'
@@ -129,7 +130,8 @@ class CallSender {
     const balancer = revision.backend
     if (balancer === null) return call.refuse('not_found', `${revision.plan.api} is not served by this gateway.`)
     const holder = call.attribution.subscription
-    const backend = balancer.only ?? balancer.choose(holder, nowMs)
+    const method = request.method ?? ''
+    const backend = balancer.only ?? balancer.choose(holder, isIdempotent(method, handshake !== null), nowMs)
     const waitMs = backend.gate.waitMs(nowMs)
     if (waitMs > 0) return refuseUnhealthy(call, waitMs)
     if (callerContext === null && !isAccepting())
@@ -149,7 +151,7 @@ class CallSender {
       responseEdit: revision.responseEdit,
       meter: operation.units === null ? null : this.#startMeter(routed, operation.units),
       receiver,
-      method: request.method ?? '',
+      method,
       target: operation.rewrite === null ? target : rewriteTarget(operation.rewrite, target),
       lines: editedLines(routed) + this.#ownLines(routed) + (handshake === null ? '' : handshake.lines),
       body,

@@ -29,17 +29,18 @@ function open({ weights, ...plan }: Options) {
     clock,
     pass: (ms: number) => void (nowMs += ms),
     /** Chooses a target as a call does. */
-    choose(holder = ''): string {
-      const backend = balancer.choose(holder, clock)
+    choose(holder = '', isSafe = true): string {
+      const backend = balancer.choose(holder, isSafe, clock)
       return backend.gate.waitMs(clock) > 0 ? 'none' : nameOf(backend)
     },
     chooseMany(count: number): string {
       return Array.from({ length: count }, () => this.choose()).join('')
     },
-    other(tried: readonly number[], holder = ''): string | null {
+    other(tried: readonly number[], holder = '', isSafe = true): string | null {
       const backend = balancer.chooseOther(
         tried.map((index) => balancer.backends[index]!),
         holder,
+        isSafe,
         clock,
       )
       return backend === null ? null : nameOf(backend)
@@ -124,7 +125,67 @@ describe('round robin', () => {
     backends[0]!.gate.set(SHUT)
     backends[1]!.gate.set({ mode: 'shut', retryAtMs: NOW_MS + 2_000 })
     backends[2]!.gate.set(SHUT)
-    expect(balancer.choose('', clock).gate.waitMs(clock)).toBe(2_000)
+    expect(balancer.choose('', true, clock).gate.waitMs(clock)).toBe(2_000)
+  })
+})
+
+describe('a call that is not safe to lose', () => {
+  const TRIAL = { mode: 'trial', retryAtMs: 0 } as const
+
+  it('goes to no target that recovers while another one is open, and leaves the trial to the next safe call', () => {
+    const targets = open({ weights: [1, 1, 1] })
+    targets.backends[0]!.gate.set(TRIAL)
+    const unsafe = Array.from({ length: 6 }, () => targets.choose('', false)).join('')
+    expect(unsafe).toBe('bcbcbc')
+    expect(targets.chooseMany(3).split('a')).toHaveLength(2)
+    expect(targets.choose('', false)).not.toBe('a')
+  })
+
+  it('goes to an open target without a free connection rather than to one that recovers', () => {
+    const targets = open({ weights: [1, 1], connections: 1 })
+    targets.backends[0]!.gate.set(TRIAL)
+    targets.backends[1]!.slots.acquire(user(), 'other', 0)
+    expect([targets.choose('', false), targets.choose('', true)]).toEqual(['b', 'a'])
+  })
+
+  it.each(['roundRobin', 'leastBusy'] as const)('is the trial if no other target is open: %s', (balance) => {
+    const targets = open({ weights: [1, 1], balance })
+    targets.backends[0]!.gate.set(TRIAL)
+    targets.backends[1]!.gate.set(SHUT)
+    expect([targets.choose('', false), targets.choose('', false)]).toEqual(['a', 'none'])
+    targets.pass(1_000)
+    expect(targets.choose('', false)).toBe('a')
+  })
+
+  it('moves on to a target that recovers only if no other one is open', () => {
+    const targets = open({ weights: [1, 1, 1] })
+    targets.backends[1]!.gate.set(TRIAL)
+    expect([targets.other([0], '', false), targets.other([0, 2], '', false)]).toEqual(['c', 'b'])
+  })
+
+  it('is the trial after half a minute without one, so that a target without other calls recovers', () => {
+    const targets = open({ weights: [1, 1] })
+    targets.backends[0]!.gate.set(TRIAL)
+    const many = (): string => Array.from({ length: 10 }, () => targets.choose('', false)).join('')
+    expect(many()).not.toContain('a')
+    targets.pass(29_999)
+    expect(many()).not.toContain('a')
+    targets.pass(1)
+    expect(many().split('a')).toHaveLength(2)
+    targets.pass(30_999)
+    expect(many()).not.toContain('a')
+    targets.pass(1)
+    expect(many().split('a')).toHaveLength(2)
+  })
+
+  it('waits anew if a safe call was the trial', () => {
+    const targets = open({ weights: [1, 1] })
+    targets.backends[0]!.gate.set(TRIAL)
+    expect(targets.choose('', false)).toBe('b')
+    targets.pass(29_000)
+    expect(targets.chooseMany(2)).toContain('a')
+    targets.pass(30_000)
+    expect([targets.choose('', false), targets.choose('', false)]).toEqual(['b', 'b'])
   })
 })
 
