@@ -6,7 +6,7 @@
 import { PLATFORM_API } from '../domain/platform-api.ts'
 import type { GatewayPort } from '../plan/gateway-port.ts'
 import type { Grant } from '../plan/grant.ts'
-import { packDocument, type PackedPlan } from '../plan/packed-plan.ts'
+import { packDocument, type PackedPlan, type PlanHead } from '../plan/packed-plan.ts'
 import type { BackendPlan } from '../plan/route-plan.ts'
 import { openSecrets } from '../publishing/backend-secrets.ts'
 import type { Vault } from '../runtime/vault.ts'
@@ -24,6 +24,8 @@ export interface GatewayParts {
   readonly authenticator: Authenticator
   /** Receives each grant, once this thread applies it. */
   readonly onGrant: (grant: Grant) => void
+  /** Receives each plan that serves, with its secrets as ciphertexts. */
+  readonly onServed: (plan: PlanHead) => void
   /** Receives the backend of each API that is activated. */
   readonly onBackend: (tenant: string, api: string, backend: BackendPlan) => void
   /** Receives the backend of the canary of each API that is activated; null if there is none. */
@@ -39,6 +41,7 @@ export function createGatewayPort({
   platformLimits,
   authenticator,
   onGrant,
+  onServed,
   onBackend,
   onCanary,
   onWithdrawal,
@@ -54,6 +57,7 @@ export function createGatewayPort({
           for (const sla of slas) declarations.setPlan(sla)
           await prepared.swap()
           for (const sla of slas) platformLimits.setPlan(sla)
+          onServed(plan)
           if (opened.backend === null) return
           onBackend(tenant, api, opened.backend)
           onCanary(tenant, api, opened.canary?.plan.backend ?? null)

@@ -92,9 +92,13 @@ export function openGateway(options: GatewayOptions): GatewayServices {
     platformLimits,
     authenticator,
     onGrant: (grant) => grantListeners.forEach((listener) => listener(grant)),
+    onServed: monitors.backendCertificates.serve,
     onBackend: monitors.upstreams.watch,
     onCanary: monitors.upstreams.watchCanary,
-    onWithdrawal: monitors.upstreams.unwatch,
+    onWithdrawal(api) {
+      monitors.upstreams.unwatch(api)
+      monitors.backendCertificates.withdraw(api)
+    },
   })
   const watchGrants = (listener: (grant: Grant) => void): void => void grantListeners.push(listener)
   return { pool, port, authenticator, platformLimits, monitors, watchGrants, mutex }

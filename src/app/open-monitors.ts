@@ -6,6 +6,7 @@
 import type { UpstreamIssueState } from '../attention/attention.ts'
 import { createCompliance, CRITICAL_BELOW, type Compliance } from '../programmes/compliance.ts'
 import { createDrifts } from '../programmes/drifts.ts'
+import { watchBackendCertificates, type BackendCertificates } from '../publishing/backend-certificates.ts'
 import { shareUpstreams, type SharedUpstreams } from '../publishing/shared-upstreams.ts'
 import { createUpstreamEvents } from '../publishing/upstream-events.ts'
 import type { KeyedMutex } from '../command/keyed-mutex.ts'
@@ -23,6 +24,7 @@ import type { Clock } from '../runtime/clock.ts'
 import type { CreateId } from '../runtime/ids.ts'
 import type { Opened } from '../runtime/lifecycle.ts'
 import type { Log } from '../runtime/log.ts'
+import type { Metrics } from '../runtime/metrics.ts'
 import { watchLeases, type LeaseWatchOptions } from '../self-metering/lease-watch.ts'
 import { watchSpool } from '../self-metering/spool-pressure.ts'
 import type { Registry } from '../store/registry.ts'
@@ -42,6 +44,7 @@ export interface MonitorsOptions {
   /** Null: a single node. */
   readonly shared: Pick<Shared, 'upstreams' | 'incarnation'> | null
   readonly createId: CreateId
+  readonly metrics: Pick<Metrics, 'measured'>
   readonly clock: Clock
   readonly log: Log
   readonly count: CountEvent
@@ -54,6 +57,7 @@ export interface Monitors {
   /** The APIs of a tenant whose backends are not healthy, as all nodes see them. */
   readonly upstreamIssues: (tenant: string) => Promise<readonly UpstreamIssueState[]>
   readonly compliance: Compliance
+  readonly backendCertificates: Pick<BackendCertificates, 'serve' | 'withdraw'>
 }
 
 /** Time limit for linting the platform's own document, long enough for a busy machine. */
@@ -112,7 +116,16 @@ export function openMonitors(options: MonitorsOptions): Monitors {
   const upstreamIssues =
     sharedUpstreams?.issuesOf ??
     (async (tenant: string) => upstreams.issues().filter((issue) => issue.tenant === tenant))
-  return { onDrift: drifts.record, upstreams, upstreamIssues, compliance }
+  const backendCertificates = openBackendCertificates(options)
+  return { onDrift: drifts.record, upstreams, upstreamIssues, compliance, backendCertificates }
+}
+
+function openBackendCertificates(options: MonitorsOptions): BackendCertificates {
+  const watch = watchBackendCertificates(options)
+  options.opened('watch on certificates of backends', watch.stop)
+  const help = 'Days until the first certificate for a backend expires; negative: since it has expired'
+  options.metrics.measured('backend_certificate_days_left', help, watch.daysLeft)
+  return watch
 }
 
 function openSharedUpstreams(

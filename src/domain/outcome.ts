@@ -114,7 +114,7 @@ const ROWS = [
   { name: 'limits_not_shared', ...note, risk: raises('LimitsUnavailable', { attributedTo: 'provider' }) },
   { name: 'revision_unavailable', stage: 'route', risk: 'none' },
   { name: 'registry_stale', stage: 'route', risk: 'none' },
-  // A certificate of this service expires soon, or has expired.
+  // A certificate of this service or for a backend expires soon, or has expired.
   { name: 'certificate_expiring', ...note, risk: raises('CertificateExpiring', { attributedTo: 'provider' }) },
   {
     name: 'certificate_expired',

@@ -55,10 +55,15 @@ function readCertificates(text: string, pointer: string, nowMs: number): readonl
   })
 }
 
+/** Returns the certificates of a text that was checked before. */
+export function certificatesOf(text: string): readonly X509Certificate[] {
+  return [...text.matchAll(BLOCK)].map(([block]) => new X509Certificate(block))
+}
+
 /** Returns why a certificate that was checked before is of no use now: it is outside the time of its validity. */
 export function certificateFault({ certificate = '' }: CheckedTls, nowMs: number): string | null {
-  for (const [index, [block]] of [...certificate.matchAll(BLOCK)].entries()) {
-    const fault = validityFault(new X509Certificate(block), index, nowMs)
+  for (const [index, read] of certificatesOf(certificate).entries()) {
+    const fault = validityFault(read, index, nowMs)
     if (fault !== null) return fault
   }
   return null

@@ -26,7 +26,7 @@ function sentenceOf({ attributedTo, api, phase, count, rule, isEvicted, detail }
   const { name, onBehalfOf } = attributedTo
   const who = onBehalfOf === undefined ? name : `${name}, acting for ${onBehalfOf},`
   if (phase === 'cleared' && detail !== '')
-    return `${who} ${rule.phrase}: ${detail}. No further damage was found in five minutes.`
+    return `${who} ${rule.phrase}: ${detail}. Nothing further was found in five minutes.`
   if (detail !== '') return `${who} ${rule.phrase}: ${detail}.`
   if (phase === 'cleared' && isEvicted)
     return `${who} is quiet at ${api}; this risk was closed early to make room for others.`

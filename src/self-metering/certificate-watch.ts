@@ -3,6 +3,7 @@
  * once it has expired. It is repeated, so that its episode stays open until another certificate is presented.
  */
 
+import { expiryOutcome, toDay } from '../domain/certificate-expiry.ts'
 import { PLATFORM_API } from '../domain/platform-api.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Log } from '../runtime/log.ts'
@@ -19,7 +20,6 @@ export interface CertificateWatchOptions {
 }
 
 const REPEAT_MS = 60_000
-const WARNING_BEFORE_MS = 21 * 86_400_000
 
 /** Checks now, then once a minute; returns the function that stops it. */
 export function watchExpiry(options: CertificateWatchOptions): () => void {
@@ -28,11 +28,10 @@ export function watchExpiry(options: CertificateWatchOptions): () => void {
 }
 
 function check({ certificates, recorder, tenant, clock, log }: CertificateWatchOptions): void {
-  const nowMs = clock.nowMs()
   const [next] = certificates.all.toSorted((one, other) => one.expiresMs - other.expiresMs)
-  if (next === undefined || next.expiresMs - nowMs >= WARNING_BEFORE_MS) return
-  const outcome = next.expiresMs <= nowMs ? 'certificate_expired' : 'certificate_expiring'
-  const which = `${next.names[0] ?? next.file} until ${new Date(next.expiresMs).toISOString().slice(0, 10)}`
+  const outcome = next === undefined ? null : expiryOutcome(next, clock.nowMs())
+  if (next === undefined || outcome === null) return
+  const which = `${next.names[0] ?? next.file} until ${toDay(next.expiresMs)}`
   recorder.note(outcome, tenant, PLATFORM_API, null, which).catch((cause: unknown) => {
     log.error({ err: cause }, 'the risk CertificateExpiring could not be recorded; retrying in a minute')
   })

@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest'
 import { createGatewayPort, platformPlan, type GatewayParts } from '../../../src/app/gateway-adapter.ts'
 import { serveStored } from '../../../src/app/serve-stored.ts'
-import type { PackedPlan } from '../../../src/plan/packed-plan.ts'
+import type { PackedPlan, PlanHead } from '../../../src/plan/packed-plan.ts'
 import type { BackendPlan } from '../../../src/plan/route-plan.ts'
 import { SecretsUnreadable, sealSecrets } from '../../../src/publishing/backend-secrets.ts'
 import { createVault } from '../../../src/runtime/vault.ts'
@@ -26,6 +26,7 @@ const createSecretsFault = (): Error => new SecretsUnreadable(API, new Error('an
 function open(of = vault) {
   const prepared: PackedPlan[] = []
   const watched: BackendPlan[] = []
+  const served: PlanHead[] = []
   const parts = {
     gatewayPool: {
       async prepare(plan: PackedPlan) {
@@ -34,10 +35,11 @@ function open(of = vault) {
       },
     },
     vault: of,
+    onServed: (plan: PlanHead) => void served.push(plan),
     onBackend: (_tenant: string, _api: string, backend: BackendPlan) => void watched.push(backend),
     onCanary: (_tenant: string, _api: string, backend: BackendPlan | null) => backend && void watched.push(backend),
   } as unknown as GatewayParts
-  return { port: createGatewayPort(parts), prepared, watched }
+  return { port: createGatewayPort(parts), prepared, watched, served }
 }
 
 describe('a plan for the gateway threads', () => {
@@ -62,6 +64,17 @@ describe('a plan for the gateway threads', () => {
       (backend) => backend?.secretHeaders?.[0]?.value,
     )
     expect(values).toEqual(['marker', 'of the canary', 'marker', 'of the canary'])
+  })
+
+  it('is reported once it serves, with its secrets as ciphertexts', async () => {
+    const { port, served } = open()
+    const plan = planWith('marker')
+    const prepared = await port.prepare(plan, [])
+    expect(served).toEqual([])
+    await prepared.swap()
+    expect(served).toEqual([plan])
+    await (await port.prepare(platformPlan('acme', [], []), [])).swap()
+    expect(served).toHaveLength(2)
   })
 
   it('is refused if the secrets cannot be decrypted', async () => {
