@@ -7,6 +7,7 @@
 
 import './runtime/thread-pool.ts'
 import { startApp } from './app/app.ts'
+import { sendLastLines } from './app/send-last-lines.ts'
 import { greeting } from './onboarding/banner.ts'
 import { ConfigError, readConfig, SETTING_NAMES } from './config.ts'
 import { information } from './settings/information-flags.ts'
@@ -49,7 +50,7 @@ try {
       () => process.exit(0),
       (cause: unknown) => {
         log.fatal({ err: cause }, 'the service did not stop cleanly')
-        process.exit(EXIT_FAILED)
+        void sendLastLines({ config, log, logTap }).then(() => process.exit(EXIT_FAILED))
       },
     )
   }
@@ -64,6 +65,7 @@ try {
     process.exit(EXIT_REFUSED)
   }
   log.fatal({ err: cause }, 'the service could not start')
+  await sendLastLines({ config, log, logTap })
   process.exit(EXIT_FAILED)
 }
 

@@ -4,6 +4,8 @@ export interface LogTap {
   readonly write: (line: string) => void
   /** Passes the lines so far, and all that follow. Returns how many of those so far were dropped. */
   connect(reader: (line: string) => void): number
+  /** Keeps the lines that follow, until a reader connects again. */
+  disconnect(): void
 }
 
 /** Lines that are kept until the reader connects. */
@@ -24,7 +26,10 @@ export function createLogTap(): LogTap {
       reader = next
       for (const line of kept) next(line)
       kept = []
-      return dropped
+      const missing = dropped
+      dropped = 0
+      return missing
     },
+    disconnect: () => void (reader = null),
   }
 }

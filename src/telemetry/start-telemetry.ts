@@ -13,11 +13,12 @@ import type { TelemetryConfig } from '../settings/telemetry-settings.ts'
 import { CallObserver, type TraceSink } from './call-observer.ts'
 import { clientSpan, serverSpan, type CallSpan, type ServerAddress, type TracedCall } from './call-spans.ts'
 import { DurationHistogram } from './duration-histogram.ts'
+import { exportLogs, type Exporter } from './export-logs.ts'
 import { ExportQueue } from './export-queue.ts'
-import { OWN_COMPONENT, toLogRecord, type ServiceLogRecord } from './log-records.ts'
+import { OWN_COMPONENT } from './log-records.ts'
 import { readMetrics } from './metric-data.ts'
 import { createOrigin, type Origin } from './origin.ts'
-import { logSerializer, metricSerializer, traceSerializer } from './serializers.ts'
+import { metricSerializer, traceSerializer } from './serializers.ts'
 import { Signal, type Counters } from './signal.ts'
 
 export interface TelemetryOptions {
@@ -39,10 +40,6 @@ export interface Telemetry {
   readonly observer: Pick<CallObserver, 'add' | 'commit' | 'reset'>
   /** Sends what waits, within a time limit. */
   stop(): Promise<void>
-}
-
-interface Exporter {
-  stop(withinMs: number): Promise<void>
 }
 
 interface Parts extends TelemetryOptions {
@@ -104,28 +101,6 @@ function exportTraces(
       if (call.trace.forwardedUs >= 0) queue.add(() => clientSpan(call, origin))
     },
     drop: signal.onDropped,
-    async stop(withinMs) {
-      await queue.stop(withinMs)
-      await signal.close()
-    },
-  }
-}
-
-function exportLogs(parts: Parts, config: NonNullable<TelemetryConfig['logs']>, tap: LogTap): Exporter {
-  const { origin, clock } = parts
-  const signal = new Signal({ ...parts, name: 'logs', config, serializer: logSerializer(config.format) })
-  const queue = new ExportQueue<ServiceLogRecord>({
-    ...callbacksOf(signal),
-    batches: config.batches,
-    clock,
-    send: (records, withinMs, aborted) => signal.send([...records], withinMs, aborted),
-  })
-  const dropped = tap.connect((line) => {
-    const record = toLogRecord(line, origin, clock.nowMs())
-    if (record !== null) queue.add(record)
-  })
-  if (dropped > 0) signal.onDropped(dropped, 'queue_full')
-  return {
     async stop(withinMs) {
       await queue.stop(withinMs)
       await signal.close()

@@ -1,12 +1,18 @@
 /** Traces, metrics and logs of the whole service, at a collector that speaks OTLP. */
 
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { request } from 'undici'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { accept, createCollector, type Collector, type ReceivedSpan } from '../fixtures/otlp-collector.ts'
 import { createService, enrol, publish, type Enrolled, type Service } from './service.ts'
 import { bearerOf, callGateway, document, listen } from './things-api.ts'
 
+const MAIN = join(import.meta.dirname, '../../src/main.ts')
 const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736'
 const PARENT = '00f067aa0ba902b7'
 const HEADER_SECRET = 'marker-of-the-collector'
@@ -249,5 +255,40 @@ describe('A service without an endpoint', () => {
     } finally {
       await other.remove()
     }
+  })
+})
+
+describe('A start that fails', () => {
+  /** The ports of the main thread refuse for a reason that is no refusal of the start. */
+  const BROKEN = `data:text/javascript,${encodeURIComponent(`
+    import { Server } from 'node:net'
+    import { isMainThread } from 'node:worker_threads'
+    if (isMainThread) Server.prototype.listen = () => { throw new Error('broken for this test') }
+  `)}`
+
+  it('exports its last line, although the export has stopped by then, and exits with 1', async () => {
+    const own = await createCollector()
+    const dataDir = mkdtempSync(join(tmpdir(), 'tollgate-failed-start-'))
+    onTestFinished(async () => {
+      await own.close()
+      rmSync(dataDir, { recursive: true, force: true })
+    })
+    const child = spawn(process.execPath, [`--import=${BROKEN}`, MAIN, '--empty'], {
+      env: {
+        PATH: process.env['PATH'],
+        DATA_DIR: dataDir,
+        GATEWAY_PORT: '0',
+        PLATFORM_PORT: '0',
+        OTEL_EXPORTER_OTLP_ENDPOINT: own.url,
+        OTEL_EXPORTER_OTLP_LOGS_PROTOCOL: 'http/json',
+      },
+      stdio: 'ignore',
+      timeout: 60_000,
+      killSignal: 'SIGKILL',
+    })
+    const [code] = await once(child, 'exit')
+    const text = JSON.stringify(own.json('logs'))
+    expect([code, text.split('the service could not start').length]).toEqual([1, 2])
+    expect(text).toContain('broken for this test')
   })
 })
