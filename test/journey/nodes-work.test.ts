@@ -1,16 +1,17 @@
-/** Work that several nodes share: each call is billed once, and each event is sent, whichever node is killed. */
+/** Work that several nodes share: each call is billed once, each event is sent, and each caller has one revision, on every node. */
 
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ledgerDocument, startLedgerBackend, type LedgerBackend } from './ledger-backend.ts'
 import { enrol, publish, type Service } from './service.ts'
-import { callOne, startSeveralNodes, type SeveralNodes } from './several-nodes.ts'
+import { callOne, serveAfter, startSeveralNodes, type SeveralNodes } from './several-nodes.ts'
 
 const PATH = '/ledger-v1/entries?n=1'
 const MINUTE = 60_000
 const WAIT = { timeout: MINUTE, interval: 100 }
 const CALLS = 40
+const NAMES = ['a', 'b', 'c']
 let several: SeveralNodes
 let backend: LedgerBackend
 let receiver: Server
@@ -31,7 +32,7 @@ beforeAll(async () => {
     })
   })
   await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve))
-  several = await startSeveralNodes(['a', 'b', 'c'], { ALLOW_PRIVATE_ADDRESSES: 'webhooks' })
+  several = await startSeveralNodes(NAMES, { ALLOW_PRIVATE_ADDRESSES: 'webhooks' })
   await publish(node(0), 'ledger-v1', ledgerDocument(), backend.url)
 }, 2 * MINUTE)
 
@@ -106,5 +107,55 @@ describe('the webhooks of three nodes', () => {
     }
     // At least once, with one id for each event.
     expect(received.size).toBe(revoked.length)
+  })
+})
+
+describe('a canary of three nodes', () => {
+  it('serves the same callers on every node, until it is promoted or discarded', { timeout: 2 * MINUTE }, async () => {
+    const next = await startLedgerBackend('next')
+    const document = { ...ledgerDocument(), info: { title: 'Canary', version: '1.0.0' } }
+    const specification = Buffer.from(JSON.stringify(document)).toString('base64')
+    const path = `/v1/proxies/${await publish(node(0), 'canary-v1', document, backend.url)}`
+    const callers = await Promise.all(Array.from({ length: 8 }, () => enrol(node(0), 'canary-v1')))
+    const stage = (turn: number, url: string) =>
+      node(turn).platform.post('/v1/proxies', { api: 'canary-v1', specification, backend: { url } })
+    const answerAt = async ({ gatewayUrl }: Service, { apiKey }: { readonly apiKey: string }): Promise<string> => {
+      const response = await fetch(`${gatewayUrl}/canary-v1/entries?n=c`, { headers: { 'x-api-key': apiKey } })
+      expect(response.status).toBe(200)
+      return ((await response.json()) as { answer: string }).answer
+    }
+    /** Whether the canary's backend serves each of the callers, the same on every node. */
+    const served = async (): Promise<readonly boolean[]> => {
+      const byNode: (readonly boolean[])[] = []
+      for (const each of several.nodes) {
+        const answers = await Promise.all(callers.map((caller) => answerAt(each, caller)))
+        byNode.push(answers.map((answer) => answer === 'next'))
+      }
+      for (const of of byNode) expect(of).toEqual(byNode[0])
+      return byNode[0]!
+    }
+    const change = (turn: number, command: string, body?: object) =>
+      serveAfter(node(turn), `${path}/${command}`, NAMES, body)
+    try {
+      await stage(0, next.url)
+      await change(0, 'activate', { percent: 40 })
+      const few = await served()
+      await change(1, 'activate', { percent: 80 })
+      const more = await served()
+      expect(few.filter((isServed, index) => isServed && !more[index])).toEqual([])
+      const consumers = callers.slice(0, 3).map(({ consumer }) => consumer)
+      await change(2, 'activate', { consumers })
+      expect(await served()).toEqual(callers.map((_, index) => index < 3))
+      await change(1, 'discard')
+      expect(new Set(await served())).toEqual(new Set([false]))
+      await stage(2, next.url)
+      await change(2, 'activate', { percent: 40 })
+      // Which callers are chosen does not depend on the revision, nor on the node that began the canary.
+      expect(await served()).toEqual(few)
+      await change(0, 'activate')
+      expect(new Set(await served())).toEqual(new Set([true]))
+    } finally {
+      await next.close()
+    }
   })
 })

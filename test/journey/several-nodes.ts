@@ -105,7 +105,7 @@ export async function servingNodes({ platform }: Service): Promise<readonly stri
 }
 
 /** Sends a command, and waits for the nodes that its answer names: on a busy machine one may need more than five seconds. */
-export async function serveAfter(node: Service, path: string, names: readonly string[]): Promise<void> {
-  const pending = await pendingAfter(node, path)
+export async function serveAfter(node: Service, path: string, names: readonly string[], body?: object): Promise<void> {
+  const pending = await pendingAfter(node, path, body)
   if (pending !== '') await expect.poll(() => servingNodes(node), { timeout: 60_000 }).toEqual(names)
 }

@@ -231,6 +231,36 @@ describe('a node', () => {
     expect(node.gateway.calls).toEqual(['prepare orders-v1 1', 'swap orders-v1 1'])
   })
 
+  it('refuses the canary, and a larger share of it, that it cannot compile: nothing changes, and the answer names it', async () => {
+    const { catalogue, proxies, proxy, nodes, registry, gateway } = await openStaged()
+    const node = catalogue.restart()
+    nodes.ask = async (asked) => {
+      const reason = await node.proxies.prepare(asked)
+      return reason === null ? [] : [{ node: 'other', reason }]
+    }
+    const refused = {
+      code: 'revision_unavailable',
+      message: 'The node other cannot prepare the revision: Too many schemas.',
+      extensions: { node: 'other' },
+    }
+    const fail = async (): Promise<void> => {
+      throw new Problem('specification_invalid', 'Too many schemas.')
+    }
+    for (const canary of [null, { revision: 2, percent: 10 }]) {
+      const end = await registry.end()
+      node.gateway.onPrepare = fail
+      await expect(proxies.activate(ACME, proxy, { percent: 20 })).rejects.toMatchObject(refused)
+      expect(await registry.end()).toBe(end)
+      expect(gateway.calls.at(-1)).toBe('abort orders-v1 1')
+      expect((await proxies.get('acme', proxy)).canary).toEqual(canary && expect.objectContaining(canary))
+      node.gateway.onPrepare = async () => {}
+      await proxies.activate(ACME, proxy, { percent: 10 })
+    }
+    // A node that cannot compile anything does not prevent the end of the canary.
+    node.gateway.onPrepare = fail
+    expect(await proxies.discard(ACME, proxy)).toMatchObject({ canary: null })
+  })
+
   it('starts with the canary, from stored documents and on its own', async () => {
     const { catalogue, proxies, proxy, registry, backends, packed } = await openStaged()
     await proxies.activate(ACME, proxy, { percent: 10 })
