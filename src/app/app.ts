@@ -11,6 +11,7 @@ import { ownDocument } from '../platform/openapi.ts'
 import { openMetricsPort } from '../platform/metrics-server.ts'
 import type { Platform } from '../platform/server.ts'
 import { storedPlans, type StoredPlan } from '../publishing/stored-plans.ts'
+import type { WithheldRetries } from '../publishing/withheld-retries.ts'
 import { upgradeProxies } from '../publishing/upgrade-proxies.ts'
 import { readAhead } from '../runtime/read-ahead.ts'
 import { createTokenScopes } from '../access/token-scopes.ts'
@@ -45,6 +46,7 @@ import { createResources, type Resources } from './resources.ts'
 import { startScheduledWork } from './scheduled-work.ts'
 import { createCanaryReport, serveStored } from './serve-stored.ts'
 import { createStopDelay } from './stop-delay.ts'
+import { createWithheld } from './withheld.ts'
 
 export interface App {
   readonly facts: Facts
@@ -58,6 +60,7 @@ interface Parts {
   readonly gateway: GatewayServices
   readonly identity: Identity
   readonly resources: Resources
+  readonly withheld: WithheldRetries
 }
 
 /** Plans that are read while the stores are opened: what a second is enough for. */
@@ -103,8 +106,8 @@ async function build(options: CoreOptions, logTap: LogTap | null, startedAt: num
 
   const gateway = openGateway({ core, stream, onDamage: damage.report, rootPage: page, identity: () => identity })
   const identity = await startIdentity(core, stream, gateway)
-  const resources = constructResources(core, stream, gateway)
-  const parts: Parts = { core, stream, gateway, identity, resources }
+  const { resources, withheld } = constructResources(core, stream, gateway)
+  const parts: Parts = { core, stream, gateway, identity, resources, withheld }
   await activateStored(parts, stored)
   await openNodes(parts)
   await core.shared?.endStart()
@@ -166,10 +169,15 @@ async function startIdentity(core: Core, { recorder }: StreamServices, gateway: 
   return shared === null ? identity : { ...identity, oauth: awaitRevocations(identity.oauth, createAwaitNodes(shared)) }
 }
 
-function constructResources(core: Core, { limits, levels }: StreamServices, gateway: GatewayServices): Resources {
+function constructResources(
+  core: Core,
+  { limits, levels }: StreamServices,
+  gateway: GatewayServices,
+): Pick<Parts, 'resources' | 'withheld'> {
   const { config, clock, backends, shared, count, log } = core
   const { port, mutex, monitors } = gateway
-  return createResources({
+  const withheld = createWithheld(core, () => resources.proxies)
+  const resources = createResources({
     ...core,
     gateway: port,
     mutex,
@@ -180,22 +188,24 @@ function constructResources(core: Core, { limits, levels }: StreamServices, gate
     refuseTarget: createTargetCheck({ clock, allowPrivate: config.allowPrivateAddresses.includes('webhooks') }),
     backendRule: backends.rule,
     ...(shared !== null && preparesOn(shared, { count, log })),
-    onCanaryWithheld: createCanaryReport({ count, log }),
+    // One of several nodes follows its own changes, and tries again there.
+    onCanaryWithheld: createCanaryReport({ count, log, withheld: shared === null ? withheld : null }),
     judge: gateway.authenticator.judge,
   })
+  return { resources, withheld }
 }
 
 /** Activates the platform API and every API of the registry. `stored`: null for a single node. */
 async function activateStored(
-  { core, gateway: { port }, resources }: Parts,
+  { core, gateway: { port }, resources, withheld }: Parts,
   stored: AsyncIterable<StoredPlan> | null,
 ): Promise<void> {
   const { config, backends, scopes } = core
   const platformSlas = await resources.specifications.plansInForce(PLATFORM_API, [])
   await (await port.prepare(platformPlan(config.adminTenant, scopes, config.corsOrigins), platformSlas)).swap()
-  if (stored !== null) return serveStoredApis(core, resources.proxies, stored)
+  if (stored !== null) return serveStoredApis(core, resources.proxies, stored, withheld)
   for await (const { plan, slas } of resources.proxies.activePlans()) {
-    await serveStored(core, port, { plan, slas })
+    await serveStored({ ...core, withheld }, port, { plan, slas })
     backends.serves(plan)
   }
 }
@@ -229,7 +239,10 @@ async function startWork({
   gateway: { mutex },
   identity,
   resources,
+  withheld,
 }: Parts): Promise<void> {
+  core.opened('withheld revisions', () => withheld.stop())
+  withheld.start()
   const { adminTenant: tenant, allowPrivateAddresses } = core.config
   const allowPrivate = allowPrivateAddresses.includes('webhooks')
   let webhooks: Webhooks | null = null

@@ -11,6 +11,7 @@ import { PROXY_KIND } from '../publishing/proxy-document.ts'
 import { RevisionWithheld } from '../publishing/follow-api.ts'
 import { OPENSLA_SPEC_KIND } from '../publishing/specifications.ts'
 import type { StoredPlan } from '../publishing/stored-plans.ts'
+import type { WithheldRetries } from '../publishing/withheld-retries.ts'
 import type { OauthEndpoint } from '../plan/oauth-call.ts'
 import { PENDING_NODES_HEADER, type AwaitNodes } from '../platform/serve.ts'
 import { isOfKind, type Change } from '../store/registry.ts'
@@ -88,6 +89,7 @@ export async function serveStoredApis(
   core: Pick<Core, 'backends' | 'count' | 'log'>,
   proxies: Resources['proxies'],
   stored: AsyncIterable<StoredPlan>,
+  withheld: Pick<WithheldRetries, 'add'>,
 ): Promise<void> {
   for await (const start of proxies.startApis(stored)) {
     try {
@@ -96,6 +98,7 @@ export async function serveStoredApis(
     } catch (cause) {
       if (!(cause instanceof RevisionWithheld)) throw cause
       noteWithheld(core, cause)
+      withheld.add(cause.api)
     }
   }
 }

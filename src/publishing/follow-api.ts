@@ -34,6 +34,12 @@ export interface FollowApiOptions {
 /** This node cannot serve what the registry has for an API. Its calls get 503 here until it can. */
 export class RevisionWithheld extends Error {
   override readonly name = 'RevisionWithheld'
+  readonly api: string
+
+  constructor(what: 'canary' | 'active revision', api: string, cause: unknown) {
+    super(`the ${what} of ${api} cannot be compiled on this node`, { cause })
+    this.api = api
+  }
 }
 
 /**
@@ -90,7 +96,7 @@ async function serveOrWithhold(options: FollowApiOptions, of: Next): Promise<Act
     served.forget(api)
     const what = (await withholdCanary(options, of)) ? 'canary' : 'active revision'
     if (what !== 'canary') await (await gateway.prepare(toWithheld(proxy, deployment), [])).swap()
-    throw new RevisionWithheld(`the ${what} of ${api} cannot be compiled on this node`, { cause })
+    throw new RevisionWithheld(what, api, cause)
   }
 }
 

@@ -96,7 +96,7 @@ describe('a start', () => {
     const counted: string[] = []
     const logged: unknown[] = []
     const log = { error: (...entry: unknown[]) => void logged.push(...entry) }
-    const core = { count: (reason: string) => void counted.push(reason), log } as never
+    const core = { count: (reason: string) => void counted.push(reason), log, withheld: null } as never
     const plan = planWith('marker')
     await serveStored(core, port, { plan, slas: [] })
     expect(prepared).toMatchObject([{ api: API, state: 'Withheld', backend: null }])
@@ -133,10 +133,14 @@ describe('a start', () => {
     const log = { error: (...entry: unknown[]) => void logged.push(...entry) }
     const { memberOfProductIds: _ids, ...canary } = planWith('of the canary')
     const plan: PackedPlan = { ...planWith('marker'), canary: { rule: { percent: 10 }, plan: canary } }
-    await serveStored({ count: (reason: string) => void counted.push(reason), log } as never, refusing, {
-      plan,
-      slas: [],
-    })
+    const withheld: string[] = []
+    const core = {
+      count: (reason: string) => void counted.push(reason),
+      log,
+      withheld: { add: (api: string) => void withheld.push(api) },
+    }
+    await serveStored(core as never, refusing, { plan, slas: [] })
+    expect(withheld).toEqual([API])
     expect(prepared).toMatchObject([{ state: 'Active', canary: { plan: { state: 'Withheld', backend: null } } }])
     expect(prepared[0]?.backend?.secretHeaders).toEqual([{ name: 'X-Secret', value: 'marker' }])
     expect(counted).toEqual(['revision_withheld'])

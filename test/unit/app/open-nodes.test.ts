@@ -68,8 +68,11 @@ describe('the start of one of several nodes', () => {
       count: (reason: string) => counted.push(reason),
       log: { error: () => {} },
     }
-    await serveStoredApis(core as never, node.proxies, storedPlans({ ...node, backendRule: node.backends }))
-    expect([served, counted]).toEqual([['other-v1'], ['revision_withheld']])
+    const withheld: string[] = []
+    await serveStoredApis(core as never, node.proxies, storedPlans({ ...node, backendRule: node.backends }), {
+      add: (api) => void withheld.push(api),
+    })
+    expect([served, counted, withheld]).toEqual([['other-v1'], ['revision_withheld'], ['orders-v1']])
     expect(node.gateway.prepared.map(({ plan }) => `${plan.api} ${plan.state}`).sort()).toEqual([
       'orders-v1 Active',
       'orders-v1 Withheld',
@@ -85,6 +88,6 @@ describe('the start of one of several nodes', () => {
       throw new StoreUnwritable('away')
     }
     const stored = storedPlans({ ...node, backendRule: node.backends })
-    await expect(serveStoredApis({} as never, node.proxies, stored)).rejects.toThrow('away')
+    await expect(serveStoredApis({} as never, node.proxies, stored, { add() {} })).rejects.toThrow('away')
   })
 })
