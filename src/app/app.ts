@@ -235,7 +235,7 @@ async function openSample({ core, resources }: Parts, backend: SampleBackend | n
 /** Starts webhooks and the work that the service starts on its own initiative. */
 async function startWork({
   core,
-  stream: { recorder, names },
+  stream: { recorder, names, levels },
   gateway: { mutex },
   identity,
   resources,
@@ -257,6 +257,7 @@ async function startWork({
     createWebhooks: () => (webhooks = createWebhooks({ ...core, mutex, tenant, allowPrivate })),
     recorder,
     names,
+    levels,
   }
   await startScheduledWork(work)
 }

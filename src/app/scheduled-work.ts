@@ -30,6 +30,7 @@ import { createMuteExpiry } from '../mutes/mute-expiry.ts'
 import type { RunJob } from './node-jobs.ts'
 import type { Webhooks } from './open-webhooks.ts'
 import type { PlatformRecorder } from '../self-metering/platform-recorder.ts'
+import { createCanaryWatch, type CanaryWatch } from '../service-level/canary-watch.ts'
 import type { CountEvent } from '../runtime/event-reasons.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { CreateId } from '../runtime/ids.ts'
@@ -38,6 +39,7 @@ import type { Log } from '../runtime/log.ts'
 import type { Vault } from '../runtime/vault.ts'
 import type { NameStore } from '../store/name-store.ts'
 import type { Registry } from '../store/registry.ts'
+import type { ServiceLevelStore } from '../store/service-level-store.ts'
 
 export interface ScheduledWorkOptions {
   readonly registry: Registry
@@ -54,6 +56,7 @@ export interface ScheduledWorkOptions {
   readonly createWebhooks: () => Webhooks
   /** Stores that hold names of consumers. */
   readonly names: readonly NameStore[]
+  readonly levels: Pick<ServiceLevelStore, 'revisions'>
   readonly recorder: Pick<PlatformRecorder, 'note'>
   readonly vault: Pick<Vault, 'decrypt'>
   /** The tenant of the operator. */
@@ -79,7 +82,14 @@ export async function startScheduledWork(options: ScheduledWorkOptions): Promise
   opened('score of the platform', clock.after(OWN_SCORE_DELAY_MS, scoreOwn))
   await runJob('programmes', options.createRunner)
   await runJob('webhooks', options.createWebhooks)
+  await runJob('canaries', () => createCanaries(options))
   startKeyPrefixes(options)
+}
+
+function createCanaries({ recorder, ...options }: ScheduledWorkOptions): CanaryWatch {
+  const note = (tenant: string, api: string, which: string): Promise<void> =>
+    recorder.note('canary_failing', tenant, api, null, which)
+  return createCanaryWatch({ ...options, note })
 }
 
 /** The tasks with a due time. */

@@ -123,6 +123,8 @@ const ROWS = [
   },
   // The operation is a WebSocket, and the request does not ask for one, or for another version.
   { name: 'upgrade_required', stage: 'validate', risk: 'none' },
+  // A canary fails more often than the active revision of its API.
+  { name: 'canary_failing', ...note, risk: raises('CanaryFailing', { attributedTo: 'provider' }) },
 ] as const satisfies readonly OutcomeRow[]
 
 type Row = (typeof ROWS)[number]

@@ -22,6 +22,7 @@ export const RISK_TYPES = [
   'RecordsDamaged',
   'LimitsUnavailable',
   'CertificateExpiring',
+  'CanaryFailing',
 ] as const
 export type RiskType = (typeof RISK_TYPES)[number]
 

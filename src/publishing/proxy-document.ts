@@ -20,6 +20,8 @@ export const PROXY_KIND = documentKind<ProxyBody>('proxy', ['api', 'memberOfProd
 
 /** Key of all proxies: whether a staged revision waits for its activation, `true` or `false`. */
 export const STAGING_KEY = 'hasStaging'
+/** Key of proxies with a canary: `true`. */
+export const CANARY_KEY = 'hasCanary'
 
 /** Has the URL of the first target, so that processes of an earlier version can serve it. */
 export interface DeployedBackend extends Omit<BackendPlan, 'mayBePrivate' | 'targets'> {
@@ -73,8 +75,9 @@ export function servingOrStaged(body: ProxyBody): Deployment | null {
   return activeDeployment(body) ?? stagedDeployment(body)
 }
 
-/** Returns the write of a proxy, which is found by its API and can be listed by whether a revision is staged. */
+/** Returns the write of a proxy, which is found by its API and can be listed by whether a revision is staged or is a canary. */
 export function proxyWrite(id: string, tenant: string, expected: number, body: ProxyBody): Write {
-  const keys = { api: body.api, [STAGING_KEY]: String(body.actor.context.stagingRevision !== null) }
+  const staging = { [STAGING_KEY]: String(body.actor.context.stagingRevision !== null) }
+  const keys = { api: body.api, ...staging, ...(canaryOf(body) !== null && { [CANARY_KEY]: 'true' }) }
   return { kind: PROXY_KIND, id, tenant, expected, body, keys, unique: ['api'] }
 }

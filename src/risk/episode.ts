@@ -86,6 +86,7 @@ export interface CallSummary {
 }
 
 const UPDATE_EVERY_MS = 10_000
+const DETAILED: ReadonlySet<RiskType> = new Set(['RecordsDamaged', 'CertificateExpiring', 'CanaryFailing'])
 
 export class Episode {
   readonly key: EpisodeKey
@@ -286,7 +287,7 @@ export class Episode {
   }
 }
 
-/** Some notes say more in place of an operation: how many records are damaged, which certificate expires. */
+/** Some notes say more in place of an operation: how many records are damaged, which certificate expires, which canary fails. */
 function detailOf(type: RiskType, operation: string): string {
-  return type === 'RecordsDamaged' || type === 'CertificateExpiring' ? operation : ''
+  return DETAILED.has(type) ? operation : ''
 }

@@ -10,7 +10,7 @@ export interface RiskMessage {
   readonly count: number
   /** Whether the episode was cleared before its quiet time was over, to make room for another. */
   readonly isEvicted: boolean
-  readonly rule: Pick<RiskRule, 'phrase' | 'windowSeconds'>
+  readonly rule: Pick<RiskRule, 'phrase' | 'clearedPhrase' | 'windowSeconds'>
   /** Replaces the number of events; empty if the number is enough. */
   readonly detail: string
   /** Calls that a node reported late. */
@@ -26,7 +26,7 @@ function sentenceOf({ attributedTo, api, phase, count, rule, isEvicted, detail }
   const { name, onBehalfOf } = attributedTo
   const who = onBehalfOf === undefined ? name : `${name}, acting for ${onBehalfOf},`
   if (phase === 'cleared' && detail !== '')
-    return `${who} ${rule.phrase}: ${detail}. Nothing further was found in five minutes.`
+    return `${who} ${rule.phrase}: ${detail}. ${rule.clearedPhrase ?? ''}`.trimEnd()
   if (detail !== '') return `${who} ${rule.phrase}: ${detail}.`
   if (phase === 'cleared' && isEvicted)
     return `${who} is quiet at ${api}; this risk was closed early to make room for others.`

@@ -19,6 +19,8 @@ export interface RiskRule {
   readonly isGraded: boolean
   /** Text of the message; follows the name of the party. */
   readonly phrase: string
+  /** Text of the message of an episode that clears, if it is about something else than its party. */
+  readonly clearedPhrase?: string
 }
 
 export type RiskRules = Readonly<Record<RiskType, RiskRule>>
@@ -74,6 +76,7 @@ export const DEFAULT_RISK_RULES: RiskRules = {
     ...ONE,
     windowSeconds: 300,
     phrase: 'has lost call records',
+    clearedPhrase: 'No further damage was found in five minutes.',
   },
   LimitsUnavailable: {
     category: 'Governance',
@@ -85,6 +88,15 @@ export const DEFAULT_RISK_RULES: RiskRules = {
     category: 'Governance',
     ...GRADED,
     phrase: 'has a certificate that expires soon or has expired',
+    clearedPhrase: 'It has been replaced, or is not used any more.',
+  },
+  CanaryFailing: {
+    category: 'Performance',
+    base: 'Warning',
+    ...ONE,
+    windowSeconds: 300,
+    phrase: 'has a canary that fails more often than the active revision',
+    clearedPhrase: 'It has ended, or has not failed for five minutes.',
   },
 }
 

@@ -21,6 +21,7 @@ export const EVENT_REASONS = {
   call_not_recorded: 'An internal fault prevented the record of a call. The call was broken off and is not billed.',
   callers_forgotten:
     'A verified caller was evicted from the full cache of a gateway thread; the next call verifies it again.',
+  canary_not_judged: 'A canary could not be compared with the active revision. It is retried in a minute.',
   certificate_not_read:
     'A certificate of `TLS_CERT_FILE`, `TLS_CERT_DIR` or `TLS_CLIENT_CA_FILE` could not be read. The one before is still presented.',
   change_not_applied: 'A change that another node has made could not be applied on this node. It is retried.',

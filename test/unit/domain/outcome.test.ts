@@ -56,6 +56,7 @@ const STORED: readonly (readonly [name: string, stage: string | null, risk: stri
   ['certificate_expiring', null, 'CertificateExpiring provider'],
   ['certificate_expired', null, 'CertificateExpiring provider grave'],
   ['upgrade_required', 'validate', 'none'],
+  ['canary_failing', null, 'CanaryFailing provider'],
 ]
 
 it('keeps the number, stage and risk of each outcome', () => {
@@ -85,6 +86,7 @@ it('marks records as notes exactly if no call ended with their outcome', () => {
     'limits_not_shared',
     'certificate_expiring',
     'certificate_expired',
+    'canary_failing',
   ])
 })
 

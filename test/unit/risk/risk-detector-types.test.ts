@@ -44,6 +44,7 @@ const EVENTS: Readonly<Record<RiskType, (atMs: number) => CallRecord>> = {
   RecordsDamaged: (atMs) => call(attribution(), atMs, 'records_damaged'),
   LimitsUnavailable: (atMs) => call(attribution(), atMs, 'limits_not_shared'),
   CertificateExpiring: (atMs) => call(attribution(), atMs, 'certificate_expiring'),
+  CanaryFailing: (atMs) => call(attribution(), atMs, 'canary_failing'),
 }
 
 describe.each([
@@ -108,6 +109,7 @@ describe.each([
   ['SelfApprovalAttempt', 'Critical'],
   ['RecordsDamaged', 'Critical'],
   ['DeprecatedVersionInUse', 'Warning'],
+  ['CanaryFailing', 'Warning'],
 ] as const)('%s', (type, severity) => {
   it(`is ${severity} from the first event until it clears`, () => {
     const { add, evaluate } = openDetector()

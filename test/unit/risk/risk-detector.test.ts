@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { FLAG_APPROACHING_LIMIT, FLAG_FORWARDED, FLAG_PAST_RETIREMENT } from '../../../src/record/call-record.ts'
 import { attribution, call, START_MS } from '../../fixtures/calls.ts'
-import { callsOf, openTestDetector } from '../../fixtures/test-risk-detector.ts'
+import { callsOf, openTestDetector, phasesOf } from '../../fixtures/test-risk-detector.ts'
 
 describe('The risk detector', () => {
   it.each([
@@ -140,6 +140,23 @@ describe('The risk detector', () => {
     expect(Object.values(operations).reduce((sum, count) => sum + count, 0)).toBe(201)
     expect(requestIds).toHaveLength(5)
     expect(requestIds[3]).toBe('0123456789abcdef000000c7')
+  })
+
+  it('names a failing canary with its API and both revisions in the message, in one episode until it clears', () => {
+    const { add, evaluate } = openTestDetector()
+    const which = 'revision 3 of payments-v1, compared with revision 2'
+    const at = (minute: number) =>
+      call({ ...attribution(), operation: which }, START_MS + minute * 60_000, 'canary_failing', { status: 0 })
+    const events = [0, 1, 2].flatMap((minute) => [...add([at(minute)]), ...evaluate(START_MS + minute * 60_000)])
+    expect(phasesOf(events)).toEqual(['opened Warning 1', 'updated Warning 2', 'updated Warning 3'])
+    const [opened] = events
+    const text = `The provider has a canary that fails more often than the active revision: ${which}.`
+    expect(opened).toMatchObject({ type: 'CanaryFailing', category: 'Performance', message: text })
+    expect(opened?.attributedTo).toMatchObject({ kind: 'provider', id: attribution().tenant })
+    expect(evaluate(START_MS + 419_999)).toEqual([])
+    const [cleared] = evaluate(START_MS + 420_000)
+    expect(cleared?.message).toBe(`${text} It has ended, or has not failed for five minutes.`)
+    expect(cleared?.phase).toBe('cleared')
   })
 
   it('names the number and time of lost records in the message until the risk clears', () => {
