@@ -1,8 +1,10 @@
-/** One difference between a call and the published contract of its API, as the gateway observed it. */
+/** One difference between a call and the document of the revision that served it, as the gateway observed it. */
 
 export interface Drift {
   readonly tenant: string
   readonly api: string
+  /** Set if the revision is a canary, whose document is not the published one yet. */
+  readonly revision?: number
   /** `''` if no operation is declared. */
   readonly operation: string
   readonly kind: 'undeclared_operation' | 'undeclared_status' | 'undeclared_media_type' | 'undeclared_body'

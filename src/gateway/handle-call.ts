@@ -137,7 +137,11 @@ function refuseUnknown(
       const allowed = match.allowed.join(', ')
       call.refuse('method_not_allowed', `This path accepts ${allowed}.`, { headers: ['Allow', allowed] })
     }
-    if (isAuthenticated && revision.reportsDrift && findCertificateFault(result, false, call.socket, nowMs()) === null)
+    if (
+      isAuthenticated &&
+      revision.reportsUndeclaredOperations &&
+      findCertificateFault(result, false, call.socket, nowMs()) === null
+    )
       drift.reportOperation(call)
   }
 }

@@ -26,7 +26,12 @@ const EVENT_SHAPES: Readonly<Record<EventType, EventShape>> = {
       detail: text,
       requestId: text,
       seenAt: time,
+      revision: {
+        type: 'integer',
+        description: 'Set if the revision is a canary, which is compared with its own document.',
+      },
     },
+    optional: ['revision'],
   },
   UpstreamHealthIssue: {
     summary: 'The service behind the gateway is unhealthy',

@@ -58,7 +58,8 @@ export function createApiComplianceReader({ registry, clock }: ApiComplianceOpti
       const history = scored.sort((a, b) => b.scoredAtMs - a.scoredAtMs).slice(0, HISTORY_MAX)
       const sinceMs = clock.nowMs() - RUNTIME_MS
       const drifts = (await bodiesOf(DRIFT_KIND, tenant, api))
-        .filter(({ lastSeenMs }) => lastSeenMs >= sinceMs)
+        // A canary is not the published implementation.
+        .filter(({ lastSeenMs, revision }) => lastSeenMs >= sinceMs && revision === undefined)
         .sort((a, b) => b.lastSeenMs - a.lastSeenMs)
       const specification = history[0]?.score ?? fallback
       const runtime = scoreOf(countsOf(drifts), true).score

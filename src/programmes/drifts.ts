@@ -1,5 +1,5 @@
 /**
- * Drift: behaviour of running implementations that their published contract does not declare.
+ * Drift: behaviour of running implementations that their published contract does not declare, or for a canary, its own document.
  *
  * Stores one document per drift of an API. Publishes `DesignDrift` when a drift is first seen, and again if
  * it is still seen a day later; in between only the risk stream counts it.
@@ -74,9 +74,10 @@ export function createDrifts(options: DriftsOptions): Drifts {
 }
 
 /** For bodies only the place counts, because the rest of the detail may differ with every value. */
-function keyOf({ tenant, api, operation, kind, status, detail }: Drift): string {
+function keyOf({ tenant, api, revision, operation, kind, status, detail }: Drift): string {
   const place = kind === 'undeclared_body' ? detail.split(' ', 1)[0] : detail
-  return JSON.stringify([tenant, api, operation, kind, status, place])
+  const ofCanary = revision === undefined ? [] : [revision]
+  return JSON.stringify([tenant, api, operation, kind, status, place, ...ofCanary])
 }
 
 async function report(
@@ -89,11 +90,22 @@ async function report(
   if (found !== null && nowMs - found.body.lastSeenMs < REPORT_AGAIN_MS) return
   if (found === null && (await isFull(registry, drift))) return count('drift_not_told')
   const { tenant, api, operation, kind, status, detail, requestId } = drift
+  const ofCanary = drift.revision === undefined ? {} : { revision: drift.revision }
   const firstSeenMs = found?.body.firstSeenMs ?? nowMs
-  const body: DriftBody = { api, operation, kind, status, detail, requestId, firstSeenMs, lastSeenMs: nowMs }
+  const seen = { firstSeenMs, lastSeenMs: nowMs }
+  const body: DriftBody = { api, ...ofCanary, operation, kind, status, detail, requestId, ...seen }
   const id = found?.id ?? createId('drf')
   const keys = { what: key, api, kind }
-  const data = { api, operation: operation || null, kind, status, detail, requestId, seenAt: toTime(nowMs) }
+  const data = {
+    api,
+    ...ofCanary,
+    operation: operation || null,
+    kind,
+    status,
+    detail,
+    requestId,
+    seenAt: toTime(nowMs),
+  }
   await registry.commit({ tenant, consumer: 'system' }, 'drift.seen', [
     { kind: DRIFT_KIND, id, tenant, expected: found?.revision ?? 0, body, keys, unique: ['what'] },
     eventWrite(createId, tenant, 'DesignDrift', data),

@@ -9,7 +9,7 @@ import { ACME, base64, openTestCatalogue } from '../fixtures/test-catalogue.ts'
 
 const DAY_MS = 86_400_000
 
-it('shows the latest of many activations, and counts the drifts of the last 30 days', async () => {
+it('shows the latest of many activations, and counts the drifts of the last 30 days, without those of canaries', async () => {
   const catalogue = openTestCatalogue()
   const { registry, createId } = catalogue
   const clock = createFakeClock(catalogue.clock.nowMs)
@@ -42,7 +42,9 @@ it('shows the latest of many activations, and counts the drifts of the last 30 d
     const lastSeenMs = index === 599 ? nowMs - DAY_MS : nowMs - 31 * DAY_MS
     return write('drift', `d${name(index)}`, { kind: 'undeclared_status', operation: 'a', detail: 'x', lastSeenMs })
   })
-  await registry.commit(ACME, 'test', [...scored, ...drifts])
+  const seen = { kind: 'undeclared_status', operation: 'a', detail: 'x', lastSeenMs: nowMs - DAY_MS }
+  const ofCanary = numbers.slice(0, 9).map((index) => write('drift', `e${name(index)}`, { ...seen, revision: 2 }))
+  await registry.commit(ACME, 'test', [...scored, ...drifts, ...ofCanary])
 
   const compliance = await programmes.compliance(ACME.tenant, api)
   expect(compliance.history).toHaveLength(100)

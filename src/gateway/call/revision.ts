@@ -29,8 +29,10 @@ export interface CompiledOperation {
   readonly plan: OperationPlan
   readonly position: number
   readonly validators: OperationValidators
-  /** Declared responses, for drift detection; null if the operation declares none, or its revision reports no drift. */
+  /** Declared responses, for drift detection; null if the operation declares none. */
   readonly responses: DeclaredResponses | null
+  /** Number of the revision that a drift names, because it is a canary; null for the active revision. */
+  readonly canaryRevision: number | null
   /** Lower-case names of validated headers; `Connection` cannot remove them. */
   readonly validatedHeaders: ReadonlySet<string>
   /** Method and path, for attributions; null if they do not name it. */
@@ -75,8 +77,8 @@ export interface CompiledRevision {
   readonly mcpChallenges: Challenges
   /** Attribution of messages over MCP whose caller is not known yet. */
   readonly unroutedMcp: Attribution
-  /** Whether differences from the contract are reported: the published contract is that of the active revision. */
-  readonly reportsDrift: boolean
+  /** Whether requests for undeclared operations are reported: callers have the published contract, that of the active revision. */
+  readonly reportsUndeclaredOperations: boolean
   /** Null unless another revision serves a part of the callers. */
   readonly canary: CompiledCanary | null
 }
@@ -111,6 +113,7 @@ export async function compileRevision(
     position,
     validators: validators[position]!,
     responses: responses[position]!,
+    canaryRevision: null,
     validatedHeaders: validatedHeadersOf(operation),
     route: routeOf(operation, settings),
     anonymous: withRoute(toAttribution(plan, operation.operationId, null, null), {
@@ -139,7 +142,7 @@ export async function compileRevision(
     isMcpOn: isMcpOn(plan),
     mcpChallenges: compileChallenges(plan, settings.gatewayUrl, MCP_PATH),
     unroutedMcp: toAttribution(plan, '', null, null, 'mcp'),
-    reportsDrift: true,
+    reportsUndeclaredOperations: true,
     canary: null,
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Compares calls with the published contract: status and media type of every response, sampled response bodies, and
- * requests of known callers for undeclared operations.
+ * Compares calls with the document of the revision that serves them: status and media type of every response, sampled response bodies,
+ * and requests of known callers for undeclared operations.
  *
  * The first finding of each kind is always reported, then at most one per second and kind. The number of reports is
  * therefore bounded by the size of the contract, not by traffic. A sampled body is checked after its response was
@@ -62,9 +62,10 @@ class ContractComparison implements DriftWatch {
     if (responses === null || status >= 500 || status === 304) return null
     const response = responses.find(status)
     if (response === null) {
-      const key = `${operation.anonymous.api} ${operation.plan.operationId} ${status}`
+      const { anonymous, plan, canaryRevision } = operation
+      const key = `${anonymous.api} ${canaryRevision ?? ''} ${plan.operationId} ${status}`
       if (this.#mayReport(key)) {
-        this.#report(call, operation.anonymous, 'undeclared_status', status, String(status))
+        this.#report(call, anonymous, 'undeclared_status', status, String(status), canaryRevision)
       }
       return null
     }
@@ -95,7 +96,7 @@ class ContractComparison implements DriftWatch {
     const nowMs = this.#options.nowMs()
     if (nowMs - response.mediaReportedMs < REPORT_EVERY_MS) return
     response.mediaReportedMs = nowMs
-    this.#report(call, operation.anonymous, 'undeclared_media_type', status, contentType)
+    this.#report(call, operation.anonymous, 'undeclared_media_type', status, contentType, operation.canaryRevision)
   }
 
   #startSample(
@@ -125,7 +126,7 @@ class ContractComparison implements DriftWatch {
     const nowMs = this.#options.nowMs()
     if (nowMs - response.bodyReportedMs < REPORT_EVERY_MS) return
     response.bodyReportedMs = nowMs
-    this.#report(call, operation.anonymous, 'undeclared_body', status, fault)
+    this.#report(call, operation.anonymous, 'undeclared_body', status, fault, operation.canaryRevision)
   }
 
   /** Limits the reports of one key, and the keys. */
@@ -147,7 +148,14 @@ class ContractComparison implements DriftWatch {
   }
 
   /** Appends a record to the spool and emits the drift. */
-  #report(call: Call, attribution: Attribution, kind: Drift['kind'], status: number, detail: string): void {
+  #report(
+    call: Call,
+    attribution: Attribution,
+    kind: Drift['kind'],
+    status: number,
+    detail: string,
+    canaryRevision: number | null = null,
+  ): void {
     const { spool, emit, count, nowMs } = this.#options
     spool.append({
       attribution,
@@ -167,7 +175,8 @@ class ContractComparison implements DriftWatch {
     })
     const { tenant, api, operation } = attribution
     const { requestId } = call
-    emit({ tenant, api, operation, kind, status, detail: detail.slice(0, DETAIL_LENGTH_MAX), requestId })
+    const revision = canaryRevision === null ? {} : { revision: canaryRevision }
+    emit({ tenant, api, ...revision, operation, kind, status, detail: detail.slice(0, DETAIL_LENGTH_MAX), requestId })
   }
 }
 

@@ -36,12 +36,14 @@ export async function compileStored(
 /** A token may have the scopes of both revisions, so that each accepts the tokens that were issued for the other. */
 export function withCanary(active: CompiledRevision, { revision, matches }: CompiledCanary): CompiledRevision {
   const heldScopes = new Set([...active.allowedScopes, ...revision.allowedScopes])
-  return { ...active, heldScopes, canary: { revision: { ...withoutDrift(revision), heldScopes }, matches } }
+  return { ...active, heldScopes, canary: { revision: { ...asCanary(revision), heldScopes }, matches } }
 }
 
-function withoutDrift(revision: CompiledRevision): CompiledRevision {
-  const operations = revision.operations.map((operation) => ({ ...operation, responses: null }))
-  return { ...revision, operations, reportsDrift: false }
+/** Its responses are compared with its own document, and drifts name it. */
+function asCanary(revision: CompiledRevision): CompiledRevision {
+  const canaryRevision = revision.plan.revision
+  const operations = revision.operations.map((operation) => ({ ...operation, canaryRevision }))
+  return { ...revision, operations, reportsUndeclaredOperations: false }
 }
 
 /** Applies a change to a revision and to its canary. */

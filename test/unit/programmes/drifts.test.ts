@@ -115,3 +115,16 @@ it('limits the undeclared paths per API, and still publishes other drifts', asyn
   expect(counted).toHaveLength(50)
   expect(await catalogue.registry.list(OUTBOX_EVENT_KIND, { tenant: 'acme', limit: 500 })).toHaveLength(103)
 })
+
+it('publishes the drift of a canary with its revision, beside the same drift of the active revision', async () => {
+  const catalogue = openTestCatalogue()
+  const { record, settled } = open(catalogue)
+  for (const revision of [undefined, 2, 2, 3]) record(drift(revision === undefined ? {} : { revision }))
+  await settled()
+  const { record: recordLater, settled: settledLater } = open(catalogue)
+  recordLater(drift({ revision: 2 }))
+  await settledLater()
+  expect((await eventsOf(catalogue)).map((data) => data['revision'])).toEqual([undefined, 2, 3])
+  const stored = await catalogue.registry.list(DRIFT_KIND, { tenant: 'acme', limit: 9 })
+  expect(stored.map(({ body }) => body.revision)).toEqual([undefined, 2, 3])
+})

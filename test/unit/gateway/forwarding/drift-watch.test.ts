@@ -67,10 +67,11 @@ async function openWatch(responses: object | null = RESPONSES, components: objec
       ...{ request: { method, url }, startedAt: nowMs, sequence: 7, requestId: 'req-7' },
       ...{ attribution: by, status: 404 },
     }) as unknown as Call
+  let canaryRevision: number | null = null
   const head = (status: number, headers: Record<string, string> = {}, method = 'GET') =>
     watch.checkHead(
       callOf(method),
-      revision.operations[0]!,
+      { ...revision.operations[0]!, canaryRevision },
       status,
       readResponseHead(status, new HeaderMemo(Object.entries(headers).flat()), responseRules),
     )
@@ -83,6 +84,7 @@ async function openWatch(responses: object | null = RESPONSES, components: objec
     watch,
     callOf,
     advance: (byMs: number) => (nowMs += byMs),
+    beCanary: (number: number | null) => (canaryRevision = number),
     /** Sends a whole response; resolves when a sample of it has been checked. Returns whether it was sampled. */
     async respond(status: number, body: string, type = 'application/json', chunkBytes = 7): Promise<boolean> {
       const sample = head(status, { 'content-type': type })
@@ -118,6 +120,25 @@ describe('a response of a backend', () => {
     expect(recorded.map(({ outcome, status: of }) => `${OUTCOMES[outcome]} ${of}`)).toEqual(
       expected.map((text) => text.split(' ').slice(0, 2).join(' ')),
     )
+  })
+
+  it('of a canary is reported with its revision, also if the same drift of the active revision was reported just now', async () => {
+    const { head, emitted, respond, beCanary, recorded } = await openWatch()
+    for (const revision of [null, 2, 2, null, 3]) {
+      beCanary(revision)
+      head(202)
+    }
+    beCanary(2)
+    head(404, { 'content-type': 'text/html' })
+    await respond(200, '{"id":"text"}')
+    expect(emitted.map(({ kind, revision = 'active' }) => `${kind} ${revision}`)).toEqual([
+      'undeclared_status active',
+      'undeclared_status 2',
+      'undeclared_status 3',
+      'undeclared_media_type 2',
+      'undeclared_body 2',
+    ])
+    expect(recorded).toHaveLength(5)
   })
 
   it('may have any status and type if the contract declares a default response', async () => {
