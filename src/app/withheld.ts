@@ -7,10 +7,10 @@ import type { Core } from './open-core.ts'
 /** Remembers what is withheld; the attempts begin with `start`. `proxies` is called only then. */
 export function createWithheld(
   { clock, count, log }: Pick<Core, 'clock' | 'count' | 'log'>,
-  proxies: () => Pick<Proxies, 'follow'>,
+  proxies: () => Pick<Proxies, 'retry'>,
 ): WithheldRetries {
   return createWithheldRetries({
-    follow: (api) => proxies().follow(api),
+    retry: (api) => proxies().retry(api),
     clock,
     onServed: (api) => log.info({ api }, 'an API that was withheld on this node, or its canary, is served again'),
     onFailed(api, cause) {

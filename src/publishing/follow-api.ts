@@ -54,6 +54,26 @@ export function createFollowApi(
   return (api) => mutex.runExclusive([api], () => follow(options, planOf, api))
 }
 
+/**
+ * Returns a function that serves what the registry has for an API of which something is withheld. If it fails, it changes nothing that
+ * is served, because the failure may be that of a moment: the active revision goes on without its canary, for example.
+ */
+export function createRetryApi(
+  options: FollowApiOptions,
+  planOf: ServingPlans,
+): (api: string) => Promise<ActivePlan | null> {
+  const { registry, mutex } = options
+  return (api) =>
+    mutex.runExclusive([api], async () => {
+      const entry = await registry.get(API_KIND, api)
+      const proxy = entry === null ? null : await registry.find(PROXY_KIND, 'api', api)
+      const deployment = proxy === null ? null : activeDeployment(proxy.body)
+      if (entry === null || proxy === null || deployment === null) return null
+      const next = await planOf(proxy, proxy.body, deployment, entry.body)
+      return (await serve(options, next)) ? next : null
+    })
+}
+
 async function follow(options: FollowApiOptions, planOf: ServingPlans, api: string): Promise<ActivePlan | null> {
   const { registry, gateway, specifications, served } = options
   const entry = await registry.get(API_KIND, api)

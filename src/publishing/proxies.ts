@@ -19,7 +19,7 @@ import { backendWarnings, type ProbeBackend } from './backend-warnings.ts'
 import { find, toTime } from '../command/commands.ts'
 import type { StageInput } from './deployment.ts'
 import type { DocumentReader } from './document-reader.ts'
-import { createFollowApi, startApis } from './follow-api.ts'
+import { createFollowApi, createRetryApi, startApis } from './follow-api.ts'
 import { createServedPlans, type ServedPlans } from './served-plans.ts'
 import type { GatewayPort } from '../plan/gateway-port.ts'
 import { changeLabels } from '../command/label-change.ts'
@@ -79,6 +79,8 @@ export interface Proxies {
    * was not served before. Throws `RevisionWithheld` if the gateway cannot serve it and refuses the calls of the API.
    */
   follow(api: string): Promise<ActivePlan | null>
+  /** Tries again to serve an API of which something is withheld. Throws if that fails, and changes nothing then. */
+  retry(api: string): Promise<ActivePlan | null>
   /** Compiles what another node is about to activate. Returns null, or why this node cannot. Never rejects. */
   prepare(request: string): Promise<string | null>
   /** Yields a function for each stored plan, which serves its API as `follow` does. For startup. */
@@ -162,6 +164,7 @@ export function createProxies(options: ProxiesOptions): Proxies {
     }),
     activePlans: () => activePlans(options, planOf, served),
     follow,
+    retry: createRetryApi(activation, planOf),
     prepare: prepared.prepare,
     startApis: (stored) => startApis(activation, follow, stored),
   }

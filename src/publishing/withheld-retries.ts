@@ -2,7 +2,7 @@
  * Tries again to serve what this node withholds since its start or since a change of its own, as it does after changes of other nodes.
  *
  * One API at a time and seldom, because each attempt may take as much work as the first. An attempt makes this node serve what the
- * registry has then, so that a change in between needs nothing more.
+ * registry has then, so that a change in between needs nothing more. An attempt that fails changes nothing.
  */
 
 import { exponentialDelayMs } from '../runtime/backoff.ts'
@@ -10,7 +10,7 @@ import type { Clock } from '../runtime/clock.ts'
 
 export interface WithheldRetriesOptions {
   /** Serves what the registry has for an API; throws if this node cannot. */
-  readonly follow: (api: string) => Promise<unknown>
+  readonly retry: (api: string) => Promise<unknown>
   readonly clock: Pick<Clock, 'after'>
   readonly onServed: (api: string) => void
   readonly onFailed: (api: string, cause: unknown) => void
@@ -70,9 +70,9 @@ class Retries implements WithheldRetries {
 
   async #attempt(api: string, attempt: number): Promise<void> {
     if (this.#state === 'stopped') return
-    const { follow, onServed, onFailed } = this.#options
+    const { retry, onServed, onFailed } = this.#options
     try {
-      await follow(api)
+      await retry(api)
       this.#planned.delete(api)
       onServed(api)
     } catch (cause) {

@@ -6,12 +6,12 @@ import { createWithheldRetries } from '../../../src/publishing/withheld-retries.
 import { createFakeClock } from '../../fixtures/fake-clock.ts'
 import { ACME, base64, openTestCatalogue, orders, publishApi } from '../../fixtures/test-catalogue.ts'
 
-function openRetries(follow: (api: string) => Promise<unknown>) {
+function openRetries(retry: (api: string) => Promise<unknown>) {
   const clock = createFakeClock(0)
   const log: string[] = []
   const retries = createWithheldRetries({
     clock,
-    follow,
+    retry,
     onServed: (api) => log.push(`${clock.nowMs() / 1_000} ${api} served`),
     onFailed: (api) => log.push(`${clock.nowMs() / 1_000} ${api} failed`),
   })
@@ -74,30 +74,58 @@ describe('an API that is withheld', () => {
   })
 })
 
-it('A canary that a single node withholds is served again once it can be compiled, without a change of its API', async () => {
-  const catalogue = openTestCatalogue()
-  const { proxy } = await publishApi(catalogue)
-  await catalogue.proxies.stage(ACME, { api: 'orders-v1', specification: base64(orders({ version: '1.3.0' })) })
-  await catalogue.proxies.activate(ACME, proxy, { percent: 10 })
-  const { gateway, proxies, canariesWithheld } = catalogue
-  const { prepare } = gateway
-  const states: (string | undefined)[] = []
-  let isShort = true
-  gateway.prepare = async (plan, slas) => {
-    const state = plan.canary?.plan.state
-    if (isShort && state === 'Active') throw new Problem('specification_invalid', 'No memory.')
-    states.push(state)
-    return prepare(plan, slas)
+describe('A canary that a single node withholds', () => {
+  async function openWithheld() {
+    const catalogue = openTestCatalogue()
+    const { proxy } = await publishApi(catalogue)
+    await catalogue.proxies.stage(ACME, { api: 'orders-v1', specification: base64(orders({ version: '1.3.0' })) })
+    await catalogue.proxies.activate(ACME, proxy, { percent: 10 })
+    const { gateway, proxies, canariesWithheld } = catalogue
+    const { prepare } = gateway
+    const states: (string | undefined)[] = []
+    const fails: { on: 'canary' | 'all' | null } = { on: 'canary' }
+    gateway.prepare = async (plan, slas) => {
+      const state = plan.canary?.plan.state
+      if (fails.on === 'all') throw new Problem('unavailable', 'Too many revisions.')
+      if (fails.on === 'canary' && state === 'Active') throw new Problem('specification_invalid', 'No memory.')
+      states.push(state)
+      return prepare(plan, slas)
+    }
+    await catalogue.apiPolicies.put(ACME, 'orders-v1', { cors: { origins: ['https://app.example'] } })
+    expect([canariesWithheld, states]).toEqual([['orders-v1'], ['Withheld']])
+    const opened = openRetries(proxies.retry)
+    opened.retries.start()
+    opened.retries.add('orders-v1')
+    return { ...opened, catalogue, proxy, states, fails }
   }
-  await catalogue.apiPolicies.put(ACME, 'orders-v1', { cors: { origins: ['https://app.example'] } })
-  expect([canariesWithheld, states]).toEqual([['orders-v1'], ['Withheld']])
-  const { clock, log, retries } = openRetries(proxies.follow)
-  retries.start()
-  retries.add('orders-v1')
-  await clock.advance(5_000)
-  await expect.poll(() => log).toEqual(['5 orders-v1 failed'])
-  isShort = false
-  await clock.advance(10_000)
-  await expect.poll(() => log.at(-1)).toBe('15 orders-v1 served')
-  expect(states).toEqual(['Withheld', 'Withheld', 'Active'])
+
+  it('is served again once it can be compiled, without a change of its API; attempts that fail change nothing', async () => {
+    const { clock, log, states, fails, catalogue } = await openWithheld()
+    const before = catalogue.gateway.calls.length
+    await clock.advance(5_000)
+    await expect.poll(() => log).toEqual(['5 orders-v1 failed'])
+    fails.on = 'all'
+    await clock.advance(10_000)
+    await expect.poll(() => log.at(-1)).toBe('15 orders-v1 failed')
+    // The active revision goes on to serve the other callers.
+    expect(catalogue.gateway.calls.length).toBe(before)
+    fails.on = null
+    await clock.advance(20_000)
+    await expect.poll(() => log.at(-1)).toBe('35 orders-v1 served')
+    expect(states).toEqual(['Withheld', 'Active'])
+  })
+
+  it.each(['discard', 'removal'] as const)('needs no attempt after its %s', async (end) => {
+    const { clock, log, states, catalogue, proxy } = await openWithheld()
+    await catalogue.proxies.discard(ACME, proxy)
+    if (end === 'removal') {
+      await catalogue.retirement.deprecate(ACME, 'orders-v1', { retirementDate: '2027-09-01' })
+      await catalogue.retirement.retire(ACME, 'orders-v1', true)
+      await catalogue.apiRemoval.remove(ACME, 'orders-v1')
+    }
+    const { length } = states
+    await clock.advance(5_000)
+    await expect.poll(() => log).toEqual(['5 orders-v1 served'])
+    expect(states).toHaveLength(length)
+  })
 })
