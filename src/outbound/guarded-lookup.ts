@@ -7,8 +7,10 @@
 
 import { lookup } from 'node:dns/promises'
 import type { LookupAddress, LookupOptions } from 'node:dns'
+import { systemClock } from '../runtime/clock.ts'
+import { createSharedResolve, type Resolve } from './shared-resolve.ts'
 
-export type Resolve = (hostname: string) => Promise<readonly LookupAddress[]>
+export type { Resolve }
 
 /** The `lookup` option of `net.connect`. */
 export type Lookup = (
@@ -22,7 +24,8 @@ export class AddressRefused extends Error {
   override readonly name = 'AddressRefused'
 }
 
-export const systemResolve: Resolve = (hostname) => lookup(hostname, { all: true })
+/** One per thread. */
+export const systemResolve: Resolve = createSharedResolve((hostname) => lookup(hostname, { all: true }), systemClock)
 
 export function createGuardedLookup(resolve: Resolve, isAllowed: (address: string) => boolean): Lookup {
   return createJudgedLookup(resolve, async (addresses, hostname) => {

@@ -70,6 +70,8 @@ function limitConnections(guarded: BackendConnect, max: number, count: CountEven
 }
 
 function createGuardedConnect({ guard, resolve, count }: BackendConnectOptions): BackendConnect {
+  const anyAddress = createJudgedLookup(resolve, async () => {})
+
   async function check(endpoint: Endpoint, addresses: readonly string[]): Promise<void> {
     const fault = await guard(endpoint, addresses)
     if (fault === null) return
@@ -80,8 +82,8 @@ function createGuardedConnect({ guard, resolve, count }: BackendConnectOptions):
   }
 
   return ({ origin, mayBePrivate }, base) => {
-    if (mayBePrivate) return base
     const endpoint = endpointOf(origin)
+    if (mayBePrivate) return isIP(endpoint.hostname) === 0 ? { ...base, lookup: anyAddress } : base
     if (isIP(endpoint.hostname) === 0) {
       const lookup = createJudgedLookup(resolve, (addresses) => check(endpoint, addresses))
       return { ...base, lookup }

@@ -78,6 +78,12 @@ describe('a connection to the backend of a tenant', () => {
     expect(await fetch(`http://127.0.0.1:${port}`, true)).toBe('served')
     expect(counted).toEqual([])
   })
+
+  it('uses the bounded look-ups of names also then', async () => {
+    const port = await serve()
+    const { fetch } = open(() => ['127.0.0.1'])
+    expect(await fetch(`http://backend.example:${port}`, true)).toBe('served')
+  })
 })
 
 describe('a health probe', () => {
