@@ -41,12 +41,12 @@ export function createTracer(sampler: TraceSampler, requestPrefix: string): Trac
 
   function join({ traceParent, traceState }: TraceHeaders, sequence: number): CallTrace {
     const parent = readTraceParent(traceParent)
-    const traceId = parent === null ? newTraceId(sequence) : parent.traceId
-    const isSampled =
-      parent !== null && sampler.isParentBased ? (parent.flags & SAMPLED) !== 0 : isWithinRatio(traceId, sampler.ratio)
-    const others = parent === null ? 0 : parent.flags & ~SAMPLED
-    const state = parent === null ? '' : readTraceState(traceState)
-    return new CallTrace(traceId, parent === null ? '' : parent.spanId, others | (isSampled ? SAMPLED : 0), state)
+    const ownId = newTraceId(sequence)
+    if (parent === null) return new CallTrace(ownId, '', isWithinRatio(ownId, sampler.ratio) ? SAMPLED : 0, '')
+    // A ratio of the client's ids would be no bound: the client could choose those that are sampled.
+    const isSampled = sampler.isParentBased ? (parent.flags & SAMPLED) !== 0 : isWithinRatio(ownId, sampler.ratio)
+    const flags = (parent.flags & ~SAMPLED) | (isSampled ? SAMPLED : 0)
+    return new CallTrace(parent.traceId, parent.spanId, flags, readTraceState(traceState))
   }
 
   return {

@@ -63,6 +63,21 @@ describe('A call with a trace of its client', () => {
     expect(flags).toEqual(expected)
   })
 
+  it('is sampled by a ratio whatever id the client has chosen', () => {
+    const tracer = createTracer({ isParentBased: false, ratio: 0.01 }, PREFIX)
+    const sampledOf = (traceId: string): number => {
+      const traceParent = `00-${traceId}-${SPAN}-01`
+      const calls = Array.from({ length: 2_000 }, (_, sequence) =>
+        tracer.begin(REQUEST, { traceParent, traceState: '' }, sequence, '/a-v1/b', 7),
+      )
+      expect(calls.every((call) => call.traceId === traceId)).toBe(true)
+      return calls.filter(({ isSampled }) => isSampled).length
+    }
+    const counts = ['f'.repeat(32), `1${'0'.repeat(31)}`, TRACE].map(sampledOf)
+    expect(Math.min(...counts)).toBeGreaterThan(0)
+    expect(Math.max(...counts)).toBeLessThan(100)
+  })
+
   it('tells the backend the decision, and keeps the flag of a random id', () => {
     const lines = (sampler: TraceSampler, flags: string) =>
       toTraceLines(`${PREFIX}00000005`, begin(sampler, `00-${TRACE}-${SPAN}-${flags}`))
