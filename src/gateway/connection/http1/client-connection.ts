@@ -130,7 +130,8 @@ export class ClientConnection implements RequestEvents, RequestCarrier, Response
 
   onRead(error: ParserError | null, rest: Buffer | null): void {
     if (error !== null) return this.#refuse(error)
-    if (this.#request !== null) this.#unparsed.afterRead(this.#request.passedOnBytes)
+    if (this.#request !== null || this.#unparsed.hasManyParts)
+      this.#unparsed.afterRead(this.#request?.passedOnBytes ?? 0)
     if (rest === null) return
     // The parser ignores what follows a request for an upgrade in the same read.
     this.#isFinal = true

@@ -10,6 +10,7 @@ import { createRequire } from 'node:module'
 import type { ParserError } from '../parser-errors.ts'
 import { isAsExpected } from './expected-events.ts'
 import type { HttpParser, MessageEvents, MessageParser } from './message-parser.ts'
+import { BodyParts } from './body-parts.ts'
 import { handleOf, type Handle } from './socket-handle.ts'
 
 interface RawParser {
@@ -60,9 +61,10 @@ function bind(Parser: ParserClass): HttpParser {
     readResponses(events, headBytesMax) {
       const parser = new Parser()
       const upgrade: Upgrade = { isAsked: false }
+      const body = new BodyParts(events)
       const begin = (): void => parser.initialize(RESPONSE, {}, headBytesMax, STRICT)
       begin()
-      parser[kOnHeaders] = (headers: string[]) => events.onHeaders(headers)
+      parser[kOnHeaders] = (headers: string[]) => body.before(() => events.onHeaders(headers))
       parser[kOnHeadersComplete] = (
         major: number,
         minor: number,
@@ -77,14 +79,15 @@ function bind(Parser: ParserClass): HttpParser {
         if (isUpgrade) upgrade.isAsked = true
         return events.onHead({ major, minor, status, isUpgrade, mayStayOpen }, headers ?? null) ? 1 : 0
       }
-      return bindEvents(Parser, parser, events, begin, upgrade)
+      return bindEvents(Parser, parser, events, begin, upgrade, body)
     },
     readRequests(events, headBytesMax) {
       const parser = new Parser()
       const upgrade: Upgrade = { isAsked: false }
+      const body = new BodyParts(events)
       const begin = (): void => parser.initialize(REQUEST, {}, headBytesMax, STRICT)
       begin()
-      parser[kOnHeaders] = (headers: string[], target: string) => events.onHeaders(headers, target)
+      parser[kOnHeaders] = (headers: string[], target: string) => body.before(() => events.onHeaders(headers, target))
       parser[kOnHeadersComplete] = (
         major: number,
         minor: number,
@@ -101,7 +104,7 @@ function bind(Parser: ParserClass): HttpParser {
         events.onHead(line, headers ?? null)
         return 0
       }
-      return bindEvents(Parser, parser, events, begin, upgrade)
+      return bindEvents(Parser, parser, events, begin, upgrade, body)
     },
   }
 }
@@ -117,20 +120,31 @@ function bindEvents(
   events: MessageEvents,
   begin: () => void,
   upgrade: Upgrade,
+  body: BodyParts,
 ): MessageParser {
   let handle: Handle | null = null
   const { kOnBody, kOnMessageComplete, kOnExecute } = Parser
   const onExecuted = (result: number | ParserError, bytes: Buffer | null): void => {
+    body.flush()
     if (typeof result !== 'number') return events.onRead(result, null)
     if (!upgrade.isAsked) return events.onRead(null, null)
     const rest = (bytes ?? parser.getCurrentBuffer())!.subarray(result)
     events.onRead(null, rest.length === 0 ? null : rest)
   }
-  parser[kOnBody] = (chunk: Buffer) => events.onBody(chunk)
-  parser[kOnMessageComplete] = () => events.onComplete()
+  parser[kOnBody] = (chunk: Buffer) => body.add(chunk)
+  parser[kOnMessageComplete] = () => {
+    body.flush()
+    events.onComplete()
+  }
   parser[kOnExecute] = (result: number | ParserError) => onExecuted(result, null)
 
   return {
+    get parts() {
+      return body.parts
+    },
+    set parts(count) {
+      body.parts = count
+    },
     consume(socket) {
       handle = handleOf(socket)!
       parser.consume(handle)

@@ -19,8 +19,11 @@ import type { MessageParser, ResponseEvents, StatusLine } from './message-parser
 import { ReadAhead } from './read-ahead.ts'
 import { startBody, writeChunk, writeRequest } from './request-writing.ts'
 import { closedBefore, closedWithin, faultIn, isInTrailer } from './response-fault.ts'
-import { isConsumable, setReading } from './socket-handle.ts'
+import { SocketReading } from './socket-reading.ts'
 import { UnparsedBody, type UnparsedBodyReceiver } from './unparsed-body.ts'
+
+/** Some backends send one every second while they work. */
+const INTERIMS_MAX = 1_000
 
 export interface ConnectionOwner {
   /** The connection has finished an exchange and can be used for another one. */
@@ -41,7 +44,7 @@ export class Http1Connection implements Carrier, ResponseEvents, UnparsedBodyRec
   readonly #owner: ConnectionOwner
   readonly #socket: Socket
   readonly #parser: MessageParser
-  readonly #isConsumed: boolean
+  readonly #reading: SocketReading
   readonly #lastHeaders = new LastHeaders()
   readonly #unparsed: UnparsedBody
   readonly #readAhead: ReadAhead
@@ -53,6 +56,7 @@ export class Http1Connection implements Carrier, ResponseEvents, UnparsedBodyRec
   #switch: string[] | null = null
   /** Bytes have arrived since the request was written. */
   #hasBegun = false
+  #interims = 0
   /** Headers of the response, once they are read. */
   #head: HeaderMemo | null = null
   #receivedBytes = 0
@@ -70,9 +74,7 @@ export class Http1Connection implements Carrier, ResponseEvents, UnparsedBodyRec
     this.#readAhead = new ReadAhead(socket)
     this.#parser = parserFor(this)
     this.#unparsed = new UnparsedBody(socket, this.#parser, this, 1)
-    this.#isConsumed = isConsumable(socket)
-    if (this.#isConsumed) this.#parser.consume(socket)
-    else socket.on('data', this.#parse)
+    this.#reading = new SocketReading(socket, this.#parser)
     socket.on('drain', () => this.#drained())
     socket.on('end', this.#onEnd)
     socket.on('error', (error) => this.#fail(this.#hasBegun ? closedWithin(error.message) : error))
@@ -95,6 +97,7 @@ export class Http1Connection implements Carrier, ResponseEvents, UnparsedBodyRec
     this.#isRequestSent = true
     this.#hasBegun = this.#isAnswered = false
     this.#head = null
+    this.#interims = this.#receivedBytes = 0
     this.#readAhead.begin()
     this.idleMs = Infinity
     // The handler may have paused it while there was no connection.
@@ -120,13 +123,11 @@ export class Http1Connection implements Carrier, ResponseEvents, UnparsedBodyRec
   }
 
   setReading(isReading: boolean): void {
-    if (this.#isConsumed) setReading(this.#socket, isReading)
-    else if (isReading) this.#socket.resume()
-    else this.#socket.pause()
+    this.#reading.pause(!isReading)
   }
 
   holdBody(isHeld: boolean): void {
-    this.setReading(!isHeld && this.#exchange?.isPaused !== true)
+    this.#reading.holdBody(isHeld)
   }
 
   drop(): void {
@@ -172,11 +173,13 @@ export class Http1Connection implements Carrier, ResponseEvents, UnparsedBodyRec
       return true
     }
     if (status === 101) this.#switch = headers
-    if (status < 200) return false
+    if (status < 200) {
+      if (++this.#interims > INTERIMS_MAX) this.#fail(exchangeError(RESPONSE_INVALID, 'too many interim responses'))
+      return false
+    }
     this.#mayStayOpen = line.mayStayOpen && exchange.request.isUpgrade !== true
     this.idleMs = keepAliveMs(headers)
     this.#head = this.#lastHeaders.find(headers, status)
-    this.#receivedBytes = 0
     this.#writer = null
     exchange.handler.onHead(exchange, status, this.#head)
     return exchange.request.method === 'HEAD'
@@ -216,7 +219,7 @@ export class Http1Connection implements Carrier, ResponseEvents, UnparsedBodyRec
       if (this.#isAnswered || (this.#head !== null && isInTrailer(error))) this.#finish(exchange, false)
       else this.#fail(error)
     } else if (this.#isAnswered) this.#finishWhenQuiet(exchange)
-    else if (this.#head !== null) this.#unparsed.afterRead(this.#writer === null ? 0 : this.#missingBytes)
+    else this.#unparsed.afterRead(this.#head === null || this.#writer === null ? 0 : this.#missingBytes)
   }
 
   /** 0 if they are not certain. */
@@ -274,14 +277,11 @@ export class Http1Connection implements Carrier, ResponseEvents, UnparsedBodyRec
     else this.#fail(error ?? closedWithin())
   }
 
-  readonly #parse = (chunk: Buffer): void => this.#parser.parse(chunk)
-
   /** Hands over the connection, which has another protocol now. */
   #release(exchange: Http1Exchange, headers: HeaderMemo, rest: Buffer | null): void {
     this.#exchange = null
     exchange.carriedBy(null)
-    this.#parser.release()
-    this.#socket.off('data', this.#parse)
+    this.#reading.release()
     this.#socket.off('end', this.#onEnd)
     exchange.handler.onSwitch?.(headers, { socket: this.#socket, rest })
   }

@@ -5,7 +5,7 @@ import type { ParserError } from '../parser-errors.ts'
 
 /** Receives the parts of the messages on one connection. No method may throw. */
 export interface MessageEvents {
-  /** The chunk belongs to the receiver: the parser has copied it. */
+  /** The chunk belongs to the receiver: the parser has copied it. Small parts of one read arrive as one chunk. */
   onBody(chunk: Buffer): void
   onComplete(): void
   /** The bytes of one read were parsed, or are invalid. `rest` are the last ones, if they were ignored after a message about an upgrade. */
@@ -44,6 +44,8 @@ export interface RequestLine {
 
 /** Parses the messages that arrive on one connection. */
 export interface MessageParser {
+  /** Parts of bodies since the receiver has set this to 0; each costs time, however few bytes it has. */
+  parts: number
   /** Reads from the handle of a socket, without JavaScript in between. The socket still reports errors and its end. */
   consume(socket: Socket): void
   parse(bytes: Buffer): void

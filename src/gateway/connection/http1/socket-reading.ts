@@ -7,9 +7,9 @@ import { isConsumable, setReading } from './socket-handle.ts'
 const OUTPUT_BYTES_MAX = 65_536
 
 export class SocketReading {
-  /** Requests of which the buffered part of the body must be read first. */
+  /** Reasons to stop: the buffered part of the body of a request must be read first, or others have a turn. */
   #bodiesHeld = 0
-  /** The client must read responses first. */
+  /** The receiver of what was read must use it first; of a client, it must read responses first. */
   #isOutputHeld = false
   readonly #socket: Socket
   readonly #parser: MessageParser
@@ -42,6 +42,12 @@ export class SocketReading {
   holdOutput(queuedBytes: number, isWithinBody: boolean): void {
     const isFull = this.#socket.writableNeedDrain || queuedBytes >= OUTPUT_BYTES_MAX
     this.#isOutputHeld = isFull && !isWithinBody
+    this.#update()
+  }
+
+  /** Stops or continues reading, because the receiver of what was read asks for it. */
+  pause(isPaused: boolean): void {
+    this.#isOutputHeld = isPaused
     this.#update()
   }
 

@@ -10,7 +10,7 @@ import type { ChunkWriter } from '../chunk-writer.ts'
 import { BufferPool, POOLED_BYTES } from './buffer-pool.ts'
 import type { MessageParser } from './message-parser.ts'
 import { readInto } from './socket-buffers.ts'
-import { TurnShare } from './turn-share.ts'
+import { PARTS_MAX, TurnShare } from './turn-share.ts'
 
 export interface UnparsedBodyReceiver {
   /** The chunk belongs to the receiver. */
@@ -55,9 +55,15 @@ export class UnparsedBody {
     this.#share = new TurnShare((isHeld) => receiver.holdBody(isHeld))
   }
 
-  /** A read of the parser has ended within a body. Reads the remaining `bytes` without it if that is worth it. */
+  /** Whether others should have a turn before more is read. */
+  get hasManyParts(): boolean {
+    return this.#parser.parts > PARTS_MAX
+  }
+
+  /** A read of the parser has ended within a message. Reads the remaining `bytes` of a body without it if that is worth it. */
   afterRead(bytes: number): void {
-    this.#share.use()
+    this.#share.use(this.#parser.parts)
+    this.#parser.parts = 0
     if (bytes < REST_BYTES_MIN || this.#socket.destroyed || this.#left > 0) return
     if (!this.#parser.pause()) return
     this.#left = bytes

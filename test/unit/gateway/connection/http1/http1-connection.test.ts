@@ -101,8 +101,24 @@ describe('a response', () => {
       `HTTP/1.1 100 A\r\nContent-Length: 0\r\n\r\n${OK}Content-Length: 1\r\n\r\na`,
     ],
     ['only interim responses', 'HTTP/1.1 100 Continue\r\n\r\n'],
+    [
+      'more than 1,000 interim responses',
+      `${'HTTP/1.1 102 Processing\r\n\r\n'.repeat(1_001)}${OK}Content-Length: 1\r\n\r\na`,
+    ],
   ])('with %s fails', async (_, text) => {
     expect(await read(text, { ends: true })).toMatchObject({ verdict: 'failed', isReusable: false })
+  })
+
+  it('with many interim responses, or in many chunks, is read', async () => {
+    const interim = 'HTTP/1.1 102 Processing\r\n\r\n'.repeat(1_000)
+    expect(await read(`${interim}${OK}Content-Length: 1\r\n\r\na`)).toMatchObject({ verdict: 'complete', body: 'a' })
+    const chunks = `${OK}Transfer-Encoding: chunked\r\n\r\n${'1\r\na\r\n'.repeat(20_000)}0\r\n\r\n`
+    const splits = Array.from({ length: 10 }, (_, index) => (index + 1) * 10_000)
+    expect(await read(chunks, { splits })).toMatchObject({
+      verdict: 'complete',
+      body: 'a'.repeat(20_000),
+      isReusable: true,
+    })
   })
 
   it('that never begins has a code of its own, since such a call may be sent again', async () => {

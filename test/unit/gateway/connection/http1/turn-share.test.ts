@@ -35,4 +35,31 @@ describe('TurnShare', () => {
     shares[1]!.use()
     expect(held).toEqual([1])
   })
+
+  it('lets connections whose reads have many parts read one after the other, once per turn', async () => {
+    const events: string[] = []
+    const shares = ['a', 'b', 'c'].map(
+      (name) => new TurnShare((isHeld) => events.push(`${name} ${isHeld ? 'stops' : 'reads'}`)),
+    )
+    for (const share of shares) {
+      share.use(1_025)
+      share.use(1_025)
+    }
+    expect(events.splice(0)).toEqual(['a stops', 'b stops', 'c stops'])
+    await nextTurn()
+    expect(events.splice(0)).toEqual(['a reads'])
+    shares[0]!.use(1_025)
+    await nextTurn()
+    expect(events.splice(0)).toEqual(['a stops', 'b reads'])
+    await nextTurn()
+    await nextTurn()
+    expect(events).toEqual(['c reads', 'a reads'])
+  })
+
+  it('stops no connection whose reads have fewer parts', () => {
+    const held: boolean[] = []
+    const share = new TurnShare((isHeld) => held.push(isHeld))
+    share.use(1_024)
+    expect(held).toEqual([])
+  })
 })
