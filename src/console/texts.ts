@@ -3,6 +3,8 @@
 /** The window of a limit, as the API names it: `hour`, `day`, `10 s`. */
 const windowOf = (name: string): string => (name === '1 s' ? 'second' : name)
 
+const and = new Intl.ListFormat('en')
+
 export const texts = {
   product: 'tollgate',
   skip: 'Skip to the content',
@@ -914,6 +916,37 @@ export const texts = {
       stageAgain: (revision: number) => `Stage revision ${revision} again`,
       stageAgainEffect: 'Its document and its backend are staged under a new number. What serves does not change.',
       stagedAgain: (revision: number) => `Revision ${revision} is staged again.`,
+    },
+    canary: {
+      begin: (revision: number) => `Begin a canary with revision ${revision}`,
+      change: 'Change the canary',
+      callers: 'Callers',
+      kinds: { percent: 'A share of the subscriptions', consumers: 'Chosen consumers' },
+      percent: 'Share in percent',
+      percentHint: '1 to 99. A higher share only adds subscriptions, a lower one only removes some.',
+      find: 'Find consumers',
+      findHint: 'By the beginning of the name.',
+      matches: 'Consumers found',
+      found: (number: number) => (number === 0 ? 'No consumer has such a name.' : ''),
+      chosen: (number: number) => (number === 1 ? '1 consumer is chosen' : `${number} consumers are chosen`),
+      remove: 'Remove',
+      removeNamed: (name: string) => `Remove ${name}`,
+      ids: 'Ids of consumers',
+      idsHint: 'One in each line.',
+      refused: (name: string, reason: string) => `${name}: ${reason}`,
+      incomplete: {
+        percent: 'Enter a whole number from 1 to 99.',
+        consumers: 'Choose at least one consumer.',
+      },
+      shareEffect: (revision: number, active: number, percent: number) =>
+        `Revision ${revision} will serve ${percent} % of the subscriptions, and revision ${active} the others, on every thread. A subscription stays with its revision. No call is dropped.`,
+      consumersEffect: (revision: number, active: number, names: string) =>
+        `Revision ${revision} will serve the calls of ${names}, and revision ${active} those of all others, on every thread. No call is dropped.`,
+      names: (listed: readonly string[], others: number) =>
+        and.format(
+          others === 0 ? listed : [...listed, others === 1 ? '1 other consumer' : `${others} other consumers`],
+        ),
+      done: (revision: number) => `Revision ${revision} serves as a canary.`,
     },
     compare: {
       title: 'What changed',

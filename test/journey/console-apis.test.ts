@@ -5,7 +5,7 @@ import { promisify } from 'node:util'
 import type { Browser, Page } from 'playwright-core'
 import { request } from 'undici'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { activate, goTo, openRow } from './console-keyboard.ts'
+import { activate, choose, enterText, goTo, openRow, tabTo } from './console-keyboard.ts'
 import { createVisits, expectUsable, launchBrowser } from './console-visit.ts'
 import { hostileDocument, HOSTILE } from './hostile-document.ts'
 import { ledgerDocument, startLedgerBackend, type LedgerBackend } from './ledger-backend.ts'
@@ -174,6 +174,53 @@ describe('revisions', () => {
     // The button that opened the dialog is gone.
     await page.getByRole('button', { name: /^Activate revision/ }).waitFor({ state: 'detached' })
     await page.locator(':focus:not(body)').waitFor()
+    expect(errors).toEqual([])
+  })
+})
+
+describe('a canary', () => {
+  const NAME = 'Mobile <img src=x onerror=hacked=1>'
+
+  it('begins for consumers chosen by name, changes to a share, and is promoted', { timeout: MINUTE }, async () => {
+    await stage(ledgerDocument('1.4.0'), green.url)
+    const { consumer } = await enrol(service, 'ledger-v1', { name: NAME })
+    const canary = async () => {
+      const { items } = await service.platform.get<{ items: { canary: object | null }[] }>('/v1/proxies?api=ledger-v1')
+      return items[0]!.canary
+    }
+    const { page, errors } = await signIn('publisher', 'console/apis/ledger-v1/revisions')
+    await activate(page, /^Begin a canary/)
+    const dialog = page.getByRole('dialog')
+    await choose(page, 'Callers', 'Chosen')
+    await dialog.getByText('Choose at least one consumer.').waitFor()
+    await enterText(page, 'Find consumers', 'mobile')
+    await dialog.getByLabel(NAME).waitFor()
+    await tabTo(page, new RegExp(`^${NAME}`))
+    await page.keyboard.press('Space')
+    await dialog.getByText(`will serve the calls of ${NAME}, and revision`, { exact: false }).waitFor()
+    await expectUsable(page)
+    await activate(page, /^Begin a canary/)
+    await page.getByText('serves as a canary.').waitFor()
+    expect(await canary()).toMatchObject({ consumers: [consumer] })
+
+    await page.getByRole('button', { name: 'Change the canary' }).click()
+    await dialog.getByText('serves 1 consumer as a canary', { exact: false }).waitFor()
+    await dialog.getByLabel('Callers').selectOption('percent')
+    await dialog.getByLabel('Share in percent').fill('100')
+    await dialog.getByRole('button', { name: 'Change the canary' }).click()
+    await dialog.getByText('must be <= 99').waitFor()
+    await dialog.getByLabel('Share in percent').fill('50')
+    await dialog.getByText('will serve 50 % of the subscriptions', { exact: false }).waitFor()
+    await dialog.getByRole('button', { name: 'Change the canary' }).click()
+    await expect.poll(canary).toMatchObject({ percent: 50 })
+    await page.getByRole('button', { name: 'Undo' }).last().click()
+    await expect.poll(canary).toMatchObject({ consumers: [consumer] })
+
+    await page.getByRole('button', { name: /^Activate revision/ }).click()
+    await dialog.getByRole('button', { name: /^Activate revision/ }).click()
+    await page.getByText(/^Revision \d+ serves\.$/).waitFor()
+    expect(await canary()).toBeNull()
+    expect(await page.evaluate('window.hacked')).toBeUndefined()
     expect(errors).toEqual([])
   })
 })

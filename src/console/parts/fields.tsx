@@ -6,6 +6,8 @@ import { useId } from 'preact/hooks'
 interface FieldProps {
   readonly label: string
   readonly hint?: string
+  /** Why the service has refused the value. */
+  readonly fault?: string | undefined
   readonly value: string
   readonly onChange: (value: string) => void
   readonly isRequired?: boolean
@@ -18,10 +20,10 @@ interface TextFieldProps extends FieldProps {
 }
 
 export function TextField(props: TextFieldProps) {
-  const { label, hint, value, onChange, isRequired = false, type = 'text', lengthMax, placeholder } = props
+  const { label, hint, fault, value, onChange, isRequired = false, type = 'text', lengthMax, placeholder } = props
   const id = useId()
   return (
-    <Labelled id={id} label={label} hint={hint}>
+    <Labelled id={id} label={label} hint={hint} fault={fault}>
       <input
         id={id}
         // Preact types the attributes by the literal of the type.
@@ -31,23 +33,23 @@ export function TextField(props: TextFieldProps) {
         maxLength={lengthMax}
         placeholder={placeholder}
         autocomplete="off"
-        aria-describedby={hint === undefined ? undefined : `${id}-hint`}
+        {...describedBy(id, hint, fault)}
         onInput={({ currentTarget }) => onChange(currentTarget.value)}
       />
     </Labelled>
   )
 }
 
-export function TextAreaField({ label, hint, value, onChange, isRequired = false }: FieldProps) {
+export function TextAreaField({ label, hint, fault, value, onChange, isRequired = false }: FieldProps) {
   const id = useId()
   return (
-    <Labelled id={id} label={label} hint={hint}>
+    <Labelled id={id} label={label} hint={hint} fault={fault}>
       <textarea
         id={id}
         rows={4}
         value={value}
         required={isRequired}
-        aria-describedby={hint === undefined ? undefined : `${id}-hint`}
+        {...describedBy(id, hint, fault)}
         onInput={({ currentTarget }) => onChange(currentTarget.value)}
       />
     </Labelled>
@@ -59,14 +61,14 @@ interface SelectFieldProps extends FieldProps {
   readonly options: readonly (readonly [string, string])[]
 }
 
-export function SelectField({ label, hint, value, onChange, options }: SelectFieldProps) {
+export function SelectField({ label, hint, fault, value, onChange, options }: SelectFieldProps) {
   const id = useId()
   return (
-    <Labelled id={id} label={label} hint={hint}>
+    <Labelled id={id} label={label} hint={hint} fault={fault}>
       <select
         id={id}
         value={value}
-        aria-describedby={hint === undefined ? undefined : `${id}-hint`}
+        {...describedBy(id, hint, fault)}
         onChange={({ currentTarget }) => onChange(currentTarget.value)}
       >
         {options.map(([each, name]) => (
@@ -98,10 +100,19 @@ interface LabelledProps {
   readonly id: string
   readonly label: string
   readonly hint: string | undefined
+  readonly fault: string | undefined
   readonly children: ComponentChildren
 }
 
-function Labelled({ id, label, hint, children }: LabelledProps) {
+function describedBy(id: string, hint: string | undefined, fault: string | undefined) {
+  const ids = [...(hint === undefined ? [] : [`${id}-hint`]), ...(fault === undefined ? [] : [`${id}-fault`])]
+  return {
+    'aria-describedby': ids.length === 0 ? undefined : ids.join(' '),
+    'aria-invalid': fault === undefined ? undefined : true,
+  }
+}
+
+function Labelled({ id, label, hint, fault, children }: LabelledProps) {
   return (
     <div class="field">
       <label for={id}>{label}</label>
@@ -111,6 +122,16 @@ function Labelled({ id, label, hint, children }: LabelledProps) {
           {hint}
         </span>
       )}
+      {fault !== undefined && <Fault id={`${id}-fault`}>{fault}</Fault>}
     </div>
+  )
+}
+
+/** Beside the field whose value the service has refused. */
+export function Fault({ id, children }: { readonly id?: string; readonly children: string }) {
+  return (
+    <span id={id} class="fault" role="alert">
+      <bdi>{children}</bdi>
+    </span>
   )
 }

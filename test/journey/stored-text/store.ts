@@ -78,6 +78,8 @@ async function storeApi({ send, read }: Filler, { backend }: Addresses): Promise
   const staged = await send('stageRevision', {}, { specification, api: API, ...deployment(url) })
   await send('updateProxy', staged)
   await send('activateRevision', staged, FOR_ALL)
+  // Becomes a canary.
+  await send('stageRevision', {}, { specification, api: API, ...deployment(url) })
   await send('updateApi', { name: API })
   const { items } = await read<{ items: { id: string }[] }>(`/v1/openapispecs?api=${API}`)
   await send('updateOpenApiSpec', items[0]!)
@@ -124,6 +126,8 @@ async function storeAccess(filler: Filler, decider: Filler, { issuer }: Addresse
   const { send, read } = filler
   const { id: consumer = '' } = await send('createConsumer', {}, { kind: 'application' })
   await send('updateConsumer', { id: consumer })
+  const [proxy] = (await read<{ items: { id: string }[] }>(`/v1/proxies?api=${API}`)).items
+  await send('activateRevision', proxy!, { ...FOR_ALL, consumers: [consumer] })
   const signInOf = (operation: string) => {
     const of = (name: string) => hostileOf(`${operation} /signIn/${name}`)
     const role = { claim: of('roles/[]/claim'), value: of('roles/[]/value'), role: 'consumer', consumers: [consumer] }

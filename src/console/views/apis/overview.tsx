@@ -11,8 +11,9 @@ import { TOTAL } from '../usage/links.ts'
 import type { Api, ApiTabProps } from './api-tab.ts'
 import { ApiUsers } from './api-users.tsx'
 import { addressesOf } from './backend-addresses.ts'
+import { canaryText } from './canary-words.ts'
 import { FirstCall } from './first-call.tsx'
-import { useProxy, type Proxy } from './use-document.ts'
+import { useProxy } from './use-document.ts'
 
 const { facts, traffic, users, firstCall } = texts.apis
 const DAY_MS = 86_400_000
@@ -102,10 +103,6 @@ function Deployment({ api }: { readonly api: string }) {
       </dd>
     </>
   )
-}
-
-function canaryText({ revision, percent, consumers = [] }: NonNullable<Proxy['canary']>): string {
-  return percent === undefined ? facts.canaryOf(revision, consumers.length) : facts.canaryShare(revision, percent)
 }
 
 function Traffic({ api }: { readonly api: string }) {

@@ -11,6 +11,7 @@ import { segment } from '../../router.ts'
 import { may } from '../../shell/person.ts'
 import { texts } from '../../texts.ts'
 import type { ApiTabProps } from './api-tab.ts'
+import { CanaryButton } from './canary-form.tsx'
 import { CompareRevisions } from './compare-revisions.tsx'
 import { StageForm } from './stage-form.tsx'
 import { useProxy, useRevisions, type Proxy } from './use-document.ts'
@@ -105,6 +106,7 @@ function Actions({ revision: { revision, fate }, proxy, reload }: ProxyProps & {
           onDone={done(words.activated(revision), undo)}
           isMain
         />
+        <CanaryButton proxy={proxy} revision={revision} onDone={reload} />
         <Step
           label={words.discard(revision)}
           effect={fate === 'canary' ? words.discardCanaryEffect : words.discardEffect}

@@ -5,7 +5,6 @@ import { useRead } from '../../api/use-read.ts'
 import { Form } from '../../parts/dialog.tsx'
 import { TextField } from '../../parts/fields.tsx'
 import { texts } from '../../texts.ts'
-import './products.css'
 
 export interface ProductInput {
   readonly name: string
