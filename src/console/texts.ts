@@ -948,6 +948,22 @@ export const texts = {
         ),
       done: (revision: number) => `Revision ${revision} serves as a canary.`,
     },
+    levels: {
+      title: 'Canary and active revision',
+      caption: 'Errors and latency',
+      since: 'It began',
+      columns: {
+        revision: 'Revision',
+        calls: 'Calls',
+        errors: 'Answers 5xx',
+        unanswered: 'Not answered',
+        p50: 'Latency p50',
+        p95: 'p95',
+        p99: 'p99',
+      },
+      share: (percent: string, number: string) => `${percent} (${number})`,
+      hint: 'All calls since the canary began; the latency is that of the backend. A canary does not end by itself: activate it for all, or discard it.',
+    },
     compare: {
       title: 'What changed',
       before: 'Before',

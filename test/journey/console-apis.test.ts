@@ -13,6 +13,7 @@ import { startLoad } from './load.ts'
 import { createService, enrol, publish, type Service } from './service.ts'
 
 const MINUTE = 60_000
+const NAME = 'Mobile <img src=x onerror=hacked=1>'
 let service: Service
 let blue: LedgerBackend
 let green: LedgerBackend
@@ -176,14 +177,10 @@ describe('revisions', () => {
     await page.locator(':focus:not(body)').waitFor()
     expect(errors).toEqual([])
   })
-})
 
-describe('a canary', () => {
-  const NAME = 'Mobile <img src=x onerror=hacked=1>'
-
-  it('begins for consumers chosen by name, changes to a share, and is promoted', { timeout: MINUTE }, async () => {
+  it('serve chosen consumers as a canary, then a share, then all callers', { timeout: 2 * MINUTE }, async () => {
     await stage(ledgerDocument('1.4.0'), green.url)
-    const { consumer } = await enrol(service, 'ledger-v1', { name: NAME })
+    const { consumer, apiKey } = await enrol(service, 'ledger-v1', { name: NAME })
     const canary = async () => {
       const { items } = await service.platform.get<{ items: { canary: object | null }[] }>('/v1/proxies?api=ledger-v1')
       return items[0]!.canary
@@ -203,6 +200,12 @@ describe('a canary', () => {
     await page.getByText('serves as a canary.').waitFor()
     expect(await canary()).toMatchObject({ consumers: [consumer] })
 
+    const levels = page.getByRole('region', { name: 'Canary and active revision' })
+    await levels.getByRole('row', { name: /Canary 0 not measured/ }).waitFor()
+    const call = () => fetch(`${service.gatewayUrl}/ledger-v1/entries`, { headers: { 'x-api-key': apiKey } })
+    await Promise.all([call(), call(), call()])
+    // Without a reload.
+    await levels.getByRole('row', { name: /Canary 3 0 % \(0\) 0 .* ms/ }).waitFor({ timeout: MINUTE / 2 })
     await page.getByRole('button', { name: 'Change the canary' }).click()
     await dialog.getByText('serves 1 consumer as a canary', { exact: false }).waitFor()
     await dialog.getByLabel('Callers').selectOption('percent')

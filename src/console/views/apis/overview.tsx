@@ -11,15 +11,18 @@ import { TOTAL } from '../usage/links.ts'
 import type { Api, ApiTabProps } from './api-tab.ts'
 import { ApiUsers } from './api-users.tsx'
 import { addressesOf } from './backend-addresses.ts'
+import { CanaryLevels } from './canary-levels.tsx'
 import { canaryText } from './canary-words.ts'
 import { FirstCall } from './first-call.tsx'
-import { useProxy } from './use-document.ts'
+import { useProxy, type Proxy } from './use-document.ts'
 
 const { facts, traffic, users, firstCall } = texts.apis
 const DAY_MS = 86_400_000
 const DAYS = 30
 
 export function Overview({ api }: ApiTabProps) {
+  const deployment = useProxy(may('proxies:read') ? api.id : null)
+  const proxy = deployment.data?.proxy ?? null
   return (
     <>
       {query.value.has('published') && (
@@ -28,9 +31,10 @@ export function Overview({ api }: ApiTabProps) {
         </p>
       )}
       <div class="grid">
-        <Facts api={api} />
+        <Facts api={api} proxy={proxy} />
         {(api.state === 'Active' || api.state === 'Deprecated') && <FirstCall api={api.id} />}
       </div>
+      {proxy !== null && <CanaryLevels proxy={proxy} reload={deployment.reload} />}
       {may('usage:read') && <Traffic api={api.id} />}
       {may('subscriptions:read') && (
         <>
@@ -42,7 +46,7 @@ export function Overview({ api }: ApiTabProps) {
   )
 }
 
-function Facts({ api }: { readonly api: Api }) {
+function Facts({ api, proxy }: { readonly api: Api; readonly proxy: Proxy | null }) {
   const { id, title, version, owner, complianceScore, retirementDate, successor } = api
   return (
     <dl class="facts">
@@ -60,7 +64,7 @@ function Facts({ api }: { readonly api: Api }) {
       <dd>
         <code>{owner}</code>
       </dd>
-      {may('proxies:read') && <Deployment api={id} />}
+      {proxy !== null && <Deployment api={id} proxy={proxy} />}
       {retirementDate !== null && (
         <>
           <dt>{facts.retirement}</dt>
@@ -81,9 +85,7 @@ function Facts({ api }: { readonly api: Api }) {
   )
 }
 
-function Deployment({ api }: { readonly api: string }) {
-  const proxy = useProxy(api).data?.proxy
-  if (proxy === undefined || proxy === null) return null
+function Deployment({ api, proxy }: { readonly api: string; readonly proxy: Proxy }) {
   const { activeRevision, stagingRevision, backend, canary } = proxy
   return (
     <>

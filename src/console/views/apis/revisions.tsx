@@ -12,6 +12,7 @@ import { may } from '../../shell/person.ts'
 import { texts } from '../../texts.ts'
 import type { ApiTabProps } from './api-tab.ts'
 import { CanaryButton } from './canary-form.tsx'
+import { CanaryLevels } from './canary-levels.tsx'
 import { CompareRevisions } from './compare-revisions.tsx'
 import { StageForm } from './stage-form.tsx'
 import { useProxy, useRevisions, type Proxy } from './use-document.ts'
@@ -35,7 +36,7 @@ export function Revisions(props: ApiTabProps) {
           reading.reload()
           props.reload()
         }
-        return <RevisionList proxy={proxy} reload={reload} />
+        return <RevisionList proxy={proxy} reload={reload} refresh={reading.reload} />
       }}
     </Loaded>
   )
@@ -46,7 +47,12 @@ interface ProxyProps {
   readonly reload: () => void
 }
 
-function RevisionList({ proxy, reload }: ProxyProps) {
+interface ListProps extends ProxyProps {
+  /** Reads the deployment again. */
+  readonly refresh: () => void
+}
+
+function RevisionList({ proxy, reload, refresh }: ListProps) {
   const revisions = useRevisions(proxy.id)
   const reloadAll = (): void => {
     reload()
@@ -75,6 +81,7 @@ function RevisionList({ proxy, reload }: ProxyProps) {
             : []),
         ]}
       />
+      <CanaryLevels proxy={proxy} reload={refresh} />
       <CompareRevisions proxy={proxy} revisions={revisions.data?.items ?? []} />
     </>
   )

@@ -10,6 +10,7 @@ import { toNumber } from '../../parts/values.tsx'
 import { query } from '../../router.ts'
 import { texts } from '../../texts.ts'
 import type { ApiTabProps } from './api-tab.ts'
+import { toMs, toPercent } from './level-values.ts'
 
 type Level = Answer<'/v1/apis/:name/serviceLevel'>
 type Promised = Level['promises'][number]
@@ -23,9 +24,6 @@ const RANGES: readonly (readonly [string, string])[] = [
   ['168', words.ranges.week],
   ['720', words.ranges.month],
 ]
-
-/** More digits than these say nothing about a latency. */
-const significant = new Intl.NumberFormat('en', { maximumSignificantDigits: 4 })
 
 export function ServiceLevel({ api: { id: name } }: ApiTabProps) {
   const hours = RANGES.find(([each]) => each === query.value.get('hours'))?.[0] ?? '1'
@@ -94,10 +92,7 @@ function nameOf({ name, measure, percentile, rps, operationIds }: Promised) {
 }
 
 function toValue({ measure }: Promised, value: number | null): string {
-  if (value === null) return words.unknown
-  return measure === 'latency' || measure === 'meanLatency'
-    ? words.ms(significant.format(value))
-    : words.percent(toNumber(value))
+  return measure === 'latency' || measure === 'meanLatency' ? toMs(value) : toPercent(value)
 }
 
 function toKept(isKept: boolean | null) {
@@ -159,12 +154,4 @@ function Charts({ windows, span }: ChartsProps) {
       />
     </>
   )
-}
-
-function toMs(value: number | null): string {
-  return value === null ? words.unknown : words.ms(significant.format(value))
-}
-
-function toPercent(value: number | null): string {
-  return value === null ? words.unknown : words.percent(toNumber(value))
 }

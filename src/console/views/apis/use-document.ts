@@ -13,9 +13,9 @@ const REVISIONS_SHOWN = '100'
 const CONTENT = '/v1/openapispecs/:id/content'
 const NOT_FOUND = 404
 
-/** The deployment of an API; null in the data: it has none. */
-export function useProxy(api: string): Reading<{ readonly proxy: Proxy | null }> {
-  const { data, ...rest } = useRead('/v1/proxies', { query: { api, limit: '1' } })
+/** The deployment of an API; null in the data: it has none. For no API nothing is read. */
+export function useProxy(api: string | null): Reading<{ readonly proxy: Proxy | null }> {
+  const { data, ...rest } = useRead(api === null ? null : '/v1/proxies', { query: { api: api ?? '', limit: '1' } })
   return { ...rest, data: data === null ? null : { proxy: data.items[0] ?? null } }
 }
 
