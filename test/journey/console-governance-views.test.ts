@@ -2,13 +2,16 @@
 
 import { request } from 'undici'
 import { expect, it } from 'vitest'
+import { hostileCertificate, HOSTILE_SUBJECT } from '../fixtures/hostile-certificate.ts'
 import { useConsole } from './console-stage.ts'
+import { activate, enterText } from './console-keyboard.ts'
 import { expectUsable } from './console-visit.ts'
 import { ledgerDocument } from './ledger-backend.ts'
 import { enrol, type Service } from './service.ts'
 
 const MINUTE = 60_000
 const HOSTILE = '<img src=x onerror="document.title=1">\u202eevil'
+const SECRET = 'never-shown-0123456789'
 const LONG = `${HOSTILE} ${'x'.repeat(10_000)}`
 let service: Service
 /** The views, by the text that shows that each is complete. */
@@ -44,8 +47,19 @@ const { signIn } = useConsole({ document: wordyDocument() }, async (stage) => {
   const rules = [HOSTILE]
   const principle = await create('/v1/principles', { name: HOSTILE, statement: LONG, rationale: LONG, rules })
   const product = await create('/v1/products', { name: HOSTILE, apis: ['ledger-v1'] })
+  await create('/v1/proxies', {
+    api: 'ledger-v1',
+    fromRevision: 1,
+    backend: {
+      targets: [{ url: `https://a.example/${'x'.repeat(2_000)}`, weight: 3 }, { url: 'https://b.example/<img/src=x>' }],
+      tls: hostileCertificate(),
+      secretHeaders: [{ name: 'X-Partner-Key', value: SECRET }],
+    },
+    transform: { response: { set: [{ name: 'Server', value: HOSTILE.slice(0, 20) }] } },
+  })
   views.push(
     [`${api}/policy`, 'From the organisation'],
+    [`${api}/backend`, HOSTILE_SUBJECT],
     [`${api}/policy?as=text`, 'credentialLifetimeDays'],
     [`${api}/declarations`, 'onerror'],
     [`${api}/declarations?declaration=${sla}`, 'At most 4,000 calls per calendar day'],
@@ -157,6 +171,41 @@ it(
     await dialog.getByLabel('Consequences').fill('They are longer.')
     await dialog.getByRole('button', { name: 'Create record' }).click()
     await page.getByText('They are longer.').waitFor()
+    expect(errors).toEqual([])
+  },
+)
+
+it(
+  'show a backend without its secrets, and stage another one with the keyboard alone',
+  { timeout: MINUTE },
+  async () => {
+    const { page, errors } = await signIn('publisher', 'console/apis/ledger-v1/backend')
+    const staged = page.getByRole('region', { name: 'Staged revision 2' })
+    await staged.getByText('75 %').waitFor()
+    for (const text of [`CN=${HOSTILE_SUBJECT}`, 'X-Partner-Key', 'is stored, and never shown'])
+      await staged.getByText(text, { exact: false }).waitFor()
+    const shown = await page.content()
+    expect(shown).not.toContain(SECRET)
+    expect(shown).not.toContain('PRIVATE KEY')
+
+    await activate(page, 'Stage another backend')
+    await activate(page, 'Add a target')
+    await enterText(page, 'Backend URL 2', 'ftp://b.example')
+    await activate(page, 'Stage revision')
+    const dialog = page.getByRole('dialog')
+    await dialog.getByText('The backend must be an absolute http or https URL.').waitFor()
+    await expectUsable(page)
+    await enterText(page, /^Backend URL 2/, 'http://127.0.0.1:9')
+    await enterText(page, 'Weight 2', '4')
+    await activate(page, 'Stage revision')
+    await page.getByText('Revision 3 is staged.').waitFor()
+    const { items } = await service.platform.get<{ items: { staging: { backend: object } }[] }>(
+      '/v1/proxies?api=ledger-v1',
+    )
+    expect(items[0]!.staging.backend).toMatchObject({
+      targets: [{ url: expect.stringContaining('http') }, { url: 'http://127.0.0.1:9', weight: 4 }],
+      balance: 'roundRobin',
+    })
     expect(errors).toEqual([])
   },
 )

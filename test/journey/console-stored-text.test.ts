@@ -5,6 +5,7 @@
 
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { HOSTILE_SUBJECT } from '../fixtures/hostile-certificate.ts'
 import { logIn } from './console-keyboard.ts'
 import { createVisits, launchBrowser } from './console-visit.ts'
 import { createService, enrol, type Service } from './service.ts'
@@ -113,6 +114,7 @@ describe('stored text', () => {
     const first = ['', `requests/${calls[0]}`, `requests/${calls.at(-1)}`, `apis/${API}/try/plain`, 'requests/explain']
     const { text } = await visitAll(username!, first)
     expect(text).toContain(TEXT.slice(0, 20))
+    expect(text).toContain(HOSTILE_SUBJECT)
   })
 
   it('is text in every view of the portal', { timeout: 4 * MINUTE }, async () => {

@@ -1,6 +1,7 @@
 /** What the tenant, its consumers and its people store: hostile texts in the resources of every kind. */
 
 import { expect, vi } from 'vitest'
+import { hostileCertificate } from '../../fixtures/hostile-certificate.ts'
 import { hostileApi, hostileSla, SCOPE, TEXT, toBase64 } from './documents.ts'
 import { hostileOf } from './fields.ts'
 import type { Filler } from './fill.ts'
@@ -55,11 +56,18 @@ async function storeGovernance({ send }: Filler): Promise<void> {
   await send('updatePrinciple', await send('createPrinciple', {}))
 }
 
-/** A backend without certificates, which cannot be hostile. */
+/** A backend without certificates, which cannot be hostile as text. */
 const plain = (url: string) => ({ ...OTHER_FORM, url, tls: undefined, secretHeaders: undefined })
 const OTHER_FORM = { targets: undefined, balance: undefined }
 /** The same with its address as one of several. */
 const inTargets = (url: string) => ({ ...plain(url), url: undefined, targets: [{ url }] })
+
+/** The subjects of certificates are hostile. */
+function withCertificates(url: string) {
+  const { certificate, key } = hostileCertificate()
+  const secretHeaders = [{ name: 'X-Hostile', value: 'secret' }]
+  return { ...inTargets(url), tls: { certificate, key, ca: certificate }, secretHeaders }
+}
 
 function deployment(url: string, toBackend: (url: string) => object = plain) {
   const valueOf = (list: string): string => hostileOf(`stageRevision /transform/${list}/[]/value`)
@@ -94,6 +102,8 @@ async function storeApi({ send, read }: Filler, { backend }: Addresses): Promise
     await send('stageRevision', {}, { specification: old, api: 'old-v1', ...deployment(url, inTargets) }),
     FOR_ALL,
   )
+  const overTls = deployment('https://hostile.example', withCertificates)
+  await send('stageRevision', {}, { specification: old, api: 'old-v1', ...overTls })
   await send('deprecateApi', { name: 'old-v1' }, { retirementDate: later(), successor: API })
   const product = await send('createProduct', {}, { apis: [API] })
   await send('replaceProduct', product, { apis: [API] })

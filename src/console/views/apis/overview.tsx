@@ -100,7 +100,9 @@ function Deployment({ api, proxy }: { readonly api: string; readonly proxy: Prox
       )}
       <dt>{facts.backend}</dt>
       <dd>
-        <code>{addressesOf(backend)}</code>{' '}
+        <a href={`${BASE}apis/${encodeURIComponent(api)}/backend`}>
+          <code>{addressesOf(backend)}</code>
+        </a>{' '}
         {backend.health !== undefined && <span class="quiet">{backend.health}</span>}
       </dd>
     </>

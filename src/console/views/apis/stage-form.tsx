@@ -7,6 +7,8 @@ import { ActionButton, Form } from '../../parts/dialog.tsx'
 import { TextField } from '../../parts/fields.tsx'
 import { may } from '../../shell/person.ts'
 import { texts } from '../../texts.ts'
+import { EMPTY_BACKEND, toInput } from './backend-draft.ts'
+import { BackendFields } from './backend-fields.tsx'
 import { Report } from './validation-report.tsx'
 import { useStaging, type StagingOf, type Validation } from './use-staging.ts'
 
@@ -18,7 +20,8 @@ export function StageForm(props: StagingOf) {
   const { api } = props
   const staging = useStaging(props)
   const { document, target, faults, report, previous, edit } = staging
-  const [backend, setBackend] = useState('')
+  const [backend, setBackend] = useState(EMPTY_BACKEND)
+  const stored = props.proxy?.backend ?? null
   const [line, setLine] = useState<number | undefined>(undefined)
   const findings = useMemo(() => [...faults, ...findingsOf(report)], [faults, report])
   const isEmpty = document.trim() === ''
@@ -26,7 +29,7 @@ export function StageForm(props: StagingOf) {
     <Form
       submit={api === null ? words.submit : words.stage}
       isDisabled={isEmpty}
-      onSubmit={() => staging.submit(backend.trim())}
+      onSubmit={() => staging.submit(toInput(backend, stored))}
     >
       <p>{api === null ? words.lead : words.stageLead}</p>
       <FileField onRead={edit} />
@@ -37,13 +40,12 @@ export function StageForm(props: StagingOf) {
       {api === null && (
         <TextField label={words.name} hint={words.nameHint} value={target} onChange={staging.setName} isRequired />
       )}
-      <TextField
-        type="url"
-        label={words.backend}
-        hint={api === null ? words.backendHint : words.backendStays}
-        value={backend}
+      <BackendFields
+        draft={backend}
         onChange={setBackend}
-        placeholder="http://10.0.0.7:3000"
+        stored={stored}
+        hint={api === null ? words.backendHint : words.backendStays}
+        faultAt={staging.faultAt}
       />
     </Form>
   )

@@ -2,6 +2,7 @@
 
 import { texts } from '../../texts.ts'
 import type { ApiTab } from './api-tab.ts'
+import { BackendTab } from './backend.tsx'
 import { Declarations } from './declarations.tsx'
 import { Deprecation } from './deprecation.tsx'
 import { Documentation } from './documentation.tsx'
@@ -20,6 +21,7 @@ export const TABS: readonly ApiTab[] = [
   { path: 'documentation', title: tabs.documentation, scope: 'apis:read', View: Documentation },
   { path: 'try', title: tabs.tryIt, scope: 'apis:read', View: TryIt },
   { path: 'revisions', title: tabs.revisions, scope: 'proxies:read', View: Revisions },
+  { path: 'backend', title: tabs.backend, scope: 'proxies:read', View: BackendTab },
   { path: 'policy', title: tabs.policy, scope: 'apis:read', View: ApiPolicy },
   { path: 'declarations', title: tabs.declarations, scope: 'openslaspecs:read', View: Declarations },
   { path: 'service-level', title: tabs.serviceLevel, scope: 'apis:read', View: ServiceLevel },

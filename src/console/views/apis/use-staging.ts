@@ -6,8 +6,10 @@ import type { Changes } from '../../api/operations.ts'
 import type { Finding } from '../../parts/code-editor.tsx'
 import { tell } from '../../parts/toast.tsx'
 import { go } from '../../router.ts'
+import { faultAt } from '../../parts/use-faults.ts'
 import { may } from '../../shell/person.ts'
 import { texts } from '../../texts.ts'
+import type { BackendInput } from './backend-draft.ts'
 import { toBase64 } from './base64.ts'
 import { readName } from './document-name.ts'
 import { useRevisions, useText, type Proxy } from './use-document.ts'
@@ -36,37 +38,41 @@ export interface Staging {
   readonly setName: (name: string) => void
   /** Throws `CallRefused`, as does `submit`. */
   readonly check: () => Promise<void>
-  readonly submit: (backend: string) => Promise<void>
+  readonly submit: (backend: BackendInput | undefined) => Promise<void>
+  /** Why the service refused another part of the request. */
+  readonly faultAt: (pointer: string) => string | undefined
 }
 
 export function useStaging({ api, proxy, onStaged }: StagingOf): Staging {
   const [document, setDocument] = useState('')
   const [name, setName] = useState<string | null>(null)
   const [report, setReport] = useState<Validation | null>(null)
-  const [faults, setFaults] = useState<readonly Finding[]>([])
+  const [errors, setErrors] = useState<Problem['errors']>([])
+  const faults = useMemo(() => faultsOf(errors), [errors])
   const previous = useServingText(proxy)
   const derived = useMemo(() => readName(document), [document])
   const target = api ?? name ?? derived
 
   const noteFaults = <Result>(work: Promise<Result>): Promise<Result> =>
     work.catch((cause: unknown) => {
-      if (cause instanceof CallRefused) setFaults(faultsOf(cause.problem))
+      if (cause instanceof CallRefused) setErrors(cause.problem.errors)
       throw cause
     })
   return {
     ...{ document, target, report, faults, previous, setName },
+    faultAt: (pointer) => faultAt(errors, pointer),
     edit(text) {
       setDocument(text)
       setReport(null)
-      setFaults([])
+      setErrors([])
     },
     async check() {
       const specification = toBase64(document)
       const body = { specification, ...(previous !== null && { previous: toBase64(previous) }) }
       setReport(await noteFaults(change('POST /v1/programmes/validate', {}, body)))
     },
-    async submit(url) {
-      const body = { api: target, specification: toBase64(document), ...(url !== '' && { backend: { url } }) }
+    async submit(backend) {
+      const body = { api: target, specification: toBase64(document), ...(backend && { backend }) }
       const { id, stagingRevision } = await noteFaults(change('POST /v1/proxies', {}, body))
       if (api !== null) {
         onStaged?.()
@@ -86,11 +92,13 @@ function useServingText(proxy: Proxy | null): string | null {
   return useText(may('openapispecs:read') ? active?.specification : undefined).data
 }
 
-/** At the lines of the document, as far as the service names them. */
-function faultsOf({ errors = [] }: Problem): readonly Finding[] {
-  return errors.map(({ line, pointer, detail }) => ({
-    line: line ?? 1,
-    severity: 'error',
-    message: `${pointer} ${detail}`,
-  }))
+/** At the lines of the document, as far as the service names them. Those of the backend are shown beside its fields. */
+function faultsOf(errors: Problem['errors'] = []): readonly Finding[] {
+  return errors
+    .filter(({ pointer }) => !pointer.startsWith('/backend/'))
+    .map(({ line, pointer, detail }) => ({
+      line: line ?? 1,
+      severity: 'error',
+      message: `${pointer} ${detail}`,
+    }))
 }
