@@ -72,6 +72,12 @@ describe('access of a consumer', () => {
     const second = await keyShownIn(page)
     expect([(await withKey(first)).status, (await withKey(second)).status]).toEqual([200, 200])
 
+    const certificateThumbprint = '47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU'
+    expect(await page.getByText('Client certificate').count()).toBe(0)
+    await service.platform.post(`/v1/subscriptions/${id}/credentials/rotate`, { certificateThumbprint })
+    await page.reload()
+    await page.getByRole('button', { name: '47DEQpj8…3hSuFU' }).first().waitFor()
+
     const row = page.getByRole('row').filter({ hasText: `${second.slice(0, 8)}…` })
     await row.getByRole('button', { name: 'Revoke credential' }).click()
     await page.getByText('will be refused from now on', { exact: false }).waitFor()

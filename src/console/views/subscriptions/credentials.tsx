@@ -48,6 +48,7 @@ export function Credentials({ subscription: id, name, isPaged = false }: Credent
   const cursor = isPaged ? Pages.query().cursor : ''
   const reading = useRead(PATH, { params: { id }, query: { reveal: 'false', limit: PAGE_MAX, cursor } })
   const { data } = reading
+  const isAnyBound = data?.items.some(({ certificateThumbprint }) => certificateThumbprint !== null) ?? false
   const [shown, setShown] = useState<readonly Credential[] | null>(null)
   const reveal = async (): Promise<void> => {
     const { items } = await read(PATH, { params: { id }, query: { reveal: 'true', limit: PAGE_MAX, cursor } })
@@ -79,6 +80,7 @@ export function Credentials({ subscription: id, name, isPaged = false }: Credent
           { title: words.columns.type, cell: ({ type }) => words.types[type] },
           { title: words.columns.state, cell: ({ state }) => <State of={words.states[state]} /> },
           { title: words.columns.scopes, cell: ({ scopes: held }) => <Scopes of={held} /> },
+          ...(isAnyBound ? [CERTIFICATE] : []),
           { title: words.columns.created, cell: ({ createdAt }) => <Time at={createdAt} /> },
           { title: words.columns.expires, cell: ({ expiresAt }) => <Time at={expiresAt} /> },
           {
@@ -89,6 +91,13 @@ export function Credentials({ subscription: id, name, isPaged = false }: Credent
       />
     </>
   )
+}
+
+/** The thumbprint of the client certificate over which a credential must be used. */
+const CERTIFICATE = {
+  title: words.columns.certificate,
+  cell: ({ certificateThumbprint: bound }: Credential) =>
+    bound === null ? <span class="quiet">{words.unbound}</span> : <Id value={bound} />,
 }
 
 function Name({ of }: { readonly of: Pick<Credential, 'clientId' | 'keyPrefix' | 'id'> }) {
