@@ -4,6 +4,7 @@ import type { Page } from 'playwright-core'
 import { request } from 'undici'
 import { describe, expect, it } from 'vitest'
 import { activate, enterText, goTo, openRow, replaceText } from './console-keyboard.ts'
+import { expectUsable } from './console-visit.ts'
 import { useConsole } from './console-stage.ts'
 import { ledgerDocument, type LedgerBackend } from './ledger-backend.ts'
 import { enrol, type Enrolled, type Service } from './service.ts'
@@ -142,6 +143,52 @@ describe('the policy of an API', () => {
     expect(await service.platform.get(PATH)).toMatchObject({ credentialLifetimeDays: 365 })
     expect(errors).toEqual([])
   })
+
+  it(
+    'lets pages of listed origins call, and refuses what is no origin beside its field',
+    { timeout: MINUTE },
+    async () => {
+      const { page, errors } = await signIn('publisher', 'console/apis/ledger-v1/policy')
+      const save = async (): Promise<void> => {
+        await page.getByRole('button', { name: 'Review the change' }).click()
+        await page.getByRole('button', { name: 'Save policy' }).click()
+      }
+      await page.getByRole('combobox', { name: 'Origins' }).selectOption('listed')
+      await page.getByLabel('Listed origins').fill('https://app.example\nhttps://b.example/<img/src=x>')
+      await save()
+      await page.getByRole('dialog').getByRole('alert').waitFor()
+      await page.keyboard.press('Escape')
+      const field = page.getByLabel('Listed origins')
+      await page
+        .getByRole('group', { name: /^Pages of other origins/ })
+        .getByRole('alert')
+        .waitFor()
+      expect(await field.getAttribute('aria-invalid')).toBe('true')
+      await expectUsable(page)
+      await field.fill('https://app.example\n')
+      await field.press('Enter')
+      // An empty line stays while a person types.
+      expect(await field.inputValue()).toBe('https://app.example\n\n')
+      await page.getByLabel('Request headers').fill('X-Shop')
+      await page.getByLabel('Pages may send cookies').check()
+      await page.getByLabel('Maximum age, in seconds').fill('60')
+      await save()
+      await page.getByText('The policy of ledger-v1 is saved.').waitFor()
+      const { headers } = await request(`${service.gatewayUrl}/ledger-v1/entries`, {
+        method: 'OPTIONS',
+        headers: { origin: 'https://app.example', 'access-control-request-method': 'GET' },
+      })
+      expect(headers).toMatchObject({
+        'access-control-allow-origin': 'https://app.example',
+        'access-control-allow-credentials': 'true',
+        'access-control-max-age': '60',
+      })
+      await page.getByRole('combobox', { name: 'Origins' }).selectOption('document')
+      await save()
+      await expect.poll(() => service.platform.get(PATH)).toMatchObject({ cors: null })
+      expect(errors).toEqual([])
+    },
+  )
 
   it('is refused at its line in the document, and shown as text', { timeout: MINUTE }, async () => {
     const { page } = await signIn('publisher', 'console/apis/ledger-v1/policy?as=text')

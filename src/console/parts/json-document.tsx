@@ -16,6 +16,7 @@ import { DialogButton, Form } from './dialog.tsx'
 import { lineAt, linesOf } from './json-lines.ts'
 import { Loaded } from './states.tsx'
 import { tell } from './toast.tsx'
+import { faultAt } from './use-faults.ts'
 
 export interface JsonDocumentProps<Value> {
   /** Identifies the document. */
@@ -31,10 +32,13 @@ export interface JsonDocumentProps<Value> {
   readonly saved: string
   readonly mayChange: boolean
   /** Without it the document is edited as text alone. */
-  readonly form?: (value: Value, change: (value: Value) => void) => ComponentChildren
+  readonly form?: (value: Value, change: (value: Value) => void, faultAt: FaultAt) => ComponentChildren
   /** A remark on the change, shown before it is made. */
   readonly warn?: (before: Value, after: Value) => string | null
 }
+
+/** Why the service has refused the value at a pointer. */
+type FaultAt = (pointer: string) => string | undefined
 
 const words = texts.documents
 const CHANGED_MEANWHILE = 412
@@ -54,10 +58,10 @@ interface DraftProps<Value> extends JsonDocumentProps<Value> {
 
 function Draft<Value extends object>(props: DraftProps<Value>) {
   const { label, mayChange, form } = props
-  const { base, text, setText, findings, isConflict, save } = useDraft(props)
+  const { base, text, setText, errors, isConflict, save } = useDraft(props)
   const parsed = parse<Value>(text)
   const isText = form === undefined || parsed.value === null || query.value.get('as') === 'text'
-  const shown = parsed.fault === null ? findings : [parsed.fault]
+  const shown = parsed.fault === null ? toFindings(errors, text) : [parsed.fault]
   return (
     <>
       {isConflict && (
@@ -70,7 +74,11 @@ function Draft<Value extends object>(props: DraftProps<Value>) {
         <Editor label={label} value={text} findings={shown} {...(mayChange && { onChange: setText })} />
       ) : (
         <fieldset class="plain form" disabled={!mayChange}>
-          {form(parsed.value, (value) => setText(print(value)))}
+          {form(
+            parsed.value,
+            (value) => setText(print(value)),
+            (pointer) => faultAt(errors, pointer),
+          )}
         </fieldset>
       )}
       <Findings findings={shown} />
@@ -92,7 +100,7 @@ interface DraftState<Value> {
   readonly base: Version<Value>
   readonly text: string
   readonly setText: (text: string) => void
-  readonly findings: readonly Finding[]
+  readonly errors: Problem['errors']
   readonly isConflict: boolean
   /** Returns whether the dialog may close. Throws `CallRefused`. */
   readonly save: (value: Value) => Promise<void>
@@ -101,11 +109,11 @@ interface DraftState<Value> {
 function useDraft<Value extends object>({ first, draft, load, save, saved }: DraftProps<Value>): DraftState<Value> {
   const [base, setBase] = useState(first)
   const [text, change] = useState(print(draft ?? first.data))
-  const [findings, setFindings] = useState<readonly Finding[]>([])
+  const [errors, setErrors] = useState<Problem['errors']>([])
   const [isConflict, setConflict] = useState(false)
   const setText = (next: string): void => {
     change(next)
-    setFindings([])
+    setErrors([])
   }
   /** Takes the current version as the one to compare with. */
   const rebase = async (): Promise<Version<Value>> => {
@@ -121,14 +129,14 @@ function useDraft<Value extends object>({ first, draft, load, save, saved }: Dra
     }
   }, [first.etag])
   return {
-    ...{ base, text, setText, findings, isConflict },
+    ...{ base, text, setText, errors, isConflict },
     save: async (value) => {
       try {
         await save(value, base.etag === '' ? undefined : base.etag)
       } catch (cause) {
         if (!(cause instanceof CallRefused)) throw cause
         if (cause.problem.status !== CHANGED_MEANWHILE) {
-          setFindings(toFindings(cause.problem, text))
+          setErrors(cause.problem.errors)
           throw cause
         }
         await rebase()
@@ -203,7 +211,7 @@ export function Findings({ findings }: { readonly findings: readonly Finding[] }
   )
 }
 
-function toFindings({ errors = [] }: Problem, text: string): readonly Finding[] {
+function toFindings(errors: Problem['errors'] = [], text: string): readonly Finding[] {
   const lines = linesOf(text)
   return errors.map(({ pointer, detail }) => ({ line: lineAt(lines, pointer), severity: 'error', message: detail }))
 }

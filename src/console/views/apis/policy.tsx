@@ -10,6 +10,8 @@ import { BASE } from '../../router.ts'
 import { may, scopes } from '../../shell/person.ts'
 import { texts } from '../../texts.ts'
 import type { ApiTabProps } from './api-tab.ts'
+import { CorsFields } from './cors-fields.tsx'
+import { readCors } from './cors-form.ts'
 
 type Policy = Answer<'/v1/apis/:name/policy'>
 
@@ -30,7 +32,7 @@ export function ApiPolicy({ api: { id: name } }: ApiTabProps) {
         verb={words.save}
         saved={words.saved(name)}
         mayChange={scopes.value.has('apis:write')}
-        form={(value, set) => <PolicyFields value={value} set={set} />}
+        form={(value, set, faultAt) => <PolicyFields value={value} set={set} faultAt={faultAt} />}
       />
       {may('policy:read') && <Inherited />}
     </>
@@ -40,9 +42,10 @@ export function ApiPolicy({ api: { id: name } }: ApiTabProps) {
 interface FieldsProps {
   readonly value: Policy
   readonly set: (value: Policy) => void
+  readonly faultAt: (pointer: string) => string | undefined
 }
 
-function PolicyFields({ value, set }: FieldsProps) {
+function PolicyFields({ value, set, faultAt }: FieldsProps) {
   const { subscriptionApproval, exposure, tokenAlgorithm, credentialLifetimeDays, mcp } = value
   return (
     <>
@@ -77,11 +80,13 @@ function PolicyFields({ value, set }: FieldsProps) {
       <TextField
         label={words.lifetime}
         hint={words.lifetimeHint}
+        fault={faultAt('/credentialLifetimeDays')}
         type="number"
         value={String(credentialLifetimeDays)}
         onChange={(next) => set({ ...value, credentialLifetimeDays: Number(next) })}
       />
       <CheckField label={words.mcp} value={mcp} onChange={(next) => set({ ...value, mcp: next })} />
+      <CorsFields value={readCors(value.cors)} onChange={(cors) => set({ ...value, cors })} faultAt={faultAt} />
     </>
   )
 }
