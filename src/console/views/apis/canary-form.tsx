@@ -46,7 +46,8 @@ interface FormProps extends CanaryProps {
 
 function FirstChoice(props: FormProps) {
   const { id, canary } = props.proxy
-  const ids = canary?.consumers ?? []
+  // Another person may change the canary while the form is open.
+  const [ids] = useState(canary?.consumers ?? [])
   const reading = useLoaded(`canary ${id} ${ids.join(' ')}`, async (signal) => readNames(ids, signal))
   return <Loaded reading={reading}>{(first) => <CanaryForm {...props} first={first} />}</Loaded>
 }
