@@ -16,7 +16,7 @@ import { DialogButton, Form } from './dialog.tsx'
 import { lineAt, linesOf } from './json-lines.ts'
 import { Loaded } from './states.tsx'
 import { tell } from './toast.tsx'
-import { faultAt } from './use-faults.ts'
+import { faultAt } from './fault-at.ts'
 
 export interface JsonDocumentProps<Value> {
   /** Identifies the document. */

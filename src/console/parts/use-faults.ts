@@ -2,6 +2,7 @@
 
 import { useState } from 'preact/hooks'
 import { CallRefused, type Problem } from '../api/client.ts'
+import { faultAt } from './fault-at.ts'
 
 export interface Faults {
   /** Why the value at an RFC 6901 pointer, or one below it, was refused. */
@@ -24,8 +25,4 @@ export function useFaults(): Faults {
       }
     },
   }
-}
-
-export function faultAt(errors: Problem['errors'] = [], pointer: string): string | undefined {
-  return errors.find((each) => each.pointer === pointer || each.pointer.startsWith(`${pointer}/`))?.detail
 }

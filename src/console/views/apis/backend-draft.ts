@@ -1,7 +1,7 @@
 /** A backend while a person edits it, and the backend of a request that follows from it. */
 
 import type { ChangeBody } from '../../api/operations.ts'
-import type { Proxy } from './use-document.ts'
+import type { Proxy } from './proxy.ts'
 
 export type Backend = Proxy['backend']
 export type BackendInput = NonNullable<ChangeBody<'POST /v1/proxies'>['backend']>

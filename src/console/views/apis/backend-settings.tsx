@@ -7,7 +7,7 @@ import { texts } from '../../texts.ts'
 import { sharesOf, type Backend } from './backend-draft.ts'
 import { readCertificates, type CertificateFacts } from './certificate-facts.ts'
 import { rowsOf } from './transform-rows.ts'
-import type { Proxy } from './use-document.ts'
+import type { Proxy } from './proxy.ts'
 
 const words = texts.apis.backend
 

@@ -14,7 +14,8 @@ import { backendCommands } from './backend-commands.ts'
 import { toDraft, toInput } from './backend-draft.ts'
 import { BackendFields } from './backend-fields.tsx'
 import { BackendSettings } from './backend-settings.tsx'
-import { useProxy, type Proxy } from './use-document.ts'
+import type { Proxy } from './proxy.ts'
+import { useProxy } from './use-document.ts'
 
 const words = texts.apis.backend
 

@@ -12,7 +12,7 @@ import { may } from '../../shell/person.ts'
 import { texts } from '../../texts.ts'
 import { canaryText, effectOf, toRule, type CanaryRule } from './canary-words.ts'
 import { ConsumerPicker, type Chosen } from './consumer-picker.tsx'
-import type { Proxy } from './use-document.ts'
+import type { Proxy } from './proxy.ts'
 
 const words = texts.apis.canary
 const FIRST_PERCENT = '10'

@@ -14,7 +14,7 @@ import { useRefresh } from '../overview/attention.tsx'
 import { canaryText } from './canary-words.ts'
 import { levelsFrom, rowsOf } from './level-rows.ts'
 import { toMs, toPercent } from './level-values.ts'
-import type { Proxy } from './use-document.ts'
+import type { Proxy } from './proxy.ts'
 
 const words = texts.apis.levels
 const { fates, name } = texts.apis.revisions

@@ -1,7 +1,7 @@
 /** The callers that a canary serves, in words. */
 
 import { texts } from '../../texts.ts'
-import type { Proxy } from './use-document.ts'
+import type { Proxy } from './proxy.ts'
 
 type Canary = NonNullable<Proxy['canary']>
 /** For whom a canary is activated. */

@@ -12,7 +12,8 @@ import { may } from '../../shell/person.ts'
 import { texts } from '../../texts.ts'
 import { toBase64 } from './base64.ts'
 import { ChangeTable } from './change-table.tsx'
-import { useText, type Proxy } from './use-document.ts'
+import type { Proxy } from './proxy.ts'
+import { useText } from './use-document.ts'
 
 const words = texts.apis.compare
 

@@ -14,7 +14,8 @@ import { addressesOf } from './backend-addresses.ts'
 import { CanaryLevels } from './canary-levels.tsx'
 import { canaryText } from './canary-words.ts'
 import { FirstCall } from './first-call.tsx'
-import { useProxy, type Proxy } from './use-document.ts'
+import type { Proxy } from './proxy.ts'
+import { useProxy } from './use-document.ts'
 
 const { facts, traffic, users, firstCall } = texts.apis
 const DAY_MS = 86_400_000

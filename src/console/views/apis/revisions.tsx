@@ -15,7 +15,8 @@ import { CanaryButton } from './canary-form.tsx'
 import { CanaryLevels } from './canary-levels.tsx'
 import { CompareRevisions } from './compare-revisions.tsx'
 import { StageForm } from './stage-form.tsx'
-import { useProxy, useRevisions, type Proxy } from './use-document.ts'
+import type { Proxy } from './proxy.ts'
+import { useProxy, useRevisions } from './use-document.ts'
 
 const words = texts.apis.revisions
 

@@ -1,6 +1,6 @@
 /** The changes of headers that a transformation makes, in the order in which they are made. */
 
-import type { Proxy } from './use-document.ts'
+import type { Proxy } from './proxy.ts'
 
 type Transform = NonNullable<Proxy['transform']>
 

@@ -2,12 +2,10 @@
 
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import { API, CallRefused, request, toUrl, type Problem } from '../../api/client.ts'
-import type { Item } from '../../api/operations.ts'
 import { record } from '../../api/script.ts'
 import { useRead, type Reading } from '../../api/use-read.ts'
 import { readApiDocument, type ApiDocument } from './document.ts'
-
-export type Proxy = Item<'/v1/proxies'>
+import type { Proxy } from './proxy.ts'
 
 const REVISIONS_SHOWN = '100'
 const CONTENT = '/v1/openapispecs/:id/content'

@@ -6,13 +6,14 @@ import type { Changes } from '../../api/operations.ts'
 import type { Finding } from '../../parts/code-editor.tsx'
 import { tell } from '../../parts/toast.tsx'
 import { go } from '../../router.ts'
-import { faultAt } from '../../parts/use-faults.ts'
+import { faultAt } from '../../parts/fault-at.ts'
 import { may } from '../../shell/person.ts'
 import { texts } from '../../texts.ts'
 import type { BackendInput } from './backend-draft.ts'
 import { toBase64 } from './base64.ts'
 import { readName } from './document-name.ts'
-import { useRevisions, useText, type Proxy } from './use-document.ts'
+import type { Proxy } from './proxy.ts'
+import { useRevisions, useText } from './use-document.ts'
 
 const words = texts.apis.publish
 

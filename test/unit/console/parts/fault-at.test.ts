@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { faultAt } from '../../../../src/console/parts/use-faults.ts'
+import { faultAt } from '../../../../src/console/parts/fault-at.ts'
 
 it('A fault is that of its pointer, or of one below it', () => {
   const errors = [
