@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 
@@ -28,8 +29,8 @@ function poolThreads(env: Readonly<Record<string, string>>): number {
 }
 
 describe.runIf(process.platform === 'linux')('the thread pool (needs /proc of Linux)', () => {
-  it('has room for all statements of the embedded store, and files and signatures beside them', () => {
-    expect(poolThreads({})).toBe(12)
+  it('has room for statements of the embedded store, files and signatures, and for look-ups of every thread of the service', () => {
+    expect(poolThreads({})).toBe(Math.min(128, 12 + 8 * availableParallelism()))
   })
 
   it('keeps a size that is set', () => {

@@ -89,7 +89,7 @@ describe('The followed episodes', () => {
       expect(episodes.reads).toHaveLength(1)
       await episodes.answer(0, listOf(risk('a')))
       episodes.opened()
-      await vi.runAllTimersAsync()
+      await vi.advanceTimersByTimeAsync(10_000)
       expect(episodes.reads).toHaveLength(2)
       episodes.close()
     } finally {
@@ -113,10 +113,10 @@ describe('The followed episodes', () => {
       const episodes = follow()
       episodes.opened()
       await episodes.refuse(0, 503)
-      await vi.runAllTimersAsync()
+      await vi.advanceTimersByTimeAsync(10_000)
       expect(episodes.reads).toHaveLength(2)
       await episodes.refuse(1, 403)
-      await vi.runAllTimersAsync()
+      await vi.advanceTimersByTimeAsync(10_000)
       expect([episodes.reads.length, episodes.statuses]).toEqual([2, [503, 403]])
     } finally {
       vi.useRealTimers()
