@@ -1,8 +1,9 @@
 /**
- * Kinds of tests: `unit` (one file, or a scenario of several, without a process of its own), `contract` (ports against their real
- * stores), `server` (those of ClickHouse again, over HTTP), `journey` (the whole service).
+ * Kinds of tests: `unit` and `unit-alone` (one file, or a scenario of several, without a process of its own), `contract` (ports against
+ * their real stores), `server` (those of ClickHouse again, over HTTP), `journey` (the whole service).
  */
 
+import { join } from 'node:path'
 import { defineConfig } from 'vitest/config'
 
 const project = (name: string, timeoutMs: number, folders: readonly string[] = [name]) => ({
@@ -31,11 +32,19 @@ const server = {
   },
 }
 
+/** Those that look at the whole process: its threads, its files, its memory, its timers. */
+const ALONE = [
+  ...['gateway/connection/backend-connections-tls', 'gateway/connection/reader-watch', 'governance/lint/linter'],
+  ...['jobs/thread-pool', 'record/spool-writer-failing-disk', 'risk/evidence'],
+  ...['runtime/release-heap', 'runtime/release-pages', 'store/clickhouse/client', '../scenario/spool/release'],
+].map((name) => join('test/unit', `${name}.test.ts`))
+
 export default defineConfig({
   test: {
     projects: [
       // Files share a process, which loads the modules once; a file restores what it changes.
-      { test: { ...project('unit', 60_000, ['unit', 'scenario']).test, isolate: false } },
+      { test: { ...project('unit', 60_000, ['unit', 'scenario']).test, exclude: ALONE, isolate: false } },
+      { test: { ...project('unit-alone', 60_000).test, include: ALONE } },
       project('contract', 60_000),
       server,
       project('journey', 300_000),
