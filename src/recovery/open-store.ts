@@ -2,8 +2,8 @@
  * Opens the store, migrates its schema, and maps failures to a `StartRefused`.
  *
  * The embedded engine verifies neither its definition files nor some files of its parts, so these are compared with the migrations
- * and with the rows. Damaged views and rollups are recreated from the
- * rest. An external server is responsible for its own files.
+ * and with the rows; others it verifies too late. Damaged views and rollups are recreated from the rest. An external server is
+ * responsible for its own files.
  */
 
 import { join } from 'node:path'
@@ -14,7 +14,7 @@ import { compareDefinitions, isDerived, remakeDerived } from '../store/clickhous
 import { tablesOf } from '../store/clickhouse/flush-notes.ts'
 import { migrateStore } from '../store/clickhouse/cluster-migrations.ts'
 import { openEmbedded } from '../store/clickhouse/open-embedded.ts'
-import { detachParts, findPartFaults } from '../store/clickhouse/part-faults.ts'
+import { detachParts, findPartFaults, type PartFault } from '../store/clickhouse/part-faults.ts'
 import { refuseUnusable } from '../store/clickhouse/refuse-unusable.ts'
 import { toStoreRefused } from '../store/clickhouse/store-refused.ts'
 
@@ -76,11 +76,15 @@ async function checkFiles(
   }
   // `compare` refuses a store with missing tables.
   if (missingTables.length > 0) return []
-  const found = await findPartFaults(client)
-  const faults = found.filter(({ table }) => !isDerived(table))
-  await detachParts(client, detachesDamagedParts ? found : found.filter(({ table }) => isDerived(table)))
-  if (!detachesDamagedParts && faults.length > 0) {
-    const files = faults.map(({ table, part, file }) => `${table}/${part}/${file}`)
+  const isDetached = ({ table }: PartFault): boolean => detachesDamagedParts || isDerived(table)
+  let faults = await findPartFaults(client)
+  // A part with one fault may hide faults of others.
+  while (faults.some(isDetached)) {
+    await detachParts(client, faults.filter(isDetached))
+    faults = await findPartFaults(client)
+  }
+  if (faults.length > 0) {
+    const files = faults.map(({ table, part, file }) => [table, part, ...(file === null ? [] : [file])].join('/'))
     refuse(`files of the store are damaged: ${files.slice(0, FILES_NAMED_MAX).join(', ')}`)
   }
   await remakeDerived(client, lostDerived)

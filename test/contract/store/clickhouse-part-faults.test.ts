@@ -61,12 +61,21 @@ const DAMAGES = [
   ['line_items', 'columns.txt', replace('Decimal(38, 12)', 'Decimal(38, 13)')],
   ['line_items_hourly', 'columns.txt', replace('Decimal(38, 12)', 'Decimal(38, 13)')],
   ['line_items_hourly', 'columns.txt', replace('`units` Decimal(38, 6)', '`units` Decimal(38, 7)')],
+  ...['data.bin', 'primary.cidx'].flatMap((name) => [
+    ['line_items', name, flipBit] as const,
+    ['line_items_hourly', name, flipBit] as const,
+  ]),
   ['line_items', 'minmax_window_start.idx', raiseFirst],
   ['line_items_hourly', 'minmax_hour.idx', raiseFirst],
 ] as const
 
 function replace(text: string, by: string) {
   return (bytes: Buffer) => Buffer.from(bytes.toString('utf8').replace(text, by))
+}
+
+function flipBit(bytes: Buffer): Buffer {
+  bytes[bytes.length >> 1]! ^= 4
+  return bytes
 }
 
 /** Sets the lowest bit of the earliest time that is not set, so that the range begins after the rows. */
@@ -88,7 +97,7 @@ describe('a part of the embedded store', () => {
     damage(table, name, change)
     const start = openStore({ dataDir, clickhouseUrl: null })
     await expect(start).rejects.toThrow(
-      new RegExp(`files of the store are damaged: ${table}/\\w+/${name} .*recover --accept-loss store`),
+      new RegExp(`files of the store are damaged: ${table}/\\w+(?:/${name})? .*recover --accept-loss store`),
     )
   })
 
@@ -109,8 +118,12 @@ describe('a part of the embedded store', () => {
     expect(await findPartFaults(client)).toEqual([])
   })
 
-  it('is detached if it is damaged and its loss is accepted; intact parts stay', async () => {
-    damage('line_items', 'columns.txt', replace('Decimal(38, 12)', 'Decimal(38, 13)'))
+  it.each([
+    ['columns.txt', replace('Decimal(38, 12)', 'Decimal(38, 13)')],
+    ['primary.cidx', flipBit],
+    ['data.bin', flipBit],
+  ] as const)('is detached if %s is damaged and its loss is accepted; intact parts stay', async (name, change) => {
+    damage('line_items', name, change)
     opened = await openLostStore({ dataDir, clickhouseUrl: null, clock: systemClock })
     expect(await countRows(opened.client)).toEqual({ 'line_items/202606': 1, 'calls/202606': 6 })
     expect(await findPartFaults(opened.client)).toEqual([])
