@@ -119,7 +119,7 @@ class SharedLookups {
       name.addressesAtMs = this.#clock.nowMs()
       answer.resolve(found)
     } catch (cause) {
-      if (!isLate) name.addresses = null
+      if (!isLate || isDenied(cause)) name.addresses = null
       answer.reject(cause)
     } finally {
       cancel()
@@ -151,6 +151,11 @@ class SharedLookups {
       return
     }
   }
+}
+
+/** Whether a server answered that there is no such name. */
+function isDenied(cause: unknown): boolean {
+  return (cause as NodeJS.ErrnoException).code === 'ENOTFOUND'
 }
 
 /** The error that the system has for a name whose servers do not answer. */

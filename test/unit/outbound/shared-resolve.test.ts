@@ -124,6 +124,17 @@ describe('a name whose servers do not answer', () => {
     expect(await late).toBe('EAI_AGAIN')
   })
 
+  it('loses the addresses that it had when it is denied at last', async () => {
+    const { clock, outcome, answer, fail } = open()
+    const first = outcome('a.test')
+    await answer('a.test', '192.0.2.1')
+    await first
+    const late = outcome('a.test')
+    clock.advanceSync(1_000)
+    await fail('a.test', 'ENOTFOUND')
+    expect([await late, await outcome('a.test')]).toEqual(['192.0.2.1', 'EAI_AGAIN'])
+  })
+
   it('is refused for as long as its look-up took', async () => {
     const { clock, asked, outcome, fail, answer } = open()
     const first = outcome('a.test')
