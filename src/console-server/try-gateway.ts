@@ -4,7 +4,8 @@
  * Each call has a connection of its own. Redirects are answers, bodies are not decoded, and what is longer than the bound is cut.
  */
 
-import { request, type IncomingMessage } from 'node:http'
+import type { IncomingMessage } from 'node:http'
+import { request } from '../runtime/node-http.ts'
 import { Problem } from '../domain/problem.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { GatewayRequest } from './try-request.ts'

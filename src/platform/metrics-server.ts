@@ -1,6 +1,6 @@
 /** Serves `/metrics` on a separate port: to any peer, or to holders of the token if one is set. */
 
-import { createServer } from 'node:http'
+import { createServer } from '../runtime/node-http.ts'
 import { Problem, problemDocument } from '../domain/problem.ts'
 import { refuseMetrics, type MetricsAccess } from './metrics-access.ts'
 import type { Opened } from '../runtime/lifecycle.ts'

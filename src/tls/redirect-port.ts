@@ -4,7 +4,7 @@
  * The host of the request is kept if this service has a certificate for it: any other one could lead the client elsewhere.
  */
 
-import { createServer } from 'node:http'
+import { createServer } from '../runtime/node-http.ts'
 import type { Opened } from '../runtime/lifecycle.ts'
 import type { SecureContexts } from './secure-contexts.ts'
 

@@ -3,10 +3,14 @@
  * weakly, so that it would forget them whenever memory is collected.
  */
 
+import { createRequire } from 'node:module'
 import { TLSSocket } from 'node:tls'
-import { buildConnector } from 'undici'
+import type { buildConnector as BuildConnector } from 'undici'
 
-export function createConnector(options: buildConnector.BuildOptions): buildConnector.connector {
+/** Only this file of undici: all of them take 110 ms of CPU and 17 MB on each gateway thread. */
+const buildConnector = createRequire(import.meta.url)('undici/lib/core/connect.js') as typeof BuildConnector
+
+export function createConnector(options: BuildConnector.BuildOptions): BuildConnector.connector {
   let session: Buffer | undefined
 
   /** A session of TLS 1.3 can be used again once its ticket has arrived. */

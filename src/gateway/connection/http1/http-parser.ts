@@ -5,8 +5,8 @@
  * is missing or differs, another implementation serves (`parser-choice.ts`). Our dependencies pin the version of Node.
  */
 
-import { METHODS } from 'node:http'
 import { createRequire } from 'node:module'
+import { METHODS } from '../../../runtime/node-http.ts'
 import type { ParserError } from '../parser-errors.ts'
 import { isAsExpected } from './expected-events.ts'
 import type { HttpParser, MessageEvents, MessageParser } from './message-parser.ts'

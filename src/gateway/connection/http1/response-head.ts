@@ -1,6 +1,6 @@
 /** The lines of a response that are the same for many responses. */
 
-import { STATUS_CODES } from 'node:http'
+import { STATUS_CODES } from '../../../runtime/node-http.ts'
 import { inOnePiece } from '../../../runtime/one-piece.ts'
 
 const statusLines = new Map<number, string>()

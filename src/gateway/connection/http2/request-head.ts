@@ -6,7 +6,7 @@
  * body. A fault is a head that it accepts, but that two implementations could read differently.
  */
 
-import { METHODS } from 'node:http'
+import { METHODS } from '../../../runtime/node-http.ts'
 import { CLIENT_BOUNDS } from '../client.ts'
 import { sizeOfField } from './http2-bounds.ts'
 

@@ -1,7 +1,8 @@
 /** A server response with a field for its call: listeners need no closure, and all responses have the same shape. */
 
-import { ServerResponse, type IncomingMessage } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
+import { ServerResponse } from '../../../runtime/node-http.ts'
 import { parseHeaderLines } from '../../../runtime/parse-header-lines.ts'
 import { REFUSAL_WITHIN_MS, type AnsweredCall, type ClientResponse } from '../client.ts'
 import { toResponseFields, type ResponseFields } from '../response-fields.ts'

@@ -5,9 +5,10 @@
  * long. `checkContinue` and `checkExpectation` are handled, because Node would otherwise respond itself.
  */
 
-import { createServer, type IncomingMessage, type Server, type ServerOptions } from 'node:http'
+import type { IncomingMessage, Server, ServerOptions } from 'node:http'
 import type { Socket } from 'node:net'
 import { createServer as createSecureServer, type Server as SecureServer } from 'node:https'
+import { createServer } from '../../../runtime/node-http.ts'
 import type { TlsPlan } from '../../../plan/tls-plan.ts'
 import { SecureContexts, tlsOptions, type ServedContexts } from '../../../tls/secure-contexts.ts'
 import { CLIENT_BOUNDS, type ClientServer, type ClientServerOptions } from '../client.ts'

@@ -3,8 +3,10 @@
  * does not behave as expected (`backend-connections.ts`).
  */
 
+import { createRequire } from 'node:module'
 import { Readable } from 'node:stream'
-import { Pool, type buildConnector, type Dispatcher } from 'undici'
+import type * as Undici from 'undici'
+import type { buildConnector, Dispatcher } from 'undici'
 import type { IncomingHttpHeaders } from 'undici/types/header.js'
 import { parseHeaderLines } from '../../../runtime/parse-header-lines.ts'
 import type { BackendConnections, BodySource, Exchange, ExchangeHandler, ExchangeRequest } from '../exchange.ts'
@@ -20,10 +22,13 @@ export interface UndiciOptions {
   readonly headBytesMax: number
 }
 
-registerHeaderNames()
+const require = createRequire(import.meta.url)
 
 export function openUndiciConnections(options: UndiciOptions): BackendConnections {
   const { origin, connections, connect, keepAliveMs, headBytesMax } = options
+  // Loaded only if it is used.
+  const { Pool } = require('undici') as typeof Undici
+  registerHeaderNames()
   const pool = new Pool(origin, {
     connections,
     pipelining: 1,
