@@ -12,7 +12,7 @@ const JOINED_BYTES_MAX = 4_096
 
 export class BodyParts {
   /** Parts since the receiver has set this to 0. */
-  parts = 0
+  count = 0
   readonly #receiver: Pick<MessageEvents, 'onBody'>
   #first: Buffer | null = null
   /** All parts, if there are several. */
@@ -23,7 +23,7 @@ export class BodyParts {
   }
 
   add(part: Buffer): void {
-    this.parts++
+    this.count++
     if (part.length > JOINED_BYTES_MAX) {
       this.flush()
       this.#receiver.onBody(part)

@@ -139,12 +139,8 @@ function bindEvents(
   parser[kOnExecute] = (result: number | ParserError) => onExecuted(result, null)
 
   return {
-    get parts() {
-      return body.parts
-    },
-    set parts(count) {
-      body.parts = count
-    },
+    // Not an accessor: with one for each connection, objects of this kind would share no hidden class.
+    parts: body,
     consume(socket) {
       handle = handleOf(socket)!
       parser.consume(handle)

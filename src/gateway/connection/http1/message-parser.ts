@@ -44,8 +44,8 @@ export interface RequestLine {
 
 /** Parses the messages that arrive on one connection. */
 export interface MessageParser {
-  /** Parts of bodies since the receiver has set this to 0; each costs time, however few bytes it has. */
-  parts: number
+  /** Parts of bodies since the receiver has set the count to 0; each costs time, however few bytes it has. */
+  readonly parts: { count: number }
   /** Reads from the handle of a socket, without JavaScript in between. The socket still reports errors and its end. */
   consume(socket: Socket): void
   parse(bytes: Buffer): void

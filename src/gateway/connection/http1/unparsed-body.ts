@@ -57,13 +57,14 @@ export class UnparsedBody {
 
   /** Whether others should have a turn before more is read. */
   get hasManyParts(): boolean {
-    return this.#parser.parts > PARTS_MAX
+    return this.#parser.parts.count > PARTS_MAX
   }
 
   /** A read of the parser has ended within a message. Reads the remaining `bytes` of a body without it if that is worth it. */
   afterRead(bytes: number): void {
-    this.#share.use(this.#parser.parts)
-    this.#parser.parts = 0
+    const { parts } = this.#parser
+    this.#share.use(parts.count)
+    parts.count = 0
     if (bytes < REST_BYTES_MIN || this.#socket.destroyed || this.#left > 0) return
     if (!this.#parser.pause()) return
     this.#left = bytes
