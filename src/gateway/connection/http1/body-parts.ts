@@ -1,5 +1,5 @@
 /**
- * Joins the small parts of a body that one read has brought.
+ * Joins the small parts of a body that one read has brought, but for the first: most reads bring only one.
  *
  * The parser reports each part, and what follows costs more than its bytes: a deadline, a frame and a write. A sender of chunks of a
  * byte could otherwise make a read of 64 KB cost as much as hundreds of calls.
@@ -14,9 +14,9 @@ export class BodyParts {
   /** Parts since the receiver has set this to 0. */
   count = 0
   readonly #receiver: Pick<MessageEvents, 'onBody'>
-  #first: Buffer | null = null
-  /** All parts, if there are several. */
-  #all: Buffer[] | null = null
+  /** Whether a part was passed on since the last flush. */
+  #isJoining = false
+  #joined: Buffer[] | null = null
 
   constructor(receiver: Pick<MessageEvents, 'onBody'>) {
     this.#receiver = receiver
@@ -24,11 +24,13 @@ export class BodyParts {
 
   add(part: Buffer): void {
     this.count++
-    if (part.length > JOINED_BYTES_MAX) {
-      this.flush()
-      this.#receiver.onBody(part)
-    } else if (this.#first === null) this.#first = part
-    else (this.#all ??= [this.#first]).push(part)
+    if (this.#isJoining && part.length <= JOINED_BYTES_MAX) {
+      ;(this.#joined ??= []).push(part)
+      return
+    }
+    this.flush()
+    this.#isJoining = true
+    this.#receiver.onBody(part)
   }
 
   /** Passes on what was added, then takes `step`. */
@@ -39,10 +41,10 @@ export class BodyParts {
 
   /** Passes on what was added. */
   flush(): void {
-    const first = this.#first
-    if (first === null) return
-    const all = this.#all
-    this.#first = this.#all = null
-    this.#receiver.onBody(all === null ? first : Buffer.concat(all))
+    this.#isJoining = false
+    const joined = this.#joined
+    if (joined === null) return
+    this.#joined = null
+    this.#receiver.onBody(joined.length === 1 ? joined[0]! : Buffer.concat(joined))
   }
 }

@@ -5,7 +5,7 @@ import type { ParserError } from '../parser-errors.ts'
 
 /** Receives the parts of the messages on one connection. No method may throw. */
 export interface MessageEvents {
-  /** The chunk belongs to the receiver: the parser has copied it. Small parts of one read arrive as one chunk. */
+  /** The chunk belongs to the receiver: the parser has copied it. The small parts of one read after the first arrive as one chunk. */
   onBody(chunk: Buffer): void
   onComplete(): void
   /** The bytes of one read were parsed, or are invalid. `rest` are the last ones, if they were ignored after a message about an upgrade. */

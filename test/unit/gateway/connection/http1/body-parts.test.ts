@@ -8,23 +8,23 @@ function open() {
 }
 
 describe('BodyParts', () => {
-  it('joins small parts until they are passed on', () => {
+  it('passes on the first part, and joins small ones until they are passed on', () => {
     const { received, body } = open()
     for (const part of ['a', 'b', 'c']) body.add(Buffer.from(part))
-    expect(received).toEqual([])
+    expect(received).toEqual(['a'])
     body.flush()
     body.flush()
     body.add(Buffer.from('d'))
     body.flush()
-    expect([received, body.count]).toEqual([['abc', 'd'], 4])
+    expect([received, body.count]).toEqual([['a', 'bc', 'd'], 4])
   })
 
   it('passes a large part on by itself, in its place', () => {
     const { received, body } = open()
     const large = 'x'.repeat(4_097)
-    for (const part of ['a', 'b', large, 'c']) body.add(Buffer.from(part))
+    for (const part of ['a', 'b', 'c', large, 'd']) body.add(Buffer.from(part))
     body.flush()
-    expect(received).toEqual(['ab', large, 'c'])
+    expect(received).toEqual(['a', 'bc', large, 'd'])
   })
 })
 
@@ -53,10 +53,10 @@ describe('a read of many chunks', () => {
     return { events, parts }
   }
 
-  it.each(['HTTP/1.1 200 OK', 'POST / HTTP/1.1'])('arrives as one, before what follows: %s', (head) => {
-    expect(parse(head, chunks)).toEqual({ events: ['body 5000', 'read'], parts: 5_000 })
-    expect(parse(head, `${chunks}0\r\n\r\n`).events).toEqual(['body 5000', 'end', 'read'])
-    expect(parse(head, `${chunks}0\r\nA: b\r\n\r\n`).events).toEqual(['body 5000', 'A b', 'end', 'read'])
-    expect(parse(head, `${chunks}z\r\n`).events).toEqual(['body 5000', 'error'])
+  it.each(['HTTP/1.1 200 OK', 'POST / HTTP/1.1'])('arrives as two, before what follows: %s', (head) => {
+    expect(parse(head, chunks)).toEqual({ events: ['body 1', 'body 4999', 'read'], parts: 5_000 })
+    expect(parse(head, `${chunks}0\r\n\r\n`).events).toEqual(['body 1', 'body 4999', 'end', 'read'])
+    expect(parse(head, `${chunks}0\r\nA: b\r\n\r\n`).events).toEqual(['body 1', 'body 4999', 'A b', 'end', 'read'])
+    expect(parse(head, `${chunks}z\r\n`).events).toEqual(['body 1', 'body 4999', 'error'])
   })
 })
