@@ -85,6 +85,7 @@ print('lines that are gone, reference', ([, then]) => then.own)
 print('new less gone', ([now, then]) => now.own - then.own)
 print('native work of new functions', ([now]) => now.ownBelow)
 print('native work of those gone', ([, then]) => then.ownBelow)
+printFiles()
 printLines(
   '\nnew lines',
   ROOT,
@@ -98,6 +99,25 @@ printLines(
 
 function print(name: string, part: (shares: readonly [Shares, Shares]) => number): void {
   console.log(`${name.padEnd(34)} ${toText(spreadOf(taken.map(part)), 2)} % of the busy gateway thread`)
+}
+
+/** New less gone by file; code that moved between files shows with both signs. */
+function printFiles(): void {
+  const nets = new Map<string, number>()
+  for (const [now, then] of taken) {
+    for (const [lines, sign] of [
+      [now.ownLines, 1],
+      [then.ownLines, -1],
+    ] as const) {
+      for (const [line, share] of lines) {
+        const file = line.slice(0, line.indexOf(':'))
+        nets.set(file, (nets.get(file) ?? 0) + (sign * share) / taken.length)
+      }
+    }
+  }
+  console.log('\nnew less gone, by file')
+  for (const [file, net] of [...nets].toSorted(([, a], [, b]) => b - a).slice(0, LINES_SHOWN))
+    console.log(`  ${net.toFixed(2)} %  ${file}`)
 }
 
 function printLines(title: string, root: string, shares: readonly Shares[]): void {
