@@ -104,9 +104,7 @@ describe.skipIf(!isEmbedded)('an unreadable store (needs the registry and the st
   ])('is refused, and starts without the damaged data once the loss is accepted: %s', async (_, table, name) => {
     const dataDir = copies.mixed()
     damage(dataDir, table, name)
-    expect(await refusal(dataDir)).toMatch(
-      /(files of the store are damaged: flushes\/|cannot be opened).*recover --accept-loss store/,
-    )
+    expect(await refusal(dataDir)).toMatch(/(the store cannot be read|cannot be opened).*recover --accept-loss store/)
     recover(dataDir, 'store')
     await startOn(dataDir)
   })
