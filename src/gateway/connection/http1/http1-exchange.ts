@@ -18,6 +18,7 @@ export class Http1Exchange implements Exchange, BodySink, ChunkWriter {
   readonly head: string
   isPaused = false
   isSent = false
+  isAborted = false
   /** Null before a carrier is found, and after the end. */
   #carrier: Carrier | null = null
 
@@ -52,6 +53,7 @@ export class Http1Exchange implements Exchange, BodySink, ChunkWriter {
   }
 
   abort(): void {
+    this.isAborted = true
     const carrier = this.#carrier
     this.#carrier = null
     carrier?.drop()

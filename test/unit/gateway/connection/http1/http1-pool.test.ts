@@ -5,6 +5,8 @@ import { openConnections } from '../../../../../src/gateway/connection/backend-c
 import { openRawBackend } from '../../../../fixtures/test-backend.ts'
 import { openServer, start } from '../exchanges.ts'
 
+const endOfTurn = () => new Promise((resolve) => setImmediate(resolve))
+
 describe('our own connections', () => {
   it.each([
     ['a response', 'HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\npoison'],
@@ -32,8 +34,13 @@ describe('our own connections', () => {
     const connect: buildConnector.connector = (target, callback) => void waiting.push(() => plain(target, callback))
     const connections = openConnections({ origin, connections: 2, connect })
     onTestFinished(() => connections.close())
-    for (let count = 0; count < 5; count++) start(connections).exchange.abort()
+    for (let count = 0; count < 5; count++) {
+      const { exchange } = start(connections)
+      await endOfTurn()
+      exchange.abort()
+    }
     const { answered } = start(connections)
+    await endOfTurn()
     expect(waiting).toHaveLength(1)
     waiting[0]!()
     expect((await answered).body).toBe('served')
@@ -50,10 +57,71 @@ describe('our own connections', () => {
     }
     const connections = openConnections({ origin, connections: 2, connect })
     onTestFinished(() => connections.close())
-    start(connections).exchange.abort()
+    const { exchange } = start(connections)
+    await endOfTurn()
+    exchange.abort()
     const { answered } = start(connections)
+    await endOfTurn()
     failures[0]!()
     expect((await answered).body).toBe('served')
+  })
+
+  it('open nothing for a request that is over in the turn of its start', async () => {
+    const targets: (string | undefined)[] = []
+    const { origin, sockets } = await openServer((request, response) => {
+      targets.push(request.url)
+      response.end('served')
+    })
+    const connections = openConnections({ origin, connections: 2, connect: {} })
+    onTestFinished(() => connections.close())
+    start(connections, { path: '/over' }).exchange.abort()
+    await start(connections, { path: '/asked' }).answered
+    expect(targets).toEqual(['/asked'])
+    expect(sockets).toHaveLength(1)
+  })
+
+  it('carry a request that was started in the turn in which they became idle', async () => {
+    const { origin, sockets } = await openServer((_request, response) => response.end('served'))
+    const connections = openConnections({ origin, connections: 2, connect: {} })
+    onTestFinished(() => connections.close())
+    const next = Promise.withResolvers<string>()
+    const onHead = () => void start(connections).answered.then(({ body }) => next.resolve(body), next.reject)
+    await start(connections, {}, { onHead }).answered
+    expect(await next.promise).toBe('served')
+    expect(sockets).toHaveLength(1)
+  })
+
+  it('carry no request that was started in the turn in which they were closed', async () => {
+    const { origin, sockets } = await openServer((_request, response) => response.end('served'))
+    const plain = buildConnector({ allowH2: false })
+    const opened: Socket[] = []
+    const connect: buildConnector.connector = (target, callback) =>
+      plain(target, (...result) => {
+        if (result[1] !== null) opened.push(result[1])
+        callback(...result)
+      })
+    const connections = openConnections({ origin, connections: 2, connect })
+    onTestFinished(() => connections.close())
+    await start(connections).answered
+    const { answered } = start(connections)
+    opened[0]!.destroy()
+    expect((await answered).body).toBe('served')
+    expect(sockets).toHaveLength(2)
+  })
+
+  it('fail an exchange for which no connection can be opened, and carry the others of its turn', async () => {
+    const { origin } = await openServer((_request, response) => response.end('served'))
+    const plain = buildConnector({ allowH2: false })
+    let opened = 0
+    const connect: buildConnector.connector = (target, callback) => {
+      if (opened++ === 0) throw new Error('boom')
+      plain(target, callback)
+    }
+    const connections = openConnections({ origin, connections: 2, connect })
+    onTestFinished(() => connections.close())
+    const [first, second] = [start(connections), start(connections)]
+    await expect(first.answered).rejects.toThrow('boom')
+    expect((await second.answered).body).toBe('served')
   })
 
   it('are not used again while the backend has not read the whole request', async () => {
