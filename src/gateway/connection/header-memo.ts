@@ -10,6 +10,8 @@ export class HeaderMemo {
   readonly raw: readonly string[]
   /** Written by the code that reads the headers; the same object for all messages with these headers, so that nobody changes it. */
   reading: object | null = null
+  /** Written by the connection: see `bodyBytesOf`. */
+  bodyBytes: number | null = null
 
   constructor(raw: readonly string[]) {
     this.raw = raw

@@ -47,6 +47,10 @@ export function timedOut(): ParserError {
   return Object.assign(new Error('a request took too long to arrive'), { code: TIMED_OUT })
 }
 
+export function connectRefused(): ParserError {
+  return Object.assign(new Error('the gateway opens no tunnels'), { code: 'HPE_INVALID_METHOD' })
+}
+
 function reasonOf({ code }: ParserError): EventReason {
   if (code === HEAD_TOO_LONG) return 'header_too_long'
   return code === TIMED_OUT ? 'request_too_slow' : 'malformed'

@@ -8,14 +8,15 @@
 import type { Socket } from 'node:net'
 import { CLIENT_BOUNDS, QUEUED_MAX, REFUSAL_WITHIN_MS } from '../client.ts'
 import { NOTHING_WAITS, type ChunkWriter } from '../chunk-writer.ts'
-import { LastHeaders } from '../header-memo.ts'
-import { headTooLong, refusalOf, refusalText, timedOut, type ParserError, type Refusal } from '../parser-errors.ts'
-import { ArrivingHead, isTooLong } from './arriving-head.ts'
+import { LastHeaders, type HeaderMemo } from '../header-memo.ts'
+import { refusalOf, refusalText, timedOut, type ParserError, type Refusal } from '../parser-errors.ts'
+import { ArrivingHead, faultInHead } from './arriving-head.ts'
 import { ConnectionClock } from './connection-clock.ts'
 import type { ConnectionServer } from './connection-server.ts'
 import { Http1Request, type RequestCarrier } from './http1-request.ts'
 import { Http1Response, type ResponseCarrier } from './http1-response.ts'
-import type { MessageParser, RequestEvents, RequestLine } from './message-parser.ts'
+import { bodyBytesOf } from './framing-headers.ts'
+import type { MessageEnd, MessageParser, RequestEvents, RequestLine } from './message-parser.ts'
 import { SentWait } from './sent-wait.ts'
 import { SocketReading } from './socket-reading.ts'
 import { UnparsedBody, type UnparsedBodyReceiver } from './unparsed-body.ts'
@@ -80,17 +81,22 @@ export class ClientConnection implements RequestEvents, RequestCarrier, Response
     if (!this.#isHeadRead) (this.#head ??= new ArrivingHead()).add(headers, target)
   }
 
-  onHead(line: RequestLine, last: string[] | null): void {
+  onHead(line: RequestLine, last: string[] | null): MessageEnd {
     const head = this.#head
     const headers = last ?? head?.headers ?? []
     this.#head = null
     this.#isHeadRead = true
-    if (this.#isFinal || this.socket.destroyed) return
+    if (this.#isFinal || this.socket.destroyed) return 'reported'
     this.#clock.change()
-    if (isTooLong(headers)) return this.#refuse(headTooLong('a request has too many headers'))
-    if (line.method === 'CONNECT') return this.#refuseConnect()
     const memo = this.#lastHeaders.find(headers, line.major * 10 + line.minor)
-    const request = new Http1Request(this, line, head?.target ?? line.target, memo)
+    const fault = faultInHead(line.method, headers)
+    if (fault === null) this.#serve(line, head?.target ?? line.target, memo)
+    else this.#refuse(fault)
+    return bodyBytesOf(memo) === 0 ? 'head' : 'reported'
+  }
+
+  #serve(line: RequestLine, target: string, memo: HeaderMemo): void {
+    const request = new Http1Request(this, line, target, memo)
     const response = new Http1Response(this, request, line.mayStayOpen)
     this.#request = request
     const waiting = this.#responses.push(response) - 1
@@ -226,12 +232,6 @@ export class ClientConnection implements RequestEvents, RequestCarrier, Response
   #end(): void {
     this.#isEnding = true
     this.socket.destroySoon()
-  }
-
-  #refuseConnect(): void {
-    this.refuseFollowing()
-    this.#server.count('malformed')
-    this.#endWith(400)
   }
 
   /** Refuses what has arrived, once. */

@@ -1,7 +1,7 @@
 /** How Node's HTTP parser must behave: it parses some messages, whole and byte by byte. */
 
 import type { ParserError } from '../parser-errors.ts'
-import type { HttpParser, MessageParser } from './message-parser.ts'
+import type { HttpParser, MessageEnd, MessageParser } from './message-parser.ts'
 
 /** `|` stands for a message that has begun. */
 type Expected = readonly (readonly [text: string, events: string])[]
@@ -38,6 +38,26 @@ const REQUESTS: Expected = [
   ['GET / HTTP/1.1\r\nA: \0\r\n\r\n', 'error'],
 ]
 
+/** Messages whose end the parser does not report. */
+const OTHER_ENDS: readonly (readonly [end: MessageEnd, responses: Expected[number], requests: Expected[number]])[] = [
+  [
+    'counted',
+    [
+      'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\no',
+      '200:Content-Length=2; ok 200:Content-Length=2; o |',
+    ],
+    [
+      'PUT / HTTP/1.1\r\nContent-Length: 2\r\n\r\nokGET / HTTP/1.1\r\n\r\n',
+      'PUT / 1.1 open:Content-Length=2; ok GET / 1.1 open:',
+    ],
+  ],
+  [
+    'head',
+    ['HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nHTTP/1.1 204 N\r\n\r\n', '200:Content-Length=2; end 204: end'],
+    ['GET / HTTP/1.1\r\n\r\nGET /b HTTP/1.1\r\n\r\nG', 'GET / 1.1 open: end GET /b 1.1 open: end |'],
+  ],
+]
+
 /** The request behind it in the same read is not parsed. */
 const UPGRADE = '\r\nConnection: upgrade\r\nUpgrade: a\r\n\r\nGET / HTTP/1.1\r\n\r\n'
 const UPGRADE_EVENTS = 'Connection=upgrade;Upgrade=a; end rest:GET / HTTP/1.1\r\n\r\n'
@@ -48,6 +68,11 @@ export function isAsExpected(parser: HttpParser): boolean {
   return (
     RESPONSES.every(([text, events]) => areEvents(text, events, (seen) => readResponses(parser, seen))) &&
     REQUESTS.every(([text, events]) => areEvents(text, events, (seen) => readRequests(parser, seen))) &&
+    OTHER_ENDS.every(
+      ([end, [responses, responseEvents], [requests, requestEvents]]) =>
+        areEvents(responses, responseEvents, (seen) => readResponses(parser, seen, end)) &&
+        areEvents(requests, requestEvents, (seen) => readRequests(parser, seen, end)),
+    ) &&
     isRestIgnored(`HTTP/1.1 101 S${UPGRADE}`, `101:${UPGRADE_EVENTS}`, (seen) => readResponses(parser, seen)) &&
     isRestIgnored(`GET / HTTP/1.1${UPGRADE}`, `GET / 1.1 open:${UPGRADE_EVENTS}`, (seen) => readRequests(parser, seen))
   )
@@ -78,14 +103,14 @@ class Seen {
   }
 }
 
-function readResponses({ readResponses: read }: HttpParser, seen: Seen): MessageParser {
+function readResponses({ readResponses: read }: HttpParser, seen: Seen, end: MessageEnd = 'reported'): MessageParser {
   const { onBody, onComplete, onRead } = seen
   return read(
     {
       onHeaders: (headers) => seen.add(`+${pairsOf(headers)}`),
       onHead({ status }, headers) {
         seen.add(`${status}:${pairsOf(headers ?? [])}`)
-        return false
+        return end
       },
       onBody,
       onComplete,
@@ -95,7 +120,7 @@ function readResponses({ readResponses: read }: HttpParser, seen: Seen): Message
   )
 }
 
-function readRequests({ readRequests: read }: HttpParser, seen: Seen): MessageParser {
+function readRequests({ readRequests: read }: HttpParser, seen: Seen, end: MessageEnd = 'reported'): MessageParser {
   const { onBody, onComplete, onRead } = seen
   return read(
     {
@@ -103,6 +128,7 @@ function readRequests({ readRequests: read }: HttpParser, seen: Seen): MessagePa
       onHead({ method, target, major, minor, mayStayOpen }, headers) {
         const reuse = mayStayOpen ? 'open' : 'close'
         seen.add(`${method} ${target} ${major}.${minor} ${reuse}:${pairsOf(headers ?? [])}`)
+        return end
       },
       onBody,
       onComplete,

@@ -9,7 +9,7 @@ import { createRequire } from 'node:module'
 import { METHODS } from '../../../runtime/node-http.ts'
 import type { ParserError } from '../parser-errors.ts'
 import { isAsExpected } from './expected-events.ts'
-import type { HttpParser, MessageEvents, MessageParser } from './message-parser.ts'
+import type { HttpParser, MessageEnd, MessageEvents, MessageParser } from './message-parser.ts'
 import { BodyParts } from './body-parts.ts'
 import { handleOf, type Handle } from './socket-handle.ts'
 
@@ -22,13 +22,14 @@ interface RawParser {
   consume(handle: object): void
   unconsume(): void
   close(): void
-  [callback: number]: (...parts: never[]) => unknown
+  [callback: number]: ((...parts: never[]) => unknown) | null
 }
 
 interface ParserClass {
   new (): RawParser
   readonly REQUEST: number
   readonly RESPONSE: number
+  readonly kOnMessageBegin: number
   readonly kOnHeaders: number
   readonly kOnHeadersComplete: number
   readonly kOnBody: number
@@ -37,6 +38,8 @@ interface ParserClass {
 }
 
 const STRICT = 0
+/** Tells the parser that the response has no body. */
+const SKIP_BODY = 1
 
 /** Returns null if Node's parser is missing or does not behave as expected. */
 export function findHttpParser(load: () => unknown = loadParser): HttpParser | null {
@@ -62,6 +65,7 @@ function bind(Parser: ParserClass): HttpParser {
       const parser = new Parser()
       const upgrade: Upgrade = { isAsked: false }
       const body = new BodyParts(events)
+      const completion = new Completion(Parser, parser, events, body)
       const begin = (): void => parser.initialize(RESPONSE, {}, headBytesMax, STRICT)
       begin()
       parser[kOnHeaders] = (headers: string[]) => body.before(() => events.onHeaders(headers))
@@ -77,7 +81,10 @@ function bind(Parser: ParserClass): HttpParser {
         mayStayOpen: boolean,
       ) => {
         if (isUpgrade) upgrade.isAsked = true
-        return events.onHead({ major, minor, status, isUpgrade, mayStayOpen }, headers ?? null) ? 1 : 0
+        body.flush()
+        const end = events.onHead({ major, minor, status, isUpgrade, mayStayOpen }, headers ?? null)
+        completion.expect(end)
+        return end === 'head' ? SKIP_BODY : 0
       }
       return bindEvents(Parser, parser, events, begin, upgrade, body)
     },
@@ -85,6 +92,7 @@ function bind(Parser: ParserClass): HttpParser {
       const parser = new Parser()
       const upgrade: Upgrade = { isAsked: false }
       const body = new BodyParts(events)
+      const completion = new Completion(Parser, parser, events, body)
       const begin = (): void => parser.initialize(REQUEST, {}, headBytesMax, STRICT)
       begin()
       parser[kOnHeaders] = (headers: string[], target: string) => body.before(() => events.onHeaders(headers, target))
@@ -101,11 +109,41 @@ function bind(Parser: ParserClass): HttpParser {
       ) => {
         if (isUpgrade) upgrade.isAsked = true
         const line = { major, minor, method: methods[method] ?? '', target: target ?? '', mayStayOpen }
-        events.onHead(line, headers ?? null)
+        completion.expect(events.onHead(line, headers ?? null))
         return 0
       }
       return bindEvents(Parser, parser, events, begin, upgrade, body)
     },
+  }
+}
+
+/** Has the parser report the end of a message only if somebody needs that. */
+class Completion {
+  readonly #parser: RawParser
+  readonly #key: number
+  readonly #events: MessageEvents
+  readonly #report: () => void
+  #isReported = true
+
+  constructor({ kOnMessageComplete }: ParserClass, parser: RawParser, events: MessageEvents, body: BodyParts) {
+    this.#parser = parser
+    this.#key = kOnMessageComplete
+    this.#events = events
+    this.#report = () => {
+      body.flush()
+      events.onComplete()
+    }
+    parser[kOnMessageComplete] = this.#report
+  }
+
+  /** The head of a message was read. */
+  expect(end: MessageEnd): void {
+    const isReported = end === 'reported'
+    if (isReported !== this.#isReported) {
+      this.#isReported = isReported
+      this.#parser[this.#key] = isReported ? this.#report : null
+    }
+    if (end === 'head') this.#events.onComplete()
   }
 }
 
@@ -123,7 +161,7 @@ function bindEvents(
   body: BodyParts,
 ): MessageParser {
   let handle: Handle | null = null
-  const { kOnBody, kOnMessageComplete, kOnExecute } = Parser
+  const { kOnMessageBegin, kOnBody, kOnExecute } = Parser
   const onExecuted = (result: number | ParserError, bytes: Buffer | null): void => {
     body.flush()
     if (typeof result !== 'number') return events.onRead(result, null)
@@ -131,11 +169,9 @@ function bindEvents(
     const rest = (bytes ?? parser.getCurrentBuffer())!.subarray(result)
     events.onRead(null, rest.length === 0 ? null : rest)
   }
+  // Without it, the parser would look for it in its prototypes for every message.
+  parser[kOnMessageBegin] = null
   parser[kOnBody] = (chunk: Buffer) => body.add(chunk)
-  parser[kOnMessageComplete] = () => {
-    body.flush()
-    events.onComplete()
-  }
   parser[kOnExecute] = (result: number | ParserError) => onExecuted(result, null)
 
   return {

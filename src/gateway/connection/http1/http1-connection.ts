@@ -13,9 +13,9 @@ import { NOTHING_WAITS, type ChunkWriter } from '../chunk-writer.ts'
 import { HeaderMemo, LastHeaders } from '../header-memo.ts'
 import type { ParserError } from '../parser-errors.ts'
 import type { Carrier, Http1Exchange } from './http1-exchange.ts'
-import { concernsFraming, contentLengthOf } from './framing-headers.ts'
+import { bodyBytesOf, concernsFraming, countableBytes } from './framing-headers.ts'
 import { keepAliveMs } from './keep-alive.ts'
-import type { MessageParser, ResponseEvents, StatusLine } from './message-parser.ts'
+import type { MessageEnd, MessageParser, ResponseEvents, StatusLine } from './message-parser.ts'
 import { ReadAhead } from './read-ahead.ts'
 import { startBody, writeChunk, writeRequest } from './request-writing.ts'
 import { closedBefore, closedWithin, faultIn, isInTrailer } from './response-fault.ts'
@@ -60,6 +60,8 @@ export class Http1Connection implements Carrier, ResponseEvents, UnparsedBodyRec
   /** Headers of the response, once they are read. */
   #head: HeaderMemo | null = null
   #receivedBytes = 0
+  /** Length of the body, if its bytes are counted; otherwise Infinity. */
+  #countedBytes = Infinity
   /** Who writes the response to the client; null: its parts may be kept. */
   #writer: ChunkWriter | null = null
   /** The response is complete; its exchange ends with the read. */
@@ -96,9 +98,8 @@ export class Http1Connection implements Carrier, ResponseEvents, UnparsedBodyRec
     this.#exchange = exchange
     this.#isRequestSent = true
     this.#hasBegun = this.#isAnswered = false
-    this.#head = null
+    this.#head = this.#writer = null
     this.#interims = this.#receivedBytes = 0
-    this.#readAhead.begin()
     this.idleMs = Infinity
     // The handler may have paused it while there was no connection.
     if (exchange.isPaused) this.setReading(false)
@@ -157,32 +158,34 @@ export class Http1Connection implements Carrier, ResponseEvents, UnparsedBodyRec
     else for (const part of headers) this.#headers.push(part)
   }
 
-  onHead(line: StatusLine, last: string[] | null): boolean {
+  onHead(line: StatusLine, last: string[] | null): MessageEnd {
     const headers = last ?? this.#headers ?? []
     this.#headers = null
     const exchange = this.#exchange
     if (exchange === null || this.#isAnswered) {
       // A response without a request.
       this.#mayStayOpen = false
-      return true
+      return 'head'
     }
     const { status } = line
     const fault = faultIn(line, headers, exchange.request.isUpgrade === true)
     if (fault !== null) {
       this.#fail(exchangeError(RESPONSE_INVALID, fault))
-      return true
+      return 'head'
     }
     if (status === 101) this.#switch = headers
     if (status < 200) {
       if (++this.#interims > INTERIMS_MAX) this.#fail(exchangeError(RESPONSE_INVALID, 'too many interim responses'))
-      return false
+      return 'reported'
     }
     this.#mayStayOpen = line.mayStayOpen && exchange.request.isUpgrade !== true
     this.idleMs = keepAliveMs(headers)
-    this.#head = this.#lastHeaders.find(headers, status)
+    const head = (this.#head = this.#lastHeaders.find(headers, status))
     this.#writer = null
-    exchange.handler.onHead(exchange, status, this.#head)
-    return exchange.request.method === 'HEAD'
+    exchange.handler.onHead(exchange, status, head)
+    this.#countedBytes = countableBytes(head, status)
+    if (exchange.request.method === 'HEAD') return 'head'
+    return this.#countedBytes === Infinity ? 'reported' : 'counted'
   }
 
   onBody(chunk: Buffer): void {
@@ -191,6 +194,7 @@ export class Http1Connection implements Carrier, ResponseEvents, UnparsedBodyRec
     if (this.#head === null) return this.#fail(exchangeError(RESPONSE_INVALID, 'an interim response has a body'))
     this.#receivedBytes += chunk.length
     this.#writer = exchange.handler.onData(exchange, chunk)
+    if (this.#receivedBytes === this.#countedBytes) this.onComplete()
   }
 
   onLent(chunk: Buffer): ChunkWriter | null {
@@ -219,12 +223,7 @@ export class Http1Connection implements Carrier, ResponseEvents, UnparsedBodyRec
       if (this.#isAnswered || (this.#head !== null && isInTrailer(error))) this.#finish(exchange, false)
       else this.#fail(error)
     } else if (this.#isAnswered) this.#finishWhenQuiet(exchange)
-    else this.#unparsed.afterRead(this.#head === null || this.#writer === null ? 0 : this.#missingBytes)
-  }
-
-  /** 0 if they are not certain. */
-  get #missingBytes(): number {
-    return contentLengthOf(this.#head!.raw) - this.#receivedBytes
+    else this.#unparsed.afterRead(this.#writer === null ? 0 : bodyBytesOf(this.#head!) - this.#receivedBytes)
   }
 
   /** False also while a part of the request waits for the backend to read it. */
@@ -236,7 +235,7 @@ export class Http1Connection implements Carrier, ResponseEvents, UnparsedBodyRec
   #finishWhenQuiet(exchange: Http1Exchange): void {
     const mayReuse = this.#mayStayOpen && this.#hasSentRequest
     if (this.#isFinishing) return this.#finish(exchange, false)
-    if (!mayReuse || !this.#readAhead.isPossible) return this.#finish(exchange, mayReuse)
+    if (!mayReuse || !this.#readAhead.isPossible()) return this.#finish(exchange, mayReuse)
     this.#isFinishing = true
     if (exchange.isPaused) this.setReading(true)
     setImmediate(setImmediate, () => {

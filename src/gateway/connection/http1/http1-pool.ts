@@ -98,30 +98,31 @@ export class Http1Pool implements BackendConnections, ConnectionOwner {
   readonly #sendWaiting = (): void => {
     const waiting = this.#waiting
     this.#waiting = []
+    const nowAt = performance.now()
     for (const exchange of waiting) {
       if (exchange.isAborted) continue
       try {
-        this.#dispatch(exchange)
+        this.#dispatch(exchange, nowAt)
       } catch (cause) {
         exchange.handler.onError(exchange, cause as Error)
       }
     }
   }
 
-  #dispatch(exchange: Http1Exchange): void {
-    const connection = this.#takeIdle()
+  #dispatch(exchange: Http1Exchange, nowAt: number): void {
+    const connection = this.#takeIdle(nowAt)
     if (connection !== null) return connection.carry(exchange)
     const unclaimed = this.#unclaimed.pop()
     if (unclaimed === undefined) this.#open(exchange)
     else unclaimed.claim(exchange)
   }
 
-  #takeIdle(): Http1Connection | null {
+  #takeIdle(nowAt: number): Http1Connection | null {
     for (;;) {
       const connection = this.#idle.pop()
       if (connection === undefined) return null
       this.#idleTimes.leave(connection)
-      if (connection.isOpen && performance.now() - connection.idleSince < connection.idleMs) return connection
+      if (connection.isOpen && nowAt - connection.idleSince < connection.idleMs) return connection
       connection.close()
     }
   }

@@ -10,7 +10,7 @@ import type { Socket } from 'node:net'
 import type { ClientRequest } from '../client.ts'
 import { NOTHING_WAITS, type ChunkWriter } from '../chunk-writer.ts'
 import type { HeaderMemo } from '../header-memo.ts'
-import { contentLengthOf } from './framing-headers.ts'
+import { bodyBytesOf } from './framing-headers.ts'
 import { Listeners } from './listeners.ts'
 import type { RequestLine } from './message-parser.ts'
 import { toHeaders } from './received-headers.ts'
@@ -83,7 +83,7 @@ export class Http1Request extends Listeners implements ClientRequest {
   /** Bytes that are still to arrive, if it is certain how many, and they are only passed on. */
   get passedOnBytes(): number {
     if (this.writer === null || !this.#mayStayOpen) return 0
-    return contentLengthOf(this.rawHeaders) - this.#receivedBytes
+    return bodyBytesOf(this.headerMemo) - this.#receivedBytes
   }
 
   override on(event: string, listener: (...parts: never[]) => void): void {

@@ -14,6 +14,7 @@ const READ_BYTES_MAX = 65_536
 export class ReadAhead {
   readonly #socket: Socket
   readonly #isEncrypted: boolean
+  /** At the end of the last response. */
   #bytesBefore = 0
 
   constructor(socket: Socket) {
@@ -21,12 +22,11 @@ export class ReadAhead {
     this.#isEncrypted = socket instanceof TLSSocket
   }
 
-  /** The next response is expected. */
-  begin(): void {
+  /** Called at the end of each response. */
+  isPossible(): boolean {
+    if (this.#isEncrypted) return true
+    const before = this.#bytesBefore
     this.#bytesBefore = this.#socket.bytesRead
-  }
-
-  get isPossible(): boolean {
-    return this.#isEncrypted || this.#socket.bytesRead - this.#bytesBefore >= READ_BYTES_MAX
+    return this.#bytesBefore - before >= READ_BYTES_MAX
   }
 }

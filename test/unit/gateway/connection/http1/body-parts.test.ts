@@ -40,11 +40,11 @@ describe('a read of many chunks', () => {
     const readers = findHttpParser()!
     const parser = head.startsWith('HTTP/')
       ? readers.readResponses(
-          { ...common, onHeaders: (headers) => void events.push(headers.join(' ')), onHead: () => false },
+          { ...common, onHeaders: (headers) => void events.push(headers.join(' ')), onHead: () => 'reported' },
           16_384,
         )
       : readers.readRequests(
-          { ...common, onHeaders: (headers) => void events.push(headers.join(' ')), onHead() {} },
+          { ...common, onHeaders: (headers) => void events.push(headers.join(' ')), onHead: () => 'reported' },
           16_384,
         )
     parser.parse(Buffer.from(`${head}\r\nTransfer-Encoding: chunked\r\n\r\n${text}`))

@@ -67,7 +67,7 @@ async function read(
     onHead() {
       reader.events.push('head')
       left = BYTES
-      return false
+      return 'reported'
     },
     onBody: (chunk) => keep(chunk, reader.owned),
     onComplete: () => end('end'),
