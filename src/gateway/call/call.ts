@@ -131,11 +131,11 @@ export class Call implements RecordedCall, WatchedReader {
     this.response.askForBody()
   }
 
-  /** Sends the head with the headers of the gateway. The parts of a template would be converted to texts first (0.5 % of a full call). */
+  /** Sends the head with the headers of the gateway. */
   sendHead(): void {
     const { lines: own, length, hasDate } = this.head
     const quota = this.sla === null ? '' : toQuotaLines(this.sla, this.quotaUsedMicro)
-    const lines = own + 'X-Request-Id: ' + this.requestId + '\r\n' + this.limitLines + quota + this.apiLines
+    const lines = `${own}X-Request-Id: ${this.requestId}\r\n${this.limitLines}${quota}${this.apiLines}`
     // Without `100 Continue` the client may still send its body, so the next bytes could be a body or a request.
     this.response.start(this.status, { lines, length, hasDate, isLast: this.expectsContinue })
   }
