@@ -49,7 +49,8 @@ export default defineConfig({
       server,
       project('journey', 300_000),
     ],
-    maxWorkers: 2,
+    // One more than the cores of a small machine: journeys wait for a fifth of their time.
+    maxWorkers: 3,
     globalSetup: ['test/remove-temporary-files.ts'],
   },
 })

@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { CLIENT, startPeopleProvider, type PeopleProvider } from './people-provider.ts'
 import { createService, publish, type Service } from './service.ts'
 import { document } from './things-api.ts'
+import { PLAIN_ENVIRONMENT } from './plain-environment.ts'
 
 const CLI = join(import.meta.dirname, '../../src/cli/main.ts')
 const API = 'things-v1'
@@ -33,7 +34,7 @@ function run(service: Service, args: readonly string[], killAfter = Infinity): P
   const child = spawn(process.execPath, [CLI, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: {
-      PATH: process.env['PATH'],
+      ...PLAIN_ENVIRONMENT,
       XDG_CONFIG_HOME: join(folder, 'home'),
       TOLLGATE_URL: service.baseUrl,
       TOLLGATE_CLIENT_ID: 'journey-admin',

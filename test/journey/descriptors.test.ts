@@ -10,6 +10,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { ledgerDocument, startLedgerBackend, type LedgerBackend } from './ledger-backend.ts'
 import { billOf } from './load.ts'
 import { createService, enrol, publish, type Enrolled, type Service } from './service.ts'
+import { PLAIN_ENVIRONMENT } from './plain-environment.ts'
 
 const MAIN = join(import.meta.dirname, '../../src/main.ts')
 /** Low enough to be reached by one test process, high enough for two gateway threads. */
@@ -98,7 +99,7 @@ describe('a limit of open files that is too low to serve clients', () => {
     const dataDir = mkdtempSync(join(tmpdir(), 'tollgate-descriptors-'))
     onTestFinished(() => rmSync(dataDir, { recursive: true, force: true }))
     const env = {
-      PATH: process.env['PATH'],
+      ...PLAIN_ENVIRONMENT,
       DATA_DIR: dataDir,
       GATEWAY_PORT: '0',
       PLATFORM_PORT: '0',

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { SRC, startOn } from './folder-copies.ts'
+import { PLAIN_ENVIRONMENT } from './plain-environment.ts'
 
 describe('a first start that is killed', () => {
   it.each([
@@ -31,7 +32,7 @@ async function killedAt(dataDir: string, file: string): Promise<void> {
     if (existsSync(join(dataDir, file))) child.kill('SIGKILL')
   })
   const child = spawn(process.execPath, [join(SRC, 'main.ts'), '--empty'], {
-    env: { PATH: process.env['PATH'], DATA_DIR: dataDir, GATEWAY_PORT: '0', PLATFORM_PORT: '0', LOG_LEVEL: 'silent' },
+    env: { ...PLAIN_ENVIRONMENT, DATA_DIR: dataDir, GATEWAY_PORT: '0', PLATFORM_PORT: '0', LOG_LEVEL: 'silent' },
     stdio: 'ignore',
   })
   child.once('exit', () => resolve())

@@ -9,6 +9,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { fetchToken } from '../../src/cli/platform-client.ts'
 import { createService, type Service, isOnPostgres } from './service.ts'
 import { paste, SHELLS } from './shells.ts'
+import { PLAIN_ENVIRONMENT } from './plain-environment.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const CLI = join(ROOT, 'src/cli/main.ts')
@@ -34,7 +35,7 @@ async function started(options: Parameters<typeof createService>[0] = {}): Promi
 const admin = (args: readonly string[], env: NodeJS.ProcessEnv = {}) =>
   spawnSync(process.execPath, [CLI, 'admin', ...args], {
     encoding: 'utf8',
-    env: { PATH: process.env['PATH'], ...env },
+    env: { ...PLAIN_ENVIRONMENT, ...env },
     timeout: 30_000,
   })
 

@@ -11,6 +11,7 @@ import { join } from 'node:path'
 import { expect, onTestFinished } from 'vitest'
 import { ledgerDocument, startLedgerBackend } from './ledger-backend.ts'
 import { createService, enrol, publish, type Enrolled, type Service } from './service.ts'
+import { PLAIN_ENVIRONMENT } from './plain-environment.ts'
 
 export const SRC = join(import.meta.dirname, '../../src')
 const CALLS = 5
@@ -124,7 +125,7 @@ export function recover(dataDir: string, ...parts: readonly string[]): string {
   const args = ['recover', ...parts.flatMap((part) => ['--accept-loss', part]), '--data-dir', dataDir]
   const { status, stdout, stderr } = spawnSync(process.execPath, [join(SRC, 'cli/main.ts'), ...args], {
     encoding: 'utf8',
-    env: { PATH: process.env['PATH'] },
+    env: PLAIN_ENVIRONMENT,
   })
   // The embedded engine writes its own errors to stderr, too.
   expect([status, stderr.match(/^tollgate: .*/m)]).toEqual([0, null])

@@ -10,6 +10,7 @@ import { ledgerDocument, startLedgerBackend } from './ledger-backend.ts'
 import { createService, enrol, publish, type Service, isEmbedded } from './service.ts'
 import { callOne } from './several-nodes.ts'
 import { tollgate } from './tollgate.ts'
+import { PLAIN_ENVIRONMENT } from './plain-environment.ts'
 
 const PATH = '/ledger-v1/entries?n=1'
 const GATEWAY_URL = 'http://gateway.example'
@@ -45,7 +46,7 @@ async function killAt(
 ): Promise<void> {
   await server.fault({ kind: 'slow', ms: 2_000, statement })
   const child = spawn(process.execPath, [PROGRAM, ...args.slice(1)], {
-    env: { PATH: process.env['PATH'], ...env },
+    env: { ...PLAIN_ENVIRONMENT, ...env },
     stdio: 'ignore',
   })
   const ended = new Promise((resolve) => child.once('exit', resolve))
@@ -74,8 +75,9 @@ describe.skipIf(!isEmbedded)('tollgate migrate --usage (needs a store in the fol
     expect(await callOne(service, PATH, `${apiKey}x`)).toBe(401)
     await expect.poll(() => callsOf(service), WAIT).toBe(CALLS)
     const before = await bill(service)
-    const requests = await service.platform.get<{ items: readonly object[] }>('/v1/requests')
-    expect(requests.items.length).toBeGreaterThan(0)
+    const readRequests = () => service.platform.get<{ items: readonly object[] }>('/v1/requests')
+    await expect.poll(async () => (await readRequests()).items.length, WAIT).toBeGreaterThan(0)
+    const requests = await readRequests()
 
     const DATABASE_URL = await postgres.createDatabase()
     const args = ['migrate', '--from', dataDir, '--usage']

@@ -9,6 +9,7 @@ import { ledgerDocument, startLedgerBackend, type LedgerBackend } from './ledger
 import { billOf, startLoad } from './load.ts'
 import { createService, enrol, publish, type Enrolled, type Service, isEmbedded } from './service.ts'
 import { paste, SHELLS } from './shells.ts'
+import { PLAIN_ENVIRONMENT } from './plain-environment.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const DOCS = readFileSync(join(ROOT, 'docs/operations.md'), 'utf8')
@@ -52,7 +53,7 @@ async function startAsDocumented(): Promise<() => Promise<void>> {
   }
   const child = spawn('bash', ['-c', `exec ${START}`], {
     cwd,
-    env: { PATH: process.env['PATH'], HOME: process.env['HOME'], LOG_LEVEL: 'warn', ...ports },
+    env: { ...PLAIN_ENVIRONMENT, HOME: process.env['HOME'], LOG_LEVEL: 'warn', ...ports },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()))

@@ -24,6 +24,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { freePort } from '../../src/cli/free-port.ts'
 import { createService, type Service, isOnPostgres } from './service.ts'
+import { PLAIN_ENVIRONMENT } from './plain-environment.ts'
 
 const MAIN = join(import.meta.dirname, '../../src/main.ts')
 const IS_ROOT = process.getuid?.() === 0
@@ -49,7 +50,7 @@ function start(dataDir: string, env: Readonly<Record<string, string>> = {}): Pro
   const command = [...(IS_ROOT ? WITHOUT_CAPABILITIES : []), process.execPath, MAIN, '--empty']
   const child = spawn(command[0]!, command.slice(1), {
     env: {
-      PATH: process.env['PATH'],
+      ...PLAIN_ENVIRONMENT,
       DATA_DIR: dataDir,
       GATEWAY_PORT: '0',
       PLATFORM_PORT: '0',

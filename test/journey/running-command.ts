@@ -2,6 +2,7 @@
 
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
+import { PLAIN_ENVIRONMENT } from './plain-environment.ts'
 
 const CLI = join(import.meta.dirname, '../../src/cli/main.ts')
 const MS_MAX = 120_000
@@ -20,7 +21,7 @@ export interface CommandOptions {
 
 export function runCommand(args: readonly string[], { env, input = '' }: CommandOptions): RunningCommand {
   const child = spawn(process.execPath, [CLI, ...args], {
-    env: { PATH: process.env['PATH'], ...env },
+    env: { ...PLAIN_ENVIRONMENT, ...env },
     stdio: ['pipe', 'pipe', 'pipe'],
     timeout: MS_MAX,
     killSignal: 'SIGKILL',

@@ -12,10 +12,9 @@ import { createPlatformClient, fetchToken, type PlatformClient } from '../../src
 import { createClickHouseServer, type ClickHouseServer } from '../fixtures/clickhouse-server.ts'
 import { createRedisServer, type RedisServer } from '../fixtures/redis-server.ts'
 import { createPostgresServer, type PostgresServer } from '../fixtures/postgres-server.ts'
+import { PLAIN_ENVIRONMENT } from './plain-environment.ts'
 
 const MAIN = join(import.meta.dirname, '../../src/main.ts')
-/** That of `npm start`: without it, a start takes twice the CPU. */
-const COMPILE_CACHE = join(import.meta.dirname, '../../node_modules/.cache/tollgate')
 
 export interface Service {
   readonly gatewayUrl: string
@@ -102,9 +101,8 @@ export async function createService(options: ServiceOptions = {}): Promise<Servi
     const started = spawn(command!, rest, {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: {
-        PATH: process.env['PATH'],
+        ...PLAIN_ENVIRONMENT,
         HOME: process.env['HOME'],
-        NODE_COMPILE_CACHE: COMPILE_CACHE,
         LOG_LEVEL: 'warn',
         DATA_DIR: dataDir,
         GATEWAY_PORT: String(gatewayPort),

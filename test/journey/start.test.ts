@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { ledgerDocument } from './ledger-backend.ts'
 import { createService, enrol, publish, type Service, isOnPostgres } from './service.ts'
+import { PLAIN_ENVIRONMENT } from './plain-environment.ts'
 
 const MAIN = join(import.meta.dirname, '../../src/main.ts')
 const COMMAND = join(import.meta.dirname, '../../bin/tollgate.js')
@@ -42,7 +43,7 @@ function refused(
   env: Record<string, string> = {},
 ): Promise<{ code: number | null; lines: string[] }> {
   const child = spawn(process.execPath, [MAIN, ...args], {
-    env: { PATH: process.env['PATH'], ...env },
+    env: { ...PLAIN_ENVIRONMENT, ...env },
     stdio: ['ignore', 'ignore', 'pipe'],
   })
   opened.push(() => child.kill('SIGKILL'))

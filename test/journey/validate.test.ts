@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { createService, publish, type Service } from './service.ts'
+import { PLAIN_ENVIRONMENT } from './plain-environment.ts'
 
 const CLI = join(import.meta.dirname, '../../src/cli/main.ts')
 const SAMPLE = join(import.meta.dirname, '../../src/sample/payments.openapi.yaml')
@@ -24,7 +25,7 @@ afterAll(async () => {
 
 function gate(args: readonly string[]): Promise<{ code: number; out: string; err: string }> {
   const env = {
-    PATH: process.env['PATH'],
+    ...PLAIN_ENVIRONMENT,
     GATEWAY_URL: service.gatewayUrl,
     BASE_URL: service.baseUrl,
     CLIENT_ID: 'journey-admin',
