@@ -119,9 +119,11 @@ export async function createService(options: ServiceOptions = {}): Promise<Servi
     await new Promise<void>((resolve, reject) => {
       started.stdout.on('data', (chunk: Buffer) => {
         output += chunk.toString()
-        if (output.includes(' is up ')) resolve()
+        // What was written to stderr before is read by then.
+        if (output.includes(' is up ')) setImmediate(setImmediate, resolve)
       })
-      started.once('exit', (code) => reject(new Error(`the service ended with ${code}\n${errors}`)))
+      // Not `exit`: the last lines may not have been read by then.
+      started.once('close', (code) => reject(new Error(`the service ended with ${code}\n${errors}`)))
     })
   }
 

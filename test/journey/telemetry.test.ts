@@ -231,7 +231,7 @@ describe('The collector', () => {
     await expect
       .poll(() => metric('tollgate_telemetry_dropped_total{signal="traces",reason="queue_full"}'), { timeout: 30_000 })
       .toMatch(/ [1-9]\d*$/)
-    expect(service.errors()).toContain('the collector does not accept telemetry')
+    await expect.poll(() => service.errors(), { timeout: 30_000 }).toContain('the collector does not accept telemetry')
   })
 
   it('that hangs delays the stop by no more than the export may, and the service exits with 0', async () => {
