@@ -66,6 +66,32 @@ describe('our own connections', () => {
     expect((await answered).body).toBe('served')
   })
 
+  it('carry responses of every framing one after the other', async () => {
+    const sockets: Socket[] = []
+    const answers: Readonly<Record<string, string>> = {
+      '/length': 'HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nwhole',
+      '/chunks': 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nparts\r\n0\r\nA: b\r\n\r\n',
+      '/none': 'HTTP/1.1 204 No Content\r\n\r\n',
+      '/unchanged': 'HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\n',
+      '/early': 'HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok',
+      '/head': 'HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n',
+    }
+    const origin = await openRawBackend((socket) => {
+      sockets.push(socket)
+      socket.on('data', (bytes: Buffer) => socket.write(answers[bytes.toString().split(' ')[1]!]!))
+    })
+    const connections = openConnections({ origin, connections: 2, connect: {} })
+    onTestFinished(() => connections.close())
+    const bodies: Readonly<Record<string, string>> = { '/length': 'whole', '/chunks': 'parts', '/early': 'ok' }
+    const paths = Object.keys(answers)
+    // Each kind follows each other one.
+    for (const path of paths.flatMap((first) => paths.flatMap((second) => [first, second]))) {
+      const { answered } = start(connections, { path, method: path === '/head' ? 'HEAD' : 'GET' })
+      expect((await answered).body, path).toBe(bodies[path] ?? '')
+    }
+    expect(sockets).toHaveLength(1)
+  })
+
   it('open nothing for a request that is over in the turn of its start', async () => {
     const targets: (string | undefined)[] = []
     const { origin, sockets } = await openServer((request, response) => {
