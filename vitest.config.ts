@@ -49,8 +49,7 @@ export default defineConfig({
       server,
       project('journey', 300_000),
     ],
-    // One more than the cores of a small machine: journeys wait for a fifth of their time.
-    maxWorkers: 3,
+    maxWorkers: 2,
     globalSetup: ['test/remove-temporary-files.ts'],
   },
 })
