@@ -81,7 +81,6 @@ function bind(Parser: ParserClass): HttpParser {
         mayStayOpen: boolean,
       ) => {
         if (isUpgrade) upgrade.isAsked = true
-        body.flush()
         const end = events.onHead({ major, minor, status, isUpgrade, mayStayOpen }, headers ?? null)
         completion.expect(end)
         return end === 'head' ? SKIP_BODY : 0
