@@ -29,7 +29,7 @@ export interface Visits {
 
 /** Debian builds both from one source; the first has no window, and draws the same pages with half of the CPU. */
 const BROWSERS = ['chromium-headless-shell', 'chromium']
-const WAIT_MS = 30_000
+const WAIT_MS = 10_000
 const WIDTHS = [1440, 1024, 360]
 /** Is answered as long as the page is open. */
 const STREAM = /\/v1\/events\/subscribe/

@@ -83,7 +83,7 @@ describe('three nodes', () => {
       const refusedBefore = caller.counts[429] ?? 0
       const calls = several.nodes.map((node) => caller.burst([node], 10))
       const refused = () => (caller.counts[429] ?? 0) - refusedBefore
-      await expect.poll(() => held.length + refused(), { timeout: 30_000 }).toBe(30)
+      await expect.poll(() => held.length + refused(), { timeout: 10_000 }).toBe(30)
       expect(held.length).toBeLessThanOrEqual(slots)
       // In the second round a node may still hold a slot that it does not need.
       expect(held.length).toBeGreaterThanOrEqual(round === 0 ? slots : 1)

@@ -1,4 +1,4 @@
-/** The environment of a program that a test starts: nothing that whoever runs the tests has set. */
+/** The environment of a program that a test starts, without the settings of whoever runs the tests. */
 
 import { join } from 'node:path'
 

@@ -73,7 +73,7 @@ async function spansOf(answer: { headers: NodeJS.Dict<string | string[]> }, coun
   const id = String(answer.headers['x-request-id'])
   const own = [id.slice(8), id.slice(0, 8) + id.slice(16)]
   const find = () => collector.spans().filter(({ spanId }) => own.includes(spanId))
-  await expect.poll(() => find().length, { timeout: 30_000 }).toBe(count)
+  await expect.poll(() => find().length, { timeout: 10_000 }).toBe(count)
   return find().toSorted((a, b) => a.kind - b.kind)
 }
 
@@ -184,8 +184,8 @@ describe('Metrics', () => {
   it('are those of /metrics, and the durations of calls', async () => {
     await call('/things-v1/public')
     const last = () => JSON.stringify(collector.json('metrics').at(-1) ?? {})
-    await expect.poll(last, { timeout: 30_000 }).toContain('"http.server.request.duration"')
-    await expect.poll(last, { timeout: 30_000 }).toContain('/things-v1/public')
+    await expect.poll(last, { timeout: 10_000 }).toContain('"http.server.request.duration"')
+    await expect.poll(last, { timeout: 10_000 }).toContain('/things-v1/public')
     expect(last()).toContain('"tollgate_calls_total"')
     expect(last()).toContain('"tollgate_spool_used_ratio"')
   })
@@ -194,7 +194,7 @@ describe('Metrics', () => {
 describe('Logs', () => {
   it('are the lines of the service, with their severity', async () => {
     const text = () => JSON.stringify(collector.json('logs'))
-    await expect.poll(text, { timeout: 30_000 }).toContain('tollgate is up')
+    await expect.poll(text, { timeout: 10_000 }).toContain('tollgate is up')
     expect(text()).toContain('"severityText":"INFO"')
     expect(service.errors()).toContain('tollgate is up')
   })
@@ -229,7 +229,7 @@ describe('The collector', () => {
       expect(new Set(statuses.map(({ status }) => status))).toEqual(new Set([200]))
     }
     await expect
-      .poll(() => metric('tollgate_telemetry_dropped_total{signal="traces",reason="queue_full"}'), { timeout: 30_000 })
+      .poll(() => metric('tollgate_telemetry_dropped_total{signal="traces",reason="queue_full"}'), { timeout: 10_000 })
       .toMatch(/ [1-9]\d*$/)
     await expect.poll(() => service.errors(), { timeout: 30_000 }).toContain('the collector does not accept telemetry')
   })

@@ -65,7 +65,7 @@ export interface TrailerReader {
 }
 
 export interface Exchange {
-  /** False while it is certain that the backend has received nothing of the request: it waits for a connection. */
+  /** False while it is certain that the backend has received nothing of the request: it waits to be sent, or for a connection. */
   readonly isSent: boolean
   /** True between `pause` and `resume`. Data that was read before may still arrive. */
   readonly isPaused: boolean
