@@ -7,6 +7,8 @@
  *
  *   git worktree add /tmp/reference COMMIT && (cd /tmp/reference && npm ci)
  *   BENCH_STARTS=8 BENCH_ROUNDS=20 BENCH_SECONDS=1 node bench/regression.ts /tmp/reference
+ *
+ * With BENCH_HEADS=changing, no two requests or responses have the same headers.
  */
 
 import { join, resolve } from 'node:path'
@@ -21,6 +23,7 @@ const STARTS = Number(process.env['BENCH_STARTS'] ?? 8)
 const ROUNDS = Number(process.env['BENCH_ROUNDS'] ?? 20)
 const SECONDS = Number(process.env['BENCH_SECONDS'] ?? 1)
 const CONNECTIONS = Number(process.env['BENCH_CONNECTIONS'] ?? 32)
+const HEADS = process.env['BENCH_HEADS'] ?? 'repeated'
 const WARM_UP_SECONDS = 5
 const QUARTILE = 25
 const NAMES = ['here', 'reference', 'reference again']
@@ -32,9 +35,14 @@ const reference = (await import(join(resolve(folder), 'bench/subject/tollgate.ts
 }
 
 console.log(`machine: ${describeMachine()}`)
-console.log(`load:    wrk, ${CONNECTIONS} connections, ${STARTS} starts, ${ROUNDS} rounds of ${SECONDS} s each\n`)
+console.log(
+  `load:    wrk, ${CONNECTIONS} connections, ${STARTS} starts, ${ROUNDS} rounds of ${SECONDS} s each, ${HEADS} heads\n`,
+)
 
-const workbench = await openWorkbench()
+const script = HEADS === 'changing' ? join(import.meta.dirname, 'changing-heads.lua') : null
+// In the settings of the backend.
+const locations = (): string => (script === null ? '' : 'add_header X-Number $request_id;')
+const workbench = await openWorkbench({ locations })
 const starts: (readonly number[])[] = []
 try {
   for (let start = 0; start < STARTS; start++) {
@@ -84,7 +92,13 @@ async function quartiles(start: number): Promise<readonly number[]> {
 
 async function usPerCall({ url, token, cpuMs }: Contestant, seconds: number): Promise<number> {
   const startMs = cpuMs()
-  const { calls, failed } = await load({ url, token, connections: CONNECTIONS, seconds })
+  const { calls, failed } = await load({
+    url,
+    token,
+    connections: CONNECTIONS,
+    seconds,
+    ...(script !== null && { script }),
+  })
   if (failed > 0 || calls === 0) throw new Error(`${failed} of ${calls} calls failed`)
   return ((cpuMs() - startMs) * 1000) / calls
 }

@@ -23,13 +23,16 @@ export class LastHeaders {
   #memo: HeaderMemo | null = null
   /** The version or the status, on which the reading depends as well. */
   #key = 0
+  /** Whether the last headers were those before. */
+  isRepeated = false
   /** Where the last headers differed from those before; they often differ there again. */
   #differsAt = 0
 
   /** Returns the memo of equal headers, or a new one. */
   find(raw: readonly string[], key: number): HeaderMemo {
     const memo = this.#memo
-    if (memo !== null && key === this.#key && this.#equals(memo.raw, raw)) return memo
+    this.isRepeated = memo !== null && key === this.#key && (memo.raw === raw || this.#equals(memo.raw, raw))
+    if (memo !== null && this.isRepeated) return memo
     const found = new HeaderMemo(raw)
     this.#memo = lengthOf(raw) > KEPT_CHARACTERS_MAX ? null : found
     this.#key = key

@@ -8,7 +8,7 @@
 import type { Socket } from 'node:net'
 import { CLIENT_BOUNDS, QUEUED_MAX, REFUSAL_WITHIN_MS } from '../client.ts'
 import { NOTHING_WAITS, type ChunkWriter } from '../chunk-writer.ts'
-import { LastHeaders, type HeaderMemo } from '../header-memo.ts'
+import type { HeaderMemo } from '../header-memo.ts'
 import { refusalOf, refusalText, timedOut, type ParserError, type Refusal } from '../parser-errors.ts'
 import { ArrivingHead, faultInHead } from './arriving-head.ts'
 import { ConnectionClock } from './connection-clock.ts'
@@ -34,7 +34,6 @@ export class ClientConnection implements RequestEvents, RequestCarrier, Response
   readonly #unparsed: UnparsedBody
   readonly #sentWait: SentWait
   readonly #clock = new ConnectionClock()
-  readonly #lastHeaders = new LastHeaders()
   /** The first one is being written. */
   readonly #responses: Http1Response[] = []
   /** The request whose body arrives. */
@@ -59,7 +58,7 @@ export class ClientConnection implements RequestEvents, RequestCarrier, Response
     this.#server = server
     this.#parser = server.parser.readRequests(this, CLIENT_BOUNDS.headBytesMax)
     this.#reading = new SocketReading(socket, this.#parser)
-    this.#unparsed = new UnparsedBody(socket, this.#parser, this, 0)
+    this.#unparsed = new UnparsedBody(this.#reading, this.#parser, this, 0)
     this.#sentWait = new SentWait(socket, () => this.onEnded())
     socket.on('drain', () => this.#onDrain())
     socket.on('end', () => this.#onEnd())
@@ -81,14 +80,14 @@ export class ClientConnection implements RequestEvents, RequestCarrier, Response
     if (!this.#isHeadRead) (this.#head ??= new ArrivingHead()).add(headers, target)
   }
 
-  onHead(line: RequestLine, last: string[] | null): MessageEnd {
+  onHead(line: RequestLine, last: readonly string[] | null): MessageEnd {
     const head = this.#head
     const headers = last ?? head?.headers ?? []
     this.#head = null
     this.#isHeadRead = true
     if (this.#isFinal || this.socket.destroyed) return 'reported'
     this.#clock.change()
-    const memo = this.#lastHeaders.find(headers, line.major * 10 + line.minor)
+    const memo = this.#parser.heads.find(headers, line.major * 10 + line.minor)
     const fault = faultInHead(line.method, headers)
     if (fault === null) this.#serve(line, head?.target ?? line.target, memo)
     else this.#refuse(fault)
@@ -138,8 +137,9 @@ export class ClientConnection implements RequestEvents, RequestCarrier, Response
     if (error !== null) return this.#refuse(error)
     if (this.#request !== null || this.#unparsed.hasManyParts)
       this.#unparsed.afterRead(this.#request?.passedOnBytes ?? 0)
+    if (this.#responses.length === 0) this.#parser.continueAfterUpgrade()
     if (rest === null) return
-    // The parser ignores what follows a request for an upgrade in the same read.
+    // Bytes behind a request for an upgrade are lost if they arrive before its response.
     this.#isFinal = true
     if (this.#responses.length === 0) this.#end()
   }
@@ -154,7 +154,7 @@ export class ClientConnection implements RequestEvents, RequestCarrier, Response
     const current = this.#responses[0]
     if (current?.isRefusal === true && this.#clock.isRefusalOver) this.socket.destroy()
     // An idle connection needs little memory.
-    if (this.isIdle) this.#lastHeaders.forget()
+    if (this.isIdle) this.#parser.heads.forget()
   }
 
   holdBody(isHeld: boolean): void {
@@ -177,8 +177,7 @@ export class ClientConnection implements RequestEvents, RequestCarrier, Response
 
   release(response: Http1Response): boolean {
     const isOnly = this.#responses.length === 1 && this.#responses[0] === response
-    if (!isOnly || this.#isFinal || this.#isReceiving || this.#unparsed.isInstalled || !this.socket.writable)
-      return false
+    if (!isOnly || this.#isFinal || this.#isReceiving || !this.socket.writable) return false
     this.#isFinal = this.#isReleased = true
     this.#reading.release()
     return true
@@ -213,7 +212,8 @@ export class ClientConnection implements RequestEvents, RequestCarrier, Response
     const next = this.#responses[0]
     if (this.#hasEnded && next?.writableEnded !== true) return this.#end()
     if (this.#isFinal && next === undefined && this.#refusal === null) return this.#end()
-    next?.begin()
+    if (next === undefined) this.#parser.continueAfterUpgrade()
+    else next.begin()
     if (this.#refusal !== null) this.#endWith(this.#refusal)
     if (this.#reading.isOutputHeld) this.#holdOutput()
   }

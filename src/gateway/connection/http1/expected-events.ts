@@ -112,6 +112,7 @@ function readResponses({ readResponses: read }: HttpParser, seen: Seen, end: Mes
         seen.add(`${status}:${pairsOf(headers ?? [])}`)
         return end
       },
+      expectsBody: () => true,
       onBody,
       onComplete,
       onRead,

@@ -11,16 +11,12 @@ import type { ParserError } from '../parser-errors.ts'
 import { isAsExpected } from './expected-events.ts'
 import type { HttpParser, MessageEnd, MessageEvents, MessageParser } from './message-parser.ts'
 import { BodyParts } from './body-parts.ts'
-import { handleOf, type Handle } from './socket-handle.ts'
+import { KnownRequests, KnownResponses } from './known-heads.ts'
 
 interface RawParser {
   initialize(type: number, resource: object, headBytesMax: number, lenientFlags: number): void
   execute(bytes: Uint8Array): number | ParserError
   finish(): ParserError | undefined
-  /** The bytes of the read that is being reported, if the parser has consumed a socket. */
-  getCurrentBuffer(): Buffer | undefined
-  consume(handle: object): void
-  unconsume(): void
   close(): void
   [callback: number]: ((...parts: never[]) => unknown) | null
 }
@@ -34,7 +30,6 @@ interface ParserClass {
   readonly kOnHeadersComplete: number
   readonly kOnBody: number
   readonly kOnMessageComplete: number
-  readonly kOnExecute: number
 }
 
 const STRICT = 0
@@ -62,12 +57,8 @@ function bind(Parser: ParserClass): HttpParser {
 
   return {
     readResponses(events, headBytesMax) {
-      const parser = new Parser()
-      const upgrade: Upgrade = { isAsked: false }
-      const body = new BodyParts(events)
-      const completion = new Completion(Parser, parser, events, body)
-      const begin = (): void => parser.initialize(RESPONSE, {}, headBytesMax, STRICT)
-      begin()
+      const heads = new KnownResponses(events, headBytesMax)
+      const { parser, body, completion, messages } = open(Parser, RESPONSE, events, heads, headBytesMax)
       parser[kOnHeaders] = (headers: string[]) => body.before(() => events.onHeaders(headers))
       parser[kOnHeadersComplete] = (
         major: number,
@@ -80,20 +71,18 @@ function bind(Parser: ParserClass): HttpParser {
         isUpgrade: boolean,
         mayStayOpen: boolean,
       ) => {
-        if (isUpgrade) upgrade.isAsked = true
-        const end = events.onHead({ major, minor, status, isUpgrade, mayStayOpen }, headers ?? null)
-        completion.expect(end)
+        const line = { major, minor, status, isUpgrade, mayStayOpen }
+        const end = events.onHead(line, headers ?? null)
+        if (!mayStayOpen) heads.stop()
+        heads.add(line, end === 'counted' && !isUpgrade)
+        completion.expect(end, isUpgrade)
         return end === 'head' ? SKIP_BODY : 0
       }
-      return bindEvents(Parser, parser, events, begin, upgrade, body)
+      return messages
     },
     readRequests(events, headBytesMax) {
-      const parser = new Parser()
-      const upgrade: Upgrade = { isAsked: false }
-      const body = new BodyParts(events)
-      const completion = new Completion(Parser, parser, events, body)
-      const begin = (): void => parser.initialize(REQUEST, {}, headBytesMax, STRICT)
-      begin()
+      const heads = new KnownRequests(events, headBytesMax)
+      const { parser, body, completion, messages } = open(Parser, REQUEST, events, heads, headBytesMax)
       parser[kOnHeaders] = (headers: string[], target: string) => body.before(() => events.onHeaders(headers, target))
       parser[kOnHeadersComplete] = (
         major: number,
@@ -106,12 +95,14 @@ function bind(Parser: ParserClass): HttpParser {
         isUpgrade: boolean,
         mayStayOpen: boolean,
       ) => {
-        if (isUpgrade) upgrade.isAsked = true
         const line = { major, minor, method: methods[method] ?? '', target: target ?? '', mayStayOpen }
-        completion.expect(events.onHead(line, headers ?? null))
+        const end = events.onHead(line, headers ?? null)
+        if (!mayStayOpen) heads.stop()
+        heads.add(line, end === 'head' && !isUpgrade && major === 1 && minor === 1)
+        completion.expect(end, isUpgrade)
         return 0
       }
-      return bindEvents(Parser, parser, events, begin, upgrade, body)
+      return messages
     },
   }
 }
@@ -123,6 +114,9 @@ class Completion {
   readonly #events: MessageEvents
   readonly #report: () => void
   #isReported = true
+  #isUpgrade = false
+  /** A message about an upgrade has ended. The parser reads nothing more, and what it returns for other reads has no meaning. */
+  isStopped = false
 
   constructor({ kOnMessageComplete }: ParserClass, parser: RawParser, events: MessageEvents, body: BodyParts) {
     this.#parser = parser
@@ -130,80 +124,126 @@ class Completion {
     this.#events = events
     this.#report = () => {
       body.flush()
-      events.onComplete()
+      this.#complete()
     }
     parser[kOnMessageComplete] = this.#report
   }
 
   /** The head of a message was read. */
-  expect(end: MessageEnd): void {
+  expect(end: MessageEnd, isUpgrade: boolean): void {
+    this.#isUpgrade = isUpgrade
     const isReported = end === 'reported'
     if (isReported !== this.#isReported) {
       this.#isReported = isReported
       this.#parser[this.#key] = isReported ? this.#report : null
     }
-    if (end === 'head') this.#events.onComplete()
+    if (end === 'head') this.#complete()
+  }
+
+  #complete(): void {
+    if (this.#isUpgrade) this.isStopped = true
+    this.#events.onComplete()
+  }
+
+  /** The parser begins again. */
+  reset(): void {
+    this.#isUpgrade = this.isStopped = false
   }
 }
 
-/** Whether a message on the connection was about an upgrade. The parser stops after each one that is. */
-interface Upgrade {
-  isAsked: boolean
+/** Whether a parser is between two messages. To ask it costs a call. */
+class Place {
+  readonly #parser: RawParser
+  /** Null: only the parser knows. */
+  #isBetween: boolean | null = true
+  isWithinRead = false
+
+  constructor(parser: RawParser) {
+    this.#parser = parser
+  }
+
+  get isKnownBetween(): boolean {
+    return this.#isBetween === true
+  }
+
+  isBetweenMessages(): boolean {
+    if (this.#isBetween !== null) return this.#isBetween
+    const isBetween = this.#parser.finish() === undefined
+    if (!this.isWithinRead) this.#isBetween = isBetween
+    return isBetween
+  }
+
+  enter(): void {
+    this.#isBetween = null
+    this.isWithinRead = true
+  }
+
+  leave(): void {
+    this.isWithinRead = false
+  }
+
+  reset(): void {
+    this.#isBetween = true
+  }
 }
 
-function bindEvents(
+/** Opens a parser, whose owner sets what receives heads. */
+function open(
   Parser: ParserClass,
-  parser: RawParser,
+  type: number,
   events: MessageEvents,
-  begin: () => void,
-  upgrade: Upgrade,
-  body: BodyParts,
-): MessageParser {
-  let handle: Handle | null = null
-  const { kOnMessageBegin, kOnBody, kOnExecute } = Parser
-  const onExecuted = (result: number | ParserError, bytes: Buffer | null): void => {
-    body.flush()
-    if (typeof result !== 'number') return events.onRead(result, null)
-    if (!upgrade.isAsked) return events.onRead(null, null)
-    const rest = (bytes ?? parser.getCurrentBuffer())!.subarray(result)
-    events.onRead(null, rest.length === 0 ? null : rest)
-  }
+  heads: KnownRequests | KnownResponses,
+  headBytesMax: number,
+) {
+  const parser = new Parser()
+  const body = new BodyParts(events)
+  const completion = new Completion(Parser, parser, events, body)
+  const place = new Place(parser)
+  const begin = (): void => parser.initialize(type, {}, headBytesMax, STRICT)
+  begin()
+  const { kOnMessageBegin, kOnBody } = Parser
   // Without it, the parser would look for it in its prototypes for every message.
   parser[kOnMessageBegin] = null
   parser[kOnBody] = (chunk: Buffer) => body.add(chunk)
-  parser[kOnExecute] = (result: number | ParserError) => onExecuted(result, null)
+  const report = (result: number | ParserError, bytes: Buffer): void => {
+    if (typeof result !== 'number') return events.onRead(result, null)
+    const isRest = completion.isStopped && result < bytes.length
+    events.onRead(null, isRest ? Buffer.from(bytes.subarray(result)) : null)
+  }
 
-  return {
-    // Not an accessor: with one for each connection, objects of this kind would share no hidden class.
+  const restart = (): void => {
+    begin()
+    completion.reset()
+    place.reset()
+  }
+
+  const messages: MessageParser = {
+    // Not accessors: with one for each connection, objects of this kind would share no hidden class.
     parts: body,
-    consume(socket) {
-      handle = handleOf(socket)!
-      parser.consume(handle)
+    heads,
+    parse(bytes) {
+      if (completion.isStopped) return events.onRead(null, Buffer.from(bytes))
+      const isBetween = heads.haveKnownEnds ? place.isBetweenMessages() : place.isKnownBetween
+      if (isBetween && heads.read(bytes)) return
+      heads.begin()
+      place.enter()
+      const result = parser.execute(bytes)
+      body.flush()
+      place.leave()
+      if (typeof result !== 'number') heads.stop()
+      else if (isBetween) heads.learn(bytes)
+      report(result, bytes)
     },
-    parse: (bytes) => onExecuted(parser.execute(bytes), bytes),
-    pause() {
-      // The parser would ignore what follows.
-      if (handle === null || upgrade.isAsked) return false
-      parser.unconsume()
-      return true
-    },
-    proceed: () => parser.consume(handle!),
-    release() {
-      handle = null
-      parser.unconsume()
-    },
-    restart() {
-      begin()
-      parser.consume(handle!)
+    restart,
+    continueAfterUpgrade() {
+      if (completion.isStopped && !place.isWithinRead) restart()
     },
     finish: () => parser.finish() ?? null,
-    isBetweenMessages: () => parser.finish() === undefined,
-    close() {
-      parser.unconsume()
-      // Not within one of its own callbacks.
-      setImmediate(() => parser.close())
-    },
+    isBetweenMessages: () => place.isBetweenMessages(),
+    // Not within one of its own callbacks.
+    close: () => void setImmediate(() => parser.close()),
   }
+  return { parser, body, completion, messages }
 }
 
 /** Returns the methods by their numbers in the parser. */

@@ -10,7 +10,7 @@ import type { Socket } from 'node:net'
 import type { Timed } from '../../../runtime/deadline-queue.ts'
 import { exchangeError, RESPONSE_INVALID } from '../exchange.ts'
 import { NOTHING_WAITS, type ChunkWriter } from '../chunk-writer.ts'
-import { HeaderMemo, LastHeaders } from '../header-memo.ts'
+import { HeaderMemo } from '../header-memo.ts'
 import type { ParserError } from '../parser-errors.ts'
 import type { Carrier, Http1Exchange } from './http1-exchange.ts'
 import { bodyBytesOf, concernsFraming, countableBytes } from './framing-headers.ts'
@@ -45,7 +45,6 @@ export class Http1Connection implements Carrier, ResponseEvents, UnparsedBodyRec
   readonly #socket: Socket
   readonly #parser: MessageParser
   readonly #reading: SocketReading
-  readonly #lastHeaders = new LastHeaders()
   readonly #unparsed: UnparsedBody
   readonly #readAhead: ReadAhead
   #exchange: Http1Exchange | null = null
@@ -53,7 +52,7 @@ export class Http1Connection implements Carrier, ResponseEvents, UnparsedBodyRec
   #headers: string[] | null = null
   #isRequestSent = false
   /** Headers of the response that switches protocols. */
-  #switch: string[] | null = null
+  #switch: readonly string[] | null = null
   /** Bytes have arrived since the request was written. */
   #hasBegun = false
   #interims = 0
@@ -75,8 +74,8 @@ export class Http1Connection implements Carrier, ResponseEvents, UnparsedBodyRec
     this.#owner = owner
     this.#readAhead = new ReadAhead(socket)
     this.#parser = parserFor(this)
-    this.#unparsed = new UnparsedBody(socket, this.#parser, this, 1)
     this.#reading = new SocketReading(socket, this.#parser)
+    this.#unparsed = new UnparsedBody(this.#reading, this.#parser, this, 1)
     socket.on('drain', () => this.#drained())
     socket.on('end', this.#onEnd)
     socket.on('error', (error) => this.#fail(this.#hasBegun ? closedWithin(error.message) : error))
@@ -103,11 +102,10 @@ export class Http1Connection implements Carrier, ResponseEvents, UnparsedBodyRec
     this.idleMs = Infinity
     // The handler may have paused it while there was no connection.
     if (exchange.isPaused) this.setReading(false)
-    const { head } = exchange
     const { body } = exchange.request
-    if (body === null || Buffer.isBuffer(body)) return writeRequest(this.#socket, head, body)
+    if (body === null || Buffer.isBuffer(body)) return writeRequest(this.#socket, exchange.head, body)
     this.#isRequestSent = false
-    writeRequest(this.#socket, head, null)
+    writeRequest(this.#socket, exchange.head, null)
     startBody(body, exchange, (error) => this.#fail(error))
   }
 
@@ -158,7 +156,7 @@ export class Http1Connection implements Carrier, ResponseEvents, UnparsedBodyRec
     else for (const part of headers) this.#headers.push(part)
   }
 
-  onHead(line: StatusLine, last: string[] | null): MessageEnd {
+  onHead(line: StatusLine, last: readonly string[] | null): MessageEnd {
     const headers = last ?? this.#headers ?? []
     this.#headers = null
     const exchange = this.#exchange
@@ -180,12 +178,16 @@ export class Http1Connection implements Carrier, ResponseEvents, UnparsedBodyRec
     }
     this.#mayStayOpen = line.mayStayOpen && exchange.request.isUpgrade !== true
     this.idleMs = keepAliveMs(headers)
-    const head = (this.#head = this.#lastHeaders.find(headers, status))
+    const head = (this.#head = this.#parser.heads.find(headers, status))
     this.#writer = null
     exchange.handler.onHead(exchange, status, head)
     this.#countedBytes = countableBytes(head, status)
     if (exchange.request.method === 'HEAD') return 'head'
     return this.#countedBytes === Infinity ? 'reported' : 'counted'
+  }
+
+  expectsBody(): boolean {
+    return this.#exchange !== null && this.#head === null && this.#exchange.request.method !== 'HEAD'
   }
 
   onBody(chunk: Buffer): void {
@@ -227,19 +229,18 @@ export class Http1Connection implements Carrier, ResponseEvents, UnparsedBodyRec
   }
 
   /** False also while a part of the request waits for the backend to read it. */
-  get #hasSentRequest(): boolean {
-    return this.#isRequestSent && this.#socket.writableLength === 0
+  get #mayReuse(): boolean {
+    return this.#mayStayOpen && this.#isRequestSent && this.#socket.writableLength === 0
   }
 
   /** Ends the exchange, once bytes behind the response would have been read. */
   #finishWhenQuiet(exchange: Http1Exchange): void {
-    const mayReuse = this.#mayStayOpen && this.#hasSentRequest
     if (this.#isFinishing) return this.#finish(exchange, false)
-    if (!mayReuse || !this.#readAhead.isPossible()) return this.#finish(exchange, mayReuse)
+    if (!this.#mayReuse || !this.#readAhead.isPossible()) return this.#finish(exchange, this.#mayReuse)
     this.#isFinishing = true
     if (exchange.isPaused) this.setReading(true)
     setImmediate(setImmediate, () => {
-      if (this.#exchange === exchange) this.#finish(exchange, this.#mayStayOpen && this.#hasSentRequest)
+      if (this.#exchange === exchange) this.#finish(exchange, this.#mayReuse)
     })
   }
 

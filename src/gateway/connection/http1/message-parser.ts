@@ -1,6 +1,6 @@
 /** A parser of HTTP/1.1 messages, and what it reports. */
 
-import type { Socket } from 'node:net'
+import type { HeaderMemo } from '../header-memo.ts'
 import type { ParserError } from '../parser-errors.ts'
 
 /**
@@ -17,7 +17,7 @@ export interface MessageEvents {
   /** The chunk belongs to the receiver: the parser has copied it. The small parts of one read after the first arrive as one chunk. */
   onBody(chunk: Buffer): void
   onComplete(): void
-  /** The bytes of one read were parsed, or are invalid. `rest` are the last ones, if they were ignored after a message about an upgrade. */
+  /** The bytes of one read were parsed, or are invalid. `rest` are those that were ignored, because they follow a message about an upgrade. */
   onRead(error: ParserError | null, rest: Buffer | null): void
 }
 
@@ -25,7 +25,9 @@ export interface ResponseEvents extends MessageEvents {
   /** The next part of a long head, or a part of a trailer. */
   onHeaders(headers: string[]): void
   /** The end of a head; `headers` is null if `onHeaders` has received them all. After `head`, the parser expects no body either. */
-  onHead(line: StatusLine, headers: string[] | null): MessageEnd
+  onHead(line: StatusLine, headers: readonly string[] | null): MessageEnd
+  /** Whether the next head may be that of a response with a body. */
+  expectsBody(): boolean
 }
 
 export interface StatusLine {
@@ -40,7 +42,7 @@ export interface RequestEvents extends MessageEvents {
   /** The next part of a long head, or a part of a trailer; `target` is the next part of the request target. */
   onHeaders(headers: string[], target: string): void
   /** The end of a head; `headers` is null if `onHeaders` has received them and the target. Not `head` if the headers frame a body. */
-  onHead(line: RequestLine, headers: string[] | null): MessageEnd
+  onHead(line: RequestLine, headers: readonly string[] | null): MessageEnd
 }
 
 export interface RequestLine {
@@ -55,20 +57,14 @@ export interface RequestLine {
 export interface MessageParser {
   /** Parts of bodies since the receiver has set the count to 0; each costs time, however few bytes it has. */
   readonly parts: { count: number }
-  /** Reads from the handle of a socket, without JavaScript in between. The socket still reports errors and its end. */
-  consume(socket: Socket): void
+  /** Remembers the last head. The receiver looks up the headers of each one. */
+  readonly heads: { find(headers: readonly string[], key: number): HeaderMemo; forget(): void }
+  /** Keeps none of the bytes: those of another read may take their place. */
   parse(bytes: Buffer): void
-  /**
-   * Stops reading from the handle within a body, whose rest is not parsed. Called at the end of a read. Returns false if the parser
-   * does not read from a handle, or could not go on with the next message.
-   */
-  pause(): boolean
-  /** Reads from the handle again, within the same body. */
-  proceed(): void
-  /** Reads from the handle again, from the next message on. */
+  /** Goes on with the next message, in the midst of a body. */
   restart(): void
-  /** Reads nothing more: what follows is in another protocol. */
-  release(): void
+  /** If a message about an upgrade came last, nothing behind it is parsed. From the next read on, it is. */
+  continueAfterUpgrade(): void
   /** Reports the end of the connection: completes a message whose body ends there. Returns an error for any other. */
   finish(): ParserError | null
   /** Whether no part of a message has arrived since the last one. Not for responses that end with their connection. */

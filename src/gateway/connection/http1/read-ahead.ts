@@ -7,9 +7,7 @@
 
 import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
-
-/** Node and the parser read at most as many bytes at once. */
-const READ_BYTES_MAX = 65_536
+import { READ_BYTES_MAX } from './socket-reading.ts'
 
 export class ReadAhead {
   readonly #socket: Socket

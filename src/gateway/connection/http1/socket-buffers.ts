@@ -8,14 +8,6 @@
 import { Socket } from 'node:net'
 import { handleOf } from './socket-handle.ts'
 
-/** Decides where a socket reads. */
-export interface SocketBuffers {
-  /** Receives what was read. */
-  readonly onRead: (bytes: number, from: Buffer) => boolean
-  /** Returns the memory for the next read. Node keeps its address until then. */
-  readonly next: () => Buffer
-}
-
 interface Symbols {
   readonly buffer: symbol
   readonly callback: symbol
@@ -25,15 +17,20 @@ interface Symbols {
 const SYMBOLS = findSymbols()
 
 /**
- * Reads into `first`, whenever no parser consumes the socket. Called once per socket. Returns false if this version of Node cannot
- * do that.
+ * Reads into `buffer`, again and again; `onRead` receives what was read, and returns false to stop reading. Called once per socket.
+ * Returns false if this version of Node cannot do that.
  */
-export function readInto(socket: Socket, first: Buffer, { onRead, next }: SocketBuffers): boolean {
+export function readInto(socket: Socket, buffer: Buffer, onRead: (bytes: number, from: Buffer) => boolean): boolean {
   const handle = handleOf(socket)
   if (SYMBOLS === null || handle?.useUserBuffer === undefined) return false
-  Object.assign(socket, { [SYMBOLS.buffer]: first, [SYMBOLS.callback]: onRead, [SYMBOLS.generator]: next })
-  handle.useUserBuffer(first)
+  Object.assign(socket, { [SYMBOLS.buffer]: buffer, [SYMBOLS.callback]: onRead, [SYMBOLS.generator]: null })
+  handle.useUserBuffer(buffer)
   return true
+}
+
+/** Asks for the memory of the next read after each one from now on. Only for a socket that reads into memory of ours. */
+export function chooseBuffers(socket: Socket, next: () => Buffer): void {
+  Object.assign(socket, { [SYMBOLS!.generator]: next })
 }
 
 function findSymbols(): Symbols | null {

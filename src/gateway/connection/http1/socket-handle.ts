@@ -1,4 +1,4 @@
-/** The handle of a socket, from which a parser can read without JavaScript in between. Node does not document it. */
+/** The handle of a socket, from which we read without a stream in between. Node does not document it. */
 
 import type { Socket } from 'node:net'
 
@@ -13,13 +13,13 @@ export function handleOf(socket: Socket): Handle | null {
   return (socket as unknown as { readonly _handle: Handle | null })._handle
 }
 
-/** Whether a parser can read from the handle of this socket. */
-export function isConsumable(socket: Socket): boolean {
+/** Whether nothing was read from this socket through its stream. */
+export function isReadable(socket: Socket): boolean {
   // A socket that was read before, for the header of a proxy, goes on as a stream.
   return handleOf(socket)?.isStreamBase === true && socket.readableLength === 0 && !socket.readableDidRead
 }
 
-/** Starts or stops the reads of a socket that a parser has consumed. */
+/** Starts or stops the reads of a socket that is not read through its stream. */
 export function setReading(socket: Socket, isReading: boolean): void {
   const handle = handleOf(socket)
   if (handle === null) return

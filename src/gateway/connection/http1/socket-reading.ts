@@ -1,9 +1,27 @@
-/** Lets a parser read a socket, and stops it while what was read before is not used. */
+/**
+ * Reads a socket for a parser, and stops while what was read before is not used.
+ *
+ * All connections of a thread read into the same memory: a read is over before the next one begins. Node reads that way without an
+ * allocation per read.
+ */
 
 import type { Socket } from 'node:net'
+import { TLSSocket } from 'node:tls'
 import type { MessageParser } from './message-parser.ts'
-import { isConsumable, setReading } from './socket-handle.ts'
+import { chooseBuffers, readInto } from './socket-buffers.ts'
+import { isReadable, setReading } from './socket-handle.ts'
 
+/** Reads past the parser. */
+export interface RawReceiver {
+  /** Receives what was read. */
+  readonly onRead: (bytes: number, from: Buffer) => void
+  /** Returns the memory for the next read; `SHARED` before its first byte, and after its last one. */
+  readonly next: () => Buffer
+}
+
+export const READ_BYTES_MAX = 65_536
+/** Emptied within the read. */
+export const SHARED = Buffer.allocUnsafeSlow(READ_BYTES_MAX)
 const OUTPUT_BYTES_MAX = 65_536
 
 export class SocketReading {
@@ -13,20 +31,41 @@ export class SocketReading {
   #isOutputHeld = false
   readonly #socket: Socket
   readonly #parser: MessageParser
-  readonly #isConsumed: boolean
+  readonly #isRaw: boolean
+  readonly #isEncrypted: boolean
+  #receiver: RawReceiver | null = null
+  #hasChosenBuffers = false
+  #isReleased = false
 
   constructor(socket: Socket, parser: MessageParser) {
     this.#socket = socket
     this.#parser = parser
-    this.#isConsumed = isConsumable(socket)
-    if (this.#isConsumed) parser.consume(socket)
-    else socket.on('data', this.#parse)
+    this.#isEncrypted = socket instanceof TLSSocket
+    this.#isRaw = isReadable(socket) && readInto(socket, SHARED, this.#onRead)
+    if (!this.#isRaw) socket.on('data', this.#parse)
   }
 
-  /** Reads nothing more: what follows is in another protocol. */
+  get isOver(): boolean {
+    return this.#socket.destroyed
+  }
+
+  /** Reads nothing more: what follows is in another protocol, and is read from the socket. */
   release(): void {
-    this.#parser.release()
+    this.#isReleased = true
     this.#socket.off('data', this.#parse)
+  }
+
+  /** Passes on what is read to a receiver, and not to the parser. Returns false if that is not possible. */
+  passTo(receiver: RawReceiver): boolean {
+    if (!this.#isRaw) return false
+    this.#receiver = receiver
+    if (!this.#hasChosenBuffers) chooseBuffers(this.#socket, receiver.next)
+    this.#hasChosenBuffers = true
+    return true
+  }
+
+  passToParser(): void {
+    this.#receiver = null
   }
 
   get isOutputHeld(): boolean {
@@ -51,11 +90,23 @@ export class SocketReading {
     this.#update()
   }
 
+  readonly #onRead = (count: number, from: Buffer): boolean => {
+    if (this.#receiver !== null) {
+      this.#receiver.onRead(count, from)
+      return true
+    }
+    const bytes = from.subarray(0, count)
+    if (this.#isReleased) return this.#socket.push(Buffer.from(bytes))
+    // A write to a socket with TLS may read from it.
+    this.#parser.parse(this.#isEncrypted ? Buffer.from(bytes) : bytes)
+    return true
+  }
+
   readonly #parse = (chunk: Buffer): void => this.#parser.parse(chunk)
 
   #update(): void {
     const isReading = this.#bodiesHeld === 0 && !this.#isOutputHeld
-    if (this.#isConsumed) setReading(this.#socket, isReading)
+    if (this.#isRaw) setReading(this.#socket, isReading)
     else if (isReading) this.#socket.resume()
     else this.#socket.pause()
   }

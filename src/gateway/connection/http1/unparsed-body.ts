@@ -5,11 +5,10 @@
  * as much CPU as everything else. A part that is not written to the other connection at once keeps its memory until it is.
  */
 
-import type { Socket } from 'node:net'
 import type { ChunkWriter } from '../chunk-writer.ts'
 import { BufferPool, POOLED_BYTES } from './buffer-pool.ts'
 import type { MessageParser } from './message-parser.ts'
-import { readInto } from './socket-buffers.ts'
+import { SHARED, type RawReceiver, type SocketReading } from './socket-reading.ts'
 import { PARTS_MAX, TurnShare } from './turn-share.ts'
 
 export interface UnparsedBodyReceiver {
@@ -27,19 +26,15 @@ export interface UnparsedBodyReceiver {
 const REST_BYTES_MIN = 2 * POOLED_BYTES
 /** Fewer bytes are copied, so that they do not keep much more memory than they need. */
 const LENT_BYTES_MIN = 16_384
-/** Where a connection reads while it has no memory of its own; emptied within the read. */
-const SHARED = Buffer.allocUnsafeSlow(POOLED_BYTES)
 const pool = new BufferPool()
 
-export class UnparsedBody {
-  readonly #socket: Socket
+export class UnparsedBody implements RawReceiver {
+  readonly #reading: SocketReading
   readonly #parser: MessageParser
   readonly #receiver: UnparsedBodyReceiver
   /** Bytes that are read beyond the body, to learn whether there are any. */
   readonly #surplusMax: number
   readonly #share: TurnShare
-  /** Whether what is read goes to this object as long as the parser does not read. */
-  isInstalled = false
   #left = 0
   /** Where the next bytes are read; null: into `SHARED`. */
   #buffer: Buffer | null = null
@@ -47,8 +42,8 @@ export class UnparsedBody {
   #lent: Buffer[] = []
   #writer: ChunkWriter | null = null
 
-  constructor(socket: Socket, parser: MessageParser, receiver: UnparsedBodyReceiver, surplusMax: 0 | 1) {
-    this.#socket = socket
+  constructor(reading: SocketReading, parser: MessageParser, receiver: UnparsedBodyReceiver, surplusMax: 0 | 1) {
+    this.#reading = reading
     this.#parser = parser
     this.#receiver = receiver
     this.#surplusMax = surplusMax
@@ -65,14 +60,8 @@ export class UnparsedBody {
     const { parts } = this.#parser
     this.#share.use(parts.count)
     parts.count = 0
-    if (bytes < REST_BYTES_MIN || this.#socket.destroyed || this.#left > 0) return
-    if (!this.#parser.pause()) return
-    this.#left = bytes
-    if (this.isInstalled) return
-    this.isInstalled = readInto(this.#socket, SHARED, { onRead: this.#onRead, next: this.#next })
-    if (this.isInstalled) return
-    this.#left = 0
-    this.#parser.proceed()
+    if (bytes < REST_BYTES_MIN || this.#reading.isOver || this.#left > 0) return
+    if (this.#reading.passTo(this)) this.#left = bytes
   }
 
   /** The connection has ended. */
@@ -81,15 +70,14 @@ export class UnparsedBody {
     this.#release()
   }
 
-  readonly #onRead = (bytes: number, from: Buffer): boolean => {
+  readonly onRead = (bytes: number, from: Buffer): void => {
     const length = Math.min(bytes, this.#left)
     // The connection has ended.
-    if (length === 0) return true
+    if (length === 0) return
     this.#left -= length
     this.#pass(from.subarray(0, length), bytes)
     if (this.#left > 0) this.#share.use()
-    else if (!this.#socket.destroyed) this.#end(bytes > length)
-    return true
+    else if (!this.#reading.isOver) this.#end(bytes > length)
   }
 
   #pass(chunk: Buffer, readBytes: number): void {
@@ -108,7 +96,7 @@ export class UnparsedBody {
     else this.#releaseBuffer()
   }
 
-  readonly #next = (): Buffer => {
+  readonly next = (): Buffer => {
     const buffer = this.#buffer ?? SHARED
     // `SHARED` as a whole is kept for the first read of the next body.
     if (this.#left === 0 || this.#left > POOLED_BYTES) return buffer
@@ -120,6 +108,7 @@ export class UnparsedBody {
   #end(hasSurplus: boolean): void {
     this.#release()
     this.#parser.restart()
+    this.#reading.passToParser()
     this.#receiver.onBodyEnd(hasSurplus)
   }
 

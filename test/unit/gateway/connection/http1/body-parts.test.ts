@@ -40,7 +40,12 @@ describe('a read of many chunks', () => {
     const readers = findHttpParser()!
     const parser = head.startsWith('HTTP/')
       ? readers.readResponses(
-          { ...common, onHeaders: (headers) => void events.push(headers.join(' ')), onHead: () => 'reported' },
+          {
+            ...common,
+            onHeaders: (headers) => void events.push(headers.join(' ')),
+            onHead: () => 'reported',
+            expectsBody: () => true,
+          },
           16_384,
         )
       : readers.readRequests(

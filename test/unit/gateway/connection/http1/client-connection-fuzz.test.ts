@@ -26,9 +26,12 @@ const isFinal = ({ status }: Answer): boolean => status >= 200
 const isLast = (answer: Answer | undefined): boolean => answer?.lines.includes('Connection: close') === true
 const valueIn = ({ headers }: Served, name: string): string => String(headers[name] ?? '').toLowerCase()
 
-/** What follows a request to upgrade in its read is lost. Ours ends the connection then; node:http serves what it finds behind it. */
+/**
+ * What follows a request to upgrade in its read is lost. Ours ends the connection then; node:http serves what it finds behind it. Of
+ * later reads, node:http ignores invalid ones.
+ */
 const upgrade: Reason = ({ served }) => {
-  const count = orNull(served.findIndex(isUpgrade))
+  const count = orNull(served.findLastIndex(isUpgrade))
   return count === served.length ? count : null
 }
 const isUpgrade = (request: Served): boolean =>

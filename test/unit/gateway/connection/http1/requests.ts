@@ -26,7 +26,7 @@ const NAMES = [
 const VALUES = ['a', 'text/plain; charset=utf-8', '"x, y"', '', 'ü', '  a \t', 'a=b; c=d', 'x'.repeat(300), '__proto__']
 
 /** What a mutation inserts: tokens on which parsers have disagreed. */
-const TOKENS = [
+export const REQUEST_TOKENS = [
   'Content-Length: 3\r\n',
   'Content-Length: 03\r\n',
   'Content-Length: +3\r\n',
@@ -78,9 +78,11 @@ export interface GeneratedRequests {
 
 /** Many are mutated once or more. */
 export function generateRequests(random: Random): GeneratedRequests {
+  if (some(random, 0.2)) return repeatedRequests(random)
   let text = ''
-  for (let count = 1 + random.below(4); count > 0; count--) text += request(random)
-  if (some(random, 0.45)) for (let count = 1 + random.below(3); count > 0; count--) text = mutate(random, text, TOKENS)
+  for (let count = 1 + random.below(4); count > 0; count--) text += generateRequest(random)
+  if (some(random, 0.45))
+    for (let count = 1 + random.below(3); count > 0; count--) text = mutate(random, text, REQUEST_TOKENS)
   const bytes = Buffer.from(text, 'latin1')
   const ends = some(random, 0.3)
   // A response that is not there when the client closes its side is not sent: whether it is late would depend on the machine.
@@ -92,7 +94,21 @@ export function generateRequests(random: Random): GeneratedRequests {
   return { bytes, splits: randomSplits(random, bytes.length), ends, plans }
 }
 
-function request(random: Random): string {
+/** One request again and again, each in a read of its own; some are mutated, or have another target. */
+function repeatedRequests(random: Random): GeneratedRequests {
+  const request = generateRequest(random)
+  const parts = Array.from({ length: 3 + random.below(4) }, () => {
+    const chance = random.next()
+    if (chance < 0.6) return request
+    return chance < 0.8 ? request.replace('/', pick(random, TARGETS)) : mutate(random, request, REQUEST_TOKENS)
+  })
+  const bytes = Buffer.from(parts.join(''), 'latin1')
+  let end = 0
+  const splits = parts.slice(0, -1).map((part) => (end += part.length))
+  return { bytes, splits, ends: some(random, 0.3), plans: [] }
+}
+
+export function generateRequest(random: Random): string {
   const odd = random.next()
   if (odd < 0.02) return pick(random, ['\r\n', 'garbage\r\n\r\n', '\x16\x03\x01\x02\x00\x01', 'GET /\r\n\r\n'])
   if (odd < 0.04) return 'CONNECT a.example:443 HTTP/1.1\r\nHost: a.example:443\r\n\r\n'

@@ -25,7 +25,7 @@ const VALUES = [
 const STATUSES = [200, 200, 200, 201, 204, 205, 206, 302, 304, 404, 500, 503, 599]
 
 /** What a mutation inserts: tokens on which parsers have disagreed. */
-const TOKENS = [
+export const RESPONSE_TOKENS = [
   'Content-Length: 3\r\n',
   'Content-Length: 03\r\n',
   'Content-Length: +3\r\n',
@@ -56,7 +56,8 @@ export interface Generated {
 export function generateResponse(random: Random): Generated {
   const method = some(random, 0.1) ? 'HEAD' : 'GET'
   let text = response(random, method)
-  if (some(random, 0.75)) for (let count = 1 + random.below(3); count > 0; count--) text = mutate(random, text, TOKENS)
+  if (some(random, 0.75))
+    for (let count = 1 + random.below(3); count > 0; count--) text = mutate(random, text, RESPONSE_TOKENS)
   const bytes = Buffer.from(text, 'latin1')
   return { method, bytes, splits: randomSplits(random, bytes.length) }
 }

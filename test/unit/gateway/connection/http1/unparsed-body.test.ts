@@ -5,6 +5,7 @@ import { NOTHING_WAITS, type ChunkWriter } from '../../../../../src/gateway/conn
 import { findHttpParser } from '../../../../../src/gateway/connection/http1/http-parser.ts'
 import type { ResponseEvents } from '../../../../../src/gateway/connection/http1/message-parser.ts'
 import { setReading } from '../../../../../src/gateway/connection/http1/socket-handle.ts'
+import { SocketReading } from '../../../../../src/gateway/connection/http1/socket-reading.ts'
 import { UnparsedBody } from '../../../../../src/gateway/connection/http1/unparsed-body.ts'
 import { listen } from '../../../../fixtures/test-backend.ts'
 
@@ -69,14 +70,14 @@ async function read(
       left = BYTES
       return 'reported'
     },
+    expectsBody: () => true,
     onBody: (chunk) => keep(chunk, reader.owned),
     onComplete: () => end('end'),
     onRead: () => unparsed.afterRead(left),
   }
   const messages = parser.readResponses(events, 16_384)
-  messages.consume(socket)
   const unparsed = new UnparsedBody(
-    socket,
+    new SocketReading(socket, messages),
     messages,
     {
       onBody: events.onBody,
