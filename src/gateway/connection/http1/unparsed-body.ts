@@ -22,9 +22,7 @@ export interface UnparsedBodyReceiver {
   holdBody(isHeld: boolean): void
 }
 
-/** A shorter rest is not worth the change. */
-const REST_BYTES_MIN = 2 * POOLED_BYTES
-/** Fewer bytes are copied, so that they do not keep much more memory than they need. */
+/** Fewer bytes are copied, so that they do not keep much more memory than they need. A shorter rest is not worth the change. */
 const LENT_BYTES_MIN = 16_384
 const pool = new BufferPool()
 
@@ -60,7 +58,7 @@ export class UnparsedBody implements RawReceiver {
     const { parts } = this.#parser
     this.#share.use(parts.count)
     parts.count = 0
-    if (bytes < REST_BYTES_MIN || this.#reading.isOver || this.#left > 0) return
+    if (bytes < LENT_BYTES_MIN || this.#reading.isOver || this.#left > 0) return
     if (this.#reading.passTo(this)) this.#left = bytes
   }
 
