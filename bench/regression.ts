@@ -8,7 +8,8 @@
  *   git worktree add /tmp/reference COMMIT && (cd /tmp/reference && npm ci)
  *   BENCH_STARTS=8 BENCH_ROUNDS=20 BENCH_SECONDS=1 node bench/regression.ts /tmp/reference
  *
- * With BENCH_HEADS=changing, no two requests or responses have the same headers.
+ * With BENCH_HEADS=changing, no two requests or responses have the same headers. With BENCH_HEADS=close, each call has a connection
+ * of its own.
  */
 
 import { join, resolve } from 'node:path'
@@ -42,6 +43,7 @@ console.log(
 const script = HEADS === 'changing' ? join(import.meta.dirname, 'changing-heads.lua') : null
 // In the settings of the backend.
 const locations = (): string => (script === null ? '' : 'add_header X-Number $request_id;')
+const headers = HEADS === 'close' ? ['Connection: close'] : []
 const workbench = await openWorkbench({ locations })
 const starts: (readonly number[])[] = []
 try {
@@ -97,6 +99,7 @@ async function usPerCall({ url, token, cpuMs }: Contestant, seconds: number): Pr
     token,
     connections: CONNECTIONS,
     seconds,
+    headers,
     ...(script !== null && { script }),
   })
   if (failed > 0 || calls === 0) throw new Error(`${failed} of ${calls} calls failed`)
