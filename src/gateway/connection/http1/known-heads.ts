@@ -9,6 +9,7 @@
  * is read.
  */
 
+import { ownCopy } from '../../../runtime/own-copy.ts'
 import { LastHeaders, type HeaderMemo } from '../header-memo.ts'
 import { bodyBytesOf } from './framing-headers.ts'
 import type { RequestEvents, RequestLine, ResponseEvents, StatusLine } from './message-parser.ts'
@@ -23,7 +24,7 @@ interface KnownHead<Line> {
 const HEAD_END = '\r\n\r\n'
 const REQUEST_LINE_END = ' HTTP/1.1\r\n'
 const HARMLESS_TARGET = /^\/[\w\-.~!$&'()*+,;=:@%/?]*$/
-/** The memory of a longer body is its own, not a part of an allocation that it would keep alive. */
+/** A shorter body soon becomes a part of a text. */
 const POOLED_BYTES_MAX = 4_096
 
 abstract class KnownHeads<Line> {
@@ -76,7 +77,7 @@ abstract class KnownHeads<Line> {
     const memo = this.#memo
     if (line === null || memo === null || this.#heads !== 1 || !this.#last.isRepeated || this.#isStopped) return
     const known = this.bytesOf(line, memo, bytes)
-    this.known = known === null ? null : { line, memo, bytes: Buffer.from(known) }
+    this.known = known === null ? null : { line, memo, bytes: ownCopy(known) }
   }
 
   /** Whether no message ends with its connection; asking the parser about such a one would end it. */
@@ -150,7 +151,7 @@ export class KnownResponses extends KnownHeads<StatusLine> {
     if (known.bytes.compare(bytes, 0, length) !== 0) return false
     const body = bytes.subarray(length)
     // Before anything else is read into the same memory.
-    const copy = body.length <= POOLED_BYTES_MAX ? Buffer.from(body) : copyOf(body)
+    const copy = body.length <= POOLED_BYTES_MAX ? Buffer.from(body) : ownCopy(body)
     this.#events.onHead(known.line, known.memo.raw)
     this.#events.onBody(copy)
     this.#events.onRead(null, null)
@@ -162,10 +163,4 @@ export class KnownResponses extends KnownHeads<StatusLine> {
     const isWhole = bytes.toString('latin1', 0, 5) === 'HTTP/' && bytes.length === length + bodyBytesOf(memo)
     return isWhole && length < this.headBytesMax ? bytes.subarray(0, length) : null
   }
-}
-
-function copyOf(bytes: Buffer): Buffer {
-  const copy = Buffer.allocUnsafeSlow(bytes.length)
-  copy.set(bytes)
-  return copy
 }

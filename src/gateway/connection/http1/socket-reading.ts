@@ -7,6 +7,7 @@
 
 import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
+import { ownCopy } from '../../../runtime/own-copy.ts'
 import type { MessageParser } from './message-parser.ts'
 import { chooseBuffers, readInto } from './socket-buffers.ts'
 import { isReadable, setReading } from './socket-handle.ts'
@@ -96,7 +97,7 @@ export class SocketReading {
       return true
     }
     const bytes = from.subarray(0, count)
-    if (this.#isReleased) return this.#socket.push(Buffer.from(bytes))
+    if (this.#isReleased) return this.#socket.push(ownCopy(bytes))
     // A write to a socket with TLS may read from it.
     this.#parser.parse(this.#isEncrypted ? Buffer.from(bytes) : bytes)
     return true
