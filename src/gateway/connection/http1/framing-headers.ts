@@ -2,7 +2,7 @@
 
 import type { HeaderMemo } from '../header-memo.ts'
 
-const FRAMING = ['connection', 'transfer-encoding', 'content-length', 'upgrade']
+const FRAMING = ['connection', 'proxy-connection', 'transfer-encoding', 'content-length', 'upgrade']
 const PLAIN_LENGTH = /^[1-9]\d{0,14}$/
 
 export function concernsFraming(headers: readonly string[]): boolean {

@@ -58,8 +58,8 @@ function bind(Parser: ParserClass): HttpParser {
   return {
     readResponses(events, headBytesMax) {
       const heads = new KnownResponses(events, headBytesMax)
-      const { parser, body, completion, messages } = open(Parser, RESPONSE, events, heads, headBytesMax)
-      parser[kOnHeaders] = (headers: string[]) => body.before(() => events.onHeaders(headers))
+      const { parser, completion, beforeHeaders, messages } = open(Parser, RESPONSE, events, heads, headBytesMax)
+      parser[kOnHeaders] = (headers: string[]) => beforeHeaders(() => events.onHeaders(headers))
       parser[kOnHeadersComplete] = (
         major: number,
         minor: number,
@@ -82,8 +82,8 @@ function bind(Parser: ParserClass): HttpParser {
     },
     readRequests(events, headBytesMax) {
       const heads = new KnownRequests(events, headBytesMax)
-      const { parser, body, completion, messages } = open(Parser, REQUEST, events, heads, headBytesMax)
-      parser[kOnHeaders] = (headers: string[], target: string) => body.before(() => events.onHeaders(headers, target))
+      const { parser, completion, beforeHeaders, messages } = open(Parser, REQUEST, events, heads, headBytesMax)
+      parser[kOnHeaders] = (headers: string[], target: string) => beforeHeaders(() => events.onHeaders(headers, target))
       parser[kOnHeadersComplete] = (
         major: number,
         minor: number,
@@ -115,6 +115,8 @@ class Completion {
   readonly #report: () => void
   #isReported = true
   #isUpgrade = false
+  /** The head was read, and the parser will report the end. Trailers come within such bodies only. */
+  isWithinBody = false
   /** A message about an upgrade has ended. The parser reads nothing more, and what it returns for other reads has no meaning. */
   isStopped = false
 
@@ -132,7 +134,7 @@ class Completion {
   /** The head of a message was read. */
   expect(end: MessageEnd, isUpgrade: boolean): void {
     this.#isUpgrade = isUpgrade
-    const isReported = end === 'reported'
+    const isReported = (this.isWithinBody = end === 'reported')
     if (isReported !== this.#isReported) {
       this.#isReported = isReported
       this.#parser[this.#key] = isReported ? this.#report : null
@@ -141,13 +143,21 @@ class Completion {
   }
 
   #complete(): void {
+    this.isWithinBody = false
     if (this.#isUpgrade) this.isStopped = true
     this.#events.onComplete()
   }
 
+  /** Reports the end of a read. `result` is what the parser has returned. */
+  endRead(result: number | ParserError, bytes: Buffer): void {
+    if (typeof result !== 'number') return this.#events.onRead(result, null)
+    const isRest = this.isStopped && result < bytes.length
+    this.#events.onRead(null, isRest ? Buffer.from(bytes.subarray(result)) : null)
+  }
+
   /** The parser begins again. */
   reset(): void {
-    this.#isUpgrade = this.isStopped = false
+    this.#isUpgrade = this.isStopped = this.isWithinBody = false
   }
 }
 
@@ -205,12 +215,6 @@ function open(
   // Without it, the parser would look for it in its prototypes for every message.
   parser[kOnMessageBegin] = null
   parser[kOnBody] = (chunk: Buffer) => body.add(chunk)
-  const report = (result: number | ParserError, bytes: Buffer): void => {
-    if (typeof result !== 'number') return events.onRead(result, null)
-    const isRest = completion.isStopped && result < bytes.length
-    events.onRead(null, isRest ? Buffer.from(bytes.subarray(result)) : null)
-  }
-
   const restart = (): void => {
     begin()
     completion.reset()
@@ -232,7 +236,7 @@ function open(
       place.leave()
       if (typeof result !== 'number') heads.stop()
       else if (isBetween) heads.learn(bytes)
-      report(result, bytes)
+      completion.endRead(result, bytes)
     },
     restart,
     continueAfterUpgrade() {
@@ -243,7 +247,12 @@ function open(
     // Not within one of its own callbacks.
     close: () => void setImmediate(() => parser.close()),
   }
-  return { parser, body, completion, messages }
+  const beforeHeaders = (step: () => void): void => {
+    // The parser heeds trailers: after `Connection: close` it accepts no other message.
+    if (completion.isWithinBody) heads.stop()
+    body.before(step)
+  }
+  return { parser, completion, beforeHeaders, messages }
 }
 
 /** Returns the methods by their numbers in the parser. */

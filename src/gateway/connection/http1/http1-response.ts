@@ -243,6 +243,8 @@ export class Http1Response extends Listeners implements ClientResponse {
   }
 
   #sendPart(part: Part): boolean {
+    // An empty write to a socket with TLS would read from it.
+    if (part.length === 0) return true
     if (!this.#isCurrent) return this.#queue(part)
     const mayContinue = this.#carrier.socket.write(part, 'latin1')
     if (!mayContinue) this.#needsDrain = true

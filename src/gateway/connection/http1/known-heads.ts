@@ -24,6 +24,8 @@ interface KnownHead<Line> {
 const HEAD_END = '\r\n\r\n'
 const REQUEST_LINE_END = ' HTTP/1.1\r\n'
 const HARMLESS_TARGET = /^\/[\w\-.~!$&'()*+,;=:@%/?]*$/
+/** As much is kept per connection. */
+const KEPT_BYTES_MAX = 8_192
 /** A shorter body soon becomes a part of a text. */
 const POOLED_BYTES_MAX = 4_096
 
@@ -77,7 +79,7 @@ abstract class KnownHeads<Line> {
     const memo = this.#memo
     if (line === null || memo === null || this.#heads !== 1 || !this.#last.isRepeated || this.#isStopped) return
     const known = this.bytesOf(line, memo, bytes)
-    this.known = known === null ? null : { line, memo, bytes: ownCopy(known) }
+    this.known = known === null || known.length > KEPT_BYTES_MAX ? null : { line, memo, bytes: ownCopy(known) }
   }
 
   /** Whether no message ends with its connection; asking the parser about such a one would end it. */

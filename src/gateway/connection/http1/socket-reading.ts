@@ -53,6 +53,8 @@ export class SocketReading {
   /** Reads nothing more: what follows is in another protocol, and is read from the socket. */
   release(): void {
     this.#isReleased = true
+    // The stream does not know that reading was stopped.
+    if (this.#isRaw) setReading(this.#socket, true)
     this.#socket.off('data', this.#parse)
   }
 

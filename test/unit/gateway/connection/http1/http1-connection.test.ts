@@ -50,6 +50,11 @@ describe('a response', () => {
       'a',
     ],
     [
+      'with Proxy-Connection in its trailer',
+      `${OK}Transfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\nProxy-Connection: close\r\n\r\n`,
+      'a',
+    ],
+    [
       'with a coding in its trailer',
       `${OK}Transfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\nTransfer-Encoding: gzip\r\n\r\n`,
       'a',

@@ -38,6 +38,15 @@ const TARGETS = [
   '/"',
 ]
 
+const START = { requests: 'POST / HTTP/1.1\r\n', responses: 'HTTP/1.1 200 OK\r\n' }
+const TRAILERS = [
+  '',
+  'X-A: b\r\n',
+  'Connection: close\r\n',
+  'Proxy-Connection: close\r\n',
+  'Connection: keep-alive\r\n',
+]
+
 const isSimple = (random: Random): boolean => some(random, 0.7)
 
 /** A message that repeats well. */
@@ -70,7 +79,9 @@ function vary(random: Random, kind: Kind, base: string, create: (random: Random)
   if (chance < 0.75) return base.replace(/ \S+ /, () => ` ${pick(random, TARGETS)} `)
   if (chance < 0.85) return mutate(random, base, TOKENS[kind])
   if (chance < 0.9) return base + pick(random, [base, 'G', 'H', '\r\n'])
-  if (chance < 0.95) return base.slice(0, random.below(base.length))
+  if (chance < 0.93) return base.slice(0, random.below(base.length))
+  if (chance < 0.96)
+    return `${START[kind]}Transfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n${pick(random, TRAILERS)}\r\n`
   return create(random)
 }
 

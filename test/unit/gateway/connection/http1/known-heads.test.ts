@@ -100,6 +100,16 @@ describe('a request whose headers have come twice', () => {
     expect(log.events).toEqual(['GET /last 1.1 close Connection|close', 'end', 'error'])
   })
 
+  it.each(['Connection: close', 'Proxy-Connection: close', 'X-A: b'])('is parsed behind the trailer %s', (trailer) => {
+    const posted = `POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n${trailer}\r\n\r\n`
+    const log = openKnown()
+    expect(log.read([posted, requestFor('/b')])).toBe(2)
+    const fresh = new Log('requests')
+    fresh.read([posted, requestFor('/b')])
+    expect(log.events).toEqual(fresh.events)
+    expect(log.events.at(-1)).toBe(trailer === 'X-A: b' ? 'end' : 'error')
+  })
+
   it('is not read behind a request to upgrade, until the parser goes on', () => {
     const upgrade = 'GET /up HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n'
     const log = openKnown()
