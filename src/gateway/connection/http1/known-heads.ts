@@ -29,7 +29,8 @@ const KEPT_BYTES_MAX = 8_192
 /** A shorter body soon becomes a part of a text. */
 const POOLED_BYTES_MAX = 4_096
 
-abstract class KnownHeads<Line> {
+abstract class KnownHeads<Line, Events> {
+  protected readonly events: Events
   protected known: KnownHead<Line> | null = null
   protected readonly headBytesMax: number
   readonly #last = new LastHeaders()
@@ -40,7 +41,8 @@ abstract class KnownHeads<Line> {
   #line: Line | null = null
   #isStopped = false
 
-  constructor(headBytesMax: number) {
+  constructor(events: Events, headBytesMax: number) {
+    this.events = events
     this.headBytesMax = headBytesMax
   }
 
@@ -61,7 +63,7 @@ abstract class KnownHeads<Line> {
     this.known = null
   }
 
-  /** The parser reads from the beginning of a message. */
+  /** The parser starts a read. */
   begin(): void {
     this.#heads = 0
     this.#line = null
@@ -73,7 +75,7 @@ abstract class KnownHeads<Line> {
     this.#line = mayBeKnown ? line : null
   }
 
-  /** The parser has read `bytes`, and the last message has ended with them. Headers that come for the first time are not kept. */
+  /** The parser has read `bytes`, which began with a message. Headers that come for the first time are not kept. */
   learn(bytes: Buffer): void {
     const line = this.#line
     const memo = this.#memo
@@ -93,14 +95,8 @@ abstract class KnownHeads<Line> {
 }
 
 /** Requests without a body. */
-export class KnownRequests extends KnownHeads<RequestLine> {
+export class KnownRequests extends KnownHeads<RequestLine, RequestEvents> {
   override readonly haveKnownEnds = true
-  readonly #events: RequestEvents
-
-  constructor(events: RequestEvents, headBytesMax: number) {
-    super(headBytesMax)
-    this.#events = events
-  }
 
   override read(bytes: Buffer): boolean {
     const { known } = this
@@ -112,9 +108,9 @@ export class KnownRequests extends KnownHeads<RequestLine> {
     if (known.bytes.compare(bytes, end) !== 0) return false
     const target = bytes.toString('latin1', start, end)
     if (!HARMLESS_TARGET.test(target)) return false
-    this.#events.onHead({ major: 1, minor: 1, method, target, mayStayOpen: true }, known.memo.raw)
-    this.#events.onComplete()
-    this.#events.onRead(null, null)
+    this.events.onHead({ major: 1, minor: 1, method, target, mayStayOpen: true }, known.memo.raw)
+    this.events.onComplete()
+    this.events.onRead(null, null)
     return true
   }
 
@@ -136,27 +132,21 @@ function startsWith(bytes: Buffer, method: string): boolean {
 }
 
 /** Responses whose body has a known length. */
-export class KnownResponses extends KnownHeads<StatusLine> {
+export class KnownResponses extends KnownHeads<StatusLine, ResponseEvents> {
   override readonly haveKnownEnds = false
-  readonly #events: ResponseEvents
-
-  constructor(events: ResponseEvents, headBytesMax: number) {
-    super(headBytesMax)
-    this.#events = events
-  }
 
   override read(bytes: Buffer): boolean {
     const { known } = this
     if (known === null) return false
     const { length } = known.bytes
-    if (bytes.length !== length + bodyBytesOf(known.memo) || !this.#events.expectsBody()) return false
+    if (bytes.length !== length + bodyBytesOf(known.memo) || !this.events.expectsBody()) return false
     if (known.bytes.compare(bytes, 0, length) !== 0) return false
     const body = bytes.subarray(length)
     // Before anything else is read into the same memory.
     const copy = body.length <= POOLED_BYTES_MAX ? Buffer.from(body) : ownCopy(body)
-    this.#events.onHead(known.line, known.memo.raw)
-    this.#events.onBody(copy)
-    this.#events.onRead(null, null)
+    this.events.onHead(known.line, known.memo.raw)
+    this.events.onBody(copy)
+    this.events.onRead(null, null)
     return true
   }
 
