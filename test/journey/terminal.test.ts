@@ -62,12 +62,12 @@ function open(args: readonly string[], options: { size?: Size; env?: Record<stri
   return terminal
 }
 
-/** Colours of the cells of a word, each once. */
-function coloursOf(terminal: PseudoTerminal, word: string): readonly (number | null)[] {
+/** Colours of the cells of a word, each once; `next` is the text behind it, for a word that a random key or port may contain. */
+function coloursOf(terminal: PseudoTerminal, word: string, next = ''): readonly (number | null)[] {
   const rows = terminal.cells()
   const textOf = (row: readonly Cell[]): string => row.map(({ text }) => text).join('')
-  const row = rows.find((each) => textOf(each).includes(word)) ?? []
-  const at = textOf(row).indexOf(word)
+  const row = rows.find((each) => textOf(each).includes(word + next)) ?? []
+  const at = textOf(row).indexOf(word + next)
   return [...new Set(row.slice(at, at + word.length).map(({ colour }) => colour))]
 }
 
@@ -227,7 +227,7 @@ describe('tollgate dev in a terminal', () => {
     )
     expect(await call(apiKey, { url })).toBe(200)
     await dev.match(/200 {2}GET \/orders +0 units +[\d.]+ ms {2}dev\n/)
-    expect(coloursOf(dev, '200')).toEqual([GREEN])
+    expect(coloursOf(dev, '200', '  GET')).toEqual([GREEN])
     expect(readdirSync(home)).toHaveLength(1)
     const lines = commandLines()
     expect(lines.filter((line) => line.includes('main.ts'))).not.toEqual([])
@@ -236,7 +236,7 @@ describe('tollgate dev in a terminal', () => {
     dev.resize({ columns: 70, rows: 24 })
     expect(await call('wrong', { url })).toBe(401)
     await dev.match(/401 {2}GET \/orders .* ms\n {10}anonymous {2}credential_invalid\n/)
-    expect(coloursOf(dev, '401')).toEqual([YELLOW])
+    expect(coloursOf(dev, '401', '  GET')).toEqual([YELLOW])
 
     dev.type(CTRL_C)
     expect(await dev.ended).toEqual(CLEAN)
