@@ -6,14 +6,14 @@ import { isBuiltin } from 'node:module'
 import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { ledgerDocument } from './ledger-backend.ts'
 import { createService, enrol, publish, type Service, isOnPostgres } from './service.ts'
 import { PLAIN_ENVIRONMENT } from './plain-environment.ts'
 
 const MAIN = join(import.meta.dirname, '../../src/main.ts')
 const COMMAND = join(import.meta.dirname, '../../bin/tollgate.js')
-/** The document is scored two seconds after the start, and its thread ends twenty seconds later. */
+/** The document is scored half a minute after the start, and its thread ends twenty seconds later. */
 const WAIT = { timeout: 80_000, interval: 50 }
 /** Without unmapping, every start had 193 of the engine resident, of which 13 are changed. */
 const ENGINE_READ_MIB = 193
@@ -72,9 +72,26 @@ function residentMib(pid: number): { readonly all: number; readonly engine: numb
   return { all: sum(sizes), engine: sum(sizes.filter((text) => /libchdb\.so$/m.test(text))) }
 }
 
-describe.runIf(process.platform === 'linux')('the threads of an idle service (needs /proc of Linux)', () => {
-  it('are the gateway threads and, until the document of the platform API is scored, one more', async () => {
-    const service = await started(['--empty', '--gateway-threads=1'])
+describe.runIf(process.platform === 'linux')('a service until it is idle (needs /proc of Linux)', () => {
+  let service: Service
+  let pagesAtStart: ReturnType<typeof residentMib>
+
+  beforeAll(async () => {
+    service = await createService({ args: ['--empty', '--gateway-threads=1'] })
+    await service.start()
+    pagesAtStart = residentMib(service.pid())
+  })
+  afterAll(() => service.remove())
+
+  it.skipIf(isOnPostgres || !isBuiltin('node:ffi'))(
+    'holds less than half of the pages of the engine that its start read (needs node:ffi and the registry in the folder)',
+    () => {
+      expect(pagesAtStart.engine).toBeGreaterThan(0)
+      expect(pagesAtStart.engine).toBeLessThan(ENGINE_READ_MIB / 2)
+    },
+  )
+
+  it('has the gateway threads and, until the document of the platform API is scored, one more', async () => {
     const most = new Map<string, number>()
     const look = (): readonly string[] => {
       const names = workers(service.pid())
@@ -86,6 +103,10 @@ describe.runIf(process.platform === 'linux')('the threads of an idle service (ne
     await vi.waitFor(() => expect(look()).toEqual(['document', 'gateway-0']), WAIT)
     await vi.waitFor(() => expect(look()).toEqual(['gateway-0']), WAIT)
     expect(Object.fromEntries(most)).toEqual({ document: 1, 'gateway-0': 1 })
+  })
+
+  it.runIf(isBuiltin('node:ffi'))('then takes at most 350 MiB of memory (needs node:ffi)', async () => {
+    await vi.waitFor(() => expect(residentMib(service.pid()).all).toBeLessThan(IDLE_MIB_MAX), WAIT)
   })
 })
 
@@ -157,28 +178,6 @@ describe('a start', () => {
     expect(items).toHaveLength(4)
   })
 })
-
-describe.runIf(process.platform === 'linux' && isBuiltin('node:ffi'))(
-  'the memory of a service (needs node:ffi)',
-  () => {
-    it.skipIf(isOnPostgres)(
-      'holds less than half of the pages of the engine that its start read (needs the registry in the folder)',
-      async () => {
-        const service = await started(['--empty', '--gateway-threads=1'])
-        const { engine } = residentMib(service.pid())
-        expect(engine).toBeGreaterThan(0)
-        expect(engine).toBeLessThan(ENGINE_READ_MIB / 2)
-      },
-    )
-
-    it('is at most 350 MiB once it is idle, with one gateway thread', async () => {
-      const service = await started(['--empty', '--gateway-threads=1'])
-      await vi.waitFor(() => expect(workers(service.pid())).toContain('document'), WAIT)
-      await vi.waitFor(() => expect(workers(service.pid())).toEqual(['gateway-0']), WAIT)
-      await vi.waitFor(() => expect(residentMib(service.pid()).all).toBeLessThan(IDLE_MIB_MAX), WAIT)
-    })
-  },
-)
 
 describe.runIf(process.platform === 'linux')('tollgate start (needs /proc of Linux)', () => {
   it('becomes the service: one process, which a signal drains', async () => {

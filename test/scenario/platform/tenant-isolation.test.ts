@@ -1,6 +1,7 @@
-import { describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { OPERATORS_SCOPE } from '../../../src/access/platform-access.ts'
 import { ALL_OPERATIONS } from '../../../src/platform/operations.ts'
+import type { Caller } from '../../../src/plan/caller.ts'
 import type { RequestStore } from '../../../src/store/request-store.ts'
 import type { RiskEvent } from '../../../src/domain/risk.ts'
 import { publishApi } from '../../fixtures/published-api.ts'
@@ -104,6 +105,14 @@ async function snapshot(platform: TestPlatform, token: string, resources: Resour
 
 const MUTE = { until: new Date(NOW_MS + 60_000).toISOString(), reason: 'Known' }
 
+/** A token of the owner whose calls are counted apart: the reads of all tests would exceed the limit of one subscription. */
+function tokenOfSubscription(platform: TestPlatform, subscription: string): string {
+  const token = platform.token('acme')
+  const caller = platform.callers.get(token) as Caller
+  platform.callers.set(token, { ...caller, grant: { ...caller.grant, subscription } })
+  return token
+}
+
 /** Request bodies for the operations that require one. */
 const BODIES: Readonly<Record<string, unknown>> = {
   putApiPolicy: {},
@@ -179,26 +188,30 @@ const REQUESTS: RequestStore = {
 }
 
 describe('a tenant', () => {
-  it.each(ITEM_OPERATIONS)(
-    'gets 404, never 403, for another tenant’s resource at %s, and changes nothing',
-    async (id, operation) => {
-      const platform = await openTestPlatform({ requests: REQUESTS })
-      const owner = platform.token('acme')
-      const resources = await createResources(platform, owner)
-      const before = await snapshot(platform, owner, resources)
-      const path = fillPath(operation.path, resources)
+  describe('beside the resources of another one', () => {
+    let platform: TestPlatform
+    let resources: Resources
+    let before: unknown
 
-      const answer = await platform.send(operation.method, path, { token: platform.token('rival'), body: BODIES[id] })
+    beforeAll(async () => {
+      const { promise, resolve } = Promise.withResolvers<() => Promise<void>>()
+      platform = await openTestPlatform({ requests: REQUESTS, atEnd: resolve })
+      const owner = platform.token('acme')
+      resources = await createResources(platform, owner)
+      before = await snapshot(platform, owner, resources)
+      return promise
+    })
+
+    it.each(ITEM_OPERATIONS)('gets 404, never 403, at %s, and changes nothing', async (id, operation) => {
+      const path = fillPath(operation.path, resources)
+      const call = { token: platform.token('rival'), body: BODIES[id] }
+      const answer = await platform.send(operation.method, path, call)
       expect(answer).toMatchObject({ status: 404, body: { code: 'not_found' } })
-      const conditional = {
-        token: platform.token('rival'),
-        body: BODIES[id],
-        headers: { 'if-match': '*', 'if-none-match': '*' },
-      }
+      const conditional = { ...call, headers: { 'if-match': '*', 'if-none-match': '*' } }
       expect((await platform.send(operation.method, path, conditional)).status).toBe(404)
-      expect(await snapshot(platform, owner, resources)).toEqual(before)
-    },
-  )
+      expect(await snapshot(platform, tokenOfSubscription(platform, `sub_${id}`), resources)).toEqual(before)
+    })
+  })
 
   it.each(LIST_OPERATIONS)(
     'sees nothing of another tenant in %s, even with that tenant’s cursor',

@@ -1,36 +1,43 @@
-import { describe, expect, it } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { Caller } from '../../../src/plan/caller.ts'
 import { Problem } from '../../../src/domain/problem.ts'
 import type { Attempt } from '../../../src/platform/call-limits.ts'
 import { ALL_OPERATIONS, platformScopes } from '../../../src/platform/operations.ts'
 import { alternativesOf } from '../../../src/platform/scope-widths.ts'
 import type { PlatformLimits } from '../../../src/self-metering/platform-limits.ts'
-import { BASE_URL, openTestPlatform, toGrant } from '../../fixtures/test-platform.ts'
+import { BASE_URL, openTestPlatform, toGrant, type TestPlatform } from '../../fixtures/test-platform.ts'
 
 const PROTECTED = Object.entries(ALL_OPERATIONS).filter(([, { scope }]) => scope !== null)
 const METADATA = `resource_metadata="${BASE_URL}/.well-known/oauth-protected-resource"`
 const toPath = (path: string): string => path.replace(/:\w+/g, 'any')
 
 describe('the guard of the platform API', () => {
+  /** Calls that the guard refuses do not change it. */
+  let refusing: TestPlatform
+  beforeAll(async () => {
+    const { promise, resolve } = Promise.withResolvers<() => Promise<void>>()
+    refusing = await openTestPlatform({ atEnd: resolve })
+    return promise
+  })
+  beforeEach(() => void refusing.calls.splice(0))
+
   it.each(PROTECTED)('answers 401 for %s without a credential', async (operationId, { method, path }) => {
-    const platform = await openTestPlatform()
-    const answer = await platform.send(method, toPath(path))
+    const answer = await refusing.send(method, toPath(path))
 
     expect(answer).toMatchObject({ status: 401, body: { code: 'credential_missing' } })
     expect(answer.headers['www-authenticate']).toBe(`Bearer ${METADATA}`)
-    expect(platform.calls).toMatchObject([{ operationId, status: 401, code: 'credential_missing', party: null }])
+    expect(refusing.calls).toMatchObject([{ operationId, status: 401, code: 'credential_missing', party: null }])
   })
 
   it.each(PROTECTED)('answers 403 for %s with every scope except the required one', async (operationId, operation) => {
     const { method, path, scope } = operation
-    const platform = await openTestPlatform()
     const others = platformScopes().filter((each) => !alternativesOf(operation).includes(each))
-    const answer = await platform.send(method, toPath(path), { token: platform.token('acme', others) })
+    const answer = await refusing.send(method, toPath(path), { token: refusing.token('acme', others) })
 
     expect(answer).toMatchObject({ status: 403, body: { code: 'operation_forbidden' } })
     expect(answer.headers['www-authenticate']).toBe(`Bearer error="insufficient_scope", scope="${scope}", ${METADATA}`)
     const party = { grant: { tenant: 'acme' } }
-    expect(platform.calls).toMatchObject([{ operationId, status: 403, code: 'operation_forbidden', party }])
+    expect(refusing.calls).toMatchObject([{ operationId, status: 403, code: 'operation_forbidden', party }])
   })
 
   it('answers 401 invalid_token for an invalid credential, attributed to its party if that is known', async () => {
