@@ -14,11 +14,19 @@ export type { ProgrammeStepWork } from './step-result.ts'
 
 export interface ProgrammeStepsOptions extends LintStepsOptions, ApprovalStepOptions, DeployStepsOptions {}
 
-const awaitApproval: ProgrammeStepWork = async ({ body }) => ({ isPaused: body.approvalFlow !== null })
+/** Waits for the decision. A programme that is retried after a rejection has no flow: the approval is requested again. */
+function createAwaitStep(request: ProgrammeStepWork): ProgrammeStepWork {
+  return async (programme) => {
+    if (programme.body.approvalFlow !== null) return { isPaused: true }
+    const requested = await request(programme)
+    return { ...requested, isPaused: (requested.changes?.approvalFlow ?? null) !== null }
+  }
+}
 
 /** Returns the steps in the order of `STEPS`. */
 export function createProgrammeSteps(options: ProgrammeStepsOptions): readonly ProgrammeStepWork[] {
   const { validate, check, recommend } = createLintSteps(options)
   const { deploy, subscribe, activate } = createDeploySteps(options)
-  return [validate, check, recommend, createApprovalStep(options), awaitApproval, deploy, subscribe, activate]
+  const submit = createApprovalStep(options)
+  return [validate, check, recommend, submit, createAwaitStep(submit), deploy, subscribe, activate]
 }

@@ -208,9 +208,16 @@ async function withdrawnFlow(
 async function retry({ registry }: ProgrammesOptions, author: Author, id: string): Promise<Programme> {
   const { tenant } = author
   const { revision, body } = await find(registry, tenant, PROGRAMME_KIND, id)
-  const next = { ...body, actor: stepProgramme(body, 'retried') }
+  const actor = stepProgramme(body, 'retried')
+  const approvalFlow = (await isRejected(registry, body)) ? null : body.approvalFlow
+  const next = { ...body, approvalFlow, actor }
   await commit(registry, author, 'programme.retry', [programmeWrite(id, tenant, revision, next)])
   return showProgramme(await find(registry, tenant, PROGRAMME_KIND, id))
+}
+
+async function isRejected(registry: Registry, { approvalFlow }: ProgrammeBody): Promise<boolean> {
+  const flow = approvalFlow === null ? null : await registry.get(APPROVAL_KIND, approvalFlow)
+  return flow?.body.approvals.at(-1)?.outcome === 'Rejected'
 }
 
 async function follow(

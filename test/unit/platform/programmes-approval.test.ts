@@ -39,6 +39,39 @@ describe('a programme', () => {
     expect(progress.steps[4]).toMatchObject({ status: 'failed', errors: [{ detail: 'Because.' }] })
   })
 
+  it('requests the approval again when it is retried after a rejection', async () => {
+    const { platform, token, start, read, settled, decide, strict } = await openProgrammes()
+    await strict()
+    const id = await start()
+    await settled(id)
+    const rejected = (await platform.send('GET', `/v1/programmes/${id}`, { token })).body['approvalFlow']
+    await decide(id, 'Rejected')
+    expect(await settled(id)).toMatchObject({ status: 'failed' })
+
+    expect((await platform.send('POST', `/v1/programmes/${id}/retry`, { token })).status).toBe(202)
+    const progress = await settled(id)
+    expect(progress).toMatchObject({ status: 'waiting', currentStep: 5 })
+    expect(progress.steps[4]).toMatchObject({ status: 'waiting', errors: [] })
+    expect((await read('/v1/approvals')).body['items']).toMatchObject([
+      { id: expect.not.stringMatching(String(rejected)) as string, programme: id, state: 'InProgress' },
+    ])
+    expect((await decide(id, 'Approved')).status).toBe(200)
+    expect(await settled(id)).toMatchObject({ status: 'succeeded' })
+  })
+
+  it('continues without a decision when it is retried after the policy has been relaxed', async () => {
+    const { platform, token, start, settled, decide, strict } = await openProgrammes()
+    await strict()
+    const id = await start()
+    await settled(id)
+    await decide(id, 'Rejected')
+    await settled(id)
+    const approval = { minScore: 0, allowErrors: true, allowBreaking: true, exposures: ['Internal'] }
+    await platform.send('PUT', '/v1/policy', { token, body: { approval } })
+    await platform.send('POST', `/v1/programmes/${id}/retry`, { token })
+    expect(await settled(id)).toMatchObject({ status: 'succeeded' })
+  })
+
   it('waits for approval of a breaking major version if the policy does not allow breaking changes', async () => {
     const { platform, token, start, read, settled } = await openProgrammes()
     await settled(await start())
