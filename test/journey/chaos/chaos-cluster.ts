@@ -62,19 +62,20 @@ export async function startChaosCluster(names: readonly string[]): Promise<Chaos
     })
     nodes.push(createNode({ name, service, redisProxy, postgresProxy }, clockFile))
   }
-  await Promise.all(nodes.map(({ service }) => service.start()))
-  return {
-    nodes,
-    postgres,
-    redis,
-    clickHouse,
-    async remove() {
-      await Promise.all(nodes.map(({ service }) => service.remove()))
-      const proxies = nodes.flatMap(({ redisProxy, postgresProxy }) => [redisProxy, postgresProxy])
-      await Promise.all([...proxies, clickHouse, redis, postgres].map((each) => each.remove()))
-      rmSync(clocks, { recursive: true })
-    },
+  const remove = async (): Promise<void> => {
+    await Promise.all(nodes.map(({ service }) => service.remove()))
+    const proxies = nodes.flatMap(({ redisProxy, postgresProxy }) => [redisProxy, postgresProxy])
+    await Promise.all([...proxies, clickHouse, redis, postgres].map((each) => each.remove()))
+    rmSync(clocks, { recursive: true })
   }
+  try {
+    await Promise.all(nodes.map(({ service }) => service.start()))
+  } catch (cause) {
+    // The servers would keep the process of the tests alive.
+    await remove()
+    throw cause
+  }
+  return { nodes, postgres, redis, clickHouse, remove }
 }
 
 type Parts = Pick<ChaosNode, 'name' | 'service' | 'redisProxy' | 'postgresProxy'>
