@@ -1,5 +1,5 @@
 /**
- * The address of the client behind proxies that the operator trusts (`X-Forwarded-For`).
+ * The address and the protocol of the client behind proxies that the operator trusts (`X-Forwarded-For`, `X-Forwarded-Proto`).
  *
  * Each proxy adds the address of its peer at the right. The address of the client is the rightmost entry that no trusted proxy has: what
  * is to the left of it was sent by the client, and proves nothing. The header of a peer that is not trusted is ignored. An entry that is
@@ -20,10 +20,17 @@ interface AddressedSocket {
   readonly remoteAddress?: string | undefined
 }
 
-/** Returns the address of the client; undefined if the connection has ended. */
-export type ClientAddress = (request: AddressedRequest) => string | undefined
+export type Protocol = 'http' | 'https'
+
+export interface ClientAddress {
+  /** Returns the address of the client; undefined if the connection has ended. */
+  (request: AddressedRequest): string | undefined
+  /** Returns what the proxy says that the client used (`X-Forwarded-Proto`); by default, the protocol of the connection. */
+  protocolOf(request: AddressedRequest): Protocol
+}
 
 const HEADER = 'x-forwarded-for'
+const PROTOCOL_HEADER = 'x-forwarded-proto'
 /** Proxies between the client and this service. */
 const HOPS_MAX = 32
 /** `[`, an IPv6 address, `]:` and a port. */
@@ -81,12 +88,15 @@ export function createClientAddress(proxies: readonly string[]): ClientAddress |
   if (proxies.length === 0) return null
   const isTrusted = createIsTrusted(proxies)
 
-  return ({ socket, rawHeaders }) => {
+  function peerOf(socket: AddressedSocket): string | undefined {
     const address = proxiedAddress(socket) ?? socket.remoteAddress
-    if (address === undefined) return undefined
-    let client = toPlain(address)
-    if (!isTrusted(client)) return client
-    const entries = entriesFromRight(rawHeaders)
+    return address === undefined ? undefined : toPlain(address)
+  }
+
+  function addressOf({ socket, rawHeaders }: AddressedRequest): string | undefined {
+    let client = peerOf(socket)
+    if (client === undefined || !isTrusted(client)) return client
+    const entries = entriesFromRight(rawHeaders, HEADER)
     for (let hop = 0; hop < HOPS_MAX; hop++) {
       const { value: entry } = entries.next()
       const reported = entry === undefined ? null : toAddress(entry)
@@ -96,13 +106,27 @@ export function createClientAddress(proxies: readonly string[]): ClientAddress |
     }
     return client
   }
+
+  function protocolOf({ socket, rawHeaders }: AddressedRequest): Protocol {
+    const peer = peerOf(socket)
+    const { value: entry } = entriesFromRight(rawHeaders, PROTOCOL_HEADER).next()
+    const reported = entry?.trim().toLowerCase()
+    const isReported = reported === 'http' || reported === 'https'
+    return isReported && peer !== undefined && isTrusted(peer) ? reported : protocolOfConnection(socket)
+  }
+
+  return Object.assign(addressOf, { protocolOf })
+}
+
+export function protocolOfConnection({ encrypted: isSecure }: AddressedSocket): Protocol {
+  return isSecure === true ? 'https' : 'http'
 }
 
 /** Yields the entries of all headers of the name, the last one first. Never reads further than the caller asks. */
-function* entriesFromRight(rawHeaders: readonly string[]): Generator<string, undefined> {
+function* entriesFromRight(rawHeaders: readonly string[], header: string): Generator<string, undefined> {
   for (let at = rawHeaders.length - 2; at >= 0; at -= 2) {
     const name = rawHeaders[at] ?? ''
-    if (name.length !== HEADER.length || name.toLowerCase() !== HEADER) continue
+    if (name.length !== header.length || name.toLowerCase() !== header) continue
     const list = rawHeaders[at + 1] ?? ''
     for (let end = list.length; end >= 0;) {
       const comma = end === 0 ? -1 : list.lastIndexOf(',', end - 1)

@@ -65,12 +65,6 @@ const REQUEST: Readonly<Record<string, number>> = {
   origin: ORIGIN,
   'access-control-request-method': REQUEST_METHOD,
   forwarded: DROP,
-  'x-forwarded-for': DROP,
-  'x-forwarded-host': DROP,
-  'x-forwarded-proto': DROP,
-  'x-forwarded-port': DROP,
-  'x-forwarded-prefix': DROP,
-  'x-forwarded-server': DROP,
   'x-real-ip': DROP,
   'x-consumer-id': DROP,
   'x-subscription-id': DROP,
@@ -107,8 +101,13 @@ const RESPONSE: Readonly<Record<string, number>> = {
   'x-ru-period': DROP,
 }
 
+/** Only the gateway says how a call came: backends believe `X-Forwarded-User`, too. */
+const FORWARDED_PREFIX = 'x-forwarded-'
 /** Headers of a backend that the CORS setting of an API replaces. */
 const CORS_PREFIX = 'access-control-'
+
+/** A backend may read underscores as dashes. */
+const RESERVED_PREFIXES = ['content-', FORWARDED_PREFIX]
 
 const SPELLINGS_MAX = 2_048
 
@@ -127,7 +126,10 @@ export interface RequestRules extends HeaderRules {
   isValidHost(value: string): boolean
 }
 
-export const createRequestRules = (): RequestRules => ({ ...createRules(REQUEST), isValidHost: createHostCheck() })
+export const createRequestRules = (): RequestRules => ({
+  ...createRules(REQUEST, FORWARDED_PREFIX),
+  isValidHost: createHostCheck(),
+})
 export const createResponseRules = (): ResponseRules => ({
   withoutCors: createRules(RESPONSE),
   withCors: createRules(RESPONSE, CORS_PREFIX),
@@ -156,6 +158,6 @@ function ruleOf(known: Readonly<Record<string, number>>, lower: string): number 
 
 function ruleOfUnderscores(lower: string): number {
   const dashed = lower.replaceAll('_', '-')
-  const isReserved = Object.hasOwn(REQUEST, dashed) || Object.hasOwn(RESPONSE, dashed) || dashed.startsWith('content-')
-  return isReserved ? DROP : PASS
+  const isReserved = Object.hasOwn(REQUEST, dashed) || Object.hasOwn(RESPONSE, dashed)
+  return isReserved || RESERVED_PREFIXES.some((prefix) => dashed.startsWith(prefix)) ? DROP : PASS
 }

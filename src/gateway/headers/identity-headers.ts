@@ -4,7 +4,12 @@ import type { Socket } from 'node:net'
 import { toHeaderLines } from '../connection/header-lines.ts'
 import { inOnePiece } from '../../runtime/one-piece.ts'
 import type { Caller } from '../../plan/caller.ts'
-import type { AddressedRequest, ClientAddress } from '../../runtime/client-address.ts'
+import {
+  protocolOfConnection,
+  type AddressedRequest,
+  type ClientAddress,
+  type Protocol,
+} from '../../runtime/client-address.ts'
 
 /** Returns the lines for one caller; computed once per caller context. */
 export function toIdentityLines({ grant, agent, person }: Caller): string {
@@ -30,25 +35,21 @@ export type ToForwardedLines = (call: ForwardedCall, host: string) => string
 /** Without trusted proxies, the values of each connection are cached. With them, each call has an address of its own. */
 export function createForwarded(clientAddress: ClientAddress | null): ToForwardedLines {
   if (clientAddress !== null) {
-    return ({ request }, host) => toLines(clientAddress(request), host, protocolOf(request.socket))
+    return ({ request }, host) => toLines(clientAddress(request), host, clientAddress.protocolOf(request))
   }
   const origins = new WeakMap<Socket, Origin>()
   return ({ socket }, host) => {
     let origin = origins.get(socket)
     if (origin === undefined || origin.host !== host) {
-      origin = { host, lines: toLines(socket.remoteAddress, host, protocolOf(socket)) }
+      origin = { host, lines: toLines(socket.remoteAddress, host, protocolOfConnection(socket)) }
       origins.set(socket, origin)
     }
     return origin.lines
   }
 }
 
-function protocolOf({ encrypted: isSecure }: AddressedRequest['socket']): 'http' | 'https' {
-  return isSecure === true ? 'https' : 'http'
-}
-
 /** RFC 7239 requires quotes and brackets around an IPv6 address. */
-function toLines(address = 'unknown', host: string, protocol: 'http' | 'https'): string {
+function toLines(address = 'unknown', host: string, protocol: Protocol): string {
   const node = address.includes(':') ? `"[${address}]"` : address
   const forwarded = `for=${node};host="${host.replace(/["\\]/g, '')}";proto=${protocol}`
   const client = ['Forwarded', forwarded, 'X-Forwarded-For', address]

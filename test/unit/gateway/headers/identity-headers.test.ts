@@ -56,6 +56,22 @@ describe('the address of the client that backends receive', () => {
   })
 })
 
+it.each([
+  ['127.0.0.1', ['X-Forwarded-Proto: https'], 'https'],
+  ['127.0.0.1', ['x-forwarded-proto:  HTTPS '], 'https'],
+  // The entry of the proxy is the last one; a client may have sent the others.
+  ['127.0.0.1', ['X-Forwarded-Proto: https, http'], 'http'],
+  ['127.0.0.1', ['X-Forwarded-Proto: http', 'X-Forwarded-Proto: https'], 'https'],
+  ['127.0.0.1', ['X-Forwarded-Proto: https;host=evil'], 'http'],
+  ['127.0.0.1', ['X-Forwarded-Proto: wss'], 'http'],
+  ['127.0.0.1', ['Forwarded: proto=https', 'X-Forwarded-Scheme: https'], 'http'],
+  ['10.0.0.1', ['X-Forwarded-Proto: https'], 'http'],
+])('A backend receives the protocol that the proxy %s names, if it is trusted: %j', async (proxy, lines, protocol) => {
+  const headers = await forward([proxy], lines)
+  expect(headers?.['x-forwarded-proto']).toBe(protocol)
+  expect(headers?.['forwarded']).toBe(`for=127.0.0.1;host="gateway";proto=${protocol}`)
+})
+
 it('Calls of one connection have the address that each of them names', async () => {
   const seen: unknown[] = []
   const origin = await openBackend((request, response) => {
