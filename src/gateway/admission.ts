@@ -6,7 +6,7 @@
  * only after the response, what was charged is a reserve, and the end of the call settles the difference.
  */
 
-import { OUTCOMES } from '../domain/outcome.ts'
+import { OUTCOMES, type Outcome } from '../domain/outcome.ts'
 import { FLAG_APPROACHING_LIMIT, FLAG_COUNTED, FLAG_FORWARDED } from '../record/call-record.ts'
 import type { Call } from './call/call.ts'
 import { toLimitRefusal, type LimitRefusal } from './limits/limit-refusal.ts'
@@ -89,6 +89,8 @@ export function createAdmissions({ limiter, waits, slots }: AdmissionsOptions): 
   return admissions
 }
 
+const CHARGED: ReadonlySet<Outcome> = new Set(['served', 'client_aborted', 'client_too_slow', 'request_timeout'])
+
 /** Charges what a call has used so far. Returns why it may use no more: the quota, or its period, is over. */
 export function createSettle(limiter: Limiter): (call: Call, usedMicro: number) => 'exhausted' | 'over' | null {
   return (call, usedMicro) => {
@@ -136,12 +138,10 @@ function settle(limiter: Limiter, call: Call, sla: CompiledSla, block: Block, us
 
 /**
  * Whether a call is charged. A call whose client leaves or is disconnected is charged after forwarding, because its backend has
- * worked and an early disconnect must not make calls free. If the body is too slow and no response has started, the call no
- * longer has `FLAG_FORWARDED`.
+ * worked and an early disconnect must not make calls free; a response with 5xx that had begun is free all the same. If the body is
+ * too slow and no response has started, the call no longer has `FLAG_FORWARDED`.
  */
 function isCharged(call: Call): boolean {
   if ((call.flags & FLAG_FORWARDED) === 0) return false
-  const outcome = OUTCOMES[call.outcome]
-  if (outcome === 'client_aborted' || outcome === 'client_too_slow' || outcome === 'request_timeout') return true
-  return outcome === 'served' && call.status < 500
+  return CHARGED.has(OUTCOMES[call.outcome]!) && call.status < 500
 }

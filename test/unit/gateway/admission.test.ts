@@ -18,6 +18,9 @@ it.each<[Outcome, number, boolean, boolean]>([
   // A call that was forwarded is charged even if the client disconnects early.
   ['client_aborted', 200, true, true],
   ['client_aborted', 499, false, false],
+  ['client_aborted', 503, true, false],
+  ['client_too_slow', 500, true, false],
+  ['request_timeout', 502, true, false],
   ['client_too_slow', 200, true, true],
   // 408: no response had started. 200: the response had started.
   ['request_timeout', 408, false, false],
