@@ -622,6 +622,7 @@ export const texts = {
       person: 'Person',
       provider: 'The provider',
       anonymous: 'An unknown caller',
+      others: 'Many parties together',
     },
     message: 'What happened',
     window: 'Events',

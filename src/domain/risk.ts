@@ -29,7 +29,8 @@ export type RiskType = (typeof RISK_TYPES)[number]
 export type Phase = 'opened' | 'escalated' | 'deescalated' | 'updated' | 'cleared'
 
 export interface AttributedTo {
-  readonly kind: 'consumer' | 'agent' | 'person' | 'provider' | 'anonymous'
+  /** `others`: many parties together, while there are too many for an episode each. */
+  readonly kind: 'consumer' | 'agent' | 'person' | 'provider' | 'anonymous' | 'others'
   readonly id: string
   readonly name: string
   /** The consumer through which an agent calls that is not itself a consumer. */

@@ -31,7 +31,11 @@ export const riskProperties = {
   severity: { type: 'string', enum: [...SEVERITIES] },
   attributedTo: object(
     {
-      kind: { type: 'string', enum: ['consumer', 'agent', 'person', 'provider', 'anonymous'] },
+      kind: {
+        type: 'string',
+        enum: ['consumer', 'agent', 'person', 'provider', 'anonymous', 'others'],
+        description: '`others`: many parties together, while there are too many for an episode each.',
+      },
       id: text,
       name: text,
       consumer: { ...text, description: 'The consumer through which an agent called that is not a consumer itself.' },

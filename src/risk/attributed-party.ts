@@ -1,6 +1,6 @@
 /**
- * The party that a risk is attributed to: the provider, a consumer, an agent (with the person it acts for), or anonymous.
- * It never contains a network address.
+ * The party that a risk is attributed to: the provider, a consumer, an agent (with the person it acts for), anonymous, or many
+ * parties together. It never contains a network address.
  */
 
 import type { Attribution } from '../domain/attribution.ts'
@@ -9,7 +9,7 @@ import type { AttributedTo } from '../domain/risk.ts'
 /** Every caller without a verified credential. */
 const ANONYMOUS_CALLERS: AttributedTo = { kind: 'anonymous', id: 'anonymous', name: 'An unknown caller' }
 /** Every party above the bound of open episodes. */
-export const OTHERS: AttributedTo = { kind: 'anonymous', id: 'others', name: 'Other parties' }
+export const OTHERS: AttributedTo = { kind: 'others', id: 'others', name: 'Other parties' }
 
 export function providerOf(tenant: string): AttributedTo {
   return { kind: 'provider', id: tenant, name: 'The provider' }

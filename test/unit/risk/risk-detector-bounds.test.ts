@@ -14,7 +14,7 @@ describe('The risk detector', () => {
     expect([...detector.openEpisodes]).toHaveLength(12)
     expect(counted).toEqual(Array<string>(40).fill('risk_episode_merged'))
     expect(
-      [...detector.openEpisodes].find(({ key }) => key.attributedTo.id === 'others')?.latest(START_MS).evidence.total,
+      [...detector.openEpisodes].find(({ key }) => key.attributedTo.kind === 'others')?.latest(START_MS).evidence.total,
     ).toBe(40)
     expect(events).toMatchObject([{ tenant: 'other', attributedTo: { id: 'con_1' } }])
   })

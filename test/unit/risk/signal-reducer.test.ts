@@ -74,7 +74,7 @@ describe('Signals', () => {
   it('of a hundred thousand parties are a thousand, and one of the others for each type', () => {
     const records = [...crowd(60_000, 'acme'), ...crowd(20_000, 'globex', 'operation_forbidden'), ...crowd(20_000)]
     const { signals, merged } = reduce(records)
-    const others = signals.filter(({ attributedTo }) => attributedTo.id === 'others')
+    const others = signals.filter(({ attributedTo }) => attributedTo.kind === 'others')
     expect(signals.length - others.length).toBe(SIGNALS_MAX)
     expect(others.map(({ tenant, type }) => `${tenant} ${type}`).sort()).toEqual([
       'acme RateLimitBreach',
@@ -88,7 +88,7 @@ describe('Signals', () => {
   it('of one tenant leave room for those of others', () => {
     const { signals } = reduce([...crowd(5_000, 'acme'), ...crowd(150, 'globex')])
     expect(signals.filter(({ tenant }) => tenant === 'globex')).toHaveLength(150)
-    expect(signals.filter(({ attributedTo }) => attributedTo.id === 'others').map(({ tenant }) => tenant)).toEqual([
+    expect(signals.filter(({ attributedTo }) => attributedTo.kind === 'others').map(({ tenant }) => tenant)).toEqual([
       'acme',
     ])
   })

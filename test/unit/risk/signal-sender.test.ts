@@ -106,7 +106,7 @@ describe('A sender of signals', () => {
       await clock.advance(100)
     }
     await clock.advance(2_000)
-    const named = batches.flatMap(({ signals }) => signals).filter(({ attributedTo }) => attributedTo.id !== 'others')
+    const named = batches.flatMap(({ signals }) => signals).filter(({ attributedTo }) => attributedTo.kind !== 'others')
     expect(calls()).toBe(20_000)
     expect(named.length).toBeGreaterThan(3_000)
     expect(named.length).toBeLessThanOrEqual(1_000 * 8)
