@@ -2,9 +2,16 @@
 
 import { scanJson, type JsonFault } from './json-scan.ts'
 
-export type JsonResult = { readonly value: unknown } | { readonly fault: string }
+export type JsonResult = { readonly value: unknown } | JsonBodyFault
 
-const BOUNDS = { depthMax: 64, membersMax: 10_000 }
+interface JsonBodyFault {
+  readonly fault: string
+  /** The body may be valid; it is refused to bound the work. */
+  readonly exceedsBounds?: boolean
+}
+
+/** Objects of as many different names take 40 ms to scan and parse. */
+const BOUNDS = { depthMax: 64, membersMax: 50_000 }
 const FAULTS: Readonly<Record<JsonFault['kind'], string>> = {
   broken: 'The body is not valid JSON.',
   doubled: 'An object has two members with the same name.',
@@ -23,7 +30,8 @@ export function parseJsonBody(bytes: Buffer, parse: (text: string) => unknown = 
     return { fault: 'The body is not valid UTF-8.' }
   }
   const fault = scanJson(text, BOUNDS)
-  if (fault !== null) return { fault: FAULTS[fault.kind] }
+  if (fault !== null)
+    return { fault: FAULTS[fault.kind], exceedsBounds: fault.kind === 'deep' || fault.kind === 'wide' }
   try {
     return { value: parse(text) }
   } catch {

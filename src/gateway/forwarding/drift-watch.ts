@@ -180,10 +180,10 @@ class ContractComparison implements DriftWatch {
   }
 }
 
-/** Returns the first fault of a body, or null. The text never includes a value of the body. */
+/** Returns the first fault of a body, or null, also if the body is too deep or wide to be checked. Never includes a value of it. */
 function findFault(body: Buffer, check: Check): string | null {
   const parsed = parseJsonBody(body)
-  if ('fault' in parsed) return parsed.fault
+  if ('fault' in parsed) return parsed.exceedsBounds === true ? null : parsed.fault
   const faults = check(parsed.value)
   if (faults === null) return null
   const [first] = faults

@@ -162,6 +162,8 @@ describe('a response of a backend', () => {
     ['{"id":1,"parent":{"id":"x"}}', ['undeclared_body 200 /parent/id must be integer']],
     ['{}', ["undeclared_body 200 must have required property 'id'"]],
     ['{"id":', ['undeclared_body 200 The body is not valid JSON.']],
+    // Too deep to be checked.
+    [`{"id":1,"more":${'['.repeat(64)}${']'.repeat(64)}}`, []],
     ['{"id":1,"id":2}', ['undeclared_body 200 An object has two members with the same name.']],
     ['', []],
   ])('with the body %s is checked by the schema', async (body, expected) => {

@@ -55,20 +55,19 @@ describe('a request body', () => {
     ['a million levels', '['.repeat(1_000_000), 'more than 64 levels'],
     [
       'too many members',
-      `{${Array.from({ length: 10_001 }, (_, index) => `"${index}":1`).join(',')}}`,
-      'more than 10000 members',
+      `{${Array.from({ length: 50_001 }, (_, index) => `"${index}":1`).join(',')}}`,
+      'more than 50000 members',
     ],
   ])('is refused if it is hostile: %s', async (_, text, why) => {
     const { send } = await openTestValidator(body({ minProperties: 0 }))
     expect(send('/a', { body: text })).toContain(why)
   })
 
-  it('may have 64 levels and 10,000 members', async () => {
+  it('may have 64 levels and 50,000 members', async () => {
     const { send } = await openTestValidator(body({ minProperties: 0 }))
     expect(send('/a', { body: '['.repeat(64) + ']'.repeat(64) })).toBe('ok')
-    expect(send('/a', { body: `{${Array.from({ length: 10_000 }, (_, index) => `"${index}":1`).join(',')}}` })).toBe(
-      'ok',
-    )
+    const wide = `{${Array.from({ length: 50_000 }, (_, index) => `"${index}":1`).join(',')}}`
+    expect(send('/a', { body: wide })).toBe('ok')
     expect(send('/a', { body: '{"a":{"x":1},"b":{"x":1},"x":["x","x"]}' })).toBe('ok')
   })
 
