@@ -146,7 +146,6 @@ class BothCredentials {
   }
 
   #withToken(authorization: string, apiKey: string, key: Caller | Refusal, api: string): AuthenticationResult {
-    if ('code' in key) return key
     const token = this.#tokens.authenticate(authorization, api)
     if (!(token instanceof Promise)) return this.#pair(token, key)
     return token.then((verified) => {
@@ -158,8 +157,9 @@ class BothCredentials {
 
   /** Returns the same object for the same pair, because caller contexts are found by the caller object. */
   #pair(token: Caller | Refusal, key: Caller | Refusal): Caller | Refusal {
-    if ('code' in key) return key
-    if ('code' in token) return token
+    if ('code' in token) return 'code' in key ? key : token
+    // The token names the party, also of a call whose key is refused.
+    if ('code' in key) return { ...key, grant: token.grant, person: token.person }
     const known = this.#pairs.get(token)
     if (known?.key === key) return known
     const pair = { ...token, key }

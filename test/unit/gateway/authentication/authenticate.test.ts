@@ -173,7 +173,8 @@ describe('a call with a token and a key', () => {
 
     expect(await authenticate(token, KEY, API)).toMatchObject({ method: 'token', grant: GRANT })
     expect(authenticate(token, KEY, API)).toMatchObject({ method: 'token', grant: GRANT })
-    expect(await authenticate(token, 'tg_no', API)).toMatchObject({ code: 'credential_invalid' })
+    expect(await authenticate(token, 'tg_no', API)).toMatchObject({ code: 'credential_invalid', grant: GRANT })
+    expect(await authenticate('Bearer no', 'tg_no', API)).toMatchObject({ code: 'credential_invalid', grant: null })
     expect(await authenticate('Bearer no', KEY, API)).toMatchObject({ code: 'credential_invalid' })
   })
 
@@ -197,7 +198,7 @@ describe('a call with a token and a key', () => {
     applyGrant({ ...KEY_GRANT, valid: false, version: 4 })
     late.resolve(GRANT)
 
-    expect(await answer).toMatchObject({ code: 'credential_invalid', grant: { credential: 'crd_2' } })
+    expect(await answer).toMatchObject({ code: 'credential_invalid', grant: { credential: GRANT.credential } })
   })
 
   it('is refused as missing credentials if it has neither', () => {
