@@ -36,10 +36,12 @@ export function compileLimits(value: unknown, operationIds: ReadonlySet<string>,
     const pointer = `/limits/${index}`
     const fields = fieldsAt(item, pointer, faults)
     if (fields === null) return []
-    const name = fields['name'] === undefined ? `limit ${index + 1}` : textAt(fields['name'], `${pointer}/name`, faults)
-    if (name === null) return []
-    if (names.has(name))
-      faults.add(`${pointer}/name`, `Give another name: an earlier definition has the name "${name}".`)
+    const given =
+      fields['name'] === undefined ? `limit ${index + 1}` : textAt(fields['name'], `${pointer}/name`, faults)
+    if (given === null) return []
+    const name = freeName(given, names)
+    if (name !== given)
+      faults.warn(`${pointer}/name`, `An earlier definition has the same name: this one is called "${name}".`)
     names.add(name)
     return [readDefinition(fields, name, pointer, operationIds, limits, faults)]
   })
@@ -49,6 +51,13 @@ export function compileLimits(value: unknown, operationIds: ReadonlySet<string>,
     for (const { warn } of DECLARATIONS) warn(definition, limits, faults)
   }
   return { limits, byOperation }
+}
+
+/** Definitions count apart, each by its name. */
+function freeName(given: string, taken: ReadonlySet<string>): string {
+  let name = given
+  for (let number = 2; taken.has(name); number++) name = `${given} (${number})`
+  return name
 }
 
 function readDefinition(

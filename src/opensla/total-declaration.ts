@@ -31,13 +31,14 @@ export const TOTAL_DECLARATION: LimitDeclaration<'total'> = {
       const at = pointerTo(pointer, key)
       const window = WINDOWS.find((known) => known === key)
       if (window === undefined) {
-        if (!key.startsWith('x-')) faults.add(at, `Give one of the windows ${WINDOWS.join(', ')}.`)
+        if (!key.startsWith('x-')) faults.warn(at, `This is not read: the windows of totals are ${WINDOWS.join(', ')}.`)
         return []
       }
       const calls = wholeAt(count, at, faults)
       if (calls === null) return []
       if (window === 'period' && validity.length === 0) {
-        faults.add(at, 'Add a validity to the definition: its times are the period in which this total counts.')
+        faults.warn(at, 'This has no effect: a period is the times of the validity, which this definition lacks.')
+        return []
       }
       return [[`totals.${window}`, { kind: 'total', value: calls, window }]]
     })

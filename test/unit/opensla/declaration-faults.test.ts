@@ -15,9 +15,6 @@ describe('an invalid declaration', () => {
   it.each([
     ['limits: [{ name: a, operationIds: [readBook, burnBook], concurrent: 1 }]', ['/limits/0/operationIds/1']],
     ['limits: [{ name: a, operationIds: [toString], concurrent: 1 }]', ['/limits/0/operationIds/0']],
-    ['limits: [{ name: a, totals: { period: 5 } }]', ['/limits/0/totals/period']],
-    ['limits: [{ name: a, concurrent: 1 }, { name: a, concurrent: 2 }]', ['/limits/1/name']],
-    ['limits: [{ name: a, totals: { decade: 1, "a/b": 1 } }]', ['/limits/0/totals/decade', '/limits/0/totals/a~1b']],
     ['limits: [{ name: a, totals: { day: 1.5 } }]', ['/limits/0/totals/day']],
     ['limits: [{ name: a, totals: { day: -1 } }]', ['/limits/0/totals/day']],
     ['limits: [{ name: a, rate: { value: 1, duration: month } }]', ['/limits/0/rate/duration']],
@@ -69,7 +66,7 @@ describe('an invalid declaration', () => {
   })
 
   it.each([
-    ['opensla: 1.0.0\nlimits:\n  - name: a\n    totals:\n      period: 5\n', '/limits/0/totals/period', 5, 7],
+    ['opensla: 1.0.0\nlimits:\n  - name: a\n    totals:\n      day: -5\n', '/limits/0/totals/day', 5, 7],
     ['opensla: 1.0.0\nlimits:\n  - name: a\n    rate: { value: 5 }', '/limits/0/rate/duration', 4, 5],
     [
       'opensla: 1.0.0\nlimits:\n  - name: a\n    operationIds:\n      - readBook\n      - burn',
@@ -97,9 +94,23 @@ describe('an invalid declaration', () => {
   })
 })
 
+it('Definitions of one name count apart, under names of their own', () => {
+  const rows =
+    'operationIds: [readBook], concurrent: 1 }, { name: a, concurrent: 2 }, { name: a (2), totals: { day: 3 } }'
+  const { limits } = parseDeclaration(bytesOf(`opensla: 1.0.0\nlimits: [{ name: a, ${rows}]`), LIBRARY)
+  expect(limits.map(({ name, key }) => `${name}: ${key}`)).toEqual([
+    'a: a/concurrent',
+    'a (2): a (2)/concurrent',
+    'a (2) (2): a (2) (2)/totals.day',
+  ])
+})
+
 describe('a part of a declaration without effect', () => {
   it.each([
     ['limits: [{ name: a, concurrent: 1 }, { name: b, concurrent: 2 }]', ['/limits/1/concurrent']],
+    ['limits: [{ name: a, concurrent: 1 }, { name: a, totals: { day: 2 } }]', ['/limits/1/name']],
+    ['limits: [{ name: a, totals: { period: 5 } }]', ['/limits/0/totals/period']],
+    ['limits: [{ name: a, totals: { decade: 1, "a/b": 1 } }]', ['/limits/0/totals/decade', '/limits/0/totals/a~1b']],
     [
       'limits: [{ name: a, totals: { day: 1 } }, { name: b, operationIds: [readBook], totals: { day: 2 } }]',
       ['/limits/1/totals/day'],
