@@ -14,13 +14,14 @@ import { authorise } from './authentication/authorise.ts'
 import type { Call } from './call/call.ts'
 import type { DriftWatch } from './forwarding/drift-watch.ts'
 import type { LoopDetection } from './headers/loop-detection.ts'
-import { refuseStale, refuseUnavailable, type RoutedCall } from './call/routed-call.ts'
+import { refuseStale, refuseTwoCredentials, refuseUnavailable, type RoutedCall } from './call/routed-call.ts'
 import { apiLinesFor, type CompiledRevision } from './call/revision.ts'
 import { toAttribution, withRoute } from './call/call-attribution.ts'
 import { findCertificateFault } from './call/certificate-check.ts'
 import { attributionOf, type CallerContext } from './call/caller-context.ts'
 import type { CallerContexts } from './call/caller-contexts.ts'
 import type { RequestHeaders } from './headers/upstream-request.ts'
+import { REPEATED_CONTENT_TYPE } from './validation/validation-failure.ts'
 
 export interface HandleCallOptions {
   readonly authenticator: Authenticator
@@ -84,10 +85,7 @@ function route(
   if (match === null || 'allowed' in match) return refuseUnknown(options, call, headers, revision, match, refusal)
   const operation = operations[match.operation]!
   call.attribution = operation.anonymous
-  if (headers.isAmbiguous) {
-    const detail = 'The request repeats Authorization, X-API-Key or Content-Type; send each of them at most once.'
-    return call.refuse('payload_invalid', detail, { stage: 'route' })
-  }
+  if (headers.isAmbiguous) return refuseTwoCredentials(call)
   if (options.loops.isLoop(headers)) {
     return call.refuse('loop_detected', 'Via or CDN-Loop shows that the call has passed through this gateway before.')
   }
@@ -104,7 +102,7 @@ function route(
     target,
     queryAt,
     body: null,
-    fault: null,
+    fault: headers.repeatsContentType ? REPEATED_CONTENT_TYPE : null,
     receiver: null,
     callerContext: null,
   }

@@ -52,6 +52,12 @@ export function refuseUnavailable(call: Call, detail: string, stage: Stage = 're
   call.refuse('unavailable', detail, { headers: ['Retry-After', '1'], stage })
 }
 
+/** Recorded as a failed authentication: anybody can send it, and an invalid payload is a Critical risk. */
+export function refuseTwoCredentials(call: Call): void {
+  const detail = 'The request repeats Authorization or X-API-Key; send each of them at most once.'
+  call.refuse('payload_invalid', detail, { stage: 'route', recordedAs: 'credential_invalid' })
+}
+
 export function refuseStale(call: Call): void {
   const detail = 'This node cannot read the registry, so that it does not know whether the call is permitted.'
   call.refuse('registry_stale', detail, { headers: ['Retry-After', '1'] })

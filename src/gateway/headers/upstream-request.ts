@@ -2,7 +2,7 @@
  * Reads the headers of a request in one pass: the fields that the stages need, the headers for the backend, and whether the head
  * is unambiguous.
  *
- * Credentials and reserved headers are not forwarded. `isAmbiguous` is true for two credentials or content types, since two
+ * Credentials and reserved headers are not forwarded. Two credentials (`isAmbiguous`) and two content types are refused, since two
  * implementations could each use a different one. Ambiguous framing or hosts are a `fault`, which ends the connection.
  */
 
@@ -55,7 +55,9 @@ export interface RequestHeaders {
   traceParent: string
   /** `tracestate`, as one list; `''` if there is none. */
   traceState: string
+  /** Whether a credential is sent twice. */
   isAmbiguous: boolean
+  repeatsContentType: boolean
   /** Status of the refusal if the framing or the host is ambiguous; 0 otherwise. */
   fault: 0 | 400 | 501 | 505
   /** Names in `Connection` other than `close` and `keep-alive`; null if there are none. */
@@ -98,7 +100,7 @@ function readHeaders(request: ClientRequest, rules: RequestRules): RequestHeader
         headers.apiKey = value
         break
       case CONTENT_TYPE:
-        if (headers.contentType !== undefined) headers.isAmbiguous = true
+        if (headers.contentType !== undefined) headers.repeatsContentType = true
         headers.contentType = value
         forward.push(name, value)
         break
@@ -195,6 +197,7 @@ function initialHeaders(request: ClientRequest, forward: string[]): RequestHeade
     traceParent: '',
     traceState: '',
     isAmbiguous: false,
+    repeatsContentType: false,
     fault: request.httpVersionMajor === 1 || request.isHttp2 === true ? 0 : 505,
     hopByHop: null,
     overrides: null,

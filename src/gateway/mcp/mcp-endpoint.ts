@@ -27,10 +27,11 @@ import { findCertificateFault } from '../call/certificate-check.ts'
 import { attributionOf, type CallerContext } from '../call/caller-context.ts'
 import type { CallerContexts } from '../call/caller-contexts.ts'
 import type { CompiledRevision } from '../call/revision.ts'
-import { refuseSlowBody, refuseStale, refuseUnavailable } from '../call/routed-call.ts'
+import { refuseSlowBody, refuseStale, refuseTwoCredentials, refuseUnavailable } from '../call/routed-call.ts'
 import type { BodyBuffers, BodyReader } from '../forwarding/body-buffers.ts'
 import type { LoopDetection } from '../headers/loop-detection.ts'
 import type { RequestHeaders } from '../headers/upstream-request.ts'
+import { REPEATED_CONTENT_TYPE } from '../validation/validation-failure.ts'
 import type { McpCall } from './mcp-call.ts'
 import type { MessageLimit } from './message-limit.ts'
 import { answerMessage } from './answer-message.ts'
@@ -85,10 +86,7 @@ export class McpEndpoint {
     call.apiLines = revision.apiLines
     call.readBytesPerSecondMin = revision.readBytesPerSecondMin
     if (plan.state === 'Retired') return call.refuse('api_retired', `${plan.api} is retired.`)
-    if (headers.isAmbiguous) {
-      const detail = 'The request repeats Authorization, X-API-Key or Content-Type; send each of them at most once.'
-      return call.refuse('payload_invalid', detail, { stage: 'route' })
-    }
+    if (headers.isAmbiguous) return refuseTwoCredentials(call)
     if (loops.isLoop(headers)) {
       return call.refuse('loop_detected', 'Via or CDN-Loop shows that the call has passed through this gateway before.')
     }
@@ -132,6 +130,7 @@ export class McpEndpoint {
       return call.refuse('method_not_allowed', 'This path accepts POST.', { headers: ['Allow', 'POST'] })
     }
     const { contentType = '', contentLength } = headers
+    if (headers.repeatsContentType) return call.refuse('payload_invalid', REPEATED_CONTENT_TYPE.detail)
     if (parseMediaType(contentType)?.type !== 'application/json') {
       return call.refuse('media_type_unsupported', 'The endpoint accepts application/json.')
     }

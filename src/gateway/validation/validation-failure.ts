@@ -37,3 +37,10 @@ function describe({ keyword, message, params }: ErrorObject): string {
   if (!Array.isArray(values)) return message ?? `violates ${keyword}`
   return `must be one of ${values.slice(0, ALLOWED_MAX).map(String).join(', ')}${values.length > ALLOWED_MAX ? ', …' : ''}`
 }
+
+/** Parsers differ in the one that they use. */
+export const REPEATED_CONTENT_TYPE: ValidationFailure = {
+  code: 'payload_invalid',
+  detail: 'The request repeats Content-Type; send it at most once.',
+  errors: [],
+}

@@ -194,3 +194,30 @@ describe('100 Continue', () => {
     expect(gateway.faults).toEqual([])
   })
 })
+
+describe('a request that repeats a header of which parsers use the first or the last', () => {
+  const KEY = 'x-api-key: tg_none\r\n'
+  const TYPE = 'Content-Type: text/plain\r\n'
+  it.each([
+    // A stranger cannot raise a Critical risk with it.
+    ['two keys', `GET /things-v1/keyed HTTP/1.1\r\nHost: a\r\n${KEY}${KEY}${CLOSE}\r\n`, 400, 'credential_invalid'],
+    [
+      'two keys, one public',
+      `GET /things-v1/open HTTP/1.1\r\nHost: a\r\n${KEY}${KEY}${CLOSE}\r\n`,
+      400,
+      'credential_invalid',
+    ],
+    [
+      'two types, unknown',
+      `POST /things-v1/keyed HTTP/1.1\r\nHost: a\r\n${TYPE}${TYPE}${CLOSE}\r\n`,
+      401,
+      'credential_missing',
+    ],
+    ['two types, public', `${post(`${TYPE}Content-Length: 1\r\nConnection: close`, 'x')}`, 400, 'payload_invalid'],
+    ['two types without a body', open(TYPE + TYPE + CLOSE), 400, 'payload_invalid'],
+  ])('%s: is refused, and recorded', async (_, text, status, outcome) => {
+    const gateway = await openTestGateway({ backend: { origin: await openEcho() } })
+    expect(statusesIn(await gateway.raw(text))).toEqual([String(status)])
+    expect(await gateway.recorded(1)).toMatchObject([{ status, outcome }])
+  })
+})
