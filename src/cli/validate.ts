@@ -28,11 +28,16 @@ export async function validate(
   const { file, previous, root, minScore } = settings
   const next = await readDocument(file, root, stdin)
   const before = previous === null ? null : await readDocument(previous, root, stdin)
-  const answer = await platform.post<ValidationResult>('/v1/programmes/validate', {
-    specification: toBase64(next.bytes),
-    ...(before !== null && { previous: toBase64(before.bytes) }),
-  })
-  const unread = answer.breakingChanges.find(({ id }) => id === PREVIOUS_UNREADABLE)
+  const received = await platform.post<Omit<ValidationResult, 'changes'> & Partial<ValidationResult>>(
+    '/v1/programmes/validate',
+    {
+      specification: toBase64(next.bytes),
+      ...(before !== null && { previous: toBase64(before.bytes) }),
+    },
+  )
+  // An earlier service lists all changes as breaking ones, with their levels.
+  const answer = { ...received, changes: received.changes ?? received.breakingChanges }
+  const unread = answer.changes.find(({ id }) => id === PREVIOUS_UNREADABLE)
   if (previous !== null && unread !== undefined) throw new InputFault(previous, `${previous}: ${unread.message}`)
   const result = next.sources === null ? answer : toPlaces(answer, next.sources, next.file)
   return { report: toReport(result, settings, colour), isGood: isGood(result, minScore) }
@@ -40,14 +45,19 @@ export async function validate(
 
 /** Replaces the places in the document that was sent by those in the files that it was made of. */
 function toPlaces(result: ValidationResult, { faults, findPlaces }: Sources, document: string): ValidationResult {
-  const { findings, breakingChanges } = result
-  const placeOf = findPlaces([...findings, ...breakingChanges].map(({ pointer }) => pointer))
+  const { findings, breakingChanges, changes } = result
+  const placeOf = findPlaces([...findings, ...changes].map(({ pointer }) => pointer))
   const locate = <Item extends { readonly pointer: string; readonly message: string }>(item: Item): Item => {
     const { file, line, column } = placeOf(item.pointer)
     const message = faults.get(item.pointer) ?? item.message
     return { ...item, message, line, column, ...(file !== document && { file }) }
   }
-  return { ...result, findings: findings.map(locate), breakingChanges: breakingChanges.map(locate) }
+  return {
+    ...result,
+    findings: findings.map(locate),
+    breakingChanges: breakingChanges.map(locate),
+    changes: changes.map(locate),
+  }
 }
 
 function toReport(result: ValidationResult, { file, format, minScore }: ValidateSettings, colour: boolean): string {

@@ -7,10 +7,10 @@ const SEVERITY_OF = { breaking: 'error', warning: 'warning', info: 'info' } as c
 
 /** Only a low score and breaking changes fail: the tenant's policy, not the build, judges single findings. */
 export function toValidationReport(result: ValidationResult, file: string, minimum: number): Report {
-  const { score, findings, breakingChanges } = result
+  const { score, findings, changes } = result
   const common = { previousPlace: null, operations: [], state: 'new', reason: null } as const
   const shown: readonly ReportFinding[] = [
-    ...breakingChanges.map(({ id, level, pointer, message, line = 1, column = 1, file: at = file }) => ({
+    ...changes.map(({ id, level, pointer, message, line = 1, column = 1, file: at = file }) => ({
       ...common,
       rule: id,
       severity: SEVERITY_OF[level],

@@ -37,6 +37,7 @@ export interface ValidationResult {
     } | null
   }
   readonly breakingChanges: readonly ShownChange[]
+  readonly changes: readonly ShownChange[]
   readonly recommendations: readonly { readonly advice: string; readonly count: number; readonly gain: number }[]
 }
 

@@ -17,7 +17,7 @@ const COLOURS = { error: 31, breaking: 31, warning: 33, info: 36, good: 32, dim:
 export function toText(result: ValidationResult, { file, minScore, colour }: TextOptions): string {
   const paint = (style: keyof typeof COLOURS, text: string): string =>
     colour ? `\x1b[${COLOURS[style]}m${text}\x1b[0m` : text
-  const { score, findings, compliance, breakingChanges, recommendations } = result
+  const { score, findings, compliance, changes, recommendations } = result
   const reasons = reasonsAgainst(result, minScore)
   const verdict =
     reasons.length === 0 ? paint('good', 'good') : paint('error', `not good enough: ${reasons.join(', ')}`)
@@ -40,7 +40,7 @@ export function toText(result: ValidationResult, { file, minScore, colour }: Tex
     ...more(findings, compliance.omitted).map((text) => paint('dim', text)),
     ...section(
       'Changes from the previous version',
-      breakingChanges.map(
+      changes.map(
         ({ level, message, pointer }) =>
           `  ${paint(level, level.padEnd(8))}  ${toPlain(message)}  ${paint('dim', toPlain(pointer))}`,
       ),

@@ -1,5 +1,6 @@
 /** `POST /v1/programmes/validate`: lints a document without publishing it. */
 
+import { PREVIOUS_INVALID } from '../governance/compare/change.ts'
 import { fromBase64 } from '../command/commands.ts'
 import type { Compliance } from '../programmes/compliance.ts'
 import { toChangelog } from '../governance/compare/changelog.ts'
@@ -65,7 +66,8 @@ export const VALIDATION_OPERATIONS = {
     path: '/v1/programmes/validate',
     summary: 'Lints an OpenAPI document: score, findings with locations, breaking changes, security, recommendations',
     description:
-      'Nothing is stored. `breakingChanges` lists the changes from `previous`, the document in force, to `specification`. ' +
+      'Nothing is stored. `changes` lists the changes from `previous`, the document in force, to `specification`; ' +
+      '`breakingChanges` those that break callers. ' +
       'A document that cannot be served scores 0, with the reason in `findings`.',
     tag: 'Governance',
     scope: 'programmes:read',
@@ -104,7 +106,12 @@ export const VALIDATION_OPERATIONS = {
               'cover a part, the same in every run; null: the document cannot be served.',
           },
         }),
-        breakingChanges: { type: 'array', items: change },
+        breakingChanges: {
+          type: 'array',
+          items: change,
+          description: 'The changes of the level `breaking`, and that `previous` cannot be read.',
+        },
+        changes: { type: 'array', items: change, description: 'All changes; empty without `previous`.' },
         changelog: {
           ...nullable(text),
           description: 'The first 500 changes as a changelog in Markdown; null without `previous`.',
@@ -149,7 +156,8 @@ function show(report: LintReport, isCompared: boolean) {
     score,
     findings,
     compliance: { band: bandOf(score), servable: isServable, categories: byCategory, costs, omitted, coverage },
-    breakingChanges: changes,
+    breakingChanges: changes.filter(({ id, level }) => level === 'breaking' || id === PREVIOUS_INVALID),
+    changes,
     changelog: isCompared ? toChangelog(changes) : null,
     security: { score: byCategory.security, findings: findings.filter((finding) => finding.category === 'security') },
     recommendations,

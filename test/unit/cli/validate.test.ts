@@ -9,7 +9,8 @@ import type { ValidationResult } from '../../../src/cli/validation-result.ts'
 const ENV = { CLIENT_ID: 'id', CLIENT_SECRET: 'secret' }
 const hostile = `<b>"it's"</b> & \u0000\u001b[31m`
 
-const RESULT: ValidationResult = {
+/** As of a service that does not know `changes`. */
+const RESULT: Omit<ValidationResult, 'changes'> = {
   score: 84.5,
   findings: [
     {
@@ -138,7 +139,7 @@ describe('validate', () => {
   })
 
   it('writes the same result as JSON, SARIF and JUnit', async () => {
-    expect(JSON.parse((await run(['--format', 'json'])).report)).toEqual(RESULT)
+    expect(JSON.parse((await run(['--format', 'json'])).report)).toEqual({ ...RESULT, changes: RESULT.breakingChanges })
     const sarif = JSON.parse((await run(['--format', 'sarif'])).report) as { runs: { results: object[] }[] }
     expect(sarif.runs[0]?.results).toMatchObject([
       { ruleId: 'operation.removed', level: 'error' },
@@ -224,6 +225,13 @@ describe('first use: a verdict of validate', () => {
     expect(head).toContain(
       '78.2 of 100, clean; asked for 90: not good enough: the score is below 90, 2 breaking changes since the previous version',
     )
+  })
+
+  it('shows changes that break nobody, and is good', async () => {
+    const added = { id: 'operation.added', level: 'info', pointer: '/paths/~1b/get', message: 'It is new.' } as const
+    const { report, isGood } = await run(['--min-score', '0'], { ...clean, changes: [added] } as typeof RESULT)
+    expect(report).toMatch(/info +It is new\./)
+    expect(isGood).toBe(true)
   })
 
   it('never rounds a score up to the minimum', async () => {

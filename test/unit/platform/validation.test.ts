@@ -19,6 +19,8 @@ describe('the validation of a document', () => {
     const CHANGELOG =
       /^# Changes of the API\n\n### Breaking\n\n- GET .*\n- POST \/payments: The operation was removed\. .*\n\n### Added\n/
     expect(result['changelog']).toMatch(CHANGELOG)
+    expect(result['changes']).toContainEqual(expect.objectContaining({ id: 'operation.added', level: 'info' }))
+    expect((result['breakingChanges'] as { level: string }[]).filter(({ level }) => level !== 'breaking')).toEqual([])
     expect((await read('/v1/programmes')).body['items']).toEqual([])
     const html = await platform.send('POST', '/v1/programmes/validate', {
       token,

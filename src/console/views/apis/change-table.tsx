@@ -7,7 +7,7 @@ import { texts } from '../../texts.ts'
 
 const words = texts.apis.compare
 
-type Change = Changes<'POST /v1/programmes/validate'>['breakingChanges'][number]
+type Change = Changes<'POST /v1/programmes/validate'>['changes'][number]
 
 const SHOWN_MAX = 200
 const LEVELS = { breaking: 'Critical', warning: 'Warning', info: 'Info' } as const

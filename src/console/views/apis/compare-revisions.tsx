@@ -128,5 +128,5 @@ function FoundChanges({ before, after }: TextsProps) {
     }
   }, [before, after])
   if (problem !== null) return <Refusal problem={problem} />
-  return report === null ? <Skeleton /> : <ChangeTable changes={report.breakingChanges} />
+  return report === null ? <Skeleton /> : <ChangeTable changes={report.changes} />
 }

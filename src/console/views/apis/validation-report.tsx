@@ -17,7 +17,7 @@ interface ReportProps {
   readonly onLine: (line: number) => void
 }
 
-export function Report({ report: { score, findings, breakingChanges, compliance }, isCompared, onLine }: ReportProps) {
+export function Report({ report: { score, findings, changes, compliance }, isCompared, onLine }: ReportProps) {
   return (
     <section aria-label={words.result}>
       <p role="status">
@@ -47,7 +47,7 @@ export function Report({ report: { score, findings, breakingChanges, compliance 
         />
       )}
       {findings.length > SHOWN_MAX && <p class="quiet">{texts.apis.compare.more(findings.length - SHOWN_MAX)}</p>}
-      {isCompared && <ChangeTable changes={breakingChanges} />}
+      {isCompared && <ChangeTable changes={changes} />}
     </section>
   )
 }
