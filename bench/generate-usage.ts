@@ -12,15 +12,18 @@ export function consumerOf(index: number): string {
   return `con_${String(index).padStart(16, '0')}`
 }
 
+const COLUMNS = `window_start, tenant, api, operation, consumer, consumer_name, subscription, agent, variant, currency, price, calls,
+  units, amount, channel`
+
 /** Of 100 cells of an hour, an API and a consumer, 66 have a line item, and a few a second one. */
 export async function generateUsage(
   client: ClickHouse,
-  { tenant, items }: { readonly tenant: string; readonly items: number },
+  { tenant, items, days = DAYS }: { readonly tenant: string; readonly items: number; readonly days?: number },
 ): Promise<void> {
   const cells = APIS * CONSUMERS * 24
-  const share = items / DAYS / cells
+  const share = items / days / cells
   if (share > 1.05) throw new Error('at most 151 million line items')
-  for (let day = 0; day < DAYS; day++) {
+  for (let day = 0; day < days; day++) {
     const select = (where: string): string => `
       SELECT toDateTime(${FIRST / 1_000 + day * 86_400} + intDiv(number, ${APIS * CONSUMERS}) * 3600 + hash % 360 * 10, 'UTC'),
         '${tenant}', concat('api-', toString(number % ${APIS}), '-v1'), concat('operation', toString(number % ${APIS} % 3)),
@@ -32,7 +35,7 @@ export async function generateUsage(
     const seldom = 'hash % 10000 < 526'
     const often = `intDiv(hash, 10000) % 10000 < ${Math.round(share * 10_000 * 0.95)}`
     await client.command({
-      query: `INSERT INTO line_items ${select(often)} UNION ALL ${select(`${often} AND ${seldom}`)}`,
+      query: `INSERT INTO line_items (${COLUMNS}) ${select(often)} UNION ALL ${select(`${often} AND ${seldom}`)}`,
     })
   }
 }

@@ -87,6 +87,10 @@ try {
   await readStatements('statement of the month before', statements, first)
   await timed('closed the month before', () => statements.close(now))
   await readStatements('statement of a closed month', statements, first)
+} catch (cause) {
+  // The process may end when the store is closed.
+  console.error(cause)
+  process.exitCode = 1
 } finally {
   await reader.close()
   await client.close()
