@@ -17,6 +17,10 @@ import { createLog } from '../../../src/runtime/log.ts'
 import { createVault } from '../../../src/runtime/vault.ts'
 import { openSqliteRegistry } from '../../../src/store/sqlite/registry.ts'
 import { createWebhooks } from '../../../src/app/open-webhooks.ts'
+import { createRunJob } from '../../../src/app/node-jobs.ts'
+import { createLifecycle } from '../../../src/runtime/lifecycle.ts'
+import { createLocalClaims } from '../../../src/store/claims.ts'
+import { StoreUnwritable } from '../../../src/store/unwritable.ts'
 import { createFakeClock } from '../../fixtures/fake-clock.ts'
 import { DELIVERY_KIND } from '../../../src/webhooks/delivery-document.ts'
 
@@ -43,9 +47,10 @@ async function open() {
     mutex: createKeyedMutex(),
     count: () => {},
   }
+  const log = createLog('silent')
+  const create = () => createWebhooks({ ...shared, allowPrivate: true, tenant: 'own', log })
   const begin = async () => {
-    const log = createLog('silent')
-    const webhooks = createWebhooks({ ...shared, allowPrivate: true, tenant: 'own', log })
+    const webhooks = create()
     await webhooks.start()
     return webhooks
   }
@@ -72,6 +77,8 @@ async function open() {
     id,
     test,
     stateOf,
+    create,
+    stop: () => webhooks.stop(),
     async restart() {
       await webhooks.stop()
       webhooks = await begin()
@@ -94,6 +101,42 @@ it('a failed delivery is retried when it is due, also after a restart', async ()
   clock.advanceSync(6_000)
   await until(async () => expect(await stateOf(id)).toBe('delivered'))
   expect(receiver.asked).toBe(2)
+})
+
+it('webhooks of a node stop what they had begun when they fail to start, and are started again', async () => {
+  const { receiver, test, stateOf, clock, registry, create, stop } = await open()
+  await stop()
+  const { get, watch } = registry
+  let watchers = 0
+  registry.watch = (position, listener) => {
+    const unwatch = watch(position, listener)
+    watchers++
+    return () => {
+      watchers--
+      unwatch()
+    }
+  }
+  registry.get = async (kind, id) => {
+    if (kind === 'webhook_position') throw new StoreUnwritable('away')
+    return get(kind, id)
+  }
+  const lifecycle = createLifecycle({ clock, log: createLog('silent') })
+  onTestFinished(() => lifecycle.close())
+  const runJob = createRunJob({
+    shared: { claims: createLocalClaims(), incarnation: 'i-1' },
+    clock,
+    log: createLog('silent'),
+    count: () => {},
+    opened: lifecycle.opened,
+  })
+  await runJob('webhooks', create)
+  await clock.advance(4_000)
+  expect(watchers).toBe(0)
+  registry.get = get
+  await clock.advance(5_000)
+  const { id } = await test()
+  await until(async () => expect(await stateOf(id)).toBe('delivered'))
+  expect(receiver.asked).toBe(1)
 })
 
 it('deliveries of a disabled event subscription are sent when it is enabled again', async () => {
