@@ -18,6 +18,7 @@ import { documentKind, isOfKind, type Document, type Registry, type Write } from
 export interface FanOut {
   /** Resumes from the committed position and follows the change feed. */
   start(): Promise<void>
+  /** Commits the position if it can. Never rejects. */
   stop(): Promise<void>
 }
 
@@ -83,7 +84,7 @@ export function createFanOut(options: FanOutOptions): FanOut {
       state.unwatch()
       state.cancelRetry()
       await state.work
-      if (state.pending.length === 0 && state.latest > state.committed) await commit(state, [], state.latest)
+      await commitLatest(state)
     },
   }
 }
@@ -97,6 +98,7 @@ async function watch(state: State): Promise<void> {
     state.committed = await registry.end()
     await commit(state, [], state.committed)
   }
+  if (state.isStopped) return
   state.latest = state.committed
   state.isPaused = false
   state.unwatch = registry.watch(state.committed, ({ position: at, document, removed }) => {
@@ -143,6 +145,18 @@ function watchLater(state: State): void {
   if (state.isStopped) return
   const retry = (): void => void watch(state).catch(() => watchLater(state))
   state.cancelRetry = state.options.clock.after(RETRY_MS, retry)
+}
+
+/** Spares the next start the changes without an event. */
+async function commitLatest(state: State): Promise<void> {
+  const { count, log } = state.options
+  if (state.pending.length > 0 || state.latest <= state.committed) return
+  try {
+    await commit(state, [], state.latest)
+  } catch (cause) {
+    count('webhook_fan_out_failed')
+    log.error({ err: cause }, 'webhook position could not be stored; the next start reads the last changes again')
+  }
 }
 
 async function deliveriesOf(

@@ -21,7 +21,7 @@ import { createRunJob } from '../../../src/app/node-jobs.ts'
 import { createLifecycle } from '../../../src/runtime/lifecycle.ts'
 import { createLocalClaims } from '../../../src/store/claims.ts'
 import { StoreUnwritable } from '../../../src/store/unwritable.ts'
-import { createFakeClock } from '../../fixtures/fake-clock.ts'
+import { createFakeClock, settled } from '../../fixtures/fake-clock.ts'
 import { DELIVERY_KIND } from '../../../src/webhooks/delivery-document.ts'
 
 const ACME = { tenant: 'acme', consumer: 'con_1' }
@@ -137,6 +137,21 @@ it('webhooks of a node stop what they had begun when they fail to start, and are
   const { id } = await test()
   await until(async () => expect(await stateOf(id)).toBe('delivered'))
   expect(receiver.asked).toBe(1)
+})
+
+it('webhooks stop completely if the registry refuses the position that they have reached', async () => {
+  const { test, stateOf, registry, stop } = await open()
+  const { id } = await test()
+  await until(async () => expect(await stateOf(id)).toBe('delivered'))
+  const { commit } = registry
+  registry.commit = async (author, action, writes) => {
+    if (action === 'webhooks.deliver') throw new StoreUnwritable('away')
+    return commit(author, action, writes)
+  }
+  await stop()
+  const later = await test()
+  await settled()
+  expect(await stateOf(later.id)).toBe('pending')
 })
 
 it('deliveries of a disabled event subscription are sent when it is enabled again', async () => {
