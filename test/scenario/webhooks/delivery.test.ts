@@ -103,6 +103,38 @@ it('a failed delivery is retried when it is due, also after a restart', async ()
   expect(receiver.asked).toBe(2)
 })
 
+it('a delivery that cannot be read is sent when the registry is back', async () => {
+  const { receiver, test, stateOf, clock, registry } = await open()
+  const { get } = registry
+  let refused = 0
+  registry.get = async (kind, id) => {
+    if ((kind as string) === DELIVERY_KIND && refused++ === 0) throw new StoreUnwritable('away')
+    return get(kind, id)
+  }
+  const { id } = await test()
+  await settled()
+  expect(await stateOf(id)).toBe('pending')
+  clock.advanceSync(30_000)
+  await until(async () => expect(await stateOf(id)).toBe('delivered'))
+  expect(receiver.asked).toBe(1)
+})
+
+it('a delivery whose result cannot be stored is sent again when the registry is back', async () => {
+  const { receiver, test, stateOf, clock, registry } = await open()
+  const { commitEach } = registry
+  let refused = 0
+  registry.commitEach = async (commits) => {
+    if (refused++ === 0) throw new StoreUnwritable('away')
+    return commitEach(commits)
+  }
+  const { id } = await test()
+  await until(() => expect(refused).toBe(1))
+  await settled()
+  clock.advanceSync(30_000)
+  await until(async () => expect(await stateOf(id)).toBe('delivered'))
+  expect(receiver.asked).toBe(2)
+})
+
 it('webhooks of a node stop what they had begun when they fail to start, and are started again', async () => {
   const { receiver, test, stateOf, clock, registry, create, stop } = await open()
   await stop()
