@@ -7,13 +7,12 @@
  */
 
 import type { CountEvent } from '../runtime/event-reasons.ts'
-import { exponentialDelayMs } from '../runtime/backoff.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Log } from '../runtime/log.ts'
 import { RevisionConflict, type Document, type Registry } from '../store/registry.ts'
-import { isFromDisk, UNWRITABLE_RETRY_MS } from '../store/unwritable.ts'
 import { DUE_KIND, type DueTime } from './due-times.ts'
 import { listAll } from './page.ts'
+import { retryDelayMs } from './retries.ts'
 
 export type DueHandlers = Readonly<Record<string, (due: DueTime) => Promise<void>>>
 
@@ -32,7 +31,6 @@ export interface SchedulerOptions {
 }
 
 const BATCH_MAX = 100
-const RETRY = { firstMs: 5_000, maxMs: 3_600_000 }
 /** `setTimeout` overflows above 2^31 − 1 ms (24.8 days), so longer delays are re-armed. */
 const SLEEP_MS_MAX = 86_400_000
 
@@ -68,7 +66,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     void run().catch((cause: unknown) => {
       count('due_failed')
       log.error({ err: cause }, 'scheduled tasks could not be read; none runs until the retry succeeds')
-      if (!isStopped) cancel = clock.after(RETRY.firstMs, wake)
+      if (!isStopped) cancel = clock.after(retryDelayMs(cause, 1), wake)
     })
   }
 
@@ -129,8 +127,7 @@ function createTaskRunner({ registry, handlers, clock, log, count }: SchedulerOp
         // The command that the handler ran has removed the task itself.
         if (cause instanceof RevisionConflict) return true
         const times = (failed.get(id)?.times ?? 0) + 1
-        const pauseMs = isFromDisk(cause) ? UNWRITABLE_RETRY_MS : exponentialDelayMs(times, RETRY)
-        failed.set(id, { times, untilMs: clock.nowMs() + pauseMs })
+        failed.set(id, { times, untilMs: clock.nowMs() + retryDelayMs(cause, times) })
         count('due_failed')
         log.error(
           { err: cause, due: body, times },
