@@ -55,7 +55,7 @@ export function createWebhooks(given: WebhooksOptions): Webhooks {
     },
   })
   const fanOut = createFanOut({ ...options, queuedFor: (receiver) => queue.sizeOf(receiver) })
-  const feed = createQueueFeed({ registry, queue, log, count })
+  const feed = createQueueFeed({ registry, queue, clock, log, count })
   let stopRetention = (): void => {}
 
   return {

@@ -197,6 +197,26 @@ it('deliveries of a disabled event subscription are sent when it is enabled agai
   await until(async () => expect(await stateOf(id)).toBe('delivered'))
 })
 
+it('deliveries of an enabled event subscription that cannot be loaded are sent when the registry is back', async () => {
+  const { receiver, registrations, test, stateOf, clock, registry, id: registration } = await open()
+  receiver.status = 410
+  const { id } = await test()
+  await until(async () => expect((await registrations.get('acme', registration)).state).toBe('disabled'))
+  receiver.status = 204
+  clock.advanceSync(DAY_MS)
+  const { list } = registry
+  let refused = 0
+  registry.list = async (kind, query) => {
+    if ((kind as string) === DELIVERY_KIND && refused++ === 0) throw new StoreUnwritable('away')
+    return list(kind, query)
+  }
+  await registrations.update(ACME, registration, { state: 'active' })
+  await settled()
+  expect([refused, receiver.asked]).toEqual([1, 1])
+  clock.advanceSync(2_000)
+  await until(async () => expect(await stateOf(id)).toBe('delivered'))
+})
+
 it('pending deliveries of a disabled tenant wait until it is enabled, and its events meanwhile get none', async () => {
   const { receiver, test, stateOf, clock, registry, createId } = await open()
   const system = { tenant: 'acme', consumer: 'system' }
