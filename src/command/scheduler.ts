@@ -3,7 +3,8 @@
  *
  * The scheduler receives new tasks from the change feed and sleeps until the earliest one. A task is removed after its handler
  * has finished, so delivery is at-least-once: a task that fell due during downtime, or that a crash interrupted, runs at the
- * next start. A failed task is retried with exponential back-off and delays no other task.
+ * next start. A failed task is retried with exponential back-off and delays no other task. So is one whose commit meets a change by
+ * another command.
  */
 
 import type { CountEvent } from '../runtime/event-reasons.ts'
@@ -113,19 +114,28 @@ function createTaskRunner({ registry, handlers, clock, log, count }: SchedulerOp
   /** Failed tasks by id: number of failures, and time of the next retry. */
   const failed = new Map<string, { readonly times: number; readonly untilMs: number }>()
 
+  async function attempt({ id, tenant, revision, body }: Document<DueTime>): Promise<void> {
+    try {
+      await handlers[body.kind]?.(body)
+      await registry.commit({ tenant, consumer: 'system' }, 'due.done', [
+        { kind: DUE_KIND, id, tenant, expected: revision, body: null },
+      ])
+    } catch (cause) {
+      // The command that the handler ran, or another one, may have removed the task itself.
+      if (cause instanceof RevisionConflict && (await registry.get(DUE_KIND, id)) === null) return
+      throw cause
+    }
+  }
+
   return {
     readyAtMs: ({ id, body }) => Math.max(body.atMs, failed.get(id)?.untilMs ?? 0),
-    async run({ id, tenant, revision, body }) {
+    async run(task) {
+      const { id, body } = task
       try {
-        await handlers[body.kind]?.(body)
-        await registry.commit({ tenant, consumer: 'system' }, 'due.done', [
-          { kind: DUE_KIND, id, tenant, expected: revision, body: null },
-        ])
+        await attempt(task)
         failed.delete(id)
         return true
       } catch (cause) {
-        // The command that the handler ran has removed the task itself.
-        if (cause instanceof RevisionConflict) return true
         const times = (failed.get(id)?.times ?? 0) + 1
         failed.set(id, { times, untilMs: clock.nowMs() + retryDelayMs(cause, times) })
         count('due_failed')
