@@ -137,6 +137,8 @@ async function drain(state: State): Promise<void> {
     log.error({ err: cause }, 'webhook deliveries could not be created from new events; retrying')
     state.unwatch()
     state.pending = []
+    // Otherwise a stop would commit a position after events that have no deliveries yet.
+    state.latest = state.committed
     watchLater(state)
   }
 }
