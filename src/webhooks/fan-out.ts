@@ -2,7 +2,8 @@
  * Turns events into deliveries: one per event subscription of the tenant that includes the event type.
  *
  * Events are the outbox: each is committed together with the change that caused it. The position in the change feed is
- * committed together with the deliveries, so a crash neither loses a delivery nor creates it twice.
+ * committed together with the deliveries, so a crash neither loses a delivery nor creates it twice. Nor does a node that continues
+ * after another one has taken over: a commit is refused if the position is not the one that this node has reached.
  */
 
 import { isDisabled } from '../access/platform-access.ts'
@@ -13,7 +14,14 @@ import { isEnabled, RECEIVERS_MAX } from './event-subscriptions.ts'
 import { OUTBOX_EVENT_KIND, type DataForConsumer, type EventBody } from '../command/event-outbox.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { CreateId } from '../runtime/ids.ts'
-import { documentKind, isOfKind, type Document, type Registry, type Write } from '../store/registry.ts'
+import {
+  documentKind,
+  isOfKind,
+  RevisionConflict,
+  type Document,
+  type Registry,
+  type Write,
+} from '../store/registry.ts'
 
 export interface FanOut {
   /** Resumes from the committed position and follows the change feed. */
@@ -95,8 +103,7 @@ async function watch(state: State): Promise<void> {
   state.committed = position?.body.position ?? 0
   if (position === null) {
     // Skips the events from before the first start of webhooks, which have no subscription.
-    state.committed = await registry.end()
-    await commit(state, [], state.committed)
+    await commit(state, [], await registry.end())
   }
   if (state.isStopped) return
   state.latest = state.committed
@@ -190,6 +197,8 @@ async function deliveriesOf(
 async function commit(state: State, writes: readonly Write[], position: number): Promise<void> {
   const { registry, tenant: own } = state.options
   const before = await registry.get(POSITION_KIND, POSITION_ID)
+  if ((before?.body.position ?? 0) !== state.committed)
+    throw new RevisionConflict('another node has moved the position')
   const expected = before?.revision ?? 0
   const write = { kind: POSITION_KIND, id: POSITION_ID, tenant: before?.tenant ?? own, expected, body: { position } }
   await registry.commit({ tenant: own, consumer: 'system' }, 'webhooks.deliver', [...writes, write])

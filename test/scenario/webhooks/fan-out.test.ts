@@ -4,6 +4,7 @@ import { describe, expect, it, vi } from 'vitest'
 import { eventWrite } from '../../../src/command/event-outbox.ts'
 import { DELIVERY_KIND } from '../../../src/webhooks/delivery-document.ts'
 import { createFanOut } from '../../../src/webhooks/fan-out.ts'
+import type { Registry } from '../../../src/store/registry.ts'
 import { StoreUnwritable } from '../../../src/store/unwritable.ts'
 import { settled } from '../../fixtures/fake-clock.ts'
 import { ACME, openTestReceiver } from '../../fixtures/test-receiver.ts'
@@ -102,6 +103,31 @@ describe('an event of a webhook', () => {
     await next.start()
     await next.stop()
     expect([refused > 0, (await deliveriesOf(registration.id)).length]).toEqual([true, 1])
+  })
+
+  it('is delivered once if a node continues after another one has taken over', async () => {
+    const { registry, createId, clock, registration, fanOut, deliveriesOf, ...shared } = await openTestReceiver(
+      (response) => response.end(),
+    )
+    const { promise: resumed, resolve: resume } = Promise.withResolvers<void>()
+    const paused: Registry = {
+      ...registry,
+      async list(kind, query) {
+        await resumed
+        return registry.list(kind, query)
+      },
+    }
+    const log = { error() {} }
+    const stale = createFanOut({ ...shared, registry: paused, createId, clock, tenant: 'own', queuedFor: () => 0, log })
+    await stale.start()
+    await fanOut.start()
+    await registry.commit(ACME, 'test', [eventWrite(createId, 'acme', 'SlaChanged', { to: '1' })])
+    await settled()
+    expect(await deliveriesOf(registration.id)).toHaveLength(1)
+    resume()
+    await settled()
+    await stale.stop()
+    expect(await deliveriesOf(registration.id)).toHaveLength(1)
   })
 
   it('is delivered once even if more events arrive than memory holds', async () => {
