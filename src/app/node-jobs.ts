@@ -1,18 +1,11 @@
 /** Starts work that one node does: the only node at once, one of several under a claim. */
 
-import { createClaimedJob } from '../command/claimed-job.ts'
+import { createClaimedJob, type Job } from '../command/claimed-job.ts'
 import type { CountEvent } from '../runtime/event-reasons.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Opened } from '../runtime/lifecycle.ts'
 import type { Log } from '../runtime/log.ts'
 import type { Shared } from './open-shared.ts'
-
-/** Work that is started once, and created again for another start. */
-export interface Job {
-  /** Resolves when the work that was due is complete. */
-  start(): Promise<void>
-  stop(): Promise<void> | void
-}
 
 export interface NodeJobsOptions {
   readonly shared: Pick<Shared, 'claims' | 'incarnation'> | null
@@ -40,11 +33,7 @@ export function createRunJob({ shared, clock, log, count, opened }: NodeJobsOpti
       name,
       holder,
       clock,
-      async start() {
-        const job = create()
-        await job.start()
-        return () => job.stop()
-      },
+      create,
       onFailed(cause) {
         count('job_not_claimed')
         log.error({ err: cause, job: name }, 'a job could not be claimed, started or stopped on this node; retrying')

@@ -4,7 +4,8 @@
 
 import { join } from 'node:path'
 import type { Config } from '../config.ts'
-import type { Job, RunJob } from './node-jobs.ts'
+import type { Job } from '../command/claimed-job.ts'
+import type { RunJob } from './node-jobs.ts'
 import { STORE_FOLDER } from '../recovery/open-store.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { CountEvent } from '../runtime/event-reasons.ts'

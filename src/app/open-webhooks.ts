@@ -37,7 +37,6 @@ export interface Webhooks {
   waiting(): number
 }
 
-const STORE_RETRY_DELAY_MS = 30_000
 /** Time limit for deliveries in flight at shutdown. */
 const DRAIN_MS = 5_000
 
@@ -47,16 +46,16 @@ export function createWebhooks(given: WebhooksOptions): Webhooks {
   const options = { ...given, dataForConsumer }
   // Receivers of several tenants may share a host. As many connections as deliveries are allowed, so no tenant waits for another.
   const outbound = createGuardedFetch({ ...options, connectionsMax: BOUNDS.all })
-  const send = createSender({
-    ...options,
-    outbound,
-    random: Math.random,
-    onStoreFailure: (id, tenant, receiver) =>
-      queue.add({ id, receiver, tenant, atMs: clock.nowMs() + STORE_RETRY_DELAY_MS }),
+  const queue = createDeliveryQueue({
+    clock,
+    send: createSender({ ...options, outbound, random: Math.random }),
+    onFailed(cause, delivery) {
+      count('webhook_not_noted')
+      log.error({ err: cause, delivery }, 'webhook delivery failed internally; it stays pending, retrying')
+    },
   })
-  const queue = createDeliveryQueue({ clock, send })
   const fanOut = createFanOut({ ...options, queuedFor: (receiver) => queue.sizeOf(receiver) })
-  const feed = createQueueFeed({ registry, queue, log, count })
+  const feed = createQueueFeed({ registry, queue, clock, log, count })
   let stopRetention = (): void => {}
 
   return {

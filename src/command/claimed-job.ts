@@ -9,6 +9,14 @@
 import type { Clock } from '../runtime/clock.ts'
 import type { Claim, Claims } from '../store/claims.ts'
 
+/** Work that is created for each start. */
+export interface Job {
+  /** Resolves when the work that was due is complete. */
+  start(): Promise<void>
+  /** Also called if the start has failed, so that nothing of what it began continues. */
+  stop(): Promise<void> | void
+}
+
 export interface ClaimedJobOptions {
   readonly claims: Claims
   /** Names the job; all nodes use the same name. */
@@ -16,8 +24,8 @@ export interface ClaimedJobOptions {
   /** Incarnation of this node. */
   readonly holder: string
   readonly clock: Pick<Clock, 'after'>
-  /** Starts the job, and returns a function that stops it. It is called again after each stop. */
-  readonly start: () => Promise<() => Promise<void> | void>
+  /** Creates the job for each start. */
+  readonly create: () => Job
   /** The claim could not be made, renewed or released, or the job failed to start or stop. All are repeated but a stop. */
   readonly onFailed: (cause: unknown) => void
   readonly ttlMs?: number
@@ -36,21 +44,21 @@ const ATTEMPTS_PER_TTL = 3
 const MARGIN_PER_TTL = 8
 
 export function createClaimedJob(options: ClaimedJobOptions): ClaimedJob {
-  const job = new Job(options)
+  const loop = new ClaimLoop(options)
   let work: Promise<void> | null = null
   return {
     start() {
-      work ??= job.run()
-      return job.settled
+      work ??= loop.run()
+      return loop.settled
     },
     async stop() {
-      job.stop()
+      loop.stop()
       await work
     },
   }
 }
 
-class Job {
+class ClaimLoop {
   readonly #options: ClaimedJobOptions
   readonly #ttlMs: number
   readonly #pauseMs: number
@@ -92,15 +100,24 @@ class Job {
     if (claim === null) return hold.cancel()
     if (!this.#isStopped) {
       hold.renew(claim)
-      const stopJob = await this.#tolerate(this.#options.start)
-      this.#first.resolve()
-      if (stopJob !== null) {
-        await hold.ended
-        await this.#tolerate(async () => stopJob())
-      }
+      await this.#do(hold.ended)
     }
     hold.cancel()
     await this.#tolerate(() => claims.release(claim))
+  }
+
+  /** Does the job until `ended`. A job that fails to start is stopped, because a part of it may run already. */
+  async #do(ended: Promise<void>): Promise<void> {
+    const { create } = this.#options
+    const job = await this.#tolerate(async () => create())
+    if (job === null) return
+    const isStarted = await this.#tolerate(async () => {
+      await job.start()
+      return true
+    })
+    this.#first.resolve()
+    if (isStarted !== null) await ended
+    await this.#tolerate(async () => job.stop())
   }
 
   /** The time for which this node may do the job, from before the claim is sent. */

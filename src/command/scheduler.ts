@@ -3,17 +3,17 @@
  *
  * The scheduler receives new tasks from the change feed and sleeps until the earliest one. A task is removed after its handler
  * has finished, so delivery is at-least-once: a task that fell due during downtime, or that a crash interrupted, runs at the
- * next start. A failed task is retried with exponential back-off and delays no other task.
+ * next start. A failed task is retried with exponential back-off and delays no other task. So is one whose commit meets a change by
+ * another command.
  */
 
 import type { CountEvent } from '../runtime/event-reasons.ts'
-import { exponentialDelayMs } from '../runtime/backoff.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Log } from '../runtime/log.ts'
 import { RevisionConflict, type Document, type Registry } from '../store/registry.ts'
-import { isFromDisk, UNWRITABLE_RETRY_MS } from '../store/unwritable.ts'
 import { DUE_KIND, type DueTime } from './due-times.ts'
 import { listAll } from './page.ts'
+import { retryDelayMs } from './retries.ts'
 
 export type DueHandlers = Readonly<Record<string, (due: DueTime) => Promise<void>>>
 
@@ -32,7 +32,6 @@ export interface SchedulerOptions {
 }
 
 const BATCH_MAX = 100
-const RETRY = { firstMs: 5_000, maxMs: 3_600_000 }
 /** `setTimeout` overflows above 2^31 − 1 ms (24.8 days), so longer delays are re-armed. */
 const SLEEP_MS_MAX = 86_400_000
 
@@ -68,7 +67,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     void run().catch((cause: unknown) => {
       count('due_failed')
       log.error({ err: cause }, 'scheduled tasks could not be read; none runs until the retry succeeds')
-      if (!isStopped) cancel = clock.after(RETRY.firstMs, wake)
+      if (!isStopped) cancel = clock.after(retryDelayMs(cause, 1), wake)
     })
   }
 
@@ -115,22 +114,30 @@ function createTaskRunner({ registry, handlers, clock, log, count }: SchedulerOp
   /** Failed tasks by id: number of failures, and time of the next retry. */
   const failed = new Map<string, { readonly times: number; readonly untilMs: number }>()
 
+  async function attempt({ id, tenant, revision, body }: Document<DueTime>): Promise<void> {
+    try {
+      await handlers[body.kind]?.(body)
+      await registry.commit({ tenant, consumer: 'system' }, 'due.done', [
+        { kind: DUE_KIND, id, tenant, expected: revision, body: null },
+      ])
+    } catch (cause) {
+      // The command that the handler ran, or another one, may have removed the task itself.
+      if (cause instanceof RevisionConflict && (await registry.get(DUE_KIND, id)) === null) return
+      throw cause
+    }
+  }
+
   return {
     readyAtMs: ({ id, body }) => Math.max(body.atMs, failed.get(id)?.untilMs ?? 0),
-    async run({ id, tenant, revision, body }) {
+    async run(task) {
+      const { id, body } = task
       try {
-        await handlers[body.kind]?.(body)
-        await registry.commit({ tenant, consumer: 'system' }, 'due.done', [
-          { kind: DUE_KIND, id, tenant, expected: revision, body: null },
-        ])
+        await attempt(task)
         failed.delete(id)
         return true
       } catch (cause) {
-        // The command that the handler ran has removed the task itself.
-        if (cause instanceof RevisionConflict) return true
         const times = (failed.get(id)?.times ?? 0) + 1
-        const pauseMs = isFromDisk(cause) ? UNWRITABLE_RETRY_MS : exponentialDelayMs(times, RETRY)
-        failed.set(id, { times, untilMs: clock.nowMs() + pauseMs })
+        failed.set(id, { times, untilMs: clock.nowMs() + retryDelayMs(cause, times) })
         count('due_failed')
         log.error(
           { err: cause, due: body, times },

@@ -3,17 +3,21 @@
  *
  * Scores every activation, also one without a programme. At startup it scores the active revisions that have no score,
  * for example after a crash. The catalogue entry of the API shows the score; the findings behind it are stored with the document.
+ * A failure of the store is retried, with back-off because each attempt may lint the document again. Other failures would recur with
+ * the same document, and wait for the next start.
  */
 
 import { createHash } from 'node:crypto'
 import type { Linter } from '../governance/lint/linter.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { isOfKind, type Document, type Registry } from '../store/registry.ts'
+import { isFromDisk } from '../store/unwritable.ts'
 import { API_KIND } from '../publishing/apis.ts'
 import { PROXY_KIND, activeDeployment, type ProxyBody } from '../publishing/proxy-document.ts'
 import { readContent } from '../publishing/published-content.ts'
 import type { KeyedMutex } from '../command/keyed-mutex.ts'
 import { listAll } from '../command/page.ts'
+import { createRetries, type Retries } from '../command/retries.ts'
 import { storeScore } from './compliance-score.ts'
 import { createTenantLint, type TenantLint } from './tenant-lint.ts'
 
@@ -24,7 +28,7 @@ export interface Compliance {
   readonly checkRuleset: Linter['checkRuleset']
   /** Scores an API that no proxy serves, by the built-in rules. Skips a document that has a score. */
   scoreOwn(api: string, document: Uint8Array): Promise<void>
-  /** Follows the change feed from now on; resolves when all active revisions are scored. */
+  /** Follows the change feed from now on; resolves when all active revisions are scored, or a retry is scheduled. Never rejects. */
   start(): Promise<void>
   stop(): Promise<void>
 }
@@ -49,26 +53,36 @@ export const CRITICAL_BELOW = 70
 export function createCompliance(options: ComplianceOptions): Compliance {
   const { linter, log } = options
   const lint = createTenantLint(options)
-  const revisions = createRevisionScoring(options, lint)
+  const retries = createRetries(options)
+  const revisions = createRevisionScoring(options, lint, retries)
   let own: Promise<void> = Promise.resolve()
   let isStopped = false
 
-  async function scoreOwn(api: string, document: Uint8Array): Promise<void> {
+  function scoreOwn(api: string, document: Uint8Array): Promise<void> {
+    own = tryOwn(api, document)
+    return own
+  }
+
+  async function tryOwn(api: string, document: Uint8Array): Promise<void> {
     if (isStopped) return
     try {
       await scoreOwnDocument(options, api, document)
+      retries.done(`own ${api}`)
     } catch (cause) {
-      if (!isStopped) log.error({ err: cause, api }, 'platform API could not be scored; retrying at the next start')
+      if (isStopped) return
+      log.error({ err: cause, api }, `platform API could not be scored; ${nextAfter(cause)}`)
+      if (isFromDisk(cause)) retries.schedule(`own ${api}`, null, () => void scoreOwn(api, document))
     }
   }
 
   return {
     lint,
     checkRuleset: linter.checkRuleset,
-    scoreOwn: (api, document) => (own = scoreOwn(api, document)),
+    scoreOwn,
     start: revisions.start,
     async stop() {
       isStopped = true
+      retries.stop()
       revisions.stop()
       await linter.close()
       await Promise.all([revisions.settled(), own])
@@ -76,17 +90,56 @@ export function createCompliance(options: ComplianceOptions): Compliance {
   }
 }
 
+/** Follows the proxies, and scores the active revision of each that was created or changed. */
+function createRevisionScoring(options: ComplianceOptions, lint: TenantLint, retries: Retries) {
+  const { registry, log } = options
+  const queue = createRevisionQueue(options, lint, retries)
+  let unwatch = (): void => {}
+  let isStopped = false
+
+  async function follow(): Promise<void> {
+    unwatch()
+    unwatch = registry.watch(await registry.end(), ({ document, removed }) => {
+      if (isOfKind(document, PROXY_KIND) && !removed) queue.add(document.id)
+    })
+    for await (const { id } of listAll(registry, PROXY_KIND)) queue.add(id)
+    await queue.settled()
+  }
+
+  async function start(): Promise<void> {
+    try {
+      await follow()
+      retries.done('start')
+    } catch (cause) {
+      if (isStopped) return
+      log.error({ err: cause }, 'active revisions could not be read; they are scored when a retry succeeds')
+      retries.schedule('start', cause, () => void start())
+    }
+  }
+
+  return {
+    start,
+    settled: queue.settled,
+    stop(): void {
+      isStopped = true
+      unwatch()
+      queue.stop()
+    },
+  }
+}
+
 /** Scores the active revisions of proxies, one at a time; several changes of a proxy coalesce. */
-function createRevisionScoring(options: ComplianceOptions, lint: TenantLint) {
+function createRevisionQueue(options: ComplianceOptions, lint: TenantLint, retries: Retries) {
   const { registry, log } = options
   /** Ids of proxies. */
   const pending = new Set<string>()
   let isWorking = false
   let work: Promise<void> = Promise.resolve()
-  let unwatch = (): void => {}
   let isStopped = false
 
-  function schedule(): void {
+  function add(id: string): void {
+    if (isStopped) return
+    pending.add(id)
     if (isWorking) return
     isWorking = true
     work = scorePending()
@@ -100,31 +153,27 @@ function createRevisionScoring(options: ComplianceOptions, lint: TenantLint) {
       try {
         const proxy = await registry.get(PROXY_KIND, id)
         if (proxy !== null) await scoreActive(options, lint, proxy)
+        retries.done(`proxy ${id}`)
       } catch (cause) {
-        if (!isStopped)
-          log.error({ err: cause, proxy: id }, 'active revision could not be scored; retrying at the next start')
+        if (isStopped) break
+        log.error({ err: cause, proxy: id }, `active revision could not be scored; ${nextAfter(cause)}`)
+        if (isFromDisk(cause)) retries.schedule(`proxy ${id}`, null, () => add(id))
       }
     }
     isWorking = false
   }
 
   return {
-    async start(): Promise<void> {
-      unwatch = registry.watch(await registry.end(), ({ document, removed }) => {
-        if (!isOfKind(document, PROXY_KIND) || removed) return
-        pending.add(document.id)
-        schedule()
-      })
-      for await (const { id } of listAll(registry, PROXY_KIND)) pending.add(id)
-      schedule()
-      await work
-    },
+    add,
     settled: (): Promise<void> => work,
     stop(): void {
       isStopped = true
-      unwatch()
     },
   }
+}
+
+function nextAfter(cause: unknown): string {
+  return isFromDisk(cause) ? 'retrying' : 'retrying at the next start'
 }
 
 async function scoreActive(

@@ -3,14 +3,13 @@
  *
  * The result of a step is committed together with its status. Steps that run commands with commits of their
  * own (proxies, subscriptions) first check for an earlier result. The runner resumes a programme when the
- * change feed reports that it was created, updated, retried or decided.
+ * change feed reports that it was created, updated, retried or decided, and after a failure to read or commit it.
  */
 
 import { Problem, type ProblemPointer } from '../domain/problem.ts'
 import { STEPS } from './programme-machine.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { isOfKind, type Change, type Document, type Registry } from '../store/registry.ts'
-import { isFromDisk, UNWRITABLE_RETRY_MS } from '../store/unwritable.ts'
 import { APPROVAL_KIND } from '../approvals/approval-document.ts'
 import { toTime } from '../command/commands.ts'
 import {
@@ -26,6 +25,7 @@ import {
 import type { ProgrammeStepWork, StepResult } from './step-result.ts'
 import type { KeyedMutex } from '../command/keyed-mutex.ts'
 import { listAll } from '../command/page.ts'
+import { createRetries } from '../command/retries.ts'
 
 export interface ProgrammeRunner {
   /** Resumes all programmes and follows the change feed from now on. */
@@ -42,10 +42,9 @@ export interface ProgrammeRunnerOptions {
 }
 
 export function createProgrammeRunner(options: ProgrammeRunnerOptions): ProgrammeRunner {
-  const { registry, clock, mutex, log } = options
+  const { registry, mutex, log } = options
   const running = new Set<Promise<void>>()
-  /** Functions that cancel scheduled retries. */
-  const retries = new Set<() => void>()
+  const retries = createRetries(options)
   let unwatch = (): void => {}
   let isStopped = false
 
@@ -60,22 +59,15 @@ export function createProgrammeRunner(options: ProgrammeRunnerOptions): Programm
   function run(id: string): void {
     const work = mutex
       .runExclusive([id], () => runSteps(options, id, () => isStopped))
-      .catch((cause: unknown) => {
-        const isRetried = isFromDisk(cause)
-        const next = isRetried ? 'retrying' : 'retrying at the next start'
-        log.error({ err: cause, programme: id }, `programme step failed; ${next}`)
-        if (isRetried) runLater(id)
-      })
+      .then(
+        () => retries.done(id),
+        (cause: unknown) => {
+          log.error({ err: cause, programme: id }, 'programme could not be continued; retrying')
+          retries.schedule(id, cause, () => run(id))
+        },
+      )
     running.add(work)
     void work.finally(() => running.delete(work))
-  }
-
-  function runLater(id: string): void {
-    const cancel = clock.after(UNWRITABLE_RETRY_MS, () => {
-      retries.delete(cancel)
-      run(id)
-    })
-    retries.add(cancel)
   }
 
   return {
@@ -88,8 +80,8 @@ export function createProgrammeRunner(options: ProgrammeRunnerOptions): Programm
     async stop() {
       isStopped = true
       unwatch()
+      retries.stop()
       await Promise.all(running)
-      for (const cancel of retries) cancel()
     },
   }
 }

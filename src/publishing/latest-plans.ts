@@ -1,6 +1,7 @@
 /** Cache of the SLA declarations in force, invalidated by the change feed. */
 
 import type { SlaPlan } from '../plan/sla-plan.ts'
+import { createLazyWatch } from '../command/lazy-watch.ts'
 import { isOfKind, type Change, type Registry } from '../store/registry.ts'
 import { OPENSLA_SPEC_KIND, type Specifications } from './specifications.ts'
 
@@ -19,7 +20,7 @@ const CACHED_MAX = 1_000
 
 export function createLatestPlans({ registry, specifications }: LatestPlansOptions): LatestPlans {
   const cached = new Map<string, Promise<readonly SlaPlan[]>>()
-  let watching: Promise<unknown> | null = null
+  const watch = createLazyWatch(registry, evictReplaced)
 
   function evictReplaced({ document }: Change): void {
     if (isOfKind(document, OPENSLA_SPEC_KIND)) cached.delete(document.body.api)
@@ -27,8 +28,7 @@ export function createLatestPlans({ registry, specifications }: LatestPlansOptio
 
   return {
     async of(api) {
-      watching ??= registry.end().then((end) => registry.watch(end, evictReplaced))
-      await watching
+      await watch()
       const known = cached.get(api)
       if (known !== undefined) return known
       const reading = specifications.plansInForce(api, [])

@@ -144,8 +144,9 @@ export const EVENT_REASONS = {
   webhook_address_refused: 'A delivery failed: the address of the receiver is private, or belongs to this service.',
   webhook_delivered: 'A receiver accepted a delivery.',
   webhook_fan_out_failed: 'The registry refused new deliveries. Nothing is lost; the log has the reason.',
-  webhook_not_noted: 'The registry refused the result of a delivery. It stays pending and is sent again.',
-  webhook_not_taken_up: 'The deliveries of an event subscription could not be loaded. They are paused until a restart.',
+  webhook_not_noted: 'A delivery could not be read, or its result not stored. It stays pending and is sent again.',
+  webhook_not_taken_up:
+    'The deliveries of an event subscription or a tenant could not be loaded. They stay pending; it is retried.',
   webhook_overflow: 'A delivery was stored as failed, because 10,000 others wait for the same receiver.',
   webhook_receiver_active: 'A receiver that was failing answers well again.',
   webhook_receiver_disabled: 'Deliveries to a receiver were stopped, because it failed for too long or answered 410.',

@@ -5,6 +5,7 @@
  * capacity are counted.
  */
 
+import { createLazyWatch } from '../command/lazy-watch.ts'
 import { listAll } from '../command/page.ts'
 import { isOfKind, type Change, type Registry } from '../store/registry.ts'
 import { SUBSCRIPTION_KIND } from './document/subscription-document.ts'
@@ -26,7 +27,7 @@ export function createActiveTally({ registry }: { registry: Pick<Registry, 'list
   const tallies = new Map<string, Promise<Tally>>()
   /** Changes that arrive while a tally is read. They are newer than the list, so they are applied last. */
   const pendingChanges = new Map<string, Map<string, string | null>>()
-  let watching: Promise<unknown> | null = null
+  const watch = createLazyWatch(registry, onChange)
 
   function onChange({ document, removed }: Change): void {
     if (!isOfKind(document, SUBSCRIPTION_KIND)) return
@@ -36,12 +37,17 @@ export function createActiveTally({ registry }: { registry: Pick<Registry, 'list
     const variant = !removed && actor.value === 'Active' ? slaVariant : null
     const counting = pendingChanges.get(key)
     if (counting !== undefined) counting.set(id, variant)
-    else void tallies.get(key)?.then((tally) => update(tally, id, variant))
+    else {
+      void tallies.get(key)?.then(
+        (tally) => update(tally, id, variant),
+        // `of` evicts a tally that could not be read.
+        () => {},
+      )
+    }
   }
 
   async function count(key: string, to: Subscribed): Promise<Tally> {
-    watching ??= registry.end().then((end) => registry.watch(end, onChange))
-    await watching
+    await watch()
     const meanwhile = new Map<string, string | null>()
     pendingChanges.set(key, meanwhile)
     try {

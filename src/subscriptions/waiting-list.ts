@@ -10,6 +10,8 @@ import type { Credentials } from '../access/credentials.ts'
 import { APPROVAL_KIND } from '../approvals/approval-document.ts'
 import { PRODUCT_KIND } from '../publishing/products.ts'
 import { OPENSLA_SPEC_KIND } from '../publishing/specifications.ts'
+import { createRetries } from '../command/retries.ts'
+import type { Clock } from '../runtime/clock.ts'
 import type { CountEvent } from '../runtime/event-reasons.ts'
 import type { Log } from '../runtime/log.ts'
 import { isOfKind, RevisionConflict, type Change, type Document } from '../store/registry.ts'
@@ -28,6 +30,7 @@ export interface WaitingList {
 export interface WaitingListOptions extends WaitingClaimsOptions {
   readonly capacity: Capacity
   readonly credentials: Pick<Credentials, 'announce'>
+  readonly clock: Pick<Clock, 'nowMs' | 'after'>
   readonly log: Pick<Log, 'error'>
   readonly count: CountEvent
 }
@@ -42,6 +45,7 @@ export function createWaitingList(options: WaitingListOptions): WaitingList {
   const { registry, capacity, log, count } = options
   /** Tenants to process; several changes of a tenant coalesce. */
   const scheduled = new Set<string>()
+  const retries = createRetries(options)
   let working: Promise<void> = Promise.resolve()
   let unwatch = (): void => {}
   let isStopped = false
@@ -54,12 +58,14 @@ export function createWaitingList(options: WaitingListOptions): WaitingList {
       if (isStopped) return
       try {
         await capacity.runExclusive(tenant, () => admitAll(options, tenant, () => isStopped))
+        retries.done(tenant)
       } catch (cause) {
-        count('waiting_list_failed')
-        log.error(
-          { err: cause, tenant },
-          'waiting list of the tenant could not be processed; the next change processes it again',
-        )
+        // Another command has changed a claim, and the change need not be one that is followed.
+        if (!(cause instanceof RevisionConflict)) {
+          count('waiting_list_failed')
+          log.error({ err: cause, tenant }, 'waiting list of the tenant could not be processed; retrying')
+        }
+        retries.schedule(tenant, cause, () => schedule(tenant))
       }
     })
   }
@@ -83,6 +89,7 @@ export function createWaitingList(options: WaitingListOptions): WaitingList {
     stop() {
       isStopped = true
       unwatch()
+      retries.stop()
     },
   }
 }
@@ -102,13 +109,7 @@ async function admitAll(options: WaitingListOptions, tenant: string, isStopped: 
 
 async function admit({ registry, credentials }: WaitingListOptions, waiting: WaitingClaim): Promise<void> {
   const { tenant, subscription, action } = waiting
-  try {
-    await registry.commit({ tenant, consumer: 'system' }, action, await waiting.admit())
-  } catch (cause) {
-    // The subscription has just been cancelled.
-    if (cause instanceof RevisionConflict) return
-    throw cause
-  }
+  await registry.commit({ tenant, consumer: 'system' }, action, await waiting.admit())
   await credentials.announce(tenant, subscription)
 }
 

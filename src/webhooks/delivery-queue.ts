@@ -4,8 +4,12 @@
  * A receiver counts as proven while its last response was a success. An unproven receiver has one connection; all
  * unproven receivers together have a share of the total, and those of one tenant a part of that share. Receivers with
  * deliveries that are due are served in rotation.
+ *
+ * A delivery whose attempt fails internally, for example because the registry cannot be read, stays in the queue and is attempted again
+ * with back-off.
  */
 
+import { exponentialDelayMs } from '../runtime/backoff.ts'
 import type { Clock } from '../runtime/clock.ts'
 
 export interface QueuedDelivery {
@@ -33,8 +37,10 @@ export interface DeliveryQueue {
 
 export interface DeliveryQueueOptions {
   readonly clock: Pick<Clock, 'nowMs' | 'after'>
-  /** Never rejects. Returns whether the receiver accepted the delivery; null if it was not sent. */
+  /** Returns whether the receiver accepted the delivery; null if there is nothing to send. Rejects if it is to be attempted again. */
   readonly send: (id: string) => Promise<boolean | null>
+  /** An attempt has rejected. */
+  readonly onFailed: (cause: unknown, id: string) => void
   readonly bounds?: QueueBounds
 }
 
@@ -52,10 +58,15 @@ interface Receiver {
   readonly later: Map<string, () => void>
   /** In progress, by id; true if the delivery became due again meanwhile. */
   readonly sending: Map<string, boolean>
+  /** Number of consecutive attempts that failed internally, by id. */
+  readonly failures: Map<string, number>
   isProven: boolean
 }
 
 export const BOUNDS: QueueBounds = { all: 256, unproven: 128, unprovenOfTenant: 32, ofReceiver: 4 }
+
+/** Between attempts that fail internally. */
+const RETRY = { firstMs: 30_000, maxMs: 600_000 }
 
 export function createDeliveryQueue(options: DeliveryQueueOptions): DeliveryQueue {
   return new FairDeliveryQueue(options)
@@ -64,6 +75,7 @@ export function createDeliveryQueue(options: DeliveryQueueOptions): DeliveryQueu
 class FairDeliveryQueue implements DeliveryQueue {
   readonly #clock: DeliveryQueueOptions['clock']
   readonly #send: DeliveryQueueOptions['send']
+  readonly #onFailed: DeliveryQueueOptions['onFailed']
   readonly #bounds: QueueBounds
   readonly #receivers = new Map<string, Receiver>()
   /** Receivers with deliveries that are due, in the order in which they are served. */
@@ -73,9 +85,10 @@ class FairDeliveryQueue implements DeliveryQueue {
   readonly #unprovenOf = new Map<string, number>()
   #isStopped = false
 
-  constructor({ clock, send, bounds = BOUNDS }: DeliveryQueueOptions) {
+  constructor({ clock, send, onFailed, bounds = BOUNDS }: DeliveryQueueOptions) {
     this.#clock = clock
     this.#send = send
+    this.#onFailed = onFailed
     this.#bounds = bounds
   }
 
@@ -100,6 +113,7 @@ class FairDeliveryQueue implements DeliveryQueue {
     for (const cancel of receiver.later.values()) cancel()
     receiver.later.clear()
     receiver.ready.clear()
+    receiver.failures.clear()
     this.#rotation.delete(name)
     if (isIdle(receiver)) this.#receivers.delete(name)
   }
@@ -125,7 +139,8 @@ class FairDeliveryQueue implements DeliveryQueue {
   #receiverOf(name: string, tenant: string): Receiver {
     let receiver = this.#receivers.get(name)
     if (receiver === undefined) {
-      receiver = { tenant, ready: new Set(), later: new Map(), sending: new Map(), isProven: false }
+      const none = { ready: new Set<string>(), later: new Map(), sending: new Map(), failures: new Map() }
+      receiver = { ...none, tenant, isProven: false }
       this.#receivers.set(name, receiver)
     }
     return receiver
@@ -177,17 +192,30 @@ class FairDeliveryQueue implements DeliveryQueue {
     const wasProven = receiver.isProven
     receiver.sending.set(id, false)
     if (!wasProven) this.#countUnproven(receiver.tenant, 1)
-    const work = this.#send(id).then((isGood) => {
+    const work = this.#attempt(name, receiver, id).then(() => {
       const isDueAgain = receiver.sending.get(id) === true && !receiver.later.has(id)
       receiver.sending.delete(id)
       if (!wasProven) this.#countUnproven(receiver.tenant, -1)
-      if (isGood !== null) receiver.isProven = isGood
       this.#inProgress.delete(work)
       if (isDueAgain) this.#enqueue(name, receiver, id)
       else if (isIdle(receiver)) this.#receivers.delete(name)
       this.#serve()
     })
     this.#inProgress.add(work)
+  }
+
+  async #attempt(name: string, receiver: Receiver, id: string): Promise<void> {
+    try {
+      const isGood = await this.#send(id)
+      receiver.failures.delete(id)
+      if (isGood !== null) receiver.isProven = isGood
+    } catch (cause) {
+      this.#onFailed(cause, id)
+      const failures = (receiver.failures.get(id) ?? 0) + 1
+      receiver.failures.set(id, failures)
+      if (this.#isStopped || receiver.later.has(id)) return
+      this.#delay(name, receiver, id, exponentialDelayMs(failures, RETRY))
+    }
   }
 
   #countUnproven(tenant: string, change: 1 | -1): void {

@@ -2,7 +2,8 @@
  * Turns events into deliveries: one per event subscription of the tenant that includes the event type.
  *
  * Events are the outbox: each is committed together with the change that caused it. The position in the change feed is
- * committed together with the deliveries, so a crash neither loses a delivery nor creates it twice.
+ * committed together with the deliveries, so a crash neither loses a delivery nor creates it twice. Nor does a node that continues
+ * after another one has taken over: a commit is refused if the position is not the one that this node has reached.
  */
 
 import { isDisabled } from '../access/platform-access.ts'
@@ -13,11 +14,19 @@ import { isEnabled, RECEIVERS_MAX } from './event-subscriptions.ts'
 import { OUTBOX_EVENT_KIND, type DataForConsumer, type EventBody } from '../command/event-outbox.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { CreateId } from '../runtime/ids.ts'
-import { documentKind, isOfKind, type Document, type Registry, type Write } from '../store/registry.ts'
+import {
+  documentKind,
+  isOfKind,
+  RevisionConflict,
+  type Document,
+  type Registry,
+  type Write,
+} from '../store/registry.ts'
 
 export interface FanOut {
   /** Resumes from the committed position and follows the change feed. */
   start(): Promise<void>
+  /** Commits the position if it can. Never rejects. */
   stop(): Promise<void>
 }
 
@@ -83,7 +92,7 @@ export function createFanOut(options: FanOutOptions): FanOut {
       state.unwatch()
       state.cancelRetry()
       await state.work
-      if (state.pending.length === 0 && state.latest > state.committed) await commit(state, [], state.latest)
+      await commitLatest(state)
     },
   }
 }
@@ -94,9 +103,9 @@ async function watch(state: State): Promise<void> {
   state.committed = position?.body.position ?? 0
   if (position === null) {
     // Skips the events from before the first start of webhooks, which have no subscription.
-    state.committed = await registry.end()
-    await commit(state, [], state.committed)
+    await commit(state, [], await registry.end())
   }
+  if (state.isStopped) return
   state.latest = state.committed
   state.isPaused = false
   state.unwatch = registry.watch(state.committed, ({ position: at, document, removed }) => {
@@ -135,6 +144,8 @@ async function drain(state: State): Promise<void> {
     log.error({ err: cause }, 'webhook deliveries could not be created from new events; retrying')
     state.unwatch()
     state.pending = []
+    // Otherwise a stop would commit a position after events that have no deliveries yet.
+    state.latest = state.committed
     watchLater(state)
   }
 }
@@ -143,6 +154,18 @@ function watchLater(state: State): void {
   if (state.isStopped) return
   const retry = (): void => void watch(state).catch(() => watchLater(state))
   state.cancelRetry = state.options.clock.after(RETRY_MS, retry)
+}
+
+/** Spares the next start the changes without an event. */
+async function commitLatest(state: State): Promise<void> {
+  const { count, log } = state.options
+  if (state.pending.length > 0 || state.latest <= state.committed) return
+  try {
+    await commit(state, [], state.latest)
+  } catch (cause) {
+    count('webhook_fan_out_failed')
+    log.error({ err: cause }, 'webhook position could not be stored; the next start reads the last changes again')
+  }
 }
 
 async function deliveriesOf(
@@ -174,6 +197,8 @@ async function deliveriesOf(
 async function commit(state: State, writes: readonly Write[], position: number): Promise<void> {
   const { registry, tenant: own } = state.options
   const before = await registry.get(POSITION_KIND, POSITION_ID)
+  if ((before?.body.position ?? 0) !== state.committed)
+    throw new RevisionConflict('another node has moved the position')
   const expected = before?.revision ?? 0
   const write = { kind: POSITION_KIND, id: POSITION_ID, tenant: before?.tenant ?? own, expected, body: { position } }
   await registry.commit({ tenant: own, consumer: 'system' }, 'webhooks.deliver', [...writes, write])

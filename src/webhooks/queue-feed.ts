@@ -5,6 +5,8 @@
  * tenant leave it when they are due.
  */
 
+import { createRetries } from '../command/retries.ts'
+import type { Clock } from '../runtime/clock.ts'
 import type { CountEvent } from '../runtime/event-reasons.ts'
 import type { Log } from '../runtime/log.ts'
 import { isOfKind, type Change, type Document, type Registry } from '../store/registry.ts'
@@ -26,6 +28,7 @@ export interface QueueFeed {
 export interface QueueFeedOptions {
   readonly registry: Pick<Registry, 'end' | 'list' | 'watch'>
   readonly queue: Pick<DeliveryQueue, 'add' | 'drop' | 'forget'>
+  readonly clock: Pick<Clock, 'after'>
   readonly log: Log
   readonly count: CountEvent
 }
@@ -34,14 +37,15 @@ const PAGE = 500
 const DISABLED_MAX = 100_000
 
 export function createQueueFeed(options: QueueFeedOptions): QueueFeed {
-  const { registry, queue } = options
+  const { registry, queue, log, count } = options
   const disabled = new Set<string>()
+  const retries = createRetries(options)
   let unwatch = (): void => {}
 
   function apply({ document, removed }: Change): void {
     if (isOfKind(document, DELIVERY_KIND) && !removed) addIfPending(queue, document)
     if (isOfKind(document, TENANT_KIND) && !removed && document.body.isDisabled !== true)
-      void reload({ tenant: document.id }, options)
+      void reload({ tenant: document.id })
     if (document.kind !== EVENT_SUBSCRIPTION_KIND) return
     const { id, body } = document as Document<EventSubscriptionBody>
     if (removed) queue.forget(id)
@@ -49,7 +53,22 @@ export function createQueueFeed(options: QueueFeedOptions): QueueFeed {
       queue.drop(id)
       disabled.add(id)
       // Pending deliveries of a deleted event subscription are marked as abandoned when they are due.
-    } else if (disabled.delete(id)) void reload({ where: { subscription: id } }, options)
+    } else if (disabled.delete(id)) void reload({ where: { subscription: id } })
+  }
+
+  async function reload(of: Selection): Promise<void> {
+    const key = JSON.stringify(of)
+    try {
+      await load(of, options)
+      retries.done(key)
+    } catch (cause) {
+      count('webhook_not_taken_up')
+      log.error(
+        { err: cause, ...of },
+        'webhook queue could not be loaded for this subscription or tenant; its deliveries stay pending, retrying',
+      )
+      retries.schedule(key, cause, () => void reload(of))
+    }
   }
 
   return {
@@ -61,25 +80,16 @@ export function createQueueFeed(options: QueueFeedOptions): QueueFeed {
       }
       await load({}, options)
     },
-    stop: () => unwatch(),
+    stop() {
+      unwatch()
+      retries.stop()
+    },
   }
 }
 
 interface Selection {
   readonly tenant?: string
   readonly where?: Readonly<Record<string, string>>
-}
-
-async function reload(of: Selection, options: QueueFeedOptions): Promise<void> {
-  try {
-    await load(of, options)
-  } catch (cause) {
-    options.count('webhook_not_taken_up')
-    options.log.error(
-      { err: cause, ...of },
-      'webhook queue could not be loaded for this subscription or tenant; its deliveries are paused until restart',
-    )
-  }
 }
 
 /** Adds the selected pending deliveries to the queue. */

@@ -1,8 +1,8 @@
 /**
  * One delivery attempt: reads the event, signs it, sends it, and stores the result.
  *
- * The attempt is complete only when its result is committed. After a crash before that, the delivery is sent again with the same
- * message id.
+ * The attempt is complete only when its result is committed. After a crash or a failure before that, the delivery is sent again with
+ * the same message id.
  */
 
 import { isDisabled } from '../access/platform-access.ts'
@@ -48,9 +48,6 @@ export interface SenderOptions {
   readonly mutex: KeyedMutex
   /** Counts attempts, abandoned deliveries and changes of receiver states. */
   readonly count: CountEvent
-  readonly log: { error(fields: object, message: string): void }
-  /** Called if the result could not be stored, so that the delivery is queued again. */
-  readonly onStoreFailure: (id: string, tenant: string, subscription: string) => void
 }
 
 interface Sender extends SenderOptions {
@@ -63,26 +60,16 @@ const RESPONSE_BYTES_STORED = 1_024
 const GONE = 410
 
 /**
- * Creates a function that attempts one delivery. It resolves with whether the receiver accepted it, or with null if nothing was sent
- * or the result could not be stored. It never rejects.
+ * Creates a function that attempts one delivery. It resolves with whether the receiver accepted it, or with null if there is nothing to
+ * send. It rejects if the delivery could not be read or its result not stored; then the delivery is pending and must be attempted again.
  */
 export function createSender(options: SenderOptions): (id: string) => Promise<boolean | null> {
-  const { registry, count, log } = options
-  const sender: Sender = { ...options, commits: createCommitGroup({ registry }) }
-
-  return (id) =>
-    send(sender, id).catch((cause: unknown) => {
-      count('webhook_not_noted')
-      log.error(
-        { err: cause, delivery: id },
-        'webhook delivery failed internally; it stays pending and will be retried',
-      )
-      return null
-    })
+  const sender: Sender = { ...options, commits: createCommitGroup(options) }
+  return (id) => send(sender, id)
 }
 
 async function send(sender: Sender, id: string): Promise<boolean | null> {
-  const { registry, mutex, count, clock, onStoreFailure } = sender
+  const { registry, mutex, count, clock } = sender
   const delivery = await registry.get(DELIVERY_KIND, id)
   if (delivery === null || stateOfDelivery(delivery.body) !== 'pending') return null
   const subscription = await registry.get(EVENT_SUBSCRIPTION_KIND, delivery.body.subscription)
@@ -101,14 +88,9 @@ async function send(sender: Sender, id: string): Promise<boolean | null> {
   const attempt = toAttempt(result, startedMs, nowMs)
   const isAccepted = attempt.status !== null && attempt.status >= 200 && attempt.status < 300
   count(isAccepted ? 'webhook_delivered' : `webhook_${result.kind === 'failed' ? result.reason : 'refused'}`)
-  try {
-    await mutex.runExclusive([subscription.id], () =>
-      storeResult(sender, delivery, attempt, isAccepted, retryAfterOf(result), nowMs),
-    )
-  } catch (cause) {
-    onStoreFailure(id, subscription.tenant, subscription.id)
-    throw cause
-  }
+  await mutex.runExclusive([subscription.id], () =>
+    storeResult(sender, delivery, attempt, isAccepted, retryAfterOf(result), nowMs),
+  )
   return isAccepted
 }
 

@@ -21,10 +21,12 @@ const job = createClaimedJob({
   holder,
   clock: systemClock,
   ttlMs: Number(ttlMs),
-  async start() {
-    writeSync(1, 'started\n')
-    return ignore
-  },
+  create: () => ({
+    async start() {
+      writeSync(1, 'started\n')
+    },
+    stop: ignore,
+  }),
   onFailed: ignore,
 })
 await job.start()

@@ -87,11 +87,13 @@ describe('a job of a node that is killed', () => {
       holder: 'next',
       clock: systemClock,
       ttlMs,
-      async start() {
-        const { rows } = await executeSql(url, `SELECT holder, fence FROM job_claim`)
-        resolve(rows[0]?.['holder'] === 'next' && Number(rows[0]['fence']) === 2)
-        return () => {}
-      },
+      create: () => ({
+        async start() {
+          const { rows } = await executeSql(url, `SELECT holder, fence FROM job_claim`)
+          resolve(rows[0]?.['holder'] === 'next' && Number(rows[0]['fence']) === 2)
+        },
+        stop() {},
+      }),
       onFailed: () => {},
     })
     onTestFinished(() => job.stop())

@@ -17,7 +17,11 @@ import { createLog } from '../../../src/runtime/log.ts'
 import { createVault } from '../../../src/runtime/vault.ts'
 import { openSqliteRegistry } from '../../../src/store/sqlite/registry.ts'
 import { createWebhooks } from '../../../src/app/open-webhooks.ts'
-import { createFakeClock } from '../../fixtures/fake-clock.ts'
+import { createRunJob } from '../../../src/app/node-jobs.ts'
+import { createLifecycle } from '../../../src/runtime/lifecycle.ts'
+import { createLocalClaims } from '../../../src/store/claims.ts'
+import { StoreUnwritable } from '../../../src/store/unwritable.ts'
+import { createFakeClock, settled } from '../../fixtures/fake-clock.ts'
 import { DELIVERY_KIND } from '../../../src/webhooks/delivery-document.ts'
 
 const ACME = { tenant: 'acme', consumer: 'con_1' }
@@ -43,9 +47,10 @@ async function open() {
     mutex: createKeyedMutex(),
     count: () => {},
   }
+  const log = createLog('silent')
+  const create = () => createWebhooks({ ...shared, allowPrivate: true, tenant: 'own', log })
   const begin = async () => {
-    const log = createLog('silent')
-    const webhooks = createWebhooks({ ...shared, allowPrivate: true, tenant: 'own', log })
+    const webhooks = create()
     await webhooks.start()
     return webhooks
   }
@@ -72,6 +77,8 @@ async function open() {
     id,
     test,
     stateOf,
+    create,
+    stop: () => webhooks.stop(),
     async restart() {
       await webhooks.stop()
       webhooks = await begin()
@@ -96,6 +103,89 @@ it('a failed delivery is retried when it is due, also after a restart', async ()
   expect(receiver.asked).toBe(2)
 })
 
+it('a delivery that cannot be read is sent when the registry is back', async () => {
+  const { receiver, test, stateOf, clock, registry } = await open()
+  const { get } = registry
+  let refused = 0
+  registry.get = async (kind, id) => {
+    if ((kind as string) === DELIVERY_KIND && refused++ === 0) throw new StoreUnwritable('away')
+    return get(kind, id)
+  }
+  const { id } = await test()
+  await settled()
+  expect(await stateOf(id)).toBe('pending')
+  clock.advanceSync(30_000)
+  await until(async () => expect(await stateOf(id)).toBe('delivered'))
+  expect(receiver.asked).toBe(1)
+})
+
+it('a delivery whose result cannot be stored is sent again when the registry is back', async () => {
+  const { receiver, test, stateOf, clock, registry } = await open()
+  const { commitEach } = registry
+  let refused = 0
+  registry.commitEach = async (commits) => {
+    if (refused++ === 0) throw new StoreUnwritable('away')
+    return commitEach(commits)
+  }
+  const { id } = await test()
+  await until(() => expect(refused).toBe(1))
+  await settled()
+  clock.advanceSync(30_000)
+  await until(async () => expect(await stateOf(id)).toBe('delivered'))
+  expect(receiver.asked).toBe(2)
+})
+
+it('webhooks of a node stop what they had begun when they fail to start, and are started again', async () => {
+  const { receiver, test, stateOf, clock, registry, create, stop } = await open()
+  await stop()
+  const { get, watch } = registry
+  let watchers = 0
+  registry.watch = (position, listener) => {
+    const unwatch = watch(position, listener)
+    watchers++
+    return () => {
+      watchers--
+      unwatch()
+    }
+  }
+  registry.get = async (kind, id) => {
+    if (kind === 'webhook_position') throw new StoreUnwritable('away')
+    return get(kind, id)
+  }
+  const lifecycle = createLifecycle({ clock, log: createLog('silent') })
+  onTestFinished(() => lifecycle.close())
+  const runJob = createRunJob({
+    shared: { claims: createLocalClaims(), incarnation: 'i-1' },
+    clock,
+    log: createLog('silent'),
+    count: () => {},
+    opened: lifecycle.opened,
+  })
+  await runJob('webhooks', create)
+  await clock.advance(4_000)
+  expect(watchers).toBe(0)
+  registry.get = get
+  await clock.advance(5_000)
+  const { id } = await test()
+  await until(async () => expect(await stateOf(id)).toBe('delivered'))
+  expect(receiver.asked).toBe(1)
+})
+
+it('webhooks stop completely if the registry refuses the position that they have reached', async () => {
+  const { test, stateOf, registry, stop } = await open()
+  const { id } = await test()
+  await until(async () => expect(await stateOf(id)).toBe('delivered'))
+  const { commit } = registry
+  registry.commit = async (author, action, writes) => {
+    if (action === 'webhooks.deliver') throw new StoreUnwritable('away')
+    return commit(author, action, writes)
+  }
+  await stop()
+  const later = await test()
+  await settled()
+  expect(await stateOf(later.id)).toBe('pending')
+})
+
 it('deliveries of a disabled event subscription are sent when it is enabled again', async () => {
   const { receiver, registrations, test, stateOf, clock, id: registration } = await open()
   receiver.status = 410
@@ -104,6 +194,26 @@ it('deliveries of a disabled event subscription are sent when it is enabled agai
   receiver.status = 204
   clock.advanceSync(DAY_MS)
   await registrations.update(ACME, registration, { state: 'active' })
+  await until(async () => expect(await stateOf(id)).toBe('delivered'))
+})
+
+it('deliveries of an enabled event subscription that cannot be loaded are sent when the registry is back', async () => {
+  const { receiver, registrations, test, stateOf, clock, registry, id: registration } = await open()
+  receiver.status = 410
+  const { id } = await test()
+  await until(async () => expect((await registrations.get('acme', registration)).state).toBe('disabled'))
+  receiver.status = 204
+  clock.advanceSync(DAY_MS)
+  const { list } = registry
+  let refused = 0
+  registry.list = async (kind, query) => {
+    if ((kind as string) === DELIVERY_KIND && refused++ === 0) throw new StoreUnwritable('away')
+    return list(kind, query)
+  }
+  await registrations.update(ACME, registration, { state: 'active' })
+  await settled()
+  expect([refused, receiver.asked]).toEqual([1, 1])
+  clock.advanceSync(2_000)
   await until(async () => expect(await stateOf(id)).toBe('delivered'))
 })
 

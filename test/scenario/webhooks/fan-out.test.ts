@@ -4,6 +4,9 @@ import { describe, expect, it, vi } from 'vitest'
 import { eventWrite } from '../../../src/command/event-outbox.ts'
 import { DELIVERY_KIND } from '../../../src/webhooks/delivery-document.ts'
 import { createFanOut } from '../../../src/webhooks/fan-out.ts'
+import type { Registry } from '../../../src/store/registry.ts'
+import { StoreUnwritable } from '../../../src/store/unwritable.ts'
+import { settled } from '../../fixtures/fake-clock.ts'
 import { ACME, openTestReceiver } from '../../fixtures/test-receiver.ts'
 
 describe('an event of a webhook', () => {
@@ -78,6 +81,52 @@ describe('an event of a webhook', () => {
       await again.start()
       await again.stop()
     }
+    expect(await deliveriesOf(registration.id)).toHaveLength(1)
+  })
+
+  it('is delivered after the next start if its deliveries could not be stored before the stop', async () => {
+    const { registry, createId, clock, registration, fanOut, deliveriesOf, ...shared } = await openTestReceiver(
+      (response) => response.end(),
+    )
+    await fanOut.start()
+    const { commit } = registry
+    let refused = 0
+    registry.commit = async (author, action, writes) => {
+      if (action === 'webhooks.deliver' && refused++ === 0) throw new StoreUnwritable('away')
+      return commit(author, action, writes)
+    }
+    await registry.commit(ACME, 'test', [eventWrite(createId, 'acme', 'SlaChanged', { to: '1' })])
+    await settled()
+    await fanOut.stop()
+    const log = { error() {} }
+    const next = createFanOut({ ...shared, registry, createId, clock, tenant: 'own', queuedFor: () => 0, log })
+    await next.start()
+    await next.stop()
+    expect([refused > 0, (await deliveriesOf(registration.id)).length]).toEqual([true, 1])
+  })
+
+  it('is delivered once if a node continues after another one has taken over', async () => {
+    const { registry, createId, clock, registration, fanOut, deliveriesOf, ...shared } = await openTestReceiver(
+      (response) => response.end(),
+    )
+    const { promise: resumed, resolve: resume } = Promise.withResolvers<void>()
+    const paused: Registry = {
+      ...registry,
+      async list(kind, query) {
+        await resumed
+        return registry.list(kind, query)
+      },
+    }
+    const log = { error() {} }
+    const stale = createFanOut({ ...shared, registry: paused, createId, clock, tenant: 'own', queuedFor: () => 0, log })
+    await stale.start()
+    await fanOut.start()
+    await registry.commit(ACME, 'test', [eventWrite(createId, 'acme', 'SlaChanged', { to: '1' })])
+    await settled()
+    expect(await deliveriesOf(registration.id)).toHaveLength(1)
+    resume()
+    await settled()
+    await stale.stop()
     expect(await deliveriesOf(registration.id)).toHaveLength(1)
   })
 

@@ -21,10 +21,12 @@ function open(replaced: Partial<Claims> = {}, options: Partial<ClaimedJobOptions
     name: 'job',
     holder: 'i-1',
     clock,
-    async start() {
-      events.push('started')
-      return () => void events.push('stopped')
-    },
+    create: () => ({
+      async start() {
+        events.push('started')
+      },
+      stop: () => void events.push('stopped'),
+    }),
     onFailed: (cause) => failures.push(cause),
     ...options,
   })
@@ -98,24 +100,46 @@ describe('a claimed job', () => {
     expect(events).toEqual(['started', 'stopped', 'released 1'])
   })
 
-  it('that fails to start releases its claim and is started again', async () => {
+  it('that fails to start is stopped, releases its claim and is started again', async () => {
     let isBroken = true
     const { job, clock, events, failures } = open(
       {},
       {
-        async start() {
-          if (isBroken) throw new Error('broken')
-          events.push('started')
-          return () => {}
+        create() {
+          const stopTicking = clock.every(1_000, () => events.push('worked'))
+          return {
+            async start() {
+              if (isBroken) throw new Error('broken')
+              events.push('started')
+            },
+            stop() {
+              stopTicking()
+              events.push('stopped')
+            },
+          }
         },
       },
     )
     await job.start()
+    await clock.advance(4_000)
     expect(failures).toHaveLength(1)
-    expect(events).toEqual(['released 1'])
+    expect(events).toEqual(['stopped', 'released 1'])
     isBroken = false
-    await clock.advance(5_000)
-    expect(events).toEqual(['released 1', 'started'])
+    await clock.advance(2_000)
+    expect(events).toEqual(['stopped', 'released 1', 'started', 'worked'])
+  })
+
+  it('that cannot be created releases its claim', async () => {
+    const { job, events, failures } = open(
+      {},
+      {
+        create() {
+          throw new Error('broken')
+        },
+      },
+    )
+    await job.start()
+    expect([events, failures.length]).toEqual([['released 1'], 1])
   })
 
   it('that is stopped while it is being claimed never starts, and gives the claim back', async () => {

@@ -2,7 +2,7 @@ import { onTestFinished, describe, expect, it } from 'vitest'
 import { DUE_KIND, dropDueWrite, dueWrite } from '../../../src/command/due-times.ts'
 import { createScheduler, type DueHandlers } from '../../../src/command/scheduler.ts'
 import { openSqliteRegistry } from '../../../src/store/sqlite/registry.ts'
-import type { Registry } from '../../../src/store/registry.ts'
+import { RevisionConflict, type Registry } from '../../../src/store/registry.ts'
 import { Problem } from '../../../src/domain/problem.ts'
 import { StoreUnwritable } from '../../../src/store/unwritable.ts'
 import { createFakeClock, type FakeClock } from '../../fixtures/fake-clock.ts'
@@ -17,10 +17,12 @@ function open(clock: FakeClock = createFakeClock(START_MS), registry?: Registry)
   const counted: string[] = []
   const failing = new Set<string>()
   const full = new Set<string>()
+  const hindered = new Set<string>()
   const handlers: DueHandlers = {
     async task({ subject }) {
       if (failing.has(subject)) throw new Error(`${subject} fails`)
       if (full.has(subject)) throw new Problem('unavailable', 'full', { cause: new StoreUnwritable('full') })
+      if (hindered.has(subject)) throw new RevisionConflict('changed by another command')
       done.push(`${subject} ${clock.nowMs() - START_MS}`)
     },
   }
@@ -35,7 +37,7 @@ function open(clock: FakeClock = createFakeClock(START_MS), registry?: Registry)
   const add = (subject: string, inMs: number) =>
     store.commit(AUTHOR, 'test', [dueWrite({ tenant: 'acme', kind: 'task', subject, atMs: START_MS + inMs })])
   const left = async () => (await store.list(DUE_KIND, { limit: 999 })).map(({ body }) => body.subject)
-  return { scheduler, clock, registry: store, done, counted, failing, full, add, left }
+  return { scheduler, clock, registry: store, done, counted, failing, full, hindered, add, left }
 }
 
 describe('the scheduler', () => {
@@ -113,6 +115,31 @@ describe('the scheduler', () => {
     await clock.advance(1)
     expect(done).toEqual(['b 0', 'a 15000'])
     expect(await left()).toEqual([])
+  })
+
+  it('retries a task whose commit conflicts with another command', async () => {
+    const { scheduler, clock, add, done, hindered, left } = open()
+    hindered.add('a')
+    await add('a', 0)
+    await scheduler.start()
+    expect([done, await left()]).toEqual([[], ['a']])
+    hindered.clear()
+    await clock.advance(5_000)
+    expect([done, await left()]).toEqual([['a 5000'], []])
+  })
+
+  it('does not retry a task that another command has removed while it ran', async () => {
+    const { scheduler, clock, add, counted, hindered, registry } = open()
+    hindered.add('a')
+    await add('a', 0)
+    const { get } = registry
+    registry.get = async (kind, id) => {
+      registry.get = get
+      await registry.commit(AUTHOR, 'test', await dropDueWrite(registry, 'task', 'a', START_MS))
+      return get(kind, id)
+    }
+    await scheduler.start()
+    expect([counted, clock.pending]).toEqual([[], 0])
   })
 
   it('does not run a removed task', async () => {

@@ -5,7 +5,9 @@ import { COMPLIANCE_KIND } from '../../../src/programmes/compliance-score.ts'
 import { createCompliance } from '../../../src/programmes/compliance.ts'
 import { createKeyedMutex } from '../../../src/command/keyed-mutex.ts'
 import { createLinter } from '../../../src/governance/lint/linter.ts'
-import { systemClock } from '../../../src/runtime/clock.ts'
+import { systemClock, type Clock } from '../../../src/runtime/clock.ts'
+import { StoreUnwritable } from '../../../src/store/unwritable.ts'
+import { createFakeClock } from '../../fixtures/fake-clock.ts'
 import {
   ACME,
   base64,
@@ -15,14 +17,19 @@ import {
   type TestCatalogue,
 } from '../../fixtures/test-catalogue.ts'
 
-function open({ registry }: TestCatalogue, log: (message: string) => void = () => {}, ownDeadlineMs = 100_000) {
+function open(
+  { registry }: TestCatalogue,
+  log: (message: string) => void = () => {},
+  ownDeadlineMs = 100_000,
+  clock: Clock = systemClock,
+) {
   const low: string[] = []
   const linter = createLinter({ clock: systemClock, log: { error: () => {} } })
   const compliance = createCompliance({
     registry,
     linter,
     ownDeadlineMs,
-    clock: systemClock,
+    clock,
     mutex: createKeyedMutex(),
     log: { error: (_, message) => log(message) },
     onLow: async (tenant, api, score) => void low.push(`${tenant} ${api} ${score < 70 ? 'critical' : 'low'}`),
@@ -51,6 +58,31 @@ it('stores a score once if two nodes compute it at the same time, without an err
   await scored(catalogue, null)
   await Promise.all(nodes.map((node) => node.stop()))
   expect(errors).toEqual([])
+})
+
+it.each([
+  [
+    'the change feed cannot be opened',
+    'end',
+    'active revisions could not be read; they are scored when a retry succeeds',
+  ],
+  ['a proxy cannot be read', 'get', 'active revision could not be scored; retrying'],
+] as const)('scores the active revisions later if %s at first', async (_, method, message) => {
+  const catalogue = openTestCatalogue()
+  await publishApi(catalogue)
+  const { registry } = catalogue
+  const original = registry[method]
+  registry[method] = async () => {
+    registry[method] = original as never
+    throw new StoreUnwritable('away')
+  }
+  const clock = createFakeClock(0)
+  const errors: string[] = []
+  const { start } = open(catalogue, (error) => errors.push(error), undefined, clock)
+  await start()
+  expect([errors, await scoreOf(catalogue)]).toEqual([[message], null])
+  await clock.advance(5_000)
+  expect(await scored(catalogue, null)).toBeGreaterThan(0)
 })
 
 it('scores each active revision at startup, once', async () => {
@@ -149,5 +181,22 @@ describe('platform-v1', () => {
     await scoreOwn('platform-v1', ownDocument())
     expect(await shown(catalogue)).toBeNull()
     expect(logged).toEqual(['platform API could not be scored; retrying at the next start'])
+  })
+
+  it('is scored later if its score cannot be stored at first', async () => {
+    const catalogue = openTestCatalogue()
+    const { registry } = catalogue
+    await registry.commit(ACME, 'test', [apiWrite('platform-v1', 'acme', 0, entry)])
+    const { commit } = registry
+    registry.commit = async () => {
+      registry.commit = commit
+      throw new StoreUnwritable('full')
+    }
+    const clock = createFakeClock(0)
+    const { scoreOwn } = open(catalogue, undefined, undefined, clock)
+    await scoreOwn('platform-v1', orders())
+    expect(await shown(catalogue)).toBeNull()
+    await clock.advance(5_000)
+    await expect.poll(() => shown(catalogue)).toBeGreaterThan(0)
   })
 })

@@ -2,22 +2,28 @@
 
 import { afterAll, expect, it, onTestFinished } from 'vitest'
 import { createApiPolicies } from '../../../src/publishing/api-policy.ts'
+import { PROGRAMME_KIND } from '../../../src/programmes/programme-document.ts'
 import { createProgrammeRunner } from '../../../src/programmes/programme-runner.ts'
 import { createProgrammes } from '../../../src/programmes/programmes.ts'
 import { createProgrammeSteps, type ProgrammeStepWork } from '../../../src/programmes/programme-steps.ts'
 import { createTenantPolicies } from '../../../src/programmes/tenant-policy.ts'
 import { createKeyedMutex } from '../../../src/command/keyed-mutex.ts'
 import { createLinter } from '../../../src/governance/lint/linter.ts'
-import { systemClock } from '../../../src/runtime/clock.ts'
+import { systemClock, type Clock } from '../../../src/runtime/clock.ts'
 import type { Author } from '../../../src/store/registry.ts'
 import { StoreUnwritable } from '../../../src/store/unwritable.ts'
+import { createFakeClock, settled } from '../../fixtures/fake-clock.ts'
 import { documents } from '../../fixtures/documents.ts'
 import { base64, declaration, openTestCatalogue, orders, type TestCatalogue } from '../../fixtures/test-catalogue.ts'
 
 const linter = createLinter({ clock: systemClock, log: { error: () => {} } })
 afterAll(() => linter.close())
 
-function open(catalogue: TestCatalogue, live: (works: readonly ProgrammeStepWork[]) => readonly ProgrammeStepWork[]) {
+function open(
+  catalogue: TestCatalogue,
+  live: (works: readonly ProgrammeStepWork[]) => readonly ProgrammeStepWork[],
+  clock: Clock = systemClock,
+) {
   const { registry, createId, vault, proxies, specifications, subscriptions } = catalogue
   const shared = {
     registry,
@@ -25,7 +31,7 @@ function open(catalogue: TestCatalogue, live: (works: readonly ProgrammeStepWork
     rulesetOf: async () => undefined,
     createId,
     vault,
-    clock: systemClock,
+    clock,
     mutex: createKeyedMutex(),
   }
   const policies = createTenantPolicies({ registry })
@@ -148,4 +154,22 @@ it('resumes without a restart when a full disk has space again', async () => {
   const { id } = await begin(catalogue, opened)
   const { status } = await outcomeOf(catalogue, opened, id)
   expect([refusals, status]).toEqual([1, 'succeeded'])
+})
+
+it('resumes without a restart after a failure that does not come from the disk', async () => {
+  const catalogue = openTestCatalogue()
+  const clock = createFakeClock(Date.now())
+  const opened = open(catalogue, (works) => works, clock)
+  await opened.runner.start()
+  const { get } = catalogue.registry
+  let failures = 0
+  catalogue.registry.get = async (kind, id) => {
+    if ((kind as string) === PROGRAMME_KIND && failures++ === 0) throw new Error('the connection is broken')
+    return get(kind, id)
+  }
+  const { id } = await begin(catalogue, opened)
+  await settled()
+  expect((await opened.progress('acme', id)).status).toBe('running')
+  await clock.advance(5_000)
+  expect(await outcomeOf(catalogue, opened, id)).toEqual(ONCE)
 })

@@ -1,6 +1,7 @@
 /** Publishes APIs with a declared capacity. */
 
 import { onTestFinished } from 'vitest'
+import { createFakeClock } from '../../fixtures/fake-clock.ts'
 import { ACME, base64, publishApi, openTestCatalogue, type TestCatalogue } from '../../fixtures/test-catalogue.ts'
 
 export const API = 'orders-v1'
@@ -39,7 +40,8 @@ export async function declare(
 
 /** Publishes an API with declarations, and starts the waiting list. */
 export async function openWaitingList(...declared: Declared[]) {
-  const catalogue = openTestCatalogue()
+  const timers = createFakeClock(0)
+  const catalogue = openTestCatalogue(timers)
   const { consumer } = await publishApi(catalogue)
   for (const each of declared) await declare(catalogue, each)
   await catalogue.waitingList.start()
@@ -50,7 +52,7 @@ export async function openWaitingList(...declared: Declared[]) {
   }
   const stateOf = async (id: string) => (await catalogue.subscriptions.get('acme', id)).state
   const statesOf = async (...ids: string[]) => Promise.all(ids.map(stateOf))
-  return { catalogue, consumer, subscribe, stateOf, statesOf }
+  return { catalogue, timers, consumer, subscribe, stateOf, statesOf }
 }
 
 export const WAITING = 'WaitlistedForCapacity'

@@ -1,12 +1,24 @@
 import { describe, expect, it } from 'vitest'
 import { ACME } from '../../fixtures/test-catalogue.ts'
 import { OUTBOX_EVENT_KIND } from '../../../src/command/event-outbox.ts'
+import { StoreUnwritable } from '../../../src/store/unwritable.ts'
 import { API, openWaitingList, WAITING } from './capacity-declarations.ts'
 
 describe('capacity', () => {
   it('is unlimited if it is not declared', async () => {
     const { subscribe, stateOf } = await openWaitingList({ concurrent: 1_000 })
     for (let count = 0; count < 5; count++) expect(await stateOf(await subscribe())).toBe('Active')
+  })
+
+  it('is known again after the change feed could not be opened', async () => {
+    const { catalogue, subscribe, stateOf } = await openWaitingList({ concurrency: 3, concurrent: 3 })
+    const { end } = catalogue.registry
+    catalogue.registry.end = async () => {
+      throw new StoreUnwritable('away')
+    }
+    await expect(subscribe()).rejects.toThrow('away')
+    catalogue.registry.end = end
+    expect(await stateOf(await subscribe())).toBe('Active')
   })
 
   it('is reserved up to exactly its limit; the next subscription waits and emits an event', async () => {

@@ -1,6 +1,7 @@
 import { onTestFinished, describe, expect, it } from 'vitest'
 import { ACME, base64, orders } from '../../fixtures/test-catalogue.ts'
 import { OUTBOX_EVENT_KIND } from '../../../src/command/event-outbox.ts'
+import { StoreUnwritable } from '../../../src/store/unwritable.ts'
 import { API, declare, openWaitingList, WAITING } from './capacity-declarations.ts'
 
 describe('a waiting subscription', () => {
@@ -62,6 +63,45 @@ describe('a waiting subscription', () => {
     const id = await subscribe()
     await catalogue.subscriptions.cancel(ACME, id)
     expect(await stateOf(id)).toBe('Cancelled')
+  })
+
+  it('is admitted when the registry is back, if it could not be read when another was cancelled', async () => {
+    const { catalogue, timers, subscribe, statesOf } = await openWaitingList({ concurrency: 3, concurrent: 3 })
+    const ids = [await subscribe(), await subscribe()] as const
+    await catalogue.waitingList.settled()
+    const { list } = catalogue.registry
+    catalogue.registry.list = async (kind, query) => {
+      if (query.where?.['state'] === WAITING) throw new StoreUnwritable('away')
+      return list(kind, query)
+    }
+    await catalogue.subscriptions.cancel(ACME, ids[0])
+    await timers.advance(60_000)
+    catalogue.registry.list = list
+    expect(await statesOf(...ids)).toEqual(['Cancelled', WAITING])
+    await timers.advance(2_000)
+    await catalogue.waitingList.settled()
+    expect(await statesOf(...ids)).toEqual(['Cancelled', 'Active'])
+    expect(timers.pending).toBe(0)
+  })
+
+  it('is admitted a little later if another command changes it at the same time', async () => {
+    const { catalogue, timers, subscribe, stateOf } = await openWaitingList({ concurrency: 3, concurrent: 3 })
+    const ids = [await subscribe(), await subscribe()] as const
+    const { registry } = catalogue
+    const { commit } = registry
+    registry.commit = async (author, action, writes) => {
+      if (action === 'subscription.capacity.freed') {
+        registry.commit = commit
+        await catalogue.subscriptions.update(ACME, ids[1], { labels: { team: 'red' } })
+      }
+      return commit(author, action, writes)
+    }
+    await catalogue.subscriptions.cancel(ACME, ids[0])
+    await catalogue.waitingList.settled()
+    expect(await stateOf(ids[1])).toBe(WAITING)
+    await timers.advance(5_000)
+    await catalogue.waitingList.settled()
+    expect(await stateOf(ids[1])).toBe('Active')
   })
 
   it('is admitted at the next start after a crash', async () => {

@@ -1,31 +1,39 @@
 import { expect, it } from 'vitest'
 import { createDeliveryQueue, type QueueBounds } from '../../../src/webhooks/delivery-queue.ts'
-import { createFakeClock } from '../../fixtures/fake-clock.ts'
+import { createFakeClock, settled } from '../../fixtures/fake-clock.ts'
 
 function open(given?: Omit<QueueBounds, 'unprovenOfTenant'> & Partial<QueueBounds>) {
   const bounds = given && { unprovenOfTenant: given.unproven, ...given }
   const clock = createFakeClock(0)
   const sent: string[] = []
-  const open = new Map<string, (isGood: boolean | null) => void>()
+  const failures: unknown[] = []
+  const open = new Map<string, PromiseWithResolvers<boolean | null>>()
   const queue = createDeliveryQueue({
     clock,
     send(id) {
       sent.push(id)
-      const { promise, resolve } = Promise.withResolvers<boolean | null>()
-      open.set(id, resolve)
-      return promise
+      const attempt = Promise.withResolvers<boolean | null>()
+      open.set(id, attempt)
+      return attempt.promise
     },
+    onFailed: (cause) => failures.push(cause),
     ...(bounds !== undefined && { bounds }),
   })
   /** Ends the attempt, and resolves when its consequences are complete. */
   async function end(id: string, isGood: boolean | null = true): Promise<void> {
-    open.get(id)?.(isGood)
+    open.get(id)?.resolve(isGood)
     open.delete(id)
-    await new Promise((resolve) => setImmediate(resolve))
+    await settled()
+  }
+  /** Ends the attempt with an internal error. */
+  async function fail(id: string): Promise<void> {
+    open.get(id)?.reject(new Error('away'))
+    open.delete(id)
+    await settled()
   }
   const add = (id: string, receiver: string, atMs = 0, tenant = 'acme'): void =>
     queue.add({ id, receiver, tenant, atMs })
-  return { queue, clock, sent, end, add }
+  return { queue, clock, sent, failures, end, fail, add }
 }
 
 it('the queue gives a receiver one connection until its first success, and four from then on', async () => {
@@ -112,6 +120,34 @@ it('the queue repeats a delivery that becomes due again while it is in progress,
   expect(sent).toEqual(['x', 'x'])
 })
 
+it('the queue attempts a delivery again, with back-off, while its attempts fail internally', async () => {
+  const { queue, clock, sent, failures, end, fail, add } = open()
+  add('x', 'a')
+  add('y', 'a')
+  await fail('x')
+  expect([sent, failures.length]).toEqual([['x', 'y'], 1])
+  await end('y')
+  clock.advanceSync(29_999)
+  expect(sent).toEqual(['x', 'y'])
+  clock.advanceSync(1)
+  await fail('x')
+  clock.advanceSync(59_999)
+  expect(sent).toEqual(['x', 'y', 'x'])
+  clock.advanceSync(1)
+  await end('x', false)
+  expect(sent).toEqual(['x', 'y', 'x', 'x'])
+  expect([queue.sizeOf(), clock.pending]).toEqual([0, 0])
+})
+
+it('the queue does not attempt a delivery again that fails internally after the queue was stopped', async () => {
+  const { queue, clock, fail, add } = open()
+  add('x', 'a')
+  const stopping = queue.stop()
+  await fail('x')
+  await stopping
+  expect(clock.pending).toBe(0)
+})
+
 it('the queue can drop the queued deliveries of one receiver', async () => {
   const { queue, clock, sent, end, add } = open()
   add('a1', 'a')
@@ -130,7 +166,7 @@ it('the queue stops after the deliveries in progress, and starts no more', async
   add('a2', 'a')
   let isStopped = false
   const stopping = queue.stop().then(() => (isStopped = true))
-  await new Promise((resolve) => setImmediate(resolve))
+  await settled()
   expect(isStopped).toBe(false)
   await end('a1')
   await stopping
