@@ -2,7 +2,9 @@
 
 import { SelfApproval, type Approvals } from '../subscriptions/approvals.ts'
 import type { Caller } from '../plan/caller.ts'
+import { notFound } from '../command/commands.ts'
 import { pageOf } from '../command/page.ts'
+import type { Author } from '../store/registry.ts'
 import type { Call, Handlers, Operation, Operations } from './operation.ts'
 import {
   id,
@@ -79,6 +81,7 @@ export const APPROVAL_OPERATIONS = {
     path: `${FLOWS}/:flowId/approvals`,
     summary: 'Decides on a request of another caller; the decision takes effect before this call returns',
     tag,
+    changes: 'getApprovalFlow',
   },
   listWaitingFlows: {
     method: 'GET',
@@ -91,6 +94,16 @@ export const APPROVAL_OPERATIONS = {
     status: 200,
     answer: list(flow),
   },
+  findApprovalFlow: {
+    method: 'GET',
+    path: '/v1/approvals/:id',
+    summary: 'Returns an approval flow of a subscription or of a programme',
+    tag,
+    scope: 'approvals:read',
+    own: 'filtered',
+    status: 200,
+    answer: flow,
+  },
   labelApprovalFlow: {
     method: 'PATCH',
     path: '/v1/approvals/:id',
@@ -101,6 +114,7 @@ export const APPROVAL_OPERATIONS = {
     status: 200,
     answer: flow,
     problems: ['state_conflict'],
+    changes: 'findApprovalFlow',
   },
   requestTierChange: {
     method: 'POST',
@@ -114,6 +128,7 @@ export const APPROVAL_OPERATIONS = {
     location: `${FLOWS}/:flowId`,
     answer: flow,
     problems: ['state_conflict'],
+    changes: 'getSubscription',
   },
 } as const satisfies Operations
 
@@ -153,13 +168,23 @@ export function approvalHandlers(options: ApprovalHandlersOptions): Handlers<typ
       return pageOf(all, query)
     },
     decide: (call) => decideBy(approvals.decide, call, onSelfApproval),
-    async listWaitingFlows({ author: { tenant, person }, owner, query }) {
-      if (owner === null) return approvals.list(tenant, query)
-      // The consumer of a person's client may belong to the provider: its requests are not the person's.
-      return approvals.listRequested(tenant, person === undefined ? [owner] : [owner, person], query)
+    async listWaitingFlows({ author, owner, query }) {
+      if (owner === null) return approvals.list(author.tenant, query)
+      return approvals.listRequested(author.tenant, requestersOf(author, owner), query)
+    },
+    async findApprovalFlow({ author, owner, params }) {
+      const found = await approvals.find(author.tenant, params.id)
+      if (owner !== null && !requestersOf(author, owner).includes(found.requester))
+        throw notFound('approval', params.id)
+      return found
     },
     labelApprovalFlow: async ({ author, params, body }) => approvals.label(author, params.id, body),
     requestTierChange: async ({ author, params, body }) =>
       approvals.requestTier(author, params.id, body as { slaVariant: string; reason?: string }),
   }
+}
+
+/** The consumer of a person's client may belong to the provider: its requests are not the person's. */
+function requestersOf({ person }: Author, owner: string): readonly string[] {
+  return person === undefined ? [owner] : [owner, person]
 }

@@ -11,6 +11,7 @@ import { Problem } from '../domain/problem.ts'
 import { CONSUMER_HEADER } from './caller-owner.ts'
 import { bodyOf } from './document-bodies.ts'
 import { IDEMPOTENCY_HEADER, idempotencyKey, type Once } from './idempotency.ts'
+import { changedResource, type ChangedResource } from './changed-resource.ts'
 import { etagOf, matchesEtag } from './conditional.ts'
 import type { Call, Handler, Handlers, Operation, Operations, OwnedKind } from './operation.ts'
 import type { Schema } from './schema-type.ts'
@@ -47,14 +48,19 @@ export type OwnerChecks = Readonly<Record<OwnedKind, (tenant: string, id: string
 export type Serve = <Table extends Operations>(operations: Table, handlers: Handlers<Table>) => void
 
 export function createServe({ app, baseUrl, once, mutex, owners, awaitNodes }: ServeOptions): Serve {
+  /** The operations of all tables so far, because one may change a resource of an earlier table. */
+  const served: Record<string, Operation> = {}
+  const readers: Record<string, Handler> = {}
   return (operations, handlers) => {
     // Validation establishes the types that each handler declares for its call.
     const table = handlers as unknown as Readonly<Record<string, Handler>>
+    Object.assign(served, operations)
+    Object.assign(readers, table)
     for (const [operationId, operation] of Object.entries<Operation>(operations)) {
       const handler = table[operationId]
       if (handler === undefined) throw new Error(`${operationId} has no handler`)
-      const { method, path, status, changes, changesWith, location = status === 201 ? `${path}/:id` : null } = operation
-      const current = changes === undefined ? undefined : table[changes]
+      const { method, path, status, location = status === 201 ? `${path}/:id` : null } = operation
+      const findChanged = changedResource(served, readers, operation)
       app.route({
         method,
         url: path,
@@ -62,16 +68,15 @@ export function createServe({ app, baseUrl, once, mutex, owners, awaitNodes }: S
         handler: async (request, reply) => {
           const call = toCall(request)
           await checkOwner(owners, operation, call)
-          const changed = changesWith === undefined ? call : { ...call, query: changesWith(call.body as never) }
-          const change = async (): Promise<unknown> => {
-            if (current !== undefined) await checkMatch(request, await readForMatch(request, current, changed, reply))
-            return handler(call, reply)
+          const work = async (): Promise<unknown> => {
+            if (findChanged === null) return handler(call, reply)
+            const changed = await findChanged(call, reply)
+            // The lock keeps the resource unchanged between the check of `If-Match` and the change.
+            return mutex.runExclusive(changed === null ? [] : [changed.key], async () => {
+              await checkMatch(request, changed)
+              return handler(call, reply)
+            })
           }
-          // The lock keeps the resource unchanged between the check of `If-Match` and the change.
-          const which = changesWith === undefined ? call.params : changed.query
-          const resource = `${changes} ${JSON.stringify([call.author.tenant, which])}`
-          const work = (): Promise<unknown> =>
-            current === undefined ? change() : mutex.runExclusive([resource], change)
           reply.code(status)
           const answer = await (method === 'POST' ? once(call, reply, work) : work())
           if (method !== 'GET') notePending(reply, await awaitNodes())
@@ -159,19 +164,11 @@ function notePending(reply: FastifyReply, nodes: readonly string[]): void {
   if (nodes.length > 0) void reply.header(PENDING_NODES_HEADER, nodes.join(', '))
 }
 
-/** Reads the current resource, if the caller sent `If-Match`. */
-async function readForMatch(
-  request: FastifyRequest,
-  current: Handler,
-  call: Call,
-  reply: FastifyReply,
-): Promise<unknown> {
-  return request.headers['if-match'] === undefined ? undefined : current(call, reply)
-}
-
-async function checkMatch(request: FastifyRequest, resource: unknown): Promise<void> {
+/** Throws unless the resource matches `If-Match`; one that does not exist matches nothing (RFC 9110, section 13.1.1). */
+async function checkMatch(request: FastifyRequest, changed: ChangedResource | null): Promise<void> {
   const condition = request.headers['if-match']
-  if (condition === undefined || matchesEtag(condition, etagOf(JSON.stringify(resource)))) return
+  if (condition === undefined) return
+  if (changed !== null && matchesEtag(condition, etagOf(JSON.stringify(await changed.read())))) return
   throw new Problem('version_conflict', 'The resource has changed: `If-Match` does not match its ETag. Read it again.')
 }
 

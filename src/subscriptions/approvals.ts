@@ -59,6 +59,8 @@ export interface Approvals {
   /** Lists the flows of one subscription. */
   flowsOf(tenant: string, subscription: string, query: PageQuery): Promise<Page<ApprovalFlow>>
   flow(tenant: string, subscription: string, id: string): Promise<ApprovalFlow>
+  /** Returns any flow of the tenant. */
+  find(tenant: string, id: string): Promise<ApprovalFlow>
   /** Lists the flows of the tenant; by default those in progress. */
   list(tenant: string, query: PageQuery & { state?: string }): Promise<Page<ApprovalFlow>>
   /** Lists the flows that one of the requesters has requested; by default those in progress. */
@@ -117,6 +119,7 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
       return listPage({ registry, kind: APPROVAL_KIND, tenant, query, where: { subscription }, show })
     },
     flow: async (tenant, subscription, id) => show(await flowOf(options, tenant, { subscription }, id)),
+    find: async (tenant, id) => show(await find(registry, tenant, APPROVAL_KIND, id)),
     list: (tenant, { state = 'InProgress', ...query }) =>
       listPage({ registry, kind: APPROVAL_KIND, tenant, query, where: { state }, show }),
     listRequested: (tenant, requesters, { state = 'InProgress', ...query }) =>
