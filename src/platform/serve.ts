@@ -2,12 +2,13 @@
  * Registers fastify routes for declared operations.
  *
  * Validation, limits and scopes follow the declaration. A change with `If-Match` is made only if the ETag of the resource matches.
- * The answer of a creation has a `Location`.
+ * The answer of a creation has a `Location`, and that of a change the ETag of the resource.
  */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastify'
 import type { KeyedMutex } from '../command/keyed-mutex.ts'
 import { Problem } from '../domain/problem.ts'
+import { locationOf, tagAnswer } from './answer-tag.ts'
 import { CONSUMER_HEADER } from './caller-owner.ts'
 import { bodyOf } from './document-bodies.ts'
 import { IDEMPOTENCY_HEADER, idempotencyKey, type Once } from './idempotency.ts'
@@ -59,8 +60,10 @@ export function createServe({ app, baseUrl, once, mutex, owners, awaitNodes }: S
     for (const [operationId, operation] of Object.entries<Operation>(operations)) {
       const handler = table[operationId]
       if (handler === undefined) throw new Error(`${operationId} has no handler`)
-      const { method, path, status, location = status === 201 ? `${path}/:id` : null } = operation
+      const { method, path, status } = operation
+      const location = locationOf(operation)
       const findChanged = changedResource(served, readers, operation)
+      const tagOf = tagAnswer(served, operation)
       app.route({
         method,
         url: path,
@@ -81,6 +84,8 @@ export function createServe({ app, baseUrl, once, mutex, owners, awaitNodes }: S
           const answer = await (method === 'POST' ? once(call, reply, work) : work())
           if (method !== 'GET') notePending(reply, await awaitNodes())
           if (location !== null) void reply.header('Location', baseUrl() + fill(location, call.params, answer))
+          const tag = tagOf(answer)
+          if (tag !== null) void reply.header('ETag', tag)
           return status === 204 ? reply.send() : answer
         },
       })
