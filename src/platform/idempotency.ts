@@ -77,8 +77,7 @@ export function createOnce({ store, vault }: IdempotencyOptions): Once {
     // The stored answer may contain a secret.
     void reply.header('Idempotency-Replayed', 'true').header('Cache-Control', 'no-store')
     if (problem === undefined) return value
-    const { code, detail, errors, extensions } = problem
-    throw new Problem(code, detail, { errors, extensions })
+    throw Problem.restore(problem)
   }
 }
 

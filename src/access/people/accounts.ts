@@ -107,7 +107,7 @@ export function createAccounts(options: AccountsOptions): Accounts {
 export function checkHasPassword({ identity }: UserBody): void {
   if (identity === undefined) return
   const detail = 'An identity provider signs this person in. The password and the second factor are managed there.'
-  throw new Problem('state_conflict', detail)
+  throw new Problem('state_conflict', detail, { extensions: { state: 'federated', allowed: [] } })
 }
 
 /** Runs a check; one that fails counts, and above the limit it is refused without a comparison. */
