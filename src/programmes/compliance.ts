@@ -2,7 +2,7 @@
  * Compliance of documents with the rules: linted on request, and scored whenever one is activated.
  *
  * Scores every activation, also one without a programme. At startup it scores the active revisions that have no score,
- * for example after a crash. The catalogue entry of the API shows the score; the findings behind it are stored with the document.
+ * for example after a crash. The catalogue entry of the API shows the score; the findings behind it are stored with it.
  */
 
 import { createHash } from 'node:crypto'
