@@ -67,6 +67,8 @@ export interface ProblemOptions extends ErrorOptions {
   readonly errors?: readonly ProblemPointer[]
   /** Additional members of the problem document, such as `state` and `allowed` of a conflict. */
   readonly extensions?: Readonly<Record<string, unknown>>
+  /** The answer has it as `Retry-After`. */
+  readonly retryAfterSeconds?: number
 }
 
 /** The members of a 409 by which a client continues without reading its text. */
@@ -93,6 +95,7 @@ export class Problem extends Error {
   readonly status: number
   readonly errors: readonly ProblemPointer[]
   readonly extensions: Readonly<Record<string, unknown>>
+  readonly retryAfterSeconds: number | null
 
   constructor(code: OtherCode, detail: string, options?: ProblemOptions)
   constructor(code: ProblemCode, detail: string, options: ConflictOptions)
@@ -102,6 +105,7 @@ export class Problem extends Error {
     this.status = PROBLEMS[code].status
     this.errors = options.errors ?? []
     this.extensions = options.extensions ?? {}
+    this.retryAfterSeconds = options.retryAfterSeconds ?? null
   }
 
   /** Returns a problem that was complete before. */

@@ -52,9 +52,10 @@ export function sendProblem(request: FastifyRequest, reply: FastifyReply, proble
 
 /** Turns `reply` into the reply of a problem, and returns its body. */
 export function writeProblem(request: FastifyRequest, reply: FastifyReply, problem: Problem): string {
-  const { code, message, status, errors, extensions } = problem
+  const { code, message, status, errors, extensions, retryAfterSeconds } = problem
   for (const name of SUCCESS_HEADERS) reply.removeHeader(name)
-  if (status === 503 && !reply.hasHeader('Retry-After')) void reply.header('Retry-After', RETRY_AFTER_SECONDS)
+  if (retryAfterSeconds !== null) void reply.header('Retry-After', String(retryAfterSeconds))
+  else if (status === 503 && !reply.hasHeader('Retry-After')) void reply.header('Retry-After', RETRY_AFTER_SECONDS)
   void reply.code(status).type('application/problem+json')
   return JSON.stringify(problemDocument(code, message, request.id, errors, extensions))
 }

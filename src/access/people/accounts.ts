@@ -115,7 +115,8 @@ async function attempt<T>(throttle: LoginThrottle, key: string, check: () => Pro
   // Counted before the comparison, so that concurrent attempts count like consecutive ones.
   const waitSeconds = await throttle.begin(key)
   if (waitSeconds > 0) {
-    throw new Problem('rate_limited', `Too many attempts. Retry in ${waitSeconds} seconds.`)
+    const detail = `Too many attempts. Retry in ${waitSeconds} seconds.`
+    throw new Problem('rate_limited', detail, { retryAfterSeconds: waitSeconds })
   }
   const result = await check()
   await throttle.succeed(key)
