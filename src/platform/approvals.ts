@@ -36,7 +36,7 @@ const flow = named(
     programme: nullable(id),
     requester: id,
     state,
-    slaVariant: nullable(text),
+    slaVariant: { ...nullable(text), description: 'The requested tier of a tier change; null: the default tier.' },
     reason: nullable(text),
     approvals: { type: 'array', items: approval },
     escalatedAt: {
@@ -55,6 +55,10 @@ export const deciding = {
   status: 200,
   answer: approval,
   problems: ['state_conflict', 'operation_forbidden'],
+} as const
+const tier = {
+  ...nullable(reference),
+  description: 'A variant of the OpenSLA declaration; null: the default tier.',
 } as const
 const tag = 'Approvals'
 const FLOWS = '/v1/subscriptions/:id/approvalFlows'
@@ -123,7 +127,7 @@ export const APPROVAL_OPERATIONS = {
     tag: 'Subscriptions',
     scope: 'subscriptions:write',
     own: 'subscription',
-    body: named('TierChange', object({ slaVariant: reference, reason: prose }, ['slaVariant'])),
+    body: named('TierChange', object({ slaVariant: tier, reason: prose }, ['slaVariant'])),
     status: 202,
     location: `${FLOWS}/:flowId`,
     answer: flow,
@@ -179,8 +183,7 @@ export function approvalHandlers(options: ApprovalHandlersOptions): Handlers<typ
       return found
     },
     labelApprovalFlow: async ({ author, params, body }) => approvals.label(author, params.id, body),
-    requestTierChange: async ({ author, params, body }) =>
-      approvals.requestTier(author, params.id, body as { slaVariant: string; reason?: string }),
+    requestTierChange: async ({ author, params, body }) => approvals.requestTier(author, params.id, body),
   }
 }
 

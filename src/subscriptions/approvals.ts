@@ -41,6 +41,7 @@ export interface ApprovalFlow {
   readonly programme: string | null
   readonly requester: string
   readonly state: string
+  /** The requested tier; null for the default tier, and for a request that is no tier change. */
   readonly slaVariant: string | null
   readonly reason: string | null
   readonly approvals: readonly Approval[]
@@ -232,6 +233,7 @@ function transition({ actor }: SubscriptionBody, type: SubscriptionEvent['type']
 function show({ id, body, createdAtMs }: Document<ApprovalFlowBody>): ApprovalFlow {
   const { kind, programme = null, requester, slaVariant, reason, approvals, escalatedAt = null, labels = {} } = body
   const subscription = programme === null ? body.subscription : null
-  const shown = { id, kind, subscription, programme, requester, slaVariant, reason, approvals, escalatedAt, labels }
+  const request = { kind, subscription, programme, requester, slaVariant: slaVariant || null, reason }
+  const shown = { id, ...request, approvals, escalatedAt, labels }
   return { ...shown, state: stateOfFlow(body), createdAt: toTime(createdAtMs) }
 }

@@ -18,7 +18,8 @@ import { SUBSCRIPTION_KIND, subscriptionWrite, type SubscriptionBody } from './d
 import { createSubscriptionTerms } from './subscription-terms.ts'
 
 export interface TierInput {
-  readonly slaVariant: string
+  /** Null: the default tier. */
+  readonly slaVariant: string | null
   readonly reason?: string
 }
 
@@ -58,16 +59,17 @@ export function tierClaim(body: SubscriptionBody, slaVariant: string) {
   return { api, apiProductId, slaVariant, instead: isActive ? body.slaVariant : slaVariant }
 }
 
-export function tierWrites(
-  createId: CreateId,
-  { id, tenant, revision, body }: Subscription,
-  slaVariant: string,
-): readonly Write[] {
-  const data = { subscription: id, api: body.api || null, from: body.slaVariant, to: slaVariant }
+export function tierWrites(createId: CreateId, subscription: Subscription, slaVariant: string): readonly Write[] {
+  const { id, tenant, revision, body } = subscription
   return [
     subscriptionWrite(id, tenant, revision, { ...body, slaVariant }),
-    eventWrite(createId, tenant, 'SlaChanged', data),
+    eventWrite(createId, tenant, 'SlaChanged', changeOf(subscription, slaVariant)),
   ]
+}
+
+/** Returns the data of an event; null is the default tier, as in the answers. */
+function changeOf({ id, body }: Subscription, slaVariant: string) {
+  return { subscription: id, api: body.api || null, from: body.slaVariant || null, to: slaVariant || null }
 }
 
 /** Requests another tier and returns the id of the flow. Call the request in `Capacity.runExclusive`. */
@@ -75,8 +77,9 @@ export function createTierRequest(options: TierChangesOptions) {
   const { registry, credentials, createId, clock } = options
   const terms = createSubscriptionTerms({ registry })
 
-  return async (author: Author, id: string, { slaVariant, reason }: TierInput): Promise<string> => {
+  return async (author: Author, id: string, input: TierInput): Promise<string> => {
     const { tenant } = author
+    const slaVariant = input.slaVariant ?? ''
     const subscription = await find(registry, tenant, SUBSCRIPTION_KIND, id)
     const { body } = subscription
     if (body.actor.value !== 'Active') throw stateConflict({ state: String(body.actor.value), allowed: [] })
@@ -88,9 +91,9 @@ export function createTierRequest(options: TierChangesOptions) {
       subscription: id,
       requester: deciderOf(author),
       slaVariant,
-      reason: reason ?? null,
+      reason: input.reason ?? null,
     } as const satisfies FlowRequest
-    const data = { subscription: id, api: body.api || null, from: body.slaVariant, to: slaVariant, reason: flow.reason }
+    const data = { ...changeOf(subscription, slaVariant), reason: flow.reason }
     const requested = eventWrite(createId, tenant, 'TierChangeRequested', data)
     const { subscriptionApproval } = await policyOfSubscribed(registry, body)
     const nowMs = clock.nowMs()

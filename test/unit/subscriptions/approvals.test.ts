@@ -198,6 +198,22 @@ describe('a tier change', () => {
     expect((await catalogue.subscriptions.get('acme', id)).slaVariant).toBe('gold')
   })
 
+  it('to the default tier is requested and shown as null', async () => {
+    const catalogue = openTestCatalogue()
+    const id = await subscribed(catalogue, 'Manual')
+    const flow = await catalogue.approvals.requestTier(ACME, id, { slaVariant: null })
+    expect(flow).toMatchObject({ kind: 'tierChange', state: 'InProgress', slaVariant: null })
+    await catalogue.approvals.decide(BOSS, id, flow.id, { outcome: 'Approved' })
+    expect((await catalogue.subscriptions.get('acme', id)).slaVariant).toBeNull()
+    const events = await catalogue.registry.list(OUTBOX_EVENT_KIND, { limit: 99 })
+    expect(events.map(({ body }) => body.data)).toMatchObject([
+      { from: 'silver', to: null },
+      { from: 'silver', to: null },
+    ])
+    const again = catalogue.approvals.requestTier(ACME, id, { slaVariant: null })
+    await expect(again).rejects.toMatchObject({ status: 400, errors: [{ pointer: '/slaVariant' }] })
+  })
+
   it.each(['silver', 'bronze'])('to %s is refused with a pointer', async (slaVariant) => {
     const catalogue = openTestCatalogue()
     const id = await subscribed(catalogue, 'Auto')
