@@ -198,6 +198,40 @@ describe('a tier change', () => {
     expect((await catalogue.subscriptions.get('acme', id)).slaVariant).toBe('gold')
   })
 
+  it('for which an amendment was required is amended by the next request of its requester', async () => {
+    const catalogue = openTestCatalogue()
+    const id = await subscribed(catalogue, 'Manual')
+    const { id: flow } = await catalogue.approvals.requestTier(ACME, id, { slaVariant: 'gold', reason: 'More.' })
+    await catalogue.approvals.decide(BOSS, id, flow, { outcome: 'AmendmentRequired', comments: 'Why?' })
+    const amended = await catalogue.approvals.requestTier(ACME, id, { slaVariant: 'gold', reason: 'A campaign.' })
+    expect(amended).toMatchObject({ id: flow, state: 'InProgress', reason: 'A campaign.' })
+    expect(amended.approvals).toMatchObject([{ outcome: 'AmendmentRequired' }])
+    await catalogue.approvals.decide(BOSS, id, flow, { outcome: 'Approved' })
+    expect((await catalogue.subscriptions.get('acme', id)).slaVariant).toBe('gold')
+  })
+
+  it('for which an amendment was required ends with the request of another requester', async () => {
+    const catalogue = openTestCatalogue()
+    const id = await subscribed(catalogue, 'Manual')
+    const { id: flow } = await catalogue.approvals.requestTier(ACME, id, { slaVariant: 'gold' })
+    await catalogue.approvals.decide(BOSS, id, flow, { outcome: 'AmendmentRequired' })
+    const other = await catalogue.approvals.requestTier(BOSS, id, { slaVariant: 'gold' })
+    expect(other).toMatchObject({ state: 'InProgress', approvals: [] })
+    expect((await catalogue.approvals.flow('acme', id, flow)).state).toBe('Complete')
+    const own = catalogue.approvals.decide(BOSS, id, other.id, { outcome: 'Approved' })
+    await expect(own).rejects.toMatchObject({ code: 'operation_forbidden' })
+  })
+
+  it('for which an amendment was required ends if the policy approves the next request', async () => {
+    const catalogue = openTestCatalogue()
+    const id = await subscribed(catalogue, 'Manual')
+    const { id: flow } = await catalogue.approvals.requestTier(ACME, id, { slaVariant: 'gold' })
+    await catalogue.approvals.decide(BOSS, id, flow, { outcome: 'AmendmentRequired' })
+    await catalogue.apiPolicies.put(ACME, API, { subscriptionApproval: 'Auto' })
+    expect(await catalogue.approvals.requestTier(ACME, id, { slaVariant: 'gold' })).toMatchObject({ state: 'Complete' })
+    expect((await catalogue.approvals.flow('acme', id, flow)).state).toBe('Complete')
+  })
+
   it('to the default tier is requested and shown as null', async () => {
     const catalogue = openTestCatalogue()
     const id = await subscribed(catalogue, 'Manual')
