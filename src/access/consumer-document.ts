@@ -1,5 +1,6 @@
 /** The registry document of a consumer. */
 
+import { Problem } from '../domain/problem.ts'
 import type { Labelled } from '../store/labels.ts'
 import { NAME_KEY, toNameKey } from '../store/name-key.ts'
 import { documentKind, type Write } from '../store/registry.ts'
@@ -33,6 +34,15 @@ export type ConsumerState = 'Active' | 'Disabled'
 
 export function consumerState({ isDisabled }: ConsumerBody): ConsumerState {
   return isDisabled === true ? 'Disabled' : 'Active'
+}
+
+/** Throws `Problem('state_conflict')` if the consumer is disabled. */
+export function checkConsumerEnabled(body: ConsumerBody): void {
+  if (body.isDisabled !== true) return
+  const extensions = { state: consumerState(body), allowed: ['enabled'] }
+  throw new Problem('state_conflict', 'The consumer is disabled. Enable it before you create a subscription.', {
+    extensions,
+  })
 }
 
 /** Returns the write of a consumer, which can be listed by kind, by state and by the beginning of its name. */

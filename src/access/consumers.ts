@@ -143,7 +143,9 @@ async function remove(
 }
 
 function refusedForSelf(): Problem {
-  return new Problem('state_conflict', 'A consumer cannot disable itself. Use a credential of another consumer.')
+  return new Problem('state_conflict', 'A consumer cannot disable itself. Use a credential of another consumer.', {
+    extensions: { state: 'Active', allowed: [] },
+  })
 }
 
 function show({ id, body: stored, createdAtMs }: Document<ConsumerBody>): Consumer {

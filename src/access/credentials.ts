@@ -156,6 +156,7 @@ async function rotate(
     throw new Problem(
       'state_conflict',
       'The rotation would exceed the limit of 500 credentials of the subscription; create another subscription.',
+      { extensions: { state: 'full', allowed: [] } },
     )
   }
   const { credentialLifetimeDays } = await policyOfSubscribed(registry, subscription.body)

@@ -64,6 +64,7 @@ export async function refuseOwnConsumer(registry: Pick<Registry, 'get'>, tenant:
   throw new Problem(
     'state_conflict',
     'The people of the tenant act for this consumer. It cannot be disabled or removed.',
+    { extensions: { state: 'Active', allowed: [] } },
   )
 }
 
@@ -74,7 +75,7 @@ export async function refuseOwnAccess(
 ): Promise<void> {
   if (body.api !== PLATFORM_API || !(await isOwn(registry, tenant, body.consumer))) return
   const detail = 'The people of the tenant use the platform by this subscription. Change their roles instead.'
-  throw new Problem('state_conflict', detail)
+  throw new Problem('state_conflict', detail, { extensions: { state: String(body.actor.value), allowed: [] } })
 }
 
 async function isOwn(registry: Pick<Registry, 'get'>, tenant: string, consumer: string): Promise<boolean> {

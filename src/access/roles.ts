@@ -62,7 +62,7 @@ export function createRoles(options: RolesOptions): Roles {
         const known = await entitlements.roles(tenant)
         if (known.some((role) => role.name === name)) throw new Problem('name_taken', 'The name is taken.')
         if (known.length >= ROLES_MAX) {
-          throw new Problem('state_conflict', `The tenant has ${known.length} roles, which is the maximum.`)
+          throw conflict('full', ['removed'], `The tenant has ${known.length} roles, which is the maximum.`)
         }
         await commit(registry, author, 'role.create', [roleWrite(createId('rol'), tenant, 0, toBody(name, input))])
         return get(tenant, name)
@@ -87,12 +87,11 @@ export function createRoles(options: RolesOptions): Roles {
         const { tenant } = author
         const { id, revision } = await findOwn(options, tenant, name)
         const holders = await registry.list(USER_KIND, { tenant, where: holdersOf(name), limit: 1 })
-        if (holders.length > 0) throw new Problem('state_conflict', 'People hold this role. Remove it from them first.')
+        if (holders.length > 0)
+          throw conflict('held', ['replaced'], 'People hold this role. Remove it from them first.')
         if (await isMapped(registry, tenant, name)) {
-          throw new Problem(
-            'state_conflict',
-            'An identity provider gives this role. Remove it from its `signIn` first.',
-          )
+          const detail = 'An identity provider gives this role. Remove it from its `signIn` first.'
+          throw conflict('mapped', ['replaced'], detail)
         }
         await commit(registry, author, 'role.remove', [{ kind: ROLE_KIND, id, tenant, expected: revision, body: null }])
       }),
@@ -119,7 +118,12 @@ async function findOwn(
   const found = await registry.find(ROLE_KIND, 'name', roleNameKey(tenant, name))
   if (found !== null) return found
   if ((await entitlements.role(tenant, name)) === null) return notFound(name)
-  throw new Problem('state_conflict', 'A built-in role cannot be changed. Define a role with another name.')
+  throw conflict('builtIn', [], 'A built-in role cannot be changed. Define a role with another name.')
+}
+
+/** A role has no states; the word is that of what prevents the change. */
+function conflict(state: string, allowed: readonly string[], detail: string): Problem {
+  return new Problem('state_conflict', detail, { extensions: { state, allowed } })
 }
 
 function toBody(name: string, { description = '', scopes, labels }: RoleInput): RoleBody {

@@ -32,7 +32,10 @@ export async function removeTenant(options: TenantRemovalOptions, author: Author
   const { body } = await find(registry, tenant, TENANT_KIND, tenant)
   if (body.isDisabled !== true || body.exportedAtMs === undefined) {
     const detail = 'Disable the tenant and export it completely before you remove it.'
-    const extensions = { state: body.isDisabled === true ? 'Disabled' : 'Active' }
+    const extensions =
+      body.isDisabled === true
+        ? { state: 'Disabled', allowed: ['enabled', 'exported'] }
+        : { state: 'Active', allowed: ['disabled'] }
     throw new Problem('state_conflict', detail, { extensions })
   }
   for await (const { id } of listAll(registry, API_KIND, { tenant })) await gateway.withdraw(id)

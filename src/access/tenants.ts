@@ -160,7 +160,9 @@ function change(
 }
 
 function refusedForOperator(): Problem {
-  return new Problem('state_conflict', 'The tenant of the operator cannot be disabled or removed.')
+  return new Problem('state_conflict', 'The tenant of the operator cannot be disabled or removed.', {
+    extensions: { state: 'Active', allowed: [] },
+  })
 }
 
 function showTenant({ id, body, createdAtMs }: Document<TenantBody>): Tenant {

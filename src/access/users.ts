@@ -99,7 +99,7 @@ export function createUsers(options: UsersOptions): Users {
     list: (tenant, query) => listPage({ registry, kind: USER_KIND, tenant, query, where: {}, show: showUser }),
     async update(author, id, { username, name, roles, labels }, held = null) {
       const to = (body: UserBody): UserBody => {
-        if (roles !== undefined && body.identity !== undefined) throw rolesOfProvider()
+        if (roles !== undefined && body.identity !== undefined) throw rolesOfProvider(body)
         return {
           ...body,
           ...(username !== undefined && { username }),
@@ -252,7 +252,7 @@ async function checkOwnerRemains(registry: Registry, { id, tenant }: Document<Us
     if (other.id !== id && other.body.identity === undefined && stateOf(other.body) === 'Active') return
   }
   const detail = 'This is the last owner who can log in. Give another active user the role `owner` first.'
-  throw new Problem('state_conflict', detail)
+  throw new Problem('state_conflict', detail, { extensions: { state: 'Active', allowed: [] } })
 }
 
 /** The key of the lock for people and roles of a tenant. */
@@ -269,12 +269,21 @@ function withLink(user: User, link: NewLink | null): InvitedUser {
 }
 
 function wrongState(body: UserBody, detail: string): Problem {
-  return new Problem('state_conflict', detail, { extensions: { state: stateOf(body) } })
+  return new Problem('state_conflict', detail, {
+    extensions: { state: stateOf(body), allowed: ALLOWED[stateOf(body)] },
+  })
 }
 
-function rolesOfProvider(): Problem {
+/** The events that each state allows, for a user whose state refuses an invitation or a new password. */
+const ALLOWED = {
+  Active: ['disabled', 'passwordReset'],
+  Pending: ['disabled', 'invited'],
+  Disabled: ['enabled'],
+} as const
+
+function rolesOfProvider(body: UserBody): Problem {
   const detail = 'The roles of this person come from the claims of an identity provider. Change its `signIn.roles`.'
-  return new Problem('state_conflict', detail)
+  return new Problem('state_conflict', detail, { extensions: { state: stateOf(body), allowed: [] } })
 }
 
 function taken(identity: ProviderIdentity | undefined): string {

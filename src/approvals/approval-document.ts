@@ -23,7 +23,7 @@ export interface ApprovalFlowBody extends Labelled {
   readonly programme?: string
   /** The requesting person, or the consumer if no person is known. */
   readonly requester: string
-  /** The requested tier of a tier change, else null. */
+  /** The requested tier of a tier change, empty for the default one; else null. */
   readonly slaVariant: string | null
   readonly reason: string | null
   readonly approvals: readonly Approval[]

@@ -2,7 +2,7 @@
 
 import type { StepRefused } from './persisted-machine.ts'
 import type { EncodedText } from '../domain/encoded-text.ts'
-import { Problem } from '../domain/problem.ts'
+import { Problem, type Conflict } from '../domain/problem.ts'
 import {
   KeyTaken,
   RevisionConflict,
@@ -44,6 +44,9 @@ export async function removeDocument<Body>(
   await commit(registry, author, action, [{ kind, id, tenant, expected: revision, body: null }])
 }
 
+/** The conflict of a change that another request has overtaken. */
+export const CHANGED: Conflict = { state: 'changed', allowed: [] }
+
 /** Commits, and converts errors of the registry into problems. */
 export async function commit(
   registry: Registry,
@@ -59,6 +62,7 @@ export async function commit(
     if (cause instanceof RevisionConflict) {
       throw new Problem('state_conflict', 'The resource was changed by another request. Read it again, then retry.', {
         cause,
+        extensions: CHANGED,
       })
     }
     if (cause instanceof StoreUnwritable) {

@@ -87,7 +87,9 @@ function textOf(token: Exclude<PersonToken, { readonly kind: 'ended' | 'unsubscr
     case 'unknown':
       throw new Problem('not_found', `There is no API ${api} that serves calls.`)
     case 'tooLong':
-      throw new Problem('state_conflict', 'The subscription has too many scopes for one token.')
+      throw new Problem('state_conflict', 'The subscription has too many scopes for one token.', {
+        extensions: { state: 'Active', allowed: [] },
+      })
   }
 }
 

@@ -48,6 +48,8 @@ export const PROBLEMS = {
 } as const satisfies Record<string, Kind>
 
 export type ProblemCode = keyof typeof PROBLEMS
+/** The codes whose problems need no state. */
+export type OtherCode = Exclude<ProblemCode, 'state_conflict'>
 
 /** Position in a text; both numbers start at 1. */
 export interface TextPlace {
@@ -65,6 +67,26 @@ export interface ProblemOptions extends ErrorOptions {
   readonly errors?: readonly ProblemPointer[]
   /** Additional members of the problem document, such as `state` and `allowed` of a conflict. */
   readonly extensions?: Readonly<Record<string, unknown>>
+  /** The answer has it as `Retry-After`. */
+  readonly retryAfterSeconds?: number
+}
+
+/** The members of a 409 by which a client continues without reading its text. */
+export type Conflict = {
+  /** The state of the resource, in the words of its answers if it has one; else of what it conflicts with. */
+  readonly state: string
+  /** The events that the state allows; empty if only another resource, or the passage of time, can change it. */
+  readonly allowed: readonly string[]
+}
+
+interface ConflictOptions extends ProblemOptions {
+  readonly extensions: Conflict & Readonly<Record<string, unknown>>
+}
+
+/** A problem as it was stored or sent by another thread. */
+export interface StoredProblem extends Pick<ProblemOptions, 'errors' | 'extensions'> {
+  readonly code: ProblemCode
+  readonly detail: string
 }
 
 export class Problem extends Error {
@@ -73,13 +95,25 @@ export class Problem extends Error {
   readonly status: number
   readonly errors: readonly ProblemPointer[]
   readonly extensions: Readonly<Record<string, unknown>>
+  readonly retryAfterSeconds: number | null
 
+  constructor(code: OtherCode, detail: string, options?: ProblemOptions)
+  constructor(code: ProblemCode, detail: string, options: ConflictOptions)
   constructor(code: ProblemCode, detail: string, options: ProblemOptions = {}) {
     super(detail, options)
     this.code = code
     this.status = PROBLEMS[code].status
     this.errors = options.errors ?? []
     this.extensions = options.extensions ?? {}
+    this.retryAfterSeconds = options.retryAfterSeconds ?? null
+  }
+
+  /** Returns a problem that was complete before. */
+  static restore({ code, detail, errors, extensions }: StoredProblem): Problem {
+    return new Problem(code as OtherCode, detail, {
+      ...(errors && { errors }),
+      ...(extensions && { extensions }),
+    })
   }
 }
 

@@ -126,7 +126,10 @@ class ScheduledRotation implements KeyRotation {
       await keyRing.rotate()
     } catch (cause) {
       if (!(cause instanceof RevisionConflict)) throw cause
-      throw new Problem('state_conflict', 'Another key rotation is in progress.', { cause })
+      throw new Problem('state_conflict', 'Another key rotation is in progress.', {
+        cause,
+        extensions: { state: 'rotating', allowed: [] },
+      })
     }
     await this.#publish()
   }
@@ -167,5 +170,6 @@ function checkNextIsKnown(keyRing: KeyRing, nowMs: number): void {
   const publishedMs = nowMs - nextSinceMs
   if (publishedMs >= KEY_SET_SECONDS * 1_000) return
   const waitSeconds = Math.ceil(KEY_SET_SECONDS - publishedMs / 1_000)
-  throw new Problem('state_conflict', `Verifiers may not have fetched the next key yet; try again in ${waitSeconds} s.`)
+  const detail = `Verifiers may not have fetched the next key yet; try again in ${waitSeconds} s.`
+  throw new Problem('state_conflict', detail, { extensions: { state: 'published', allowed: [] } })
 }

@@ -102,8 +102,8 @@ export class JobThread {
     if ('partial' in message) this.#job.partial = { answer: message.partial }
     else if ('answer' in message) this.#end(({ resolve }) => resolve(message.answer))
     else if ('problem' in message) {
-      const { code, detail, errors, extensions } = message.problem
-      this.#end(({ reject }) => reject(new Problem(code, detail, { errors, extensions })))
+      const problem = Problem.restore(message.problem)
+      this.#end(({ reject }) => reject(problem))
     } else {
       const { kind } = this.#job
       this.#options.log.error({ kind, failure: message.failure }, 'document could not be processed')

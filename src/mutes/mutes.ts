@@ -122,7 +122,7 @@ export function createMutes(options: MutesOptions): Mutes {
     get: async (tenant, riskId, episode, id) => show(options, await findOf(registry, tenant, { riskId, episode }, id)),
     async end(author, riskId, episode, id) {
       const mute = await findOf(registry, author.tenant, { riskId, episode }, id)
-      if (mute.body.endedAtMs !== undefined) throw new Problem('state_conflict', 'The mute has ended.')
+      if (mute.body.endedAtMs !== undefined) throw hasEnded()
       const expiry = await dropDueWrite(registry, MUTE_DUE, id, mute.body.untilMs)
       await commit(registry, author, 'mute.end', [...endWrites(mute, clock.nowMs()), ...expiry])
     },
@@ -160,13 +160,21 @@ async function checkNotMuted({ registry, clock }: MutesOptions, tenant: string, 
   if (known.body.untilMs <= clock.nowMs())
     return commit(registry, { tenant, consumer: 'system' }, 'mute.expire', endWrites(known, known.body.untilMs))
   const until = toTime(known.body.untilMs)
-  throw new Problem('state_conflict', `The episode is muted until ${until} by ${known.id}; end that mute first.`)
+  throw new Problem('state_conflict', `The episode is muted until ${until} by ${known.id}; end that mute first.`, {
+    extensions: { state: 'Active', allowed: ['ended'] },
+  })
 }
 
 async function checkLimit(registry: Registry, tenant: string): Promise<void> {
   const active = await registry.list(MUTE_KIND, { tenant, where: { state: 'Active' }, limit: ACTIVE_MAX })
   if (active.length < ACTIVE_MAX) return
-  throw new Problem('state_conflict', `A tenant has at most ${ACTIVE_MAX} active mutes; end one that is not needed.`)
+  throw new Problem('state_conflict', `A tenant has at most ${ACTIVE_MAX} active mutes; end one that is not needed.`, {
+    extensions: { state: 'full', allowed: ['ended'] },
+  })
+}
+
+function hasEnded(): Problem {
+  return new Problem('state_conflict', 'The mute has ended.', { extensions: { state: 'Ended', allowed: [] } })
 }
 
 function toUntilMs(until: string, nowMs: number): number {

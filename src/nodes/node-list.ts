@@ -82,5 +82,7 @@ function noNode(name: string): Problem {
 }
 
 function liveNode(name: string): Problem {
-  return new Problem('state_conflict', `The node ${name} is live. Stop it; it then leaves the list by itself.`)
+  return new Problem('state_conflict', `The node ${name} is live. Stop it; it then leaves the list by itself.`, {
+    extensions: { state: 'live', allowed: [] },
+  })
 }

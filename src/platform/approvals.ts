@@ -2,7 +2,9 @@
 
 import { SelfApproval, type Approvals } from '../subscriptions/approvals.ts'
 import type { Caller } from '../plan/caller.ts'
+import { notFound } from '../command/commands.ts'
 import { pageOf } from '../command/page.ts'
+import type { Author } from '../store/registry.ts'
 import type { Call, Handlers, Operation, Operations } from './operation.ts'
 import {
   id,
@@ -34,7 +36,7 @@ const flow = named(
     programme: nullable(id),
     requester: id,
     state,
-    slaVariant: nullable(text),
+    slaVariant: { ...nullable(text), description: 'The requested tier of a tier change; null: the default tier.' },
     reason: nullable(text),
     approvals: { type: 'array', items: approval },
     escalatedAt: {
@@ -53,6 +55,10 @@ export const deciding = {
   status: 200,
   answer: approval,
   problems: ['state_conflict', 'operation_forbidden'],
+} as const
+const tier = {
+  ...nullable(reference),
+  description: 'A variant of the OpenSLA declaration; null: the default tier.',
 } as const
 const tag = 'Approvals'
 const FLOWS = '/v1/subscriptions/:id/approvalFlows'
@@ -79,6 +85,7 @@ export const APPROVAL_OPERATIONS = {
     path: `${FLOWS}/:flowId/approvals`,
     summary: 'Decides on a request of another caller; the decision takes effect before this call returns',
     tag,
+    changes: 'getApprovalFlow',
   },
   listWaitingFlows: {
     method: 'GET',
@@ -91,6 +98,16 @@ export const APPROVAL_OPERATIONS = {
     status: 200,
     answer: list(flow),
   },
+  findApprovalFlow: {
+    method: 'GET',
+    path: '/v1/approvals/:id',
+    summary: 'Returns an approval flow of a subscription or of a programme',
+    tag,
+    scope: 'approvals:read',
+    own: 'filtered',
+    status: 200,
+    answer: flow,
+  },
   labelApprovalFlow: {
     method: 'PATCH',
     path: '/v1/approvals/:id',
@@ -101,6 +118,7 @@ export const APPROVAL_OPERATIONS = {
     status: 200,
     answer: flow,
     problems: ['state_conflict'],
+    changes: 'findApprovalFlow',
   },
   requestTierChange: {
     method: 'POST',
@@ -109,11 +127,12 @@ export const APPROVAL_OPERATIONS = {
     tag: 'Subscriptions',
     scope: 'subscriptions:write',
     own: 'subscription',
-    body: named('TierChange', object({ slaVariant: reference, reason: prose }, ['slaVariant'])),
+    body: named('TierChange', object({ slaVariant: tier, reason: prose }, ['slaVariant'])),
     status: 202,
     location: `${FLOWS}/:flowId`,
     answer: flow,
     problems: ['state_conflict'],
+    changes: 'getSubscription',
   },
 } as const satisfies Operations
 
@@ -153,13 +172,22 @@ export function approvalHandlers(options: ApprovalHandlersOptions): Handlers<typ
       return pageOf(all, query)
     },
     decide: (call) => decideBy(approvals.decide, call, onSelfApproval),
-    async listWaitingFlows({ author: { tenant, person }, owner, query }) {
-      if (owner === null) return approvals.list(tenant, query)
-      // The consumer of a person's client may belong to the provider: its requests are not the person's.
-      return approvals.listRequested(tenant, person === undefined ? [owner] : [owner, person], query)
+    async listWaitingFlows({ author, owner, query }) {
+      if (owner === null) return approvals.list(author.tenant, query)
+      return approvals.listRequested(author.tenant, requestersOf(author, owner), query)
+    },
+    async findApprovalFlow({ author, owner, params }) {
+      const found = await approvals.find(author.tenant, params.id)
+      if (owner !== null && !requestersOf(author, owner).includes(found.requester))
+        throw notFound('approval', params.id)
+      return found
     },
     labelApprovalFlow: async ({ author, params, body }) => approvals.label(author, params.id, body),
-    requestTierChange: async ({ author, params, body }) =>
-      approvals.requestTier(author, params.id, body as { slaVariant: string; reason?: string }),
+    requestTierChange: async ({ author, params, body }) => approvals.requestTier(author, params.id, body),
   }
+}
+
+/** The consumer of a person's client may belong to the provider: its requests are not the person's. */
+function requestersOf({ person }: Author, owner: string): readonly string[] {
+  return person === undefined ? [owner] : [owner, person]
 }

@@ -9,11 +9,13 @@ export function installEtags(app: FastifyInstance): void {
   app.addHook('onSend', async (request, reply, payload) => {
     const operation = request.routeOptions.config.operation
     if (operation === undefined || operation.scope === null || operation.endless === true) return payload
+    // The answers of changes have the ETag of their resource already.
+    if (operation.method !== 'GET') return payload
     if (reply.statusCode >= 300 || !(typeof payload === 'string' || Buffer.isBuffer(payload))) return payload
     const tag = etagOf(payload)
     void reply.header('ETag', tag)
     const known = request.headers['if-none-match']
-    if (operation.method !== 'GET' || known === undefined || !matchesEtag(known, tag)) return payload
+    if (known === undefined || !matchesEtag(known, tag)) return payload
     void reply.code(304).removeHeader('content-type').removeHeader('content-length')
     return null
   })

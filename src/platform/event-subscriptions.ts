@@ -158,6 +158,7 @@ export const EVENT_SUBSCRIPTION_OPERATIONS = {
     status: 200,
     answer: withSecret,
     problems: ['state_conflict'],
+    changes: 'getEventSubscription',
   },
   redeliver: {
     ...writing,

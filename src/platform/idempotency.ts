@@ -4,7 +4,8 @@
  *
  * A key is scoped to credential, person, the consumer that the person acts for, path and body; another body under the same key is refused. Bodies and answers may contain
  * secrets, so a body is stored as a keyed hash, which prevents guessing from a stolen file, and an answer is encrypted. Server
- * errors are not stored. If the process dies during the work, the outcome may be unknown; the answer to a duplicate says so.
+ * errors are not stored, nor refusals by a limit, which ask for the same request later. If the process dies during the work, the
+ * outcome may be unknown; the answer to a duplicate says so.
  */
 
 import type { FastifyReply } from 'fastify'
@@ -48,7 +49,7 @@ export function createOnce({ store, vault }: IdempotencyOptions): Once {
       await keep({ value })
       return value
     } catch (cause) {
-      if (!(cause instanceof Problem) || cause.status >= 500) {
+      if (!(cause instanceof Problem) || cause.status >= 500 || cause.code === 'rate_limited') {
         await store.release(key)
         throw cause
       }
@@ -77,8 +78,7 @@ export function createOnce({ store, vault }: IdempotencyOptions): Once {
     // The stored answer may contain a secret.
     void reply.header('Idempotency-Replayed', 'true').header('Cache-Control', 'no-store')
     if (problem === undefined) return value
-    const { code, detail, errors, extensions } = problem
-    throw new Problem(code, detail, { errors, extensions })
+    throw Problem.restore(problem)
   }
 }
 

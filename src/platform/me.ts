@@ -57,6 +57,7 @@ export const ME_OPERATIONS = {
     body: named('PasswordChange', object({ oldPassword: present, newPassword: password })),
     status: 204,
     problems: ['operation_forbidden', 'not_found', 'state_conflict', 'unavailable'],
+    changes: 'getMe',
   },
   setUpTotp: {
     ...writing,
@@ -69,6 +70,7 @@ export const ME_OPERATIONS = {
     body: { ...named('TotpInput', object({ code }, [])), type: ['object', 'null'] },
     answer: named('TotpSetup', object({ secret: text, uri: text, recoveryCodes: { type: 'array', items: text } }, [])),
     problems: ['operation_forbidden', 'not_found', 'state_conflict'],
+    changes: 'getMe',
   },
   removeTotp: {
     ...writing,
@@ -84,6 +86,7 @@ export const ME_OPERATIONS = {
     },
     status: 204,
     problems: ['operation_forbidden', 'not_found', 'state_conflict', 'unavailable'],
+    changes: 'getMe',
   },
 } as const satisfies Operations
 

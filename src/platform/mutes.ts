@@ -78,6 +78,7 @@ export const MUTE_OPERATIONS = {
     scope: 'risks:write',
     status: 204,
     problems: ['state_conflict'],
+    changes: 'getMute',
   },
   listMutes: {
     ...shared,

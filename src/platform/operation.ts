@@ -74,6 +74,11 @@ export interface Operation {
    * wait for each other.
    */
   readonly changesWith?: (body: never) => Readonly<Record<string, unknown>>
+  /** For an operation whose body names the changed resource: the list of which it is the only item, with its query. */
+  readonly changesOnly?: {
+    readonly list: string
+    readonly query: (body: never) => Readonly<Record<string, unknown>>
+  }
   /** The answer is a stream without an end: no HEAD, no ETag. */
   readonly endless?: true
 }

@@ -71,6 +71,7 @@ export const PORTAL_OPERATIONS = {
     status: 200,
     answer: portal,
     problems: ['state_conflict'],
+    changes: 'getPortal',
   },
 } as const satisfies Operations
 

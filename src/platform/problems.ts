@@ -5,7 +5,7 @@
  */
 
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { Problem, problemDocument, type ProblemCode, type ProblemPointer } from '../domain/problem.ts'
+import { Problem, problemDocument, type OtherCode, type ProblemPointer } from '../domain/problem.ts'
 import type { Log } from '../runtime/log.ts'
 import { StoreUnwritable } from '../store/unwritable.ts'
 import type { AllowedMethods } from './allowed-methods.ts'
@@ -16,7 +16,7 @@ export interface ProblemsOptions {
 }
 
 /** Code and detail for errors of fastify. */
-const KNOWN: Readonly<Record<string, readonly [ProblemCode, string]>> = {
+const KNOWN: Readonly<Record<string, readonly [OtherCode, string]>> = {
   FST_ERR_CTP_BODY_TOO_LARGE: ['payload_too_large', 'The body is larger than this operation accepts.'],
   FST_ERR_CTP_INVALID_MEDIA_TYPE: ['media_type_unsupported', 'Send the body as application/json.'],
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: ['payload_invalid', 'The length of the body differs from Content-Length.'],
@@ -52,9 +52,10 @@ export function sendProblem(request: FastifyRequest, reply: FastifyReply, proble
 
 /** Turns `reply` into the reply of a problem, and returns its body. */
 export function writeProblem(request: FastifyRequest, reply: FastifyReply, problem: Problem): string {
-  const { code, message, status, errors, extensions } = problem
+  const { code, message, status, errors, extensions, retryAfterSeconds } = problem
   for (const name of SUCCESS_HEADERS) reply.removeHeader(name)
-  if (status === 503 && !reply.hasHeader('Retry-After')) void reply.header('Retry-After', RETRY_AFTER_SECONDS)
+  if (retryAfterSeconds !== null) void reply.header('Retry-After', String(retryAfterSeconds))
+  else if (status === 503 && !reply.hasHeader('Retry-After')) void reply.header('Retry-After', RETRY_AFTER_SECONDS)
   void reply.code(status).type('application/problem+json')
   return JSON.stringify(problemDocument(code, message, request.id, errors, extensions))
 }

@@ -142,6 +142,7 @@ export const PROGRAMME_OPERATIONS = {
     location: `${PATH}/:id/progress`,
     answer: programme,
     problems: ['state_conflict'],
+    changes: 'getProgramme',
   },
   getProgress: {
     ...reading,
@@ -171,6 +172,7 @@ export const PROGRAMME_OPERATIONS = {
     path: `${PATH}/:id/approvalFlows/:flowId/approvals`,
     summary: 'Decides on a programme of another caller',
     tag,
+    changes: 'getProgramme',
   },
 } as const satisfies Operations
 

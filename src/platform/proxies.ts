@@ -127,7 +127,8 @@ export const PROXY_OPERATIONS = {
       'Give either `specification` (base64; OpenAPI 3.0, 3.1 or 3.2, YAML or JSON) or `fromRevision`. `api` is the name that the ' +
       'document gives. A second call replaces the staging revision under a new number. Without `backend`, that of the active ' +
       'revision stays if the document keeps its `servers[0]` or names no absolute one; else `servers[0]` is the backend. ' +
-      'Without `transform`, that of the active revision stays; null removes it.',
+      'Without `transform`, that of the active revision stays; null removes it. `If-Match` is compared with the ETag of the proxy ' +
+      'of the API.',
     tag,
     scope: 'proxies:write',
     body: named(
@@ -148,6 +149,8 @@ export const PROXY_OPERATIONS = {
     status: 201,
     answer: deployed,
     problems: ['specification_invalid', 'name_taken', 'state_conflict'],
+    changes: 'getProxy',
+    changesOnly: { list: 'listProxies', query: ({ api }: { readonly api: string }) => ({ api, limit: 1 }) },
   },
   listProxies: {
     method: 'GET',

@@ -98,13 +98,14 @@ const labelFilter = {
 } as const satisfies Schema
 
 export const PAGE_LIMIT_MAX = 500
+export const PAGE_LIMIT_DEFAULT = 50
 
 const pageQuery = {
   limit: {
     type: 'integer',
     minimum: 1,
     maximum: PAGE_LIMIT_MAX,
-    default: 50,
+    default: PAGE_LIMIT_DEFAULT,
     description: 'Maximum number of items in the page.',
   },
   cursor: { type: 'string', minLength: 1, maxLength: 5_500, description: 'The `next` of the previous page.' },

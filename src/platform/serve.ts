@@ -2,15 +2,17 @@
  * Registers fastify routes for declared operations.
  *
  * Validation, limits and scopes follow the declaration. A change with `If-Match` is made only if the ETag of the resource matches.
- * The answer of a creation has a `Location`.
+ * The answer of a creation has a `Location`, and that of a change the ETag of the resource.
  */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastify'
 import type { KeyedMutex } from '../command/keyed-mutex.ts'
 import { Problem } from '../domain/problem.ts'
+import { locationOf, tagAnswer } from './answer-tag.ts'
 import { CONSUMER_HEADER } from './caller-owner.ts'
 import { bodyOf } from './document-bodies.ts'
 import { IDEMPOTENCY_HEADER, idempotencyKey, type Once } from './idempotency.ts'
+import { changedResource, type ChangedResource } from './changed-resource.ts'
 import { etagOf, matchesEtag } from './conditional.ts'
 import type { Call, Handler, Handlers, Operation, Operations, OwnedKind } from './operation.ts'
 import type { Schema } from './schema-type.ts'
@@ -47,14 +49,21 @@ export type OwnerChecks = Readonly<Record<OwnedKind, (tenant: string, id: string
 export type Serve = <Table extends Operations>(operations: Table, handlers: Handlers<Table>) => void
 
 export function createServe({ app, baseUrl, once, mutex, owners, awaitNodes }: ServeOptions): Serve {
+  /** The operations of all tables so far, because one may change a resource of an earlier table. */
+  const served: Record<string, Operation> = {}
+  const readers: Record<string, Handler> = {}
   return (operations, handlers) => {
     // Validation establishes the types that each handler declares for its call.
     const table = handlers as unknown as Readonly<Record<string, Handler>>
+    Object.assign(served, operations)
+    Object.assign(readers, table)
     for (const [operationId, operation] of Object.entries<Operation>(operations)) {
       const handler = table[operationId]
       if (handler === undefined) throw new Error(`${operationId} has no handler`)
-      const { method, path, status, changes, changesWith, location = status === 201 ? `${path}/:id` : null } = operation
-      const current = changes === undefined ? undefined : table[changes]
+      const { method, path, status } = operation
+      const location = locationOf(operation)
+      const findChanged = changedResource(served, readers, operation)
+      const tagOf = tagAnswer(served, operation)
       app.route({
         method,
         url: path,
@@ -62,20 +71,21 @@ export function createServe({ app, baseUrl, once, mutex, owners, awaitNodes }: S
         handler: async (request, reply) => {
           const call = toCall(request)
           await checkOwner(owners, operation, call)
-          const changed = changesWith === undefined ? call : { ...call, query: changesWith(call.body as never) }
-          const change = async (): Promise<unknown> => {
-            if (current !== undefined) await checkMatch(request, await readForMatch(request, current, changed, reply))
-            return handler(call, reply)
+          const work = async (): Promise<unknown> => {
+            if (findChanged === null) return handler(call, reply)
+            const changed = await findChanged(call, reply)
+            // The lock keeps the resource unchanged between the check of `If-Match` and the change.
+            return mutex.runExclusive(changed === null ? [] : [changed.key], async () => {
+              await checkMatch(request, changed)
+              return handler(call, reply)
+            })
           }
-          // The lock keeps the resource unchanged between the check of `If-Match` and the change.
-          const which = changesWith === undefined ? call.params : changed.query
-          const resource = `${changes} ${JSON.stringify([call.author.tenant, which])}`
-          const work = (): Promise<unknown> =>
-            current === undefined ? change() : mutex.runExclusive([resource], change)
           reply.code(status)
           const answer = await (method === 'POST' ? once(call, reply, work) : work())
           if (method !== 'GET') notePending(reply, await awaitNodes())
           if (location !== null) void reply.header('Location', baseUrl() + fill(location, call.params, answer))
+          const tag = tagOf(answer)
+          if (tag !== null) void reply.header('ETag', tag)
           return status === 204 ? reply.send() : answer
         },
       })
@@ -159,19 +169,11 @@ function notePending(reply: FastifyReply, nodes: readonly string[]): void {
   if (nodes.length > 0) void reply.header(PENDING_NODES_HEADER, nodes.join(', '))
 }
 
-/** Reads the current resource, if the caller sent `If-Match`. */
-async function readForMatch(
-  request: FastifyRequest,
-  current: Handler,
-  call: Call,
-  reply: FastifyReply,
-): Promise<unknown> {
-  return request.headers['if-match'] === undefined ? undefined : current(call, reply)
-}
-
-async function checkMatch(request: FastifyRequest, resource: unknown): Promise<void> {
+/** Throws unless the resource matches `If-Match`; one that does not exist matches nothing (RFC 9110, section 13.1.1). */
+async function checkMatch(request: FastifyRequest, changed: ChangedResource | null): Promise<void> {
   const condition = request.headers['if-match']
-  if (condition === undefined || matchesEtag(condition, etagOf(JSON.stringify(resource)))) return
+  if (condition === undefined) return
+  if (changed !== null && matchesEtag(condition, etagOf(JSON.stringify(await changed.read())))) return
   throw new Problem('version_conflict', 'The resource has changed: `If-Match` does not match its ETag. Read it again.')
 }
 

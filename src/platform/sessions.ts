@@ -4,7 +4,7 @@ import type { Sessions } from '../access/people/sessions.ts'
 import type { Users } from '../access/users.ts'
 import { personOf } from './me.ts'
 import type { Handlers, Operations } from './operation.ts'
-import { id, list, named, nullable, object, pagedQuery, text, time } from './schemas.ts'
+import { id, list, named, nullable, object, PAGE_LIMIT_DEFAULT, pagedQuery, text, time } from './schemas.ts'
 
 const session = named(
   'Session',
@@ -37,6 +37,8 @@ export const SESSION_OPERATIONS = {
     summary: 'Ends all sessions of the person, also that of this call',
     scope: 'me:write',
     problems: ['operation_forbidden', 'not_found', 'state_conflict'],
+    changes: 'listMySessions',
+    changesWith: () => ({ limit: PAGE_LIMIT_DEFAULT }),
   },
   endMySession: {
     ...ending,
@@ -57,6 +59,8 @@ export const SESSION_OPERATIONS = {
     summary: 'Ends all sessions of a user; their tokens are refused once this call returns',
     scope: 'users:write',
     problems: ['operation_forbidden', 'state_conflict'],
+    changes: 'listSessions',
+    changesWith: () => ({ limit: PAGE_LIMIT_DEFAULT }),
   },
   endSession: {
     ...ending,

@@ -23,6 +23,7 @@ import {
   list,
   named,
   object,
+  PAGE_LIMIT_MAX,
   pagedQuery,
   reference,
   scopes,
@@ -70,6 +71,13 @@ const reading = {
   status: 200,
 } as const satisfies Partial<Operation>
 const writing = { method: 'POST', tag: 'Subscriptions', scope: 'subscriptions:write', own: 'subscription' } as const
+/** `If-Match` has the ETag of the list, which shows no secret here. */
+const changingCredentials = {
+  changes: 'listCredentials',
+  changesWith: () => ({ reveal: false, limit: PAGE_LIMIT_MAX }),
+} as const
+const CREDENTIALS_TAG =
+  '`If-Match` is compared with the ETag of `GET /v1/subscriptions/{id}/credentials?reveal=false&limit=500`.'
 /** A consumer cannot end a suspension by its provider, nor move the date on which its access ends. */
 const byProvider = {
   method: 'POST',
@@ -182,21 +190,25 @@ export const SUBSCRIPTION_OPERATIONS = {
     path: '/v1/subscriptions/:id/credentials/rotate',
     summary: 'Creates new credentials; the previous ones stay valid for the overlap',
     description:
-      'With the scope `credentials:reveal`, or with the own width of the scope, the answer contains the new secrets.',
+      'With the scope `credentials:reveal`, or with the own width of the scope, the answer contains the new secrets. ' +
+      CREDENTIALS_TAG,
     scope: 'credentials:write',
     body: { ...rotation, type: ['object', 'null'] },
     status: 200,
     answer: rotated,
     problems: ['state_conflict', 'operation_forbidden'],
+    ...changingCredentials,
   },
   revokeCredential: {
     ...writing,
     method: 'DELETE',
     path: '/v1/subscriptions/:id/credentials/:credentialId',
     summary: 'Revokes a credential on every thread before this call returns',
+    description: CREDENTIALS_TAG,
     scope: 'credentials:write',
     status: 204,
     problems: ['state_conflict'],
+    ...changingCredentials,
   },
 } as const satisfies Operations
 

@@ -146,6 +146,7 @@ export const USER_OPERATIONS = {
     path: '/v1/users/:id/invite',
     summary: 'Makes a new one-time link for a user without a password; an earlier link stops working',
     answer: invited,
+    changes: 'getUser',
   },
   resetPassword: {
     ...writing,
@@ -168,6 +169,7 @@ export const USER_OPERATIONS = {
       type: ['object', 'null'],
     },
     answer: invited,
+    changes: 'getUser',
   },
 } as const satisfies Operations
 

@@ -82,11 +82,23 @@ const EVENT_SHAPES: Readonly<Record<EventType, EventShape>> = {
   },
   TierChangeRequested: {
     summary: 'A tier change was requested',
-    properties: { subscription: id, api: nullable(text), from: nullable(text), to: text, reason: nullable(text) },
+    properties: {
+      subscription: id,
+      api: nullable(text),
+      from: nullable(text),
+      to: nullable(text),
+      reason: nullable(text),
+    },
   },
   SlaChanged: {
     summary: 'A service level changed: that of one subscription, or a declaration',
-    properties: { subscription: id, api: nullable(text), variant: nullable(text), from: nullable(text), to: text },
+    properties: {
+      subscription: id,
+      api: nullable(text),
+      variant: nullable(text),
+      from: nullable(text),
+      to: nullable(text),
+    },
     optional: ['subscription', 'variant'],
   },
 }

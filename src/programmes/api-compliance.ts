@@ -5,11 +5,12 @@ import { scoreOf, WEIGHTS, type RuleCount } from '../governance/lint/score.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { DocumentKind, Registry } from '../store/registry.ts'
 import { listAll } from '../command/page.ts'
+import { activeDeployment, PROXY_KIND } from '../publishing/proxy-document.ts'
 import { COMPLIANCE_KIND } from './compliance-score.ts'
 import { DRIFT_KIND, type DriftBody } from './drifts.ts'
 
 export interface ApiCompliance {
-  /** The lower of `specification` and `runtime`; null if no document has a score yet. */
+  /** The lower of `specification` and `runtime`; null if the active document has no score yet. */
   readonly score: number | null
   readonly specification: number | null
   readonly runtime: number
@@ -29,7 +30,7 @@ export interface ApiComplianceReader {
 }
 
 export interface ApiComplianceOptions {
-  readonly registry: Pick<Registry, 'list'>
+  readonly registry: Pick<Registry, 'find' | 'list'>
   readonly clock: Pick<Clock, 'nowMs'>
 }
 
@@ -55,13 +56,15 @@ export function createApiComplianceReader({ registry, clock }: ApiComplianceOpti
   return {
     async of(tenant, api, fallback = null) {
       const scored = await bodiesOf(COMPLIANCE_KIND, tenant, api)
-      const history = scored.sort((a, b) => b.scoredAtMs - a.scoredAtMs).slice(0, HISTORY_MAX)
+      scored.sort((a, b) => b.scoredAtMs - a.scoredAtMs)
+      const active = await activeDocument(registry, tenant, api)
+      const current = active === null ? scored[0] : scored.find(({ specification }) => specification === active)
       const sinceMs = clock.nowMs() - RUNTIME_MS
       const drifts = (await bodiesOf(DRIFT_KIND, tenant, api))
         // A canary is not the published implementation.
         .filter(({ lastSeenMs, revision }) => lastSeenMs >= sinceMs && revision === undefined)
         .sort((a, b) => b.lastSeenMs - a.lastSeenMs)
-      const specification = history[0]?.score ?? fallback
+      const specification = current?.score ?? fallback
       const runtime = scoreOf(countsOf(drifts), true).score
       return {
         score: specification === null ? null : Math.min(specification, runtime),
@@ -73,10 +76,18 @@ export function createApiComplianceReader({ registry, clock }: ApiComplianceOpti
           detail,
           lastSeen: toTime(lastSeenMs),
         })),
-        history: history.map(({ revision, score, scoredAtMs }) => ({ revision, score, time: toTime(scoredAtMs) })),
+        history: scored
+          .slice(0, HISTORY_MAX)
+          .map(({ revision, score, scoredAtMs }) => ({ revision, score, time: toTime(scoredAtMs) })),
       }
     },
   }
+}
+
+/** Returns the document that serves; null for an API without a proxy, as the platform's own. */
+async function activeDocument(registry: Pick<Registry, 'find'>, tenant: string, api: string): Promise<string | null> {
+  const proxy = await registry.find(PROXY_KIND, 'api', api)
+  return proxy?.tenant === tenant ? (activeDeployment(proxy.body)?.specification ?? null) : null
 }
 
 function countsOf(drifts: readonly DriftBody[]): readonly RuleCount[] {

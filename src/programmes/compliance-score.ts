@@ -1,9 +1,9 @@
-/** The compliance score of one document, stored once and shown in the catalogue entry of its API. */
+/** The compliance score of one activation, stored once and shown in the catalogue entry of its API. */
 
 import type { Finding } from '../governance/finding.ts'
 import type { LintReport } from '../governance/lint/linter.ts'
 import type { Score } from '../governance/lint/score.ts'
-import { documentKind, RevisionConflict, type Registry } from '../store/registry.ts'
+import { documentKind, RevisionConflict, type Document, type Registry } from '../store/registry.ts'
 import { API_KIND, apiWrite } from '../publishing/apis.ts'
 import type { KeyedMutex } from '../command/keyed-mutex.ts'
 
@@ -18,7 +18,7 @@ export interface ComplianceBody extends Pick<Score, 'score' | 'byCategory'> {
 
 export const COMPLIANCE_KIND = documentKind<ComplianceBody>('compliance', 'hidden', 'exported')
 
-/** A document to score, with the API that it describes. */
+/** An activated document to score, with the API that it describes. */
 export interface ScoredDocument {
   readonly tenant: string
   readonly api: string
@@ -39,7 +39,8 @@ const FINDINGS_MAX = 100
 const ATTEMPTS = 5
 
 /**
- * Stores the score of a document and shows it in the catalogue entry. Calls `lint` only if the document has no score yet.
+ * Stores the score of a document and shows it in the catalogue entry. Calls `lint` only if the revision has no score yet: the
+ * rules may have changed since another revision served the same document.
  * Returns a new score; null if the score was known or the API does not exist.
  */
 export async function storeScore(
@@ -48,8 +49,8 @@ export async function storeScore(
   lint: () => Promise<LintReport>,
 ): Promise<number | null> {
   const { registry, mutex, clock } = options
-  const { api, specification } = document
-  const known = await registry.get(COMPLIANCE_KIND, specification)
+  const { api } = document
+  const known = (await findScore(registry, document)).known
   const entry = await registry.get(API_KIND, api)
   if (entry === null || (known !== null && entry.body.complianceScore === known.body.score)) return null
   const body = known?.body ?? toBody(document, await lint(), clock.nowMs())
@@ -71,17 +72,25 @@ function toBody({ api, specification, revision }: ScoredDocument, report: LintRe
   }
 }
 
+/** Finds the score of a revision. The first one of a document has the id of the document, as in earlier versions. */
+async function findScore(
+  registry: Pick<Registry, 'get'>,
+  { specification, revision }: ScoredDocument,
+): Promise<{ readonly id: string; readonly known: Document<ComplianceBody> | null }> {
+  const first = await registry.get(COMPLIANCE_KIND, specification)
+  if (first === null || first.body.revision === revision) return { id: specification, known: first }
+  const id = `${specification}.${revision}`
+  return { id, known: await registry.get(COMPLIANCE_KIND, id) }
+}
+
 /** Retries if a concurrent command changes the API. Returns false if there is nothing to store, because another node was first. */
-async function write(
-  registry: Registry,
-  { tenant, api, specification: id }: ScoredDocument,
-  body: ComplianceBody,
-): Promise<boolean> {
+async function write(registry: Registry, document: ScoredDocument, body: ComplianceBody): Promise<boolean> {
+  const { tenant, api } = document
   for (let attempt = 1; ; attempt++) {
     const entry = await registry.get(API_KIND, api)
     // Another tenant may have taken the name since the API was removed.
     if (entry?.tenant !== tenant) return false
-    const known = await registry.get(COMPLIANCE_KIND, id)
+    const { id, known } = await findScore(registry, document)
     if (known !== null && entry.body.complianceScore === known.body.score) return false
     try {
       await registry.commit({ tenant, consumer: 'system' }, 'api.scored', [

@@ -2,7 +2,7 @@
  * Compliance of documents with the rules: linted on request, and scored whenever one is activated.
  *
  * Scores every activation, also one without a programme. At startup it scores the active revisions that have no score,
- * for example after a crash. The catalogue entry of the API shows the score; the findings behind it are stored with the document.
+ * for example after a crash. The catalogue entry of the API shows the score; the findings behind it are stored with it.
  * A failure of the store is retried, with back-off because each attempt may lint the document again. Other failures would recur with
  * the same document, and wait for the next start.
  */

@@ -79,7 +79,10 @@ export function createRulesets({ registry, createId, compliance }: RulesetsOptio
     async remove(author, id) {
       const { tenant, revision } = await find(registry, author.tenant, RULESET_KIND, id)
       if ((await activeRulesetId(registry, tenant)) === id) {
-        throw new Problem('state_conflict', 'The policy of the tenant names this ruleset. Change the policy first.')
+        const extensions = { state: 'in force', allowed: ['updated'] }
+        throw new Problem('state_conflict', 'The policy of the tenant names this ruleset. Change the policy first.', {
+          extensions,
+        })
       }
       await commit(registry, author, 'ruleset.remove', [
         { kind: RULESET_KIND, id, tenant, expected: revision, body: null },

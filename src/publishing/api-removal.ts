@@ -55,7 +55,7 @@ async function remove({ registry, gateway }: ApiRemovalOptions, author: Author, 
   const products = proxy?.body.memberOfProductIds ?? []
   const keys = [{ api }, ...products.map((product) => ({ product }))]
   await refuseSubscribed(registry, tenant, keys, 'The API has subscriptions. Cancel them before you remove it.')
-  if (products.length > 0) throw isMember(products)
+  if (products.length > 0) throw isMember(entry.body, products)
   await commit(registry, author, 'api.remove', [
     ...(await entryWrites(registry, entry)),
     ...(proxy === null ? [] : [removal(PROXY_KIND, proxy)]),
@@ -79,7 +79,7 @@ function removal(kind: string, { id, tenant, revision }: Document<ApiBody | Prox
   return { kind, id, tenant, expected: revision, body: null }
 }
 
-function isMember(products: readonly string[]): Problem {
+function isMember({ state }: ApiBody, products: readonly string[]): Problem {
   const detail = 'The API is a member of products. Remove it from them before you remove it.'
-  return new Problem('state_conflict', detail, { extensions: { products } })
+  return new Problem('state_conflict', detail, { extensions: { state, allowed: [], products } })
 }

@@ -82,10 +82,10 @@ export async function checkStaged(
   nowMs: number,
 ): Promise<void> {
   const fault = certificateFault(backend.tls ?? {}, nowMs)
-  if (fault !== null) throw new Problem('state_conflict', `${fault} Stage a revision with another one.`)
+  if (fault !== null) throw unusable(`${fault} Stage a revision with another one.`)
   for (const { url } of addressesOf(backend)) {
     const refused = await rule.refuse(tenant, url)
-    if (refused !== null) throw new Problem('state_conflict', `${refused} Stage another revision.`)
+    if (refused !== null) throw unusable(`${refused} Stage another revision.`)
   }
 }
 
@@ -140,4 +140,9 @@ function toAddress(url: string, pointer: string): Address {
   if (parsed.search !== '' || parsed.hash !== '')
     throw invalidAt(pointer, 'The backend URL must not contain a query or a fragment.')
   return { url, origin: parsed.origin, basePath: parsed.pathname.replace(/\/+$/, '') }
+}
+
+function unusable(detail: string): Problem {
+  const allowed = ['revision.discarded', 'revision.staged']
+  return new Problem('state_conflict', detail, { extensions: { state: 'staging', allowed } })
 }

@@ -136,7 +136,8 @@ function toUnprepared(cause: unknown): unknown {
   if (cause instanceof Problem && cause.code !== 'specification_invalid') return cause
   const reason = cause instanceof Problem ? cause.message : 'an internal fault.'
   const detail = `The active revision cannot be prepared, so that the canary keeps its callers: ${reason}`
-  return new Problem('state_conflict', detail, { cause })
+  const extensions = { state: 'canary', allowed: ['revision.activated'] }
+  return new Problem('state_conflict', detail, { cause, extensions })
 }
 
 async function refuseUnknown({ consumersOf }: CanaryOptions, tenant: string, rule: CanaryRule): Promise<void> {

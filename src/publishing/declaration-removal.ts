@@ -42,7 +42,8 @@ async function remove({ registry, gateway }: DeclarationRemovalOptions, author: 
   const entry = await registry.get(API_KIND, body.api)
   if (entry?.tenant !== tenant || entry.body.state !== 'Prospect') {
     const detail = 'The declaration is or was in force, and bills refer to it. Declare a new version instead.'
-    throw new Problem('state_conflict', detail, { extensions: { state: body.inForce ? 'in force' : 'superseded' } })
+    const state = body.inForce ? 'in force' : 'superseded'
+    throw new Problem('state_conflict', detail, { extensions: { state, allowed: [] } })
   }
   await commit(registry, author, 'openslaspec.remove', [
     { kind: OPENSLA_SPEC_KIND, id, tenant, expected: revision, body: null },

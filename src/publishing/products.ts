@@ -145,6 +145,7 @@ function tooMany(api: string): Problem {
   return new Problem(
     'state_conflict',
     `The API ${api} is already a member of ${PRODUCTS_PER_API_MAX} products, which is the maximum.`,
+    { extensions: { state: 'full', allowed: [] } },
   )
 }
 

@@ -171,7 +171,8 @@ async function createOpenSla(
   const current = await inForce(registry, api)
   const before = current.find(({ body }) => body.variant === variant)
   if (before === undefined && current.length >= VARIANTS_MAX) {
-    throw new Problem('state_conflict', `An API must not have more than ${VARIANTS_MAX} variants.`)
+    const extensions = { state: 'full', allowed: [] }
+    throw new Problem('state_conflict', `An API must not have more than ${VARIANTS_MAX} variants.`, { extensions })
   }
   const declared = current.map((each) => each.body.variant)
   const isChange = before !== undefined || (await affectsSubscriptions(registry, { api, variant, declared }))

@@ -41,6 +41,7 @@ export interface ApprovalFlow {
   readonly programme: string | null
   readonly requester: string
   readonly state: string
+  /** The requested tier; null for the default tier, and for a request that is no tier change. */
   readonly slaVariant: string | null
   readonly reason: string | null
   readonly approvals: readonly Approval[]
@@ -59,6 +60,8 @@ export interface Approvals {
   /** Lists the flows of one subscription. */
   flowsOf(tenant: string, subscription: string, query: PageQuery): Promise<Page<ApprovalFlow>>
   flow(tenant: string, subscription: string, id: string): Promise<ApprovalFlow>
+  /** Returns any flow of the tenant. */
+  find(tenant: string, id: string): Promise<ApprovalFlow>
   /** Lists the flows of the tenant; by default those in progress. */
   list(tenant: string, query: PageQuery & { state?: string }): Promise<Page<ApprovalFlow>>
   /** Lists the flows that one of the requesters has requested; by default those in progress. */
@@ -117,6 +120,7 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
       return listPage({ registry, kind: APPROVAL_KIND, tenant, query, where: { subscription }, show })
     },
     flow: async (tenant, subscription, id) => show(await flowOf(options, tenant, { subscription }, id)),
+    find: async (tenant, id) => show(await find(registry, tenant, APPROVAL_KIND, id)),
     list: (tenant, { state = 'InProgress', ...query }) =>
       listPage({ registry, kind: APPROVAL_KIND, tenant, query, where: { state }, show }),
     listRequested: (tenant, requesters, { state = 'InProgress', ...query }) =>
@@ -229,6 +233,7 @@ function transition({ actor }: SubscriptionBody, type: SubscriptionEvent['type']
 function show({ id, body, createdAtMs }: Document<ApprovalFlowBody>): ApprovalFlow {
   const { kind, programme = null, requester, slaVariant, reason, approvals, escalatedAt = null, labels = {} } = body
   const subscription = programme === null ? body.subscription : null
-  const shown = { id, kind, subscription, programme, requester, slaVariant, reason, approvals, escalatedAt, labels }
+  const request = { kind, subscription, programme, requester, slaVariant: slaVariant || null, reason }
+  const shown = { id, ...request, approvals, escalatedAt, labels }
   return { ...shown, state: stateOfFlow(body), createdAt: toTime(createdAtMs) }
 }

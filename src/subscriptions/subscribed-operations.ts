@@ -2,8 +2,8 @@
  * Lists the operations that a subscription may call, with their scopes, limits and costs: of the active revision, or else
  * of the staged one.
  *
- * Applies the rules of the gateway: any security alternative of an operation grants access, and neither tokens nor keys
- * have scopes beyond those that the proxy allows.
+ * Applies the rules of the gateway: any security alternative of an operation grants access for which the subscription has a usable
+ * credential, and neither tokens nor keys have scopes beyond those that the proxy allows.
  */
 
 import type { Clock } from '../runtime/clock.ts'
@@ -12,6 +12,7 @@ import { unpackDocument } from '../plan/packed-plan.ts'
 import { readCompiled } from '../publishing/compiled-document.ts'
 import type { DocumentReader } from '../publishing/document-reader.ts'
 import type { LimitBook, LimitUsage } from '../plan/limit-book.ts'
+import { CREDENTIAL_KIND } from '../access/credential-document.ts'
 import { PLATFORM_API, type PlatformOperation } from '../domain/platform-api.ts'
 import { PROXY_KIND, servingOrStaged } from '../publishing/proxy-document.ts'
 import type { SlaPlan } from '../plan/sla-plan.ts'
@@ -38,6 +39,9 @@ export interface SubscribedOperationsOptions {
   readonly clock: Clock
 }
 
+/** The limit of a subscription. */
+const CREDENTIALS_MAX = 500
+
 export type SubscribedOperations = (
   tenant: string,
   id: string,
@@ -55,7 +59,10 @@ export function createSubscribedOperations(options: SubscribedOperationsOptions)
     const plan = planFor(slaVariant, await specifications.plansInForce(api, deployment.operationIds))
     const usage = plan === null ? null : await limits.usage(id, plan)
     const nowMs = clock.nowMs()
-    const held = new Set(scopes.filter((scope) => deployment.allowedScopes.includes(scope)))
+    const held: Held = {
+      scopes: new Set(scopes.filter((scope) => deployment.allowedScopes.includes(scope))),
+      ...(await methodsOf(registry, tenant, id, nowMs)),
+    }
     return operations.flatMap(({ operationId, method, path, security }) => {
       const opening = security.filter((alternative) => opens(alternative, held))
       if (security.length > 0 && opening.length === 0) return []
@@ -96,8 +103,30 @@ export function planFor(slaVariant: string, plans: readonly SlaPlan[]): SlaPlan 
   return plans.find(({ variant }) => variant === slaVariant) ?? plans.find(({ variant }) => variant === '') ?? null
 }
 
-function opens({ tokenScopes, keyScopes }: SecurityAlternative, held: ReadonlySet<string>): boolean {
-  return [...(tokenScopes ?? []), ...keyScopes].every((scope) => held.has(scope))
+/** The scopes and the credentials that the client of a subscription can use. */
+interface Held {
+  readonly scopes: ReadonlySet<string>
+  readonly hasToken: boolean
+  readonly hasKey: boolean
+}
+
+async function methodsOf(
+  registry: Pick<Registry, 'list'>,
+  tenant: string,
+  subscription: string,
+  nowMs: number,
+): Promise<Omit<Held, 'scopes'>> {
+  const all = await registry.list(CREDENTIAL_KIND, { tenant, where: { subscription }, limit: CREDENTIALS_MAX })
+  const usable = all.filter(({ body }) => body.state === 'Active' && body.expiresAtMs > nowMs)
+  return {
+    hasToken: usable.some(({ body }) => body.type !== 'ApiKey'),
+    hasKey: usable.some(({ body }) => body.type === 'ApiKey'),
+  }
+}
+
+function opens({ tokenScopes, apiKey, keyScopes }: SecurityAlternative, { scopes, hasToken, hasKey }: Held): boolean {
+  if ((tokenScopes !== null && !hasToken) || (apiKey && !hasKey)) return false
+  return [...(tokenScopes ?? []), ...keyScopes].every((scope) => scopes.has(scope))
 }
 
 function kindsOf(alternatives: readonly SecurityAlternative[]): readonly string[] {

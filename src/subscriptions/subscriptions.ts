@@ -23,7 +23,7 @@ import {
 import type { Capacity } from './capacity.ts'
 import { checkClient, toClientTerms, type ClientInput, type ClientTerms } from './client-terms.ts'
 import { commit, find, invalidAt, notFound, stateConflict } from '../command/commands.ts'
-import { CONSUMER_KIND, consumerLock } from '../access/consumer-document.ts'
+import { checkConsumerEnabled, CONSUMER_KIND, consumerLock } from '../access/consumer-document.ts'
 import { credentialWrite, newCredentialWrite, type Secrets } from '../access/credential-document.ts'
 import { firstWarningWrite } from '../access/credential-expiry.ts'
 import { DAY_MS, type Credentials } from '../access/credentials.ts'
@@ -123,9 +123,7 @@ async function create(
   const { tenant } = author
   const consumer = await registry.get(CONSUMER_KIND, input.consumer)
   if (consumer?.tenant !== tenant) throw invalidAt('/consumer', 'The consumer does not exist.')
-  if (consumer.body.isDisabled === true) {
-    throw new Problem('state_conflict', 'The consumer is disabled. Enable it before you create a subscription.')
-  }
+  checkConsumerEnabled(consumer.body)
   const terms = await context.terms.of(tenant, input, held)
   const client = await toClientTerms(registry, tenant, input)
   await checkClient(context, tenant, terms, client)

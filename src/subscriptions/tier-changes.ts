@@ -1,6 +1,9 @@
 /**
  * Tier changes: requested, decided like a request for access, and in force when there is capacity.
  *
+ * The next request of the same requester amends a flow for which an amendment was required. A request of another one ends it and
+ * opens a new flow, because a flow compares its decider with its first requester.
+ *
  * A variant that needs no more capacity than the current one never waits. A waiting subscription keeps its variant, and
  * its flow stays Approved until the change takes effect.
  */
@@ -9,7 +12,17 @@ import type { Clock } from '../runtime/clock.ts'
 import type { CreateId } from '../runtime/ids.ts'
 import type { Author, Document, Registry, Write } from '../store/registry.ts'
 import { policyOfSubscribed } from '../publishing/api-policy.ts'
-import { approvedFlow, deciderOf, openFlow, type Approval, type FlowRequest } from '../approvals/approval-document.ts'
+import {
+  APPROVAL_KIND,
+  approvedFlow,
+  deciderOf,
+  movedFlow,
+  openFlow,
+  stepFlow,
+  type Approval,
+  type ApprovalFlowBody,
+  type FlowRequest,
+} from '../approvals/approval-document.ts'
 import type { Capacity } from './capacity.ts'
 import { commit, find, invalidAt, stateConflict, toTime } from '../command/commands.ts'
 import type { Credentials } from '../access/credentials.ts'
@@ -18,7 +31,8 @@ import { SUBSCRIPTION_KIND, subscriptionWrite, type SubscriptionBody } from './d
 import { createSubscriptionTerms } from './subscription-terms.ts'
 
 export interface TierInput {
-  readonly slaVariant: string
+  /** Null: the default tier. */
+  readonly slaVariant: string | null
   readonly reason?: string
 }
 
@@ -58,16 +72,17 @@ export function tierClaim(body: SubscriptionBody, slaVariant: string) {
   return { api, apiProductId, slaVariant, instead: isActive ? body.slaVariant : slaVariant }
 }
 
-export function tierWrites(
-  createId: CreateId,
-  { id, tenant, revision, body }: Subscription,
-  slaVariant: string,
-): readonly Write[] {
-  const data = { subscription: id, api: body.api || null, from: body.slaVariant, to: slaVariant }
+export function tierWrites(createId: CreateId, subscription: Subscription, slaVariant: string): readonly Write[] {
+  const { id, tenant, revision, body } = subscription
   return [
     subscriptionWrite(id, tenant, revision, { ...body, slaVariant }),
-    eventWrite(createId, tenant, 'SlaChanged', data),
+    eventWrite(createId, tenant, 'SlaChanged', changeOf(subscription, slaVariant)),
   ]
+}
+
+/** Returns the data of an event; null is the default tier, as in the answers. */
+function changeOf({ id, body }: Subscription, slaVariant: string) {
+  return { subscription: id, api: body.api || null, from: body.slaVariant || null, to: slaVariant || null }
 }
 
 /** Requests another tier and returns the id of the flow. Call the request in `Capacity.runExclusive`. */
@@ -75,38 +90,82 @@ export function createTierRequest(options: TierChangesOptions) {
   const { registry, credentials, createId, clock } = options
   const terms = createSubscriptionTerms({ registry })
 
-  return async (author: Author, id: string, { slaVariant, reason }: TierInput): Promise<string> => {
+  return async (author: Author, id: string, input: TierInput): Promise<string> => {
     const { tenant } = author
+    const slaVariant = input.slaVariant ?? ''
     const subscription = await find(registry, tenant, SUBSCRIPTION_KIND, id)
     const { body } = subscription
     if (body.actor.value !== 'Active') throw stateConflict({ state: String(body.actor.value), allowed: [] })
     if (slaVariant === body.slaVariant) throw invalidAt('/slaVariant', 'The subscription already has this variant.')
     await terms.checkVariant(tenant, body, slaVariant)
-    const flowId = createId('apf')
     const flow = {
       kind: 'tierChange',
       subscription: id,
       requester: deciderOf(author),
       slaVariant,
-      reason: reason ?? null,
+      reason: input.reason ?? null,
     } as const satisfies FlowRequest
-    const data = { subscription: id, api: body.api || null, from: body.slaVariant, to: slaVariant, reason: flow.reason }
+    const data = { ...changeOf(subscription, slaVariant), reason: flow.reason }
     const requested = eventWrite(createId, tenant, 'TierChangeRequested', data)
     const { subscriptionApproval } = await policyOfSubscribed(registry, body)
     const nowMs = clock.nowMs()
+    const returned = await returnedFlows(registry, tenant, id)
     if (subscriptionApproval === 'Manual') {
-      await commit(registry, author, 'tierChange.request', [...openFlow(flowId, tenant, flow, nowMs), requested])
-      return flowId
+      const { opened, writes } = await toPending(options, tenant, flow, returned)
+      await commit(registry, author, 'tierChange.request', [...writes, requested])
+      return opened
     }
+    const flowId = createId('apf')
     const { isInForce, writes } = await grantTier(options, subscription, slaVariant)
     const comments = 'Approved by the policy of the API.'
     const approval: Approval = { approver: 'system', outcome: 'Approved', comments, time: toTime(nowMs) }
     await commit(registry, author, 'tierChange.request', [
       ...approvedFlow(flowId, tenant, flow, approval, isInForce),
+      ...(await endedFlows(registry, returned, nowMs)),
       requested,
       ...writes,
     ])
     if (isInForce) await credentials.announce(tenant, id)
     return flowId
   }
+}
+
+type Flow = Document<ApprovalFlowBody>
+
+/** Returns the tier changes of a subscription for which an amendment was required. */
+async function returnedFlows(registry: Registry, tenant: string, subscription: string): Promise<readonly Flow[]> {
+  const where = { subscription, state: 'AmendmentRequired' }
+  const flows = await registry.list(APPROVAL_KIND, { tenant, where, limit: 100 })
+  return flows.filter(({ body }) => body.kind === 'tierChange')
+}
+
+/** Returns a flow that waits for a decision: the one of the requester that was returned, else a new one. */
+async function toPending(
+  { registry, createId, clock }: TierChangesOptions,
+  tenant: string,
+  request: FlowRequest,
+  returned: readonly Flow[],
+): Promise<{ readonly opened: string; readonly writes: readonly Write[] }> {
+  const nowMs = clock.nowMs()
+  const amended = returned.find(({ body }) => body.requester === request.requester)
+  const ended = await endedFlows(
+    registry,
+    returned.filter((flow) => flow !== amended),
+    nowMs,
+  )
+  if (amended === undefined) {
+    const opened = createId('apf')
+    return { opened, writes: [...openFlow(opened, tenant, request, nowMs), ...ended] }
+  }
+  const body = { ...amended.body, ...request, actor: stepFlow(amended.body, { type: 'resubmitted' }) }
+  return { opened: amended.id, writes: [...(await movedFlow(registry, amended, body, nowMs)), ...ended] }
+}
+
+async function endedFlows(registry: Registry, flows: readonly Flow[], nowMs: number): Promise<readonly Write[]> {
+  const writes: Write[] = []
+  for (const flow of flows) {
+    const body = { ...flow.body, actor: stepFlow(flow.body, { type: 'withdrawn' }) }
+    writes.push(...(await movedFlow(registry, flow, body, nowMs)))
+  }
+  return writes
 }

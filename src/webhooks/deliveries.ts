@@ -103,7 +103,9 @@ function subscriptionOf(registry: Registry, tenant: string, id: string): Promise
 async function checkEnabled(registry: Registry, tenant: string, id: string): Promise<void> {
   const { body } = await subscriptionOf(registry, tenant, id)
   if (!isEnabled(body))
-    throw new Problem('state_conflict', 'The receiver is disabled. Enable it first: PATCH {"state": "active"}.')
+    throw new Problem('state_conflict', 'The receiver is disabled. Enable it first: PATCH {"state": "active"}.', {
+      extensions: { state: 'disabled', allowed: ['enabled'] },
+    })
 }
 
 async function redeliverSince(

@@ -169,10 +169,15 @@ async function checkRoom(registry: Registry, tenant: string, consumer: string | 
     throw new Problem(
       'state_conflict',
       `A ${who} can register at most ${limit} receivers; remove one that is not used.`,
+      { extensions: FULL },
     )
   if (consumer !== null && all.length - ofTenant.length >= RECEIVERS_OF_CONSUMERS_MAX)
-    throw new Problem('state_conflict', 'The consumers of this tenant cannot register more receivers.')
+    throw new Problem('state_conflict', 'The consumers of this tenant cannot register more receivers.', {
+      extensions: FULL,
+    })
 }
+
+const FULL = { state: 'full', allowed: ['removed'] } as const
 
 async function change(
   options: EventSubscriptionsOptions,

@@ -107,7 +107,7 @@ export function createAccounts(options: AccountsOptions): Accounts {
 export function checkHasPassword({ identity }: UserBody): void {
   if (identity === undefined) return
   const detail = 'An identity provider signs this person in. The password and the second factor are managed there.'
-  throw new Problem('state_conflict', detail)
+  throw new Problem('state_conflict', detail, { extensions: { state: 'federated', allowed: [] } })
 }
 
 /** Runs a check; one that fails counts, and above the limit it is refused without a comparison. */
@@ -115,7 +115,8 @@ async function attempt<T>(throttle: LoginThrottle, key: string, check: () => Pro
   // Counted before the comparison, so that concurrent attempts count like consecutive ones.
   const waitSeconds = await throttle.begin(key)
   if (waitSeconds > 0) {
-    throw new Problem('rate_limited', `Too many attempts. Retry in ${waitSeconds} seconds.`)
+    const detail = `Too many attempts. Retry in ${waitSeconds} seconds.`
+    throw new Problem('rate_limited', detail, { retryAfterSeconds: waitSeconds })
   }
   const result = await check()
   await throttle.succeed(key)

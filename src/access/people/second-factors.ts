@@ -6,7 +6,7 @@
  */
 
 import { Problem } from '../../domain/problem.ts'
-import { find } from '../../command/commands.ts'
+import { CHANGED, find } from '../../command/commands.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { RevisionConflict, type Author, type Document, type Registry } from '../../store/registry.ts'
 import type { Secrets } from '../credential-document.ts'
@@ -60,7 +60,7 @@ export function createSecondFactors(options: SecondFactorsOptions): SecondFactor
     },
     async begin(author, id) {
       const user = await find(registry, author.tenant, USER_KIND, id)
-      if (hasTotp(user.body)) throw new Problem('state_conflict', 'The second factor is set up. Remove it first.')
+      if (hasTotp(user.body)) throw isSetUp()
       const secret = createTotpSecret(randomBytes)
       const pendingTotp = vault.encrypt(secret, contextOf(id))
       if (!(await write(options, user, author, 'user.totp.begin', { pendingTotp }))) throw changed()
@@ -69,9 +69,9 @@ export function createSecondFactors(options: SecondFactorsOptions): SecondFactor
     async confirm(author, id, code, given) {
       const user = await find(registry, author.tenant, USER_KIND, id)
       const { body } = user
-      if (hasTotp(body)) throw new Problem('state_conflict', 'The second factor is set up. Remove it first.')
+      if (hasTotp(body)) throw isSetUp()
       const pending = given === undefined ? body.pendingTotp : vault.encrypt(given, contextOf(id))
-      if (pending === undefined || pending === null) throw new Problem('state_conflict', 'Request a secret first.')
+      if (pending === undefined || pending === null) throw noSecret()
       const step = totpStep(vault.decrypt(pending, contextOf(id)), code, clock.nowMs(), 0)
       if (step === null) return null
       const codes = Array.from({ length: RECOVERY_CODES }, () => createRecoveryCode(randomBytes))
@@ -82,7 +82,8 @@ export function createSecondFactors(options: SecondFactorsOptions): SecondFactor
     async remove(author, id) {
       const user = await find(registry, author.tenant, USER_KIND, id)
       if (await isRequired(author.tenant)) {
-        throw new Problem('state_conflict', 'The policy of the tenant requires a second factor.')
+        const extensions = { state: 'totp', allowed: [] }
+        throw new Problem('state_conflict', 'The policy of the tenant requires a second factor.', { extensions })
       }
       if (!(await write(options, user, author, 'user.totp.remove', { totp: null, pendingTotp: null }))) throw changed()
     },
@@ -128,7 +129,17 @@ function hasTotp({ totp }: UserBody): boolean {
 }
 
 function changed(): Problem {
-  return new Problem('state_conflict', 'The user was changed by another request. Retry.')
+  return new Problem('state_conflict', 'The user was changed by another request. Retry.', { extensions: CHANGED })
+}
+
+/** The states are those of `secondFactor` of an account. */
+function isSetUp(): Problem {
+  const extensions = { state: 'totp', allowed: ['removed'] }
+  return new Problem('state_conflict', 'The second factor is set up. Remove it first.', { extensions })
+}
+
+function noSecret(): Problem {
+  return new Problem('state_conflict', 'Request a secret first.', { extensions: { state: 'none', allowed: ['begun'] } })
 }
 
 function contextOf(id: string): string {

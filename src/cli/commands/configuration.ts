@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline/promises'
 import type { Writable } from 'node:stream'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { BuildCommand } from '../command-entry.ts'
-import { applyAll, applyChanges, headOf } from '../configuration/apply.ts'
+import { applyAll, applyChanges, exitCodeOf, headOf } from '../configuration/apply.ts'
 import {
   describeChange,
   findAdoptions,
@@ -153,8 +153,9 @@ export const buildAdopt: BuildCommand = (command, io) => {
       await compare(io, options, openFolder(dir), async ({ context, folder, found }) => {
         const { changes, refused } = findAdoptions(folder, found)
         const failures = await applyAll(context, changes, (line) => io.out.write(`${line}\n`))
-        const lines = [...refused.map(toPlain), ...failures].join('\n')
-        if (lines !== '') throw new CommandFailed(`Not adopted:\n${lines}`, EXIT_NEGATIVE)
+        const lines = [...refused.map(toPlain), ...failures.map(({ text }) => text)].join('\n')
+        const hasTrouble = failures.some(({ exitCode }) => exitCode === EXIT_TROUBLE)
+        if (lines !== '') throw new CommandFailed(`Not adopted:\n${lines}`, hasTrouble ? EXIT_TROUBLE : EXIT_NEGATIVE)
       })
     })
   addExamples(command, [['tollgate adopt config', 'labels existing resources of the folder as its own']])
@@ -189,7 +190,7 @@ async function compare(
 
 function explainRefusal(cause: unknown): never {
   if (!(cause instanceof Refused)) throw cause
-  throw new CommandFailed(cause.message, cause.status < 500 ? EXIT_NEGATIVE : EXIT_TROUBLE)
+  throw new CommandFailed(cause.message, exitCodeOf(cause))
 }
 
 function isFolder(path: string): boolean {
@@ -221,8 +222,8 @@ async function make(io: Io, context: Context, changes: readonly Change[]): Promi
   }
   const rest = left.map((change) => `  ${headOf(change, context)}`).join('\n')
   throw new CommandFailed(
-    `${failure}\n${done} done; not done:\n${rest}\nRun the command again to finish.`,
-    EXIT_NEGATIVE,
+    `${failure.text}\n${done} done; not done:\n${rest}\nRun the command again to finish.`,
+    failure.exitCode,
   )
 }
 

@@ -1,6 +1,6 @@
 /** Makes changes one after another, and reports those that were not made. */
 
-import { CommandFailed } from '../exit-codes.ts'
+import { CommandFailed, EXIT_NEGATIVE, EXIT_TROUBLE } from '../exit-codes.ts'
 import { toPlain } from '../output/plain-text.ts'
 import { describeChange, type Change } from './differences.ts'
 import type { Context } from './handler.ts'
@@ -8,10 +8,16 @@ import { handlerOf } from './kinds.ts'
 import { Refused } from './platform.ts'
 import { keyOf } from './resource.ts'
 
+/** Why a change was not made, and the exit code for it. */
+export interface Failure {
+  readonly text: string
+  readonly exitCode: CommandFailed['exitCode']
+}
+
 export interface ApplyReport {
   readonly done: number
   /** The reason why the run ended early; null: it did not. */
-  readonly failure: string | null
+  readonly failure: Failure | null
   /** The changes that were not made, the failed one first. */
   readonly left: readonly Change[]
 }
@@ -31,13 +37,13 @@ export async function applyChanges(context: Context, changes: readonly Change[],
   return { done: changes.length, failure: null, left: [] }
 }
 
-/** Makes changes that do not depend on each other. Returns a sentence for each that the service has refused. */
+/** Makes changes that do not depend on each other. Returns a failure for each that was not made. */
 export async function applyAll(
   context: Context,
   changes: readonly Change[],
   onDone: OnDone,
-): Promise<readonly string[]> {
-  const failures: string[] = []
+): Promise<readonly Failure[]> {
+  const failures: Failure[] = []
   for (const change of changes) {
     try {
       await applyChange(context, change)
@@ -56,11 +62,17 @@ export function headOf(change: Change, { hide }: Pick<Context, 'hide'>): string 
 }
 
 /** Throws what is neither a refusal nor a failure that is explained. */
-function explain(change: Change, cause: unknown, { hide }: Context): string {
+function explain(change: Change, cause: unknown, { hide }: Context): Failure {
   if (!(cause instanceof Refused) && !(cause instanceof CommandFailed)) throw cause
   const key = toPlain(hide(keyOf(change.action === 'create' ? change.wanted : change.found)))
-  if (cause instanceof Refused && cause.isConflict) return `${key} has changed since it was read.`
-  return `${key}: ${hide(cause.message)}`
+  const exitCode = cause instanceof Refused ? exitCodeOf(cause) : cause.exitCode
+  const hasChanged = cause instanceof Refused && cause.isConflict
+  return { exitCode, text: hasChanged ? `${key} has changed since it was read.` : `${key}: ${hide(cause.message)}` }
+}
+
+/** A service that fails is trouble, not a refusal. */
+export function exitCodeOf({ status }: Refused): CommandFailed['exitCode'] {
+  return status < 500 ? EXIT_NEGATIVE : EXIT_TROUBLE
 }
 
 async function applyChange(context: Context, change: Change): Promise<string | null> {

@@ -95,7 +95,9 @@ async function change(
   if (Object.keys(patch).length > 0) tag = (await platform.send('PATCH', path, patch, tag)).tag
   if (changed.has('scopes')) tag = (await platform.send('PUT', `${path}/scopes`, { scopes: fields['scopes'] }, tag)).tag
   if (!changed.has('slaVariant')) return null
-  const { slaVariant } = fields
-  const { body } = await platform.send('POST', `${path}/tierChanges`, { slaVariant, reason: 'tollgate apply' })
-  return body['slaVariant'] === slaVariant ? null : 'the change of its tier waits for an approval'
+  // A folder without the field wants the default tier.
+  const request = { slaVariant: fields['slaVariant'] ?? null, reason: 'tollgate apply' }
+  const { body } = await platform.send('POST', `${path}/tierChanges`, request, tag)
+  if (body['state'] === 'Complete') return null
+  return `the change of its tier waits for ${body['state'] === 'Approved' ? 'capacity' : 'an approval'}`
 }

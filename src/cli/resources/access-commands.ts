@@ -101,6 +101,12 @@ export const APPROVALS: ResourceGroup = {
       columns: 'id kind subscription programme state requester createdAt',
     },
     {
+      name: 'get',
+      operation: 'findApprovalFlow',
+      call: 'GET /v1/approvals/{id}',
+      summary: 'Shows an approval flow with its decisions',
+    },
+    {
       name: 'label',
       operation: 'labelApprovalFlow',
       call: 'PATCH /v1/approvals/{id}',

@@ -25,6 +25,7 @@ function pathOf(template: string, party: Party): string {
   const collections: Readonly<Record<string, string | undefined>> = {
     '/v1/subscriptions/': party.subscriptions[0],
     '/v1/eventsubscriptions/': party.receivers[0],
+    '/v1/approvals/': party.flows[0],
     '/v1/risks/': party.risks[0],
     '/v1/requests/': party.requests[0],
   }

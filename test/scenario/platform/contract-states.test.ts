@@ -23,14 +23,14 @@ describe('contract, states and compliance', () => {
   it('show the compliance of an API that was deployed without a programme, and of one that is only staged', async () => {
     const platform = await openTestPlatform()
     const token = platform.token('acme')
-    await publishApi(platform, token)
+    const { openApi } = await publishApi(platform, token)
     await platform.registry.commit({ tenant: 'acme', consumer: 'system' }, 'test.scored', [
       {
         kind: 'compliance',
-        id: 'spc_1',
+        id: openApi,
         tenant: 'acme',
         expected: 0,
-        body: { api: 'payments-v1', revision: 1, score: 93.5, scoredAtMs: 0 },
+        body: { api: 'payments-v1', specification: openApi, revision: 1, score: 93.5, scoredAtMs: 0 },
         keys: { api: 'payments-v1' },
       },
     ])

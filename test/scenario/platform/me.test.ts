@@ -91,7 +91,8 @@ describe('a change of the own password', () => {
     const statuses = await Promise.all(Array.from({ length: 12 }, () => send('PUT', '/v1/me/password', wrong)))
     expect(statuses.map(({ status }) => status).toSorted()).toEqual([...Array(10).fill(400), 429, 429])
     const right = { ...wrong, oldPassword: PASSWORD }
-    expect((await send('PUT', '/v1/me/password', right)).status).toBe(429)
+    const refused = await send('PUT', '/v1/me/password', right)
+    expect([refused.status, refused.headers['retry-after']]).toEqual([429, '900'])
     await platform.clock.advance(15 * 60_000)
     expect((await send('PUT', '/v1/me/password', right)).status).toBe(204)
   })
@@ -130,6 +131,23 @@ describe('the second factor of the own account', () => {
     expect((await send('GET', '/v1/me')).body).toMatchObject({ secondFactor: 'totp' })
     expect((await reset({ removeSecondFactor: true })).status).toBe(200)
     expect((await send('GET', '/v1/me')).body).toMatchObject({ secondFactor: 'none' })
+  })
+
+  it('is throttled after ten wrong codes until `Retry-After`, also for the same idempotency key', async () => {
+    const { platform, token, send } = await openAccount()
+    await send('POST', '/v1/me/totp')
+    const headers = { 'x-second-factor': '000000' }
+    for (let attempt = 0; attempt < 10; attempt++)
+      expect((await platform.send('DELETE', '/v1/me/totp', { token, headers })).status).toBe(400)
+    const removal = await platform.send('DELETE', '/v1/me/totp', { token, headers })
+    expect([removal.status, removal.headers['retry-after']]).toEqual([429, '900'])
+
+    const confirm = () =>
+      platform.send('POST', '/v1/me/totp', { token, body: { code: '000000' }, headers: { 'idempotency-key': 'k' } })
+    const refused = await confirm()
+    expect([refused.status, refused.headers['retry-after']]).toEqual([429, '900'])
+    await platform.clock.advance(900_000)
+    expect((await confirm()).status).not.toBe(429)
   })
 
   it('is not disclosed to another person who uses the same idempotency key and client', async () => {

@@ -33,6 +33,8 @@ describe('a change of tier', () => {
   it.each([
     [{}, '/slaVariant'],
     [{ slaVariant: 'none' }, '/slaVariant'],
+    [{ slaVariant: '' }, '/slaVariant'],
+    [{ slaVariant: null }, '/slaVariant'],
     [{ slaVariant: 'gold', reason: '' }, '/reason'],
     [{ slaVariant: 'gold', scopes: [] }, '/scopes'],
   ])('%j is refused with a pointer', async (body, pointer) => {

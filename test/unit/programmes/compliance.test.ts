@@ -1,11 +1,14 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { apiWrite } from '../../../src/publishing/apis.ts'
 import { ownDocument } from '../../../src/platform/openapi.ts'
+import { createApiComplianceReader } from '../../../src/programmes/api-compliance.ts'
 import { COMPLIANCE_KIND } from '../../../src/programmes/compliance-score.ts'
 import { createCompliance } from '../../../src/programmes/compliance.ts'
 import { createKeyedMutex } from '../../../src/command/keyed-mutex.ts'
 import { createLinter } from '../../../src/governance/lint/linter.ts'
+import { PROXY_KIND } from '../../../src/publishing/proxy-document.ts'
 import { systemClock, type Clock } from '../../../src/runtime/clock.ts'
+import type { Write } from '../../../src/store/registry.ts'
 import { StoreUnwritable } from '../../../src/store/unwritable.ts'
 import { createFakeClock } from '../../fixtures/fake-clock.ts'
 import {
@@ -140,7 +143,51 @@ it('scores every activation, stores the history, and shows the score of the acti
   await catalogue.proxies.stage(ACME, { api: 'orders-v1', fromRevision: 1 })
   await catalogue.proxies.activate(ACME, proxy)
   expect(await scored(catalogue, after)).toBe(before)
+
+  const { specification, history } = await reader(catalogue).of('acme', 'orders-v1')
+  expect(specification).toBe(before)
+  expect(history.map(({ revision, score }) => [revision, score]).toSorted()).toEqual([
+    [1, before],
+    [2, after],
+    [3, before],
+  ])
 })
+
+it('raises a risk for each activation with a low score, also of a document that was activated before', async () => {
+  const catalogue = openTestCatalogue()
+  const worst = JSON.parse(orders().toString()) as { servers?: unknown }
+  worst.servers = [{ url: 'http://orders.example' }]
+  const staged = await catalogue.proxies.stage(ACME, {
+    api: 'orders-v1',
+    specification: base64(Buffer.from(JSON.stringify(worst))),
+  })
+  await catalogue.proxies.activate(ACME, staged.id)
+  const { start, low } = open(catalogue)
+  await start()
+  expect(low).toHaveLength(1)
+  await catalogue.proxies.stage(ACME, { api: 'orders-v1', fromRevision: 1 })
+  await catalogue.proxies.activate(ACME, staged.id)
+  await expect.poll(() => low.length).toBe(2)
+})
+
+it('shows the score of the document that serves, not of the one that was scored last', async () => {
+  const catalogue = openTestCatalogue()
+  const { proxy } = await publishApi(catalogue)
+  const [document] = await catalogue.registry.list(PROXY_KIND, { tenant: 'acme', limit: 1 })
+  const specification = document?.body.deployments['1']?.specification ?? ''
+  await catalogue.registry.commit(ACME, 'test', [score(specification, 95, 1), score('oas_later', 60, 2)])
+  await catalogue.proxies.stage(ACME, { api: 'orders-v1', fromRevision: 1 })
+  await catalogue.proxies.activate(ACME, proxy)
+  expect(await reader(catalogue).of('acme', 'orders-v1')).toMatchObject({ specification: 95, score: 95 })
+})
+
+const reader = ({ registry }: TestCatalogue) => createApiComplianceReader({ registry, clock: systemClock })
+
+function score(specification: string, points: number, revision: number): Write {
+  const scored = { score: points, byCategory: {}, costs: [], findings: [], scoredAtMs: revision }
+  const body = { api: 'orders-v1', specification, revision, ...scored }
+  return { kind: COMPLIANCE_KIND, id: specification, tenant: 'acme', expected: 0, body, keys: { api: 'orders-v1' } }
+}
 
 describe('platform-v1', () => {
   const entry = {

@@ -3,16 +3,7 @@ import { APPROVAL_DUE } from '../../../src/approvals/approval-document.ts'
 import { createApprovalEscalation } from '../../../src/approvals/approval-escalation.ts'
 import { DUE_KIND } from '../../../src/command/due-times.ts'
 import type { Author } from '../../../src/store/registry.ts'
-import {
-  ACME,
-  base64,
-  declaration,
-  publishApi,
-  openTestCatalogue,
-  RIVAL,
-  type TestCatalogue,
-} from '../../fixtures/test-catalogue.ts'
-import { OUTBOX_EVENT_KIND } from '../../../src/command/event-outbox.ts'
+import { ACME, publishApi, openTestCatalogue, RIVAL, type TestCatalogue } from '../../fixtures/test-catalogue.ts'
 
 const API = 'orders-v1'
 const BOSS: Author = { tenant: 'acme', consumer: 'con_boss' }
@@ -152,65 +143,6 @@ describe('a request for access', () => {
     await expect(catalogue.approvals.decide(BOSS, other.id, flow, outcome)).rejects.toMatchObject(missing)
     await expect(catalogue.approvals.flow('rival', id, flow)).rejects.toMatchObject(missing)
     expect((await catalogue.approvals.list('rival', { limit: 9 })).items).toEqual([])
-  })
-})
-
-describe('a tier change', () => {
-  async function subscribed(catalogue: TestCatalogue, approval: 'Auto' | 'Manual') {
-    const { consumer } = await publishApi(catalogue)
-    for (const variant of ['silver', 'gold']) {
-      await catalogue.specifications.createOpenSla(ACME, { api: API, specification: base64(declaration({ variant })) })
-    }
-    const { id } = await catalogue.subscriptions.create(ACME, { consumer, api: API, slaVariant: 'silver' })
-    await catalogue.apiPolicies.put(ACME, API, { subscriptionApproval: approval })
-    return id
-  }
-  const eventsOf = async ({ registry }: TestCatalogue) =>
-    (await registry.list(OUTBOX_EVENT_KIND, { limit: 99 })).map(({ body }) => body.type)
-
-  it('needs a decision, then reaches the threads and emits an event', async () => {
-    const catalogue = openTestCatalogue()
-    const id = await subscribed(catalogue, 'Manual')
-    const flow = await catalogue.approvals.requestTier(ACME, id, { slaVariant: 'gold', reason: 'More.' })
-    expect(flow).toMatchObject({ kind: 'tierChange', state: 'InProgress', slaVariant: 'gold', reason: 'More.' })
-    expect((await catalogue.subscriptions.get('acme', id)).slaVariant).toBe('silver')
-    catalogue.gateway.grants.length = 0
-    await catalogue.approvals.decide(BOSS, id, flow.id, { outcome: 'Approved' })
-    expect((await catalogue.subscriptions.get('acme', id)).slaVariant).toBe('gold')
-    expect(catalogue.gateway.grants.map(({ variant }) => variant)).toEqual(['gold', 'gold', 'gold'])
-    expect(await eventsOf(catalogue)).toEqual(['TierChangeRequested', 'SlaChanged'])
-  })
-
-  it('changes nothing when it is rejected', async () => {
-    const catalogue = openTestCatalogue()
-    const id = await subscribed(catalogue, 'Manual')
-    const flow = await catalogue.approvals.requestTier(ACME, id, { slaVariant: 'gold' })
-    await catalogue.approvals.decide(BOSS, id, flow.id, { outcome: 'Rejected' })
-    expect((await catalogue.subscriptions.get('acme', id)).slaVariant).toBe('silver')
-    expect(await eventsOf(catalogue)).toEqual(['TierChangeRequested'])
-  })
-
-  it('takes effect immediately if the policy approves it', async () => {
-    const catalogue = openTestCatalogue()
-    const id = await subscribed(catalogue, 'Auto')
-    const flow = await catalogue.approvals.requestTier(ACME, id, { slaVariant: 'gold' })
-    expect(flow).toMatchObject({ state: 'Complete', approvals: [{ approver: 'system', outcome: 'Approved' }] })
-    expect((await catalogue.subscriptions.get('acme', id)).slaVariant).toBe('gold')
-  })
-
-  it.each(['silver', 'bronze'])('to %s is refused with a pointer', async (slaVariant) => {
-    const catalogue = openTestCatalogue()
-    const id = await subscribed(catalogue, 'Auto')
-    const refused = catalogue.approvals.requestTier(ACME, id, { slaVariant })
-    await expect(refused).rejects.toMatchObject({ status: 400, errors: [{ pointer: '/slaVariant' }] })
-  })
-
-  it('is refused for a subscription that has ended', async () => {
-    const catalogue = openTestCatalogue()
-    const id = await subscribed(catalogue, 'Auto')
-    await catalogue.subscriptions.cancel(ACME, id)
-    const refused = catalogue.approvals.requestTier(ACME, id, { slaVariant: 'gold' })
-    await expect(refused).rejects.toMatchObject({ code: 'state_conflict' })
   })
 })
 

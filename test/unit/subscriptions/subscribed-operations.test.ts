@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { CREDENTIAL_KIND } from '../../../src/access/credential-document.ts'
 import { createLimiter } from '../../../src/gateway/limits/limiter.ts'
 import {
   ACME,
@@ -22,6 +23,7 @@ describe('the operations of a subscription', () => {
     catalogue: TestCatalogue,
     scopes: readonly string[],
     operations: Record<string, unknown>,
+    securityTypes?: readonly ('OAuth2' | 'ApiKey')[],
   ) => {
     const stage = {
       api: API,
@@ -31,7 +33,10 @@ describe('the operations of a subscription', () => {
     const { id } = await catalogue.proxies.stage(ACME, stage)
     await catalogue.proxies.activate(ACME, id)
     const { id: consumer } = await catalogue.consumers.create(ACME, { name: 'Shop', kind: 'application' })
-    const subscription = await catalogue.subscriptions.create(ACME, { consumer, api: API, scopes })
+    const subscription = await catalogue.subscriptions.create(ACME, {
+      ...{ consumer, api: API, scopes },
+      ...(securityTypes && { securityTypes }),
+    })
     return (await catalogue.subscriptions.operations('acme', subscription.id)).items
   }
 
@@ -50,6 +55,36 @@ describe('the operations of a subscription', () => {
       ['read', ['orders:read'], ['OAuth2', 'ApiKey']],
       ['either', ['orders:read'], ['OAuth2']],
     ])
+  })
+
+  it.each([
+    [['ApiKey'], ['open', 'key', 'any']],
+    [['OAuth2'], ['open', 'token', 'any']],
+    [
+      ['OAuth2', 'ApiKey'],
+      ['open', 'token', 'key', 'any', 'both'],
+    ],
+  ] as const)('are those that credentials of the types %j open', async (types, expected) => {
+    const documented = {
+      open: [],
+      token: [{ oauth: ['orders:read'] }],
+      key: [{ key: [] }],
+      any: [{ oauth: ['orders:read'] }, { key: [] }],
+      both: [{ oauth: ['orders:read'], key: [] }],
+    }
+    const items = await operationsOf(openTestCatalogue(), ['orders:read'], documented, types)
+    expect(items.map(({ operationId }) => operationId)).toEqual(expected)
+    const kinds = new Set(items.flatMap(({ security }) => security))
+    expect([...kinds].toSorted()).toEqual([...types].toSorted())
+  })
+
+  it('are only the public ones after the last credential was revoked', async () => {
+    const catalogue = openTestCatalogue()
+    const { consumer } = await publishApi(catalogue)
+    const { id } = await catalogue.subscriptions.create(ACME, { consumer, api: API, securityTypes: ['ApiKey'] })
+    const [credential] = await catalogue.registry.list(CREDENTIAL_KIND, { where: { subscription: id }, limit: 1 })
+    await catalogue.credentials.revoke(ACME, id, credential?.id ?? '')
+    expect((await catalogue.subscriptions.operations('acme', id)).items).toEqual([])
   })
 
   it('have the limits of the subscribed variant', async () => {

@@ -43,7 +43,7 @@ describe('changes', () => {
     const { sent, lines, result } = await run(applyChanges, REFUSED)
     expect(sent).toEqual(['/v1/consumers/a', '/v1/consumers/b'])
     expect(lines).toEqual(['~ consumer a'])
-    const failure = 'consumer b: The consumer ${SECRET} is in use.'
+    const failure = { text: 'consumer b: The consumer ${SECRET} is in use.', exitCode: 1 }
     expect(result).toEqual({ done: 1, failure, left: CHANGES.slice(1) })
   })
 
@@ -51,15 +51,26 @@ describe('changes', () => {
     const { sent, lines, result } = await run(applyAll, REFUSED)
     expect(sent).toEqual(['/v1/consumers/a', '/v1/consumers/b', '/v1/consumers/c'])
     expect(lines).toEqual(['~ consumer a', '~ consumer c'])
-    expect(result).toEqual(['consumer b: The consumer ${SECRET} is in use.'])
+    expect(result).toEqual([{ text: 'consumer b: The consumer ${SECRET} is in use.', exitCode: 1 }])
     const { result: changed } = await run(applyAll, new Refused(412, 'x'))
-    expect(changed).toEqual(['consumer b has changed since it was read.'])
+    expect(changed).toEqual([{ text: 'consumer b has changed since it was read.', exitCode: 1 }])
   })
 
   it('that are independent end when the service cannot be reached, because all others would wait as well', async () => {
     const { sent, result } = await run(applyAll, new CommandFailed('http://a cannot be reached: no answer in time'))
     expect(sent).toHaveLength(2)
-    expect(result).toEqual(['consumer b: http://a cannot be reached: no answer in time'])
+    expect(result).toEqual([{ text: 'consumer b: http://a cannot be reached: no answer in time', exitCode: 2 }])
+  })
+
+  it.each([
+    ['fails', new Refused(503, 'No changes can be stored at the moment.')],
+    ['cannot be reached', new CommandFailed('http://a cannot be reached: no answer in time')],
+  ])('end with exit code 2 if the service %s midway', async (_, error) => {
+    for (const apply of [applyChanges, applyAll]) {
+      const { result } = await run(apply, error)
+      const [failure] = 'failure' in result ? [result.failure] : result
+      expect(failure).toEqual({ text: `consumer b: ${error.message}`, exitCode: 2 })
+    }
   })
 
   it('throw an error that is no refusal', async () => {

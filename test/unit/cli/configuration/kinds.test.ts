@@ -5,7 +5,7 @@ import { createNames } from '../../../../src/cli/configuration/names.ts'
 import { Refused, type Platform } from '../../../../src/cli/configuration/platform.ts'
 import type { Fields, Found } from '../../../../src/cli/configuration/resource.ts'
 import { publishApi } from '../../../fixtures/published-api.ts'
-import { openTestPlatform, PAYMENTS, type TestPlatform } from '../../../fixtures/test-platform.ts'
+import { openTestPlatform, PAYMENTS, PAYMENTS_SLA, type TestPlatform } from '../../../fixtures/test-platform.ts'
 
 const API = 'payments-v1'
 
@@ -147,4 +147,28 @@ it('Several subscriptions of a consumer to one API are numbered, and consumers o
   const twins = names.filter((name) => name.startsWith('Twin')).toSorted()
   expect(twins).toEqual(['Twin to payments-v1', 'Twin to payments-v1', 'Twin to payments-v1 (2)'])
   expect(() => context.names.idOf('consumer', 'Twin')).toThrow('There are several consumers named "Twin".')
+})
+
+it('A subscription without `slaVariant` in the folder returns to the default tier, and says if that waits', async () => {
+  const token = service.token('acme')
+  const gold = PAYMENTS_SLA.toString().replace(/^info:/m, 'info:\n  variant: gold')
+  const declaration = { api: API, specification: Buffer.from(gold).toString('base64') }
+  expect((await service.send('POST', '/v1/openslaspecs', { token, body: declaration })).status).toBe(201)
+  const body = { consumer, api: API, slaVariant: 'gold' }
+  const { body: made } = await service.send('POST', '/v1/subscriptions', { token, body })
+  const context = contextOf(platformOf())
+  const find = async () => (await readAll(context)).find(({ id }) => id === made['id'])!
+  const drop = async (found: Found) => {
+    const { slaVariant: _, ...wanted } = found.fields
+    return handlerOf('subscription')!.change(context, found, { ...found, fields: wanted }, new Set(['slaVariant']))
+  }
+  const found = await find()
+  expect(found.fields['slaVariant']).toBe('gold')
+  const policy = { token, body: { subscriptionApproval: 'Manual' } }
+  await service.send('PUT', `/v1/apis/${API}/policy`, policy)
+  expect(await drop(found)).toBe('the change of its tier waits for an approval')
+  await service.send('PUT', `/v1/apis/${API}/policy`, { token, body: {} })
+  expect(await drop(found)).toBe(null)
+  expect((await find()).fields).not.toHaveProperty('slaVariant')
+  await expect(drop(found)).rejects.toMatchObject({ isConflict: true })
 })
