@@ -1,7 +1,7 @@
 /**
  * The grantor of slices in PostgreSQL: one transaction for each message, in which the pure grantor runs on the stored state.
  *
- * A request takes a connection of the pool for commands, and only one at a time. If it does not succeed in time, its connection is
+ * A request takes a connection that commands cannot take, and only one at a time. If it does not succeed in time, its connection is
  * closed; whether it was committed is unknown then, and the next report of the node replaces it. After some failures in a row,
  * messages fail at once.
  */
@@ -36,7 +36,7 @@ export interface PostgresLeases {
 }
 
 export interface PostgresLeasesOptions {
-  /** For commands; its owner ends it. */
+  /** Its owner ends it. */
   readonly pool: pg.Pool
   /** As in the list of nodes. */
   readonly nodeName: string

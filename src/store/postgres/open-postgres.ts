@@ -82,7 +82,7 @@ export interface Postgres {
   close(): Promise<void>
 }
 
-/** With the feed (2), strangers (1), claims (1) and the report of the node (1), a node uses at most nine connections. */
+/** With the feed (2), strangers (1), claims (1), leases (1) and the report of the node (1), a node uses at most ten connections. */
 const COMMAND_CONNECTIONS = 4
 
 /** Stores that have no connection yet. */
@@ -110,6 +110,8 @@ export function preparePostgres(options: PostgresOptions, gate?: Gate): Prepared
   const pool = connections.createPool(COMMAND_CONNECTIONS)
   // Strangers who try passwords and codes wait for each other, and never for commands, nor commands for them.
   const strangers = connections.createPool(1)
+  // A request for a slice has a second, and a command may wait five for the lock of commits.
+  const leases = connections.createPool(1)
   const common = { pool, clock, onFailed }
   const requests = createRunningRequests()
   const format = (): number => Math.min(FORMAT, nodes.format())
@@ -146,7 +148,7 @@ export function preparePostgres(options: PostgresOptions, gate?: Gate): Prepared
     attempts: createPostgresAttempts(strangers),
     deviceCodes: createPostgresDeviceCodes(strangers),
     nodes,
-    leases: createPostgresLeases({ pool, nodeName: options.nodeName, clock }),
+    leases: createPostgresLeases({ pool: leases, nodeName: options.nodeName, clock }),
     preparations,
     risks,
     upstreams: createUpstreamReports(pool),

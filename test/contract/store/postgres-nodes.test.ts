@@ -232,6 +232,17 @@ describe('the report of a node', () => {
   })
 })
 
+describe('a request for slices', () => {
+  it('does not wait for commands that wait', async () => {
+    const url = await server.createDatabase()
+    const postgres = await openTestPostgres(url)
+    await postgres.nodes.register(NODE)
+    const release = await occupyCommands(postgres, url)
+    expect(await postgres.leases.send({ type: 'hello' })).toMatchObject({ type: 'generation' })
+    await release()
+  })
+})
+
 describe('a server that accepts connections and never answers', () => {
   it('delays no wait for an acknowledgement beyond its limit, and no end of a node', async () => {
     const url = await server.createDatabase()
@@ -259,9 +270,10 @@ describe('a node', () => {
     await postgres.claims.claim('job', 'a', 1_000)
     await postgres.attempts.take('00', { max: 1, windowMs: 1_000, isSliding: false })
     const release = await occupyCommands(postgres, url)
+    await postgres.leases.send({ type: 'hello' })
     const used = `SELECT count(*) FROM pg_stat_activity WHERE application_name = 'tollgate counted'`
     const count = async () => Number((await executeSql(url, used)).rows[0]?.['count'])
-    await expect.poll(count).toBe(9)
+    await expect.poll(count).toBe(10)
     await release()
   })
 
