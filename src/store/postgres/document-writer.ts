@@ -7,7 +7,7 @@
  */
 
 import { randomUUID } from 'node:crypto'
-import type { Pool, PoolClient } from 'pg'
+import type { ClientBase, Pool, PoolClient } from 'pg'
 import type { Clock } from '../../runtime/clock.ts'
 import type { StoredDocument } from '../document-row.ts'
 import type { Commit } from '../registry.ts'
@@ -40,6 +40,9 @@ export interface WrittenCommits {
   readonly position: number | null
 }
 
+/** Runs in the transaction of a commit, under the lock of commits; the commit is executed if it returns true. */
+export type CommitCondition = (client: Pick<ClientBase, 'query'>) => Promise<boolean>
+
 /** The channel on which every commit is announced. */
 export const CHANGE_CHANNEL = 'tollgate_change'
 const BEGIN = `BEGIN; SELECT pg_advisory_xact_lock(${COMMIT_LOCK})`
@@ -51,7 +54,7 @@ export function createDocumentWriter(
   pool: Pool,
   clock: Clock,
   guards: CommitGuards,
-): (commits: readonly Commit[], isFenced: boolean) => Promise<WrittenCommits> {
+): (commits: readonly Commit[], isFenced: boolean, condition?: CommitCondition) => Promise<WrittenCommits> {
   async function wasCommitted({ position, id }: { position: number; id: string }): Promise<boolean> {
     try {
       return await withClient(pool, async (client) => {
@@ -66,7 +69,7 @@ export function createDocumentWriter(
   }
 
   const { requests, fences, format } = guards
-  return async (commits, isFenced) => {
+  return async (commits, isFenced, condition) => {
     const id = randomUUID()
     const client = await connect(pool)
     let position: number | null = null
@@ -77,6 +80,7 @@ export function createDocumentWriter(
       // Before a conflict of revisions, which may only show that another node was faster.
       const refusal = isFenced ? await fences.check(client) : null
       if (refusal !== null) return await refuse(client, commits, refusal)
+      if (condition !== undefined && !(await condition(client))) return await refuse(client, commits, null)
       if (plan.changes.length > 0) {
         await requests.mark(client)
         position = await write(client, plan, { id, format: format() })
@@ -98,7 +102,7 @@ export function createDocumentWriter(
   }
 }
 
-async function refuse(client: PoolClient, commits: readonly Commit[], refusal: Error): Promise<WrittenCommits> {
+async function refuse(client: PoolClient, commits: readonly Commit[], refusal: Error | null): Promise<WrittenCommits> {
   await client.query('ROLLBACK')
   client.release()
   return { errors: commits.map(() => refusal), position: null }

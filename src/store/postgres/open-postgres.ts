@@ -116,7 +116,7 @@ export function preparePostgres(options: PostgresOptions, gate?: Gate): Prepared
   const requests = createRunningRequests()
   const format = (): number => Math.min(FORMAT, nodes.format())
   const { risks, channels } = createPostgresRisks({ pool, onUnreadable: onUnreadableSignal, format })
-  const { registry, fences, connect, wake } = createPostgresRegistry({
+  const { registry, fences, commitIf, connect, wake } = createPostgresRegistry({
     ...common,
     connections,
     requests,
@@ -151,7 +151,7 @@ export function preparePostgres(options: PostgresOptions, gate?: Gate): Prepared
     leases: createPostgresLeases({ pool: leases, nodeName: options.nodeName, clock }),
     preparations,
     risks,
-    upstreams: createUpstreamReports(pool),
+    upstreams: createUpstreamReports({ pool, commitIf }),
     snapshots: createRegistrySnapshots(pool),
     connect,
     wake,

@@ -16,7 +16,7 @@ import { createChangeFeed, type ChangeFeed, type StoredChange } from './change-f
 import { openChangeListener, type ChangeListener } from './change-listener.ts'
 import { toText, withRegistryErrors } from './connection.ts'
 import { createDocumentList, createDocumentSearch } from './document-list.ts'
-import { CHANGE_CHANNEL, createDocumentWriter } from './document-writer.ts'
+import { CHANGE_CHANNEL, createDocumentWriter, type CommitCondition } from './document-writer.ts'
 import { shownAuthor } from './plan-commits.ts'
 import { withClient, type Connections, type Gate } from './connections.ts'
 import { createLockFences } from './lock-fences.ts'
@@ -49,6 +49,8 @@ const POLL_EVERY_MS = 1_000
 export interface PostgresRegistry {
   readonly registry: Registry
   readonly fences: LockFences
+  /** Executes a commit if the condition holds; returns whether it does. */
+  readonly commitIf: (commit: Commit, condition: CommitCondition) => Promise<boolean>
   /** Begins to listen. Rejects if there is no connection; then it can be repeated. */
   connect(): Promise<void>
   /** Delivers what is there, as if every channel had been notified. */
@@ -67,6 +69,13 @@ export function createPostgresRegistry(options: PostgresRegistryOptions): Postgr
     const { errors, position } = await write(commits, isFenced)
     if (position !== null) await feed.delivered(position)
     return errors
+  }
+
+  async function commitIf(commit: Commit, condition: CommitCondition): Promise<boolean> {
+    const { errors, position } = await write([commit], true, condition)
+    if (errors[0]) throw errors[0]
+    if (position !== null) await feed.delivered(position)
+    return position !== null
   }
 
   const registry: Registry = {
@@ -91,7 +100,7 @@ export function createPostgresRegistry(options: PostgresRegistryOptions): Postgr
     watch: (position, listener) => outside(() => feed.watch(position, (change) => outside(() => listener(change)))),
     close,
   }
-  return { registry, fences, connect, wake }
+  return { registry, fences, commitIf, connect, wake }
 }
 
 /** The feed, with two connections of its own. */
