@@ -9,6 +9,7 @@
 import type { CountEvent } from '../runtime/event-reasons.ts'
 import { exponentialDelayMs } from '../runtime/backoff.ts'
 import type { Clock } from '../runtime/clock.ts'
+import { restOfPause } from '../runtime/rest-of-pause.ts'
 import type { Log } from '../runtime/log.ts'
 import { RevisionConflict, type Document, type Registry } from '../store/registry.ts'
 import { isFromDisk, UNWRITABLE_RETRY_MS } from '../store/unwritable.ts'
@@ -113,10 +114,14 @@ interface TaskRunner {
 
 function createTaskRunner({ registry, handlers, clock, log, count }: SchedulerOptions): TaskRunner {
   /** Failed tasks by id: number of failures, and time of the next retry. */
-  const failed = new Map<string, { readonly times: number; readonly untilMs: number }>()
+  const failed = new Map<string, { readonly times: number; readonly untilMs: number; readonly pauseMs: number }>()
 
   return {
-    readyAtMs: ({ id, body }) => Math.max(body.atMs, failed.get(id)?.untilMs ?? 0),
+    readyAtMs({ id, body }) {
+      const { untilMs = 0, pauseMs = 0 } = failed.get(id) ?? {}
+      const nowMs = clock.nowMs()
+      return Math.max(body.atMs, nowMs + restOfPause(untilMs, pauseMs, nowMs))
+    },
     async run({ id, tenant, revision, body }) {
       try {
         await handlers[body.kind]?.(body)
@@ -130,7 +135,7 @@ function createTaskRunner({ registry, handlers, clock, log, count }: SchedulerOp
         if (cause instanceof RevisionConflict) return true
         const times = (failed.get(id)?.times ?? 0) + 1
         const pauseMs = isFromDisk(cause) ? UNWRITABLE_RETRY_MS : exponentialDelayMs(times, RETRY)
-        failed.set(id, { times, untilMs: clock.nowMs() + pauseMs })
+        failed.set(id, { times, untilMs: clock.nowMs() + pauseMs, pauseMs })
         count('due_failed')
         log.error(
           { err: cause, due: body, times },
