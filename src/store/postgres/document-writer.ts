@@ -11,6 +11,7 @@ import type { ClientBase, Pool, PoolClient } from 'pg'
 import type { Clock } from '../../runtime/clock.ts'
 import type { StoredDocument } from '../document-row.ts'
 import type { Commit } from '../registry.ts'
+import type { CommitSlots } from './commit-slots.ts'
 import { toRegistryError, RegistryUnreachable } from './connection.ts'
 import { withClient } from './connections.ts'
 import { COMMIT_LOCK } from './lock-numbers.ts'
@@ -30,6 +31,7 @@ import type { RunningRequests } from './running-request.ts'
 export interface CommitGuards {
   readonly requests: Pick<RunningRequests, 'mark'>
   readonly fences: Pick<CommitFences, 'check' | 'committed'>
+  readonly slots: CommitSlots
   /** Format in which changes are written. */
   readonly format: () => number
 }
@@ -68,8 +70,12 @@ export function createDocumentWriter(
     }
   }
 
-  const { requests, fences, format } = guards
-  return async (commits, isFenced, condition) => {
+  const { requests, fences, slots, format } = guards
+  async function execute(
+    commits: readonly Commit[],
+    isFenced: boolean,
+    condition?: CommitCondition,
+  ): Promise<WrittenCommits> {
     const id = randomUUID()
     const client = await connect(pool)
     let position: number | null = null
@@ -100,6 +106,7 @@ export function createDocumentWriter(
       return { errors: commits.map(() => null), position }
     }
   }
+  return (commits, isFenced, condition) => slots.run(() => execute(commits, isFenced, condition))
 }
 
 async function refuse(client: PoolClient, commits: readonly Commit[], refusal: Error | null): Promise<WrittenCommits> {

@@ -19,7 +19,8 @@ import type { RegistrySnapshots } from '../registry-copy.ts'
 import { createPostgresAttempts } from './attempts.ts'
 import type { UpstreamReports } from '../upstream-reports.ts'
 import { createPostgresClaims } from './claims.ts'
-import { toClientConfig, type ConnectOptions } from './connection.ts'
+import { createCommitSlots } from './commit-slots.ts'
+import { CONNECT_TIMEOUT_MS, toClientConfig, type ConnectOptions } from './connection.ts'
 import { openConnections, type Gate } from './connections.ts'
 import { createPostgresDeviceCodes } from './device-codes.ts'
 import { createPostgresIdempotencyStore } from './idempotency-store.ts'
@@ -84,6 +85,8 @@ export interface Postgres {
 
 /** With the feed (2), strangers (1), claims (1), leases (1) and the report of the node (1), a node uses at most ten connections. */
 const COMMAND_CONNECTIONS = 4
+/** Commits leave a connection for what waits for no lock. */
+const COMMITS_AT_ONCE = COMMAND_CONNECTIONS - 1
 
 /** Stores that have no connection yet. */
 export interface PreparedPostgres extends Postgres {
@@ -119,6 +122,7 @@ export function preparePostgres(options: PostgresOptions, gate?: Gate): Prepared
   const { registry, fences, commitIf, connect, wake } = createPostgresRegistry({
     ...common,
     connections,
+    slots: createCommitSlots({ max: COMMITS_AT_ONCE, waitMs: CONNECT_TIMEOUT_MS, clock }),
     requests,
     gate,
     onRewound,

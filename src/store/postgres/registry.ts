@@ -14,6 +14,7 @@ import type { LockFences } from '../lock-fences.ts'
 import { createAuditReader } from './audit-reader.ts'
 import { createChangeFeed, type ChangeFeed, type StoredChange } from './change-feed.ts'
 import { openChangeListener, type ChangeListener } from './change-listener.ts'
+import type { CommitSlots } from './commit-slots.ts'
 import { toText, withRegistryErrors } from './connection.ts'
 import { createDocumentList, createDocumentSearch } from './document-list.ts'
 import { CHANGE_CHANNEL, createDocumentWriter, type CommitCondition } from './document-writer.ts'
@@ -28,6 +29,7 @@ export interface PostgresRegistryOptions {
   /** For commands and reads; its owner ends it. */
   readonly pool: pg.Pool
   readonly clock: Clock
+  readonly slots: CommitSlots
   readonly requests: RunningRequests
   /** Missing: it is open. */
   readonly gate?: Gate | undefined
@@ -58,10 +60,10 @@ export interface PostgresRegistry {
 }
 
 export function createPostgresRegistry(options: PostgresRegistryOptions): PostgresRegistry {
-  const { pool, clock, requests, gate, format } = options
+  const { pool, clock, slots, requests, gate, format } = options
   const { feed, connect, wake, close } = createFeed(options)
   const fences = createLockFences({ pool, delivered: (position) => feed.delivered(position), gate })
-  const write = createDocumentWriter(pool, clock, { requests, fences, format })
+  const write = createDocumentWriter(pool, clock, { requests, fences, slots, format })
   // A listener must not act on behalf of the request or the lock whose commit it receives.
   const outside = AsyncLocalStorage.snapshot()
 
