@@ -8,7 +8,7 @@ import { createCompliance, CRITICAL_BELOW, type Compliance } from '../programmes
 import { createDrifts } from '../programmes/drifts.ts'
 import { watchBackendCertificates, type BackendCertificates } from '../publishing/backend-certificates.ts'
 import { shareUpstreams, type SharedUpstreams } from '../publishing/shared-upstreams.ts'
-import { createUpstreamEvents } from '../publishing/upstream-events.ts'
+import { createUpstreamEvents, retryUpstreamEvents, type UpstreamEvents } from '../publishing/upstream-events.ts'
 import type { KeyedMutex } from '../command/keyed-mutex.ts'
 import type { Drift } from '../domain/drift.ts'
 import type { BackendConnect } from '../gateway/backend/backend-connect.ts'
@@ -70,7 +70,7 @@ export function openMonitors(options: MonitorsOptions): Monitors {
   opened('spool pressure', watchSpool(options))
   const { leases } = options
   if (leases !== null) opened('watch on leases', watchLeases({ ...options, leases }))
-  const raise = createUpstreamEvents(options)
+  const events = openEvents(options)
   const probe = createHealthProbe(options.connectBackend)
   opened('health probes', probe.close)
 
@@ -84,10 +84,7 @@ export function openMonitors(options: MonitorsOptions): Monitors {
     // The event and the list of issues are about the backend that serves all other callers.
     if (isCanary) return
     sharedUpstreams?.changed()
-    raise({ tenant, api, from, to, ok, failed, ...change }).catch((cause: unknown) => {
-      count('upstream_issue_not_told')
-      log.error({ err: cause, api }, 'event about a backend issue could not be stored')
-    })
+    void events.raise({ tenant, api, from, to, ok, failed, ...change })
   }
 
   const upstreams = createUpstreamHealth({
@@ -102,7 +99,7 @@ export function openMonitors(options: MonitorsOptions): Monitors {
       ),
   })
   opened('upstream health', upstreams.stop)
-  sharedUpstreams = options.shared === null ? null : openSharedUpstreams(options, options.shared, upstreams)
+  sharedUpstreams = options.shared === null ? null : openSharedUpstreams(options, options.shared, upstreams, events)
   const compliance = createCompliance({
     ...options,
     linter: createLinter({ clock, log }),
@@ -120,6 +117,19 @@ export function openMonitors(options: MonitorsOptions): Monitors {
   return { onDrift: drifts.record, upstreams, upstreamIssues, compliance, backendCertificates }
 }
 
+function openEvents(options: MonitorsOptions): UpstreamEvents {
+  const { shared, clock, log, count, opened } = options
+  const events = createUpstreamEvents({
+    ...options,
+    onFailed(cause, api) {
+      count('upstream_issue_not_told')
+      log.error({ err: cause, api }, 'health of a backend, or the event about it, could not be stored; retrying')
+    },
+  })
+  if (shared === null) opened('events of backends', retryUpstreamEvents(events, clock))
+  return events
+}
+
 function openBackendCertificates(options: MonitorsOptions): BackendCertificates {
   const watch = watchBackendCertificates(options)
   options.opened('watch on certificates of backends', watch.stop)
@@ -132,10 +142,12 @@ function openSharedUpstreams(
   { clock, log, opened }: MonitorsOptions,
   shared: NonNullable<MonitorsOptions['shared']>,
   { issues }: UpstreamHealth,
+  events: UpstreamEvents,
 ): SharedUpstreams {
   const upstreams = shareUpstreams({
     ...shared,
     own: issues,
+    events,
     clock,
     onFailed: (cause) => log.warn({ err: cause }, 'failing backends could not be told to other nodes; retrying'),
   })

@@ -9,6 +9,7 @@
 
 import type { CountEvent } from '../runtime/event-reasons.ts'
 import type { Clock } from '../runtime/clock.ts'
+import { restOfPause } from '../runtime/rest-of-pause.ts'
 import type { Log } from '../runtime/log.ts'
 import { RevisionConflict, type Document, type Registry } from '../store/registry.ts'
 import { DUE_KIND, type DueTime } from './due-times.ts'
@@ -112,7 +113,7 @@ interface TaskRunner {
 
 function createTaskRunner({ registry, handlers, clock, log, count }: SchedulerOptions): TaskRunner {
   /** Failed tasks by id: number of failures, and time of the next retry. */
-  const failed = new Map<string, { readonly times: number; readonly untilMs: number }>()
+  const failed = new Map<string, { readonly times: number; readonly untilMs: number; readonly pauseMs: number }>()
 
   async function attempt({ id, tenant, revision, body }: Document<DueTime>): Promise<void> {
     try {
@@ -128,7 +129,11 @@ function createTaskRunner({ registry, handlers, clock, log, count }: SchedulerOp
   }
 
   return {
-    readyAtMs: ({ id, body }) => Math.max(body.atMs, failed.get(id)?.untilMs ?? 0),
+    readyAtMs({ id, body }) {
+      const { untilMs = 0, pauseMs = 0 } = failed.get(id) ?? {}
+      const nowMs = clock.nowMs()
+      return Math.max(body.atMs, nowMs + restOfPause(untilMs, pauseMs, nowMs))
+    },
     async run(task) {
       const { id, body } = task
       try {
@@ -137,7 +142,8 @@ function createTaskRunner({ registry, handlers, clock, log, count }: SchedulerOp
         return true
       } catch (cause) {
         const times = (failed.get(id)?.times ?? 0) + 1
-        failed.set(id, { times, untilMs: clock.nowMs() + retryDelayMs(cause, times) })
+        const pauseMs = retryDelayMs(cause, times)
+        failed.set(id, { times, untilMs: clock.nowMs() + pauseMs, pauseMs })
         count('due_failed')
         log.error(
           { err: cause, due: body, times },

@@ -12,6 +12,7 @@ import type { CountEvent } from '../runtime/event-reasons.ts'
 import { scheduledDelayMs } from '../runtime/backoff.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Log } from '../runtime/log.ts'
+import { createMonotonicClock } from '../runtime/monotonic.ts'
 import type { PendingFlush, SpoolPosition } from '../store/checkpoint.ts'
 import type { RequestLogMode } from './request-log.ts'
 import {
@@ -29,6 +30,8 @@ import { readRange } from '../record/read-range.ts'
 export interface FlushOptions extends FlushTargets {
   readonly requestLog: RequestLogMode
   readonly clock: Clock
+  /** Measures how long no insert has begun: a step of the system clock must not make one that runs look settled. */
+  readonly monotonicMs?: () => number
   readonly log: Log
   readonly count: CountEvent
 }
@@ -108,15 +111,15 @@ export function createFlusher(options: FlushOptions): Flusher {
 
 /** Runs inserts one at a time. `quietMs`: for how long none can have begun, of this process or of an earlier one. */
 function createInserts(options: FlushOptions) {
-  const { clock } = options
-  let lastMs = clock.nowMs()
+  const { monotonicMs = createMonotonicClock() } = options
+  let lastMs = monotonicMs()
   return {
-    quietMs: () => clock.nowMs() - lastMs,
+    quietMs: () => monotonicMs() - lastMs,
     async run(insertion: Insertion, signal: AbortSignal): Promise<number | undefined> {
       try {
         return await insertFlush(options, insertion, signal)
       } finally {
-        lastMs = clock.nowMs()
+        lastMs = monotonicMs()
       }
     },
   }

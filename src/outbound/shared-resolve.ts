@@ -12,6 +12,7 @@
 
 import type { LookupAddress } from 'node:dns'
 import type { Clock } from '../runtime/clock.ts'
+import { createMonotonicClock } from '../runtime/monotonic.ts'
 
 export type Resolve = (hostname: string) => Promise<readonly LookupAddress[]>
 
@@ -38,14 +39,19 @@ const WAITING_MAX = 256
 const KEPT_MS = 3_600_000
 const NAMES_MAX = 4_096
 
-export function createSharedResolve(resolve: Resolve, clock: Clock): Resolve {
-  const lookups = new SharedLookups(resolve, clock)
+export function createSharedResolve(
+  resolve: Resolve,
+  clock: Pick<Clock, 'after'>,
+  monotonicMs = createMonotonicClock(),
+): Resolve {
+  const lookups = new SharedLookups(resolve, clock, monotonicMs)
   return (hostname) => lookups.resolve(hostname)
 }
 
 class SharedLookups {
   readonly #resolve: Resolve
-  readonly #clock: Clock
+  readonly #clock: Pick<Clock, 'after'>
+  readonly #monotonicMs: () => number
   readonly #names = new Map<string, Name>()
   /** Names that wait for a look-up. */
   readonly #waiting: { readonly new: Name[]; readonly late: Name[] } = { new: [], late: [] }
@@ -53,9 +59,10 @@ class SharedLookups {
   #doubtful = 0
   #late = 0
 
-  constructor(resolve: Resolve, clock: Clock) {
+  constructor(resolve: Resolve, clock: Pick<Clock, 'after'>, monotonicMs: () => number) {
     this.#resolve = resolve
     this.#clock = clock
+    this.#monotonicMs = monotonicMs
   }
 
   resolve(hostname: string): Promise<readonly LookupAddress[]> {
@@ -63,7 +70,7 @@ class SharedLookups {
     if (name.wasLate !== true) return this.#ask(name)
     const known = this.#addressesOf(name)
     if (known === null)
-      return this.#clock.nowMs() < name.refusedUntilMs ? Promise.reject(refused(name)) : this.#ask(name)
+      return this.#monotonicMs() < name.refusedUntilMs ? Promise.reject(refused(name)) : this.#ask(name)
     this.#ask(name).catch(() => {})
     return Promise.resolve(known)
   }
@@ -106,7 +113,7 @@ class SharedLookups {
 
   /** Does not reject. */
   async #lookUp(name: Name, answer: Answer): Promise<void> {
-    const startedMs = this.#clock.nowMs()
+    const startedMs = this.#monotonicMs()
     let isLate = false
     const cancel = this.#clock.after(LATE_MS, () => {
       isLate = name.wasLate = true
@@ -116,7 +123,7 @@ class SharedLookups {
     try {
       const found = await this.#resolve(name.hostname)
       name.addresses = found
-      name.addressesAtMs = this.#clock.nowMs()
+      name.addressesAtMs = this.#monotonicMs()
       answer.resolve(found)
     } catch (cause) {
       if (!isLate || isDenied(cause)) name.addresses = null
@@ -125,13 +132,13 @@ class SharedLookups {
       cancel()
       name.pending = null
       name.wasLate = isLate
-      const nowMs = this.#clock.nowMs()
+      const nowMs = this.#monotonicMs()
       name.refusedUntilMs = nowMs + (nowMs - startedMs)
     }
   }
 
   #addressesOf({ addresses, addressesAtMs }: Name): readonly LookupAddress[] | null {
-    return this.#clock.nowMs() - addressesAtMs < KEPT_MS ? addresses : null
+    return this.#monotonicMs() - addressesAtMs < KEPT_MS ? addresses : null
   }
 
   #nameOf(hostname: string): Name {

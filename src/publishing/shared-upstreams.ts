@@ -1,11 +1,12 @@
 /**
  * Failing backends of all nodes. A node states its own again and again while there are any, because a report can be lost with the
- * connection to PostgreSQL, and because the backend of an API that is withdrawn does not recover.
+ * connection to PostgreSQL, and because the backend of an API that is withdrawn does not recover. Then it tries to publish the events
+ * that are pending.
  */
 
 import type { UpstreamState } from '../plan/upstream-state.ts'
 import type { Clock } from '../runtime/clock.ts'
-import type { UpstreamReport, UpstreamReports } from '../store/upstream-reports.ts'
+import type { OwnUpstreamReport, UpstreamReport, UpstreamReports } from '../store/upstream-reports.ts'
 
 /** An API whose backend is not healthy. */
 export interface FailingBackend {
@@ -16,12 +17,21 @@ export interface FailingBackend {
   readonly severity: number
 }
 
+export interface PendingEvents {
+  /** Whether an event about an API may be missing. */
+  isPending(api: string): boolean
+  /** Never rejects. */
+  retry(): Promise<void>
+}
+
 export interface SharedUpstreamsOptions {
   readonly upstreams: UpstreamReports
   /** Names this node. */
   readonly incarnation: string
   /** Those of this node. */
   readonly own: () => readonly FailingBackend[]
+  /** Those about the backends of this node. */
+  readonly events: PendingEvents
   readonly clock: Pick<Clock, 'every'>
   /** They could not be stated; they are stated again. */
   readonly onFailed: (cause: unknown) => void
@@ -44,14 +54,19 @@ export function toReport({ tenant, api, state, severity }: FailingBackend): Upst
   return state === 'healthy' ? null : { tenant, api, state, severity }
 }
 
+function toOwnReport(backend: FailingBackend, { isPending }: PendingEvents): OwnUpstreamReport | null {
+  const report = toReport(backend)
+  return report === null ? null : { ...report, isPending: isPending(backend.api) }
+}
+
 export function shareUpstreams(options: SharedUpstreamsOptions): SharedUpstreams {
-  const { upstreams, incarnation, own, clock, onFailed } = options
+  const { upstreams, incarnation, own, events, clock, onFailed } = options
   // Whether the store may have reports of this node.
   let mayHaveReports = false
   let current = Promise.resolve()
 
   async function restate(): Promise<void> {
-    const reports = own().flatMap((backend) => toReport(backend) ?? [])
+    const reports = own().flatMap((backend) => toOwnReport(backend, events) ?? [])
     if (reports.length === 0 && !mayHaveReports) return
     mayHaveReports = reports.length > 0
     try {
@@ -62,7 +77,7 @@ export function shareUpstreams(options: SharedUpstreamsOptions): SharedUpstreams
     }
   }
 
-  const cancel = clock.every(STATE_EVERY_MS, () => void (current = current.then(restate)))
+  const cancel = clock.every(STATE_EVERY_MS, () => void (current = current.then(restate).then(events.retry)))
   return {
     changed: () => void (mayHaveReports = true),
     async issuesOf(tenant) {

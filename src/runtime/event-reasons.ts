@@ -133,7 +133,8 @@ export const EVENT_REASONS = {
     'The units of a response were missing or invalid, or its events were encoded. The call is charged its reserve; the log names the operation.',
   upstream_degraded: 'A target of a backend is slow, or fails some of its calls.',
   upstream_healthy: 'A target of a backend answers its calls again.',
-  upstream_issue_not_told: 'The state of a backend could not be stored as an issue. The log has the reason.',
+  upstream_issue_not_told:
+    'The state of a backend, or the event about it, could not be stored. It is retried every ten seconds; the log has the reason.',
   upstream_recovering: 'A target that was unhealthy receives a few calls again.',
   upstream_unhealthy:
     'A target fails most of its calls, or three probes in a row. Its calls go to other targets or get 503.',

@@ -5,6 +5,7 @@
 
 import { PLATFORM_API } from '../domain/platform-api.ts'
 import type { Clock } from '../runtime/clock.ts'
+import { restOfPause } from '../runtime/rest-of-pause.ts'
 import type { Log } from '../runtime/log.ts'
 import type { PlatformRecorder } from './platform-recorder.ts'
 
@@ -25,7 +26,7 @@ export function watchLeases({ leases, recorder, tenant, clock, log }: LeaseWatch
   return clock.every(CHECK_INTERVAL_MS, () => {
     const nowMs = clock.nowMs()
     if (!leases.isUnavailable) raisedMs = -Infinity
-    else if (nowMs - raisedMs >= REPEAT_MS) {
+    else if (restOfPause(raisedMs + REPEAT_MS, REPEAT_MS, nowMs) === 0) {
       raisedMs = nowMs
       recorder.note('limits_not_shared', tenant, PLATFORM_API, null).catch((cause: unknown) => {
         log.error({ err: cause }, 'risk of limits that are not shared could not be recorded; retrying in 10 s')

@@ -7,6 +7,7 @@ import { PLATFORM_API } from '../domain/platform-api.ts'
 import type { PlatformRecorder } from './platform-recorder.ts'
 import type { SpoolGauge } from '../record/spool-gauge.ts'
 import type { Clock } from '../runtime/clock.ts'
+import { restOfPause } from '../runtime/rest-of-pause.ts'
 import type { Log } from '../runtime/log.ts'
 
 export interface SpoolPressureOptions {
@@ -38,7 +39,7 @@ export function watchSpool({ gauge, recorder, tenant, clock, log }: SpoolPressur
     const isWorse = isCriticalNow && !isCritical
     isCritical = isCriticalNow
     const nowMs = clock.nowMs()
-    if (!isWorse && nowMs - raisedMs < REPEAT_MS) return
+    if (!isWorse && restOfPause(raisedMs + REPEAT_MS, REPEAT_MS, nowMs) > 0) return
     raisedMs = nowMs
     log.warn({ usedPercent: Math.round(share * 100) }, 'spool is filling up; check whether the store is reachable')
     recorder.note(isCritical ? 'spool_critical' : 'spool_high', tenant, PLATFORM_API, null).catch((cause: unknown) => {

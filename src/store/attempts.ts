@@ -6,6 +6,7 @@
  */
 
 import type { Clock } from '../runtime/clock.ts'
+import { restOfPause } from '../runtime/rest-of-pause.ts'
 
 export interface AttemptLimit {
   readonly max: number
@@ -53,7 +54,8 @@ function createSlidingLogs(clock: Pick<Clock, 'nowMs'>) {
 
   function recent(key: string, { windowMs }: AttemptLimit): readonly number[] {
     const sinceMs = clock.nowMs() - windowMs
-    return (logs.get(key) ?? []).filter((timeMs) => timeMs > sinceMs)
+    // Later times are from before the clock was set back.
+    return (logs.get(key) ?? []).filter((timeMs) => timeMs > sinceMs && timeMs <= sinceMs + windowMs)
   }
 
   return {
@@ -78,8 +80,8 @@ function createWindows(clock: Pick<Clock, 'nowMs'>) {
     take(key: string, { max, windowMs }: AttemptLimit): number {
       const nowMs = clock.nowMs()
       const known = windows.get(key)
-      const { count, endsAtMs } =
-        known === undefined || known.endsAtMs <= nowMs ? { count: 0, endsAtMs: nowMs + windowMs } : known
+      const isOver = known === undefined || restOfPause(known.endsAtMs, windowMs, nowMs) === 0
+      const { count, endsAtMs } = isOver ? { count: 0, endsAtMs: nowMs + windowMs } : known
       if (count >= max) return endsAtMs - nowMs
       setLast(windows, key, { count: count + 1, endsAtMs })
       return 0

@@ -3,6 +3,8 @@
 export interface CircuitBreakerOptions {
   readonly failuresMax: number
   readonly pauseMs: number
+  /** Measures the pause. A step of the system clock must not prolong it. */
+  readonly monotonicMs: () => number
 }
 
 export class CircuitBreaker {
@@ -18,11 +20,13 @@ export class CircuitBreaker {
     return this.#failures >= this.#options.failuresMax
   }
 
-  /** Whether a request may be sent now. If the breaker is open, the request delays the next one by the pause. */
-  allows(nowMs: number): boolean {
+  /** Returns whether a request may be sent now. If the breaker is open, the request delays the next one by the pause. */
+  allows(): boolean {
     if (!this.isOpen) return true
+    const { monotonicMs, pauseMs } = this.#options
+    const nowMs = monotonicMs()
     if (nowMs < this.#retryAtMs) return false
-    this.#retryAtMs = nowMs + this.#options.pauseMs
+    this.#retryAtMs = nowMs + pauseMs
     return true
   }
 
@@ -30,8 +34,9 @@ export class CircuitBreaker {
     this.#failures = 0
   }
 
-  failed(nowMs: number): void {
+  failed(): void {
     this.#failures++
-    if (this.isOpen) this.#retryAtMs = nowMs + this.#options.pauseMs
+    const { monotonicMs, pauseMs } = this.#options
+    if (this.isOpen) this.#retryAtMs = monotonicMs() + pauseMs
   }
 }

@@ -6,6 +6,7 @@
  */
 
 import type { Clock } from '../../runtime/clock.ts'
+import { restOfPause } from '../../runtime/rest-of-pause.ts'
 
 export interface KeyRefetch {
   /** Returns whether the keys have changed; rejects if they cannot be fetched now. */
@@ -47,7 +48,8 @@ export function createKeyRefetch({ refetch, clock }: KeyRefetchOptions): KeyRefe
       if (++waitingFor.waiting > WAITING_MAX) return Promise.reject(new Error('too many tokens are waiting for keys'))
       return waitingFor.result
     }
-    if ((backOffUntilMs.get(provider) ?? 0) > clock.nowMs()) return Promise.resolve(false)
+    const untilMs = backOffUntilMs.get(provider) ?? 0
+    if (restOfPause(untilMs, BACK_OFF_MS, clock.nowMs()) > 0) return Promise.resolve(false)
     const result = fetch(provider)
     pending.set(provider, { result, waiting: 1 })
     return result

@@ -17,7 +17,10 @@ export class ResponseWindow {
       failed: before.failed + failed,
       latencyUs: before.latencyUs + latencyUs,
     })
-    for (const old of this.#bySecond.keys()) if (old <= second - WINDOW_SECONDS) this.#bySecond.delete(old)
+    for (const other of this.#bySecond.keys()) {
+      // Later seconds are from before the clock was set back.
+      if (other <= second - WINDOW_SECONDS || other > second) this.#bySecond.delete(other)
+    }
   }
 
   sum(): ResponseCounts {

@@ -5,6 +5,8 @@
  * `trial` one call per second and thread. Calls that began before the last change are not counted.
  */
 
+import { restOfPause } from '../../runtime/rest-of-pause.ts'
+
 export interface GatePlan {
   readonly mode: 'open' | 'shut' | 'trial'
   /** End of mode `shut`, from which `Retry-After` is derived; 0 in other modes. */
@@ -53,7 +55,8 @@ export class UpstreamGate {
     if (mode === 'open') return 0
     const nowMs = clock()
     if (mode === 'shut') return Math.max(1, retryAtMs - nowMs)
-    if (nowMs < this.#nextTrialMs) return this.#nextTrialMs - nowMs
+    const waitMs = restOfPause(this.#nextTrialMs, TRIAL_EVERY_MS, nowMs)
+    if (waitMs > 0) return waitMs
     this.#nextTrialMs = nowMs + TRIAL_EVERY_MS
     this.#sparesUntilMs = this.#nextTrialMs + SPARED_MS
     return 0
@@ -63,7 +66,8 @@ export class UpstreamGate {
   remainingMs(clock: () => number): number {
     const { mode, retryAtMs } = this.#plan
     if (mode === 'open') return 0
-    return mode === 'shut' ? Math.max(1, retryAtMs - clock()) : Math.max(0, this.#nextTrialMs - clock())
+    const nowMs = clock()
+    return mode === 'shut' ? Math.max(1, retryAtMs - nowMs) : restOfPause(this.#nextTrialMs, TRIAL_EVERY_MS, nowMs)
   }
 
   /** Whether `waitMs` would let a call pass. */
@@ -76,7 +80,7 @@ export class UpstreamGate {
     if (this.#plan.mode === 'open') return false
     const nowMs = clock()
     if (this.#sparesUntilMs === 0) this.#sparesUntilMs = nowMs + SPARED_MS
-    return nowMs < this.#sparesUntilMs
+    return restOfPause(this.#sparesUntilMs, TRIAL_EVERY_MS + SPARED_MS, nowMs) > 0
   }
 
   /** `startedAt` is a time of `performance.now()`. */

@@ -14,6 +14,7 @@ import type { ProviderPlan } from '../../plan/provider-plan.ts'
 import type { GuardedFetch } from '../../outbound/guarded-fetch.ts'
 import { exponentialDelayMs, withJitter } from '../../runtime/backoff.ts'
 import type { Clock } from '../../runtime/clock.ts'
+import { restOfPause } from '../../runtime/rest-of-pause.ts'
 import type { Log } from '../../runtime/log.ts'
 import type { Registry } from '../../store/registry.ts'
 import { discover, fetchKeys, type DiscoveryFault, type Published } from './discover.ts'
@@ -189,7 +190,7 @@ async function refetch(state: State, id: string): Promise<boolean> {
   const provider = providers.get(id)
   if (provider === undefined || isStopped) return false
   if (provider.fetching !== null) return provider.fetching
-  if (provider.refetchAfterMs > clock.nowMs()) {
+  if (restOfPause(provider.refetchAfterMs, REFETCH_PAUSE_MS, clock.nowMs()) > 0) {
     count('provider_refetch_rests')
     return false
   }

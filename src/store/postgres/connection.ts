@@ -30,7 +30,8 @@ const LIMITS_MS = {
   idle_in_transaction_session_timeout: 10_000,
   tcp_user_timeout: 10_000,
 } as const
-const CONNECT_TIMEOUT_MS = 5_000
+/** Also bounds the wait for a connection of a pool. */
+export const CONNECT_TIMEOUT_MS = 5_000
 /** For a server that no longer answers; longer than it may take for a statement. */
 const ANSWER_TIMEOUT_MS = 12_000
 const INT8 = 20

@@ -7,10 +7,11 @@
  */
 
 import { randomUUID } from 'node:crypto'
-import type { Pool, PoolClient } from 'pg'
+import type { ClientBase, Pool, PoolClient } from 'pg'
 import type { Clock } from '../../runtime/clock.ts'
 import type { StoredDocument } from '../document-row.ts'
 import type { Commit } from '../registry.ts'
+import type { CommitSlots } from './commit-slots.ts'
 import { toRegistryError, RegistryUnreachable } from './connection.ts'
 import { withClient } from './connections.ts'
 import { COMMIT_LOCK } from './lock-numbers.ts'
@@ -30,6 +31,7 @@ import type { RunningRequests } from './running-request.ts'
 export interface CommitGuards {
   readonly requests: Pick<RunningRequests, 'mark'>
   readonly fences: Pick<CommitFences, 'check' | 'committed'>
+  readonly slots: CommitSlots
   /** Format in which changes are written. */
   readonly format: () => number
 }
@@ -39,6 +41,9 @@ export interface WrittenCommits {
   /** Position of the last change; null if nothing changed. */
   readonly position: number | null
 }
+
+/** Runs in the transaction of a commit, under the lock of commits; the commit is executed if it returns true. */
+export type CommitCondition = (client: Pick<ClientBase, 'query'>) => Promise<boolean>
 
 /** The channel on which every commit is announced. */
 export const CHANGE_CHANNEL = 'tollgate_change'
@@ -51,7 +56,7 @@ export function createDocumentWriter(
   pool: Pool,
   clock: Clock,
   guards: CommitGuards,
-): (commits: readonly Commit[], isFenced: boolean) => Promise<WrittenCommits> {
+): (commits: readonly Commit[], isFenced: boolean, condition?: CommitCondition) => Promise<WrittenCommits> {
   async function wasCommitted({ position, id }: { position: number; id: string }): Promise<boolean> {
     try {
       return await withClient(pool, async (client) => {
@@ -65,8 +70,12 @@ export function createDocumentWriter(
     }
   }
 
-  const { requests, fences, format } = guards
-  return async (commits, isFenced) => {
+  const { requests, fences, slots, format } = guards
+  async function execute(
+    commits: readonly Commit[],
+    isFenced: boolean,
+    condition?: CommitCondition,
+  ): Promise<WrittenCommits> {
     const id = randomUUID()
     const client = await connect(pool)
     let position: number | null = null
@@ -77,6 +86,7 @@ export function createDocumentWriter(
       // Before a conflict of revisions, which may only show that another node was faster.
       const refusal = isFenced ? await fences.check(client) : null
       if (refusal !== null) return await refuse(client, commits, refusal)
+      if (condition !== undefined && !(await condition(client))) return await refuse(client, commits, null)
       if (plan.changes.length > 0) {
         await requests.mark(client)
         position = await write(client, plan, { id, format: format() })
@@ -96,9 +106,10 @@ export function createDocumentWriter(
       return { errors: commits.map(() => null), position }
     }
   }
+  return (commits, isFenced, condition) => slots.run(() => execute(commits, isFenced, condition))
 }
 
-async function refuse(client: PoolClient, commits: readonly Commit[], refusal: Error): Promise<WrittenCommits> {
+async function refuse(client: PoolClient, commits: readonly Commit[], refusal: Error | null): Promise<WrittenCommits> {
   await client.query('ROLLBACK')
   client.release()
   return { errors: commits.map(() => refusal), position: null }

@@ -1,7 +1,7 @@
 /**
  * The grantor of slices in PostgreSQL: one transaction for each message, in which the pure grantor runs on the stored state.
  *
- * A request takes a connection of the pool for commands, and only one at a time. If it does not succeed in time, its connection is
+ * A request takes a connection that commands cannot take, and only one at a time. If it does not succeed in time, its connection is
  * closed; whether it was committed is unknown then, and the next report of the node replaces it. After some failures in a row,
  * messages fail at once.
  */
@@ -21,6 +21,7 @@ import {
   type SliceState,
 } from '../../leases/slice-grantor.ts'
 import type { Clock } from '../../runtime/clock.ts'
+import { createMonotonicClock } from '../../runtime/monotonic.ts'
 import { CircuitBreaker } from '../circuit-breaker.ts'
 import { RegistryUnreachable, toRegistryError, toText } from './connection.ts'
 import * as sql from './lease-statements.ts'
@@ -36,11 +37,13 @@ export interface PostgresLeases {
 }
 
 export interface PostgresLeasesOptions {
-  /** For commands; its owner ends it. */
+  /** Its owner ends it. */
   readonly pool: pg.Pool
   /** As in the list of nodes. */
   readonly nodeName: string
-  readonly clock: Clock
+  readonly clock: Pick<Clock, 'after'>
+  /** Measures pauses. */
+  readonly monotonicMs?: () => number
   readonly timings?: LeaseTimings
   /** Tests replace them. */
   readonly statements?: { readonly load: string; readonly store: string }
@@ -62,18 +65,23 @@ export function createPostgresLeases(options: PostgresLeasesOptions): PostgresLe
 class SliceDatabase implements PostgresLeases {
   readonly #pool: pg.Pool
   readonly #nodeName: string
-  readonly #clock: Clock
+  readonly #clock: Pick<Clock, 'after'>
+  readonly #monotonicMs: () => number
   readonly #timings: LeaseTimings
   readonly #statements: { readonly load: string; readonly store: string }
-  readonly #breaker = new CircuitBreaker(BREAKER)
+  readonly #breaker: CircuitBreaker
   #committed: Committed | null = null
   #cleanDueMs: number
 
-  constructor({ pool, nodeName, clock, timings = SLICE_TIMINGS, statements }: PostgresLeasesOptions) {
+  constructor(options: PostgresLeasesOptions) {
+    const { pool, nodeName, clock, timings = SLICE_TIMINGS, statements } = options
+    const { monotonicMs = createMonotonicClock() } = options
     this.#pool = pool
     this.#nodeName = toText(nodeName)
     this.#clock = clock
-    this.#cleanDueMs = clock.nowMs() + CLEAN_EVERY_MS
+    this.#monotonicMs = monotonicMs
+    this.#breaker = new CircuitBreaker({ ...BREAKER, monotonicMs })
+    this.#cleanDueMs = monotonicMs() + CLEAN_EVERY_MS
     this.#timings = timings
     this.#statements = statements ?? { load: sql.LOAD, store: sql.STORE }
   }
@@ -97,7 +105,7 @@ class SliceDatabase implements PostgresLeases {
   }
 
   async #guarded<Result>(work: (client: Client) => Promise<Result>): Promise<Result> {
-    if (!this.#breaker.allows(this.#clock.nowMs())) {
+    if (!this.#breaker.allows()) {
       throw new RegistryUnreachable('PostgreSQL did not answer; requests for slices are paused')
     }
     try {
@@ -108,7 +116,7 @@ class SliceDatabase implements PostgresLeases {
       this.#breaker.succeeded()
       return result
     } catch (cause) {
-      this.#breaker.failed(this.#clock.nowMs())
+      this.#breaker.failed()
       throw toRegistryError(cause)
     }
   }
@@ -171,7 +179,7 @@ class SliceDatabase implements PostgresLeases {
   }
 
   async #clean(client: Client): Promise<void> {
-    const nowMs = this.#clock.nowMs()
+    const nowMs = this.#monotonicMs()
     if (nowMs < this.#cleanDueMs) return
     await client.query(sql.DELETE_ENDED)
     await client.query(sql.DELETE_SILENT)

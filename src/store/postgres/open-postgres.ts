@@ -19,7 +19,8 @@ import type { RegistrySnapshots } from '../registry-copy.ts'
 import { createPostgresAttempts } from './attempts.ts'
 import type { UpstreamReports } from '../upstream-reports.ts'
 import { createPostgresClaims } from './claims.ts'
-import { toClientConfig, type ConnectOptions } from './connection.ts'
+import { createCommitSlots } from './commit-slots.ts'
+import { CONNECT_TIMEOUT_MS, toClientConfig, type ConnectOptions } from './connection.ts'
 import { openConnections, type Gate } from './connections.ts'
 import { createPostgresDeviceCodes } from './device-codes.ts'
 import { createPostgresIdempotencyStore } from './idempotency-store.ts'
@@ -82,8 +83,10 @@ export interface Postgres {
   close(): Promise<void>
 }
 
-/** With the feed (2), strangers (1), claims (1) and the report of the node (1), a node uses at most nine connections. */
+/** With the feed (2), strangers (1), claims (1), leases (1) and the report of the node (1), a node uses at most ten connections. */
 const COMMAND_CONNECTIONS = 4
+/** Commits leave a connection for what waits for no lock. */
+const COMMITS_AT_ONCE = COMMAND_CONNECTIONS - 1
 
 /** Stores that have no connection yet. */
 export interface PreparedPostgres extends Postgres {
@@ -110,13 +113,16 @@ export function preparePostgres(options: PostgresOptions, gate?: Gate): Prepared
   const pool = connections.createPool(COMMAND_CONNECTIONS)
   // Strangers who try passwords and codes wait for each other, and never for commands, nor commands for them.
   const strangers = connections.createPool(1)
+  // A request for a slice has a second, and a command may wait five for the lock of commits.
+  const leases = connections.createPool(1)
   const common = { pool, clock, onFailed }
   const requests = createRunningRequests()
   const format = (): number => Math.min(FORMAT, nodes.format())
   const { risks, channels } = createPostgresRisks({ pool, onUnreadable: onUnreadableSignal, format })
-  const { registry, fences, connect, wake } = createPostgresRegistry({
+  const { registry, fences, commitIf, connect, wake } = createPostgresRegistry({
     ...common,
     connections,
+    slots: createCommitSlots({ max: COMMITS_AT_ONCE, waitMs: CONNECT_TIMEOUT_MS, clock }),
     requests,
     gate,
     onRewound,
@@ -146,10 +152,10 @@ export function preparePostgres(options: PostgresOptions, gate?: Gate): Prepared
     attempts: createPostgresAttempts(strangers),
     deviceCodes: createPostgresDeviceCodes(strangers),
     nodes,
-    leases: createPostgresLeases({ pool, nodeName: options.nodeName, clock }),
+    leases: createPostgresLeases({ pool: leases, nodeName: options.nodeName, clock }),
     preparations,
     risks,
-    upstreams: createUpstreamReports(pool),
+    upstreams: createUpstreamReports({ pool, commitIf }),
     snapshots: createRegistrySnapshots(pool),
     connect,
     wake,

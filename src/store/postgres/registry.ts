@@ -14,9 +14,10 @@ import type { LockFences } from '../lock-fences.ts'
 import { createAuditReader } from './audit-reader.ts'
 import { createChangeFeed, type ChangeFeed, type StoredChange } from './change-feed.ts'
 import { openChangeListener, type ChangeListener } from './change-listener.ts'
+import type { CommitSlots } from './commit-slots.ts'
 import { toText, withRegistryErrors } from './connection.ts'
 import { createDocumentList, createDocumentSearch } from './document-list.ts'
-import { CHANGE_CHANNEL, createDocumentWriter } from './document-writer.ts'
+import { CHANGE_CHANNEL, createDocumentWriter, type CommitCondition } from './document-writer.ts'
 import { shownAuthor } from './plan-commits.ts'
 import { withClient, type Connections, type Gate } from './connections.ts'
 import { createLockFences } from './lock-fences.ts'
@@ -28,6 +29,7 @@ export interface PostgresRegistryOptions {
   /** For commands and reads; its owner ends it. */
   readonly pool: pg.Pool
   readonly clock: Clock
+  readonly slots: CommitSlots
   readonly requests: RunningRequests
   /** Missing: it is open. */
   readonly gate?: Gate | undefined
@@ -49,6 +51,8 @@ const POLL_EVERY_MS = 1_000
 export interface PostgresRegistry {
   readonly registry: Registry
   readonly fences: LockFences
+  /** Executes a commit if the condition holds; returns whether it does. */
+  readonly commitIf: (commit: Commit, condition: CommitCondition) => Promise<boolean>
   /** Begins to listen. Rejects if there is no connection; then it can be repeated. */
   connect(): Promise<void>
   /** Delivers what is there, as if every channel had been notified. */
@@ -56,10 +60,10 @@ export interface PostgresRegistry {
 }
 
 export function createPostgresRegistry(options: PostgresRegistryOptions): PostgresRegistry {
-  const { pool, clock, requests, gate, format } = options
+  const { pool, clock, slots, requests, gate, format } = options
   const { feed, connect, wake, close } = createFeed(options)
   const fences = createLockFences({ pool, delivered: (position) => feed.delivered(position), gate })
-  const write = createDocumentWriter(pool, clock, { requests, fences, format })
+  const write = createDocumentWriter(pool, clock, { requests, fences, slots, format })
   // A listener must not act on behalf of the request or the lock whose commit it receives.
   const outside = AsyncLocalStorage.snapshot()
 
@@ -67,6 +71,13 @@ export function createPostgresRegistry(options: PostgresRegistryOptions): Postgr
     const { errors, position } = await write(commits, isFenced)
     if (position !== null) await feed.delivered(position)
     return errors
+  }
+
+  async function commitIf(commit: Commit, condition: CommitCondition): Promise<boolean> {
+    const { errors, position } = await write([commit], true, condition)
+    if (errors[0]) throw errors[0]
+    if (position !== null) await feed.delivered(position)
+    return position !== null
   }
 
   const registry: Registry = {
@@ -91,7 +102,7 @@ export function createPostgresRegistry(options: PostgresRegistryOptions): Postgr
     watch: (position, listener) => outside(() => feed.watch(position, (change) => outside(() => listener(change)))),
     close,
   }
-  return { registry, fences, connect, wake }
+  return { registry, fences, commitIf, connect, wake }
 }
 
 /** The feed, with two connections of its own. */

@@ -158,6 +158,10 @@ export const STEPS: readonly string[] = [
   `ALTER TABLE node ADD COLUMN settings jsonb, ADD COLUMN clock_offset_ms bigint;
    ALTER TABLE upstream_report ADD COLUMN tenant text COLLATE "C", ADD COLUMN state text;
    CREATE INDEX upstream_report_of_tenant ON upstream_report (tenant);`,
+  `ALTER TABLE upstream_report ADD COLUMN published int;
+   CREATE TABLE upstream_event (
+     api text COLLATE "C" PRIMARY KEY, severity int NOT NULL, published_at timestamptz NOT NULL
+   );`,
 ]
 
 /**

@@ -12,6 +12,7 @@ import { Redis, type RedisOptions } from 'ioredis'
 import type { LeaseMessage, LeaseReply } from '../../leases/lease-messages.ts'
 import { LEASE_TIMINGS, type LeaseTimings } from '../../leases/lease-timings.ts'
 import { systemClock, type Clock } from '../../runtime/clock.ts'
+import { createMonotonicClock } from '../../runtime/monotonic.ts'
 import { CircuitBreaker } from '../circuit-breaker.ts'
 import { decodeReply } from './lease-codec.ts'
 import { leaseScript } from './lease-script.ts'
@@ -42,7 +43,9 @@ export interface RedisLeasesOptions {
   readonly url: string
   readonly nodeName: string
   readonly timings?: LeaseTimings
-  readonly clock?: Clock
+  readonly clock?: Pick<Clock, 'after'>
+  /** Measures the pause after failures. */
+  readonly monotonicMs?: () => number
   /** Source of the script; tests replace it. */
   readonly script?: string
 }
@@ -63,14 +66,17 @@ class RedisGrantor implements RedisLeases {
   readonly #script: string
   readonly #sha: string
   readonly #replyMs: number
-  readonly #clock: Clock
-  readonly #breaker = new CircuitBreaker(BREAKER)
+  readonly #clock: Pick<Clock, 'after'>
+  readonly #breaker: CircuitBreaker
   /** Whether the settings of the server were checked on this connection. */
   #isChecked = false
   /** The breaker has allowed one message. */
   #isAllowed = false
 
-  constructor({ url, nodeName, timings = LEASE_TIMINGS, clock = systemClock, script }: RedisLeasesOptions) {
+  constructor(options: RedisLeasesOptions) {
+    const { url, nodeName, timings = LEASE_TIMINGS, clock = systemClock, script } = options
+    const { monotonicMs = createMonotonicClock() } = options
+    this.#breaker = new CircuitBreaker({ ...BREAKER, monotonicMs })
     this.#script = script ?? leaseScript(timings)
     this.#sha = createHash('sha1').update(this.#script).digest('hex')
     this.#replyMs = timings.replyMs
@@ -86,7 +92,7 @@ class RedisGrantor implements RedisLeases {
   }
 
   prepare(): Promise<void> | null {
-    this.#isAllowed ||= this.#breaker.allows(this.#clock.nowMs())
+    this.#isAllowed ||= this.#breaker.allows()
     if (!this.#isAllowed) return Promise.reject(new LeasesUnavailable('Redis did not answer; messages are paused'))
     return this.#isChecked ? null : this.#guarded('Redis cannot be reached', () => this.#connect())
   }
@@ -111,7 +117,7 @@ class RedisGrantor implements RedisLeases {
       return await task()
     } catch (cause) {
       this.#isAllowed = false
-      this.#breaker.failed(this.#clock.nowMs())
+      this.#breaker.failed()
       // A reply that arrives later must not be taken for that to another message, and the next one needs a fresh connection.
       if (this.#client.status === 'ready' && isTimeout(cause)) this.#client.disconnect(true)
       if (cause instanceof RedisUnusable) throw cause
@@ -161,7 +167,7 @@ function isTimeout(cause: unknown): boolean {
 }
 
 /** Rejects if the reply has not arrived in time. Timers run before what has arrived is read, so that a late event loop is no reason. */
-function inTime<T>(reply: Promise<T>, withinMs: number, clock: Clock): Promise<T> {
+function inTime<T>(reply: Promise<T>, withinMs: number, clock: Pick<Clock, 'after'>): Promise<T> {
   const { promise, resolve, reject } = Promise.withResolvers<T>()
   const isLate = (): void => reject(new Error('the reply timed out'))
   const cancel = clock.after(withinMs, () => setImmediate(isLate))

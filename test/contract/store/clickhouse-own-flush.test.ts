@@ -81,7 +81,7 @@ async function stored(): Promise<{ items: number; calls: number }> {
 }
 
 /** Flushes as a service does, with an insert of line items that does something else before or after. */
-function flusherOf(instance: string, insert: UsageStore['insert']) {
+function flusherOf(instance: string, insert: UsageStore['insert'], nowMs = () => NOW) {
   const flushLog = logOf(instance)
   const checkpoint = openSqliteCheckpoint({ path: join(folder, `${instance}.db`), newInstance: () => instance })
   const flusher = createFlusher({
@@ -91,7 +91,7 @@ function flusherOf(instance: string, insert: UsageStore['insert']) {
     requests: createClickHouseRequestStore(client),
     flushLog,
     requestLog: 'off',
-    clock: { nowMs: () => NOW, after: (_, task) => (queueMicrotask(task), () => {}), every: () => () => {} },
+    clock: { nowMs, after: (_, task) => (queueMicrotask(task), () => {}), every: () => () => {} },
     log: createLog('silent'),
     count: () => {},
   })
@@ -225,6 +225,22 @@ describe('a flush whose answer was lost', () => {
     })
     await flusher.flush(at(1), { items: [ITEM], levels: [], requests: [] })
     expect(new Set(tokens).size).toBe(1)
+    expect(await stored()).toEqual({ items: 1, calls: 3 })
+    checkpoint.close()
+  })
+
+  it('keeps its first token while its insert may still run, though the clock of the system is set forward', async () => {
+    const tokens: string[] = []
+    let nowMs = NOW
+    const insert: UsageStore['insert'] = async (token, items) => {
+      tokens.push(token)
+      if (tokens.length === 1) throw new Error('the connection was cut')
+      // The first insert runs late.
+      await usage().insert(tokens[0]!, items)
+      await usage().insert(token, items)
+    }
+    const { checkpoint, flusher } = flusherOf('a', insert, () => (tokens.length === 0 ? NOW : (nowMs += 3_600_000)))
+    await flusher.flush(at(1), { items: [ITEM], levels: [], requests: [] })
     expect(await stored()).toEqual({ items: 1, calls: 3 })
     checkpoint.close()
   })

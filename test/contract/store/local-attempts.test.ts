@@ -9,6 +9,14 @@ function open() {
 
 attemptsContract('local', open)
 
+it.each([true, false])('Attempts delay none after the clock was set back (sliding: %s)', async (isSliding) => {
+  const { attempts, forward } = open()
+  const limit = { max: 1, windowMs: 60_000, isSliding }
+  expect([await attempts.take(keyOf(0), limit), await attempts.take(keyOf(0), limit)]).toEqual([0, 60_000])
+  await forward(-3_600_000)
+  expect(await attempts.take(keyOf(0), limit)).toBe(0)
+})
+
 it('Attempts on 99,999 other keys evict none', async () => {
   const { attempts } = open()
   const limit = { max: 1, windowMs: 60_000, isSliding: true }

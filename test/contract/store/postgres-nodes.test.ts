@@ -54,7 +54,7 @@ describe('a second process', () => {
   })
 })
 
-/** Holds all connections for commands, until the returned function is called. */
+/** Holds all connections that commits can have, until the returned function is called. */
 async function occupyCommands({ registry }: Postgres, url: string): Promise<() => Promise<void>> {
   const blocker = new pg.Client(url)
   blocker.on('error', () => {})
@@ -232,6 +232,27 @@ describe('the report of a node', () => {
   })
 })
 
+describe('a read', () => {
+  it('does not wait for commands that wait', async () => {
+    const url = await server.createDatabase()
+    const postgres = await openTestPostgres(url)
+    const release = await occupyCommands(postgres, url)
+    expect(await postgres.registry.end()).toBe(0)
+    await release()
+  })
+})
+
+describe('a request for slices', () => {
+  it('does not wait for commands that wait', async () => {
+    const url = await server.createDatabase()
+    const postgres = await openTestPostgres(url)
+    await postgres.nodes.register(NODE)
+    const release = await occupyCommands(postgres, url)
+    expect(await postgres.leases.send({ type: 'hello' })).toMatchObject({ type: 'generation' })
+    await release()
+  })
+})
+
 describe('a server that accepts connections and never answers', () => {
   it('delays no wait for an acknowledgement beyond its limit, and no end of a node', async () => {
     const url = await server.createDatabase()
@@ -259,9 +280,11 @@ describe('a node', () => {
     await postgres.claims.claim('job', 'a', 1_000)
     await postgres.attempts.take('00', { max: 1, windowMs: 1_000, isSliding: false })
     const release = await occupyCommands(postgres, url)
+    await postgres.leases.send({ type: 'hello' })
+    await postgres.registry.end()
     const used = `SELECT count(*) FROM pg_stat_activity WHERE application_name = 'tollgate counted'`
     const count = async () => Number((await executeSql(url, used)).rows[0]?.['count'])
-    await expect.poll(count).toBe(9)
+    await expect.poll(count).toBe(10)
     await release()
   })
 

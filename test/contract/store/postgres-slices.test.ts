@@ -45,13 +45,8 @@ const copyAll = (from: string, to: string): string =>
 /** Executes a history in the database; stops at the first reply that differs from that of the grantor, and returns its step. */
 async function firstDifference(history: readonly SliceStep[], statements: { load: string; store: string }) {
   await pool.query(`DELETE FROM slice_node; DELETE FROM slice_counter; ${RESET}; ${copyAll('', 'saved_')}`)
-  const clock = { ...systemClock, nowMs: () => 0 }
-  const leases = new Map(
-    SENDERS.map((name) => [
-      name as string,
-      createPostgresLeases({ pool, nodeName: name, clock, timings: SLICE_TIMINGS, statements }),
-    ]),
-  )
+  const common = { pool, clock: systemClock, monotonicMs: () => 0, timings: SLICE_TIMINGS, statements }
+  const leases = new Map(SENDERS.map((name) => [name as string, createPostgresLeases({ ...common, nodeName: name })]))
   for (const [index, { nowMicros, runId, listed, before, sender, message, reply }] of history.entries()) {
     if (before === 'saved') await pool.query(copyAll('', 'saved_'))
     if (before === 'rewound') await pool.query(copyAll('saved_', ''))

@@ -1,8 +1,12 @@
 import { afterAll, describe, expect, it } from 'vitest'
+import { eventWrite } from '../../../src/command/event-outbox.ts'
+import { createIdFactory } from '../../../src/runtime/ids.ts'
 import type { Postgres } from '../../../src/store/postgres/open-postgres.ts'
-import type { UpstreamReport } from '../../../src/store/upstream-reports.ts'
+import type { OwnUpstreamReport, UpstreamReport } from '../../../src/store/upstream-reports.ts'
+import type { Commit } from '../../../src/store/registry.ts'
 import { createPostgresServer } from '../../fixtures/postgres-server.ts'
 import { executeSql, openTestPostgres } from '../../fixtures/test-postgres.ts'
+import { AUTHOR } from './registry-contract-helpers.ts'
 
 const server = await createPostgresServer()
 afterAll(() => server.remove())
@@ -21,7 +25,27 @@ function failing(api: string, severity: 0 | 1 | 2, tenant = 'acme'): UpstreamRep
   return severity === 0 ? null : { tenant, api, state: STATES[severity], severity }
 }
 
+const settledReport = (api: string, severity: 1 | 2): OwnUpstreamReport => ({
+  ...failing(api, severity)!,
+  isPending: false,
+})
+
 const RECOVERING: UpstreamReport = { tenant: 'acme', api: 'ledger-v1', state: 'recovering', severity: 0 }
+
+/** Reports a backend that fails worse than before, and returns whether the node must publish the event. It is published then. */
+async function isNews({ upstreams }: Postgres, node: string, report: UpstreamReport | null, api = 'ledger-v1') {
+  const severity = report?.severity ?? 0
+  if (!(await upstreams.report(node, api, report, severity))) return false
+  await upstreams.publish(node, { api, severity, commit: eventCommit(api), delayedMs: null })
+  return true
+}
+
+const createId = createIdFactory(() => Date.now())
+
+function eventCommit(api: string): Commit {
+  const writes = [eventWrite(createId, 'acme', 'UpstreamHealthIssue', { api })]
+  return { author: AUTHOR, action: 'upstream.issue', writes }
+}
 
 /** As each node lists them for the tenant acme. */
 async function listed(...nodes: readonly Postgres[]): Promise<readonly string[]> {
@@ -34,68 +58,59 @@ describe('Failing backends of several nodes', () => {
   it('are news for the first node, and for one for which they fail worse', async () => {
     const url = await server.createDatabase()
     const [a, b] = [await join(url, 'a'), await join(url, 'b')]
-    expect(await a.upstreams.report('a', 'ledger-v1', failing('ledger-v1', 1))).toBe(true)
-    expect(await b.upstreams.report('b', 'ledger-v1', failing('ledger-v1', 1))).toBe(false)
-    expect(await b.upstreams.report('b', 'ledger-v1', failing('ledger-v1', 2))).toBe(true)
-    expect(await a.upstreams.report('a', 'ledger-v1', failing('ledger-v1', 2))).toBe(false)
-    expect(await a.upstreams.report('a', 'other-v1', failing('other-v1', 1))).toBe(true)
+    expect(await isNews(a, 'a', failing('ledger-v1', 1))).toBe(true)
+    expect(await isNews(b, 'b', failing('ledger-v1', 1))).toBe(false)
+    expect(await isNews(b, 'b', failing('ledger-v1', 2))).toBe(true)
+    expect(await isNews(a, 'a', failing('ledger-v1', 2))).toBe(false)
+    expect(await isNews(a, 'a', failing('other-v1', 1), 'other-v1')).toBe(true)
   })
 
   it('are news again after they have recovered for all', async () => {
     const url = await server.createDatabase()
     const [a, b] = [await join(url, 'a'), await join(url, 'b')]
-    expect(await a.upstreams.report('a', 'ledger-v1', failing('ledger-v1', 2))).toBe(true)
-    expect(await b.upstreams.report('b', 'ledger-v1', failing('ledger-v1', 2))).toBe(false)
-    expect(await a.upstreams.report('a', 'ledger-v1', failing('ledger-v1', 0))).toBe(false)
-    expect(await a.upstreams.report('a', 'ledger-v1', failing('ledger-v1', 2))).toBe(false)
-    expect(await a.upstreams.report('a', 'ledger-v1', failing('ledger-v1', 0))).toBe(false)
-    expect(await b.upstreams.report('b', 'ledger-v1', failing('ledger-v1', 0))).toBe(false)
-    expect(await b.upstreams.report('b', 'ledger-v1', failing('ledger-v1', 1))).toBe(true)
-  })
-
-  it('are news for one of several nodes that report at once', async () => {
-    const url = await server.createDatabase()
-    const nodes = await Promise.all(['a', 'b', 'c'].map((name) => join(url, name)))
-    const news = await Promise.all(
-      nodes.map((node, index) => node.upstreams.report('abc'[index]!, 'ledger-v1', failing('ledger-v1', 2))),
-    )
-    expect(news.filter(Boolean)).toHaveLength(1)
+    expect(await isNews(a, 'a', failing('ledger-v1', 2))).toBe(true)
+    expect(await isNews(b, 'b', failing('ledger-v1', 2))).toBe(false)
+    expect(await isNews(a, 'a', failing('ledger-v1', 0))).toBe(false)
+    expect(await isNews(a, 'a', failing('ledger-v1', 2))).toBe(false)
+    expect(await isNews(a, 'a', failing('ledger-v1', 0))).toBe(false)
+    expect(await isNews(b, 'b', failing('ledger-v1', 0))).toBe(false)
+    expect(await isNews(b, 'b', failing('ledger-v1', 1))).toBe(true)
   })
 
   it('are forgotten with the process that reported them', async () => {
     const url = await server.createDatabase()
     const [a, b] = [await join(url, 'a'), await join(url, 'b')]
-    expect(await a.upstreams.report('a', 'ledger-v1', failing('ledger-v1', 2))).toBe(true)
+    expect(await isNews(a, 'a', failing('ledger-v1', 2))).toBe(true)
     await executeSql(url, `UPDATE node SET registered_at = now() + interval '1 second' WHERE name = 'a'`)
-    expect(await b.upstreams.report('b', 'ledger-v1', failing('ledger-v1', 2))).toBe(true)
+    expect(await isNews(b, 'b', failing('ledger-v1', 2))).toBe(true)
     await b.nodes.leave()
-    expect(await a.upstreams.report('a', 'ledger-v1', failing('ledger-v1', 2))).toBe(true)
+    expect(await isNews(a, 'a', failing('ledger-v1', 2))).toBe(true)
   })
 
   it('are listed by every node, for their tenant alone, while the node lives', async () => {
     const url = await server.createDatabase()
     const [a, b] = [await join(url, 'a'), await join(url, 'b')]
-    await a.upstreams.report('a', 'ledger-v1', failing('ledger-v1', 2))
-    await b.upstreams.report('b', 'ledger-v1', RECOVERING)
-    await b.upstreams.report('b', 'other-v1', failing('other-v1', 1, 'rival'))
+    await a.upstreams.report('a', 'ledger-v1', failing('ledger-v1', 2), 0)
+    await b.upstreams.report('b', 'ledger-v1', RECOVERING, 0)
+    await b.upstreams.report('b', 'other-v1', failing('other-v1', 1, 'rival'), 0)
     expect(await listed(a, b)).toEqual(['ledger-v1 unhealthy', 'ledger-v1 recovering'])
     expect(await a.upstreams.list('rival')).toMatchObject([{ api: 'other-v1', state: 'degraded' }])
     expect(await a.upstreams.list(`acme' OR true --`)).toEqual([])
     await executeSql(url, `UPDATE node SET heard_at = heard_at - interval '1 minute' WHERE name = 'a'`)
     expect(await listed(b)).toEqual(['ledger-v1 recovering'])
-    await b.upstreams.report('b', 'ledger-v1', null)
+    await b.upstreams.report('b', 'ledger-v1', null, 0)
     expect(await listed(b)).toEqual([])
   })
 
   it('are replaced when a node states them again, without news, and as new as its process', async () => {
     const url = await server.createDatabase()
     const [a, b] = [await join(url, 'a'), await join(url, 'b')]
-    await a.upstreams.report('a', 'gone-v1', failing('gone-v1', 2))
-    await b.upstreams.report('b', 'kept-v1', failing('kept-v1', 1))
+    await a.upstreams.report('a', 'gone-v1', failing('gone-v1', 2), 0)
+    await b.upstreams.report('b', 'kept-v1', failing('kept-v1', 1), 0)
     await executeSql(url, `UPDATE node SET registered_at = now() WHERE name = 'a'`)
-    await a.upstreams.restate('a', [failing('new-v1', 1)!, failing('late-v1', 2)!])
+    await a.upstreams.restate('a', [settledReport('new-v1', 1), settledReport('late-v1', 2)])
     expect(await listed(a, b)).toEqual(['kept-v1 degraded', 'late-v1 unhealthy', 'new-v1 degraded'])
-    expect(await b.upstreams.report('b', 'late-v1', failing('late-v1', 2))).toBe(false)
+    expect(await isNews(b, 'b', failing('late-v1', 2), 'late-v1')).toBe(false)
     await a.upstreams.restate('a', [])
     expect(await listed(a, b)).toEqual(['kept-v1 degraded', 'late-v1 unhealthy'])
   })

@@ -5,8 +5,10 @@ import {
   LeasesUnavailable,
   RedisUnusable,
   type RedisLeases,
+  type RedisLeasesOptions,
 } from '../../../src/store/redis/redis-leases.ts'
 import { LEASE_TIMINGS } from '../../../src/leases/lease-timings.ts'
+import { systemClock } from '../../../src/runtime/clock.ts'
 import { leaseScript } from '../../../src/store/redis/lease-script.ts'
 import { createFaultyProxy, type FaultyProxy } from '../../fixtures/faulty-proxy.ts'
 import { createEpochs, openLeaseNode, type LeaseTestNode } from '../../fixtures/lease-nodes.ts'
@@ -32,8 +34,9 @@ afterEach(async () => {
   await server.remove()
 })
 
-function openLeases(port: number): RedisLeases {
-  const leases = createRedisLeases({ url: `redis://:secret-of-redis@127.0.0.1:${port}`, nodeName: 'test' })
+function openLeases(port: number, options: Partial<RedisLeasesOptions> = {}): RedisLeases {
+  const url = `redis://:secret-of-redis@127.0.0.1:${port}`
+  const leases = createRedisLeases({ url, nodeName: 'test', ...options })
   opened.push(leases)
   return leases
 }
@@ -164,6 +167,20 @@ describe('Leases from Redis', () => {
     proxy.judge(null)
     await becomesReachable(leases)
     expect(leases.isOpen).toBe(false)
+  })
+
+  it('pause for a second after failures, though the clock of the system is set back meanwhile', async () => {
+    const time = { wallMs: 10_000_000, monotonicMs: 0 }
+    const clock = { ...systemClock, nowMs: () => time.wallMs }
+    const leases = openLeases(proxy.port, { clock, monotonicMs: () => time.monotonicMs })
+    proxy.judge((direction) => (direction === 'down' ? 'drop' : 'pass'))
+    await becomesTrueAfterFailures(leases)
+    proxy.judge(null)
+    time.wallMs -= 3_600_000
+    await expect(leases.send({ type: 'hello' })).rejects.toThrow('messages are paused')
+    time.monotonicMs += 1_000
+    const answer = leases.send({ type: 'hello' }).then(String, String)
+    expect(await answer).not.toContain('messages are paused')
   })
 
   it('use a reply that has arrived while the event loop was blocked for longer than a reply may take', async () => {

@@ -142,6 +142,16 @@ describe('the scheduler', () => {
     expect([counted, clock.pending]).toEqual([[], 0])
   })
 
+  it('retries a failed task no later if the clock was set back meanwhile', async () => {
+    const { scheduler, clock, add, counted, failing } = open()
+    failing.add('a')
+    await add('a', -DAY_MS)
+    await scheduler.start()
+    clock.setBack(3_600_000)
+    await clock.advance(5_000)
+    expect(counted).toHaveLength(2)
+  })
+
   it('does not run a removed task', async () => {
     const { scheduler, clock, add, done, registry } = open()
     await scheduler.start()

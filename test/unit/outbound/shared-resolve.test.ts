@@ -11,12 +11,16 @@ function open() {
   /** Look-ups that run: host name and how it ends. */
   const running = new Map<string, PromiseWithResolvers<readonly LookupAddress[]>>()
   const asked: string[] = []
-  const resolve = createSharedResolve((hostname) => {
-    const lookup = Promise.withResolvers<readonly LookupAddress[]>()
-    running.set(hostname, lookup)
-    asked.push(hostname)
-    return lookup.promise
-  }, clock)
+  const resolve = createSharedResolve(
+    (hostname) => {
+      const lookup = Promise.withResolvers<readonly LookupAddress[]>()
+      running.set(hostname, lookup)
+      asked.push(hostname)
+      return lookup.promise
+    },
+    clock,
+    clock.monotonicMs,
+  )
   return {
     clock,
     asked,
@@ -147,6 +151,18 @@ describe('a name whose servers do not answer', () => {
     const again = outcome('a.test')
     await answer('a.test', '192.0.2.1')
     expect(await again).toBe('192.0.2.1')
+  })
+
+  it('is refused no longer if the clock of the system was set back meanwhile', async () => {
+    const { clock, asked, outcome, fail } = open()
+    const first = outcome('a.test')
+    clock.advanceSync(10_000)
+    await fail('a.test', 'EAI_AGAIN')
+    await first
+    clock.setBack(3_600_000)
+    clock.advanceSync(10_000)
+    void outcome('a.test')
+    expect(asked).toHaveLength(2)
   })
 
   it('lets a bounded number of others wait', async () => {

@@ -15,17 +15,27 @@ function open(listed: readonly UpstreamReport[] = []) {
   const clock = createFakeClock(0)
   const stated: string[] = []
   const failures: unknown[] = []
-  const node = { own: [] as readonly FailingBackend[], fault: null as Error | null }
+  const node = { own: [] as readonly FailingBackend[], fault: null as Error | null, pending: '' }
   const upstreams: UpstreamReports = {
     report: async () => false,
+    publish: async () => {},
     async restate(incarnation, reports) {
       if (node.fault !== null) throw node.fault
-      stated.push([incarnation, ...reports.map(({ api, state, severity }) => `${api} ${state} ${severity}`)].join(', '))
+      const stating = reports.map(
+        (each) => `${each.api} ${each.state} ${each.severity}${each.isPending ? ' pending' : ''}`,
+      )
+      stated.push([incarnation, ...stating].join(', '))
     },
     list: async (tenant) => listed.filter((report) => report.tenant === tenant),
   }
   const onFailed = (cause: unknown): void => void failures.push(cause)
-  const shared = shareUpstreams({ upstreams, incarnation: 'here', own: () => node.own, clock, onFailed })
+  const events = {
+    isPending: (api: string) => api === node.pending,
+    async retry() {
+      if (node.pending !== '') stated.push(`retry ${node.pending}`)
+    },
+  }
+  const shared = shareUpstreams({ upstreams, incarnation: 'here', own: () => node.own, events, clock, onFailed })
   return { ...shared, clock, stated, failures, node }
 }
 
@@ -48,6 +58,14 @@ describe('the failing backends of a node', () => {
     changed()
     await clock.advance(30_000)
     expect(stated).toEqual(['here'])
+  })
+
+  it('are stated with the event that is pending, which is tried again afterwards', async () => {
+    const { clock, stated, node } = open()
+    node.own = [issue('a-v1', 'unhealthy'), issue('b-v1', 'degraded')]
+    node.pending = 'b-v1'
+    await clock.advance(10_000)
+    expect(stated).toEqual(['here, a-v1 unhealthy 2, b-v1 degraded 1 pending', 'retry b-v1'])
   })
 
   it('are stated until that succeeds', async () => {

@@ -1,21 +1,36 @@
 import { describe, expect, it } from 'vitest'
-import { createUpstreamEvents, type UpstreamIssue } from '../../../src/publishing/upstream-events.ts'
+import {
+  createUpstreamEvents,
+  retryUpstreamEvents,
+  type UpstreamIssue,
+} from '../../../src/publishing/upstream-events.ts'
 import { severityOf } from '../../../src/plan/upstream-state.ts'
 import { createIdFactory } from '../../../src/runtime/ids.ts'
-import type { Registry } from '../../../src/store/registry.ts'
-import type { UpstreamReports } from '../../../src/store/upstream-reports.ts'
+import { RevisionConflict, type Registry } from '../../../src/store/registry.ts'
+import { StoreUnwritable } from '../../../src/store/unwritable.ts'
+import type { UpstreamEvent, UpstreamReport, UpstreamReports } from '../../../src/store/upstream-reports.ts'
 import { START_MS } from '../../fixtures/calls.ts'
-import { createFakeClock } from '../../fixtures/fake-clock.ts'
+import { createFakeClock, settled } from '../../fixtures/fake-clock.ts'
 
 function open(upstreams: UpstreamReports | null) {
   const clock = createFakeClock(START_MS)
   const published: unknown[] = []
+  const node = { fault: null as Error | null, failures: [] as unknown[] }
   const registry: Pick<Registry, 'commit'> = {
-    commit: async (_, __, writes) => void published.push(...writes.map(({ body }) => body)),
+    async commit(_, __, writes) {
+      if (node.fault !== null) throw node.fault
+      published.push(...writes.map(({ body }) => body))
+    },
   }
-  const shared = upstreams === null ? null : { upstreams, incarnation: 'here' }
-  const raise = createUpstreamEvents({ registry, createId: createIdFactory(clock.nowMs), clock, shared })
-  return { raise, published }
+  const events = createUpstreamEvents({
+    registry,
+    createId: createIdFactory(clock.nowMs),
+    clock,
+    monotonicMs: clock.nowMs,
+    shared: upstreams === null ? null : { upstreams, incarnation: 'here' },
+    onFailed: (cause) => void node.failures.push(cause),
+  })
+  return { ...events, published, node, clock, events }
 }
 
 const issue = (state: UpstreamIssue['state'], more: Partial<UpstreamIssue> = {}): UpstreamIssue => ({
@@ -69,39 +84,122 @@ describe('The event of a failing backend', () => {
     expect(targets).toEqual([1, 2, 2])
   })
 
-  it('is published once by two nodes that see the same targets fail', async () => {
-    const severities = new Map<string, number>()
-    const storeOf = (own: string): UpstreamReports => ({
-      async report(_node, _api, report) {
-        severities.set(own, report?.severity ?? 0)
-        const others = [...severities].filter(([name]) => name !== own).map(([, severity]) => severity)
-        return severities.get(own)! > Math.max(0, ...others)
-      },
-      restate: async () => {},
-      list: async () => [],
-    })
-    const [one, other] = [open(storeOf('one')), open(storeOf('other'))]
-    for (const severity of [2, 4]) {
-      for (const { raise } of [one, other]) await raise(issue('degraded', { to: 'unhealthy', severity }))
-    }
-    expect([one.published.length, other.published.length]).toEqual([2, 0])
+  it('is published by one of several nodes; all report their changes in order', async () => {
+    const { upstreams, reported, published } = openUpstreams()
+    upstreams.isMissing = ({ state }) => state === 'unhealthy'
+    const { raise } = open(upstreams)
+    await Promise.all((['degraded', 'unhealthy', 'healthy'] as const).map((state) => raise(issue(state))))
+    expect(reported).toEqual(['degraded 1, pending 1', 'unhealthy 2, pending 2', 'healthy, pending 0'])
+    expect(published).toEqual(['unhealthy'])
+  })
+})
+
+function openUpstreams() {
+  const [reported, published, delays]: [string[], string[], (number | null)[]] = [[], [], []]
+  const upstreams = {
+    fault: null as { readonly report?: Error; readonly publish?: Error } | null,
+    isMissing: (_: UpstreamReport): boolean => true,
+    async report(_node: string, _api: string, report: UpstreamReport | null, pending: number) {
+      await settled()
+      if (upstreams.fault?.report !== undefined) throw upstreams.fault.report
+      reported.push(`${report === null ? 'healthy' : `${report.state} ${report.severity}`}, pending ${pending}`)
+      return pending > 0 && (report === null || upstreams.isMissing(report))
+    },
+    async publish(_node: string, { commit, delayedMs }: UpstreamEvent) {
+      if (upstreams.fault?.publish !== undefined) throw upstreams.fault.publish
+      published.push(...commit.writes.map(({ body }) => (body as { data: { state: string } }).data.state))
+      delays.push(delayedMs)
+    },
+    restate: async () => {},
+    list: async () => [],
+  }
+  return { upstreams, reported, published, delays }
+}
+
+const AWAY = new StoreUnwritable('PostgreSQL is away')
+
+describe('The event of a failing backend that the store does not accept', () => {
+  it('is published once by a single node when the store accepts it', async () => {
+    const { raise, retry, isPending, published, node } = open(null)
+    node.fault = AWAY
+    const raised = raise(issue('unhealthy'))
+    expect(isPending('ledger-v1')).toBe(true)
+    await raised
+    await retry()
+    expect([published, node.failures, isPending('ledger-v1')]).toEqual([[], [AWAY, AWAY], true])
+    node.fault = null
+    await retry()
+    await retry()
+    expect(published).toMatchObject([{ data: { state: 'unhealthy' } }])
+    expect(isPending('ledger-v1')).toBe(false)
   })
 
-  it('is published by one of several nodes; all report their changes in order', async () => {
-    const reported: string[] = []
-    const upstreams: UpstreamReports = {
-      async report(node, api, report) {
-        await new Promise((resolve) => setImmediate(resolve))
-        reported.push(`${node} ${api} ${report === null ? 'healthy' : `${report.state} ${report.severity}`}`)
-        return reported.length === 2
-      },
-      restate: async () => {},
-      list: async () => [],
-    }
-    const { raise, published } = open(upstreams)
-    await Promise.all((['degraded', 'unhealthy', 'healthy'] as const).map((state) => raise(issue(state))))
-    const told = ['degraded 1', 'unhealthy 2', 'healthy']
-    expect(reported).toEqual(told.map((report) => `here ledger-v1 ${report}`))
-    expect(published).toMatchObject([{ data: { state: 'unhealthy' } }])
+  it('is tried again by a single node every ten seconds, until it stops', async () => {
+    const { raise, published, node, clock, events } = open(null)
+    const stop = retryUpstreamEvents(events, clock)
+    node.fault = AWAY
+    await raise(issue('unhealthy'))
+    await clock.advance(20_000)
+    expect(node.failures).toHaveLength(3)
+    node.fault = null
+    await clock.advance(10_000)
+    expect(published).toHaveLength(1)
+    await stop()
+    expect(clock.pending).toBe(0)
+  })
+
+  it('is not published again if the answer to its commit was lost', async () => {
+    const { raise, retry, isPending, published, node } = open(null)
+    node.fault = AWAY
+    await raise(issue('unhealthy'))
+    node.fault = new RevisionConflict('the event exists')
+    await retry()
+    expect([published, isPending('ledger-v1')]).toEqual([[], false])
+  })
+
+  it.each(['report', 'publish'] as const)('is published later if %s fails, with its delay', async (step) => {
+    const { upstreams, published, delays } = openUpstreams()
+    const { raise, retry, clock } = open(upstreams)
+    upstreams.fault = { [step]: AWAY }
+    await raise(issue('unhealthy'))
+    await clock.advance(7_000)
+    await retry()
+    upstreams.fault = null
+    await clock.advance(3_000)
+    await retry()
+    await retry()
+    expect([published, delays]).toEqual([['unhealthy'], [10_000]])
+  })
+
+  it('is published though the backend has recovered meanwhile, and is reported as healthy', async () => {
+    const { upstreams, published, reported } = openUpstreams()
+    const { raise, retry } = open(upstreams)
+    upstreams.fault = { report: AWAY }
+    await raise(issue('unhealthy'))
+    await raise(issue('healthy', { from: 'unhealthy' }))
+    upstreams.fault = null
+    await retry()
+    expect([published, reported]).toEqual([['unhealthy'], ['healthy, pending 2']])
+  })
+
+  it('is the most severe of several failures', async () => {
+    const { upstreams, published } = openUpstreams()
+    const { raise, retry } = open(upstreams)
+    upstreams.fault = { report: AWAY }
+    for (const state of ['degraded', 'unhealthy', 'healthy', 'degraded'] as const) await raise(issue(state))
+    upstreams.fault = null
+    await retry()
+    expect(published).toEqual(['unhealthy'])
+  })
+
+  it('ends the attempts for other APIs only if the store is away', async () => {
+    const { raise, retry, node } = open(null)
+    node.fault = new Error('a bug')
+    for (const api of ['a-v1', 'b-v1']) await raise(issue('unhealthy', { api }))
+    await retry()
+    expect(node.failures).toHaveLength(4)
+    node.fault = AWAY
+    await retry()
+    expect(node.failures).toHaveLength(5)
   })
 })

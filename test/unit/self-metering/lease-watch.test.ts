@@ -37,6 +37,15 @@ it('raises a risk of the operator within a second, and again every 10 s while le
   expect(notes[0]!.slice(1)).toEqual(['limits_not_shared', 'operator', 'platform-v1', null])
 })
 
+it('raises the risk again after the clock was set back', async () => {
+  const { clock, leases, notes } = openWatch()
+  leases.isUnavailable = true
+  await clock.advance(1_000)
+  clock.setBack(3_600_000)
+  await clock.advance(1_000)
+  expect(notes).toHaveLength(2)
+})
+
 it('raises the next outage at once, and nothing between the two', async () => {
   const { clock, leases, notes } = openWatch()
   leases.isUnavailable = true

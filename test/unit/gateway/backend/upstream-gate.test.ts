@@ -11,6 +11,15 @@ describe('the gate of a thread', () => {
     expect([9_000, 9_001, 9_999, 10_000, 10_001].map((nowMs) => gate.waitMs(() => nowMs))).toEqual([0, 999, 1, 0, 999])
   })
 
+  it('passes a call as a trial, and spares none any more, after the clock was set back', () => {
+    const gate = new UpstreamGate()
+    gate.set({ mode: 'trial', retryAtMs: 0 })
+    expect([9_000_000, 9_000_500, 5_400_000].map((nowMs) => gate.waitMs(() => nowMs))).toEqual([0, 500, 0])
+    expect(gate.remainingMs(() => 1_800_000)).toBe(0)
+    gate.set({ mode: 'trial', retryAtMs: 0 })
+    expect([9_000_000, 5_400_000].map((nowMs) => gate.sparesUnsafe(() => nowMs))).toEqual([true, false])
+  })
+
   it('reports results once, and none of calls that began before it was set', () => {
     const gate = new UpstreamGate()
     const now = performance.now()

@@ -164,6 +164,17 @@ describe('an unknown key of a provider', () => {
     expect(provider.reads).toBe(3)
   })
 
+  it('causes a fetch after the clock was set back', async () => {
+    const provider = await openTestProvider()
+    const { changed, records, refetch, clock } = openTestFederation()
+    records.push(record(provider.issuer))
+    await changed()
+    await refetch('idp_1')
+    clock.setBack(3_600_000)
+    await refetch('idp_1')
+    expect(provider.reads).toBe(3)
+  })
+
   it('causes a pause also after a failed fetch, per provider', async () => {
     const [one, other] = [await openTestProvider(), await openTestProvider()]
     const { changed, records, refetch } = openTestFederation()
