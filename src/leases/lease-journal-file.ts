@@ -40,6 +40,12 @@ interface Header {
   readonly bootId: string | null
 }
 
+interface OpenFile {
+  readonly descriptor: number
+  bytes: number
+  readonly retainedBytes: number
+}
+
 const FORMAT = 1
 const BYTES_MAX = 4_000_000
 
@@ -52,33 +58,48 @@ export function openJournalFile(options: JournalFileOptions): JournalFile {
     ? { ...known.header, session: known.header.session + 1 }
     : { identity: options.newIdentity(), session: 1, bootId }
   const restored = isUsable ? known.entries : []
-  let file = replace(folder, path, header, restored)
+  let file: OpenFile | null = replace(path, header, restored)
+  syncFolder(folder)
 
   return {
     identity: header.identity,
     session: header.session,
     restored,
     write(entries) {
+      // The number of a closed descriptor may already belong to another file or socket.
+      if (file === null) throw new Error('the journal of leases is closed')
       if (file.bytes > Math.max(bytesMax, 2 * file.retainedBytes)) {
-        closeSync(file.descriptor)
-        file = replace(folder, path, header, retained())
+        const before = file
+        file = replace(path, header, retained())
+        closeSync(before.descriptor)
+        syncFolder(folder)
       }
       file.bytes += writeLines(file.descriptor, entries.map(encodeEntry))
     },
-    close: () => closeSync(file.descriptor),
+    close() {
+      if (file !== null) closeSync(file.descriptor)
+      file = null
+    },
   }
 }
 
-/** Writes a new file in place of the one at `path`, so that a crash leaves one of them whole. */
-function replace(folder: string, path: string, header: Header, entries: readonly JournalEntry[]) {
+/**
+ * Writes a new file in place of the one at `path`, so that a crash leaves one of them whole. If it throws, the one before is still in
+ * place; once it has returned, only the new file may be written.
+ */
+function replace(path: string, header: Header, entries: readonly JournalEntry[]): OpenFile {
   const next = `${path}.next`
   const descriptor = openSync(next, 'w', 0o600)
-  const lines = [JSON.stringify([FORMAT, header.identity, header.session, header.bootId]), ...entries.map(encodeEntry)]
-  const bytes = writeLines(descriptor, lines)
-  fsyncSync(descriptor)
-  renameSync(next, path)
-  syncFolder(folder)
-  return { descriptor, bytes, retainedBytes: bytes }
+  try {
+    const first = JSON.stringify([FORMAT, header.identity, header.session, header.bootId])
+    const bytes = writeLines(descriptor, [first, ...entries.map(encodeEntry)])
+    fsyncSync(descriptor)
+    renameSync(next, path)
+    return { descriptor, bytes, retainedBytes: bytes }
+  } catch (cause) {
+    closeSync(descriptor)
+    throw cause
+  }
 }
 
 /** Writes all lines with one call; throws if the disk took only a part, since the rest could not be read. */
