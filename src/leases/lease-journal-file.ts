@@ -2,11 +2,12 @@
  * The journal of a node on disk: a header with the identity under which the node holds leases, and one line for each claim.
  *
  * It survives the process, not the machine: nothing is synced, so that a grant costs one `write`. If the machine has started anew since,
- * or any line is damaged, claims may be missing. The node then takes a new identity, and whatever the old one held counts as used. The
- * file is rewritten when it has grown, and then replaced as a whole.
+ * or any line is damaged, claims may be missing. The node then takes a new identity, and whatever the old one held counts as used. An
+ * older copy of the file looks intact: if the folder may be one, the journals are discarded before the node starts. The file is
+ * rewritten when it has grown, and then replaced as a whole.
  */
 
-import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs'
+import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { syncFolder } from '../runtime/sync-folder.ts'
 import type { JournalEntry } from './lease-journal.ts'
@@ -21,10 +22,14 @@ export interface JournalFile {
   close(): void
 }
 
+/** Leases of Redis and slices have a journal each. */
+export const JOURNAL_NAMES = ['leases.journal', 'slices.journal'] as const
+
+export type JournalName = (typeof JOURNAL_NAMES)[number]
+
 export interface JournalFileOptions {
   readonly folder: string
-  /** Leases of Redis and slices have a journal each. */
-  readonly name?: 'leases.journal' | 'slices.journal'
+  readonly name?: JournalName
   /** Changes when the machine starts; null if the platform does not tell. Then every start takes a new identity. */
   readonly bootId: string | null
   readonly newIdentity: () => string
@@ -81,6 +86,14 @@ export function openJournalFile(options: JournalFileOptions): JournalFile {
       file = null
     },
   }
+}
+
+/** Makes the node take new identities when it starts. Returns the names of the journals that were there. */
+export function discardJournals(folder: string, names: readonly JournalName[] = JOURNAL_NAMES): readonly JournalName[] {
+  const found = names.filter((name) => existsSync(join(folder, name)))
+  for (const name of found) rmSync(join(folder, name))
+  if (found.length > 0) syncFolder(folder)
+  return found
 }
 
 /**
