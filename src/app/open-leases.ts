@@ -7,7 +7,7 @@ import { randomUUID } from 'node:crypto'
 import type { Config } from '../config.ts'
 import type { LeaseKeeper, LeaseKeepers } from '../gateway/limits/lease-book.ts'
 import { createLeaseDriver, type LeaseDriverOptions } from '../leases/lease-driver.ts'
-import { openJournalFile, type JournalFile } from '../leases/lease-journal-file.ts'
+import { discardJournals, openJournalFile, type JournalFile, type JournalName } from '../leases/lease-journal-file.ts'
 import { LeaseJournal } from '../leases/lease-journal.ts'
 import { LeaseNode } from '../leases/lease-node.ts'
 import { LEASE_TIMINGS, SLICE_TIMINGS, type LeaseTimings } from '../leases/lease-timings.ts'
@@ -41,6 +41,8 @@ interface Grantor extends Pick<LeaseDriverOptions, 'prepare' | 'send' | 'openEpo
   readonly tickMs?: number
   readonly file: JournalFile
   readonly journal: LeaseJournal
+  /** A later process has used the identity of the journal. */
+  readonly onOutdated: () => void
 }
 
 interface Kept extends LeaseKeeper {
@@ -60,7 +62,8 @@ export async function openLeases(options: LeasesOptions): Promise<Leases | null>
   if (shared === null || url === null) return null
   // A single node starts sooner without it.
   const { createRedisLeases, RedisUnusable } = await import('../store/redis/redis-leases.ts')
-  const journals = { short: openJournal('leases.journal', options), long: openJournal('slices.journal', options) }
+  const open = (name: JournalName) => openJournal(name, options, shared.end)
+  const journals = { short: open('leases.journal'), long: open('slices.journal') }
   const register = createRegistration(shared, journals.short.file.identity)
   if (shared.isJoined()) await register()
   const redis = createRedisLeases({ url, nodeName })
@@ -118,25 +121,35 @@ function createRegistration({ leaseEpochs, incarnation, copy, isJoined }: Shared
 }
 
 function openJournal(
-  name: 'leases.journal' | 'slices.journal',
-  { config, opened }: LeasesOptions,
-): Pick<Grantor, 'file' | 'journal'> {
+  name: JournalName,
+  { config: { dataDir }, opened }: LeasesOptions,
+  end: Shared['end'],
+): Pick<Grantor, 'file' | 'journal' | 'onOutdated'> {
   const file = openJournalFile({
     name,
-    folder: config.dataDir,
+    folder: dataDir,
     bootId: readBoot() || null,
     newIdentity: randomUUID,
     retained: () => journal.all(),
   })
   const journal = new LeaseJournal(file.write, file.restored, monotonicMs())
   opened(name, file.close)
-  return { file, journal }
+  return {
+    file,
+    journal,
+    onOutdated() {
+      discardJournals(dataDir, [name])
+      end(
+        `${name} is an older copy, because a later process has used its leases; start this node again, and it takes new ones (${dataDir})`,
+      )
+    },
+  }
 }
 
 const monotonicMs = createMonotonicClock()
 
 function keep({ clock, log, count, opened }: LeasesOptions, grantor: Grantor): Kept {
-  const { name, timings, tickMs, file, journal, openEpoch, prepare, send } = grantor
+  const { name, timings, tickMs, file, journal, openEpoch, prepare, send, onOutdated } = grantor
   const { identity, session } = file
   const now = () => ({ monotonicMs: monotonicMs(), wallMs: clock.nowMs() })
   const node = new LeaseNode({ identity, session, timings, journal, now: now() })
@@ -146,6 +159,8 @@ function keep({ clock, log, count, opened }: LeasesOptions, grantor: Grantor): K
     async send(message) {
       const reply = await send(message)
       isReported = false
+      // A process sends its requests in order, and waits for each reply.
+      if (reply.type === 'stale') onOutdated()
       return reply
     },
     openEpoch,

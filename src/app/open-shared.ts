@@ -48,6 +48,8 @@ export interface Shared extends Omit<Postgres, 'close'> {
   readonly copyLag: () => number | null
   /** Ends what only a start needs: lets the next node start. */
   readonly endStart: () => Promise<void>
+  /** Ends the process at once; the sentence says why, and what to do. */
+  readonly end: (sentence: string) => void
 }
 
 export interface SharedOptions {
@@ -152,6 +154,7 @@ async function join(node: Node, postgres: Postgres) {
     copyLag,
     isJoined,
     endStart,
+    end: node.end,
   }
 }
 
@@ -189,6 +192,7 @@ async function startApart(node: Node, away: StartRefused): Promise<Shared> {
     isJoined,
     // Not before all parts follow the registry.
     endStart: async () => opened('return to the other nodes', returnLater(node, late, onJoined)),
+    end: node.end,
   }
 }
 

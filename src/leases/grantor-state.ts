@@ -8,14 +8,25 @@ export interface Generation {
   readonly runId: string
   readonly startMs: number
   readonly isFirst: boolean
-  /** Nodes that have not reported what they held when the generation began. */
-  readonly waiting: Record<string, true>
+  /** Nodes that have not reported what they held when the generation began, with the time for which they were silent before. */
+  readonly waiting: Record<string, number>
   /** Time at which the last of them did; 0 while one is missing. */
   readyMs: number
   /** Number of requests within whose bounds the clock was. */
   confirmations: number
+  /** Clock at the latest request. */
+  lastMs: number
+  /** Time that has passed between requests; a long pause, or a step of the clock, is counted as a short one. */
+  observedMs: number
   /** The latest request of each node. */
-  readonly nodes: Record<string, { readonly session: number; readonly sequence: number }>
+  readonly nodes: Record<string, NodeState>
+}
+
+export interface NodeState {
+  readonly session: number
+  readonly sequence: number
+  /** `observedMs` at the request. */
+  readonly heardMs: number
 }
 
 export interface TotalState {

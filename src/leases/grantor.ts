@@ -17,6 +17,9 @@ export interface GrantorMoment {
   readonly runId: string
 }
 
+/** Nodes that serve send a request more often, so that only pauses without any node, and steps of the clock, are longer. */
+export const OBSERVED_MS_MAX = 1_000
+
 /** Executes a message. Modifies `state`. */
 export function grant(
   state: GrantorState,
@@ -30,7 +33,7 @@ export function grant(
     case 'hello':
       return toReply(current, moment)
     case 'open':
-      return openGeneration(state, current, message, moment)
+      return openGeneration(state, current, message, moment, timings)
     case 'request':
       return current?.epoch === message.epoch
         ? execute(state, current, message, moment, timings)
@@ -45,23 +48,43 @@ function openGeneration(
   current: Generation | null,
   { epoch, runId, isFirst, members, notAfterMs }: OpenMessage,
   moment: GrantorMoment,
+  timings: LeaseTimings,
 ): LeaseReply {
   const startMs = Math.ceil(moment.nowMs)
   const isLate = startMs > notAfterMs || (current !== null && epoch <= current.epoch)
   if (runId !== moment.runId || isLate) return toReply(current, moment)
   // A node may have registered after the list was read, and have leases of the generation that ends now.
-  const names = [...members, ...Object.keys(current?.nodes ?? {})]
+  const names = [...members, ...Object.keys(current?.nodes ?? {}), ...Object.keys(current?.waiting ?? {})]
+  const isNew = isFirst && current === null
+  const waiting = isNew ? {} : toWaiting(names, current, timings)
   state.generation = {
     epoch,
     runId,
     startMs,
-    isFirst: isFirst && current === null,
-    waiting: isFirst && current === null ? {} : Object.fromEntries(names.map((name) => [name, true])),
-    readyMs: (isFirst && current === null) || names.length === 0 ? startMs : 0,
+    isFirst: isNew,
+    waiting,
+    readyMs: Object.keys(waiting).length === 0 ? startMs : 0,
     confirmations: 0,
+    lastMs: startMs,
+    observedMs: 0,
     nodes: {},
   }
   return { ...toReply(state.generation, moment), isOpener: true }
+}
+
+/** Leaves out nodes of which everything has ended by now that they can have held at their latest request. */
+function toWaiting(names: readonly string[], current: Generation | null, { silentMs }: LeaseTimings) {
+  const silences = names.map((name) => [name, silenceOf(name, current)] as const)
+  return Object.fromEntries(silences.filter(([, forMs]) => silentMs === null || forMs < silentMs))
+}
+
+function silenceOf(name: string, current: Generation | null): number {
+  if (current === null) return 0
+  const { nodes, waiting, observedMs } = current
+  const last = nodes[name]
+  if (last !== undefined) return observedMs - last.heardMs
+  const before = waiting[name]
+  return before === undefined ? 0 : before + observedMs
 }
 
 function execute(
@@ -75,7 +98,7 @@ function execute(
   const floorMs = Math.floor(nowMs)
   const ceilMs = Math.ceil(nowMs)
   if (floorMs < notBeforeMs || ceilMs > notAfterMs) return { type: 'clock', nowMs: floorMs }
-  const last = generation.nodes[node] ?? { session: 0, sequence: 0 }
+  const last = generation.nodes[node] ?? { session: 0, sequence: 0, heardMs: 0 }
   const isOlder = session < last.session || (session === last.session && sequence < last.sequence)
   if (isOlder) return { type: 'stale', nowMs: floorMs }
   const isReplay = session === last.session && sequence === last.sequence
@@ -86,7 +109,9 @@ function execute(
     if (result.state !== null && !isReplay) state.counters.set(place, result.state)
     return result.grant
   })
-  if (!isReplay) generation.nodes[node] = { session, sequence }
+  generation.observedMs += Math.max(0, Math.min(OBSERVED_MS_MAX, floorMs - generation.lastMs))
+  generation.lastMs = floorMs
+  generation.nodes[node] = { session, sequence, heardMs: generation.observedMs }
   generation.confirmations++
   if (isSynced) markSynced(generation, node, ceilMs)
   return { type: 'granted', nowMs: floorMs, grants }

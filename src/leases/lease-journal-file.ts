@@ -2,11 +2,12 @@
  * The journal of a node on disk: a header with the identity under which the node holds leases, and one line for each claim.
  *
  * It survives the process, not the machine: nothing is synced, so that a grant costs one `write`. If the machine has started anew since,
- * or any line is damaged, claims may be missing. The node then takes a new identity, and whatever the old one held counts as used. The
- * file is rewritten when it has grown, and then replaced as a whole.
+ * or any line is damaged, claims may be missing. The node then takes a new identity, and whatever the old one held counts as used. An
+ * older copy of the file looks intact: if the folder may be one, the journals are discarded before the node starts. The file is
+ * rewritten when it has grown, and then replaced as a whole.
  */
 
-import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs'
+import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { syncFolder } from '../runtime/sync-folder.ts'
 import type { JournalEntry } from './lease-journal.ts'
@@ -21,10 +22,14 @@ export interface JournalFile {
   close(): void
 }
 
+/** Leases of Redis and slices have a journal each. */
+export const JOURNAL_NAMES = ['leases.journal', 'slices.journal'] as const
+
+export type JournalName = (typeof JOURNAL_NAMES)[number]
+
 export interface JournalFileOptions {
   readonly folder: string
-  /** Leases of Redis and slices have a journal each. */
-  readonly name?: 'leases.journal' | 'slices.journal'
+  readonly name?: JournalName
   /** Changes when the machine starts; null if the platform does not tell. Then every start takes a new identity. */
   readonly bootId: string | null
   readonly newIdentity: () => string
@@ -40,6 +45,12 @@ interface Header {
   readonly bootId: string | null
 }
 
+interface OpenFile {
+  readonly descriptor: number
+  bytes: number
+  readonly retainedBytes: number
+}
+
 const FORMAT = 1
 const BYTES_MAX = 4_000_000
 
@@ -52,33 +63,56 @@ export function openJournalFile(options: JournalFileOptions): JournalFile {
     ? { ...known.header, session: known.header.session + 1 }
     : { identity: options.newIdentity(), session: 1, bootId }
   const restored = isUsable ? known.entries : []
-  let file = replace(folder, path, header, restored)
+  let file: OpenFile | null = replace(path, header, restored)
+  syncFolder(folder)
 
   return {
     identity: header.identity,
     session: header.session,
     restored,
     write(entries) {
+      // The number of a closed descriptor may already belong to another file or socket.
+      if (file === null) throw new Error('the journal of leases is closed')
       if (file.bytes > Math.max(bytesMax, 2 * file.retainedBytes)) {
-        closeSync(file.descriptor)
-        file = replace(folder, path, header, retained())
+        const before = file
+        file = replace(path, header, retained())
+        closeSync(before.descriptor)
+        syncFolder(folder)
       }
       file.bytes += writeLines(file.descriptor, entries.map(encodeEntry))
     },
-    close: () => closeSync(file.descriptor),
+    close() {
+      if (file !== null) closeSync(file.descriptor)
+      file = null
+    },
   }
 }
 
-/** Writes a new file in place of the one at `path`, so that a crash leaves one of them whole. */
-function replace(folder: string, path: string, header: Header, entries: readonly JournalEntry[]) {
+/** Makes the node take new identities when it starts. Returns the names of the journals that were there. */
+export function discardJournals(folder: string, names: readonly JournalName[] = JOURNAL_NAMES): readonly JournalName[] {
+  const found = names.filter((name) => existsSync(join(folder, name)))
+  for (const name of found) rmSync(join(folder, name))
+  if (found.length > 0) syncFolder(folder)
+  return found
+}
+
+/**
+ * Writes a new file in place of the one at `path`, so that a crash leaves one of them whole. If it throws, the one before is still in
+ * place; once it has returned, only the new file may be written.
+ */
+function replace(path: string, header: Header, entries: readonly JournalEntry[]): OpenFile {
   const next = `${path}.next`
   const descriptor = openSync(next, 'w', 0o600)
-  const lines = [JSON.stringify([FORMAT, header.identity, header.session, header.bootId]), ...entries.map(encodeEntry)]
-  const bytes = writeLines(descriptor, lines)
-  fsyncSync(descriptor)
-  renameSync(next, path)
-  syncFolder(folder)
-  return { descriptor, bytes, retainedBytes: bytes }
+  try {
+    const first = JSON.stringify([FORMAT, header.identity, header.session, header.bootId])
+    const bytes = writeLines(descriptor, [first, ...entries.map(encodeEntry)])
+    fsyncSync(descriptor)
+    renameSync(next, path)
+    return { descriptor, bytes, retainedBytes: bytes }
+  } catch (cause) {
+    closeSync(descriptor)
+    throw cause
+  }
 }
 
 /** Writes all lines with one call; throws if the disk took only a part, since the rest could not be read. */

@@ -8,7 +8,7 @@
 
 import type { Bucket } from '../domain/gcra.ts'
 
-/** Position of a declaration in the feed of the registry. The grantor follows the newest that it has seen, from any node. */
+/** The grantor follows the newest version that it has seen, from any node; of equal ones, that of the request. */
 interface Versioned {
   readonly version: number
 }

@@ -50,6 +50,11 @@ export interface LeaseTimings {
    * lacks have this time to report.
    */
   readonly windowMarginMs: number
+  /**
+   * A new generation does not wait for a node that was silent for so long in the one before, because whatever it held has ended. More
+   * than the longest window and the longest call, by as much as clocks may be set back. Null: windows are too long for that.
+   */
+  readonly silentMs: number | null
 }
 
 export const LEASE_TIMINGS: LeaseTimings = {
@@ -70,6 +75,7 @@ export const LEASE_TIMINGS: LeaseTimings = {
   keepMs: 60_000,
   refreshMsEach: 0,
   windowMarginMs: 10_000,
+  silentMs: 7_200_000,
 }
 
 /**
@@ -94,4 +100,5 @@ export const SLICE_TIMINGS: LeaseTimings = {
   keepMs: 900_000,
   refreshMsEach: 5,
   windowMarginMs: 10_000,
+  silentMs: null,
 }

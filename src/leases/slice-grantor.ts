@@ -118,32 +118,38 @@ function toGrantorState(
   if (generation === null) return { generation: null, counters: new Map() }
   const { epoch } = generation
   const isRequest = message.type === 'request'
-  const nodes = isRequest && last?.epoch === epoch ? { [message.node]: last } : {}
+  const nodes = isRequest && last?.epoch === epoch ? { [message.node]: { ...last, heardMs: 0 } } : {}
   const isUnreported = isRequest && message.epoch === epoch && !message.isSynced
   const waiting = new Set(generation.waiting.filter((each) => each === name || listed.includes(each)))
   if (generation.readyMs === 0 && isUnreported) waiting.add(name)
   if (generation.readyMs === 0 && nowMs < generation.startMs + windowMarginMs) waiting.add(UNLISTED)
   const known = [...counters].map(([place, counter]) => [place, toTotal(counter, epoch)] as const)
   return {
-    generation: { ...generation, nodes, waiting: toKeys([...waiting], isRequest ? message.node : null, name) },
+    generation: {
+      ...generation,
+      lastMs: 0,
+      observedMs: 0,
+      nodes,
+      waiting: toKeys([...waiting], isRequest ? message.node : null, name),
+    },
     counters: new Map(known),
   }
 }
 
 /** The sender is known by its identity, the others by their names. */
-function toKeys(names: readonly string[], identity: string | null, sender: string): Record<string, true> {
-  return Object.fromEntries(names.map((name) => [name === sender && identity !== null ? identity : toKey(name), true]))
+function toKeys(names: readonly string[], identity: string | null, sender: string): Record<string, number> {
+  return Object.fromEntries(names.map((name) => [name === sender && identity !== null ? identity : toKey(name), 0]))
 }
 
 const toKey = (name: string): string => `${NAME}${name}`
 
 function toSliceGeneration(
-  { nodes: _, waiting, ...generation }: Generation,
+  { epoch, runId, startMs, isFirst, readyMs, confirmations, waiting }: Generation,
   identity: string,
   sender: string,
 ): SliceGeneration {
   const names = Object.keys(waiting).map((key) => (key === identity ? sender : key.slice(NAME.length)))
-  return { ...generation, waiting: names.filter((name) => name !== UNLISTED) }
+  return { epoch, runId, startMs, isFirst, readyMs, confirmations, waiting: names.filter((name) => name !== UNLISTED) }
 }
 
 /** Declarations of another generation may be newer than what the registry holds now. */

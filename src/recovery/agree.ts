@@ -4,6 +4,7 @@
  * Makes and logs a repair if its result is certain. Refuses every other inconsistency with the command that accepts the loss.
  */
 
+import { discardJournals } from '../leases/lease-journal-file.ts'
 import type { CountEvent } from '../runtime/event-reasons.ts'
 import type { Log } from '../runtime/log.ts'
 import { acceptLossCommand, type LossPart } from '../runtime/accept-loss.ts'
@@ -68,6 +69,9 @@ export async function agree(options: AgreeOptions): Promise<void> {
     isKnown: folder.isEmpty || manifest?.instance === claims.instance,
   })
   if (verdict.kind === 'refused') return refuse(verdict.part, verdict.sentence)
+  const isOlderCopy = claims.wentBackBy > 0 || (verdict.kind === 'repaired' && verdict.behind === 'checkpoint')
+  // Before the repair, after which nothing shows any more that the folder may be an older copy.
+  if (isOlderCopy) discardOlderJournals(options)
   if (verdict.kind === 'repaired') {
     checkpoint.repair(verdict.repair)
     count('checkpoint_repaired')
@@ -79,6 +83,17 @@ export async function agree(options: AgreeOptions): Promise<void> {
   log.error(
     { file: 'checkpoint.db', count: claims.wentBackBy },
     'checkpoint.db is an older copy; the bill is not affected, but open risks and limit counters may lack what happened since the copy was made',
+  )
+}
+
+/** A folder that went back as a whole has older journals, which lack what the node has admitted since. */
+function discardOlderJournals({ dataDir, log, count }: AgreeOptions): void {
+  const discarded = discardJournals(dataDir)
+  if (discarded.length === 0) return
+  count('lease_journal_discarded')
+  log.error(
+    { files: discarded },
+    'checkpoint.db is an older copy, and the journals of leases may be, too; this node takes new leases, and what it held before counts as used until the windows end',
   )
 }
 

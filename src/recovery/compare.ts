@@ -25,7 +25,13 @@ export interface Comparison {
 
 export type Verdict =
   | { readonly kind: 'agreed' }
-  | { readonly kind: 'repaired'; readonly repair: CheckpointRepair; readonly sentence: string }
+  | {
+      readonly kind: 'repaired'
+      /** Which of the two is the older one. */
+      readonly behind: 'checkpoint' | 'store'
+      readonly repair: CheckpointRepair
+      readonly sentence: string
+    }
   | { readonly kind: 'refused'; readonly part: 'checkpoint' | 'store'; readonly sentence: string }
 
 const AGREED: Verdict = { kind: 'agreed' }
@@ -106,7 +112,7 @@ function checkpointIsBehind(comparison: Comparison, last: FlushNote): Verdict {
   if (!last.isDone && missing.length > 0) {
     return refused('checkpoint', `${behind}, and the spool lacks the records of the last one`)
   }
-  return toFlush(comparison, last, `${behind}; continuing from the position recorded in the store`)
+  return toFlush(comparison, last, 'checkpoint', `${behind}; continuing from the position recorded in the store`)
 }
 
 function storeIsBehind(comparison: Comparison, last: FlushNote): Verdict {
@@ -118,16 +124,16 @@ function storeIsBehind(comparison: Comparison, last: FlushNote): Verdict {
   const behind = `the store is behind checkpoint.db by ${Math.max(1, checkpoint.flushes - last.number)} flushes (its last flush was at ${since})`
   if (!store.isExact) return refused('store', `${behind}, and its row counts do not match its flushes`)
   if (!isHeld) return refused('store', `${behind}, and the spool no longer holds their records`)
-  return toFlush(comparison, last, `${behind}; storing them again from the spool`)
+  return toFlush(comparison, last, 'store', `${behind}; storing them again from the spool`)
 }
 
 /** Continues after `last`, or repeats it if some of its rows may be missing. */
-function toFlush(comparison: Comparison, last: FlushNote, sentence: string): Verdict {
+function toFlush(comparison: Comparison, last: FlushNote, behind: 'checkpoint' | 'store', sentence: string): Verdict {
   const { repair, isLossless } = repairTo(comparison, last)
   const lost = isLossless
     ? 'limit counters and risks are recomputed from the spool'
     : 'limit counters and risks lack the calls of that period'
-  return { kind: 'repaired', repair, sentence: `${sentence}; ${lost}` }
+  return { kind: 'repaired', behind, repair, sentence: `${sentence}; ${lost}` }
 }
 
 export function repairTo(

@@ -6,6 +6,7 @@
 
 import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { JOURNAL_NAMES } from '../leases/lease-journal-file.ts'
 import { LOSS_PARTS, type LossPart } from '../runtime/accept-loss.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { StartRefused } from '../runtime/start-refused.ts'
@@ -23,6 +24,7 @@ import { openStore } from './open-store.ts'
 import { adoptStore, openLostCheckpoint } from './recover-checkpoint.ts'
 import { recoverRegistry } from './recover-registry.ts'
 import { acceptRows, openLostStore } from './recover-store.ts'
+import { setAside } from './set-aside.ts'
 import { isSpoolEmptied, spoolHolds } from './spool-holdings.ts'
 import { readStoreClaims } from './store-claims.ts'
 
@@ -59,6 +61,8 @@ export async function recover(options: RecoverOptions): Promise<readonly Loss[]>
     if (parts.has('registry')) losses.set('registry', loss)
     const { client, isNew } = await (parts.has('store') ? openLostStore(options) : openStore(options))
     closing.push(() => client.close())
+    // The folder may be an older copy as a whole: its journals lack what the node has admitted since.
+    if (parts.has('checkpoint')) setAside(dataDir, JOURNAL_NAMES, options.clock.nowMs())
     const checkpoint = openCheckpoint(options, losses)
     closing.push(() => checkpoint.close())
 

@@ -59,6 +59,8 @@ export const EVENT_REASONS = {
     'This node started without PostgreSQL and serves calls from the last good configuration until it can join.',
   lease_exchange_failed:
     'Leases of limits that nodes share could not be asked for or reported. The exchange is retried.',
+  lease_journal_discarded:
+    'The journals of leases were discarded because `DATA_DIR` is an older copy. What this node held counts as used until the windows end.',
   live_requests_not_read:
     'Streams of calls receive nothing because this node could not read the request log. It is retried every second.',
   lookup_failed: 'A gateway thread could not look up a credential. The call gets 503.',

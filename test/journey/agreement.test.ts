@@ -47,6 +47,14 @@ describe.skipIf(!isEmbedded)('an older checkpoint.db (needs the registry and the
     expect(service.errors()).not.toContain('is an older copy')
   })
 
+  it('makes the journals of leases untrusted, since they may be as old', async () => {
+    const dataDir = copies.mixed(database('checkpoint'), 'second')
+    writeFileSync(join(dataDir, 'leases.journal'), '')
+    const service = await startOn(dataDir)
+    expect(service.errors()).toContain('this node takes new leases')
+    expect(existsSync(join(dataDir, 'leases.journal'))).toBe(false)
+  })
+
   it('is refused if it belongs to another folder', async () => {
     const other = await startOn(mkdtempSync(join(tmpdir(), 'tollgate-other-')))
     await other.stop()
@@ -56,7 +64,9 @@ describe.skipIf(!isEmbedded)('an older checkpoint.db (needs the registry and the
       if (existsSync(join(other.dataDir, file))) cpSync(join(other.dataDir, file), join(dataDir, file))
     }
     expect(await refusal(dataDir)).toContain('checkpoint.db belongs to another data folder')
+    writeFileSync(join(dataDir, 'leases.journal'), '')
     recover(dataDir, 'checkpoint')
+    expect(existsSync(join(dataDir, 'leases.journal'))).toBe(false)
     const service = await startOn(dataDir)
     expect(await billOf(service)).toBe(BILLED.third)
     expect(await recordedLoss(service, 'checkpoint')).toContain('the last one in the store')
@@ -65,8 +75,11 @@ describe.skipIf(!isEmbedded)('an older checkpoint.db (needs the registry and the
 
 describe.skipIf(!isEmbedded)('an older store (needs the registry and the store in the folder)', () => {
   it('is refilled from the spool if that holds its calls, and the bill is exact', async () => {
-    const service = await startOn(copies.mixed(['clickhouse'], 'second'))
+    const dataDir = copies.mixed(['clickhouse'], 'second')
+    writeFileSync(join(dataDir, 'leases.journal'), '')
+    const service = await startOn(dataDir)
     expect(service.errors()).toContain('storing them again from the spool')
+    expect(existsSync(join(dataDir, 'leases.journal'))).toBe(true)
     await service.stop()
     await service.start()
     expect(await billOf(service)).toBe(BILLED.third)

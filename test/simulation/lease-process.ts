@@ -84,6 +84,10 @@ export class LeaseProcess {
     this.start()
   }
 
+  get number(): number {
+    return this.#options.number
+  }
+
   /** Whether the node may ask for leases. */
   get isServing(): boolean {
     return this.#node?.isServing === true
@@ -92,6 +96,7 @@ export class LeaseProcess {
   start(): void {
     const { queue, timings, random } = this.#options
     if (this.#node !== null) return
+    this.joinList()
     const life = ++this.#life
     const journal = new LeaseJournal(
       (entries) => {
@@ -127,11 +132,18 @@ export class LeaseProcess {
 
   /** The machine lost its power: the journal cannot be trusted, so that the node needs another identity. */
   loseDisk(): void {
-    const { registry, number } = this.#options
-    this.#identity = `node-${number}-${this.#life}`
+    this.#identity = `node-${this.#options.number}-${this.#life}`
     this.#session = 0
     this.#journal = []
-    registry.register(this.#identity)
+  }
+
+  joinList(): void {
+    this.#options.registry.register(this.#identity, this.#options.number)
+  }
+
+  /** Leaves the list of the registry, or is removed from it. */
+  leaveList(): void {
+    this.#options.registry.remove(this.#options.number)
   }
 
   /** Stands still; with its monotonic clock, if the machine is suspended. */

@@ -4,26 +4,29 @@
  * Everything follows from the seed. Every admission is checked against the declaration at the moment at which it happens.
  */
 
-import type { LeaseMessage } from '../../src/leases/lease-messages.ts'
 import type { LeaseTimings } from '../../src/leases/lease-timings.ts'
 import { createRandom, type Random } from '../random.ts'
 import { EventQueue } from './event-queue.ts'
 import { LeaseChecker } from './lease-checker.ts'
+import { scheduleFaults, scheduleRemovals, type Surroundings } from './lease-faults.ts'
 import { LeaseLimits, LIMIT_NAMES, type LimitName } from './lease-limits.ts'
 import { LeaseNetwork } from './lease-network.ts'
 import { LeaseProcess, type PlantedInNode } from './lease-process.ts'
-import { LeaseRegistry } from './lease-registry.ts'
+import { LeaseRegistry, MEMBER_MS } from './lease-registry.ts'
 import { LeaseServer, type Grant } from './lease-server.ts'
 
 export interface Planted extends PlantedInNode {
   readonly grant?: Grant
   readonly ignoresClocks?: boolean
+  readonly silentMs?: number
 }
 
 export interface SimulationOptions {
   readonly seed: number
   readonly planted?: Planted
   readonly isFaultless?: boolean
+  /** Nodes also leave the list of the registry, in longer schedules. */
+  readonly areRemoved?: boolean
   /** Ends all faults after the schedule, and lets the nodes recover. */
   readonly isHealed?: boolean
 }
@@ -54,11 +57,13 @@ const SHORT_TIMINGS: LeaseTimings = {
   keepMs: 2_000,
   refreshMsEach: 0,
   windowMarginMs: 10_000,
+  silentMs: MEMBER_MS,
 }
 /** Nodes that lease far ahead and return late. */
 const GENEROUS_TIMINGS: LeaseTimings = { ...SHORT_TIMINGS, aheadMs: 3_000, returnMs: 5_000, keepMs: 5_000 }
 const NODES = 3
 const LENGTH_MS = 12_000
+const LENGTH_REMOVED_MS = 120_000
 const RECOVERY_MS = 8_000
 
 /** Runs one schedule. Throws `OverAdmission` at the first call that the declaration does not allow. */
@@ -67,13 +72,16 @@ export function simulateLeases({
   planted = {},
   isFaultless = false,
   isHealed = false,
+  areRemoved = false,
 }: SimulationOptions): SimulationResult {
   const random = createRandom(seed)
   const queue = new EventQueue()
-  const timings = random.below(2) === 0 ? GENEROUS_TIMINGS : SHORT_TIMINGS
+  const { silentMs = MEMBER_MS } = planted
+  const timings = { ...(random.below(2) === 0 ? GENEROUS_TIMINGS : SHORT_TIMINGS), silentMs }
+  const lengthMs = areRemoved ? LENGTH_REMOVED_MS : LENGTH_MS
   const server = new LeaseServer(timings, planted.grant, planted.ignoresClocks)
   const network = new LeaseNetwork(queue, random, server)
-  const registry = new LeaseRegistry()
+  const registry = new LeaseRegistry(queue)
   const limits = new LeaseLimits(random, NODES)
   const checker = new LeaseChecker()
   const processes = Array.from(
@@ -94,10 +102,11 @@ export function simulateLeases({
   const all = { queue, random, server, network, registry, limits, processes }
   for (const process of processes) scheduleCalls(process, queue, random)
   if (isFaultless) Object.assign(network, { delayMsMax: 3, lossShare: 0, repeatShare: 0 })
-  else scheduleFaults(all)
-  queue.runUntil(LENGTH_MS)
+  else if (areRemoved) scheduleRemovals(all, lengthMs)
+  else scheduleFaults(all, lengthMs)
+  queue.runUntil(lengthMs)
   const { admitted } = checker
-  if (isHealed) heal(all)
+  if (isHealed) heal(all, lengthMs)
   return {
     admitted,
     admittedHealed: checker.admitted - admitted,
@@ -105,15 +114,15 @@ export function simulateLeases({
   }
 }
 
-function heal({ queue, server, network, registry, processes }: Surroundings): void {
+function heal({ queue, server, network, registry, processes }: Surroundings, lengthMs: number): void {
   // The faults that last end by themselves; their time differs.
-  queue.runUntil(LENGTH_MS + RECOVERY_MS / 2)
+  queue.runUntil(lengthMs + RECOVERY_MS / 2)
   Object.assign(network, { delayMsMax: 3, lossShare: 0, repeatShare: 0 })
   network.cutOff.clear()
   server.isUp = true
   registry.isUp = true
   for (const process of processes) process.start()
-  queue.runUntil(LENGTH_MS + 2 * RECOVERY_MS)
+  queue.runUntil(lengthMs + 2 * RECOVERY_MS)
 }
 
 function scheduleCalls(process: LeaseProcess, queue: EventQueue, random: Random): void {
@@ -131,71 +140,3 @@ function scheduleCalls(process: LeaseProcess, queue: EventQueue, random: Random)
 function pickNames(random: Random): readonly LimitName[] {
   return random.below(4) === 0 ? LIMIT_NAMES : [LIMIT_NAMES[random.below(4)]!]
 }
-
-interface Surroundings {
-  readonly queue: EventQueue
-  readonly random: Random
-  readonly server: LeaseServer
-  readonly network: LeaseNetwork<LeaseMessage>
-  readonly registry: LeaseRegistry
-  readonly limits: LeaseLimits
-  readonly processes: readonly LeaseProcess[]
-}
-
-function scheduleFaults(all: Surroundings): void {
-  const { queue, random } = all
-  const faults = 1 + random.below(10)
-  for (let index = 0; index < faults; index++) {
-    const fault = FAULTS[random.below(FAULTS.length)]!
-    queue.after(500 + random.below(LENGTH_MS - 1_000), () => fault(all))
-  }
-}
-
-const FAULTS: readonly ((all: Surroundings) => void)[] = [
-  ({ queue, random, processes }) => {
-    const process = processes[random.below(NODES)]!
-    process.crash()
-    if (random.below(4) === 0) process.loseDisk()
-    queue.after(random.below(2_000), () => process.start())
-  },
-  ({ queue, random, network }) => {
-    const node = random.below(NODES)
-    network.cutOff.add(node)
-    queue.after(random.below(random.below(2) === 0 ? 8_000 : 4_000), () => network.cutOff.delete(node))
-  },
-  ({ queue, random, server }) => {
-    queue.after(-1, () => server.takeSnapshot())
-    queue.after(random.below(1_500), () => {
-      server.isUp = false
-      queue.after(random.below(1_500), () => server.restart('snapshot'))
-    })
-  },
-  ({ queue, random, server }) => {
-    server.isUp = false
-    queue.after(random.below(1_500), () => server.restart('empty'))
-  },
-  ({ queue, random, server }) => {
-    server.isUp = false
-    queue.after(random.below(3_000), () => (server.isUp = true))
-  },
-  ({ random, server }) => server.setClock((random.below(2) === 0 ? -1 : 1) * (1_000 + random.below(3_000))),
-  ({ random, processes }) => {
-    processes[random.below(NODES)]!.setWallClock((random.below(2) === 0 ? -1 : 1) * (1_000 + random.below(3_000)))
-  },
-  ({ random, processes }) => {
-    processes[random.below(NODES)]!.freeze(100 + random.below(4_000), random.below(2) === 0)
-  },
-  ({ queue, random, network }) => {
-    const before = network.delayMsMax
-    network.delayMsMax = 50 + random.below(600)
-    queue.after(random.below(3_000), () => (network.delayMsMax = before))
-  },
-  ({ queue, random, registry }) => {
-    registry.isUp = false
-    queue.after(random.below(3_000), () => (registry.isUp = true))
-  },
-  ({ queue, random, limits, processes }) => {
-    const name = limits.change()
-    for (const process of processes) queue.after(random.below(1_500), () => process.follow(name))
-  },
-]

@@ -28,6 +28,12 @@ export const PLANTED_FAULTS: Readonly<Record<string, () => Planted>> = {
   'a node that has just started trusts the clock at once': () => ({ alterReply: createConfirmation() }),
 }
 
+/** Found by schedules in which nodes are removed from the list. */
+export const PLANTED_REMOVAL_FAULTS: Readonly<Record<string, () => Planted>> = {
+  'a node is forgotten before its leases have ended': () => ({ silentMs: 500 }),
+  'a new generation forgets whom the one before waited for': () => ({ grant: forgetWaiting }),
+}
+
 function altering(alter: (message: LeaseMessage) => LeaseMessage): Grant {
   return (state, message, moment, timings) => grant(state, alter(message), moment, timings)
 }
@@ -121,6 +127,8 @@ const ignoreGeneration: Grant = (state, message, moment, timings) => {
       waiting: {},
       readyMs: 1,
       confirmations: 0,
+      lastMs: 0,
+      observedMs: 0,
       nodes: {},
     }
   }
@@ -131,6 +139,16 @@ const ignoreGeneration: Grant = (state, message, moment, timings) => {
 const beginEmpty: Grant = (state, message, moment, timings) => {
   const reply: LeaseReply = grant(state, message, moment, timings)
   if (state.generation?.isFirst === false) state.generation = { ...state.generation, isFirst: true }
+  return reply
+}
+
+const forgetWaiting: Grant = (state, message, moment, timings) => {
+  const before = state.generation
+  if (before === null || message.type !== 'open') return grant(state, message, moment, timings)
+  const forgetful = { ...before, waiting: {} }
+  state.generation = forgetful
+  const reply = grant(state, message, moment, timings)
+  if (state.generation === forgetful) state.generation = before
   return reply
 }
 

@@ -52,6 +52,7 @@ const TIMINGS: LeaseTimings = {
   keepMs: 3_000,
   refreshMsEach: 5,
   windowMarginMs: 4_000,
+  silentMs: null,
 }
 const GENEROUS_TIMINGS: LeaseTimings = { ...TIMINGS, aheadMs: 20_000, openMs: 1_000, returnMs: 2_000 }
 const NODES = 3

@@ -72,7 +72,7 @@ export const TABLE: Readonly<Record<string, Row>> = {
   'store/postgres': { folders: [...PORTS, 'leases'], packages: ['pg', 'node:'] },
   'store/sqlite': { folders: PORTS, packages: ['node:', 'node:sqlite'] },
   record: { folders: PORTS, packages: ['node:'] },
-  recovery: { folders: [...PORTS, 'record', 'store/clickhouse', 'store/sqlite'], packages: ['node:'] },
+  recovery: { folders: [...PORTS, 'leases', 'record', 'store/clickhouse', 'store/sqlite'], packages: ['node:'] },
   backup: { folders: [...PORTS, 'record', 'store/clickhouse', 'store/sqlite'], packages: ['node:'] },
 
   // The gateway: the path of a call. It imports nothing of the control plane.

@@ -65,7 +65,7 @@ interface Area {
 
 /** No call through the gateway is expected to take longer; slots of a node that was lost stay taken for this long. */
 const CALL_MS_MAX = 600_000
-/** The number of the declaration is that of each node; see `redeclare`. */
+/** The same for all declarations, so that the grantor judges each request by the one in it. */
 const VERSION = 0
 
 export interface LeaseBookOptions {

@@ -9,6 +9,7 @@
  * that two versions never grant from two budgets.
  */
 
+import { OBSERVED_MS_MAX } from '../../leases/grantor.ts'
 import type { LeaseTimings } from '../../leases/lease-timings.ts'
 
 /** Version of the protocol, the script and what it stores. */
@@ -35,6 +36,7 @@ export function leaseScript(timings: LeaseTimings, sources: ScriptSources = SERV
 local PROTOCOL, PREFIX, GENERATION = ${PROTOCOL}, '${LEASE_KEYS}', '${GENERATION_KEY}'
 local LEASE_MS, MARGIN_MS = ${timings.leaseMs}, ${timings.marginMs}
 local WINDOW_MARGIN_MS = ${timings.windowMarginMs}
+local SILENT_MS, OBSERVED_MS_MAX = ${timings.silentMs ?? 'math.huge'}, ${OBSERVED_MS_MAX}
 local time = ${sources.time}
 local micros = tonumber(time[2])
 local floor_ms = tonumber(time[1]) * 1000 + math.floor(micros / 1000)
@@ -63,19 +65,32 @@ local function generation_reply(generation, is_opener)
   return { 'generation', floor_ms, run_id, epoch, confirmations, is_opener and 1 or 0 }
 end
 
+-- A script of an earlier version notes no times.
+local function silence_of(name, current)
+  local observed_ms = current and current.observedMs or 0
+  local last = current and current.nodes[name]
+  if last then return last.heardMs and observed_ms - last.heardMs or 0 end
+  local before_ms = current and tonumber(current.waiting[name])
+  return before_ms and before_ms + observed_ms or 0
+end
+
 local function open(current, message)
   local is_late = ceil_ms > message.notAfterMs or (current and message.epoch <= current.epoch)
   if message.runId ~= run_id or is_late then return generation_reply(current, false) end
   local is_first = message.isFirst and not current
   local waiting, count = {}, 0
   if not is_first then
-    for _, name in ipairs(message.members) do waiting[name] = true; count = count + 1 end
-    if current then
-      for name in pairs(current.nodes) do waiting[name] = true; count = count + 1 end
+    local function wait_for(name)
+      local silent_ms = silence_of(name, current)
+      if silent_ms < SILENT_MS then waiting[name] = silent_ms; count = count + 1 end
     end
+    for _, name in ipairs(message.members) do wait_for(name) end
+    for name in pairs(current and current.nodes or {}) do wait_for(name) end
+    for name in pairs(current and current.waiting or {}) do wait_for(name) end
   end
   local generation = { protocol = PROTOCOL, epoch = message.epoch, runId = run_id, startMs = ceil_ms,
-    isFirst = is_first, waiting = waiting, readyMs = count == 0 and ceil_ms or 0, confirmations = 0, nodes = {} }
+    isFirst = is_first, waiting = waiting, readyMs = count == 0 and ceil_ms or 0, confirmations = 0,
+    lastMs = ceil_ms, observedMs = 0, nodes = {} }
   save_generation(generation)
   return generation_reply(generation, true)
 end
@@ -219,7 +234,11 @@ local function execute(generation, message)
     end
     for _, number in ipairs(grant) do reply[#reply + 1] = number end
   end
-  generation.nodes[message.node] = { session = message.session, sequence = message.sequence }
+  local passed_ms = floor_ms - (generation.lastMs or floor_ms)
+  generation.observedMs = (generation.observedMs or 0) + math.max(0, math.min(OBSERVED_MS_MAX, passed_ms))
+  generation.lastMs = floor_ms
+  generation.nodes[message.node] =
+    { session = message.session, sequence = message.sequence, heardMs = generation.observedMs }
   generation.confirmations = generation.confirmations + 1
   if message.isSynced then
     generation.waiting[message.node] = nil

@@ -18,6 +18,8 @@ export interface HistoryStep {
 }
 
 const NODES = ['a', 'b', '1', 'node with "quotes"']
+/** Sends nothing. */
+const GONE = 'gone'
 const KEYS = ['total', 'hour', 'rate', 'fast rate', 'slots']
 
 export function createLeaseHistory(seed: number, steps: number, timings: LeaseTimings): readonly HistoryStep[] {
@@ -58,7 +60,7 @@ function pickMessage(
   const kind = epoch === 0 ? 1 + random.below(2) : random.below(40)
   if (kind === 0) return { type: 'hello' }
   if (kind === 1) {
-    const members = NODES.slice(0, random.below(NODES.length + 1))
+    const members = [...NODES.slice(0, random.below(NODES.length + 1)), ...(random.below(4) === 0 ? [GONE] : [])]
     const notAfterMs = Math.floor(nowMs) + random.below(20) * 10 - 10
     return { type: 'open', epoch: epoch + random.below(3), runId, isFirst: random.below(2) === 0, members, notAfterMs }
   }

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
@@ -24,7 +24,7 @@ afterEach(async () => {
 })
 
 /** Grants slices as PostgreSQL does, by the pure grantor; `send` of slices fails while `isDown` is set. */
-function sharedWith(postgres: { isDown: boolean }): Shared {
+function sharedWith(postgres: { isDown: boolean }, end: Shared['end'] = () => {}): Shared {
   const state = createGrantorState()
   let epoch = 0
   const open = (above: number) => {
@@ -35,6 +35,7 @@ function sharedWith(postgres: { isDown: boolean }): Shared {
   const part = {
     incarnation: 'incarnation',
     isJoined: () => true,
+    end,
     copy: { notes: {}, note: () => {} },
     leaseEpochs: { register: async () => {}, open },
     leases: {
@@ -52,6 +53,8 @@ function sharedWith(postgres: { isDown: boolean }): Shared {
 interface Opened {
   readonly leases: Leases | null
   readonly faults: string[]
+  /** Also done at the end of the test. */
+  close(): Promise<void>
 }
 
 async function open(
@@ -61,19 +64,20 @@ async function open(
 ): Promise<Opened> {
   const closers: (() => unknown)[] = []
   const faults: string[] = []
-  onTestFinished(async () => {
-    for (const close of closers.toReversed()) await close()
-  })
+  const close = async (): Promise<void> => {
+    for (const closeOne of closers.splice(0).reverse()) await closeOne()
+  }
+  onTestFinished(close)
   const leases = await openLeases({
     config: { redisUrl, nodeName: 'a', dataDir: folder },
     shared,
     clock: systemClock,
     log: { error: (_: unknown, text: string) => void faults.push(text) } as unknown as LeasesOptions['log'],
     count: () => {},
-    opened: (_, close) => void closers.push(close),
+    opened: (_, closeOne) => void closers.push(closeOne),
     ...options,
   })
-  return { leases, faults }
+  return { leases, faults, close }
 }
 
 const POLL = { timeout: 20_000, interval: 20 }
@@ -103,6 +107,32 @@ describe('The leases of a node', () => {
     expect(faults).toContain('leases of limits cannot be had from Redis at the moment; retrying')
     await redis.start('empty')
     await expect.poll(() => leases?.isUnavailable, POLL).toBe(false)
+  })
+
+  it('end the process if a later one has used them, and the next one takes new ones', async () => {
+    const ended: string[] = []
+    const shared = sharedWith({ isDown: false }, (sentence) => void ended.push(sentence))
+    const [path, copy] = [join(folder, 'leases.journal'), join(folder, 'copy')]
+    // A node that starts while no other runs begins a new generation.
+    const other = join(folder, 'other')
+    mkdirSync(other)
+    await open(shared, redis.url, { config: { redisUrl: redis.url, nodeName: 'b', dataDir: other } })
+    for (const keep of [() => copyFileSync(path, copy), () => {}, () => copyFileSync(copy, path)]) {
+      const { leases, close } = await open(shared, redis.url)
+      await expect.poll(() => leases?.isUnavailable, POLL).toBe(false)
+      await close()
+      keep()
+    }
+    expect(ended).toEqual([])
+    const outdated = await open(shared, redis.url)
+    await expect.poll(() => ended.length, POLL).toBeGreaterThan(0)
+    expect(ended[0]).toMatch(/^leases\.journal is an older copy/)
+    expect(existsSync(path)).toBe(false)
+    await outdated.close()
+    ended.splice(0)
+    const { leases } = await open(shared, redis.url)
+    await expect.poll(() => leases?.isUnavailable, POLL).toBe(false)
+    expect(ended).toEqual([])
   })
 
   it('cannot be had while slices cannot', async () => {

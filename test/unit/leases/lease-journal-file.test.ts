@@ -2,7 +2,7 @@ import { appendFileSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileS
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { openJournalFile, type JournalFile } from '../../../src/leases/lease-journal-file.ts'
+import { discardJournals, openJournalFile, type JournalFile } from '../../../src/leases/lease-journal-file.ts'
 import type { JournalEntry } from '../../../src/leases/lease-journal.ts'
 
 const ENTRY: JournalEntry = { key: 'sub "1"\napi', startMs: 60_000, endMs: 120_000, claim: 7 }
@@ -55,6 +55,13 @@ describe('The journal of leases', () => {
     writeOne()
     damage()
     expect(open({ bootId })).toMatchObject({ identity: 'identity-2', session: 1, restored: [] })
+  })
+
+  it('takes a new identity once it was discarded', () => {
+    writeOne()
+    expect(discardJournals(folder)).toEqual(['leases.journal'])
+    expect(discardJournals(folder)).toEqual([])
+    expect(open()).toMatchObject({ identity: 'identity-2', session: 1, restored: [] })
   })
 
   it('ignores the beginning of a line that a killed process left', () => {

@@ -125,6 +125,7 @@ describe('a checkpoint that is an older copy', () => {
   it('continues after the last flush of the store', () => {
     expect(verdict(claims(3, { pending: pending(4) }), ahead)).toMatchObject({
       kind: 'repaired',
+      behind: 'checkpoint',
       repair: { flushes: 5, position: at(5), pending: null, isNoted: true },
     })
   })
@@ -160,6 +161,7 @@ describe('a store that is an older copy', () => {
   it('is filled again from the spool if that holds every record since', () => {
     expect(verdict(claims(5), store(note(3)))).toMatchObject({
       kind: 'repaired',
+      behind: 'store',
       repair: { flushes: 3, position: at(3), pending: null, riskPosition: at(5) },
     })
     expect(verdict(claims(5), store(note(3, { isDone: false })))).toMatchObject({

@@ -3,6 +3,8 @@ import { simulateLeases } from '../../simulation/lease-simulation.ts'
 
 /** `npm run simulate` runs 100,000. */
 const SCHEDULES = Number(process.env['SCHEDULES'] ?? 1_500)
+/** They last ten times as long. */
+const REMOVALS = Math.ceil(SCHEDULES / 20)
 const TIMEOUT_MS = 60_000 + SCHEDULES * 40
 const FIRST_SEED = Number(process.env['SEED'] ?? 1)
 
@@ -34,6 +36,22 @@ describe('Leases of several nodes', () => {
     }
     expect(stuck).toEqual([])
   })
+
+  it(
+    `never admit a call more than declared while nodes are removed, in ${REMOVALS} schedules from seed ${FIRST_SEED}`,
+    { timeout: TIMEOUT_MS },
+    () => {
+      const failed: string[] = []
+      for (let seed = FIRST_SEED; seed < FIRST_SEED + REMOVALS; seed++) {
+        try {
+          simulateLeases({ seed, areRemoved: true })
+        } catch (error) {
+          failed.push(`SEED=${seed} SCHEDULES=20: ${String(error)}`)
+        }
+      }
+      expect(failed).toEqual([])
+    },
+  )
 
   it.each([
     // Slots of calls that ran when the limit was lowered were used again, after a generation that nobody knew whole.

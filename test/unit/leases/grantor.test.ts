@@ -1,0 +1,98 @@
+import { describe, expect, it } from 'vitest'
+import { grant } from '../../../src/leases/grantor.ts'
+import { createGrantorState } from '../../../src/leases/grantor-state.ts'
+import type { LeaseReply } from '../../../src/leases/lease-messages.ts'
+import { LEASE_TIMINGS } from '../../../src/leases/lease-timings.ts'
+
+const HOUR_MS = 3_600_000
+const { heartbeatMs, silentMs } = LEASE_TIMINGS
+
+/** A grantor with a clock, and nodes that report nothing but that they are there. */
+function openGrantor() {
+  const state = createGrantorState()
+  let nowMs = 10 * HOUR_MS
+  let sequence = 0
+  let epoch = 0
+  const send = (message: Parameters<typeof grant>[1]): LeaseReply =>
+    grant(state, message, { nowMs, runId: 'run' }, LEASE_TIMINGS)
+  return {
+    begin(members: readonly string[]): void {
+      const isFirst = ++epoch === 1
+      const reply = send({ type: 'open', epoch, runId: 'run', isFirst, members, notAfterMs: nowMs })
+      expect(reply).toMatchObject({ epoch, isOpener: true })
+    },
+    /** Passes time in which `node` sends its requests. */
+    report(node: string, forMs = 0): void {
+      const bounds = { notBeforeMs: 0, notAfterMs: Infinity }
+      for (const untilMs = nowMs + forMs; nowMs <= untilMs; nowMs += heartbeatMs) {
+        const isSynced = true
+        send({ type: 'request', node, session: 1, sequence: ++sequence, epoch, isSynced, ...bounds, items: [] })
+      }
+    },
+    setClock(stepMs: number): void {
+      nowMs += stepMs
+    },
+    get waiting(): readonly string[] {
+      return Object.keys(state.generation!.waiting).sort()
+    },
+    get isReady(): boolean {
+      return state.generation!.readyMs > 0
+    },
+  }
+}
+
+/** Of two nodes that have reported, b reports no more. */
+function openWithSilentNode() {
+  const grantor = openGrantor()
+  grantor.begin(['a', 'b'])
+  grantor.report('b')
+  return grantor
+}
+
+describe('A new generation', () => {
+  it.each([
+    ['is no longer a member', ['a']],
+    ['is still in the list', ['a', 'b']],
+  ])('does not wait for a node that was silent until all that it held had ended, and %s', (_, members) => {
+    const grantor = openWithSilentNode()
+    grantor.report('a', silentMs!)
+    grantor.begin(members)
+    expect(grantor.waiting).toEqual(['a'])
+    grantor.report('a')
+    expect(grantor.isReady).toBe(true)
+  })
+
+  it('waits for a node that may hold leases, though the list lacks it', () => {
+    const grantor = openWithSilentNode()
+    grantor.report('a', HOUR_MS)
+    grantor.begin(['a'])
+    grantor.report('a')
+    expect(grantor.waiting).toEqual(['b'])
+    expect(grantor.isReady).toBe(false)
+  })
+
+  it('waits for a node of which only the clock says that it was silent for long', () => {
+    const grantor = openWithSilentNode()
+    for (let time = 0; time < 3; time++) {
+      grantor.report('a')
+      grantor.setClock(3 * HOUR_MS)
+      grantor.report('a')
+      grantor.setClock(-3 * HOUR_MS)
+    }
+    grantor.setClock(3 * HOUR_MS)
+    grantor.begin(['a'])
+    expect(grantor.waiting).toEqual(['a', 'b'])
+  })
+
+  it('waits for whom the one before waited, until they were silent for long over both', () => {
+    const grantor = openWithSilentNode()
+    grantor.report('a', HOUR_MS)
+    grantor.begin(['a'])
+    grantor.report('a', HOUR_MS / 2)
+    grantor.begin(['a'])
+    expect(grantor.waiting).toEqual(['a', 'b'])
+    grantor.report('a', HOUR_MS / 2)
+    grantor.begin(['a'])
+    expect(grantor.waiting).toEqual(['a'])
+  })
+})
