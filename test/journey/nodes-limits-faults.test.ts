@@ -1,8 +1,12 @@
 /** Limits of several nodes while Redis is away, after it lost data, and when nodes are killed: never one call more than declared. */
 
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { cpSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { startLedgerBackend, type LedgerBackend } from './ledger-backend.ts'
 import { declareLimit, HOUR, LimitedCaller, nodeOf, publishAs, windowsSince } from './limited-calls.ts'
+import type { Service } from './service.ts'
 import { callOne, startSeveralNodes, type SeveralNodes } from './several-nodes.ts'
 
 const MINUTE = 60_000
@@ -35,6 +39,16 @@ async function callUpToLimit(caller: LimitedCaller, least = 0): Promise<void> {
   const isUsedUp = async () => (await caller.burst(several.nodes, 20)).join()
   await expect.poll(isUsedUp, WAIT).toBe('429')
   expect(caller.admitted).toBeLessThanOrEqual(LIMIT * windowsSince(fromMs, HOUR))
+}
+
+/** Copies the folder of a node while its process writes nothing, as a snapshot does. Returns the copy. */
+function copyPaused(node: Service): string {
+  const copy = mkdtempSync(join(tmpdir(), 'tollgate-older-'))
+  onTestFinished(() => rmSync(copy, { recursive: true }))
+  process.kill(node.pid(), 'SIGSTOP')
+  cpSync(node.dataDir, copy, { recursive: true, verbatimSymlinks: true })
+  process.kill(node.pid(), 'SIGCONT')
+  return copy
 }
 
 describe('nodes whose Redis is stopped', () => {
@@ -73,6 +87,20 @@ describe('a total of an hour', () => {
     const killed = nodeOf(several, 1)
     await killed.kill()
     await killed.start()
+    await callUpToLimit(caller, LIMIT * 0.7)
+  })
+
+  it('is never exceeded if the folder of a node is put back from an older copy', { timeout: 2 * MINUTE }, async () => {
+    const caller = await LimitedCaller.enrol(nodeOf(several, 0), 'Older')
+    const node = nodeOf(several, 1)
+    expect(await caller.burst([node], 20)).toEqual([200])
+    const copy = copyPaused(node)
+    expect(await caller.burst([node], 60)).toEqual([200])
+    await node.stop()
+    rmSync(node.dataDir, { recursive: true })
+    cpSync(copy, node.dataDir, { recursive: true, verbatimSymlinks: true })
+    await node.start()
+    expect(node.errors()).toContain('this node takes new leases')
     await callUpToLimit(caller, LIMIT * 0.7)
   })
 
