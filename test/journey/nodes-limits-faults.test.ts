@@ -90,20 +90,6 @@ describe('a total of an hour', () => {
     await callUpToLimit(caller, LIMIT * 0.7)
   })
 
-  it('is never exceeded if the folder of a node is put back from an older copy', { timeout: 2 * MINUTE }, async () => {
-    const caller = await LimitedCaller.enrol(nodeOf(several, 0), 'Older')
-    const node = nodeOf(several, 1)
-    expect(await caller.burst([node], 20)).toEqual([200])
-    const copy = copyPaused(node)
-    expect(await caller.burst([node], 60)).toEqual([200])
-    await node.stop()
-    rmSync(node.dataDir, { recursive: true })
-    cpSync(copy, node.dataDir, { recursive: true, verbatimSymlinks: true })
-    await node.start()
-    expect(node.errors()).toContain('this node takes new leases')
-    await callUpToLimit(caller, LIMIT * 0.7)
-  })
-
   it('is never exceeded if a node is killed and Redis loses its data meanwhile', { timeout: 2 * MINUTE }, async () => {
     const caller = await LimitedCaller.enrol(nodeOf(several, 0), 'Both')
     expect(await caller.burst(several.nodes, 20)).toEqual([200])
@@ -118,6 +104,21 @@ describe('a total of an hour', () => {
     await killed.start()
     await expect.poll(() => caller.call(killed), WAIT).toBe(200)
     await callUpToLimit(caller)
+  })
+
+  // The last one: it leaves an identity that nobody reports, for which the hour would wait if Redis lost its data.
+  it('is never exceeded if the folder of a node is put back from an older copy', { timeout: 2 * MINUTE }, async () => {
+    const caller = await LimitedCaller.enrol(nodeOf(several, 0), 'Older')
+    const node = nodeOf(several, 1)
+    expect(await caller.burst([node], 20)).toEqual([200])
+    const copy = copyPaused(node)
+    expect(await caller.burst([node], 60)).toEqual([200])
+    await node.stop()
+    rmSync(node.dataDir, { recursive: true })
+    cpSync(copy, node.dataDir, { recursive: true, verbatimSymlinks: true })
+    await node.start()
+    expect(node.errors()).toContain('this node takes new leases')
+    await callUpToLimit(caller, LIMIT * 0.7)
   })
 })
 
