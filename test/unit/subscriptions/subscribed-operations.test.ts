@@ -78,6 +78,21 @@ describe('the operations of a subscription', () => {
     expect([...kinds].toSorted()).toEqual([...types].toSorted())
   })
 
+  it('are those that its scopes open if it has no credential, because people use it by shared clients', async () => {
+    const catalogue = openTestCatalogue()
+    const { registry } = catalogue
+    const { consumer } = await publishApi(catalogue)
+    const { id } = await catalogue.subscriptions.create(ACME, { consumer, api: API })
+    const own = await registry.list(CREDENTIAL_KIND, { where: { subscription: id }, limit: 9 })
+    const removal = own.map(({ kind, id: each, tenant, revision }) => ({ kind, id: each, tenant, expected: revision }))
+    await registry.commit(
+      ACME,
+      'test',
+      removal.map((write) => ({ ...write, body: null })),
+    )
+    expect((await catalogue.subscriptions.operations('acme', id)).items).not.toEqual([])
+  })
+
   it('are only the public ones after the last credential was revoked', async () => {
     const catalogue = openTestCatalogue()
     const { consumer } = await publishApi(catalogue)
