@@ -72,9 +72,12 @@ const BROWSER_CONTENT = new Set([
   'content-language',
 ])
 
-/** Returns the form in which names are compared. */
+/**
+ * Returns the form in which names are compared. CGI has one character for the dash and for all that are no letters or digits, so a
+ * backend may take one name for the other.
+ */
 export function comparedName(name: string): string {
-  return name.toLowerCase().replaceAll('_', '-')
+  return name.toLowerCase().replaceAll(/[^a-z0-9-]/g, '-')
 }
 
 /** Returns why an API must not use a header; null if it may. */

@@ -11,6 +11,7 @@
  */
 
 import { createHostCheck } from '../../domain/framing.ts'
+import { comparedName } from '../../plan/header-names.ts'
 
 export const PASS = 0
 export const DROP = 1
@@ -106,7 +107,7 @@ const FORWARDED_PREFIX = 'x-forwarded-'
 /** Headers of a backend that the CORS setting of an API replaces. */
 const CORS_PREFIX = 'access-control-'
 
-/** A backend may read underscores as dashes. */
+/** Reserved in names that are not spelled with dashes. */
 const RESERVED_PREFIXES = ['content-', FORWARDED_PREFIX]
 
 const SPELLINGS_MAX = 2_048
@@ -152,12 +153,12 @@ function createRules(known: Readonly<Record<string, number>>, dropped: string | 
 }
 
 function ruleOf(known: Readonly<Record<string, number>>, lower: string): number {
-  if (lower.includes('_')) return ruleOfUnderscores(lower)
+  const compared = comparedName(lower)
+  if (compared !== lower) return ruleOfOddName(compared)
   return Object.hasOwn(known, lower) ? known[lower]! : PASS
 }
 
-function ruleOfUnderscores(lower: string): number {
-  const dashed = lower.replaceAll('_', '-')
+function ruleOfOddName(dashed: string): number {
   const isReserved = Object.hasOwn(REQUEST, dashed) || Object.hasOwn(RESPONSE, dashed)
   return isReserved || RESERVED_PREFIXES.some((prefix) => dashed.startsWith(prefix)) ? DROP : PASS
 }

@@ -10,6 +10,7 @@ import { isToken } from '../connection/header-lines.ts'
 import { HeaderMemo } from '../connection/header-memo.ts'
 import type { HeaderRules } from '../headers/header-rules.ts'
 import type { RequestHeaders } from '../headers/upstream-request.ts'
+import { comparedName } from '../../plan/header-names.ts'
 import { readResponseHead } from '../headers/upstream-response.ts'
 
 export interface Handshake {
@@ -81,12 +82,12 @@ export function answerHandshake(
   return `${lines}Sec-WebSocket-Accept: ${accept}\r\n${chosen}`
 }
 
-/** Returns the other headers. Some backends read underscores as dashes. */
+/** Returns the other headers. */
 export function withoutHandshake(headers: readonly string[]): string[] {
   const kept: string[] = []
   for (let index = 0; index < headers.length; index += 2) {
     const name = headers[index]!
-    if (!name.toLowerCase().replaceAll('_', '-').startsWith(PREFIX)) kept.push(name, headers[index + 1]!)
+    if (!comparedName(name).startsWith(PREFIX)) kept.push(name, headers[index + 1]!)
   }
   return kept
 }
