@@ -28,6 +28,7 @@ const grant = {
   scopes: ['payments:read', 'payments:write'],
   variant: '',
   version: 1,
+  subscriptionRevision: 1,
 } as const satisfies Grant
 
 function toHeader(claims: object, header: object = {}, signature?: Buffer): string {

@@ -188,6 +188,7 @@ function createCaller(scopes: readonly string[]): Caller {
       scopes: [],
       variant: '',
       version: 1,
+      subscriptionRevision: 1,
     },
     method: 'token',
     api: '',

@@ -36,6 +36,7 @@ async function refuse({ gateway }: AnnouncementOptions, credential: string, type
   const nothing = { subscription: '', consumer: '', consumerName: '', api: '', apiProductId: '', variant: '' }
   await gateway.applyGrant({
     ...{ credential, type, tenant, valid: false, active: false, ...nothing },
-    ...{ consumerKind: 'application', expiresAtMs: 0, scopes: [], version: Number.MAX_SAFE_INTEGER },
+    ...{ consumerKind: 'application', expiresAtMs: 0, scopes: [] },
+    ...{ version: Number.MAX_SAFE_INTEGER, subscriptionRevision: 0 },
   })
 }

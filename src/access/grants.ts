@@ -133,6 +133,7 @@ export async function toSharedGrant(
     scopes: body.api === PLATFORM_API ? [...new Set([...body.scopes, ...ACCOUNT_SCOPES])] : body.scopes,
     variant: body.slaVariant,
     version: revision + consumer.revision + (owner?.revision ?? 0),
+    subscriptionRevision: revision,
   }
 }
 

@@ -34,18 +34,9 @@ export interface GatewayParts {
   readonly onWithdrawal: (api: string) => void
 }
 
-export function createGatewayPort({
-  gatewayPool,
-  vault,
-  declarations,
-  platformLimits,
-  authenticator,
-  onGrant,
-  onServed,
-  onBackend,
-  onCanary,
-  onWithdrawal,
-}: GatewayParts): GatewayPort {
+export function createGatewayPort(parts: GatewayParts): GatewayPort {
+  const { gatewayPool, vault, declarations, platformLimits, authenticator } = parts
+  const { onGrant, onServed, onBackend, onCanary, onWithdrawal } = parts
   return {
     async prepare(plan, slas) {
       const { tenant, api } = plan
@@ -74,6 +65,7 @@ export function createGatewayPort({
         await gatewayPool.applySla(sla)
         platformLimits.setPlan(sla)
       }),
+    renumber: (slas) => slas.forEach((sla) => declarations.setPlan(sla)),
     async applyGrant(grant) {
       authenticator.applyGrant(grant)
       onGrant(grant)

@@ -31,6 +31,16 @@ interface Versioned {
   readonly version: number
 }
 
+interface Known extends Versioned {
+  readonly versionMs: number
+}
+
+/** The limit that holds, with the time of the latest request that carried its version. */
+interface Newest<Limit> {
+  readonly limit: Limit
+  readonly versionMs: number
+}
+
 export interface ItemResult {
   /** Null if the counter needs no state. */
   readonly state: CounterState | null
@@ -57,7 +67,8 @@ export function grantItem(before: CounterState | null, item: LeaseItem, context:
 function grantTotal(known: TotalState | null, item: LeaseItem, budget: TotalBudget, context: GrantContext): ItemResult {
   const { generation, node, isReplay, floorMs, timings } = context
   if (floorMs >= budget.endMs) return { state: null, grant: NOTHING }
-  const { version, value } = newest(known, budget)
+  const { limit, versionMs } = newest(known, budget, context)
+  const { version, value } = limit
   const claims = { ...known?.claims }
   const reported = item.used + item.held
   if (!isReplay) claims[node] = reported
@@ -67,7 +78,7 @@ function grantTotal(known: TotalState | null, item: LeaseItem, budget: TotalBudg
   if (isReplay) return { state: known, grant: { granted: Math.max(0, (claims[node] ?? 0) - reported), free, isOpen } }
   const granted = isOpen ? share(item, free, Object.keys(claims).length) : 0
   claims[node] = reported + granted
-  const state = { epoch: generation.epoch, version, value, claims }
+  const state = { epoch: generation.epoch, version, versionMs, value, claims }
   return { state, grant: { granted, free: isOpen ? free - granted : 0, isOpen } }
 }
 
@@ -75,8 +86,10 @@ function grantRate(known: RateState | null, item: LeaseItem, budget: RateBudget,
   const { generation, node, session, isReplay, floorMs, ceilMs, timings } = context
   const beganMs = rateBeganMs(generation, timings)
   if (beganMs === null || floorMs < beganMs) return { state: null, grant: NOTHING }
-  const { step, capacity } = newest(known, budget)
-  const state = drain(known ?? newRate(generation, beganMs, budget), newest(known, budget), floorMs)
+  const { limit, versionMs } = newest(known, budget, context)
+  const { step, capacity } = limit
+  const from = known ?? newRate(generation, beganMs, { ...budget, versionMs })
+  const state = drain(from, { ...limit, versionMs }, floorMs)
   const own = state.leases[node] ?? { held: 0, used: item.used, session, untilMs: 0 }
   if (!isReplay) {
     const reported = own.session === session ? Math.max(0, item.used - own.used) : own.held
@@ -95,10 +108,10 @@ function grantRate(known: RateState | null, item: LeaseItem, budget: RateBudget,
   return { state, grant: { granted: lease.held - item.held, free: free - granted, isOpen: true } }
 }
 
-type RateLimit = Pick<RateBudget, 'version' | 'step' | 'leak' | 'capacity'>
+type RateLimit = Pick<RateState, 'version' | 'versionMs' | 'step' | 'leak' | 'capacity'>
 
 /** Copies a rate with what leaked since, in the units of the budget, and with expired leases as part of the level. */
-function drain(from: RateState, { version, step, leak, capacity }: RateLimit, floorMs: number): RateState {
+function drain(from: RateState, { version, versionMs, step, leak, capacity }: RateLimit, floorMs: number): RateState {
   const stored = from.step === step ? from.level : Math.ceil((from.level / from.step) * step)
   let level = levelAt(stored, from.sinceMs, floorMs, leak)
   const leases: RateState['leases'] = {}
@@ -107,12 +120,13 @@ function drain(from: RateState, { version, step, leak, capacity }: RateLimit, fl
     else leases[node] = { ...lease }
   }
   const sinceMs = Math.max(from.sinceMs, floorMs)
-  return { epoch: from.epoch, version, step, leak, capacity, level, sinceMs, leases }
+  return { epoch: from.epoch, version, versionMs, step, leak, capacity, level, sinceMs, leases }
 }
 
-function newRate(generation: Generation, beganMs: number, { version, step, leak, capacity }: RateBudget): RateState {
-  const { epoch, isFirst } = generation
-  return { epoch, version, step, leak, capacity, level: isFirst ? 0 : capacity, sinceMs: beganMs, leases: {} }
+function newRate({ epoch, isFirst }: Generation, beganMs: number, limit: RateLimit): RateState {
+  const { version, versionMs, step, leak, capacity } = limit
+  const level = isFirst ? 0 : capacity
+  return { epoch, version, versionMs, step, leak, capacity, level, sinceMs: beganMs, leases: {} }
 }
 
 /** Returns when the last lease of the generation before had ended; null if that is not known yet. */
@@ -125,9 +139,11 @@ function grantSlots(
   known: ConcurrentState | null,
   item: LeaseItem,
   budget: ConcurrentBudget,
-  { generation, node, isReplay, floorMs, timings }: GrantContext,
+  context: GrantContext,
 ): ItemResult {
-  const { version, value } = newest(known, budget)
+  const { generation, node, isReplay, floorMs, timings } = context
+  const { limit, versionMs } = newest(known, budget, context)
+  const { version, value } = limit
   const lastingMs = timings.leaseMs + timings.marginMs + budget.callMsMax
   const leases: ConcurrentState['leases'] = {}
   for (const [name, lease] of Object.entries(known?.leases ?? {})) {
@@ -137,7 +153,7 @@ function grantSlots(
   const unused = value - sum(Object.values(leases).map(({ held }) => held))
   const free = Math.max(0, unused)
   const isOpen = isReady(generation) || floorMs >= generation.startMs + lastingMs
-  const state = { epoch: generation.epoch, version, value, leases }
+  const state = { epoch: generation.epoch, version, versionMs, value, leases }
   // Calls that run keep their slots after the limit was lowered, but no other call may take them.
   if (unused < 0) return { state, grant: { granted: 0 - Math.min(item.held, -unused), free, isOpen } }
   if (isReplay) return { state, grant: { granted: Math.max(0, (leases[node]?.held ?? 0) - item.held), free, isOpen } }
@@ -146,12 +162,17 @@ function grantSlots(
   return { state, grant: { granted, free: isOpen ? free - granted : 0, isOpen } }
 }
 
-/** Returns the limit of the newest declaration: that of `known`, or of the request. */
-function newest<Known extends Versioned, Budget extends Versioned>(
-  known: Known | null,
+/**
+ * Returns the limit of the newest declaration: that of `known`, or of the request. A version that no request has carried for `keepMs`
+ * is forgotten: no node holds anything that was granted under it, and the registry may have been restored to a point before it.
+ */
+function newest<State extends Known, Budget extends Versioned>(
+  known: State | null,
   budget: Budget,
-): Known | Budget {
-  return known !== null && known.version > budget.version ? known : budget
+  { floorMs, timings }: GrantContext,
+): Newest<State | Budget> {
+  const isKnown = known !== null && known.version > budget.version && floorMs - known.versionMs < timings.keepMs
+  return isKnown ? { limit: known, versionMs: known.versionMs } : { limit: budget, versionMs: floorMs }
 }
 
 function isReady({ readyMs }: Generation): boolean {

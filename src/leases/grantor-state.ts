@@ -29,9 +29,14 @@ export interface NodeState {
   readonly heardMs: number
 }
 
-export interface TotalState {
+interface Declared {
   readonly epoch: number
   readonly version: number
+  /** Clock at the latest request with this version. */
+  readonly versionMs: number
+}
+
+export interface TotalState extends Declared {
   readonly value: number
   /** Calls that each node has used or may still admit in the window. */
   readonly claims: Record<string, number>
@@ -44,9 +49,7 @@ interface RateLease {
   readonly untilMs: number
 }
 
-export interface RateState {
-  readonly epoch: number
-  readonly version: number
+export interface RateState extends Declared {
   readonly capacity: number
   readonly leak: number
   /** Units that have been spent and have not leaked, at `sinceMs`. */
@@ -57,9 +60,7 @@ export interface RateState {
   leases: Record<string, RateLease>
 }
 
-export interface ConcurrentState {
-  readonly epoch: number
-  readonly version: number
+export interface ConcurrentState extends Declared {
   readonly value: number
   leases: Record<string, { held: number; readonly untilMs: number }>
 }

@@ -7,7 +7,7 @@
 
 import type { NodeMoment } from './lease-cell.ts'
 import { isScarce, LeaseDemand } from './lease-demand.ts'
-import type { LeaseDeclaration } from './lease-declaration.ts'
+import { isSameLimit, type LeaseDeclaration } from './lease-declaration.ts'
 import type { JournalEntry, LeaseJournal } from './lease-journal.ts'
 import type { LeaseBudget, LeaseGrant, LeaseItem } from './lease-messages.ts'
 import { LeaseNeed } from './lease-need.ts'
@@ -95,12 +95,14 @@ export class LeaseCounter {
     return this.#cell.get('closedSinceMs') || null
   }
 
-  /** Replaces the declaration. All that was leased and not used under the one before is void when this returns. */
+  /** Replaces the declaration. If its limit is another, all that was leased and not used before is void when this returns. */
   redeclare(declaration: LeaseDeclaration): void {
+    const before = this.#declaration
+    this.#declaration = declaration
+    if (isSameLimit(before, declaration)) return
     if (this.kind === 'total') this.lowerTo(0)
     else this.expire()
     this.#isUnconfirmed = this.kind === 'concurrent'
-    this.#declaration = declaration
   }
 
   /** Returns what is not used, for good. */
@@ -189,12 +191,10 @@ export class LeaseCounter {
     const want = isLow ? Math.max(ahead, this.#need.most) - remaining : 0
     const least = (this.#need.most > 0 ? this.#need.least : this.#need.unit) - remaining
     this.#missing = Math.max(this.#need.most, this.#need.unit) - remaining
-    const isConcurrent = this.kind === 'concurrent'
     return {
       key: this.key,
       budget: this.#budget(),
-      held: isConcurrent ? Math.max(allowed, used) : remaining,
-      used: isConcurrent ? 0 : used,
+      ...(this.kind === 'concurrent' ? { held: Math.max(allowed, used), used: 0 } : { held: remaining, used }),
       want: Math.max(0, want),
       ...(this.kind === 'total' && this.#timings.openMs !== null && want > 0 && least > 1 ? { least } : {}),
     }

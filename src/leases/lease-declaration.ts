@@ -11,3 +11,8 @@ export interface TotalDeclaration {
 }
 
 export type LeaseDeclaration = TotalDeclaration | RateBudget | ConcurrentBudget
+
+/** Whether two declarations differ in their version at most. */
+export function isSameLimit(one: LeaseDeclaration, other: LeaseDeclaration): boolean {
+  return JSON.stringify({ ...one, version: 0 }) === JSON.stringify({ ...other, version: 0 })
+}

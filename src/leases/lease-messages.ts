@@ -8,7 +8,10 @@
 
 import type { Bucket } from '../domain/gcra.ts'
 
-/** The grantor follows the newest version that it has seen, from any node; of equal ones, that of the request. */
+/**
+ * The grantor follows the newest version, from any node, that it has seen within `LeaseTimings.keepMs`; of equal ones, that of the
+ * request.
+ */
 interface Versioned {
   readonly version: number
 }

@@ -37,6 +37,8 @@ export interface SliceCounter {
   /** Generation in which `version` and `value` were declared. */
   readonly epoch: number
   readonly version: number
+  /** Clock at the latest request with this version. */
+  readonly versionMs: number
   readonly value: number
   /** Units that each identity has used or may still admit. */
   readonly claims: Readonly<Record<string, number>>
@@ -153,8 +155,9 @@ function toSliceGeneration(
 }
 
 /** Declarations of another generation may be newer than what the registry holds now. */
-function toTotal({ epoch: declared, version, value, claims }: SliceCounter, epoch: number): TotalState {
-  return { epoch, version: declared === epoch ? version : -1, value, claims }
+function toTotal({ epoch: declared, version, ...counter }: SliceCounter, epoch: number): TotalState {
+  const { versionMs, value, claims } = counter
+  return { epoch, version: declared === epoch ? version : -1, versionMs, value, claims }
 }
 
 function storeCounter(
@@ -167,7 +170,7 @@ function storeCounter(
   const place = placeOf(key, budget)
   const total = grantor.counters.get(place) as TotalState | undefined
   if (total === undefined) return
-  const { version, value, claims } = total
-  const before = counters.get(place)
-  counters.set(place, { endMs: Math.max(before?.endMs ?? 0, budget.endMs), epoch, version, value, claims })
+  const { version, versionMs, value, claims } = total
+  const endMs = Math.max(counters.get(place)?.endMs ?? 0, budget.endMs)
+  counters.set(place, { endMs, epoch, version, versionMs, value, claims })
 }

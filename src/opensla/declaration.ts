@@ -71,6 +71,7 @@ function toPlan(root: Fields, { technicalName, operationIds }: DeclaredApi, faul
   return {
     api: technicalName,
     variant: info['variant'] === undefined ? '' : (textAt(info['variant'], '/info/variant', faults) ?? ''),
+    number: 0,
     version: info['version'] === undefined ? '1.0.0' : (textAt(info['version'], '/info/version', faults) ?? ''),
     ...withShortForms(compileLimits(root['limits'], known, faults), quotas, faults),
     quota: readQuota(quotas, faults),

@@ -22,6 +22,8 @@ export interface GatewayPort {
   withdraw(api: string): Promise<void>
   /** Applies a declaration to running subscriptions; counters with the same `key` continue. */
   applySla(sla: SlaPlan): Promise<void>
+  /** Notes the numbers of declarations that are served and have not changed otherwise. */
+  renumber(slas: readonly SlaPlan[]): void
   /** Updates the cached grant of a credential; an invalid grant leaves a tombstone. */
   applyGrant(grant: Grant): Promise<void>
   /** Sets the products that an API is a member of; tokens of other products are refused. */

@@ -33,6 +33,8 @@ export interface Grant {
   readonly certificateThumbprint?: string
   /** Later grants of the same credential carry a higher number; an older one never replaces a newer. */
   readonly version: number
+  /** Revision of the document of the subscription. */
+  readonly subscriptionRevision: number
 }
 
 /** The name by which a thread looks up a credential. */
@@ -69,6 +71,7 @@ export function toSharedClientGrant(tenant: string, name: string): Grant {
     scopes: [],
     variant: '',
     version: 0,
+    subscriptionRevision: 0,
   }
 }
 

@@ -60,6 +60,8 @@ export interface SlaPlan {
   /** `''` for the default tier. */
   readonly variant: string
   readonly version: string
+  /** Counts the declarations of the API, those of all its variants together: a later plan has a higher number. */
+  readonly number: number
   readonly limits: readonly LimitPlan[]
   /**
    * operationId → for each property (`rate`, `concurrent`, `totals.minute` …) the positions in

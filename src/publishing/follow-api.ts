@@ -23,7 +23,7 @@ import { planWithheldCanary } from './withheld-canary.ts'
 
 export interface FollowApiOptions {
   readonly registry: Registry
-  readonly gateway: Pick<GatewayPort, 'prepare' | 'withdraw' | 'applySla' | 'applyMembership'>
+  readonly gateway: Pick<GatewayPort, 'prepare' | 'withdraw' | 'applySla' | 'renumber' | 'applyMembership'>
   readonly specifications: Pick<Specifications, 'plansInForce'>
   readonly mutex: KeyedMutex
   readonly served: ServedPlans
@@ -152,6 +152,10 @@ export async function* startApis(
 /** Returns false if the plan is served already. Compiles only what has to be compiled, because other changes wait for it. */
 async function serve({ gateway, served, prepared }: FollowApiOptions, next: ActivePlan): Promise<boolean> {
   const change = served.changeTo(next)
+  if (change !== 'revision') {
+    const changed = change?.slas ?? []
+    gateway.renumber(next.slas.filter((sla) => !changed.includes(sla)))
+  }
   if (change === null) return false
   const { api, memberOfProductIds } = next.plan
   if (change === 'revision') await (prepared.take(next) ?? (await gateway.prepare(next.plan, next.slas))).swap()

@@ -2,8 +2,7 @@
 
 import type { EncodedText } from '../domain/encoded-text.ts'
 import { Problem, type ProblemPointer } from '../domain/problem.ts'
-import { checkDeclaration, compileDeclaration } from '../opensla/declaration.ts'
-import type { Fields } from '../opensla/reader.ts'
+import { checkDeclaration } from '../opensla/declaration.ts'
 import type { SlaPlan } from '../plan/sla-plan.ts'
 import type { Labelled, Labels } from '../store/labels.ts'
 import type { CreateId } from '../runtime/ids.ts'
@@ -27,6 +26,7 @@ import { defaultPlatformSla } from './platform-sla.ts'
 import { PROXY_KIND, activeDeployment, stagedDeployment } from './proxy-document.ts'
 import { declaredWrites, readDeclared } from './declared-fields.ts'
 import { contentWrite, readContent, type Content } from './published-content.ts'
+import { latestNumber, toSlaPlans, type InForce } from './sla-plans.ts'
 import type { KeyedMutex } from '../command/keyed-mutex.ts'
 
 export interface OpenApiSpec {
@@ -66,6 +66,8 @@ export interface OpenSlaSpecBody extends Labelled {
   readonly variant: string
   readonly version: string
   readonly inForce: boolean
+  /** As in `SlaPlan`; missing in declarations of earlier versions, which come first. */
+  readonly number?: number
   /** Operations of the API at the time of the declaration, which may name them even if a later revision removes them. */
   readonly operationIds: readonly string[]
 }
@@ -169,6 +171,7 @@ async function createOpenSla(
   const { plan, fields, warnings } = checkDeclaration(bytes, { technicalName: api, operationIds })
   const { variant, version } = plan
   const current = await inForce(registry, api)
+  const number = latestNumber(current) + 1
   const before = current.find(({ body }) => body.variant === variant)
   if (before === undefined && current.length >= VARIANTS_MAX) {
     const extensions = { state: 'full', allowed: [] }
@@ -177,7 +180,10 @@ async function createOpenSla(
   const declared = current.map((each) => each.body.variant)
   const isChange = before !== undefined || (await affectsSubscriptions(registry, { api, variant, declared }))
   const id = createId('sla')
-  const body: OpenSlaSpecBody = { api, variant, version, inForce: true, operationIds, ...(labels && { labels }) }
+  const body: OpenSlaSpecBody = {
+    ...{ api, variant, version, inForce: true, number, operationIds },
+    ...(labels && { labels }),
+  }
   const mediaType = isJson(bytes) ? 'application/json' : 'application/yaml'
   await commit(registry, author, 'openslaspec.create', [
     openSlaWrite(id, tenant, 0, body),
@@ -188,7 +194,7 @@ async function createOpenSla(
     ...(before === undefined ? [] : [retire(before)]),
     ...(isChange ? [slaChanged(createId, tenant, before?.body ?? null, body)] : []),
   ])
-  await gateway.applySla(plan)
+  await gateway.applySla({ ...plan, number })
   return { ...showSla(await find(registry, tenant, OPENSLA_SPEC_KIND, id)), warnings }
 }
 
@@ -238,18 +244,14 @@ async function plansInForce(
   const { registry } = options
   const platformIds = platformOperationIds(options)
   const current = api === PLATFORM_API ? platformIds : operationIds
-  const plans: SlaPlan[] = []
+  const declared: InForce[] = []
   for (const { id, tenant, body } of await inForce(registry, api)) {
-    plans.push(toSlaPlan(body, current, await readDeclared(registry, tenant, id)))
+    declared.push({ body, fields: await readDeclared(registry, tenant, id) })
   }
+  const plans = toSlaPlans(declared, current)
   const hasDefault = api !== PLATFORM_API || plans.some(({ variant }) => variant === '')
-  return hasDefault || platformIds.length === 0 ? plans : [...plans, defaultPlatformSla(platformIds)]
-}
-
-/** `operationIds` are those of the active revision. */
-export function toSlaPlan(body: OpenSlaSpecBody, operationIds: readonly string[], fields: Fields): SlaPlan {
-  const known = [...new Set([...operationIds, ...body.operationIds])]
-  return compileDeclaration(fields, { technicalName: body.api, operationIds: known })
+  if (hasDefault || platformIds.length === 0) return plans
+  return [...plans, { ...defaultPlatformSla(platformIds), number: latestNumber(declared) }]
 }
 
 function slaChanged(createId: CreateId, tenant: string, before: OpenSlaSpecBody | null, after: OpenSlaSpecBody): Write {

@@ -19,7 +19,8 @@ import {
   type ActivePlan,
   type ServingPlansOptions,
 } from './serving-plan.ts'
-import { OPENSLA_SPEC_KIND, toSlaPlan, type OpenSlaSpecBody } from './specifications.ts'
+import { toSlaPlans, type InForce } from './sla-plans.ts'
+import { OPENSLA_SPEC_KIND, type OpenSlaSpecBody } from './specifications.ts'
 
 export interface StoredPlan {
   readonly proxy: Document<ProxyBody>
@@ -100,11 +101,11 @@ async function readPlans(
 
   function slasOf(each: Active): readonly SlaPlan[] | null {
     const operationIds = servedOperationIds(each.proxy.body, each.deployment)
-    const plans = declarationsOf(each).flatMap(({ id, tenant, body }) => {
+    const inForce = declarationsOf(each).flatMap(({ id, tenant, body }): readonly InForce[] => {
       const fields = currentFields(declared.get(id) ?? null, tenant)
-      return fields === null ? [] : [toSlaPlan(body, operationIds, fields)]
+      return fields === null ? [] : [{ body, fields }]
     })
-    return plans.length < declarationsOf(each).length ? null : plans
+    return inForce.length < declarationsOf(each).length ? null : toSlaPlans(inForce, operationIds)
   }
 
   function planOf(each: Active): ActivePlan | null {

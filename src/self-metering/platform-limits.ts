@@ -32,6 +32,7 @@ import {
 import { parseHeaderLines } from '../runtime/parse-header-lines.ts'
 import { toLimitLines, toQuotaLines } from '../gateway/limits/limit-headers.ts'
 import { parseDeclaration } from '../opensla/declaration.ts'
+import type { Grant } from '../plan/grant.ts'
 import type { SlaPlan } from '../plan/sla-plan.ts'
 import type { AdmittedCall, Attempt, CallLimits, RefusedCall } from '../platform/call-limits.ts'
 import type { Clock } from '../runtime/clock.ts'
@@ -167,7 +168,7 @@ class PlatformCounters {
     operation: number,
     { nowMs, isAlone }: At,
   ): AdmittedCall | RefusedCall | typeof LACKING_LEASES {
-    const block = this.#blockOf(grant.subscription, sla)
+    const block = this.#blockOf(grant, sla)
     this.#limiter.take(sla, block, operation, nowMs, isAlone)
     const { verdict } = this.#limiter
     if (verdict.refusedBy === LACKING || verdict.refusedBy === CLOSED) return LACKING_LEASES
@@ -194,9 +195,9 @@ class PlatformCounters {
     return this.#waits.wait(this.#limiter.verdict.lacking)
   }
 
-  #blockOf(subscription: string, sla: CompiledSla): Block {
+  #blockOf({ subscription, subscriptionRevision }: Grant, sla: CompiledSla): Block {
     const memory = sla === this.repair ? this.#repairs : this.#memory
-    const ref = memory.blockFor(subscription, sla.plan)
+    const ref = memory.blockFor(subscription, sla.plan, subscriptionRevision)
     // A call without counters would be a call without limits.
     if (ref === null) throw new Problem('unavailable', 'The limits of this call cannot be counted at the moment.')
     const known = this.#blocks.get(ref)

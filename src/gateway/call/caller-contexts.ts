@@ -32,9 +32,9 @@ export function createCallerContexts({ mainThread, limiter }: CallerContextsOpti
   async function open(caller: Caller, revision: CompiledRevision): Promise<CallerContext> {
     const { api } = revision.plan
     const generation = generations.get(api) ?? 0
-    const { subscription } = caller.grant
+    const { subscription, subscriptionRevision } = caller.grant
     const variant = variantFor(caller.grant, revision)
-    const block = await mainThread.request('block', { subscription, api, variant })
+    const block = await mainThread.request('block', { subscription, api, variant, revision: subscriptionRevision })
     if ((generations.get(api) ?? 0) !== generation) return open(caller, revision)
     // Without counters the call would be served without the limits that the API declares.
     if (block === null) throw new Error(`there are no counters for ${subscription} at ${api}`)

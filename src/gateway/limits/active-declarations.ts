@@ -16,6 +16,14 @@ export interface Promises {
   apis(): readonly string[]
 }
 
+export interface BlockParameters {
+  readonly subscription: string
+  readonly api: string
+  readonly variant: string
+  /** Revision of the document of the subscription. */
+  readonly revision: number
+}
+
 export interface ActiveDeclarations {
   /** Activates a declaration; one with the same limits keeps its counters in place. */
   setPlan(plan: SlaPlan): void
@@ -29,11 +37,7 @@ export interface ActiveDeclarations {
   readonly generation: number
   /** Runs `change`, during which requests for blocks of the API wait, then activates `plan`. */
   change(plan: SlaPlan, change: () => Promise<void>): Promise<void>
-  block(ask: {
-    readonly subscription: string
-    readonly api: string
-    readonly variant: string
-  }): Promise<BlockRef | null>
+  block(parameters: BlockParameters): Promise<BlockRef | null>
 }
 
 export function createActiveDeclarations(memory: LimitMemory): ActiveDeclarations {
@@ -50,7 +54,7 @@ export function createActiveDeclarations(memory: LimitMemory): ActiveDeclaration
     isAnyPromised = isAnyPromised || plan.runtime.length > 0
     const key = `${plan.api} ${plan.variant}`
     const before = plans.get(key)
-    if (before !== undefined && haveSameLimits(before, plan)) return
+    if (before !== undefined && areAlike(before, plan)) return
     plans.set(key, plan)
     generation++
     memory.redeclare(plan)
@@ -81,17 +85,18 @@ export function createActiveDeclarations(memory: LimitMemory): ActiveDeclaration
       await done
       if (changing.get(plan.api) === held) changing.delete(plan.api)
     },
-    async block({ subscription, api, variant }) {
+    async block({ subscription, api, variant, revision }) {
       await changing.get(api)
       const plan = plans.get(`${api} ${variant}`)
-      return plan === undefined ? null : memory.blockFor(subscription, plan)
+      return plan === undefined ? null : memory.blockFor(subscription, plan, revision)
     },
   }
 }
 
-function haveSameLimits(a: SlaPlan, b: SlaPlan): boolean {
+/** Whether two plans are of one number, and have the same limits. */
+function areAlike(a: SlaPlan, b: SlaPlan): boolean {
   return (
-    JSON.stringify([a.limits, a.byOperation, a.quota, a.alertShare]) ===
-    JSON.stringify([b.limits, b.byOperation, b.quota, b.alertShare])
+    JSON.stringify([a.number, a.limits, a.byOperation, a.quota, a.alertShare]) ===
+    JSON.stringify([b.number, b.limits, b.byOperation, b.quota, b.alertShare])
   )
 }

@@ -7,18 +7,14 @@
  */
 
 import { createHash } from 'node:crypto'
-import { createCalendar } from '../../domain/calendar.ts'
-import { toBucket } from '../../domain/gcra.ts'
 import { freeSlot, LEASE_CELL_SIZE, remainingOf } from '../../leases/lease-cell.ts'
 import type { LeaseDeclaration } from '../../leases/lease-declaration.ts'
 import type { LeasePlace } from '../../leases/lease-place.ts'
-import { calendarTotal, isSlice } from '../../leases/slice-windows.ts'
-import type { LimitPlan, QuotaPlan, SlaPlan } from '../../plan/sla-plan.ts'
+import type { SlaPlan } from '../../plan/sla-plan.ts'
 import type { LeaseBlockRef, LeaseCellRef } from './lease-block.ts'
 import { freeLock, lock, unlock } from './limit-lock.ts'
-import { windowEnd, windowStart } from './limit-window.ts'
-import { quotaUnitOf } from './quota-limit.ts'
 import type { Place, SharedPages } from './shared-pages.ts'
+import { limitsWanted, quotaWanted, type Wanted } from './wanted-leases.ts'
 
 /** The leases of this node from one grantor, as the protocol keeps them. */
 export interface LeaseKeeper {
@@ -61,12 +57,9 @@ interface Area {
   readonly lock: Place
   readonly byCalls: Map<string, Lease>
   plan: SlaPlan
+  /** That of the subscription's document when it had the plan; 0 if it is not known. */
+  revision: number
 }
-
-/** No call through the gateway is expected to take longer; slots of a node that was lost stay taken for this long. */
-const CALL_MS_MAX = 600_000
-/** The same for all declarations, so that the grantor judges each request by the one in it. */
-const VERSION = 0
 
 export interface LeaseBookOptions {
   readonly keepers: LeaseKeepers
@@ -89,19 +82,29 @@ export class LeaseBook {
     this.#holder = threads + 1
   }
 
-  /** Returns the leases of a subscription under a plan; null if the memory has reached its bound. */
-  blockFor(subscription: string, plan: SlaPlan, gaugesAt: readonly (number | null)[]): LeaseBlockRef | null {
+  /**
+   * Returns the leases of a subscription under a plan; null if the memory has reached its bound. `revision` is that of the subscription's
+   * document, 0 if it is not known: leases follow the plan of the latest one.
+   */
+  blockFor(
+    subscription: string,
+    plan: SlaPlan,
+    gaugesAt: readonly (number | null)[],
+    revision: number,
+  ): LeaseBlockRef | null {
     const area = this.#areaOf(subscription, plan)
     if (area === null) return null
-    area.plan = plan
+    const isLatest = revision >= area.revision
+    if (isLatest) Object.assign(area, { plan, revision })
+    const version = versionOf(area)
     const cells: LeaseCellRef[] = []
-    for (const [position, limit] of limitsWanted(plan.limits).entries()) {
-      const lease = this.#leaseIn(area, limit, plan.api)
+    for (const [position, limit] of limitsWanted(plan.limits, version).entries()) {
+      const lease = this.#leaseIn(area, limit, isLatest)
       if (lease === null) return null
       cells.push({ ...cellOf(lease), gaugesAt: gaugesAt[position]! })
     }
-    const wanted = quotaWanted(plan.quota)
-    const quota = wanted && this.#leaseIn(area, wanted, plan.api)
+    const wanted = quotaWanted(plan.quota, version)
+    const quota = wanted && this.#leaseIn(area, wanted, isLatest)
     if (wanted !== null && quota === null) return null
     return {
       page: area.lock.page,
@@ -116,8 +119,9 @@ export class LeaseBook {
     for (const area of this.#byApi.get(plan.api) ?? []) {
       if (area.plan.variant !== plan.variant || area.plan === plan) continue
       area.plan = plan
-      const quota = quotaWanted(plan.quota)
-      for (const wanted of [...limitsWanted(plan.limits), ...(quota === null ? [] : [quota])]) {
+      const version = versionOf(area)
+      const quota = quotaWanted(plan.quota, version)
+      for (const wanted of [...limitsWanted(plan.limits, version), ...(quota === null ? [] : [quota])]) {
         const lease = area.byCalls.get(wanted.name)
         if (lease !== undefined) this.#declare(lease, wanted)
       }
@@ -166,7 +170,7 @@ export class LeaseBook {
     if (known !== undefined) return known
     const lock = this.#pages.allocate(1)
     if (lock === null) return null
-    const area: Area = { subscription, lock, byCalls: new Map(), plan }
+    const area: Area = { subscription, lock, byCalls: new Map(), plan, revision: 0 }
     this.#areas.set(key, area)
     const others = this.#byApi.get(plan.api)
     if (others === undefined) this.#byApi.set(plan.api, [area])
@@ -174,17 +178,17 @@ export class LeaseBook {
     return area
   }
 
-  #leaseIn(area: Area, wanted: Wanted, api: string): Lease | null {
+  #leaseIn(area: Area, wanted: Wanted, isLatest: boolean): Lease | null {
     const { name, declaration, isLong } = wanted
     const known = area.byCalls.get(name)
     if (known !== undefined) {
-      this.#declare(known, wanted)
+      if (isLatest) this.#declare(known, wanted)
       return known
     }
     const place = this.#pages.allocate(LEASE_CELL_SIZE)
     if (place === null) return null
     const key = createHash('sha256')
-      .update(JSON.stringify([area.subscription, api, name]))
+      .update(JSON.stringify([area.subscription, area.plan.api, name]))
       .digest('base64url')
     const keeper = isLong ? this.#keepers.long : this.#keepers.short
     const lease: Lease = { id: this.#leases.length, key, keeper, place, lock: area.lock, declaration }
@@ -223,61 +227,14 @@ function wordOf({ page, offset }: Place): Int32Array {
   return new Int32Array(page, offset * 8, 1)
 }
 
-/** The lease of a limit, by a name of the calls that it counts. */
-interface Wanted {
-  readonly name: string
-  readonly declaration: LeaseDeclaration
-  readonly isLong: boolean
-  /** The limit is switched off by its value of 0: no call needs the lease. */
-  readonly isOff: boolean
-}
-
 function cellOf({ id, place: { page, offset } }: Lease): Omit<LeaseCellRef, 'gaugesAt'> {
   return { id, page, at: offset }
 }
 
-/** In the order of the limits. */
-function limitsWanted(limits: readonly LimitPlan[]): readonly Wanted[] {
-  const names = new Set<string>()
-  return limits.map((limit) => {
-    // Several limits of a plan may count the same calls.
-    let name = `${limit.rule.kind} ${limit.meaning}`
-    while (names.has(name)) name += ' again'
-    names.add(name)
-    return {
-      name,
-      declaration: toDeclaration(limit),
-      isLong: limit.rule.kind === 'total' && isSlice(limit.rule.window),
-      isOff: limit.rule.value === 0,
-    }
-  })
-}
-
-function toDeclaration({ rule, validity }: LimitPlan): LeaseDeclaration {
-  switch (rule.kind) {
-    case 'rate':
-      return { kind: 'rate', version: VERSION, ...toBucket(rule.value, rule.spanMs) }
-    case 'concurrent':
-      return { kind: 'concurrent', version: VERSION, value: rule.value, callMsMax: CALL_MS_MAX }
-    case 'total': {
-      const { window, value } = rule
-      if (window !== 'period') return calendarTotal(window, value, VERSION)
-      const calendar = createCalendar()
-      const windowAt = (serverMs: number) => ({
-        startMs: windowStart(window, validity, calendar, serverMs),
-        endMs: windowEnd(window, validity, calendar, serverMs),
-      })
-      return { kind: 'total', version: VERSION, value, windowAt }
-    }
-    default:
-      return rule satisfies never
-  }
-}
-
-/** Returns null for a quota that admits everything. */
-function quotaWanted(quota: QuotaPlan | null): Wanted | null {
-  if (quota === null || quota.period === 'PayAsYouGo') return null
-  const { period, unitsMicro } = quota
-  const declaration = calendarTotal(quotaUnitOf(period), unitsMicro, VERSION)
-  return { name: `quota ${period}`, declaration, isLong: true, isOff: false }
+/**
+ * Returns the version of the declarations of an area. Every declaration adds one to the number of the plan, and every change of the
+ * subscription one to its revision. Nodes that have seen the same therefore agree about it, and each change makes it higher.
+ */
+function versionOf({ plan, revision }: Area): number {
+  return plan.number + revision
 }

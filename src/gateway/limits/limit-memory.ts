@@ -21,8 +21,11 @@ import { SharedPages, temporaryPlace, type Place } from './shared-pages.ts'
 export type { BlockRef } from './limit-block.ts'
 
 export interface LimitMemory {
-  /** Returns the block of a subscription under a plan; null if the memory has reached its bound. */
-  blockFor(subscription: string, plan: SlaPlan): BlockRef | null
+  /**
+   * Returns the block of a subscription under a plan; null if the memory has reached its bound. `revision`: that of the subscription when
+   * it had the plan; by default it is not known.
+   */
+  blockFor(subscription: string, plan: SlaPlan, revision?: number): BlockRef | null
   /** Applies the numbers of a plan that has changed to leases. */
   redeclare(plan: SlaPlan): void
   /** Asks for leases; resolves with false if they cannot be had at the moment. */
@@ -41,6 +44,7 @@ export interface LimitMemory {
 interface Entry {
   readonly subscription: string
   readonly plan: SlaPlan
+  readonly revision: number
   readonly ref: BlockRef
 }
 
@@ -81,13 +85,16 @@ class SharedLimitMemory implements LimitMemory {
     return this.#pages.bytes
   }
 
-  blockFor(subscription: string, plan: SlaPlan): BlockRef | null {
+  blockFor(subscription: string, plan: SlaPlan, revision = 0): BlockRef | null {
     const key = keyOf(subscription, plan.api)
     const before = this.#entries.get(key)
     const isInPlace = before !== undefined && before.ref.layout === this.#layoutFor(plan).id
     const place = isInPlace ? before.ref : this.#allocate(subscription, plan, before)
-    const ref = place === null || before?.plan === plan ? place : this.#lease(subscription, plan, place)
-    if (ref !== null && before?.plan !== plan) this.#entries.set(key, { subscription, plan, ref })
+    const isLeased = before?.plan === plan && before.revision >= revision
+    const ref = place === null || isLeased ? place : this.#lease(subscription, plan, { place, revision })
+    if (ref !== null && !isLeased) {
+      this.#entries.set(key, { subscription, plan, revision: Math.max(revision, before?.revision ?? 0), ref })
+    }
     if (before !== undefined && !isInPlace && ref !== null) this.#replaced.add(before.ref)
     return ref
   }
@@ -140,12 +147,16 @@ class SharedLimitMemory implements LimitMemory {
   }
 
   /** Returns the block with the leases of the plan; null if the memory has reached its bound. */
-  #lease(subscription: string, plan: SlaPlan, ref: BlockRef): BlockRef | null {
-    if (this.#leases === null) return ref
+  #lease(
+    subscription: string,
+    plan: SlaPlan,
+    { place, revision }: { readonly place: BlockRef; readonly revision: number },
+  ): BlockRef | null {
+    if (this.#leases === null) return place
     const { offsets } = this.#layoutFor(plan)
     const gaugesAt = plan.limits.map(({ rule }, position) => counterLayoutOf(rule.kind).gaugesAt(offsets[position]!))
-    const leases = this.#leases.blockFor(subscription, plan, gaugesAt)
-    return leases && { ...ref, leases }
+    const leases = this.#leases.blockFor(subscription, plan, gaugesAt, revision)
+    return leases && { ...place, leases }
   }
 
   /** Fills a new block with the counters of the earlier block, or with the saved ones if there is none. */

@@ -19,6 +19,7 @@ import type { TlsPlan } from '../../plan/tls-plan.ts'
 import type { Damage } from '../../record/damage.ts'
 import type { SpoolSync } from '../../record/spool-writer-options.ts'
 import type { SpoolPosition } from '../../store/checkpoint.ts'
+import type { BlockParameters } from '../limits/active-declarations.ts'
 import type { LeaseNeed } from '../limits/lease-book.ts'
 import type { BlockRef } from '../limits/limit-memory.ts'
 import type { GatePlan, UpstreamReport } from '../backend/upstream-gate.ts'
@@ -70,7 +71,7 @@ export type ToWorker =
 export interface Requests {
   resolve: { parameters: CredentialName; response: Grant | null }
   /** Returns the location of the counters of a subscription. */
-  block: { parameters: { subscription: string; api: string; variant: string }; response: BlockRef | null }
+  block: { parameters: BlockParameters; response: BlockRef | null }
   /** Asks for leases; returns false if they cannot be had at the moment. */
   lease: { parameters: LeaseNeed; response: boolean }
   /** Executes a request to one of the OAuth endpoints. */

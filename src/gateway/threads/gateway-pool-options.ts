@@ -37,7 +37,7 @@ export interface GatewayPoolOptions {
   readonly onThreadGone: (thread: number) => void
 }
 
-export interface GatewayPool extends GatewayPort {
+export interface GatewayPool extends Omit<GatewayPort, 'renumber'> {
   /** Begins to start the threads, which takes a second, while other parts of the service are opened. */
   load(): void
   /** Starts the threads; resolves with the port when all of them listen. */

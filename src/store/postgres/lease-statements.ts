@@ -41,6 +41,7 @@ export interface CounterRow {
   readonly end_ms: number
   readonly epoch: number
   readonly version: number
+  readonly version_ms: number
   readonly value: number
   readonly claims: Readonly<Record<string, number>>
 }
@@ -62,10 +63,11 @@ export const STORE = `WITH generation AS (
     ON CONFLICT (identity) DO UPDATE SET name = excluded.name, epoch = excluded.epoch, session = excluded.session,
       sequence = excluded.sequence, heard_at = excluded.heard_at
   )
-  INSERT INTO slice_counter (hash, start_ms, end_ms, epoch, version, value, claims)
-  SELECT hash, start_ms, end_ms, epoch, version, value, claims FROM json_populate_recordset(null::slice_counter, $13)
+  INSERT INTO slice_counter (hash, start_ms, end_ms, epoch, version, version_ms, value, claims)
+  SELECT hash, start_ms, end_ms, epoch, version, version_ms, value, claims
+  FROM json_populate_recordset(null::slice_counter, $13)
   ON CONFLICT (hash, start_ms) DO UPDATE SET end_ms = excluded.end_ms, epoch = excluded.epoch,
-    version = excluded.version, value = excluded.value, claims = excluded.claims`
+    version = excluded.version, version_ms = excluded.version_ms, value = excluded.value, claims = excluded.claims`
 
 /** A window is kept for two days, so that it does not begin anew if the clock is set back. */
 export const DELETE_ENDED = `DELETE FROM slice_counter WHERE (hash, start_ms) IN (

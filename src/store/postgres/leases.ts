@@ -163,7 +163,7 @@ class SliceDatabase implements PostgresLeases {
     const rows = items.flatMap((item) => {
       const place = placeOf(item.key, item.budget)
       const counter = counters.get(place)
-      return counter === undefined || isEqual(before.get(place), counter) ? [] : [toRow(item, counter)]
+      return counter === undefined || isEqual(before.get(place), counter, this.#timings) ? [] : [toRow(item, counter)]
     })
     const identity = message.type === 'request' && last !== null ? message.node : null
     await client.query(this.#statements.store, [
@@ -202,17 +202,21 @@ function toGeneration(row: sql.GenerationRow): SliceGeneration {
   return { epoch, runId, startMs, isFirst, readyMs, confirmations, waiting }
 }
 
-function toCounter({ end_ms: endMs, epoch, version, value, claims }: sql.CounterRow): SliceCounter {
-  return { endMs, epoch, version, value, claims }
+function toCounter(row: sql.CounterRow): SliceCounter {
+  const { end_ms: endMs, epoch, version, version_ms: versionMs, value, claims } = row
+  return { endMs, epoch, version, versionMs, value, claims }
 }
 
-function toRow(item: LeaseItem, { endMs, epoch, version, value, claims }: SliceCounter): sql.CounterRow {
-  return { hash: hashOf(item.key), start_ms: startOf(item), end_ms: endMs, epoch, version, value, claims }
+function toRow(item: LeaseItem, { endMs, epoch, version, versionMs, value, claims }: SliceCounter): sql.CounterRow {
+  const times = { start_ms: startOf(item), end_ms: endMs, version_ms: versionMs }
+  return { hash: hashOf(item.key), ...times, epoch, version, value, claims }
 }
 
-function isEqual(a: SliceCounter | undefined, b: SliceCounter): boolean {
+function isEqual(a: SliceCounter | undefined, b: SliceCounter, { keepMs }: LeaseTimings): boolean {
   if (a === undefined || a.endMs !== b.endMs || a.epoch !== b.epoch) return false
-  if (a.version !== b.version || a.value !== b.value) return false
+  // A report that changes nothing else is seldom stored.
+  const isOld = b.versionMs - a.versionMs > keepMs / 10
+  if (isOld || a.version !== b.version || a.value !== b.value) return false
   const names = Object.keys(b.claims)
   return names.length === Object.keys(a.claims).length && names.every((name) => a.claims[name] === b.claims[name])
 }

@@ -162,6 +162,7 @@ export const STEPS: readonly string[] = [
    CREATE TABLE upstream_event (
      api text COLLATE "C" PRIMARY KEY, severity int NOT NULL, published_at timestamptz NOT NULL
    );`,
+  `ALTER TABLE slice_counter ADD COLUMN version_ms bigint NOT NULL DEFAULT 0;`,
 ]
 
 /**

@@ -35,7 +35,7 @@ export function leaseScript(timings: LeaseTimings, sources: ScriptSources = SERV
   return `
 local PROTOCOL, PREFIX, GENERATION = ${PROTOCOL}, '${LEASE_KEYS}', '${GENERATION_KEY}'
 local LEASE_MS, MARGIN_MS = ${timings.leaseMs}, ${timings.marginMs}
-local WINDOW_MARGIN_MS = ${timings.windowMarginMs}
+local WINDOW_MARGIN_MS, KEEP_MS = ${timings.windowMarginMs}, ${timings.keepMs}
 local SILENT_MS, OBSERVED_MS_MAX = ${timings.silentMs ?? 'math.huge'}, ${OBSERVED_MS_MAX}
 local time = ${sources.time}
 local micros = tonumber(time[2])
@@ -97,9 +97,11 @@ end
 `
 
 const ITEMS = `
+-- A script of an earlier version notes no times.
 local function newest(known, budget)
-  if known and known.version > budget.version then return known end
-  return budget
+  local is_known = known and known.version > budget.version and floor_ms - (known.versionMs or 0) < KEEP_MS
+  if is_known then return known, known.versionMs end
+  return budget, floor_ms
 end
 
 local function share(item, free, nodes)
@@ -117,7 +119,7 @@ end
 local function grant_total(known, item, context)
   local budget = item.budget
   if floor_ms >= budget.endMs then return nil, { 0, 0, 0 } end
-  local limit = newest(known, budget)
+  local limit, version_ms = newest(known, budget)
   local claims = known and known.claims or {}
   local reported = item.used + item.held
   if not context.is_replay then claims[context.node] = reported end
@@ -132,13 +134,14 @@ local function grant_total(known, item, context)
   end
   local granted = is_open and share(item, free, count) or 0
   claims[context.node] = reported + granted
-  local state = { epoch = context.generation.epoch, version = limit.version, value = limit.value, claims = claims }
+  local state = { epoch = context.generation.epoch, version = limit.version, versionMs = version_ms,
+    value = limit.value, claims = claims }
   -- The window is reported once more if a clock is set back.
   local keep_ms = budget.endMs - floor_ms + WINDOW_MARGIN_MS
   return state, { granted, is_open and free - granted or 0, is_open and 1 or 0 }, keep_ms
 end
 
-local function drain(from, limit)
+local function drain(from, limit, version_ms)
   local level = from.level
   if from.step ~= limit.step then level = math.ceil(level / from.step * limit.step) end
   if floor_ms > from.sinceMs then level = math.max(0, level - (floor_ms - from.sinceMs) * limit.leak) end
@@ -146,8 +149,8 @@ local function drain(from, limit)
   for node, lease in pairs(from.leases) do
     if lease.untilMs <= floor_ms then level = level + lease.held * limit.step else leases[node] = lease end
   end
-  return { epoch = from.epoch, version = limit.version, step = limit.step, leak = limit.leak, capacity = limit.capacity,
-    level = level, sinceMs = math.max(from.sinceMs, floor_ms), leases = leases }
+  return { epoch = from.epoch, version = limit.version, versionMs = version_ms, step = limit.step, leak = limit.leak,
+    capacity = limit.capacity, level = level, sinceMs = math.max(from.sinceMs, floor_ms), leases = leases }
 end
 
 local function grant_rate(known, item, context)
@@ -155,10 +158,10 @@ local function grant_rate(known, item, context)
   local began_ms = generation.startMs + LEASE_MS + MARGIN_MS
   if generation.readyMs > 0 and generation.readyMs < began_ms then began_ms = generation.readyMs end
   if floor_ms < began_ms then return nil, { 0, 0, 0 } end
-  local limit = newest(known, budget)
+  local limit, version_ms = newest(known, budget)
   local from = known or { epoch = generation.epoch, step = budget.step,
     level = generation.isFirst and 0 or budget.capacity, sinceMs = began_ms, leases = {} }
-  local state = drain(from, limit)
+  local state = drain(from, limit, version_ms)
   local own = state.leases[node] or { held = 0, used = item.used, session = context.session, untilMs = 0 }
   if not context.is_replay then
     local reported = own.held
@@ -183,7 +186,7 @@ end
 
 local function grant_slots(known, item, context)
   local budget, generation, node = item.budget, context.generation, context.node
-  local limit = newest(known, budget)
+  local limit, version_ms = newest(known, budget)
   local lasting_ms = LEASE_MS + MARGIN_MS + budget.callMsMax
   local leases, keep_ms = {}, lasting_ms
   for name, lease in pairs(known and known.leases or {}) do
@@ -197,7 +200,8 @@ local function grant_slots(known, item, context)
   local unused = limit.value - leased
   local free = math.max(0, unused)
   local is_open = generation.readyMs > 0 or floor_ms >= generation.startMs + lasting_ms
-  local state = { epoch = generation.epoch, version = limit.version, value = limit.value, leases = leases }
+  local state = { epoch = generation.epoch, version = limit.version, versionMs = version_ms,
+    value = limit.value, leases = leases }
   keep_ms = keep_ms + WINDOW_MARGIN_MS
   if unused < 0 then return state, { -math.min(item.held, -unused), free, is_open and 1 or 0 }, keep_ms end
   if context.is_replay then

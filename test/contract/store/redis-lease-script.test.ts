@@ -9,8 +9,8 @@ import { createLeaseHistory, type HistoryStep } from './random-lease-history.ts'
 
 const HISTORIES = Number(process.env['HISTORIES'] ?? 60)
 const STEPS = 300
-/** Generations of a history are short: nodes that have missed some requests are silent. */
-const TIMINGS = { ...LEASE_TIMINGS, silentMs: 1_500 }
+/** Generations of a history are short: nodes that have missed some requests are silent, and versions are soon forgotten. */
+const TIMINGS = { ...LEASE_TIMINGS, silentMs: 1_500, keepMs: 500 }
 const CLOCK = 'test:clock'
 const RUN_ID = 'test:run'
 
@@ -70,6 +70,8 @@ const FAULTS = [
   ['known.epoch ~= generation.epoch', 'false'],
   ['message.sequence < last.sequence', 'false'],
   ['known.version > budget.version', 'false'],
+  ['floor_ms - (known.versionMs or 0) < KEEP_MS', 'true'],
+  ['return known, known.versionMs', 'return known, floor_ms'],
   ['generation.isFirst and 0 or budget.capacity', '0'],
   ['silent_ms < SILENT_MS', 'true'],
   ['math.min(OBSERVED_MS_MAX, passed_ms)', 'passed_ms'],

@@ -114,6 +114,8 @@ describe('a grant', () => {
     ])
     expect(revoked.version).toBeGreaterThan(first.version)
     expect(cancelled.version).toBeGreaterThan(revoked.version)
+    expect(revoked.subscriptionRevision).toBe(first.subscriptionRevision)
+    expect(cancelled.subscriptionRevision).toBe(first.subscriptionRevision + 1)
   })
 
   it('sends its newest version to the gateway threads after concurrent changes', async () => {

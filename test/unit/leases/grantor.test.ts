@@ -5,7 +5,7 @@ import type { LeaseReply } from '../../../src/leases/lease-messages.ts'
 import { LEASE_TIMINGS } from '../../../src/leases/lease-timings.ts'
 
 const HOUR_MS = 3_600_000
-const { heartbeatMs, silentMs } = LEASE_TIMINGS
+const { heartbeatMs, keepMs, silentMs } = LEASE_TIMINGS
 
 /** A grantor with a clock, and nodes that report nothing but that they are there. */
 function openGrantor() {
@@ -29,6 +29,17 @@ function openGrantor() {
         send({ type: 'request', node, session: 1, sequence: ++sequence, epoch, isSynced, ...bounds, items: [] })
       }
     },
+    /** Asks for a slot each under a limit, and returns how many are free afterwards. */
+    ask(node: string, value: number, version: number): number {
+      const budget = { kind: 'concurrent', value, version, callMsMax: 0 } as const
+      const item = { key: 'slots', budget, held: 0, used: 0, want: 1 }
+      const bounds = { notBeforeMs: 0, notAfterMs: Infinity }
+      const reply = send({
+        ...{ type: 'request', node, session: 1, sequence: ++sequence, epoch, isSynced: true, ...bounds },
+        items: [item],
+      })
+      return reply.type === 'granted' ? reply.grants[0]!.free + 1 : 0
+    },
     setClock(stepMs: number): void {
       nowMs += stepMs
     },
@@ -48,6 +59,27 @@ function openWithSilentNode() {
   grantor.report('b')
   return grantor
 }
+
+describe('The newest version of a limit', () => {
+  it('holds for nodes that have an earlier one', () => {
+    const grantor = openGrantor()
+    grantor.begin([])
+    expect(grantor.ask('a', 5, 2)).toBe(5)
+    expect(grantor.ask('a', 9, 1)).toBe(5)
+  })
+
+  it('is forgotten if no node has it any more: the registry was restored to a point before it', () => {
+    const grantor = openGrantor()
+    grantor.begin([])
+    grantor.ask('a', 5, 2)
+    grantor.setClock(keepMs - 1)
+    grantor.ask('a', 5, 2)
+    grantor.setClock(keepMs - 1)
+    expect(grantor.ask('a', 9, 1)).toBe(5)
+    grantor.setClock(1)
+    expect(grantor.ask('a', 9, 1)).toBe(9)
+  })
+})
 
 describe('A new generation', () => {
   it.each([

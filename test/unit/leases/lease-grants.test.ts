@@ -37,7 +37,7 @@ describe('The counters of 100,000 subscriptions that come and go', () => {
       }
       for (let wave = 0; wave < WAVES; wave++) {
         const come = Array.from({ length: SUBSCRIPTIONS / WAVES }, (_, index) => `sub ${wave} ${index}`)
-        const cells = come.map((subscription) => book.blockFor(subscription, plan, [null])!.cells[0]!)
+        const cells = come.map((subscription) => book.blockFor(subscription, plan, [null], 1)!.cells[0]!)
         expect((await Promise.all(cells.map(call))).every(Boolean)).toBe(true)
         refs.push(...cells)
         for (const message of grantor.messages.splice(0))

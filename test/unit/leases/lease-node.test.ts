@@ -130,6 +130,34 @@ describe('A node with leases', () => {
     expect(node!.held).toBe(0)
   })
 
+  it('keeps what it holds if only the version of its limit is another', () => {
+    const cluster = createServing(1, total(100))
+    const [node] = cluster.nodes
+    node!.call()
+    cluster.pass(10)
+    const { held } = node!
+    expect(held).toBeGreaterThan(0)
+    node!.node.redeclare('counter', { ...total(100), version: 2 })
+    expect(node!.held).toBe(held)
+  })
+
+  it('gets no more than a lower limit that another node has followed already', () => {
+    const cluster = createServing(2, total(100))
+    const [late, first] = cluster.nodes
+    const callFor = (ms: number): number => {
+      let admitted = 0
+      for (let step = 0; step < ms / 10; step++) {
+        for (const node of cluster.nodes) if (node.call()) admitted++
+        cluster.pass(10)
+      }
+      return admitted
+    }
+    first!.node.redeclare('counter', { ...total(10), version: 2 })
+    const admitted = callFor(2_000)
+    late!.node.redeclare('counter', { ...total(10), version: 2 })
+    expect(admitted + callFor(2_000)).toBe(10)
+  })
+
   it('begins the next window with nothing, and asks for it', () => {
     let window = MINUTE
     const cluster = createServing(1, { kind: 'total', version: 1, value: 5, windowAt: () => window })

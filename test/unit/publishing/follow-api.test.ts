@@ -46,8 +46,11 @@ describe('a node that follows an API', () => {
     await declare('gold', 20)
     const { id } = await catalogue.products.create(ACME, { name: 'Bundle', apis: [API] })
     node.gateway.calls.length = 0
+    node.gateway.renumbered.length = 0
     await node.proxies.follow(API)
     expect(node.gateway.calls).toEqual(['sla orders-v1 gold', `members orders-v1 ${id}`])
+    expect(node.gateway.slas.at(-1)).toMatchObject({ variant: 'gold', number: 3 })
+    expect(node.gateway.renumbered).toMatchObject([{ variant: 'silver', number: 3 }])
     await node.proxies.follow(API)
     expect(node.gateway.calls).toHaveLength(2)
     await catalogue.retirement.deprecate(ACME, API, { retirementDate: '2027-09-01' })

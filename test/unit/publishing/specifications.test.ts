@@ -11,6 +11,7 @@ import {
 import { SWAGGER } from '../../fixtures/swagger-document.ts'
 import { OUTBOX_EVENT_KIND } from '../../../src/command/event-outbox.ts'
 import { lint } from '../../../src/governance/lint/lint.ts'
+import { OPENSLA_SPEC_KIND, openSlaWrite } from '../../../src/publishing/specifications.ts'
 import type { DocumentKind } from '../../../src/store/registry.ts'
 
 const API = 'orders-v1'
@@ -105,6 +106,22 @@ describe('a declaration', () => {
       ['plain', 2],
       ['gold', 3],
     ])
+    expect(gateway.slas.map(({ number }) => number)).toEqual([1, 2, 3])
+    expect(inForce.map(({ number }) => number)).toEqual([3, 3])
+  })
+
+  it('of an earlier version has no number, and counts as older than any other', async () => {
+    const catalogue = openTestCatalogue()
+    await publishApi(catalogue)
+    const { registry, specifications, gateway } = catalogue
+    const create = () => specifications.createOpenSla(ACME, { api: API, specification: base64(declaration()) })
+    const { id } = await create()
+    const { revision, body } = (await registry.get(OPENSLA_SPEC_KIND, id))!
+    const { number: _number, ...earlier } = body
+    await registry.commit(ACME, 'test', [openSlaWrite(id, 'acme', revision, earlier)])
+    expect(await specifications.plansInForce(API, [])).toMatchObject([{ number: 0 }])
+    await create()
+    expect(gateway.slas.at(-1)).toMatchObject({ number: 1 })
   })
 
   it('is the only one of its variant in force, also after concurrent requests', async () => {

@@ -54,6 +54,7 @@ it('The start of a node serves what following each API serves, and knows that it
   const started = await startAll(node)
   expect(started).toEqual(await followAll(catalogue.restart()))
   expect(started[0]!.slas.map(({ variant }) => variant).sort()).toEqual(['gold', 'silver'])
+  expect(started[0]!.slas.map(({ number }) => number)).toEqual([2, 2])
   node.gateway.calls.length = 0
   await followAll(node)
   expect(node.gateway.calls).toEqual([])

@@ -21,6 +21,7 @@ function caller(method: Caller['method'], scopes: readonly string[], more: Parti
     scopes,
     variant: '',
     version: 1,
+    subscriptionRevision: 1,
   } as const
   return {
     grant,

@@ -23,11 +23,13 @@ async function open(slas: readonly SlaPlan[]) {
   const declarations = createActiveDeclarations(createLimitMemory({ threads: 1 }))
   for (const sla of slas) declarations.setPlan(sla)
   const requested: string[] = []
+  const revisions: number[] = []
   const contexts = createCallerContexts({
     limiter,
     mainThread: {
       request: ((_: string, parameters: Parameters<typeof declarations.block>[0]) => {
         requested.push(parameters.variant)
+        revisions.push(parameters.revision)
         return declarations.block(parameters)
       }) as Parameters<typeof createCallerContexts>[0]['mainThread']['request'],
     },
@@ -56,7 +58,7 @@ async function open(slas: readonly SlaPlan[]) {
   } as const
   const settings = { threads: 1, gatewayUrl: 'https://gateway.example', connect: (_: unknown, base: object) => base }
   const compile = (declared: readonly SlaPlan[]) => compileRevision(plan, declared, limiter, settings)
-  return { contexts, declarations, requested, compile, revision: await compile(slas) }
+  return { contexts, declarations, requested, revisions, compile, revision: await compile(slas) }
 }
 
 const callerOf = (variant: string) => {
@@ -89,6 +91,15 @@ describe('a caller context', () => {
     expect(requested).toEqual([''])
     expect(context.block).not.toBeNull()
     expect([context.sla?.plan.variant, attributionOf(context, 0).variant]).toEqual(['', ''])
+  })
+
+  it('says which revision of the subscription it follows, and asks again when that has changed', async () => {
+    const { contexts, revisions, revision } = await open([declare('', 5)])
+    const { grant } = callerOf('')
+    for (const subscriptionRevision of [4, 5]) {
+      await contexts.of({ ...callerOf(''), grant: { ...grant, subscriptionRevision } }, revision)
+    }
+    expect(revisions).toEqual([4, 5])
   })
 
   it('has no limits if the API declares none', async () => {

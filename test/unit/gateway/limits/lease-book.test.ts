@@ -38,11 +38,12 @@ function openBook(bytesMax = 4 * PAGE_BYTES) {
   })
   const pages = new SharedPages(bytesMax)
   const book = new LeaseBook({ keepers: { short: keeperIn(kept), long: keeperIn(long) }, pages, threads: 2 })
-  const leasesOf = (plan: SlaPlan, subscription = 'sub_1'): LeaseBlockRef | null =>
+  const leasesOf = (plan: SlaPlan, subscription = 'sub_1', revision = 1): LeaseBlockRef | null =>
     book.blockFor(
       subscription,
       plan,
       plan.limits.map(() => null),
+      revision,
     )
   return { book, pages, kept, long, refilled, unreached, leasesOf, all: () => [...kept.values()] }
 }
@@ -168,6 +169,32 @@ describe('A declaration whose numbers change', () => {
     book.redeclare({ ...planOf({ limits: [minute('a', 10)] }), api: 'other-v1' })
     book.redeclare(planOf({ limits: [minute('b', 50)] }))
     expect(all()[0]!.declared).toHaveLength(1)
+  })
+
+  it('has a higher version after each declaration of the API and each change of the subscription', () => {
+    const { book, leasesOf, all } = openBook()
+    const small = { ...planOf({ limits: [minute('a', 10)] }), variant: 'small' }
+    leasesOf({ ...plan, number: 7 }, 'sub_1', 3)
+    book.redeclare({ ...plan, number: 8 })
+    leasesOf({ ...small, number: 8 }, 'sub_1', 4)
+    expect(all()[0]!.declared.map((each) => 'value' in each && [each.value, each.version])).toEqual([
+      [50, 10],
+      [50, 11],
+      [10, 12],
+    ])
+  })
+
+  it.each([
+    ['a thread that has not applied the change yet', 1],
+    ['a reader that does not know the revision', 0],
+  ])('does not return to the plan before for %s', (_, revision) => {
+    const { book, leasesOf, all } = openBook()
+    const small = { ...planOf({ limits: [minute('a', 10)] }), variant: 'small' }
+    leasesOf(plan, 'sub_1', 1)
+    leasesOf(small, 'sub_1', 2)
+    expect(leasesOf(plan, 'sub_1', revision)?.cells).toHaveLength(1)
+    book.redeclare(planOf({ limits: [minute('a', 70)] }))
+    expect(all()[0]!.declared.map((each) => 'value' in each && each.value)).toEqual([50, 10])
   })
 
   it('sends no rate of 0 to the grantor, and follows the next one', () => {
