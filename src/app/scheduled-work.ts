@@ -68,8 +68,8 @@ export interface ScheduledWorkOptions {
   readonly opened: Opened
 }
 
-/** Takes three seconds of CPU, which belong to those who try the service when it has just started. */
-const OWN_SCORE_DELAY_MS = 30_000
+/** Takes three seconds of CPU, which belong to those who try the service when it has just started: longer than the first steps take. */
+const OWN_SCORE_DELAY_MS = 120_000
 
 /** Resolves when all work that was already due is complete. */
 export async function startScheduledWork(options: ScheduledWorkOptions): Promise<void> {
