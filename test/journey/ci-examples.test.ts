@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
+import { PLAIN_ENVIRONMENT } from './plain-environment.ts'
 
 interface Step {
   readonly run?: string
@@ -58,7 +59,7 @@ function exampleOf<T>(heading: string): T {
 
 /** Returns the exit codes of the lines. */
 function run(lines: readonly string[], env: Readonly<Record<string, string>>): readonly (number | null)[] {
-  const all = { PATH: process.env['PATH'] ?? '', HOME: folder, ...env }
+  const all = { ...PLAIN_ENVIRONMENT, HOME: folder, ...env }
   return lines.map((line) => spawnSync('bash', ['-e', '-c', line], { cwd: work, env: all, stdio: 'ignore' }).status)
 }
 

@@ -5,6 +5,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { PLAIN_ENVIRONMENT } from './plain-environment.ts'
 import { openPseudoTerminal, type PseudoTerminal } from './pseudo-terminal.ts'
 
 const CLI = join(import.meta.dirname, '../../src/cli/main.ts')
@@ -25,6 +26,7 @@ beforeAll(() => {
   chmodSync(join(bin, 'tollgate'), 0o755)
   writeFileSync(join(folder, 'openapi.yaml'), '')
   env = {
+    ...PLAIN_ENVIRONMENT,
     PATH: `${bin}:${process.env['PATH']}`,
     HOME: folder,
     PS1: '> ',

@@ -10,6 +10,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import xterm, { type IBufferCell } from '@xterm/headless'
+import { PLAIN_ENVIRONMENT } from './plain-environment.ts'
 
 export interface Size {
   readonly columns: number
@@ -81,7 +82,7 @@ export function openPseudoTerminal(command: readonly string[], options: PseudoTe
   const line = `exec ${['sh', '-c', SHELL, 'sh', ...command].map(quote).join(' ')}`
   const child = spawn('script', ['--quiet', '--return', '--flush', '--command', line, '/dev/null'], {
     env: {
-      PATH: process.env['PATH'],
+      ...PLAIN_ENVIRONMENT,
       TERM: 'xterm-256color',
       SHELL: '/bin/sh',
       NOTES: notes,

@@ -2,6 +2,7 @@
 
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
+import { PLAIN_ENVIRONMENT } from './plain-environment.ts'
 
 const CLI = join(import.meta.dirname, '../../src/cli/main.ts')
 
@@ -13,7 +14,7 @@ export interface Ended {
 
 export function tollgate(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Ended> {
   const child = spawn(process.execPath, [CLI, ...args], {
-    env: { PATH: process.env['PATH'], ...env },
+    env: { ...PLAIN_ENVIRONMENT, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
     timeout: 240_000,
     killSignal: 'SIGKILL',
