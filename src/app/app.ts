@@ -7,6 +7,7 @@ import { PLATFORM_API } from '../domain/platform-api.ts'
 import { httpParser, parserLimitation } from '../gateway/connection/parser-choice.ts'
 import { createConnectProbe } from '../outbound/connect-probe.ts'
 import { createTargetCheck } from '../outbound/target-check.ts'
+import { followEnd } from '../nodes/known-end.ts'
 import { ownDocument } from '../platform/openapi.ts'
 import { openMetricsPort } from '../platform/metrics-server.ts'
 import type { Platform } from '../platform/server.ts'
@@ -23,6 +24,7 @@ import { releaseHeap } from '../runtime/release-heap.ts'
 import { releasePages } from '../runtime/release-pages.ts'
 import type { SampleBackend } from '../sample/backend.ts'
 import { createDamageReport } from '../self-metering/damage-report.ts'
+import type { Registry } from '../store/registry.ts'
 import { platformPlan } from './gateway-adapter.ts'
 import { followCertificates } from './follow-certificates.ts'
 import { openControl } from './open-control.ts'
@@ -85,6 +87,11 @@ export async function startApp({ config, log, logTap = null }: AppOptions): Prom
   }
 }
 
+/** The end that several nodes have in common is in PostgreSQL, without which a node stores usage, too. */
+function endOf({ registry, shared }: Pick<Core, 'registry' | 'shared'>): Registry['end'] {
+  return shared === null ? registry.end : followEnd(registry, shared.readFrom)
+}
+
 async function build(options: CoreOptions, logTap: LogTap | null, startedAt: number): Promise<Facts> {
   const { config, log, opened } = options
   const core = await openCore(options)
@@ -101,7 +108,7 @@ async function build(options: CoreOptions, logTap: LogTap | null, startedAt: num
   const damage = createDamageReport(core)
   // Opened before the pipeline, so that it stops after it.
   const observer = await openTelemetry(core, logTap)
-  const stream = await openStream({ ...core, onDamage: damage.report, registryEnd: core.registry.end, observer })
+  const stream = await openStream({ ...core, onDamage: damage.report, registryEnd: endOf(core), observer })
   opened('damage report', damage.connect(stream.recorder, config.adminTenant))
 
   const gateway = openGateway({ core, stream, onDamage: damage.report, rootPage: page, identity: () => identity })

@@ -32,6 +32,8 @@ export interface Shared extends Omit<Postgres, 'close'> {
   readonly incarnation: string
   /** Position of the registry before anything of it was read. */
   readonly readFrom: number
+  /** At the start, the registry lacked changes that are in the copy of this node. */
+  readonly wentBack: boolean
   /** Null: the node serves calls without the registry, however long. */
   readonly freshness: StalenessWatch | null
   /** False while the node serves from its copy of the registry, because PostgreSQL could not be reached at its start. */
@@ -133,9 +135,10 @@ async function join(node: Node, postgres: Postgres) {
   const { lockStart } = await import('../store/postgres/start-lock.ts')
   const endStart = await lockStart(postgresOptions)
   opened('start', endStart)
-  const { registry, nodes } = postgres
+  const { registry, nodes, snapshots } = postgres
   const copy = openCopyToKeep(lastGood)
   opened('last good configuration', () => copy.close())
+  const wentBack = copy.mark !== null && !(await snapshots.has(copy.mark))
   await compareAtStart({ ...options, ...identity, nodes, mayDiffer: options.config.addressesMayDiffer })
   await nodes.register(identity)
   noteListed(copy, postgres, opened)
@@ -148,6 +151,7 @@ async function join(node: Node, postgres: Postgres) {
     incarnation,
     freshness,
     readFrom,
+    wentBack,
     copy,
     keepCopy,
     beginCopy,
@@ -185,6 +189,8 @@ async function startApart(node: Node, away: StartRefused): Promise<Shared> {
     incarnation: identity.incarnation,
     freshness,
     readFrom,
+    // Joining compares.
+    wentBack: false,
     copy,
     keepCopy,
     beginCopy,

@@ -44,7 +44,7 @@ import { openStores, type OpenedStores, type Stores } from './open-stores.ts'
 export interface StreamOptions extends SpoolOptions {
   readonly createId: CreateId
   readonly folder: DataFolder
-  /** Number of the registry's last change. */
+  /** Position of the last change of the registry that this node has received. */
   readonly registryEnd: () => Promise<number>
   readonly runJob: RunJob
   /** Receives the records for the export of telemetry; null: nothing is exported. */
@@ -142,7 +142,7 @@ async function checkFolder(
     checkpoint,
     // The copy of the registry may be older, and has a check of its own.
     registryEnd: shared?.isJoined() === false ? Infinity : await registryEnd(),
-    isRegistryShared: shared !== null,
+    shared,
     nowMs: clock.nowMs(),
     log,
     count,

@@ -152,7 +152,7 @@ async function drain(settings: Settings, folder: DataFolder, { registry }: Postg
         isNewStore: isNew,
         checkpoint,
         registryEnd: await registry.end(),
-        isRegistryShared: true,
+        shared: { wentBack: false },
         nowMs: clock.nowMs(),
         log,
         count: () => {},

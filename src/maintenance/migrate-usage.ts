@@ -91,7 +91,7 @@ async function storeSpool(
     isNewStore: isNew,
     checkpoint,
     registryEnd,
-    isRegistryShared: false,
+    shared: null,
     nowMs: clock.nowMs(),
     log,
     count: () => {},

@@ -14,7 +14,7 @@ import type { RegistryCopy, RegistrySnapshots } from '../store/registry-copy.ts'
 export interface KeepCopyOptions {
   readonly copy: Pick<RegistryCopy, 'mark' | 'update' | 'expect'>
   readonly registry: Pick<Registry, 'watch'>
-  readonly snapshots: RegistrySnapshots
+  readonly snapshots: Pick<RegistrySnapshots, 'read'>
   /** Kinds of documents that no call needs. */
   readonly except: readonly string[]
   /** Kinds of documents whose changes the node acknowledges once they are in effect. */

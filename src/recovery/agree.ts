@@ -28,8 +28,11 @@ export interface AgreeOptions {
   readonly isNewStore: boolean
   readonly checkpoint: SqliteCheckpoint
   readonly registryEnd: number
-  /** The registry is in PostgreSQL: a restore or a failover there is reported and not refused, because it concerns all nodes. */
-  readonly isRegistryShared: boolean
+  /**
+   * The registry is in PostgreSQL: a restore or a failover there is reported and not refused, because it concerns all nodes.
+   * `wentBack`: it lacks changes that this node had received, however many it has got since. Null: a single node.
+   */
+  readonly shared: { readonly wentBack: boolean } | null
   readonly nowMs: number
   readonly log: Log
   readonly count: CountEvent
@@ -37,7 +40,7 @@ export interface AgreeOptions {
 
 /** Throws `StartRefused`. */
 export async function agree(options: AgreeOptions): Promise<void> {
-  const { dataDir, spoolFolder, folder, checkpoint, log, count } = options
+  const { dataDir, spoolFolder, folder, shared, checkpoint, log, count } = options
   const refuse = (part: LossPart, sentence: string): never => {
     throw new StartRefused(`${sentence} (${dataDir}); put back its newest copy, or ${acceptLossCommand(part, dataDir)}`)
   }
@@ -58,9 +61,8 @@ export async function agree(options: AgreeOptions): Promise<void> {
     refuse('store', `the store cannot be read: ${reasonOf(cause)}`),
   )
   const lost = registryLoss(claims, store, options.registryEnd)
-  if (lost > 0 && !options.isRegistryShared)
-    refuse('registry', `registry.db lacks its last ${lost} changes: it is an older copy`)
-  if (lost > 0) reportRewind(options, lost)
+  if (lost > 0 && shared === null) refuse('registry', `registry.db lacks its last ${lost} changes: it is an older copy`)
+  if (lost > 0 || shared?.wentBack === true) reportRewind(options, lost)
   const verdict = compare({
     ...positionsOf(checkpoint),
     checkpoint: claims,
@@ -108,7 +110,8 @@ export function positionsOf(checkpoint: SqliteCheckpoint) {
 function reportRewind({ log, count }: AgreeOptions, lost: number): void {
   count('registry_went_back')
   log.error(
-    { count: lost },
+    // More changes may have come since.
+    lost > 0 ? { count: lost } : {},
     'PostgreSQL lacks the last changes that this node has served: it was restored, or a standby took over; what was revoked meanwhile may be valid again',
   )
 }

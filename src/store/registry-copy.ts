@@ -39,6 +39,8 @@ export interface CopyReceiver {
 }
 
 export interface RegistrySnapshots {
+  /** Whether the registry has this moment; false if it was restored to an earlier one. Throws `StoreUnwritable`. */
+  has(mark: RegistryMark): Promise<boolean>
   /**
    * Sends what has changed after a moment, as of now, and returns the moment that this is. Everything is sent if there is no moment, or
    * the registry does not have it, because it was restored. Documents of the kinds `except` are left out. Throws `StoreUnwritable`.

@@ -57,6 +57,12 @@ async function metricOf({ baseUrl }: Service, name: string): Promise<number> {
   return Number(new RegExp(`^tollgate_${name} (\\S+)$`, 'm').exec(text)?.[1])
 }
 
+/** Number of calls whose usage is in ClickHouse. */
+async function storedCalls(subscription: string): Promise<number> {
+  const query = `SELECT sum(calls) FROM line_items WHERE subscription = '${subscription}'`
+  return Number(await (await fetch(several.clickHouse.url, { method: 'POST', body: query })).text())
+}
+
 describe('three nodes that started at the same time', () => {
   it('have one admin and one set of signing keys', { timeout: MINUTE }, async () => {
     const keys = await Promise.all(
@@ -184,7 +190,7 @@ describe('a node that was killed', () => {
 
 describe('without PostgreSQL', () => {
   it(
-    'calls are served and commands answer 503; afterwards everything works again',
+    'calls are served and stored, and commands answer 503; afterwards everything works again',
     { timeout: 2 * MINUTE },
     async () => {
       const { subscription, apiKey } = await enrol(node(0), 'ledger-v1', { name: 'Outage' })
@@ -193,6 +199,7 @@ describe('without PostgreSQL', () => {
       expect(await several.callAll(PATH, apiKey)).toEqual([200, 200, 200])
       await expect(node(0).platform.post(`/v1/subscriptions/${subscription}/suspend`)).rejects.toThrow(/answered 503/)
       expect(await several.callAll(PATH, apiKey)).toEqual([200, 200, 200])
+      await expect.poll(() => storedCalls(subscription), { timeout: MINUTE }).toBe(9)
       await several.postgres.start()
       const suspend = (): Promise<string> =>
         pendingAfter(node(0), `/v1/subscriptions/${subscription}/suspend`).catch(String)

@@ -22,6 +22,7 @@ const BEGIN = 'BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY'
 
 export function createRegistrySnapshots(pool: Pool): RegistrySnapshots {
   return {
+    has: (mark) => withRegistryErrors(() => hasMark(pool, mark)),
     read: (after, except, receiver) =>
       withRegistryErrors(() =>
         withClient(pool, async (client) => {
@@ -42,7 +43,10 @@ export function createRegistrySnapshots(pool: Pool): RegistrySnapshots {
 }
 
 /** Whether the registry has the change that was the last one at a moment. */
-export async function hasMark(client: Client, { position, commitId }: RegistryMark): Promise<boolean> {
+export async function hasMark(
+  client: Pick<ClientBase | Pool, 'query'>,
+  { position, commitId }: RegistryMark,
+): Promise<boolean> {
   if (position === 0) return true
   const { rowCount } = await client.query(HAS_CHANGE, [position, commitId])
   return rowCount === 1

@@ -7,6 +7,7 @@ import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
 import { openShared, type Shared, type SharedOptions } from '../../../src/app/open-shared.ts'
 import { createSharedMutex } from '../../../src/command/shared-mutex.ts'
 import { readConfig } from '../../../src/config.ts'
+import { followEnd } from '../../../src/nodes/known-end.ts'
 import { systemClock as clock } from '../../../src/runtime/clock.ts'
 import { createLog } from '../../../src/runtime/log.ts'
 import { openMarkFile } from '../../../src/runtime/mark-file.ts'
@@ -189,6 +190,34 @@ describe('a node that starts while PostgreSQL is away', { timeout: TIMEOUT }, ()
     const lacks = /lacks changes that this node has applied/
     await expect.poll(() => node.ended[0], WAIT).toMatch(lacks)
     expect(node.shared.isJoined()).toBe(false)
+  })
+})
+
+describe('a registry that was restored to an earlier point', { timeout: TIMEOUT }, () => {
+  it('is found at the next start, however many changes have come since', async () => {
+    const { start, node, direct } = await startWithCopy()
+    expect(node.shared.wentBack).toBe(false)
+    await node.crash()
+    await executeSql(
+      direct,
+      `ALTER TABLE change DISABLE TRIGGER ALL; DELETE FROM change; DELETE FROM document; DELETE FROM document_key; UPDATE change_end SET position = 0`,
+    )
+    const other = await start()
+    expect(other.shared.wentBack).toBe(true)
+    await other.shared.registry.commit(AUTHOR, 'make', [write('b', 0, 1), write('c', 0, 1)])
+    await expect.poll(() => other.shared.copyLag(), WAIT).toBe(0)
+    await other.crash()
+    expect((await start()).shared.wentBack).toBe(false)
+  })
+
+  it('does not lower the number of changes that a node has received', async () => {
+    const { node, direct } = await startWithCopy()
+    const { registry, readFrom } = node.shared
+    const end = followEnd(registry, readFrom)
+    await expect.poll(end, WAIT).toBe(1)
+    await executeSql(direct, 'UPDATE change_end SET position = 0')
+    expect(await registry.end()).toBe(0)
+    expect(await end()).toBe(1)
   })
 })
 
