@@ -1,9 +1,9 @@
 /**
  * Reads a page of a summary.
  *
- * A page of groups by API and consumer, of which there may be millions, reads only its own rows: the rollups are in the order of these
- * keys, so that the last key of the page is found first, and every table is read up to it. With an interval, a page is looked for in
- * ever longer stretches of time.
+ * A page of groups by API and consumer, or by consumer, of which there may be millions, reads only its own rows: some rollups are in
+ * the order of these keys, so that the end of the page is found first, and every table is read up to it. With an interval, a page is
+ * looked for in ever longer stretches of time.
  */
 
 import type { GroupField, SummaryInterval, SummaryPage, SummaryQuery, SummaryRow } from '../usage-store.ts'
@@ -11,8 +11,8 @@ import type { KeptUsage } from '../retention.ts'
 import { requireLineItems, requireSums } from './kept-usage.ts'
 import type { Readers } from './readers.ts'
 import { parseSummaryCursor, toSummaryCursor } from './summary-cursor.ts'
-import { planSources, type RolledUsage, type Source } from './summary-plan.ts'
-import { keyColumns, writeLastPair, writePage, type SummaryKey } from './summary-sql.ts'
+import { planSources, type PricedUsage, type RolledUsage, type Source, type SourceTable } from './summary-plan.ts'
+import { keyColumns, writePage, writePageEnd, type PageEnd, type SummaryKey } from './summary-sql.ts'
 
 interface Row {
   readonly start_s?: number
@@ -28,24 +28,24 @@ interface Row {
   readonly amount: string
 }
 
-interface Pair {
-  readonly api: string
-  readonly consumer: string
-}
-
 type Ask = SummaryQuery & { readonly signal?: AbortSignal | undefined }
 
 const HOUR_MS = 3_600_000
+/** Tables whose rows are in the order of a column, after the tenant. */
+const ORDERED_BY: Readonly<Record<'api' | 'consumer', readonly SourceTable[]>> = {
+  api: ['usage_daily', 'usage_monthly'],
+  consumer: ['usage_daily_by_price'],
+}
 /** A stretch of time is this many times as long as the one before. */
 const STRETCH_GROWTH = 6
 
 export class Summaries {
   readonly #readers: Readers
-  readonly #rolled: RolledUsage
+  readonly #rolled: RolledUsage & PricedUsage
 
   readonly #kept: () => KeptUsage
 
-  constructor(readers: Readers, rolled: RolledUsage, kept: () => KeptUsage) {
+  constructor(readers: Readers, rolled: RolledUsage & PricedUsage, kept: () => KeptUsage) {
     this.#readers = readers
     this.#rolled = rolled
     this.#kept = kept
@@ -81,37 +81,50 @@ export class Summaries {
   }
 
   async #readRange(query: Ask, after: SummaryKey | null, limit: number): Promise<readonly Row[]> {
-    const sources = planSources(
-      { ...query, isByConsumer: isByConsumer(query), isByRevision: isByRevision(query) },
-      this.#rolled,
-    )
+    const isOf = {
+      isByConsumer: isByConsumer(query),
+      isByPrice: isByPrice(query),
+      isByRevision: isByRevision(query),
+    }
+    const sources = planSources({ ...query, ...isOf }, this.#rolled)
     if (sources.length === 0) return []
-    const last = await this.#findLastPair(query, sources, after, limit)
+    const end = await this.#findEnd(query, sources, after, limit)
     const { tenant, customer, signal } = query
-    const statement = { ...writePage(query, sources, { after, last, limit }), consumer: customer }
+    const statement = { ...writePage(query, sources, { after, end, limit }), consumer: customer }
     return this.#readers.read<Row>(tenant, statement, signal)
   }
 
-  /** Returns null if the page may extend to the end. */
-  async #findLastPair(
+  /** Returns null if the page may extend to the last group. */
+  async #findEnd(
     query: Ask,
     sources: readonly Source[],
     after: SummaryKey | null,
     limit: number,
-  ): Promise<readonly [string, string] | null> {
-    const { groupBy, tenant, signal, interval, fromMs, toMs } = query
-    // Groups of an earlier interval come first, whatever their pair is.
+  ): Promise<PageEnd | null> {
+    const { groupBy, tenant, signal, interval, fromMs, toMs, customer } = query
+    // Groups of an earlier interval come first, whatever else they are of.
     if (interval !== undefined && endOfStretch(fromMs, interval, 1) < toMs) return null
-    if (!groupBy.includes('api') || !groupBy.includes('customer') || query.customer !== undefined) return null
-    const source = sources.find(({ table }) => table === 'usage_daily' || table === 'usage_monthly')
+    if (!groupBy.includes('customer') || customer !== undefined) return null
+    const columns = groupBy.includes('api') ? (['api', 'consumer'] as const) : (['consumer'] as const)
+    const source = sources.find(({ table }) => ORDERED_BY[columns[0]].includes(table))
     if (source === undefined) return null
-    const at = keyColumns(query).indexOf('api')
-    const from = after === null ? null : ([String(after[at]), String(after[at + 1])] as const)
-    // The groups of the first pair may be on the page before.
-    const statement = writeLastPair(query, source, { from, pairs: limit + 1 })
-    const [pair] = await this.#readers.read<Pair>(tenant, statement, signal)
-    return pair === undefined ? null : [pair.api, pair.consumer]
+    const at = keyColumns(query).indexOf(columns[0])
+    const from = after === null ? null : columns.map((_, index) => String(after[at + index]))
+    // The groups of the first values may be on the page before.
+    const statement = writePageEnd(query, source, { columns, from, groups: limit + 1 })
+    const [found] = await this.#readers.read<Pick<Row, 'api' | 'consumer'>>(tenant, statement, signal)
+    return found === undefined ? null : { columns, values: columns.map((name) => found[name]!) }
   }
+}
+
+/**
+ * Whether the rollup by price has all that the query names, and its order helps: with one consumer, or a page of consumers. It has one
+ * row per day, API and price instead of one per day and operation.
+ */
+function isByPrice({ groupBy, interval, api, customer, subscription, operation }: SummaryQuery): boolean {
+  if (subscription !== undefined || operation !== undefined) return false
+  if (customer !== undefined) return groupBy.every((field) => field === 'api' || field === 'customer')
+  return groupBy.join() === 'customer' && api === undefined && interval === undefined
 }
 
 function isByConsumer({ groupBy, customer, subscription }: SummaryQuery): boolean {

@@ -7,7 +7,14 @@
 
 import type { SummaryInterval } from '../usage-store.ts'
 
-const SOURCES = ['line_items', 'line_items_hourly', 'usage_hourly_by_api', 'usage_daily', 'usage_monthly'] as const
+const SOURCES = [
+  'line_items',
+  'line_items_hourly',
+  'usage_hourly_by_api',
+  'usage_daily',
+  'usage_daily_by_price',
+  'usage_monthly',
+] as const
 export type SourceTable = (typeof SOURCES)[number]
 
 /** From the first second on, up to the last but not including it. */
@@ -39,6 +46,8 @@ export interface SummaryRange {
   readonly interval?: SummaryInterval | undefined
   /** Whether the query names a consumer, a subscription or an agent, in its groups or its filters. */
   readonly isByConsumer: boolean
+  /** Whether the rollup by price, which is in the order of consumers, is preferred: the query names nothing that it lacks. */
+  readonly isByPrice?: boolean
   /** Whether the query names a revision, in its groups or its filters: only line items have it. */
   readonly isByRevision?: boolean
 }
@@ -46,9 +55,9 @@ export interface SummaryRange {
 const HOUR_S = 3_600
 const DAY_S = 24 * HOUR_S
 
-export function planSources(range: SummaryRange, rolled: RolledUsage): Source[] {
+export function planSources(range: SummaryRange, rolled: RolledUsage & PricedUsage): Source[] {
   if (range.isByRevision === true) return planLineItems(range)
-  const { fromMs, toMs, interval, isByConsumer } = range
+  const { fromMs, toMs, interval, isByConsumer, isByPrice = false } = range
   const found = new Map<SourceTable, Span[]>()
   const add = (table: SourceTable, fromS: number, toS: number): void => {
     if (fromS >= toS) return
@@ -63,7 +72,8 @@ export function planSources(range: SummaryRange, rolled: RolledUsage): Source[] 
   if (first !== null) add('line_items', first.fromS, first.toS)
   if (hours !== null) {
     const readHours = isByConsumer ? addConsumerDays : addApiDays
-    for (let at = hours.fromS; at < hours.toS;) at = readHours({ at, hoursTo: hours.toS, interval, rolled, add })
+    for (let at = hours.fromS; at < hours.toS;)
+      at = readHours({ at, hoursTo: hours.toS, interval, isByPrice, rolled, add })
   }
   if (last !== null) add('line_items', last.fromS, last.toS)
   return SOURCES.flatMap((table) => {
@@ -100,17 +110,22 @@ interface Step {
   readonly at: number
   readonly hoursTo: number
   readonly interval: SummaryInterval | undefined
-  readonly rolled: RolledUsage
+  readonly isByPrice: boolean
+  readonly rolled: RolledUsage & PricedUsage
   readonly add: (table: SourceTable, fromS: number, toS: number) => void
 }
 
 /** Returns where the next step begins. */
-function addConsumerDays({ at, hoursTo, interval, rolled, add }: Step): number {
+function addConsumerDays({ at, hoursTo, interval, isByPrice, rolled, add }: Step): number {
   const dayEnd = Math.floor(at / DAY_S) * DAY_S + DAY_S
   const next = Math.min(dayEnd, hoursTo)
   const isWholeDay = at % DAY_S === 0 && next === dayEnd
   if (!isWholeDay || interval === 'hour') {
     add('line_items_hourly', at, next)
+    return next
+  }
+  if (isByPrice && rolled.isDayPriced(at)) {
+    add('usage_daily_by_price', at, next)
     return next
   }
   const monthEnd = endOfMonth(at)

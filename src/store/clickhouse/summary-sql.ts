@@ -29,6 +29,7 @@ const TIMES: Readonly<Record<SourceTable, { readonly column: string; readonly is
   line_items_hourly: { column: 'hour', isDate: false },
   usage_hourly_by_api: { column: 'hour', isDate: false },
   usage_daily: { column: 'day', isDate: true },
+  usage_daily_by_price: { column: 'day', isDate: true },
   usage_monthly: { column: 'month', isDate: true },
 }
 const STARTS: Readonly<Record<SummaryInterval, (column: string) => string>> = {
@@ -43,11 +44,20 @@ export function keyColumns({ groupBy, interval }: SummaryShape): readonly string
   return [...(interval === undefined ? [] : ['start_s']), ...groupBy.map((field) => COLUMNS[field]), 'currency']
 }
 
-/** Reads up to `limit` groups whose key is after `after`, and whose API and consumer are at most `last`. */
+/** The columns of a rollup that its rows are in the order of, after the tenant. */
+export type LeadingColumns = readonly ('api' | 'consumer')[]
+
+/** The last values of these columns on a page. */
+export interface PageEnd {
+  readonly columns: LeadingColumns
+  readonly values: readonly string[]
+}
+
+/** Reads up to `limit` groups whose key is after `after`, and not after `end`. */
 export function writePage(
   query: SummaryQuery,
   sources: readonly Source[],
-  { after, last, limit }: { after: SummaryKey | null; last: readonly [string, string] | null; limit: number },
+  { after, end, limit }: { after: SummaryKey | null; end: PageEnd | null; limit: number },
 ): Statement {
   const keys = keyColumns(query)
   const params: Record<string, unknown> = { ...filterParams(query), limit }
@@ -58,9 +68,7 @@ export function writePage(
       ...(after === null
         ? []
         : [`(${key.join(', ')},) > (${after.map((value, at) => param(params, `a${at}`, value)).join(', ')},)`]),
-      ...(last === null
-        ? []
-        : [`(u.api, u.consumer) <= (${last.map((value, at) => param(params, `l${at}`, value)).join(', ')})`]),
+      ...(end === null ? [] : [compare(end, '<=', 'l', params)]),
     ]
     const columns = key.map((expression, at) => `${expression} AS ${keys[at]}`)
     return `SELECT ${columns.join(', ')}, u.calls AS calls, u.units AS units, u.amount AS amount
@@ -74,23 +82,31 @@ GROUP BY ${keys.join(', ')} ORDER BY ${keys.join(', ')} LIMIT {limit:UInt32}`,
   }
 }
 
-/** Reads the pair of API and consumer that ends a page: at least `pairs` pairs from `from` on are not after it. */
-export function writeLastPair(
+/** Reads the values that end a page: at least `groups` of them from `from` on are not after them. */
+export function writePageEnd(
   query: SummaryQuery,
   source: Source,
-  { from, pairs }: { from: readonly [string, string] | null; pairs: number },
+  { columns, from, groups }: { columns: LeadingColumns; from: readonly string[] | null; groups: number },
 ): Statement {
-  const params: Record<string, unknown> = { ...filterParams(query), offset: pairs - 1 }
+  const params: Record<string, unknown> = { ...filterParams(query), offset: groups - 1 }
   const conditions = conditionsOf(query, source, 0, params)
-  if (from !== null) {
-    conditions.push(`(u.api, u.consumer) >= (${from.map((value, at) => param(params, `f${at}`, value)).join(', ')})`)
-  }
+  if (from !== null) conditions.push(compare({ columns, values: from }, '>=', 'f', params))
   return {
-    query: `SELECT u.api AS api, u.consumer AS consumer FROM ${source.table} AS u WHERE ${conditions.join('\n  AND ')}
-GROUP BY api, consumer ORDER BY api, consumer LIMIT 1 OFFSET {offset:UInt32}`,
+    query: `SELECT ${columns.map((name) => `u.${name} AS ${name}`).join(', ')} FROM ${source.table} AS u WHERE ${conditions.join('\n  AND ')}
+GROUP BY ${columns.join(', ')} ORDER BY ${columns.join(', ')} LIMIT 1 OFFSET {offset:UInt32}`,
     params,
     settings: ', optimize_aggregation_in_order = 1',
   }
+}
+
+function compare(
+  { columns, values }: PageEnd,
+  operator: '<=' | '>=',
+  prefix: string,
+  params: Record<string, unknown>,
+): string {
+  const placeholders = values.map((value, at) => param(params, `${prefix}${at}`, value))
+  return `(${columns.map((name) => `u.${name}`).join(', ')}) ${operator} (${placeholders.join(', ')})`
 }
 
 function startOf(table: SourceTable, interval: SummaryInterval): string {

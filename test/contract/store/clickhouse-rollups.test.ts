@@ -10,7 +10,7 @@ import { migrate } from '../../../src/store/clickhouse/migrations.ts'
 import { createReaders } from '../../../src/store/clickhouse/readers.ts'
 import { createRollups, type Rollups } from '../../../src/store/clickhouse/rollups.ts'
 import { createClickHouseUsageStore } from '../../../src/store/clickhouse/usage-store.ts'
-import type { LineItem, UsageStore } from '../../../src/store/usage-store.ts'
+import type { GroupField, LineItem, UsageStore } from '../../../src/store/usage-store.ts'
 import { createRandom, type Random } from '../../random.ts'
 import { item } from './usage-items.ts'
 import { readSummary, sumUp } from './summary-model.ts'
@@ -102,6 +102,8 @@ describe('rollups', () => {
         ['TRUNCATE TABLE usage_monthly', 2],
         ["INSERT INTO usage_daily SELECT * FROM usage_daily WHERE day = '2026-03-05' LIMIT 1", 1],
         ["INSERT INTO usage_monthly SELECT * FROM usage_monthly WHERE month = '2026-02-01' LIMIT 1", 1],
+        ['TRUNCATE TABLE usage_daily_by_price', 2],
+        ["INSERT INTO usage_daily_by_price SELECT * FROM usage_daily_by_price WHERE day = '2026-03-05' LIMIT 1", 1],
         ["INSERT INTO usage_daily SELECT '2026-04-02', * EXCEPT day FROM usage_daily LIMIT 1", 1],
         ["INSERT INTO usage_daily SELECT '2025-12-31', * EXCEPT day FROM usage_daily LIMIT 1", 1],
       ] as const
@@ -146,6 +148,27 @@ describe('rollups', () => {
       const range = { tenant: 'own', fromMs: first, toMs: day + 3 * DAY, interval: 'day' as const, limit }
       const query = { ...range, groupBy: ['api' as const, 'customer' as const] }
       expect(await readSummary(usage, query)).toEqual(sumUp(items, query))
+    }
+  })
+
+  it('have what summaries of one consumer name, or are not read', async () => {
+    const items = randomItems(createRandom(5), 300)
+    await usage.insert('first', items)
+    await rollups.roll(NOW)
+    const range = { tenant: 'own', fromMs: FIRST, toMs: NOW, customer: items[0]!.consumer, limit: 1_000 }
+    const groups: readonly (readonly GroupField[])[] = [
+      [],
+      ['api', 'customer'],
+      ['operation'],
+      ['subscription'],
+      ['agent'],
+    ]
+    const filters = [{}, { api: 'api1-v1' }, { excludeApi: 'api1-v1' }, { operation: 'op1' }, { subscription: 'sub_1' }]
+    for (const groupBy of groups) {
+      for (const filter of filters) {
+        const query = { ...range, ...filter, groupBy }
+        expect(await readSummary(usage, query), JSON.stringify(query)).toEqual(sumUp(items, query))
+      }
     }
   })
 

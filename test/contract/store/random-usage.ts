@@ -33,10 +33,10 @@ export function randomQuery(random: Random): SummaryQuery {
   const step = [1, 10_000, 3_600_000, DAY][random.below(4)]!
   const [one, other] = [at(), at()].map((timeMs) => Math.floor(timeMs / step) * step)
   const interval = [undefined, undefined, 'hour', 'day', 'month'][random.below(5)] as SummaryQuery['interval']
+  const range = { tenant: 'own', fromMs: Math.min(one!, other!), toMs: Math.max(one!, other!) }
+  if (random.below(5) === 0) return { ...range, groupBy: ['customer'], limit: [3, 7, 1_000][random.below(3)]! }
   return {
-    tenant: 'own',
-    fromMs: Math.min(one!, other!),
-    toMs: Math.max(one!, other!),
+    ...range,
     groupBy: GROUP_FIELDS.filter((field) => random.below(field === 'revision' ? 5 : 2) === 0),
     limit: [19, 60, 1_000][random.below(3)]!,
     ...(interval !== undefined && { interval }),

@@ -1,9 +1,16 @@
 import { describe, expect, it } from 'vitest'
-import { planSources, type RolledUsage, type SummaryRange } from '../../../../src/store/clickhouse/summary-plan.ts'
+import {
+  planSources,
+  type PricedUsage,
+  type RolledUsage,
+  type SummaryRange,
+} from '../../../../src/store/clickhouse/summary-plan.ts'
 import { createRandom } from '../../../random.ts'
 
-const NOTHING: RolledUsage = { isDayRolled: () => false, isMonthRolled: () => false }
-const ALL: RolledUsage = { isDayRolled: () => true, isMonthRolled: () => true }
+type Rolled = RolledUsage & PricedUsage
+
+const NOTHING: Rolled = { isDayRolled: () => false, isMonthRolled: () => false, isDayPriced: () => false }
+const ALL: Rolled = { isDayRolled: () => true, isMonthRolled: () => true, isDayPriced: () => true }
 const at = (text: string): number => Date.parse(`${text}Z`)
 
 function plan(from: string, to: string, options: Partial<SummaryRange> = {}, rolled = ALL): string[] {
@@ -45,11 +52,24 @@ describe('the sources of a summary', () => {
   })
 
   it('leave out what is not rolled up', () => {
-    const rolled = { isDayRolled: (dayS: number) => show(dayS) !== '03-02T00:00:00', isMonthRolled: () => false }
+    const rolled = { ...NOTHING, isDayRolled: (dayS: number) => show(dayS) !== '03-02T00:00:00' }
     expect(plan('2026-03-01T00:00:00', '2026-03-05T00:00:00', {}, rolled)).toEqual([
       'line_items_hourly 03-02T00:00:00 03-03T00:00:00',
       'usage_daily 03-01T00:00:00 03-02T00:00:00',
       'usage_daily 03-03T00:00:00 03-05T00:00:00',
+    ])
+  })
+
+  it('are in the order of consumers if the query prefers that, as far as days are rolled up by price', () => {
+    const rolled = { ...ALL, isDayPriced: (dayS: number) => show(dayS) >= '04-01T00:00:00' }
+    const range = ['2026-02-01T00:00:00', '2026-04-02T01:00:00'] as const
+    expect(plan(...range, { isByPrice: true }, rolled)).toEqual([
+      'line_items_hourly 04-02T00:00:00 04-02T01:00:00',
+      'usage_daily_by_price 04-01T00:00:00 04-02T00:00:00',
+      'usage_monthly 02-01T00:00:00 04-01T00:00:00',
+    ])
+    expect(plan(...range, { isByPrice: true, interval: 'hour' }, rolled)).toEqual([
+      'line_items_hourly 02-01T00:00:00 04-02T01:00:00',
     ])
   })
 
@@ -71,12 +91,13 @@ describe('the sources of a summary', () => {
     for (let round = 0; round < 300; round++) {
       const fromMs = Date.UTC(2026, 0, 1) + random.below(90 * 86_400) * 1_000
       const toMs = fromMs + random.below(70 * 86_400) * 1_000
-      const rolled: RolledUsage = {
+      const rolled: Rolled = {
         isDayRolled: (dayS) => (dayS / 86_400) % 3 !== 0,
         isMonthRolled: () => random.below(2) === 0,
+        isDayPriced: () => random.below(2) === 0,
       }
       const sources = planSources(
-        { fromMs, toMs, isByConsumer: random.below(2) === 0 },
+        { fromMs, toMs, isByConsumer: random.below(2) === 0, isByPrice: random.below(2) === 0 },
         random.below(3) === 0 ? NOTHING : rolled,
       )
       const spans = sources.flatMap((source) => source.spans).toSorted((a, b) => a.fromS - b.fromS)
