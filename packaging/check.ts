@@ -7,7 +7,7 @@ import { spawn } from 'node:child_process'
 import { availableParallelism } from 'node:os'
 
 /** Scripts of `package.json`, the longest ones first. */
-const CHECKS = ['format', 'types', 'lint', 'types-of-console', 'unused']
+const CHECKS = ['types', 'lint', 'types-of-console', 'unused', 'format']
 
 const waiting = [...CHECKS]
 await Promise.all(Array.from({ length: availableParallelism() }, runNext))

@@ -39,7 +39,8 @@ export interface ExplainedToken {
   readonly refusal: CredentialRefusal | null
   /** Null if the token is not known, or not one of the caller's. */
   readonly holder:
-    (Holder & { readonly onBehalfOf: string; readonly tokenId: string; readonly expiresAt: string }) | null
+    | (Holder & { readonly onBehalfOf: string; readonly tokenId: string; readonly expiresAt: string })
+    | null
 }
 
 export interface ExplainedKey extends Holder {

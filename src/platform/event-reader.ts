@@ -20,7 +20,13 @@ export interface EventReader {
 }
 
 export type EndReason =
-  'done' | 'reader_gone' | 'reader_slow' | 'token_expired' | 'credential_closed' | 'resume_failed' | 'service_stopping'
+  | 'done'
+  | 'reader_gone'
+  | 'reader_slow'
+  | 'token_expired'
+  | 'credential_closed'
+  | 'resume_failed'
+  | 'service_stopping'
 
 export interface EventReaderOptions {
   readonly response: ServerResponse

@@ -10,4 +10,6 @@ const REASONS_WITHOUT_OUTCOME = {
 }
 
 export type RiskReason =
-  Outcome | keyof typeof RISK_FLAGS | (typeof REASONS_WITHOUT_OUTCOME)[RiskWithoutOutcome][number]
+  | Outcome
+  | keyof typeof RISK_FLAGS
+  | (typeof REASONS_WITHOUT_OUTCOME)[RiskWithoutOutcome][number]

@@ -5,7 +5,15 @@ import { dirname, join } from 'node:path'
 
 export interface FileFault {
   readonly kind:
-    'denied' | 'read-only' | 'full' | 'descriptors' | 'wrong-kind' | 'missing' | 'in-use' | 'device' | 'damaged'
+    | 'denied'
+    | 'read-only'
+    | 'full'
+    | 'descriptors'
+    | 'wrong-kind'
+    | 'missing'
+    | 'in-use'
+    | 'device'
+    | 'damaged'
   /** The path that causes the fault: the file, its folder or one of its companion files. */
   readonly path: string
   /** The code of the operating system, or SQLite's text. */

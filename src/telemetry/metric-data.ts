@@ -36,7 +36,9 @@ interface MetricOf<Type extends number, T> {
 }
 
 export type Metric =
-  MetricOf<0, Histogram> | MetricOf<2, number> | (MetricOf<3, number> & { readonly isMonotonic: boolean })
+  | MetricOf<0, Histogram>
+  | MetricOf<2, number>
+  | (MetricOf<3, number> & { readonly isMonotonic: boolean })
 
 const CUMULATIVE = 1
 const DOUBLE = 1

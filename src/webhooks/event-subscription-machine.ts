@@ -15,7 +15,8 @@ export const EVENT_SUBSCRIPTION_STATES = ['active', 'failing', 'disabled'] as co
 export type EventSubscriptionState = (typeof EVENT_SUBSCRIPTION_STATES)[number]
 
 export type EventSubscriptionEvent =
-  { readonly type: 'delivered' | 'gone' | 'disabled' | 'enabled' } | { readonly type: 'failed'; readonly atMs: number }
+  | { readonly type: 'delivered' | 'gone' | 'disabled' | 'enabled' }
+  | { readonly type: 'failed'; readonly atMs: number }
 
 /** Deliveries stop after every attempt has failed for this long. */
 export const GIVES_UP_AFTER_MS = 5 * 86_400_000

@@ -31,7 +31,9 @@ export interface AgentOptions {
  * itself.
  */
 export type AgentIdentity =
-  { readonly clientId: string } | { readonly metadataUrl: string } | { readonly registers: true }
+  | { readonly clientId: string }
+  | { readonly metadataUrl: string }
+  | { readonly registers: true }
 
 export interface Agent {
   /** The access token that the client has got. */

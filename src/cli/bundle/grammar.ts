@@ -17,7 +17,15 @@ export type Kind =
   | 'securityScheme'
   | 'pathItem'
 type Holder =
-  'root' | 'components' | 'operation' | 'media' | 'encoding' | 'discriminator' | 'mapping' | 'mappedSchema' | 'data'
+  | 'root'
+  | 'components'
+  | 'operation'
+  | 'media'
+  | 'encoding'
+  | 'discriminator'
+  | 'mapping'
+  | 'mappedSchema'
+  | 'data'
 /** A part, or a map or list of parts. */
 export type Slot = Kind | Holder | { readonly each: Kind | Holder }
 

@@ -4,7 +4,8 @@ import { readReference } from './reference.ts'
 
 /** The value of a file, or a sentence why it cannot be used. */
 export type Loaded =
-  { readonly value: unknown; readonly isJson: boolean; readonly bytes: Uint8Array } | { readonly fault: string }
+  | { readonly value: unknown; readonly isJson: boolean; readonly bytes: Uint8Array }
+  | { readonly fault: string }
 /** Reads and parses a file below the root folder. */
 type LoadFile = (file: string) => Promise<Loaded>
 

@@ -4,7 +4,16 @@ import { fieldsOf, type Fields } from '../../json/fields.ts'
 import { escapePointer } from '../../json/references.ts'
 
 export type DifferenceKind =
-  'type' | 'value' | 'bound' | 'pattern' | 'format' | 'required' | 'property' | 'closed' | 'alternative' | 'other'
+  | 'type'
+  | 'value'
+  | 'bound'
+  | 'pattern'
+  | 'format'
+  | 'required'
+  | 'property'
+  | 'closed'
+  | 'alternative'
+  | 'other'
 
 export interface Difference {
   readonly kind: DifferenceKind
