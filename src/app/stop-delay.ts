@@ -10,23 +10,29 @@ import type { Config } from '../config.ts'
 import type { GatewayPool } from '../gateway/threads/gateway-pool-options.ts'
 import type { Platform } from '../platform/server.ts'
 import type { Clock } from '../runtime/clock.ts'
+import type { Shared } from './open-shared.ts'
 
 export interface StopDelayOptions {
   readonly config: Pick<Config, 'stopDelaySeconds'>
   readonly pool: Pick<GatewayPool, 'leave'>
   readonly platform: Pick<Platform, 'leave'>
+  /** Null: a single node. */
+  readonly shared: Pick<Shared, 'beginStop'> | null
   readonly clock: Pick<Clock, 'after'>
   /** Makes `/readyz` answer 503. */
   readonly onStopping: () => void
 }
 
 /** Returns the first step of a stop. */
-export function createStopDelay({ config, pool, platform, clock, onStopping }: StopDelayOptions): () => Promise<void> {
+export function createStopDelay(options: StopDelayOptions): () => Promise<void> {
+  const { config, pool, platform, shared, clock, onStopping } = options
   return async () => {
     onStopping()
-    if (config.stopDelaySeconds === 0) return
-    platform.leave()
-    await pool.leave()
-    await new Promise<void>((resolve) => void clock.after(config.stopDelaySeconds * 1_000, resolve))
+    if (config.stopDelaySeconds > 0) {
+      platform.leave()
+      await pool.leave()
+      await new Promise<void>((resolve) => void clock.after(config.stopDelaySeconds * 1_000, resolve))
+    }
+    shared?.beginStop()
   }
 }

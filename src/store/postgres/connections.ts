@@ -9,6 +9,11 @@ import { RegistryUnreachable } from './connection.ts'
 export interface Connections {
   readonly config: pg.ClientConfig
   createPool(max: number): pg.Pool
+  /**
+   * The process stops: from now on, a server that leaves a question unanswered for five seconds is given up. Its connections are
+   * closed, and no more are opened, so that the parts of the process do not wait for it one after another.
+   */
+  beginStop(): void
   /** Runs the last work and ends the pools. If the server does not answer, the connections are closed, which fails the work. */
   close(lastWork: () => Promise<void>): Promise<void>
 }
@@ -28,18 +33,27 @@ export interface Gate {
 }
 
 const END_TIMEOUT_MS = 3_000
+const ANSWERED_WITHIN_MS = 5_000
+const ASKED_EVERY_MS = 1_000
 
 export function openConnections({ config, clock, onFailed, gate }: ConnectionsOptions): Connections {
   const sockets = new Set<Socket>()
   const pools: pg.Pool[] = []
+  let isGivenUp = false
+  let endQuestions = (): void => {}
   const tracked: pg.ClientConfig = {
     ...config,
     stream: () => {
       const socket = new Socket()
+      if (isGivenUp) setImmediate(() => socket.destroy())
       sockets.add(socket)
       socket.once('close', () => sockets.delete(socket))
       return socket
     },
+  }
+  const giveUp = (): void => {
+    isGivenUp = true
+    for (const socket of sockets) socket.destroy()
   }
 
   return {
@@ -52,10 +66,12 @@ export function openConnections({ config, clock, onFailed, gate }: ConnectionsOp
       pools.push(pool)
       return pool
     },
+    beginStop() {
+      endQuestions = askAgainAndAgain({ config: tracked, clock, onUnanswered: giveUp })
+    },
     async close(lastWork) {
-      const cancel = clock.after(END_TIMEOUT_MS, () => {
-        for (const socket of sockets) socket.destroy()
-      })
+      const cancel = clock.after(END_TIMEOUT_MS, giveUp)
+      endQuestions()
       await lastWork()
       // A pool that ends lets those that wait for a connection wait until their time-out.
       await Promise.all(pools.map((pool) => pool.end().catch(() => {})))
@@ -63,6 +79,45 @@ export function openConnections({ config, clock, onFailed, gate }: ConnectionsOp
       for (const socket of sockets) socket.destroy()
     },
   }
+}
+
+interface Questions {
+  readonly config: pg.ClientConfig
+  readonly clock: Pick<Clock, 'after'>
+  /** Called once, after which no more are asked. */
+  readonly onUnanswered: () => void
+}
+
+/** Asks the server whether it answers, until the returned function is called. A refusal is an answer. */
+function askAgainAndAgain({ config, clock, onUnanswered }: Questions): () => void {
+  let cancel = (): void => {}
+  let isOver = false
+  const ask = async (): Promise<void> => {
+    cancel = clock.after(ANSWERED_WITHIN_MS, () => {
+      isOver = true
+      onUnanswered()
+    })
+    await askOnce(config)
+    cancel()
+    if (!isOver) cancel = clock.after(ASKED_EVERY_MS, () => void ask())
+  }
+  void ask()
+  return () => {
+    isOver = true
+    cancel()
+  }
+}
+
+async function askOnce(config: pg.ClientConfig): Promise<void> {
+  const client = new pg.Client({ ...config, connectionTimeoutMillis: 0, query_timeout: 0 })
+  client.on('error', () => {})
+  try {
+    await client.connect()
+    await client.query('SELECT 1')
+  } catch {
+    // The reason is reported by what else asks the server.
+  }
+  await client.end().catch(() => {})
 }
 
 type OnConnected = Parameters<pg.Pool['connect']>[0]

@@ -79,6 +79,8 @@ export interface Postgres {
   readonly upstreams: UpstreamReports
   /** For the copy that a node keeps. */
   readonly snapshots: RegistrySnapshots
+  /** The process stops: a server that does not answer is given up from now on. */
+  beginStop(): void
   /** Ends all connections, also if the server does not answer. The node stays in the list unless it has left it. */
   close(): Promise<void>
 }
@@ -143,6 +145,8 @@ export function preparePostgres(options: PostgresOptions, gate?: Gate): Prepared
     onClockOffset,
     refusedAfterMs: registerRefusedAfterMs,
   })
+  const closeStores = async (): Promise<void> =>
+    void (await Promise.all([idempotencyKeys.close(), registry.close(), nodes.close()]))
   return {
     registry,
     fences,
@@ -159,9 +163,7 @@ export function preparePostgres(options: PostgresOptions, gate?: Gate): Prepared
     snapshots: createRegistrySnapshots(pool),
     connect,
     wake,
-    close: () =>
-      connections.close(async () => {
-        await Promise.all([idempotencyKeys.close(), registry.close(), nodes.close()])
-      }),
+    beginStop: connections.beginStop,
+    close: () => connections.close(closeStores),
   }
 }

@@ -4,6 +4,7 @@ import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
 import { StartRefused } from '../../../src/runtime/start-refused.ts'
 import { RegistryUnreachable } from '../../../src/store/postgres/connection.ts'
 import { RevisionConflict, type Registry } from '../../../src/store/registry.ts'
+import { createFakeClock } from '../../fixtures/fake-clock.ts'
 import { openBehindProxy, type FaultyProxy } from '../../fixtures/faulty-proxy.ts'
 import { startPgBouncer } from '../../fixtures/pgbouncer.ts'
 import { createPostgresServer } from '../../fixtures/postgres-server.ts'
@@ -94,6 +95,31 @@ describe('a server that stops to answer', () => {
     await expect(commit).rejects.toThrow('the commit may have been executed')
     await expect(commit).rejects.toBeInstanceOf(RegistryUnreachable)
     expect(await (await open(url)).get(THING, 'a')).toMatchObject({ revision: 1 })
+  })
+})
+
+describe('a process that stops', () => {
+  it('gives up a server that does not answer, and waits for it only once', async () => {
+    const { proxy, url } = await openBehindProxy(await server.createDatabase())
+    const clock = createFakeClock(Date.now())
+    const { registry, beginStop } = await openTestPostgres(url, { clock })
+    beginStop()
+    await registry.commit(AUTHOR, 'make', [write('a', 0, 1)])
+    const questions = clock.pending
+
+    proxy.judge(() => 'hold')
+    const reads = [registry.get(THING, 'a'), registry.end()].map((each) => each.catch((cause: unknown) => cause))
+    // The next question is asked a second after the answer to the one before, and is not answered.
+    const next = async () => {
+      await clock.advance(1_000)
+      return clock.pending
+    }
+    await expect.poll(next).toBeLessThan(questions)
+    for (const read of reads) expect(await read).toBeInstanceOf(RegistryUnreachable)
+
+    proxy.judge(null)
+    await expect(registry.get(THING, 'a')).rejects.toBeInstanceOf(RegistryUnreachable)
+    await expect(registry.commit(AUTHOR, 'make', [write('b', 0, 1)])).rejects.toBeInstanceOf(RegistryUnreachable)
   })
 })
 
