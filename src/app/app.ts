@@ -87,7 +87,7 @@ export async function startApp({ config, log, logTap = null }: AppOptions): Prom
   }
 }
 
-/** The end that several nodes have in common is in PostgreSQL, without which a node stores usage, too. */
+/** One of several nodes asks no server for the end, so that it stores usage while PostgreSQL is away. */
 function endOf({ registry, shared }: Pick<Core, 'registry' | 'shared'>): Registry['end'] {
   return shared === null ? registry.end : followEnd(registry, shared.readFrom)
 }

@@ -31,7 +31,7 @@ interface Row {
 type Ask = SummaryQuery & { readonly signal?: AbortSignal | undefined }
 
 const HOUR_MS = 3_600_000
-/** Tables whose rows are in the order of a column, after the tenant. */
+/** Tables that are sorted by a column, after the tenant. */
 const ORDERED_BY: Readonly<Record<'api' | 'consumer', readonly SourceTable[]>> = {
   api: ['usage_daily', 'usage_monthly'],
   consumer: ['usage_daily_by_price'],

@@ -44,7 +44,7 @@ export function keyColumns({ groupBy, interval }: SummaryShape): readonly string
   return [...(interval === undefined ? [] : ['start_s']), ...groupBy.map((field) => COLUMNS[field]), 'currency']
 }
 
-/** The columns of a rollup that its rows are in the order of, after the tenant. */
+/** Columns by which the rows of a rollup are sorted, after the tenant. */
 export type LeadingColumns = readonly ('api' | 'consumer')[]
 
 /** The last values of these columns on a page. */

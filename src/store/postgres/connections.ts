@@ -67,7 +67,7 @@ export function openConnections({ config, clock, onFailed, gate }: ConnectionsOp
       return pool
     },
     beginStop() {
-      endQuestions = askAgainAndAgain({ config: tracked, clock, onUnanswered: giveUp })
+      endQuestions = askRepeatedly({ config: tracked, clock, onUnanswered: giveUp })
     },
     async close(lastWork) {
       const cancel = clock.after(END_TIMEOUT_MS, giveUp)
@@ -89,7 +89,7 @@ interface Questions {
 }
 
 /** Asks the server whether it answers, until the returned function is called. A refusal is an answer. */
-function askAgainAndAgain({ config, clock, onUnanswered }: Questions): () => void {
+function askRepeatedly({ config, clock, onUnanswered }: Questions): () => void {
   let cancel = (): void => {}
   let isOver = false
   const ask = async (): Promise<void> => {
@@ -115,7 +115,7 @@ async function askOnce(config: pg.ClientConfig): Promise<void> {
     await client.connect()
     await client.query('SELECT 1')
   } catch {
-    // The reason is reported by what else asks the server.
+    // Other statements report the reason.
   }
   await client.end().catch(() => {})
 }
