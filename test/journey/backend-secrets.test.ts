@@ -11,7 +11,7 @@ import type { TLSSocket } from 'node:tls'
 import { request } from 'undici'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createTestAuthority } from '../fixtures/test-certificates.ts'
-import { createService, enrol, type Enrolled, type Service } from './service.ts'
+import { createService, enrol, type Enrolled, type Service, TWO_THREADS } from './service.ts'
 import { document } from './things-api.ts'
 
 const API = 'things-v1'
@@ -40,7 +40,7 @@ let url: string
 beforeAll(async () => {
   await new Promise<void>((resolve) => backend.listen(0, '127.0.0.1', resolve))
   url = `https://127.0.0.1:${(backend.address() as AddressInfo).port}`
-  service = await createService({ args: ['--empty'], env: { LOG_LEVEL: 'debug', REQUEST_LOG: 'all' } })
+  service = await createService({ args: ['--empty'], env: { ...TWO_THREADS, LOG_LEVEL: 'debug', REQUEST_LOG: 'all' } })
   await service.start()
 }, 120_000)
 

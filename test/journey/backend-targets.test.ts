@@ -3,7 +3,7 @@
 import { Agent } from 'undici'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createBackendProcess, type BackendProcess } from './backend-process.ts'
-import { createService, enrol, type Enrolled, type Service } from './service.ts'
+import { createService, enrol, type Enrolled, type Service, TWO_THREADS } from './service.ts'
 
 const CLIENTS = 8
 const METHODS = ['GET', 'PUT', 'POST'] as const
@@ -37,7 +37,7 @@ let calls = 0
 beforeAll(async () => {
   targets = await Promise.all([createBackendProcess(), createBackendProcess(), createBackendProcess()])
   await Promise.all(targets.map((target) => target.start()))
-  service = await createService({ args: ['--empty'] })
+  service = await createService({ args: ['--empty'], env: TWO_THREADS })
   await service.start()
   proxy = await publish({ targets: targets.map(({ url }) => ({ url })) })
   caller = await enrol(service, 'things-v1')

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ledgerDocument, startLedgerBackend, type LedgerBackend } from './ledger-backend.ts'
 import { declareLimit, publishAs } from './limited-calls.ts'
 import { billOf } from './load.ts'
-import { createService, enrol, publish, type Enrolled, type Service } from './service.ts'
+import { createService, enrol, publish, type Enrolled, type Service, TWO_THREADS } from './service.ts'
 
 const CALLERS = 24
 const CALLS = 20
@@ -30,7 +30,7 @@ let traffic: ReturnType<typeof startTraffic>
 
 beforeAll(async () => {
   backends = await Promise.all([startLedgerBackend(STABLE), startLedgerBackend(CANARY)])
-  service = await createService({ args: ['--empty'] })
+  service = await createService({ args: ['--empty'], env: TWO_THREADS })
   await service.start()
   proxy = await publish(service, 'ledger-v1', ledgerDocument(), backends[0].url)
   callers = await Promise.all(

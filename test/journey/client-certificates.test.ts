@@ -5,7 +5,7 @@ import { Agent, request } from 'undici'
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
 import { createCertificateFolder, type CertificateFolder } from '../fixtures/certificate-folder.ts'
 import { createTestAuthority, thumbprintOf, type Certificate } from '../fixtures/test-certificates.ts'
-import { createService, enrol, publish, type Enrolled, type Service } from './service.ts'
+import { createService, enrol, publish, type Enrolled, type Service, TWO_THREADS } from './service.ts'
 import { document, listen } from './things-api.ts'
 
 const API = 'things-v1'
@@ -36,6 +36,7 @@ beforeAll(async () => {
   folder.write('clients.pem', authority.cert)
   service = await createService({
     env: {
+      ...TWO_THREADS,
       TLS_CERT_FILE: folder.at('gw.crt'),
       TLS_KEY_FILE: folder.at('gw.key'),
       TLS_CLIENT_CA_FILE: folder.at('clients.pem'),

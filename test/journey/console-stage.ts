@@ -37,8 +37,7 @@ export function useConsole(
     stage.backend = await startLedgerBackend()
     stage.browser = await launchBrowser()
     // Last: its ports are free, but not taken before it starts.
-    // One gateway thread: a view shows the same of several.
-    stage.service = await createService({ args: ['--empty'], env: { GATEWAY_THREADS: '1', ...env } })
+    stage.service = await createService({ args: ['--empty'], env })
     await stage.service.start()
     await publish(stage.service, 'ledger-v1', document, stage.backend.url)
     await prepare(opened())

@@ -6,7 +6,7 @@ import { Agent, request } from 'undici'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { launchBrowser } from './console-visit.ts'
 import { ledgerDocument, startLedgerBackend, type LedgerBackend } from './ledger-backend.ts'
-import { createService, enrol, publish, type Enrolled, type Service } from './service.ts'
+import { createService, enrol, publish, type Enrolled, type Service, TWO_THREADS } from './service.ts'
 import { listen } from './things-api.ts'
 
 const API = 'ledger-v1'
@@ -30,7 +30,7 @@ beforeAll(async () => {
   evil = other!
   backend = await startLedgerBackend()
   browser = await launchBrowser()
-  service = await createService({ args: ['--empty'], env: { REQUEST_LOG: 'all', CORS_ORIGINS: app } })
+  service = await createService({ args: ['--empty'], env: { ...TWO_THREADS, REQUEST_LOG: 'all', CORS_ORIGINS: app } })
   await service.start()
   const document = { ...ledgerDocument(), 'x-tollgate-cors': { origins: [app], maxAge: 0 } }
   await publish(service, API, document, backend.url)

@@ -19,7 +19,7 @@ const answered = new Map<string, number>()
 
 beforeAll(async () => {
   backend = await startLedgerBackend()
-  service = await createService({ args: ['--empty'], env: { GATEWAY_THREADS: '1' } })
+  service = await createService({ args: ['--empty'] })
   await service.start()
   await publish(service, 'ledger-v1', ledgerDocument(), backend.url)
   callers = []

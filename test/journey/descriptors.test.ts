@@ -9,7 +9,7 @@ import { Agent, request } from 'undici'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { ledgerDocument, startLedgerBackend, type LedgerBackend } from './ledger-backend.ts'
 import { billOf } from './load.ts'
-import { createService, enrol, publish, type Enrolled, type Service } from './service.ts'
+import { createService, enrol, publish, type Enrolled, type Service, TWO_THREADS } from './service.ts'
 import { PLAIN_ENVIRONMENT } from './plain-environment.ts'
 
 const MAIN = join(import.meta.dirname, '../../src/main.ts')
@@ -25,7 +25,7 @@ const sockets: Socket[] = []
 
 beforeAll(async () => {
   backend = await startLedgerBackend()
-  service = await createService({ args: ['--empty'], openFilesMax: LIMIT })
+  service = await createService({ args: ['--empty'], env: TWO_THREADS, openFilesMax: LIMIT })
   await service.start()
   await publish(service, 'ledger-v1', ledgerDocument(), backend.url)
   caller = await enrol(service, 'ledger-v1')

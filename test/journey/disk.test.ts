@@ -10,7 +10,7 @@ import { injectFaults, type Faults } from '../inject-faults.ts'
 import { ledgerDocument, startLedgerBackend, type LedgerBackend } from './ledger-backend.ts'
 import { liveFilesIn } from './live-folder.ts'
 import { startLoad, type Load } from './refusable-load.ts'
-import { createService, enrol, publish, type Enrolled, type Service, isEmbedded } from './service.ts'
+import { createService, enrol, publish, type Enrolled, type Service, isEmbedded, TWO_THREADS } from './service.ts'
 import { openSmallDisk, type SmallDisk } from './small-disk.ts'
 
 const CLIENTS = 4
@@ -34,7 +34,7 @@ interface Bench {
 }
 
 async function open(dataDir?: string): Promise<Bench> {
-  const service = await createService({ args: ['--empty'], dataDir })
+  const service = await createService({ args: ['--empty'], env: TWO_THREADS, dataDir })
   await service.start()
   const proxy = await publish(service, 'ledger-v1', ledgerDocument(), backend.url)
   return { service, proxy, caller: await enrol(service, 'ledger-v1'), loads: [] }

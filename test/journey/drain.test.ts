@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ledgerDocument, startLedgerBackend, type LedgerBackend } from './ledger-backend.ts'
-import { enrol, publish, type Service } from './service.ts'
+import { enrol, publish, type Service, TWO_THREADS } from './service.ts'
 import { callOne, startSeveralNodes, type SeveralNodes } from './several-nodes.ts'
 import { tollgate, type Ended } from './tollgate.ts'
 
@@ -22,7 +22,7 @@ const copies = mkdtempSync(join(tmpdir(), 'drain-'))
 
 beforeAll(async () => {
   backend = await startLedgerBackend()
-  several = await startSeveralNodes(['a', 'b'])
+  several = await startSeveralNodes(['a', 'b'], TWO_THREADS)
   await publish(dead(), 'ledger-v1', ledgerDocument(), backend.url)
   apiKey = (await enrol(dead(), 'ledger-v1')).apiKey
 }, 2 * MINUTE)

@@ -4,7 +4,7 @@ import { request } from 'undici'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startFederatedProvider, type FederatedProvider } from './federated-provider.ts'
 import { ledgerDocument, startLedgerBackend, type LedgerBackend } from './ledger-backend.ts'
-import { createService, publish, type Service } from './service.ts'
+import { createService, publish, type Service, TWO_THREADS } from './service.ts'
 
 const CLIENT = { id: 'partner-app', secret: 'a secret that only the provider knows' }
 const STRANGER = { id: 'stranger-app', secret: 'another secret of the same provider' }
@@ -18,7 +18,7 @@ let subscription: string
 beforeAll(async () => {
   provider = await startFederatedProvider({ clients: [CLIENT, STRANGER], scopes: ['entries:read'] })
   backend = await startLedgerBackend()
-  service = await createService({ args: ['--empty'], env: { ALLOW_PRIVATE_ADDRESSES: 'federation' } })
+  service = await createService({ args: ['--empty'], env: { ...TWO_THREADS, ALLOW_PRIVATE_ADDRESSES: 'federation' } })
   await service.start()
   await publish(service, 'ledger-v1', ledgerDocument(), backend.url)
   const { id } = await service.platform.post<{ id: string }>('/v1/consumers', { name: 'Partner', kind: 'application' })

@@ -2,7 +2,7 @@
 
 import { createServer, type Server, type Socket } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createService, enrol, publish, type Enrolled, type Service } from './service.ts'
+import { createService, enrol, publish, type Enrolled, type Service, TWO_THREADS } from './service.ts'
 import { bearerOf, callGateway, document, listen } from './things-api.ts'
 
 let service: Service
@@ -13,7 +13,7 @@ let caller: Enrolled
 beforeAll(async () => {
   broken = createServer(misbehave)
   brokenUrl = await listen(broken)
-  service = await createService({ args: ['--empty'] })
+  service = await createService({ args: ['--empty'], env: TWO_THREADS })
   await service.start()
   await publish(service, 'broken-v1', document('Broken'), brokenUrl)
   await publish(service, 'gone-v1', document('Gone'), 'http://127.0.0.1:1')

@@ -3,7 +3,7 @@
 import { createServer, type Server } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createService, enrol, publish, type Enrolled, type Service } from './service.ts'
+import { createService, enrol, publish, type Enrolled, type Service, TWO_THREADS } from './service.ts'
 import { bearerOf, callGateway, document, listen } from './things-api.ts'
 
 let service: Service
@@ -28,7 +28,7 @@ beforeAll(async () => {
     incoming.on('end', () => response.end(JSON.stringify({ bytes })))
   })
   const url = await listen(backend)
-  service = await createService({ args: ['--empty'] })
+  service = await createService({ args: ['--empty'], env: TWO_THREADS })
   await service.start()
   await publish(service, 'things-v1', document('Things'), url)
   await publish(service, 'others-v1', document('Others'), url)

@@ -11,7 +11,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Agent } from 'undici'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createService, enrol, publish, type Enrolled, type Service } from './service.ts'
+import { createService, enrol, publish, type Enrolled, type Service, TWO_THREADS } from './service.ts'
 
 const SECONDS = Number(process.env['HOSTILE_SECONDS'] ?? 20)
 const SEED = Number(process.env['SEED'] ?? Date.now() % 1_000_000)
@@ -44,7 +44,7 @@ const document = (title: string) => ({
 beforeAll(async () => {
   backend = run('backend.ts', [String(SEED)])
   const [well, badly] = (await firstLine(backend)).split(' ')
-  service = await createService({ args: ['--empty'] })
+  service = await createService({ args: ['--empty'], env: TWO_THREADS })
   await service.start()
   await publish(service, 'things-v1', document('Things'), `http://127.0.0.1:${well}`)
   await publish(service, 'broken-v1', document('Broken'), `http://127.0.0.1:${badly}`)

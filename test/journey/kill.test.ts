@@ -7,7 +7,7 @@
 import { Agent } from 'undici'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ledgerDocument, startLedgerBackend, type LedgerBackend } from './ledger-backend.ts'
-import { createService, enrol, publish, type Enrolled, type Service } from './service.ts'
+import { createService, enrol, publish, type Enrolled, type Service, TWO_THREADS } from './service.ts'
 
 const KILLS = Number(process.env['KILLS'] ?? 10)
 const SEED = Number(process.env['SEED'] ?? Date.now() % 1_000_000)
@@ -29,7 +29,7 @@ let caller: Enrolled
 
 beforeAll(async () => {
   backend = await startLedgerBackend()
-  service = await createService({ args: ['--empty'] })
+  service = await createService({ args: ['--empty'], env: TWO_THREADS })
   await service.start()
   await publish(service, 'ledger-v1', ledgerDocument(), backend.url)
   await service.platform.put('/v1/apis/ledger-v1/policy', { mcp: true })

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ledgerDocument, startLedgerBackend, type LedgerBackend } from './ledger-backend.ts'
 import { declareLimit, HOUR, LimitedCaller, publishAs, windowsSince } from './limited-calls.ts'
-import { enrol, publish, type Enrolled, type Service } from './service.ts'
+import { enrol, publish, type Enrolled, type Service, TWO_THREADS } from './service.ts'
 import {
   callOne,
   pendingAfter,
@@ -31,7 +31,7 @@ const served = { calls: 0 }
 
 beforeAll(async () => {
   backend = await startLedgerBackend('first')
-  several = await startSeveralNodes(NAMES)
+  several = await startSeveralNodes(NAMES, TWO_THREADS)
   await publish(node(0), 'ledger-v1', ledgerDocument(), backend.url)
   await publishAs(node(0), 'Hourly', backend.url)
   await declareLimit(node(0), { totals: { hour: HOURLY } }, 'hourly-v1')

@@ -4,7 +4,7 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Agent, request } from 'undici'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createService, enrol, isOnPostgres, publish, type Enrolled, type Service } from './service.ts'
+import { createService, enrol, isOnPostgres, publish, type Enrolled, type Service, TWO_THREADS } from './service.ts'
 
 const CLIENTS = 16
 const OPERATIONS = ['cheap', 'odd', 'dear'] as const
@@ -22,7 +22,7 @@ beforeAll(async () => {
     response.writeHead(Number(asked ?? 200), { 'content-length': 2 }).end('ok')
   })
   await new Promise<void>((resolve) => backend.listen(0, '127.0.0.1', resolve))
-  service = await createService({ args: ['--empty'] })
+  service = await createService({ args: ['--empty'], env: TWO_THREADS })
   await service.start()
 })
 

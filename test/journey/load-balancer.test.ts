@@ -36,7 +36,6 @@ beforeAll(async () => {
   const url = await listen(backend)
   const ports = await freeHaproxyPorts()
   const env = {
-    GATEWAY_THREADS: '1',
     STOP_DELAY_SECONDS: '4',
     TRUSTED_PROXIES: '127.0.0.1',
     GATEWAY_URL: `http://127.0.0.1:${ports[0]}`,

@@ -4,7 +4,7 @@ import { Agent, request } from 'undici'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openMcpClient } from '../fixtures/mcp-client.ts'
 import { startLedgerBackend, type LedgerBackend } from './ledger-backend.ts'
-import { createService, enrol, publish, type Enrolled, type Service } from './service.ts'
+import { createService, enrol, publish, type Enrolled, type Service, TWO_THREADS } from './service.ts'
 
 const API = 'orders-v1'
 const MINUTE = 60_000
@@ -40,7 +40,7 @@ const declaration = {
 
 beforeAll(async () => {
   backend = await startLedgerBackend()
-  service = await createService({ args: ['--empty'], env: { REQUEST_LOG: 'all' } })
+  service = await createService({ args: ['--empty'], env: { ...TWO_THREADS, REQUEST_LOG: 'all' } })
   await service.start()
   await publish(service, API, document, backend.url)
   const specification = Buffer.from(JSON.stringify(declaration)).toString('base64')

@@ -8,14 +8,14 @@ import { createBrowser } from './browser.ts'
 import { ledgerDocument, startLedgerBackend, type LedgerBackend } from './ledger-backend.ts'
 import { logIn } from './person.ts'
 import { authorizeUrl, callLedger, claimsOf, createConsumer, invite, PASSWORD, subscribe } from './shared-client.ts'
-import { createService, publish, type Service } from './service.ts'
+import { createService, publish, type Service, TWO_THREADS } from './service.ts'
 
 let service: Service
 let backend: LedgerBackend
 
 beforeAll(async () => {
   backend = await startLedgerBackend()
-  service = await createService({ args: ['--empty'], env: { ALLOW_PRIVATE_ADDRESSES: 'clients' } })
+  service = await createService({ args: ['--empty'], env: { ...TWO_THREADS, ALLOW_PRIVATE_ADDRESSES: 'clients' } })
   await service.start()
   await publish(service, 'ledger-v1', ledgerDocument(), backend.url)
 })

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { startLedgerBackend, type LedgerBackend } from './ledger-backend.ts'
 import { declareLimit, HOUR, LimitedCaller, nodeOf, publishAs, windowsSince } from './limited-calls.ts'
-import type { Service } from './service.ts'
+import { type Service, TWO_THREADS } from './service.ts'
 import { callOne, startSeveralNodes, type SeveralNodes } from './several-nodes.ts'
 
 const MINUTE = 60_000
@@ -18,7 +18,7 @@ let fromMs = 0
 
 beforeAll(async () => {
   backend = await startLedgerBackend('first')
-  several = await startSeveralNodes(['a', 'b', 'c'])
+  several = await startSeveralNodes(['a', 'b', 'c'], TWO_THREADS)
   await publishAs(nodeOf(several, 0), 'Ledger', backend.url)
   await publishAs(nodeOf(several, 0), 'Free', backend.url)
   await declareLimit(nodeOf(several, 0), { totals: { hour: LIMIT } })

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startLedgerBackend, type LedgerBackend } from './ledger-backend.ts'
 import { declareLimit, HOUR, LimitedCaller, nodeOf, publishAs, windowsSince } from './limited-calls.ts'
 import { startSeveralNodes, type SeveralNodes } from './several-nodes.ts'
+import { TWO_THREADS } from './service.ts'
 
 const MINUTE = 60_000
 const HELD_API = 'held-v1'
@@ -19,7 +20,7 @@ beforeAll(async () => {
   backend = await startLedgerBackend('first')
   holding = createServer((_, response) => void held.push(response))
   await new Promise<void>((resolve) => holding.listen(0, '127.0.0.1', resolve))
-  several = await startSeveralNodes(['a', 'b', 'c'])
+  several = await startSeveralNodes(['a', 'b', 'c'], TWO_THREADS)
   await publishAs(nodeOf(several, 0), 'Ledger', backend.url)
   const heldUrl = `http://127.0.0.1:${(holding.address() as AddressInfo).port}`
   await publishAs(nodeOf(several, 0), 'Held', heldUrl)

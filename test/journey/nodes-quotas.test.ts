@@ -5,7 +5,7 @@ import { request } from 'undici'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createProxyBefore, type FaultyProxy } from '../fixtures/faulty-proxy.ts'
 import { ledgerDocument, startLedgerBackend, type LedgerBackend } from './ledger-backend.ts'
-import { enrol, publish, type Service } from './service.ts'
+import { enrol, publish, type Service, TWO_THREADS } from './service.ts'
 import { callOne, startSeveralNodes, type SeveralNodes } from './several-nodes.ts'
 
 const PATH = '/ledger-v1/entries?n=1'
@@ -28,7 +28,7 @@ async function routeOf(_: string, databaseUrl: string): Promise<string> {
 
 beforeAll(async () => {
   backend = await startLedgerBackend()
-  several = await startSeveralNodes(['a', 'b', 'c'], {}, { routeOf })
+  several = await startSeveralNodes(['a', 'b', 'c'], TWO_THREADS, { routeOf })
   await publish(node(0), 'ledger-v1', ledgerDocument(), backend.url)
 }, 2 * MINUTE)
 

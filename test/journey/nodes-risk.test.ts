@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { executeSql } from '../fixtures/test-postgres.ts'
 import { ledgerDocument, startLedgerBackend, type LedgerBackend } from './ledger-backend.ts'
 import { readRisks, type RiskReader, type StreamedRisk } from './risk-streams.ts'
-import { enrol, publish, type Enrolled, type Service } from './service.ts'
+import { enrol, publish, type Enrolled, type Service, TWO_THREADS } from './service.ts'
 import { startSeveralNodes, type SeveralNodes } from './several-nodes.ts'
 
 const PATH = '/ledger-v1/entries?n=1'
@@ -25,7 +25,7 @@ interface Risk extends StreamedRisk {
 
 beforeAll(async () => {
   backend = await startLedgerBackend()
-  several = await startSeveralNodes(['a', 'b', 'c'])
+  several = await startSeveralNodes(['a', 'b', 'c'], TWO_THREADS)
   await publish(node(0), 'ledger-v1', ledgerDocument(), backend.url)
 }, 2 * MINUTE)
 

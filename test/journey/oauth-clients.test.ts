@@ -10,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readEventStream } from '../../src/cli/event-stream.ts'
 import { buttonOf, createBrowser } from './browser.ts'
 import { ledgerDocument, startLedgerBackend, type LedgerBackend } from './ledger-backend.ts'
-import { createService, enrol, publish, type Enrolled, type Service } from './service.ts'
+import { createService, enrol, publish, type Enrolled, type Service, TWO_THREADS } from './service.ts'
 
 const REDIRECT = 'https://app.example/back?from=login'
 /** openid-client derives the redirect URI from the address of the callback, without its query. */
@@ -27,7 +27,7 @@ let agent: { clientId: string; consumer: string }
 
 beforeAll(async () => {
   backend = await startLedgerBackend()
-  service = await createService({ args: ['--empty'] })
+  service = await createService({ args: ['--empty'], env: TWO_THREADS })
   await service.start()
   await publish(service, 'ledger-v1', ledgerDocument(), backend.url)
   machine = await enrol(service, 'ledger-v1')

@@ -22,7 +22,7 @@ import { unlessGone } from '../../src/runtime/unless-gone.ts'
 import { createRandom, type Random } from '../random.ts'
 import { ledgerDocument, startLedgerBackend, type LedgerBackend } from './ledger-backend.ts'
 import { billOf, lineItemsOf, startLoad, type Load, type Tally } from './load.ts'
-import { createService, enrol, publish, type Enrolled, type Service, isEmbedded } from './service.ts'
+import { createService, enrol, publish, type Enrolled, type Service, isEmbedded, TWO_THREADS } from './service.ts'
 
 const COPIES = Number(process.env['COPIES'] ?? 6)
 const SEED = Number(process.env['SEED'] ?? Date.now() % 1_000_000)
@@ -58,7 +58,7 @@ let callers: Enrolled[]
 
 beforeAll(async () => {
   backend = await startLedgerBackend()
-  service = await createService({ args: ['--empty'] })
+  service = await createService({ args: ['--empty'], env: TWO_THREADS })
   await service.start()
   await publish(service, 'ledger-v1', ledgerDocument(), backend.url)
   callers = []

@@ -3,11 +3,11 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createService, type Service } from './service.ts'
+import { createService, type Service, TWO_THREADS } from './service.ts'
 
 let service: Service
 beforeAll(async () => {
-  service = await createService({ args: ['--empty'] })
+  service = await createService({ args: ['--empty'], env: TWO_THREADS })
   await service.start()
 })
 afterAll(() => service.remove())

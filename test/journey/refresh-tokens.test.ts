@@ -10,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { buttonOf, createBrowser } from './browser.ts'
 import { ledgerDocument, startLedgerBackend, type LedgerBackend } from './ledger-backend.ts'
 import { createPublicClient } from './person.ts'
-import { createService, publish, type Service } from './service.ts'
+import { createService, publish, type Service, TWO_THREADS } from './service.ts'
 
 const REDIRECT = 'https://app.example/back'
 const PERSON = { username: 'grace', password: 'nanoseconds are eleven inches', name: 'Grace Hopper' }
@@ -25,7 +25,7 @@ let client: oauth.Client
 
 beforeAll(async () => {
   backend = await startLedgerBackend()
-  service = await createService({ args: ['--empty'], env: { GATEWAY_THREADS: '2' } })
+  service = await createService({ args: ['--empty'], env: TWO_THREADS })
   await service.start()
   await publish(service, API, ledgerDocument(), backend.url)
   person = (await service.platform.post<{ id: string }>('/v1/users', PERSON)).id

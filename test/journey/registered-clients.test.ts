@@ -6,7 +6,7 @@ import { createPlatformClient } from '../../src/cli/platform-client.ts'
 import { buttonOf, createBrowser } from './browser.ts'
 import { ledgerDocument, startLedgerBackend, type LedgerBackend } from './ledger-backend.ts'
 import { getCode, logIn, redeem, type LoginOptions } from './person.ts'
-import { createService, publish, type Service } from './service.ts'
+import { createService, publish, type Service, TWO_THREADS } from './service.ts'
 import { authorizeUrl, callLedger, claimsOf, createConsumer, invite, PASSWORD, subscribe } from './shared-client.ts'
 
 const REDIRECTS = ['https://agent.example/back', 'http://127.0.0.1/callback']
@@ -16,7 +16,7 @@ let backend: LedgerBackend
 
 beforeAll(async () => {
   backend = await startLedgerBackend()
-  service = await createService({ args: ['--empty'], env: { MCP_DYNAMIC_REGISTRATION: 'on' } })
+  service = await createService({ args: ['--empty'], env: { ...TWO_THREADS, MCP_DYNAMIC_REGISTRATION: 'on' } })
   await service.start()
   await publish(service, 'ledger-v1', ledgerDocument(), backend.url)
 })

@@ -8,7 +8,7 @@
 import { Agent } from 'undici'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ledgerDocument, startLedgerBackend, type LedgerBackend } from './ledger-backend.ts'
-import { createService, enrol, publish, type Enrolled, type Service } from './service.ts'
+import { createService, enrol, publish, type Enrolled, type Service, TWO_THREADS } from './service.ts'
 
 const REVISIONS = Number(process.env['REVISIONS'] ?? 200)
 const CLIENTS = 8
@@ -20,7 +20,7 @@ let proxy: string
 
 beforeAll(async () => {
   backends = await Promise.all(['blue', 'green', 'red'].map((name) => startLedgerBackend(name)))
-  service = await createService({ args: ['--empty'] })
+  service = await createService({ args: ['--empty'], env: TWO_THREADS })
   await service.start()
   proxy = await publish(service, 'ledger-v1', ledgerDocument(), backends[0]!.url)
   caller = await enrol(service, 'ledger-v1')

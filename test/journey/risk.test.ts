@@ -6,7 +6,7 @@ import { EventSource, type FetchLike } from 'eventsource'
 import { request } from 'undici'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { createRandom } from '../random.ts'
-import { createService, enrol, publish, type Enrolled, type Service } from './service.ts'
+import { createService, enrol, publish, type Enrolled, type Service, TWO_THREADS } from './service.ts'
 
 const SEED = Number(process.env['SEED'] ?? Date.now() % 1_000_000)
 const WAIT = { timeout: 30_000, interval: 20 }
@@ -38,7 +38,7 @@ beforeAll(async () => {
     response.end(body)
   })
   backendUrl = await listen(backend)
-  service = await createService({ args: ['--empty'] })
+  service = await createService({ args: ['--empty'], env: TWO_THREADS })
   await service.start()
 })
 

@@ -18,14 +18,14 @@ import {
   PASSWORD,
   subscribe,
 } from './shared-client.ts'
-import { createService, publish, type Service } from './service.ts'
+import { createService, publish, type Service, TWO_THREADS } from './service.ts'
 
 let service: Service
 let backend: LedgerBackend
 
 beforeAll(async () => {
   backend = await startLedgerBackend()
-  service = await createService({ args: ['--empty'] })
+  service = await createService({ args: ['--empty'], env: TWO_THREADS })
   await service.start()
   await publish(service, 'ledger-v1', ledgerDocument(), backend.url)
 })

@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createProxyBefore, type FaultyProxy } from '../fixtures/faulty-proxy.ts'
 import { ledgerDocument, startLedgerBackend, type LedgerBackend } from './ledger-backend.ts'
-import { enrol, publish, type Service } from './service.ts'
+import { enrol, publish, type Service, TWO_THREADS } from './service.ts'
 import { callOne, pendingAfter, startSeveralNodes, type SeveralNodes } from './several-nodes.ts'
 
 const PATH = '/ledger-v1/entries?n=1'
@@ -22,7 +22,7 @@ const routeOf = async (name: string, databaseUrl: string): Promise<string> => {
 
 beforeAll(async () => {
   backend = await startLedgerBackend('first')
-  several = await startSeveralNodes(['a', 'b', 'c'], { MAX_STALENESS_SECONDS: '5' }, { routeOf })
+  several = await startSeveralNodes(['a', 'b', 'c'], { ...TWO_THREADS, MAX_STALENESS_SECONDS: '5' }, { routeOf })
   await publish(several.nodes[0]!, 'ledger-v1', ledgerDocument(), backend.url)
 }, 2 * MINUTE)
 

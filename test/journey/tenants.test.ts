@@ -4,7 +4,7 @@ import { request } from 'undici'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createPlatformClient, fetchToken, type PlatformClient } from '../../src/cli/platform-client.ts'
 import { ledgerDocument, startLedgerBackend, type LedgerBackend } from './ledger-backend.ts'
-import { createService, enrol, publish, type Service } from './service.ts'
+import { createService, enrol, publish, type Service, TWO_THREADS } from './service.ts'
 
 interface NewTenant {
   readonly id: string
@@ -19,7 +19,7 @@ let other: PlatformClient
 beforeAll(async () => {
   backend = await startLedgerBackend()
   // The second tenant's backend is on this machine.
-  service = await createService({ args: ['--empty'], env: { ALLOW_PRIVATE_ADDRESSES: 'backends' } })
+  service = await createService({ args: ['--empty'], env: { ...TWO_THREADS, ALLOW_PRIVATE_ADDRESSES: 'backends' } })
   await service.start()
   tenant = await service.platform.post<NewTenant>('/v1/tenants', { name: 'Acme & Sons' })
   const { gatewayUrl, baseUrl } = service

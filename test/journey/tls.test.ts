@@ -10,7 +10,7 @@ import { freePort } from '../../src/cli/free-port.ts'
 import { createCertificateFolder, type CertificateFolder } from '../fixtures/certificate-folder.ts'
 import { createTestAuthority } from '../fixtures/test-certificates.ts'
 import { openTlsSocket } from '../fixtures/tls-socket.ts'
-import { createService, enrol, publish, type Enrolled, type Service } from './service.ts'
+import { createService, enrol, publish, type Enrolled, type Service, TWO_THREADS } from './service.ts'
 import { readRisks } from './risk-streams.ts'
 import { more, startTraffic, WITHIN } from './steady-clients.ts'
 import { document, listen } from './things-api.ts'
@@ -30,6 +30,7 @@ beforeAll(async () => {
   redirectPort = await freePort()
   service = await createService({
     env: {
+      ...TWO_THREADS,
       TLS_CERT_FILE: folder.at('main/gw.crt'),
       TLS_KEY_FILE: folder.at('main/gw.key'),
       TLS_CERT_DIR: folder.at('more'),

@@ -5,7 +5,7 @@ import { createCertificateFolder, type CertificateFolder } from '../fixtures/cer
 import { createTestAuthority } from '../fixtures/test-certificates.ts'
 import { openTlsSocket } from '../fixtures/tls-socket.ts'
 import { connectPeer, echo, handshake, openWebSocketBackend, TEXT, type Peer } from '../fixtures/websocket-peers.ts'
-import { createService, enrol, publish, type Enrolled, type Service } from './service.ts'
+import { createService, enrol, publish, type Enrolled, type Service, TWO_THREADS } from './service.ts'
 import { WITHIN } from './steady-clients.ts'
 
 const MESSAGES = 100
@@ -39,7 +39,9 @@ let caller: Enrolled
 beforeAll(async () => {
   folder = createCertificateFolder(() => {})
   folder.put('gw', authority.sign('gw.example.test,127.0.0.1'))
-  service = await createService({ env: { TLS_CERT_FILE: folder.at('gw.crt'), TLS_KEY_FILE: folder.at('gw.key') } })
+  service = await createService({
+    env: { ...TWO_THREADS, TLS_CERT_FILE: folder.at('gw.crt'), TLS_KEY_FILE: folder.at('gw.key') },
+  })
   await service.start()
 }, 120_000)
 

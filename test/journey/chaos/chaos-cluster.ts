@@ -7,7 +7,7 @@ import { createClickHouseServer, type ClickHouseServer } from '../../fixtures/cl
 import { createProxyBefore, type FaultyProxy } from '../../fixtures/faulty-proxy.ts'
 import { createPostgresServer, type PostgresServer } from '../../fixtures/postgres-server.ts'
 import { createRedisServer, type RedisServer } from '../../fixtures/redis-server.ts'
-import { createService, type Service } from '../service.ts'
+import { createService, type Service, TWO_THREADS } from '../service.ts'
 
 export interface ChaosNode {
   readonly name: string
@@ -49,6 +49,7 @@ export async function startChaosCluster(names: readonly string[]): Promise<Chaos
     const service = await createService({
       args: ['--empty'],
       env: {
+        ...TWO_THREADS,
         MASTER_KEY,
         NODE_NAME: name,
         GATEWAY_URL: 'http://gateway.example',
