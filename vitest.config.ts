@@ -43,12 +43,13 @@ const ALONE = [
 export default defineConfig({
   test: {
     projects: [
-      // Files share a process, which loads the modules once; a file restores what it changes.
+      // Files share a process, which loads the modules once; a file restores what it changes. Not so those of contracts: a process has
+      // at most one embedded engine.
       { test: { ...project('unit', 60_000, ['unit', 'scenario']).test, exclude: ALONE, isolate: false } },
       { test: { ...project('unit-alone', 60_000).test, include: ALONE } },
       project('contract', 60_000),
       server,
-      project('journey', 300_000),
+      { test: { ...project('journey', 300_000).test, isolate: false } },
     ],
     // Of two cores, two workers leave a seventh idle: many journeys wait for a process that starts or ends.
     maxWorkers: 3,
