@@ -2,7 +2,7 @@
 
 import { readFileSync, realpathSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { ledgerDocument, startLedgerBackend, type LedgerBackend } from './ledger-backend.ts'
 import { createService, enrol, publish, type Enrolled, type Service, isEmbedded } from './service.ts'
 
@@ -34,7 +34,7 @@ async function callAndWait(billed: number): Promise<void> {
     })
     expect(response.status).toBe(200)
   }
-  while ((await bill()) < billed);
+  await vi.waitUntil(async () => (await bill()) >= billed, { timeout: 60_000, interval: 50 })
   expect(await bill()).toBe(billed)
 }
 

@@ -83,7 +83,8 @@ describe('a low limit of open files', () => {
     expect(statusCode).toBe(200)
     // A command that writes and a flush open further files.
     await enrol(service, 'ledger-v1', { name: 'Bea' })
-    for (let bill = await billOf(service); bill.get(caller.consumer) !== CALLS + 8;) bill = await billOf(service)
+    const billed = async () => (await billOf(service)).get(caller.consumer)
+    await expect.poll(billed, { timeout: 60_000, interval: 50 }).toBe(CALLS + 8)
     expect(service.errors()).not.toContain('EMFILE')
     // A busy machine may abort the linting of a document, which does not depend on open files.
     const errors = service

@@ -8,7 +8,7 @@ import { spawnSync } from 'node:child_process'
 import { cpSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, onTestFinished } from 'vitest'
+import { expect, onTestFinished, vi } from 'vitest'
 import { ledgerDocument, startLedgerBackend } from './ledger-backend.ts'
 import { createService, enrol, publish, type Enrolled, type Service } from './service.ts'
 import { PLAIN_ENVIRONMENT } from './plain-environment.ts'
@@ -89,7 +89,8 @@ async function call(service: Service, callers: readonly Enrolled[], rounds: numb
     const response = await fetch(`${service.gatewayUrl}/ledger-v1/entries`, { headers: { 'x-api-key': apiKey } })
     expect(response.status).toBe(200)
   }
-  while ((await billOf(service)) < rounds * CALLS);
+  const isBilled = async () => (await billOf(service)) >= rounds * CALLS
+  await vi.waitUntil(isBilled, { timeout: 60_000, interval: 50 })
 }
 
 export async function billOf(service: Service): Promise<number> {

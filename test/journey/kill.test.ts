@@ -160,10 +160,7 @@ async function callsByChannel(): Promise<Record<Channel, number>> {
 
 /** Waits until every answered call is billed and the bill no longer changes; the pipeline lags by one flush. */
 async function billedWhenSettled(whole: number): Promise<number> {
-  for (let attempt = 0; attempt < 20_000; attempt++) {
-    const billed = await totalOf()
-    if (billed >= whole) break
-  }
+  await expect.poll(totalOf, { timeout: 120_000, interval: 100 }).toBeGreaterThanOrEqual(whole)
   // A clean stop stores all recorded calls, so the bill is final.
   await service.stop()
   await service.start()

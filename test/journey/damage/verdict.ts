@@ -9,6 +9,7 @@
  */
 
 import { request } from 'undici'
+import { vi } from 'vitest'
 import { createService, type Service } from '../service.ts'
 import { API, type BaseFolder } from './base-folder.ts'
 
@@ -18,7 +19,6 @@ export type Verdict =
 
 const EVER = 'from=2020-01-01T00:00:00Z&to=2100-01-01T00:00:00Z'
 const READY_MS_MAX = 90_000
-const POLLS_MAX = 2_000
 
 export async function judge(base: BaseFolder, dataDir: string): Promise<Verdict> {
   const service = await createService({
@@ -61,8 +61,8 @@ async function judgeRunning(base: BaseFolder, service: Service): Promise<Verdict
   const sentinelStatus = await call(service, base.sentinel.apiKey)
   if (sentinelStatus !== 200) return fault(`a good key is answered with ${sentinelStatus}`, service)
   let bill = new Map<string, number>()
-  for (let polls = 0; polls < POLLS_MAX && !bill.has(base.sentinel.consumer); polls++) bill = await readBill(service)
-  if (!bill.has(base.sentinel.consumer)) return fault('a call of now is not billed', service)
+  const isBilled = async (): Promise<boolean> => (bill = await readBill(service)).has(base.sentinel.consumer)
+  if (!(await becomes(isBilled))) return fault('a call of now is not billed', service)
   const wrong: string[] = []
   const missing: string[] = []
   for (const [consumer, { sent, answered }] of base.truth) {
@@ -130,18 +130,20 @@ async function whatIsUnsaid(service: Service): Promise<string[]> {
   if (!errors.some((line) => line.includes('"level":"error"') && line.includes('"records"'))) unsaid.push('a log line')
   const { body } = await request(`${service.baseUrl}/metrics`)
   if (!/^tollgate_events_total\{reason="records_damaged"\} [1-9]/m.test(await body.text())) unsaid.push('a counter')
-  if (!(await hasRisk(service))) unsaid.push('a risk')
+  if (!(await becomes(() => hasRisk(service)))) unsaid.push('a risk')
   return unsaid
 }
 
 async function hasRisk(service: Service): Promise<boolean> {
-  for (let polls = 0; polls < POLLS_MAX; polls++) {
-    const { items } = await service.platform.get<{ items: readonly { type: string; severity: string }[] }>(
-      '/v1/risks?limit=500',
-    )
-    if (items.some(({ type, severity }) => type === 'RecordsDamaged' && severity === 'Critical')) return true
-  }
-  return false
+  const { items } = await service.platform.get<{ items: readonly { type: string; severity: string }[] }>(
+    '/v1/risks?limit=500',
+  )
+  return items.some(({ type, severity }) => type === 'RecordsDamaged' && severity === 'Critical')
+}
+
+/** Whether it becomes true in time. */
+function becomes(isTrue: () => Promise<boolean>): Promise<boolean> {
+  return vi.waitUntil(isTrue, { timeout: 60_000, interval: 50 }).catch(() => false)
 }
 
 function fault(what: string, service: Service): Verdict {
