@@ -131,7 +131,7 @@ async function build(options: CoreOptions, logTap: LogTap | null, startedAt: num
   core.shared?.beginCopy()
   // Opened last, so that a stop begins with it.
   const onStopping = (): void => void (notServing = 'The service is stopping.')
-  opened('delay of the stop', createStopDelay({ ...core, ...gateway, platform, onStopping }))
+  opened('delay of the stop', createStopDelay({ ...core, ...gateway, platform, stream, onStopping }))
   void backends.warn()
 
   const { gatewayUrl, baseUrl, riskUrl } = addresses

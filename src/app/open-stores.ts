@@ -10,6 +10,7 @@ import type { Opened } from '../runtime/lifecycle.ts'
 import type { Log } from '../runtime/log.ts'
 import type { ClickHouse } from '../store/clickhouse/client.ts'
 import { readKeptUsage } from '../store/clickhouse/kept-usage.ts'
+import { giveUpIfSilent } from '../store/clickhouse/silent-server.ts'
 import { DamagedParts } from '../store/clickhouse/new-parts.ts'
 import type { FollowedLog, RequestStore } from '../store/request-store.ts'
 import type { RiskStore } from '../store/risk-store.ts'
@@ -22,6 +23,8 @@ export interface Stores {
   readonly statements: StatementStore
   readonly levels: ServiceLevelStore
   readonly requests: RequestStore & FollowedLog
+  /** The service stops: a ClickHouse server that does not answer is given up from now on. */
+  beginStop(): void
 }
 
 export interface OpenedStores extends Stores {
@@ -43,9 +46,13 @@ export interface StoresOptions {
 const VERIFY_EVERY_MS = 60_000
 
 export async function openStores(options: StoresOptions): Promise<OpenedStores> {
-  const { config, log, count, opened } = options
+  const { config, clock, log, count, opened } = options
   const { client, isNew, remade } = await openStore(config)
-  opened('ClickHouse', () => client.close())
+  let endQuestions = (): void => {}
+  opened('ClickHouse', () => {
+    endQuestions()
+    return client.close()
+  })
   opened('verification of the store', verifyMerges(client, options))
   if (remade.length > 0) {
     count('store_view_remade')
@@ -54,10 +61,14 @@ export async function openStores(options: StoresOptions): Promise<OpenedStores> 
       'views or rollups of the embedded store were missing or damaged and are recreated; no row is lost',
     )
   }
+  const { connections, ...stores } = openUsage(client, { ...options, kept: await readKeptUsage(client) })
   return {
     clickHouse: client,
     isNewStore: isNew,
-    ...openUsage(client, { ...options, kept: await readKeptUsage(client) }),
+    ...stores,
+    beginStop() {
+      endQuestions = giveUpIfSilent([client, ...connections], clock)
+    },
   }
 }
 

@@ -45,6 +45,8 @@ export interface OpenedUsage {
   readonly levels: ServiceLevelStore
   readonly requests: RequestStore & FollowedLog
   readonly riskStore: RiskStore
+  /** All connections opened here. */
+  readonly connections: readonly ClickHouse[]
 }
 
 /** Connections for reads of usage, and as many for all other reads, so that neither delays the other. */
@@ -55,11 +57,17 @@ const EVERY_MS = 600_000
 
 export function openUsage(client: ClickHouse, options: OpenUsageOptions): OpenedUsage {
   const { newParts } = client
-  const background = Object.assign(openConnection(options), { newParts })
-  const canceller = openConnection(options)
+  const connections: ClickHouse[] = []
+  const connect = (): ClickHouse => {
+    const connection = openConnection(options)
+    connections.push(connection)
+    return connection
+  }
+  const background = Object.assign(connect(), { newParts })
+  const canceller = connect()
   const open = (): Readers =>
     createReaders(
-      Array.from({ length: READERS }, () => openConnection(options)),
+      Array.from({ length: READERS }, () => connect()),
       { canceller },
     )
   const [readers, others] = [open(), open()]
@@ -82,6 +90,7 @@ export function openUsage(client: ClickHouse, options: OpenUsageOptions): Opened
     levels: createClickHouseServiceLevelStore(client, others),
     requests: createClickHouseRequestStore(client, others),
     riskStore: createClickHouseRiskStore(client, others),
+    connections,
   }
 }
 

@@ -11,6 +11,7 @@ import type { GatewayPool } from '../gateway/threads/gateway-pool-options.ts'
 import type { Platform } from '../platform/server.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Shared } from './open-shared.ts'
+import type { StreamServices } from './open-stream.ts'
 
 export interface StopDelayOptions {
   readonly config: Pick<Config, 'stopDelaySeconds'>
@@ -18,6 +19,7 @@ export interface StopDelayOptions {
   readonly platform: Pick<Platform, 'leave'>
   /** Null: a single node. */
   readonly shared: Pick<Shared, 'beginStop'> | null
+  readonly stream: Pick<StreamServices, 'beginStop'>
   readonly clock: Pick<Clock, 'after'>
   /** Makes `/readyz` answer 503. */
   readonly onStopping: () => void
@@ -25,7 +27,7 @@ export interface StopDelayOptions {
 
 /** Returns the first step of a stop. */
 export function createStopDelay(options: StopDelayOptions): () => Promise<void> {
-  const { config, pool, platform, shared, clock, onStopping } = options
+  const { config, pool, platform, shared, stream, clock, onStopping } = options
   return async () => {
     onStopping()
     if (config.stopDelaySeconds > 0) {
@@ -34,5 +36,6 @@ export function createStopDelay(options: StopDelayOptions): () => Promise<void> 
       await new Promise<void>((resolve) => void clock.after(config.stopDelaySeconds * 1_000, resolve))
     }
     shared?.beginStop()
+    stream.beginStop()
   }
 }

@@ -11,14 +11,16 @@ import type * as Chdb from 'chdb/connection'
 import { exitAtOnce } from '../../runtime/exit-at-once.ts'
 import { bindParams } from './bind-params.ts'
 import { EmbeddedParts, UNVERIFIED, type NewParts } from './new-parts.ts'
+import { endable, type Endable } from './silent-server.ts'
 
-export type ClickHouse = ClickHouseClient & {
-  readonly newParts: NewParts
-  /** Whether the engine runs in this process. */
-  readonly isEmbedded: boolean
-  /** Cluster of the server, whose tables replicate; null: none. */
-  readonly cluster: string | null
-}
+export type ClickHouse = ClickHouseClient &
+  Endable & {
+    readonly newParts: NewParts
+    /** Whether the engine runs in this process. */
+    readonly isEmbedded: boolean
+    /** Cluster of the server, whose tables replicate; null: none. */
+    readonly cluster: string | null
+  }
 
 export interface ClickHouseOptions {
   /** `null`: embedded. */
@@ -36,7 +38,7 @@ export function openClickHouse({ url, folder, cluster = null }: ClickHouseOption
   // The client logs nothing: the caller logs a failure together with its effect.
   if (url !== null) {
     const client = createClient({ url, request_timeout: TIMEOUT_MS, log: { level: ClickHouseLogLevel.OFF } })
-    return Object.assign(client, { newParts: UNVERIFIED, isEmbedded: false, cluster })
+    return Object.assign(endable(client), { newParts: UNVERIFIED, isEmbedded: false, cluster })
   }
   // Loaded only if it is used: the library takes 150 MB of resident memory.
   exitAtOnce()
@@ -44,7 +46,12 @@ export function openClickHouse({ url, folder, cluster = null }: ClickHouseOption
   const client = createClient({
     connection: withBoundParams(createChdbConnection({ path: folder })),
   } as unknown as Parameters<typeof createClient>[0])
-  return Object.assign(client, { newParts: new EmbeddedParts(client), isEmbedded: true, cluster: null })
+  return Object.assign(client, {
+    newParts: new EmbeddedParts(client),
+    isEmbedded: true,
+    cluster: null,
+    giveUp() {},
+  })
 }
 
 type Connection = ReturnType<typeof Chdb.createChdbConnection>

@@ -2,6 +2,7 @@
 
 import { Socket } from 'node:net'
 import pg from 'pg'
+import { askRepeatedly } from '../../runtime/ask-repeatedly.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { RegistryUnreachable } from './connection.ts'
 
@@ -33,8 +34,6 @@ export interface Gate {
 }
 
 const END_TIMEOUT_MS = 3_000
-const ANSWERED_WITHIN_MS = 5_000
-const ASKED_EVERY_MS = 1_000
 
 export function openConnections({ config, clock, onFailed, gate }: ConnectionsOptions): Connections {
   const sockets = new Set<Socket>()
@@ -67,7 +66,7 @@ export function openConnections({ config, clock, onFailed, gate }: ConnectionsOp
       return pool
     },
     beginStop() {
-      endQuestions = askRepeatedly({ config: tracked, clock, onUnanswered: giveUp })
+      endQuestions = askRepeatedly({ ask: () => askOnce(tracked), clock, onUnanswered: giveUp })
     },
     async close(lastWork) {
       const cancel = clock.after(END_TIMEOUT_MS, giveUp)
@@ -81,33 +80,6 @@ export function openConnections({ config, clock, onFailed, gate }: ConnectionsOp
   }
 }
 
-interface Questions {
-  readonly config: pg.ClientConfig
-  readonly clock: Pick<Clock, 'after'>
-  /** Called once, after which no more are asked. */
-  readonly onUnanswered: () => void
-}
-
-/** Asks the server whether it answers, until the returned function is called. A refusal is an answer. */
-function askRepeatedly({ config, clock, onUnanswered }: Questions): () => void {
-  let cancel = (): void => {}
-  let isOver = false
-  const ask = async (): Promise<void> => {
-    cancel = clock.after(ANSWERED_WITHIN_MS, () => {
-      isOver = true
-      onUnanswered()
-    })
-    await askOnce(config)
-    cancel()
-    if (!isOver) cancel = clock.after(ASKED_EVERY_MS, () => void ask())
-  }
-  void ask()
-  return () => {
-    isOver = true
-    cancel()
-  }
-}
-
 async function askOnce(config: pg.ClientConfig): Promise<void> {
   const client = new pg.Client({ ...config, connectionTimeoutMillis: 0, query_timeout: 0 })
   client.on('error', () => {})
@@ -115,7 +87,7 @@ async function askOnce(config: pg.ClientConfig): Promise<void> {
     await client.connect()
     await client.query('SELECT 1')
   } catch {
-    // Other statements report the reason.
+    // An answer as well: other statements report its reason.
   }
   await client.end().catch(() => {})
 }

@@ -10,6 +10,7 @@ function setUp(stopDelaySeconds: number) {
     clock,
     platform: { leave: () => void steps.push('platform leaves') },
     shared: { beginStop: () => void steps.push('PostgreSQL must answer') },
+    stream: { beginStop: () => void steps.push('ClickHouse must answer') },
     pool: { leave: async () => void steps.push('gateway leaves') },
     onStopping: () => void steps.push('not ready'),
   })
@@ -26,12 +27,12 @@ describe('The delay of a stop', () => {
     expect(steps).not.toContain('over')
     await clock.advance(1)
     await done
-    expect(steps.slice(3)).toEqual(['PostgreSQL must answer', 'over'])
+    expect(steps.slice(3)).toEqual(['PostgreSQL must answer', 'ClickHouse must answer', 'over'])
   })
 
   it('is over at once, with the connections as they are, if the setting is 0', async () => {
     const { steps, stop } = setUp(0)
     await stop()
-    expect(steps).toEqual(['not ready', 'PostgreSQL must answer', 'over'])
+    expect(steps).toEqual(['not ready', 'PostgreSQL must answer', 'ClickHouse must answer', 'over'])
   })
 })

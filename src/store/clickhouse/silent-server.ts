@@ -1,0 +1,56 @@
+/** A ClickHouse server that does not answer a service that stops. */
+
+import type { ClickHouseClient } from '@clickhouse/client'
+import { askRepeatedly } from '../../runtime/ask-repeatedly.ts'
+import type { Clock } from '../../runtime/clock.ts'
+
+export interface Endable {
+  /** Closes the connections to a server: statements that run fail, and so do later ones. Does nothing to the engine of this process. */
+  giveUp(): void
+}
+
+export interface Asked extends Endable, Pick<ClickHouseClient, 'command'> {
+  readonly isEmbedded: boolean
+}
+
+/** Lets statements of a client fail at once after its server was given up. */
+export function endable<Client extends ClickHouseClient>(client: Client): Client & Endable {
+  let isGivenUp = false
+  const unlessGivenUp = <Send extends (...args: never[]) => Promise<unknown>>(send: Send): Send =>
+    ((...args: Parameters<Send>) =>
+      isGivenUp ? Promise.reject(new ServerGivenUp()) : send.apply(client, args)) as unknown as Send
+  return Object.assign(client, {
+    query: unlessGivenUp(client.query),
+    command: unlessGivenUp(client.command),
+    exec: unlessGivenUp(client.exec),
+    insert: unlessGivenUp(client.insert),
+    giveUp() {
+      isGivenUp = true
+      // Statements that run fail with their connections.
+      void client.close()
+    },
+  })
+}
+
+class ServerGivenUp extends Error {
+  override readonly name = 'ServerGivenUp'
+
+  constructor() {
+    super('the ClickHouse server did not answer, and this service stops')
+  }
+}
+
+/**
+ * From now on, a server that leaves a question unanswered for five seconds is given up by all clients, so that the parts of the
+ * service do not wait for it one after another. Ends with the returned function. The engine of this process always answers.
+ */
+export function giveUpIfSilent(clients: readonly [Asked, ...Endable[]], clock: Pick<Clock, 'after'>): () => void {
+  const [first] = clients
+  if (first.isEmbedded) return () => {}
+  const ask = (): Promise<void> =>
+    first.command({ query: 'SELECT 1' }).then(
+      () => {},
+      () => {},
+    )
+  return askRepeatedly({ ask, clock, onUnanswered: () => clients.forEach((client) => client.giveUp()) })
+}
