@@ -15,7 +15,7 @@ const project = (name: string, timeoutMs: number, folders: readonly string[] = [
     // One second, the default, is short on a busy machine.
     expect: { poll: { timeout: 15_000 } },
     pool: 'forks' as const,
-    setupFiles: name === 'journey' ? [] : ['test/fixtures/use-memory.ts'],
+    setupFiles: ['test/fixtures/use-memory.ts'],
   },
 })
 

@@ -1,8 +1,8 @@
 /**
  * Global setup: the temporary files of all tests and of the processes they start are in two folders, removed at the end.
  *
- * Those of `test/fixtures/use-memory.ts` are in memory if there is enough of it: a ClickHouse engine creates and removes thousands of
- * small files, which takes a third of its processor time on a disk.
+ * They are in memory if there is enough of it, but for those of a file that calls `useDisk`: a ClickHouse engine and a PostgreSQL
+ * server create and remove thousands of small files, which takes a third of their processor time on a disk.
  */
 
 import { chmodSync, mkdtempSync, readFileSync, rmSync, statfsSync } from 'node:fs'
@@ -16,7 +16,7 @@ const FREE_BYTES_MIN = 6 * 2 ** 30
 export default function removeTemporaryFiles(): () => void {
   const folder = makeFolder(tmpdir())
   const inMemory = hasMemory() ? makeFolder(SHARED_MEMORY) : folder
-  process.env['TMPDIR'] = folder
+  process.env['TMPDIR'] = process.env['TEST_DISK_DIR'] = folder
   process.env['TEST_MEMORY_DIR'] = inMemory
   return () => {
     for (const each of new Set([folder, inMemory])) rmSync(each, { recursive: true, force: true, maxRetries: 3 })

@@ -7,7 +7,7 @@ import { request } from 'undici'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { createVisits, expectUsable, launchBrowser } from './console-visit.ts'
 import { ledgerDocument, startLedgerBackend, type LedgerBackend } from './ledger-backend.ts'
-import { createService, enrol, publish, type Enrolled, type Service } from './service.ts'
+import { createService, enrol, publish, type Enrolled, type Service, TWO_THREADS } from './service.ts'
 
 const MINUTE = 60_000
 const HOSTILE = '<script>document.title=1</script>‮evil'
@@ -27,7 +27,7 @@ beforeAll(async () => {
   backend = await startLedgerBackend()
   receiver = await startRefusing()
   const env = { REQUEST_LOG: 'all', ALLOW_PRIVATE_ADDRESSES: 'webhooks', METRICS_TOKEN: SECRET }
-  service = await createService({ args: ['--empty'], env })
+  service = await createService({ args: ['--empty'], env: { ...TWO_THREADS, ...env } })
   await service.start()
   await publish(service, 'ledger-v1', ledgerDocument(), backend.url)
   await useUpLimit()

@@ -7,11 +7,14 @@ import { basename, join } from 'node:path'
 import { request } from 'undici'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { injectFaults, type Faults } from '../inject-faults.ts'
+import { useDisk } from '../fixtures/use-disk.ts'
 import { ledgerDocument, startLedgerBackend, type LedgerBackend } from './ledger-backend.ts'
 import { liveFilesIn } from './live-folder.ts'
 import { startLoad, type Load } from './refusable-load.ts'
 import { createService, enrol, publish, type Enrolled, type Service, isEmbedded, TWO_THREADS } from './service.ts'
 import { openSmallDisk, type SmallDisk } from './small-disk.ts'
+
+useDisk()
 
 const CLIENTS = 4
 const DISK_BYTES = 64 * 1024 * 1024

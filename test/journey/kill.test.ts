@@ -6,8 +6,11 @@
 
 import { Agent } from 'undici'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { useDisk } from '../fixtures/use-disk.ts'
 import { ledgerDocument, startLedgerBackend, type LedgerBackend } from './ledger-backend.ts'
 import { createService, enrol, publish, type Enrolled, type Service, TWO_THREADS } from './service.ts'
+
+useDisk()
 
 const KILLS = Number(process.env['KILLS'] ?? 10)
 const SEED = Number(process.env['SEED'] ?? Date.now() % 1_000_000)

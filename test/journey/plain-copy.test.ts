@@ -20,9 +20,12 @@ import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { unlessGone } from '../../src/runtime/unless-gone.ts'
 import { createRandom, type Random } from '../random.ts'
+import { useDisk } from '../fixtures/use-disk.ts'
 import { ledgerDocument, startLedgerBackend, type LedgerBackend } from './ledger-backend.ts'
 import { billOf, lineItemsOf, startLoad, type Load, type Tally } from './load.ts'
 import { createService, enrol, publish, type Enrolled, type Service, isEmbedded, TWO_THREADS } from './service.ts'
+
+useDisk()
 
 const COPIES = Number(process.env['COPIES'] ?? 6)
 const SEED = Number(process.env['SEED'] ?? Date.now() % 1_000_000)

@@ -3,7 +3,10 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { useDisk } from '../fixtures/use-disk.ts'
 import { createService, type Service, TWO_THREADS } from './service.ts'
+
+useDisk()
 
 let service: Service
 beforeAll(async () => {
