@@ -11,10 +11,10 @@ import type * as Chdb from 'chdb/connection'
 import { exitAtOnce } from '../../runtime/exit-at-once.ts'
 import { bindParams } from './bind-params.ts'
 import { EmbeddedParts, UNVERIFIED, type NewParts } from './new-parts.ts'
-import { endable, type Endable } from './silent-server.ts'
+import { withGiveUp, type GivesUp } from './silent-server.ts'
 
 export type ClickHouse = ClickHouseClient &
-  Endable & {
+  GivesUp & {
     readonly newParts: NewParts
     /** Whether the engine runs in this process. */
     readonly isEmbedded: boolean
@@ -38,7 +38,7 @@ export function openClickHouse({ url, folder, cluster = null }: ClickHouseOption
   // The client logs nothing: the caller logs a failure together with its effect.
   if (url !== null) {
     const client = createClient({ url, request_timeout: TIMEOUT_MS, log: { level: ClickHouseLogLevel.OFF } })
-    return Object.assign(endable(client), { newParts: UNVERIFIED, isEmbedded: false, cluster })
+    return Object.assign(withGiveUp(client), { newParts: UNVERIFIED, isEmbedded: false, cluster })
   }
   // Loaded only if it is used: the library takes 150 MB of resident memory.
   exitAtOnce()

@@ -4,17 +4,17 @@ import type { ClickHouseClient } from '@clickhouse/client'
 import { askRepeatedly } from '../../runtime/ask-repeatedly.ts'
 import type { Clock } from '../../runtime/clock.ts'
 
-export interface Endable {
+export interface GivesUp {
   /** Closes the connections to a server: statements that run fail, and so do later ones. Does nothing to the engine of this process. */
   giveUp(): void
 }
 
-export interface Asked extends Endable, Pick<ClickHouseClient, 'command'> {
+export interface Asked extends GivesUp, Pick<ClickHouseClient, 'command'> {
   readonly isEmbedded: boolean
 }
 
 /** Lets statements of a client fail at once after its server was given up. */
-export function endable<Client extends ClickHouseClient>(client: Client): Client & Endable {
+export function withGiveUp<Client extends ClickHouseClient>(client: Client): Client & GivesUp {
   let isGivenUp = false
   const unlessGivenUp = <Send extends (...args: never[]) => Promise<unknown>>(send: Send): Send =>
     ((...args: Parameters<Send>) =>
@@ -44,7 +44,7 @@ class ServerGivenUp extends Error {
  * From now on, a server that leaves a question unanswered for five seconds is given up by all clients, so that the parts of the
  * service do not wait for it one after another. Ends with the returned function. The engine of this process always answers.
  */
-export function giveUpIfSilent(clients: readonly [Asked, ...Endable[]], clock: Pick<Clock, 'after'>): () => void {
+export function giveUpIfSilent(clients: readonly [Asked, ...GivesUp[]], clock: Pick<Clock, 'after'>): () => void {
   const [first] = clients
   if (first.isEmbedded) return () => {}
   const ask = (): Promise<void> =>
