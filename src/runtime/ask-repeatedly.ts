@@ -3,10 +3,10 @@
 import type { Clock } from './clock.ts'
 
 export interface Questions {
-  /** Resolves with the answer. A refusal is an answer. */
-  readonly ask: () => Promise<void>
+  /** Whether there is an answer, such as a refusal; never rejects. */
+  readonly ask: () => Promise<boolean>
   readonly clock: Pick<Clock, 'after'>
-  /** A question was left unanswered for five seconds. Called once, after which no more are asked. */
+  /** A question has no answer, or none within five seconds. Called once, after which no more are asked. */
   readonly onUnanswered: () => void
 }
 
@@ -17,14 +17,17 @@ const ASKED_EVERY_MS = 1_000
 export function askRepeatedly({ ask, clock, onUnanswered }: Questions): () => void {
   let cancel = (): void => {}
   let isOver = false
+  const end = (): void => {
+    isOver = true
+    onUnanswered()
+  }
   const askNext = async (): Promise<void> => {
-    cancel = clock.after(ANSWERED_WITHIN_MS, () => {
-      isOver = true
-      onUnanswered()
-    })
-    await ask()
+    cancel = clock.after(ANSWERED_WITHIN_MS, end)
+    const isAnswered = await ask()
+    if (isOver) return
     cancel()
-    if (!isOver) cancel = clock.after(ASKED_EVERY_MS, () => void askNext())
+    if (isAnswered) cancel = clock.after(ASKED_EVERY_MS, () => void askNext())
+    else end()
   }
   void askNext()
   return () => {

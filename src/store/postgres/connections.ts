@@ -12,9 +12,10 @@ export interface Connections {
   createPool(max: number): pg.Pool
   /**
    * The process stops: from now on, a server that leaves a question unanswered for five seconds is given up. Its connections are
-   * closed, and no more are opened, so that the parts of the process do not wait for it one after another.
+   * closed, and no more are opened, so that the parts of the process do not wait for it one after another. `pool`: by which the
+   * questions are asked.
    */
-  beginStop(): void
+  beginStop(pool: pg.Pool): void
   /** Runs the last work and ends the pools. If the server does not answer, the connections are closed, which fails the work. */
   close(lastWork: () => Promise<void>): Promise<void>
 }
@@ -65,8 +66,8 @@ export function openConnections({ config, clock, onFailed, gate }: ConnectionsOp
       pools.push(pool)
       return pool
     },
-    beginStop() {
-      endQuestions = askRepeatedly({ ask: () => askOnce(tracked), clock, onUnanswered: giveUp })
+    beginStop(pool) {
+      endQuestions = askRepeatedly({ ask: () => isAnswered(pool), clock, onUnanswered: giveUp })
     },
     async close(lastWork) {
       const cancel = clock.after(END_TIMEOUT_MS, giveUp)
@@ -80,16 +81,14 @@ export function openConnections({ config, clock, onFailed, gate }: ConnectionsOp
   }
 }
 
-async function askOnce(config: pg.ClientConfig): Promise<void> {
-  const client = new pg.Client({ ...config, connectionTimeoutMillis: 0, query_timeout: 0 })
-  client.on('error', () => {})
+/** A refusal is an answer: other statements report its reason. */
+async function isAnswered(pool: pg.Pool): Promise<boolean> {
   try {
-    await client.connect()
-    await client.query('SELECT 1')
-  } catch {
-    // An answer as well: other statements report its reason.
+    await pool.query('SELECT 1')
+    return true
+  } catch (cause) {
+    return !(cause instanceof Error && /timeout/i.test(cause.message))
   }
-  await client.end().catch(() => {})
 }
 
 type OnConnected = Parameters<pg.Pool['connect']>[0]

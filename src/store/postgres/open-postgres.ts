@@ -21,7 +21,7 @@ import type { UpstreamReports } from '../upstream-reports.ts'
 import { createPostgresClaims } from './claims.ts'
 import { createCommitSlots } from './commit-slots.ts'
 import { CONNECT_TIMEOUT_MS, toClientConfig, type ConnectOptions } from './connection.ts'
-import { openConnections, type Gate } from './connections.ts'
+import { openConnections, type Connections, type Gate } from './connections.ts'
 import { createPostgresDeviceCodes } from './device-codes.ts'
 import { createPostgresIdempotencyStore } from './idempotency-store.ts'
 import { createPostgresLeaseEpochs, type LeaseEpochs } from './lease-epochs.ts'
@@ -86,8 +86,7 @@ export interface Postgres {
 }
 
 /**
- * With the feed (2), strangers (1), claims (1), leases (1) and the report of the node (1), a node uses at most ten connections, and one
- * more while it stops.
+ * With the feed (2), strangers (1), claims (1), leases (1) and the report of the node (1), a node uses at most ten connections.
  */
 const COMMAND_CONNECTIONS = 4
 /** Commits leave a connection for what waits for no lock. */
@@ -109,17 +108,25 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
   return postgres
 }
 
+function createPools({ createPool }: Connections) {
+  return {
+    pool: createPool(COMMAND_CONNECTIONS),
+    /** Strangers who try passwords and codes wait for each other, and never for commands, nor commands for them. */
+    strangers: createPool(1),
+    /** A request for a slice has a second, and a command may wait five for the lock of commits. */
+    leases: createPool(1),
+    /** Its statements are short, so that a stop also asks here whether the server answers. */
+    claims: createPool(1),
+  }
+}
+
 /** Creates the stores without a connection. `gate`: missing for an open one. */
 export function preparePostgres(options: PostgresOptions, gate?: Gate): PreparedPostgres {
   const { clock, onFailed, onReplaced, onRewound, keyHeldSeconds, registerRefusedAfterMs } = options
   const { staleAfterMs = null, onFresh = () => {}, onClockOffset = () => {}, onOutdated = onReplaced } = options
   const { onUnreadableSignal = () => {} } = options
   const connections = openConnections({ config: toClientConfig(options), clock, onFailed, gate })
-  const pool = connections.createPool(COMMAND_CONNECTIONS)
-  // Strangers who try passwords and codes wait for each other, and never for commands, nor commands for them.
-  const strangers = connections.createPool(1)
-  // A request for a slice has a second, and a command may wait five for the lock of commits.
-  const leases = connections.createPool(1)
+  const { pool, strangers, leases, claims } = createPools(connections)
   const common = { pool, clock, onFailed }
   const requests = createRunningRequests()
   const format = (): number => Math.min(FORMAT, nodes.format())
@@ -155,7 +162,7 @@ export function preparePostgres(options: PostgresOptions, gate?: Gate): Prepared
     fences,
     idempotencyKeys,
     leaseEpochs: createPostgresLeaseEpochs(pool),
-    claims: createPostgresClaims(connections.createPool(1)),
+    claims: createPostgresClaims(claims),
     attempts: createPostgresAttempts(strangers),
     deviceCodes: createPostgresDeviceCodes(strangers),
     nodes,
@@ -166,7 +173,7 @@ export function preparePostgres(options: PostgresOptions, gate?: Gate): Prepared
     snapshots: createRegistrySnapshots(pool),
     connect,
     wake,
-    beginStop: connections.beginStop,
+    beginStop: () => connections.beginStop(claims),
     close: () => connections.close(closeStores),
   }
 }

@@ -272,7 +272,7 @@ describe('a server that accepts connections and never answers', () => {
 })
 
 describe('a node', () => {
-  it('uses at most ten connections, also while all its commands wait', async () => {
+  it('uses at most ten connections, also while all its commands wait and it stops', async () => {
     const url = await server.createDatabase()
     const postgres = await openTestPostgres(url, { nodeName: 'counted' })
     await postgres.nodes.register(NODE)
@@ -280,8 +280,8 @@ describe('a node', () => {
     await postgres.claims.claim('job', 'a', 1_000)
     await postgres.attempts.take('00', { max: 1, windowMs: 1_000, isSliding: false })
     const release = await occupyCommands(postgres, url)
-    await postgres.leases.send({ type: 'hello' })
-    await postgres.registry.end()
+    postgres.beginStop()
+    await Promise.all([postgres.leases.send({ type: 'hello' }), postgres.registry.end()])
     const used = `SELECT count(*) FROM pg_stat_activity WHERE application_name = 'tollgate counted'`
     const count = async () => Number((await executeSql(url, used)).rows[0]?.['count'])
     await expect.poll(count).toBe(10)
