@@ -81,13 +81,13 @@ export function openConnections({ config, clock, onFailed, gate }: ConnectionsOp
   }
 }
 
-/** A refusal is an answer: other statements report its reason. */
+/** An error of the server is an answer, and so is a refused connection: other statements report the reason. */
 async function isAnswered(pool: pg.Pool): Promise<boolean> {
   try {
     await pool.query('SELECT 1')
     return true
   } catch (cause) {
-    return !(cause instanceof Error && /timeout/i.test(cause.message))
+    return cause instanceof pg.DatabaseError || !(cause instanceof Error && /timeout/i.test(cause.message))
   }
 }
 
