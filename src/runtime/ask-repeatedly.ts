@@ -3,7 +3,7 @@
 import type { Clock } from './clock.ts'
 
 export interface Questions {
-  /** Whether there is an answer, such as a refusal; never rejects. */
+  /** Resolves with whether there is an answer; a refusal is one. Never rejects. */
   readonly ask: () => Promise<boolean>
   readonly clock: Pick<Clock, 'after'>
   /** A question has no answer, or none within five seconds. Called once, after which no more are asked. */
@@ -13,7 +13,7 @@ export interface Questions {
 const ANSWERED_WITHIN_MS = 5_000
 const ASKED_EVERY_MS = 1_000
 
-/** Asks until the returned function is called. */
+/** Asks until a question has no answer, or the returned function is called. */
 export function askRepeatedly({ ask, clock, onUnanswered }: Questions): () => void {
   let cancel = (): void => {}
   let isOver = false

@@ -5,7 +5,7 @@ import { askRepeatedly } from '../../runtime/ask-repeatedly.ts'
 import type { Clock } from '../../runtime/clock.ts'
 
 export interface GivesUp {
-  /** Closes the connections to a server: statements that run fail, and so do later ones. Does nothing to the engine of this process. */
+  /** Closes the connections to a server: running statements fail, and so do later ones. Does nothing to the engine of this process. */
   giveUp(): void
 }
 
@@ -41,8 +41,8 @@ class ServerGivenUp extends Error {
 }
 
 /**
- * From now on, a server that leaves a question unanswered for five seconds is given up by all clients, so that the parts of the
- * service do not wait for it one after another. Ends with the returned function. The engine of this process always answers.
+ * From now on, all clients give up a server that leaves a question unanswered for five seconds, so that the parts of the service do not
+ * wait for it one after another. The returned function ends the questions. The engine of this process always answers.
  */
 export function giveUpIfSilent(clients: readonly [Asked, ...GivesUp[]], clock: Pick<Clock, 'after'>): () => void {
   const [first] = clients

@@ -85,9 +85,7 @@ export interface Postgres {
   close(): Promise<void>
 }
 
-/**
- * With the feed (2), strangers (1), claims (1), leases (1) and the report of the node (1), a node uses at most ten connections.
- */
+/** With the feed (2), strangers (1), claims (1), leases (1) and the report of the node (1), a node uses at most ten connections. */
 const COMMAND_CONNECTIONS = 4
 /** Commits leave a connection for what waits for no lock. */
 const COMMITS_AT_ONCE = COMMAND_CONNECTIONS - 1
