@@ -95,13 +95,13 @@ export class LeaseCounter {
     return this.#cell.get('closedSinceMs') || null
   }
 
-  /** Replaces the declaration. If its limit is another, all that was leased and not used before is void when this returns. */
+  /** Replaces the declaration. If its limit is another, what was leased and not used, or refused, is void when this returns. */
   redeclare(declaration: LeaseDeclaration): void {
     const before = this.#declaration
     this.#declaration = declaration
     if (isSameLimit(before, declaration)) return
-    if (this.kind === 'total') this.lowerTo(0)
-    else this.expire()
+    this.expire()
+    this.#cell.exclusively(() => this.#cell.set('exhaustedUntilMs', 0))
     this.#isUnconfirmed = this.kind === 'concurrent'
   }
 
@@ -124,7 +124,7 @@ export class LeaseCounter {
     this.version++
   }
 
-  /** Ends the lease of a rate or of slots. Running calls keep their slots. */
+  /** Ends the lease. Running calls keep their slots. */
   expire(): void {
     this.#cell.exclusively(() => this.#cell.set('untilMs', 0))
     this.lowerTo(0)

@@ -141,6 +141,28 @@ describe('A node with leases', () => {
     expect(node!.held).toBe(held)
   })
 
+  it.each<{ kind: string; low: LeaseDeclaration; high: LeaseDeclaration }>([
+    { kind: 'total', low: total(1), high: { ...total(2), version: 2 } },
+    {
+      kind: 'rate',
+      low: { kind: 'rate', version: 1, ...toBucket(1, 60_000) },
+      high: { kind: 'rate', version: 2, ...toBucket(2, 60_000) },
+    },
+  ])('asks again at once for a $kind that was refused, when its limit is raised', ({ low, high }) => {
+    const cluster = createServing(1, low)
+    const [node] = cluster.nodes
+    node!.call()
+    node!.exchange()
+    expect(node!.call()).toBe(true)
+    expect(node!.call()).toBe(false)
+    node!.exchange()
+    expect(node!.call()).toBe(false)
+    node!.node.redeclare('counter', high)
+    expect(node!.call()).toBe(false)
+    node!.exchange()
+    expect(node!.call()).toBe(true)
+  })
+
   it('gets no more than a lower limit that another node has followed already', () => {
     const cluster = createServing(2, total(100))
     const [late, first] = cluster.nodes
