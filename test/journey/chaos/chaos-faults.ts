@@ -59,6 +59,12 @@ const FAULTS: Readonly<Record<string, (setting: Setting) => Promise<void>>> = {
   'two nodes are killed': async ({ cluster, last }) => {
     await Promise.all(cluster.nodes.slice(1).map((node) => node.restart((service) => service.kill(), last)))
   },
+  'a node stands still': async ({ node, last }) => {
+    const pid = node.service.pid()
+    process.kill(pid, 'SIGSTOP')
+    await last()
+    process.kill(pid, 'SIGCONT')
+  },
   'the clock of a node jumps, and back': async ({ node, random, last }) => {
     node.moveClock(random.below(2 * CLOCK_OFFSET_MS_MAX + 1) - CLOCK_OFFSET_MS_MAX)
     await last()
