@@ -8,7 +8,7 @@
  * which the next start carries out.
  */
 
-import type { Clock } from '../runtime/clock.ts'
+import { CLOCK_MARGIN_MS, type Clock } from '../runtime/clock.ts'
 import type { CreateId } from '../runtime/ids.ts'
 import { RevisionConflict, type Change, type Registry } from '../store/registry.ts'
 import { covers, type GatewayPort, type RevokedPerson } from '../plan/gateway-port.ts'
@@ -58,8 +58,6 @@ interface Known extends Revocation {
 const BATCH_MAX = 500
 /** Expired revocations deleted with each new one: more than one, so that they do not accumulate. */
 const DELETED_PER_REVOCATION = 2
-/** The clock of the node that issued a token may be ahead of that of the node that revokes it by this. */
-const CLOCK_MARGIN_MS = 600_000
 
 export async function openPersonRevocations(options: PersonRevocationsOptions): Promise<PersonRevocations> {
   const revocations = new Revocations(options)

@@ -1,12 +1,12 @@
 /**
  * Access tokens that were revoked before they expired.
  *
- * A revocation is stored until the token expires, and has reached every gateway thread before the command returns. The
- * number of revocations per credential is bounded: above it the command is refused, and no revocation is evicted.
+ * A revocation is stored until the token has expired by any clock, and has reached every gateway thread before the command
+ * returns. The number of revocations per credential is bounded: above it the command is refused, and no revocation is evicted.
  */
 
 import { Problem } from '../domain/problem.ts'
-import type { Clock } from '../runtime/clock.ts'
+import { CLOCK_MARGIN_MS, type Clock } from '../runtime/clock.ts'
 import {
   documentKind,
   isOfKind,
@@ -45,6 +45,7 @@ export interface TokenRevocationsOptions {
 
 interface RevokedBody {
   readonly credential: string
+  /** From then on no node accepts the token. */
   readonly untilMs: number
 }
 
@@ -71,7 +72,8 @@ export async function openTokenRevocations(options: TokenRevocationsOptions): Pr
         .filter(([, { untilMs }]) => untilMs > nowMs)
         .map(([jti, { untilMs }]) => ({ jti, untilMs }))
     },
-    async revoke({ tenant, credential, jti, expiresAtMs: untilMs }) {
+    async revoke({ tenant, credential, jti, expiresAtMs }) {
+      const untilMs = expiresAtMs + CLOCK_MARGIN_MS
       if (!revocations.has(jti)) {
         await deleteExpired(registry, revocations, clock.nowMs())
         if (revocations.countOf(credential) >= PER_CREDENTIAL_MAX) {
@@ -99,6 +101,11 @@ export async function openTokenRevocations(options: TokenRevocationsOptions): Pr
     },
     watch: (listener) => void listeners.push(listener),
   }
+}
+
+/** Whether a node may still accept a token, whose clock is not that of this one. */
+export function mayBeAccepted({ expiresAtMs }: Pick<TokenToRevoke, 'expiresAtMs'>, nowMs: number): boolean {
+  return expiresAtMs + CLOCK_MARGIN_MS > nowMs
 }
 
 /** Revocations in memory, in the order in which they were added, with their number per credential. */

@@ -8,6 +8,7 @@
 
 import type { Person } from './userinfo.ts'
 import { isSameHash } from '../plan/credential-format.ts'
+import { mayBeAccepted } from '../access/token-revocations.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { CreateId } from '../runtime/ids.ts'
 import { documentKind, RevisionConflict, type Author, type Registry, type Write } from '../store/registry.ts'
@@ -83,7 +84,7 @@ export function createAuthorizationCodes(options: AuthorizationCodesOptions): Au
   async function expiredCodes(): Promise<readonly { id: string; tenant: string; revision: number }[]> {
     const oldest = await registry.list(AUTHORIZATION_CODE_KIND, { limit: DELETED_AT_ONCE })
     const nowMs = clock.nowMs()
-    return oldest.filter(({ body }) => body.expiresAtMs + TOKEN_LIFETIME_MS < nowMs)
+    return oldest.filter(({ body }) => !mayBeAccepted({ expiresAtMs: body.expiresAtMs + TOKEN_LIFETIME_MS }, nowMs))
   }
 
   return {

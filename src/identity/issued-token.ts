@@ -1,13 +1,14 @@
 /**
  * Verifies access tokens that this service has issued, for the OAuth endpoints that receive them.
  *
- * `read` checks signature, issuer and times. `live` also checks credential, subscription and revocation.
+ * `read` checks the signature, the issuer, and that the token has not expired by the clocks of all nodes: one that another node
+ * accepts can be revoked here. `live` also checks the time, credential, subscription and revocation.
  */
 
 import { createLocalJWKSet, jwtVerify } from 'jose'
 import { REVOCATION_CLAIM } from '../plan/gateway-port.ts'
 import type { CredentialName, Grant } from '../plan/grant.ts'
-import type { Clock } from '../runtime/clock.ts'
+import { CLOCK_MARGIN_MS, type Clock } from '../runtime/clock.ts'
 import { isSubscribed, scopesFor, type ApiScopes } from './access-token.ts'
 import type { KeyRing } from './key-ring.ts'
 
@@ -39,7 +40,7 @@ export interface LiveToken {
 }
 
 export interface IssuedTokens {
-  /** Returns a token of this API with a valid signature that has not expired; null for anything else. */
+  /** Returns a token of this API with a valid signature that a node may accept, by its clock; null for anything else. */
   read(text: string, api: string): Promise<IssuedToken | null>
   /** Returns null if the token is no longer accepted. */
   live(token: IssuedToken): Promise<LiveToken | null>
@@ -72,6 +73,7 @@ export function createIssuedTokens(options: IssuedTokensOptions): IssuedTokens {
             issuer: `${gatewayUrl}/${api}`,
             audience: api,
             currentDate: new Date(clock.nowMs()),
+            clockTolerance: CLOCK_MARGIN_MS / 1_000,
             requiredClaims: ['sub', 'client_id', 'jti', 'exp', 'scope'],
           },
         )
@@ -82,10 +84,12 @@ export function createIssuedTokens(options: IssuedTokensOptions): IssuedTokens {
       }
     },
     async live(token) {
+      const nowMs = clock.nowMs()
+      if (token.exp * 1_000 <= nowMs) return null
       const grant = await grantOf(nameOf(token))
       const target = await scopesOf(token.aud)
       if (grant === null || target === null || isRevoked(token)) return null
-      const isPast = grant.expiresAtMs !== 0 && grant.expiresAtMs <= clock.nowMs()
+      const isPast = grant.expiresAtMs !== 0 && grant.expiresAtMs <= nowMs
       if (!grant.valid || isPast || !isSubscribed(grant, token.aud, target)) return null
       return { token, grant, scope: scopesFor(grant, target, token.scope).join(' ') }
     },

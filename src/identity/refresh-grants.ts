@@ -7,6 +7,7 @@
  * Compare-and-set makes the use exclusive. The grant lists the access tokens that it gave, which end with it.
  */
 
+import { mayBeAccepted } from '../access/token-revocations.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { CreateId } from '../runtime/ids.ts'
 import { isSameHash } from '../plan/credential-format.ts'
@@ -161,7 +162,7 @@ export function createRefreshGrants(options: RefreshGrantsOptions): RefreshGrant
     async rotate({ grant: { id, tenant, revision, ...body }, family }, gives, also) {
       const secret = newSecret()
       const nowMs = clock.nowMs()
-      const gave = [...body.gave.filter(({ expiresAtMs }) => expiresAtMs > nowMs), gives]
+      const gave = [...body.gave.filter((token) => mayBeAccepted(token, nowMs)), gives]
       const next = { ...body, gave, lastUsedAtMs: nowMs, secretHash: hashOf('secret', id, secret) }
       const text = `${id}.${family}.${secret}`
       const kept = also === undefined ? [] : [also(text)]
@@ -204,7 +205,7 @@ async function end(options: RefreshGrantsOptions, author: Author, id: string, ac
     if (body.isEnded !== true && !(await tryCommit(registry, author, action, [toWrite(document, ended)]))) continue
     const nowMs = clock.nowMs()
     for (const token of body.gave) {
-      if (token.expiresAtMs > nowMs) await revoke({ tenant, credential: body.credential, ...token })
+      if (mayBeAccepted(token, nowMs)) await revoke({ tenant, credential: body.credential, ...token })
     }
     const revision = document.revision + (body.isEnded === true ? 0 : 1)
     await tryCommit(registry, author, 'refresh_grant.forget', [toWrite({ ...document, revision }, null)])
@@ -227,9 +228,9 @@ export function expiryOfGrant(body: RefreshGrantBody, nowMs: number): number | n
   return body.isEnded === true || expiresAtMs <= nowMs ? null : expiresAtMs
 }
 
-/** Whether the grant and all access tokens that it gave have expired. */
+/** Whether the grant has expired, and no node accepts an access token that it gave. */
 function isPast(body: RefreshGrantBody, nowMs: number): boolean {
-  return toExpiryMs(body) <= nowMs && body.gave.every((token) => token.expiresAtMs <= nowMs)
+  return toExpiryMs(body) <= nowMs && !body.gave.some((token) => mayBeAccepted(token, nowMs))
 }
 
 function toExpiryMs({ lastUsedAtMs, expiresAtMs }: RefreshGrantBody): number {

@@ -9,6 +9,9 @@ export interface Clock {
   every(periodMs: number, task: () => void): () => void
 }
 
+/** How far apart the clocks of two nodes may be: tokens of one are judged by the clock of the other. */
+export const CLOCK_MARGIN_MS = 600_000
+
 export const systemClock: Clock = {
   nowMs: () => Date.now(),
   after(delayMs, task) {

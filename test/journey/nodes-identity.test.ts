@@ -1,6 +1,6 @@
 /**
- * Logins across several nodes: each step at another one, guesses at all of them, one console session at all of them, and a lost admin
- * secret while they run.
+ * Logins across several nodes whose clocks differ: each step at another one, guesses at all of them, one console session at all of
+ * them, and a lost admin secret while they run.
  */
 
 import { request } from 'undici'
@@ -26,7 +26,8 @@ let clientId: string
 
 beforeAll(async () => {
   backend = await startLedgerBackend()
-  several = await startSeveralNodes(['a', 'b', 'c'], { BASE_URL, ALLOW_PRIVATE_ADDRESSES: 'federation' })
+  const settings = { BASE_URL, ALLOW_PRIVATE_ADDRESSES: 'federation' }
+  several = await startSeveralNodes(['a', 'b', 'c'], settings, { clocksMs: [2_000, -2_000, 0] })
   await publish(node(0), API, ledgerDocument(), backend.url)
   await node(0).platform.post('/v1/users', { ...PERSON, roles: [{ role: 'owner' }] })
   clientId = await createPublicClient(node(0), API)

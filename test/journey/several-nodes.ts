@@ -19,6 +19,7 @@ export interface SeveralNodes {
 }
 
 const MASTER_KEY = 'ab'.repeat(32)
+const SHIFTED_CLOCK = new URL('../upgrade/shifted-clock.ts', import.meta.url).href
 /** The public addresses of all nodes, behind their load balancer. */
 const ADDRESSES = { GATEWAY_URL: 'http://gateway.example', BASE_URL: 'http://platform.example' }
 
@@ -29,13 +30,20 @@ export interface SeveralNodesOptions {
   readonly postgresSettings?: readonly string[]
   /** Of the first node. */
   readonly ports?: readonly [number, number]
+  /** How far the clocks of the nodes are ahead; default: 0 for all. */
+  readonly clocksMs?: readonly number[]
 }
 
 /** Starts the nodes at the same time, on an empty database. */
 export async function startSeveralNodes(
   names: readonly string[],
   more: Readonly<Record<string, string>> = {},
-  { routeOf = async (_, databaseUrl) => databaseUrl, postgresSettings = [], ports }: SeveralNodesOptions = {},
+  {
+    routeOf = async (_, databaseUrl) => databaseUrl,
+    postgresSettings = [],
+    ports,
+    clocksMs = [],
+  }: SeveralNodesOptions = {},
 ): Promise<SeveralNodes> {
   const postgres = await createPostgresServer(postgresSettings)
   const clickHouse = await createClickHouseServer()
@@ -49,7 +57,9 @@ export async function startSeveralNodes(
   const settings = { ...systems, ...ADDRESSES, MASTER_KEY, ...more }
   const nodes: Service[] = []
   for (const name of names) {
-    const env = { ...settings, NODE_NAME: name, DATABASE_URL: await routeOf(name, systems.DATABASE_URL) }
+    const offsetMs = clocksMs[nodes.length] ?? 0
+    const clock = offsetMs !== 0 && { CLOCK_OFFSET_MS: String(offsetMs), NODE_OPTIONS: `--import ${SHIFTED_CLOCK}` }
+    const env = { ...settings, ...clock, NODE_NAME: name, DATABASE_URL: await routeOf(name, systems.DATABASE_URL) }
     nodes.push(await createService({ args: ['--empty'], env, ports: nodes.length === 0 ? ports : undefined }))
   }
   try {

@@ -13,6 +13,7 @@ import { createPublicKey, verify, type JsonWebKeyInput, type KeyObject } from 'n
 import { readConfirmation } from '../../plan/certificate-binding.ts'
 import { REVOCATION_CLAIM } from '../../plan/gateway-port.ts'
 import type { CredentialName } from '../../plan/grant.ts'
+import { CLOCK_MARGIN_MS } from '../../runtime/clock.ts'
 import type { Fault, Jwt } from './jwt.ts'
 import type { VerifiedToken } from './verified-token.ts'
 import { isRsaLength } from './rsa-length.ts'
@@ -85,7 +86,8 @@ export function verifyOwnToken(
 
 export function toVerifiedToken(claims: TokenClaims): VerifiedToken {
   const { aud, scope, sub, act, nbf, exp, jti, [REVOCATION_CLAIM]: revocation, cnf } = claims
-  const times = { startsMs: nbf * 1_000, endsMs: exp * 1_000 }
+  // A token may be used at once, also at a node whose clock is behind that of the node that issued it.
+  const times = { startsMs: nbf * 1_000 - CLOCK_MARGIN_MS, endsMs: exp * 1_000 }
   const names = { subject: sub, actor: act?.sub ?? '', jti, revocation }
   const certificate = cnf?.['x5t#S256'] ?? ''
   return { api: aud, scopes: scope.split(' '), ...names, ...times, certificate, provider: null }

@@ -146,7 +146,7 @@ describe('an authorization code', () => {
   it('is deleted after its token has expired', async () => {
     const { code, registry, forward } = await openTestOauthServer()
     for (let count = 0; count < 10; count++) await code()
-    forward(3_700_000)
+    forward(4_300_000)
     for (let count = 0; count < 3; count++) await code()
     expect(await registry.list(AUTHORIZATION_CODE_KIND, { limit: 99 })).toHaveLength(3)
   })

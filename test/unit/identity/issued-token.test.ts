@@ -130,6 +130,16 @@ describe('revocation', () => {
     expect(server.revoked.size).toBe(1)
   })
 
+  it.each([
+    ['behind that of the node that issued the token', -2_000],
+    ['ahead, so that the token has expired here only', 3_602_000],
+  ])('revokes a token at a node whose clock is %s', async (_, offsetMs) => {
+    const { call, token, forward, revoked } = await withToken()
+    forward(offsetMs)
+    expect(await call('revoke', { ...client, token })).toMatchObject({ status: 200 })
+    expect(revoked).toEqual(new Set(['tok_1']))
+  })
+
   it('leaves tokens of other clients valid, and accepts invalid tokens as revoked (RFC 7009, 2.2)', async () => {
     const server = await withToken()
     const { call, token, revoked } = server

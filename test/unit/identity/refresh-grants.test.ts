@@ -84,6 +84,17 @@ describe('a refresh grant', () => {
     expect(await stored()).toHaveLength(2)
   })
 
+  it('ends also an access token that has expired by the clock of this node only', async () => {
+    const { grants, begin, gives, forward, revoked } = openGrants()
+    const { id, text, jti } = await begin()
+    forward(HOUR_MS + 2_000)
+    const found = await grants.find(text)
+    const next = gives()
+    if (found !== null) await grants.rotate(found, next)
+    await grants.end(AUTHOR, id)
+    expect(revoked).toEqual([jti, next.jti])
+  })
+
   it('gives nothing more when its end was interrupted, and a repetition completes the end', async () => {
     const { grants, begin, faults, revoked, stored, gives } = openGrants()
     const { id, text, jti } = await begin()

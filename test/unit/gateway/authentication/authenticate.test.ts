@@ -59,6 +59,15 @@ describe('a bearer token', () => {
     expect(await authenticate(token, undefined, API)).toMatchObject({ code: 'credential_invalid', grant: GRANT })
   })
 
+  it('is accepted by a clock that is behind that of the node that issued it', async () => {
+    const { authenticate, forward } = openTestAuthenticator()
+    const token = bearer({ nbf: NOW_MS / 1_000 + 601 })
+
+    expect(await authenticate(token, undefined, API)).toMatchObject({ code: 'credential_invalid', grant: GRANT })
+    forward(1_000)
+    expect(await authenticate(token, undefined, API)).toMatchObject({ method: 'token' })
+  })
+
   it('is refused at another API, also from the cache', async () => {
     const { authenticate } = openTestAuthenticator()
     const token = bearer()

@@ -21,7 +21,7 @@ const CASES: readonly Case[] = [
   { state: 'Valid' },
   { state: 'Expired', claims: { exp: SECONDS - 1 } },
   { state: 'Expired', grant: { expiresAtMs: NOW_MS } },
-  { state: 'NotYetValid', claims: { nbf: SECONDS + 60 } },
+  { state: 'NotYetValid', claims: { nbf: SECONDS + 601 } },
   { state: 'OtherApi', api: OTHER_API },
   { state: 'CredentialRevoked', grant: { valid: false } },
   { state: 'SubscriptionInactive', grant: { active: false } },
