@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { ledgerDocument } from './ledger-backend.ts'
-import { createService, enrol, publish, type Service, isOnPostgres } from './service.ts'
+import { createService, enrol, isEmbedded, publish, type Service } from './service.ts'
 import { PLAIN_ENVIRONMENT } from './plain-environment.ts'
 
 const MAIN = join(import.meta.dirname, '../../src/main.ts')
@@ -208,8 +208,8 @@ describe('a shutdown', () => {
 })
 
 describe.runIf(IS_LINUX)('a service until it is idle (needs /proc of Linux)', () => {
-  it.skipIf(isOnPostgres || !isBuiltin('node:ffi'))(
-    'holds less than half of the pages of the engine that its start read (needs node:ffi and the registry in the folder)',
+  it.skipIf(!isEmbedded || !isBuiltin('node:ffi'))(
+    'holds less than half of the pages of the engine that its start read (needs node:ffi and the store in the folder)',
     () => {
       expect(pagesAtStart.engine).toBeGreaterThan(0)
       expect(pagesAtStart.engine).toBeLessThan(ENGINE_READ_MIB / 2)
