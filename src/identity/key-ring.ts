@@ -9,7 +9,7 @@
 import { createPrivateKey, generateKeyPair, sign as signBytes, type KeyObject } from 'node:crypto'
 import { promisify } from 'node:util'
 import { calculateJwkThumbprint, type JWK } from 'jose'
-import type { Clock } from '../runtime/clock.ts'
+import { CLOCK_MARGIN_MS, type Clock } from '../runtime/clock.ts'
 import { StartRefused } from '../runtime/start-refused.ts'
 import type { Vault } from '../runtime/vault.ts'
 import { documentKind, type Author, type Registry, type Write } from '../store/registry.ts'
@@ -81,8 +81,6 @@ export interface KeyRingOptions {
 
 const ALGORITHMS: readonly TokenAlgorithm[] = ['ES256', 'RS256']
 const TOKEN_LIFETIME_MS = 3_600_000
-/** For verifiers whose clocks are behind. */
-const LEEWAY_MS = 60_000
 const KEYS_MAX = 100
 const generate = promisify(generateKeyPair)
 
@@ -152,7 +150,7 @@ function advance(author: Author, key: StoredKey, nowMs: number): readonly Write[
   const { role } = key
   if (role === 'next') return [change(author, key, { role: 'signing', sinceMs: nowMs })]
   if (role === 'signing') {
-    const publishedUntilMs = nowMs + TOKEN_LIFETIME_MS + LEEWAY_MS
+    const publishedUntilMs = nowMs + TOKEN_LIFETIME_MS + CLOCK_MARGIN_MS
     return [change(author, key, { role: 'retired', sinceMs: nowMs, publishedUntilMs })]
   }
   return isExpired(key, nowMs) ? [change(author, key, null)] : []
