@@ -23,7 +23,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { freePort } from '../../src/cli/free-port.ts'
-import { createService, type Service, isOnPostgres } from './service.ts'
+import { createService, isEmbedded, isOnPostgres, type Service } from './service.ts'
 import { PLAIN_ENVIRONMENT } from './plain-environment.ts'
 
 const MAIN = join(import.meta.dirname, '../../src/main.ts')
@@ -88,126 +88,136 @@ const toFile = (path: string): void => {
 }
 const partOf = (folder: string): string => globSync('clickhouse/store/*/*/*_*_*_*/checksums.txt', { cwd: folder })[0]!
 
-describe.skipIf(isOnPostgres)('a start on a file that this user may not use (needs the registry in the folder)', () => {
-  it.each([
-    ['registry.db', 0o000],
-    ['registry.db', 0o400],
-    ['checkpoint.db', 0o400],
-    ['idempotency.db', 0o000],
-    ['master.key', 0o000],
-    ['lock', 0o400],
-    ['spool', 0o500],
-    ['spool/platform', 0o000],
-    ['clickhouse/store', 0o000],
-    ['.', 0o500],
-  ] as const)('%s with too few permissions (%#) is refused and says how to allow it', async (path, mode) => {
-    const folder = goodFolder()
-    chmodSync(join(folder, path), mode)
-    const { code, lines } = await start(folder)
-    expect([code, lines]).toEqual([
-      2,
+describe.skipIf(!isEmbedded)(
+  'a start on a file that this user may not use (needs the registry and the store in the folder)',
+  () => {
+    it.each([
+      ['registry.db', 0o000],
+      ['registry.db', 0o400],
+      ['checkpoint.db', 0o400],
+      ['idempotency.db', 0o000],
+      ['master.key', 0o000],
+      ['lock', 0o400],
+      ['spool', 0o500],
+      ['spool/platform', 0o000],
+      ['clickhouse/store', 0o000],
+      ['.', 0o500],
+    ] as const)('%s with too few permissions (%#) is refused and says how to allow it', async (path, mode) => {
+      const folder = goodFolder()
+      chmodSync(join(folder, path), mode)
+      const { code, lines } = await start(folder)
+      expect([code, lines]).toEqual([
+        2,
+        [
+          `tollgate: ${join(folder, path)} cannot be used by this user (EACCES); this user owns it; grant access with: chmod u+rwX '${join(folder, path)}'`,
+        ],
+      ])
+    })
+
+    it('that is a part of the store is refused, although the engine alone would detach the part', async () => {
+      const folder = goodFolder()
+      const part = join(folder, partOf(folder))
+      chmodSync(part, 0o000)
+      const { code, lines } = await start(folder)
+      expect([code, lines]).toEqual([2, [expect.stringContaining(`${part} cannot be used by this user`)]])
+      chmodSync(part, 0o600)
+      expect(globSync('clickhouse/store/*/*/detached/*', { cwd: folder })).toEqual([])
+    })
+
+    it('that does not belong to the service succeeds and leaves the file alone, like lost+found on a volume', async () => {
+      const folder = goodFolder()
+      mkdirSync(join(folder, 'lost+found'), { mode: 0o000 })
+      const { lines } = await start(folder, { CLICKHOUSE_URL: 'http://127.0.0.1:1' })
+      expect(lines).toEqual([expect.stringContaining('CLICKHOUSE_URL http://127.0.0.1:1 does not answer')])
+    })
+
+    it.skipIf(!IS_ROOT)('that belongs to another user is refused with the name of the owner (needs root)', async () => {
+      const folder = goodFolder()
+      const path = join(folder, 'registry.db')
+      chmodSync(path, 0o600)
+      chownSync(path, NOBODY, NOBODY)
+      const { code, lines } = await start(folder)
+      expect([code, lines]).toEqual([
+        2,
+        [
+          `tollgate: ${path} cannot be used by this user (EACCES); its owner is user 65534, but this process runs as user 0; run: chown -R 0 '${path}'`,
+        ],
+      ])
+    })
+
+    it('in a folder that cannot be created is refused with the name of the parent folder', async () => {
+      const parent = goodFolder()
+      chmodSync(parent, 0o500)
+      const { code, lines } = await start(join(parent, 'new'))
+      expect([code, lines]).toEqual([
+        2,
+        [expect.stringMatching(/new cannot be used by this user \(EACCES\); .*chmod u\+rwX/)],
+      ])
+    })
+  },
+)
+
+describe.skipIf(!isEmbedded)(
+  'a start on a file of the wrong kind (needs the registry and the store in the folder)',
+  () => {
+    it.each([
+      ['registry.db', garbage, /registry\.db is damaged \(.*\); .*recover --accept-loss registry/],
+      ['registry.db', toFolder, /registry\.db is not the expected kind of file \(EISDIR\); move it away/],
+      ['checkpoint.db', garbage, /checkpoint\.db is damaged \(.*\); .*recover --accept-loss checkpoint/],
       [
-        `tollgate: ${join(folder, path)} cannot be used by this user (EACCES); this user owns it; grant access with: chmod u+rwX '${join(folder, path)}'`,
+        'lock',
+        garbage,
+        /lock is damaged or not a database \(.*\); no process holds the lock, and the file has no content of value: delete it/,
       ],
-    ])
-  })
-
-  it('that is a part of the store is refused, although the engine alone would detach the part', async () => {
-    const folder = goodFolder()
-    const part = join(folder, partOf(folder))
-    chmodSync(part, 0o000)
-    const { code, lines } = await start(folder)
-    expect([code, lines]).toEqual([2, [expect.stringContaining(`${part} cannot be used by this user`)]])
-    chmodSync(part, 0o600)
-    expect(globSync('clickhouse/store/*/*/detached/*', { cwd: folder })).toEqual([])
-  })
-
-  it('that does not belong to the service succeeds and leaves the file alone, like lost+found on a volume', async () => {
-    const folder = goodFolder()
-    mkdirSync(join(folder, 'lost+found'), { mode: 0o000 })
-    const { lines } = await start(folder, { CLICKHOUSE_URL: 'http://127.0.0.1:1' })
-    expect(lines).toEqual([expect.stringContaining('CLICKHOUSE_URL http://127.0.0.1:1 does not answer')])
-  })
-
-  it.skipIf(!IS_ROOT)('that belongs to another user is refused with the name of the owner (needs root)', async () => {
-    const folder = goodFolder()
-    const path = join(folder, 'registry.db')
-    chmodSync(path, 0o600)
-    chownSync(path, NOBODY, NOBODY)
-    const { code, lines } = await start(folder)
-    expect([code, lines]).toEqual([
-      2,
+      ['lock', toFolder, /lock is not the expected kind of file \(EISDIR\); move it away/],
+      ['master.key', garbage, /master\.key takes 32 bytes as 64 hex digits or as base64url; restore it from a backup/],
       [
-        `tollgate: ${path} cannot be used by this user (EACCES); its owner is user 65534, but this process runs as user 0; run: chown -R 0 '${path}'`,
+        'master.key',
+        (path: string) => truncateSync(path),
+        /master\.key is missing or empty .*; put it back, set MASTER_KEY/,
       ],
-    ])
-  })
+      [
+        'master.key',
+        (path: string) => rmSync(path),
+        /master\.key is missing or empty .*registry\.db .*; put it back, set MASTER_KEY/,
+      ],
+      ['master.key', toFolder, /master\.key is not the expected kind of file \(EISDIR\)/],
+      ['spool', toFile, /spool is not the expected kind of file \((EEXIST|ENOTDIR)\); move it away/],
+      [
+        'spool/gateway-0',
+        toFile,
+        /spool\/gateway-0 is not the expected kind of file \((EEXIST|ENOTDIR)\); move it away/,
+      ],
+      ['clickhouse', toFile, /clickhouse\/ is missing or empty .*; put it back from a backup/],
+    ] as const)('%s is refused and names the remedy (%#)', async (name, spoil, message) => {
+      const folder = goodFolder()
+      spoil(join(folder, name))
+      const { code, lines } = await start(folder, { GATEWAY_THREADS: '1' })
+      expect([code, lines]).toEqual([2, [expect.stringMatching(message)]])
+      expect(lines[0]).toContain(folder)
+    })
 
-  it('in a folder that cannot be created is refused with the name of the parent folder', async () => {
-    const parent = goodFolder()
-    chmodSync(parent, 0o500)
-    const { code, lines } = await start(join(parent, 'new'))
-    expect([code, lines]).toEqual([
-      2,
-      [expect.stringMatching(/new cannot be used by this user \(EACCES\); .*chmod u\+rwX/)],
-    ])
-  })
-})
+    it('does not mistake a lock with garbage for another process, and succeeds without the lock', async () => {
+      const folder = goodFolder()
+      garbage(join(folder, 'lock'))
+      expect((await start(folder)).code).toBe(2)
+      rmSync(join(folder, 'lock'))
+      const again = await createService({ args: ['--empty'], dataDir: folder })
+      await again.start()
+      expect(await again.stop()).toBe(0)
+    })
 
-describe.skipIf(isOnPostgres)('a start on a file of the wrong kind (needs the registry in the folder)', () => {
-  it.each([
-    ['registry.db', garbage, /registry\.db is damaged \(.*\); .*recover --accept-loss registry/],
-    ['registry.db', toFolder, /registry\.db is not the expected kind of file \(EISDIR\); move it away/],
-    ['checkpoint.db', garbage, /checkpoint\.db is damaged \(.*\); .*recover --accept-loss checkpoint/],
-    [
-      'lock',
-      garbage,
-      /lock is damaged or not a database \(.*\); no process holds the lock, and the file has no content of value: delete it/,
-    ],
-    ['lock', toFolder, /lock is not the expected kind of file \(EISDIR\); move it away/],
-    ['master.key', garbage, /master\.key takes 32 bytes as 64 hex digits or as base64url; restore it from a backup/],
-    [
-      'master.key',
-      (path: string) => truncateSync(path),
-      /master\.key is missing or empty .*; put it back, set MASTER_KEY/,
-    ],
-    [
-      'master.key',
-      (path: string) => rmSync(path),
-      /master\.key is missing or empty .*registry\.db .*; put it back, set MASTER_KEY/,
-    ],
-    ['master.key', toFolder, /master\.key is not the expected kind of file \(EISDIR\)/],
-    ['spool', toFile, /spool is not the expected kind of file \((EEXIST|ENOTDIR)\); move it away/],
-    ['spool/gateway-0', toFile, /spool\/gateway-0 is not the expected kind of file \((EEXIST|ENOTDIR)\); move it away/],
-    ['clickhouse', toFile, /clickhouse\/ is missing or empty .*; put it back from a backup/],
-  ] as const)('%s is refused and names the remedy (%#)', async (name, spoil, message) => {
-    const folder = goodFolder()
-    spoil(join(folder, name))
-    const { code, lines } = await start(folder, { GATEWAY_THREADS: '1' })
-    expect([code, lines]).toEqual([2, [expect.stringMatching(message)]])
-    expect(lines[0]).toContain(folder)
-  })
-
-  it('does not mistake a lock with garbage for another process, and succeeds without the lock', async () => {
-    const folder = goodFolder()
-    garbage(join(folder, 'lock'))
-    expect((await start(folder)).code).toBe(2)
-    rmSync(join(folder, 'lock'))
-    const again = await createService({ args: ['--empty'], dataDir: folder })
-    await again.start()
-    expect(await again.stop()).toBe(0)
-  })
-
-  it('in place of DATA_DIR is refused', async () => {
-    const path = join(goodFolder(), 'file')
-    writeFileSync(path, '')
-    const { code, lines } = await start(path)
-    expect([code, lines]).toEqual([
-      2,
-      [`tollgate: DATA_DIR ${path} is not a folder; move it away, or set another DATA_DIR`],
-    ])
-  })
-})
+    it('in place of DATA_DIR is refused', async () => {
+      const path = join(goodFolder(), 'file')
+      writeFileSync(path, '')
+      const { code, lines } = await start(path)
+      expect([code, lines]).toEqual([
+        2,
+        [`tollgate: DATA_DIR ${path} is not a folder; move it away, or set another DATA_DIR`],
+      ])
+    })
+  },
+)
 
 describe.skipIf(isOnPostgres)('a start on a disk that cannot be written (needs the registry in the folder)', () => {
   const canMount = IS_ROOT && trialMount()
