@@ -1,6 +1,6 @@
 /**
  * Commands over three nodes under load: an activation fails no call, and no node serves the old revision after the answer; a credential
- * that is revoked is not served after the answer, while nodes are killed and PostgreSQL is cut off.
+ * that is revoked is not served after the answer, while nodes are killed, their clocks jump, and PostgreSQL is cut off.
  *
  * `ACTIVATIONS` and `REVOCATIONS` set how many; `npm run nodes` makes it 200 and 1,000.
  */
@@ -11,7 +11,7 @@ import { checkActivations, type Activation } from '../simulation/history-checker
 import { startChaosBackend, type ChaosBackend } from './chaos/chaos-backend.ts'
 import { startChaosCluster, type ChaosCluster } from './chaos/chaos-cluster.ts'
 import { documentOf } from './chaos/chaos-commands.ts'
-import { FAULTS_OF_THE_REGISTRY, runFault } from './chaos/chaos-faults.ts'
+import { FAULTS_OF_COMMANDS, runFault } from './chaos/chaos-faults.ts'
 import { startChaosLoad } from './chaos/chaos-load.ts'
 import { createChaosRevocations } from './chaos/chaos-revocations.ts'
 import { enrol, publish, type Service } from './service.ts'
@@ -89,7 +89,7 @@ it(
     const faults: string[] = []
     async function breakThings(): Promise<void> {
       while (!isOver()) {
-        faults.push(await runFault({ cluster, load, random }, FAULTS_OF_THE_REGISTRY))
+        faults.push(await runFault({ cluster, load, random }, FAULTS_OF_COMMANDS))
         await load.after(BETWEEN_FAULTS)
       }
     }

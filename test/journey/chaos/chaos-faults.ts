@@ -133,9 +133,11 @@ const FAULTS: Readonly<Record<string, (setting: Setting) => Promise<void>>> = {
   },
 }
 
-export const FAULTS_OF_THE_REGISTRY = [
+/** Those that concern commands. */
+export const FAULTS_OF_COMMANDS = [
   'a node is killed',
   'two nodes are killed',
+  'the clock of a node jumps, and back',
   'a node is cut off from PostgreSQL',
   'the connection of a node to PostgreSQL is bad',
   'PostgreSQL does not answer',
