@@ -5,6 +5,7 @@
  */
 
 import { expect, it } from 'vitest'
+import { ACCOUNT_SCOPES } from '../../../src/access/grants.ts'
 import { isOwnScope, wideScope } from '../../../src/domain/scope-width.ts'
 import { platformScopes } from '../../../src/platform/operations.ts'
 import { openTestPlatform, type TestPlatform } from '../../fixtures/test-platform.ts'
@@ -80,6 +81,8 @@ async function openPerson(platform: TestPlatform, admin: string, random: Random,
     roles.push({ role: name, consumers: [consumer] })
   }
   for (const scopes of given.values()) for (const scope of scopes) if (!isOwnScope(scope)) wide.add(scope)
+  // Every person has these, whatever the roles.
+  for (const scope of ACCOUNT_SCOPES) wide.add(scope)
   const made = await platform.send('POST', '/v1/users', { token: admin, body: { username: 'u', name: 'U', roles } })
   const person = String(made.body['id'])
   const entitled = (await platform.people.entitlements.ofUser('acme', person))!.scopes
