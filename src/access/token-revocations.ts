@@ -103,7 +103,7 @@ export async function openTokenRevocations(options: TokenRevocationsOptions): Pr
   }
 }
 
-/** Whether a node may still accept a token, whose clock is not that of this one. */
+/** Whether a node whose clock differs from that of this one may still accept the token. */
 export function mayBeAccepted({ expiresAtMs }: Pick<TokenToRevoke, 'expiresAtMs'>, nowMs: number): boolean {
   return expiresAtMs + CLOCK_MARGIN_MS > nowMs
 }

@@ -1,8 +1,8 @@
 /**
  * Verifies access tokens that this service has issued, for the OAuth endpoints that receive them.
  *
- * `read` checks the signature, the issuer, and that the token has not expired by the clocks of all nodes: one that another node
- * accepts can be revoked here. `live` also checks the time, credential, subscription and revocation.
+ * `read` checks the signature and the issuer, and refuses a token that has expired by the clocks of all nodes. So one that another
+ * node accepts can be revoked here. `live` also checks the time, credential, subscription and revocation.
  */
 
 import { createLocalJWKSet, jwtVerify } from 'jose'
@@ -40,7 +40,7 @@ export interface LiveToken {
 }
 
 export interface IssuedTokens {
-  /** Returns a token of this API with a valid signature that a node may accept, by its clock; null for anything else. */
+  /** Returns a token of this API with a valid signature that some node may accept; null for anything else. */
   read(text: string, api: string): Promise<IssuedToken | null>
   /** Returns null if the token is no longer accepted. */
   live(token: IssuedToken): Promise<LiveToken | null>

@@ -95,7 +95,7 @@ export class LeaseCounter {
     return this.#cell.get('closedSinceMs') || null
   }
 
-  /** Replaces the declaration. If its limit is another, what was leased and not used, or refused, is void when this returns. */
+  /** Replaces the declaration. If its limit is another, the unused part of the lease is void, and a refusal no longer counts. */
   redeclare(declaration: LeaseDeclaration): void {
     const before = this.#declaration
     this.#declaration = declaration
