@@ -68,6 +68,9 @@ interface Parts {
 /** Plans that are read while the stores are opened: what a second is enough for. */
 const PLANS_MAX = 2_500
 
+/** Releasing takes a fifth of the CPU of a start, and would delay the first calls. */
+const RELEASE_DELAY_MS = 30_000
+
 export interface AppOptions {
   readonly config: Config
   readonly log: Log
@@ -85,6 +88,11 @@ export async function startApp({ config, log, logTap = null }: AppOptions): Prom
     await lifecycle.close()
     throw cause
   }
+}
+
+function releaseMemory(): void {
+  releaseHeap()
+  releasePages()
 }
 
 /** One of several nodes asks no server for the end, so that it stores usage while PostgreSQL is away. */
@@ -125,8 +133,7 @@ async function build(options: CoreOptions, logTap: LogTap | null, startedAt: num
   await listen(parts, platform)
   const sample = isWanted ? await openSample(parts, sampleBackend) : null
   await startWork(parts)
-  releaseHeap()
-  releasePages()
+  opened('memory of the start', systemClock.after(RELEASE_DELAY_MS, releaseMemory))
   notServing = null
   core.shared?.beginCopy()
   // Opened last, so that a stop begins with it.
@@ -260,7 +267,7 @@ async function startWork({
     ...resources,
     tenant,
     registeredClients,
-    ownDocument: ownDocument(),
+    ownDocument,
     createWebhooks: () => (webhooks = createWebhooks({ ...core, mutex, tenant, allowPrivate })),
     recorder,
     names,

@@ -13,7 +13,7 @@ import type { Subscriptions } from '../subscriptions/subscriptions.ts'
 import type { Opened } from '../runtime/lifecycle.ts'
 import type { Log } from '../runtime/log.ts'
 import { StartRefused } from '../runtime/start-refused.ts'
-import { startSampleBackend, type SampleBackend } from '../sample/backend.ts'
+import type { SampleBackend } from '../sample/backend.ts'
 import { documentKind, type Author, type Registry } from '../store/registry.ts'
 import type { SampleFacts } from '../onboarding/banner.ts'
 import { SAMPLE_CALL } from '../onboarding/first-steps.ts'
@@ -75,6 +75,7 @@ export async function openSampleBackend(options: SampleBackendOptions): Promise<
   if (stored === null && !isWanted) return null
   const port = stored === null ? 0 : Number(new URL(stored.body.backendUrl).port)
   try {
+    const { startSampleBackend } = await import('../sample/backend.ts')
     const backend = await startSampleBackend({ host, port })
     opened('sample backend', () => backend.close())
     return backend

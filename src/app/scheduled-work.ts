@@ -28,6 +28,7 @@ import { createWaitingList } from '../subscriptions/waiting-list.ts'
 import { MUTE_DUE } from '../mutes/mute-document.ts'
 import { createMuteExpiry } from '../mutes/mute-expiry.ts'
 import type { RunJob } from './node-jobs.ts'
+import { readBuiltScore } from './built-score.ts'
 import type { Webhooks } from './open-webhooks.ts'
 import type { PlatformRecorder } from '../self-metering/platform-recorder.ts'
 import { createCanaryWatch, type CanaryWatch } from '../service-level/canary-watch.ts'
@@ -46,9 +47,9 @@ export interface ScheduledWorkOptions {
   readonly capacity: Capacity
   readonly credentials: Pick<Credentials, 'announce'>
   readonly subscriptions: Pick<Subscriptions, 'cancel'>
-  readonly compliance: Pick<Compliance, 'start' | 'scoreOwn'>
+  readonly compliance: Pick<Compliance, 'start' | 'scoreOwn' | 'storeOwn'>
   /** The OpenAPI document of the platform's own API. */
-  readonly ownDocument: Uint8Array
+  readonly ownDocument: () => Uint8Array
   readonly createRunner: () => ProgrammeRunner
   readonly runJob: RunJob
   readonly registeredClients: Pick<SelfRegisteredClients, 'expire'>
@@ -68,7 +69,7 @@ export interface ScheduledWorkOptions {
   readonly opened: Opened
 }
 
-/** Takes three seconds of CPU, which belong to those who try the service when it has just started: longer than the first steps take. */
+/** Scoring takes three seconds of CPU if the document has changed since the service was built; the first calls should not wait for it. */
 const OWN_SCORE_DELAY_MS = 120_000
 
 /** Resolves when all work that was already due is complete. */
@@ -78,7 +79,9 @@ export async function startScheduledWork(options: ScheduledWorkOptions): Promise
   await runJob('scheduler', () => createDueWork(options))
   // Scoring takes seconds, and startup does not depend on it.
   void compliance.start()
-  const scoreOwn = (): void => void compliance.scoreOwn(PLATFORM_API, options.ownDocument)
+  const built = readBuiltScore()
+  if (built !== null) void compliance.storeOwn(PLATFORM_API, built)
+  const scoreOwn = (): void => void compliance.scoreOwn(PLATFORM_API, options.ownDocument())
   opened('score of the platform', clock.after(OWN_SCORE_DELAY_MS, scoreOwn))
   await runJob('programmes', options.createRunner)
   await runJob('webhooks', options.createWebhooks)

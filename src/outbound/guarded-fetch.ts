@@ -7,10 +7,11 @@
  * expected, so they are return values.
  */
 
-import { Agent } from 'undici'
+import type { Agent } from 'undici'
 import type { Clock } from '../runtime/clock.ts'
 import { isPublicAddress } from './address-guard.ts'
 import { AddressRefused, createGuardedLookup, systemResolve, type Resolve } from './guarded-lookup.ts'
+import { loadUndici } from './load-undici.ts'
 import { refuseUrl } from './url-guard.ts'
 
 export interface OutboundRequest {
@@ -65,12 +66,14 @@ export function createGuardedFetch({
   connectionsMax = CONNECTIONS_MAX,
 }: GuardedFetchOptions): GuardedFetch {
   const isAllowed = (address: string): boolean => allowPrivate || isPublicAddress(address)
-  const agent = new Agent({
-    connect: { lookup: createGuardedLookup(resolve, isAllowed), timeout: CONNECT_WITHIN_MS },
-    connections: connectionsMax,
-    pipelining: 1,
-    allowH2: false,
-  })
+  let agent: Agent | null = null
+  const openAgent = (): Agent =>
+    (agent ??= new (loadUndici().Agent)({
+      connect: { lookup: createGuardedLookup(resolve, isAllowed), timeout: CONNECT_WITHIN_MS },
+      connections: connectionsMax,
+      pipelining: 1,
+      allowH2: false,
+    }))
 
   return {
     async fetch(request) {
@@ -89,7 +92,7 @@ export function createGuardedFetch({
           soFar = answer
         }
         // undici handles the abort only once it is connected, hence the race.
-        return await Promise.race([late, exchange(agent, request, limit.signal, onHead)])
+        return await Promise.race([late, exchange(openAgent(), request, limit.signal, onHead)])
       } catch (cause) {
         if (cause instanceof AddressRefused)
           return failed('address_refused', 'The host must resolve to public addresses only.')
@@ -101,7 +104,7 @@ export function createGuardedFetch({
         cancel()
       }
     },
-    close: () => agent.destroy(),
+    close: async () => agent?.destroy(),
   }
 }
 

@@ -13,7 +13,7 @@ type CollectGarbage = (options: { type: 'major'; execution: 'sync'; flavor: 'las
 /** A larger heap is not collected: the pause would exceed a second, and what it frees is a small part. */
 const HEAP_BYTES_MAX = 512 * 1024 * 1024
 
-/** Blocks the thread for some 0.1 s: call it once, at the end of the start. Returns false if the heap is too large for that. */
+/** Blocks the thread for some 0.1 s: call it once, when the start is over. Returns false if the heap is too large for that. */
 export function releaseHeap(heapBytesMax = HEAP_BYTES_MAX): boolean {
   if (getHeapStatistics().used_heap_size > heapBytesMax) return false
   // The function is visible only to contexts that are created while the flag is set.

@@ -5,7 +5,7 @@
  * causes an emission.
  */
 
-import { Observable, type OperatorFunction } from 'rxjs'
+import { Observable, type OperatorFunction } from './rxjs.ts'
 import type { Clock } from '../runtime/clock.ts'
 
 export function coalesce(gapMs: number, clock: Pick<Clock, 'after'>): OperatorFunction<unknown, void> {

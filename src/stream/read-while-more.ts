@@ -5,7 +5,7 @@
  * continues. Emits after each stretch.
  */
 
-import { Observable, type OperatorFunction } from 'rxjs'
+import { Observable, type OperatorFunction } from './rxjs.ts'
 import type { Clock } from '../runtime/clock.ts'
 
 /** `read` returns whether there is more to read. */

@@ -10,7 +10,7 @@
  * pause, exactly as after a crash.
  */
 
-import { exhaustMap, merge, Observable, retry, startWith, Subject, takeUntil, tap } from 'rxjs'
+import { exhaustMap, merge, Observable, retry, startWith, Subject, takeUntil, tap } from './rxjs.ts'
 import type { RiskEvent } from '../domain/risk.ts'
 import type { RiskFeed, RiskPositionQuery, RiskStore } from '../store/risk-store.ts'
 import { createGate } from '../runtime/gate.ts'

@@ -1,6 +1,7 @@
 /** Sends requests to the health path of a backend: a status below 400 within five seconds is good. */
 
-import { Agent, Pool } from 'undici'
+import type { Agent } from 'undici'
+import { loadUndici } from '../../outbound/load-undici.ts'
 import type { BackendPlan, BackendTls } from '../../plan/route-plan.ts'
 import type { BackendConnect } from './backend-connect.ts'
 import { toTlsOptions } from './tls-identity.ts'
@@ -18,9 +19,16 @@ const HEADER_BYTES_MAX = 16_384
 /** Guards its connections by the same rule as those of calls (`backend-connect.ts`). */
 export function createHealthProbe(connect: BackendConnect): HealthProbe {
   // Two agents, because two backends with the same origin may have different rules.
-  const agents = { open: createAgent(true), guarded: createAgent(false) }
+  const agents = new Map<boolean, Agent>()
+
+  function agentFor(mayBePrivate: boolean): Agent {
+    const agent = agents.get(mayBePrivate) ?? createAgent(mayBePrivate)
+    agents.set(mayBePrivate, agent)
+    return agent
+  }
 
   function createAgent(mayBePrivate: boolean, tls?: BackendTls): Agent {
+    const { Agent, Pool } = loadUndici()
     const identity = toTlsOptions(tls)
     return new Agent({
       connections: CONNECTIONS_MAX,
@@ -40,7 +48,7 @@ export function createHealthProbe(connect: BackendConnect): HealthProbe {
   return {
     async check(backend) {
       const { mayBePrivate, tls } = backend
-      if (tls === undefined) return probe(agents[mayBePrivate ? 'open' : 'guarded'], backend)
+      if (tls === undefined) return probe(agentFor(mayBePrivate), backend)
       // Connections with an identity of their own serve one probe: probes are rarer than connections live.
       try {
         const own = createAgent(mayBePrivate, tls)
@@ -51,7 +59,7 @@ export function createHealthProbe(connect: BackendConnect): HealthProbe {
         return false
       }
     },
-    close: async () => void (await Promise.all([agents.open.destroy(), agents.guarded.destroy()])),
+    close: async () => void (await Promise.all([...agents.values()].map((agent) => agent.destroy()))),
   }
 }
 

@@ -3,7 +3,7 @@ import { apiWrite } from '../../../src/publishing/apis.ts'
 import { ownDocument } from '../../../src/platform/openapi.ts'
 import { createApiComplianceReader } from '../../../src/programmes/api-compliance.ts'
 import { COMPLIANCE_KIND } from '../../../src/programmes/compliance-score.ts'
-import { createCompliance } from '../../../src/programmes/compliance.ts'
+import { createCompliance, ownSpecification } from '../../../src/programmes/compliance.ts'
 import { createKeyedMutex } from '../../../src/command/keyed-mutex.ts'
 import { createLinter } from '../../../src/governance/lint/linter.ts'
 import { PROXY_KIND } from '../../../src/publishing/proxy-document.ts'
@@ -218,6 +218,24 @@ describe('platform-v1', () => {
       ['platform-v1', 0],
       ['platform-v1', 0],
     ])
+  })
+
+  it('gets the score that was computed when the service was built, and is not scored again', async () => {
+    const catalogue = openTestCatalogue()
+    await catalogue.registry.commit(ACME, 'test', [apiWrite('platform-v1', 'acme', 0, entry)])
+    const document = orders()
+    const linter = createLinter({ clock: systemClock, log: { error: () => {} } })
+    const report = { ...(await linter.lint(document)), score: 97 }
+    await linter.close()
+    const logged: string[] = []
+    // A lint run would exceed this deadline, which would be logged.
+    const { storeOwn, scoreOwn } = open(catalogue, (message) => logged.push(message), 0)
+    await storeOwn('platform-v1', { specification: ownSpecification(document), report })
+    expect(await shown(catalogue)).toBe(97)
+    await scoreOwn('platform-v1', document)
+    expect([await shown(catalogue), logged]).toEqual([97, []])
+    await scoreOwn('platform-v1', ownDocument())
+    expect(logged).toEqual(['platform API could not be scored; retrying at the next start'])
   })
 
   it('gets no score from a lint run that was aborted', async () => {

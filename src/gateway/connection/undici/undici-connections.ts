@@ -3,11 +3,10 @@
  * does not behave as expected (`backend-connections.ts`).
  */
 
-import { createRequire } from 'node:module'
 import { Readable } from 'node:stream'
-import type * as Undici from 'undici'
 import type { buildConnector, Dispatcher } from 'undici'
 import type { IncomingHttpHeaders } from 'undici/types/header.js'
+import { loadUndici } from '../../../outbound/load-undici.ts'
 import { parseHeaderLines } from '../../../runtime/parse-header-lines.ts'
 import type { BackendConnections, BodySource, Exchange, ExchangeHandler, ExchangeRequest } from '../exchange.ts'
 import { HeaderMemo } from '../header-memo.ts'
@@ -22,12 +21,9 @@ export interface UndiciOptions {
   readonly headBytesMax: number
 }
 
-const require = createRequire(import.meta.url)
-
 export function openUndiciConnections(options: UndiciOptions): BackendConnections {
   const { origin, connections, connect, keepAliveMs, headBytesMax } = options
-  // Loaded only if it is used.
-  const { Pool } = require('undici') as typeof Undici
+  const { Pool } = loadUndici()
   registerHeaderNames()
   const pool = new Pool(origin, {
     connections,
