@@ -5,6 +5,11 @@
 
 import { join } from 'node:path'
 import { defineConfig } from 'vitest/config'
+import { FileReporter } from './test/runner/file-reporter.ts'
+import { FILE_FORKS } from './test/runner/forks-pool.ts'
+import SummaryReporter from './test/summary-reporter.ts'
+
+const WATCH_FILE = 'test/runner/watch-file.ts'
 
 const project = (name: string, timeoutMs: number, folders: readonly string[] = [name]) => ({
   test: {
@@ -14,8 +19,8 @@ const project = (name: string, timeoutMs: number, folders: readonly string[] = [
     hookTimeout: timeoutMs,
     // One second, the default, is short on a busy machine.
     expect: { poll: { timeout: 15_000 } },
-    pool: 'forks' as const,
-    setupFiles: ['test/fixtures/use-memory.ts'],
+    pool: FILE_FORKS,
+    setupFiles: ['test/fixtures/use-memory.ts', WATCH_FILE],
   },
 })
 
@@ -29,7 +34,7 @@ const server = {
   test: {
     ...project('server', 60_000).test,
     include: OVER_HTTP.map((name) => `test/contract/${name}.test.ts`),
-    setupFiles: ['test/fixtures/use-clickhouse-server.ts'],
+    setupFiles: ['test/fixtures/use-clickhouse-server.ts', WATCH_FILE],
   },
 }
 
@@ -51,6 +56,10 @@ export default defineConfig({
       server,
       { test: { ...project('journey', 300_000).test, isolate: false } },
     ],
+    reporters: [new FileReporter(), new SummaryReporter()],
+    // What a test that passes prints, and how long it takes, are in the way of the others.
+    silent: 'passed-only',
+    slowTestThreshold: Infinity,
     // Of two cores, two workers leave a seventh idle: many journeys wait for a process that starts or ends.
     maxWorkers: 3,
     globalSetup: ['test/remove-temporary-files.ts', 'test/keep-compiled-modules.ts'],

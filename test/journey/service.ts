@@ -12,6 +12,7 @@ import { createPlatformClient, fetchToken, type PlatformClient } from '../../src
 import { createClickHouseServer, type ClickHouseServer } from '../fixtures/clickhouse-server.ts'
 import { createRedisServer, type RedisServer } from '../fixtures/redis-server.ts'
 import { createPostgresServer, type PostgresServer } from '../fixtures/postgres-server.ts'
+import { dropOutput, keepOutput } from '../fixtures/service-outputs.ts'
 import { PLAIN_ENVIRONMENT } from './plain-environment.ts'
 
 const MAIN = join(import.meta.dirname, '../../src/main.ts')
@@ -98,6 +99,7 @@ export async function createService(options: ServiceOptions = {}): Promise<Servi
   async function start(): Promise<void> {
     output = ''
     errors = ''
+    keepOutput(dataDir, () => output + errors)
     const program = [process.execPath, main, ...args]
     const limited = ['sh', '-c', `ulimit -n ${openFilesMax} && exec "$@"`, 'sh', ...program]
     const [command, ...rest] = openFilesMax === undefined ? program : limited
@@ -165,6 +167,7 @@ export async function createService(options: ServiceOptions = {}): Promise<Servi
     async remove() {
       await Promise.all((servicesOf.get(dataDir) ?? []).map((end) => end()))
       servicesOf.delete(dataDir)
+      dropOutput(dataDir)
       await storesOf.get(dataDir)?.remove()
       storesOf.delete(dataDir)
       databasesOf.delete(dataDir)

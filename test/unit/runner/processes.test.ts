@@ -1,0 +1,45 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { afterEach, describe, expect, it } from 'vitest'
+import { cpuSecondsOf, descendantsOf, killAll, processesNaming } from '../../runner/processes.ts'
+
+const children: ChildProcess[] = []
+afterEach(() => children.splice(0).forEach((child) => child.kill('SIGKILL')))
+
+/** Runs a shell script, and resolves with the first line that it prints. */
+async function run(script: string, env: NodeJS.ProcessEnv = process.env): Promise<{ pid: number; line: string }> {
+  const child = spawn('sh', ['-c', script], { env, stdio: ['pipe', 'pipe', 'ignore'] })
+  children.push(child)
+  const line = await new Promise<string>((resolve) =>
+    child.stdout.once('data', (chunk: Buffer) => resolve(String(chunk))),
+  )
+  return { pid: child.pid ?? 0, line: line.trim() }
+}
+
+describe.runIf(process.platform === 'linux')('the processes of a test file (needs /proc of Linux)', () => {
+  it('include those that its children have started', async () => {
+    const { pid, line } = await run('sh -c "echo $$; read x; true" & echo $!; wait')
+    const found = descendantsOf(process.pid).map((each) => each.pid)
+    expect(found).toContain(pid)
+    expect(found).toContain(Number(line))
+  })
+
+  it('are found by their arguments and by their environment, also without a parent', async () => {
+    const name = randomUUID()
+    const inArguments = await run(`: ${name}; echo ready; read x`)
+    const inEnvironment = await run('(exec sleep 600 >/dev/null) & echo $!', { ...process.env, NAME: name })
+    const found = processesNaming(name)
+    expect(found.map(({ pid }) => pid).toSorted()).toEqual([inArguments.pid, Number(inEnvironment.line)].toSorted())
+    killAll(found)
+    await expect.poll(() => processesNaming(name)).toEqual([])
+  })
+
+  it('have the CPU time of children that have ended', async () => {
+    const { pid } = await run('i=0; sh -c "i=0; while [ \\$i -lt 300000 ]; do i=\\$((i+1)); done"; echo done; read x')
+    expect(cpuSecondsOf(pid)).toBeGreaterThan(0)
+  })
+
+  it('that are gone have no CPU time and no descendants', () => {
+    expect([cpuSecondsOf(2 ** 22 + 1), descendantsOf(2 ** 22 + 1)]).toEqual([0, []])
+  })
+})
