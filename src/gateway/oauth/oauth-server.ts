@@ -6,7 +6,12 @@
  * responses (`inject`). Forms and queries are read as pairs, so that repeated parameters can be detected.
  */
 
-import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import fastify, {
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  type FastifyServerOptions,
+} from 'fastify'
 import { toDiscovery, toMcpResource, toProtectedResource, type Discovered } from './discovery.ts'
 import { PLATFORM_API } from '../../domain/platform-api.ts'
 import { refuse, type OauthAnswer, type OauthCall } from '../../plan/oauth-call.ts'
@@ -61,6 +66,11 @@ const JWKS_SECONDS = 300
 const NO_FORM = 'Send an application/x-www-form-urlencoded body of at most 16 KB.'
 const NO_JSON = 'Send an application/json body of at most 16 KB.'
 
+/** Without it, each gateway thread loads the compilers of fastify, which are the only ones that its types know. No path has a schema. */
+const NO_SCHEMAS = {
+  compilersFactory: { buildValidator: () => () => () => true, buildSerializer: () => () => JSON.stringify },
+} as unknown as NonNullable<FastifyServerOptions['schemaController']>
+
 const DISCOVERY = [
   ['/:api/.well-known/openid-configuration', toDiscovery],
   ['/.well-known/oauth-authorization-server/:api', toDiscovery],
@@ -71,7 +81,7 @@ const DISCOVERY = [
 export async function createOauthServer(options: OauthServerOptions): Promise<OauthServer> {
   const { allowsRegistration = false, corsOrigins = [] } = options
   const paths = allowsRegistration ? [...PATHS, REGISTRATION_PATH] : PATHS
-  const app = fastify({ logger: false, bodyLimit: BODY_BYTES_MAX })
+  const app = fastify({ logger: false, bodyLimit: BODY_BYTES_MAX, schemaController: NO_SCHEMAS })
   installForms(app, options, paths)
   addEndpoints(app, options)
   addCallback(app, options)
