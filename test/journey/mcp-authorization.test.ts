@@ -3,13 +3,13 @@
  * name of a person, as a client of a subscription, as one that publishes a metadata document, and as one that registers itself.
  */
 
-import { execFileSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { selfSigned } from '../fixtures/test-certificates.ts'
 import { buttonOf, createBrowser } from './browser.ts'
 import { startLedgerBackend, type LedgerBackend } from './ledger-backend.ts'
 import { openOfficialAgent, openSecondAgent, type AgentIdentity, type OpenAgent } from './mcp-agents.ts'
@@ -79,11 +79,9 @@ afterAll(async () => {
 
 /** Serves the metadata document of a client by https, which the official client insists on. */
 async function serveMetadataDocument(): Promise<Server> {
-  const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')]
-  const names = ['-subj', '/CN=agent', '-addext', 'subjectAltName=IP:127.0.0.1']
-  const curve = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes']
-  execFileSync('openssl', ['req', '-x509', ...curve, '-keyout', key, '-out', cert, ...names], { stdio: 'pipe' })
-  const server = createServer({ key: readFileSync(key), cert: readFileSync(cert) }, (_, response) => {
+  const { key, cert } = selfSigned('127.0.0.1')
+  writeFileSync(join(folder, 'cert.pem'), cert)
+  const server = createServer({ key, cert }, (_, response) => {
     const members = { client_id: metadataUrl(), client_name: 'Reporter', redirect_uris: ['http://127.0.0.1/callback'] }
     response.writeHead(200, { 'Content-Type': 'application/json' }).end(JSON.stringify(members))
   })
