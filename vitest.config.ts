@@ -5,6 +5,7 @@
 
 import { join } from 'node:path'
 import { defineConfig } from 'vitest/config'
+import { toTags } from './test/programs.ts'
 import { FileReporter } from './test/runner/file-reporter.ts'
 import { FILE_FORKS } from './test/runner/forks-pool.ts'
 import SummaryReporter from './test/summary-reporter.ts'
@@ -56,6 +57,7 @@ export default defineConfig({
       server,
       { test: { ...project('journey', 300_000).test, isolate: false } },
     ],
+    tags: toTags(),
     reporters: [new FileReporter(), new SummaryReporter()],
     // What a test that passes prints, and how long it takes, are in the way of the others.
     silent: 'passed-only',

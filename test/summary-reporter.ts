@@ -9,6 +9,7 @@
 
 import type { SerializedError } from 'vitest'
 import type { Reporter, TestModule } from 'vitest/node'
+import { describeMissing } from './missing-programs.ts'
 
 export interface Summary {
   readonly passed: number
@@ -20,6 +21,7 @@ export default class SummaryReporter implements Reporter {
   onTestRunEnd(modules: readonly TestModule[], unhandledErrors: readonly SerializedError[]): void {
     const others = unhandledErrors.length + (process.env['CHECK_FAILED'] === '1' ? 1 : 0)
     const { passed, failed, skipped } = summarise(modules)
+    process.once('exit', () => describeMissing(modules).forEach((line) => console.log(line)))
     process.once('exit', () => console.log(toLine({ passed, failed: failed + others, skipped })))
   }
 }

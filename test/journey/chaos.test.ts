@@ -5,6 +5,9 @@
  * the machine, so a seed does not repeat a run.
  */
 
+// @module-tag postgres
+// @module-tag redis-server
+
 import { expect, it } from 'vitest'
 import { createRandom, type Random } from '../random.ts'
 import { checkActivations, checkConcurrent, checkRate, checkTotal } from '../simulation/history-checker.ts'

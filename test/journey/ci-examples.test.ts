@@ -1,5 +1,7 @@
 /** The examples of `docs/ci.md`, run as pasted in a repository that has a remote. */
 
+// @module-tag git
+
 import { execFileSync, spawnSync } from 'node:child_process'
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,6 +1,6 @@
 /** Completion in interactive shells: the Tab key in a pseudo-terminal of bash and zsh, and `complete -C` of fish. */
 
-import { execFileSync, spawnSync } from 'node:child_process'
+import { execFileSync } from 'node:child_process'
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -11,10 +11,15 @@ import { openPseudoTerminal, type PseudoTerminal } from './pseudo-terminal.ts'
 const CLI = join(import.meta.dirname, '../../src/cli/main.ts')
 const CLEAR_LINE = '\x15'
 const SHELLS = [
-  { name: 'bash', program: 'bash', args: ['--norc', '--noprofile', '-i'], setUp: 'eval "$(tollgate completion bash)"' },
+  {
+    program: 'bash',
+    tags: ['script'],
+    args: ['--norc', '--noprofile', '-i'],
+    setUp: 'eval "$(tollgate completion bash)"',
+  },
   // The script itself loads the completion system of a zsh that has not.
-  { name: 'zsh', program: 'zsh', args: ['-f', '-i'], setUp: 'eval "$(tollgate completion zsh)"' },
-].filter(({ program }) => isInstalled(program))
+  { program: 'zsh', tags: ['script', 'zsh'], args: ['-f', '-i'], setUp: 'eval "$(tollgate completion zsh)"' },
+]
 
 let folder: string
 let env: Record<string, string>
@@ -36,10 +41,6 @@ beforeAll(() => {
 })
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-function isInstalled(program: string): boolean {
-  return spawnSync(program, ['-c', 'exit 0']).status === 0
-}
-
 /** Types a line and Tab until the screen shows the pattern; then clears the line. */
 async function complete(shell: PseudoTerminal, line: string, pattern: RegExp): Promise<void> {
   shell.type(`${line}\t\t`)
@@ -47,23 +48,25 @@ async function complete(shell: PseudoTerminal, line: string, pattern: RegExp): P
   shell.type(CLEAR_LINE)
 }
 
-describe.each(SHELLS)('completion in $name', ({ program, args, setUp }) => {
-  it('completes commands, subcommands, options, values and files', async () => {
-    const shell = openPseudoTerminal([program, ...args], { env })
-    onTestFinished(() => shell.close())
-    shell.type(`cd '${folder}' && ${setUp} && echo set''up\r`)
-    await shell.match(/^setup$/m)
-    await complete(shell, 'tollgate ap', /^api +apis +apply +approvals *$/m)
-    await complete(shell, 'tollgate apis depr', /tollgate apis deprecate/)
-    await complete(shell, 'tollgate proxies deploy --back', /deploy --backend/)
-    await complete(shell, 'tollgate risks list -o js', /list -o json/)
-    await complete(shell, 'tollgate lint openapi.y', /lint openapi\.yaml/)
-    shell.type('exit\r')
-    expect(await shell.ended).toMatchObject({ keepsModes: true })
+for (const { program, tags, args, setUp } of SHELLS) {
+  describe(`completion in ${program}`, { tags }, () => {
+    it('completes commands, subcommands, options, values and files', async () => {
+      const shell = openPseudoTerminal([program, ...args], { env })
+      onTestFinished(() => shell.close())
+      shell.type(`cd '${folder}' && ${setUp} && echo set''up\r`)
+      await shell.match(/^setup$/m)
+      await complete(shell, 'tollgate ap', /^api +apis +apply +approvals *$/m)
+      await complete(shell, 'tollgate apis depr', /tollgate apis deprecate/)
+      await complete(shell, 'tollgate proxies deploy --back', /deploy --backend/)
+      await complete(shell, 'tollgate risks list -o js', /list -o json/)
+      await complete(shell, 'tollgate lint openapi.y', /lint openapi\.yaml/)
+      shell.type('exit\r')
+      expect(await shell.ended).toMatchObject({ keepsModes: true })
+    })
   })
-})
+}
 
-describe.runIf(isInstalled('fish'))('completion in fish (needs fish, which .ci/run installs)', () => {
+describe('completion in fish (needs fish, which .ci/run installs)', { tags: ['fish'] }, () => {
   const candidates = (line: string): readonly string[] => {
     const script = `tollgate completion fish | source; complete -C'${line}'`
     return execFileSync('fish', ['--no-config', '-c', script], { env, cwd: folder, timeout: 60_000 })

@@ -1,5 +1,7 @@
 /** Addresses of the console that nobody links to, typed or forged: every one of them shows a page. */
 
+// @module-tag chromium
+
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createVisits, launchBrowser } from './console-visit.ts'

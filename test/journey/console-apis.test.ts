@@ -1,4 +1,5 @@
 /** People publish, read, try, replace and end APIs in a real browser. */
+// @module-tag chromium
 
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
@@ -13,6 +14,7 @@ import { startLoad } from './load.ts'
 import { createService, enrol, publish, type Service } from './service.ts'
 
 const MINUTE = 60_000
+const CURL = { timeout: MINUTE, tags: ['curl'] }
 const NAME = 'Mobile <img src=x onerror=hacked=1>'
 let service: Service
 let blue: LedgerBackend
@@ -44,9 +46,7 @@ async function stage(document: object, backend: string): Promise<void> {
   await service.platform.post('/v1/proxies', { api: 'ledger-v1', specification, backend: { url: backend } })
 }
 
-function shopDocument(): object {
-  return { ...ledgerDocument(), info: { title: 'Shop', version: '1.0.0' } }
-}
+const shopDocument = (): object => ({ ...ledgerDocument(), info: { title: 'Shop', version: '1.0.0' } })
 
 async function servingVersion(): Promise<string> {
   const { version } = await service.platform.get<{ version: string }>('/v1/apis/ledger-v1')
@@ -54,7 +54,7 @@ async function servingVersion(): Promise<string> {
 }
 
 describe('a person who publishes', () => {
-  it('goes from an empty service to the first call, with the console and with curl', { timeout: MINUTE }, async () => {
+  it('goes from an empty service to the first call, with the console and with curl', CURL, async () => {
     const { page, errors } = await signIn('owner', 'console/apis')
     await page.getByRole('link', { name: 'Publish an API' }).click()
     await page.getByRole('heading', { name: 'Publish an API' }).waitFor()

@@ -4,6 +4,8 @@
  * The page of the attacker has another port of the same host: browsers take it for the same site, and send it the cookies.
  */
 
+// @module-tag chromium
+
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Browser, BrowserContext, Page } from 'playwright-core'

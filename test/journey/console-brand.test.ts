@@ -1,5 +1,7 @@
 /** The brand of an organisation in the console, and a portal that is switched off. */
 
+// @module-tag chromium
+
 import type { Page } from 'playwright-core'
 import { request } from 'undici'
 import { describe, expect, it } from 'vitest'

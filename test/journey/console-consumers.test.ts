@@ -1,5 +1,7 @@
 /** People of a provider give access to consumers in the console, and decide on requests. */
 
+// @module-tag chromium
+
 import type { Page } from 'playwright-core'
 import { request } from 'undici'
 import { describe, expect, it } from 'vitest'

@@ -1,5 +1,7 @@
 /** The views of governance, products and the rules of an API: usable at every width, and safe with texts of any kind. */
 
+// @module-tag chromium
+
 import { request } from 'undici'
 import { expect, it } from 'vitest'
 import { hostileCertificate, HOSTILE_SUBJECT } from '../fixtures/hostile-certificate.ts'

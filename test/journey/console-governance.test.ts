@@ -1,4 +1,5 @@
 /** Publishers edit declarations, policies, rulesets and programmes in a browser, and the gateway enforces them. */
+// @module-tag chromium
 
 import type { Page } from 'playwright-core'
 import { request } from 'undici'

@@ -1,5 +1,7 @@
 /** Who signs people in: identity providers that are registered, changed and deleted in the console, and a second factor. */
 
+// @module-tag chromium
+
 import type { Page } from 'playwright-core'
 import { afterAll, describe, expect, it } from 'vitest'
 import { appCode } from '../fixtures/authenticator-app.ts'

@@ -1,5 +1,7 @@
 /** People watch risks in the console as they happen, also while the service is away. */
 
+// @module-tag chromium
+
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
 import { useConsole } from './console-stage.ts'

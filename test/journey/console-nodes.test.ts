@@ -1,5 +1,9 @@
 /** An operator sees in the console which nodes are live and alike, and removes one that does not return. */
 
+// @module-tag chromium
+// @module-tag postgres
+// @module-tag redis-server
+
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { freePort } from '../../src/cli/free-port.ts'

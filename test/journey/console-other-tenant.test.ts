@@ -1,5 +1,7 @@
 /** The console for the administrators of a tenant other than the operator's: every view that they see works. */
 
+// @module-tag chromium
+
 import type { Browser, Page, Request } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createPlatformClient } from '../../src/cli/platform-client.ts'

@@ -1,5 +1,7 @@
 /** The overview of the console: everything that needs attention is made real, and leads to the place where it can be acted on. */
 
+// @module-tag chromium
+
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Browser, Page } from 'playwright-core'

@@ -1,5 +1,7 @@
 /** Search and commands, the first owner, and the reader's time zone. */
 
+// @module-tag chromium
+
 import type { Browser, Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
 import { useConsole } from './console-stage.ts'

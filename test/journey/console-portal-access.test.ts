@@ -1,5 +1,7 @@
 /** The way of a new person of a consumer: from the documentation of an API to access that another person approves, and to calls. */
 
+// @module-tag chromium
+
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import type { Browser, Page } from 'playwright-core'
@@ -109,7 +111,7 @@ const tryCall = (page: Page, api: string, consumer = '') => send(page, '/console
 describe('a new person of a consumer, with the keyboard alone', () => {
   it(
     'reads the documentation, asks for access, and calls with the key and by the form once it is approved',
-    { timeout: 2 * MINUTE },
+    { timeout: 2 * MINUTE, tags: ['curl'] },
     async () => {
       const consumer = await createConsumer(service)
       const { page, errors } = await signIn(roleOf(consumer))

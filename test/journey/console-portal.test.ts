@@ -1,5 +1,7 @@
 /** The portal: people of two consumers see and change what is their own, and nothing of each other. */
 
+// @module-tag chromium
+
 import type { Browser, Page } from 'playwright-core'
 import { request } from 'undici'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'

@@ -1,5 +1,7 @@
 /** People find out in the console why calls are refused: by the id of a call, by a token, and by the start of a key. */
 
+// @module-tag chromium
+
 import { execFileSync } from 'node:child_process'
 import type { Page } from 'playwright-core'
 import { request } from 'undici'

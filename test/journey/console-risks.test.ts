@@ -1,5 +1,7 @@
 /** People act on risks in the console: from an episode, with the keyboard alone, and only with the rights that they have. */
 
+// @module-tag chromium
+
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
 import { choose, activate, goTo, openRow } from './console-keyboard.ts'

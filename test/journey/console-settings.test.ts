@@ -1,5 +1,7 @@
 /** Administration in the console: people, roles, the own account, webhooks, the audit log; and what a person without rights sees. */
 
+// @module-tag chromium
+
 import type { Browser, Page } from 'playwright-core'
 import { request } from 'undici'
 import { describe, expect, it } from 'vitest'

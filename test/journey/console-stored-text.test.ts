@@ -3,6 +3,8 @@
  * became more, and every view of the console is visited. A field that is declared and not filled fails the test.
  */
 
+// @module-tag chromium
+
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { HOSTILE_SUBJECT } from '../fixtures/hostile-certificate.ts'

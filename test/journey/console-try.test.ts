@@ -1,5 +1,7 @@
 /** People try calls through the gateway, with the keyboard alone as well, and attackers try more than that. */
 
+// @module-tag chromium
+
 import { connect } from 'node:net'
 import { request } from 'undici'
 import { beforeAll, describe, expect, it } from 'vitest'

@@ -1,5 +1,7 @@
 /** Usage in the console: the bill of a consumer equals its line items, a month leads to its calls, and CSV is that of the API. */
 
+// @module-tag chromium
+
 import { readFileSync } from 'node:fs'
 import type { Page } from 'playwright-core'
 import { request } from 'undici'

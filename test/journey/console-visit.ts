@@ -1,10 +1,10 @@
 /** Visits of people to the console in a real browser, and what every view must hold: no finding of axe, no scroll bar at the side. */
 
-import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { chromium, type Browser, type BrowserContext, type Page, type Request } from 'playwright-core'
 import { expect, onTestFinished } from 'vitest'
+import { pathOf } from '../programs.ts'
 import { logIn } from './console-keyboard.ts'
 import type { Service } from './service.ts'
 import { invite, type Role } from './shared-client.ts'
@@ -27,8 +27,6 @@ export interface Visits {
   signIn(this: void, role: string | Role, path?: string): Promise<SignedIn>
 }
 
-/** Debian builds both from one source; the first has no window, and draws the same pages with half of the CPU. */
-const BROWSERS = ['chromium-headless-shell', 'chromium']
 const WAIT_MS = 10_000
 const WIDTHS = [1440, 1024, 360]
 /** Is answered as long as the page is open. */
@@ -42,9 +40,7 @@ const RULES = { light: {}, dark: { runOnly: ['color-contrast', 'link-in-text-blo
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
 export async function launchBrowser(): Promise<Browser> {
-  const [executablePath = ''] = spawnSync('which', BROWSERS, { encoding: 'utf8' }).stdout.split('\n')
-  if (executablePath === '') throw new Error(`none of ${BROWSERS.join(', ')} is installed`)
-  return chromium.launch({ executablePath, args: ['--no-sandbox'] })
+  return chromium.launch({ executablePath: pathOf('chromium'), args: ['--no-sandbox'] })
 }
 
 /** The service may be started later than this call. */

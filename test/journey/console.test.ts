@@ -1,5 +1,7 @@
 /** People use the console in a real browser: sign-in, views, deep links, live risks, other people's rights. */
 
+// @module-tag chromium
+
 import { request } from 'undici'
 import { describe, expect, it } from 'vitest'
 import { activate, enterLogin, goTo, logIn, nameOfFocus, tabTo } from './console-keyboard.ts'

@@ -1,5 +1,7 @@
 /** Pages of other origins use the whole service in a real browser: an API, its tokens, the platform API, and changes of the policy. */
 
+// @module-tag chromium
+
 import { createServer } from 'node:http'
 import type { Browser, Page } from 'playwright-core'
 import { Agent, request } from 'undici'

@@ -118,72 +118,76 @@ function repeatedLines(log: string): readonly string[] {
   })
 }
 
-describe.skipIf(!isEmbedded)('a full disk (needs the registry and the store in the folder)', () => {
-  let disk: SmallDisk
-  let bench: Bench
-  beforeAll(async () => {
-    disk = openSmallDisk(DISK_BYTES)
-    bench = await open(disk.dataDir)
-  })
-  afterAll(async () => {
-    await bench.service.remove()
-    disk.remove()
-  })
+describe.skipIf(!isEmbedded)(
+  'a full disk (needs the registry and the store in the folder)',
+  { tags: ['prlimit'] },
+  () => {
+    let disk: SmallDisk
+    let bench: Bench
+    beforeAll(async () => {
+      disk = openSmallDisk(DISK_BYTES)
+      bench = await open(disk.dataDir)
+    })
+    afterAll(async () => {
+      await bench.service.remove()
+      disk.remove()
+    })
 
-  it('refuses calls and commands, answers reads, and has an exact bill after the recovery', async () => {
-    const { service, proxy, caller } = bench
-    const { platform } = service
-    const path = `/v1/subscriptions/${caller.subscription}/credentials`
-    const credentials = await platform.get<{ items: readonly { id: string }[] }>(path)
-    await platform.post('/v1/proxies', { api: 'ledger-v1', fromRevision: 1 })
-    const staged = await platform.get<object>(`/v1/proxies/${proxy}`)
-    const token = await platform.token()
-    const files = spoolFiles(disk.dataDir)
-    const calls = load(bench)
-    await answersMore(calls)
+    it('refuses calls and commands, answers reads, and has an exact bill after the recovery', async () => {
+      const { service, proxy, caller } = bench
+      const { platform } = service
+      const path = `/v1/subscriptions/${caller.subscription}/credentials`
+      const credentials = await platform.get<{ items: readonly { id: string }[] }>(path)
+      await platform.post('/v1/proxies', { api: 'ledger-v1', fromRevision: 1 })
+      const staged = await platform.get<object>(`/v1/proxies/${proxy}`)
+      const token = await platform.token()
+      const files = spoolFiles(disk.dataDir)
+      const calls = load(bench)
+      await answersMore(calls)
 
-    disk.fill(service.pid())
-    await expect.poll(async () => (await ask(bench, 'GET', '/readyz')).text, EVENTUALLY).toContain(disk.code)
-    expect(await ask(bench, 'GET', '/readyz')).toMatchObject({ status: 503 })
-    const refused = calls.refused()
-    await expect.poll(calls.refused, EVENTUALLY).toBeGreaterThan(refused + 1_000)
-    // The last page of the platform's spool may have room for some records.
-    await expect
-      .poll(async () => {
-        expect(await ask(bench, 'GET', `/v1/proxies/${proxy}`, token)).toMatchObject({ status: 200 })
-        return eventsOf(bench, 'platform_call_unrecorded')
-      }, EVENTUALLY)
-      .toBeGreaterThan(0)
-    expect(await ask(bench, 'GET', '/healthz')).toMatchObject({ status: 200 })
-    expect(await eventsOf(bench, 'spool_write_failed')).toBeGreaterThan(0)
-    expect(await ask(bench, 'GET', '/v1/summaries?api=ledger-v1', token)).toMatchObject({ status: 200 })
-    // A client token writes nothing to the disk, so an operator can still obtain one and read.
-    expect(await caller.token()).toMatch(/^ey/)
-    for (const [method, command] of [
-      ['POST', `/v1/proxies/${proxy}/activate`],
-      ['POST', `${path}/rotate`],
-      ['DELETE', `${path}/${credentials.items[0]?.id}`],
-    ] as const) {
-      const answer = await ask(bench, method, command, token)
-      expect(answer.status, command).toBe(503)
-      expect(JSON.parse(answer.text), command).toMatchObject({ code: 'unavailable' })
-    }
+      disk.fill(service.pid())
+      await expect.poll(async () => (await ask(bench, 'GET', '/readyz')).text, EVENTUALLY).toContain(disk.code)
+      expect(await ask(bench, 'GET', '/readyz')).toMatchObject({ status: 503 })
+      const refused = calls.refused()
+      await expect.poll(calls.refused, EVENTUALLY).toBeGreaterThan(refused + 1_000)
+      // The last page of the platform's spool may have room for some records.
+      await expect
+        .poll(async () => {
+          expect(await ask(bench, 'GET', `/v1/proxies/${proxy}`, token)).toMatchObject({ status: 200 })
+          return eventsOf(bench, 'platform_call_unrecorded')
+        }, EVENTUALLY)
+        .toBeGreaterThan(0)
+      expect(await ask(bench, 'GET', '/healthz')).toMatchObject({ status: 200 })
+      expect(await eventsOf(bench, 'spool_write_failed')).toBeGreaterThan(0)
+      expect(await ask(bench, 'GET', '/v1/summaries?api=ledger-v1', token)).toMatchObject({ status: 200 })
+      // A client token writes nothing to the disk, so an operator can still obtain one and read.
+      expect(await caller.token()).toMatch(/^ey/)
+      for (const [method, command] of [
+        ['POST', `/v1/proxies/${proxy}/activate`],
+        ['POST', `${path}/rotate`],
+        ['DELETE', `${path}/${credentials.items[0]?.id}`],
+      ] as const) {
+        const answer = await ask(bench, method, command, token)
+        expect(answer.status, command).toBe(503)
+        expect(JSON.parse(answer.text), command).toMatchObject({ code: 'unavailable' })
+      }
 
-    disk.free(service.pid())
-    await answersMore(calls)
-    await expect.poll(async () => (await ask(bench, 'GET', '/readyz')).status, EVENTUALLY).toBe(200)
-    expect(repeatedLines(service.errors())).toEqual([])
-    expect(spoolFiles(disk.dataDir).length).toBeLessThanOrEqual(2 * files.length)
-    await settle(bench, calls)
+      disk.free(service.pid())
+      await answersMore(calls)
+      await expect.poll(async () => (await ask(bench, 'GET', '/readyz')).status, EVENTUALLY).toBe(200)
+      expect(repeatedLines(service.errors())).toEqual([])
+      expect(spoolFiles(disk.dataDir).length).toBeLessThanOrEqual(2 * files.length)
+      await settle(bench, calls)
 
-    expect(await platform.get(`/v1/proxies/${proxy}`)).toEqual(staged)
-    expect((await platform.get<typeof credentials>(path)).items).toEqual(credentials.items)
-    await platform.post(`/v1/proxies/${proxy}/activate`)
-    await platform.post(`${path}/rotate`)
-    await platform.delete(`${path}/${credentials.items[0]?.id}`)
-    await settleForGood(bench)
-  })
-})
+      expect(await platform.get(`/v1/proxies/${proxy}`)).toEqual(staged)
+      expect((await platform.get<typeof credentials>(path)).items).toEqual(credentials.items)
+      await platform.post(`/v1/proxies/${proxy}/activate`)
+      await platform.post(`${path}/rotate`)
+      await platform.delete(`${path}/${credentials.items[0]?.id}`)
+      await settleForGood(bench)
+    })
+  },
+)
 
 const segments = ({ service }: Bench) => spoolFiles(service.dataDir).filter((path) => path.endsWith('.spool'))
 const databases = ({ service }: Bench) =>
@@ -224,51 +228,55 @@ const CASES: readonly Case[] = [
   { what: 'insert tokens of the store', calls: ['write'], paths: tokenLogs, reason: null, isReady: true },
 ]
 
-describe.skipIf(!isEmbedded)('a failing disk (needs the registry and the store in the folder)', () => {
-  let bench: Bench
-  beforeAll(async () => {
-    bench = await open()
-  })
-  afterAll(() => bench.service.remove())
+describe.skipIf(!isEmbedded)(
+  'a failing disk (needs the registry and the store in the folder)',
+  { tags: ['strace', 'root'] },
+  () => {
+    let bench: Bench
+    beforeAll(async () => {
+      bench = await open()
+    })
+    afterAll(() => bench.service.remove())
 
-  describe.each(['ENOSPC', 'EIO'] as const)('with %s', (error) => {
-    it.each(CASES)('for $what loses no call and bills none twice', async ({ calls, paths, reason, isReady }) => {
+    describe.each(['ENOSPC', 'EIO'] as const)('with %s', (error) => {
+      it.each(CASES)('for $what loses no call and bills none twice', async ({ calls, paths, reason, isReady }) => {
+        const { service } = bench
+        const made = load(bench)
+        await answersMore(made)
+        const faults = await injectFaults(service.pid(), { calls, error, paths: paths(bench) })
+        try {
+          const effects = async (): Promise<number> => (reason === null ? faults.count() : eventsOf(bench, reason))
+          const before = await effects()
+          await expect.poll(effects, EVENTUALLY).toBeGreaterThan(before + 1)
+          expect((await ask(bench, 'GET', '/readyz')).status).toBe(isReady ? 200 : 503)
+          if (isReady) await answersMore(made)
+        } finally {
+          expect(await faults.stop()).toBeGreaterThan(0)
+        }
+        await answersMore(made)
+        await expect.poll(async () => (await ask(bench, 'GET', '/readyz')).status, EVENTUALLY).toBe(200)
+        await settle(bench, made)
+      })
+    })
+
+    it('that does not sync the spool causes refusals until a new segment is on the disk, and a report of the uncertain calls', async () => {
       const { service } = bench
       const made = load(bench)
       await answersMore(made)
-      const faults = await injectFaults(service.pid(), { calls, error, paths: paths(bench) })
+      const files = segments(bench)
+      const faults = await injectFaults(service.pid(), { calls: ['fdatasync'], error: 'EIO' })
       try {
-        const effects = async (): Promise<number> => (reason === null ? faults.count() : eventsOf(bench, reason))
-        const before = await effects()
-        await expect.poll(effects, EVENTUALLY).toBeGreaterThan(before + 1)
-        expect((await ask(bench, 'GET', '/readyz')).status).toBe(isReady ? 200 : 503)
-        if (isReady) await answersMore(made)
+        await expect.poll(() => eventsOf(bench, 'records_uncertain'), EVENTUALLY).toBeGreaterThan(0)
+        await expect.poll(async () => (await ask(bench, 'GET', '/readyz')).text, EVENTUALLY).toContain('EIO')
       } finally {
         expect(await faults.stop()).toBeGreaterThan(0)
       }
       await answersMore(made)
       await expect.poll(async () => (await ask(bench, 'GET', '/readyz')).status, EVENTUALLY).toBe(200)
+      expect(segments(bench).some((path) => !files.includes(path))).toBe(true)
       await settle(bench, made)
     })
-  })
 
-  it('that does not sync the spool causes refusals until a new segment is on the disk, and a report of the uncertain calls', async () => {
-    const { service } = bench
-    const made = load(bench)
-    await answersMore(made)
-    const files = segments(bench)
-    const faults = await injectFaults(service.pid(), { calls: ['fdatasync'], error: 'EIO' })
-    try {
-      await expect.poll(() => eventsOf(bench, 'records_uncertain'), EVENTUALLY).toBeGreaterThan(0)
-      await expect.poll(async () => (await ask(bench, 'GET', '/readyz')).text, EVENTUALLY).toContain('EIO')
-    } finally {
-      expect(await faults.stop()).toBeGreaterThan(0)
-    }
-    await answersMore(made)
-    await expect.poll(async () => (await ask(bench, 'GET', '/readyz')).status, EVENTUALLY).toBe(200)
-    expect(segments(bench).some((path) => !files.includes(path))).toBe(true)
-    await settle(bench, made)
-  })
-
-  it('leaves a bill that is the same after a restart', () => settleForGood(bench))
-})
+    it('leaves a bill that is the same after a restart', () => settleForGood(bench))
+  },
+)

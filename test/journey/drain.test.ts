@@ -1,5 +1,8 @@
 /** A node that does not return: its calls are billed once, by whoever has its data folder. */
 
+// @module-tag postgres
+// @module-tag redis-server
+
 import { cpSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

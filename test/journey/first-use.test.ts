@@ -39,24 +39,27 @@ const admin = (args: readonly string[], env: NodeJS.ProcessEnv = {}) =>
     timeout: 30_000,
   })
 
-describe.each(SHELLS)('first use: the commands that a first start prints, pasted into $name', (shell) => {
-  it('terminate, make a call, raise a risk, and show the risk and a bill', { timeout: 120_000 }, async () => {
-    const service = await started()
-    const lines = service.output().split('\n')
-    const commands = lines.slice(lines.findIndex((line) => line.startsWith('ADMIN=')))
-    const { out } = await paste(shell, commands.join('\n'))
+for (const shell of SHELLS) {
+  const tags = ['curl', ...shell.tags]
+  describe(`first use: the commands that a first start prints, pasted into ${shell.name}`, { tags }, () => {
+    it('terminate, make a call, raise a risk, and show the risk and a bill', { timeout: 120_000 }, async () => {
+      const service = await started()
+      const lines = service.output().split('\n')
+      const commands = lines.slice(lines.findIndex((line) => line.startsWith('ADMIN=')))
+      const { out } = await paste(shell, commands.join('\n'))
 
-    expect(out).toContain('HTTP/1.1 200 OK')
-    expect(out).toMatch(/^data: .*"AuthFailure401".*$/m)
-    const bill = commands.findLast((line) => line !== '') ?? ''
-    const setUp = commands[0] ?? ''
-    let summary = out
-    for (let tries = 0; tries < 100 && !summary.includes('"amount":"0.002"'); tries++) {
-      summary = (await paste(shell, `${setUp}\n${bill}`)).out
-    }
-    expect(summary).toContain('"amount":"0.002"')
+      expect(out).toContain('HTTP/1.1 200 OK')
+      expect(out).toMatch(/^data: .*"AuthFailure401".*$/m)
+      const bill = commands.findLast((line) => line !== '') ?? ''
+      const setUp = commands[0] ?? ''
+      let summary = out
+      for (let tries = 0; tries < 100 && !summary.includes('"amount":"0.002"'); tries++) {
+        summary = (await paste(shell, `${setUp}\n${bill}`)).out
+      }
+      expect(summary).toContain('"amount":"0.002"')
+    })
   })
-})
+}
 
 describe('first use: a page at / for browsers', () => {
   const html = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' }

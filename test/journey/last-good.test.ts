@@ -1,5 +1,8 @@
 /** The last good configuration: nodes that start while PostgreSQL is away serve the calls of known callers, and join the others later. */
 
+// @module-tag postgres
+// @module-tag redis-server
+
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'

@@ -5,6 +5,8 @@
  * balancer does; `rolling-upgrade.test.ts` has nodes that share their state.
  */
 
+// @module-tag haproxy
+
 import { cpSync, mkdtempSync, readFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type Server } from 'node:http'
 import { tmpdir } from 'node:os'

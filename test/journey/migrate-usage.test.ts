@@ -1,5 +1,8 @@
 /** The usage of one node moves to a ClickHouse server: the bill of several nodes is that of the one before, and is moved once. */
 
+// @module-tag postgres
+// @module-tag redis-server
+
 import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

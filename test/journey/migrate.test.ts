@@ -1,5 +1,8 @@
 /** From one node to several: the registry of a real service moves to PostgreSQL, and nothing changes for those who call. */
 
+// @module-tag postgres
+// @module-tag redis-server
+
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'

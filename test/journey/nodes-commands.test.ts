@@ -5,6 +5,9 @@
  * `ACTIVATIONS` and `REVOCATIONS` set how many; `npm run nodes` makes it 200 and 1,000.
  */
 
+// @module-tag postgres
+// @module-tag redis-server
+
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createRandom } from '../random.ts'
 import { checkActivations, type Activation } from '../simulation/history-checker.ts'

@@ -3,6 +3,9 @@
  * them, and a lost admin secret while they run.
  */
 
+// @module-tag postgres
+// @module-tag redis-server
+
 import { request } from 'undici'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { fetchToken } from '../../src/cli/platform-client.ts'

@@ -1,5 +1,8 @@
 /** Limits of several nodes while Redis is away, after it lost data, and when nodes are killed: never one call more than declared. */
 
+// @module-tag postgres
+// @module-tag redis-server
+
 import { cpSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,5 +1,8 @@
 /** Limits of several nodes: never one call more than declared, whichever node it reaches. */
 
+// @module-tag postgres
+// @module-tag redis-server
+
 import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'

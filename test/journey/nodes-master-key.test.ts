@@ -1,5 +1,8 @@
 /** Nodes have one MASTER_KEY, because they share its secrets. */
 
+// @module-tag postgres
+// @module-tag redis-server
+
 import { expect, it, onTestFinished } from 'vitest'
 import { createService } from './service.ts'
 import { startSeveralNodes } from './several-nodes.ts'

@@ -1,5 +1,8 @@
 /** Quotas and totals of a day or longer over several nodes: granted by PostgreSQL in slices, and never exceeded. */
 
+// @module-tag postgres
+// @module-tag redis-server
+
 import { setTimeout as delay } from 'node:timers/promises'
 import { request } from 'undici'
 import { afterAll, beforeAll, expect, it } from 'vitest'

@@ -3,6 +3,9 @@
  * counted twice if nodes are killed.
  */
 
+// @module-tag postgres
+// @module-tag redis-server
+
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { executeSql } from '../fixtures/test-postgres.ts'
 import { ledgerDocument, startLedgerBackend, type LedgerBackend } from './ledger-backend.ts'

@@ -1,5 +1,8 @@
 /** Every node shows what concerns all of them: calls as they happen, failing backends, and nodes with other settings. */
 
+// @module-tag postgres
+// @module-tag redis-server
+
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { freePort } from '../../src/cli/free-port.ts'
 import { ledgerDocument, startLedgerBackend, type LedgerBackend } from './ledger-backend.ts'

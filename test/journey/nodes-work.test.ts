@@ -1,5 +1,8 @@
 /** Work that several nodes share: each call is billed once, each event is sent, and each caller has one revision, on every node. */
 
+// @module-tag postgres
+// @module-tag redis-server
+
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'

@@ -3,6 +3,9 @@
  * stop the others, and calls are served without PostgreSQL.
  */
 
+// @module-tag postgres
+// @module-tag redis-server
+
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ledgerDocument, startLedgerBackend, type LedgerBackend } from './ledger-backend.ts'
 import { createService, enrol, publish, type Service } from './service.ts'

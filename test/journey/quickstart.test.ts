@@ -33,26 +33,29 @@ describe('first use: the quickstart', () => {
     }
   })
 
-  it.each(SHELLS)('pasted into $name ends with a visible risk and a bill', { timeout: 150_000 }, async (shell) => {
-    const cwd = checkout()
-    const [gatewayPort, platformPort, backendPort] = await Promise.all([freePort(), freePort(), freePort()])
-    const env = {
-      GATEWAY_PORT: String(gatewayPort),
-      PLATFORM_PORT: String(platformPort),
-      BACKEND_PORT: String(backendPort),
-      GATEWAY_URL: `http://127.0.0.1:${gatewayPort}`,
-      BASE_URL: `http://127.0.0.1:${platformPort}`,
-    }
-    const again = `for i in ${TRIES}; do ${BILL} | grep 0.002 && break; sleep 1; done`
-    const script = [...BLOCKS.slice(1), again, 'kill %1 %2', 'wait', 'echo all stopped']
-    const { out } = await paste(shell, script.join('\n'), { cwd, env })
+  for (const shell of SHELLS) {
+    const options = { timeout: 150_000, tags: ['curl', ...shell.tags] }
+    it(`pasted into ${shell.name} ends with a visible risk and a bill`, options, async () => {
+      const cwd = checkout()
+      const [gatewayPort, platformPort, backendPort] = await Promise.all([freePort(), freePort(), freePort()])
+      const env = {
+        GATEWAY_PORT: String(gatewayPort),
+        PLATFORM_PORT: String(platformPort),
+        BACKEND_PORT: String(backendPort),
+        GATEWAY_URL: `http://127.0.0.1:${gatewayPort}`,
+        BASE_URL: `http://127.0.0.1:${platformPort}`,
+      }
+      const again = `for i in ${TRIES}; do ${BILL} | grep 0.002 && break; sleep 1; done`
+      const script = [...BLOCKS.slice(1), again, 'kill %1 %2', 'wait', 'echo all stopped']
+      const { out } = await paste(shell, script.join('\n'), { cwd, env })
 
-    expect(out).toContain('HTTP/1.1 200 OK')
-    expect(out).toContain('"code":"payload_invalid"')
-    expect(out).toMatch(/^data: .*"ProtectionViolation".*"severity":"Critical".*"name":"Acme"/m)
-    expect(out).toMatch(/^orders-v1,con_\w+,1,1,0\.002,EUR,/m)
-    expect(out).toContain('all stopped')
-    expect(readFileSync(join(cwd, 'tollgate.log'), 'utf8')).toContain('draining; calls in flight finish first')
-    await expect(fetch(`${env.BASE_URL}/healthz`)).rejects.toThrow()
-  })
+      expect(out).toContain('HTTP/1.1 200 OK')
+      expect(out).toContain('"code":"payload_invalid"')
+      expect(out).toMatch(/^data: .*"ProtectionViolation".*"severity":"Critical".*"name":"Acme"/m)
+      expect(out).toMatch(/^orders-v1,con_\w+,1,1,0\.002,EUR,/m)
+      expect(out).toContain('all stopped')
+      expect(readFileSync(join(cwd, 'tollgate.log'), 'utf8')).toContain('draining; calls in flight finish first')
+      await expect(fetch(`${env.BASE_URL}/healthz`)).rejects.toThrow()
+    })
+  }
 })

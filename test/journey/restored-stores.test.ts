@@ -3,6 +3,9 @@
  * ClickHouse from an older copy and from nothing.
  */
 
+// @module-tag postgres
+// @module-tag redis-server
+
 import { appendFileSync, chmodSync, cpSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -4,6 +4,10 @@
  * The later version is a copy of the sources with a further format, step of the schema, and form of signals (`later-version.ts`).
  */
 
+// @module-tag haproxy
+// @module-tag postgres
+// @module-tag redis-server
+
 import { createServer, type Server } from 'node:http'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { freeHaproxyPorts, startHaproxy, type Haproxy } from '../fixtures/haproxy.ts'

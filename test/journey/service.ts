@@ -10,8 +10,8 @@ import { join } from 'node:path'
 import { freePort } from '../../src/cli/free-port.ts'
 import { createPlatformClient, fetchToken, type PlatformClient } from '../../src/cli/platform-client.ts'
 import { createClickHouseServer, type ClickHouseServer } from '../fixtures/clickhouse-server.ts'
-import { createRedisServer, type RedisServer } from '../fixtures/redis-server.ts'
-import { createPostgresServer, type PostgresServer } from '../fixtures/postgres-server.ts'
+import type { PostgresServer } from '../fixtures/postgres-server.ts'
+import type { RedisServer } from '../fixtures/redis-server.ts'
 import { dropOutput, keepOutput } from '../fixtures/service-outputs.ts'
 import { PLAIN_ENVIRONMENT } from './plain-environment.ts'
 
@@ -73,9 +73,12 @@ async function storeOf(dataDir: string): Promise<Readonly<Record<string, string>
   const store = storesOf.get(dataDir) ?? (await createClickHouseServer())
   storesOf.set(dataDir, store)
   if (!isOnPostgres) return { CLICKHOUSE_URL: store.url }
-  const server = await (postgres ??= createPostgresServer())
+  // Loaded only here: no other journey needs these servers.
+  postgres ??= import('../fixtures/postgres-server.ts').then(({ createPostgresServer }) => createPostgresServer())
+  const server = await postgres
   const database = databasesOf.get(dataDir) ?? (await server.createDatabase())
   databasesOf.set(dataDir, database)
+  const { createRedisServer } = await import('../fixtures/redis-server.ts')
   const redis = redisOf.get(dataDir) ?? (await createRedisServer())
   redisOf.set(dataDir, redis)
   const node = { REDIS_URL: redis.url, MASTER_KEY: 'ab'.repeat(32) }

@@ -1,5 +1,8 @@
 /** MAX_STALENESS_SECONDS: no node serves a call by an older configuration after the answer of a command, also when it is cut off. */
 
+// @module-tag postgres
+// @module-tag redis-server
+
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createProxyBefore, type FaultyProxy } from '../fixtures/faulty-proxy.ts'
 import { ledgerDocument, startLedgerBackend, type LedgerBackend } from './ledger-backend.ts'

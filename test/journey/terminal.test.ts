@@ -1,5 +1,7 @@
 /** The command line tool in a pseudo-terminal: texts, colours and widths on its screen, and the state of the terminal after Ctrl-C. */
 
+// @module-tag script
+
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'

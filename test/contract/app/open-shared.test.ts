@@ -1,9 +1,11 @@
 /** A node that starts while PostgreSQL is away: from its copy of the registry if that is safe, with one line otherwise. */
 
+// @module-tag postgres
+
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { openShared, type Shared, type SharedOptions } from '../../../src/app/open-shared.ts'
 import { createSharedMutex } from '../../../src/command/shared-mutex.ts'
 import { readConfig } from '../../../src/config.ts'
@@ -15,12 +17,11 @@ import { StartRefused } from '../../../src/runtime/start-refused.ts'
 import { createVault } from '../../../src/runtime/vault.ts'
 import { StoreUnwritable } from '../../../src/store/unwritable.ts'
 import { openBehindProxy } from '../../fixtures/faulty-proxy.ts'
-import { createPostgresServer } from '../../fixtures/postgres-server.ts'
 import { executeSql } from '../../fixtures/test-postgres.ts'
+import { usePostgres } from '../../fixtures/use-postgres.ts'
 import { AUTHOR, THING, write } from '../store/registry-contract-helpers.ts'
 
-const server = await createPostgresServer()
-afterAll(() => server.remove())
+const server = usePostgres()
 
 const TIMEOUT = 60_000
 const WAIT = { timeout: 20_000 }

@@ -1,18 +1,19 @@
 /** Requests with an idempotency key that reach several nodes. */
 
+// @module-tag postgres
+
 import { randomBytes } from 'node:crypto'
 import fastify from 'fastify'
-import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Caller } from '../../../src/plan/caller.ts'
 import { createOnce } from '../../../src/platform/idempotency.ts'
 import { createVault } from '../../../src/runtime/vault.ts'
 import { documentKind } from '../../../src/store/registry.ts'
-import { createPostgresServer } from '../../fixtures/postgres-server.ts'
 import { executeSql, openTestPostgres } from '../../fixtures/test-postgres.ts'
 import { toGrant } from '../../fixtures/test-platform.ts'
+import { usePostgres } from '../../fixtures/use-postgres.ts'
 
-const server = await createPostgresServer()
-afterAll(() => server.remove())
+const server = usePostgres()
 
 const ORDER = documentKind<number>('order', 'hidden')
 const AUTHOR = { tenant: 'acme', consumer: 'con_acme' }

@@ -1,23 +1,24 @@
 /** `tollgate migrate` between a real file and a real PostgreSQL server. */
 
+// @module-tag postgres
+
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import pg from 'pg'
-import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { systemClock } from '../../../src/runtime/clock.ts'
 import type { Registry, Write } from '../../../src/store/registry.ts'
 import { lockDataFolder } from '../../../src/store/sqlite/data-folder.ts'
 import { openSqliteRegistry } from '../../../src/store/sqlite/registry.ts'
-import { createPostgresServer } from '../../fixtures/postgres-server.ts'
 import { executeSql, openTestPostgres } from '../../fixtures/test-postgres.ts'
+import { usePostgres } from '../../fixtures/use-postgres.ts'
 import { runCommand } from '../../journey/running-command.ts'
 import { tollgate, type Ended } from '../../journey/tollgate.ts'
 import { AUTHOR, THING, write } from './registry-contract-helpers.ts'
 
-const server = await createPostgresServer()
-afterAll(() => server.remove())
+const server = usePostgres()
 
 const SYSTEM = { tenant: 'platform', consumer: 'system' }
 const TABLES = ['document', 'document_key', 'change', 'note']

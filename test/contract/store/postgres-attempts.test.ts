@@ -1,12 +1,14 @@
-import { afterAll, describe, expect, it } from 'vitest'
+// @module-tag postgres
+
+import { describe, expect, it } from 'vitest'
 import type { AttemptLimit } from '../../../src/store/attempts.ts'
 import { StoreUnwritable } from '../../../src/store/unwritable.ts'
 import { createPostgresServer } from '../../fixtures/postgres-server.ts'
 import { executeSql, openTestPostgres } from '../../fixtures/test-postgres.ts'
+import { usePostgres } from '../../fixtures/use-postgres.ts'
 import { attemptsContract, keyOf } from './attempts.contract.ts'
 
-const server = await createPostgresServer()
-afterAll(() => server.remove())
+const server = usePostgres()
 
 const LIMIT: AttemptLimit = { max: 10, windowMs: 900_000, isSliding: true }
 

@@ -1,7 +1,9 @@
 /** Two nodes on PostgreSQL, of which one cannot compile an API of one tenant. Their gateways are recorders; everything else is real. */
 
+// @module-tag postgres
+
 import { randomBytes } from 'node:crypto'
-import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { createSharedMutex } from '../../../src/command/shared-mutex.ts'
 import { followRegistry, type Follow } from '../../../src/nodes/follow-registry.ts'
 import { API_KIND } from '../../../src/publishing/apis.ts'
@@ -10,13 +12,12 @@ import { PROXY_KIND, type ProxyBody } from '../../../src/publishing/proxy-docume
 import { systemClock } from '../../../src/runtime/clock.ts'
 import { createVault } from '../../../src/runtime/vault.ts'
 import type { Change } from '../../../src/store/registry.ts'
-import { createPostgresServer } from '../../fixtures/postgres-server.ts'
 import { ACME, base64, NOW_MS, openCatalogueOn, orders, publishApi, RIVAL } from '../../fixtures/test-catalogue.ts'
 import { openTestPostgres } from '../../fixtures/test-postgres.ts'
+import { usePostgres } from '../../fixtures/use-postgres.ts'
 import { NODE } from './nodes.contract.ts'
 
-const server = await createPostgresServer()
-afterAll(() => server.remove())
+const server = usePostgres()
 const API = 'orders-v1'
 /** A command that waits for a node that does not go on would end the test by its time limit. */
 const LONG_MS = 60_000

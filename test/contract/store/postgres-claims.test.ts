@@ -1,17 +1,18 @@
+// @module-tag postgres
+
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
-import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { createClaimedJob } from '../../../src/command/claimed-job.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
 import type { Claims } from '../../../src/store/claims.ts'
 import { StoreUnwritable } from '../../../src/store/unwritable.ts'
-import { createPostgresServer } from '../../fixtures/postgres-server.ts'
 import { executeSql, openTestPostgres } from '../../fixtures/test-postgres.ts'
+import { usePostgres } from '../../fixtures/use-postgres.ts'
 import { claimsContract } from './claims.contract.ts'
 
-const server = await createPostgresServer()
-afterAll(() => server.remove())
+const server = usePostgres()
 
 claimsContract('postgres', async () => (await openTestPostgres(await server.createDatabase())).claims)
 

@@ -1,14 +1,16 @@
+// @module-tag postgres
+
 import pg from 'pg'
-import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { SCHEMA } from '../../../src/store/postgres/connection.ts'
 import { createPostgresDeviceCodes } from '../../../src/store/postgres/device-codes.ts'
 import { StoreUnwritable } from '../../../src/store/unwritable.ts'
 import { createPostgresServer } from '../../fixtures/postgres-server.ts'
 import { executeSql, openTestPostgres } from '../../fixtures/test-postgres.ts'
+import { usePostgres } from '../../fixtures/use-postgres.ts'
 import { deviceCode, deviceCodesContract } from './device-codes.contract.ts'
 
-const server = await createPostgresServer()
-afterAll(() => server.remove())
+const server = usePostgres()
 
 deviceCodesContract('postgres', async (codesMax) => {
   const { url, codes } = await openCodes(codesMax)

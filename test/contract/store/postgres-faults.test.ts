@@ -1,6 +1,8 @@
+// @module-tag postgres
+
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { StartRefused } from '../../../src/runtime/start-refused.ts'
 import { RegistryUnreachable } from '../../../src/store/postgres/connection.ts'
 import { RevisionConflict, type Registry } from '../../../src/store/registry.ts'
@@ -9,10 +11,10 @@ import { openBehindProxy, type FaultyProxy } from '../../fixtures/faulty-proxy.t
 import { startPgBouncer } from '../../fixtures/pgbouncer.ts'
 import { createPostgresServer } from '../../fixtures/postgres-server.ts'
 import { executeSql, openTestPostgres } from '../../fixtures/test-postgres.ts'
+import { usePostgres } from '../../fixtures/use-postgres.ts'
 import { AUTHOR, THING, write } from './registry-contract-helpers.ts'
 
-const server = await createPostgresServer()
-afterAll(() => server.remove())
+const server = usePostgres()
 
 async function open(url: string, onRewound = () => {}): Promise<Registry> {
   const { registry } = await openTestPostgres(url, { onRewound })
@@ -234,7 +236,7 @@ describe('a database that cannot be used', () => {
     ['pool_mode = transaction'],
     ['pool_mode = transaction', 'ignore_startup_parameters = options'],
     ['pool_mode = session', 'ignore_startup_parameters = options'],
-  ])('is refused behind PgBouncer: %s %s', async (...settings) => {
+  ])('is refused behind PgBouncer: %s %s', { tags: ['pgbouncer'] }, async (...settings) => {
     const url = await startPgBouncer(await server.createDatabase(), settings)
     expect(await refusal(url)).toMatch(
       /^DATABASE_URL \(tollgate@[^)]*\): the connection goes through a pooler \(PgBouncer\)/,

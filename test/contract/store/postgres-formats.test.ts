@@ -1,20 +1,21 @@
 /** Nodes of several versions on one database: what each of them writes, and which of them are refused. */
 
+// @module-tag postgres
+
 import pg from 'pg'
-import { afterAll, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { StartRefused } from '../../../src/runtime/start-refused.ts'
 import { toClientConfig } from '../../../src/store/postgres/connection.ts'
 import { migrateSchema, requireSchema, type SchemaVersion } from '../../../src/store/postgres/migrate-schema.ts'
 import type { Postgres } from '../../../src/store/postgres/open-postgres.ts'
 import { STEPS } from '../../../src/store/postgres/schema-steps.ts'
 import { FORMAT } from '../../../src/store/nodes.ts'
-import { createPostgresServer } from '../../fixtures/postgres-server.ts'
 import { executeSql, openTestPostgres } from '../../fixtures/test-postgres.ts'
+import { usePostgres } from '../../fixtures/use-postgres.ts'
 import { NODE } from './nodes.contract.ts'
 import { AUTHOR, write } from './registry-contract-helpers.ts'
 
-const server = await createPostgresServer()
-afterAll(() => server.remove())
+const server = usePostgres()
 
 const LATER = FORMAT + 1
 const WITHIN = { timeout: 20_000, interval: 20 }

@@ -1,16 +1,17 @@
-import { afterAll, describe, expect, it } from 'vitest'
+// @module-tag postgres
+
+import { describe, expect, it } from 'vitest'
 import { RequestTakenOver } from '../../../src/store/idempotency-store.ts'
 import type { Postgres } from '../../../src/store/postgres/open-postgres.ts'
 import { StoreUnwritable } from '../../../src/store/unwritable.ts'
 import { openBehindProxy } from '../../fixtures/faulty-proxy.ts'
-import { createPostgresServer } from '../../fixtures/postgres-server.ts'
 import { executeSql, openTestPostgres } from '../../fixtures/test-postgres.ts'
+import { usePostgres } from '../../fixtures/use-postgres.ts'
 import { createRandom } from '../../random.ts'
 import { idempotencyContract } from './idempotency.contract.ts'
 import { AUTHOR, THING, write } from './registry-contract-helpers.ts'
 
-const server = await createPostgresServer()
-afterAll(() => server.remove())
+const server = usePostgres()
 
 /** Moves all times of the keys back, as if they were that much older. */
 const age = (url: string, interval: string): Promise<unknown> =>

@@ -1,13 +1,14 @@
-import { afterAll, describe, expect, it } from 'vitest'
+// @module-tag postgres
+
+import { describe, expect, it } from 'vitest'
 import type { Postgres } from '../../../src/store/postgres/open-postgres.ts'
 import { StoreUnwritable } from '../../../src/store/unwritable.ts'
 import { openBehindProxy } from '../../fixtures/faulty-proxy.ts'
-import { createPostgresServer } from '../../fixtures/postgres-server.ts'
 import { executeSql, openTestPostgres } from '../../fixtures/test-postgres.ts'
+import { usePostgres } from '../../fixtures/use-postgres.ts'
 import { NODE } from './nodes.contract.ts'
 
-const server = await createPostgresServer()
-afterAll(() => server.remove())
+const server = usePostgres()
 
 /** Joins the list of nodes, as a start does, and registers `identity` for its leases. */
 async function start(url: string, name: string, identity: string): Promise<Postgres> {

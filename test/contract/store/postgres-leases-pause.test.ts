@@ -1,13 +1,19 @@
+// @module-tag postgres
+
 import pg from 'pg'
-import { afterAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
 import { systemClock } from '../../../src/runtime/clock.ts'
 import { RegistryUnreachable, toClientConfig } from '../../../src/store/postgres/connection.ts'
 import { createPostgresLeases } from '../../../src/store/postgres/leases.ts'
 import { migrateSchema } from '../../../src/store/postgres/migrate-schema.ts'
-import { createPostgresServer } from '../../fixtures/postgres-server.ts'
+import { createPostgresServer, type PostgresServer } from '../../fixtures/postgres-server.ts'
 
-const server = await createPostgresServer()
-const pool = new pg.Pool({ ...toClientConfig({ url: await server.createDatabase(), nodeName: 'a' }), max: 1 })
+let server: PostgresServer
+let pool: pg.Pool
+beforeAll(async () => {
+  server = await createPostgresServer()
+  pool = new pg.Pool({ ...toClientConfig({ url: await server.createDatabase(), nodeName: 'a' }), max: 1 })
+})
 afterAll(async () => {
   await pool.end()
   await server.remove()

@@ -1,3 +1,5 @@
+// @module-tag postgres
+
 import pg from 'pg'
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import type { TotalDeclaration } from '../../../src/leases/lease-declaration.ts'

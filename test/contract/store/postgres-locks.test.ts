@@ -1,15 +1,16 @@
-import { afterAll, describe, expect, it } from 'vitest'
+// @module-tag postgres
+
+import { describe, expect, it } from 'vitest'
 import { commit } from '../../../src/command/commands.ts'
 import { createSharedMutex } from '../../../src/command/shared-mutex.ts'
 import { LockLost } from '../../../src/store/lock-fences.ts'
 import type { Postgres } from '../../../src/store/postgres/open-postgres.ts'
 import { RevisionConflict, type Registry } from '../../../src/store/registry.ts'
-import { createPostgresServer } from '../../fixtures/postgres-server.ts'
 import { executeSql, openTestPostgres } from '../../fixtures/test-postgres.ts'
+import { usePostgres } from '../../fixtures/use-postgres.ts'
 import { AUTHOR, THING, write } from './registry-contract-helpers.ts'
 
-const server = await createPostgresServer()
-afterAll(() => server.remove())
+const server = usePostgres()
 
 async function start() {
   const url = await server.createDatabase()

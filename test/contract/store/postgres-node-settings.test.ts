@@ -1,13 +1,14 @@
-import { afterAll, describe, expect, it } from 'vitest'
+// @module-tag postgres
+
+import { describe, expect, it } from 'vitest'
 import { systemClock, type Clock } from '../../../src/runtime/clock.ts'
 import type { NodeIdentity, Nodes } from '../../../src/store/nodes.ts'
 import type { PostgresOptions } from '../../../src/store/postgres/open-postgres.ts'
-import { createPostgresServer } from '../../fixtures/postgres-server.ts'
 import { executeSql, openTestPostgres } from '../../fixtures/test-postgres.ts'
+import { usePostgres } from '../../fixtures/use-postgres.ts'
 import { NODE } from './nodes.contract.ts'
 
-const server = await createPostgresServer()
-afterAll(() => server.remove())
+const server = usePostgres()
 
 async function start(
   url: string,

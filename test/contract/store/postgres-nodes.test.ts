@@ -1,18 +1,18 @@
+// @module-tag postgres
 import pg from 'pg'
-import { afterAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { StartRefused } from '../../../src/runtime/start-refused.ts'
 import { UNKNOWN_NODES, type Nodes } from '../../../src/store/nodes.ts'
 import { COMMIT_LOCK } from '../../../src/store/postgres/lock-numbers.ts'
 import type { Postgres, PostgresOptions } from '../../../src/store/postgres/open-postgres.ts'
 import { StoreUnwritable } from '../../../src/store/unwritable.ts'
 import { openBehindProxy } from '../../fixtures/faulty-proxy.ts'
-import { createPostgresServer } from '../../fixtures/postgres-server.ts'
 import { executeSql, openTestPostgres } from '../../fixtures/test-postgres.ts'
+import { usePostgres } from '../../fixtures/use-postgres.ts'
 import { NODE, nodesContract } from './nodes.contract.ts'
 import { AUTHOR, write } from './registry-contract-helpers.ts'
 
-const server = await createPostgresServer()
-afterAll(() => server.remove())
+const server = usePostgres()
 
 nodesContract('postgres', async () => (await openTestPostgres(await server.createDatabase())).nodes)
 

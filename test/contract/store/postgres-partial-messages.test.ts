@@ -1,15 +1,16 @@
 /** Connections that end in the middle of a message, that close one direction, or that are slow. */
 
-import { afterAll, describe, expect, it } from 'vitest'
+// @module-tag postgres
+
+import { describe, expect, it } from 'vitest'
 import { RegistryUnreachable } from '../../../src/store/postgres/connection.ts'
 import { RevisionConflict, type Registry } from '../../../src/store/registry.ts'
 import { openBehindProxy, type Direction, type FaultyProxy, type Verdict } from '../../fixtures/faulty-proxy.ts'
-import { createPostgresServer } from '../../fixtures/postgres-server.ts'
 import { openTestPostgres } from '../../fixtures/test-postgres.ts'
+import { usePostgres } from '../../fixtures/use-postgres.ts'
 import { AUTHOR, THING, write } from './registry-contract-helpers.ts'
 
-const server = await createPostgresServer()
-afterAll(() => server.remove())
+const server = usePostgres()
 
 async function openBehind(): Promise<{ registry: Registry; proxy: FaultyProxy }> {
   const { proxy, url } = await openBehindProxy(await server.createDatabase())

@@ -1,17 +1,18 @@
 /** Requests to prepare something, between processes that share a database. */
 
-import { afterAll, describe, expect, it } from 'vitest'
+// @module-tag postgres
+
+import { describe, expect, it } from 'vitest'
 import { systemClock, type Clock } from '../../../src/runtime/clock.ts'
 import { LIVE_MS } from '../../../src/store/nodes.ts'
 import type { Postgres } from '../../../src/store/postgres/open-postgres.ts'
 import type { Prepare } from '../../../src/store/preparations.ts'
 import { openBehindProxy } from '../../fixtures/faulty-proxy.ts'
-import { createPostgresServer } from '../../fixtures/postgres-server.ts'
 import { executeSql, openTestPostgres } from '../../fixtures/test-postgres.ts'
+import { usePostgres } from '../../fixtures/use-postgres.ts'
 import { NODE } from './nodes.contract.ts'
 
-const server = await createPostgresServer()
-afterAll(() => server.remove())
+const server = usePostgres()
 
 /** A node that serves; it answers nothing without `prepare`. */
 async function start(url: string, name: string, prepare?: Prepare, clock: Clock = systemClock): Promise<Postgres> {

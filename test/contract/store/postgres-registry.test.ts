@@ -1,16 +1,17 @@
-import { afterAll, describe, expect, it } from 'vitest'
+// @module-tag postgres
+
+import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../../src/runtime/clock.ts'
 import type { Registry } from '../../../src/store/registry.ts'
-import { createPostgresServer } from '../../fixtures/postgres-server.ts'
 import { openTestPostgres } from '../../fixtures/test-postgres.ts'
+import { usePostgres } from '../../fixtures/use-postgres.ts'
 import { auditContract } from './registry-audit.contract.ts'
 import { AUTHOR, THING, write, type OpenRegistry } from './registry-contract-helpers.ts'
 import { registryLabelsContract } from './registry-labels.contract.ts'
 import { registryPrefixContract } from './registry-prefix.contract.ts'
 import { registryContract } from './registry.contract.ts'
 
-const server = await createPostgresServer()
-afterAll(() => server.remove())
+const server = usePostgres()
 
 async function open(url: string, clock = systemClock): Promise<Registry> {
   const { registry, close } = await openTestPostgres(url, { clock })

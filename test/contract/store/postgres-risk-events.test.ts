@@ -1,13 +1,14 @@
-import { afterAll, describe, expect, it } from 'vitest'
+// @module-tag postgres
+
+import { describe, expect, it } from 'vitest'
 import { idAt } from '../../../src/runtime/ids.ts'
 import type { SavedEpisode } from '../../../src/store/risk-checkpoint.ts'
-import { createPostgresServer } from '../../fixtures/postgres-server.ts'
 import { riskEvent } from '../../fixtures/risk-event.ts'
 import { executeSql, openTestPostgres } from '../../fixtures/test-postgres.ts'
+import { usePostgres } from '../../fixtures/use-postgres.ts'
 import { addEvents, advanceAll, episode, NOTHING, openTwo, send, signal } from './shared-risks-helpers.ts'
 
-const server = await createPostgresServer()
-afterAll(() => server.remove())
+const server = usePostgres()
 
 const open = async () => openTwo(await server.createDatabase())
 

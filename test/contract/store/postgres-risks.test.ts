@@ -1,13 +1,14 @@
-import { afterAll, describe, expect, it } from 'vitest'
+// @module-tag postgres
+
+import { describe, expect, it } from 'vitest'
 import type { SavedEpisode } from '../../../src/store/risk-checkpoint.ts'
 import type { ClaimedPartition, PartitionChanges } from '../../../src/store/shared-risks.ts'
 import { StoreUnwritable } from '../../../src/store/unwritable.ts'
-import { createPostgresServer } from '../../fixtures/postgres-server.ts'
 import { executeSql } from '../../fixtures/test-postgres.ts'
+import { usePostgres } from '../../fixtures/use-postgres.ts'
 import { advanceAll, episode, NOTHING, openTwo, send, signal } from './shared-risks-helpers.ts'
 
-const server = await createPostgresServer()
-afterAll(() => server.remove())
+const server = usePostgres()
 
 const open = async () => openTwo(await server.createDatabase())
 

@@ -1,3 +1,5 @@
+// @module-tag postgres
+
 import { isDeepStrictEqual } from 'node:util'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'

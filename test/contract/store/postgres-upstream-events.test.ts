@@ -1,6 +1,8 @@
 /** The event of a backend that fails for several nodes, while connections and nodes are lost. */
 
-import { afterAll, describe, expect, it } from 'vitest'
+// @module-tag postgres
+
+import { describe, expect, it } from 'vitest'
 import { eventWrite } from '../../../src/command/event-outbox.ts'
 import { createUpstreamEvents, type UpstreamIssue } from '../../../src/publishing/upstream-events.ts'
 import { toReport } from '../../../src/publishing/shared-upstreams.ts'
@@ -9,11 +11,10 @@ import { systemClock } from '../../../src/runtime/clock.ts'
 import { createIdFactory } from '../../../src/runtime/ids.ts'
 import type { Postgres } from '../../../src/store/postgres/open-postgres.ts'
 import { openBehindProxy } from '../../fixtures/faulty-proxy.ts'
-import { createPostgresServer } from '../../fixtures/postgres-server.ts'
 import { executeSql, openTestPostgres } from '../../fixtures/test-postgres.ts'
+import { usePostgres } from '../../fixtures/use-postgres.ts'
 
-const server = await createPostgresServer()
-afterAll(() => server.remove())
+const server = usePostgres()
 
 const createId = createIdFactory(() => Date.now())
 

@@ -1,15 +1,16 @@
-import { afterAll, describe, expect, it } from 'vitest'
+// @module-tag postgres
+
+import { describe, expect, it } from 'vitest'
 import { eventWrite } from '../../../src/command/event-outbox.ts'
 import { createIdFactory } from '../../../src/runtime/ids.ts'
 import type { Postgres } from '../../../src/store/postgres/open-postgres.ts'
 import type { OwnUpstreamReport, UpstreamReport } from '../../../src/store/upstream-reports.ts'
 import type { Commit } from '../../../src/store/registry.ts'
-import { createPostgresServer } from '../../fixtures/postgres-server.ts'
 import { executeSql, openTestPostgres } from '../../fixtures/test-postgres.ts'
+import { usePostgres } from '../../fixtures/use-postgres.ts'
 import { AUTHOR } from './registry-contract-helpers.ts'
 
-const server = await createPostgresServer()
-afterAll(() => server.remove())
+const server = usePostgres()
 
 /** A node whose process runs. */
 async function join(url: string, name: string): Promise<Postgres> {

@@ -4,6 +4,8 @@
  * `CUTS` is the number of power cuts (200 in the suite, 10,000 in `npm run power-cut`); `SEED` repeats the random choices.
  */
 
+// @module-tag strace
+
 import { describe, expect, it } from 'vitest'
 import { runCampaign, type Tally } from '../../power-cut/campaign.ts'
 import { runCampaigns } from '../../power-cut/campaigns.ts'

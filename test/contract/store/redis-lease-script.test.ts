@@ -1,3 +1,5 @@
+// @module-tag redis-server
+
 import { isDeepStrictEqual } from 'node:util'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'

@@ -1,3 +1,5 @@
+// @module-tag redis-server
+
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { LeaseMessage, LeaseRequest } from '../../../src/leases/lease-messages.ts'
 import {

@@ -1,21 +1,22 @@
 /** The copy of a registry that a node keeps on its disk: it equals the registry at one moment, or it is not used. */
 
+// @module-tag postgres
+
 import { chmodSync, copyFileSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { documentKind, type Document, type Write } from '../../../src/store/registry.ts'
 import type { CopyOrigin, RegistryCopy } from '../../../src/store/registry-copy.ts'
 import type { Postgres } from '../../../src/store/postgres/open-postgres.ts'
 import { openOrReplaceCopy, openRegistryCopy, type UnusableCopy } from '../../../src/store/sqlite/registry-copy.ts'
-import { createPostgresServer } from '../../fixtures/postgres-server.ts'
 import { executeSql, openTestPostgres } from '../../fixtures/test-postgres.ts'
+import { usePostgres } from '../../fixtures/use-postgres.ts'
 import { createRandom } from '../../random.ts'
 import { AUTHOR, OTHER, THING, write } from './registry-contract-helpers.ts'
 
-const server = await createPostgresServer()
-afterAll(() => server.remove())
+const server = usePostgres()
 
 const LEFT_OUT = documentKind<unknown>('left_out', 'hidden')
 const ORIGIN: CopyOrigin = { incarnation: 'i-1', fingerprint: 'f-1', gatewayUrl: 'http://gateway', version: '1.0.0' }

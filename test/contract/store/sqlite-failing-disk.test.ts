@@ -1,5 +1,7 @@
 /** Errors and state of the SQLite adapters if the disk refuses a write. */
 
+// @module-tag prlimit
+
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -58,7 +58,7 @@ describe('The journal of leases that cannot be replaced', () => {
     expect(claimsIn(folder)).toEqual([1, 13])
   })
 
-  it('keeps no descriptor of the new file', async () => {
+  it('keeps no descriptor of the new file', { tags: ['prlimit'] }, async () => {
     const folder = makeFolder()
     const journal = openGrown(folder)
     await withFilesLimited(0, async () => {
@@ -67,7 +67,7 @@ describe('The journal of leases that cannot be replaced', () => {
     expect(openFiles().filter((path) => path.startsWith(folder))).toEqual([join(folder, 'leases.journal')])
   })
 
-  it('is written to the new file if only its folder cannot be synced', async () => {
+  it('is written to the new file if only its folder cannot be synced', { tags: ['strace', 'root'] }, async () => {
     const folder = makeFolder()
     const journal = openGrown(folder)
     const faults = await injectFaults(process.pid, { calls: ['fsync'], error: 'EIO', paths: [folder] })

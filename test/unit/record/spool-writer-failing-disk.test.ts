@@ -1,5 +1,7 @@
 /** The spool writer on a failing disk: real files, with writes and syncs that fail. */
 
+// @module-tag prlimit
+
 import { rmdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -124,7 +126,7 @@ describe('a spool writer whose write fails', () => {
   })
 })
 
-describe('a spool writer whose sync fails', () => {
+describe('a spool writer whose sync fails', { tags: ['strace', 'root'] }, () => {
   it('reports the records that no sync has covered, and accepts calls when the next segment is on the disk', async () => {
     const spool = openWriter({ sync: 'second' })
     await spool.turn('a')
@@ -191,16 +193,20 @@ describe('a spool writer whose sync fails', () => {
   })
 })
 
-it('a spool writer that is closed while the disk refuses reports it and closes its file', async () => {
-  const spool = openWriter({ sync: 'second' })
-  await spool.turn('a')
-  const faults = await injectFaults(process.pid, { calls: ['fdatasync'], error: 'EIO' })
-  try {
-    spool.writer.close()
-  } finally {
-    await faults.stop()
-  }
-  expect(spool.failures).toEqual(['EIO'])
-  expect(spool.uncertain).toMatchObject([{ records: 1 }])
-  expect(openFiles().filter((path) => path.endsWith('.spool'))).toEqual([])
-})
+it(
+  'a spool writer that is closed while the disk refuses reports it and closes its file',
+  { tags: ['strace', 'root'] },
+  async () => {
+    const spool = openWriter({ sync: 'second' })
+    await spool.turn('a')
+    const faults = await injectFaults(process.pid, { calls: ['fdatasync'], error: 'EIO' })
+    try {
+      spool.writer.close()
+    } finally {
+      await faults.stop()
+    }
+    expect(spool.failures).toEqual(['EIO'])
+    expect(spool.uncertain).toMatchObject([{ records: 1 }])
+    expect(openFiles().filter((path) => path.endsWith('.spool'))).toEqual([])
+  },
+)

@@ -1,3 +1,5 @@
+// @module-tag git
+
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'

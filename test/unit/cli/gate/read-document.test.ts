@@ -58,7 +58,7 @@ describe('a document that refers to other files', () => {
     expect(textOf(await readDocument('-', '.', stdin()))).toContain('#/components/schemas/thing')
   })
 
-  it('may come from a commit, with its files as of that commit', async () => {
+  it('may come from a commit, with its files as of that commit', { tags: ['git'] }, async () => {
     openFolder({ 'api/a.json': referTo('thing.yaml'), 'api/thing.yaml': THING })
     execFileSync('git', ['init', '-q', '-b', 'main'])
     execFileSync('git', ['add', '.'])

@@ -191,7 +191,7 @@ describe('tollgate breaking', () => {
     expect((await gate('breaking', ['old.json', 'new.json', '--fail-on-breaking'])).code).toBe(1)
   })
 
-  it('compares a file with the same file as of a commit', async () => {
+  it('compares a file with the same file as of a commit', { tags: ['git'] }, async () => {
     openFolder({ 'api.json': documentOf({ paths }) })
     execFileSync('git', ['init', '-q', '-b', 'main'])
     execFileSync('git', ['add', '.'])

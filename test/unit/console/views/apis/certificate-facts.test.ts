@@ -1,3 +1,5 @@
+// @module-tag openssl
+
 import { execFileSync } from 'node:child_process'
 import { X509Certificate } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
