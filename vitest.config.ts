@@ -1,13 +1,18 @@
 /**
  * Kinds of tests: `unit` and `unit-alone` (one file, or a scenario of several, without a process of its own), `contract` (ports against
- * their real stores), `server` (those of ClickHouse again, over HTTP), `journey` (the whole service).
+ * their real stores, in the process), `contract-servers` (those of PostgreSQL and Redis), `server` (those of ClickHouse again, over
+ * HTTP), `journey` (the whole service), `smoke` (one journey for each promise and each interface).
+ *
+ * `npm test` runs unit tests, contracts and smoke journeys; `npm run test:all` runs everything.
  */
 
+import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { defineConfig } from 'vitest/config'
 import { toTags } from './test/programs.ts'
 import { FileReporter } from './test/runner/file-reporter.ts'
 import { FILE_FORKS } from './test/runner/forks-pool.ts'
+import { LongestFirst } from './test/runner/longest-first.ts'
 import SummaryReporter from './test/summary-reporter.ts'
 
 const WATCH_FILE = 'test/runner/watch-file.ts'
@@ -46,18 +51,37 @@ const ALONE = [
   ...['runtime/release-heap', 'runtime/release-pages', 'store/clickhouse/client', '../scenario/spool/release'],
 ].map((name) => join('test/unit', `${name}.test.ts`))
 
+/** Contracts that start PostgreSQL or Redis. */
+const WITH_SERVERS = globSync('test/contract/**/*.test.ts').filter((file) =>
+  /@module-tag (postgres|redis-server)$/m.test(readFileSync(file, 'utf8')),
+)
+
+const SMOKE = [
+  // Promises: exact bills, exact limits, revocation, risks as they happen, activation without a failed call, and what a folder holds.
+  ...['kill', 'limits', 'revocation', 'risk', 'revisions', 'backup-stopped', 'damaged-spool'],
+  // Interfaces: a first start, the command line, the console, the portal, MCP, webhooks, and several nodes.
+  ...['first-start', 'cli', 'console-overview', 'console-portal', 'mcp', 'webhooks', 'nodes'],
+].map((name) => `test/journey/${name}.test.ts`)
+
+const journey = (name: string): ReturnType<typeof project> => ({
+  test: { ...project(name, 300_000, ['journey']).test, isolate: false },
+})
+
 export default defineConfig({
   test: {
     projects: [
+      { test: { ...journey('smoke').test, include: SMOKE } },
+      { test: { ...journey('journey').test, exclude: SMOKE } },
+      { test: { ...project('contract-servers', 60_000).test, include: WITH_SERVERS } },
+      { test: { ...project('contract', 60_000).test, exclude: WITH_SERVERS } },
+      server,
       // Files share a process, which loads the modules once; a file restores what it changes. Not so those of contracts: a process has
       // at most one embedded engine.
       { test: { ...project('unit', 60_000, ['unit', 'scenario']).test, exclude: ALONE, isolate: false } },
       { test: { ...project('unit-alone', 60_000).test, include: ALONE } },
-      project('contract', 60_000),
-      server,
-      { test: { ...project('journey', 300_000).test, isolate: false } },
     ],
     tags: toTags(),
+    sequence: { sequencer: LongestFirst },
     reporters: [new FileReporter(), new SummaryReporter()],
     // What a test that passes prints, and how long it takes, are in the way of the others.
     silent: 'passed-only',

@@ -25,7 +25,11 @@ if (import.meta.main) writeBudget()
 /** Returns a line for each file above its budget; none before the first whole run. */
 export function excessOfLastRun(): readonly string[] {
   const used = readFigures(CPU_FIGURES)
-  return used === null ? [] : excessOf(used, readFigures(BUDGET) ?? {})
+  return used === null ? [] : excessOf(used, readBudget())
+}
+
+export function readBudget(): CpuSeconds {
+  return readFigures(BUDGET) ?? {}
 }
 
 export function excessOf(used: CpuSeconds, budget: CpuSeconds): readonly string[] {
