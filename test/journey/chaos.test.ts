@@ -1,7 +1,7 @@
 /**
  * Three nodes under load, faults and commands at random; the history of all calls is checked against what several nodes promise.
  *
- * `CHAOS_SECONDS` sets how long, `CHAOS_SEED` which faults, `CHAOS_FAULTS` a part of the names of all. The order of events is that of
+ * `CHAOS_SECONDS` sets how long, `SEED` which faults, `CHAOS_FAULTS` a part of the names of all. The order of events is that of
  * the machine, so a seed does not repeat a run.
  */
 
@@ -10,6 +10,7 @@
 
 import { expect, it } from 'vitest'
 import { createRandom, type Random } from '../random.ts'
+import { readSeed } from '../random-seed.ts'
 import { checkActivations, checkConcurrent, checkRate, checkTotal } from '../simulation/history-checker.ts'
 import { startChaosBackend, type ChaosBackend } from './chaos/chaos-backend.ts'
 import { startChaosCluster, type ChaosCluster } from './chaos/chaos-cluster.ts'
@@ -19,7 +20,7 @@ import { startChaosLoad, type ChaosCaller, type ChaosLoad } from './chaos/chaos-
 import { enrol, publish, type Service } from './service.ts'
 
 const SECONDS = Number(process.env['CHAOS_SECONDS'] ?? 40)
-const SEED = Number(process.env['CHAOS_SEED'] ?? Date.now() % 1_000_000)
+const SEED = readSeed(1)
 const FAULTS = faultsWith(process.env['CHAOS_FAULTS'] ?? '')
 const MINUTE = 60_000
 const RATE = { value: 60, spanMs: MINUTE }

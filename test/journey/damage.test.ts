@@ -11,6 +11,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createRandom } from '../random.ts'
+import { readSeed } from '../random-seed.ts'
 import { makeBaseFolder, type BaseFolder } from './damage/base-folder.ts'
 import { applyDamage, copyFolder, type DamageTarget } from './damage/damage.ts'
 import { judge } from './damage/verdict.ts'
@@ -18,7 +19,7 @@ import { startLedgerBackend, type LedgerBackend } from './ledger-backend.ts'
 import { isEmbedded } from './service.ts'
 
 const CASES = Number(process.env['CASES'] ?? 8)
-const SEED = Number(process.env['SEED'] ?? Date.now() % 1_000_000)
+const SEED = readSeed(1)
 const ONLY = process.env['CASE'] === undefined ? null : Number(process.env['CASE'])
 const TARGET: DamageTarget = process.env['TARGET'] === 'store-metadata' ? 'store-metadata' : 'any'
 /** Cases that share a base folder. */

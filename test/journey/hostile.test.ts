@@ -11,10 +11,11 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Agent } from 'undici'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { readSeed } from '../random-seed.ts'
 import { createService, enrol, publish, type Enrolled, type Service, TWO_THREADS } from './service.ts'
 
 const SECONDS = Number(process.env['HOSTILE_SECONDS'] ?? 20)
-const SEED = Number(process.env['SEED'] ?? Date.now() % 1_000_000)
+const SEED = readSeed(1)
 const CALL_EVERY_MS = 20
 /** The hostile clients connect at the same moment, which is reported separately. */
 const ARRIVAL_MS = 15_000

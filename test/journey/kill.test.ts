@@ -6,6 +6,8 @@
 
 import { Agent } from 'undici'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createRandom } from '../random.ts'
+import { readSeed } from '../random-seed.ts'
 import { useDisk } from '../fixtures/use-disk.ts'
 import { ledgerDocument, startLedgerBackend, type LedgerBackend } from './ledger-backend.ts'
 import { createService, enrol, publish, type Enrolled, type Service, TWO_THREADS } from './service.ts'
@@ -13,7 +15,7 @@ import { createService, enrol, publish, type Enrolled, type Service, TWO_THREADS
 useDisk()
 
 const KILLS = Number(process.env['KILLS'] ?? 10)
-const SEED = Number(process.env['SEED'] ?? Date.now() % 1_000_000)
+const SEED = readSeed(1)
 const CLIENTS_PER_CHANNEL = 8
 
 type Channel = 'http' | 'mcp'
@@ -49,10 +51,10 @@ describe('kill -9 under load', () => {
     `keeps every answered call once in the line items, over ${KILLS} kills`,
     { timeout: KILLS * 30_000 + 60_000 },
     async () => {
-      const random = mulberry32(SEED)
+      const random = createRandom(SEED)
       const tallies: Tallies = { http: { sent: 0, whole: 0 }, mcp: { sent: 0, whole: 0 } }
       for (let round = 0; round < KILLS; round++) {
-        const calls = 200 + Math.floor(random() * 3_000)
+        const calls = 200 + random.below(3_000)
         await loadUntil(tallies, calls, () => service.kill())
         await service.start()
         expect(service.errors(), `seed ${SEED}`).not.toContain('Call records')
@@ -168,14 +170,4 @@ async function billedWhenSettled(whole: number): Promise<number> {
   await service.stop()
   await service.start()
   return totalOf()
-}
-
-function mulberry32(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
-  }
 }

@@ -10,6 +10,7 @@
 
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createRandom } from '../random.ts'
+import { readSeed } from '../random-seed.ts'
 import { checkActivations, type Activation } from '../simulation/history-checker.ts'
 import { startChaosBackend, type ChaosBackend } from './chaos/chaos-backend.ts'
 import { startChaosCluster, type ChaosCluster } from './chaos/chaos-cluster.ts'
@@ -22,7 +23,7 @@ import { pendingAfter } from './several-nodes.ts'
 
 const ACTIVATIONS = Number(process.env['ACTIVATIONS'] ?? 10)
 const REVOCATIONS = Number(process.env['REVOCATIONS'] ?? 6)
-const SEED = Number(process.env['CHAOS_SEED'] ?? Date.now() % 1_000_000)
+const SEED = readSeed(1)
 const API = 'free-v1'
 const MINUTE = 60_000
 const AT_ONCE = 4

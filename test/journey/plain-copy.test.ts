@@ -20,6 +20,7 @@ import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { unlessGone } from '../../src/runtime/unless-gone.ts'
 import { createRandom, type Random } from '../random.ts'
+import { readSeed } from '../random-seed.ts'
 import { useDisk } from '../fixtures/use-disk.ts'
 import { ledgerDocument, startLedgerBackend, type LedgerBackend } from './ledger-backend.ts'
 import { billOf, lineItemsOf, startLoad, type Load, type Tally } from './load.ts'
@@ -28,7 +29,7 @@ import { createService, enrol, publish, type Enrolled, type Service, isEmbedded,
 useDisk()
 
 const COPIES = Number(process.env['COPIES'] ?? 6)
-const SEED = Number(process.env['SEED'] ?? Date.now() % 1_000_000)
+const SEED = readSeed(1)
 const CALLS_BETWEEN = 60
 /** Groups of files that are copied together; calls continue between two groups. */
 const PIECES = [

@@ -6,9 +6,10 @@ import { EventSource, type FetchLike } from 'eventsource'
 import { request } from 'undici'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { createRandom } from '../random.ts'
+import { readSeed } from '../random-seed.ts'
 import { createService, enrol, publish, type Enrolled, type Service, TWO_THREADS } from './service.ts'
 
-const SEED = Number(process.env['SEED'] ?? Date.now() % 1_000_000)
+const SEED = readSeed(1)
 const WAIT = { timeout: 30_000, interval: 20 }
 
 let service: Service

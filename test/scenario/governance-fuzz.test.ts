@@ -23,9 +23,10 @@ import { KEYWORDS } from '../../src/json/schema-keywords.ts'
 import type { RoutePlan } from '../../src/plan/route-plan.ts'
 import { REAL_DOCUMENTS, readRealDocument } from '../fixtures/real-documents.ts'
 import { createRandom, type Random } from '../random.ts'
+import { readSeed } from '../random-seed.ts'
 
 const DOCUMENTS = Number(process.env['DOCUMENTS'] ?? 300)
-const SEED = Number(process.env['SEED'] ?? Date.now() % 1_000_000)
+const SEED = readSeed(1)
 const SAMPLE = readFileSync(new URL('../../src/sample/payments.openapi.yaml', import.meta.url))
 const SMALL = {
   openapi: '3.1.0',

@@ -2,17 +2,18 @@
  * Runs random commands of several clients against the catalogue and against a simple model, and compares results and states,
  * also after restarts. A failing run reports its seed and step.
  *
- *   MODEL_STEPS=50000 MODEL_SEED=7 npx vitest run test/scenario/random-commands.test.ts
+ *   MODEL_STEPS=50000 SEED=7 npx vitest run test/scenario/random-commands.test.ts
  */
 
 import { expect, it } from 'vitest'
 import type { Author } from '../../src/store/registry.ts'
 import { createRandom, type Random } from '../random.ts'
+import { readSeed } from '../random-seed.ts'
 import { base64, publishApi, openTestCatalogue, orders, type TestCatalogue } from '../fixtures/test-catalogue.ts'
 import { Model, outcomeOf, pick, type ModelApi, type ModelSubscription } from './command-model.ts'
 
 const STEPS = Number(process.env['MODEL_STEPS'] ?? 5_000)
-const SEED = Number(process.env['MODEL_SEED'] ?? 20_270_115)
+const SEED = readSeed(20_270_115)
 const RESTART_EVERY = 250
 const COMPARE_EVERY = 100
 

@@ -8,6 +8,7 @@ import { openBehindProxy } from '../../fixtures/faulty-proxy.ts'
 import { executeSql, openTestPostgres } from '../../fixtures/test-postgres.ts'
 import { usePostgres } from '../../fixtures/use-postgres.ts'
 import { createRandom } from '../../random.ts'
+import { readSeed } from '../../random-seed.ts'
 import { idempotencyContract } from './idempotency.contract.ts'
 import { AUTHOR, THING, write } from './registry-contract-helpers.ts'
 
@@ -177,7 +178,7 @@ describe('idempotency keys while PostgreSQL cannot be reached', () => {
 })
 
 describe('random requests on three nodes, with keys that expire and nodes that die', () => {
-  const SEED = Number(process.env['SEED'] ?? 7)
+  const SEED = readSeed(7)
 
   it(`execute each key at most once, and answer it only with what was executed (SEED=${SEED})`, async () => {
     const random = createRandom(SEED)

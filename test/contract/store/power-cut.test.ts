@@ -7,11 +7,12 @@
 // @module-tag strace
 
 import { describe, expect, it } from 'vitest'
+import { readSeed } from '../../random-seed.ts'
 import { runCampaign, type Tally } from '../../power-cut/campaign.ts'
 import { runCampaigns } from '../../power-cut/campaigns.ts'
 
 const CUTS = Number(process.env['CUTS'] ?? 200)
-const SEED = Number(process.env['SEED'] ?? Date.now() % 1_000_000)
+const SEED = readSeed(1)
 const CUTS_PER_RECORDING = 250
 const TIMEOUT_MS = 120_000 + CUTS * 300
 

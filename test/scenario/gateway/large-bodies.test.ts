@@ -5,6 +5,7 @@ import { request as httpRequest, Agent, type IncomingMessage, type RequestListen
 import type { Socket } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createRandom, type Random } from '../../random.ts'
+import { readSeed } from '../../random-seed.ts'
 import {
   openBackend,
   openRawBackend,
@@ -14,7 +15,7 @@ import {
 } from '../../fixtures/test-gateway.ts'
 
 const MB = 1_000_000
-const SEED = Number(process.env['SEED'] ?? Date.now() % 1_000_000)
+const SEED = readSeed(1)
 const DATA = randomBytes(9 * MB)
 /** More than the kernel keeps for a reader that stops. */
 const STALLING = Buffer.concat(Array.from({ length: 5 }, () => DATA))

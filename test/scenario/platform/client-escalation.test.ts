@@ -10,9 +10,10 @@ import { isOwnScope, wideScope } from '../../../src/domain/scope-width.ts'
 import { platformScopes } from '../../../src/platform/operations.ts'
 import { openTestPlatform, type TestPlatform } from '../../fixtures/test-platform.ts'
 import { createRandom, type Random } from '../../random.ts'
+import { readSeed } from '../../random-seed.ts'
 
 const SEEDS = Number(process.env['SEEDS'] ?? 8)
-const SEED = Number(process.env['SEED'] ?? 1)
+const SEED = readSeed(1)
 const ALL = [...platformScopes(), 'platform:admin']
 const OWN = ALL.filter(isOwnScope)
 /** Each caller has some of these in one width. */

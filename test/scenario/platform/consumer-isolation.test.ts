@@ -12,9 +12,10 @@ import { riskEvent } from '../../fixtures/risk-event.ts'
 import type { TestPlatform } from '../../fixtures/test-platform.ts'
 import { openTenant, OWN_SCOPES, type Party, type Tenant } from '../../fixtures/three-consumers.ts'
 import { createRandom, type Random } from '../../random.ts'
+import { readSeed } from '../../random-seed.ts'
 
 const SEEDS = Number(process.env['SEEDS'] ?? 4)
-const SEED = Number(process.env['SEED'] ?? 1)
+const SEED = readSeed(1)
 const OWNED = Object.entries(ALL_OPERATIONS).filter(([, { own }]) => own !== undefined)
 
 /** The path of an operation with ids of the party. */

@@ -4,11 +4,12 @@ import { describe, expect, it } from 'vitest'
 import { includesScope, wideScope } from '../../../src/domain/scope-width.ts'
 import { platformScopes } from '../../../src/platform/operations.ts'
 import { createRandom } from '../../random.ts'
+import { readSeed } from '../../random-seed.ts'
 import { publishApi } from '../../fixtures/published-api.ts'
 import { openTestPlatform, type Answer, type TestPlatform } from '../../fixtures/test-platform.ts'
 
 const SEEDS = Number(process.env['SEEDS'] ?? 12)
-const SEED = Number(process.env['SEED'] ?? 1)
+const SEED = readSeed(1)
 
 const CLERK_SCOPES = [
   'consumers:read',

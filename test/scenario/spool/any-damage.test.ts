@@ -4,9 +4,10 @@ import { appendFileSync, readFileSync, rmSync, truncateSync, writeFileSync } fro
 import { afterAll, describe, expect, it } from 'vitest'
 import type { SpoolPosition } from '../../../src/store/checkpoint.ts'
 import { createRandom, type Random } from '../../random.ts'
+import { readSeed } from '../../random-seed.ts'
 import { createSpoolCopies, pathOf, segmentsOf, sizeOf, startProcess, type Written } from '../../fixtures/spool-copy.ts'
 
-const SEED = Number(process.env['SEED'] ?? Date.now() % 1_000_000)
+const SEED = readSeed(1)
 const SPOOLS = Number(process.env['SPOOLS'] ?? 8)
 const CASES = 40
 const SOURCES = ['gateway-0', 'gateway-1']

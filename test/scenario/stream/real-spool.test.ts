@@ -18,11 +18,12 @@ import type { HeldFlush } from '../../../src/store/flush-log.ts'
 import { matches, openSqliteCheckpoint } from '../../../src/store/sqlite/checkpoint.ts'
 import type { LineItem } from '../../../src/store/usage-store.ts'
 import { createRandom, type Random } from '../../random.ts'
+import { readSeed } from '../../random-seed.ts'
 import { attribution, call, someCalls, START_MS } from '../../fixtures/calls.ts'
 import { createFakeClock, settled } from '../../fixtures/fake-clock.ts'
 import { NO_LIMITS, NO_PROMISES } from '../../fixtures/test-stream.ts'
 
-const SEED = Date.now() % 1_000_000
+const SEED = readSeed(1)
 const BYTES_MAX = 4 * 1024 * 1024
 
 let folder: string

@@ -4,6 +4,7 @@ import { findPlaces } from '../../../src/governance/lint/places.ts'
 import { parseLargeYaml, YamlFault } from '../../../src/governance/large-yaml.ts'
 import { readDocument } from '../../../src/governance/specification.ts'
 import { createRandom, type Random } from '../../random.ts'
+import { readSeed } from '../../random-seed.ts'
 import { readGithubDocument } from '../../fixtures/real-documents.ts'
 
 const read = (text: string): unknown => parseLargeYaml(text, { depthMax: 256 }).value
@@ -89,7 +90,7 @@ function randomValue(random: Random, depth: number): unknown {
 
 describe('a large YAML document', () => {
   it('yields the value that the YAML parser reads, for random documents in several layouts', () => {
-    const random = createRandom(Number(process.env['SEED'] ?? 17))
+    const random = createRandom(readSeed(17))
     let refused = 0
     for (let round = 0; round < 600; round++) {
       const value = { root: randomValue(random, 5) }

@@ -4,10 +4,11 @@ import type { CallRecord } from '../../../src/record/call-record.ts'
 import type { SpoolPosition } from '../../../src/store/checkpoint.ts'
 import { createCallCounter } from '../../../src/metering/call-counter.ts'
 import { createRandom } from '../../random.ts'
+import { readSeed } from '../../random-seed.ts'
 import { attribution, call, START_MS } from '../../fixtures/calls.ts'
 import { createMemorySpool } from '../../fixtures/memory-spool.ts'
 
-const SEED = Date.now() % 1_000_000
+const SEED = readSeed(1)
 const by = (api: string) => attribution({ api })
 
 /** A counter that continues to read one spool, because segment keys must be unique. */

@@ -9,8 +9,9 @@ import {
   type StoredTrace,
 } from '../../../src/record/call-trace.ts'
 import { createRandom } from '../../random.ts'
+import { readSeed } from '../../random-seed.ts'
 
-const SEED = Date.now() % 1_000_000
+const SEED = readSeed(1)
 const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736'
 const SPAN = '00f067aa0ba902b7'
 const FORWARDED = { forwardedUs: 12, settledUs: 345, resends: 1, upstreamMethod: 'POST', upstreamStatus: 201 }

@@ -10,8 +10,9 @@ import { BATCH_HEADER_BYTES, BatchBuffer } from '../../../src/record/codec.ts'
 import { openSegment } from '../../../src/record/segment-file.ts'
 import { encodeHeader, HEADER_BYTES } from '../../../src/record/segment-header.ts'
 import { createRandom, type Random } from '../../random.ts'
+import { readSeed } from '../../random-seed.ts'
 
-const SEED = Date.now() % 1_000_000
+const SEED = readSeed(1)
 const PREFIX = '0123456789abcdef'
 const HEADER = encodeHeader({ madeMs: 1, requestPrefix: PREFIX })
 const NAMES = ['', 'a', '"\\', 'Ölüm', '\u0000', '🏦', '\ud800', ' ', 'x'.repeat(500)]

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { readSeed } from '../../random-seed.ts'
 import { simulateLeases } from '../../simulation/lease-simulation.ts'
 
 /** `npm run simulate` runs 100,000. */
@@ -6,7 +7,7 @@ const SCHEDULES = Number(process.env['SCHEDULES'] ?? 1_500)
 /** They last ten times as long. */
 const REMOVALS = Math.ceil(SCHEDULES / 20)
 const TIMEOUT_MS = 60_000 + SCHEDULES * 40
-const FIRST_SEED = Number(process.env['SEED'] ?? 1)
+const FIRST_SEED = readSeed(1)
 
 describe('Leases of several nodes', () => {
   it(

@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest'
+import { readSeed } from '../../random-seed.ts'
 import { BrokenInvariant } from '../../simulation/signal-checker.ts'
 import { simulateSignals, type PlantedInSignals } from '../../simulation/signal-simulation.ts'
 
 /** `npm run simulate` runs 100,000. */
 const SCHEDULES = Number(process.env['SCHEDULES'] ?? 200)
 const TIMEOUT_MS = 60_000 + SCHEDULES * 100
-const FIRST_SEED = Number(process.env['SEED'] ?? 1)
+const FIRST_SEED = readSeed(1)
 const PLANTED_MAX = 500
 
 const PLANTED_FAULTS: Readonly<Record<string, PlantedInSignals>> = {

@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest'
+import { readSeed } from '../../random-seed.ts'
 import { simulateSlices } from '../../simulation/slice-simulation.ts'
 
 /** `npm run simulate` runs 20,000. */
 const SCHEDULES = Number(process.env['SCHEDULES'] ?? 600)
 const TIMEOUT_MS = 60_000 + SCHEDULES * 40
-const FIRST_SEED = Number(process.env['SEED'] ?? 1)
+const FIRST_SEED = readSeed(1)
 
 describe('Slices of several nodes', () => {
   it.each([

@@ -2,12 +2,14 @@
 
 import { expect, it } from 'vitest'
 import { createRandom, type Random } from '../../../random.ts'
+import { readSeed } from '../../../random-seed.ts'
 import { openTestValidator } from './test-validator.ts'
 import { createReferenceValidator } from './reference-validator.ts'
 
 type Json = Record<string, unknown>
 
 const SCHEMAS = Number(process.env['SCHEMAS'] ?? 100)
+const SEED = readSeed(1)
 const VALUES = 25
 const NAMES = ['a', 'b', 'c', '__proto__', 'x-y', 'valueOf']
 const TEXTS = ['', 'a', 'b', 'aa', 'ab', 'abc', 'é', '2026-01-02', '1', 'null', '😀']
@@ -80,7 +82,7 @@ it(
   async () => {
     let passed = 0
     let refused = 0
-    for (let seed = 1; seed <= SCHEMAS; seed++) {
+    for (let seed = SEED; seed < SEED + SCHEMAS; seed++) {
       const random = createRandom(seed)
       const tree = { type: 'object', properties: { a: { $ref: '#/components/schemas/Tree' }, b: schema(random, 1) } }
       // Circular through a property only, because a schema that refers directly to itself has no defined result.

@@ -6,10 +6,11 @@
  */
 
 import { expect, it } from 'vitest'
+import { readSeed } from '../../../random-seed.ts'
 import { EDITS, judgeChain, type Kind, type Verdict } from './fuzz-chains.ts'
 
 const PAIRS = Number(process.env['PAIRS'] ?? 400)
-const SEED = Number(process.env['SEED'] ?? 1)
+const SEED = readSeed(1)
 const TRIES = Number(process.env['TRIES'] ?? 150)
 /** Values for a pair that is reported as breaking: a report that none of them confirms counts as a false alarm. */
 const CONFIRM_TRIES = Number(process.env['CONFIRM_TRIES'] ?? TRIES)

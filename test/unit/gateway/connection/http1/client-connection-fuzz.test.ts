@@ -6,12 +6,13 @@
 import { isDeepStrictEqual } from 'node:util'
 import { expect, it } from 'vitest'
 import { createRandom } from '../../../../random.ts'
+import { readSeed } from '../../../../random-seed.ts'
 import type { Answer } from './answers.ts'
 import { expectsContinue, serveWithNode, serveWithOurs, type Reading, type Served } from './read-requests.ts'
 import { generateRequests } from './requests.ts'
 
 const MESSAGES = Number(process.env['MESSAGES'] ?? 5_000)
-const SEED = Number(process.env['SEED'] ?? 1)
+const SEED = readSeed(1)
 /** Streams that are served at once. */
 const AT_ONCE = 50
 const DIFFERENCES_SHOWN = 5

@@ -5,11 +5,12 @@
 
 import { expect, it } from 'vitest'
 import { createRandom } from '../../../../random.ts'
+import { readSeed } from '../../../../random-seed.ts'
 import { readWithNode, readWithOurs, type Reading } from './read-response.ts'
 import { generateResponse } from './responses.ts'
 
 const MESSAGES = Number(process.env['MESSAGES'] ?? 5_000)
-const SEED = Number(process.env['SEED'] ?? 1)
+const SEED = readSeed(1)
 /** Messages that are read at once. */
 const AT_ONCE = 50
 

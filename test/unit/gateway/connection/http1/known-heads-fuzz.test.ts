@@ -5,13 +5,14 @@
 
 import { expect, it } from 'vitest'
 import { createRandom, type Random } from '../../../../random.ts'
+import { readSeed } from '../../../../random-seed.ts'
 import { mutate, pick, some } from './mutations.ts'
 import { Log } from './open-log.ts'
 import { generateRequest, REQUEST_TOKENS } from './requests.ts'
 import { generateResponse, RESPONSE_TOKENS } from './responses.ts'
 
 const MESSAGES = Number(process.env['MESSAGES'] ?? 20_000)
-const SEED = Number(process.env['SEED'] ?? 1)
+const SEED = readSeed(1)
 const READS = 12
 const KINDS = ['requests', 'responses'] as const
 type Kind = (typeof KINDS)[number]
