@@ -1,7 +1,8 @@
 /**
  * Kinds of tests: `unit` and `unit-alone` (one file, or a scenario of several, without a process of its own), `contract` (ports against
  * their real stores, in the process), `contract-servers` (those of PostgreSQL and Redis), `server` (those of ClickHouse again, over
- * HTTP), `journey` (the whole service), `smoke` (one journey for each promise and each interface).
+ * HTTP), `journey` (the whole service), `smoke` (one journey for each promise and each interface), and `machine` (time and memory of any
+ * of them).
  *
  * `npm test` runs unit tests, contracts and smoke journeys; `npm run test:all` runs everything.
  */
@@ -17,10 +18,14 @@ import SummaryReporter from './test/summary-reporter.ts'
 
 const WATCH_FILE = 'test/runner/watch-file.ts'
 
+/** A test that measures time or memory; `test/unit/test-layout.test.ts` finds those in other files. */
+const OF_MACHINE = '**/*.machine.test.ts'
+
 const project = (name: string, timeoutMs: number, folders: readonly string[] = [name]) => ({
   test: {
     name,
     include: folders.map((folder) => `test/${folder}/**/*.test.ts`),
+    exclude: [OF_MACHINE],
     testTimeout: timeoutMs,
     hookTimeout: timeoutMs,
     // One second, the default, is short on a busy machine.
@@ -44,10 +49,21 @@ const server = {
   },
 }
 
-/** Those that look at the whole process: its threads, its files, its memory, its timers. */
+/** The only one at work, after all others: another would take its time. */
+const machine = {
+  test: {
+    ...project('machine', 300_000).test,
+    include: [`test/${OF_MACHINE}`],
+    exclude: [],
+    maxWorkers: 1,
+    sequence: { groupOrder: 1 },
+  },
+}
+
+/** Those that look at the whole process: its threads, its files, its timers. */
 const ALONE = [
   ...['gateway/connection/backend-connections-tls', 'gateway/connection/reader-watch', 'governance/lint/linter'],
-  ...['jobs/thread-pool', 'record/spool-writer-failing-disk', 'risk/evidence'],
+  ...['jobs/thread-pool', 'record/spool-writer-failing-disk'],
   ...['runtime/release-heap', 'runtime/release-pages', 'store/clickhouse/client', '../scenario/spool/release'],
 ].map((name) => join('test/unit', `${name}.test.ts`))
 
@@ -71,14 +87,21 @@ export default defineConfig({
   test: {
     projects: [
       { test: { ...journey('smoke').test, include: SMOKE } },
-      { test: { ...journey('journey').test, exclude: SMOKE } },
+      { test: { ...journey('journey').test, exclude: [OF_MACHINE, ...SMOKE] } },
       { test: { ...project('contract-servers', 60_000).test, include: WITH_SERVERS } },
-      { test: { ...project('contract', 60_000).test, exclude: WITH_SERVERS } },
+      { test: { ...project('contract', 60_000).test, exclude: [OF_MACHINE, ...WITH_SERVERS] } },
       server,
       // Files share a process, which loads the modules once; a file restores what it changes. Not so those of contracts: a process has
       // at most one embedded engine.
-      { test: { ...project('unit', 60_000, ['unit', 'scenario']).test, exclude: ALONE, isolate: false } },
+      {
+        test: {
+          ...project('unit', 60_000, ['unit', 'scenario']).test,
+          exclude: [OF_MACHINE, ...ALONE],
+          isolate: false,
+        },
+      },
       { test: { ...project('unit-alone', 60_000).test, include: ALONE } },
+      machine,
     ],
     tags: toTags(),
     sequence: { sequencer: LongestFirst },

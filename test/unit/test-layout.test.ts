@@ -1,7 +1,8 @@
 /**
  * Unit tests mirror the sources: `test/unit/<folder>/<name>.test.ts` tests `src/<folder>/<name>.ts`.
  *
- * A file with several test files adds a suffix (`limiter-threads.test.ts` tests `limiter.ts`). A scenario that spans folders is
+ * A file with several test files adds a suffix (`limiter-threads.test.ts` tests `limiter.ts`). Tests that measure time or memory are in
+ * `<name>.machine.test.ts`. A scenario that spans folders is
  * in `test/scenario/`. The power-cut simulation is test code with tests of its own.
  */
 
@@ -21,6 +22,14 @@ const WITHOUT_SOURCE = [
   'gateway/validation/suite/schema-suite',
 ]
 
+/** They pass the current time to what they test, order calls by it, or print figures. */
+const MEASURE_NOTHING = [
+  ...['hostile', 'nodes-commands', 'nodes-limits', 'nodes-quotas'].map((file) => `journey/${file}.test.ts`),
+  ...['backend-slots', 'upstream-gate', 'upstream-gates'].map((file) => `unit/gateway/backend/${file}.test.ts`),
+  'unit/gateway/tracing/tracer.test.ts',
+  'unit/test-layout.test.ts',
+]
+
 function hasSource(test: string): boolean {
   const words = test.split('-')
   return words.some((_, index) => {
@@ -29,7 +38,9 @@ function hasSource(test: string): boolean {
   })
 }
 
-const tests = globSync('**/*.test.ts', { cwd: import.meta.dirname }).map((file) => file.replace(/\.test\.ts$/, ''))
+const tests = globSync('**/*.test.ts', { cwd: import.meta.dirname }).map((file) =>
+  file.replace(/(\.machine)?\.test\.ts$/, ''),
+)
 
 it('has a source file of the same name for each unit test', () => {
   expect(tests.filter((test) => !WITHOUT_SOURCE.includes(test) && !hasSource(test)).sort()).toEqual([])
@@ -37,6 +48,15 @@ it('has a source file of the same name for each unit test', () => {
 
 it('lists no exception that has gone', () => {
   expect(WITHOUT_SOURCE.filter((test) => !tests.includes(test))).toEqual([])
+})
+
+it('measures time and memory only in the tests that run alone', () => {
+  const MEASURES =
+    /performance\.now\(|hrtime|cpuUsage\(|resourceUsage\(|memoryUsage\(|getHeap\w*Statistics\(|\/smaps|\/statm\b|\/proc\/[^/]+\/stat\b/
+  const files = globSync('**/*.test.ts', { cwd: join(ROOT, 'test') })
+  const found = files.filter((file) => MEASURES.test(readFileSync(join(ROOT, 'test', file), 'utf8')))
+  expect(found.filter((file) => file.endsWith('.machine.test.ts')).length).toBeGreaterThan(2)
+  expect(found.filter((file) => !file.endsWith('.machine.test.ts')).sort()).toEqual(MEASURE_NOTHING)
 })
 
 it('has no journey that fails if the service removes a folder while the journey lists it', () => {
