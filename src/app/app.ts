@@ -226,18 +226,21 @@ async function activateStored(
 
 /** Starts the pipeline and the gateway threads, then listens on every port. */
 async function listen({ core, stream, gateway: { pool } }: Parts, platform: Platform): Promise<void> {
-  const { config, addresses, opened, metrics } = core
+  const { config, addresses, heldPorts, opened, metrics } = core
   const { host, metricsToken: token } = config
   const { platformPort, riskPort, metricsPort } = addresses
+  const at = (port: number) => ({ host, port, reusePort: heldPorts.has(port) })
   await stream.pipeline.start()
   opened('gateway threads', () => pool.stop())
   await pool.start()
   opened('platform API', () => platform.close())
-  await platform.app.listen({ host, port: platformPort })
-  if (riskPort !== null) await platform.createRiskApp().listen({ host, port: riskPort })
-  await openMetricsPort({ host, token, port: metricsPort, metrics, recorder: stream.recorder, opened })
+  await platform.app.listen(at(platformPort))
+  if (riskPort !== null) await platform.createRiskApp().listen(at(riskPort))
+  if (metricsPort !== null)
+    await openMetricsPort({ ...at(metricsPort), token, metrics, recorder: stream.recorder, opened })
   await openControl({ ...core, holds: stream.holds })
   await followCertificates({ core, pool, recorder: stream.recorder })
+  heldPorts.release()
 }
 
 async function openSample({ core, resources }: Parts, backend: SampleBackend | null): Promise<Facts['sample']> {

@@ -14,7 +14,7 @@ export interface FollowOptions {
 
 /** Follows the files of the certificates, and opens the port that redirects to HTTPS. */
 export async function followCertificates({ core, pool, recorder }: FollowOptions): Promise<void> {
-  const { certificates, secureServers, config, addresses, opened } = core
+  const { certificates, secureServers, config, addresses, heldPorts, opened } = core
   if (certificates === null || secureServers === null) return
   certificates.onChange((plan) => {
     secureServers.present(plan)
@@ -25,5 +25,6 @@ export async function followCertificates({ core, pool, recorder }: FollowOptions
   opened('watch on certificates', watchExpiry({ ...core, certificates, recorder, tenant: config.adminTenant }))
   const { redirectPort: port } = addresses
   if (port === null) return
-  await openRedirectPort({ ...addresses, host: config.host, port, contexts: () => secureServers.contexts, opened })
+  const at = { host: config.host, port, reusePort: heldPorts.has(port) }
+  await openRedirectPort({ ...addresses, ...at, contexts: () => secureServers.contexts, opened })
 }

@@ -12,6 +12,7 @@ import { createThreadPool } from '../jobs/thread-pool.ts'
 import { platformScopes } from '../platform/operations.ts'
 import { SecureServers } from '../platform/secure-servers.ts'
 import { createDocumentReader, type DocumentReader } from '../publishing/document-reader.ts'
+import { createHeldPorts, type HeldPorts } from '../runtime/check-port.ts'
 import { systemClock as clock, type Clock } from '../runtime/clock.ts'
 import type { CountEvent } from '../runtime/event-reasons.ts'
 import { claimConnections, type ConnectionShares } from '../runtime/file-descriptors.ts'
@@ -40,6 +41,7 @@ export interface Core extends CoreOptions, Secrets, OpenedDataFolder {
   readonly metrics: Metrics
   readonly count: CountEvent
   readonly addresses: Addresses
+  readonly heldPorts: HeldPorts
   /** Null if the settings exclude the sample. */
   readonly sampleFiles: SampleFiles | null
   readonly connections: ConnectionShares
@@ -63,7 +65,9 @@ export interface Core extends CoreOptions, Secrets, OpenedDataFolder {
 
 /** Throws `StartRefused`. */
 export async function openCore({ config, log, opened }: CoreOptions): Promise<Core> {
-  const addresses = await claimAddresses(config)
+  const heldPorts = createHeldPorts()
+  opened('held ports', heldPorts.release)
+  const addresses = await claimAddresses(config, heldPorts)
   const sampleFiles = config.empty ? null : readSample()
   const metrics = createMetrics()
   const createId = createIdFactory(clock.nowMs)
@@ -97,6 +101,7 @@ export async function openCore({ config, log, opened }: CoreOptions): Promise<Co
     metrics,
     count,
     addresses,
+    heldPorts,
     sampleFiles,
     connections,
     backends,

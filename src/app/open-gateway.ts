@@ -106,7 +106,7 @@ export function openGateway(options: GatewayOptions): GatewayServices {
 
 function openPool(options: GatewayOptions, monitors: () => Monitors): GatewayPool {
   const { core, stream, identity, rootPage, onDamage } = options
-  const { config, addresses, vault, connections, backends, clock, log, count } = core
+  const { config, addresses, heldPorts, vault, connections, backends, clock, log, count } = core
   const { limits, reader, threadSpoolSettings } = stream
   return createGatewayPool({
     entry: new URL('../thread.ts', import.meta.url),
@@ -126,7 +126,7 @@ function openPool(options: GatewayOptions, monitors: () => Monitors): GatewayPoo
       messagesPerMinute: config.mcpMessagesPerMinute,
       servesWithoutLeases: config.limitsWithoutRedis === 'serve',
       hashKey: vault.hashKey,
-      reusePort: config.gatewayThreads > 1,
+      reusePort: config.gatewayThreads > 1 || heldPorts.has(addresses.gatewayPort),
       connections,
       ownAddresses: backends.own,
       rootPage,

@@ -10,8 +10,8 @@ export interface MetricsPortOptions {
   readonly host: string
   /** Null: any peer that reaches the port may read. */
   readonly token: string | null
-  /** Null: no separate port. */
-  readonly port: number | null
+  readonly port: number
+  readonly reusePort: boolean
   readonly metrics: Metrics
   readonly recorder: { newRequestId(): string }
   readonly opened: Opened
@@ -31,8 +31,7 @@ export function metricsAccess({
 
 /** Resolves when the port is bound. */
 export async function openMetricsPort(options: MetricsPortOptions): Promise<void> {
-  const { host, token, port, metrics, recorder, opened } = options
-  if (port === null) return
+  const { host, token, port, reusePort, metrics, recorder, opened } = options
   const access: MetricsAccess = token === null ? { kind: 'open' } : { kind: 'token', token }
   const { contentType } = metrics.registry
 
@@ -58,7 +57,7 @@ export async function openMetricsPort(options: MetricsPortOptions): Promise<void
   })
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   server.once('error', reject)
-  server.listen({ host, port }, resolve)
+  server.listen({ host, port, reusePort }, resolve)
   await promise
   opened('metrics port', async () => {
     const ended = new Promise<void>((done) => server.close(() => done()))

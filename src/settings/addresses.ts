@@ -1,7 +1,7 @@
 /** Addresses of the service: the ports that it claimed, and the public addresses in tokens and links. */
 
 import type { Config } from '../config.ts'
-import { checkPort } from '../runtime/check-port.ts'
+import { checkPort, type HeldPorts } from '../runtime/check-port.ts'
 
 export interface Addresses {
   readonly gatewayPort: number
@@ -17,16 +17,18 @@ export interface Addresses {
   readonly riskUrl: string
 }
 
-/** Throws `StartRefused` if a port is in use. */
-export async function claimAddresses(config: Config): Promise<Addresses> {
+/** Holds the ports that the settings leave to the system. Throws `StartRefused` if a port is in use. */
+export async function claimAddresses(config: Config, heldPorts: Pick<HeldPorts, 'hold'>): Promise<Addresses> {
   const { host, tls } = config
   const isSecure = tls !== null
-  const gatewayPort = await checkPort('GATEWAY_PORT', host, config.gatewayPort)
-  const platformPort = await checkPort('PLATFORM_PORT', host, config.platformPort)
-  const riskPort = config.riskPort === null ? null : await checkPort('RISK_PORT', host, config.riskPort)
-  const metricsPort = config.metricsPort === null ? null : await checkPort('METRICS_PORT', host, config.metricsPort)
+  const claim = (name: string, port: number): Promise<number> =>
+    port === 0 ? heldPorts.hold(name, host) : checkPort(name, host, port)
+  const gatewayPort = await claim('GATEWAY_PORT', config.gatewayPort)
+  const platformPort = await claim('PLATFORM_PORT', config.platformPort)
+  const riskPort = config.riskPort === null ? null : await claim('RISK_PORT', config.riskPort)
+  const metricsPort = config.metricsPort === null ? null : await claim('METRICS_PORT', config.metricsPort)
   const redirectPort =
-    config.httpRedirectPort === null ? null : await checkPort('HTTP_REDIRECT_PORT', host, config.httpRedirectPort)
+    config.httpRedirectPort === null ? null : await claim('HTTP_REDIRECT_PORT', config.httpRedirectPort)
   const baseUrl = config.baseUrl ?? urlOf(host, platformPort, isSecure)
   return {
     gatewayPort,

@@ -14,7 +14,7 @@ export interface SettingHelp {
 }
 
 export const SETTINGS_HELP: Readonly<Record<SettingName, SettingHelp>> = {
-  GATEWAY_PORT: { fallback: '8080', meaning: 'port of the gateway (0: any free port, also for the next two)' },
+  GATEWAY_PORT: { fallback: '8080', meaning: 'port of the gateway (0: any free port, also for the other ports)' },
   PLATFORM_PORT: { fallback: '8081', meaning: 'port of the platform API and the risk stream' },
   RISK_PORT: { fallback: 'unset', meaning: 'serves the risk paths on a port of their own as well' },
   HOST: { fallback: '127.0.0.1', meaning: 'bind address' },

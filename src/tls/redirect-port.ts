@@ -11,6 +11,7 @@ import type { SecureContexts } from './secure-contexts.ts'
 export interface RedirectPortOptions {
   readonly host: string
   readonly port: number
+  readonly reusePort?: boolean
   readonly gatewayUrl: string
   readonly baseUrl: string
   readonly contexts: () => Pick<SecureContexts, 'names'>
@@ -24,7 +25,7 @@ const HOST = /^([a-z0-9._-]{1,253})(?::\d{1,5})?$/i
 
 /** Resolves when the port is bound. */
 export async function openRedirectPort(options: RedirectPortOptions): Promise<void> {
-  const { host, port, opened } = options
+  const { host, port, reusePort = false, opened } = options
   const server = createServer(BOUNDS, (request, response) => {
     const { headers, url = '/' } = request
     const path = url.startsWith('/') ? url : '/'
@@ -35,7 +36,7 @@ export async function openRedirectPort(options: RedirectPortOptions): Promise<vo
   server.maxConnections = CONNECTIONS_MAX
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   server.once('error', reject)
-  server.listen({ host, port }, resolve)
+  server.listen({ host, port, reusePort }, resolve)
   await promise
   opened('redirect port', async () => {
     const ended = new Promise<void>((done) => server.close(() => done()))
