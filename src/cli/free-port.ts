@@ -25,8 +25,8 @@ export async function freePort(host = '127.0.0.1'): Promise<number> {
   throw new Error(`no free port was found on ${host}`)
 }
 
-/** Rejects if the address itself cannot be used. */
-function isFree(port: number, host: string): Promise<boolean> {
+/** Returns whether a port can be bound at this moment. Rejects if the address itself cannot be used. */
+export function isFree(port: number, host: string): Promise<boolean> {
   return new Promise((resolve, reject) => {
     const server = createServer()
     server.once('error', (cause: NodeJS.ErrnoException) => {

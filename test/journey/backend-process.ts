@@ -2,7 +2,7 @@
 
 import { spawn, type ChildProcess } from 'node:child_process'
 import { createInterface } from 'node:readline'
-import { freePort } from '../../src/cli/free-port.ts'
+import { OWN_ADDRESS, ownPort, ownUrl } from '../fixtures/own-address.ts'
 
 /** Prints `<method> <path>` of each request before it responds. */
 const PROGRAM = `
@@ -14,7 +14,7 @@ const PROGRAM = `
       response.end('ok')
     })
   })
-  server.listen(Number(process.argv[1]), '127.0.0.1', () => writeSync(1, 'listening\\n'))
+  server.listen(Number(process.argv[2]), process.argv[1], () => writeSync(1, 'listening\\n'))
 `
 
 export interface BackendProcess {
@@ -30,15 +30,16 @@ export interface BackendProcess {
 }
 
 export async function createBackendProcess(): Promise<BackendProcess> {
-  const port = await freePort()
+  const port = await ownPort()
   const received: string[] = []
   let child: ChildProcess | null = null
 
   return {
-    url: `http://127.0.0.1:${port}`,
+    url: ownUrl(port),
     received,
     async start() {
-      const started = spawn(process.execPath, ['-e', PROGRAM, String(port)], { stdio: ['ignore', 'pipe', 'inherit'] })
+      const args = ['-e', PROGRAM, OWN_ADDRESS, String(port)]
+      const started = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
       child = started
       await new Promise<void>((resolve, reject) => {
         started.once('exit', (code) => reject(new Error(`the backend ended with ${code}`)))

@@ -4,6 +4,7 @@ import { createServer, type IncomingHttpHeaders } from 'node:http'
 import { Agent, request } from 'undici'
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
 import { createCertificateFolder, type CertificateFolder } from '../fixtures/certificate-folder.ts'
+import { OWN_ADDRESS } from '../fixtures/own-address.ts'
 import { createTestAuthority, thumbprintOf, type Certificate } from '../fixtures/test-certificates.ts'
 import { createService, enrol, publish, type Enrolled, type Service, TWO_THREADS } from './service.ts'
 import { document, listen } from './things-api.ts'
@@ -32,7 +33,7 @@ function strictDocument(): object {
 
 beforeAll(async () => {
   folder = createCertificateFolder(() => {})
-  folder.put('gw', authority.sign('127.0.0.1'))
+  folder.put('gw', authority.sign(OWN_ADDRESS))
   folder.write('clients.pem', authority.cert)
   service = await createService({
     env: {

@@ -11,6 +11,7 @@ import type { AddressInfo } from 'node:net'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { request } from 'undici'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { OWN_ADDRESS } from '../fixtures/own-address.ts'
 import { createBrowser } from './browser.ts'
 import { createVisits, launchBrowser } from './console-visit.ts'
 import { createService, type Service } from './service.ts'
@@ -69,7 +70,7 @@ describe('session fixation', () => {
   it('fails: a sign-in has a new session, whatever the browser had before', { timeout: MINUTE }, async () => {
     const { context, page } = await signIn('auditor')
     const first = await sessionOf(context)
-    await context.addCookies([{ name: COOKIE, value: PLANTED, domain: '127.0.0.1', path: '/console', httpOnly: true }])
+    await context.addCookies([{ name: COOKIE, value: PLANTED, domain: OWN_ADDRESS, path: '/console', httpOnly: true }])
     await page.reload()
     await page.getByRole('button', { name: 'Sign in' }).waitFor()
     const { url, answer } = await callBack()

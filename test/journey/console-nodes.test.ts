@@ -6,7 +6,7 @@
 
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { freePort } from '../../src/cli/free-port.ts'
+import { ownPort, ownUrl } from '../fixtures/own-address.ts'
 import { createVisits, expectUsable, launchBrowser } from './console-visit.ts'
 import { createService, type Service } from './service.ts'
 import { startSeveralNodes, type SeveralNodes } from './several-nodes.ts'
@@ -22,8 +22,8 @@ const { signIn } = createVisits(() => ({ service: several.nodes[0]!, browser }))
 
 beforeAll(async () => {
   browser = await launchBrowser()
-  const ports = await Promise.all([freePort(), freePort()])
-  const [GATEWAY_URL, BASE_URL] = ports.map((port) => `http://127.0.0.1:${port}`) as [string, string]
+  const ports = await Promise.all([ownPort(), ownPort()])
+  const [GATEWAY_URL, BASE_URL] = ports.map((port) => ownUrl(port)) as [string, string]
   several = await startSeveralNodes(['a'], { GATEWAY_URL, BASE_URL }, { ports })
   other = await createService({ args: ['--empty'], env: { ...several.settings, NODE_NAME: 'b', REQUEST_LOG: 'all' } })
 }, 2 * MINUTE)

@@ -5,6 +5,7 @@
 import { connect } from 'node:net'
 import { request } from 'undici'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { OWN_ADDRESS } from '../fixtures/own-address.ts'
 import { activate, enterText, goTo, tabTo } from './console-keyboard.ts'
 import { useConsole } from './console-stage.ts'
 import type { SignedIn } from './console-visit.ts'
@@ -34,8 +35,8 @@ async function send(cookie: string, change: object, more: Readonly<Record<string
 
 /** Sends bytes to the platform, and returns the status of the first answer. */
 async function sendRaw(text: string): Promise<number> {
-  const { port } = new URL(service.baseUrl)
-  const socket = connect(Number(port), '127.0.0.1')
+  const { hostname, port } = new URL(service.baseUrl)
+  const socket = connect(Number(port), hostname)
   socket.write(text)
   let received = ''
   // Leaving the loop destroys the connection, which the service may keep open.
@@ -161,7 +162,7 @@ describe('a call that a person tries', () => {
     const cookie = await cookieOf(await signIn('owner'))
     const body = JSON.stringify(CALL)
     const head = (target: string, ...lines: readonly string[]) =>
-      [`POST ${target} HTTP/1.1`, 'Host: 127.0.0.1', 'Connection: close', ...lines, '', ''].join('\r\n')
+      [`POST ${target} HTTP/1.1`, `Host: ${OWN_ADDRESS}`, 'Connection: close', ...lines, '', ''].join('\r\n')
     const own = [`Cookie: ${cookie}`, 'tollgate-console: 1', 'Content-Type: application/json']
     const framed = [...own, `Content-Length: ${body.length}`]
     expect(await sendRaw(head('/console/try', ...framed) + body)).toBe(200)

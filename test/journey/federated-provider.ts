@@ -4,10 +4,10 @@
  */
 
 import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { calculateJwkThumbprint, exportJWK, generateKeyPair, type JWK } from 'jose'
 import Provider from 'oidc-provider'
 import { request } from 'undici'
+import { OWN_ADDRESS, ownPort, ownUrl } from '../fixtures/own-address.ts'
 
 export interface FederatedProvider {
   readonly issuer: string
@@ -32,9 +32,9 @@ export async function startFederatedProvider(options: FederatedProviderOptions):
   let handle: ReturnType<Provider['callback']> | null = null
   let reads = 0
   let server = open()
-  await listen(server, 0)
-  const { port } = server.address() as AddressInfo
-  const issuer = `http://127.0.0.1:${port}`
+  const port = await ownPort()
+  await listen(server, port)
+  const issuer = ownUrl(port)
   build()
 
   function open(): Server {
@@ -119,5 +119,5 @@ async function makeKey(): Promise<JWK> {
 }
 
 function listen(server: Server, port: number): Promise<void> {
-  return new Promise((resolve) => server.listen(port, '127.0.0.1', resolve))
+  return new Promise((resolve) => server.listen(port, OWN_ADDRESS, resolve))
 }

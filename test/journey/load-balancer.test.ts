@@ -14,6 +14,7 @@ import { join } from 'node:path'
 import { Agent, request } from 'undici'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { freeHaproxyPorts, startHaproxy, type Haproxy } from '../fixtures/haproxy.ts'
+import { ownUrl } from '../fixtures/own-address.ts'
 import { createService, enrol, isEmbedded, publish, type Service } from './service.ts'
 import { CLIENTS, more, startTraffic, WITHIN, type Traffic } from './steady-clients.ts'
 import { document, listen } from './things-api.ts'
@@ -40,8 +41,8 @@ beforeAll(async () => {
   const env = {
     STOP_DELAY_SECONDS: '4',
     TRUSTED_PROXIES: '127.0.0.1',
-    GATEWAY_URL: `http://127.0.0.1:${ports[0]}`,
-    BASE_URL: `http://127.0.0.1:${ports[1]}`,
+    GATEWAY_URL: ownUrl(ports[0]),
+    BASE_URL: ownUrl(ports[1]),
   }
   first = await createService({ args: ['--empty'], env })
   await first.start()

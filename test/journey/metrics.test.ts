@@ -2,7 +2,7 @@
 
 import { request } from 'undici'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { freePort } from '../../src/cli/free-port.ts'
+import { ownPort, ownUrl } from '../fixtures/own-address.ts'
 import { createService, type Service } from './service.ts'
 
 const TOKEN = 'a-token-for-the-metrics'
@@ -10,7 +10,7 @@ let service: Service
 let port: number
 
 beforeAll(async () => {
-  port = await freePort()
+  port = await ownPort()
   service = await createService({ args: ['--empty'], env: { METRICS_PORT: String(port), METRICS_TOKEN: TOKEN } })
   await service.start()
 })
@@ -24,7 +24,7 @@ async function get(url: string, headers: Record<string, string> = {}): Promise<{
 
 describe('METRICS_PORT', () => {
   it('serves /metrics to holders of METRICS_TOKEN, and the platform port no longer does', async () => {
-    const own = `http://127.0.0.1:${port}`
+    const own = ownUrl(port)
     const authorization = `Bearer ${TOKEN}`
     expect(await get(`${own}/metrics`)).toMatchObject({ status: 401 })
     expect(await get(`${own}/metrics`, { authorization })).toMatchObject({
@@ -37,6 +37,6 @@ describe('METRICS_PORT', () => {
 
   it('is closed with the service, which exits with code 0', async () => {
     expect(await service.stop()).toBe(0)
-    await expect(get(`http://127.0.0.1:${port}/metrics`)).rejects.toThrow()
+    await expect(get(`${ownUrl(port)}/metrics`)).rejects.toThrow()
   })
 })

@@ -4,7 +4,7 @@
 // @module-tag redis-server
 
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { freePort } from '../../src/cli/free-port.ts'
+import { ownPort, ownUrl } from '../fixtures/own-address.ts'
 import { ledgerDocument, startLedgerBackend, type LedgerBackend } from './ledger-backend.ts'
 import { createService, enrol, publish, type Service } from './service.ts'
 import { callOne, startSeveralNodes, type SeveralNodes } from './several-nodes.ts'
@@ -77,7 +77,7 @@ describe('a call', () => {
 
 describe('a backend that fails for one node', () => {
   it('needs attention at every node', { timeout: 2 * MINUTE }, async () => {
-    await publish(node(0), 'ledger-v2', ledgerDocument('2.0.0'), `http://127.0.0.1:${await freePort()}`)
+    await publish(node(0), 'ledger-v2', ledgerDocument('2.0.0'), ownUrl(await ownPort()))
     const { apiKey } = await enrol(node(0), 'ledger-v2', { name: 'Broken' })
     const failing = async ({ platform }: Service): Promise<readonly string[]> => {
       interface Matter {

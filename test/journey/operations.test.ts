@@ -45,15 +45,16 @@ async function run(block: string): Promise<string> {
   return out
 }
 
-/** Starts the service with the command of the docs, on the ports of the previous one. */
+/** Starts the service with the command of the docs, on the address of the previous one. */
 async function startAsDocumented(): Promise<() => Promise<void>> {
-  const ports = {
+  const address = {
+    HOST: new URL(service.gatewayUrl).hostname,
     GATEWAY_PORT: new URL(service.gatewayUrl).port,
     PLATFORM_PORT: new URL(service.baseUrl).port,
   }
   const child = spawn('bash', ['-c', `exec ${START}`], {
     cwd,
-    env: { ...PLAIN_ENVIRONMENT, HOME: process.env['HOME'], LOG_LEVEL: 'warn', ...ports },
+    env: { ...PLAIN_ENVIRONMENT, HOME: process.env['HOME'], LOG_LEVEL: 'warn', ...address },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()))

@@ -22,7 +22,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { freePort } from '../../src/cli/free-port.ts'
+import { OWN_ADDRESS, ownPort } from '../fixtures/own-address.ts'
 import { createService, isEmbedded, isOnPostgres, type Service } from './service.ts'
 import { PLAIN_ENVIRONMENT } from './plain-environment.ts'
 
@@ -262,14 +262,14 @@ describe('a start with an unreachable dependency', () => {
   it.skipIf(isOnPostgres)(
     'is refused if a ClickHouse server does not respond, without showing its password (needs the registry in the folder)',
     async () => {
-      const port = await freePort()
-      const url = `http://user:secret-word@127.0.0.1:${port}`
+      const port = await ownPort()
+      const url = `http://user:secret-word@${OWN_ADDRESS}:${port}`
       const { code, lines } = await start(goodFolder(), { CLICKHOUSE_URL: url })
       expect([code, lines]).toEqual([
         2,
         [
           expect.stringMatching(
-            /CLICKHOUSE_URL http:\/\/127\.0\.0\.1:\d+ does not answer, or rejects the request \(ECONNREFUSED.*\); start that server/,
+            /CLICKHOUSE_URL http:\/\/127\.\d+\.\d+\.\d+:\d+ does not answer, or rejects the request \(ECONNREFUSED.*\); start that server/,
           ),
         ],
       ])

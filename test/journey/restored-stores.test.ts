@@ -112,7 +112,7 @@ describe('PostgreSQL restored to a point in time', () => {
   it('ends the nodes, because it lacks changes that they serve', { timeout: 3 * MINUTE }, async () => {
     eve = await enrol(node(0), 'free-v1', { name: 'Eve' })
     const { postgres } = several
-    const base = ['-h', '127.0.0.1', '-p', String(postgres.port), '-U', 'tollgate', '-c', 'fast', '--no-sync']
+    const base = ['-h', postgres.host, '-p', String(postgres.port), '-U', 'tollgate', '-c', 'fast', '--no-sync']
     postgres.run('pg_basebackup', ...base, '-D', join(postgres.folder, 'base'))
     expect(await call(ada, 30)).toEqual(SERVED(30))
     const { rows } = await sql('SELECT clock_timestamp()::text AS now')

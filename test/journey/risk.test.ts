@@ -5,6 +5,7 @@ import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 import { EventSource, type FetchLike } from 'eventsource'
 import { request } from 'undici'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { OWN_ADDRESS, ownPort, ownUrl } from '../fixtures/own-address.ts'
 import { createRandom } from '../random.ts'
 import { readSeed } from '../random-seed.ts'
 import { createService, enrol, publish, type Enrolled, type Service, TWO_THREADS } from './service.ts'
@@ -53,8 +54,8 @@ async function listen(
   server: { listen(port: number, host: string, done: () => void): unknown; address(): unknown },
   port = 0,
 ) {
-  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  await new Promise<void>((resolve) => server.listen(port, OWN_ADDRESS, resolve))
+  return ownUrl((server.address() as AddressInfo).port)
 }
 
 const schema = { type: 'object', properties: { id: { type: 'integer' } } }
@@ -205,7 +206,7 @@ describe('drift', () => {
 describe('a backend that fails', () => {
   it('is cut off immediately, and is used again after its recovery', { timeout: 90_000 }, async () => {
     let server = createBackend((_, response) => response.end('{}'))
-    const url = await listen(server)
+    const url = await listen(server, await ownPort())
     await publish(service, 'down-v1', document('Down'), url)
     const caller = await enrol(service, 'down-v1')
     expect((await call('down-v1', caller, '/items')).status).toBe(200)

@@ -11,6 +11,7 @@
 import { createServer, type Server } from 'node:http'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { freeHaproxyPorts, startHaproxy, type Haproxy } from '../fixtures/haproxy.ts'
+import { ownUrl } from '../fixtures/own-address.ts'
 import { executeSql } from '../fixtures/test-postgres.ts'
 import { FORMAT } from '../../src/store/nodes.ts'
 import { LATER_FORMAT, LATER_VERSION, makeLaterVersion, type Installation, type LaterVersion } from './later-version.ts'
@@ -48,8 +49,8 @@ beforeAll(async () => {
     GATEWAY_THREADS: '1',
     STOP_DELAY_SECONDS: '6',
     TRUSTED_PROXIES: '127.0.0.1',
-    GATEWAY_URL: `http://127.0.0.1:${ports[0]}`,
-    BASE_URL: `http://127.0.0.1:${ports[1]}`,
+    GATEWAY_URL: ownUrl(ports[0]),
+    BASE_URL: ownUrl(ports[1]),
   })
   nodes = [await createNode('a'), await createNode('b'), await createNode('c')]
   await Promise.all([nodes[0].start(), nodes[1].start()])

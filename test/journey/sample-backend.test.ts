@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { request } from 'undici'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createPlatformClient } from '../../src/cli/platform-client.ts'
-import { freePort } from '../../src/cli/free-port.ts'
+import { ownPort, ownUrl } from '../fixtures/own-address.ts'
 import { ledgerDocument } from './ledger-backend.ts'
 import { createService, enrol, type Service } from './service.ts'
 
@@ -45,7 +45,7 @@ describe('first use: replacing the document of the sample API', () => {
   })
 
   it('with another servers[0] shows and warns that the backend changes, and that it is unreachable', async () => {
-    const server = `http://127.0.0.1:${await freePort()}`
+    const server = ownUrl(await ownPort())
     const { staging, warnings, backend } = await stage(
       'payments-v1',
       PAYMENTS.replace('version: 1.4.0', 'version: 1.6.0').replace('https://api.payments.example', server),

@@ -7,9 +7,9 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { freePort } from '../../src/cli/free-port.ts'
 import { createPlatformClient, fetchToken, type PlatformClient } from '../../src/cli/platform-client.ts'
 import { createClickHouseServer, type ClickHouseServer } from '../fixtures/clickhouse-server.ts'
+import { OWN_ADDRESS, ownPort, ownUrl } from '../fixtures/own-address.ts'
 import type { PostgresServer } from '../fixtures/postgres-server.ts'
 import type { RedisServer } from '../fixtures/redis-server.ts'
 import { dropOutput, keepOutput } from '../fixtures/service-outputs.ts'
@@ -42,7 +42,7 @@ export interface ServiceOptions {
   readonly env?: Readonly<Record<string, string>>
   /** A folder that exists; default: a new one. */
   readonly dataDir?: string | undefined
-  /** Of the gateway and of the platform; default: free ones. */
+  /** Of the gateway and of the platform, on `OWN_ADDRESS`; default: new ones. */
   readonly ports?: readonly [number, number] | undefined
   /** Limit of open files; default: that of the tests. */
   readonly openFilesMax?: number
@@ -88,11 +88,11 @@ async function storeOf(dataDir: string): Promise<Readonly<Record<string, string>
 export async function createService(options: ServiceOptions = {}): Promise<Service> {
   const { openFilesMax } = options
   const { main = MAIN, args = [], env = {}, dataDir = mkdtempSync(join(tmpdir(), 'tollgate-journey-')) } = options
-  const [gatewayPort, platformPort] = options.ports ?? (await Promise.all([freePort(), freePort()]))
+  const [gatewayPort, platformPort] = options.ports ?? (await Promise.all([ownPort(), ownPort()]))
   const store = await storeOf(dataDir)
   const scheme = env['TLS_CERT_FILE'] === undefined ? 'http' : 'https'
-  const gatewayUrl = `${scheme}://127.0.0.1:${gatewayPort}`
-  const baseUrl = `${scheme}://127.0.0.1:${platformPort}`
+  const gatewayUrl = ownUrl(gatewayPort, scheme)
+  const baseUrl = ownUrl(platformPort, scheme)
   const clientId = 'journey-admin'
   const clientSecret = 'journey-admin-secret-0123456789'
   let child: ChildProcess | null = null
@@ -113,6 +113,7 @@ export async function createService(options: ServiceOptions = {}): Promise<Servi
         HOME: process.env['HOME'],
         LOG_LEVEL: 'warn',
         DATA_DIR: dataDir,
+        HOST: OWN_ADDRESS,
         GATEWAY_PORT: String(gatewayPort),
         PLATFORM_PORT: String(platformPort),
         GATEWAY_THREADS: '1',

@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { request } from 'undici'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { accept, createCollector, type Collector, type ReceivedSpan } from '../fixtures/otlp-collector.ts'
+import { OWN_ADDRESS } from '../fixtures/own-address.ts'
 import { createService, enrol, publish, type Enrolled, type Service } from './service.ts'
 import { bearerOf, callGateway, document, listen } from './things-api.ts'
 import { PLAIN_ENVIRONMENT } from './plain-environment.ts'
@@ -115,7 +116,7 @@ describe('A call', () => {
       'http.route': '/things-v1/things',
       'http.response.status_code': 200,
       'network.protocol.version': '1.1',
-      'server.address': '127.0.0.1',
+      'server.address': OWN_ADDRESS,
       'server.port': Number(new URL(service.gatewayUrl).port),
       'tollgate.tenant': 'default',
       'tollgate.api': 'things-v1',

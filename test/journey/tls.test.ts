@@ -6,8 +6,8 @@ import { connect as connectHttp2 } from 'node:http2'
 import type { TLSSocket } from 'node:tls'
 import { request } from 'undici'
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
-import { freePort } from '../../src/cli/free-port.ts'
 import { createCertificateFolder, type CertificateFolder } from '../fixtures/certificate-folder.ts'
+import { OWN_ADDRESS, ownPort, ownUrl } from '../fixtures/own-address.ts'
 import { createTestAuthority } from '../fixtures/test-certificates.ts'
 import { openTlsSocket } from '../fixtures/tls-socket.ts'
 import { createService, enrol, publish, type Enrolled, type Service, TWO_THREADS } from './service.ts'
@@ -15,7 +15,7 @@ import { readRisks } from './risk-streams.ts'
 import { more, startTraffic, WITHIN } from './steady-clients.ts'
 import { document, listen } from './things-api.ts'
 
-const HOSTS = 'gw.example.test,127.0.0.1'
+const HOSTS = `gw.example.test,${OWN_ADDRESS}`
 const authority = createTestAuthority()
 const backend = createServer((incoming, response) => incoming.resume().on('end', () => response.end('{}')))
 let folder: CertificateFolder
@@ -27,7 +27,7 @@ beforeAll(async () => {
   folder = createCertificateFolder(() => {})
   folder.put('main/gw', authority.sign(HOSTS))
   folder.put('more/api', authority.sign('api.example.test'))
-  redirectPort = await freePort()
+  redirectPort = await ownPort()
   service = await createService({
     env: {
       ...TWO_THREADS,
@@ -51,7 +51,7 @@ afterAll(async () => {
 })
 
 const open = (url: string, servername = 'gw.example.test'): Promise<TLSSocket> =>
-  openTlsSocket(Number(new URL(url).port), { servername })
+  openTlsSocket(Number(new URL(url).port), { servername, host: OWN_ADDRESS })
 
 /** The serial number of the certificate that new connections get. */
 async function presented(url: string, servername?: string): Promise<string> {
@@ -115,7 +115,7 @@ it('presents certificates by the host, also those that are added', { timeout: 60
   }
   folder.put('more/late', authority.sign('late.example.test'))
   const nameOf = async (): Promise<unknown> => {
-    const options = { servername: 'late.example.test', rejectUnauthorized: false }
+    const options = { host: OWN_ADDRESS, servername: 'late.example.test', rejectUnauthorized: false }
     const socket = await openTlsSocket(Number(new URL(gatewayUrl).port), options)
     const { CN } = socket.getPeerCertificate().subject
     socket.destroy()
@@ -135,7 +135,7 @@ it('goes on with its certificate while another one cannot be read', { timeout: 6
 })
 
 it('redirects HTTP to HTTPS', async () => {
-  const answer = await request(`http://127.0.0.1:${redirectPort}/things-v1/things?a=b`)
+  const answer = await request(`${ownUrl(redirectPort)}/things-v1/things?a=b`)
   await answer.body.dump()
   expect([answer.statusCode, answer.headers.location]).toEqual([308, `${service.gatewayUrl}/things-v1/things?a=b`])
 })

@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createCertificateFolder, type CertificateFolder } from '../fixtures/certificate-folder.ts'
+import { OWN_ADDRESS } from '../fixtures/own-address.ts'
 import { createTestAuthority } from '../fixtures/test-certificates.ts'
 import { openTlsSocket } from '../fixtures/tls-socket.ts'
 import { connectPeer, echo, handshake, openWebSocketBackend, TEXT, type Peer } from '../fixtures/websocket-peers.ts'
@@ -38,7 +39,7 @@ let caller: Enrolled
 
 beforeAll(async () => {
   folder = createCertificateFolder(() => {})
-  folder.put('gw', authority.sign('gw.example.test,127.0.0.1'))
+  folder.put('gw', authority.sign(`gw.example.test,${OWN_ADDRESS}`))
   service = await createService({
     env: { ...TWO_THREADS, TLS_CERT_FILE: folder.at('gw.crt'), TLS_KEY_FILE: folder.at('gw.key') },
   })
@@ -52,7 +53,7 @@ afterAll(async () => {
 })
 
 async function open(): Promise<Peer> {
-  const socket = await openTlsSocket(Number(new URL(service.gatewayUrl).port))
+  const socket = await openTlsSocket(Number(new URL(service.gatewayUrl).port), { host: OWN_ADDRESS })
   const { head, peer } = await connectPeer(socket, handshake('/chat-v1/chat', { 'X-Api-Key': caller.apiKey }))
   expect(head).toMatch(/^HTTP\/1\.1 101 /)
   return peer

@@ -21,7 +21,7 @@ let client: Redis
 
 beforeAll(async () => {
   server = await createRedisServer()
-  client = new Redis(server.port)
+  client = new Redis(server.url)
 })
 
 afterAll(async () => {

@@ -14,6 +14,7 @@ import { systemClock } from '../../../src/runtime/clock.ts'
 import { leaseScript } from '../../../src/store/redis/lease-script.ts'
 import { createFaultyProxy, type FaultyProxy } from '../../fixtures/faulty-proxy.ts'
 import { createEpochs, openLeaseNode, type LeaseTestNode } from '../../fixtures/lease-nodes.ts'
+import { OWN_ADDRESS } from '../../fixtures/own-address.ts'
 import { createRedisServer, type RedisServer } from '../../fixtures/redis-server.ts'
 
 const LIMIT = 60
@@ -27,7 +28,7 @@ const opened: { close(): void | Promise<void> }[] = []
 
 beforeEach(async () => {
   server = await createRedisServer()
-  proxy = await createFaultyProxy({ host: '127.0.0.1', port: server.port })
+  proxy = await createFaultyProxy({ host: server.host, port: server.port })
 })
 
 afterEach(async () => {
@@ -37,7 +38,7 @@ afterEach(async () => {
 })
 
 function openLeases(port: number, options: Partial<RedisLeasesOptions> = {}): RedisLeases {
-  const url = `redis://:secret-of-redis@127.0.0.1:${port}`
+  const url = `redis://:secret-of-redis@${OWN_ADDRESS}:${port}`
   const leases = createRedisLeases({ url, nodeName: 'test', ...options })
   opened.push(leases)
   return leases
@@ -46,7 +47,7 @@ function openLeases(port: number, options: Partial<RedisLeasesOptions> = {}): Re
 function openNodes(ports: readonly number[]): readonly LeaseTestNode[] {
   const openEpoch = createEpochs(ports.map((_, index) => `node-${index}`))
   return ports.map((port, index) => {
-    const node = openLeaseNode(`redis://127.0.0.1:${port}`, `node-${index}`, openEpoch, TOTAL)
+    const node = openLeaseNode(`redis://${OWN_ADDRESS}:${port}`, `node-${index}`, openEpoch, TOTAL)
     opened.push(node)
     return node
   })
@@ -148,7 +149,7 @@ describe('Leases from Redis', () => {
 
   it('are refused while another version grants them, so that two versions never grant from two budgets', async () => {
     const other = createRedisLeases({
-      url: `redis://127.0.0.1:${server.port}`,
+      url: server.url,
       nodeName: 'other',
       script: leaseScript(LEASE_TIMINGS).replace('GENERATION = 1,', 'GENERATION = 2,'),
     })
@@ -187,7 +188,7 @@ describe('Leases from Redis', () => {
 
   it('use a reply that has arrived while the event loop was blocked for longer than a reply may take', async () => {
     const timings = { ...LEASE_TIMINGS, replyMs: 50 }
-    const leases = createRedisLeases({ url: `redis://127.0.0.1:${server.port}`, nodeName: 'test', timings })
+    const leases = createRedisLeases({ url: server.url, nodeName: 'test', timings })
     opened.push(leases)
     await becomesReachable(leases)
     const reply = leases.send({ type: 'hello' })

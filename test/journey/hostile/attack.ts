@@ -6,8 +6,8 @@
 import { connect, type Socket } from 'node:net'
 import { createRandom } from '../../random.ts'
 
-const [port, seconds, seed, key] = process.argv.slice(2)
-const PORT = Number(port)
+const [gatewayUrl, seconds, seed, key] = process.argv.slice(2)
+const { hostname, port } = new URL(gatewayUrl ?? '')
 const ENDS_AT = Date.now() + Number(seconds) * 1_000
 const random = createRandom(Number(seed))
 const SLOW_READERS = 400
@@ -24,7 +24,7 @@ function keepUp(limit: number, what: string, use: (socket: Socket) => void, paus
   return Array.from({ length: limit }, async () => {
     while (!isOver()) {
       await new Promise<void>((resolve) => {
-        const socket = connect(PORT, '127.0.0.1')
+        const socket = connect(Number(port), hostname)
         const timer = setTimeout(() => socket.destroy(), Math.max(1, Math.min(60_000, ENDS_AT - Date.now())))
         socket.on('error', () => {})
         socket.on('close', () => {
