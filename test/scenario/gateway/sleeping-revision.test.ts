@@ -58,7 +58,7 @@ describe('a call of an API that sleeps', () => {
     await isCalled
     socket.destroy()
     // Answers on other connections show that the gateway has noticed.
-    await expect.poll(() => gateway.raw(get('/other-v1/open', LAST))).toContain('404')
+    await expect.poll(() => gateway.raw(get('/other-v1/open', LAST))).toContain('HTTP/1.1 404')
     wake()
     expect(statusesIn(await gateway.raw(get('/things-v1/open', LAST)))).toEqual(['200'])
     expect(gateway.inFlight()).toBe(0)
