@@ -56,6 +56,7 @@ beforeAll(async () => {
   documents = await serveMetadataDocument()
   backend = await startLedgerBackend()
   service = await createService({
+    isLocalhost: true,
     args: ['--empty'],
     env: {
       ALLOW_PRIVATE_ADDRESSES: 'clients',

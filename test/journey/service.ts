@@ -7,9 +7,10 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { freePort } from '../../src/cli/free-port.ts'
 import { createPlatformClient, fetchToken, type PlatformClient } from '../../src/cli/platform-client.ts'
 import { createClickHouseServer, type ClickHouseServer } from '../fixtures/clickhouse-server.ts'
-import { OWN_ADDRESS, ownPort, ownUrl } from '../fixtures/own-address.ts'
+import { OWN_ADDRESS, ownPort } from '../fixtures/own-address.ts'
 import type { PostgresServer } from '../fixtures/postgres-server.ts'
 import type { RedisServer } from '../fixtures/redis-server.ts'
 import { dropOutput, keepOutput } from '../fixtures/service-outputs.ts'
@@ -42,6 +43,8 @@ export interface ServiceOptions {
   readonly env?: Readonly<Record<string, string>>
   /** A folder that exists; default: a new one. */
   readonly dataDir?: string | undefined
+  /** For clients that know no other address of this machine. */
+  readonly isLocalhost?: boolean
   /** Of the gateway and of the platform, on `OWN_ADDRESS`; default: new ones. */
   readonly ports?: readonly [number, number] | undefined
   /** Limit of open files; default: that of the tests. */
@@ -86,13 +89,15 @@ async function storeOf(dataDir: string): Promise<Readonly<Record<string, string>
 }
 
 export async function createService(options: ServiceOptions = {}): Promise<Service> {
-  const { openFilesMax } = options
+  const { openFilesMax, isLocalhost = false } = options
   const { main = MAIN, args = [], env = {}, dataDir = mkdtempSync(join(tmpdir(), 'tollgate-journey-')) } = options
-  const [gatewayPort, platformPort] = options.ports ?? (await Promise.all([ownPort(), ownPort()]))
+  const [gatewayPort, platformPort] =
+    options.ports ?? (await Promise.all(isLocalhost ? [freePort(), freePort()] : [ownPort(), ownPort()]))
+  const host = isLocalhost ? '127.0.0.1' : OWN_ADDRESS
   const store = await storeOf(dataDir)
   const scheme = env['TLS_CERT_FILE'] === undefined ? 'http' : 'https'
-  const gatewayUrl = ownUrl(gatewayPort, scheme)
-  const baseUrl = ownUrl(platformPort, scheme)
+  const gatewayUrl = `${scheme}://${host}:${gatewayPort}`
+  const baseUrl = `${scheme}://${host}:${platformPort}`
   const clientId = 'journey-admin'
   const clientSecret = 'journey-admin-secret-0123456789'
   let child: ChildProcess | null = null
@@ -113,7 +118,7 @@ export async function createService(options: ServiceOptions = {}): Promise<Servi
         HOME: process.env['HOME'],
         LOG_LEVEL: 'warn',
         DATA_DIR: dataDir,
-        HOST: OWN_ADDRESS,
+        HOST: host,
         GATEWAY_PORT: String(gatewayPort),
         PLATFORM_PORT: String(platformPort),
         GATEWAY_THREADS: '1',

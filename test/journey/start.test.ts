@@ -123,8 +123,8 @@ describe('a refused start', () => {
   })
 
   it('detects a port that another service shares among its threads', async () => {
-    const { port } = new URL(service.gatewayUrl)
-    const { code, lines } = await refused([], { GATEWAY_PORT: port, PLATFORM_PORT: '0', DATA_DIR: folder() })
+    const { hostname: HOST, port } = new URL(service.gatewayUrl)
+    const { code, lines } = await refused([], { HOST, GATEWAY_PORT: port, PLATFORM_PORT: '0', DATA_DIR: folder() })
     expect([code, lines.length]).toEqual([2, 1])
   })
 

@@ -2,21 +2,21 @@ import { get, type IncomingMessage } from 'node:http'
 import { connect } from 'node:net'
 import { once } from 'node:events'
 import { expect, it, onTestFinished } from 'vitest'
-import { freePort } from '../../../src/cli/free-port.ts'
+import { OWN_ADDRESS, ownPort } from '../../fixtures/own-address.ts'
 import { openRedirectPort } from '../../../src/tls/redirect-port.ts'
 import { received } from '../../fixtures/test-backend.ts'
 
 async function openPort(addresses = { gatewayUrl: 'https://gw.example.test', baseUrl: 'https://admin.example.test' }) {
-  const port = await freePort()
+  const port = await ownPort()
   await openRedirectPort({
     ...addresses,
-    host: '127.0.0.1',
+    host: OWN_ADDRESS,
     port,
     contexts: () => ({ names: (host: string) => host.endsWith('.example.test') }),
     opened: (_, close) => onTestFinished(() => void close()),
   })
   const ask = async (path: string, host: string, method = 'GET'): Promise<string> => {
-    const request = get({ port, host: '127.0.0.1', path, method, headers: { host }, agent: false })
+    const request = get({ port, host: OWN_ADDRESS, path, method, headers: { host }, agent: false })
     const [response] = (await once(request, 'response')) as [IncomingMessage]
     response.resume()
     return `${response.statusCode} ${response.headers.location}`
@@ -47,7 +47,7 @@ it('names the port of each address', async () => {
 
 it('closes the connection of a request with a body, without reading it', async () => {
   const { port } = await openPort()
-  const socket = connect({ port, host: '127.0.0.1' })
+  const socket = connect({ port, host: OWN_ADDRESS })
   socket.write('POST /a HTTP/1.1\r\nHost: gw.example.test\r\nContent-Length: 1000000\r\n\r\nGET /b HTTP/1.1\r\n')
   const text = await received(socket)
   expect(text.match(/HTTP\/1\.1/g)).toHaveLength(1)
