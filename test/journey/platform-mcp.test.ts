@@ -16,7 +16,7 @@ let caller: Enrolled
 
 beforeAll(async () => {
   backend = await startLedgerBackend()
-  service = await createService({ args: ['--empty'], env: { REQUEST_LOG: 'all' } })
+  service = await createService({ isLocalhost: true, args: ['--empty'], env: { REQUEST_LOG: 'all' } })
   await service.start()
   await publish(service, 'ledger-v1', ledgerDocument(), backend.url)
   caller = await enrol(service, 'ledger-v1')
