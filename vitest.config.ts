@@ -111,6 +111,13 @@ export default defineConfig({
     slowTestThreshold: Infinity,
     // Of two cores, two workers leave a seventh idle: many journeys wait for a process that starts or ends.
     maxWorkers: 3,
-    globalSetup: ['test/remove-temporary-files.ts', 'test/keep-compiled-modules.ts', 'test/random-seed.ts'],
+    // The check may end after the tests.
+    teardownTimeout: 300_000,
+    globalSetup: [
+      'test/remove-temporary-files.ts',
+      'test/keep-compiled-modules.ts',
+      'test/random-seed.ts',
+      'test/runner/check-beside.ts',
+    ],
   },
 })

@@ -3,8 +3,8 @@
  * `, N skipped` behind it where something was skipped.
  *
  * Whatever keeps a run from being good counts as failed, so that the line never looks better than the
- * exit code: a file that cannot be loaded, an error outside of any test, and the checks before the
- * tests (types, format), whose verdict arrives as `CHECK_FAILED=1`.
+ * exit code: a file that cannot be loaded, an error outside of any test, and the checks beside the
+ * tests (types, format), whose verdict arrives as `CHECK_FAILED=1` (`runner/check-beside.ts`).
  */
 
 import type { SerializedError } from 'vitest'
@@ -19,14 +19,16 @@ export interface Summary {
 
 export default class SummaryReporter implements Reporter {
   onTestRunEnd(modules: readonly TestModule[], unhandledErrors: readonly SerializedError[]): void {
-    const others = unhandledErrors.length + (process.env['CHECK_FAILED'] === '1' ? 1 : 0)
     const { passed, failed, skipped } = summarise(modules)
-    process.once('exit', () => describeMissing(modules).forEach((line) => console.log(line)))
-    process.once('exit', () => console.log(toLine({ passed, failed: failed + others, skipped })))
+    process.once('exit', () => {
+      for (const line of describeMissing(modules)) console.log(line)
+      const others = unhandledErrors.length + (process.env['CHECK_FAILED'] === '1' ? 1 : 0)
+      console.log(toLine({ passed, failed: failed + others, skipped }))
+    })
   }
 }
 
-export function toLine({ passed, failed, skipped }: Summary): string {
+function toLine({ passed, failed, skipped }: Summary): string {
   return `${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`
 }
 

@@ -6,12 +6,7 @@
  * responses (`inject`). Forms and queries are read as pairs, so that repeated parameters can be detected.
  */
 
-import fastify, {
-  type FastifyInstance,
-  type FastifyReply,
-  type FastifyRequest,
-  type FastifyServerOptions,
-} from 'fastify'
+import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { toDiscovery, toMcpResource, toProtectedResource, type Discovered } from './discovery.ts'
 import { PLATFORM_API } from '../../domain/platform-api.ts'
 import { refuse, type OauthAnswer, type OauthCall } from '../../plan/oauth-call.ts'
@@ -69,7 +64,7 @@ const NO_JSON = 'Send an application/json body of at most 16 KB.'
 /** Without it, each gateway thread loads the compilers of fastify, which are the only ones that its types know. No path has a schema. */
 const NO_SCHEMAS = {
   compilersFactory: { buildValidator: () => () => () => true, buildSerializer: () => () => JSON.stringify },
-} as unknown as NonNullable<FastifyServerOptions['schemaController']>
+} as never
 
 const DISCOVERY = [
   ['/:api/.well-known/openid-configuration', toDiscovery],

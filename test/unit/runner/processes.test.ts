@@ -4,7 +4,14 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { cpuSecondsOf, descendantsOf, killAll, processesNaming } from '../../runner/processes.ts'
 
 const children: ChildProcess[] = []
-afterEach(() => children.splice(0).forEach((child) => child.kill('SIGKILL')))
+afterEach(async () => {
+  for (const child of children.splice(0)) {
+    if (child.exitCode !== null || child.signalCode !== null) continue
+    const ended = new Promise((resolve) => child.once('exit', resolve))
+    killAll([...descendantsOf(child.pid ?? 0), { pid: child.pid ?? 0, command: '' }])
+    await ended
+  }
+})
 
 /** Runs a shell script, and resolves with the first line that it prints. */
 async function run(script: string, env: NodeJS.ProcessEnv = process.env): Promise<{ pid: number; line: string }> {
