@@ -25,7 +25,7 @@ async function run(script: string, env: NodeJS.ProcessEnv = process.env): Promis
 
 describe.runIf(process.platform === 'linux')('the processes of a test file (needs /proc of Linux)', () => {
   it('include those that its children have started', async () => {
-    const { pid, line } = await run('sh -c "echo $$; read x; true" & echo $!; wait')
+    const { pid, line } = await run('sleep 600 & echo $!; wait')
     const found = descendantsOf(process.pid).map((each) => each.pid)
     expect(found).toContain(pid)
     expect(found).toContain(Number(line))
