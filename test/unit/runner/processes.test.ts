@@ -35,9 +35,11 @@ describe.runIf(process.platform === 'linux')('the processes of a test file (need
     const name = randomUUID()
     const inArguments = await run(`: ${name}; echo ready; read x`)
     const inEnvironment = await run('(exec sleep 600 >/dev/null) & echo $!', { ...process.env, NAME: name })
-    const found = processesNaming(name)
-    expect(found.map(({ pid }) => pid).toSorted()).toEqual([inArguments.pid, Number(inEnvironment.line)].toSorted())
-    killAll(found)
+    // The shell of the second one has ended by then.
+    const pidsOf = (): number[] => processesNaming(name).map(({ pid }) => pid)
+    await expect.poll(pidsOf).toEqual(expect.arrayContaining([inArguments.pid, Number(inEnvironment.line)]))
+    await expect.poll(() => pidsOf().length).toBe(2)
+    killAll(processesNaming(name))
     await expect.poll(() => processesNaming(name)).toEqual([])
   })
 
