@@ -76,7 +76,7 @@ const SMOKE = [
   // Promises: exact bills, exact limits, revocation, risks as they happen, activation without a failed call, and what a folder holds.
   ...['kill', 'limits', 'revocation', 'risk', 'revisions', 'backup-stopped', 'damaged-spool'],
   // Interfaces: a first start, the command line, the console, the portal, MCP, webhooks, and several nodes.
-  ...['first-start', 'cli', 'console-overview', 'console-portal', 'mcp', 'webhooks', 'nodes'],
+  ...['first-start', 'cli', 'console-overview', 'console-portal', 'mcp', 'webhooks', 'nodes-limits'],
 ].map((name) => `test/journey/${name}.test.ts`)
 
 const journey = (name: string): ReturnType<typeof project> => ({
