@@ -1,4 +1,7 @@
+import { Ajv } from 'ajv'
+import formats from 'ajv-formats'
 import { expect, it } from 'vitest'
+import type { Operation } from '../../../src/platform/operation.ts'
 import { ALL_OPERATIONS } from '../../../src/platform/operations.ts'
 import { createValidatorCompiler } from '../../../src/platform/validator.ts'
 
@@ -33,4 +36,17 @@ it.each(Object.entries(ALL_OPERATIONS))('compiles the schemas of %s', (_, { body
   for (const [httpPart, schema] of Object.entries({ body, querystring: query })) {
     if (schema !== undefined) expect(compile({ schema, httpPart })('')).toBe(false)
   }
+})
+
+it('gets schemas that are valid themselves, which it does not check', () => {
+  const ajv = new Ajv({ strict: true, allowUnionTypes: true })
+  formats.default(ajv as Parameters<typeof formats.default>[0])
+  const schemas = Object.entries(ALL_OPERATIONS).flatMap(([name, { query, body, headers = {} }]: [string, Operation]) =>
+    [query, body, ...Object.values(headers)].flatMap((schema) =>
+      schema === undefined ? [] : [[name, schema] as const],
+    ),
+  )
+  expect(schemas.length).toBeGreaterThan(90)
+  expect(schemas.filter(([, schema]) => !ajv.validateSchema(schema)).map(([name]) => name)).toEqual([])
+  expect(ajv.validateSchema({ type: 'strin' })).toBe(false)
 })
