@@ -45,7 +45,8 @@ const server = {
   test: {
     ...project('server', 60_000).test,
     include: OVER_HTTP.map((name) => `test/contract/${name}.test.ts`),
-    setupFiles: ['test/fixtures/use-clickhouse-server.ts', WATCH_FILE],
+    // Its last hook runs behind that of the server.
+    setupFiles: [WATCH_FILE, 'test/fixtures/use-clickhouse-server.ts'],
   },
 }
 
