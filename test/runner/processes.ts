@@ -45,6 +45,12 @@ export function cpuSecondsOf(pid: number): number {
   return fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks), 0) / TICKS_PER_SECOND
 }
 
+/** Whether a process exists and has not ended; an ended one may exist until its parent has waited for it. */
+export function isRunning(pid: number): boolean {
+  const stat = read(() => readFileSync(`/proc/${pid}/stat`, 'utf8'))
+  return stat !== null && !/^\) [ZX]/.test(stat.slice(stat.lastIndexOf(')')))
+}
+
 /** Ends processes at once; those that are gone are skipped. */
 export function killAll(processes: readonly ProcessFacts[]): void {
   for (const { pid } of processes) read(() => process.kill(pid, 'SIGKILL'))

@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { afterEach, describe, expect, it } from 'vitest'
-import { cpuSecondsOf, descendantsOf, killAll, processesNaming } from '../../runner/processes.ts'
+import { cpuSecondsOf, descendantsOf, isRunning, killAll, processesNaming } from '../../runner/processes.ts'
 
 const children: ChildProcess[] = []
 afterEach(async () => {
@@ -46,6 +46,12 @@ describe.runIf(process.platform === 'linux')('the processes of a test file (need
   it('have the CPU time of children that have ended', async () => {
     const { pid } = await run('i=0; sh -c "i=0; while [ \\$i -lt 300000 ]; do i=\\$((i+1)); done"; echo done; read x')
     expect(cpuSecondsOf(pid)).toBeGreaterThan(0)
+  })
+
+  it('run until they have ended, also if nothing has waited for them', async () => {
+    const { line } = await run('sh -c "exit 0" & echo $!; exec sleep 600')
+    await expect.poll(() => isRunning(Number(line))).toBe(false)
+    expect([isRunning(process.pid), isRunning(2 ** 22 + 1)]).toEqual([true, false])
   })
 
   it('that are gone have no CPU time and no descendants', () => {
