@@ -110,8 +110,8 @@ export default defineConfig({
     // What a test that passes prints, and how long it takes, are in the way of the others.
     silent: 'passed-only',
     slowTestThreshold: Infinity,
-    // Of two cores, two workers leave a seventh idle: many journeys wait for a process that starts or ends.
-    maxWorkers: 3,
+    // Of two cores, three workers leave a seventh idle: many journeys wait for a process that starts or ends.
+    maxWorkers: 4,
     // The check may end after the tests.
     teardownTimeout: 300_000,
     globalSetup: [
