@@ -9,7 +9,7 @@ import { dirname } from 'node:path'
 import type { SerializedError } from 'vitest'
 import { DefaultReporter, type TestModule, type TestRunEndReason, type TestSpecification } from 'vitest/node'
 import { CPU_FIGURES, mostUsed } from './cpu-budget.ts'
-import { takeWritten } from './forks-pool.ts'
+import { isWholeRun, takeWritten } from './forks-pool.ts'
 import { descendantsOf, killAll, processesNaming } from './processes.ts'
 
 const FILES_SHOWN = 10
@@ -18,8 +18,7 @@ export class FileReporter extends DefaultReporter {
   #isWhole = false
 
   override onTestRunStart(specifications: readonly TestSpecification[]): void {
-    const { filenamePattern = [] } = this.ctx as unknown as { readonly filenamePattern?: readonly string[] }
-    this.#isWhole = filenamePattern.length === 0
+    this.#isWhole = isWholeRun(this.ctx)
     super.onTestRunStart(specifications)
   }
 

@@ -7,9 +7,9 @@
 
 import type { ChildProcess } from 'node:child_process'
 import { Writable } from 'node:stream'
-import { ForksPoolWorker, type PoolOptions, type PoolWorker, type WorkerRequest } from 'vitest/node'
+import { ForksPoolWorker, type PoolOptions, type PoolWorker, type Vitest, type WorkerRequest } from 'vitest/node'
 
-/** Longer than any file takes, also on a busy machine. */
+/** Longer than any file takes in a whole run, also on a busy machine. The long runs of `package.json` name their files. */
 const FILE_MS_MAX = 900_000
 const OUTPUT_LENGTH_MAX = 20_000
 
@@ -28,16 +28,24 @@ export function takeWritten(file: string): string {
   return text
 }
 
+/** Whether the command line names no files. */
+export function isWholeRun(vitest: Vitest): boolean {
+  const { filenamePattern = [] } = vitest as unknown as { readonly filenamePattern?: readonly string[] }
+  return filenamePattern.length === 0
+}
+
 class FileWorker extends ForksPoolWorker {
   override readonly name = FILE_FORKS.name
   #file = ''
   #timer: NodeJS.Timeout | undefined
+  readonly #isWhole: boolean
 
   constructor(options: PoolOptions) {
     const sink = new Writable({ write: (chunk: Buffer, _encoding, done) => (this.#keep(chunk.toString()), done()) })
     // The worker reads nothing else of the project.
     const project = { vitest: { logger: { outputStream: sink, errorStream: sink } } }
     super({ ...options, project: project as unknown as PoolOptions['project'] })
+    this.#isWhole = isWholeRun(options.project.vitest)
   }
 
   override async start(): Promise<void> {
@@ -52,7 +60,7 @@ class FileWorker extends ForksPoolWorker {
       this.#file = request.context.files[0]?.filepath ?? ''
       written.delete(this.#file)
       clearTimeout(this.#timer)
-      this.#timer = setTimeout(() => this.#endHanging(), FILE_MS_MAX).unref()
+      if (this.#isWhole) this.#timer = setTimeout(() => this.#endHanging(), FILE_MS_MAX).unref()
     }
     super.send(request)
   }
