@@ -18,6 +18,11 @@ describe('the CPU budget of test files', () => {
     ])
   })
 
+  it('takes no machine for more than twice as fast', () => {
+    expect(excessOf({ a: 0.1, new: 1.5 }, budget)).toEqual([])
+    expect(excessOf({ a: 0.1, new: 1.6 }, budget)).toHaveLength(1)
+  })
+
   it('allows two seconds for a file without a line', () => {
     expect(excessOf({ a: 10, new: 3.1 }, budget)).toEqual([
       'new used 3.1 s of CPU; its budget is 2.0 s (test/budget.json)',
