@@ -4,17 +4,9 @@ import type { CallDependencies } from './call/call-dependencies.ts'
 import type { ClientRequest, ClientResponse } from './connection/client.ts'
 import type { CorsRequest } from './cors/preflight.ts'
 import type { CorsRules } from './cors/cors-rules.ts'
+import type { OauthHandler } from './oauth/oauth-server.ts'
 import { PlainReader } from './connection/reader-watch.ts'
 import type { UploadWatch } from './connection/upload-watch.ts'
-
-/** `cors` are the rules of the API whose path it is; null if it has none. */
-export type OauthHandler = (
-  request: ClientRequest,
-  response: ClientResponse,
-  path: string,
-  headers: CorsRequest,
-  cors: CorsRules | null,
-) => boolean
 
 export interface OauthRequestOptions {
   readonly oauth: OauthHandler

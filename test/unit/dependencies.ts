@@ -48,6 +48,7 @@ const GATEWAY = [
   'gateway/websocket',
   'gateway/forwarding',
   'gateway/mcp',
+  'gateway/oauth',
 ]
 const STREAM = [...PORTS, 'record', 'plan']
 
@@ -99,7 +100,7 @@ export const TABLE: Readonly<Record<string, Row>> = {
     folders: [...SHARED, 'mcp', ...GATEWAY_BELOW_CALL, 'gateway/authentication', 'gateway/call', 'gateway/forwarding'],
     packages: ['node:'],
   },
-  'gateway/oauth': { folders: [...SHARED, 'gateway/connection', 'gateway/cors'], packages: [...FASTIFY, 'node:'] },
+  'gateway/oauth': { folders: [...SHARED, 'gateway/connection', 'gateway/cors'], packages: ['node:'] },
   gateway: { folders: [...SHARED, ...GATEWAY], packages: ['node:'] },
   'gateway/threads': { folders: [...SHARED, ...GATEWAY, 'gateway'], packages: ['node:'] },
 

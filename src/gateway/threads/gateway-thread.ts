@@ -42,7 +42,7 @@ import { createFaultLog, type FaultLog } from '../messages/fault-log.ts'
 import { createUsageWarnings } from '../messages/usage-warnings.ts'
 import { createMainThreadLink, type MainThreadLink } from '../messages/main-thread-link.ts'
 import type { JsonWebKeySet, ThreadSettings, ToWorker } from '../messages/messages.ts'
-import type { OauthHandler } from '../oauth-requests.ts'
+import type { OauthHandler } from '../oauth/oauth-server.ts'
 import { createGatewayServer } from '../server.ts'
 import { createTracer } from '../tracing/tracer.ts'
 import { WebSockets } from '../websocket/web-sockets.ts'
@@ -54,12 +54,6 @@ const SPOOL_WRITABLE_AGAIN = 'the spool can be written again; calls are accepted
 const OAUTH_FAILED = 'an OAuth request has failed'
 const CALL_FAILED = 'a call failed with an internal error and was ended'
 const THREAD_FAULT = 'an unexpected error outside of any call; the thread continues'
-
-export interface OauthServer {
-  /** Returns false if the path is not one of the OAuth paths. */
-  readonly handle: OauthHandler
-  close(): Promise<void>
-}
 
 export interface OauthPort {
   readonly gatewayUrl: string
@@ -80,11 +74,11 @@ export interface ThreadOptions {
   readonly settings: ThreadSettings
   readonly port: MessagePort
   readonly clock: Clock
-  readonly createOauth: (port: OauthPort) => Promise<OauthServer>
+  readonly createOauth: (port: OauthPort) => OauthHandler
   readonly keyedHash: (text: string) => string
 }
 
-export async function startThread(options: ThreadOptions): Promise<void> {
+export function startThread(options: ThreadOptions): void {
   const { settings, port, clock, createOauth } = options
   const mainThread = createMainThreadLink({ port, clock, spoolGrownFlag: new Int32Array(settings.spoolGrownFlag) })
   const spool = openSpool(settings, clock, mainThread)
@@ -101,11 +95,11 @@ export async function startThread(options: ThreadOptions): Promise<void> {
   const revisions = createServedRevisions({ limiter, settings: served, gates, callsInFlight, clock, onWithheld })
   const authenticator = createThreadAuthenticator(options, mainThread, revisions)
   const publishedKeys: ThreadParts['publishedKeys'] = { jwks: { keys: [] } }
-  const oauth = await createOauth(toOauthPort(options, mainThread, revisions, publishedKeys))
+  const oauth = createOauth(toOauthPort(options, mainThread, revisions, publishedKeys))
   const faults = createFaultLog({ clock, send: mainThread.send })
   const parts = { mainThread, spool, inFlight, limiter, callerContexts, revisions, authenticator }
   const { server, webSockets } = createServer(options, { ...parts, oauth, faults })
-  const thread: ThreadParts = { ...parts, settings, clock, gates, publishedKeys, server, webSockets, oauth }
+  const thread: ThreadParts = { ...parts, settings, clock, gates, publishedKeys, server, webSockets }
 
   port.on('message', (message: ToWorker) => receive(thread, message))
   // Last resort beneath `Call.attempt`: a fault in a callback of a library must not end the calls of all other clients.
@@ -208,7 +202,7 @@ interface ServerParts {
   readonly callerContexts: CallerContexts
   readonly revisions: ServedRevisions
   readonly authenticator: Authenticator
-  readonly oauth: OauthServer
+  readonly oauth: OauthHandler
   readonly faults: FaultLog
 }
 
@@ -283,7 +277,7 @@ function createServer(
     isStaleAt,
     revisionOf: revisions.of,
     wake: revisions.wake,
-    oauth: oauth.handle,
+    oauth,
     connectionsMax: settings.connections.clients,
     tls: settings.tls,
     trustedProxies: settings.trustedProxies,

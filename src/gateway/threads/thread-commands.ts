@@ -26,7 +26,6 @@ export interface ThreadParts {
   readonly publishedKeys: { jwks: JsonWebKeySet }
   readonly server: ClientServer
   readonly webSockets: WebSockets
-  readonly oauth: { close(): Promise<void> }
   readonly spool: SpoolWriter
 }
 
@@ -98,7 +97,7 @@ function listen({ settings, server, mainThread }: ThreadParts, port: number): Pr
 }
 
 /** Stops accepting connections, completes the open calls and closes everything that the thread holds. */
-async function drain({ server, webSockets, clock, oauth, gates, spool, mainThread }: ThreadParts): Promise<void> {
+async function drain({ server, webSockets, clock, gates, spool, mainThread }: ThreadParts): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
   server.close(() => resolve())
   webSockets.leave()
@@ -107,7 +106,6 @@ async function drain({ server, webSockets, clock, oauth, gates, spool, mainThrea
   const stop = clock.every(IDLE_CHECK_MS, () => server.closeIdleConnections())
   await promise
   stop()
-  await oauth.close()
   gates.close()
   spool.close()
   mainThread.close()

@@ -1,7 +1,7 @@
 /** Slow clients of the OAuth paths are disconnected. */
 
-import { describe, expect, it, onTestFinished } from 'vitest'
-import { createOauthServer } from '../../../src/gateway/oauth/oauth-server.ts'
+import { describe, expect, it } from 'vitest'
+import { createOauthHandler } from '../../../src/gateway/oauth/oauth-server.ts'
 import { toResponseFields } from '../../../src/gateway/connection/response-fields.ts'
 import { openBackend, openTestGateway } from '../../fixtures/test-gateway.ts'
 
@@ -67,15 +67,14 @@ describe('an OAuth request with a body above the limit', () => {
     ['20 KB', 20_000],
     ['3 MB', 3_000_000],
   ])('gets 413, and its connection is closed after %s of it', async (_, bytes) => {
-    const oauth = await createOauthServer({
+    const oauth = createOauthHandler({
       gatewayUrl: 'http://gateway.example',
       execute: () => Promise.reject(new Error('not reached')),
       jwks: () => ({ keys: [] }),
       scopesOf: () => [],
     })
-    onTestFinished(oauth.close)
     const origin = await openBackend((_request, response) => response.end())
-    const gateway = await openTestGateway({ backend: { origin }, server: { oauth: oauth.handle } })
+    const gateway = await openTestGateway({ backend: { origin }, server: { oauth } })
     const form = 'Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 9000000000\r\n'
     const answer = await gateway.raw(
       `POST /things-v1/oauth2/v2/token HTTP/1.1\r\nHost: a\r\n${form}\r\n${'x'.repeat(bytes)}`,

@@ -4,7 +4,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { REVEAL_SCOPE } from '../../../src/access/credentials.ts'
 import { MCP_PATH } from '../../../src/plan/mcp-exposure.ts'
 import { PROBLEMS } from '../../../src/domain/problem.ts'
-import { createOauthServer } from '../../../src/gateway/oauth/oauth-server.ts'
+import { createOauthHandler } from '../../../src/gateway/oauth/oauth-server.ts'
 import { lint } from '../../../src/governance/lint/lint.ts'
 import { buildOauthOpenApi } from '../../../src/platform/oauth-openapi.ts'
 import { platformOperations, platformScopes } from '../../../src/platform/operations.ts'
@@ -176,7 +176,7 @@ describe('/oauth.openapi.json, to which /openapi.json links', () => {
 
   it('describes each OAuth path that the gateway serves, with its methods', async () => {
     const { paths } = buildOauthOpenApi({ baseUrl: BASE_URL, gatewayUrl: GATEWAY_URL }) as unknown as Document
-    const oauth = await createOauthServer({
+    const oauth = createOauthHandler({
       gatewayUrl: GATEWAY_URL,
       execute: async () => ({ status: 200, headers: {}, body: 'answered', signal: null }),
       jwks: () => ({ keys: [] }),
@@ -184,10 +184,9 @@ describe('/oauth.openapi.json, to which /openapi.json links', () => {
       allowsRegistration: true,
     })
     const { server, url: origin } = await openClientServer((request, response) => {
-      if (!oauth.handle(request, response, request.url ?? '', NO_CORS, null)) response.refuse(404)
+      if (!oauth(request, response, request.url ?? '', NO_CORS, null)) response.refuse(404)
     })
     onTestFinished(async () => {
-      await oauth.close()
       server.close()
     })
     const described = Object.entries(paths)

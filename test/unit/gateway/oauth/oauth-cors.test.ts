@@ -2,7 +2,7 @@
 
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createCorsRules, type CorsRules } from '../../../../src/gateway/cors/cors-rules.ts'
-import { createOauthServer, type OauthServer } from '../../../../src/gateway/oauth/oauth-server.ts'
+import { createOauthHandler, type OauthHandler } from '../../../../src/gateway/oauth/oauth-server.ts'
 import { readRequestHeaders } from '../../../../src/gateway/headers/upstream-request.ts'
 import { createRequestRules } from '../../../../src/gateway/headers/header-rules.ts'
 import type { OauthCall } from '../../../../src/plan/oauth-call.ts'
@@ -19,12 +19,12 @@ const FORM = { 'content-type': 'application/x-www-form-urlencoded' }
 async function start(ofApi: CorsRules | null = createCorsRules({ origins: [APP] }), corsOrigins = [ADMIN]) {
   const calls: OauthCall[] = []
   const rules = createRequestRules()
-  let paths: OauthServer | null = null
+  let paths: OauthHandler | null = null
   const { server, url } = await openClientServer((request, response) => {
     const path = (request.url ?? '').split('?', 1)[0] ?? ''
-    if (!paths?.handle(request, response, path, readRequestHeaders(request, rules), ofApi)) response.refuse(418)
+    if (!paths?.(request, response, path, readRequestHeaders(request, rules), ofApi)) response.refuse(418)
   })
-  const opened = await createOauthServer({
+  paths = createOauthHandler({
     ...{ gatewayUrl: url, jwks: () => ({ keys: [] }), corsOrigins, allowsRegistration: true },
     async execute(call) {
       calls.push(call)
@@ -32,9 +32,7 @@ async function start(ofApi: CorsRules | null = createCorsRules({ origins: [APP] 
     },
     scopesOf: (api) => (api === API ? SCOPES.allowed : null),
   })
-  paths = opened
-  onTestFinished(async () => {
-    await opened.close()
+  onTestFinished(() => {
     server.closeAllConnections()
     server.close()
   })

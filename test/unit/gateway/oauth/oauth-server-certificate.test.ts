@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers'
 import { X509Certificate } from 'node:crypto'
 import { afterAll, expect, it, onTestFinished } from 'vitest'
 import { createClientServer } from '../../../../src/gateway/connection/client-server.ts'
-import { createOauthServer, type OauthServer } from '../../../../src/gateway/oauth/oauth-server.ts'
+import { createOauthHandler, type OauthHandler } from '../../../../src/gateway/oauth/oauth-server.ts'
 import { answer, type OauthCall } from '../../../../src/plan/oauth-call.ts'
 import { listen } from '../../../fixtures/test-backend.ts'
 import { NO_CORS } from '../../../fixtures/client-server.ts'
@@ -27,7 +27,7 @@ const DISCOVERY = `/${API}/.well-known/openid-configuration`
 async function openServer(asksForCertificate: boolean, nowMs = Date.now) {
   const calls: OauthCall[] = []
   const { cert, key } = authority.sign('gw.example.test')
-  let paths: OauthServer | null = null
+  let paths: OauthHandler | null = null
   const server = createClientServer({
     connectionsMax: 10,
     tls: {
@@ -39,10 +39,10 @@ async function openServer(asksForCertificate: boolean, nowMs = Date.now) {
     trustedProxies: [],
     count: () => {},
     onFault: (cause) => expect.unreachable(String(cause)),
-    onRequest: (incoming, response) => void paths?.handle(incoming, response, incoming.url ?? '', NO_CORS, null),
+    onRequest: (incoming, response) => void paths?.(incoming, response, incoming.url ?? '', NO_CORS, null),
   })
   const port = await listen(server)
-  paths = await createOauthServer({
+  paths = createOauthHandler({
     gatewayUrl: 'https://gateway.example',
     execute: async (call) => {
       calls.push(call)
@@ -53,11 +53,9 @@ async function openServer(asksForCertificate: boolean, nowMs = Date.now) {
     asksForCertificate,
     nowMs,
   })
-  const opened = paths
-  onTestFinished(async () => {
+  onTestFinished(() => {
     server.closeAllConnections()
     server.close()
-    await opened.close()
   })
 
   async function send(path: string, certificate: Certificate | null, headers: Record<string, string> = {}) {

@@ -1,11 +1,7 @@
 /** The path at which clients register themselves, on a real socket. */
 
 import { describe, expect, it, onTestFinished } from 'vitest'
-import {
-  createOauthServer,
-  type OauthServer,
-  type OauthServerOptions,
-} from '../../../../src/gateway/oauth/oauth-server.ts'
+import { createOauthHandler, type OauthHandler, type OauthOptions } from '../../../../src/gateway/oauth/oauth-server.ts'
 import { createClientAddress } from '../../../../src/runtime/client-address.ts'
 import type { OauthCall } from '../../../../src/plan/oauth-call.ts'
 import { NO_CORS, openClientServer } from '../../../fixtures/client-server.ts'
@@ -16,13 +12,13 @@ const JSON_TYPE = { 'Content-Type': 'application/json' }
 const REGISTER = `/${API}/oauth2/v2/register`
 
 /** Any path that the OAuth server does not serve gets 418. */
-async function start(options: Pick<OauthServerOptions, 'allowsRegistration' | 'clientAddress'> = {}) {
+async function start(options: Pick<OauthOptions, 'allowsRegistration' | 'clientAddress'> = {}) {
   const calls: OauthCall[] = []
-  let paths: OauthServer | null = null
+  let paths: OauthHandler | null = null
   const { server, url: gatewayUrl } = await openClientServer((request, response) => {
-    if (!paths?.handle(request, response, request.url ?? '', NO_CORS, null)) response.refuse(418)
+    if (!paths?.(request, response, request.url ?? '', NO_CORS, null)) response.refuse(418)
   })
-  const opened = await createOauthServer({
+  paths = createOauthHandler({
     ...{ ...options, gatewayUrl, jwks: () => ({ keys: [] }) },
     async execute(call) {
       calls.push(call)
@@ -30,9 +26,7 @@ async function start(options: Pick<OauthServerOptions, 'allowsRegistration' | 'c
     },
     scopesOf: (api) => (api === API ? SCOPES.allowed : null),
   })
-  paths = opened
-  onTestFinished(async () => {
-    await opened.close()
+  onTestFinished(() => {
     server.closeAllConnections()
     server.close()
   })

@@ -1,8 +1,10 @@
 import { request as send, type IncomingMessage } from 'node:http'
+import { connect } from 'node:net'
+import { text } from 'node:stream/consumers'
 import { createLocalJWKSet, jwtVerify } from 'jose'
 import * as oauth from 'oauth4webapi'
 import { afterEach, describe, expect, it } from 'vitest'
-import { createOauthServer, type OauthServer } from '../../../../src/gateway/oauth/oauth-server.ts'
+import { createOauthHandler, type OauthHandler } from '../../../../src/gateway/oauth/oauth-server.ts'
 import type { OauthCall, OauthEndpoint } from '../../../../src/plan/oauth-call.ts'
 import { NO_CORS, openClientServer } from '../../../fixtures/client-server.ts'
 import { API, openTestOauthServer, SCOPES, SECRET } from '../../../fixtures/token-endpoints.ts'
@@ -15,20 +17,20 @@ afterEach(async () => {
 /** Starts the OAuth paths on a real socket; any other path gets 418. */
 async function start(executeInstead?: OauthEndpoint) {
   const failures: unknown[] = []
-  let paths: OauthServer | null = null
+  let paths: OauthHandler | null = null
   const { server, url: gatewayUrl } = await openClientServer((request, response) => {
     const path = (request.url ?? '').split('?', 1)[0] ?? ''
-    if (!paths?.handle(request, response, path, NO_CORS, null)) response.refuse(418)
+    if (!paths?.(request, response, path, NO_CORS, null)) response.refuse(418)
   })
   const { keyRing, answer } = await openTestOauthServer({ gatewayUrl, nowMs: Date.now })
-  paths = await createOauthServer({
+  paths = createOauthHandler({
     gatewayUrl,
     execute: executeInstead ?? answer,
     jwks: () => keyRing.publicKeys(),
     scopesOf: (api) => (api === API ? SCOPES.allowed : null),
     onFailure: (cause) => failures.push(cause),
   })
-  open.push({ close: () => server.close() }, paths, { close: () => server.closeAllConnections() })
+  open.push({ close: () => server.close() }, { close: () => server.closeAllConnections() })
 
   function post(path: string, body: string, headers: Record<string, string> = FORM): Promise<Response> {
     return fetch(gatewayUrl + path, { method: 'POST', body, headers })
@@ -224,6 +226,38 @@ describe('the address to which an identity provider redirects', () => {
     expect([refused.status, refused.headers.get('allow')]).toEqual([405, 'GET'])
     expect((await fetch(`${gatewayUrl}/oauth2/v2/callback/`)).status).toBe(418)
     expect(calls).toHaveLength(1)
+  })
+})
+
+describe('an unusual request', () => {
+  it.each([
+    ['application/x-www-form-urlencoded;charset=utf-8', 200],
+    ['APPLICATION/X-WWW-FORM-URLENCODED ; a="b;c"', 200],
+    ['application/x-www-form-urlencoded, application/json', 415],
+    ['application/x-www-form-urlencodedx', 415],
+    [';', 415],
+  ])('with the content type %s gets %i', async (type, status) => {
+    const { post } = await start()
+    expect((await post(TOKEN, credentials, { 'Content-Type': type })).status).toBe(status)
+  })
+
+  it('with escapes in the name of the API names another API, as in its calls', async () => {
+    const { gatewayUrl, post } = await start()
+    const escaped = API.replace('-', '%2D')
+    expect((await post(TOKEN.replace(API, escaped), credentials)).status).toBe(404)
+    for (const name of [escaped, '%', '__proto__', `${API}%2F..`]) {
+      expect((await fetch(`${gatewayUrl}/${name}/.well-known/openid-configuration`)).status, name).toBe(404)
+    }
+  })
+
+  it('with HEAD gets the length of the document, and no byte of it', async () => {
+    const { gatewayUrl } = await start()
+    const length = (await (await fetch(`${gatewayUrl}/.well-known/jwks`)).arrayBuffer()).byteLength
+    const socket = connect(Number(new URL(gatewayUrl).port), '127.0.0.1')
+    socket.end('HEAD /.well-known/jwks HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n')
+    const answered = await text(socket)
+    expect(answered).toMatch(/^HTTP\/1.1 200 [^]*\r\n\r\n$/)
+    expect(answered.toLowerCase()).toContain(`\r\ncontent-length: ${length}\r\n`)
   })
 })
 
