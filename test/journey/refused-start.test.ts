@@ -2,10 +2,11 @@
  * Starts that are refused: exit code 2, and one line that names the file and the remedy.
  *
  * The service starts on a copy of an intact data folder with one fault. Root passes all permission checks, so the tests drop its
- * capabilities (`setpriv`); a case that needs a right that this machine does not grant (mounting) has its tag.
+ * capabilities (`setpriv`); a case that needs a right that this machine does not grant (mounting) has its tag. What is refused before
+ * the store opens is tried in one process (`refused-starts-process.ts`); `registry.db` stands for the rest in a process of its own.
  */
 
-import { execFileSync, spawn, spawnSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import {
   chmodSync,
   chownSync,
@@ -24,11 +25,8 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { OWN_ADDRESS, ownPort } from '../fixtures/own-address.ts'
 import { createService, isEmbedded, isOnPostgres, type Service } from './service.ts'
-import { PLAIN_ENVIRONMENT } from './plain-environment.ts'
+import { endStarts, start, tryStart } from './refused-starts.ts'
 
-const MAIN = join(import.meta.dirname, '../../src/main.ts')
-const IS_ROOT = process.getuid?.() === 0
-const WITHOUT_CAPABILITIES = ['setpriv', '--bounding-set=-all', '--inh-caps=-all']
 const NOBODY = 65_534
 
 let service: Service
@@ -38,33 +36,10 @@ beforeAll(async () => {
   await service.start()
   await service.stop()
 })
-afterAll(() => service.remove())
-
-interface Refusal {
-  readonly code: number | null
-  readonly lines: readonly string[]
-}
-
-/** Starts the service with the permissions of an ordinary user. */
-function start(dataDir: string, env: Readonly<Record<string, string>> = {}): Promise<Refusal> {
-  const command = [...(IS_ROOT ? WITHOUT_CAPABILITIES : []), process.execPath, MAIN, '--empty']
-  const child = spawn(command[0]!, command.slice(1), {
-    env: {
-      ...PLAIN_ENVIRONMENT,
-      DATA_DIR: dataDir,
-      GATEWAY_PORT: '0',
-      PLATFORM_PORT: '0',
-      LOG_LEVEL: 'fatal',
-      ...env,
-    },
-    stdio: ['ignore', 'ignore', 'pipe'],
-    timeout: 60_000,
-    killSignal: 'SIGKILL',
-  })
-  let text = ''
-  child.stderr.on('data', (chunk: Buffer) => (text += chunk.toString()))
-  return new Promise((resolve) => child.on('close', (code) => resolve({ code, lines: text.trim().split('\n') })))
-}
+afterAll(async () => {
+  endStarts()
+  await service.remove()
+})
 
 function goodFolder(): string {
   const parent = mkdtempSync(join(tmpdir(), 'tollgate-refused-'))
@@ -105,7 +80,7 @@ describe.skipIf(!isEmbedded)(
     ] as const)('%s with too few permissions (%#) is refused and says how to allow it', async (path, mode) => {
       const folder = goodFolder()
       chmodSync(join(folder, path), mode)
-      const { code, lines } = await start(folder)
+      const { code, lines } = await (path === 'registry.db' ? start : tryStart)(folder)
       expect([code, lines]).toEqual([
         2,
         [
@@ -127,7 +102,7 @@ describe.skipIf(!isEmbedded)(
     it('that does not belong to the service succeeds and leaves the file alone, like lost+found on a volume', async () => {
       const folder = goodFolder()
       mkdirSync(join(folder, 'lost+found'), { mode: 0o000 })
-      const { lines } = await start(folder, { CLICKHOUSE_URL: 'http://127.0.0.1:1' })
+      const { lines } = await tryStart(folder, { CLICKHOUSE_URL: 'http://127.0.0.1:1' })
       expect(lines).toEqual([expect.stringContaining('CLICKHOUSE_URL http://127.0.0.1:1 does not answer')])
     })
 
@@ -139,7 +114,7 @@ describe.skipIf(!isEmbedded)(
         const path = join(folder, 'registry.db')
         chmodSync(path, 0o600)
         chownSync(path, NOBODY, NOBODY)
-        const { code, lines } = await start(folder)
+        const { code, lines } = await tryStart(folder)
         expect([code, lines]).toEqual([
           2,
           [
@@ -152,7 +127,7 @@ describe.skipIf(!isEmbedded)(
     it('in a folder that cannot be created is refused with the name of the parent folder', async () => {
       const parent = goodFolder()
       chmodSync(parent, 0o500)
-      const { code, lines } = await start(join(parent, 'new'))
+      const { code, lines } = await tryStart(join(parent, 'new'))
       expect([code, lines]).toEqual([
         2,
         [expect.stringMatching(/new cannot be used by this user \(EACCES\); .*chmod u\+rwX/)],
@@ -196,7 +171,7 @@ describe.skipIf(!isEmbedded)(
     ] as const)('%s is refused and names the remedy (%#)', async (name, spoil, message) => {
       const folder = goodFolder()
       spoil(join(folder, name))
-      const { code, lines } = await start(folder, { GATEWAY_THREADS: '1' })
+      const { code, lines } = await (name === 'registry.db' ? start : tryStart)(folder, { GATEWAY_THREADS: '1' })
       expect([code, lines]).toEqual([2, [expect.stringMatching(message)]])
       expect(lines[0]).toContain(folder)
     })
@@ -204,7 +179,7 @@ describe.skipIf(!isEmbedded)(
     it('does not mistake a lock with garbage for another process, and succeeds without the lock', async () => {
       const folder = goodFolder()
       garbage(join(folder, 'lock'))
-      expect((await start(folder)).code).toBe(2)
+      expect((await tryStart(folder)).code).toBe(2)
       rmSync(join(folder, 'lock'))
       const again = await createService({ args: ['--empty'], dataDir: folder })
       await again.start()
@@ -214,7 +189,7 @@ describe.skipIf(!isEmbedded)(
     it('in place of DATA_DIR is refused', async () => {
       const path = join(goodFolder(), 'file')
       writeFileSync(path, '')
-      const { code, lines } = await start(path)
+      const { code, lines } = await tryStart(path)
       expect([code, lines]).toEqual([
         2,
         [`tollgate: DATA_DIR ${path} is not a folder; move it away, or set another DATA_DIR`],
@@ -264,7 +239,7 @@ describe('a start with an unreachable dependency', () => {
     async () => {
       const port = await ownPort()
       const url = `http://user:secret-word@${OWN_ADDRESS}:${port}`
-      const { code, lines } = await start(goodFolder(), { CLICKHOUSE_URL: url })
+      const { code, lines } = await tryStart(goodFolder(), { CLICKHOUSE_URL: url })
       expect([code, lines]).toEqual([
         2,
         [
@@ -279,7 +254,7 @@ describe('a start with an unreachable dependency', () => {
 
   it('is refused for an address of another machine, and creates no file', async () => {
     const folder = join(goodFolder(), 'new')
-    const { code, lines } = await start(folder, { HOST: '192.0.2.1' })
+    const { code, lines } = await tryStart(folder, { HOST: '192.0.2.1' })
     expect([code, lines]).toEqual([
       2,
       [
