@@ -4,7 +4,7 @@
 
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { createVisits, launchBrowser } from './console-visit.ts'
+import { createVisits, workerBrowser } from './console-visit.ts'
 import { createService, type Service } from './service.ts'
 
 const MINUTE = 60_000
@@ -22,11 +22,10 @@ let browser: Browser
 beforeAll(async () => {
   service = await createService({ args: ['--empty'] })
   await service.start()
-  browser = await launchBrowser()
+  browser = await workerBrowser()
 }, MINUTE)
 
 afterAll(async () => {
-  await browser.close()
   await service.remove()
 })
 

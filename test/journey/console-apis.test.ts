@@ -7,7 +7,7 @@ import type { Browser, Page } from 'playwright-core'
 import { request } from 'undici'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { activate, choose, enterText, goTo, openRow, tabTo } from './console-keyboard.ts'
-import { createVisits, expectUsable, launchBrowser } from './console-visit.ts'
+import { createVisits, expectUsable, workerBrowser } from './console-visit.ts'
 import { hostileDocument, HOSTILE } from './hostile-document.ts'
 import { ledgerDocument, startLedgerBackend, type LedgerBackend } from './ledger-backend.ts'
 import { startLoad } from './load.ts'
@@ -25,11 +25,10 @@ beforeAll(async () => {
   ;[blue, green] = await Promise.all([startLedgerBackend('blue'), startLedgerBackend('green')])
   service = await createService({ args: ['--empty'], env: { REQUEST_LOG: 'all' } })
   await service.start()
-  browser = await launchBrowser()
+  browser = await workerBrowser()
 }, MINUTE)
 
 afterAll(async () => {
-  await browser.close()
   await service.remove()
   await Promise.all([blue.close(), green.close()])
 })

@@ -13,7 +13,7 @@ import { request } from 'undici'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { OWN_ADDRESS } from '../fixtures/own-address.ts'
 import { createBrowser } from './browser.ts'
-import { createVisits, launchBrowser } from './console-visit.ts'
+import { createVisits, workerBrowser } from './console-visit.ts'
 import { createService, type Service } from './service.ts'
 import { authorizeUrl, invite, PASSWORD } from './shared-client.ts'
 
@@ -33,11 +33,10 @@ beforeAll(async () => {
   )
   await new Promise<void>((resolve) => attacker.listen(0, '127.0.0.1', resolve))
   attackerUrl = `http://127.0.0.1:${(attacker.address() as AddressInfo).port}/`
-  browser = await launchBrowser()
+  browser = await workerBrowser()
 }, MINUTE)
 
 afterAll(async () => {
-  await browser.close()
   await service.remove()
   attacker.closeAllConnections()
   await new Promise((resolve) => attacker.close(resolve))

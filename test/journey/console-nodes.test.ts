@@ -7,7 +7,7 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { ownPort, ownUrl } from '../fixtures/own-address.ts'
-import { createVisits, expectUsable, launchBrowser } from './console-visit.ts'
+import { createVisits, expectUsable, workerBrowser } from './console-visit.ts'
 import { createService, type Service } from './service.ts'
 import { startSeveralNodes, type SeveralNodes } from './several-nodes.ts'
 
@@ -21,7 +21,7 @@ let browser: Browser
 const { signIn } = createVisits(() => ({ service: several.nodes[0]!, browser }))
 
 beforeAll(async () => {
-  browser = await launchBrowser()
+  browser = await workerBrowser()
   const ports = await Promise.all([ownPort(), ownPort()])
   const [GATEWAY_URL, BASE_URL] = ports.map((port) => ownUrl(port)) as [string, string]
   several = await startSeveralNodes(['a'], { GATEWAY_URL, BASE_URL }, { ports })
@@ -29,7 +29,7 @@ beforeAll(async () => {
 }, 2 * MINUTE)
 
 afterAll(async () => {
-  await Promise.all([browser?.close(), other?.remove()])
+  await other?.remove()
   await several?.remove()
 })
 

@@ -6,7 +6,7 @@ import type { Browser, Page, Request } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createPlatformClient } from '../../src/cli/platform-client.ts'
 import { logIn } from './console-keyboard.ts'
-import { createVisits, launchBrowser } from './console-visit.ts'
+import { createVisits, workerBrowser } from './console-visit.ts'
 import { ledgerDocument, startLedgerBackend, type LedgerBackend } from './ledger-backend.ts'
 import { createService, enrol, publish, type Service } from './service.ts'
 import { invite } from './shared-client.ts'
@@ -43,11 +43,10 @@ beforeAll(async () => {
     `subscriptions/${items[0]!.id}`,
     'settings/roles/admin',
   ]
-  browser = await launchBrowser()
+  browser = await workerBrowser()
 }, MINUTE)
 
 afterAll(async () => {
-  await browser.close()
   await service.remove()
   await backend.close()
 })

@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net'
 import type { Browser, Page } from 'playwright-core'
 import { request } from 'undici'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { createVisits, expectUsable, launchBrowser } from './console-visit.ts'
+import { createVisits, expectUsable, workerBrowser } from './console-visit.ts'
 import { ledgerDocument, startLedgerBackend, type LedgerBackend } from './ledger-backend.ts'
 import { createService, enrol, publish, type Enrolled, type Service, TWO_THREADS } from './service.ts'
 
@@ -38,12 +38,11 @@ beforeAll(async () => {
   await failWebhook()
   await letCredentialExpire()
   await stageRevision()
-  browser = await launchBrowser()
+  browser = await workerBrowser()
   await vi.waitFor(async () => expect(await kinds()).toEqual([...KINDS]), { timeout: 30_000, interval: 300 })
 }, 2 * MINUTE)
 
 afterAll(async () => {
-  await browser.close()
   await service.remove()
   await backend.close()
   receiver.close()

@@ -7,7 +7,7 @@ import { promisify } from 'node:util'
 import type { Browser, Page } from 'playwright-core'
 import { request } from 'undici'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createVisits, expectUsable, launchBrowser } from './console-visit.ts'
+import { createVisits, expectUsable, workerBrowser } from './console-visit.ts'
 import { hostileDocument, HOSTILE } from './hostile-document.ts'
 import { ledgerDocument, startLedgerBackend, type LedgerBackend } from './ledger-backend.ts'
 import { createService, publish, type Service } from './service.ts'
@@ -29,11 +29,10 @@ beforeAll(async () => {
   await setPolicy('ledger-v1', { exposure: 'Public', subscriptionApproval: 'Manual' })
   await setPolicy('hostile-v1', { exposure: 'Public' })
   await setPolicy('secret-v1', { exposure: 'Internal' })
-  browser = await launchBrowser()
+  browser = await workerBrowser()
 }, MINUTE)
 
 afterAll(async () => {
-  await browser.close()
   await service.remove()
   await backend.close()
 })

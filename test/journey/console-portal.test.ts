@@ -6,7 +6,7 @@ import type { Browser, Page } from 'playwright-core'
 import { request } from 'undici'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { activate, enterText, goTo, openRow, replaceText } from './console-keyboard.ts'
-import { createVisits, expectUsable, launchBrowser } from './console-visit.ts'
+import { createVisits, expectUsable, workerBrowser } from './console-visit.ts'
 import { ledgerDocument, startLedgerBackend, type LedgerBackend } from './ledger-backend.ts'
 import { createService, publish, type Service } from './service.ts'
 import { createConsumer, subscribe } from './shared-client.ts'
@@ -30,11 +30,10 @@ beforeAll(async () => {
   for (const name of [HOSTILE, LONG]) await service.platform.post('/v1/products', { name, apis: ['ledger-v1'] })
   own = await enter()
   other = await enter()
-  browser = await launchBrowser()
+  browser = await workerBrowser()
 }, MINUTE)
 
 afterAll(async () => {
-  await browser.close()
   await service.remove()
   await backend.close()
 })

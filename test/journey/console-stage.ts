@@ -2,7 +2,7 @@
 
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll } from 'vitest'
-import { createVisits, launchBrowser, type Visits } from './console-visit.ts'
+import { createVisits, workerBrowser, type Visits } from './console-visit.ts'
 import { ledgerDocument, startLedgerBackend, type LedgerBackend } from './ledger-backend.ts'
 import { createService, publish, type Service } from './service.ts'
 
@@ -35,7 +35,7 @@ export function useConsole(
 
   beforeAll(async () => {
     stage.backend = await startLedgerBackend()
-    stage.browser = await launchBrowser()
+    stage.browser = await workerBrowser()
     // Last: its ports are free, but not taken before it starts.
     stage.service = await createService({ args: ['--empty'], env })
     await stage.service.start()
@@ -44,7 +44,7 @@ export function useConsole(
   }, LIMIT_MS)
 
   afterAll(async () => {
-    await Promise.all([stage.browser?.close(), stage.service?.remove(), stage.backend?.close()])
+    await Promise.all([stage.service?.remove(), stage.backend?.close()])
   })
 
   return createVisits(opened)

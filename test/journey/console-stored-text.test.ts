@@ -9,7 +9,7 @@ import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { HOSTILE_SUBJECT } from '../fixtures/hostile-certificate.ts'
 import { logIn } from './console-keyboard.ts'
-import { createVisits, launchBrowser } from './console-visit.ts'
+import { createVisits, workerBrowser } from './console-visit.ts'
 import { createService, enrol, type Service } from './service.ts'
 import { authorizeUrl, invite, PASSWORD } from './shared-client.ts'
 import { crawl } from './stored-text/crawl.ts'
@@ -42,11 +42,10 @@ beforeAll(async () => {
   stored = await store(filler, decider, { backend: outside.url, issuer: outside.url })
   calls = await callHostile(service, outside, stored)
   await storeMute(filler)
-  browser = await launchBrowser()
+  browser = await workerBrowser()
 }, 4 * MINUTE)
 
 afterAll(async () => {
-  await browser.close()
   await service.remove()
   await outside.close()
 })

@@ -5,6 +5,7 @@ import { createRequire } from 'node:module'
 import { chromium, type Browser, type BrowserContext, type Page, type Request } from 'playwright-core'
 import { expect, onTestFinished } from 'vitest'
 import { pathOf } from '../programs.ts'
+import { keepingChildren } from '../runner/kept-processes.ts'
 import { logIn } from './console-keyboard.ts'
 import type { Service } from './service.ts'
 import { invite, type Role } from './shared-client.ts'
@@ -38,6 +39,14 @@ const awaited = new WeakMap<Page, ReadonlySet<Request>>()
 /** The themes differ in colours only. */
 const RULES = { light: {}, dark: { runOnly: ['color-contrast', 'link-in-text-block'] } } as const
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+let shared: Browser | null = null
+
+/** Returns the browser of this worker, which ends with it. What a visit leaves is in a context of its own. */
+export async function workerBrowser(): Promise<Browser> {
+  if (!shared?.isConnected()) shared = await keepingChildren(launchBrowser)
+  return shared
+}
 
 export async function launchBrowser(): Promise<Browser> {
   return chromium.launch({ executablePath: pathOf('chromium'), args: ['--no-sandbox'] })

@@ -6,7 +6,7 @@ import { createServer } from 'node:http'
 import type { Browser, Page } from 'playwright-core'
 import { Agent, request } from 'undici'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { launchBrowser } from './console-visit.ts'
+import { workerBrowser } from './console-visit.ts'
 import { ledgerDocument, startLedgerBackend, type LedgerBackend } from './ledger-backend.ts'
 import { createService, enrol, publish, type Enrolled, type Service, TWO_THREADS } from './service.ts'
 import { listen } from './things-api.ts'
@@ -31,7 +31,7 @@ beforeAll(async () => {
   app = one!
   evil = other!
   backend = await startLedgerBackend()
-  browser = await launchBrowser()
+  browser = await workerBrowser()
   service = await createService({ args: ['--empty'], env: { ...TWO_THREADS, REQUEST_LOG: 'all', CORS_ORIGINS: app } })
   await service.start()
   const document = { ...ledgerDocument(), 'x-tollgate-cors': { origins: [app], maxAge: 0 } }
@@ -42,7 +42,7 @@ beforeAll(async () => {
 }, MINUTE)
 
 afterAll(async () => {
-  await Promise.all([browser.close(), service.remove(), backend.close()])
+  await Promise.all([service.remove(), backend.close()])
   for (const server of pages) server.close()
 })
 

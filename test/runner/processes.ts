@@ -14,12 +14,16 @@ const COMMAND_LENGTH_MAX = 120
 
 /** Returns the processes that this one has started and that still run, and those that they have started. */
 export function descendantsOf(pid: number): readonly ProcessFacts[] {
+  return childrenOf(pid).flatMap((child) => [{ pid: child, command: commandOf(child) }, ...descendantsOf(child)])
+}
+
+export function childrenOf(pid: number): readonly number[] {
   const children = read(() =>
     readdirSync(`/proc/${pid}/task`).flatMap((task) =>
       readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8').split(' ').filter(Boolean).map(Number),
     ),
   )
-  return (children ?? []).flatMap((child) => [{ pid: child, command: commandOf(child) }, ...descendantsOf(child)])
+  return children ?? []
 }
 
 /** Returns the processes whose arguments, environment or working folder name the text. */

@@ -7,7 +7,8 @@
 
 import { afterAll, afterEach } from 'vitest'
 import { outputsOfServices } from '../fixtures/service-outputs.ts'
-import { cpuSecondsOf, descendantsOf, killAll } from './processes.ts'
+import { isKept } from './kept-processes.ts'
+import { childrenOf, cpuSecondsOf, descendantsOf, killAll } from './processes.ts'
 
 declare module 'vitest' {
   interface TaskMeta {
@@ -27,7 +28,10 @@ afterAll(({}, file) => {
   file.meta.cpuSeconds = total - (worker.cpuSecondsBefore ?? 0)
   worker.cpuSecondsBefore = total
   // A process that has ended, and that its parent has not waited for yet, has no arguments.
-  const left = running.filter(({ command }) => command !== '')
+  const kept = new Set(
+    childrenOf(process.pid).flatMap((pid) => (isKept(pid) ? [pid, ...descendantsOf(pid).map((each) => each.pid)] : [])),
+  )
+  const left = running.filter(({ pid, command }) => command !== '' && !kept.has(pid))
   if (left.length > 0) file.meta.leftBehind = left.map(({ pid, command }) => `${pid} ${command}`)
   killAll(left)
 })

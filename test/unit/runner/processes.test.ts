@@ -1,6 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { afterEach, describe, expect, it } from 'vitest'
+import { isKept, keepingChildren } from '../../runner/kept-processes.ts'
 import { cpuSecondsOf, descendantsOf, isRunning, killAll, processesNaming } from '../../runner/processes.ts'
 
 const children: ChildProcess[] = []
@@ -56,5 +57,14 @@ describe.runIf(process.platform === 'linux')('the processes of a test file (need
 
   it('that are gone have no CPU time and no descendants', () => {
     expect([cpuSecondsOf(2 ** 22 + 1), descendantsOf(2 ** 22 + 1)]).toEqual([0, []])
+  })
+})
+
+describe.runIf(process.platform === 'linux')('what a worker keeps for its later files (needs /proc of Linux)', () => {
+  it('is each child that starts meanwhile, and none that ran before', async () => {
+    const before = await run('echo ready; read x')
+    const kept = await keepingChildren(() => run('echo ready; read x'))
+    const later = await run('echo ready; read x')
+    expect([before, kept, later].map(({ pid }) => isKept(pid))).toEqual([false, true, false])
   })
 })
