@@ -29,7 +29,7 @@ const TOTAL = 400
 /** Calls of the year, each of which costs half of a unit. */
 const QUOTA = 400
 const FIRST = 'revision-0'
-const BETWEEN_FAULTS = 400
+const BETWEEN_FAULTS = 200
 const BILL = { timeout: 2 * MINUTE, interval: 200 }
 
 async function open(

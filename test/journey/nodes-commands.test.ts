@@ -27,7 +27,7 @@ const SEED = readSeed(1)
 const API = 'free-v1'
 const MINUTE = 60_000
 const AT_ONCE = 4
-const BETWEEN_FAULTS = 400
+const BETWEEN_FAULTS = 200
 const random = createRandom(SEED)
 let cluster: ChaosCluster
 let backend: ChaosBackend

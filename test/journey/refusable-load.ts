@@ -1,5 +1,6 @@
-/** Calls without a pause until it is stopped, and counts the results. */
+/** Calls until it is stopped, and counts the results. */
 
+import { setTimeout as pause } from 'node:timers/promises'
 import { Agent } from 'undici'
 
 export interface Load {
@@ -12,6 +13,9 @@ export interface Load {
   /** Resolves when every call has ended. */
   stop(): Promise<void>
 }
+
+/** Of a client after each response: without it, the load takes the processors from what is tested. */
+const PAUSE_MS = 5
 
 export interface LoadOptions {
   readonly origin: string
@@ -41,7 +45,10 @@ export function startLoad({ origin, path, apiKey, clients }: LoadOptions): Load 
 
   async function client(): Promise<void> {
     // A response that had begun when its record was refused is aborted.
-    while (!isOver) await call().catch((cause: NodeJS.ErrnoException) => note(cause.code ?? cause.message))
+    while (!isOver) {
+      await call().catch((cause: NodeJS.ErrnoException) => note(cause.code ?? cause.message))
+      await pause(PAUSE_MS)
+    }
   }
 
   const ended = Promise.all(Array.from({ length: clients }, client))

@@ -1,7 +1,7 @@
 /**
  * Activation under load: no call fails, and exactly one revision serves each call.
  *
- * `REVISIONS` sets the number of activations and discards (200 in the suite; `npm run revisions` makes
+ * `REVISIONS` sets the number of activations and discards (60 in the suite; `npm run revisions` makes
  * it 1,000). Every revision has a separate backend that returns its name.
  */
 
@@ -10,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ledgerDocument, startLedgerBackend, type LedgerBackend } from './ledger-backend.ts'
 import { createService, enrol, publish, type Enrolled, type Service, TWO_THREADS } from './service.ts'
 
-const REVISIONS = Number(process.env['REVISIONS'] ?? 200)
+const REVISIONS = Number(process.env['REVISIONS'] ?? 60)
 const CLIENTS = 8
 
 let service: Service

@@ -12,6 +12,8 @@ import { createService, enrol, publish, type Service } from './service.ts'
 const THREADS = 3
 /** Enough connections for every thread to accept some of them. */
 const CONNECTIONS = 24
+/** Before a revocation, and after its answer: some twenty over each connection. */
+const CALLS = 500
 
 let service: Service
 let backend: LedgerBackend
@@ -89,9 +91,9 @@ async function takeAway(
 ): Promise<number[]> {
   const hammering = hammer(headers, path)
   try {
-    await hammering.served(2_000)
+    await hammering.served(CALLS)
     await take()
-    return [...(await hammering.after(2_000)).keys()]
+    return [...(await hammering.after(CALLS)).keys()]
   } finally {
     await hammering.stop()
   }
@@ -215,15 +217,15 @@ it('answers 404 for a removed API on every thread after the answer, also after a
   const remove = () => service.platform.delete('/v1/apis/attic-v1')
   await expect(remove()).rejects.toThrow(subscription)
   const hammering = hammer(headers, path)
-  await hammering.served(200)
+  await hammering.served(CALLS)
   await hammering.stop()
   await service.platform.post(`/v1/subscriptions/${subscription}/cancel`)
 
   // A call with a cancelled subscription is refused with 401 while the API exists, and with 404 afterwards.
   const refused = hammer(headers, path)
-  expect([...(await refused.after(500)).keys()]).toEqual([401])
+  expect([...(await refused.after(CALLS)).keys()]).toEqual([401])
   await remove()
-  expect([...(await refused.after(2_000)).keys()]).toEqual([404])
+  expect([...(await refused.after(CALLS)).keys()]).toEqual([404])
   await refused.stop()
   await service.stop()
   await service.start()
@@ -242,9 +244,9 @@ it('deprecates an API without a failed call, and answers 410 on every thread onc
   const path = '/archive-v1/entries?n=1'
   const retirementDate = '2099-01-01T00:00:00.000Z'
   const hammering = hammer(headers, path)
-  await hammering.served(500)
+  await hammering.served(CALLS)
   await service.platform.post('/v1/apis/archive-v1/deprecate', { retirementDate, successor: 'ledger-v1' })
-  await hammering.served(500)
+  await hammering.served(CALLS)
   await hammering.stop()
   const answer = await request(service.gatewayUrl + path, { headers })
   await answer.body.dump()

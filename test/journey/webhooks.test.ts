@@ -10,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { createService, enrol, publish, type Service } from './service.ts'
 
 /** Total number of messages. */
-const MESSAGES = Number(process.env['MESSAGES'] ?? 10_000)
+const MESSAGES = 3_000
 const RECEIVERS = 100
 const DEAD = 10
 const WAIT = { timeout: 60_000, interval: 50 }

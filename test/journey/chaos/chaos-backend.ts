@@ -17,7 +17,7 @@ export interface ChaosBackend {
   close(): Promise<void>
 }
 
-const HOLD_MS_MAX = 40
+const HOLD_MS_MAX = 80
 
 /** The answer of a call is the first segment of its path, so that each revision can have its own. */
 export async function startChaosBackend(random: Random): Promise<ChaosBackend> {

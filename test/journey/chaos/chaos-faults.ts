@@ -22,7 +22,7 @@ interface Setting extends FaultParts {
   readonly last: () => Promise<void>
 }
 
-const CALLS_MAX = 1_500
+const CALLS_MAX = 750
 /** Calls are slow while a server does not answer. */
 const LASTS_MS_MAX = 30_000
 const FAILED_INSERTS = 6
@@ -152,7 +152,7 @@ export async function runFault({ cluster, load, random }: FaultParts, names: rea
   const name = names[random.below(names.length)]!
   const node = cluster.nodes[random.below(cluster.nodes.length)]!
   const last = (): Promise<void> =>
-    Promise.race([load.after(50 + random.below(CALLS_MAX)), delay(LASTS_MS_MAX, undefined, { ref: false })])
+    Promise.race([load.after(25 + random.below(CALLS_MAX)), delay(LASTS_MS_MAX, undefined, { ref: false })])
   await FAULTS[name]!({ cluster, load, random, node, last })
   return name
 }

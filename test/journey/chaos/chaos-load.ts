@@ -1,4 +1,4 @@
-/** Callers that call all nodes without a pause for as long as the run lasts, and the history of their calls. */
+/** Callers that call all nodes for as long as the run lasts, and the history of their calls. */
 
 import type { Random } from '../../random.ts'
 import type { HistoryCall } from '../../simulation/history-checker.ts'
@@ -29,7 +29,7 @@ interface Sent extends Omit<HistoryCall, 'arrivedMs' | 'leftMs'> {
   readonly n: string
 }
 
-const PAUSE_MS_MAX = 30
+const PAUSE_MS_MAX = 60
 const GIVE_UP_MS = 20_000
 
 /** Numbers the calls of all loads, because several may have one backend. */

@@ -65,8 +65,8 @@ const WAYS: readonly Way[] = [
     },
   },
 ]
-const CALLS_BEFORE = 30
-const CALLS_AFTER = 100
+const CALLS_BEFORE = 15
+const CALLS_AFTER = 50
 
 export function createChaosRevocations({ cluster, load, random, api }: RevocationParts): ChaosRevocations {
   const answered: Revocation[] = []
