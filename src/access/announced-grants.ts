@@ -1,66 +1,69 @@
 /**
  * Sends the current grants of credentials to every gateway thread.
  *
- * A command that removes access calls one of these functions after its commit and before it returns. Documents are read in batches,
- * so that a consumer with many subscriptions needs little memory.
+ * A command that removes access calls one of these functions after its commit and before it returns. A change goes to the threads in
+ * one command, and never waits for the grants of others.
  */
 
 import { listAll } from '../command/page.ts'
 import type { GatewayPort } from '../plan/gateway-port.ts'
+import type { Grant } from '../plan/grant.ts'
 import type { Document, Registry } from '../store/registry.ts'
 import { SUBSCRIPTION_KIND, type SubscriptionBody } from '../subscriptions/document/subscription-document.ts'
-import { CREDENTIAL_KIND, type CredentialBody } from './credential-document.ts'
-import { toGrant, toSharedGrant } from './grants.ts'
+import { CREDENTIAL_KIND } from './credential-document.ts'
+import { grantsOfSubscription, toGrant } from './grants.ts'
 
 export interface AnnouncementOptions {
   readonly registry: Registry
-  readonly gateway: Pick<GatewayPort, 'applyGrant'>
+  readonly gateway: Pick<GatewayPort, 'applyGrants'>
 }
 
+/** Grants in one command: the calls of a thread wait for it. */
+const GRANTS_MAX = 1_000
+
 /** Resolves when every thread has the grant of the credential. */
-export async function announceCredential(options: AnnouncementOptions, id: string): Promise<void> {
-  const credential = await options.registry.get(CREDENTIAL_KIND, id)
-  if (credential !== null) await announce(options, credential)
+export async function announceCredential({ registry, gateway }: AnnouncementOptions, id: string): Promise<void> {
+  const credential = await registry.get(CREDENTIAL_KIND, id)
+  const grant = credential === null ? null : await toGrant(registry, credential)
+  if (grant !== null) await gateway.applyGrants([grant])
 }
 
 /** Resolves when every thread has the grants of the subscription. */
-export async function announceSubscription(
-  options: AnnouncementOptions,
-  tenant: string,
-  subscription: string,
-): Promise<void> {
-  const where = { subscription }
-  for await (const credential of listAll(options.registry, CREDENTIAL_KIND, { tenant, where })) {
-    await announce(options, credential)
-  }
-  const current = await options.registry.get(SUBSCRIPTION_KIND, subscription)
-  if (current !== null) await announceShared(options, current)
+export async function announceSubscription({ registry, gateway }: AnnouncementOptions, id: string): Promise<void> {
+  const subscription = await registry.get(SUBSCRIPTION_KIND, id)
+  if (subscription !== null) await sendGrants(gateway, grantsOfSubscription(registry, subscription))
 }
 
 /** Resolves when every thread has the grants of the consumer. */
 export async function announceConsumer(options: AnnouncementOptions, tenant: string, consumer: string): Promise<void> {
-  const where = { consumer }
-  for await (const { id, body } of listAll(options.registry, SUBSCRIPTION_KIND, { tenant, where })) {
-    if (body.actor.status !== 'done') await announceSubscription(options, tenant, id)
-  }
+  await announceAll(options, listAll(options.registry, SUBSCRIPTION_KIND, { tenant, where: { consumer } }))
 }
 
 /** Resolves when every thread has the grants of the tenant. */
 export async function announceTenant(options: AnnouncementOptions, tenant: string): Promise<void> {
-  for await (const credential of listAll(options.registry, CREDENTIAL_KIND, { tenant })) {
-    if (credential.body.state === 'Active') await announce(options, credential)
-  }
-  for await (const subscription of listAll(options.registry, SUBSCRIPTION_KIND, { tenant })) {
-    if (subscription.body.actor.status !== 'done') await announceShared(options, subscription)
-  }
+  await announceAll(options, listAll(options.registry, SUBSCRIPTION_KIND, { tenant }))
 }
 
-async function announce({ registry, gateway }: AnnouncementOptions, credential: Document<CredentialBody>) {
-  const grant = await toGrant(registry, credential)
-  if (grant !== null) await gateway.applyGrant(grant)
+/** Those of subscriptions that have ended give no access any more, and never will. */
+async function announceAll(
+  { registry, gateway }: AnnouncementOptions,
+  subscriptions: AsyncIterable<Document<SubscriptionBody>>,
+): Promise<void> {
+  async function* grants(): AsyncGenerator<Grant> {
+    for await (const subscription of subscriptions) {
+      if (subscription.body.actor.status !== 'done') yield* grantsOfSubscription(registry, subscription)
+    }
+  }
+  await sendGrants(gateway, grants())
 }
 
-async function announceShared({ registry, gateway }: AnnouncementOptions, subscription: Document<SubscriptionBody>) {
-  const grant = await toSharedGrant(registry, subscription)
-  if (grant !== null) await gateway.applyGrant(grant)
+/** Sends grants as they are read, in commands of at most `GRANTS_MAX`. */
+export async function sendGrants(gateway: AnnouncementOptions['gateway'], grants: AsyncIterable<Grant>): Promise<void> {
+  let batch: Grant[] = []
+  for await (const grant of grants) {
+    if (batch.push(grant) < GRANTS_MAX) continue
+    await gateway.applyGrants(batch)
+    batch = []
+  }
+  if (batch.length > 0) await gateway.applyGrants(batch)
 }

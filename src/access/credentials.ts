@@ -10,7 +10,7 @@ import type { Clock } from '../runtime/clock.ts'
 import type { Author, Document, Registry } from '../store/registry.ts'
 import { policyOfSubscribed } from '../publishing/api-policy.ts'
 import { commit, find, invalidAt } from '../command/commands.ts'
-import { announceSubscription } from './announced-grants.ts'
+import { announceCredential, announceSubscription } from './announced-grants.ts'
 import {
   CREDENTIAL_KIND,
   credentialWrite,
@@ -61,12 +61,12 @@ export interface Credentials {
   ): Promise<RotatedCredentials>
   of(tenant: string, subscription: string): Promise<readonly Document<CredentialBody>[]>
   /** Sends the current grants of a subscription to every gateway thread; resolves when all have them. */
-  announce(tenant: string, subscription: string): Promise<void>
+  announce(subscription: string): Promise<void>
 }
 
 export interface CredentialsOptions extends Secrets {
   readonly registry: Registry
-  readonly gateway: Pick<GatewayPort, 'applyGrant'>
+  readonly gateway: Pick<GatewayPort, 'applyGrants'>
   readonly clock: Pick<Clock, 'nowMs'>
 }
 
@@ -83,7 +83,7 @@ export function createCredentials(options: CredentialsOptions): Credentials {
 
   return {
     of: (tenant, subscription) => listCredentials(options, tenant, subscription),
-    announce: (tenant, subscription) => announceSubscription(options, tenant, subscription),
+    announce: (subscription) => announceSubscription(options, subscription),
     rotate: (author, id, rotation, reader) => rotate(options, author, id, rotation, reader),
     async read(author, id, { held, isRevealed } = SERVICE) {
       const current = await find(registry, author.tenant, SUBSCRIPTION_KIND, id)
@@ -109,7 +109,7 @@ export function createCredentials(options: CredentialsOptions): Credentials {
         // A repeated revocation reaches the threads again, but emits no second event.
         ...(state === 'Revoked' ? [] : [eventWrite(createId, tenant, 'CredentialRevoked', data)]),
       ])
-      await announceSubscription(options, author.tenant, id)
+      await announceCredential(options, credential)
     },
   }
 }
@@ -173,7 +173,7 @@ async function rotate(
   })
   const warnings = made.map((write) => firstWarningWrite(write.id, tenant, expiresAtMs, nowMs))
   await commit(registry, author, 'credential.rotate', [...ending, ...made, ...warnings])
-  await announceSubscription(options, tenant, id)
+  await announceSubscription(options, id)
   const ids = new Set(made.map((write) => write.id))
   const items = (await listCredentials(options, tenant, id))
     .filter((each) => ids.has(each.id))

@@ -25,7 +25,7 @@ export async function followGrants(options: AnnouncementOptions, { document, rem
     else await announceCredential(options, id)
   } else if (isOfKind(document, SUBSCRIPTION_KIND)) {
     if (removed) await refuse(options, id, 'Shared', tenant)
-    else await announceSubscription(options, tenant, id)
+    else await announceSubscription(options, id)
   } else if (removed) return
   else if (isOfKind(document, CONSUMER_KIND)) await announceConsumer(options, tenant, id)
   else if (isOfKind(document, TENANT_KIND)) await announceTenant(options, tenant)
@@ -34,9 +34,10 @@ export async function followGrants(options: AnnouncementOptions, { document, rem
 /** A credential that is gone stays refused: its id is never used again. */
 async function refuse({ gateway }: AnnouncementOptions, credential: string, type: Grant['type'], tenant: string) {
   const nothing = { subscription: '', consumer: '', consumerName: '', api: '', apiProductId: '', variant: '' }
-  await gateway.applyGrant({
+  const grant: Grant = {
     ...{ credential, type, tenant, valid: false, active: false, ...nothing },
     ...{ consumerKind: 'application', expiresAtMs: 0, scopes: [] },
     ...{ version: Number.MAX_SAFE_INTEGER, subscriptionRevision: 0 },
-  })
+  }
+  await gateway.applyGrants([grant])
 }

@@ -6,6 +6,7 @@
  * higher version, and an older grant never replaces a newer one.
  */
 
+import { listAll } from '../command/page.ts'
 import type { SubscriptionState } from '../subscriptions/document/subscription-machine.ts'
 import type { Document, Registry } from '../store/registry.ts'
 import { CONSUMER_KIND } from './consumer-document.ts'
@@ -88,13 +89,27 @@ function rank({ valid, active }: Grant): number {
   return valid ? (active ? 2 : 1) : 0
 }
 
-export async function toGrant(
-  registry: Reads,
-  { id, revision, body }: Document<CredentialBody>,
-): Promise<Grant | null> {
-  const subscription = await registry.get(SUBSCRIPTION_KIND, body.subscription)
+export async function toGrant(registry: Reads, credential: Document<CredentialBody>): Promise<Grant | null> {
+  const subscription = await registry.get(SUBSCRIPTION_KIND, credential.body.subscription)
   const shared = subscription === null ? null : await toSharedGrant(registry, subscription)
-  if (shared === null) return null
+  return shared === null ? null : ofCredential(shared, credential)
+}
+
+/** Yields the grants of the credentials of a subscription, then its shared grant. */
+export async function* grantsOfSubscription(
+  registry: Reads,
+  subscription: Document<SubscriptionBody>,
+): AsyncGenerator<Grant> {
+  const shared = await toSharedGrant(registry, subscription)
+  if (shared === null) return
+  const { id, tenant } = subscription
+  for await (const credential of listAll(registry, CREDENTIAL_KIND, { tenant, where: { subscription: id } })) {
+    yield ofCredential(shared, credential)
+  }
+  yield shared
+}
+
+function ofCredential(shared: Grant, { id, revision, body }: Document<CredentialBody>): Grant {
   return {
     ...shared,
     credential: id,

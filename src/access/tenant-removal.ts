@@ -14,13 +14,13 @@ import { API_KIND } from '../publishing/apis.ts'
 import { declaredKinds, type Author, type DocumentKind, type Registry } from '../store/registry.ts'
 import { SUBSCRIPTION_KIND } from '../subscriptions/document/subscription-document.ts'
 import { eraseContacts, isErasure } from './erasure.ts'
-import { CREDENTIAL_KIND } from './credential-document.ts'
-import { toGrant, toSharedGrant } from './grants.ts'
+import { sendGrants } from './announced-grants.ts'
+import { grantsOfSubscription } from './grants.ts'
 import { TENANT_KIND } from './platform-access.ts'
 
 export interface TenantRemovalOptions {
   readonly registry: Registry
-  readonly gateway: Pick<GatewayPort, 'withdraw' | 'applyGrant'>
+  readonly gateway: Pick<GatewayPort, 'withdraw' | 'applyGrants'>
 }
 
 /** Documents per commit. */
@@ -47,15 +47,13 @@ export async function removeTenant(options: TenantRemovalOptions, author: Author
 
 /** Before the documents are removed, because a removal that is repeated finds no credential that is gone. */
 async function invalidate({ registry, gateway }: TenantRemovalOptions, tenant: string): Promise<void> {
-  const refuse = async (grant: Grant | null): Promise<void> => {
-    if (grant !== null) await gateway.applyGrant({ ...grant, valid: false, active: false, version: grant.version + 1 })
+  async function* refused(): AsyncGenerator<Grant> {
+    for await (const subscription of listAll(registry, SUBSCRIPTION_KIND, { tenant })) {
+      for await (const grant of grantsOfSubscription(registry, subscription))
+        yield { ...grant, valid: false, active: false, version: grant.version + 1 }
+    }
   }
-  for await (const credential of listAll(registry, CREDENTIAL_KIND, { tenant })) {
-    await refuse(await toGrant(registry, credential))
-  }
-  for await (const subscription of listAll(registry, SUBSCRIPTION_KIND, { tenant })) {
-    await refuse(await toSharedGrant(registry, subscription))
-  }
+  await sendGrants(gateway, refused())
 }
 
 async function removeAll(registry: Registry, author: Author, tenant: string, kind: string): Promise<void> {

@@ -67,7 +67,7 @@ export interface Tenants {
 }
 
 export interface TenantsOptions extends Secrets, AnnouncementOptions {
-  readonly gateway: Pick<GatewayPort, 'applyGrant' | 'withdraw'>
+  readonly gateway: Pick<GatewayPort, 'applyGrants' | 'withdraw'>
   readonly mutex: KeyedMutex
   readonly clock: Pick<Clock, 'nowMs'>
   readonly scopes: readonly string[]

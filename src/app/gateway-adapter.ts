@@ -66,10 +66,12 @@ export function createGatewayPort(parts: GatewayParts): GatewayPort {
         platformLimits.setPlan(sla)
       }),
     renumber: (slas) => slas.forEach((sla) => declarations.setPlan(sla)),
-    async applyGrant(grant) {
-      authenticator.applyGrant(grant)
-      onGrant(grant)
-      await gatewayPool.applyGrant(grant)
+    async applyGrants(grants) {
+      for (const grant of grants) {
+        authenticator.applyGrant(grant)
+        onGrant(grant)
+      }
+      await gatewayPool.applyGrants(grants)
     },
     applyMembership: (api, productIds) => gatewayPool.applyMembership(api, productIds),
     async revokeToken(token) {

@@ -24,8 +24,8 @@ export interface GatewayPort {
   applySla(sla: SlaPlan): Promise<void>
   /** Notes the numbers of declarations that are served and have not changed otherwise. */
   renumber(slas: readonly SlaPlan[]): void
-  /** Updates the cached grant of a credential; an invalid grant leaves a tombstone. */
-  applyGrant(grant: Grant): Promise<void>
+  /** Updates the cached grants of credentials; an invalid grant leaves a tombstone. */
+  applyGrants(grants: readonly Grant[]): Promise<void>
   /** Sets the products that an API is a member of; tokens of other products are refused. */
   applyMembership(api: string, productIds: readonly string[]): Promise<void>
   /** Refuses a token of this gateway, although its signature still verifies. */

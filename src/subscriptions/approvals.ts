@@ -198,7 +198,7 @@ async function decide(
     ...(await movedFlow(registry, flow, body, clock.nowMs())),
     ...writes,
   ])
-  if (writes.length > 0) await credentials.announce(tenant, flow.body.subscription)
+  if (writes.length > 0) await credentials.announce(flow.body.subscription)
   return approval
 }
 

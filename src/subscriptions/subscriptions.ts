@@ -152,7 +152,7 @@ async function create(
     ...(expiresAtMs === undefined ? [] : await expiryWrites(registry, { id, tenant }, expiresAtMs, nowMs)),
   ])
   // A thread may have cached that this client has no grant.
-  if (client.federated !== null) await credentials.announce(tenant, id)
+  if (client.federated !== null) await credentials.announce(id)
   return context.get(tenant, id)
 }
 
@@ -198,7 +198,7 @@ async function change(
   await refuseOwnAccess(registry, current)
   const write = subscriptionWrite(id, tenant, current.revision, to(current.body))
   await commit(registry, author, action, [write, ...more])
-  await credentials.announce(tenant, id)
+  await credentials.announce(id)
   return context.get(tenant, id)
 }
 
@@ -231,7 +231,7 @@ async function send(
     return await change(context, author, id, `subscription.${type}`, apply, more)
   } catch (cause) {
     // An earlier command may have committed the change without reaching every thread, so a retry sends the grants again.
-    if (cause instanceof Problem && cause.code === 'state_conflict') await credentials.announce(author.tenant, id)
+    if (cause instanceof Problem && cause.code === 'state_conflict') await credentials.announce(id)
     throw cause
   }
 }

@@ -125,7 +125,7 @@ export function createTierRequest(options: TierChangesOptions) {
       requested,
       ...writes,
     ])
-    if (isInForce) await credentials.announce(tenant, id)
+    if (isInForce) await credentials.announce(id)
     return flowId
   }
 }

@@ -110,7 +110,7 @@ async function admitAll(options: WaitingListOptions, tenant: string, isStopped: 
 async function admit({ registry, credentials }: WaitingListOptions, waiting: WaitingClaim): Promise<void> {
   const { tenant, subscription, action } = waiting
   await registry.commit({ tenant, consumer: 'system' }, action, await waiting.admit())
-  await credentials.announce(tenant, subscription)
+  await credentials.announce(subscription)
 }
 
 function mayFree(document: Document): boolean {

@@ -44,7 +44,7 @@ export type Command =
   | { readonly type: 'abort'; readonly prepared: number }
   | { readonly type: 'withdraw'; readonly api: string }
   | { readonly type: 'sla'; readonly sla: SlaPlan }
-  | { readonly type: 'grant'; readonly grant: Grant }
+  | { readonly type: 'grants'; readonly grants: readonly Grant[] }
   | { readonly type: 'keys'; readonly jwks: JsonWebKeySet }
   | { readonly type: 'membership'; readonly api: string; readonly productIds: readonly string[] }
   /** Contains several tokens only while a thread starts. */

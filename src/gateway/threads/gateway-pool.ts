@@ -40,7 +40,7 @@ export function createGatewayPool(options: GatewayPoolOptions): GatewayPool {
     prepare: (plan, slas) => prepareRevision(workers, state, plan, slas),
     withdraw: (api) => apply({ type: 'withdraw', api }, () => state.removePlan(api)),
     applySla: (sla) => apply({ type: 'sla', sla }, () => state.setSla(sla)),
-    applyGrant: (grant) => workers.enqueue(() => workers.execute({ type: 'grant', grant })),
+    applyGrants: (grants) => workers.enqueue(() => workers.execute({ type: 'grants', grants })),
     applyMembership: (api, productIds) =>
       apply({ type: 'membership', api, productIds }, () => state.setMembership(api, productIds)),
     revokeToken: (token) =>

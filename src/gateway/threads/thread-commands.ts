@@ -47,8 +47,8 @@ export async function executeCommand(thread: ThreadParts, id: number, command: C
     case 'sla':
       revisions.setSla(command.sla)
       return callerContexts.release(command.sla.api)
-    case 'grant':
-      return authenticator.applyGrant(command.grant)
+    case 'grants':
+      return command.grants.forEach(authenticator.applyGrant)
     case 'keys':
       thread.publishedKeys.jwks = command.jwks
       return authenticator.setKeys(command.jwks)

@@ -30,7 +30,7 @@ it('a full disk is answered 503, and the registry stays consistent and works aga
   const path = join(folder, 'registry.db')
   const clock = { nowMs: () => NOW_MS, after: () => () => {}, every: () => () => {} }
   const full = openSqliteRegistry({ path, clock, bytesMax: 400 * 1024 })
-  const gateway = { applyGrant: async () => {} }
+  const gateway = { applyGrants: async () => {} }
   const rest = { createId: createIdFactory(clock.nowMs), gateway, mutex: createKeyedMutex(), clock }
   const consumers = createConsumers({ ...rest, registry: full })
   const made: string[] = []

@@ -17,6 +17,31 @@ async function subscribe(catalogue: TestCatalogue) {
 const statesOf = async (catalogue: TestCatalogue, id: string) =>
   (await catalogue.credentials.read(ACME, id)).items.map(({ type, state }) => `${type} ${state}`)
 
+describe('what the threads get', () => {
+  it('after the revocation of a credential is its grant alone', async () => {
+    const catalogue = openTestCatalogue()
+    const { id } = await subscribe(catalogue)
+    for (let times = 0; times < 3; times++) await catalogue.credentials.rotate(ACME, id)
+    const [, key] = (await catalogue.credentials.read(ACME, id)).items
+    catalogue.gateway.calls.length = 0
+    await catalogue.credentials.revoke(ACME, id, key!.id)
+    expect(catalogue.gateway.calls).toEqual([`grants ${key!.id}`])
+    expect(catalogue.gateway.grants.at(-1)).toMatchObject({ credential: key!.id, valid: false })
+  })
+
+  it('after a change of a consumer is one command for all of its subscriptions', async () => {
+    const catalogue = openTestCatalogue()
+    const { id, consumer } = await subscribe(catalogue)
+    const other = await catalogue.subscriptions.create(ACME, { consumer, api: API })
+    catalogue.gateway.calls.length = catalogue.gateway.grants.length = 0
+    await catalogue.consumers.disable(ACME, consumer)
+    expect(catalogue.gateway.calls).toHaveLength(1)
+    const granted = catalogue.gateway.grants.map(({ subscription, active }) => `${subscription} ${active}`)
+    expect(new Set(granted)).toEqual(new Set([`${id} false`, `${other.id} false`]))
+    expect(granted).toHaveLength(6)
+  })
+})
+
 describe('a rotation of credentials', () => {
   it('creates a new credential of each type; the old ones expire after the overlap, on every thread', async () => {
     const catalogue = openTestCatalogue()

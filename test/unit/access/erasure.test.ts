@@ -127,7 +127,7 @@ describe('the erasure of a consumer', () => {
     const { consumer } = await removeWithContact(catalogue)
     const body = { name: 'acme', isDisabled: true, exportedAtMs: catalogue.clock.nowMs } as const
     await registry.commit(ACME, 'test', [tenantWrite('acme', 0, body)])
-    const gateway = { withdraw: async () => {}, applyGrant: async () => {} }
+    const gateway = { withdraw: async () => {}, applyGrants: async () => {} }
     await removeTenant({ registry, gateway }, ACME, 'acme')
     expect(await registry.list(SUBSCRIPTION_KIND, { tenant: 'acme', limit: 9 })).toEqual([])
 

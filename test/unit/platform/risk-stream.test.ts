@@ -138,9 +138,9 @@ describe('the risk stream', () => {
     const reader = read(port, platform.token('acme', ['risks:read', 'usage:read']))
     await reader.seen('retry')
     const grant = { ...toGrant('acme'), scopes: ['risks:read', 'usage:read', 'apis:read'] }
-    await platform.gateway.applyGrant({ ...grant, scopes: ['risks:read', 'usage:read'] })
+    await platform.gateway.applyGrants([{ ...grant, scopes: ['risks:read', 'usage:read'] }])
     expect(platform.risks.subscribers).toBe(1)
-    await platform.gateway.applyGrant({ ...grant, scopes: ['usage:read', 'apis:read'] })
+    await platform.gateway.applyGrants([{ ...grant, scopes: ['usage:read', 'apis:read'] }])
     await reader.ended
     expect(await endsOf(platform)).toMatch('reason="credential_closed"} 1')
   })

@@ -110,7 +110,7 @@ it('The clients of a tenant are removed with it, and those of other tenants stay
   const body = { name: 'Acme', isDisabled: true, exportedAtMs: NOW_MS }
   const tenant = { kind: 'tenant', id: 'acme', tenant: 'acme', expected: 0, body }
   await registry.commit(ACME, 'test.tenant', [tenant])
-  const gateway = { withdraw: async () => {}, applyGrant: async () => {} }
+  const gateway = { withdraw: async () => {}, applyGrants: async () => {} }
   await removeTenant({ registry, gateway }, ACME, 'acme')
   expect(await registry.list(REGISTERED_CLIENT_KIND, { tenant: 'acme', limit: 9 })).toEqual([])
   expect([await isKnown(id), await isKnown(other)]).toEqual([false, true])
