@@ -36,6 +36,8 @@ export interface ExchangeRequest {
   readonly bodyBytes: number
   /** Whether the backend is asked to switch to a WebSocket, on a connection of its own. */
   readonly isUpgrade?: boolean
+  /** Whether the request is sent again, on a new connection: others that were kept open may have been closed as well. */
+  readonly isRepetition?: boolean
 }
 
 /** A connection whose protocol was switched. */

@@ -6,7 +6,8 @@
  * the failed target, and takes both anew at the next one. Each failure counts for its own target.
  *
  * If no other target is open to the call, a request that may be repeated is sent once more to the first one if the connection was
- * reset, which happens if the backend has closed a kept-alive connection.
+ * reset, which happens if the backend has closed a kept-alive connection. It has closed the others as well, so that a request of which
+ * something was sent goes over a new connection from then on.
  *
  * Requests that are sent again are bounded together (`retry-budget.ts`). A call that finds the budget spent fails at once.
  *
@@ -45,6 +46,11 @@ export abstract class Attempt extends QueuedUser implements SlotUser {
     super()
     this.options = options
     this.backend = options.backend
+  }
+
+  /** Whether something of the request was sent before. */
+  protected get isRepetition(): boolean {
+    return this.#wasSent
   }
 
   abstract readonly bytesMoved: number

@@ -148,7 +148,7 @@ export class Forwarding extends Attempt implements CallOwner, UpstreamDeadline, 
     const path = backend.plan.basePath + target
     noteAttempt(this.#call, method, backend.plan.origin, path)
     this.exchange = backend.connections.send(
-      { method, path, lines, body, bodyBytes, isUpgrade: upgrade !== null },
+      { method, path, lines, body, bodyBytes, isUpgrade: upgrade !== null, isRepetition: this.isRepetition },
       this,
     )
   }

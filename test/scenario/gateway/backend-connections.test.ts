@@ -1,6 +1,7 @@
 /** Slow and fast callers share the connections to a backend fairly. */
 
 import { request, type ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import { openBackend, openRawBackend, openTestGateway, type TestGateway } from '../../fixtures/test-gateway.ts'
 
@@ -26,6 +27,34 @@ function getStatus(gateway: TestGateway, key: string): Promise<number> {
       .end()
   })
 }
+
+it.each([2, 3, 8])(
+  'A call that meets a connection which the backend has closed is answered, also if it has closed all %i',
+  async (kept) => {
+    let open = 0
+    let isGone = false
+    const held: Socket[] = []
+    const answer = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'
+    const origin = await openRawBackend((socket) => {
+      open++
+      const isNew = isGone
+      socket.on('data', () => {
+        if (isNew) return void socket.write(answer)
+        if (isGone) return void socket.destroy()
+        held.push(socket)
+        if (held.length === kept) for (const each of held) each.write(answer)
+      })
+    })
+    const gateway = await openTestGateway({ backend: { origin } })
+    expect(await Promise.all(Array.from({ length: kept }, (_, index) => getStatus(gateway, `${index}`)))).toEqual(
+      Array<number>(kept).fill(200),
+    )
+    isGone = true
+    expect(await getStatus(gateway, 'a')).toBe(200)
+    expect(open).toBe(kept + 1)
+    expect(gateway.records.map(({ outcome }) => outcome)).toEqual(Array<string>(kept + 1).fill('served'))
+  },
+)
 
 describe('connections to a backend', () => {
   const heldResponses: ServerResponse[] = []

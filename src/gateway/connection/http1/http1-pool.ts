@@ -63,6 +63,7 @@ export class Http1Pool implements BackendConnections, ConnectionOwner {
 
   send(request: ExchangeRequest, handler: ExchangeHandler): Exchange {
     if (request.isUpgrade === true) return this.#sendUpgrade(request, handler)
+    if (request.isRepetition === true) return this.#sendAgain(request, handler)
     const exchange = new Http1Exchange(request, handler, writeHead(request, this.#hop))
     if (this.#waiting.push(exchange) === 1) setImmediate(this.#sendWaiting)
     return exchange
@@ -70,6 +71,15 @@ export class Http1Pool implements BackendConnections, ConnectionOwner {
 
   #sendUpgrade(request: ExchangeRequest, handler: ExchangeHandler): Exchange {
     const exchange = new Http1Exchange(request, handler, writeHead(request, this.#upgradeHop))
+    this.#open(exchange)
+    return exchange
+  }
+
+  /** The new connection takes the place of the one that was idle for the longest time. */
+  #sendAgain(request: ExchangeRequest, handler: ExchangeHandler): Exchange {
+    const exchange = new Http1Exchange(request, handler, writeHead(request, this.#hop))
+    const oldest = this.#idle.shift()
+    if (oldest !== undefined) this.#retire(oldest)
     this.#open(exchange)
     return exchange
   }

@@ -25,21 +25,29 @@ export function openUndiciConnections(options: UndiciOptions): BackendConnection
   const { origin, connections, connect, keepAliveMs, headBytesMax } = options
   const { Pool } = loadUndici()
   registerHeaderNames()
-  const pool = new Pool(origin, {
-    connections,
-    pipelining: 1,
-    headersTimeout: 0,
-    bodyTimeout: 0,
-    connect,
-    allowH2: false,
-    keepAliveTimeout: keepAliveMs,
-    maxHeaderSize: headBytesMax,
-  })
-  correctParser(pool)
+  function open(connectionsMax: number): Dispatcher {
+    const opened = new Pool(origin, {
+      connections: connectionsMax,
+      pipelining: 1,
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      connect,
+      allowH2: false,
+      keepAliveTimeout: keepAliveMs,
+      maxHeaderSize: headBytesMax,
+    })
+    correctParser(opened)
+    return opened
+  }
+
+  const pool = open(connections)
   return {
     send(request, handler) {
       const exchange = new UndiciExchange(handler)
-      pool.dispatch(toDispatch(request), exchange)
+      const used = request.isRepetition === true ? open(1) : pool
+      used.dispatch(toDispatch(request), exchange)
+      // Ends with the exchange.
+      if (used !== pool) void used.close()
       return exchange
     },
     close: () => void pool.close(),

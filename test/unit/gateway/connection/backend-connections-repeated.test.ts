@@ -52,6 +52,18 @@ describe.each(PARSERS)('the connections to a backend: %s', (_, parser) => {
     expect(sockets).toHaveLength(2)
   })
 
+  it('send a request again on a new connection, although others are kept', async () => {
+    let opened = 0
+    const origin = await openRawBackend((socket) => {
+      const number = ++opened
+      socket.on('data', () => socket.write(`HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n${number}`))
+    })
+    const connections = open(origin)
+    expect((await start(connections).answered).body).toBe('1')
+    await new Promise((resolve) => setImmediate(resolve))
+    expect((await start(connections, { isRepetition: true }).answered).body).toBe('2')
+  })
+
   it('give a request for HEAD no body, whatever came before with the same head', async () => {
     const head = 'HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n'
     const origin = await openRawBackend((socket) =>
