@@ -19,7 +19,7 @@ import type { RecordedCall } from '../../record/spool-writer.ts'
 import type { CallDependencies } from './call-dependencies.ts'
 import type { RefusalCode, RefusalOptions } from './call-refusal.ts'
 import type { ClientRequest, ClientResponse } from '../connection/client.ts'
-import { discardRest } from '../connection/discard-body.ts'
+import { discardRest, mayReuseAfter } from '../connection/discard-body.ts'
 import { toResponseFields, type ResponseFields } from '../connection/response-fields.ts'
 import { toQuotaLines } from '../limits/limit-headers.ts'
 import type { Block, CompiledSla } from '../limits/limiter.ts'
@@ -133,11 +133,11 @@ export class Call implements RecordedCall, WatchedReader {
 
   /** Sends the head with the headers of the gateway. */
   sendHead(): void {
-    const { lines: own, length, hasDate } = this.head
     const quota = this.sla === null ? '' : toQuotaLines(this.sla, this.quotaUsedMicro)
-    const lines = `${own}X-Request-Id: ${this.requestId}\r\n${this.limitLines}${quota}${this.apiLines}`
+    const lines = `${this.head.lines}X-Request-Id: ${this.requestId}\r\n${this.limitLines}${quota}${this.apiLines}`
     // Without `100 Continue` the client may still send its body, so the next bytes could be a body or a request.
-    this.response.start(this.status, { lines, length, hasDate, isLast: this.expectsContinue })
+    const isLast = this.expectsContinue || !mayReuseAfter(this.request)
+    this.response.start(this.status, { ...this.head, lines, isLast })
   }
 
   /** Ends the call: appends its record, and sends `last` (the end of the response) when the spool has the record. */

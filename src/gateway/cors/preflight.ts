@@ -6,7 +6,7 @@
  */
 
 import type { ClientRequest, ClientResponse } from '../connection/client.ts'
-import { discardRest } from '../connection/discard-body.ts'
+import { discardRest, mayReuseAfter } from '../connection/discard-body.ts'
 
 /** The headers of a request that concern CORS. */
 export interface CorsRequest {
@@ -35,7 +35,7 @@ export function answerPreflight(
   { expectsContinue }: CorsRequest,
 ): void {
   // Without `100 Continue` the client may still send its body, so the next bytes could be a body or a request.
-  response.start(NO_CONTENT, { lines, length: -1, hasDate: false, isLast: expectsContinue })
+  response.start(NO_CONTENT, { lines, length: -1, hasDate: false, isLast: expectsContinue || !mayReuseAfter(request) })
   discardRest(request, response, request.socket)
   response.end()
 }

@@ -84,9 +84,12 @@ export class OpenStream implements StreamCarrier {
     if (isUnreadRefusal || (!this.#request.complete && scans > REQUEST_SCANS)) this.#response.breakOff()
   }
 
-  /** After the complete response, the client need not send the rest of its body (RFC 9113, 8.1). */
+  /**
+   * After the complete response, the client need not send the rest of its body (RFC 9113, 8.1). A head that was given in the turn of
+   * the request is sent at its end: a reset before that would take its place.
+   */
   #onFinish(): void {
-    if (this.#response.writableEnded && !this.#request.complete) this.stream.close()
+    if (this.#response.writableEnded && !this.#request.complete) setImmediate(() => this.stream.close())
   }
 
   /** Node would keep a stream that the client has reset until its body is read. */
