@@ -46,6 +46,8 @@ export const SESSION_OPTIONS = {
   /** nghttp2 counts resets before the code below does; it ends the connection if more arrive within one read. */
   streamResetBurst: HTTP2_BOUNDS.resetsMax * 2,
   streamResetRate: (HTTP2_BOUNDS.resetsMax * 1_000) / HTTP2_BOUNDS.countedMs,
+  /** nghttp2 would drop such a field; `request-head.ts` refuses it. */
+  strictFieldWhitespaceValidation: false,
   /** Backends may repeat a header; a client gets what HTTP/1.1 would have carried. */
   strictSingleValueFields: false,
   settings: {

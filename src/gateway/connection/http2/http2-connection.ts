@@ -58,6 +58,9 @@ export class Http2Connection implements StreamConnection {
   /** Scans of the whole connection, and since it has no stream or has ended. */
   #scans = 0
   #idleScans = 0
+  /** The last stream whose head is complete, and scans since the head of a later one has begun. */
+  #lastStreamId = 0
+  #headScans = 0
   /** Streams until the last scan: most begin and end between two scans. */
   #scannedStreams = 0
 
@@ -106,9 +109,17 @@ export class Http2Connection implements StreamConnection {
     }
     if (!this.#isAcknowledged && this.#scans > HEAD_SCANS)
       return this.#session.destroy(NOT_ACKNOWLEDGED, NGHTTP2_SETTINGS_TIMEOUT)
+    if (isIdle && this.#isHeadLate()) return this.#refuseSlow()
     if (this.#idleScans > IDLE_SCANS) return this.#session.close()
     if (this.#control.isExceededBy(this.#traffic)) return this.#endFlood()
     for (const stream of this.#streams) stream.scan()
+  }
+
+  /** A head may come in many frames, and nghttp2 knows its stream from the first one on. */
+  #isHeadLate(): boolean {
+    const { lastProcStreamID = 0 } = this.#session.state
+    this.#headScans = lastProcStreamID > this.#lastStreamId ? this.#headScans + 1 : 0
+    return this.#headScans > HEAD_SCANS
   }
 
   onFault(cause: unknown): void {
@@ -127,6 +138,7 @@ export class Http2Connection implements StreamConnection {
   #onStream(stream: ServerHttp2Stream, flags: number, received: readonly string[]): void {
     const server = this.#server
     this.#streamCount++
+    this.#lastStreamId = stream.id ?? this.#lastStreamId
     stream.on('error', ignore)
     // The client has reset it in the same read.
     if (stream.destroyed || stream.closed) return this.#countReset()

@@ -3,7 +3,8 @@
  * second set of rules (RFC 9113, 8.3.1).
  *
  * nghttp2 has refused upper case, headers of a connection, repeated and missing pseudo-headers, and lengths that differ from the
- * body. A fault is a head that it accepts, but that two implementations could read differently.
+ * body. Node drops fields with other bytes that RFC 9113, 8.2.1, forbids, such as line breaks, without a trace. A fault is a head
+ * that both accept, but that two implementations could read differently.
  */
 
 import { METHODS } from '../../../runtime/node-http.ts'
@@ -29,10 +30,12 @@ export function readHead(received: readonly string[], hasBody: boolean): ReadHea
   let size = 0
   let cookie = ''
   let hasLength = false
+  let isTrimmed = true
   for (let index = 0; index < received.length; index += 2) {
     const name = received[index]!
     const value = received[index + 1]!
     size += sizeOfField(name, value)
+    if (isOuterSpace(value.charCodeAt(0)) || isOuterSpace(value.charCodeAt(value.length - 1))) isTrimmed = false
     if (name.startsWith(':')) pseudo.set(name, value)
     // A client may send each pair by itself (8.2.3).
     else if (name === 'cookie') cookie = cookie === '' ? value : `${cookie}; ${value}`
@@ -46,9 +49,15 @@ export function readHead(received: readonly string[], hasBody: boolean): ReadHea
   const method = pseudo.get(':method') ?? ''
   const target = pseudo.get(':path') ?? ''
   const isHostPlain = placeHost(raw, pseudo.get(':authority'))
-  const isPlain = isHostPlain && KNOWN_METHODS.has(method) && target !== '' && isKnownScheme(pseudo.get(':scheme'))
+  const isPlain =
+    isTrimmed && isHostPlain && KNOWN_METHODS.has(method) && target !== '' && isKnownScheme(pseudo.get(':scheme'))
   const fault = size > CLIENT_BOUNDS.headBytesMax ? 431 : isPlain ? 0 : 400
   return { method, target, raw, fault }
+}
+
+/** NaN, behind the end of an empty value, is none. */
+function isOuterSpace(code: number): boolean {
+  return code === 0x20 || code === 0x09
 }
 
 function isKnownScheme(scheme: string | undefined): boolean {

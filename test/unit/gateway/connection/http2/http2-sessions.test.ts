@@ -78,6 +78,27 @@ describe('Http2Sessions', () => {
     await expect.poll(() => sessions.size).toBe(0)
   })
 
+  it.each([
+    ['the first head', [h2.headers(1, h2.pseudo(), h2.END_STREAM)]],
+    ['a later head', [h2.headers(1), h2.headers(3, h2.pseudo(), h2.END_STREAM)]],
+    ['a head in several frames', [h2.headers(1, h2.pseudo(), h2.END_STREAM), h2.frame(h2.CONTINUATION, 0, 1)]],
+  ])('closes a connection on which %s does not end, in the time of a head', async (_, frames) => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const { raw, counts, sessions } = await openSessions((_request, response) => answer(response))
+    const client = raw()
+    client.send(h2.ACKNOWLEDGED, ...frames)
+    await expect.poll(() => sessions.size).toBe(1)
+    await client.frame(h2.SETTINGS, ({ flags }) => flags === h2.ACK)
+    for (let scan = 0; scan < 10 && sessions.size > 0; scan++) {
+      vi.advanceTimersByTime(5_000)
+      await new Promise((resolve) => setImmediate(resolve))
+      if (scan === 1) expect(sessions.size).toBe(1)
+    }
+    await client.closed
+    expect(counts).toEqual(['request_too_slow'])
+  })
+
   it('closes a connection that does not acknowledge its settings', async () => {
     const { raw } = await openSessions(() => {}, { scanEveryMs: 5 })
     const client = raw()

@@ -39,6 +39,18 @@ export const REQUEST_CASES: readonly Case[] = [
   { name: 'accepts TE: trailers', send: [get(['te', 'trailers'])], expected: { status: 200 } },
   { name: 'drops a header with a line break in a value', send: [get(['x-a', 'b\r\nc: d'])], expected: { status: 200 } },
   { name: 'drops a header with a zero byte in a value', send: [get(['x-a', 'b\0'])], expected: { status: 200 } },
+  { name: 'answers a value that begins with a space with 400', send: [get(['x-a', ' b'])], expected: { status: 400 } },
+  { name: 'answers a value that ends with a tab with 400', send: [get(['x-a', 'b\t'])], expected: { status: 400 } },
+  {
+    name: 'refuses a path with a space behind it',
+    send: [h2.headers(1, h2.pseudo('GET', '/ '))],
+    expected: rst(PROTOCOL),
+  },
+  {
+    name: 'accepts an empty value, and spaces within one',
+    send: [get(['accept', ''], ['user-agent', 'a b'])],
+    expected: { status: 200 },
+  },
   { name: 'drops a header with a space in a name', send: [get(['x a', 'b'])], expected: { status: 200 } },
   {
     name: 'refuses a body shorter than its length',
