@@ -11,6 +11,8 @@ import { callOne, pendingAfter, startSeveralNodes, type SeveralNodes } from './s
 
 const PATH = '/ledger-v1/entries?n=1'
 const MINUTE = 60_000
+/** Enough for each of two threads to accept some. */
+const CONNECTIONS = 24
 let several: SeveralNodes
 let backend: LedgerBackend
 /** Between the node `c` and PostgreSQL. */
@@ -45,6 +47,9 @@ it(
     const [a, , c] = several.nodes as readonly [Service, Service, Service]
     const { subscription, apiKey } = await enrol(a, 'ledger-v1', { name: 'Partition' })
     expect(await several.callAll(PATH, apiKey)).toEqual([200, 200, 200])
+    // A thread asks the registry for a caller that it does not know yet.
+    const onAllThreads = await Promise.all(Array.from({ length: CONNECTIONS }, () => callOne(c, PATH, apiKey)))
+    expect(new Set(onAllThreads)).toEqual(new Set([200]))
     proxy.judge(() => 'drop')
 
     let isAnswered = false
