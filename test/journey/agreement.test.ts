@@ -13,6 +13,7 @@ import {
   billOf,
   createFolderCopies,
   database,
+  earlyRefusal,
   NOT_FOUND,
   recordedLoss,
   recover,
@@ -20,6 +21,7 @@ import {
   startOn,
   type FolderCopies,
 } from './folder-copies.ts'
+import { endStarts } from './refused-starts.ts'
 import { isEmbedded } from './service.ts'
 
 let copies: FolderCopies
@@ -28,7 +30,10 @@ beforeAll(async () => {
   copies = await createFolderCopies()
 })
 
-afterAll(() => copies.close())
+afterAll(async () => {
+  endStarts()
+  await copies.close()
+})
 
 describe.skipIf(!isEmbedded)('an intact data folder (needs the registry and the store in the folder)', () => {
   it.each(['first', 'second', 'third'] as const)('starts and bills its calls: %s copy', async (name) => {
@@ -154,7 +159,9 @@ function removeParts(dataDir: string, table: string): number {
 describe.skipIf(!isEmbedded)('an older registry.db (needs the registry and the store in the folder)', () => {
   it('is refused by its mark, and without the mark by the positions in checkpoint and store', async () => {
     const dataDir = copies.mixed(database('registry'))
-    expect(await refusal(dataDir)).toMatch(/registry\.db lacks its last \d+ changes.*recover --accept-loss registry/)
+    expect(await earlyRefusal(dataDir)).toMatch(
+      /registry\.db lacks its last \d+ changes.*recover --accept-loss registry/,
+    )
     rmSync(join(dataDir, 'registry.mark'))
     expect(await refusal(dataDir)).toMatch(/registry\.db lacks its last \d+ changes.*recover --accept-loss registry/)
     recover(dataDir, 'registry')
@@ -163,7 +170,7 @@ describe.skipIf(!isEmbedded)('an older registry.db (needs the registry and the s
   })
 
   it('is refused with another master key', async () => {
-    expect(await refusal(copies.mixed(), { MASTER_KEY: 'ab'.repeat(32) })).toContain(
+    expect(await earlyRefusal(copies.mixed(), { MASTER_KEY: 'ab'.repeat(32) })).toContain(
       'the master key does not open the stored secrets',
     )
   })
@@ -179,7 +186,7 @@ describe.skipIf(!isEmbedded)('a missing part (needs the registry and the store i
   ])('refuses the start and names the command that accepts the loss: %s', async (file, part) => {
     const dataDir = copies.mixed()
     rmSync(join(dataDir, file), { recursive: true })
-    const sentence = await refusal(dataDir)
+    const sentence = await earlyRefusal(dataDir)
     expect(sentence).toContain(`${file}`)
     expect(sentence).toContain(`npx tollgate recover --accept-loss ${part} --data-dir ${dataDir}`)
 
@@ -195,7 +202,7 @@ describe.skipIf(!isEmbedded)('a missing part (needs the registry and the store i
     const dataDir = copies.mixed()
     rmSync(join(dataDir, 'folder.json'))
     truncateSync(join(dataDir, 'registry.db'), 0)
-    expect(await refusal(dataDir)).toContain('registry.db is missing or empty')
+    expect(await earlyRefusal(dataDir)).toContain('registry.db is missing or empty')
   })
 })
 
@@ -207,7 +214,7 @@ describe.skipIf(!isEmbedded)('a damaged file (needs the registry and the store i
     ] as const) {
       const dataDir = copies.mixed()
       writeFileSync(join(dataDir, file), Buffer.alloc(40_000, 'garbage'))
-      const sentence = await refusal(dataDir)
+      const sentence = await earlyRefusal(dataDir)
       expect(sentence).toContain(`${join(dataDir, file)} is damaged`)
       expect(sentence).toContain(`recover --accept-loss ${part}`)
     }

@@ -12,6 +12,7 @@ import { expect, onTestFinished, vi } from 'vitest'
 import { ledgerDocument, startLedgerBackend } from './ledger-backend.ts'
 import { createService, enrol, publish, type Enrolled, type Service } from './service.ts'
 import { PLAIN_ENVIRONMENT } from './plain-environment.ts'
+import { tryStart } from './refused-starts.ts'
 
 export const SRC = join(import.meta.dirname, '../../src')
 const CALLS = 5
@@ -119,6 +120,13 @@ export async function refusal(dataDir: string, env: Record<string, string> = {})
   expect(first).toBe('the service ended with 2')
   expect(lines.filter((line) => line.startsWith('tollgate: '))).toHaveLength(1)
   return lines.find((line) => line.startsWith('tollgate: ')) ?? ''
+}
+
+/** Returns the line with which a start is refused before it opens the store. */
+export async function earlyRefusal(dataDir: string, env: Record<string, string> = {}): Promise<string> {
+  const { code, lines } = await tryStart(dataDir, env)
+  expect([code, lines.length]).toEqual([2, 1])
+  return lines[0]!
 }
 
 /** Runs `tollgate recover` and returns its output. */
