@@ -9,6 +9,7 @@ import type { Socket } from 'node:net'
 import { CLIENT_BOUNDS, QUEUED_MAX, REFUSAL_WITHIN_MS } from '../client.ts'
 import { NOTHING_WAITS, type ChunkWriter } from '../chunk-writer.ts'
 import type { HeaderMemo } from '../header-memo.ts'
+import { RequestTurns } from '../request-turns.ts'
 import { refusalOf, refusalText, timedOut, type ParserError, type Refusal } from '../parser-errors.ts'
 import { ArrivingHead, faultInHead } from './arriving-head.ts'
 import { ConnectionClock } from './connection-clock.ts'
@@ -36,6 +37,7 @@ export class ClientConnection implements RequestEvents, RequestCarrier, Response
   readonly #clock = new ConnectionClock()
   /** The first one is being written. */
   readonly #responses: Http1Response[] = []
+  readonly #turns: RequestTurns<Http1Response>
   /** The request whose body arrives. */
   #request: Http1Request | null = null
   #head: ArrivingHead | null = null
@@ -59,6 +61,10 @@ export class ClientConnection implements RequestEvents, RequestCarrier, Response
     this.#parser = server.parser.readRequests(this, CLIENT_BOUNDS.headBytesMax)
     this.#reading = new SocketReading(socket, this.#parser)
     this.#unparsed = new UnparsedBody(this.#reading, this.#parser, this, 0)
+    this.#turns = new RequestTurns<Http1Response>(
+      (response) => this.guard(() => server.onRequest(response.request, response)),
+      (isHeld) => this.holdBody(isHeld),
+    )
     this.#sentWait = new SentWait(socket, () => this.onEnded())
     socket.on('drain', () => this.#onDrain())
     socket.on('end', () => this.#onEnd())
@@ -89,8 +95,8 @@ export class ClientConnection implements RequestEvents, RequestCarrier, Response
     this.#clock.change()
     const memo = this.#parser.heads.find(headers, line.major * 10 + line.minor)
     const fault = faultInHead(line.method, headers)
-    if (fault === null) this.#serve(line, head?.target ?? line.target, memo)
-    else this.#refuse(fault)
+    if (fault !== null) this.#refuse(fault)
+    else this.#serve(line, head?.target ?? line.target, memo)
     return bodyBytesOf(memo) === 0 ? 'head' : 'reported'
   }
 
@@ -98,16 +104,12 @@ export class ClientConnection implements RequestEvents, RequestCarrier, Response
     const request = new Http1Request(this, line, target, memo)
     const response = new Http1Response(this, request, line.mayStayOpen)
     this.#request = request
-    const waiting = this.#responses.push(response) - 1
-    if (waiting === 0) response.begin()
-    try {
-      if (waiting > QUEUED_MAX) {
-        this.#server.count('pipelined_too_many')
-        response.refuse(429)
-      } else this.#server.onRequest(request, response)
-    } catch (cause) {
-      this.#fail(cause)
-    }
+    const before = this.#responses.push(response) - 1
+    if (before === 0) response.begin()
+    if (before > QUEUED_MAX) {
+      this.#server.count('pipelined_too_many')
+      response.refuse(429)
+    } else this.#turns.add(response)
     if (this.#reading.isOutputHeld) this.#holdOutput()
   }
 
@@ -165,7 +167,8 @@ export class ClientConnection implements RequestEvents, RequestCarrier, Response
     try {
       step()
     } catch (cause) {
-      this.#fail(cause)
+      this.#server.onFault(cause)
+      this.socket.destroy()
     }
   }
 
@@ -287,14 +290,10 @@ export class ClientConnection implements RequestEvents, RequestCarrier, Response
     this.#parser.close()
     this.#server.onClosed(this)
     this.#request?.close()
+    this.#turns.drop()
     for (const response of this.#responses.splice(0)) {
       response.request.close()
       response.close(false)
     }
-  }
-
-  #fail(cause: unknown): void {
-    this.#server.onFault(cause)
-    this.socket.destroy()
   }
 }

@@ -11,6 +11,7 @@ import type { Socket } from 'node:net'
 import { CLIENT_BOUNDS, REFUSAL_WITHIN_MS, type ClientServerOptions } from '../client.ts'
 import { deliveredBytes, queuedBytes } from '../reader-watch.ts'
 import { ControlBytes } from './control-bytes.ts'
+import { RequestTurns } from '../request-turns.ts'
 import { EventWindow } from './event-window.ts'
 import { HTTP2_BOUNDS, SESSION_OPTIONS } from './http2-bounds.ts'
 import { OpenStream, type StreamConnection } from './open-stream.ts'
@@ -49,6 +50,10 @@ export class Http2Connection implements StreamConnection {
   readonly #settings = new EventWindow(HTTP2_BOUNDS.settingsMax, HTTP2_BOUNDS.countedMs)
   readonly #pings = new EventWindow(HTTP2_BOUNDS.pingsMax, HTTP2_BOUNDS.countedMs)
   readonly #control = new ControlBytes()
+  readonly #turns = new RequestTurns<OpenStream>((stream) => {
+    // The client may have reset it.
+    if (this.#streams.has(stream)) stream.serve(this.#server)
+  })
   #streamCount = 0
   #bodyBytes = 0
   /** The client has sent its preface. */
@@ -148,7 +153,7 @@ export class Http2Connection implements StreamConnection {
     }
     const open = new OpenStream(this, stream, received, (flags & NGHTTP2_FLAG_END_STREAM) === 0)
     this.#streams.add(open)
-    open.serve(server)
+    this.#turns.add(open)
     if (server.isLeaving) this.leave()
   }
 
