@@ -24,7 +24,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { markPathOf, readMark } from '../runtime/mark-file.ts'
+import { markedChange } from '../store/sqlite/registry-file.ts'
 import { StartRefused, toStartRefused } from '../runtime/start-refused.ts'
 import { tryLockDataFolder } from '../store/sqlite/data-folder.ts'
 import { openSnapshot, readChange, readCheckpointState, type Snapshot } from '../store/sqlite/snapshot.ts'
@@ -219,7 +219,7 @@ function refuseLinks(dataDir: string, partial: string): void {
 /** Refuses a registry that is behind its mark: the service would not start on the copy. */
 function refuseOlderRegistry(original: string, partial: string): void {
   const copy = join(partial, 'registry.db')
-  const lost = (readMark(markPathOf(copy)) ?? 0) - readChange(copy)
+  const lost = markedChange(copy) - readChange(copy)
   if (lost <= 0) return
   throw new StartRefused(
     `${original} lacks its last ${lost} changes: it is an older copy, or ${original}-wal is missing; put back the newer files`,

@@ -3,10 +3,10 @@
 import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Clock } from '../runtime/clock.ts'
-import { markPathOf, readMark } from '../runtime/mark-file.ts'
 import { DatabaseDamaged } from '../store/sqlite/open-database.ts'
 import type { Registry } from '../store/registry.ts'
 import { openSqliteRegistry } from '../store/sqlite/registry.ts'
+import { markedChange } from '../store/sqlite/registry-file.ts'
 import { databaseFiles, setAside } from './set-aside.ts'
 
 export interface RecoverRegistryOptions {
@@ -33,9 +33,9 @@ export async function recoverRegistry(options: RecoverRegistryOptions): Promise<
   if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) === 0) return startAgain('registry.db was missing')
   if (!hasMasterKey && !existsSync(join(dataDir, 'master.key'))) return startAgain('master.key was missing')
   try {
-    const mark = readMark(markPathOf(path))
+    const marked = markedChange(path)
     const opened = open()
-    const lost = Math.max(0, (mark ?? 0) - (readMark(markPathOf(path)) ?? 0))
+    const lost = Math.max(0, marked - markedChange(path))
     return {
       opened,
       loss: lost === 0 ? 'registry.db is intact' : `the last ${lost} changes of registry.db are lost`,

@@ -1,14 +1,16 @@
 /**
- * Opens the file of the registry: checks it, migrates it to this version, and compares it with the mark beside it.
+ * Opens the file of the registry: checks it, migrates it to this version, and compares it with its marks.
  *
- * An older copy of the registry is refused, because credentials that were revoked later would be valid again.
+ * An older copy of the registry is refused, because credentials that were revoked later would be valid again. An operator who puts back
+ * an older file may put back the mark beside it as well, so that there is another one in the spool.
  */
 
-import { dirname } from 'node:path'
+import { existsSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { acceptLossCommand } from '../../runtime/accept-loss.ts'
 import { StartRefused } from '../../runtime/start-refused.ts'
-import { markPathOf, openMarkFile } from '../../runtime/mark-file.ts'
+import { markPathOf, openMarkFile, readMark, type MarkFile } from '../../runtime/mark-file.ts'
 import { damaged, openDatabase, toRefusal } from './open-database.ts'
 import { migrateSchema } from './registry-schema.ts'
 import { REGISTRY_TABLES, verifyFeed, verifyTables } from './verify-tables.ts'
@@ -41,7 +43,7 @@ function withMark(path: string, database: DatabaseSync, isLossAccepted: boolean)
   if (path === IN_MEMORY) return { database, committed() {}, close: () => database.close() }
   const last = database.prepare(`SELECT coalesce(sum(seq), 0) AS change FROM sqlite_sequence`)
   const change = (): number => Number(last.get()?.['change'])
-  const mark = openMarkFile(markPathOf(path))
+  const mark = openMarks(path)
   const lost = (mark.found ?? 0) - change()
   if (lost > 0 && !isLossAccepted) {
     mark.close()
@@ -58,5 +60,45 @@ function withMark(path: string, database: DatabaseSync, isLossAccepted: boolean)
       mark.close()
       database.close()
     },
+  }
+}
+
+/** The number of the last change that a mark of the file has recorded; 0 if there is none. */
+export function markedChange(path: string): number {
+  return Math.max(readMark(markPathOf(path)) ?? 0, readMark(spoolMarkOf(path)) ?? 0)
+}
+
+function spoolMarkOf(path: string): string {
+  return join(dirname(path), 'spool', 'registry.mark')
+}
+
+/** A new folder has no spool yet. */
+function openMarks(path: string): MarkFile {
+  const own = openMarkFile(markPathOf(path))
+  const found = markedChange(path)
+  let other = tryOpen(spoolMarkOf(path))
+  return {
+    found,
+    write(change) {
+      own.write(change)
+      other ??= tryOpen(spoolMarkOf(path))
+      other?.write(change)
+    },
+    close() {
+      own.close()
+      other?.close()
+      other = CLOSED
+    },
+  }
+}
+
+const CLOSED: MarkFile = { found: null, write() {}, close() {} }
+
+/** Null also if the file cannot be written: the mark stays behind, which is harmless. */
+function tryOpen(path: string): MarkFile | null {
+  try {
+    return existsSync(dirname(path)) ? openMarkFile(path) : null
+  } catch {
+    return null
   }
 }

@@ -112,7 +112,7 @@ it('a backup contains the marks, so that a restored service detects missing reco
   const target = join(folder, 'target')
   const { files } = await backup(target)
   const marks = files.map(({ path }) => path).filter((path) => path.endsWith('.mark'))
-  expect(marks).toEqual(['checkpoint.mark', 'registry.mark', 'spool/gateway-0.mark'])
+  expect(marks).toEqual(['checkpoint.mark', 'registry.mark', 'spool/gateway-0.mark', 'spool/registry.mark'])
   for (const path of marks) {
     expect(readFileSync(join(target, path), 'utf8')).toBe(readFileSync(join(dataDir, path), 'utf8'))
   }
