@@ -3,7 +3,8 @@
  *
  * `expected` is the number of the next record. A batch, a skipped range or a segment that starts with a higher number proves how
  * many records are missing. The position carries the number, so that a gap is detected even if its two sides are read in separate
- * calls. Segments of format 1 have no record numbers, so only the damage itself is detected.
+ * calls. Records with a lower number were read before, and are never read again: their segment, or a part of it, was copied. Segments
+ * of format 1 have no record numbers, so only the damage itself is detected.
  */
 
 import type { SpoolPlace } from '../store/checkpoint.ts'
@@ -62,6 +63,15 @@ export function readSegment(
     else missing.harmless(`${name} ${stretch.from}`, at)
   }
 
+  /** Skips a batch that begins with a record that was read before. */
+  function repeated(first: number, count: number): void {
+    keep()
+    const at: Place = { file: name, what: WHAT.repeated, fromMs: reading.lastMs, toMs: null }
+    missing.harmless(`${name} repeated`, at)
+    // Its other records cannot be told apart from copies.
+    gap({ ...at, what: WHAT.cutOut }, Math.max(expected ?? 0, first + count))
+  }
+
   const offset = file.read(
     place.offset,
     to,
@@ -70,6 +80,7 @@ export function readSegment(
       const { count } = batch
       if (first !== null) {
         const toMs = count > 0 ? batch.timeMs(0) : null
+        if (expected !== undefined && first < expected) return repeated(first, count)
         if (first !== expected) gap({ file: name, what: WHAT.cutOut, fromMs: reading.lastMs, toMs }, first)
         expected = first + count
       }
@@ -146,7 +157,7 @@ function enter(
     const isExact = continues > 0 || isReleased
     missing.numbered(source, { file: name, what, fromMs: lastMs, toMs: madeMs }, records, firstRecord, isExact)
   }
-  return isReleased ? Math.max(firstRecord, records ?? 0) : firstRecord
+  return Math.max(firstRecord, records ?? 0)
 }
 
 const SKIPPED = {
@@ -159,6 +170,7 @@ export const WHAT = {
   header: 'The header of a spool segment is damaged.',
   before: 'Records before a spool segment are missing: a segment is missing or truncated.',
   cutOut: 'A part of a spool segment is missing.',
+  repeated: 'A spool segment has records that were read before; they are not billed again.',
   released: 'The checkpoint is older than records that were already processed and removed.',
   shorter: 'A spool segment is shorter than the position in the checkpoint.',
   empty: 'A spool segment has no complete header and no records.',

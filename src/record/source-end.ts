@@ -54,19 +54,22 @@ function endByHeaders(path: string, bytes: number): number | null {
   try {
     const window = new FileWindow(file)
     let last = -1
+    let next = 0
     let offset = HEADER_BYTES
     while (offset < bytes) {
       const at = window.load(offset, BATCH_HEADER_BYTES)
       const batch = at < 0 ? null : decodeBatchHeader(window.view, at)
       if (batch === null || batch.firstRecord === null) return null
       last = offset
+      // Batches that were copied within the segment have lower numbers.
+      next = Math.max(next, batch.firstRecord + batch.records)
       offset += batch.bytes
     }
     if (last < 0 || offset !== bytes) return null
     const batch = decodeBatchHeader(window.view, window.load(last, BATCH_HEADER_BYTES))
     const at = batch === null ? -1 : window.load(last, batch.bytes)
     if (batch === null || batch.firstRecord === null || at < 0 || !isWhole(window.buffer, at, batch)) return null
-    return batch.firstRecord + batch.records
+    return next
   } finally {
     closeSync(file)
   }
@@ -78,7 +81,7 @@ function endByBatches(segment: SegmentFile): number | null {
     HEADER_BYTES,
     Infinity,
     Infinity,
-    (batch, firstRecord) => (next = firstRecord === null ? next : firstRecord + batch.count),
+    (batch, firstRecord) => (next = firstRecord === null ? next : Math.max(next ?? 0, firstRecord + batch.count)),
     ({ nextRecord }) => (next = nextRecord ?? next),
   )
   return next === null ? null : next + segment.tail(offset).records

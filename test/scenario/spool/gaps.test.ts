@@ -157,3 +157,45 @@ describe('a gap', () => {
     process.kill()
   })
 })
+
+describe('records that were read before', () => {
+  const REPEATED = 'A spool segment has records that were read before; they are not billed again.'
+
+  it.each([
+    ['behind it', (count: number) => count],
+    ['in the middle', (count: number) => count >> 1],
+    ['in front', () => 0],
+  ])('are not read again if a batch is copied within its segment: %s', async (_, placeOf) => {
+    const { folder, path, ids } = await killedSpool(copies, { segmentBytesMax: 1 << 20 })
+    const bytes = readFileSync(path(0))
+    const batches = batchesOf(path(0))
+    const place = placeOf(batches.length)
+    const copied = batches.slice(0, 3).map(({ at, bytes: length }) => bytes.subarray(at, at + length))
+    const to = batches[place]?.at ?? bytes.length
+    writeFileSync(path(0), Buffer.concat([bytes.subarray(0, to), ...copied, bytes.subarray(to)]))
+    const later: Written[] = []
+    const process = startProcess(folder, later)
+    await process.write(SOURCE, createRandom(3), 3)
+
+    expect(process.read({}).ids).toEqual([...ids, ...later.map(({ id }) => id)])
+    expect(process.damages).toEqual([expect.objectContaining({ records: 0, isExact: true })])
+    process.kill()
+  })
+
+  it('are not read again if the end of a segment is copied behind another one, and later records are', async () => {
+    const { folder, path, ids } = await killedSpool(copies, { segmentBytesMax: 1 << 20 })
+    const bytes = readFileSync(path(0))
+    const { at } = batchesOf(path(0)).at(-4)!
+    appendFileSync(path(0), bytes.subarray(at))
+    const later: Written[] = []
+    for (let restarts = 0; restarts < 3; restarts++) {
+      const process = startProcess(folder, later)
+      await process.write(SOURCE, createRandom(restarts), 3)
+      process.kill()
+    }
+    const process = startProcess(folder, [])
+    expect(process.read({}).ids).toEqual([...ids, ...later.map(({ id }) => id)])
+    expect(process.damages.map(({ what }) => what)).toEqual([REPEATED])
+    process.kill()
+  })
+})
