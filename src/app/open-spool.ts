@@ -44,7 +44,14 @@ export interface Spool {
 /** Settings of the gateway threads' spools. */
 export type ThreadSpoolSettings = Pick<
   ThreadSettings,
-  'spoolFolder' | 'spoolAfter' | 'spoolSync' | 'spoolGauge' | 'spoolBytesMax' | 'spoolFaults' | 'spoolExplains'
+  | 'spoolFolder'
+  | 'spoolAfter'
+  | 'spoolInstance'
+  | 'spoolSync'
+  | 'spoolGauge'
+  | 'spoolBytesMax'
+  | 'spoolFaults'
+  | 'spoolExplains'
 >
 
 export const spoolFolderOf = (dataDir: string): string => join(dataDir, 'spool')
@@ -85,6 +92,7 @@ export function openSpool(checkpoint: SqliteCheckpoint, options: SpoolOptions): 
   const threadSpoolSettings: ThreadSpoolSettings = {
     spoolFolder,
     spoolAfter: lastPositionOf(checkpoint),
+    spoolInstance: checkpoint.instance,
     spoolSync,
     spoolGauge,
     spoolBytesMax: spoolMaxBytes,
@@ -109,6 +117,7 @@ export function openPlatformSpool(
     folder: join(threadSpoolSettings.spoolFolder, 'platform'),
     requestPrefix: randomBytes(8).toString('hex'),
     after: threadSpoolSettings.spoolAfter['platform'],
+    instance: threadSpoolSettings.spoolInstance,
     sync: config.spoolSync,
     gauge,
     clock,

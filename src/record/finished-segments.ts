@@ -83,10 +83,10 @@ export class FinishedSegments {
     const header = segments.headerOf(source, segment)
     if (header?.isReleased === true) return
     const size = sizeOf(path)
-    const { madeMs = 0, requestPrefix = '', continues = 0 } = header ?? {}
+    const { madeMs = 0, requestPrefix = '', continues = 0, folder = 0 } = header ?? {}
     segments.moveUnkept(source, segment)
     try {
-      replaceByReleased(path, { madeMs, requestPrefix, continues, firstRecord: records })
+      replaceByReleased(path, { madeMs, requestPrefix, continues, folder, firstRecord: records })
     } catch {
       return
     }

@@ -2,17 +2,20 @@
  * The first 64 bytes of a spool segment.
  *
  *   header  = "TGSPOOL2", made at (f64, ms), prefix of request ids (16 ASCII), first record (f64), segment that this one
- *             continues (f64), flags (u32), zeros, crc32 of the 60 bytes before it (u32)
+ *             continues (f64), flags (u32), place (u32), data folder (u32), crc32 of the 60 bytes before it (u32)
  *   format 1 = "TGSPOOL1", made at (f64, ms), prefix of request ids (16 ASCII), zeros
  *
  * Records are numbered per source, over all segments and restarts; `firstRecord` is the number of the segment's first record.
  * `continues` is the number of the previous segment if the same writer created it: the record numbers then prove whether records
  * between the two are missing. A writer that starts after a restart continues no segment, because it only knows the files that
  * it found.
+ *
+ * The place is a hash of the names of the file and its folder, and the data folder one of its instance: a segment that was renamed, moved
+ * or brought from elsewhere is found before its calls are billed. 0: not known.
  */
 
 import { closeSync, existsSync, fdatasyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { basename, dirname } from 'node:path'
 import { crc32 } from 'node:zlib'
 import { syncFolder } from '../runtime/sync-folder.ts'
 
@@ -36,12 +39,14 @@ export interface SegmentHeader {
   readonly continues: number
   /** All records were read and their space was released; `firstRecord` is the number after the last record. */
   readonly isReleased: boolean
+  readonly place: number
+  readonly folder: number
 }
 
 export type NewSegmentHeader = Pick<SegmentHeader, 'madeMs' | 'requestPrefix'> & Partial<SegmentHeader>
 
 export function encodeHeader(header: NewSegmentHeader): Buffer {
-  const { madeMs, requestPrefix, firstRecord, continues = 0, isReleased = false } = header
+  const { madeMs, requestPrefix, firstRecord, continues = 0, isReleased = false, place = 0, folder = 0 } = header
   const bytes = Buffer.alloc(HEADER_BYTES)
   bytes.write(MAGIC, 0, 'latin1')
   bytes.writeDoubleLE(madeMs, 8)
@@ -49,6 +54,8 @@ export function encodeHeader(header: NewSegmentHeader): Buffer {
   bytes.writeDoubleLE(firstRecord ?? 0, 32)
   bytes.writeDoubleLE(continues, 40)
   bytes.writeUInt32LE(isReleased ? FLAG_RELEASED : 0, 48)
+  bytes.writeUInt32LE(place, 52)
+  bytes.writeUInt32LE(folder, 56)
   bytes.writeUInt32LE(crc32(bytes.subarray(0, CRC_AT)), CRC_AT)
   return bytes
 }
@@ -64,7 +71,7 @@ export function decodeHeader(bytes: Buffer): SegmentHeader | null {
   if (magic === OLD_MAGIC) {
     // The magic number of this format has no checksum. It may be the damaged one of format 2.
     if (bytes.subarray(OLD_ZEROS_FROM, HEADER_BYTES).some((byte) => byte !== 0)) return null
-    return { ...common, firstRecord: null, continues: 0, isReleased: false }
+    return { ...common, firstRecord: null, continues: 0, isReleased: false, place: 0, folder: 0 }
   }
   if (magic !== MAGIC || crc32(bytes.subarray(0, CRC_AT)) !== bytes.readUInt32LE(CRC_AT)) return null
   return {
@@ -72,7 +79,19 @@ export function decodeHeader(bytes: Buffer): SegmentHeader | null {
     firstRecord: bytes.readDoubleLE(32),
     continues: bytes.readDoubleLE(40),
     isReleased: (bytes.readUInt32LE(48) & FLAG_RELEASED) !== 0,
+    place: bytes.readUInt32LE(52),
+    folder: bytes.readUInt32LE(56),
   }
+}
+
+/** The place of a segment with this path, whose source is the name of its folder. */
+export function placeOf(path: string): number {
+  return crc32(`${basename(dirname(path))}/${basename(path)}`)
+}
+
+/** The data folder with this instance. */
+export function folderOf(instance = ''): number {
+  return instance === '' ? 0 : crc32(instance)
 }
 
 /**
@@ -84,7 +103,7 @@ export function createSegment(path: string, header: NewSegmentHeader, isSynced =
   const file = openSync(temporary, 'w', 0o600)
   let isNamed = false
   try {
-    const bytes = encodeHeader(header)
+    const bytes = encodeHeader({ ...header, place: placeOf(path) })
     if (writeSync(file, bytes, 0, bytes.length, 0) < bytes.length) throw new Error('no space for a segment header')
     if (isSynced) fdatasyncSync(file)
     if (existsSync(path)) throw new Error(`${path} exists already`)
@@ -107,7 +126,7 @@ export function replaceByReleased(path: string, header: NewSegmentHeader): void 
   const temporary = path + TEMPORARY_SUFFIX
   const file = openSync(temporary, 'w', 0o600)
   try {
-    const bytes = encodeHeader({ ...header, isReleased: true })
+    const bytes = encodeHeader({ ...header, isReleased: true, place: placeOf(path) })
     if (writeSync(file, bytes, 0, bytes.length, 0) < bytes.length) throw new Error('no space for a segment header')
   } finally {
     closeSync(file)

@@ -8,7 +8,7 @@
 
 import { closeSync, fdatasync, fdatasyncSync, fstatSync, ftruncateSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
-import { createSegment, encodeHeader, HEADER_BYTES, type NewSegmentHeader } from './segment-header.ts'
+import { createSegment, encodeHeader, HEADER_BYTES, placeOf, type NewSegmentHeader } from './segment-header.ts'
 import type { SpoolSync } from './spool-writer-options.ts'
 
 /** Records that a power cut could lose, and the time range of their writes. */
@@ -57,7 +57,8 @@ const PROBE_BYTES = 256 * 1024
 
 /** Throws, and leaves no file, if the header cannot be written or the name is in use. */
 export function createSegmentWriter({ folder, name, header, sync }: SegmentWriterOptions): SegmentWriter {
-  return new Writer(name, header, createSegment(join(folder, name), header, sync === 'always'))
+  const path = join(folder, name)
+  return new Writer(name, { ...header, place: placeOf(path) }, createSegment(path, header, sync === 'always'))
 }
 
 class Writer implements SegmentWriter {

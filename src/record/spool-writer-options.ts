@@ -11,6 +11,8 @@ export interface SpoolWriterOptions {
   /** The folder of this thread; created if it is missing. */
   readonly folder: string
   readonly requestPrefix: string
+  /** The instance of the data folder, which each segment names; missing: unknown. */
+  readonly instance?: string
   /** The committed place of this source in the checkpoint; missing: none. */
   readonly after?: SpoolPlace | undefined
   readonly sync: SpoolSync

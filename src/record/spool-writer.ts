@@ -27,7 +27,7 @@ import type { CallTrace } from './call-trace.ts'
 import { addNotes } from './record-notes.ts'
 import { openRecordMark } from './record-mark.ts'
 import { createSegmentWriter, type SegmentWriter, type Unsynced } from './segment-writer.ts'
-import { HEADER_BYTES } from './segment-header.ts'
+import { folderOf, HEADER_BYTES } from './segment-header.ts'
 import { segmentName } from './segment-name.ts'
 import { findSourceEnd } from './source-end.ts'
 import { syncSegmentsLater } from './spool-folder.ts'
@@ -222,8 +222,9 @@ class Writer implements SpoolWriter {
 
   /** Starts a new segment and retires the old one after that has succeeded. Throws. */
   #replaceSegment(beforeRetiring = (): void => {}): void {
-    const { folder, requestPrefix, sync, clock, gauge } = this.#options
-    const header = { madeMs: clock.nowMs(), requestPrefix, firstRecord: this.#nextRecord, continues: this.#lastCreated }
+    const { folder, requestPrefix, instance, sync, clock, gauge } = this.#options
+    const numbers = { firstRecord: this.#nextRecord, continues: this.#lastCreated }
+    const header = { madeMs: clock.nowMs(), requestPrefix, ...numbers, folder: folderOf(instance) }
     const next = createSegmentWriter({ folder, name: segmentName(this.#number + 1), header, sync })
     const old = this.#segment
     this.#lastCreated = ++this.#number

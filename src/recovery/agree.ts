@@ -49,7 +49,7 @@ export async function agree(options: AgreeOptions): Promise<void> {
   if (manifest !== null && manifest.instance !== claims.instance) {
     refuse('checkpoint', 'checkpoint.db belongs to another data folder')
   }
-  refuseSpoolCopies(spoolFolder)
+  refuseSpoolCopies(spoolFolder, [claims.instance, ...(manifest === null ? [] : [manifest.instance])])
   if (isSpoolEmptied(spoolFolder, claims.position) && !folder.isAccepted('spool')) {
     refuse(
       'spool',

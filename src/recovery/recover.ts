@@ -25,6 +25,7 @@ import { adoptStore, openLostCheckpoint } from './recover-checkpoint.ts'
 import { recoverRegistry } from './recover-registry.ts'
 import { acceptRows, openLostStore } from './recover-store.ts'
 import { setAside } from './set-aside.ts'
+import { adoptSegments } from './spool-copies.ts'
 import { isSpoolEmptied, spoolHolds } from './spool-holdings.ts'
 import { readStoreClaims } from './store-claims.ts'
 
@@ -75,6 +76,8 @@ export async function recover(options: RecoverOptions): Promise<readonly Loss[]>
       instance: folder.manifest?.instance ?? null,
       losses,
     })
+    if (parts.has('checkpoint') && existsSync(join(dataDir, 'spool')))
+      adoptSegments(join(dataDir, 'spool'), checkpoint.instance)
     writeManifest(dataDir, { instance: checkpoint.instance, isEmbedded, accepted: [...parts] })
     const found = LOSS_PARTS.flatMap((part) => (parts.has(part) ? [{ part, loss: losses.get(part) ?? '' }] : []))
     await note(options, registry, found)

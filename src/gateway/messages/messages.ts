@@ -130,6 +130,8 @@ export interface ThreadSettings {
   readonly spoolFolder: string
   /** Checkpoint of the spool reader at the start of the service. */
   readonly spoolAfter: SpoolPosition
+  /** The instance of the data folder. */
+  readonly spoolInstance: string
   readonly spoolSync: SpoolSync
   readonly spoolGauge: SharedArrayBuffer
   readonly spoolBytesMax: number

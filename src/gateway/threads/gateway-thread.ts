@@ -127,6 +127,7 @@ function openSpool(settings: ThreadSettings, clock: Clock, mainThread: MainThrea
   return createSpoolWriter({
     folder: join(settings.spoolFolder, folder),
     after: settings.spoolAfter[folder],
+    instance: settings.spoolInstance,
     requestPrefix: randomBytes(8).toString('hex'),
     sync: settings.spoolSync,
     gauge: openSpoolGauge(settings.spoolGauge, settings.spoolBytesMax),

@@ -1,7 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { decodeHeader, encodeHeader } from '../../../src/record/segment-header.ts'
 
-const HEADER = { madeMs: 5, requestPrefix: '0123456789abcdef', firstRecord: 7, continues: 3, isReleased: false }
+const HEADER = {
+  ...{ madeMs: 5, requestPrefix: '0123456789abcdef', firstRecord: 7, continues: 3, isReleased: false },
+  ...{ place: 4_000_000_001, folder: 9 },
+}
 
 describe('the header of a segment', () => {
   it('is decoded as it was encoded', () => {

@@ -1,10 +1,10 @@
-/** Segments that were copied within the spool. */
+/** Segments that were copied or moved within the spool, or brought from elsewhere. */
 
 import { spawnSync } from 'node:child_process'
-import { copyFileSync, cpSync, mkdirSync, writeFileSync } from 'node:fs'
+import { copyFileSync, cpSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, expect, it } from 'vitest'
-import { refuseSpoolCopies } from '../../../src/recovery/spool-copies.ts'
+import { adoptSegments, refuseSpoolCopies } from '../../../src/recovery/spool-copies.ts'
 import { createRandom } from '../../random.ts'
 import { createSpoolCopies, pathOf, segmentsOf, startProcess } from '../../fixtures/spool-copy.ts'
 
@@ -36,7 +36,7 @@ it('an intact spool is accepted, also with released, empty or damaged segments',
     spawnSync('mkfifo', [pathOf(folder, name, 5)])
     copyFileSync(pathOf(folder, SOURCE, segments.at(-1)!), pathOf(folder, name, 4))
   }
-  expect(() => refuseSpoolCopies(folder)).not.toThrow()
+  expect(() => refuseSpoolCopies(folder, [])).not.toThrow()
 })
 
 it.each([
@@ -47,21 +47,60 @@ it.each([
   mkdirSync(join(folder, source), { recursive: true })
   const [from, to] = [pathOf(folder, SOURCE, segments[1]!), pathOf(folder, source, segments.at(-1)! + 1)]
   copyFileSync(from, to)
-  const process = startProcess(folder, [])
+  expect(() => refuseSpoolCopies(folder, [])).toThrow(`${to} and ${from} are copies of the same segment`)
+})
+
+it('a copy is recognised by its first batch if its header is damaged', async () => {
+  const { folder, segments } = await spool()
+  const [from, to] = [pathOf(folder, SOURCE, segments[1]!), pathOf(folder, SOURCE, segments.at(-1)! + 1)]
+  const bytes = readFileSync(from)
+  bytes[20]! ^= 1
+  writeFileSync(to, bytes)
+  expect(() => refuseSpoolCopies(folder, [])).toThrow(`${to} and ${from} are copies of the same segment`)
+})
+
+it.each([
+  ['has another number', (folder: string, segment: number) => pathOf(folder, SOURCE, segment + 1_000)],
+  ['is in the folder of another thread', (folder: string, segment: number) => pathOf(folder, 'gateway-1', segment)],
+])('a segment that %s is refused', async (_, placeOf) => {
+  const { folder, segments } = await spool()
+  mkdirSync(join(folder, 'gateway-1'))
+  const to = placeOf(folder, segments[1]!)
+  renameSync(pathOf(folder, SOURCE, segments[1]!), to)
+  expect(() => refuseSpoolCopies(folder, [])).toThrow(`${to} was renamed or moved`)
+})
+
+it('folders of two threads that were swapped are refused', async () => {
+  const { folder } = await spool()
+  renameSync(join(folder, SOURCE), join(folder, 'other'))
+  renameSync(join(folder, 'platform'), join(folder, SOURCE))
+  renameSync(join(folder, 'other'), join(folder, 'platform'))
+  expect(() => refuseSpoolCopies(folder, [])).toThrow(/gateway-0.* was renamed or moved/)
+})
+
+it('a segment of another data folder is refused, unless it was adopted', async () => {
+  const folder = copies.newFolder()
+  const process = startProcess(folder, [], {}, 2_500, 'instance-a')
+  await process.write(SOURCE, createRandom(1), 30)
   const { ids } = process.read({})
   process.kill()
-  expect(new Set(ids).size).toBeLessThan(ids.length)
-  expect(() => refuseSpoolCopies(folder)).toThrow(`${to} and ${from} are copies of the same segment`)
+  expect(() => refuseSpoolCopies(folder, ['instance-a', 'instance-c'])).not.toThrow()
+  expect(() => refuseSpoolCopies(folder, ['instance-b'])).toThrow('was written in another data folder')
+  adoptSegments(folder, 'instance-b')
+  expect(() => refuseSpoolCopies(folder, ['instance-b'])).not.toThrow()
+  const reader = startProcess(folder, [])
+  expect(reader.read({}).ids).toEqual(ids)
+  reader.kill()
 })
 
 it('a copy of a source under another name is refused', async () => {
   const { folder } = await spool()
   cpSync(join(folder, SOURCE), join(folder, `${SOURCE}.bak`), { recursive: true })
-  expect(() => refuseSpoolCopies(folder)).toThrow(`${SOURCE}.bak was not created by this service`)
+  expect(() => refuseSpoolCopies(folder, [])).toThrow(`${SOURCE}.bak was not created by this service`)
 })
 
 it('a segment with the highest possible number is refused', async () => {
   const { folder } = await spool()
   writeFileSync(join(folder, SOURCE, '999999999999999.spool'), '')
-  expect(() => refuseSpoolCopies(folder)).toThrow('999999999999999.spool has the highest possible segment number')
+  expect(() => refuseSpoolCopies(folder, [])).toThrow('999999999999999.spool has the highest possible segment number')
 })
