@@ -128,7 +128,7 @@ export async function openStream(options: StreamOptions): Promise<StreamServices
 
 /** Checks that the parts of the data folder belong together, then records that the folder is complete. */
 async function checkFolder(
-  { config, folder, registryEnd, shared, clock, log, count }: StreamOptions,
+  { config, folder, registryEnd, shared, clock, log, count, onDamage }: StreamOptions,
   { clickHouse, isNewStore }: Pick<OpenedStores, 'clickHouse' | 'isNewStore'>,
   checkpoint: SqliteCheckpoint,
 ): Promise<void> {
@@ -146,6 +146,7 @@ async function checkFolder(
     nowMs: clock.nowMs(),
     log,
     count,
+    onDamage,
   })
   folder.complete(checkpoint.instance)
 }

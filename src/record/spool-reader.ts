@@ -102,6 +102,8 @@ class SourceReader {
   readonly #gauge: SpoolGauge
   readonly #billed: SpoolPosition | undefined
   readonly #missing: MissingRecords
+  /** Sources whose billed place was compared with their segments. */
+  readonly #compared = new Set<string>()
   /** Time of the last record that was read, by source. */
   readonly #lastMs = new Map<string, number>()
 
@@ -145,6 +147,7 @@ class SourceReader {
     let place = start
     let bytes = 0
     const segments = this.#segments.of(source)
+    if (until === undefined) this.#compareBilled(source, segments)
     if (until === undefined) this.#seekStart(source, start, segments)
     for (const segment of segments) {
       if (segment < start.segment) continue
@@ -162,6 +165,24 @@ class SourceReader {
       if (segment < segments[segments.length - 1]!) this.#segments.closeAt(this.#segments.pathOf(source, segment))
     }
     return { place: until === undefined ? place : this.#reach(source, place, until), bytes }
+  }
+
+  /**
+   * Reports a billed place that the spool does not reach: it is an older one, and lacks an unknown number of records. A consumer that
+   * continues from an earlier place would not notice.
+   */
+  #compareBilled(source: string, segments: readonly number[]): void {
+    const place = this.#billed?.[source]
+    if (place === undefined || this.#compared.has(source)) return
+    this.#compared.add(source)
+    const { segment, offset } = place
+    // Their record numbers tell.
+    if (segments.some((each) => each > segment && this.#segments.isFound(source, each))) return
+    if (!segments.includes(segment)) return this.#seekStart(source, place, segments)
+    const { header, bytes } = this.#segments.fileOf(source, segment)
+    if (header === null || header.isReleased || bytes >= offset) return
+    const file = this.#segments.nameOf(source, segment)
+    this.#missing.unnumbered(`${file} end`, { file, what: WHAT.shorter, fromMs: null, toMs: null }, 0)
   }
 
   /** Reports a missing start segment. Writes a header in its place, so that the next process does not report it again. */

@@ -5,6 +5,7 @@
  */
 
 import { discardJournals } from '../leases/lease-journal-file.ts'
+import type { OnDamage } from '../record/damage.ts'
 import type { CountEvent } from '../runtime/event-reasons.ts'
 import type { Log } from '../runtime/log.ts'
 import { acceptLossCommand, type LossPart } from '../runtime/accept-loss.ts'
@@ -36,11 +37,12 @@ export interface AgreeOptions {
   readonly nowMs: number
   readonly log: Log
   readonly count: CountEvent
+  readonly onDamage?: OnDamage
 }
 
 /** Throws `StartRefused`. */
 export async function agree(options: AgreeOptions): Promise<void> {
-  const { dataDir, spoolFolder, folder, shared, checkpoint, log, count } = options
+  const { dataDir, spoolFolder, folder, shared, checkpoint, log, count, onDamage } = options
   const refuse = (part: LossPart, sentence: string): never => {
     throw new StartRefused(`${sentence} (${dataDir}); put back its newest copy, or ${acceptLossCommand(part, dataDir)}`)
   }
@@ -84,8 +86,11 @@ export async function agree(options: AgreeOptions): Promise<void> {
   count('checkpoint_went_back')
   log.error(
     { file: 'checkpoint.db', count: claims.wentBackBy },
-    'checkpoint.db is an older copy; the bill is not affected, but open risks and limit counters may lack what happened since the copy was made',
+    'checkpoint.db is an older copy; open risks and limit counters may lack what happened since the copy was made',
   )
+  // Nothing proves that the store and the spool are newer.
+  const what = 'checkpoint.db is an older copy, and the store, the spool and the registry may be as old.'
+  onDamage?.({ file: 'checkpoint.db', what, records: 0, isExact: false, fromMs: null, toMs: null })
 }
 
 /** A folder that went back as a whole has older journals, which lack what the node has admitted since. */

@@ -4,6 +4,8 @@
  * Data folders of a service that was killed under load get one fault each. Each start on them ends exact, reported or
  * refused (`damage/verdict.ts`). `CASES` sets the number of cases (8 in the suite; `npm run damage` makes it 300); `SEED` repeats a
  * run, `CASE` one case of it, and `TARGET=store-metadata` damages the small files of the embedded store only.
+ *
+ * Mixtures of an earlier and the newest state of its parts end the same way: some in the suite, all of them with `MIXTURES=all`.
  */
 
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -13,7 +15,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createRandom } from '../random.ts'
 import { readSeed } from '../random-seed.ts'
 import { makeBaseFolder, type BaseFolder } from './damage/base-folder.ts'
-import { applyDamage, copyFolder, type DamageTarget } from './damage/damage.ts'
+import { applyDamage, copyFolder, mix, MIXTURES, type DamageTarget } from './damage/damage.ts'
 import { judge } from './damage/verdict.ts'
 import { startLedgerBackend, type LedgerBackend } from './ledger-backend.ts'
 import { isEmbedded } from './service.ts'
@@ -25,6 +27,8 @@ const TARGET: DamageTarget = process.env['TARGET'] === 'store-metadata' ? 'store
 /** Cases that share a base folder. */
 const CASES_PER_BASE = 60
 const AT_ONCE = 2
+/** Registry and its mark; checkpoint and spool; both with the mark of the checkpoint; everything but that mark. */
+const SOME_MIXTURES = [0b001100, 0b010001, 0b010011, 0b111101]
 
 let backend: LedgerBackend
 const bases: BaseFolder[] = []
@@ -66,6 +70,33 @@ describe.skipIf(!isEmbedded)('damage of a data folder (needs the registry and th
     process.stdout.write(`seed ${SEED}: ${JSON.stringify({ ...tally, faults: faults.length })}\n`)
     expect(faults).toEqual([])
   })
+})
+
+describe.skipIf(!isEmbedded)('parts of two states in a data folder (needs the registry and the store in it)', () => {
+  const all = process.env['MIXTURES'] === 'all'
+  const tried = all ? MIXTURES : SOME_MIXTURES
+  it(
+    `ends exact, reported or refused in ${tried.length} mixtures`,
+    { timeout: 120_000 + tried.length * 60_000 },
+    async () => {
+      const base = await makeBaseFolder(createRandom(SEED), backend, true)
+      bases.push(base)
+      const faults: string[] = []
+      const waiting = [...tried]
+      async function worker(): Promise<void> {
+        for (let mixture = waiting.shift(); mixture !== undefined; mixture = waiting.shift()) {
+          const dataDir = mkdtempSync(join(tmpdir(), 'tollgate-mixed-'))
+          copyFolder(base.dataDir, dataDir)
+          const what = mix(mixture, dataDir, base.oldDir)
+          const verdict = await judge(base, dataDir)
+          process.stdout.write(`mixture ${mixture}: ${what} -> ${verdict.is} ${verdict.note.split('\n')[0]}\n`)
+          if (verdict.is === 'fault') faults.push(`mixture ${mixture} of seed ${SEED}: ${what}\n  ${verdict.note}`)
+        }
+      }
+      await Promise.all(Array.from({ length: AT_ONCE }, worker))
+      expect(faults).toEqual([])
+    },
+  )
 })
 
 async function runCase(number: number) {

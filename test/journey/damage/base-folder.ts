@@ -8,9 +8,11 @@
 import { cpSync, mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Agent } from 'undici'
+import { Agent, request } from 'undici'
+import { expect } from 'vitest'
 import type { Random } from '../../random.ts'
 import { ledgerDocument, type LedgerBackend } from '../ledger-backend.ts'
+import { billOf } from '../load.ts'
 import { createService, enrol, publish, type Enrolled, type Service } from '../service.ts'
 
 export const API = 'ledger-v1'
@@ -37,7 +39,8 @@ export interface BaseFolder {
   readonly revokedKey: string
 }
 
-export async function makeBaseFolder(random: Random, backend: LedgerBackend): Promise<BaseFolder> {
+/** `isFlushed`: the store has calls of the time after the revocation. */
+export async function makeBaseFolder(random: Random, backend: LedgerBackend, isFlushed = false): Promise<BaseFolder> {
   const threads = 1 + random.below(2)
   // A collector that refuses: the spool has traces beside its records.
   const traces = { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'http://127.0.0.1:1' }
@@ -56,6 +59,7 @@ export async function makeBaseFolder(random: Random, backend: LedgerBackend): Pr
     cpSync(service.dataDir, oldDir, { recursive: true, preserveTimestamps: true })
     await service.start()
     await revokeKeys(service, revoked)
+    if (isFlushed) await callUntilStored(service, callers, truth)
     await loadThenKill(service, callers, truth, 300 + random.below(4_000))
     return { dataDir: service.dataDir, oldDir, threads, truth, sentinel, revokedKey: revoked.apiKey }
   } catch (cause) {
@@ -68,6 +72,31 @@ async function revokeKeys(service: Service, { subscription }: Enrolled): Promise
   const path = `/v1/subscriptions/${subscription}/credentials`
   const { items } = await service.platform.get<{ items: readonly { id: string }[] }>(path)
   for (const { id } of items) await service.platform.delete(`${path}/${id}`)
+}
+
+/** Calls until the store has a call that came after the revocation. */
+async function callUntilStored(
+  service: Service,
+  callers: readonly (readonly [Enrolled, number])[],
+  truth: ReadonlyMap<string, Tally>,
+): Promise<void> {
+  const [[caller]] = callers as readonly [readonly [Enrolled, number]]
+  const tally = truth.get(caller.consumer)!
+  const before = tally.sent
+  await expect
+    .poll(
+      async () => {
+        tally.sent++
+        const { statusCode, body } = await request(`${service.gatewayUrl}/${API}/entries`, {
+          headers: { 'x-api-key': caller.apiKey },
+        })
+        await body.dump()
+        if (statusCode === 200) tally.answered++
+        return (await billOf(service)).get(caller.consumer) ?? 0
+      },
+      { timeout: 60_000, interval: 100 },
+    )
+    .toBeGreaterThan(before)
 }
 
 /** Calls until `calls` were answered, and kills the service under that load. */

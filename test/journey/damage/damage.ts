@@ -43,6 +43,22 @@ const SETS: readonly (readonly [name: string, pattern: RegExp])[] = [
   ['store', /^clickhouse\//],
   ['marks', /\.mark$/],
 ]
+/** Parts of which an operator may put back the earlier state. */
+const PARTS: readonly (readonly [name: string, pattern: RegExp])[] = [
+  ['checkpoint', /^checkpoint\.db/],
+  ['mark of the checkpoint', /^checkpoint\.mark$/],
+  ['registry', /^registry\.db/],
+  ['mark of the registry', /^registry\.mark$/],
+  ['spool', /^spool\//],
+  ['store', /^clickhouse\//],
+]
+/** Only the registry is newer, with or without its mark, and it knows of no calls. */
+const UNDETECTED = [0b110011, 0b111011]
+/** Mixtures of parts of two states: neither the whole newer state nor the whole earlier one. */
+export const MIXTURES: readonly number[] = Array.from(
+  { length: 2 ** PARTS.length - 2 },
+  (_, index) => index + 1,
+).filter((mixture) => !UNDETECTED.includes(mixture))
 const KINDS = ['truncate', 'cut the end', 'flip bits', 'remove', 'empty', 'garbage', 'zeros', 'old version'] as const
 
 export type DamageTarget = 'any' | 'store-metadata'
@@ -51,6 +67,18 @@ export type DamageTarget = 'any' | 'store-metadata'
 export function applyDamage(random: Random, dataDir: string, oldDir: string, target: DamageTarget): string | null {
   if (target === 'store-metadata') return damageMetadata(random, dataDir, oldDir)
   return random.next() < 0.3 ? damageSet(random, dataDir, oldDir) : damageFile(random, dataDir, oldDir)
+}
+
+/** Puts back the earlier state of the parts whose bits are set. Returns their names. */
+export function mix(mixture: number, dataDir: string, oldDir: string): string {
+  const old = PARTS.filter((_, index) => (mixture & (1 << index)) !== 0)
+  for (const [, pattern] of old) putBack(pattern, dataDir, oldDir)
+  return `old: ${old.map(([name]) => name).join(', ')}`
+}
+
+function putBack(pattern: RegExp, dataDir: string, oldDir: string): void {
+  for (const path of filesOf(dataDir)) if (pattern.test(path)) rmSync(join(dataDir, path))
+  for (const path of filesOf(oldDir)) if (pattern.test(path)) restore(path, dataDir, oldDir)
 }
 
 function damageSet(random: Random, dataDir: string, oldDir: string): string | null {
