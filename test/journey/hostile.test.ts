@@ -2,7 +2,7 @@
  * Hostile clients and backends beside a well-behaved client: slow readers, slow uploads, fuzzed requests,
  * floods and backends that violate the protocol, all at the same time.
  *
- * `HOSTILE_SECONDS` sets the duration (20 in the suite; `npm run hostile` makes it 900); `SEED` repeats a
+ * `HOSTILE_SECONDS` sets the duration (12 in the suite; `npm run hostile` makes it 900); `SEED` repeats a
  * run. The counts are asserted; times and memory are printed, for `bench/RESULTS.md`.
  */
 
@@ -14,7 +14,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readSeed } from '../random-seed.ts'
 import { createService, enrol, publish, type Enrolled, type Service, TWO_THREADS } from './service.ts'
 
-const SECONDS = Number(process.env['HOSTILE_SECONDS'] ?? 20)
+const SECONDS = Number(process.env['HOSTILE_SECONDS'] ?? 12)
 const SEED = readSeed(1)
 const CALL_EVERY_MS = 20
 /** The hostile clients connect at the same moment, which is reported separately. */

@@ -17,7 +17,7 @@ import { readSummary, sumUp } from './summary-model.ts'
 import { DAY, FIRST, NOW, randomItems, randomQuery } from './random-usage.ts'
 
 const SEEDS = Number(process.env['SEEDS'] ?? 3)
-const QUERIES = Number(process.env['QUERIES'] ?? 12)
+const QUERIES = Number(process.env['QUERIES'] ?? 6)
 const MINUTES_2 = 120_000
 
 let folder: string
