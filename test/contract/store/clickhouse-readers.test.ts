@@ -3,6 +3,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { drainPending } from 'chdb'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { openClickHouse, type ClickHouse } from '../../../src/store/clickhouse/client.ts'
 import { migrate } from '../../../src/store/clickhouse/migrations.ts'
@@ -34,6 +35,8 @@ beforeEach(async () => {
 })
 afterEach(async () => {
   await Promise.all(connections.map((each) => each.close()))
+  // A read that was cancelled may not have ended, and the engine opens one folder at a time.
+  await drainPending()
   rmSync(folder, { recursive: true, force: true })
 })
 
