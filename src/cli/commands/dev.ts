@@ -45,11 +45,10 @@ async function runDev(file: string, { backend, opensla }: Options, io: Io): Prom
   const stopWatching = watchFiles(contents, (changed, bytes) => reload(service, { changed, bytes, file }, io))
   try {
     if (interrupted.aborted) return
-    io.out.write(introduction(service, io))
-    await followStream(
-      { session: service.session, path: `/v1/requests?api=${service.api}`, onEvent: printer(service, io) },
-      io,
-    )
+    // The stream shows calls that come after it is open.
+    const onOpen = (): void => io.out.write(introduction(service, io))
+    const path = `/v1/requests?api=${service.api}`
+    await followStream({ session: service.session, path, onOpen, onEvent: printer(service, io) }, io)
   } finally {
     stopWatching()
     io.err.write('Stopping the service …\n')

@@ -16,6 +16,8 @@ export interface FollowOptions {
   /** Default: the platform address. */
   readonly origin?: string
   readonly lastEventId?: string
+  /** Called once, when the stream is open for the first time. */
+  readonly onOpen?: () => void
   /** Returns true to end. */
   readonly onEvent: (event: ServerSentEvent) => boolean | void
 }
@@ -28,6 +30,7 @@ export async function followStream(options: FollowOptions, io: Io): Promise<void
   // Help does not need the HTTP client of streams, which takes a while to load.
   const stream = await import('../event-stream.ts')
   const { session, path, origin = session.baseUrl, onEvent } = options
+  let { onOpen } = options
   const interrupted = io.interruptible()
   const done = new AbortController()
   const signal = AbortSignal.any([interrupted, done.signal])
@@ -41,7 +44,11 @@ export async function followStream(options: FollowOptions, io: Io): Promise<void
         token: await session.token(isRefused),
         signal,
         ...(lastEventId !== undefined && { lastEventId }),
-        onOpen: () => void (pauseMs = PAUSE_MS),
+        onOpen() {
+          pauseMs = PAUSE_MS
+          onOpen?.()
+          onOpen = undefined
+        },
         onEvent(event) {
           isRefused = false
           if (event.id !== '') lastEventId = event.id
