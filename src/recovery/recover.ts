@@ -77,7 +77,7 @@ export async function recover(options: RecoverOptions): Promise<readonly Loss[]>
       losses,
     })
     if (parts.has('checkpoint') && existsSync(join(dataDir, 'spool')))
-      adoptSegments(join(dataDir, 'spool'), checkpoint.instance)
+      adoptSegments(join(dataDir, 'spool'), folder.manifest?.instance ?? null, checkpoint.instance)
     writeManifest(dataDir, { instance: checkpoint.instance, isEmbedded, accepted: [...parts] })
     const found = LOSS_PARTS.flatMap((part) => (parts.has(part) ? [{ part, loss: losses.get(part) ?? '' }] : []))
     await note(options, registry, found)

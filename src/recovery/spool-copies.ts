@@ -69,13 +69,14 @@ export function refuseSpoolCopies(folder: string, instances: readonly string[]):
   }
 }
 
-/** Makes the segments those of this instance, whose checkpoint was lost. */
-export function adoptSegments(folder: string, instance: string): void {
+/** Makes the segments of the former instance, whose checkpoint was lost, those of this one. Null: the former one is unknown. */
+export function adoptSegments(folder: string, former: string | null, instance: string): void {
   for (const source of foldersIn(folder)) {
     for (const segment of segmentsIn(join(folder, source))) {
       const path = join(folder, source, segmentName(segment))
       const { header } = readStart(path)
       if (header === null || header.folder === 0 || header.folder === folderOf(instance)) continue
+      if (former !== null && header.folder !== folderOf(former)) continue
       const file = openSync(path, 'r+')
       try {
         writeSync(file, encodeHeader({ ...header, folder: folderOf(instance) }), 0, HEADER_BYTES, 0)
