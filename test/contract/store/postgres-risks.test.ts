@@ -105,7 +105,8 @@ describe('a partition in PostgreSQL', () => {
     await expect(advanceAll(one, 'n', (claimed) => (claimed.signals.length > 0 ? fails() : NOTHING))).rejects.toThrow(
       'a fault',
     )
-    expect(await advanceAll(one, 'n')).toHaveLength(1)
+    // The failure closes the connection. Until the server has noticed that, the partition is locked, and a claim skips it.
+    await expect.poll(() => advanceAll(one, 'n')).toHaveLength(1)
   })
 
   it('has another version after each commit', async () => {
