@@ -48,6 +48,12 @@ export function compare(comparison: Comparison): Verdict {
       `the store holds rows that no flush recorded, as in a copy of a running folder: ${store.excess.join(', ')}; their calls would be billed twice`,
     )
   }
+  if (store.differing.length > 0) {
+    return refused(
+      'store',
+      `the line items of the store do not add up to its hourly totals: ${store.differing.join('; ')}; a part of one of them was lost or replaced`,
+    )
+  }
   if (last.number < checkpoint.flushes || (last.number === checkpoint.flushes && !last.isDone)) {
     return storeIsBehind(comparison, last)
   }

@@ -12,13 +12,15 @@ import {
   tablesOf,
   writeNote,
 } from '../store/clickhouse/flush-notes.ts'
+import { compareSums } from '../store/clickhouse/compare-sums.ts'
+import { completeSums } from '../store/clickhouse/complete-sums.ts'
 import { countOwnRows } from '../store/clickhouse/own-rows.ts'
 import { migrateStore } from '../store/clickhouse/cluster-migrations.ts'
 import type { CheckpointClaims } from '../store/checkpoint.ts'
 import type { FlushTotals } from '../store/flush-log.ts'
 import { openStore, reasonOf, STORE_FOLDER, type OpenedStore, type OpenStoreOptions } from './open-store.ts'
 import { setAside } from './set-aside.ts'
-import { TABLES } from './store-claims.ts'
+import { comparedSums, TABLES } from './store-claims.ts'
 
 type LostStoreOptions = OpenStoreOptions & { readonly clock: Clock }
 
@@ -60,6 +62,24 @@ async function openOrReplace(options: LostStoreOptions): Promise<OpenedStore> {
 function replace(options: LostStoreOptions): Promise<OpenedStore> {
   setAside(options.dataDir, [STORE_FOLDER], options.clock.nowMs())
   return openStore(options)
+}
+
+/** Completes line items and hourly totals from each other. Returns what was made, in words; empty: nothing. */
+export async function completeRows(client: ClickHouse, nowMs: number): Promise<string> {
+  if (!client.isEmbedded) return ''
+  // Also rows of a flush that was interrupted: `acceptRows` counts it as stored.
+  const compared = { ...(await comparedSums(client, await lastNotes(client), nowMs)), interrupted: null }
+  const differing = await compareSums(client, compared)
+  const { itemCalls, hourlyCalls } = await completeSums(client, {
+    months: differing.map(({ month }) => month),
+    lacking: differing.filter(({ lacksCalls }) => lacksCalls).map(({ month }) => month),
+  })
+  return [
+    ...(hourlyCalls > 0 ? [`hourly totals of ${hourlyCalls} calls were made again from line items`] : []),
+    ...(itemCalls > 0
+      ? [`line items of ${itemCalls} calls were made again from the hourly totals, with their time to the hour`]
+      : []),
+  ].join('; ')
 }
 
 /** Writes the totals of the present rows as notes. Excludes a pending flush, whose rows may exist or may still be inserted. */

@@ -23,7 +23,7 @@ import { RECOVERY_KIND, type Loss } from './loss.ts'
 import { openStore } from './open-store.ts'
 import { adoptStore, openLostCheckpoint } from './recover-checkpoint.ts'
 import { recoverRegistry } from './recover-registry.ts'
-import { acceptRows, openLostStore } from './recover-store.ts'
+import { acceptRows, completeRows, openLostStore } from './recover-store.ts'
 import { setAside } from './set-aside.ts'
 import { adoptSegments } from './spool-copies.ts'
 import { isSpoolEmptied, spoolHolds } from './spool-holdings.ts'
@@ -129,7 +129,9 @@ async function accept({ dataDir, parts, clock }: RecoverOptions, opened: Opened)
     losses.set('checkpoint', `${losses.get('checkpoint')}; ${adopted}`)
   }
   if (parts.has('store')) {
-    losses.set('store', verdict.kind === 'refused' && verdict.part === 'store' ? verdict.sentence : 'no row is missing')
+    const lost = verdict.kind === 'refused' && verdict.part === 'store' ? verdict.sentence : 'no row is missing'
+    const completed = await completeRows(client, nowMs)
+    losses.set('store', completed === '' ? lost : `${lost}; ${completed}`)
     const { flushes, position, pending } = checkpoint.claims()
     await acceptRows(client, checkpoint.claims(), { registryEnd, nowMs })
     checkpoint.repair({

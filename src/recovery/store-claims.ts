@@ -15,6 +15,7 @@ import {
   sumOf,
   tablesOf,
 } from '../store/clickhouse/flush-notes.ts'
+import { compareSums, type ComparedSums } from '../store/clickhouse/compare-sums.ts'
 import { countOwnRows, isOwn } from '../store/clickhouse/own-rows.ts'
 import { readKeptUsage } from '../store/clickhouse/kept-usage.ts'
 import type { ClickHouse } from '../store/clickhouse/client.ts'
@@ -39,6 +40,8 @@ export interface StoreClaims {
   readonly missing: readonly string[]
   /** Tables and months that have more rows or calls than any flush noted, as text. */
   readonly excess: readonly string[]
+  /** Months in which line items and hourly totals have other sums, as text. */
+  readonly differing: readonly string[]
   /** True if the numbers of rows and calls match the flushes exactly. */
   readonly isExact: boolean
 }
@@ -77,6 +80,7 @@ export async function readStoreClaims(
       notedAfter: 0,
       missing: [],
       excess: [],
+      differing: [],
       isExact: false,
     }
   }
@@ -88,6 +92,7 @@ export async function readStoreClaims(
   const names = compared.names.filter((name) => isKept(name, kept, nowMs))
   const missing = names.filter((name) => at(rows, name) < at(expected, name))
   const excess = names.filter((name) => at(rows, name) > at(expectedMost, name))
+  const differing = client.isEmbedded ? await compareSums(client, await comparedSums(client, notes, nowMs)) : []
   return {
     isNew,
     hasRows: await storesRows(client),
@@ -98,7 +103,22 @@ export async function readStoreClaims(
     notedAfter: last === null ? 0 : await countFlushes(client, instance, flushes + 1, last.number),
     missing: missing.map((name) => `${at(expected, name) - at(rows, name)} of ${at(expected, name)} ${inWords(name)}`),
     excess: excess.map((name) => `${at(rows, name) - at(expectedMost, name)} ${inWords(name)}`),
-    isExact: missing.length === 0 && excess.length === 0,
+    differing: differing.map(({ inWords: each }) => each),
+    isExact: missing.length === 0 && excess.length === 0 && differing.length === 0,
+  }
+}
+
+/** Returns what the sums of the embedded store are compared with. */
+export async function comparedSums(
+  client: ClickHouse,
+  notes: readonly FlushNote[],
+  nowMs: number,
+): Promise<ComparedSums & { readonly interrupted: NonNullable<ComparedSums['interrupted']> }> {
+  const kept = await readKeptUsage(client)
+  return {
+    expected: sumOf(await Promise.all(notes.map((note) => doneTotals(client, note)))),
+    interrupted: { flushes: notes.filter(({ isDone }) => !isDone), expected: sumOf(notes.map(({ totals }) => totals)) },
+    isKept: (month) => ['line_items', 'calls'].every((table) => isKept(`${table}/${month}`, kept, nowMs)),
   }
 }
 

@@ -22,7 +22,7 @@ import {
   type FolderCopies,
 } from './folder-copies.ts'
 import { endStarts } from './refused-starts.ts'
-import { isEmbedded } from './service.ts'
+import { isEmbedded, type Service } from './service.ts'
 
 let copies: FolderCopies
 
@@ -110,10 +110,21 @@ describe.skipIf(!isEmbedded)('an older store (needs the registry and the store i
     const removed = removeParts(dataDir, 'line_items')
     expect(removed).toBeGreaterThan(0)
     expect(await refusal(dataDir)).toMatch(/rows of the store are missing: \d+ of \d+ rows of line_items in \d{4}-\d\d/)
-    recover(dataDir, 'store')
-    await startOn(dataDir)
+    expect(recover(dataDir, 'store')).toMatch(/line items of \d+ calls were made again from the hourly totals/)
+    const service = await startOn(dataDir)
+    expect(await billOf(service)).toBe(BILLED.third)
+    expect(await itemizedOf(service)).toBe(BILLED.third)
+    await service.stop()
+    await service.start()
+    expect(await itemizedOf(service)).toBe(BILLED.third)
   })
 })
+
+/** Calls of the line items. */
+async function itemizedOf(service: Service): Promise<number> {
+  const { items } = await service.platform.get<{ items: readonly { calls: number }[] }>('/v1?api=ledger-v1&limit=500')
+  return items.reduce((sum, { calls }) => sum + calls, 0)
+}
 
 describe.skipIf(!isEmbedded)('an unreadable store (needs the registry and the store in the folder)', () => {
   it.each([

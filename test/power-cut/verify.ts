@@ -155,6 +155,7 @@ function verifyAgreement({ dataDir, checkpoint, promises, registryEnd, check }: 
       notedAfter: numbers.filter((number) => number > claims.flushes).length,
       missing: [],
       excess: [],
+      differing: [],
       isExact: true,
     },
     holds: spoolHolds(spool),

@@ -42,6 +42,7 @@ const store = (last: FlushNote | null, changes: Partial<StoreClaims> = {}): Stor
   notedAfter: 0,
   missing: [],
   excess: [],
+  differing: [],
   isExact: true,
   ...changes,
 })
