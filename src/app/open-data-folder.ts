@@ -24,7 +24,7 @@ import { lockDataFolder } from '../store/sqlite/data-folder.ts'
 import { checkLargeFiles } from '../store/sqlite/database-check.ts'
 import { refuseMoved } from '../store/sqlite/moved-registry.ts'
 import { openSqliteIdempotencyStore } from '../store/sqlite/idempotency-store.ts'
-import { openSqliteRegistry } from '../store/sqlite/registry.ts'
+import { openSqliteRegistry, type SqliteRegistry } from '../store/sqlite/registry.ts'
 
 export interface OpenDataFolderOptions {
   readonly config: Config
@@ -58,7 +58,7 @@ export async function openDataFolder(options: OpenDataFolderOptions): Promise<Op
   const folder = inspectFolder({ dataDir, hasMasterKey: masterKey !== null, isEmbedded, isRegistryShared })
   const vault = createVault(loadMasterKey({ dataDir, masterKey }))
   const shared = isRegistryShared ? await openShared({ ...options, vault }, (sentence) => endWith(sentence, log)) : null
-  const stores = shared ?? (await openOwnFiles(options))
+  const stores = shared ?? (await openOwnFiles(options, folder))
   const stopCheck = checkLargeFiles({
     dataDir,
     onDamaged: (sentence) => endWith(sentence, log),
@@ -69,18 +69,25 @@ export async function openDataFolder(options: OpenDataFolderOptions): Promise<Op
   })
   opened('file check', stopCheck)
   const { registry, idempotencyKeys, nodes, incarnation } = stores
-  return { folder, vault, registry, idempotencyKeys, nodes, incarnation, shared }
+  const complete = (instance: string): void => {
+    if ('claim' in stores) stores.claim(instance)
+    folder.complete(instance)
+  }
+  return { folder: { ...folder, complete }, vault, registry, idempotencyKeys, nodes, incarnation, shared }
 }
 
-async function openOwnFiles({
-  config: { dataDir, nodeName },
-  clock,
-  log,
-  count,
-  opened,
-}: OpenDataFolderOptions): Promise<Omit<OpenedDataFolder, 'folder' | 'vault' | 'shared'>> {
+type OwnFiles = Omit<OpenedDataFolder, 'folder' | 'vault' | 'shared'> & Pick<SqliteRegistry, 'claim'>
+
+async function openOwnFiles(
+  { config: { dataDir, nodeName }, clock, log, count, opened }: OpenDataFolderOptions,
+  { manifest }: DataFolder,
+): Promise<OwnFiles> {
   refuseMoved(dataDir)
-  const registry = openSqliteRegistry({ path: join(dataDir, 'registry.db'), clock })
+  const registry = openSqliteRegistry({
+    path: join(dataDir, 'registry.db'),
+    clock,
+    instance: manifest?.instance ?? null,
+  })
   opened('registry', () => registry.close())
   const idempotencyKeys = openSqliteIdempotencyStore({
     path: join(dataDir, 'idempotency.db'),
@@ -98,7 +105,7 @@ async function openOwnFiles({
   // No other process reads this list, so that the name need not survive a restart.
   const incarnation = randomUUID()
   await nodes.register({ incarnation, name: nodeName, version: readVersion(), format: FORMAT, settings: {} })
-  return { registry, idempotencyKeys, nodes, incarnation }
+  return { registry, idempotencyKeys, nodes, incarnation, claim: registry.claim }
 }
 
 const EXIT_REFUSED = 2

@@ -4,8 +4,7 @@ import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Clock } from '../runtime/clock.ts'
 import { DatabaseDamaged } from '../store/sqlite/open-database.ts'
-import type { Registry } from '../store/registry.ts'
-import { openSqliteRegistry } from '../store/sqlite/registry.ts'
+import { openSqliteRegistry, type SqliteRegistry } from '../store/sqlite/registry.ts'
 import { markedChange } from '../store/sqlite/registry-file.ts'
 import { databaseFiles, setAside } from './set-aside.ts'
 
@@ -22,11 +21,11 @@ export interface Recovered<T> {
 }
 
 /** Throws `StartRefused` if the file cannot be opened for a reason other than its content. */
-export async function recoverRegistry(options: RecoverRegistryOptions): Promise<Recovered<Registry>> {
+export async function recoverRegistry(options: RecoverRegistryOptions): Promise<Recovered<SqliteRegistry>> {
   const { dataDir, hasMasterKey, clock } = options
   const path = join(dataDir, 'registry.db')
-  const open = (): Registry => openSqliteRegistry({ path, clock, isLossAccepted: true })
-  const startAgain = (why: string): Recovered<Registry> => {
+  const open = (): SqliteRegistry => openSqliteRegistry({ path, clock, isLossAccepted: true })
+  const startAgain = (why: string): Recovered<SqliteRegistry> => {
     const folder = setAside(dataDir, databaseFiles('registry'), clock.nowMs())
     return { opened: open(), loss: `${why}; all configuration is lost (the old file is in ${folder})` }
   }

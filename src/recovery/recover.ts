@@ -13,7 +13,7 @@ import { StartRefused } from '../runtime/start-refused.ts'
 import { lastNotes, writeNote } from '../store/clickhouse/flush-notes.ts'
 import type { ClickHouse } from '../store/clickhouse/client.ts'
 import { openSqliteCheckpoint, type SqliteCheckpoint } from '../store/sqlite/checkpoint.ts'
-import { openSqliteRegistry } from '../store/sqlite/registry.ts'
+import { openSqliteRegistry, type SqliteRegistry } from '../store/sqlite/registry.ts'
 import type { Registry } from '../store/registry.ts'
 import { positionsOf } from './agree.ts'
 import { compare } from './compare.ts'
@@ -57,7 +57,7 @@ export async function recover(options: RecoverOptions): Promise<readonly Loss[]>
   try {
     const { opened: registry, loss } = parts.has('registry')
       ? await recoverRegistry(options)
-      : { opened: await openRegistry(options), loss: '' }
+      : { opened: await openRegistry(options, folder.manifest?.instance ?? null), loss: '' }
     closing.push(() => registry.close())
     if (parts.has('registry')) losses.set('registry', loss)
     const { client, isNew } = await (parts.has('store') ? openLostStore(options) : openStore(options))
@@ -78,6 +78,7 @@ export async function recover(options: RecoverOptions): Promise<readonly Loss[]>
     })
     if (parts.has('checkpoint') && existsSync(join(dataDir, 'spool')))
       adoptSegments(join(dataDir, 'spool'), folder.manifest?.instance ?? null, checkpoint.instance)
+    registry.claim?.(checkpoint.instance)
     writeManifest(dataDir, { instance: checkpoint.instance, isEmbedded, accepted: [...parts] })
     const found = LOSS_PARTS.flatMap((part) => (parts.has(part) ? [{ part, loss: losses.get(part) ?? '' }] : []))
     await note(options, registry, found)
@@ -87,9 +88,12 @@ export async function recover(options: RecoverOptions): Promise<readonly Loss[]>
   }
 }
 
-async function openRegistry({ dataDir, openShared, clock }: RecoverOptions): Promise<Registry> {
+async function openRegistry(
+  { dataDir, openShared, clock }: RecoverOptions,
+  instance: string | null,
+): Promise<Registry & Partial<Pick<SqliteRegistry, 'claim'>>> {
   if (openShared !== null) return openShared()
-  return openSqliteRegistry({ path: join(dataDir, 'registry.db'), clock })
+  return openSqliteRegistry({ path: join(dataDir, 'registry.db'), clock, instance })
 }
 
 function openCheckpoint(options: RecoverOptions, losses: Map<LossPart, string>): SqliteCheckpoint {

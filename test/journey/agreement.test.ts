@@ -180,6 +180,22 @@ describe.skipIf(!isEmbedded)('an older registry.db (needs the registry and the s
     expect(await billOf(service)).toBe(BILLED.third)
   })
 
+  it('is refused if it belongs to another folder, also with its mark and its key', async () => {
+    const other = await startOn(mkdtempSync(join(tmpdir(), 'tollgate-other-')))
+    await other.stop()
+    const dataDir = copies.mixed()
+    for (const file of [...database('registry'), 'registry.mark', 'master.key', 'spool/registry.mark']) {
+      rmSync(join(dataDir, file), { force: true })
+      if (existsSync(join(other.dataDir, file))) cpSync(join(other.dataDir, file), join(dataDir, file))
+    }
+    expect(await earlyRefusal(dataDir)).toMatch(/registry\.db belongs to another data folder.*--accept-loss registry/)
+    recover(dataDir, 'registry')
+    const service = await startOn(dataDir)
+    expect(await recordedLoss(service, 'registry')).not.toBe(NOT_FOUND)
+    await service.stop()
+    await service.start()
+  })
+
   it('is refused with another master key', async () => {
     expect(await earlyRefusal(copies.mixed(), { MASTER_KEY: 'ab'.repeat(32) })).toContain(
       'the master key does not open the stored secrets',

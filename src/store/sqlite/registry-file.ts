@@ -8,6 +8,7 @@
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
+import { crc32 } from 'node:zlib'
 import { acceptLossCommand } from '../../runtime/accept-loss.ts'
 import { StartRefused } from '../../runtime/start-refused.ts'
 import { markPathOf, openMarkFile, readMark, type MarkFile } from '../../runtime/mark-file.ts'
@@ -17,21 +18,33 @@ import { REGISTRY_TABLES, verifyFeed, verifyTables } from './verify-tables.ts'
 
 const IN_MEMORY = ':memory:'
 
+/** How a registry is opened. */
+export interface RegistryOpening {
+  /** Opens it even if it lacks newer commits or belongs to another data folder, because the operator accepts that loss. */
+  readonly isLossAccepted?: boolean
+  /** Instance of the data folder. Default: unknown. */
+  readonly instance?: string | null
+}
+
 export interface RegistryFile {
   readonly database: DatabaseSync
+  /** Records the instance of the data folder that the registry belongs to. */
+  claim(instance: string): void
   /** Updates the mark after a commit. */
   committed(): void
   close(): void
 }
 
 /** Throws `StartRefused`. */
-export function openRegistryFile(path: string, isLossAccepted: boolean): RegistryFile {
+export function openRegistryFile(path: string, opening: RegistryOpening): RegistryFile {
+  const { isLossAccepted = false, instance = null } = opening
   const remedy = `put back its newest whole copy, or ${acceptLossCommand('registry', dirname(path))}`
   const { database, isCheckedLater } = openDatabase({ path, remedy })
   try {
     migrateSchema(database, path)
     const fault = isCheckedLater ? null : (verifyTables(database, REGISTRY_TABLES) ?? verifyFeed(database))
     if (fault !== null) throw damaged(path, fault, remedy)
+    if (instance !== null && !isLossAccepted) refuseForeign(database, instance, path, remedy)
     return withMark(path, database, isLossAccepted)
   } catch (cause) {
     database.close()
@@ -39,8 +52,24 @@ export function openRegistryFile(path: string, isLossAccepted: boolean): Registr
   }
 }
 
+/** The file has the number of its data folder in the header of SQLite, which copies keep; 0: none yet. */
+function refuseForeign(database: DatabaseSync, instance: string, path: string, remedy: string): void {
+  const found = Number(database.prepare('PRAGMA application_id').get()?.['application_id'])
+  if (found !== 0 && found !== numberOf(instance))
+    throw new StartRefused(`${path} belongs to another data folder; ${remedy}`)
+}
+
+function claim(database: DatabaseSync, instance: string): void {
+  const found = Number(database.prepare('PRAGMA application_id').get()?.['application_id'])
+  if (found !== numberOf(instance)) database.exec(`PRAGMA application_id = ${numberOf(instance)}`)
+}
+
+function numberOf(instance: string): number {
+  return crc32(instance) | 0 || 1
+}
+
 function withMark(path: string, database: DatabaseSync, isLossAccepted: boolean): RegistryFile {
-  if (path === IN_MEMORY) return { database, committed() {}, close: () => database.close() }
+  if (path === IN_MEMORY) return { database, claim() {}, committed() {}, close: () => database.close() }
   const last = database.prepare(`SELECT coalesce(sum(seq), 0) AS change FROM sqlite_sequence`)
   const change = (): number => Number(last.get()?.['change'])
   const mark = openMarks(path)
@@ -55,6 +84,7 @@ function withMark(path: string, database: DatabaseSync, isLossAccepted: boolean)
   mark.write(change())
   return {
     database,
+    claim: (instance) => claim(database, instance),
     committed: () => mark.write(change()),
     close() {
       mark.close()

@@ -20,7 +20,7 @@ export interface RegistryRows {
 /** Throws `StartRefused`. The caller has locked the folder. */
 export function openRegistryRows(path: string): RegistryRows {
   if (!existsSync(path)) throw new StartRefused(`${path} does not exist; --from names the data folder of the service`)
-  const { database, close } = openRegistryFile(path, false)
+  const { database, close } = openRegistryFile(path, {})
   const remedy = 'put back its newest whole copy'
   try {
     // A large file has not been checked yet.

@@ -13,29 +13,29 @@ import { StoreUnwritable } from '../unwritable.ts'
 import { createAuditReader } from './audit-reader.ts'
 import { createChangeFeed } from './change-feed.ts'
 import { createDocumentWriter } from './document-writer.ts'
-import { openRegistryFile } from './registry-file.ts'
+import { openRegistryFile, type RegistryOpening } from './registry-file.ts'
 import { createRegistryReads } from './registry-reads.ts'
 import { createRedaction } from './redaction.ts'
 import { isFull, isUnwritable } from './sqlite-error.ts'
 import { transact, runInSavepoint } from './transaction.ts'
 
-export interface SqliteRegistryOptions {
+export interface SqliteRegistryOptions extends RegistryOpening {
   readonly path: string
   readonly clock: Clock
   /** Maximum size of the file. Defaults to the free disk space. */
   readonly bytesMax?: number
-  /** If true, opens the file even if its marker file shows that newer commits are missing, because the operator accepts that loss. */
-  readonly isLossAccepted?: boolean
 }
 
 export interface SqliteRegistry extends Registry {
+  /** Records the instance of the data folder that the registry belongs to. */
+  claim(instance: string): void
   close(): void
 }
 
 /** Throws `StartRefused`. */
 export function openSqliteRegistry(options: SqliteRegistryOptions): SqliteRegistry {
-  const { path, clock, bytesMax, isLossAccepted = false } = options
-  const file = openRegistryFile(path, isLossAccepted)
+  const { path, clock, bytesMax } = options
+  const file = openRegistryFile(path, options)
   const { database } = file
   if (bytesMax !== undefined) limitSize(database, bytesMax)
   const statements = prepare(database)
@@ -77,6 +77,7 @@ export function openSqliteRegistry(options: SqliteRegistryOptions): SqliteRegist
     history: async (query) => readAudit(query),
     end: async () => Number(statements.lastPosition.get()?.['position'] ?? 0),
     watch: feed.watch,
+    claim: file.claim,
     close: file.close,
   }
 }
