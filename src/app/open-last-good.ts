@@ -17,7 +17,7 @@ import { DELIVERY_KIND } from '../webhooks/delivery-document.ts'
 export interface LastGoodOptions {
   readonly config: Pick<Config, 'dataDir' | 'gatewayUrl'>
   readonly vault: Pick<Vault, 'keyedHash'>
-  readonly incarnation: string
+  readonly lineage: string
   readonly clock: Clock
   readonly log: Log
   readonly count: CountEvent
@@ -80,7 +80,7 @@ export function keepLastGood(
   return keepCopy({ copy, registry, snapshots, except: NOT_COPIED, effective, clock, onFailed }, position)
 }
 
-function originOf({ config, vault, incarnation }: LastGoodOptions): CopyOrigin {
+function originOf({ config, vault, lineage }: LastGoodOptions): CopyOrigin {
   const fingerprint = vault.keyedHash('last good configuration')
-  return { incarnation, fingerprint, gatewayUrl: config.gatewayUrl ?? '', version: readVersion() }
+  return { lineage, fingerprint, gatewayUrl: config.gatewayUrl ?? '', version: readVersion() }
 }

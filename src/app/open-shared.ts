@@ -6,7 +6,7 @@
  */
 
 import type { Config } from '../config.ts'
-import { readIncarnation } from '../nodes/incarnation.ts'
+import { claimFolder, noteFormer } from './claim-folder.ts'
 import { createClockWatch } from '../nodes/clock-watch.ts'
 import { compareAtStart } from '../nodes/compare-settings.ts'
 import { joinLater } from '../nodes/join-later.ts'
@@ -102,7 +102,7 @@ function describeNode(options: SharedOptions, end: End): Node {
   const { config, addresses, vault, clock, log, count } = options
   const { databaseUrl: url, nodeName, dataDir, maxStalenessSeconds } = config
   if (url === null) throw new Error('a single node shares nothing')
-  const incarnation = readIncarnation(dataDir)
+  const { incarnation, lineage } = claimFolder(options)
   const maxStalenessMs = maxStalenessSeconds === null ? null : maxStalenessSeconds * 1_000
   const freshness = maxStalenessMs === null ? null : createStalenessWatch({ ...options, maxStalenessMs })
   const postgresOptions: PostgresOptions = {
@@ -123,8 +123,8 @@ function describeNode(options: SharedOptions, end: End): Node {
     onReplaced: () => end(`another process runs with a copy of DATA_DIR ${dataDir}`),
   }
   const settings = hashSharedSettings(config, addresses, vault.keyedHash)
-  const identity = { incarnation, name: nodeName, version: readVersion(), format: FORMAT, settings }
-  return { options, identity, freshness, postgresOptions, lastGood: { ...options, incarnation }, end }
+  const identity = { incarnation, lineage, name: nodeName, version: readVersion(), format: FORMAT, settings }
+  return { options, identity, freshness, postgresOptions, lastGood: { ...options, lineage }, end }
 }
 
 /** Joins the other nodes at the start. */
@@ -142,6 +142,7 @@ async function join(node: Node, postgres: Postgres) {
   await compareAtStart({ ...options, ...identity, nodes, mayDiffer: options.config.addressesMayDiffer })
   await nodes.register(identity)
   noteListed(copy, postgres, opened)
+  await noteFormer(options, lastGood.lineage, nodes)
   const readFrom = await registry.end()
   const { incarnation } = identity
   const isJoined = (): boolean => true
@@ -182,6 +183,7 @@ async function startApart(node: Node, away: StartRefused): Promise<Shared> {
   const { start, keepCopy, beginCopy, copyLag } = createKeeping({ ...postgres, copy, options, readFrom, isJoined })
   const onJoined = (): void => {
     log.info('PostgreSQL answers; this node has joined the others and reads what has changed')
+    noteFormer(options, lastGood.lineage, postgres.nodes).catch(postgresOptions.onFailed)
     start()
   }
   return {
@@ -255,11 +257,11 @@ function returnLater(
 }
 
 /** A refusal concerns the identity of this node: another process has it. */
-async function registerOrEnd({ identity, end }: Node, { nodes }: Postgres): Promise<void> {
+async function registerOrEnd(node: Node, { nodes }: Postgres): Promise<void> {
   try {
-    await nodes.register(identity)
+    await nodes.register(node.identity)
   } catch (cause) {
-    if (cause instanceof StartRefused) end(cause.message)
+    if (cause instanceof StartRefused) node.end(cause.message)
     throw cause
   }
 }

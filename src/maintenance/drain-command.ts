@@ -9,7 +9,7 @@ import { existsSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join, resolve } from 'node:path'
 import type { RequestLogMode } from '../metering/request-log.ts'
-import { readIncarnation } from '../nodes/incarnation.ts'
+import { readIds, type NodeIds } from '../nodes/incarnation.ts'
 import { agree } from '../recovery/agree.ts'
 import { inspectFolder, type DataFolder } from '../recovery/folder-parts.ts'
 import { openStore } from '../recovery/open-store.ts'
@@ -84,7 +84,8 @@ function readSettings(folder: string | undefined): Settings {
 /** Takes the place of the node in the list while it works. */
 async function drainAs(settings: Settings, folder: DataFolder): Promise<string> {
   const { dataDir, url } = settings
-  const incarnation = readIncarnation(dataDir)
+  const ids = readIds(dataDir)
+  if (ids === null) throw new StartRefused(`${dataDir} has no node.id any more`)
   const end = (sentence: string): void => {
     process.stderr.write(`tollgate: ${sentence}\n`)
     process.exit(EXIT_REFUSED)
@@ -99,7 +100,7 @@ async function drainAs(settings: Settings, folder: DataFolder): Promise<string> 
     onReplaced: () => end('the node has started meanwhile; nothing is lost'),
   })
   try {
-    const name = await register(postgres, incarnation)
+    const name = await register(postgres, ids)
     const drained = await withPosition(postgres, () => drain(settings, folder, postgres))
     // The node is no longer in the list, so that it must not serve from the copy.
     await postgres.nodes.leave(() => removeCopy(join(dataDir, LAST_GOOD_FILE)))
@@ -110,14 +111,14 @@ async function drainAs(settings: Settings, folder: DataFolder): Promise<string> 
 }
 
 /** Returns the name of the node. Throws `StartRefused` if a process holds the incarnation. */
-async function register({ nodes }: Postgres, incarnation: string): Promise<string> {
+async function register({ nodes }: Postgres, { incarnation, lineage }: NodeIds): Promise<string> {
   const listed = await nodes.list()
   const own = listed.find((node) => node.incarnation === incarnation)
   if (own?.isLive === true)
     throw new StartRefused(`the node ${own.name} lives; stop it, and drain its folder afterwards`)
   const isNameTaken = listed.some(({ name, isLive }) => isLive && name === own?.name)
   const name = own === undefined || isNameTaken ? `drained-${incarnation.slice(0, 8)}` : own.name
-  await nodes.register({ incarnation, name, version: readVersion(), format: FORMAT, settings: {} })
+  await nodes.register({ incarnation, lineage, name, version: readVersion(), format: FORMAT, settings: {} })
   return name
 }
 

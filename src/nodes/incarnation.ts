@@ -1,20 +1,74 @@
-/** The random id of a node: it belongs to the data folder, so that two processes with one id have a copied folder. */
+/**
+ * The random ids of a node. They belong to the data folder, so that two processes with one lineage have copies of one folder.
+ *
+ * The folder also names its place: boot of the machine, device, and inode of the lock, which this process holds. At the same place the
+ * former process has ended, because the lock was free. At another one the folder may be a copy or a volume that moved while the former
+ * process goes on, cut off from the others: this process then takes another incarnation, and the former one stays in the list.
+ */
 
 import { randomUUID } from 'node:crypto'
-import { readFileSync } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { StartRefused } from '../runtime/start-refused.ts'
 import { writeWhole } from '../runtime/sync-folder.ts'
 
-const FILE = 'node.id'
-const ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\n$/
+export interface NodeIds {
+  /** Names the node in the list. */
+  readonly incarnation: string
+  /** The same in all copies of a folder. */
+  readonly lineage: string
+}
 
-/** Reads the id of the folder, or creates it. Throws `StartRefused` if the file holds something else. */
-export function readIncarnation(dataDir: string): string {
+export interface ClaimOptions {
+  readonly dataDir: string
+  /** Changes when the machine starts; null if the platform does not tell: every start takes another incarnation. */
+  readonly bootId: string | null
+  /**
+   * Called before the ids are renewed: the former process may not have ended, so that this one must use nothing that it held.
+   * `isCopied`: the folder has another lock than that process had.
+   */
+  readonly onRenewal: (isCopied: boolean) => void
+}
+
+const FILE = 'node.id'
+const UUID = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}'
+const CONTENT = new RegExp(`^(${UUID})\\n(${UUID})\\n(\\S*) (\\d+) (\\d+)\\n$`)
+
+/** Returns the ids in the folder; null if it has none. Throws `StartRefused` if the file holds something else. */
+export function readIds(dataDir: string): NodeIds | null {
+  return read(join(dataDir, FILE))
+}
+
+/** Reads the ids of the folder, whose lock this process holds, renews or creates them. Throws `StartRefused`. */
+export function claimIds({ dataDir, bootId, onRenewal }: ClaimOptions): NodeIds {
   const path = join(dataDir, FILE)
-  const stored = readIfThere(path)
-  if (stored === null) return create(path)
-  if (ID.test(stored)) return stored.trim()
+  const stored = read(path)
+  const { dev, ino } = statSync(join(dataDir, 'lock'))
+  const place = { boot: bootId ?? '', device: String(dev), inode: String(ino) }
+  const isSameBoot = place.boot !== '' && stored?.boot === place.boot
+  const isSameDevice = stored?.device === place.device
+  const isSameInode = stored?.inode === place.inode
+  const isRenewed = stored !== null && !(isSameBoot && isSameDevice && isSameInode)
+  if (stored !== null && !isRenewed) return stored
+  // A device may have another number after a boot.
+  if (isRenewed) onRenewal(!isSameInode || (isSameBoot && !isSameDevice))
+  const incarnation = randomUUID()
+  const lineage = stored?.lineage ?? incarnation
+  writeWhole(path, `${incarnation}\n${lineage}\n${place.boot} ${place.device} ${place.inode}\n`)
+  return { incarnation, lineage }
+}
+
+interface Stored extends NodeIds {
+  readonly boot: string
+  readonly device: string
+  readonly inode: string
+}
+
+function read(path: string): Stored | null {
+  const content = readIfThere(path)
+  if (content === null) return null
+  const [, incarnation, lineage, boot = '', device = '', inode = ''] = CONTENT.exec(content) ?? []
+  if (incarnation !== undefined && lineage !== undefined) return { incarnation, lineage, boot, device, inode }
   throw new StartRefused(`${path} is damaged; remove it, and this node joins as a new one`)
 }
 
@@ -25,10 +79,4 @@ function readIfThere(path: string): string | null {
     if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return null
     throw cause
   }
-}
-
-function create(path: string): string {
-  const incarnation = randomUUID()
-  writeWhole(path, `${incarnation}\n`)
-  return incarnation
 }

@@ -60,7 +60,7 @@ export const EVENT_REASONS = {
   lease_exchange_failed:
     'Leases of limits that nodes share could not be asked for or reported. The exchange is retried.',
   lease_journal_discarded:
-    'The journals of leases were discarded because `DATA_DIR` is an older copy. What this node held counts as used until the windows end.',
+    'The journals of leases were discarded because `DATA_DIR` is a copy or has moved, or its machine has started anew. What this node held counts as used until the windows end.',
   live_requests_not_read:
     'Streams of calls receive nothing because this node could not read the request log. It is retried every second.',
   lookup_failed: 'A gateway thread could not look up a credential. The call gets 503.',
@@ -71,6 +71,8 @@ export const EVENT_REASONS = {
   newcomers_refused: 'Too many credentials were being verified on a gateway thread. The call gets 503.',
   node_clock_differs: 'The clock of this node differs from that of PostgreSQL by more than a second. Set both by NTP.',
   node_not_joined: 'This node started without PostgreSQL and could not join the other nodes yet. It is retried.',
+  node_replaced:
+    'This node has a data folder that was copied or moved, or its machine has started anew, and the former process did not leave the list of nodes: commands name that one.',
   node_settings_differ:
     'This node started with other settings than a live node. The log names them; `GET /v1/nodes` shows which node differs.',
   node_stale:

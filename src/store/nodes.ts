@@ -6,8 +6,10 @@
  */
 
 export interface NodeIdentity {
-  /** Random, created with the data folder. */
+  /** Random; another one for a process that may have a copy of the data folder of one that goes on. */
   readonly incarnation: string
+  /** The same for all copies of a data folder, of which one process may run. Default: the incarnation. */
+  readonly lineage?: string
   readonly name: string
   /** Version of tollgate. */
   readonly version: string
@@ -28,6 +30,8 @@ export interface ListedNode extends NodeIdentity {
   readonly staleAfterMs: number | null
   /** By how much the clock of the node is ahead of that of the store, at least; negative: behind. */
   readonly clockOffsetMs: number
+  /** A later process has a copy of its data folder, or the folder itself: this one ends once it reports. */
+  readonly isReplaced: boolean
 }
 
 /** How far this node has come, as of its last report. */
@@ -57,8 +61,8 @@ export const UNKNOWN_NODES = '*'
 
 export interface Nodes {
   /**
-   * Adds this node to the list. Throws `StartRefused` if another live process has the same incarnation, because its data folder was
-   * copied, or the same name.
+   * Adds this node to the list. Throws `StartRefused` if another live process has the same lineage, because its data folder was copied,
+   * or the same name.
    */
   register(node: NodeIdentity): Promise<void>
   /** Reports the position that this node serves from now on. */
@@ -68,7 +72,7 @@ export interface Nodes {
   /**
    * Resolves when every live node serves the position, with the names of the nodes that do not. A node is not waited for once it has
    * been silent for `silentAfterMs`, nor is any node for longer than that; for a node that refuses calls without the registry, its
-   * `staleAfterMs` counts if it is longer, so that it serves nothing older afterwards. If the list cannot be read for all that time,
+   * `staleAfterMs` counts if it is longer, so that it serves nothing older afterwards; a node that was replaced is not named then. If the list cannot be read for all that time,
    * the names end with `UNKNOWN_NODES`. Never rejects.
    */
   acknowledged(position: number, silentAfterMs?: number): Promise<readonly string[]>
@@ -95,7 +99,14 @@ export function createSingleNode(clock: { nowMs(): number }): Nodes {
   let own: ListedNode | null = null
   return {
     async register(node) {
-      const progress = { position: 0, silentMs: 0, isLive: true, staleAfterMs: null, clockOffsetMs: 0 }
+      const progress = {
+        position: 0,
+        silentMs: 0,
+        isLive: true,
+        staleAfterMs: null,
+        clockOffsetMs: 0,
+        isReplaced: false,
+      }
       own = { ...node, registeredAtMs: clock.nowMs(), ...progress }
     },
     serve(position) {

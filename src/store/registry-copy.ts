@@ -50,7 +50,7 @@ export interface RegistrySnapshots {
 
 /** Whose copy it is. Any difference makes a copy useless. */
 export interface CopyOrigin {
-  readonly incarnation: string
+  readonly lineage: string
   /** Keyed hash, which tells one `MASTER_KEY` from another. */
   readonly fingerprint: string
   readonly gatewayUrl: string

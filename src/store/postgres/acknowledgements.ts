@@ -112,8 +112,8 @@ class AcknowledgedNodes implements Acknowledgements {
       this.#stopPolling?.()
       this.#stopPolling = null
     }
-    const names = pendingAt(this.#nodes, each).map(({ name }) => name)
-    each.resolve(each.isListed ? names : [...names, UNKNOWN_NODES])
+    const names = new Set(pendingAt(this.#nodes, each).map(({ name }) => name))
+    each.resolve(each.isListed ? [...names] : [...names, UNKNOWN_NODES])
   }
 }
 
@@ -122,5 +122,10 @@ function limitOf({ silentAfterMs }: Waiting, staleAfterMs: number | null): numbe
 }
 
 function pendingAt(nodes: readonly ListedNode[], { position: asked }: Waiting): readonly ListedNode[] {
-  return nodes.filter(({ position }) => position < asked)
+  return nodes.filter((node) => node.position < asked && !hasStopped(node))
+}
+
+/** Others took its place, and it refuses calls by now if it still runs. */
+function hasStopped({ isReplaced, silentMs, staleAfterMs }: ListedNode): boolean {
+  return isReplaced && staleAfterMs !== null && silentMs >= staleAfterMs
 }

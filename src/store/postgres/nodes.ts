@@ -2,8 +2,8 @@
  * The list of nodes in PostgreSQL.
  *
  * A node reports on a connection of its own, because commands that wait must not make it look dead. The session of that connection
- * holds a lock for the incarnation, which excludes a second process; the server ends the session of a host that vanished. The row also
- * names the process that wrote it, so that a process that lost its lock meanwhile notices the other one.
+ * holds a lock for the lineage, which excludes a second process; the server ends the session of a host that vanished. The row also
+ * names the process that wrote it, and when, so that a process that lost its lock meanwhile notices the other one.
  *
  * `NOTIFY` makes an acknowledgement quick; while a command waits, a poll finds what a notification missed.
  */
@@ -34,7 +34,7 @@ export interface PostgresNodesOptions {
   readonly preparations: Pick<PostgresPreparations, 'onAsked' | 'onAnswered'>
   /** A report failed; it is repeated. */
   readonly onFailed: (cause: unknown) => void
-  /** Another process has registered with the incarnation of this node, because its folder was copied: this process must end. */
+  /** Another process has registered with the lineage of this node, because its folder was copied: this process must end. */
   readonly onReplaced: () => void
   /** The other nodes write a format that this one does not read, because it was removed from the list: this process must end. */
   readonly onOutdated: () => void
@@ -68,6 +68,8 @@ class PostgresNodes implements Nodes {
   readonly #acknowledgements: Acknowledgements
   readonly #staleness: Staleness
   #node: NodeIdentity | null = null
+  /** As text, which has all digits. */
+  #registeredAt = ''
   #connection: KeptConnection | null = null
   #position = 0
   #reportedPosition = 0
@@ -174,27 +176,28 @@ class PostgresNodes implements Nodes {
   }
 
   async #tryToEnter(client: pg.Client, node: NodeIdentity): Promise<string | null> {
-    const { incarnation, name, version, format, settings } = node
+    const { incarnation, lineage = incarnation, name, format } = node
     await client.query(sql.BEGIN)
     // First, because a migration takes its lock before those of the tables.
     const shared = await client.query<{ format: number }>(READ_FORMAT)
     const written = shared.rows[0]!.format
     const { rows } = await client.query<{ locked: boolean; named: boolean }>(sql.ENTER_CHECK, [
-      incarnation,
+      lineage,
       name,
       LIVE_MS,
+      incarnation,
     ])
     const { locked = false, named = true } = rows[0] ?? {}
     const isFree = locked && !named && written <= format
     if (isFree) {
-      const { staleAfterMs } = this.#options
-      await client.query(sql.ENTER, [incarnation, name, version, format, this.#session, staleAfterMs, settings])
+      const entered = await client.query<{ registered_at: string }>(sql.ENTER, this.#rowOf(node, 0))
+      this.#registeredAt = entered.rows[0]!.registered_at
     }
     await client.query('COMMIT')
     if (isFree) return null
     if (written > format) throw new StartRefused(laterFormat(written, format))
     if (!locked) return 'another process runs with a copy of this DATA_DIR; each node needs a data folder of its own'
-    await client.query(sql.UNLOCK, [incarnation])
+    await client.query(sql.UNLOCK, [lineage])
     return `another node is named ${name}; set NODE_NAME`
   }
 
@@ -206,12 +209,14 @@ class PostgresNodes implements Nodes {
   }
 
   /** Takes the lock again on a new connection. It is free once the server has ended the session of the old one. */
-  async #return(client: pg.Client, { incarnation }: NodeIdentity): Promise<void> {
-    const { rows } = await client.query<{ locked: boolean; replaced: boolean }>(sql.RETURN, [
-      incarnation,
-      this.#session,
-    ])
-    if (rows[0]?.replaced === true) this.#end()
+  async #return(client: pg.Client, { incarnation, lineage = incarnation }: NodeIdentity): Promise<void> {
+    const values = [lineage, incarnation, this.#session, this.#registeredAt]
+    const { rows } = await client.query<{ locked: boolean; replaced: boolean }>(sql.RETURN, values)
+    if (rows[0]?.replaced === true) {
+      await client.query(sql.END, [incarnation, this.#session])
+      // This connection stays open until the process has ended.
+      return this.#end()
+    }
     if (rows[0]?.locked !== true) throw new Error('the former connection of this node still has its lock')
   }
 
@@ -272,14 +277,13 @@ class PostgresNodes implements Nodes {
   }
 
   /** Returns to the list; the next report says whether it was possible. */
-  async #comeBack(
-    connection: KeptConnection,
-    { incarnation, name, version, format, settings }: NodeIdentity,
-    position: number,
-  ) {
+  async #comeBack(connection: KeptConnection, node: NodeIdentity, position: number) {
+    await connection.query(sql.COME_BACK, this.#rowOf(node, position))
+  }
+
+  #rowOf({ incarnation, lineage = incarnation, name, version, format, settings }: NodeIdentity, position: number) {
     const { staleAfterMs } = this.#options
-    const values = [incarnation, name, version, format, this.#session, position, staleAfterMs, settings]
-    await connection.query(sql.COME_BACK, values)
+    return [incarnation, name, version, format, this.#session, position, staleAfterMs, settings, lineage]
   }
 
   async #readList(): Promise<readonly ListedNode[]> {

@@ -163,6 +163,7 @@ export const STEPS: readonly string[] = [
      api text COLLATE "C" PRIMARY KEY, severity int NOT NULL, published_at timestamptz NOT NULL
    );`,
   `ALTER TABLE slice_counter ADD COLUMN version_ms bigint NOT NULL DEFAULT 0;`,
+  `ALTER TABLE node ADD COLUMN lineage text COLLATE "C", ADD COLUMN ending int;`,
 ]
 
 /**

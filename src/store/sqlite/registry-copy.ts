@@ -118,7 +118,7 @@ function readState(database: DatabaseSync): CopyState | null {
 
 function refuseOrigin(state: CopyState, origin: CopyOrigin): UnusableCopy | null {
   const of = (fault: string): UnusableCopy => ({ fault, isDamaged: false, isMissing: false })
-  if (state.incarnation !== origin.incarnation) return of('belongs to another node')
+  if (state.lineage !== origin.lineage) return of('belongs to another node')
   if (state.fingerprint !== origin.fingerprint) return of('was written with another MASTER_KEY')
   if (state.gatewayUrl !== origin.gatewayUrl) return of(`was written for GATEWAY_URL ${state.gatewayUrl}`)
   if (state.version !== origin.version) return of(`was written by tollgate ${state.version}`)

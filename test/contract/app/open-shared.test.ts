@@ -2,7 +2,7 @@
 
 // @module-tag postgres
 
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
@@ -41,6 +41,7 @@ async function openPlace() {
   const direct = await server.createDatabase()
   const { proxy, url } = await openBehindProxy(direct)
   const dataDir = mkdtempSync(join(tmpdir(), 'tollgate-shared-'))
+  writeFileSync(join(dataDir, 'lock'), '')
   onTestFinished(() => rmSync(dataDir, { recursive: true, force: true }))
   return {
     direct,
@@ -238,6 +239,18 @@ describe('a start without PostgreSQL is refused with one line', { timeout: TIMEO
     const { start, away } = await openPlace()
     away(true)
     expect(await refusal(start)).toMatch(/^DATABASE_URL \(tollgate@[^)]+\) cannot be used: [^;]+$/)
+  })
+
+  it('if the data folder is a copy, also at the second start', async () => {
+    const { start, away, node, dataDir } = await startWithCopy()
+    await node.crash()
+    writeFileSync(join(dataDir, 'lock.new'), '')
+    renameSync(join(dataDir, 'lock.new'), join(dataDir, 'lock'))
+    away(true)
+    for (let round = 0; round < 2; round++)
+      expect(await refusal(start)).toMatch(/^DATABASE_URL \(tollgate@[^)]+\) cannot be used: [^;]+$/)
+    away(false)
+    expect((await start()).counts).toEqual(['node_replaced'])
   })
 
   it('if the node has left the list, so that answers of other nodes do not name it', async () => {

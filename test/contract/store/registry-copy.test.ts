@@ -21,7 +21,7 @@ const server = usePostgres()
 
 const SEED = readSeed(1)
 const LEFT_OUT = documentKind<unknown>('left_out', 'hidden')
-const ORIGIN: CopyOrigin = { incarnation: 'i-1', fingerprint: 'f-1', gatewayUrl: 'http://gateway', version: '1.0.0' }
+const ORIGIN: CopyOrigin = { lineage: 'i-1', fingerprint: 'f-1', gatewayUrl: 'http://gateway', version: '1.0.0' }
 
 function openFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-copy-'))
@@ -183,7 +183,7 @@ describe('a copy of the registry', () => {
 
 describe('a copy that is opened to serve from', () => {
   it.each([
-    [{ incarnation: 'i-2' }, 'belongs to another node'],
+    [{ lineage: 'i-2' }, 'belongs to another node'],
     [{ fingerprint: 'f-2' }, 'was written with another MASTER_KEY'],
     [{ gatewayUrl: 'http://other' }, 'was written for GATEWAY_URL http://gateway'],
     [{ version: '2.0.0' }, 'was written by tollgate 1.0.0'],

@@ -15,6 +15,7 @@ const node = (name: string, position: number, silentMs = 0, staleAfterMs: number
   isLive: silentMs < 5_000,
   staleAfterMs,
   clockOffsetMs: 0,
+  isReplaced: false,
 })
 
 function open(nodes: readonly ListedNode[], staleAfterMs: number | null = null) {
@@ -125,6 +126,15 @@ describe('acknowledgements', () => {
     await clock.advance(1_500)
     expect(stuck()).toEqual(['b'])
     expect(clock.pending).toBe(0)
+  })
+
+  it('do not name a node that was replaced, once it refuses calls without the registry', async () => {
+    const stale = { ...node('a', 4, 60_000, 60_000), isReplaced: true }
+    const namedOf = (...nodes: ListedNode[]) => open(nodes).acknowledgements.wait(5, 0)
+    expect(await namedOf(stale, node('b', 5))).toEqual([])
+    expect(await namedOf({ ...stale, isReplaced: false })).toEqual(['a'])
+    const serving = { ...stale, staleAfterMs: null }
+    expect(await namedOf(serving, { ...serving, incarnation: 'b' })).toEqual(['a'])
   })
 
   it('do not wait longer for other nodes because one of them refuses calls without the registry', async () => {
