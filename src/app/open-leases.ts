@@ -8,6 +8,7 @@ import type { Config } from '../config.ts'
 import type { LeaseKeeper, LeaseKeepers } from '../gateway/limits/lease-book.ts'
 import { createLeaseDriver, type LeaseDriverOptions } from '../leases/lease-driver.ts'
 import { discardJournals, openJournalFile, type JournalFile, type JournalName } from '../leases/lease-journal-file.ts'
+import { reportHandOvers, type HandOver, type LeaseBounds } from '../leases/hand-over.ts'
 import { LeaseJournal } from '../leases/lease-journal.ts'
 import { LeaseNode } from '../leases/lease-node.ts'
 import { LEASE_TIMINGS, SLICE_TIMINGS, type LeaseTimings } from '../leases/lease-timings.ts'
@@ -19,10 +20,13 @@ import type { Log } from '../runtime/log.ts'
 import { createMonotonicClock } from '../runtime/monotonic.ts'
 import { StartRefused } from '../runtime/start-refused.ts'
 import type { Shared } from './open-shared.ts'
+import { watchWaiting } from './watch-waiting.ts'
 
 export interface Leases extends LeaseKeepers {
   /** Whether leases of one kind cannot be had at the moment. */
   readonly isUnavailable: boolean
+  /** Which nodes limits wait for, in a sentence; null: none. */
+  readonly waitingFor: () => string | null
 }
 
 export interface LeasesOptions {
@@ -35,6 +39,10 @@ export interface LeasesOptions {
 }
 
 interface Grantor extends Pick<LeaseDriverOptions, 'prepare' | 'send' | 'openEpoch'> {
+  /** Returns the names of the nodes that the grantor waits for. */
+  readonly namesOf: (waiting: readonly string[]) => Promise<readonly string[]>
+  /** If the grantor may lose leases whose windows are open. */
+  readonly handOvers?: HandOvers
   /** Names the server in the log. */
   readonly name: string
   readonly timings: LeaseTimings
@@ -45,8 +53,15 @@ interface Grantor extends Pick<LeaseDriverOptions, 'prepare' | 'send' | 'openEpo
   readonly onOutdated: () => void
 }
 
+interface HandOvers {
+  readonly read: () => Promise<readonly HandOver[]>
+  readonly write: (left: HandOver) => Promise<void>
+  readonly send: LeaseDriverOptions['send']
+}
+
 interface Kept extends LeaseKeeper {
   readonly isServing: boolean
+  readonly waitingFor: () => string | null
 }
 
 /** A start waits this long for a grantor; afterwards calls with limits are refused, or served alone, until it answers. */
@@ -79,6 +94,8 @@ export async function openLeases(options: LeasesOptions): Promise<Leases | null>
     timings: LEASE_TIMINGS,
     ...journals.short,
     openEpoch: leaseEpochs.open,
+    namesOf: leaseEpochs.namesOf,
+    handOvers: { ...createHandOvers(shared, config), send: (message) => redis.send(message) },
     prepare: () => redis.prepare()?.catch(noteUnusable) ?? null,
     async send(message) {
       await register()
@@ -91,6 +108,7 @@ export async function openLeases(options: LeasesOptions): Promise<Leases | null>
     tickMs: SLICE_TICK_MS,
     ...journals.long,
     openEpoch: (above) => slices.openEpoch(above),
+    namesOf: async (waiting) => waiting,
     send: (message) => slices.send(message),
   })
   // Without PostgreSQL there are no slices, and perhaps no leases.
@@ -100,8 +118,20 @@ export async function openLeases(options: LeasesOptions): Promise<Leases | null>
   return {
     short,
     long,
+    waitingFor: () => short.waitingFor() ?? long.waitingFor(),
     get isUnavailable() {
       return !short.isServing || !long.isServing
+    },
+  }
+}
+
+function createHandOvers({ leaseEpochs }: Shared, { dataDir }: LeasesOptions['config']): Omit<HandOvers, 'send'> {
+  return {
+    read: leaseEpochs.handedOver,
+    async write(left) {
+      await leaseEpochs.handOver(left)
+      // The next start takes a new identity, and the other nodes speak for this one.
+      discardJournals(dataDir, ['leases.journal'])
     },
   }
 }
@@ -149,7 +179,7 @@ function openJournal(
 const monotonicMs = createMonotonicClock()
 
 function keep({ clock, log, count, opened }: LeasesOptions, grantor: Grantor): Kept {
-  const { name, timings, tickMs, file, journal, openEpoch, prepare, send, onOutdated } = grantor
+  const { name, timings, tickMs, file, journal, openEpoch, prepare, send, namesOf, handOvers, onOutdated } = grantor
   const { identity, session } = file
   const now = () => ({ monotonicMs: monotonicMs(), wallMs: clock.nowMs() })
   const node = new LeaseNode({ identity, session, timings, journal, now: now() })
@@ -175,8 +205,23 @@ function keep({ clock, log, count, opened }: LeasesOptions, grantor: Grantor): K
       isReported = true
     },
   })
-  opened(`leases from ${name}`, () => driver.stop())
+  const onFault = (cause: unknown): void => {
+    count('lease_exchange_failed')
+    log.error({ err: cause }, `what other nodes held of limits cannot be read or reported to ${name}; retrying`)
+  }
+  opened(`leases from ${name}`, async () => {
+    await driver.stop()
+    await handOvers?.write(node.handOver()).catch(onFault)
+  })
+  if (handOvers !== undefined) {
+    const bounds = (): LeaseBounds | null => node.bounds(now())
+    const isWaiting = (): boolean => node.waiting.length > 0
+    opened(`hand-overs to ${name}`, reportHandOvers({ ...handOvers, bounds, isWaiting, clock, onFault }))
+  }
+  const watch = watchWaiting({ name, node, namesOf, clock, log, onFault })
+  opened(`nodes that ${name} waits for`, watch.stop)
   return {
+    waitingFor: watch.waitingFor,
     add: (key, declaration, place) => node.add(key, declaration, place, now()),
     has: (key) => node.has(key),
     redeclare: (key, declaration) => node.redeclare(key, declaration),

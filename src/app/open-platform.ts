@@ -77,7 +77,7 @@ export function openPlatform(options: OpenPlatformOptions): Platform {
     metricsAccess: metricsAccess(config),
     log,
     notReady: () => notServing() ?? stream.refusing(),
-    limitation: () => refuseApart(core.shared)?.detail ?? parserLimitation,
+    limitation: () => refuseApart(core.shared)?.detail ?? stream.limits.leases?.waitingFor() ?? parserLimitation,
     cannotRecord: stream.cannotRecord,
     onUnrecorded: () => count('platform_call_unrecorded'),
     addresses: () => ({ baseUrl, gatewayUrl }),

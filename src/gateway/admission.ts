@@ -39,6 +39,8 @@ export interface Admissions {
   release(call: Call, usedMicro?: number): void
   /** Whether the last call of `admit` passed an alert threshold. */
   readonly isApproaching: boolean
+  /** After `LEASES_CLOSED`: for how long that lasts at the latest; 0: it ends soon. */
+  readonly closedForMs: number
 }
 
 export interface AdmissionsOptions {
@@ -54,6 +56,9 @@ export function createAdmissions({ limiter, waits, slots }: AdmissionsOptions): 
   const admissions: Admissions = {
     get isApproaching() {
       return verdict.approaching
+    },
+    get closedForMs() {
+      return verdict.closedForMs
     },
     admit(call, context, operation, nowMs, isAlone = false) {
       const { sla, block } = context

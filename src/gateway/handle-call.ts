@@ -229,7 +229,7 @@ function limit(options: HandleCallOptions, routed: RoutedCall, context: CallerCo
   if (refusal === NEEDS_LEASE) return waitForLease(options, routed, context)
   // One wait is long enough for nodes that run to report what they hold.
   if (refusal === LEASES_CLOSED && call.leaseRounds === 0) return waitForLease(options, routed, context)
-  if (refusal === LEASES_CLOSED) return refuseWithoutLease(call)
+  if (refusal === LEASES_CLOSED) return refuseWithoutLease(call, admissions.closedForMs)
   call.refuse(refusal.code, refusal.detail, refusal)
 }
 
@@ -246,9 +246,9 @@ function waitForLease(options: HandleCallOptions, routed: RoutedCall, context: C
   })
 }
 
-function refuseWithoutLease(call: Call): void {
+function refuseWithoutLease(call: Call, forMs = 0): void {
   const detail = 'The limits of this subscription are shared by several nodes and cannot be counted at the moment.'
-  call.refuse('limits_unavailable', detail, { headers: ['Retry-After', '1'] })
+  call.refuse('limits_unavailable', detail, { headers: ['Retry-After', String(Math.max(1, Math.ceil(forMs / 1_000)))] })
 }
 
 function refuseCredential({ call, revision, operation }: RoutedCall, refusal: Refusal): void {

@@ -73,13 +73,16 @@ function grantTotal(known: TotalState | null, item: LeaseItem, budget: TotalBudg
   const reported = item.used + item.held
   if (!isReplay) claims[node] = reported
   const free = Math.max(0, value - sum(Object.values(claims)))
-  const isUnknown = !isReady(generation) && budget.startMs <= generation.startMs + timings.windowMarginMs
+  const isUnknown = !isReady(generation) && budget.startMs <= unknownUntilMs(generation) + timings.windowMarginMs
   const isOpen = floorMs >= budget.startMs && !isUnknown
-  if (isReplay) return { state: known, grant: { granted: Math.max(0, (claims[node] ?? 0) - reported), free, isOpen } }
+  const opens = isUnknown ? opensAt(budget.endMs, context) : {}
+  if (isReplay) {
+    return { state: known, grant: { granted: Math.max(0, (claims[node] ?? 0) - reported), free, isOpen, ...opens } }
+  }
   const granted = isOpen ? share(item, free, Object.keys(claims).length) : 0
   claims[node] = reported + granted
   const state = { epoch: generation.epoch, version, versionMs, value, claims }
-  return { state, grant: { granted, free: isOpen ? free - granted : 0, isOpen } }
+  return { state, grant: { granted, free: isOpen ? free - granted : 0, isOpen, ...opens } }
 }
 
 function grantRate(known: RateState | null, item: LeaseItem, budget: RateBudget, context: GrantContext): ItemResult {
@@ -152,14 +155,18 @@ function grantSlots(
   if (!isReplay) leases[node] = { held: item.held, untilMs: floorMs + lastingMs }
   const unused = value - sum(Object.values(leases).map(({ held }) => held))
   const free = Math.max(0, unused)
-  const isOpen = isReady(generation) || floorMs >= generation.startMs + lastingMs
+  const knownMs = unknownUntilMs(generation) + lastingMs
+  const isOpen = isReady(generation) || floorMs >= knownMs
+  const opens = isOpen ? {} : opensAt(knownMs, context)
   const state = { epoch: generation.epoch, version, versionMs, value, leases }
   // Calls that run keep their slots after the limit was lowered, but no other call may take them.
-  if (unused < 0) return { state, grant: { granted: 0 - Math.min(item.held, -unused), free, isOpen } }
-  if (isReplay) return { state, grant: { granted: Math.max(0, (leases[node]?.held ?? 0) - item.held), free, isOpen } }
+  if (unused < 0) return { state, grant: { granted: 0 - Math.min(item.held, -unused), free, isOpen, ...opens } }
+  if (isReplay) {
+    return { state, grant: { granted: Math.max(0, (leases[node]?.held ?? 0) - item.held), free, isOpen, ...opens } }
+  }
   const granted = isOpen ? share(item, free, Object.keys(leases).length) : 0
   leases[node]!.held += granted
-  return { state, grant: { granted, free: isOpen ? free - granted : 0, isOpen } }
+  return { state, grant: { granted, free: isOpen ? free - granted : 0, isOpen, ...opens } }
 }
 
 /**
@@ -173,6 +180,20 @@ function newest<State extends Known, Budget extends Versioned>(
 ): Newest<State | Budget> {
   const isKnown = known !== null && known.version > budget.version && floorMs - known.versionMs < timings.keepMs
   return isKnown ? { limit: known, versionMs: known.versionMs } : { limit: budget, versionMs: floorMs }
+}
+
+/** Returns until when nodes that have not reported may have admitted calls. */
+function unknownUntilMs({ waiting, ended, startMs }: Generation): number {
+  return Math.max(...Object.keys(waiting).map((name) => ended[name] ?? startMs))
+}
+
+/**
+ * Nodes that run report within some seconds: until those have passed, nothing says that it takes longer. Slices open at any time, once
+ * the nodes in the list have reported.
+ */
+function opensAt(latestMs: number, { generation, floorMs, timings }: GrantContext): { readonly opensInMs?: number } {
+  const isSoon = timings.silentMs === null || floorMs < generation.startMs + timings.leaseMs
+  return isSoon ? {} : { opensInMs: Math.max(1, latestMs - floorMs) }
 }
 
 function isReady({ readyMs }: Generation): boolean {

@@ -10,6 +10,8 @@ export interface Generation {
   readonly isFirst: boolean
   /** Nodes that have not reported what they held when the generation began, with the time for which they were silent before. */
   readonly waiting: Record<string, number>
+  /** Until when those of them that have ended may have admitted calls; the others may have until the generation began. */
+  readonly ended: Record<string, number>
   /** Time at which the last of them did; 0 while one is missing. */
   readyMs: number
   /** Number of requests within whose bounds the clock was. */

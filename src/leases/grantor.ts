@@ -46,7 +46,7 @@ export function grant(
 function openGeneration(
   state: GrantorState,
   current: Generation | null,
-  { epoch, runId, isFirst, members, notAfterMs }: OpenMessage,
+  { epoch, runId, isFirst, members, ended = {}, notAfterMs }: OpenMessage,
   moment: GrantorMoment,
   timings: LeaseTimings,
 ): LeaseReply {
@@ -63,6 +63,9 @@ function openGeneration(
     startMs,
     isFirst: isNew,
     waiting,
+    ended: Object.fromEntries(
+      Object.keys(waiting).flatMap((name) => (ended[name] === undefined ? [] : [[name, startMs - ended[name]]])),
+    ),
     readyMs: Object.keys(waiting).length === 0 ? startMs : 0,
     confirmations: 0,
     lastMs: startMs,
@@ -114,7 +117,7 @@ function execute(
   generation.nodes[node] = { session, sequence, heardMs: generation.observedMs }
   generation.confirmations++
   if (isSynced) markSynced(generation, node, ceilMs)
-  return { type: 'granted', nowMs: floorMs, grants }
+  return { type: 'granted', nowMs: floorMs, grants, waiting: Object.keys(generation.waiting).sort() }
 }
 
 function markSynced(generation: Generation, node: string, ceilMs: number): void {

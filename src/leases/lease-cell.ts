@@ -1,5 +1,5 @@
 /**
- * The lease of one counter as gateway threads see it: ten doubles, which may be in shared memory.
+ * The lease of one counter as gateway threads see it: eleven doubles, which may be in shared memory.
  *
  * A call is admitted from what was leased before, without a message. The functions must run under the lock of the cell; the node
  * raises and lowers `allowed` under the same lock. A lease ends by the monotonic clock, or by the wall clock if that is earlier,
@@ -27,9 +27,11 @@ export const LEASE_CELL = {
   keptUntilWallMs: 8,
   /** Since then the grantor grants nothing because it does not know yet what all nodes hold; 0 if it does. */
   closedSinceMs: 9,
+  /** Until then, at the latest, it grants nothing; not later than now: soon. */
+  closedUntilMs: 10,
 } as const
 
-export const LEASE_CELL_SIZE = 10
+export const LEASE_CELL_SIZE = 11
 
 export interface NodeMoment {
   /** Monotonic, the same on all threads of the process. */
@@ -94,6 +96,11 @@ export function isExhausted(cell: Float64Array, at: number, { monotonicMs }: Nod
 /** Whether the grantor may have to wait for other nodes before it can grant anything. */
 export function isClosed(cell: Float64Array, at: number): boolean {
   return cell[at + LEASE_CELL.closedSinceMs] !== 0
+}
+
+/** Returns for how long that lasts at the latest; 0: it ends soon. */
+export function closedForMs(cell: Float64Array, at: number, { monotonicMs }: Pick<NodeMoment, 'monotonicMs'>): number {
+  return Math.max(0, cell[at + LEASE_CELL.closedUntilMs]! - monotonicMs)
 }
 
 /** Returns how many calls all nodes together may still admit, as far as this node knows. More than a lowered limit allows may run. */

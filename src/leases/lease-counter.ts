@@ -46,18 +46,12 @@ export class LeaseCounter {
   /** Increases when the lease is lowered, so that the grant of an earlier request is not added to it. */
   version = 0
 
-  constructor(
-    key: string,
-    declaration: LeaseDeclaration,
-    place: LeasePlace,
-    timings: LeaseTimings,
-    monotonicMs: number,
-  ) {
+  constructor(key: string, declaration: LeaseDeclaration, place: LeasePlace, timings: LeaseTimings, nowMs: number) {
     this.key = key
     this.#declaration = declaration
     this.#cell = new PlacedLease(place)
     this.#timings = timings
-    this.#demand = new LeaseDemand(timings, monotonicMs)
+    this.#demand = new LeaseDemand(timings, nowMs)
   }
 
   get kind(): LeaseDeclaration['kind'] {
@@ -70,9 +64,10 @@ export class LeaseCounter {
     return declared.kind === 'total' ? { value: declared.value, version: declared.version } : null
   }
 
-  /** Calls that were granted in the window and are not open; null for another window. */
-  reserveIn(startMs: number): number | null {
-    return this.kind === 'total' && this.#cell.get('window') === startMs ? this.#reserve : null
+  /** Calls of a total that were admitted in the window, and that were granted and are not open; null for another window. */
+  inWindow(startMs: number): { readonly used: number; readonly reserve: number } | null {
+    if (this.kind !== 'total' || this.#cell.get('window') !== startMs) return null
+    return { used: this.#cell.used, reserve: this.#reserve }
   }
 
   need(calls: number, least: number, monotonicMs: number): void {
@@ -139,7 +134,7 @@ export class LeaseCounter {
     this.#cell.exclusively(() => {
       this.#cell.set('used', used)
       this.#cell.set('window', startMs)
-      this.#cell.setRefused(0, true, moment)
+      this.#cell.setRefused(0, { isOpen: true }, moment)
       this.#cell.set('free', 0)
       this.#cell.setAllowed(used)
     })
@@ -210,7 +205,8 @@ export class LeaseCounter {
   }
 
   /** Adds a grant. `sent` is the time of the request. */
-  apply(item: LeaseItem, { granted, free, isOpen }: LeaseGrant, sent: LeaseMoment, now: NodeMoment): void {
+  apply(item: LeaseItem, grant: LeaseGrant, sent: LeaseMoment, now: NodeMoment): void {
+    const { granted, free, isOpen } = grant
     if (isOpen) this.#isUnconfirmed = false
     if (this.#isUnconfirmed) return
     const { leaseMs, retryMs, leastAheadMs } = this.#timings
@@ -223,7 +219,7 @@ export class LeaseCounter {
       else this.#cell.setAllowed(isOpen ? allowed : Math.min(this.#cell.allowed, allowed))
       this.#cell.set('untilMs', sent.monotonicMs + (isTotal ? this.#endMs - sent.latestMs : leaseMs))
       this.#cell.set('untilWallMs', isTotal ? Infinity : sent.wallMs + leaseMs)
-      this.#cell.setRefused(isRefused ? now.monotonicMs + retryMs : 0, isOpen, now)
+      this.#cell.setRefused(isRefused ? now.monotonicMs + retryMs : 0, grant, now)
       this.#cell.set('free', free + this.#reserve)
     })
     const value = item.budget.kind === 'rate' ? item.budget.capacity / item.budget.step : item.budget.value

@@ -17,6 +17,8 @@ export interface OpenedEpoch {
   readonly epoch: number
   readonly isFirst: boolean
   readonly members: readonly string[]
+  /** Milliseconds since the end of each member that has ended. */
+  readonly ended?: Readonly<Record<string, number>>
 }
 
 export class LeaseMembership {

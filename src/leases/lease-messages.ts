@@ -64,6 +64,8 @@ export interface OpenMessage {
   readonly isFirst: boolean
   /** Identities of all nodes that may have held leases in the last hour. */
   readonly members: readonly string[]
+  /** Milliseconds since the end of each member that has ended: it cannot have admitted anything since. */
+  readonly ended?: Readonly<Record<string, number>>
   readonly notAfterMs: number
 }
 
@@ -83,6 +85,9 @@ export interface LeaseRequest {
   readonly items: readonly LeaseItem[]
 }
 
+/** Bounds the items of a request. */
+export const ITEMS_MAX = 200
+
 export type LeaseMessage = HelloMessage | OpenMessage | LeaseRequest
 
 export interface LeaseGrant {
@@ -92,6 +97,8 @@ export interface LeaseGrant {
   readonly free: number
   /** Whether the grantor knows all leases; otherwise it grants nothing. */
   readonly isOpen: boolean
+  /** When it grants again, at the latest, in milliseconds. Missing: soon. */
+  readonly opensInMs?: number
 }
 
 /** The generation that the grantor serves; `epoch` is 0 if there is none, because its data was lost. */
@@ -111,6 +118,8 @@ export interface GrantedReply {
   readonly nowMs: number
   /** One for each item of the request, in its order. */
   readonly grants: readonly LeaseGrant[]
+  /** Identities that have not reported what they held when the generation began. */
+  readonly waiting: readonly string[]
 }
 
 /** The request was not executed: the grantor's clock is outside the bounds, or a later request was executed before. */

@@ -9,10 +9,19 @@ import type { NodeMoment } from './lease-cell.ts'
 import { LeaseCounter } from './lease-counter.ts'
 import type { LeaseDeclaration } from './lease-declaration.ts'
 import { admittedIn, applyGrants, type UnderWay } from './lease-grants.ts'
-import type { LeaseJournal } from './lease-journal.ts'
+import type { JournalEntry, LeaseJournal } from './lease-journal.ts'
 import { LeaseMembership, type OpenedEpoch } from './lease-membership.ts'
-import type { GrantedReply, LeaseItem, LeaseMessage, LeaseReply, LeaseRequest } from './lease-messages.ts'
+import type { HandOver, LeaseBounds } from './hand-over.ts'
+import {
+  ITEMS_MAX,
+  type GrantedReply,
+  type LeaseItem,
+  type LeaseMessage,
+  type LeaseReply,
+  type LeaseRequest,
+} from './lease-messages.ts'
 import type { LeasePlace } from './lease-place.ts'
+import { LeaseSweep } from './lease-sweep.ts'
 import { LeaseSync } from './lease-sync.ts'
 import type { LeaseTimings } from './lease-timings.ts'
 import { claimOverdrafts, openReserves } from './open-reserves.ts'
@@ -28,11 +37,7 @@ export interface LeaseNodeOptions {
   readonly now: NodeMoment
 }
 
-/** Bounds the items of a message. */
-export const ITEMS_MAX = 200
 const DISCARD_MS = 10_000
-/** All counters are examined this much less often the more there are: at 0.5 µs each, it takes a twentieth of the main thread. */
-const SWEEP_MS_PER_COUNTER = 0.01
 /** A window whose declaration is gone is reported, and nothing is asked for. */
 const NO_LIMIT = { value: 0, version: 0 }
 
@@ -45,21 +50,20 @@ export class LeaseNode {
   readonly #active = new Set<LeaseCounter>()
   /** Counters for which calls wait, and no reply has come. Between two sweeps only these are examined. */
   readonly #needed = new Set<LeaseCounter>()
-  #sweptMs = -Infinity
-  /** The latest sweep filled its message, so that the next one is due at once. */
-  #isSweepPartial = false
-  #wasSweep = false
+  readonly #sweep = new LeaseSweep()
   #sequence = 0
   #underWay: UnderWay | null = null
   #sentMs = -Infinity
   #discardedMs = -Infinity
+  /** Identities, or names of nodes, that the grantor waits for, as of the latest reply. */
+  waiting: readonly string[] = []
 
   constructor(options: LeaseNodeOptions) {
     this.#options = options
     this.#membership = new LeaseMembership(options.timings, options.now.monotonicMs)
     this.#sync = new LeaseSync(options.journal, (key, startMs) => {
       const counter = this.#counters.get(key)
-      return { limit: counter?.limit ?? NO_LIMIT, held: counter?.reserveIn(startMs) ?? 0 }
+      return { limit: counter?.limit ?? NO_LIMIT, held: counter?.inWindow(startMs)?.reserve ?? 0 }
     })
   }
 
@@ -99,19 +103,11 @@ export class LeaseNode {
     this.#counters.get(key)?.redeclare(declaration)
   }
 
-  /** Removes a counter. Its cell may still be written until the next report. */
-  remove(key: string): void {
-    const counter = this.#counters.get(key)
-    counter?.release()
-    if (counter !== undefined) this.#needed.delete(counter)
-    this.#counters.delete(key)
-  }
-
   /** Returns everything that is not used with the next requests; call it before a clean stop. */
   releaseAll(): void {
     for (const counter of this.#active) counter.release()
     this.#needed.clear()
-    this.#isSweepPartial = true
+    this.#sweep.isPartial = true
   }
 
   /**
@@ -150,15 +146,16 @@ export class LeaseNode {
   next(now: NodeMoment): LeaseMessage | null {
     if (this.#underWay !== null) return null
     if (this.#membership.hasOwnClockStepped(now)) this.#distrustClocks(now)
+    const { journal } = this.#options
     const moment = this.#toLeaseMoment(now)
-    const counters = this.#pick(now)
+    const counters = this.#sweep.pick(this.#active, this.#needed, now.monotonicMs)
     for (const counter of counters) {
-      if (this.epoch > 0) counter.roll(moment, this.#options.journal)
+      if (this.epoch > 0) counter.roll(moment, journal)
       if (!counter.maintain(now)) this.#drop(counter)
     }
     const reserves = [...counters].filter(({ openable }) => openable > 0)
-    openReserves(reserves, this.#options.journal, now)
-    claimOverdrafts(counters, this.#options.journal, now)
+    openReserves(reserves, journal, now)
+    claimOverdrafts(counters, journal, now)
     const message = this.#membership.isServing ? this.#request(counters, moment) : this.#membership.next(now)
     if (message !== null && message.type !== 'request') this.#underWay = { message, sent: moment, counters: [] }
     return message
@@ -169,14 +166,6 @@ export class LeaseNode {
     this.#needed.delete(counter)
     // Another one may have its key, if it was removed.
     if (this.#counters.get(counter.key) === counter) this.#counters.delete(counter.key)
-  }
-
-  /** Returns the counters to examine: all that are active, or those for which calls wait. Neither can keep the other from its turn. */
-  #pick({ monotonicMs }: NodeMoment): ReadonlySet<LeaseCounter> {
-    const isDue = this.#isSweepPartial || monotonicMs - this.#sweptMs >= this.#active.size * SWEEP_MS_PER_COUNTER
-    this.#wasSweep = isDue && !(this.#wasSweep && this.#isSweepPartial && this.#needed.size > 0)
-    if (this.#wasSweep) this.#sweptMs = monotonicMs
-    return this.#wasSweep ? this.#active : this.#needed
   }
 
   /** Notes that the message was refused, or its reply did not arrive in time. It may have been executed. */
@@ -215,8 +204,7 @@ export class LeaseNode {
   /** Joins a generation: a rate begins anew in it, and everything else is reported before it is used further. */
   #join(): void {
     this.#expireTimed()
-    const slots = [...this.#active].filter(({ kind }) => kind === 'concurrent')
-    this.#sync.begin(slots)
+    this.#sync.begin([...this.#active].filter(({ kind }) => kind === 'concurrent'))
   }
 
   #expireTimed(): void {
@@ -237,9 +225,7 @@ export class LeaseNode {
       node: identity,
       session,
       sequence: ++this.#sequence,
-      epoch: this.epoch,
-      notBeforeMs: moment.earliestMs - timings.toleranceMs,
-      notAfterMs: moment.latestMs + timings.requestMs,
+      ...this.#boundsAt(moment),
       isSynced: this.#sync.isDone,
       items,
     }
@@ -276,7 +262,7 @@ export class LeaseNode {
       this.#active.add(counter)
       if (items.length === ITEMS_MAX) break
     }
-    if (among === this.#active) this.#isSweepPartial = items.length === ITEMS_MAX
+    if (among === this.#active) this.#sweep.isPartial = items.length === ITEMS_MAX
     return { items, counters }
   }
 
@@ -284,15 +270,30 @@ export class LeaseNode {
     const granted = applyGrants(items, underWay, reply, now)
     for (const counter of granted) this.#needed.delete(counter)
     this.#sync.confirm(isSynced)
+    this.waiting = reply.waiting
     openReserves(granted, this.#options.journal, now)
+  }
+
+  /** Returns the bounds of a request in the place of another node; null while this node must not send any. */
+  bounds(now: NodeMoment): LeaseBounds | null {
+    return this.isServing ? this.#boundsAt(this.#toLeaseMoment(now)) : null
+  }
+
+  /** Returns what was admitted in windows. No call may be admitted afterwards. */
+  handOver(): HandOver {
+    const { identity, session, journal } = this.#options
+    // The journal also claims what was returned.
+    const claimOf = ({ key, startMs, claim }: JournalEntry) => this.#counters.get(key)?.inWindow(startMs)?.used ?? claim
+    return { identity, session, windows: journal.all().map((entry) => ({ ...entry, claim: claimOf(entry) })) }
+  }
+
+  #boundsAt({ earliestMs, latestMs }: LeaseMoment): LeaseBounds {
+    const { toleranceMs, requestMs } = this.#options.timings
+    return { epoch: this.epoch, notBeforeMs: earliestMs - toleranceMs, notAfterMs: latestMs + requestMs }
   }
 
   #toLeaseMoment(now: NodeMoment): LeaseMoment {
     const { clock } = this.#membership
-    return {
-      ...now,
-      earliestMs: clock.earliestMs(now.monotonicMs),
-      latestMs: clock.latestMs(now.monotonicMs),
-    }
+    return { ...now, earliestMs: clock.earliestMs(now.monotonicMs), latestMs: clock.latestMs(now.monotonicMs) }
   }
 }

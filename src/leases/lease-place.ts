@@ -1,6 +1,7 @@
 /** The cell of one counter as the node sees it, with its lock. */
 
 import { LEASE_CELL as SLOT, type NodeMoment } from './lease-cell.ts'
+import type { LeaseGrant } from './lease-messages.ts'
 
 export interface LeasePlace {
   readonly cell: Float64Array
@@ -62,8 +63,13 @@ export class PlacedLease {
    * Notes that nothing more is granted before `untilMs`. Unless `isOpen`, that is because the grantor does not know all leases, and says
    * nothing about what is left. Must run under the lock.
    */
-  setRefused(untilMs: number, isOpen: boolean, { monotonicMs }: Pick<NodeMoment, 'monotonicMs'>): void {
+  setRefused(
+    untilMs: number,
+    { isOpen, opensInMs = 0 }: Pick<LeaseGrant, 'isOpen' | 'opensInMs'>,
+    { monotonicMs }: Pick<NodeMoment, 'monotonicMs'>,
+  ): void {
     this.set('exhaustedUntilMs', untilMs)
+    this.set('closedUntilMs', isOpen ? 0 : monotonicMs + opensInMs)
     if (isOpen) return this.set('closedSinceMs', 0)
     // A counter that was not asked for meanwhile may have been open.
     if (this.get('closedSinceMs') === 0 || monotonicMs - this.#closedMs > UNASKED_MS)

@@ -1,8 +1,8 @@
 /** Calls that wait for a lease, and what an exchange changes for them. */
 
 import type { NodeMoment } from './lease-cell.ts'
-import type { LeaseMessage } from './lease-messages.ts'
-import { ITEMS_MAX, type LeaseNode } from './lease-node.ts'
+import { ITEMS_MAX, type LeaseMessage } from './lease-messages.ts'
+import type { LeaseNode } from './lease-node.ts'
 
 export interface Wait {
   readonly key: string

@@ -92,7 +92,7 @@ export function grantSlices(
   const { epoch, session, sequence } = message
   state.last = { epoch, session, sequence }
   for (const item of message.items) storeCounter(state, grantor, item, epoch)
-  return reply
+  return { ...reply, waiting: state.generation.waiting }
 }
 
 function isRewound({ generation, last }: SliceState, { committed }: SliceSender): boolean {
@@ -132,6 +132,7 @@ function toGrantorState(
       lastMs: 0,
       observedMs: 0,
       nodes,
+      ended: {},
       waiting: toKeys([...waiting], isRequest ? message.node : null, name),
     },
     counters: new Map(known),

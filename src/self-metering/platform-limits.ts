@@ -74,12 +74,12 @@ const REPAIR_DECLARATION = {
 const NOT_WAITED: Attempt = { waits: 0, isReached: true }
 /** Bounds the waits of a call: others may take the leases again and again. */
 const WAITS_MAX = 20
-const UNAVAILABLE: RefusedCall = {
+const unavailable = (forMs: number): RefusedCall => ({
   code: 'limits_unavailable',
   detail: 'The limits of this subscription are shared by several nodes and cannot be counted at the moment.',
-  headers: ['Retry-After', '1'],
+  headers: ['Retry-After', String(Math.max(1, Math.ceil(forMs / 1_000)))],
   extensions: {},
-}
+})
 
 export function createPlatformLimits(options: PlatformLimitsOptions): PlatformLimits {
   const { memory, operationIds, operatorTenant, servesWithoutLeases, clock } = options
@@ -106,7 +106,9 @@ export function createPlatformLimits(options: PlatformLimitsOptions): PlatformLi
       const result = counters.count(caller, sla, operation, { nowMs, isAlone })
       if (result === LACKING_LEASES) {
         const isVain = counters.areLeasesClosed && waits > 0
-        return mayWait && !isVain ? { wait: counters.wait().then(toAttempt(waits + 1)) } : UNAVAILABLE
+        return mayWait && !isVain
+          ? { wait: counters.wait().then(toAttempt(waits + 1)) }
+          : unavailable(counters.closedForMs)
       }
       const isRepair = 'code' in result && isOperator && REPAIRS.has(operationId)
       if (!isRepair) return result
@@ -188,6 +190,10 @@ class PlatformCounters {
   /** Whether the grantor of a lease that the last call of `count` lacked does not know all leases yet. */
   get areLeasesClosed(): boolean {
     return this.#limiter.verdict.isClosed
+  }
+
+  get closedForMs(): number {
+    return this.#limiter.verdict.closedForMs
   }
 
   /** Asks for the leases that the last call of `count` lacked. */

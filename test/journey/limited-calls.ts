@@ -51,9 +51,16 @@ export class LimitedCaller {
     const { status } = response
     const text = await response.text()
     this.counts[status] = (this.counts[status] ?? 0) + 1
-    const isClear = text.includes('"limits_unavailable"') && response.headers.get('retry-after') === '1'
+    const isClear = text.includes('"limits_unavailable"') && Number(response.headers.get('retry-after')) >= 1
     if (status === 503 && !isClear) this.unclear.push(text)
     return status
+  }
+
+  /** Returns `Retry-After` of a call that is refused, in seconds; 0 if there is none. */
+  async retryAfter({ gatewayUrl }: Service): Promise<number> {
+    const response = await fetch(gatewayUrl + this.#path, { headers: { 'x-api-key': this.#apiKey } })
+    await response.arrayBuffer()
+    return Number(response.headers.get('retry-after'))
   }
 
   /** Calls all nodes at the same time, each of them `each` times, and returns the statuses that came. */

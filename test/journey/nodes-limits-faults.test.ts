@@ -23,8 +23,9 @@ beforeAll(async () => {
   backend = await startLedgerBackend('first')
   several = await startSeveralNodes(['a', 'b', 'c'], TWO_THREADS)
   await publishAs(nodeOf(several, 0), 'Ledger', backend.url)
-  await publishAs(nodeOf(several, 0), 'Free', backend.url)
+  for (const title of ['Free', 'Slots']) await publishAs(nodeOf(several, 0), title, backend.url)
   await declareLimit(nodeOf(several, 0), { totals: { hour: LIMIT } })
+  await declareLimit(nodeOf(several, 0), { concurrent: 4 }, 'slots-v1')
 }, 2 * MINUTE)
 
 afterAll(async () => {
@@ -73,6 +74,24 @@ describe('nodes whose Redis is stopped', () => {
   )
 })
 
+describe('a node that left', () => {
+  it('closes no limit after Redis has lost its data, and its calls count', { timeout: 2 * MINUTE }, async () => {
+    const caller = await LimitedCaller.enrol(nodeOf(several, 0), 'Left')
+    const slots = await LimitedCaller.enrol(nodeOf(several, 0), 'Slots', 'slots-v1', '/slots-v1/entries?n=1')
+    const [left, others] = [nodeOf(several, 2), several.nodes.slice(0, 2)]
+    expect(await caller.burst([left], 40)).toEqual([200])
+    expect(await slots.burst([left], 2)).toEqual([200])
+    expect(await left.stop()).toBe(0)
+    await several.redis.stop()
+    await several.redis.start('empty')
+    const later = await LimitedCaller.enrol(nodeOf(several, 0), 'Later')
+    for (const each of [caller, later, slots]) await expect.poll(() => each.call(nodeOf(several, 0)), WAIT).toBe(200)
+    await left.start()
+    await callUpToLimit(caller, LIMIT * 0.7)
+    expect(others.map((node) => node.errors()).join('')).not.toContain('limits of open windows wait')
+  })
+})
+
 describe('a total of an hour', () => {
   it('is never exceeded after Redis has restarted from a snapshot', { timeout: 2 * MINUTE }, async () => {
     const caller = await LimitedCaller.enrol(nodeOf(several, 0), 'Snapshot')
@@ -109,7 +128,7 @@ describe('a total of an hour', () => {
     await callUpToLimit(caller)
   })
 
-  // The last one: it leaves an identity that nobody reports, for which the hour would wait if Redis lost its data.
+  // From here on, identities are left that nobody reports, for which the hour waits if Redis loses its data.
   it('is never exceeded if the folder of a node is put back from an older copy', { timeout: 2 * MINUTE }, async () => {
     const caller = await LimitedCaller.enrol(nodeOf(several, 0), 'Older')
     const node = nodeOf(several, 1)
@@ -122,6 +141,30 @@ describe('a total of an hour', () => {
     await node.start()
     expect(node.errors()).toContain('this node takes new leases')
     await callUpToLimit(caller, LIMIT * 0.7)
+  })
+})
+
+describe('a node that was killed and removed', () => {
+  it('is named while an hour waits for it after Redis has lost its data', { timeout: 2 * MINUTE }, async () => {
+    const caller = await LimitedCaller.enrol(nodeOf(several, 0), 'Removed')
+    const killed = nodeOf(several, 2)
+    expect(await caller.burst([killed], 20)).toEqual([200])
+    await killed.kill()
+    await several.redis.stop()
+    await several.redis.start('empty')
+    const first = nodeOf(several, 0)
+    const readiness = async () => (await (await fetch(`${first.baseUrl}/readyz`)).json()) as { reason?: string }
+    await expect
+      .poll(readiness, WAIT)
+      .toMatchObject({ status: 'ready', reason: expect.stringMatching(/Redis .*\bc\b/) })
+    expect(first.errors()).toContain('limits of open windows wait for what')
+    const untilHour = async () => {
+      const retryAfterS = await caller.retryAfter(first)
+      return Math.abs(retryAfterS * 1_000 - (HOUR - (Date.now() % HOUR))) < 15_000
+    }
+    await expect.poll(untilHour, WAIT).toBe(true)
+    await killed.start()
+    expect(caller.admitted).toBeLessThanOrEqual(LIMIT * windowsSince(fromMs, HOUR))
   })
 })
 

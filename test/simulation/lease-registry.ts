@@ -42,6 +42,14 @@ export class LeaseRegistry {
     const members = [...this.#members].filter(
       ([, { endedMs }]) => endedMs === null || this.#queue.nowMs - endedMs < MEMBER_MS,
     )
-    return { epoch: this.#epoch, isFirst, members: members.map(([identity]) => identity) }
+    const ended = members.flatMap(([identity, { endedMs }]) =>
+      endedMs === null ? [] : [[identity, Math.floor(this.#queue.nowMs - endedMs)] as const],
+    )
+    return {
+      epoch: this.#epoch,
+      isFirst,
+      members: members.map(([identity]) => identity),
+      ended: Object.fromEntries(ended),
+    }
   }
 }

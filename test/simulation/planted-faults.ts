@@ -32,10 +32,17 @@ export const PLANTED_FAULTS: Readonly<Record<string, () => Planted>> = {
 export const PLANTED_REMOVAL_FAULTS: Readonly<Record<string, () => Planted>> = {
   'a node is forgotten before its leases have ended': () => ({ silentMs: 500 }),
   'a new generation forgets whom the one before waited for': () => ({ grant: forgetWaiting }),
+  'a node is taken to have ended earlier than it did': () => ({ grant: altering(endEarlier) }),
 }
 
 function altering(alter: (message: LeaseMessage) => LeaseMessage): Grant {
   return (state, message, moment, timings) => grant(state, alter(message), moment, timings)
+}
+
+function endEarlier(message: LeaseMessage): LeaseMessage {
+  if (message.type !== 'open') return message
+  const ended = Object.entries(message.ended ?? {}).map(([name, agoMs]) => [name, agoMs + 60_000] as const)
+  return { ...message, ended: Object.fromEntries(ended) }
 }
 
 function withItems(message: LeaseMessage, alter: (item: LeaseItem) => LeaseItem): LeaseMessage {
@@ -125,6 +132,7 @@ const ignoreGeneration: Grant = (state, message, moment, timings) => {
       startMs: 0,
       isFirst: true,
       waiting: {},
+      ended: {},
       readyMs: 1,
       confirmations: 0,
       lastMs: 0,

@@ -9,7 +9,7 @@
  * no lease can be had.
  */
 
-import { hasLease, isClosed, isExhausted, remainingOf, takeLease } from '../../leases/lease-cell.ts'
+import { closedForMs, hasLease, isClosed, isExhausted, remainingOf, takeLease } from '../../leases/lease-cell.ts'
 import { isValid } from '../../plan/validity-span.ts'
 import type { CompiledLimit, CompiledSla } from './compiled-sla.ts'
 import { createDecisionContext, type DecisionContextOptions } from './decision-context.ts'
@@ -17,7 +17,7 @@ import { warn } from './limit-alert.ts'
 import type { LeaseBlock } from './lease-block.ts'
 import type { Block } from './limit-block.ts'
 import { commit, resetMsOf, useOf, waitMsOf } from './limit-kinds.ts'
-import { ADMITTED, CLOSED, LACKING, QUOTA } from './limit-verdict.ts'
+import { ADMITTED, CLOSED, LACKING, noteClosed, QUOTA } from './limit-verdict.ts'
 import { checkQuota, commitQuota } from './quota-limit.ts'
 
 /** Fills the verdict of the options, which must be cleared before. `isAlone` decides by the counters of this node only. */
@@ -79,7 +79,7 @@ export function createDecide(options: DecisionContextOptions): Decide {
       const isLeased = hasLease(cell, at, moment)
       if (!isLeased && !isExhausted(cell, at, moment)) {
         verdict.lacking.push([id, 1])
-        verdict.isClosed ||= isClosed(cell, at)
+        if (isClosed(cell, at)) noteClosed(verdict, closedForMs(cell, at, moment))
         continue
       }
       uses[index] = Math.max(0, limit.capacity - remainingOf(cell, at) * limit.step)

@@ -32,8 +32,9 @@ export interface Verdict {
   leaseStartMs: number
   /** The leases that the call lacks, if `refusedBy` is `LACKING` or `CLOSED`. */
   readonly lacking: Lacking[]
-  /** Whether a grantor that does not know all leases yet would have to grant one of them. */
+  /** Whether a grantor that does not know all leases yet would have to grant one of them, and for how long at the latest; 0: it knows soon. */
   isClosed: boolean
+  closedForMs: number
 }
 
 export function createVerdict(): Verdict {
@@ -50,6 +51,7 @@ export function createVerdict(): Verdict {
     leaseStartMs: 0,
     lacking: [],
     isClosed: false,
+    closedForMs: 0,
   }
 }
 
@@ -66,5 +68,12 @@ export function clearVerdict(verdict: Verdict): void {
   verdict.gauge = 0
   verdict.leaseStartMs = 0
   verdict.isClosed = false
+  verdict.closedForMs = 0
   if (verdict.lacking.length > 0) verdict.lacking.length = 0
+}
+
+/** Notes that a lease is lacking because the grantor may not know all leases yet. */
+export function noteClosed(verdict: Verdict, forMs: number): void {
+  verdict.isClosed = true
+  verdict.closedForMs = Math.max(verdict.closedForMs, forMs)
 }

@@ -1,7 +1,15 @@
 /** The quota of resource units per calendar period, which admits or refuses a call in addition to the limits of calls. */
 
 import { endOf, type Calendar, type CalendarUnit } from '../../domain/calendar.ts'
-import { hasLease, isClosed, isExhausted, LEASE_CELL, remainingOf, takeLease } from '../../leases/lease-cell.ts'
+import {
+  closedForMs,
+  hasLease,
+  isClosed,
+  isExhausted,
+  LEASE_CELL,
+  remainingOf,
+  takeLease,
+} from '../../leases/lease-cell.ts'
 import type { LimitUsage } from '../../plan/limit-book.ts'
 import { inOnePiece } from '../../runtime/one-piece.ts'
 import type { QuotaPeriod, SlaPlan } from '../../plan/sla-plan.ts'
@@ -9,7 +17,7 @@ import type { CompiledQuota } from './compiled-sla.ts'
 import type { DecisionContext } from './decision-context.ts'
 import type { LeaseView } from './lease-block.ts'
 import { alertThreshold, warn } from './limit-alert.ts'
-import { ADMITTED, QUOTA } from './limit-verdict.ts'
+import { ADMITTED, noteClosed, QUOTA } from './limit-verdict.ts'
 import { laterStart } from './limit-window.ts'
 import { toUnits } from './resource-units.ts'
 import { advanceTo, countSince, WINDOW_SLOTS } from './window-counter.ts'
@@ -85,7 +93,7 @@ function hasUnits(
   const isLeased = hasLease(cell, at, moment, cost)
   if (!isLeased && !isExhausted(cell, at, moment)) {
     verdict.lacking.push([id, cost])
-    verdict.isClosed ||= isClosed(cell, at)
+    if (isClosed(cell, at)) noteClosed(verdict, closedForMs(cell, at, moment))
     return true
   }
   verdict.quotaUsedMicro = Math.min(capacity, Math.max(0, capacity - remainingOf(cell, at)))

@@ -164,6 +164,11 @@ export const STEPS: readonly string[] = [
    );`,
   `ALTER TABLE slice_counter ADD COLUMN version_ms bigint NOT NULL DEFAULT 0;`,
   `ALTER TABLE node ADD COLUMN lineage text COLLATE "C", ADD COLUMN ending int;`,
+  `ALTER TABLE lease_identity ADD COLUMN name text;
+   CREATE TABLE lease_hand_over (
+     identity text COLLATE "C" NOT NULL, part int NOT NULL, session bigint NOT NULL, windows text NOT NULL,
+     at timestamptz NOT NULL DEFAULT now(), PRIMARY KEY (identity, part)
+   );`,
 ]
 
 /**

@@ -12,9 +12,14 @@ export function decodeReply(reply: unknown, message: LeaseMessage): LeaseReply {
   if (type === 'clock' || type === 'stale') return { type, nowMs: toNumber(nowMs) }
   if (type !== 'granted' || message.type !== 'request')
     throw new TypeError('the lease script returned an unknown reply')
-  const grants = decodeGrants(reply.slice(2))
-  if (grants.length !== message.items.length) throw new TypeError('the lease script returned another number of grants')
-  return { type, nowMs: toNumber(nowMs), grants }
+  const end = 2 + GRANT_SIZE * message.items.length
+  if (reply.length < end) throw new TypeError('the lease script returned another number of grants')
+  return {
+    type,
+    nowMs: toNumber(nowMs),
+    grants: decodeGrants(reply.slice(2, end)),
+    waiting: decodeNames(reply.slice(end)),
+  }
 }
 
 function decodeGeneration([, nowMs, runId, epoch, confirmations, isOpener]: readonly unknown[]): LeaseReply {
@@ -32,10 +37,16 @@ function decodeGeneration([, nowMs, runId, epoch, confirmations, isOpener]: read
 function decodeGrants(numbers: readonly unknown[]): readonly LeaseGrant[] {
   const grants: LeaseGrant[] = []
   for (let at = 0; at < numbers.length; at += GRANT_SIZE) {
-    const [granted, free, isOpen] = numbers.slice(at, at + GRANT_SIZE)
-    grants.push({ granted: toNumber(granted), free: toNumber(free), isOpen: toNumber(isOpen) === 1 })
+    const [granted, free, opens] = numbers.slice(at, at + GRANT_SIZE).map(toNumber) as [number, number, number]
+    grants.push({ granted, free, isOpen: opens === 1, ...(opens < 0 && { opensInMs: -opens }) })
   }
   return grants
+}
+
+function decodeNames(names: readonly unknown[]): readonly string[] {
+  if (!names.every((name) => typeof name === 'string'))
+    throw new TypeError('the lease script returned another number of grants')
+  return names.toSorted()
 }
 
 function toNumber(value: unknown): number {

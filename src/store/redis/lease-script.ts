@@ -78,18 +78,22 @@ local function open(current, message)
   local is_late = ceil_ms > message.notAfterMs or (current and message.epoch <= current.epoch)
   if message.runId ~= run_id or is_late then return generation_reply(current, false) end
   local is_first = message.isFirst and not current
-  local waiting, count = {}, 0
+  local waiting, ended, count = {}, {}, 0
   if not is_first then
     local function wait_for(name)
       local silent_ms = silence_of(name, current)
-      if silent_ms < SILENT_MS then waiting[name] = silent_ms; count = count + 1 end
+      if silent_ms >= SILENT_MS then return end
+      if not waiting[name] then count = count + 1 end
+      waiting[name] = silent_ms
+      local ended_ms = message.ended and message.ended[name]
+      if ended_ms then ended[name] = ceil_ms - ended_ms end
     end
     for _, name in ipairs(message.members) do wait_for(name) end
     for name in pairs(current and current.nodes or {}) do wait_for(name) end
     for name in pairs(current and current.waiting or {}) do wait_for(name) end
   end
   local generation = { protocol = PROTOCOL, epoch = message.epoch, runId = run_id, startMs = ceil_ms,
-    isFirst = is_first, waiting = waiting, readyMs = count == 0 and ceil_ms or 0, confirmations = 0,
+    isFirst = is_first, waiting = waiting, ended = ended, readyMs = count == 0 and ceil_ms or 0, confirmations = 0,
     lastMs = ceil_ms, observedMs = 0, nodes = {} }
   save_generation(generation)
   return generation_reply(generation, true)
@@ -102,6 +106,21 @@ local function newest(known, budget)
   local is_known = known and known.version > budget.version and floor_ms - (known.versionMs or 0) < KEEP_MS
   if is_known then return known, known.versionMs end
   return budget, floor_ms
+end
+
+-- A script of an earlier version notes no ends.
+local function unknown_until(generation)
+  local until_ms = -math.huge
+  for name in pairs(generation.waiting) do
+    until_ms = math.max(until_ms, generation.ended and generation.ended[name] or generation.startMs)
+  end
+  return until_ms
+end
+
+-- 1: open, 0: open soon, below: minus the time until then.
+local function closed_for(latest_ms, generation)
+  if floor_ms < generation.startMs + LEASE_MS then return 0 end
+  return -math.max(1, latest_ms - floor_ms)
 end
 
 local function share(item, free, nodes)
@@ -127,10 +146,11 @@ local function grant_total(known, item, context)
   for _, claim in pairs(claims) do sum = sum + claim; count = count + 1 end
   local free = math.max(0, limit.value - sum)
   local is_unknown = context.generation.readyMs == 0
-    and budget.startMs <= context.generation.startMs + WINDOW_MARGIN_MS
+    and budget.startMs <= unknown_until(context.generation) + WINDOW_MARGIN_MS
   local is_open = floor_ms >= budget.startMs and not is_unknown
+  local opens = is_open and 1 or is_unknown and closed_for(budget.endMs, context.generation) or 0
   if context.is_replay then
-    return nil, { math.max(0, (claims[context.node] or 0) - reported), free, is_open and 1 or 0 }
+    return nil, { math.max(0, (claims[context.node] or 0) - reported), free, opens }
   end
   local granted = is_open and share(item, free, count) or 0
   claims[context.node] = reported + granted
@@ -138,7 +158,7 @@ local function grant_total(known, item, context)
     value = limit.value, claims = claims }
   -- The window is reported once more if a clock is set back.
   local keep_ms = budget.endMs - floor_ms + WINDOW_MARGIN_MS
-  return state, { granted, is_open and free - granted or 0, is_open and 1 or 0 }, keep_ms
+  return state, { granted, is_open and free - granted or 0, opens }, keep_ms
 end
 
 local function drain(from, limit, version_ms)
@@ -199,18 +219,20 @@ local function grant_slots(known, item, context)
   local leased, count = sum_held(leases)
   local unused = limit.value - leased
   local free = math.max(0, unused)
-  local is_open = generation.readyMs > 0 or floor_ms >= generation.startMs + lasting_ms
+  local known_ms = unknown_until(generation) + lasting_ms
+  local is_open = generation.readyMs > 0 or floor_ms >= known_ms
+  local opens = is_open and 1 or closed_for(known_ms, generation)
   local state = { epoch = generation.epoch, version = limit.version, versionMs = version_ms,
     value = limit.value, leases = leases }
   keep_ms = keep_ms + WINDOW_MARGIN_MS
-  if unused < 0 then return state, { -math.min(item.held, -unused), free, is_open and 1 or 0 }, keep_ms end
+  if unused < 0 then return state, { -math.min(item.held, -unused), free, opens }, keep_ms end
   if context.is_replay then
     local held = leases[node] and leases[node].held or 0
-    return state, { math.max(0, held - item.held), free, is_open and 1 or 0 }, keep_ms
+    return state, { math.max(0, held - item.held), free, opens }, keep_ms
   end
   local granted = is_open and share(item, free, count) or 0
   leases[node].held = leases[node].held + granted
-  return state, { granted, is_open and free - granted or 0, is_open and 1 or 0 }, keep_ms
+  return state, { granted, is_open and free - granted or 0, opens }, keep_ms
 end
 
 local GRANT = { total = grant_total, rate = grant_rate, concurrent = grant_slots }
@@ -249,6 +271,7 @@ local function execute(generation, message)
     if generation.readyMs == 0 and next(generation.waiting) == nil then generation.readyMs = ceil_ms end
   end
   save_generation(generation)
+  for name in pairs(generation.waiting) do reply[#reply + 1] = name end
   return reply
 end
 

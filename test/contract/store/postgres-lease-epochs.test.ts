@@ -29,8 +29,8 @@ async function membersOf({ leaseEpochs }: Postgres): Promise<readonly string[]> 
 describe('The generations of leases', () => {
   it('are numbered from 1, and only the first one is the first', async () => {
     const one = await start(await server.createDatabase(), 'a', 'lease-a')
-    expect(await one.leaseEpochs.open(0)).toEqual({ epoch: 1, isFirst: true, members: ['lease-a'] })
-    expect(await one.leaseEpochs.open(0)).toEqual({ epoch: 2, isFirst: false, members: ['lease-a'] })
+    expect(await one.leaseEpochs.open(0)).toEqual({ epoch: 1, isFirst: true, members: ['lease-a'], ended: {} })
+    expect(await one.leaseEpochs.open(0)).toEqual({ epoch: 2, isFirst: false, members: ['lease-a'], ended: {} })
   })
 
   it('exceed the number that Redis knows, which is higher after a restore of PostgreSQL', async () => {
@@ -120,5 +120,42 @@ describe('The members of a generation', () => {
     await passTime(url, '2 hours')
     await executeSql(url, `UPDATE lease_identity SET ended_at = ended_at - interval '1 day' WHERE identity = 'older'`)
     expect(await membersOf(one)).toEqual(['lease-a', 'lease-b'])
+    expect(Object.keys((await one.leaseEpochs.open(0)).ended)).not.toContain('lease-a')
+  })
+
+  it('say how long ago they ended', async () => {
+    const url = await server.createDatabase()
+    const [one, other] = [await start(url, 'a', 'lease-a'), await start(url, 'b', 'lease-b')]
+    await other.nodes.leave()
+    await passTime(url, '10 minutes')
+    const { ended } = await one.leaseEpochs.open(0)
+    expect(Object.keys(ended)).toEqual(['lease-b'])
+    expect(Math.floor(ended['lease-b']! / 60_000)).toBe(10)
+  })
+})
+
+describe('What a node hands over when it leaves', () => {
+  const windowsOf = (count: number) =>
+    Array.from({ length: count }, (_, index) => ({ key: `k ${index} \0`, startMs: 1, endMs: 2, claim: index }))
+
+  it('is read by the others, in order, until its node starts again with the identity', async () => {
+    const url = await server.createDatabase()
+    const [one, other] = [await start(url, 'a', 'lease-a'), await start(url, 'b', 'lease-b')]
+    const left = { identity: 'lease-b', session: 3, windows: windowsOf(450) }
+    await other.leaseEpochs.handOver({ ...left, windows: windowsOf(3) })
+    await other.leaseEpochs.handOver(left)
+    await one.leaseEpochs.handOver({ identity: 'lease-a', session: 1, windows: [] })
+    expect(await one.leaseEpochs.handedOver()).toEqual([{ identity: 'lease-a', session: 1, windows: [] }, left])
+    await other.leaseEpochs.register('lease-b', 'i-b')
+    expect(await one.leaseEpochs.handedOver()).toHaveLength(1)
+    await executeSql(url, `UPDATE lease_hand_over SET at = at - interval '61 minutes'`)
+    expect(await one.leaseEpochs.handedOver()).toEqual([])
+  })
+
+  it('has the name of the node, which nobody lists any more', async () => {
+    const url = await server.createDatabase()
+    const [one, other] = [await start(url, 'a', 'lease-a'), await start(url, 'b', 'lease-b')]
+    await other.nodes.leave()
+    expect(await one.leaseEpochs.namesOf(['lease-b', 'lease-a', 'unknown'])).toEqual(['a', 'b'])
   })
 })

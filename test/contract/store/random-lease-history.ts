@@ -62,7 +62,11 @@ function pickMessage(
   if (kind === 1) {
     const members = [...NODES.slice(0, random.below(NODES.length + 1)), ...(random.below(4) === 0 ? [GONE] : [])]
     const notAfterMs = Math.floor(nowMs) + random.below(20) * 10 - 10
-    return { type: 'open', epoch: epoch + random.below(3), runId, isFirst: random.below(2) === 0, members, notAfterMs }
+    const ended = Object.fromEntries(
+      members.filter(() => random.below(3) === 0).map((name) => [name, random.below(3_000)]),
+    )
+    const isFirst = random.below(2) === 0
+    return { type: 'open', epoch: epoch + random.below(3), runId, isFirst, members, ended, notAfterMs }
   }
   const node = NODES[random.below(NODES.length)]!
   const items = KEYS.filter(() => random.below(2) === 0).map((key) => pickItem(random, node, key, nowMs, held))

@@ -65,7 +65,10 @@ const FAULTS: readonly Fault[] = [
   ['loop detection', { handle: { loops: { isLoop: once(() => false), toLines: () => '' } } }],
   ['caller context', { handle: { callerContexts: { of: boom, release: () => {} } } }],
   ['authorisation', { authenticator: { authenticate: () => callerThatThrows } }],
-  ['limits', { handle: { admissions: { admit: boom, wait: boom, release: () => {}, isApproaching: false } } }],
+  [
+    'limits',
+    { handle: { admissions: { admit: boom, wait: boom, release: () => {}, isApproaching: false, closedForMs: 0 } } },
+  ],
   ['spool check', { handle: { isAccepting: boom } }],
   [
     'parameter validation',

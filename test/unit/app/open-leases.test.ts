@@ -39,17 +39,27 @@ function sharedWith(postgres: { isDown: boolean }, end: Shared['end'] = () => {}
     isJoined: () => true,
     end,
     copy: { notes: {}, note: () => {} },
-    leaseEpochs: { register: async () => {}, open },
+    leaseEpochs: {
+      register: async () => {},
+      open,
+      handOver: async () => away(postgres),
+      handedOver: async () => [],
+      namesOf: async () => [],
+    },
     leases: {
       isOpen: false,
       openEpoch: () => Promise.resolve({ epoch: ++sliceEpoch, isFirst: sliceEpoch === 1, members: [] }),
       async send(message: Parameters<typeof grant>[1]) {
-        if (postgres.isDown) throw new Error('PostgreSQL is away')
+        away(postgres)
         return grant(state, message, { nowMs: Date.now(), runId: 'run' }, SLICE_TIMINGS)
       },
     },
   }
   return part as unknown as Shared
+}
+
+function away({ isDown }: { readonly isDown: boolean }): void {
+  if (isDown) throw new Error('PostgreSQL is away')
 }
 
 interface Opened {
@@ -113,7 +123,8 @@ describe('The leases of a node', () => {
 
   it('end the process if a later one has used them, and the next one takes new ones', async () => {
     const ended: string[] = []
-    const shared = sharedWith({ isDown: false }, (sentence) => void ended.push(sentence))
+    const postgres = { isDown: false }
+    const shared = sharedWith(postgres, (sentence) => void ended.push(sentence))
     const [path, copy] = [join(folder, 'leases.journal'), join(folder, 'copy')]
     // A node that starts while no other runs begins a new generation.
     const other = join(folder, 'other')
@@ -122,7 +133,10 @@ describe('The leases of a node', () => {
     for (const keep of [() => copyFileSync(path, copy), () => {}, () => copyFileSync(copy, path)]) {
       const { leases, close } = await open(shared, redis.url)
       await expect.poll(() => leases?.isUnavailable, POLL).toBe(false)
+      // What it held cannot be handed over, so that it keeps its journal.
+      postgres.isDown = true
       await close()
+      postgres.isDown = false
       keep()
     }
     expect(ended).toEqual([])

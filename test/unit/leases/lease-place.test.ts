@@ -5,7 +5,7 @@ import { PlacedLease } from '../../../src/leases/lease-place.ts'
 it('The time for which a counter is closed begins anew after a time in which it was not asked for', () => {
   const lease = new PlacedLease({ cell: new Float64Array(LEASE_CELL_SIZE), at: 0, exclusively: (task) => task() })
   const closedSince = (monotonicMs: number, isOpen = false): number => {
-    lease.setRefused(0, isOpen, { monotonicMs })
+    lease.setRefused(0, { isOpen }, { monotonicMs })
     return lease.get('closedSinceMs')
   }
   expect([closedSince(1_000), closedSince(1_100), closedSince(6_000)]).toEqual([1_000, 1_000, 1_000])

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { ITEMS_MAX, type LeaseNode } from '../../../src/leases/lease-node.ts'
+import { ITEMS_MAX } from '../../../src/leases/lease-messages.ts'
+import type { LeaseNode } from '../../../src/leases/lease-node.ts'
 import type { LeaseItem, LeaseMessage } from '../../../src/leases/lease-messages.ts'
 import { settle, type Wait } from '../../../src/leases/lease-wait.ts'
 

@@ -29,6 +29,11 @@ describe('A reply of the lease script', () => {
       type: 'granted',
       nowMs: 5,
       grants: [{ granted: -1, free: 2, isOpen: true }],
+      waiting: [],
+    })
+    expect(decodeReply(['granted', 5, 0, 0, -90_000, 'b', 'a'], REQUEST)).toMatchObject({
+      grants: [{ granted: 0, free: 0, isOpen: false, opensInMs: 90_000 }],
+      waiting: ['a', 'b'],
     })
     expect(decodeReply(['clock', 5], REQUEST)).toEqual({ type: 'clock', nowMs: 5 })
     expect(decodeReply(['generation', 5, 'run', 3, 4, 0], HELLO)).toEqual({
