@@ -81,6 +81,27 @@ const FAULTS: Readonly<Record<string, (setting: Setting) => Promise<void>>> = {
     await redis.stop()
     await redis.start('snapshot')
   },
+  'a node leaves, and Redis is restarted empty': ({ cluster: { redis }, node, last }) =>
+    node.restart(
+      (service) => service.stop(),
+      async () => {
+        await redis.stop()
+        await redis.start('empty')
+        await last()
+      },
+    ),
+  'a node is killed and removed, and Redis is restarted empty': ({ cluster: { redis, nodes }, node, last }) =>
+    node.restart(
+      (service) => service.kill(),
+      async () => {
+        const other = nodes.find((each) => each !== node && each.isUp)
+        await last()
+        await other?.service.platform.delete(`/v1/nodes/${node.name}`).catch(() => {})
+        await redis.stop()
+        await redis.start('empty')
+        await last()
+      },
+    ),
   'Redis loses its data': async ({ cluster: { redis } }) => {
     await redis.command('FLUSHALL')
   },
