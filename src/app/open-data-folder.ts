@@ -35,8 +35,13 @@ export interface OpenDataFolderOptions {
   readonly opened: Opened
 }
 
+export interface OpenedFolder extends DataFolder {
+  /** Null: the registry is in PostgreSQL. */
+  readonly own: Pick<SqliteRegistry, 'notedChanges' | 'noteChanges'> | null
+}
+
 export interface OpenedDataFolder {
-  readonly folder: DataFolder
+  readonly folder: OpenedFolder
   readonly vault: Vault
   readonly registry: Registry
   readonly idempotencyKeys: IdempotencyStore
@@ -69,14 +74,15 @@ export async function openDataFolder(options: OpenDataFolderOptions): Promise<Op
   })
   opened('file check', stopCheck)
   const { registry, idempotencyKeys, nodes, incarnation } = stores
+  const own = 'own' in stores ? stores.own : null
   const complete = (instance: string): void => {
-    if ('claim' in stores) stores.claim(instance)
+    own?.claim(instance)
     folder.complete(instance)
   }
-  return { folder: { ...folder, complete }, vault, registry, idempotencyKeys, nodes, incarnation, shared }
+  return { folder: { ...folder, complete, own }, vault, registry, idempotencyKeys, nodes, incarnation, shared }
 }
 
-type OwnFiles = Omit<OpenedDataFolder, 'folder' | 'vault' | 'shared'> & Pick<SqliteRegistry, 'claim'>
+type OwnFiles = Omit<OpenedDataFolder, 'folder' | 'vault' | 'shared'> & { readonly own: SqliteRegistry }
 
 async function openOwnFiles(
   { config: { dataDir, nodeName }, clock, log, count, opened }: OpenDataFolderOptions,
@@ -105,7 +111,7 @@ async function openOwnFiles(
   // No other process reads this list, so that the name need not survive a restart.
   const incarnation = randomUUID()
   await nodes.register({ incarnation, name: nodeName, version: readVersion(), format: FORMAT, settings: {} })
-  return { registry, idempotencyKeys, nodes, incarnation, claim: registry.claim }
+  return { registry, idempotencyKeys, nodes, incarnation, own: registry }
 }
 
 const EXIT_REFUSED = 2

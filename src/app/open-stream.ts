@@ -7,10 +7,11 @@ import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import type { Holds } from '../backup/control-session.ts'
 import { agree } from '../recovery/agree.ts'
-import type { DataFolder } from '../recovery/folder-parts.ts'
+import type { OpenedFolder } from './open-data-folder.ts'
 import type { SpoolGauge } from '../record/spool-gauge.ts'
 import type { SpoolReader } from '../record/spool-reader.ts'
 import type { SpoolWriter } from '../record/spool-writer.ts'
+import type { Clock } from '../runtime/clock.ts'
 import type { CreateId } from '../runtime/ids.ts'
 import { createPlatformRecorder, type PlatformRecorder } from '../self-metering/platform-recorder.ts'
 import { createFlushLog } from '../store/clickhouse/flush-log.ts'
@@ -20,6 +21,7 @@ import type { RequestFeed } from '../store/request-store.ts'
 import { createClickHouseNameStore } from '../store/clickhouse/name-store.ts'
 import type { NameStore } from '../store/name-store.ts'
 import { matches, openSqliteCheckpoint, type SqliteCheckpoint } from '../store/sqlite/checkpoint.ts'
+import type { SqliteRegistry } from '../store/sqlite/registry.ts'
 import type { PromiseSource } from '../service-level/service-evaluator.ts'
 import type { BatchObserver } from '../stream/pipeline-state.ts'
 import { createPipeline, type Pipeline } from '../stream/topology.ts'
@@ -43,7 +45,7 @@ import { openStores, type OpenedStores, type Stores } from './open-stores.ts'
 
 export interface StreamOptions extends SpoolOptions {
   readonly createId: CreateId
-  readonly folder: DataFolder
+  readonly folder: OpenedFolder
   /** Position of the last change of the registry that this node has received. */
   readonly registryEnd: () => Promise<number>
   readonly runJob: RunJob
@@ -128,7 +130,7 @@ export async function openStream(options: StreamOptions): Promise<StreamServices
 
 /** Checks that the parts of the data folder belong together, then records that the folder is complete. */
 async function checkFolder(
-  { config, folder, registryEnd, shared, clock, log, count, onDamage }: StreamOptions,
+  { config, folder, registryEnd, shared, clock, log, count, onDamage, opened }: StreamOptions,
   { clickHouse, isNewStore }: Pick<OpenedStores, 'clickHouse' | 'isNewStore'>,
   checkpoint: SqliteCheckpoint,
 ): Promise<void> {
@@ -142,6 +144,7 @@ async function checkFolder(
     checkpoint,
     // The copy of the registry may be older, and has a check of its own.
     registryEnd: shared?.isJoined() === false ? Infinity : await registryEnd(),
+    notedChanges: folder.own?.notedChanges() ?? 0,
     shared,
     nowMs: clock.nowMs(),
     log,
@@ -149,6 +152,35 @@ async function checkFolder(
     onDamage,
   })
   folder.complete(checkpoint.instance)
+  if (folder.own !== null) opened('notes of the checkpoint', noteChanges(folder.own, checkpoint, clock))
+}
+
+/** A minute, so that neither a backup nor a copy of the files of a running service has a checkpoint that is older than the note. */
+const NOTED_EVERY_MS = 60_000
+
+/** Lets the registry know how far the checkpoint is, so that an older copy of everything but the registry is detected. */
+function noteChanges(
+  registry: Pick<SqliteRegistry, 'noteChanges'>,
+  checkpoint: SqliteCheckpoint,
+  clock: Clock,
+): () => void {
+  let noted = 0
+  const note = (changes: number): void => {
+    if (changes === noted) return
+    noted = changes
+    try {
+      registry.noteChanges(changes)
+    } catch {
+      // The disk is full, perhaps. An earlier note is harmless.
+    }
+  }
+  checkpoint.beginRun(clock.nowMs())
+  let before = checkpoint.changes()
+  note(before)
+  return clock.every(NOTED_EVERY_MS, () => {
+    note(before)
+    before = checkpoint.changes()
+  })
 }
 
 interface PipelineParts {

@@ -29,6 +29,8 @@ export interface AgreeOptions {
   readonly isNewStore: boolean
   readonly checkpoint: SqliteCheckpoint
   readonly registryEnd: number
+  /** Number of changes of the checkpoint that the registry knows. Default: none. */
+  readonly notedChanges?: number
   /**
    * The registry is in PostgreSQL: a restore or a failover there is reported and not refused, because it concerns all nodes.
    * `wentBack`: it lacks changes that this node had received, however many it has got since. Null: a single node.
@@ -42,11 +44,12 @@ export interface AgreeOptions {
 
 /** Throws `StartRefused`. */
 export async function agree(options: AgreeOptions): Promise<void> {
-  const { dataDir, spoolFolder, folder, shared, checkpoint, log, count, onDamage } = options
+  const { dataDir, spoolFolder, folder, shared, checkpoint, notedChanges = 0, log, count, onDamage } = options
   const refuse = (part: LossPart, sentence: string): never => {
     throw new StartRefused(`${sentence} (${dataDir}); put back its newest copy, or ${acceptLossCommand(part, dataDir)}`)
   }
   const claims = checkpoint.claims()
+  const wentBackBy = Math.max(claims.wentBackBy, notedChanges - checkpoint.changes())
   const { manifest } = folder
   if (manifest !== null && manifest.instance !== claims.instance) {
     refuse('checkpoint', 'checkpoint.db belongs to another data folder')
@@ -73,19 +76,19 @@ export async function agree(options: AgreeOptions): Promise<void> {
     isKnown: folder.isEmpty || manifest?.instance === claims.instance,
   })
   if (verdict.kind === 'refused') return refuse(verdict.part, verdict.sentence)
-  const isOlderCopy = claims.wentBackBy > 0 || (verdict.kind === 'repaired' && verdict.behind === 'checkpoint')
+  const isOlderCopy = wentBackBy > 0 || (verdict.kind === 'repaired' && verdict.behind === 'checkpoint')
   // Before the repair, after which nothing shows any more that the folder may be an older copy.
   if (isOlderCopy) discardOlderJournals(options)
   if (verdict.kind === 'repaired') {
     checkpoint.repair(verdict.repair)
     count('checkpoint_repaired')
-    log.error({ file: 'checkpoint.db', count: claims.wentBackBy }, verdict.sentence)
+    log.error({ file: 'checkpoint.db', count: wentBackBy }, verdict.sentence)
     return
   }
-  if (claims.wentBackBy === 0) return
+  if (wentBackBy <= 0) return
   count('checkpoint_went_back')
   log.error(
-    { file: 'checkpoint.db', count: claims.wentBackBy },
+    { file: 'checkpoint.db', count: wentBackBy },
     'checkpoint.db is an older copy; open risks and limit counters may lack what happened since the copy was made',
   )
   // Nothing proves that the store and the spool are newer.

@@ -79,6 +79,7 @@ export async function recover(options: RecoverOptions): Promise<readonly Loss[]>
     if (parts.has('checkpoint') && existsSync(join(dataDir, 'spool')))
       adoptSegments(join(dataDir, 'spool'), folder.manifest?.instance ?? null, checkpoint.instance)
     registry.claim?.(checkpoint.instance)
+    registry.noteChanges?.(checkpoint.changes())
     writeManifest(dataDir, { instance: checkpoint.instance, isEmbedded, accepted: [...parts] })
     const found = LOSS_PARTS.flatMap((part) => (parts.has(part) ? [{ part, loss: losses.get(part) ?? '' }] : []))
     await note(options, registry, found)
@@ -91,7 +92,7 @@ export async function recover(options: RecoverOptions): Promise<readonly Loss[]>
 async function openRegistry(
   { dataDir, openShared, clock }: RecoverOptions,
   instance: string | null,
-): Promise<Registry & Partial<Pick<SqliteRegistry, 'claim'>>> {
+): Promise<Registry & Partial<Pick<SqliteRegistry, 'claim' | 'noteChanges'>>> {
   if (openShared !== null) return openShared()
   return openSqliteRegistry({ path: join(dataDir, 'registry.db'), clock, instance })
 }

@@ -27,8 +27,11 @@ const TARGET: DamageTarget = process.env['TARGET'] === 'store-metadata' ? 'store
 /** Cases that share a base folder. */
 const CASES_PER_BASE = 60
 const AT_ONCE = 2
-/** Registry and its mark; checkpoint and spool; both with the mark of the checkpoint; everything but that mark. */
-const SOME_MIXTURES = [0b001100, 0b010001, 0b010011, 0b111101]
+/**
+ * Registry and its mark; checkpoint and spool; both with the mark of the checkpoint; everything but that mark; everything but the
+ * registry.
+ */
+const SOME_MIXTURES = [0b001100, 0b010001, 0b010011, 0b111101, 0b110011]
 
 let backend: LedgerBackend
 const bases: BaseFolder[] = []

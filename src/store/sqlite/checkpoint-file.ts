@@ -35,6 +35,8 @@ export interface CheckpointFile {
   readonly database: DatabaseSync
   /** Number of changes that the file has lost since the mark was written; 0: none. */
   readonly wentBackBy: number
+  /** Number of transactions of the file, those that it has lost included. */
+  readonly changes: number
   state<T>(name: string, fallback: T): T
   /** Must be called within `once`. */
   setState(name: string, value: unknown): void
@@ -89,6 +91,9 @@ function openState(path: string, database: DatabaseSync): CheckpointFile {
   return {
     database,
     wentBackBy,
+    get changes() {
+      return changes
+    },
     state,
     setState,
     dropState: (name) => void dropState.run(name),

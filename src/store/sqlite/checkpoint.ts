@@ -25,6 +25,10 @@ export interface SqliteCheckpoint extends Checkpoint, RiskCheckpoint, LimitCheck
   signalPosition(): SpoolPosition | null
   saveSignalPosition(position: SpoolPosition | null): void
   claims(): CheckpointClaims
+  /** Number of changes so far. */
+  changes(): number
+  /** Makes a change, so that copies of earlier runs have fewer. */
+  beginRun(nowMs: number): void
   repair(repair: CheckpointRepair): void
   close(): void
 }
@@ -50,6 +54,8 @@ export function openSqliteCheckpoint(options: SqliteCheckpointOptions): SqliteCh
     signalPosition: () => file.state<SpoolPosition | null>('signal_position', null),
     saveSignalPosition: (position) => file.once(() => file.setState('signal_position', position)),
     claims: () => ({ instance, ...claimsOf(file) }),
+    changes: () => file.changes,
+    beginRun: (nowMs) => file.once(() => file.setState('run_began', nowMs)),
     repair(to) {
       repair(file, to)
       instance = to.instance

@@ -17,6 +17,7 @@ import { migrateSchema } from './registry-schema.ts'
 import { REGISTRY_TABLES, verifyFeed, verifyTables } from './verify-tables.ts'
 
 const IN_MEMORY = ':memory:'
+const CHANGES = 'changes of checkpoint.db'
 
 /** How a registry is opened. */
 export interface RegistryOpening {
@@ -30,6 +31,9 @@ export interface RegistryFile {
   readonly database: DatabaseSync
   /** Records the instance of the data folder that the registry belongs to. */
   claim(instance: string): void
+  /** Number of changes of the checkpoint that the registry has noted; 0: none. */
+  notedChanges(): number
+  noteChanges(changes: number): void
   /** Updates the mark after a commit. */
   committed(): void
   close(): void
@@ -69,7 +73,15 @@ function numberOf(instance: string): number {
 }
 
 function withMark(path: string, database: DatabaseSync, isLossAccepted: boolean): RegistryFile {
-  if (path === IN_MEMORY) return { database, claim() {}, committed() {}, close: () => database.close() }
+  if (path === IN_MEMORY)
+    return {
+      database,
+      claim() {},
+      notedChanges: () => 0,
+      noteChanges() {},
+      committed() {},
+      close: () => database.close(),
+    }
   const last = database.prepare(`SELECT coalesce(sum(seq), 0) AS change FROM sqlite_sequence`)
   const change = (): number => Number(last.get()?.['change'])
   const mark = openMarks(path)
@@ -85,6 +97,10 @@ function withMark(path: string, database: DatabaseSync, isLossAccepted: boolean)
   return {
     database,
     claim: (instance) => claim(database, instance),
+    notedChanges: () =>
+      Number(database.prepare(`SELECT value FROM noted WHERE name = '${CHANGES}'`).get()?.['value'] ?? 0),
+    noteChanges: (changes) =>
+      void database.prepare(`INSERT OR REPLACE INTO noted (name, value) VALUES ('${CHANGES}', ?)`).run(changes),
     committed: () => mark.write(change()),
     close() {
       mark.close()

@@ -74,6 +74,8 @@ const STEPS = [
   `INSERT OR IGNORE INTO document_key (kind, name, value, tenant, id, is_unique)
      SELECT kind, 'hasStaging', iif(json_extract(body, '$.actor.context.stagingRevision') IS NULL, 'false', 'true'), tenant, id, 0
      FROM document WHERE kind = 'proxy' AND json_valid(body);`,
+  // A number of changes of checkpoint.db that it had a minute before, so that an older copy of everything else is detected.
+  `CREATE TABLE IF NOT EXISTS noted (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;`,
 ]
 
 /** A damaged document is not found by a search; verification reports it. */

@@ -13,7 +13,7 @@ import { StoreUnwritable } from '../unwritable.ts'
 import { createAuditReader } from './audit-reader.ts'
 import { createChangeFeed } from './change-feed.ts'
 import { createDocumentWriter } from './document-writer.ts'
-import { openRegistryFile, type RegistryOpening } from './registry-file.ts'
+import { openRegistryFile, type RegistryFile, type RegistryOpening } from './registry-file.ts'
 import { createRegistryReads } from './registry-reads.ts'
 import { createRedaction } from './redaction.ts'
 import { isFull, isUnwritable } from './sqlite-error.ts'
@@ -26,9 +26,7 @@ export interface SqliteRegistryOptions extends RegistryOpening {
   readonly bytesMax?: number
 }
 
-export interface SqliteRegistry extends Registry {
-  /** Records the instance of the data folder that the registry belongs to. */
-  claim(instance: string): void
+export interface SqliteRegistry extends Registry, Pick<RegistryFile, 'claim' | 'notedChanges' | 'noteChanges'> {
   close(): void
 }
 
@@ -78,6 +76,8 @@ export function openSqliteRegistry(options: SqliteRegistryOptions): SqliteRegist
     end: async () => Number(statements.lastPosition.get()?.['position'] ?? 0),
     watch: feed.watch,
     claim: file.claim,
+    notedChanges: file.notedChanges,
+    noteChanges: file.noteChanges,
     close: file.close,
   }
 }

@@ -186,6 +186,31 @@ describe('a damaged or older registry', () => {
     expect(refusal(() => openRegistry(path))).toContain('1 documents are not at the revision of their last change')
   })
 
+  it('is refused in the folder of another one, until it belongs there', async () => {
+    const path = join(newFolder(), 'registry.db')
+    await fillRegistry(path)
+    const registry = openRegistry(path)
+    registry.claim('inst-1')
+    registry.close()
+    const openIn = (instance: string, isLossAccepted = false) =>
+      closing(openSqliteRegistry({ path, clock, instance, isLossAccepted }))
+    openIn('inst-1').close()
+    expect(refusal(() => openIn('inst-2'))).toContain('belongs to another data folder')
+    const accepted = openIn('inst-2', true)
+    accepted.claim('inst-2')
+    accepted.close()
+    openIn('inst-2').close()
+  })
+
+  it('keeps what it has noted of the checkpoint', async () => {
+    const path = join(newFolder(), 'registry.db')
+    const registry = openRegistry(path)
+    expect(registry.notedChanges()).toBe(0)
+    for (const changes of [7, 12, 3]) registry.noteChanges(changes)
+    registry.close()
+    expect(openRegistry(path).notedChanges()).toBe(3)
+  })
+
   it('gets checksums for documents that were written before checksums existed', async () => {
     const path = join(newFolder(), 'registry.db')
     await fillRegistry(path)
