@@ -67,8 +67,9 @@ function replace(options: LostStoreOptions): Promise<OpenedStore> {
 /** Completes line items and hourly totals from each other. Returns what was made, in words; empty: nothing. */
 export async function completeRows(client: ClickHouse, nowMs: number): Promise<string> {
   if (!client.isEmbedded) return ''
+  const { isKept, interrupted } = await comparedSums(client, await lastNotes(client), nowMs)
   // Also rows of a flush that was interrupted: `acceptRows` counts it as stored.
-  const compared = { ...(await comparedSums(client, await lastNotes(client), nowMs)), interrupted: null }
+  const compared = { isKept, expected: interrupted.expected, interrupted: null }
   const differing = await compareSums(client, compared)
   const { itemCalls, hourlyCalls } = await completeSums(client, {
     months: differing.map(({ month }) => month),

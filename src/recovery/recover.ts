@@ -57,7 +57,10 @@ export async function recover(options: RecoverOptions): Promise<readonly Loss[]>
   try {
     const { opened: registry, loss } = parts.has('registry')
       ? await recoverRegistry(options)
-      : { opened: await openRegistry(options, folder.manifest?.instance ?? null), loss: '' }
+      : {
+          opened: await openRegistry(options, parts.has('checkpoint') ? null : (folder.manifest?.instance ?? null)),
+          loss: '',
+        }
     closing.push(() => registry.close())
     if (parts.has('registry')) losses.set('registry', loss)
     const { client, isNew } = await (parts.has('store') ? openLostStore(options) : openStore(options))

@@ -175,6 +175,14 @@ describe('after the loss of rows was accepted', () => {
     expect(found.hours).toEqual([{ consumer: 'con_1', calls: 4, units: 4, amount: 0.008 }, WHOLE[1]])
   })
 
+  it('a flush that was interrupted before its hourly totals is billed', async () => {
+    await log().begin(flush(3), totalsOf([item(6, { consumer: 'con_2' })]))
+    await usage.insertWithoutTotals(token(3), [item(6, { consumer: 'con_2' })])
+    expect(await completeRows(client, NOW)).toBe('hourly totals of 6 calls were made again from line items')
+    const whole = [WHOLE[0], { consumer: 'con_2', calls: 11, units: 11, amount: 0.022 }]
+    expect(await sums()).toEqual({ items: whole, hours: whole })
+  })
+
   it('the bill stays the same if line items contradict hourly totals that lack no call', async () => {
     await removePart(2)
     await usage.insertWithoutTotals('usage-a-1', [item(9)])
