@@ -24,7 +24,7 @@ export interface ClaimOptions {
   /** Changes when the machine starts; null if the platform does not tell: every start takes another incarnation. */
   readonly bootId: string | null
   /**
-   * Called before the ids are renewed: the former process may not have ended, so that this one must use nothing that it held.
+   * Called before the ids are renewed or created: the former process may not have ended, so that this one must use nothing that it held.
    * `isCopied`: the folder has another lock than that process had.
    */
   readonly onRenewal: (isCopied: boolean) => void
@@ -51,7 +51,7 @@ export function claimIds({ dataDir, bootId, onRenewal }: ClaimOptions): NodeIds 
   const isRenewed = stored !== null && !(isSameBoot && isSameDevice && isSameInode)
   if (stored !== null && !isRenewed) return stored
   // A device may have another number after a boot.
-  if (isRenewed) onRenewal(!isSameInode || (isSameBoot && !isSameDevice))
+  onRenewal(!isSameInode || (isSameBoot && !isSameDevice))
   const incarnation = randomUUID()
   const lineage = stored?.lineage ?? incarnation
   writeWhole(path, `${incarnation}\n${lineage}\n${place.boot} ${place.device} ${place.inode}\n`)
