@@ -8,8 +8,9 @@ import type { Config } from '../config.ts'
 import type { LeaseKeeper, LeaseKeepers } from '../gateway/limits/lease-book.ts'
 import { createLeaseDriver, type LeaseDriverOptions } from '../leases/lease-driver.ts'
 import { discardJournals, openJournalFile, type JournalFile, type JournalName } from '../leases/lease-journal-file.ts'
-import { reportHandOvers, type HandOver, type LeaseBounds } from '../leases/hand-over.ts'
+import { farewellOf, reportHandOvers, type HandOver, type LeaseBounds } from '../leases/hand-over.ts'
 import { LeaseJournal } from '../leases/lease-journal.ts'
+import type { NodeMoment } from '../leases/lease-cell.ts'
 import { LeaseNode } from '../leases/lease-node.ts'
 import { LEASE_TIMINGS, SLICE_TIMINGS, type LeaseTimings } from '../leases/lease-timings.ts'
 import { readBoot } from '../record/running-mark.ts'
@@ -39,7 +40,9 @@ export interface LeasesOptions {
 }
 
 interface Grantor extends Pick<LeaseDriverOptions, 'prepare' | 'send' | 'openEpoch'> {
-  /** Returns the names of the nodes that the grantor waits for. */
+  /** Tells the operator what to do about nodes that the grantor waits for. */
+  readonly remedy: string
+  /** Returns the names of these nodes. */
   readonly namesOf: (waiting: readonly string[]) => Promise<readonly string[]>
   /** If the grantor may lose leases whose windows are open. */
   readonly handOvers?: HandOvers
@@ -95,6 +98,7 @@ export async function openLeases(options: LeasesOptions): Promise<Leases | null>
     ...journals.short,
     openEpoch: leaseEpochs.open,
     namesOf: leaseEpochs.namesOf,
+    remedy: 'Start these nodes again; without them, limits open when those windows end.',
     handOvers: { ...createHandOvers(shared, config), send: (message) => redis.send(message) },
     prepare: () => redis.prepare()?.catch(noteUnusable) ?? null,
     async send(message) {
@@ -109,6 +113,7 @@ export async function openLeases(options: LeasesOptions): Promise<Leases | null>
     ...journals.long,
     openEpoch: (above) => slices.openEpoch(above),
     namesOf: async (waiting) => waiting,
+    remedy: 'Start these nodes again, or remove them from the list.',
     send: (message) => slices.send(message),
   })
   // Without PostgreSQL there are no slices, and perhaps no leases.
@@ -141,11 +146,12 @@ function createHandOvers({ leaseEpochs }: Shared, { dataDir }: LeasesOptions['co
  * was known when the node was in the list last, because it is known for as long as that.
  */
 function createRegistration({ leaseEpochs, incarnation, copy, isJoined }: Shared, identity: string) {
-  let isKnown = !isJoined() && copy.notes.leaseIdentity === identity
+  const wasKnown = !isJoined() && copy.notes.leaseIdentity === identity
+  let isRegistered = false
   return async (): Promise<void> => {
-    if (isKnown) return
+    if (isRegistered || (wasKnown && !isJoined())) return
     await leaseEpochs.register(identity, incarnation)
-    isKnown = true
+    isRegistered = true
     copy.note({ leaseIdentity: identity })
   }
 }
@@ -178,8 +184,9 @@ function openJournal(
 
 const monotonicMs = createMonotonicClock()
 
-function keep({ clock, log, count, opened }: LeasesOptions, grantor: Grantor): Kept {
-  const { name, timings, tickMs, file, journal, openEpoch, prepare, send, namesOf, handOvers, onOutdated } = grantor
+function keep(options: LeasesOptions, grantor: Grantor): Kept {
+  const { clock, log, count } = options
+  const { name, timings, tickMs, file, journal, openEpoch, prepare, send, onOutdated } = grantor
   const { identity, session } = file
   const now = () => ({ monotonicMs: monotonicMs(), wallMs: clock.nowMs() })
   const node = new LeaseNode({ identity, session, timings, journal, now: now() })
@@ -205,23 +212,9 @@ function keep({ clock, log, count, opened }: LeasesOptions, grantor: Grantor): K
       isReported = true
     },
   })
-  const onFault = (cause: unknown): void => {
-    count('lease_exchange_failed')
-    log.error({ err: cause }, `what other nodes held of limits cannot be read or reported to ${name}; retrying`)
-  }
-  opened(`leases from ${name}`, async () => {
-    await driver.stop()
-    await handOvers?.write(node.handOver()).catch(onFault)
-  })
-  if (handOvers !== undefined) {
-    const bounds = (): LeaseBounds | null => node.bounds(now())
-    const isWaiting = (): boolean => node.waiting.length > 0
-    opened(`hand-overs to ${name}`, reportHandOvers({ ...handOvers, bounds, isWaiting, clock, onFault }))
-  }
-  const watch = watchWaiting({ name, node, namesOf, clock, log, onFault })
-  opened(`nodes that ${name} waits for`, watch.stop)
+  const waitingFor = openHandOvers(options, grantor, { node, stop: () => driver.stop(), now })
   return {
-    waitingFor: watch.waitingFor,
+    waitingFor,
     add: (key, declaration, place) => node.add(key, declaration, place, now()),
     has: (key) => node.has(key),
     redeclare: (key, declaration) => node.redeclare(key, declaration),
@@ -231,6 +224,48 @@ function keep({ clock, log, count, opened }: LeasesOptions, grantor: Grantor): K
       return node.isServing && !driver.isUnavailable
     },
   }
+}
+
+interface Stopping {
+  readonly node: LeaseNode
+  readonly stop: () => Promise<void>
+  readonly now: () => NodeMoment
+}
+
+/** Hands over what the node has admitted when it stops, and what other nodes handed over. Returns who is waited for. */
+function openHandOvers(
+  { clock, log, count, opened }: LeasesOptions,
+  { name, namesOf, remedy, handOvers }: Grantor,
+  { node, stop, now }: Stopping,
+): Kept['waitingFor'] {
+  let isOthersReported = false
+  const onFault = (cause: unknown): void => {
+    count('lease_exchange_failed')
+    if (!isOthersReported)
+      log.error({ err: cause }, `what other nodes held of limits cannot be read or reported to ${name}; retrying`)
+    isOthersReported = true
+  }
+  opened(`leases from ${name}`, async () => {
+    await stop()
+    if (handOvers === undefined) return
+    try {
+      const left = node.handOver()
+      await handOvers.write(left)
+      const bounds = node.bounds(now())
+      if (bounds !== null) await handOvers.send(farewellOf(left, bounds))
+    } catch (cause) {
+      count('lease_exchange_failed')
+      log.error({ err: cause }, `this node leaves without handing over what it used of limits from ${name}`)
+    }
+  })
+  if (handOvers !== undefined) {
+    const bounds = (): LeaseBounds | null => node.bounds(now())
+    const isWaiting = (): boolean => node.waiting.length > 0
+    opened(`hand-overs to ${name}`, reportHandOvers({ ...handOvers, bounds, isWaiting, clock, onFault }))
+  }
+  const watch = watchWaiting({ name, remedy, node, namesOf, clock, log, onFault })
+  opened(`nodes that ${name} waits for`, watch.stop)
+  return watch.waitingFor
 }
 
 async function untilJoined(clock: Clock, isDone: () => boolean): Promise<void> {

@@ -183,7 +183,7 @@ function newest<State extends Known, Budget extends Versioned>(
 }
 
 /** Returns until when nodes that have not reported may have admitted calls. */
-function unknownUntilMs({ waiting, ended, startMs }: Generation): number {
+export function unknownUntilMs({ waiting, ended, startMs }: Generation): number {
   return Math.max(...Object.keys(waiting).map((name) => ended[name] ?? startMs))
 }
 

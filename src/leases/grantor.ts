@@ -5,7 +5,7 @@
  * snapshot, or whose clock was set, cannot grant again what it granted before.
  */
 
-import { grantItem } from './grant-item.ts'
+import { grantItem, unknownUntilMs } from './grant-item.ts'
 import { placeOf, type Generation, type GrantorState } from './grantor-state.ts'
 import type { GenerationReply, LeaseMessage, LeaseReply, LeaseRequest, OpenMessage } from './lease-messages.ts'
 import type { LeaseTimings } from './lease-timings.ts'
@@ -19,6 +19,8 @@ export interface GrantorMoment {
 
 /** Nodes that serve send a request more often, so that only pauses without any node, and steps of the clock, are longer. */
 export const OBSERVED_MS_MAX = 1_000
+/** The longest window that is granted by a server which may lose its data. */
+export const WINDOW_MS_MAX = 3_600_000
 
 /** Executes a message. Modifies `state`. */
 export function grant(
@@ -63,9 +65,8 @@ function openGeneration(
     startMs,
     isFirst: isNew,
     waiting,
-    ended: Object.fromEntries(
-      Object.keys(waiting).flatMap((name) => (ended[name] === undefined ? [] : [[name, startMs - ended[name]]])),
-    ),
+    // A node that this server has heard may run on after it was removed.
+    ended: current === null ? endsOf(Object.keys(waiting), ended, startMs) : {},
     readyMs: Object.keys(waiting).length === 0 ? startMs : 0,
     confirmations: 0,
     lastMs: startMs,
@@ -73,6 +74,10 @@ function openGeneration(
     nodes: {},
   }
   return { ...toReply(state.generation, moment), isOpener: true }
+}
+
+function endsOf(names: readonly string[], agoMs: Readonly<Record<string, number>>, startMs: number) {
+  return Object.fromEntries(names.flatMap((name) => (agoMs[name] === undefined ? [] : [[name, startMs - agoMs[name]]])))
 }
 
 /** Leaves out nodes of which everything has ended by now that they can have held at their latest request. */
@@ -93,7 +98,7 @@ function silenceOf(name: string, current: Generation | null): number {
 function execute(
   state: GrantorState,
   generation: Generation,
-  { node, session, sequence, notBeforeMs, notAfterMs, isSynced, items }: LeaseRequest,
+  { node, session, sequence, notBeforeMs, notAfterMs, isSynced, isLast = false, items }: LeaseRequest,
   moment: GrantorMoment,
   timings: LeaseTimings,
 ): LeaseReply {
@@ -114,10 +119,21 @@ function execute(
   })
   generation.observedMs += Math.max(0, Math.min(OBSERVED_MS_MAX, floorMs - generation.lastMs))
   generation.lastMs = floorMs
-  generation.nodes[node] = { session, sequence, heardMs: generation.observedMs }
+  if (isLast) delete generation.nodes[node]
+  else generation.nodes[node] = { session, sequence, heardMs: generation.observedMs }
   generation.confirmations++
   if (isSynced) markSynced(generation, node, ceilMs)
-  return { type: 'granted', nowMs: floorMs, grants, waiting: Object.keys(generation.waiting).sort() }
+  return { type: 'granted', nowMs: floorMs, grants, waiting: waitingIn(generation, floorMs, timings) }
+}
+
+/** Returns nothing once no window can be open that began before the nodes were silent. */
+function waitingIn(
+  generation: Generation,
+  floorMs: number,
+  { silentMs, windowMarginMs }: LeaseTimings,
+): readonly string[] {
+  const endsMs = unknownUntilMs(generation) + WINDOW_MS_MAX + 2 * windowMarginMs
+  return silentMs === null || floorMs < endsMs ? Object.keys(generation.waiting).sort() : []
 }
 
 function markSynced(generation: Generation, node: string, ceilMs: number): void {

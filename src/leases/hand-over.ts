@@ -62,6 +62,12 @@ async function report({ read, send, bounds }: ReporterOptions): Promise<void> {
   }
 }
 
+/** The last message of an identity that has handed over. */
+export function farewellOf({ identity, session }: HandOver, bounds: LeaseBounds): LeaseRequest {
+  const sequence = Number.MAX_SAFE_INTEGER
+  return { type: 'request', node: identity, session, sequence, ...bounds, isSynced: false, isLast: true, items: [] }
+}
+
 type Part = Omit<LeaseRequest, keyof LeaseBounds>
 
 function partsOf({ identity, session, windows }: HandOver): readonly Part[] {
@@ -72,6 +78,7 @@ function partsOf({ identity, session, windows }: HandOver): readonly Part[] {
     session,
     sequence: index + 1,
     isSynced: index === count - 1,
+    isLast: index === count - 1,
     items: windows.slice(index * ITEMS_MAX, (index + 1) * ITEMS_MAX).map(({ key, startMs, endMs, claim }) => ({
       key,
       // Any declaration is newer.

@@ -64,7 +64,7 @@ export interface OpenMessage {
   readonly isFirst: boolean
   /** Identities of all nodes that may have held leases in the last hour. */
   readonly members: readonly string[]
-  /** Milliseconds since the end of each member that has ended: it cannot have admitted anything since. */
+  /** Milliseconds since the end of each member that has ended: it has admitted nothing since, unless the grantor heard it in this life. */
   readonly ended?: Readonly<Record<string, number>>
   readonly notAfterMs: number
 }
@@ -82,6 +82,8 @@ export interface LeaseRequest {
   readonly notAfterMs: number
   /** Whether all that the node held when the generation began has been reported. */
   readonly isSynced: boolean
+  /** The identity asks for nothing any more, so that the grantor forgets it, but not its calls. Default: false. */
+  readonly isLast?: boolean
   readonly items: readonly LeaseItem[]
 }
 
@@ -118,7 +120,7 @@ export interface GrantedReply {
   readonly nowMs: number
   /** One for each item of the request, in its order. */
   readonly grants: readonly LeaseGrant[]
-  /** Identities that have not reported what they held when the generation began. */
+  /** Identities that have not reported what they held when the generation began, as long as a window of before can be open. */
   readonly waiting: readonly string[]
 }
 

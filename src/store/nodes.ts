@@ -72,7 +72,7 @@ export interface Nodes {
   /**
    * Resolves when every live node serves the position, with the names of the nodes that do not. A node is not waited for once it has
    * been silent for `silentAfterMs`, nor is any node for longer than that; for a node that refuses calls without the registry, its
-   * `staleAfterMs` counts if it is longer, so that it serves nothing older afterwards; a node that was replaced is not named then. If the list cannot be read for all that time,
+   * `staleAfterMs` counts if it is longer, so that it serves nothing older afterwards, and one that was replaced is not named. If the list cannot be read for all that time,
    * the names end with `UNKNOWN_NODES`. Never rejects.
    */
   acknowledged(position: number, silentAfterMs?: number): Promise<readonly string[]>

@@ -43,6 +43,7 @@ export function createPostgresLeaseEpochs(pool: Pool): LeaseEpochs {
         withClient(pool, async (client) => {
           await client.query('BEGIN')
           await client.query(END_OTHERS, [identity, incarnation])
+          await client.query(PRUNE)
           await client.query(TAKE_BACK, [identity])
           await client.query(REGISTER, [identity, incarnation])
           await client.query('COMMIT')
@@ -55,25 +56,24 @@ export function createPostgresLeaseEpochs(pool: Pool): LeaseEpochs {
           await client.query('BEGIN')
           // The row lock orders the openers, so that each of them sees the identities of those before.
           const { rows } = await client.query<{ epoch: number; is_first: boolean }>(OPEN, [above])
-          const members = await client.query<{ identity: string; ended_ms: number | null }>(MEMBERS)
+          const members = await client.query<MemberRow>(MEMBERS)
           await client.query('COMMIT')
           const { epoch, is_first: isFirst } = rows[0]!
-          const ended = members.rows.flatMap(({ identity: member, ended_ms: agoMs }) =>
-            agoMs === null ? [] : [[member, agoMs] as const],
-          )
-          return {
-            epoch,
-            isFirst,
-            members: members.rows.map(({ identity: member }) => member),
-            ended: Object.fromEntries(ended),
-          }
+          return { epoch, isFirst, ...toMembers(members.rows) }
         }),
       ),
     async handOver({ identity, session, windows }) {
       const parts = Array.from({ length: Math.max(1, Math.ceil(windows.length / ITEMS_MAX)) }, (_, part) =>
         JSON.stringify(windows.slice(part * ITEMS_MAX, (part + 1) * ITEMS_MAX)),
       )
-      await withRegistryErrors(() => pool.query(HAND_OVER, [identity, session, parts]))
+      await withRegistryErrors(() =>
+        withClient(pool, async (client) => {
+          await client.query('BEGIN')
+          await client.query(FORGET, [identity])
+          await client.query(HAND_OVER, [identity, session, parts])
+          await client.query('COMMIT')
+        }),
+      )
     },
     async handedOver() {
       const { rows } = await withRegistryErrors(() => pool.query<HandOverRow>(HANDED_OVER))
@@ -90,6 +90,16 @@ export function createPostgresLeaseEpochs(pool: Pool): LeaseEpochs {
   }
 }
 
+interface MemberRow {
+  readonly identity: string
+  readonly ended_ms: number | null
+}
+
+function toMembers(rows: readonly MemberRow[]): Pick<LeaseEpoch, 'members' | 'ended'> {
+  const ended = rows.flatMap((row) => (row.ended_ms === null ? [] : [[row.identity, row.ended_ms] as const]))
+  return { members: rows.map(({ identity }) => identity), ended: Object.fromEntries(ended) }
+}
+
 interface HandOverRow {
   readonly identity: string
   readonly session: number
@@ -99,6 +109,9 @@ interface HandOverRow {
 const NAME_OF_NODE = '(SELECT name FROM node WHERE incarnation = $2)'
 const REGISTER = `INSERT INTO lease_identity (identity, incarnation, name) VALUES ($1, $2, ${NAME_OF_NODE})
   ON CONFLICT (identity) DO UPDATE SET incarnation = $2, ended_at = NULL, name = ${NAME_OF_NODE}`
+/** Redis forgets a node that was silent for two hours. */
+const PRUNE = `DELETE FROM lease_identity WHERE ended_at < now() - interval '1 week'
+  AND NOT EXISTS (SELECT FROM node WHERE node.incarnation = lease_identity.incarnation)`
 /** The node reports what it has admitted itself. */
 const TAKE_BACK = 'DELETE FROM lease_hand_over WHERE identity = $1'
 const END_OTHERS = `UPDATE lease_identity SET ended_at = now()
@@ -113,10 +126,9 @@ const MEMBERS = `SELECT identity, CASE WHEN ended_at IS NOT NULL AND NOT is_curr
         AND (later.ended_at IS NULL OR later.ended_at > own.ended_at)) AS is_current
     FROM lease_identity own) AS known
   WHERE is_current OR ended_at IS NULL OR ended_at > now() - interval '1 hour'`
-const HAND_OVER = `WITH old AS (DELETE FROM lease_hand_over WHERE at < now() - interval '2 hours')
-  INSERT INTO lease_hand_over (identity, session, part, windows)
-  SELECT $1, $2, part, windows FROM unnest($3::text[]) WITH ORDINALITY AS each (windows, part)
-  ON CONFLICT (identity, part) DO UPDATE SET session = $2, windows = excluded.windows, at = now()`
+const FORGET = `DELETE FROM lease_hand_over WHERE identity = $1 OR at < now() - interval '2 hours'`
+const HAND_OVER = `INSERT INTO lease_hand_over (identity, session, part, windows)
+  SELECT $1, $2, part, windows FROM unnest($3::text[]) WITH ORDINALITY AS each (windows, part)`
 const HANDED_OVER = `SELECT identity, session, windows FROM lease_hand_over
   WHERE at > now() - interval '1 hour' ORDER BY identity, part`
 const NAMES = `SELECT DISTINCT name FROM lease_identity WHERE identity = ANY ($1::text[]) AND name IS NOT NULL ORDER BY name`

@@ -9,7 +9,7 @@
  * that two versions never grant from two budgets.
  */
 
-import { OBSERVED_MS_MAX } from '../../leases/grantor.ts'
+import { OBSERVED_MS_MAX, WINDOW_MS_MAX } from '../../leases/grantor.ts'
 import type { LeaseTimings } from '../../leases/lease-timings.ts'
 
 /** Version of the protocol, the script and what it stores. */
@@ -37,6 +37,7 @@ local PROTOCOL, PREFIX, GENERATION = ${PROTOCOL}, '${LEASE_KEYS}', '${GENERATION
 local LEASE_MS, MARGIN_MS = ${timings.leaseMs}, ${timings.marginMs}
 local WINDOW_MARGIN_MS, KEEP_MS = ${timings.windowMarginMs}, ${timings.keepMs}
 local SILENT_MS, OBSERVED_MS_MAX = ${timings.silentMs ?? 'math.huge'}, ${OBSERVED_MS_MAX}
+local WINDOW_MS_MAX = ${WINDOW_MS_MAX}
 local time = ${sources.time}
 local micros = tonumber(time[2])
 local floor_ms = tonumber(time[1]) * 1000 + math.floor(micros / 1000)
@@ -86,7 +87,8 @@ local function open(current, message)
       if not waiting[name] then count = count + 1 end
       waiting[name] = silent_ms
       local ended_ms = message.ended and message.ended[name]
-      if ended_ms then ended[name] = ceil_ms - ended_ms end
+      -- A node that this server has heard may run on after it was removed.
+      if ended_ms and not current then ended[name] = ceil_ms - ended_ms end
     end
     for _, name in ipairs(message.members) do wait_for(name) end
     for name in pairs(current and current.nodes or {}) do wait_for(name) end
@@ -263,15 +265,18 @@ local function execute(generation, message)
   local passed_ms = floor_ms - (generation.lastMs or floor_ms)
   generation.observedMs = (generation.observedMs or 0) + math.max(0, math.min(OBSERVED_MS_MAX, passed_ms))
   generation.lastMs = floor_ms
-  generation.nodes[message.node] =
-    { session = message.session, sequence = message.sequence, heardMs = generation.observedMs }
+  local heard = { session = message.session, sequence = message.sequence, heardMs = generation.observedMs }
+  if message.isLast then heard = nil end
+  generation.nodes[message.node] = heard
   generation.confirmations = generation.confirmations + 1
   if message.isSynced then
     generation.waiting[message.node] = nil
     if generation.readyMs == 0 and next(generation.waiting) == nil then generation.readyMs = ceil_ms end
   end
   save_generation(generation)
-  for name in pairs(generation.waiting) do reply[#reply + 1] = name end
+  if floor_ms < unknown_until(generation) + WINDOW_MS_MAX + 2 * WINDOW_MARGIN_MS then
+    for name in pairs(generation.waiting) do reply[#reply + 1] = name end
+  end
   return reply
 end
 

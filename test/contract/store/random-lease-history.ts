@@ -76,6 +76,7 @@ function pickMessage(
     session: 1 + Math.floor(step / 100),
     sequence: random.below(20) === 0 ? step - random.below(20) : step,
     epoch: random.below(30) === 0 ? epoch + 1 : epoch,
+    ...(random.below(30) === 0 && { isLast: true }),
     notBeforeMs: Math.floor(nowMs) - random.below(30),
     notAfterMs: Math.ceil(nowMs) + random.below(30) - (random.below(20) === 0 ? 40 : 0),
     isSynced: random.below(3) > 0,

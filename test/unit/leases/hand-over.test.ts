@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { LEASE_CELL } from '../../../src/leases/lease-cell.ts'
 import { grant } from '../../../src/leases/grantor.ts'
 import { createGrantorState, type GrantorState } from '../../../src/leases/grantor-state.ts'
-import { reportHandOvers, type HandOver } from '../../../src/leases/hand-over.ts'
+import { farewellOf, reportHandOvers, type HandOver } from '../../../src/leases/hand-over.ts'
 import type { LeaseMessage, LeaseReply, LeaseRequest } from '../../../src/leases/lease-messages.ts'
 import { ITEMS_MAX } from '../../../src/leases/lease-messages.ts'
 import { LEASE_TIMINGS } from '../../../src/leases/lease-timings.ts'
@@ -136,6 +136,21 @@ describe('A node that left', () => {
   })
 })
 
+describe('The last message of a node', () => {
+  it('makes the grantor forget it, and keeps what it has used', () => {
+    const { state, send, ask } = generationOf(['a'])
+    ask(0)
+    const claims = () => Object.values((state.counters.get('total:key 0') as { claims: Record<string, number> }).claims)
+    const used = claims()
+    const left = { identity: 'a', session: 1, windows: [] }
+    expect(send(farewellOf(left, boundsAt(NOW_MS)))).toMatchObject({ type: 'granted' })
+    expect([Object.keys(state.generation!.nodes), claims()]).toEqual([[], used])
+    // A generation that begins on the same server does not wait for it.
+    send({ type: 'open', epoch: 2, runId: 'run', isFirst: false, members: [], notAfterMs: NOW_MS })
+    expect(state.generation).toMatchObject({ epoch: 2, waiting: {}, readyMs: NOW_MS })
+  })
+})
+
 describe('A node that was removed', () => {
   const REMOVED_AGO_MS = 600_000
 
@@ -144,6 +159,21 @@ describe('A node that was removed', () => {
     const endedMs = NOW_MS - REMOVED_AGO_MS
     expect(ask(endedMs + LEASE_TIMINGS.windowMarginMs).isOpen).toBe(false)
     expect(ask(endedMs + LEASE_TIMINGS.windowMarginMs + 1).isOpen).toBe(true)
+  })
+
+  it('is waited for as one that runs, if the server has heard it', () => {
+    const { send, state } = generationOf(['removed', 'a'])
+    send({ ...farewellOf({ identity: 'removed', session: 1, windows: [] }, boundsAt(NOW_MS)), isLast: false })
+    const ended = { removed: REMOVED_AGO_MS }
+    send({ type: 'open', epoch: 2, runId: 'run', isFirst: false, members: ['removed'], ended, notAfterMs: NOW_MS })
+    expect(state.generation).toMatchObject({ waiting: { removed: 0 }, ended: {} })
+  })
+
+  it('is named only while a window of before it can be open', () => {
+    const { ask } = generationOf(['removed', 'a'])
+    const lastMs = NOW_MS + HOUR_MS + 2 * LEASE_TIMINGS.windowMarginMs
+    expect(ask(lastMs, lastMs - 1).waiting).toEqual(['removed'])
+    expect(ask(lastMs, lastMs).waiting).toEqual([])
   })
 
   it('closes slots for as long as its calls can last', () => {
