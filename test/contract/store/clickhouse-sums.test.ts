@@ -3,7 +3,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { completeRows } from '../../../src/recovery/recover-store.ts'
 import { readStoreClaims } from '../../../src/recovery/store-claims.ts'
 import type { PendingFlush } from '../../../src/store/checkpoint.ts'
@@ -18,13 +18,22 @@ const NOW = Date.UTC(2026, 5, 15, 12)
 let folder: string
 let client: ClickHouse
 let usage: UsageStore
-beforeEach(async () => {
+/** Another one in each test, because the store remembers tokens. */
+let instance = ''
+let instances = 0
+
+beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'sums-'))
   client = openClickHouse({ url: null, folder })
   await migrate(client)
   usage = createClickHouseUsageStore(client)
 })
-afterEach(async () => {
+beforeEach(async () => {
+  instance = `a${++instances}`
+  for (const table of ['line_items', 'line_items_hourly', 'flushes'])
+    await client.command({ query: `TRUNCATE TABLE ${table}` })
+})
+afterAll(async () => {
   await client.close()
   rmSync(folder, { recursive: true, force: true })
 })
@@ -32,7 +41,7 @@ afterEach(async () => {
 const at = (flush: number) => ({ 'gateway-0': { segment: 5, offset: flush * 100 } })
 const flush = (number: number): PendingFlush => ({ number, from: at(number - 1), to: at(number), tokens: 'range' })
 const log = () =>
-  createFlushLog({ client, isEmbedded: true, instance: () => 'a', nowMs: () => NOW, registryEnd: async () => 42 })
+  createFlushLog({ client, isEmbedded: true, instance: () => instance, nowMs: () => NOW, registryEnd: async () => 42 })
 
 const item = (calls: number, changes: Partial<LineItem> = {}): LineItem => ({
   windowStartMs: NOW,
@@ -51,7 +60,7 @@ const item = (calls: number, changes: Partial<LineItem> = {}): LineItem => ({
   ...changes,
 })
 
-const token = (number: number): string => `usage-a-${number}`
+const token = (number: number): string => `usage-${instance}-${number}`
 const totalsOf = (items: readonly LineItem[]) => ({
   'line_items/202606': items.length,
   'calls/202606': items.reduce((sum, { calls }) => sum + calls, 0),
@@ -63,7 +72,7 @@ async function store(number: number, ...items: LineItem[]): Promise<void> {
   await log().done(flush(number), totalsOf(items))
 }
 
-const claims = (flushes: number) => readStoreClaims(client, { instance: 'a', flushes }, { isNew: false, nowMs: NOW })
+const claims = (flushes: number) => readStoreClaims(client, { instance, flushes }, { isNew: false, nowMs: NOW })
 /** Removes the line items of a flush, as the engine removes a part that it cannot open. */
 const removePart = (number: number) =>
   client.command({ query: `ALTER TABLE line_items DELETE WHERE flush_number = ${number} SETTINGS mutations_sync = 1` })
@@ -108,7 +117,7 @@ describe('an interrupted flush', () => {
   it.each([
     ['neither table', async () => {}],
     ['line_items', () => usage.insertWithoutTotals(token(2), [item(3)])],
-    ['line_items_hourly', () => usage.insertTotals('usage-totals-a-2', [item(3)])],
+    ['line_items_hourly', () => usage.insertTotals(`usage-totals-${instance}-2`, [item(3)])],
     ['both', () => usage.insert(token(2), [item(3)])],
   ])('is no difference if it is stored in %s', async (_, insert) => {
     await store(1, item(3))
@@ -185,13 +194,13 @@ describe('after the loss of rows was accepted', () => {
 
   it('the bill stays the same if line items contradict hourly totals that lack no call', async () => {
     await removePart(2)
-    await usage.insertWithoutTotals('usage-a-1', [item(9)])
+    await usage.insertWithoutTotals(token(1), [item(9)])
     expect(await completeRows(client, NOW)).toContain('line items of 7 calls')
     expect(await sums()).toEqual({ items: WHOLE, hours: WHOLE })
   })
 
   it('line items without any hourly totals are removed if these lack no call', async () => {
-    await usage.insertWithoutTotals('usage-a-1', [item(9, { consumer: 'con_3' })])
+    await usage.insertWithoutTotals(token(1), [item(9, { consumer: 'con_3' })])
     await completeRows(client, NOW)
     expect(await sums()).toEqual({ items: WHOLE, hours: WHOLE })
   })
