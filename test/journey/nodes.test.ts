@@ -9,7 +9,14 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ledgerDocument, startLedgerBackend, type LedgerBackend } from './ledger-backend.ts'
 import { createService, enrol, publish, type Service } from './service.ts'
-import { callOne, pendingAfter, startSeveralNodes, type SeveralNodes } from './several-nodes.ts'
+import {
+  callOne,
+  pendingAfter,
+  serveAfter,
+  servingNodes,
+  startSeveralNodes,
+  type SeveralNodes,
+} from './several-nodes.ts'
 
 const PATH = '/ledger-v1/entries?n=1'
 const MINUTE = 60_000
@@ -207,9 +214,9 @@ describe('without PostgreSQL', () => {
       expect(await several.callAll(PATH, apiKey)).toEqual([200, 200, 200])
       await expect.poll(() => storedCalls(subscription), { timeout: MINUTE }).toBe(9)
       await several.postgres.start()
-      const suspend = (): Promise<string> =>
-        pendingAfter(node(0), `/v1/subscriptions/${subscription}/suspend`).catch(String)
-      await expect.poll(suspend, { timeout: MINUTE }).toBe('')
+      const serving = () => servingNodes(node(0)).catch(() => [])
+      await expect.poll(serving, { timeout: MINUTE }).toEqual(['a', 'b', 'c'])
+      await serveAfter(node(0), `/v1/subscriptions/${subscription}/suspend`, ['a', 'b', 'c'])
       expect(await several.callAll(PATH, apiKey)).toEqual([403, 403, 403])
     },
   )
