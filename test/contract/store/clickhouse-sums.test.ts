@@ -12,6 +12,7 @@ import { createFlushLog } from '../../../src/store/clickhouse/flush-log.ts'
 import { migrate } from '../../../src/store/clickhouse/migrations.ts'
 import { createClickHouseUsageStore } from '../../../src/store/clickhouse/usage-store.ts'
 import type { LineItem, UsageStore } from '../../../src/store/usage-store.ts'
+import { item as usageItem } from './usage-items.ts'
 
 const NOW = Date.UTC(2026, 5, 15, 12)
 
@@ -43,22 +44,15 @@ const flush = (number: number): PendingFlush => ({ number, from: at(number - 1),
 const log = () =>
   createFlushLog({ client, isEmbedded: true, instance: () => instance, nowMs: () => NOW, registryEnd: async () => 42 })
 
-const item = (calls: number, changes: Partial<LineItem> = {}): LineItem => ({
-  windowStartMs: NOW,
-  tenant: 'acme',
-  api: 'payments-v1',
-  operation: 'createPayment',
-  consumer: 'con_1',
-  consumerName: 'Acme',
-  subscription: 'sub_1',
-  agent: '',
-  variant: '',
-  currency: 'EUR',
-  priceMicro: 2_000,
-  calls,
-  unitsMicro: BigInt(calls) * 1_000_000n,
-  ...changes,
-})
+const item = (calls: number, changes: Partial<LineItem> = {}): LineItem =>
+  usageItem({
+    tenant: 'acme',
+    windowStartMs: NOW,
+    priceMicro: 2_000,
+    calls,
+    unitsMicro: BigInt(calls) * 1_000_000n,
+    ...changes,
+  })
 
 const token = (number: number): string => `usage-${instance}-${number}`
 const totalsOf = (items: readonly LineItem[]) => ({
