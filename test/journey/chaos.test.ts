@@ -19,7 +19,7 @@ import { faultsWith, runFault } from './chaos/chaos-faults.ts'
 import { startChaosLoad, type ChaosCaller, type ChaosLoad } from './chaos/chaos-load.ts'
 import { enrol, publish, type Service } from './service.ts'
 
-const SECONDS = Number(process.env['CHAOS_SECONDS'] ?? 30)
+const SECONDS = Number(process.env['CHAOS_SECONDS'] ?? 20)
 const SEED = readSeed(1)
 const FAULTS = faultsWith(process.env['CHAOS_FAULTS'] ?? '')
 const MINUTE = 60_000

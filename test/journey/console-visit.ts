@@ -49,7 +49,10 @@ export async function workerBrowser(): Promise<Browser> {
 }
 
 export async function launchBrowser(): Promise<Browser> {
-  return chromium.launch({ executablePath: pathOf('chromium'), args: ['--no-sandbox'] })
+  return chromium.launch({
+    executablePath: pathOf('chromium'),
+    args: ['--no-sandbox', '--disable-gpu', '--disable-software-rasterizer', '--renderer-process-limit=1'],
+  })
 }
 
 /** The service may be started later than this call. */

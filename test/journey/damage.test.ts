@@ -20,7 +20,7 @@ import { judge } from './damage/verdict.ts'
 import { startLedgerBackend, type LedgerBackend } from './ledger-backend.ts'
 import { isEmbedded } from './service.ts'
 
-const CASES = Number(process.env['CASES'] ?? 8)
+const CASES = Number(process.env['CASES'] ?? 6)
 const SEED = readSeed(1)
 const ONLY = process.env['CASE'] === undefined ? null : Number(process.env['CASE'])
 const TARGET: DamageTarget = process.env['TARGET'] === 'store-metadata' ? 'store-metadata' : 'any'

@@ -14,7 +14,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readSeed } from '../random-seed.ts'
 import { createService, enrol, publish, type Enrolled, type Service, TWO_THREADS } from './service.ts'
 
-const SECONDS = Number(process.env['HOSTILE_SECONDS'] ?? 12)
+const SECONDS = Number(process.env['HOSTILE_SECONDS'] ?? 8)
 const SEED = readSeed(1)
 const CALL_EVERY_MS = 20
 /** The hostile clients connect at the same moment, which is reported separately. */

@@ -1,7 +1,7 @@
 /**
  * The bill is exact: `kill -9` at random moments under load loses no call and bills none twice, over HTTP and over MCP.
  *
- * `KILLS` sets the number of kills (10 in the suite; `npm run kill` makes it 100); `SEED` repeats a run.
+ * `KILLS` sets the number of kills (6 in the suite; `npm run kill` makes it 100); `SEED` repeats a run.
  */
 
 import { Agent } from 'undici'
@@ -14,7 +14,7 @@ import { createService, enrol, publish, type Enrolled, type Service, TWO_THREADS
 
 useDisk()
 
-const KILLS = Number(process.env['KILLS'] ?? 10)
+const KILLS = Number(process.env['KILLS'] ?? 6)
 const SEED = readSeed(1)
 const CLIENTS_PER_CHANNEL = 8
 /** A kill comes before the first flush, or some flushes later. */

@@ -21,8 +21,8 @@ import { createChaosRevocations } from './chaos/chaos-revocations.ts'
 import { enrol, publish, type Service } from './service.ts'
 import { pendingAfter } from './several-nodes.ts'
 
-const ACTIVATIONS = Number(process.env['ACTIVATIONS'] ?? 10)
-const REVOCATIONS = Number(process.env['REVOCATIONS'] ?? 6)
+const ACTIVATIONS = Number(process.env['ACTIVATIONS'] ?? 6)
+const REVOCATIONS = Number(process.env['REVOCATIONS'] ?? 4)
 const SEED = readSeed(1)
 const API = 'free-v1'
 const MINUTE = 60_000

@@ -28,7 +28,7 @@ import { createService, enrol, publish, type Enrolled, type Service, isEmbedded,
 
 useDisk()
 
-const COPIES = Number(process.env['COPIES'] ?? 6)
+const COPIES = Number(process.env['COPIES'] ?? 4)
 const SEED = readSeed(1)
 const CALLS_BETWEEN = 60
 /** Groups of files that are copied together; calls continue between two groups. */

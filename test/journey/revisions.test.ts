@@ -10,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ledgerDocument, startLedgerBackend, type LedgerBackend } from './ledger-backend.ts'
 import { createService, enrol, publish, type Enrolled, type Service, TWO_THREADS } from './service.ts'
 
-const REVISIONS = Number(process.env['REVISIONS'] ?? 60)
+const REVISIONS = Number(process.env['REVISIONS'] ?? 40)
 const CLIENTS = 8
 
 let service: Service

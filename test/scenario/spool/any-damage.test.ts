@@ -8,7 +8,7 @@ import { readSeed } from '../../random-seed.ts'
 import { createSpoolCopies, pathOf, segmentsOf, sizeOf, startProcess, type Written } from '../../fixtures/spool-copy.ts'
 
 const SEED = readSeed(1)
-const SPOOLS = Number(process.env['SPOOLS'] ?? 8)
+const SPOOLS = Number(process.env['SPOOLS'] ?? 6)
 const CASES = 40
 const SOURCES = ['gateway-0', 'gateway-1']
 

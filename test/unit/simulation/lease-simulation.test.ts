@@ -3,7 +3,7 @@ import { readSeed } from '../../random-seed.ts'
 import { simulateLeases } from '../../simulation/lease-simulation.ts'
 
 /** `npm run simulate` runs 100,000. */
-const SCHEDULES = Number(process.env['SCHEDULES'] ?? 1_500)
+const SCHEDULES = Number(process.env['SCHEDULES'] ?? 1_000)
 /** They last ten times as long. */
 const REMOVALS = Math.ceil(SCHEDULES / 20)
 const TIMEOUT_MS = 60_000 + SCHEDULES * 40

@@ -3,7 +3,7 @@ import { readSeed } from '../../random-seed.ts'
 import { simulateSlices } from '../../simulation/slice-simulation.ts'
 
 /** `npm run simulate` runs 20,000. */
-const SCHEDULES = Number(process.env['SCHEDULES'] ?? 600)
+const SCHEDULES = Number(process.env['SCHEDULES'] ?? 400)
 const TIMEOUT_MS = 60_000 + SCHEDULES * 40
 const FIRST_SEED = readSeed(1)
 
