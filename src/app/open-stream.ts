@@ -7,6 +7,7 @@ import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import type { Holds } from '../backup/control-session.ts'
 import { agree } from '../recovery/agree.ts'
+import { completeRows } from '../recovery/recover-store.ts'
 import type { OpenedFolder } from './open-data-folder.ts'
 import type { SpoolGauge } from '../record/spool-gauge.ts'
 import type { SpoolReader } from '../record/spool-reader.ts'
@@ -223,6 +224,11 @@ function openPipeline(
     instance: () => checkpoint.instance,
     nowMs: clock.nowMs,
     registryEnd,
+    async completeRows() {
+      const made = await completeRows(clickHouse, clock.nowMs())
+      if (made !== '') log.error(`the spool lacks records of an interrupted flush: ${made}`)
+      return made !== ''
+    },
   })
   const pipeline = createPipeline({
     reader,

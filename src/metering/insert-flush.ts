@@ -56,6 +56,8 @@ export interface Insertion {
   readonly stored: StoredRows
 }
 
+const WHOLE: ReadonlySet<ItemsPresence> = new Set(['there', 'absent'])
+
 /** Returns the recorded position of the registry; undefined if an earlier version began the flush, which recorded none. */
 export async function insertFlush(
   { checkpoint, flushLog, usage, levels, requests }: FlushTargets,
@@ -72,7 +74,9 @@ export async function insertFlush(
   for (const [presence, rows] of byPresence(metered.levels, stored.levels, ({ minuteMs }) => minuteMs))
     if (presence !== 'there') await levels.insert(token('levels'), rows, signal)
   if (stored.requests !== 'there') await requests.insert(token('requests'), metered.requests, signal)
-  return hasNotes ? flushLog.done(flush, totals, signal) : undefined
+  if (!hasNotes) return undefined
+  const isPartial = stored.isNoted && presencesOf(stored.items).some((presence) => !WHOLE.has(presence))
+  return flushLog.done(flush, isPartial ? await flushLog.complete(flush, totals) : totals, signal)
 }
 
 /** Groups rows by their presence, in their order. */

@@ -69,6 +69,11 @@ export interface FlushLog {
   readonly comparesRetries: boolean
   /** Notes that the rows of `flush` follow. A repetition changes nothing. */
   begin(flush: PendingFlush, rows: FlushTotals, signal?: AbortSignal): Promise<void>
+  /**
+   * Completes line items and hourly totals from each other, after a flush of which the store had a part. Some of its records may be
+   * missing from the spool meanwhile, as in a copy of a running folder. Returns the rows of the flush that are in the store.
+   */
+  complete(flush: PendingFlush, rows: FlushTotals): Promise<FlushTotals>
   /** Notes that its rows are in the store. Answers the registry's position that was noted. */
   done(flush: PendingFlush, rows: FlushTotals, signal?: AbortSignal): Promise<number>
 }

@@ -21,6 +21,8 @@ export interface FlushLogOptions {
   readonly instance: () => string
   readonly nowMs: () => number
   readonly registryEnd: () => Promise<number>
+  /** Completes line items and hourly totals of the embedded store; answers whether they differed. Missing: they are not compared. */
+  readonly completeRows?: () => Promise<boolean>
 }
 
 type Preceding = Pick<FlushNote, 'instance' | 'number' | 'totals'>
@@ -29,7 +31,8 @@ type Preceding = Pick<FlushNote, 'instance' | 'number' | 'totals'>
 const KEPT = 300_000
 const FORGOTTEN_EVERY = 100_000
 
-export function createFlushLog({ client, isEmbedded, instance, nowMs, registryEnd }: FlushLogOptions): FlushLog {
+export function createFlushLog(options: FlushLogOptions): FlushLog {
+  const { client, isEmbedded, instance, nowMs, registryEnd, completeRows = async () => false } = options
   let before: Preceding | null = null
   /** Number of a flush whose stored rows may have no writer. */
   let withoutWriter: number | null = null
@@ -39,19 +42,10 @@ export function createFlushLog({ client, isEmbedded, instance, nowMs, registryEn
     const found = isPreceding ? before : await noteOf(client, instance(), number - 1)
     if (found !== null) return (before = found)
     if (!isEmbedded) return (before = { instance: instance(), number: number - 1, totals: {} })
-    const notes = await lastNotes(client)
-    const others = sumOf(notes.filter((note) => note.instance !== instance()).map(({ totals }) => totals))
-    const totals = subtract(await countRows(client), others)
-    return (before = await writeNote(client, {
-      instance: instance(),
-      number: number - 1,
-      from,
-      to: from,
-      isDone: true,
-      atMs: nowMs(),
-      totals,
-      registryEnd: 0,
-    }))
+    const own = { instance: instance(), number: number - 1, totals: {} }
+    const totals = await rowsBeyond(client, own)
+    const made = { ...own, from, to: from, isDone: true, atMs: nowMs(), totals, registryEnd: 0 }
+    return (before = await writeNote(client, made))
   }
 
   async function note(flush: PendingFlush, rows: FlushTotals, isDone: boolean, signal?: AbortSignal) {
@@ -81,6 +75,10 @@ export function createFlushLog({ client, isEmbedded, instance, nowMs, registryEn
     repairs: () => client.newParts.repairs,
     comparesRetries: !isEmbedded,
     begin: async (flush, rows, signal) => void (await note(flush, rows, false, signal)),
+    async complete(flush, rows) {
+      if (!(await completeRows())) return rows
+      return recounted(client, await precedingOf(flush), rows)
+    },
     async done(flush, rows, signal) {
       const made = await note(flush, rows, true, signal)
       before = made
@@ -88,6 +86,19 @@ export function createFlushLog({ client, isEmbedded, instance, nowMs, registryEn
       return made.registryEnd
     },
   }
+}
+
+/** Returns the rows of the store beyond those of a flush and the ones before it, and of other instances. */
+async function rowsBeyond(client: ClickHouse, { instance, totals }: Preceding): Promise<FlushTotals> {
+  const others = (await lastNotes(client)).filter((note) => note.instance !== instance)
+  return subtract(await countRows(client), sumOf([totals, ...others.map((note) => note.totals)]))
+}
+
+/** Returns `rows` with the numbers of line items and calls that are in the store. */
+async function recounted(client: ClickHouse, preceding: Preceding, rows: FlushTotals): Promise<FlushTotals> {
+  const found = await rowsBeyond(client, preceding)
+  const isUsage = (name: string): boolean => name.startsWith('line_items/') || name.startsWith('calls/')
+  return { ...rows, ...Object.fromEntries(Object.entries(found).filter(([name]) => isUsage(name) && name in rows)) }
 }
 
 /** The table removes them in the background. */

@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { insertFlush, readStoredRows, type FlushTargets } from '../../../src/metering/insert-flush.ts'
 import { completeRows } from '../../../src/recovery/recover-store.ts'
 import { readStoreClaims } from '../../../src/recovery/store-claims.ts'
 import type { PendingFlush } from '../../../src/store/checkpoint.ts'
@@ -118,6 +119,34 @@ describe('an interrupted flush', () => {
     await log().begin(flush(2), totalsOf([item(3)]))
     await insert()
     expect(await claims(1)).toMatchObject({ missing: [], differing: [] })
+  })
+})
+
+describe('an interrupted flush whose records are missing in part', () => {
+  const whole = item(6)
+  const insert = {
+    line_items: () => usage.insertWithoutTotals(token(2), [whole]),
+    line_items_hourly: () => usage.insertTotals(`usage-totals-${instance}-2`, [whole]),
+  }
+
+  it.each(['line_items', 'line_items_hourly'] as const)('is completed from what is stored in %s', async (table) => {
+    await store(1, item(3))
+    await log().begin(flush(2), totalsOf([whole]))
+    await insert[table]()
+    const flushLog = createFlushLog({
+      ...{ client, isEmbedded: true, instance: () => instance, nowMs: () => NOW, registryEnd: async () => 42 },
+      completeRows: async () => (await completeRows(client, NOW)) !== '',
+    })
+    const stored = await readStoredRows(flushLog, flush(2), 0)
+    const targets = {
+      ...{ usage, flushLog, levels: { insert: async () => {} }, requests: { insert: async () => {} } },
+      checkpoint: { instance } as FlushTargets['checkpoint'],
+    }
+    const metered = { items: [item(4)], levels: [], requests: [] }
+    await insertFlush(targets, { flush: flush(2), metered, stored }, new AbortController().signal)
+    expect(await claims(2)).toMatchObject({ missing: [], excess: [], differing: [], isExact: true })
+    const sum = [{ consumer: 'con_1', calls: 9, units: 9, amount: 0.018 }]
+    expect(await sums()).toEqual({ items: sum, hours: sum })
   })
 })
 

@@ -65,6 +65,7 @@ async function startProcess(outside: ReturnType<typeof createOutside>, nowMs: nu
     requests: { insert: async () => {} },
     flushLog: {
       repairs: () => 0,
+      complete: async (_, rows) => rows,
       comparesRetries: false,
       held: async ({ number }) => (outside.begun.has(number) ? UNKNOWN_ROWS : null),
       begin: async ({ number }) => void outside.begun.add(number),
