@@ -2,7 +2,7 @@
  * A plain copy of a running data folder, its files copied in many orders with calls in between: the bill of a service on the copy is
  * exact, or the missing calls are reported, or the start is refused. It is never wrong without a report.
  *
- * `COPIES` sets the number of copies (6 in the suite); `SEED` repeats a run.
+ * `COPIES` sets the number of copies (4 in the suite); `SEED` repeats a run.
  */
 
 import {
