@@ -42,9 +42,15 @@ export interface FirstAdminOptions extends Secrets {
   readonly gatewayUrl: string
 }
 
+export interface MadeAdmin {
+  readonly clientId: string
+  /** Null if the operator chose it, and so knows it. */
+  readonly clientSecret: string | null
+}
+
 export interface FirstAdmin {
   /** Null if the credential was created on an earlier start. */
-  readonly made: { readonly clientId: string; readonly clientSecret: string } | null
+  readonly made: MadeAdmin | null
   readonly consumer: string
   /** The link with which the first owner sets a password; missing if the owner was created on an earlier start. */
   readonly ownerLink?: Invitation
@@ -82,7 +88,7 @@ export async function createFirstAdmin(options: FirstAdminOptions): Promise<Firs
     const access = [...members, subscription, credential, ...own.writes, owner]
     await save([...entryWrites(options, entry), ...access])
     const { clientId, clientSecret } = credential.body as CredentialBody
-    const made = { clientId, clientSecret: vault.decrypt(clientSecret, credential.id) }
+    const made = { clientId, clientSecret: chosen === null ? vault.decrypt(clientSecret, credential.id) : null }
     return { made, consumer, ownerLink, replaced: [] }
   }
   const current = held.find(({ body }) => body.actor.value === 'Active')

@@ -9,8 +9,8 @@ export interface Facts {
   readonly dataDir: string
   readonly threads: number
   readonly startedInMs: number
-  /** Null unless this start created it. */
-  readonly admin: { readonly clientId: string; readonly clientSecret: string } | null
+  /** Null unless this start created it. Its secret is null if it is that of `ADMIN_CLIENT_SECRET`. */
+  readonly admin: { readonly clientId: string; readonly clientSecret: string | null } | null
   /** The one-time link of the first owner; null unless this start created it. */
   readonly ownerUrl: string | null
   /** The credential of the sample's consumer; null without a sample. */
@@ -39,10 +39,11 @@ export function greeting(facts: Facts, isTerminal: boolean): string {
     '',
   ]
   if (facts.admin !== null) {
+    const { clientId, clientSecret } = facts.admin
     lines.push(
-      `  ${bold('Admin credential')}, shown this once:`,
-      `    client id      ${facts.admin.clientId}`,
-      `    client secret  ${facts.admin.clientSecret}`,
+      `  ${bold('Admin credential')}${clientSecret === null ? '' : ', shown this once'}:`,
+      `    client id      ${clientId}`,
+      `    client secret  ${clientSecret ?? 'as set by ADMIN_CLIENT_SECRET'}`,
       '',
     )
   }

@@ -7,7 +7,8 @@
 
 export interface Client {
   readonly clientId: string
-  readonly clientSecret: string
+  /** Null: the shell has it in `ADMIN_CLIENT_SECRET`. */
+  readonly clientSecret: string | null
 }
 
 export interface FirstStepsOptions {
@@ -39,7 +40,7 @@ const STREAM_SECONDS = 5
 export function firstSteps(options: FirstStepsOptions): readonly string[] {
   const { gatewayUrl, baseUrl, riskUrl, api, path } = options
   const token = (of: string, { clientId, clientSecret }: Client): string =>
-    `$(curl -s ${gatewayUrl}/${of}/oauth2/v2/token -d grant_type=client_credentials ${field('client_id', clientId)} ${field('client_secret', clientSecret)} | sed 's/.*"access_token":"\\([^"]*\\)".*/\\1/')`
+    `$(curl -s ${gatewayUrl}/${of}/oauth2/v2/token -d grant_type=client_credentials ${field('client_id', clientId)} ${secretField(clientSecret)} | sed 's/.*"access_token":"\\([^"]*\\)".*/\\1/')`
   const call = `${gatewayUrl}/${api}${path}`
   const bearer = (credential: string): string => `-H "Authorization: Bearer ${credential}"`
   return [
@@ -55,6 +56,10 @@ export function firstSteps(options: FirstStepsOptions): readonly string[] {
 /** Purpose of the commands, without a full stop. */
 export const FIRST_STEPS_TITLE =
   'Two tokens, a call, three calls with a wrong token, the risk that they raise, the bill'
+
+function secretField(secret: string | null): string {
+  return secret === null ? '--data-urlencode "client_secret=$ADMIN_CLIENT_SECRET"' : field('client_secret', secret)
+}
 
 /** A form field for curl, quoted and encoded if a shell or a form could read it differently. */
 function field(name: string, value: string): string {

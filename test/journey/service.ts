@@ -152,7 +152,10 @@ export async function createService(options: ServiceOptions = {}): Promise<Servi
   async function stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<number | null> {
     const end = exited()
     child?.kill(signal)
-    return end
+    const code = await end
+    // Logs are kept, and read by many.
+    if ((output + errors).includes(clientSecret)) throw new Error('the service has printed ADMIN_CLIENT_SECRET')
+    return code
   }
 
   async function kill(): Promise<void> {

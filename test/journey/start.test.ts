@@ -145,7 +145,13 @@ describe('a refused start', () => {
 
 describe('a start', () => {
   it('prints a secret and creates the sample only the first time', async () => {
-    const service = await started()
+    const secrets = { MASTER_KEY: 'ab'.repeat(32), METRICS_TOKEN: 'metrics-token-of-a-start-0123456789' }
+    const service = await createService({ env: { ...secrets, LOG_LEVEL: 'debug' } })
+    opened.push(() => service.remove())
+    await service.start()
+    const printed = service.output() + service.errors()
+    for (const secret of Object.values(secrets)) expect(printed).not.toContain(secret)
+    expect(printed).toContain('client secret  as set by ADMIN_CLIENT_SECRET')
     await service.stop()
     await service.start()
 
