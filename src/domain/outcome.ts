@@ -131,6 +131,9 @@ type Row = (typeof ROWS)[number]
 
 export type Outcome = Row['name']
 
+/** Recorded if the client has closed the connection before its response: none was sent. nginx logs the same. */
+export const STATUS_CLIENT_GONE = 499
+
 /** Outcomes of records that are not calls. */
 export type Note = Extract<Row, { readonly isNote: true }>['name']
 

@@ -5,7 +5,7 @@
  * segment, and a record costs one addition. The catalogue bounds the number of series.
  */
 
-import { OUTCOMES } from '../domain/outcome.ts'
+import { IS_NOTE, OUTCOMES } from '../domain/outcome.ts'
 import type { RecordBatch } from '../record/record-batch.ts'
 
 export interface CountedCalls {
@@ -67,15 +67,15 @@ export function createCallCounter(): CallCounter {
     take() {
       const counted: CountedCalls[] = []
       for (let cell = 0; cell < apis.length * CELLS; cell++) {
-        if (cells[cell] === 0) continue
-        const within = cell % CELLS
-        counted.push({
-          api: apis[(cell - within) / CELLS]!,
-          outcome: OUTCOMES[Math.floor(within / CLASSES)]!,
-          status: `${within % CLASSES}xx`,
-          calls: cells[cell]!,
-        })
+        const calls = cells[cell]!
+        if (calls === 0) continue
         cells[cell] = 0
+        const within = cell % CELLS
+        const outcome = Math.floor(within / CLASSES)
+        // A score or a drift is no call.
+        if (IS_NOTE[outcome] === true) continue
+        const status = `${within % CLASSES}xx`
+        counted.push({ api: apis[(cell - within) / CELLS]!, outcome: OUTCOMES[outcome]!, status, calls })
       }
       return counted
     },

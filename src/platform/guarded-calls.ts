@@ -8,6 +8,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Channel } from '../domain/attribution.ts'
 import type { Explanation } from '../domain/explanation.ts'
+import { STATUS_CLIENT_GONE } from '../domain/outcome.ts'
 import type { Party } from '../plan/caller.ts'
 import type { Log } from '../runtime/log.ts'
 import type { AdmittedCall, CallTerms } from './call-limits.ts'
@@ -76,7 +77,9 @@ export async function recordAnswer(
   payload: unknown,
 ): Promise<unknown> {
   try {
-    await recordServed(guard, request, reply.statusCode)
+    // A read ends with an error when its client leaves, which is no failure of this service.
+    const isAborted = reply.raw.destroyed && reply.statusCode >= 500
+    await recordServed(guard, request, isAborted ? STATUS_CLIENT_GONE : reply.statusCode)
     return payload
   } catch (cause) {
     // An error thrown here would run this hook again and record the call a second time.

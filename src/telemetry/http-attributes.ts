@@ -1,6 +1,6 @@
 /** Values of attributes by the semantic conventions of OpenTelemetry for HTTP, for spans and for metrics. */
 
-import { IS_UNANSWERED, OUTCOMES, outcomeIndex } from '../domain/outcome.ts'
+import { IS_UNANSWERED, OUTCOMES, outcomeIndex, STATUS_CLIENT_GONE } from '../domain/outcome.ts'
 import type { Attribution } from '../domain/attribution.ts'
 
 export interface Route {
@@ -12,8 +12,6 @@ export interface Route {
 
 export const OTHER_METHOD = '_OTHER'
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'CONNECT', 'OPTIONS', 'TRACE', 'PATCH', 'QUERY'])
-/** Recorded if the client has closed its connection; it was not sent. */
-const STATUS_CLIENT_GONE = 499
 const SERVER_ERROR_MIN = 500
 const MCP_PATH = 'mcp'
 

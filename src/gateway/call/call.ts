@@ -13,7 +13,7 @@ import type { Socket } from 'node:net'
 import { ANONYMOUS, type Attribution, type Channel } from '../../domain/attribution.ts'
 import type { Explanation } from '../../domain/explanation.ts'
 import { problemDocument, PROBLEMS, type ProblemDocument } from '../../domain/problem.ts'
-import { outcomeIndex, type Outcome } from '../../domain/outcome.ts'
+import { outcomeIndex, STATUS_CLIENT_GONE, type Outcome } from '../../domain/outcome.ts'
 import { toRequestId } from '../../record/record-batch.ts'
 import type { RecordedCall } from '../../record/spool-writer.ts'
 import type { CallDependencies } from './call-dependencies.ts'
@@ -33,8 +33,6 @@ export interface CallOwner {
 
 /** Attribution of a call that belongs to no API, and so to no tenant. */
 const UNATTRIBUTED: Attribution = { tenant: '', api: '', operation: '', ...ANONYMOUS }
-/** Status that nginx logs if the client closes the connection before the response. */
-const STATUS_CLIENT_GONE = 499
 const NO_FIELDS = toResponseFields([])
 
 export class Call implements RecordedCall, WatchedReader {

@@ -39,6 +39,13 @@ export class McpCall extends Call {
     this.finish('served', null)
   }
 
+  /** Clients ask for a stream of messages and continue without one; that is no refused call. */
+  declineStream(): void {
+    this.status = 405
+    this.head = toResponseFields(['Allow', 'POST', 'Content-Length', '0'])
+    this.finish('served', null)
+  }
+
   override sendHead(): void {
     const recorded = this.status
     if (this.#sentStatus !== 0) this.status = this.#sentStatus

@@ -126,6 +126,7 @@ export class McpEndpoint {
       return call.refuse('subscription_required', 'The credential has no subscription to this API.')
     }
     if (this.#lacksCertificate(exchange)) return
+    if (call.request.method === 'GET') return call.declineStream()
     if (call.request.method !== 'POST') {
       return call.refuse('method_not_allowed', 'This path accepts POST.', { headers: ['Allow', 'POST'] })
     }

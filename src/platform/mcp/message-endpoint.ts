@@ -81,7 +81,9 @@ async function refuseOtherSites({ baseUrl }: MessageEndpointOptions, request: Fa
 
 async function refuseMethod(request: FastifyRequest, reply: FastifyReply): Promise<never> {
   void reply.header('Allow', 'POST')
-  throw refusal(request, new Problem('method_not_allowed', 'This path supports POST.'))
+  const problem = new Problem('method_not_allowed', 'This path supports POST.')
+  // Clients ask for a stream of messages and continue without one; that is no refused call.
+  throw request.method === 'GET' ? problem : refusal(request, problem)
 }
 
 function refusal(request: FastifyRequest, problem: Problem): Problem {

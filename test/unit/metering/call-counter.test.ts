@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { OUTCOMES } from '../../../src/domain/outcome.ts'
+import { IS_NOTE, OUTCOMES } from '../../../src/domain/outcome.ts'
 import type { CallRecord } from '../../../src/record/call-record.ts'
 import type { SpoolPosition } from '../../../src/store/checkpoint.ts'
 import { createCallCounter } from '../../../src/metering/call-counter.ts'
@@ -44,6 +44,17 @@ describe('the call counter', () => {
     expect(take()).toEqual([])
   })
 
+  it('counts no notes, such as a low score or a drift from the contract', () => {
+    const { count, take } = open()
+    const notes = OUTCOMES.filter((_, index) => IS_NOTE[index])
+    expect(notes).toContain('score_low')
+    count(
+      'one',
+      notes.map((outcome) => call(by('a-v1'), START_MS, outcome, { status: 0 })),
+    )
+    expect(take()).toEqual([])
+  })
+
   it(`agrees with a plain count over many APIs and segments (seed ${SEED})`, () => {
     const random = createRandom(SEED)
     const { count, take, roll } = open()
@@ -55,7 +66,7 @@ describe('the call counter', () => {
         const outcome = OUTCOMES[random.below(OUTCOMES.length)]!
         const status = 100 + random.below(500)
         const key = `${party.api} ${outcome} ${Math.floor(status / 100)}xx`
-        plain.set(key, (plain.get(key) ?? 0) + 1)
+        if (IS_NOTE[OUTCOMES.indexOf(outcome)] !== true) plain.set(key, (plain.get(key) ?? 0) + 1)
         return call(party, START_MS, outcome, { status })
       })
       count('one', records.slice(0, 200))

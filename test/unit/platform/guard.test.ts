@@ -140,7 +140,7 @@ describe('the record of a platform call', () => {
     await platform.send('GET', '/v1/consumers', { token })
     await platform.send('GET', '/v1/consumers?limit=0', { token })
     await platform.send('GET', '/v1/users', { token })
-    await platform.send('GET', '/mcp', { token })
+    await platform.send('PUT', '/mcp', { token })
     await platform.send('GET', '/v1/consumers', { token: 'expired' })
     const codes = ['served', 'payload_invalid', 'operation_forbidden', 'method_not_allowed', 'credential_invalid']
     expect(platform.calls.map(({ code }) => code)).toEqual(codes)
