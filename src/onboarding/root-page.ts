@@ -3,8 +3,8 @@
  * first commands.
  *
  * Plain HTML without scripts. Only its own style may load, and no other page may frame it. It contains
- * addresses and placeholders, never a credential. Clients that do not accept HTML get the problem document
- * 404, as for any unknown path.
+ * addresses and placeholders, never a credential. Clients that do not accept HTML get an index in JSON from the platform, and from the
+ * gateway the problem document 404, as for any unknown path.
  */
 
 import { createHash } from 'node:crypto'

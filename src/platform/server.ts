@@ -42,11 +42,10 @@ import { RESOURCES, type ResourceServices } from './resources.ts'
 import { createRequestStream } from './request-stream.ts'
 import { createRiskStream } from './risk-stream.ts'
 import { riskHandlers } from './risks.ts'
-import { rootRoute, type RootPage } from './root-route.ts'
 import type { SecureServers } from './secure-servers.ts'
 import { createServe, type AwaitNodes, type ServeOptions } from './serve.ts'
 import { closeQuietConnections } from './quiet-connections.ts'
-import { serviceRoutes } from './service-routes.ts'
+import { serviceRoutes, type RootPage } from './service-routes.ts'
 import { createValidatorCompiler } from './validator.ts'
 
 /** The services of all resources, and what the server itself needs. `progress` and `requestStream` are created here. */
@@ -88,7 +87,7 @@ export interface PlatformOptions extends GuardOptions, Omit<ResourceServices, 'p
   readonly riskUrl?: string
   /** The version of the service, for clients. */
   readonly version?: string
-  /** The start page at `/`. Default: 404. */
+  /** The start page at `/`. Default: none. */
   readonly rootPage?: RootPage
   readonly console?: ConsolePort
   /** Maximum number of concurrent readers of the risk stream, in total and per tenant. */
@@ -127,7 +126,6 @@ export function createPlatform(options: PlatformOptions): Platform {
   const serve = createServe({ app, ...shared })
   const apps = [app]
   serveDocuments(app, options)
-  if (options.rootPage !== undefined) rootRoute(app, options.rootPage)
   openMessages(app, options, innerCalls)
   const progress = createProgressStream(options)
   const requestStream = createRequestStream(options)
@@ -171,6 +169,7 @@ function serveDocuments(app: FastifyInstance, options: PlatformOptions): void {
     addresses,
     riskUrl,
     version = UNKNOWN_VERSION,
+    rootPage,
   } = options
   let openApi: string | null = null
   let oauthOpenApi: string | null = null
@@ -188,6 +187,7 @@ function serveDocuments(app: FastifyInstance, options: PlatformOptions): void {
       riskUrl: riskUrl ?? addresses().baseUrl,
       version,
     }),
+    ...(rootPage !== undefined && { rootPage }),
   })
 }
 

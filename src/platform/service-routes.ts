@@ -1,6 +1,7 @@
-/** Public routes: liveness, readiness, metrics and the OpenAPI documents. */
+/** Public routes: the index, liveness, readiness, metrics and the OpenAPI documents. */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Problem } from '../domain/problem.ts'
 import type { Metrics } from '../runtime/metrics.ts'
 import { MCP_PATH } from '../plan/mcp-exposure.ts'
@@ -27,6 +28,13 @@ export interface ServiceRoutesOptions {
   /** Returns the OpenAPI document of the gateway's OAuth paths. */
   readonly oauthOpenApi: () => string
   readonly addresses: () => ServiceAddresses
+  /** The page that browsers get at `/`. Default: the index, as other clients. */
+  readonly rootPage?: RootPage
+}
+
+export interface RootPage {
+  readonly isAskedFor: (request: IncomingMessage) => boolean
+  readonly send: (response: ServerResponse) => void
 }
 
 /** Where clients find the parts of the service, and its version. */
@@ -37,11 +45,21 @@ export interface ServiceAddresses {
   readonly version: string
 }
 
+const CONSOLE_PATH = '/console/'
 const address = { type: 'string', format: 'uri' } as const
 const answer = object({ status: { type: 'string' } })
 const shared = { method: 'GET', tag: 'Service', scope: null, status: 200 } as const satisfies Partial<Operation>
 
 export const SERVICE_OPERATIONS = {
+  getIndex: {
+    ...shared,
+    path: '/',
+    summary: 'Returns what this service is and where its parts are; browsers get a page',
+    answer: object({
+      ...{ name: { type: 'string' }, version: { type: 'string' }, openapi: address, console: address },
+      ...{ gatewayUrl: address, riskUrl: address, health: address, metrics: address },
+    }),
+  },
   getHealth: { ...shared, path: '/healthz', summary: 'Reports that the process is alive', answer },
   getReadiness: {
     ...shared,
@@ -93,7 +111,14 @@ export function serviceRoutes(app: FastifyInstance, options: ServiceRoutesOption
   const { metrics, metricsAccess, notReady } = options
   const json = async (reply: FastifyReply, text: string): Promise<FastifyReply> =>
     reply.type('application/json; charset=utf-8').send(text)
+  const { rootPage } = options
   const answers: { readonly [Id in keyof typeof SERVICE_OPERATIONS]: Answer } = {
+    async getIndex(reply, { raw }) {
+      if (rootPage?.isAskedFor(raw) !== true) return indexOf(options.addresses())
+      reply.hijack()
+      rootPage.send(reply.raw)
+      return reply
+    },
     getHealth: async () => ({ status: 'alive' }),
     async getReadiness(reply, request) {
       const reason = notReady()
@@ -119,5 +144,19 @@ export function serviceRoutes(app: FastifyInstance, options: ServiceRoutesOption
     app.get(operation.path, toRouteOptions({ operationId, ...operation }), async (request, reply) =>
       answers[operationId](reply, request),
     )
+  }
+}
+
+function indexOf({ baseUrl, gatewayUrl, riskUrl, version }: ServiceAddresses) {
+  const { getOpenApi, getReadiness, getMetrics } = SERVICE_OPERATIONS
+  return {
+    name: 'tollgate',
+    version,
+    openapi: `${baseUrl}${getOpenApi.path}`,
+    console: `${baseUrl}${CONSOLE_PATH}`,
+    gatewayUrl,
+    riskUrl,
+    health: `${baseUrl}${getReadiness.path}`,
+    metrics: `${baseUrl}${getMetrics.path}`,
   }
 }

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { request } from 'undici'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { fetchToken } from '../../src/cli/platform-client.ts'
-import { createService, type Service, isOnPostgres } from './service.ts'
+import { ADMIN_SECRET, createService, type Service, isOnPostgres } from './service.ts'
 import { paste, SHELLS } from './shells.ts'
 import { PLAIN_ENVIRONMENT } from './plain-environment.ts'
 
@@ -39,13 +39,19 @@ const admin = (args: readonly string[], env: NodeJS.ProcessEnv = {}) =>
     timeout: 30_000,
   })
 
-for (const shell of SHELLS) {
+const MADE = { ADMIN_CLIENT_ID: '', ADMIN_CLIENT_SECRET: '' }
+
+for (const [index, shell] of SHELLS.entries()) {
   const tags = ['curl', ...shell.tags]
   describe(`first use: the commands that a first start prints, pasted into ${shell.name}`, { tags }, () => {
     it('terminate, make a call, raise a risk, and show the risk and a bill', { timeout: 120_000 }, async () => {
-      const service = await started()
+      // A secret that the operator has set is not printed, so that the shell must have it.
+      const isChosen = index === 0
+      const service = await started(isChosen ? {} : { env: MADE })
       const lines = service.output().split('\n')
-      const commands = lines.slice(lines.findIndex((line) => line.startsWith('ADMIN=')))
+      const printed = lines.slice(lines.findIndex((line) => line.startsWith('ADMIN=')))
+      const secret = isChosen ? `ADMIN_CLIENT_SECRET=${ADMIN_SECRET}; ` : ''
+      const commands = printed.map((line, at) => (at === 0 ? secret + line : line))
       const { out } = await paste(shell, commands.join('\n'))
 
       expect(out).toContain('HTTP/1.1 200 OK')
@@ -102,18 +108,26 @@ describe('first use: a page at / for browsers', () => {
     expect([statusCode, headers['location']]).toEqual([302, '/console/'])
   })
 
-  it.each(['gatewayUrl', 'baseUrl'] as const)(
-    'answers 404 at %s for a client that does not request HTML',
-    async (place) => {
-      for (const accept of ['application/json', '*/*']) {
-        const { statusCode, body } = await request(`${service[place]}/`, { headers: { accept } })
-        expect([statusCode, ((await body.json()) as { code: string }).code]).toEqual([404, 'not_found'])
-      }
-      const { statusCode, body } = await request(`${service[place]}/`, { method: 'POST', headers: html })
-      await body.dump()
-      expect(statusCode).toBe(404)
-    },
-  )
+  it('is for other clients 404 at the gateway and an index at the platform, whose links work', async () => {
+    for (const accept of ['application/json', '*/*']) {
+      const { statusCode, body } = await request(`${service.gatewayUrl}/`, { headers: { accept } })
+      expect([statusCode, ((await body.json()) as { code: string }).code]).toEqual([404, 'not_found'])
+    }
+    const posted = await request(`${service.gatewayUrl}/`, { method: 'POST', headers: html })
+    await posted.body.dump()
+    expect(posted.statusCode).toBe(404)
+
+    const { body } = await request(`${service.baseUrl}/`)
+    const { name, version, gatewayUrl, riskUrl, ...links } = (await body.json()) as Record<string, string>
+    expect([name, gatewayUrl, riskUrl]).toEqual(['tollgate', service.gatewayUrl, service.baseUrl])
+    expect(version).toMatch(/^\d+\.\d+\.\d+/)
+    expect(Object.keys(links)).toEqual(['openapi', 'console', 'health', 'metrics'])
+    for (const link of Object.values(links)) {
+      const linked = await request(link)
+      await linked.body.dump()
+      expect([link, linked.statusCode]).toEqual([link, 200])
+    }
+  })
 })
 
 describe('first use: a shutdown', () => {
@@ -156,7 +170,7 @@ describe.skipIf(isOnPostgres)('first use: tollgate admin reset (needs the regist
     ['the key file of the folder', {}],
     ['MASTER_KEY', { MASTER_KEY }],
   ])('replaces a lost admin secret, with %s', async (_name, env) => {
-    const service = await started({ args: ['--empty'], env: { ...env, ADMIN_CLIENT_ID: '', ADMIN_CLIENT_SECRET: '' } })
+    const service = await started({ args: ['--empty'], env: { ...env, ...MADE } })
     const credential = /client id +(\S+)\s+client secret +(\S+)/
     const [, oldId = '', oldSecret = ''] = credential.exec(service.output()) ?? []
     await tokenOf(service, oldId, oldSecret)

@@ -88,6 +88,8 @@ async function storeOf(dataDir: string): Promise<Readonly<Record<string, string>
   return { ...node, CLICKHOUSE_URL: store.url, DATABASE_URL: database }
 }
 
+export const ADMIN_SECRET = 'journey-admin-secret-0123456789'
+
 export async function createService(options: ServiceOptions = {}): Promise<Service> {
   const { openFilesMax, isLocalhost = false } = options
   const { main = MAIN, args = [], env = {}, dataDir = mkdtempSync(join(tmpdir(), 'tollgate-journey-')) } = options

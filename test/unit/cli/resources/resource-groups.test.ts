@@ -16,6 +16,10 @@ import { ALL_OPERATIONS } from '../../../../src/platform/operations.ts'
 /** Operations without a command, with the reason. */
 const WITHOUT_COMMAND: Readonly<Record<string, string>> = {
   subscribeToRisks: '`tollgate risks tail` reads the stream',
+  getIndex: '`tollgate service addresses` has the same',
+  putApiPolicy: '`tollgate apis set-policy` changes what is given',
+  putTenantPolicy: '`tollgate policy set` changes what is given',
+  replaceRole: '`tollgate roles update` changes what is given',
   getProtectedResource: 'metadata for OAuth clients',
   getMcpProtectedResource: 'metadata for MCP clients',
 }
