@@ -109,6 +109,13 @@ describe('a malformed message', () => {
   })
 })
 
+it('The GET with which a client asks for a stream is no refused call', async () => {
+  const api = await openApi()
+  const { status } = await fetch(`http://127.0.0.1:${api.port}/things-v1/mcp`, { headers: { 'x-api-key': 'key-s' } })
+  expect(status).toBe(405)
+  expect(await api.recorded(1)).toMatchObject([{ outcome: 'served', status: 405, flags: 0 }])
+})
+
 describe('messages that call no operation', () => {
   it('are limited per credential, and tool calls are not', async () => {
     const api = await openApi()
