@@ -97,7 +97,8 @@ const deployed = named(
       type: 'array',
       items: text,
       description:
-        'Reports that a backend from the document differs from the active one and, to the operator, that it is unreachable.',
+        'Reports that a backend from the document differs from the active one, that units are not counted without a declaration ' +
+        'and, to the operator, that the backend is unreachable.',
     },
   }),
 )
@@ -126,7 +127,7 @@ export const PROXY_OPERATIONS = {
     description:
       'Give either `specification` (base64; OpenAPI 3.0, 3.1 or 3.2, YAML or JSON) or `fromRevision`. `api` is the name that the ' +
       'document gives. A second call replaces the staging revision under a new number. Without `backend`, that of the active ' +
-      'revision stays if the document keeps its `servers[0]` or names no absolute one; else `servers[0]` is the backend. ' +
+      'revision stays if the document keeps its `servers[0]` or names no absolute one; else, or if it is null, `servers[0]` is the backend. ' +
       'Without `transform`, that of the active revision stays; null removes it. `If-Match` is compared with the ETag of the proxy ' +
       'of the API.',
     tag,
@@ -138,7 +139,7 @@ export const PROXY_OPERATIONS = {
           api: reference,
           specification: base64,
           fromRevision: { type: 'integer', minimum: 0, maximum: 2_147_483_647 },
-          backend: backendInput,
+          backend: nullable(backendInput),
           transform,
           allowedScopes: scopes,
         },

@@ -34,6 +34,8 @@ export interface ApiPolicies {
   get(tenant: string, api: string): Promise<ApiPolicy>
   /** Replaces the policy; omitted members get their defaults. Throws `Problem('payload_invalid')`. */
   put(author: Author, api: string, policy: Partial<ApiPolicy>): Promise<ApiPolicy>
+  /** Omitted members stay as they are. Throws `Problem('payload_invalid')`. */
+  update(author: Author, api: string, policy: Partial<ApiPolicy>): Promise<ApiPolicy>
 }
 
 export const API_POLICY_KIND = documentKind<ApiPolicy>('api_policy', [
@@ -61,27 +63,30 @@ export interface ApiPoliciesOptions {
 }
 
 export function createApiPolicies({ registry, mutex, proxies }: ApiPoliciesOptions): ApiPolicies {
+  const change = (author: Author, api: string, toPolicy: (before: ApiPolicy) => ApiPolicy): Promise<ApiPolicy> =>
+    mutex.runExclusive([api], async () => {
+      const entry = await find(registry, author.tenant, API_KIND, api)
+      const { tenant } = entry
+      const current: Document<ApiPolicy> | null = await registry.get(API_POLICY_KIND, api)
+      const policy = toPolicy({ ...DEFAULT_POLICY, ...current?.body })
+      const next = withPolicy(entry.body, policy)
+      const write = { kind: API_POLICY_KIND, id: api, tenant, expected: current?.revision ?? 0, body: policy }
+      const save = (writes: readonly Write[]) => commit(registry, author, 'api.policy', [write, ...writes])
+      if (isDeepStrictEqual(next, entry.body)) await save([])
+      else {
+        const changed = apiWrite(api, tenant, entry.revision, next)
+        await proxies.change(api, next, (writes) => save([changed, ...writes]))
+      }
+      return policy
+    })
+
   return {
     async get(tenant, api) {
       await find(registry, tenant, API_KIND, api)
       return policyOf(registry, api)
     },
-    put: (author, api, given) =>
-      mutex.runExclusive([api], async () => {
-        const entry = await find(registry, author.tenant, API_KIND, api)
-        const { tenant } = entry
-        const policy: ApiPolicy = { ...DEFAULT_POLICY, ...given }
-        const next = withPolicy(entry.body, policy)
-        const current: Document<ApiPolicy> | null = await registry.get(API_POLICY_KIND, api)
-        const write = { kind: API_POLICY_KIND, id: api, tenant, expected: current?.revision ?? 0, body: policy }
-        const save = (writes: readonly Write[]) => commit(registry, author, 'api.policy', [write, ...writes])
-        if (isDeepStrictEqual(next, entry.body)) await save([])
-        else {
-          const changed = apiWrite(api, tenant, entry.revision, next)
-          await proxies.change(api, next, (writes) => save([changed, ...writes]))
-        }
-        return policy
-      }),
+    put: (author, api, given) => change(author, api, () => ({ ...DEFAULT_POLICY, ...given })),
+    update: (author, api, given) => change(author, api, (before) => ({ ...before, ...given })),
   }
 }
 

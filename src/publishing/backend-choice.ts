@@ -12,7 +12,8 @@ import type { Deployment } from './proxy-document.ts'
 export type BackendSource = 'request' | 'activeRevision' | 'document'
 
 export interface BackendChoiceOptions {
-  readonly input: BackendInput | undefined
+  /** Null: that of the document. */
+  readonly input: BackendInput | null | undefined
   /** `servers[0].url` of the document; null if it is not absolute. */
   readonly serverUrl: string | null
   /** The active revision, with `servers[0].url` of its document. */
@@ -26,8 +27,8 @@ export interface BackendChoice {
 
 /** Throws a `Problem` if neither the request nor the document has a usable URL. */
 export function chooseBackend({ input, serverUrl, serving }: BackendChoiceOptions): BackendChoice {
-  if (input !== undefined) return { backend: toBackend(input, null), backendSource: 'request' }
-  if (serving !== null && (serverUrl === null || serverUrl === serving.serverUrl)) {
+  if (input !== undefined && input !== null) return { backend: toBackend(input, null), backendSource: 'request' }
+  if (input !== null && serving !== null && (serverUrl === null || serverUrl === serving.serverUrl)) {
     const { url, targets } = serving.backend
     const isOfDocument = targets === undefined && url === serverUrl
     return { backend: serving.backend, backendSource: isOfDocument ? 'document' : 'activeRevision' }

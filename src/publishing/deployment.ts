@@ -28,7 +28,8 @@ export interface StageInput {
   readonly api: string
   readonly specification?: EncodedText
   readonly fromRevision?: number
-  readonly backend?: BackendInput
+  /** Null: `servers[0]` of the document. */
+  readonly backend?: BackendInput | null
   /** Null: none. Missing: that of the active revision. */
   readonly transform?: TransformPlan | null
   readonly allowedScopes?: readonly string[]
@@ -63,6 +64,8 @@ export async function toDeployment(options: DeploymentOptions): Promise<NewDeplo
 
 async function fromRetained(options: DeploymentOptions, revision: number): Promise<NewDeployment> {
   const { input, current } = options
+  if (input.backend === null)
+    throw invalidAt('/backend', 'A retained revision has the backend that it had, or a new one.')
   const from = current?.deployments[String(revision)]
   if (from === undefined) throw invalidAt('/fromRevision', 'The revision does not exist or is no longer retained.')
   const backend =
@@ -84,8 +87,8 @@ async function fromRetained(options: DeploymentOptions, revision: number): Promi
 async function fromDocument(options: DeploymentOptions, text: EncodedText): Promise<NewDeployment> {
   const { author, input, current, createId, read } = options
   const bytes = fromBase64(text, '/specification')
-  const { serverUrl, title, major, version, mediaType, declaredScopes, operationIds, previous, compiled, converted } =
-    await read(bytes)
+  const document = await read(bytes)
+  const { serverUrl, title, major, version, mediaType, declaredScopes, operationIds, previous, compiled } = document
   const active = current === null ? null : activeDeployment(current)
   const serving = active === null ? null : { backend: active.backend, serverUrl: previous?.serverUrl ?? null }
   const chosen = chooseBackend({ input: input.backend, serverUrl, serving })
@@ -97,13 +100,15 @@ async function fromDocument(options: DeploymentOptions, text: EncodedText): Prom
     title,
     major,
     ...chosen,
-    ...(input.backend !== undefined && { backend: withSecrets(options, input.backend, chosen.backend) }),
+    ...((input.backend ?? null) !== null && { backend: withSecrets(options, input.backend!, chosen.backend) }),
     ...transformOf(input, active?.transform),
     declaredScopes,
     allowedScopes: within(input.allowedScopes, declaredScopes),
+    ...(document.countsUnits && { countsUnits: true }),
     operationIds,
   }
   const { tenant } = author
+  const { converted } = document
   const content: Content =
     converted === null ? { bytes, mediaType } : { bytes: Buffer.from(converted), mediaType: 'application/json' }
   const body: OpenApiSpecBody = { api: input.api, version, mediaType: content.mediaType }

@@ -47,6 +47,8 @@ export interface ReadDocument {
   readonly operationIds: readonly string[]
   /** With the default scopes, if the document uses them. */
   readonly declaredScopes: readonly string[]
+  /** Whether an operation has `x-tollgate-units`. */
+  readonly countsUnits: boolean
   /** Null if there is no previous document, or if it was not compared. */
   readonly previous: ComparedDocument | null
   /** The packed form. */

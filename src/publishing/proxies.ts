@@ -37,7 +37,7 @@ import {
 import { showProxy, type Proxy } from './proxy-view.ts'
 import { createServingPlans, type ActivePlan, type ServingPlans } from './serving-plan.ts'
 import type { RulesetOf } from './published-contract.ts'
-import type { Specifications } from './specifications.ts'
+import { isDeclared, type Specifications } from './specifications.ts'
 import { stageRevision } from './stage-revision.ts'
 import type { StoredPlan } from './stored-plans.ts'
 import { withholdingCanary, type OnCanaryWithheld } from './withheld-canary.ts'
@@ -107,6 +107,9 @@ export interface ProxiesOptions {
   /** If missing, backends are not probed. */
   readonly probeBackend?: ProbeBackend
 }
+
+const UNITS_UNCOUNTED =
+  'The API has no OpenSLA declaration, so that `x-tollgate-units` counts nothing. Publish one by POST /v1/openslaspecs.'
 
 /** Proxies with many operations are large. */
 const BATCH_MAX = 100
@@ -196,7 +199,9 @@ async function withWarnings(
   const { body } = await find(registry, tenant, PROXY_KIND, proxy.id)
   const active = activeDeployment(body)
   const staged = stagedDeployment(body)
-  return { ...proxy, warnings: await backendWarnings(tenant, staged ?? active, active, probeBackend) }
+  const warnings = await backendWarnings(tenant, staged ?? active, active, probeBackend)
+  const isUncounted = (staged ?? active)?.countsUnits === true && !(await isDeclared(registry, proxy.api))
+  return { ...proxy, warnings: isUncounted ? [...warnings, UNITS_UNCOUNTED] : warnings }
 }
 
 function showRevisions({ actor, deployments }: ProxyBody): readonly Revision[] {

@@ -43,6 +43,8 @@ export interface Deployment {
   readonly transform?: TransformPlan
   readonly declaredScopes: readonly string[]
   readonly allowedScopes: readonly string[]
+  /** Set if the document has `x-tollgate-units`, which need a declaration. */
+  readonly countsUnits?: true
   readonly operationIds: readonly string[]
 }
 

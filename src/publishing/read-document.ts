@@ -3,6 +3,7 @@
 import { Problem } from '../domain/problem.ts'
 import { PREVIOUS_INVALID } from '../governance/compare/change.ts'
 import { compareVersions } from '../governance/lint/compare-versions.ts'
+import { readUnits } from '../governance/serving/units-extension.ts'
 import { judge } from '../governance/serving/verdict.ts'
 import {
   readDocument as readSpecificationParts,
@@ -35,6 +36,7 @@ export async function readDocument({ bytes, previous }: DocumentRequest): Promis
     serverUrl,
     operationIds: operations.map(({ operationId }) => operationId),
     declaredScopes: declaredBy(specification),
+    countsUnits: operations.some((operation) => readUnits(document, operation, []).units !== undefined),
     compiled: compileDocument(specification),
     converted: swagger === null ? null : Buffer.from(JSON.stringify(document)),
     previous: previous?.api === technicalName ? await compare(previous, bytes, specification) : null,

@@ -232,6 +232,11 @@ function platformOperationIds({
   return platformOperations.map(({ operationId }) => operationId)
 }
 
+/** Whether a declaration of the API is in force. */
+export async function isDeclared(registry: Registry, api: string): Promise<boolean> {
+  return (await inForce(registry, api)).length > 0
+}
+
 async function inForce(registry: Registry, api: string): Promise<readonly Document<OpenSlaSpecBody>[]> {
   return registry.list(OPENSLA_SPEC_KIND, { where: { api, inForce: 'true' }, limit: VARIANTS_MAX + 1 })
 }

@@ -10,6 +10,7 @@ it('returns the facts of a document, and its compiled form', async () => {
   const { compiled, ...facts } = await readDocument({ bytes: orders(), previous: null })
   expect(facts).toEqual({
     technicalName: 'orders-v1',
+    countsUnits: false,
     title: 'Orders',
     version: '1.2.3',
     major: 1,
