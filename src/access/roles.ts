@@ -31,6 +31,8 @@ export interface Roles {
   get(tenant: string, name: string): Promise<Role>
   create(author: Author, input: RoleInput & { readonly name: string }, held?: HeldScopes): Promise<Role>
   replace(author: Author, name: string, input: RoleInput, held?: HeldScopes): Promise<Role>
+  /** Members that are left out stay as they are. */
+  update(author: Author, name: string, input: Partial<RoleInput>, held?: HeldScopes): Promise<Role>
   remove(author: Author, name: string): Promise<void>
 }
 
@@ -48,9 +50,14 @@ export interface RolesOptions {
 const ROLES_MAX = 1_000
 
 export function createRoles(options: RolesOptions): Roles {
-  const { registry, createId, entitlements, revocations, mutex } = options
+  const { registry, createId, entitlements, mutex } = options
   const get = async (tenant: string, name: string): Promise<Role> =>
     (await entitlements.role(tenant, name)) ?? notFound(name)
+
+  const change = async (author: Author, given: RoleChange): Promise<Role> => {
+    await changeRole(options, author, given)
+    return get(author.tenant, given.name)
+  }
 
   return {
     get,
@@ -67,20 +74,13 @@ export function createRoles(options: RolesOptions): Roles {
         await commit(registry, author, 'role.create', [roleWrite(createId('rol'), tenant, 0, toBody(name, input))])
         return get(tenant, name)
       }),
-    async replace(author, name, input, held = null) {
-      const { tenant } = author
-      await mutex.runExclusive([peopleOf(tenant)], async () => {
-        const { id, revision, body } = await findOwn(options, tenant, name)
-        const added = input.scopes.filter((scope) => !body.scopes.includes(scope))
-        checkScopes(options, held, input.scopes, added)
-        const { labels = body.labels } = input
-        const next = toBody(name, { ...input, ...(labels && { labels }) })
-        await commit(registry, author, 'role.replace', [roleWrite(id, tenant, revision, next)])
-      })
-      const holders: string[] = []
-      for await (const { id } of listAll(registry, USER_KIND, { tenant, where: holdersOf(name) })) holders.push(id)
-      await revocations.revoke(tenant, holders)
-      return get(tenant, name)
+    replace(author, name, input, held = null) {
+      const toInput: RoleChange['toInput'] = ({ labels }) => ({ ...(labels && { labels }), ...input })
+      return change(author, { name, held, toInput, endsTokens: true })
+    },
+    update(author, name, input, held = null) {
+      const toInput: RoleChange['toInput'] = (before) => ({ ...before, ...input })
+      return change(author, { name, held, toInput, endsTokens: input.scopes !== undefined })
     },
     remove: (author, name) =>
       mutex.runExclusive([peopleOf(author.tenant)], async () => {
@@ -96,6 +96,34 @@ export function createRoles(options: RolesOptions): Roles {
         await commit(registry, author, 'role.remove', [{ kind: ROLE_KIND, id, tenant, expected: revision, body: null }])
       }),
   }
+}
+
+interface RoleChange {
+  readonly name: string
+  readonly held: HeldScopes
+  readonly toInput: (before: RoleBody) => RoleInput
+  /** Also for equal scopes: the change may be repeated after a crash. */
+  readonly endsTokens: boolean
+}
+
+async function changeRole(
+  options: RolesOptions,
+  author: Author,
+  { name, held, toInput, endsTokens }: RoleChange,
+): Promise<void> {
+  const { registry, mutex, revocations } = options
+  const { tenant } = author
+  await mutex.runExclusive([peopleOf(tenant)], async () => {
+    const { id, revision, body } = await findOwn(options, tenant, name)
+    const input = toInput(body)
+    const added = input.scopes.filter((scope) => !body.scopes.includes(scope))
+    checkScopes(options, held, input.scopes, added)
+    await commit(registry, author, 'role.replace', [roleWrite(id, tenant, revision, toBody(name, input))])
+  })
+  if (!endsTokens) return
+  const holders: string[] = []
+  for await (const { id } of listAll(registry, USER_KIND, { tenant, where: holdersOf(name) })) holders.push(id)
+  await revocations.revoke(tenant, holders)
 }
 
 /** Throws 400 for a scope that the platform API does not have, and 403 for an added scope that the caller does not hold. */

@@ -134,10 +134,27 @@ export const API_OPERATIONS = {
     method: 'PUT',
     path: '/v1/apis/:name/policy',
     summary: 'Replaces the access policy of an API; it applies to new subscriptions, credentials and tokens',
-    description: 'A change of `mcp` or `cors` applies to the active revision before the response.',
+    description:
+      'Members that are left out get their defaults; PATCH keeps them. ' +
+      'A change of `mcp` or `cors` applies to the active revision before the response.',
     tag,
     scope: 'apis:write',
     body: { ...policy, title: 'ApiPolicyInput', required: [] },
+    status: 200,
+    answer: policy,
+    problems: ['state_conflict', 'specification_invalid'],
+    changes: 'getApiPolicy',
+  },
+  updateApiPolicy: {
+    method: 'PATCH',
+    path: '/v1/apis/:name/policy',
+    summary: 'Changes the access policy of an API; it applies to new subscriptions, credentials and tokens',
+    description:
+      'Members that are left out stay as they are. ' +
+      'A change of `mcp` or `cors` applies to the active revision before the response.',
+    tag,
+    scope: 'apis:write',
+    body: { ...policy, title: 'ApiPolicyChange', required: [] },
     status: 200,
     answer: policy,
     problems: ['state_conflict', 'specification_invalid'],
@@ -232,6 +249,7 @@ export function apiHandlers(options: ApiHandlersOptions): Handlers<typeof API_OP
     updateApi: async ({ author, params, body }) => apis.update(author, params.name, body),
     getApiPolicy: async ({ author, params }) => policies.get(author.tenant, params.name),
     putApiPolicy: async ({ author, params, body }) => policies.put(author, params.name, body),
+    updateApiPolicy: async ({ author, params, body }) => policies.update(author, params.name, body),
     deprecateApi: async ({ author, params, body }) => retirement.deprecate(author, params.name, body),
     removeApi: async ({ author, params }) => apiRemoval.remove(author, params.name),
     retireApi: async ({ author, params, body }) => {

@@ -7,19 +7,20 @@ import type { Schema } from './schema-type.ts'
 import { id, labelledQuery, labels, list, named, nullable, object, prose, reference, time } from './schemas.ts'
 
 const points = { type: 'number', minimum: 0, maximum: 100 } as const
+const approval = {
+  minScore: points,
+  allowErrors: { type: 'boolean' },
+  allowBreaking: {
+    type: 'boolean',
+    description:
+      'Approves a new major version with breaking changes. Within a major version breaking changes are always refused.',
+  },
+  exposures: { type: 'array', maxItems: 3, items: { type: 'string', enum: ['Internal', 'Partner', 'Public'] } },
+} as const
 const policy = named(
   'TenantPolicy',
   object({
-    approval: object({
-      minScore: points,
-      allowErrors: { type: 'boolean' },
-      allowBreaking: {
-        type: 'boolean',
-        description:
-          'Approves a new major version with breaking changes. Within a major version breaking changes are always refused.',
-      },
-      exposures: { type: 'array', maxItems: 3, items: { type: 'string', enum: ['Internal', 'Partner', 'Public'] } },
-    }),
+    approval: object(approval),
     ruleset: nullable(reference),
     secondFactor: {
       type: 'string',
@@ -105,9 +106,23 @@ export const POLICY_OPERATIONS = {
     method: 'PUT',
     path: '/v1/policy',
     summary: 'Replaces the conditions for automatic approval',
+    description: 'Members that are left out get their defaults; PATCH keeps them.',
     tag,
     scope: 'policy:write',
     body: { ...policy, title: 'TenantPolicyInput', required: ['approval'] },
+    status: 200,
+    answer: policy,
+    problems: ['state_conflict'],
+    changes: 'getTenantPolicy',
+  },
+  updateTenantPolicy: {
+    method: 'PATCH',
+    path: '/v1/policy',
+    summary: 'Changes the conditions for automatic approval',
+    description: 'Members that are left out stay as they are, also those of `approval`.',
+    tag,
+    scope: 'policy:write',
+    body: named('TenantPolicyChange', object({ ...policy.properties, approval: object(approval, []) }, [])),
     status: 200,
     answer: policy,
     problems: ['state_conflict'],
@@ -129,5 +144,6 @@ export function policyHandlers({ policies, rulesets }: PolicyHandlersOptions): H
     removeRuleset: async ({ author, params }) => rulesets.remove(author, params.id),
     getTenantPolicy: async ({ author }) => policies.get(author.tenant),
     putTenantPolicy: async ({ author, body }) => policies.put(author, body),
+    updateTenantPolicy: async ({ author, body }) => policies.update(author, body),
   }
 }

@@ -44,7 +44,19 @@ export const ROLE_OPERATIONS = {
     path: '/v1/roles/:name',
     summary: 'Replaces the scopes of a role; earlier tokens of its holders are refused once this call returns',
     description: 'A scope that is added must be held by the caller.',
-    body: named('RoleChange', object({ description, scopes, labels }, ['scopes'])),
+    body: named('RoleReplacement', object({ description, scopes, labels }, ['scopes'])),
+    status: 200,
+    answer: role,
+    problems: ['state_conflict', 'operation_forbidden'],
+    changes: 'getRole',
+  },
+  updateRole: {
+    ...writing,
+    method: 'PATCH',
+    path: '/v1/roles/:name',
+    summary: 'Changes a role; with `scopes`, earlier tokens of its holders are refused once this call returns',
+    description: 'A scope that is added must be held by the caller. Members that are left out stay as they are.',
+    body: named('RoleChange', object({ description, scopes, labels }, [])),
     status: 200,
     answer: role,
     problems: ['state_conflict', 'operation_forbidden'],
@@ -67,6 +79,7 @@ export function roleHandlers({ roles }: { readonly roles: Roles }): Handlers<typ
     getRole: async ({ author, params }) => roles.get(author.tenant, params.name),
     createRole: async ({ author, body, caller }) => roles.create(author, body, caller.scopes),
     replaceRole: async ({ author, params, body, caller }) => roles.replace(author, params.name, body, caller.scopes),
+    updateRole: async ({ author, params, body, caller }) => roles.update(author, params.name, body, caller.scopes),
     deleteRole: async ({ author, params }) => roles.remove(author, params.name),
   }
 }

@@ -20,9 +20,15 @@ export interface TenantPolicy {
   readonly secondFactor?: 'off' | 'required'
 }
 
+export interface TenantPolicyChange extends Partial<Omit<TenantPolicy, 'approval'>> {
+  readonly approval?: Partial<TenantPolicy['approval']>
+}
+
 export interface TenantPolicies {
   get(tenant: string): Promise<TenantPolicy>
   put(author: Author, policy: TenantPolicy): Promise<TenantPolicy>
+  /** Members that are left out stay as they are. */
+  update(author: Author, change: TenantPolicyChange): Promise<TenantPolicy>
 }
 
 const TENANT_POLICY_KIND = documentKind<TenantPolicy>('tenant_policy', 'hidden', 'exported')
@@ -41,26 +47,31 @@ export function createTenantPolicies({ registry }: { readonly registry: Registry
     return { ...DEFAULT_TENANT_POLICY, ...(await registry.get(TENANT_POLICY_KIND, idOf(tenant)))?.body }
   }
 
+  async function save(author: Author, toBody: (before: TenantPolicy) => TenantPolicy): Promise<TenantPolicy> {
+    const { tenant } = author
+    const id = idOf(tenant)
+    const before = await registry.get(TENANT_POLICY_KIND, id)
+    const body = toBody({ ...DEFAULT_TENANT_POLICY, ...before?.body })
+    const { ruleset } = body
+    const named = typeof ruleset === 'string' ? await registry.get(RULESET_KIND, ruleset) : null
+    if (typeof ruleset === 'string' && named?.tenant !== tenant) {
+      throw invalidAt('/ruleset', 'The ruleset does not exist.')
+    }
+    await commit(registry, author, 'policy.put', [
+      { kind: TENANT_POLICY_KIND, id, tenant, expected: before?.revision ?? 0, body },
+      // An unchanged write of the ruleset, so that its concurrent removal fails.
+      ...(named === null
+        ? []
+        : [{ kind: RULESET_KIND, id: named.id, tenant, expected: named.revision, body: named.body }]),
+    ])
+    return get(tenant)
+  }
+
   return {
     get,
-    async put(author, body) {
-      const { tenant } = author
-      const { ruleset } = body
-      const named = typeof ruleset === 'string' ? await registry.get(RULESET_KIND, ruleset) : null
-      if (typeof ruleset === 'string' && named?.tenant !== tenant) {
-        throw invalidAt('/ruleset', 'The ruleset does not exist.')
-      }
-      const id = idOf(tenant)
-      const before = await registry.get(TENANT_POLICY_KIND, id)
-      await commit(registry, author, 'policy.put', [
-        { kind: TENANT_POLICY_KIND, id, tenant, expected: before?.revision ?? 0, body },
-        // An unchanged write of the ruleset, so that its concurrent removal fails.
-        ...(named === null
-          ? []
-          : [{ kind: RULESET_KIND, id: named.id, tenant, expected: named.revision, body: named.body }]),
-      ])
-      return get(tenant)
-    },
+    put: (author, body) => save(author, () => body),
+    update: (author, { approval, ...change }) =>
+      save(author, (before) => ({ ...before, ...change, approval: { ...before.approval, ...approval } })),
   }
 }
 

@@ -107,15 +107,25 @@ async function runResource(client: ApiClient, run: ResourceRun, io: Io): Promise
   const fields = fieldsOf(declaration)
   // All fields of an operation may be optional; its body is an object even then.
   const body = fields.length === 0 ? undefined : await buildBody(fields, fieldValues(fields, options), options, io)
-  const { secretHeader } = declaration
+  const { secretHeader, isUnchanged } = declaration
+  const tag = isUnchanged === true ? await readTag(client, path) : null
   const result = await client.call({
     method,
     path,
     ...(fields.length > 0 && { body: JSON.stringify(body ?? {}) }),
-    ...(secretHeader !== undefined && { headers: { [secretHeader]: await readSecret('Code', io) } }),
+    headers: {
+      ...(secretHeader !== undefined && { [secretHeader]: await readSecret('Code', io) }),
+      ...(tag !== null && { 'if-match': tag }),
+    },
   })
   if (result === null) return io.err.write('Done.\n')
   await printResult(result, options.output, io, shapeOf(declaration))
+}
+
+async function readTag(client: ApiClient, path: string): Promise<string | null> {
+  const answer = await client.send({ method: 'GET', path })
+  refuseProblem(answer)
+  return answer.headers.get('etag')
 }
 
 function shapeOf({ columns, bar }: ResourceCommand): Shape {

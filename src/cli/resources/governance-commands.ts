@@ -95,9 +95,10 @@ export const POLICY: ResourceGroup = {
     },
     {
       name: 'set',
-      operation: 'putTenantPolicy',
-      call: 'PUT /v1/policy',
-      summary: 'Changes the policy of the organisation',
+      operation: 'updateTenantPolicy',
+      call: 'PATCH /v1/policy',
+      summary: 'Changes the policy of the organisation; what is left out stays as it is',
+      isUnchanged: true,
       fields: 'approval:json ruleset secondFactor',
     },
   ],

@@ -56,9 +56,10 @@ export const APIS: ResourceGroup = {
     },
     {
       name: 'set-policy',
-      operation: 'putApiPolicy',
-      call: 'PUT /v1/apis/{name}/policy',
-      summary: 'Changes the policy of an API',
+      operation: 'updateApiPolicy',
+      call: 'PATCH /v1/apis/{name}/policy',
+      summary: 'Changes the policy of an API; what is left out stays as it is',
+      isUnchanged: true,
       fields: 'subscriptionApproval exposure tokenAlgorithm credentialLifetimeDays:number mcp:boolean cors:json',
     },
     {

@@ -24,6 +24,8 @@ export interface ResourceCommand {
   readonly bar?: string
   /** A header with a secret, which is typed or read from standard input. */
   readonly secretHeader?: string
+  /** The change is refused if the resource, at the same path, changes after the command has begun. */
+  readonly isUnchanged?: true
   /** The answer is printed as it is. */
   readonly isRaw?: true
 }

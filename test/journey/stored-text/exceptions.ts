@@ -19,7 +19,7 @@ export const EXCEPTIONS: Readonly<Record<string, string>> = {
     ['/extends', '/formats/[]', '/aliases/{key}', '/aliases/{value}', '/rules/{key}'],
     VETTED,
   ),
-  'putTenantPolicy /ruleset': EXISTS,
+  ...ofBoth('putTenantPolicy', 'updateTenantPolicy', ['/ruleset'], EXISTS),
   'stageRevision /api': 'The schema of the handler accepts names of APIs only.',
   ...ofBoth('stageRevision', 'createProgramme', ['/backend/tls/key', '/backend/secretHeaders/[]/value'], SECRET),
   ...ofBoth('stageRevision', 'createProgramme', ['/backend/tls/certificate', '/backend/tls/ca'], CERTIFICATES),
@@ -37,6 +37,7 @@ export const EXCEPTIONS: Readonly<Record<string, string>> = {
   'changePassword /oldPassword': SECRET,
   'changePassword /newPassword': SECRET,
   ...ofBoth('createRole', 'replaceRole', ['/scopes/[]'], EXISTS),
+  'updateRole /scopes/[]': EXISTS,
   'createIdentityProvider /issuer': 'Its metadata is read from there before it is stored.',
   ...ofBoth(
     'createIdentityProvider',

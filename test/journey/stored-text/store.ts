@@ -51,6 +51,7 @@ async function storeGovernance({ send }: Filler): Promise<void> {
   await send('updateRuleset', rules, ruleset)
   const approval = { minScore: 100, allowErrors: false, allowBreaking: false, exposures: [] }
   await send('putTenantPolicy', {}, { approval, ruleset: rules['id'] })
+  await send('updateTenantPolicy', {}, { approval, ruleset: rules['id'] })
   const adr = await send('createAdr', {}, { status: 'Accepted', api: undefined })
   await send('updateAdr', adr, { api: undefined })
   await send('updatePrinciple', await send('createPrinciple', {}))
@@ -172,7 +173,8 @@ async function storeAccess(filler: Filler, decider: Filler, { issuer }: Addresse
       federated: { issuer, clientId: TEXT },
     },
   )
-  await send('putApiPolicy', { name: API }, { exposure: 'Public', subscriptionApproval: 'Manual' })
+  await send('putApiPolicy', { name: API }, { exposure: 'Public' })
+  await send('updateApiPolicy', { name: API }, { exposure: 'Public', subscriptionApproval: 'Manual' })
   const waiting = await send(
     'createSubscription',
     {},
@@ -196,6 +198,7 @@ async function storeAccess(filler: Filler, decider: Filler, { issuer }: Addresse
 async function storePeople({ send }: Filler, { consumer }: Stored): Promise<void> {
   const role = await send('createRole', {}, { name: 'hostile', scopes: ['risks:read'] })
   await send('replaceRole', role, { scopes: ['risks:read'] })
+  await send('updateRole', role, { scopes: ['risks:read'] })
   const roles = [{ role: 'consumer', consumers: [consumer] }]
   const { id } = await send('createUser', {}, { username: 'hostile', roles, identity: undefined, password: undefined })
   await send('updateUser', { id }, { roles })

@@ -116,6 +116,7 @@ function tokenOfSubscription(platform: TestPlatform, subscription: string): stri
 /** Request bodies for the operations that require one. */
 const BODIES: Readonly<Record<string, unknown>> = {
   putApiPolicy: {},
+  updateApiPolicy: {},
   decide: { outcome: 'Approved' },
   decideOnProgramme: { outcome: 'Approved' },
   updateProgramme: { specification: 'YQ==' },
@@ -139,6 +140,7 @@ const BODIES: Readonly<Record<string, unknown>> = {
   updateIdentityProvider: { apis: [] },
   updateUser: { name: 'Mine' },
   replaceRole: { scopes: [] },
+  updateRole: { description: '' },
   testEventSubscription: { type: 'SlaChanged' },
   redeliver: { since: '2026-01-01T00:00:00Z' },
   createMute: MUTE,

@@ -51,7 +51,7 @@ ${leftOut.join('\n')}
 ### Rules of a tenant
 
 A tenant changes severities with \`POST /v1/rulesets\` and
-\`{"rules": {"pagination": "error", "path-verb": "off"}}\`; \`PUT /v1/policy\` names the ruleset. The
+\`{"rules": {"pagination": "error", "path-verb": "off"}}\`; \`PATCH /v1/policy\` names the ruleset. The
 same document may hold rules of its own, in the notation of Spectral:
 
 \`\`\`json
