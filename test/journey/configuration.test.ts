@@ -183,4 +183,22 @@ describe('the configuration of a service', () => {
     expect(await run(two, ['adopt', dir])).toMatchObject({ code: 0, out: '~ consumer App\n' })
     expect(await run(two, ['adopt', dir])).toMatchObject({ code: 0, out: '' })
   })
+
+  it('never takes away the access with which the command runs', async () => {
+    const dir = mkdtempSync(join(folder, 'self-'))
+    writeFileSync(join(dir, 'tollgate.yaml'), 'managedBy: team-self\n')
+    writeFileSync(join(dir, 'admin.yaml'), 'resource: consumer\nname: admin\n')
+    const adopted = await run(two, ['adopt', dir])
+    expect(adopted).toMatchObject({ code: 1, out: '' })
+    expect(adopted.err).toContain('consumer admin is the access of the client that runs this command.')
+
+    const { items } = await two.platform.get<{ items: { id: string; name: string }[] }>('/v1/consumers')
+    const { id } = items.find(({ name }) => name === 'admin')!
+    expect(await run(two, ['consumers', 'update', id, '--labels', 'managed-by=team-self'])).toMatchObject({ code: 0 })
+    rmSync(join(dir, 'admin.yaml'))
+    const synced = await run(two, ['sync', dir, '--yes'])
+    expect(synced).toMatchObject({ code: 1, out: '' })
+    expect(synced.err).toContain('sync would remove the access of the client that runs it:\n  consumer admin\n')
+    expect(await run(two, ['diff', dir])).toMatchObject({ code: 1, out: '- consumer admin\n' })
+  })
 })

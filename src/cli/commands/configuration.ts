@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline/promises'
 import type { Writable } from 'node:stream'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { BuildCommand } from '../command-entry.ts'
-import { applyAll, applyChanges, exitCodeOf, headOf } from '../configuration/apply.ts'
+import { applyChanges, exitCodeOf, headOf, type Failure } from '../configuration/apply.ts'
 import {
   describeChange,
   findAdoptions,
@@ -18,6 +18,7 @@ import { openFolder, openKept, type FileSource } from '../configuration/file-sou
 import type { Context } from '../configuration/handler.ts'
 import { readAll } from '../configuration/kinds.ts'
 import { createNames } from '../configuration/names.ts'
+import { ownAccess } from '../configuration/own-access.ts'
 import { findStale, readPlan, toPlan, writePlan } from '../configuration/plan.ts'
 import { readFolder, type Folder } from '../configuration/read-folder.ts'
 import { Refused } from '../configuration/platform.ts'
@@ -42,6 +43,8 @@ interface Comparison {
   readonly folder: Folder
   readonly context: Context
   readonly found: readonly Found[]
+  /** Ids of the access that the command uses. */
+  readonly own: ReadonlySet<string>
 }
 
 const CONTEXT_OPTION = ['--context <name>', 'the service, by the name of its context'] as const
@@ -57,9 +60,12 @@ export const buildDump: BuildCommand = (command, io) => {
       const context = { platform, names: createNames(), readFile: () => '', hide: (text: string) => text }
       const all = await readAll(context).catch(explainRefusal)
       const duplicates = duplicatesOf(all)
-      const found = all.filter((each) => !duplicates.has(keyOf(each)))
+      // A copy could grant what nobody has granted here.
+      const found = all.filter((each) => !duplicates.has(keyOf(each)) && each.isWaiting !== true)
       const count = writeFolder(dir, found, options.managedBy ?? null, options.replace === true)
       io.err.write(`${found.length} resources in ${count} files\n`)
+      const waiting = all.filter(({ isWaiting }) => isWaiting === true).length
+      if (waiting > 0) io.err.write(`${waiting} subscriptions wait for an approval or for capacity and are left out\n`)
       if (duplicates.size === 0) return
       const lines = [...duplicates].map((key) => `  ${toPlain(key)}`).join('\n')
       throw new CommandFailed(`Left out, because several resources have one name:\n${lines}`, EXIT_NEGATIVE)
@@ -135,9 +141,10 @@ export const buildSync: BuildCommand = (command, io) => {
     .option('--yes', 'remove without asking')
     .option(...CONTEXT_OPTION)
     .action(async (dir: string, options: Common & { yes?: true }) => {
-      await compare(io, options, openFolder(dir), async ({ context, folder, found }) => {
+      await compare(io, options, openFolder(dir), async ({ context, folder, found, own }) => {
         if (folder.owner === null) throw new CommandFailed(NO_OWNER)
         const removals = findRemovals(folder, found)
+        refuseOwn(removals, own)
         if (removals.length > 0 && options.yes !== true) await confirm(io, context, removals)
         await make(io, context, [...findChanges(context, folder, found), ...removals])
       })
@@ -150,12 +157,11 @@ export const buildAdopt: BuildCommand = (command, io) => {
     .argument('<dir>', 'a folder with tollgate.yaml')
     .option(...CONTEXT_OPTION)
     .action(async (dir: string, options: Common) => {
-      await compare(io, options, openFolder(dir), async ({ context, folder, found }) => {
-        const { changes, refused } = findAdoptions(folder, found)
-        const failures = await applyAll(context, changes, (line) => io.out.write(`${line}\n`))
+      await compare(io, options, openFolder(dir), async ({ context, folder, found, own }) => {
+        const { changes, refused } = findAdoptions(folder, found, own)
+        const { failures } = await applyChanges(context, changes, (line) => io.out.write(`${line}\n`))
         const lines = [...refused.map(toPlain), ...failures.map(({ text }) => text)].join('\n')
-        const hasTrouble = failures.some(({ exitCode }) => exitCode === EXIT_TROUBLE)
-        if (lines !== '') throw new CommandFailed(`Not adopted:\n${lines}`, hasTrouble ? EXIT_TROUBLE : EXIT_NEGATIVE)
+        if (lines !== '') throw new CommandFailed(`Not adopted:\n${lines}`, worstOf(failures))
       })
     })
   addExamples(command, [['tollgate adopt config', 'labels existing resources of the folder as its own']])
@@ -165,7 +171,7 @@ async function connect(io: Io, { context }: Common) {
   const session = await openSession(io, context)
   const onLimited = (): void => io.err.write('The service limits the rate of calls; this takes longer.\n')
   const platform = createServicePlatform({ api: createApiClient(session), pause, onLimited })
-  return { baseUrl: session.baseUrl, platform }
+  return { baseUrl: session.baseUrl, platform, token: session.token }
 }
 
 /** Reads the folder and the service. An error that `task` throws has no values of variables. */
@@ -178,14 +184,27 @@ async function compare(
   const variables = createVariables(io.env)
   try {
     const folder = readFolder(files, variables)
-    const { baseUrl, platform } = await connect(io, options)
+    const { baseUrl, platform, token } = await connect(io, options)
     const context: Context = { platform, names: createNames(), readFile: files.read, hide: variables.hide }
-    await task({ baseUrl, files, folder, context, found: await readAll(context).catch(explainRefusal) })
+    const found = await readAll(context).catch(explainRefusal)
+    await task({ baseUrl, files, folder, context, found, own: ownAccess(await token()) })
   } catch (cause) {
     if (!(cause instanceof CommandFailed)) throw cause
     const lines = cause.message.split('\n').map((line) => toPlain(variables.hide(line)))
     throw new CommandFailed(lines.join('\n'), cause.exitCode)
   }
+}
+
+function refuseOwn(removals: readonly Change[], own: ReadonlySet<string>): void {
+  const lines = removals.flatMap((change) =>
+    change.action === 'remove' && own.has(change.found.id) ? [keyOf(change.found)] : [],
+  )
+  if (lines.length === 0) return
+  throw new CommandFailed(
+    `Nothing was changed: sync would remove the access of the client that runs it:\n${lines.map((key) => `  ${key}`).join('\n')}\n` +
+      'Add it to the folder, or take the label from it.',
+    EXIT_NEGATIVE,
+  )
 }
 
 function explainRefusal(cause: unknown): never {
@@ -215,16 +234,20 @@ function failIfAny({ length }: readonly Change[]): void {
 async function make(io: Io, context: Context, changes: readonly Change[]): Promise<void> {
   // Before the first change, because a missing secret is no reason to stop in the middle.
   for (const change of changes) if (change.action === 'create') checkSecrets(change.wanted.fields)
-  const { done, failure, left } = await applyChanges(context, changes, (line) => io.out.write(`${line}\n`))
-  if (failure === null) {
+  const { done, failures, left } = await applyChanges(context, changes, (line) => io.out.write(`${line}\n`))
+  if (failures.length === 0) {
     io.err.write(`${done} ${done === 1 ? 'change' : 'changes'}\n`)
     return
   }
   const rest = left.map((change) => `  ${headOf(change, context)}`).join('\n')
   throw new CommandFailed(
-    `${failure.text}\n${done} done; not done:\n${rest}\nRun the command again to finish.`,
-    failure.exitCode,
+    `${failures.map(({ text }) => text).join('\n')}\n${done} done; not done:\n${rest}\nRun the command again to finish.`,
+    worstOf(failures),
   )
+}
+
+function worstOf(failures: readonly Failure[]): Failure['exitCode'] {
+  return failures.some(({ exitCode }) => exitCode === EXIT_TROUBLE) ? EXIT_TROUBLE : EXIT_NEGATIVE
 }
 
 async function confirm(io: Io, { hide }: Context, removals: readonly Change[]): Promise<void> {

@@ -3,8 +3,7 @@
 import { withoutUnset } from './backend-secrets.ts'
 import type { Context } from './handler.ts'
 import { Refused } from './platform.ts'
-import { isFields, type Fields, type Found, type Resource } from './resource.ts'
-import { isNothing } from './same-value.ts'
+import { isFields, isNothing, type Fields, type Found, type Resource } from './resource.ts'
 
 const PRECONDITION_FAILED = 412
 
@@ -14,21 +13,27 @@ export async function deployRevision(context: Context, { name, fields }: Resourc
   const { document, backend, transform, allowedScopes } = fields
   const before = found === null ? null : await readUnchanged(context, found)
   const text = document === undefined ? String(found?.fields['document']) : context.readFile(String(document))
-  const backendBefore = found?.fields['backend']
-  const newBackend = isFields(backend) ? mergeBackend(backendBefore, withoutUnset(backend)) : backendBefore
-  const scopes = allowedScopes ?? found?.fields['allowedScopes']
+  const newBackend = backendIn(backend, found?.fields['backend'] ?? undefined)
+  const scopes = allowedScopes === undefined ? (found?.fields['allowedScopes'] ?? null) : allowedScopes
   const { body: staged } = await platform.send('POST', '/v1/proxies', {
     api: name,
     specification: Buffer.from(text).toString('base64'),
     ...(newBackend !== undefined && { backend: newBackend }),
     ...(transform !== undefined && { transform }),
-    ...(scopes !== undefined && { allowedScopes: scopes }),
+    // Without them, the API allows all scopes that its document declares.
+    ...(scopes !== null && { allowedScopes: scopes }),
   })
   const path = `/v1/proxies/${String(staged['id'])}`
   const { body, tag } = await platform.get(path)
   const isOurs = body['stagingRevision'] === staged['stagingRevision']
   if (!isOurs || (before !== null && body['activeRevision'] !== before['activeRevision'])) throw hasChanged()
   await platform.send('POST', `${path}/activate`, {}, tag)
+}
+
+/** Returns the backend to send. Null: that of the document. Undefined: the service keeps the one that it has. */
+function backendIn(wanted: unknown, before: unknown): unknown {
+  if (wanted === undefined) return before
+  return isFields(wanted) ? mergeBackend(before, withoutUnset(wanted)) : null
 }
 
 /** A backend has either a URL or targets: that of the file replaces the other. Empty `tls` and `secretHeaders` remove those. */

@@ -5,13 +5,14 @@
  * APIs are left out, and a declaration is superseded but never removed.
  */
 
+import { isDeepStrictEqual } from 'node:util'
 import { isStoredAs } from '../gate/stored-text.ts'
 import { deployRevision } from './api-deployment.ts'
 import { secretsFault } from './backend-secrets.ts'
 import type { Context, Handler } from './handler.ts'
-import { isFields, type Fields, type Found, type Resource } from './resource.ts'
+import { explicit, isFields, type Fields, type Found, type Resource } from './resource.ts'
 import { isSameValue } from './same-value.ts'
-import { mapInParallel, withoutNothing } from './simple-handler.ts'
+import { mapInParallel } from './simple-handler.ts'
 
 const KIND = 'api'
 const PLATFORM_API = 'platform-v1'
@@ -29,6 +30,10 @@ export function createApiHandler(): Handler {
       const apis = (await context.platform.list('/v1/apis')).filter(({ id, state }) => {
         return id !== PLATFORM_API && state !== 'Retired' && typeof proxies.get(id)?.['activeRevision'] === 'number'
       })
+      for (const api of [PLATFORM_API, ...apis.map(({ id }) => String(id))]) context.names.add(KIND, api, api)
+      for (const scope of apis.flatMap(({ id }) => proxies.get(id)!['declaredScopes'] as readonly string[])) {
+        context.names.add('scope', scope, scope)
+      }
       return mapInParallel(apis, ({ id }) => readApi(context, String(id), String(proxies.get(id)!['id'])))
     },
     async create(context, wanted) {
@@ -41,16 +46,24 @@ export function createApiHandler(): Handler {
       // First, because a new revision changes the entity tags.
       await changeSettings(context, wanted, changed, found)
       if (REVISED.some((field) => changed.has(field))) await deployRevision(context, wanted, found)
-      if (changed.has('declarations')) await declare(context, wanted, found)
-      return null
+      return changed.has('declarations') ? declare(context, wanted, found) : null
     },
     async remove({ platform }, found) {
       await platform.send('DELETE', `/v1/apis/${found.id}`, undefined, found.tags[0])
     },
-    isSame(context, field, found, wanted) {
-      if (field === 'document') return isStoredAs(String(found), context.readFile(String(wanted)))
-      const declared = new Set((found ?? []) as readonly string[])
-      return (wanted as readonly string[]).every((path) => declared.has(context.readFile(path)))
+    isSame(context, field, { fields, defaults }, wanted) {
+      switch (field) {
+        case 'document':
+          return isStoredAs(String(fields[field]), context.readFile(String(wanted)))
+        case 'declarations': {
+          const texts = (wanted as readonly string[]).map((path) => context.readFile(path))
+          return isSameValue(KIND, field, fields[field], texts)
+        }
+        case 'allowedScopes':
+          return wanted === null ? fields[field] === null : isDeepStrictEqual(toSet(defaults?.[field]), toSet(wanted))
+        default:
+          return null
+      }
     },
   }
 }
@@ -65,12 +78,16 @@ function faultIn({
 }: Fields): string | null {
   if (document !== undefined && typeof document !== 'string') return 'document must be a path.'
   if (!isTexts(declarations)) return 'declarations must be a list of paths.'
-  if (!isFields(backend)) return 'backend must be an object.'
-  const fault = secretsFault(backend)
+  if (backend !== null && !isFields(backend)) return 'backend must be an object.'
+  const fault = backend === null ? null : secretsFault(backend)
   if (fault !== null) return fault
   if (transform !== null && !isFields(transform)) return 'transform must be an object.'
   if (!isFields(policy)) return 'policy must be an object.'
-  return isTexts(allowedScopes) ? null : 'allowedScopes must be a list of scopes.'
+  return allowedScopes === null || isTexts(allowedScopes) ? null : 'allowedScopes must be a list of scopes.'
+}
+
+function toSet(scopes: unknown): ReadonlySet<unknown> {
+  return new Set(scopes as readonly unknown[])
 }
 
 function isTexts(value: unknown): boolean {
@@ -88,12 +105,11 @@ async function readApi({ platform }: Context, api: string, proxyId: string): Pro
   const { activeRevision, backendSource, backend, transform, allowedScopes, declaredScopes } = proxy.body
   const active = revisions.find(({ revision }) => revision === activeRevision)
   const inForce = declarations.filter((each) => each['inForce'] === true).toSorted(byVariant)
-  const isNarrowed = !isSameValue(KIND, 'allowedScopes', allowedScopes, declaredScopes)
+  const isNarrowed = !isDeepStrictEqual(toSet(allowedScopes), toSet(declaredScopes))
   const fields = {
     document: await platform.text(`/v1/openapispecs/${String(active?.['specification'])}/content`),
-    backend: backendSource === 'document' ? undefined : toInput(backend as Fields),
+    backend: backendSource === 'document' ? null : toInput(backend as Fields),
     transform,
-    allowedScopes: isNarrowed ? allowedScopes : undefined,
     policy: policy.body,
     declarations: await mapInParallel(inForce, ({ id }) => platform.text(`/v1/openslaspecs/${String(id)}/content`)),
     labels: own['labels'],
@@ -101,7 +117,8 @@ async function readApi({ platform }: Context, api: string, proxyId: string): Pro
   return {
     kind: KIND,
     name: api,
-    fields: withoutNothing(fields),
+    // No scopes are not the same as all that the document declares, which is null.
+    fields: { ...explicit(KIND, fields), allowedScopes: isNarrowed ? allowedScopes : null },
     id: api,
     tags: [tag, proxy.tag, policy.tag, proxyId],
     defaults: { allowedScopes },
@@ -131,17 +148,20 @@ async function changeSettings(
     await platform.send('PATCH', `/v1/apis/${name}`, { labels: labels ?? {} }, apiTag)
   }
   if (policy !== undefined && changed.has('policy')) {
-    const whole = { ...(found?.fields['policy'] as Fields | undefined), ...(policy as Fields) }
-    await platform.send('PUT', `/v1/apis/${name}/policy`, whole, policyTag)
+    await platform.send('PATCH', `/v1/apis/${name}/policy`, policy, policyTag)
   }
 }
 
-/** Publishes the declarations that the service does not have. */
-async function declare(context: Context, { name, fields }: Resource, found: Found | null): Promise<void> {
+/** Publishes the declarations that the service does not have. Returns what remains to be done; null: nothing. */
+async function declare(context: Context, { name, fields }: Resource, found: Found | null): Promise<string | null> {
+  const { platform, readFile } = context
+  const wanted = ((fields['declarations'] ?? []) as readonly string[]).map((path) => readFile(path))
   const declared = new Set((found?.fields['declarations'] ?? []) as readonly string[])
-  for (const path of (fields['declarations'] ?? []) as readonly string[]) {
-    const text = context.readFile(path)
+  for (const text of wanted) {
     const specification = Buffer.from(text).toString('base64')
-    if (!declared.has(text)) await context.platform.send('POST', '/v1/openslaspecs', { api: name, specification })
+    if (!declared.has(text)) await platform.send('POST', '/v1/openslaspecs', { api: name, specification })
   }
+  const inForce = (await platform.list(`/v1/openslaspecs?api=${name}`)).filter((each) => each['inForce'] === true)
+  const others = inForce.length - wanted.length
+  return others > 0 ? `${others} more in force, because a declaration is never removed` : null
 }

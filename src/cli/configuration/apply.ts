@@ -1,11 +1,12 @@
-/** Makes changes one after another, and reports those that were not made. */
+/** Makes changes one after another, except for those that depend on one that was not made. */
 
 import { CommandFailed, EXIT_NEGATIVE, EXIT_TROUBLE } from '../exit-codes.ts'
 import { toPlain } from '../output/plain-text.ts'
-import { describeChange, type Change } from './differences.ts'
+import { describeChange, resourceOf, type Change } from './differences.ts'
 import type { Context } from './handler.ts'
 import { handlerOf } from './kinds.ts'
 import { Refused } from './platform.ts'
+import { referencesOf } from './references.ts'
 import { keyOf } from './resource.ts'
 
 /** Why a change was not made, and the exit code for it. */
@@ -16,45 +17,40 @@ export interface Failure {
 
 export interface ApplyReport {
   readonly done: number
-  /** The reason why the run ended early; null: it did not. */
-  readonly failure: Failure | null
-  /** The changes that were not made, the failed one first. */
+  readonly failures: readonly Failure[]
+  /** The changes that were not made: those that failed, and those that were not tried. */
   readonly left: readonly Change[]
 }
 
 export type OnDone = (line: string) => void
 
 export async function applyChanges(context: Context, changes: readonly Change[], onDone: OnDone): Promise<ApplyReport> {
-  for (const [index, change] of changes.entries()) {
+  const failures: Failure[] = []
+  const left: Change[] = []
+  for (const change of changes) {
+    // The service fails or cannot be reached: the others would wait for it as well.
+    const isOver = failures.at(-1)?.exitCode === EXIT_TROUBLE
+    if (isOver || left.some((other) => dependsOn(change, other))) {
+      left.push(change)
+      continue
+    }
     try {
       const remaining = await applyChange(context, change)
       const first = headOf(change, context)
       onDone(remaining === null ? first : `${first} (${remaining})`)
     } catch (cause) {
-      return { done: index, failure: explain(change, cause, context), left: changes.slice(index) }
+      failures.push(explain(change, cause, context))
+      left.push(change)
     }
   }
-  return { done: changes.length, failure: null, left: [] }
+  return { done: changes.length - left.length, failures, left }
 }
 
-/** Makes changes that do not depend on each other. Returns a failure for each that was not made. */
-export async function applyAll(
-  context: Context,
-  changes: readonly Change[],
-  onDone: OnDone,
-): Promise<readonly Failure[]> {
-  const failures: Failure[] = []
-  for (const change of changes) {
-    try {
-      await applyChange(context, change)
-      onDone(headOf(change, context))
-    } catch (cause) {
-      failures.push(explain(change, cause, context))
-      // The service cannot be reached: the others would fail as well.
-      if (!(cause instanceof Refused)) break
-    }
-  }
-  return failures
+/** A resource needs those that it names; it is removed after those that name it. */
+function dependsOn(change: Change, other: Change): boolean {
+  const [one, before] = [resourceOf(change), resourceOf(other)]
+  if (change.action === 'remove') return referencesOf(before).includes(keyOf(one))
+  return keyOf(one) === keyOf(before) || referencesOf(one).includes(keyOf(before))
 }
 
 export function headOf(change: Change, { hide }: Pick<Context, 'hide'>): string {
@@ -64,7 +60,7 @@ export function headOf(change: Change, { hide }: Pick<Context, 'hide'>): string 
 /** Throws what is neither a refusal nor a failure that is explained. */
 function explain(change: Change, cause: unknown, { hide }: Context): Failure {
   if (!(cause instanceof Refused) && !(cause instanceof CommandFailed)) throw cause
-  const key = toPlain(hide(keyOf(change.action === 'create' ? change.wanted : change.found)))
+  const key = toPlain(hide(keyOf(resourceOf(change))))
   const exitCode = cause instanceof Refused ? exitCodeOf(cause) : cause.exitCode
   const hasChanged = cause instanceof Refused && cause.isConflict
   return { exitCode, text: hasChanged ? `${key} has changed since it was read.` : `${key}: ${hide(cause.message)}` }
@@ -76,7 +72,7 @@ export function exitCodeOf({ status }: Refused): CommandFailed['exitCode'] {
 }
 
 async function applyChange(context: Context, change: Change): Promise<string | null> {
-  const handler = handlerOf(change.action === 'create' ? change.wanted.kind : change.found.kind)!
+  const handler = handlerOf(resourceOf(change).kind)!
   switch (change.action) {
     case 'create':
       return handler.create(context, change.wanted)
@@ -86,6 +82,9 @@ async function applyChange(context: Context, change: Change): Promise<string | n
     }
     case 'remove':
       await handler.remove?.(context, change.found)
+      return null
+    case 'halt':
+      await handler.halting?.halt(context, change.wanted)
       return null
   }
 }

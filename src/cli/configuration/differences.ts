@@ -17,7 +17,7 @@ import {
   type Found,
   type Resource,
 } from './resource.ts'
-import { isNothing, isSameValue } from './same-value.ts'
+import { isSameValue } from './same-value.ts'
 
 export interface Difference {
   readonly field: string
@@ -34,18 +34,39 @@ export type Change =
       readonly differences: readonly Difference[]
     }
   | { readonly action: 'remove'; readonly found: Found }
+  /** Disables or suspends what the folder describes as such. */
+  | { readonly action: 'halt'; readonly wanted: Resource }
 
 export const NO_OWNER = 'The folder has no tollgate.yaml with managedBy: NAME.'
 
-/** Returns creations and changes in the order of dependencies. */
+export function resourceOf(change: Change): Resource {
+  switch (change.action) {
+    case 'create':
+    case 'halt':
+      return change.wanted
+    case 'change':
+      return { ...change.found, fields: { ...change.found.fields, ...change.wanted.fields } }
+    case 'remove':
+      return change.found
+    default:
+      return change satisfies never
+  }
+}
+
+/** Returns creations and changes in the order of dependencies. Resources are halted last: a disabled consumer gets no subscription. */
 export function findChanges(context: Context, folder: Folder, found: readonly Found[]): readonly Change[] {
   const existing = indexOf(folder, found)
   const changes: Change[] = []
-  for (const { kind } of HANDLERS) {
+  const halts: Change[] = []
+  for (const { kind, halting } of HANDLERS) {
     for (const resource of folder.resources) {
       if (resource.kind !== kind) continue
       const before = existing.get(keyOf(resource))
-      const wanted = withOwner(resource, before, folder.owner)
+      const owned = withOwner(resource, before, folder.owner)
+      const isHalt =
+        halting?.isHalted(owned.fields) === true && !(before !== undefined && halting.isHalted(before.fields))
+      if (isHalt) halts.push({ action: 'halt', wanted: owned })
+      const wanted = isHalt ? withoutState(owned) : owned
       if (before === undefined) {
         changes.push({ action: 'create', wanted })
         continue
@@ -54,7 +75,11 @@ export function findChanges(context: Context, folder: Folder, found: readonly Fo
       if (differences.length > 0) changes.push({ action: 'change', found: before, wanted, differences })
     }
   }
-  return changes
+  return [...changes, ...halts]
+}
+
+function withoutState({ fields: { state: _, ...fields }, ...resource }: Resource): Resource {
+  return { ...resource, fields }
 }
 
 /** Returns the removals of what the folder owns and does not contain, dependents first. */
@@ -70,12 +95,12 @@ export function findRemovals(folder: Folder, found: readonly Found[]): readonly 
 
 export interface Adoptions {
   readonly changes: readonly Change[]
-  /** Sentences about the resources that belong to another folder. */
+  /** Sentences about the resources that cannot be the folder's own. */
   readonly refused: readonly string[]
 }
 
-/** Returns the changes that make existing resources of the folder its own. */
-export function findAdoptions(folder: Folder, found: readonly Found[]): Adoptions {
+/** Returns the changes that make existing resources of the folder its own. `own`: ids of the access that the command itself uses. */
+export function findAdoptions(folder: Folder, found: readonly Found[], own: ReadonlySet<string>): Adoptions {
   const { owner } = folder
   if (owner === null) throw new CommandFailed(NO_OWNER)
   const existing = indexOf(folder, found)
@@ -86,6 +111,10 @@ export function findAdoptions(folder: Folder, found: readonly Found[]): Adoption
     if (before === undefined || handlerOf(before.kind)?.fields.includes('labels') !== true) continue
     const other = ownerOf(before)
     if (other === owner) continue
+    if (own.has(before.id)) {
+      refused.push(`${before.kind} ${before.name} is the access of the client that runs this command.`)
+      continue
+    }
     if (other !== undefined) {
       refused.push(`${before.kind} ${before.name} is managed by ${other}.`)
       continue
@@ -125,18 +154,17 @@ function differencesOf(context: Context, found: Found, wanted: Resource): readon
       const before = found.fields[field] ?? found.defaults?.[field]
       // A secret is never returned, so it cannot differ. The number of a subscription is part of its name.
       if (SECRET_FIELDS.has(field) || field === 'number') return false
-      const isFile = field === 'document' || field === 'declarations'
-      if (!isFile || handler?.isSame === undefined) return !isSameValue(found.kind, field, before, after)
-      return !(isNothing(after) && isNothing(before)) && !handler.isSame(context, field, before, after)
+      return !(handler?.isSame?.(context, field, found, after) ?? isSameValue(found.kind, field, before, after))
     })
     .map(([field, after]) => ({ field, before: found.fields[field], after }))
 }
 
 /** Returns the change as lines. `hide` replaces the values of variables; names cannot change what a terminal shows. */
 export function describeChange(change: Change, hide: (text: string) => string): string {
-  const key = toPlain(hide(keyOf(change.action === 'create' ? change.wanted : change.found)))
+  const key = toPlain(hide(keyOf(resourceOf(change))))
   if (change.action === 'create') return `+ ${key}`
   if (change.action === 'remove') return `- ${key}`
+  if (change.action === 'halt') return `~ ${key}\n    state: ${String(change.wanted.fields['state'])}`
   return [`~ ${key}`, ...change.differences.map((each) => toPlain(describeDifference(each, hide)))].join('\n')
 }
 

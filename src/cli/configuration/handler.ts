@@ -28,6 +28,11 @@ export interface Handler {
   change(context: Context, found: Found, wanted: Resource, changed: ReadonlySet<string>): Promise<string | null>
   /** Null: the service keeps such resources. */
   readonly remove: ((context: Context, found: Found) => Promise<void>) | null
-  /** Whether a field of a file and of the service mean the same; default: equal values. */
-  isSame?(context: Context, field: string, found: unknown, wanted: unknown): boolean
+  /** Missing: such resources cannot be halted. */
+  readonly halting?: {
+    isHalted(fields: Fields): boolean
+    halt(context: Context, wanted: Resource): Promise<void>
+  }
+  /** Whether a field of a file and of the service mean the same. Null, the default: if their values do. */
+  isSame?(context: Context, field: string, found: Found, wanted: unknown): boolean | null
 }

@@ -4,7 +4,8 @@
  * The service never returns the client secret. It is sent when the sign-in is created, and when the client changes.
  */
 
-import { isFields, type Fields, type Found } from './resource.ts'
+import { knownApis } from './known-apis.ts'
+import { isFields, isNothing, type Fields, type Found } from './resource.ts'
 import { rolesFault, withRoleIds, withRoleNames } from './role-consumers.ts'
 import { isSameValue } from './same-value.ts'
 import type { SimpleKind } from './simple-handler.ts'
@@ -16,7 +17,11 @@ export const identityProviderKind: SimpleKind = {
   path: '/v1/identityproviders',
   key: 'issuer',
   fields: ['audience', 'claims', 'apis', 'signIn', 'labels'],
-  fromService: (context, fields) => withSignIn(fields, (signIn) => withRoleNames(context, signIn)),
+  // Without any, its tokens would open all APIs.
+  isLeftOut: ({ apis }, context) => !isNothing(apis) && isNothing(knownApis(context, apis)),
+  fromService: (context, { apis, ...fields }) => {
+    return { apis: knownApis(context, apis), ...withSignIn(fields, (signIn) => withRoleNames(context, signIn)) }
+  },
   toService: (context, fields, found) =>
     withSignIn(fields, (signIn) => withRoleIds(context, found === null ? signIn : changedIn(signIn, found))),
   faultIn({ signIn }) {

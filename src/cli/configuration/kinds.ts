@@ -4,10 +4,13 @@ import { createApiHandler } from './api-handler.ts'
 import type { Context, Handler } from './handler.ts'
 import { createPolicyHandler } from './policy-handler.ts'
 import { identityProviderKind } from './identity-provider-kind.ts'
+import { knownApis } from './known-apis.ts'
+import { isNothing } from './resource.ts'
 import { rolesFault, withRoleIds, withRoleNames } from './role-consumers.ts'
-import { isNothing } from './same-value.ts'
 import { createSimpleHandler } from './simple-handler.ts'
 import { createSubscriptionHandler } from './subscription-handler.ts'
+
+const DISABLED = { running: 'Active', halted: 'Disabled', operations: { halt: 'disable', resume: 'enable' } } as const
 
 export const HANDLERS: readonly Handler[] = [
   createSimpleHandler({
@@ -16,7 +19,6 @@ export const HANDLERS: readonly Handler[] = [
     key: 'name',
     id: 'name',
     fields: ['description', 'scopes', 'labels'],
-    change: 'PUT',
     isLeftOut: ({ builtIn }) => builtIn === true,
   }),
   createSimpleHandler({
@@ -39,14 +41,22 @@ export const HANDLERS: readonly Handler[] = [
     path: '/v1/adrs',
     key: 'title',
     fields: ['status', 'context', 'decision', 'consequences', 'api', 'labels'],
+    fromService: (context, { api, ...fields }) => ({ ...fields, api: knownApis(context, [api])[0] }),
   }),
-  createSimpleHandler({ kind: 'product', path: '/v1/products', key: 'name', fields: ['apis', 'labels'] }),
+  createSimpleHandler({
+    kind: 'product',
+    path: '/v1/products',
+    key: 'name',
+    fields: ['apis', 'labels'],
+    fromService: (context, { apis, labels }) => ({ apis: knownApis(context, apis), labels }),
+  }),
   createSimpleHandler({
     kind: 'consumer',
     path: '/v1/consumers',
     key: 'name',
     fields: ['kind', 'contact', 'exposure', 'labels'],
     fixed: ['kind'],
+    halting: DISABLED,
   }),
   createSimpleHandler(identityProviderKind),
   createSimpleHandler({
@@ -58,6 +68,7 @@ export const HANDLERS: readonly Handler[] = [
     fromService: withRoleNames,
     toService: withRoleIds,
     faultIn: rolesFault,
+    halting: DISABLED,
   }),
   createSubscriptionHandler(),
   createSimpleHandler({
@@ -66,6 +77,7 @@ export const HANDLERS: readonly Handler[] = [
     key: 'url',
     fields: ['events', 'labels'],
     secret: ['secret'],
+    halting: { running: 'active', halted: 'disabled' },
     // Applied elsewhere, one that a consumer has created would receive the events of all consumers.
     isLeftOut: ({ consumer }) => !isNothing(consumer),
   }),

@@ -1,6 +1,6 @@
 /** The ids of the service and the names of the folder, of one kind at a time. */
 
-import { CommandFailed } from '../exit-codes.ts'
+import { CommandFailed, EXIT_NEGATIVE } from '../exit-codes.ts'
 
 export interface Names {
   add(kind: string, name: string, id: string): void
@@ -24,8 +24,9 @@ export function createNames(): Names {
     idOf(kind, name) {
       const key = `${kind} ${name}`
       const id = ids.get(key)
-      if (id === undefined) throw new CommandFailed(`There is no ${kind} named ${JSON.stringify(name)}.`)
-      if (ambiguous.has(key)) throw new CommandFailed(`There are several ${kind}s named ${JSON.stringify(name)}.`)
+      if (id === undefined) throw new CommandFailed(`There is no ${kind} named ${JSON.stringify(name)}.`, EXIT_NEGATIVE)
+      if (ambiguous.has(key))
+        throw new CommandFailed(`There are several ${kind}s named ${JSON.stringify(name)}.`, EXIT_NEGATIVE)
       return id
     },
     findName: (kind, id) => names.get(`${kind} ${id}`),

@@ -6,7 +6,7 @@
 
 import { readFileSync, statSync } from 'node:fs'
 import { CommandFailed } from '../exit-codes.ts'
-import type { Change } from './differences.ts'
+import { resourceOf, type Change } from './differences.ts'
 import { isFields, keyOf, type Found } from './resource.ts'
 import { writeAtomically } from './write-folder.ts'
 
@@ -80,8 +80,6 @@ export function findStale(
   const stale = Object.entries(tags)
     .filter(([key, planned]) => JSON.stringify(current.get(key) ?? null) !== JSON.stringify(planned))
     .map(([key]) => key)
-  const unread = changes
-    .map((change) => hide(keyOf(change.action === 'create' ? change.wanted : change.found)))
-    .filter((key) => !Object.hasOwn(tags, key))
+  const unread = changes.map((change) => hide(keyOf(resourceOf(change)))).filter((key) => !Object.hasOwn(tags, key))
   return [...stale, ...unread]
 }

@@ -4,7 +4,7 @@ import { posix } from 'node:path'
 import { CommandFailed } from '../exit-codes.ts'
 import type { FileSource } from './file-source.ts'
 import { handlerOf } from './kinds.ts'
-import { isFields, keyOf, labelsFault, type Fields, type Resource } from './resource.ts'
+import { emptyOf, isFields, keyOf, labelsFault, type Fields, type Resource } from './resource.ts'
 import type { Variables } from './variables.ts'
 import { parseDocuments } from './yaml-documents.ts'
 
@@ -85,7 +85,8 @@ function toResource(value: unknown, file: string): Resource {
   if (handler === undefined) throw new CommandFailed(`${file}: there is no resource ${JSON.stringify(kind)}.`)
   const name = handler.nameOf(all)
   if (name === null) throw new CommandFailed(`${file}: a ${handler.kind} has no name.`)
-  const fields = Object.fromEntries(Object.entries(all).filter(([field]) => field !== NAME_FIELDS[handler.kind]))
+  const given = Object.entries(all).filter(([field]) => field !== NAME_FIELDS[handler.kind])
+  const fields = Object.fromEntries(given.map(([field, each]) => [field, each ?? emptyOf(handler.kind, field)]))
   const unknown = Object.keys(fields).find((field) => !handler.fields.includes(field))
   if (unknown !== undefined) {
     throw new CommandFailed(`${file}: ${handler.kind} ${name} has no field ${JSON.stringify(unknown)}.`)

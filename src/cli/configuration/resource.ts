@@ -1,7 +1,7 @@
 /**
  * A resource of the service as a folder of YAML files describes it: by names, without ids of the service.
  *
- * A field that a file leaves out is left as it is; null empties it.
+ * A field that a file leaves out is left as it is, and has a default in a new resource; null empties it.
  */
 
 export type Fields = Readonly<Record<string, unknown>>
@@ -20,6 +20,8 @@ export interface Found extends Resource {
   readonly id: string
   /** Entity tags of all that was read, in a fixed order; any change of the resource changes one of them. */
   readonly tags: readonly string[]
+  /** Asked for and not granted: another service would decide anew. */
+  readonly isWaiting?: boolean
   /** Values of fields that it does not set itself. */
   readonly defaults?: Fields
 }
@@ -28,6 +30,31 @@ export interface Found extends Resource {
 export const OWNER_LABEL = 'managed-by'
 /** Fields that the service never returns, at any depth. */
 export const SECRET_FIELDS: ReadonlySet<string> = new Set(['secret', 'clientSecret'])
+
+/** Fields that the service empties by another value than null. */
+const EMPTY: Fields = {
+  ...{ labels: {}, claims: {}, aliases: {}, 'ruleset rules': {} },
+  ...{ apis: [], roles: [], scopes: [], redirectUris: [], rules: [], extends: [], formats: [] },
+  ...{ description: '', documentationUrl: '', refreshTokens: false },
+}
+
+/** Returns all fields with a value, so that none is left to a default: what has none is empty. */
+export function explicit(kind: string, fields: Fields): Fields {
+  return Object.fromEntries(
+    Object.entries(fields).map(([field, value]) => [field, isNothing(value) ? emptyOf(kind, field) : value]),
+  )
+}
+
+/** Returns what null means for a field. */
+export function emptyOf(kind: string, field: string): unknown {
+  return EMPTY[`${kind} ${field}`] ?? EMPTY[field] ?? null
+}
+
+/** Whether a field has no value. */
+export function isNothing(value: unknown): boolean {
+  if (value === undefined || value === null || value === '') return true
+  return typeof value === 'object' && Object.keys(value).length === 0
+}
 
 export function keyOf({ kind, name }: Pick<Resource, 'kind' | 'name'>): string {
   return `${kind} ${name}`

@@ -7,9 +7,12 @@ export interface CoveringRole {
   readonly consumers?: readonly string[]
 }
 
-/** Leaves out consumers that were removed: they have no names. */
+/** Leaves out consumers that were removed, which have no names, and roles that cover none but these. */
 export function withRoleNames({ names }: Context, fields: Fields): Fields {
-  return withConsumers(fields, (ids) => ids.flatMap((id) => names.findName('consumer', id) ?? []))
+  const named = withConsumers(fields, (ids) => ids.flatMap((id) => names.findName('consumer', id) ?? []))
+  const { roles } = named
+  if (!Array.isArray(roles)) return named
+  return { ...named, roles: (roles as readonly CoveringRole[]).filter(({ consumers }) => consumers?.length !== 0) }
 }
 
 export function withRoleIds({ names }: Context, fields: Fields): Fields {

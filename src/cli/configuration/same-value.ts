@@ -2,7 +2,7 @@
 
 import { isDeepStrictEqual } from 'node:util'
 import { withoutBackendSecrets } from './backend-secrets.ts'
-import { isFields, SECRET_FIELDS, type Fields } from './resource.ts'
+import { isFields, isNothing, SECRET_FIELDS, type Fields } from './resource.ts'
 
 /** Objects of which a file may leave out members; these stay as they are. */
 const PARTIAL: ReadonlySet<string> = new Set([
@@ -32,12 +32,6 @@ export function isSameValue(kind: string, field: string, before: unknown, after:
     if (SECRET_FIELDS.has(name) || (isNothing(each) && isNothing(members[name]))) return true
     return isSame(kind, members[name], each)
   })
-}
-
-/** Whether a field has no value: a file leaves it out. */
-export function isNothing(value: unknown): boolean {
-  if (value === undefined || value === null || value === '') return true
-  return typeof value === 'object' && Object.keys(value).length === 0
 }
 
 /** Leaves out members without a value at any depth, except within lists. */

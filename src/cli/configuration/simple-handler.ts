@@ -1,9 +1,9 @@
-/** Kinds that are one document of the service: created by POST, changed by PATCH or PUT, removed by DELETE. */
+/** Kinds that are one document of the service: created by POST, changed by PATCH, removed by DELETE. */
 
-import { CommandFailed } from '../exit-codes.ts'
+import { CommandFailed, EXIT_NEGATIVE } from '../exit-codes.ts'
 import type { Context, Handler } from './handler.ts'
-import type { Fields, Found } from './resource.ts'
-import { isNothing } from './same-value.ts'
+import { createHaltedHandler, withState, type HaltingRule } from './halting.ts'
+import { explicit, type Fields, type Found } from './resource.ts'
 
 type Body = Readonly<Record<string, unknown>>
 
@@ -19,10 +19,10 @@ export interface SimpleKind {
   readonly fixed?: readonly string[]
   /** Fields that the service never returns; they are sent when the resource is created. */
   readonly secret?: readonly string[]
-  /** Default: PATCH. */
-  readonly change?: 'PUT'
+  /** Missing: people cannot halt it. */
+  readonly halting?: Omit<HaltingRule, 'path'>
   /** Resources that are left out, such as those of the service itself. */
-  readonly isLeftOut?: (body: Body) => boolean
+  readonly isLeftOut?: (body: Body, context: Context) => boolean
   /** Replaces ids by names. */
   readonly fromService?: (context: Context, fields: Fields) => Fields
   /** Replaces names by ids. `found`: the resource that is changed; null if it is created. */
@@ -32,32 +32,29 @@ export interface SimpleKind {
 }
 
 const PARALLEL = 8
-/** Fields that the service empties by another value than null. */
-const EMPTY: Fields = {
-  ...{ labels: {}, claims: {}, aliases: {} },
-  ...{ apis: [], roles: [], scopes: [], rules: [], extends: [], formats: [] },
-  documentationUrl: '',
-}
 const WHOLE = (_: Context, fields: Fields): Fields => fields
 
 export function createSimpleHandler(rule: SimpleKind): Handler {
   const { kind, path, key, id: idMember = 'id', fields, fixed = [], secret = [] } = rule
   const { fromService = WHOLE, toService = WHOLE } = rule
+  const halting = rule.halting === undefined ? null : { path, ...rule.halting }
   const pathOf = (found: Found): string => `${path}/${encodeURIComponent(found.id)}`
 
   async function read(context: Context): Promise<readonly Found[]> {
-    const bodies = (await context.platform.list(path)).filter((body) => rule.isLeftOut?.(body) !== true)
+    const bodies = (await context.platform.list(path)).filter((body) => rule.isLeftOut?.(body, context) !== true)
     const found = await mapInParallel(bodies, async (each) => {
       const id = String(each[idMember])
       const { body, tag } = await context.platform.get(`${path}/${encodeURIComponent(id)}`)
       const own = Object.fromEntries(fields.map((field) => [field, body[field]]))
-      return { kind, name: String(body[key]), fields: withoutNothing(fromService(context, own)), id, tags: [tag] }
+      const all = explicit(kind, fromService(context, own))
+      const stated = halting === null ? { fields: all } : withState(halting, body['state'], all)
+      return { kind, name: String(body[key]), ...stated, id, tags: [tag] }
     })
     for (const { name, id } of found) context.names.add(kind, name, id)
     return found
   }
 
-  return {
+  const handler: Handler = {
     kind,
     fields: [...fields, ...fixed, ...secret],
     ...(rule.faultIn !== undefined && { faultIn: rule.faultIn }),
@@ -69,23 +66,20 @@ export function createSimpleHandler(rule: SimpleKind): Handler {
       context.names.add(kind, name, String(body[idMember]))
       return null
     },
-    async change(context, found, { name, fields: wanted }, changed) {
+    async change(context, found, { fields: wanted }, changed) {
       const constant = fixed.find((field) => changed.has(field))
       if (constant !== undefined) {
-        throw new CommandFailed(
-          `${kind} ${name}: ${constant} cannot be changed; remove the ${kind} and create it again.`,
-        )
+        throw new CommandFailed(`${constant} cannot be changed; remove the ${kind} and create it again.`, EXIT_NEGATIVE)
       }
-      const full = rule.change === 'PUT'
-      const given = full ? withoutNull({ ...found.fields, ...wanted }) : emptied(pick(wanted, changed))
-      const body = withoutFields(toService(context, given, found), full ? [...fixed, ...secret] : secret)
-      await context.platform.send(rule.change ?? 'PATCH', pathOf(found), body, found.tags[0])
+      const body = withoutFields(toService(context, pick(wanted, changed), found), secret)
+      await context.platform.send('PATCH', pathOf(found), body, found.tags[0])
       return null
     },
     async remove(context, found) {
       await context.platform.send('DELETE', pathOf(found), undefined, found.tags[0])
     },
   }
+  return halting === null ? handler : createHaltedHandler(handler, halting)
 }
 
 export function pick(fields: Fields, names: ReadonlySet<string>): Fields {
@@ -96,16 +90,7 @@ function withoutFields(fields: Fields, names: readonly string[]): Fields {
   return Object.fromEntries(Object.entries(fields).filter(([name]) => !names.includes(name)))
 }
 
-/** Leaves out what is empty, because a file would say nothing by it. */
-export function withoutNothing(fields: Fields): Fields {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => !isNothing(value)))
-}
-
-function emptied(fields: Fields): Fields {
-  return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, value ?? EMPTY[name] ?? null]))
-}
-
-/** A new resource has no fields to empty. */
+/** A new resource has no fields to empty by null. */
 export function withoutNull(fields: Fields): Fields {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null))
 }

@@ -3,21 +3,29 @@
  * them.
  */
 
-import { CommandFailed } from '../exit-codes.ts'
+import { CommandFailed, EXIT_NEGATIVE } from '../exit-codes.ts'
+import { createHaltedHandler, withState } from './halting.ts'
 import type { Context, Handler } from './handler.ts'
-import type { Fields, Found } from './resource.ts'
-import { mapInParallel, pick, withoutNothing, withoutNull } from './simple-handler.ts'
+import { explicit, type Fields, type Found, type Resource } from './resource.ts'
+import { knownApis } from './known-apis.ts'
+import { mapInParallel, pick, withoutNull } from './simple-handler.ts'
 
 const KIND = 'subscription'
 const PATH = '/v1/subscriptions'
 /** The service itself keeps the subscription by which people of the tenant use the platform. */
 const OWN_NAME = 'People of the tenant to platform-v1'
 const ENDED: readonly unknown[] = ['Cancelled', 'Rejected']
+const WAITING: readonly unknown[] = ['Pending', 'WaitlistedForCapacity']
 /** Fields of PATCH; scopes and tier have operations of their own. */
 const PATCHED = new Set(['contact', 'expiresAt', 'refreshTokens', 'labels'])
 
+const HALTING = {
+  ...{ path: PATH, running: 'Active', halted: 'Suspended' },
+  operations: { halt: 'suspend', resume: 'resume' },
+}
+
 export function createSubscriptionHandler(): Handler {
-  return {
+  const handler: Handler = {
     kind: KIND,
     fields: ['consumer', 'api', 'product', 'number', 'slaVariant', 'scopes', 'redirectUris', ...PATCHED],
     nameOf,
@@ -43,6 +51,7 @@ export function createSubscriptionHandler(): Handler {
       await platform.send('POST', `${PATH}/${found.id}/cancel`, {}, found.tags[0])
     },
   }
+  return createHaltedHandler(handler, HALTING)
 }
 
 /** Returns for example `Mobile app to payments-v1`. */
@@ -55,11 +64,17 @@ function nameOf({ consumer, api, product, number = 1 }: Fields): string | null {
 
 async function read(context: Context): Promise<readonly Found[]> {
   const { platform, names } = context
-  const bodies = (await platform.list(PATH)).filter(({ state }) => !ENDED.includes(state))
+  const bodies = (await platform.list(PATH)).filter(({ state, ApiId: api }) => {
+    // Those of an API that the folder leaves out could not be made again.
+    return !ENDED.includes(state) && (api === null || knownApis(context, [api]).length > 0)
+  })
   const answers = await mapInParallel(bodies, ({ id }) => platform.get(`${PATH}/${String(id)}`))
   const numbers = new Map<string, number>()
   const found = answers.map(({ body, tag }) => {
-    const { id, consumer, ApiId: api, ApiProductId, slaVariant, scopes, redirectUris } = body
+    const { id, consumer, ApiId: api, ApiProductId, slaVariant, redirectUris, state } = body
+    const all = body['scopes'] as readonly string[]
+    // A product may have had an API that is retired.
+    const scopes = ApiProductId === null ? all : all.filter((scope) => names.findName('scope', scope) !== undefined)
     const target = {
       consumer: names.findName('consumer', String(consumer)) ?? consumer,
       ...(ApiProductId === null
@@ -71,11 +86,18 @@ async function read(context: Context): Promise<readonly Found[]> {
     const number = (numbers.get(pair) ?? 0) + 1
     numbers.set(pair, number)
     const own = pick(body, PATCHED)
-    const refreshTokens = own['refreshTokens'] === true ? true : undefined
-    const fields = { ...target, ...(number > 1 && { number }), slaVariant, scopes, redirectUris, ...own, refreshTokens }
+    const fields = { ...target, ...(number > 1 && { number }), slaVariant, scopes, redirectUris, ...own }
     const name = nameOf(fields)!
     names.add(KIND, name, String(id))
-    return { kind: KIND, name, fields: withoutNothing(fields), id: String(id), tags: [tag] }
+    const waits = WAITING.includes(state) ? { isWaiting: true } : {}
+    return {
+      kind: KIND,
+      name,
+      ...waits,
+      ...withState(HALTING, state, explicit(KIND, fields)),
+      id: String(id),
+      tags: [tag],
+    }
   })
   return found.filter(({ name }) => name !== OWN_NAME)
 }
@@ -83,11 +105,11 @@ async function read(context: Context): Promise<readonly Found[]> {
 async function change(
   { platform }: Context,
   found: Found,
-  { name, fields }: { readonly name: string; readonly fields: Fields },
+  { fields }: Pick<Resource, 'fields'>,
   changed: ReadonlySet<string>,
 ): Promise<string | null> {
   if (changed.has('redirectUris')) {
-    throw new CommandFailed(`${KIND} ${name}: redirectUris cannot be changed; remove the ${KIND} and create it again.`)
+    throw new CommandFailed(`redirectUris cannot be changed; remove the ${KIND} and create it again.`, EXIT_NEGATIVE)
   }
   const path = `${PATH}/${found.id}`
   let tag = found.tags[0]

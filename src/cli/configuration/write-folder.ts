@@ -110,7 +110,7 @@ function addApi(files: Map<string, string>, api: Found, baseName: string): void 
     files.set(at, each)
     return at
   })
-  const fields = { document: path, ...(declared.length > 0 && { declarations: declared }), ...rest }
+  const fields = { document: path, declarations: declared, ...rest }
   files.set(`${base}.yaml`, toYaml(toDocument(api, fields)))
 }
 

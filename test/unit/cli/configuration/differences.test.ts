@@ -141,14 +141,17 @@ describe('ownership', () => {
 
   it('is taken for existing resources of the folder only, and from no other folder', () => {
     const { folder } = folderOf(files)
-    const { changes } = findAdoptions(folder, [
-      found('consumer', 'App', { labels: { x: 'y' } }),
-      found('consumer', 'Free'),
-    ])
+    const service = [found('consumer', 'App', { labels: { x: 'y' } }), found('consumer', 'Free')]
+    const { changes } = findAdoptions(folder, service, new Set())
     expect(changes.map(describeChange)).toEqual([
       '~ consumer App\n    labels: {"x":"y"} → {"x":"y","managed-by":"team-a"}',
     ])
     const other = [found('consumer', 'App', { labels: { 'managed-by': 'team-b' } })]
-    expect(findAdoptions(folder, other)).toEqual({ changes: [], refused: ['consumer App is managed by team-b.'] })
+    expect(findAdoptions(folder, other, new Set())).toEqual({
+      changes: [],
+      refused: ['consumer App is managed by team-b.'],
+    })
+    const refused = ['consumer App is the access of the client that runs this command.']
+    expect(findAdoptions(folder, service, new Set([service[0]!.id]))).toEqual({ changes: [], refused })
   })
 })

@@ -106,7 +106,7 @@ describe('a bad folder', () => {
     ['a missing document', 'resource: api\nname: x\ndocument: y.yaml\n', 'The plan has no file y.yaml.'],
     ['a list as a document', 'resource: api\nname: x\ndocument: [y]\n', 'api x: document must be a path.'],
     ['a text as declarations', 'resource: api\nname: x\ndeclarations: y\n', 'declarations must be a list of paths.'],
-    ['an empty backend', 'resource: api\nname: x\nbackend: null\n', 'api x: backend must be an object.'],
+    ['a text as backend', 'resource: api\nname: x\nbackend: y\n', 'api x: backend must be an object.'],
     ['a null role', 'resource: user\nusername: x\nroles: [null]\n', 'roles must be a list of objects with a role.'],
     ['half a number', 'resource: subscription\nconsumer: a\napi: b\nnumber: 1.5\n', 'must be a whole number from 1.'],
     ['a name that is no text', 'resource: role\nname: {a: 1}\n', 'all.yaml: a role has no name.'],
