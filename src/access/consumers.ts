@@ -9,12 +9,15 @@ import { Problem } from '../domain/problem.ts'
 import type { CreateId } from '../runtime/ids.ts'
 import type { Labelled, Labels } from '../store/labels.ts'
 import { NAME_KEY, toNameKey } from '../store/name-key.ts'
-import type { Author, Document, Registry } from '../store/registry.ts'
+import type { Author, Document, Registry, Write } from '../store/registry.ts'
 import { commit, find, toTime } from '../command/commands.ts'
 import type { KeyedMutex } from '../command/keyed-mutex.ts'
-import { listByPrefix, listPage, type Page, type PageQuery } from '../command/page.ts'
+import { listAll, listByPrefix, listPage, type Page, type PageQuery } from '../command/page.ts'
+import { PLATFORM_API } from '../domain/platform-api.ts'
+import { SUBSCRIPTION_KIND } from '../subscriptions/document/subscription-document.ts'
 import { refuseSubscribed } from '../subscriptions/document/live-subscriptions.ts'
 import { announceConsumer, type AnnouncementOptions } from './announced-grants.ts'
+import { keepAdmin } from './last-admin.ts'
 import { refuseOwnConsumer } from './own-consumer.ts'
 import { CONSUMER_ERASURE, eraseRemoved, erasureWrites, type ErasureOptions, type Removal } from './erasure.ts'
 import {
@@ -94,10 +97,9 @@ export function createConsumers(options: ConsumersOptions): Consumers {
       }),
     async disable(author, id) {
       await refuseOwnConsumer(registry, author.tenant, id)
-      return change(options, author, id, 'consumer.disable', (body) => {
-        if (author.consumer === id) throw refusedForSelf()
-        return { ...body, isDisabled: true }
-      })
+      if (author.consumer === id) throw refusedForSelf()
+      const disabled = (body: ConsumerBody): ConsumerBody => ({ ...body, isDisabled: true })
+      return change(options, author, id, 'consumer.disable', disabled, () => keepOtherAdmin(options, author.tenant, id))
     },
     enable: (author, id) => change(options, author, id, 'consumer.enable', ({ isDisabled: _, ...body }) => body),
     remove: (author, id, removal = {}) =>
@@ -112,15 +114,22 @@ function change(
   id: string,
   action: string,
   to: (body: ConsumerBody) => ConsumerBody,
+  readMore: () => Promise<readonly Write[]> = async () => [],
 ): Promise<Consumer> {
   const { registry, mutex } = options
   const { tenant } = author
   return mutex.runExclusive([consumerLock(id)], async () => {
     const { revision, body } = await find(registry, tenant, CONSUMER_KIND, id)
-    await commit(registry, author, action, [consumerWrite(id, tenant, revision, to(body))])
+    await commit(registry, author, action, [consumerWrite(id, tenant, revision, to(body)), ...(await readMore())])
     await announceConsumer(options, tenant, id)
     return show(await find(registry, tenant, CONSUMER_KIND, id))
   })
+}
+
+async function keepOtherAdmin(options: ConsumersOptions, tenant: string, consumer: string): Promise<readonly Write[]> {
+  const where = { consumer, api: PLATFORM_API, state: 'Active' }
+  const held = await Array.fromAsync(listAll(options.registry, SUBSCRIPTION_KIND, { tenant, where }))
+  return keepAdmin(options, tenant, held)
 }
 
 async function remove(

@@ -7,7 +7,7 @@
 
 import { Problem } from '../domain/problem.ts'
 import type { Clock } from '../runtime/clock.ts'
-import type { Author, Document, Registry } from '../store/registry.ts'
+import type { Author, Document, Registry, Write } from '../store/registry.ts'
 import { policyOfSubscribed } from '../publishing/api-policy.ts'
 import { commit, find, invalidAt } from '../command/commands.ts'
 import { announceCredential, announceSubscription } from './announced-grants.ts'
@@ -28,6 +28,7 @@ import { PLATFORM_API } from '../domain/platform-api.ts'
 import { includesScope } from '../domain/scope-width.ts'
 import { SUBSCRIPTION_KIND, type SubscriptionBody } from '../subscriptions/document/subscription-document.ts'
 import type { HeldScopes } from './held-scopes.ts'
+import { keepAdmin, usableCredentials } from './last-admin.ts'
 
 /** The new credential that has a client id, or the first new one if none has; all new credentials are in `items`. */
 export interface RotatedCredentials extends Credential {
@@ -97,7 +98,7 @@ export function createCredentials(options: CredentialsOptions): Credentials {
       return { items: credentials.map((each) => toCredential(options, each, isRevealed)), next: null }
     },
     async revoke(author, id, credential) {
-      await find(registry, author.tenant, SUBSCRIPTION_KIND, id)
+      const subscription = await find(registry, author.tenant, SUBSCRIPTION_KIND, id)
       const current = await find(registry, author.tenant, CREDENTIAL_KIND, credential)
       if (current.body.subscription !== id) throw new Problem('not_found', 'The subscription has no such credential.')
       const { tenant } = author
@@ -108,10 +109,22 @@ export function createCredentials(options: CredentialsOptions): Credentials {
         credentialWrite(credential, tenant, current.revision, body),
         // A repeated revocation reaches the threads again, but emits no second event.
         ...(state === 'Revoked' ? [] : [eventWrite(createId, tenant, 'CredentialRevoked', data)]),
+        ...(await keepOtherAdmin(options, subscription, credential)),
       ])
       await announceCredential(options, credential)
     },
   }
+}
+
+/** Its other credentials are as good as another client. */
+async function keepOtherAdmin(
+  options: CredentialsOptions,
+  subscription: Document<SubscriptionBody>,
+  revoked: string,
+): Promise<readonly Write[]> {
+  const usable = await usableCredentials(options, subscription)
+  const isLast = usable.length === 1 && usable[0]!.id === revoked
+  return isLast ? keepAdmin(options, subscription.tenant, [subscription]) : []
 }
 
 function listCredentials(

@@ -31,3 +31,9 @@ export function changedBody(body: SubscriptionBody, change: SubscriptionChange):
     ...(expiresAtMs !== undefined && { expiresAtMs }),
   }
 }
+
+/** Whether a change takes something from the client, now or at a time that it sets. */
+export function isLess(next: SubscriptionBody, { actor, scopes, expiresAtMs }: SubscriptionBody): boolean {
+  const isEnding = next.actor.value !== actor.value || next.expiresAtMs !== expiresAtMs
+  return isEnding || scopes.some((scope) => !next.scopes.includes(scope))
+}

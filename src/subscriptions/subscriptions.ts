@@ -37,8 +37,9 @@ import type { Specifications } from '../publishing/specifications.ts'
 import { createSubscriptionReader, type Subscription, type SubscriptionReader } from './subscription-reader.ts'
 import { SUBSCRIPTION_KIND, subscriptionWrite, type SubscriptionBody } from './document/subscription-document.ts'
 import { expiryWrites, toExpiryMs } from './subscription-expiry.ts'
-import { changedBody, type SubscriptionChange } from './subscription-change.ts'
+import { changedBody, isLess, type SubscriptionChange } from './subscription-change.ts'
 import type { HeldScopes } from '../access/held-scopes.ts'
+import { keepAdmin } from '../access/last-admin.ts'
 import { createSubscriptionTerms, type SubscriptionTerms, type Terms, type TermsInput } from './subscription-terms.ts'
 import type { KeyedMutex } from '../command/keyed-mutex.ts'
 
@@ -196,8 +197,9 @@ async function change(
   const { tenant } = author
   const current = await find(registry, tenant, SUBSCRIPTION_KIND, id)
   await refuseOwnAccess(registry, current)
-  const write = subscriptionWrite(id, tenant, current.revision, to(current.body))
-  await commit(registry, author, action, [write, ...more])
+  const next = to(current.body)
+  const kept = await keepAdmin(context, tenant, isLess(next, current.body) ? [current] : [])
+  await commit(registry, author, action, [subscriptionWrite(id, tenant, current.revision, next), ...more, ...kept])
   await credentials.announce(id)
   return context.get(tenant, id)
 }

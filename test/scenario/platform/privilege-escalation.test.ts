@@ -67,6 +67,8 @@ describe('a caller that holds only some platform scopes', () => {
   it('cannot add scopes that it does not hold to a subscription, but can remove any scope', async () => {
     const { platform, admin, clerk, consumer } = await setUp()
     const path = pathOf(await subscribe(platform, admin, consumer, { scopes: platformScopes() }))
+    // The last one with all scopes would be kept.
+    await subscribe(platform, admin, consumer, { scopes: platformScopes() })
     const put = (scopes: readonly string[]) =>
       platform.send('PUT', `${path}/scopes`, { token: clerk, body: { scopes } })
 

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { resetAdmin } from '../../../src/access/admin-replacement.ts'
 import { createFirstAdmin } from '../../../src/access/first-admin.ts'
 import { createVault } from '../../../src/runtime/vault.ts'
+import { createOtherAdmin } from '../../fixtures/other-admin.ts'
 import { ACME, NOW_MS, openTestCatalogue, type TestCatalogue } from '../../fixtures/test-catalogue.ts'
 import { USER_KIND, userWrite } from '../../../src/access/people/user-document.ts'
 import { openTestPeople, PASSWORD } from '../../fixtures/test-people.ts'
@@ -46,6 +47,7 @@ describe('first use: a reset of the admin credential', () => {
     await start(catalogue)
     const first = await reset(catalogue)
     const { subscription = '' } = (await catalogue.grants.clientFor(first.clientId))?.grant ?? {}
+    await createOtherAdmin(catalogue, 'acme', SCOPES)
     await catalogue.subscriptions.cancel(ACME, subscription)
     const second = await reset(catalogue)
     expect((await catalogue.grants.clientFor(second.clientId))?.grant).toMatchObject({ valid: true, active: true })

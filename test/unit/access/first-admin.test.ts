@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { createFirstAdmin, type FirstAdmin, type FirstAdminOptions } from '../../../src/access/first-admin.ts'
+import { createOtherAdmin } from '../../fixtures/other-admin.ts'
 import { ACME, publishApi, NOW_MS, openTestCatalogue, type TestCatalogue } from '../../fixtures/test-catalogue.ts'
 import { openTestPeople, PASSWORD } from '../../fixtures/test-people.ts'
 
@@ -118,6 +119,7 @@ describe('the first admin', () => {
     await start(catalogue, { chosen: CHOSEN })
     const client = await clientOf(catalogue, 'operator')
     const { credential = '', subscription = '' } = client?.grant ?? {}
+    await createOtherAdmin(catalogue, 'acme', SCOPES)
     await catalogue.credentials.revoke(ACME, subscription, credential)
     await start(catalogue, { chosen: { ...CHOSEN, clientSecret: 'another' } })
     expect((await clientOf(catalogue, 'operator'))?.grant.valid).toBe(false)
@@ -131,6 +133,7 @@ describe('the first admin', () => {
     const catalogue = openTestCatalogue()
     const { made, consumer } = await start(catalogue)
     const first = await clientOf(catalogue, made?.clientId ?? '')
+    await createOtherAdmin(catalogue, 'acme', SCOPES)
     await catalogue.subscriptions.cancel(ACME, first?.grant.subscription ?? '')
     expect(await start(catalogue)).toEqual({ made: null, consumer, replaced: [] })
     expect(await start(catalogue, { chosen: CHOSEN })).toEqual({ made: null, consumer, replaced: [] })

@@ -3,6 +3,7 @@ import { expect, it } from 'vitest'
 import { createFirstAdmin } from '../../../src/access/first-admin.ts'
 import { createTenants } from '../../../src/access/tenants.ts'
 import { createKeyedMutex } from '../../../src/command/keyed-mutex.ts'
+import { createOtherAdmin } from '../../fixtures/other-admin.ts'
 import { ACME, NOW_MS, openTestCatalogue } from '../../fixtures/test-catalogue.ts'
 
 const OLD = ['apis:read', 'apis:write', 'platform:admin']
@@ -22,6 +23,7 @@ it('An admin of each tenant gets the scopes of a new version at the start, unles
   const reduced = await tenants.create(ACME, { name: 'Reduced' })
   const clientOf = async ({ credential }: typeof whole) => grants.clientFor(credential.clientId)
   const subscription = (await clientOf(reduced))?.grant.subscription ?? ''
+  await createOtherAdmin(catalogue, reduced.id, ['apis:read', 'apis:write'])
   await catalogue.subscriptions.setScopes({ tenant: reduced.id, consumer: 'x' }, subscription, ['apis:read'])
   const scopesOf = async () => [(await clientOf(whole))?.grant.scopes, (await clientOf(reduced))?.grant.scopes]
 
