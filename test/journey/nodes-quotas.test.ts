@@ -4,6 +4,7 @@
 // @module-tag redis-server
 
 import { setTimeout as delay } from 'node:timers/promises'
+import pg from 'pg'
 import { request } from 'undici'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createProxyBefore, type FaultyProxy } from '../fixtures/faulty-proxy.ts'
@@ -115,6 +116,29 @@ async function copyLag({ baseUrl }: Service): Promise<number> {
   return Number(/^tollgate_last_good_lag (.+)$/m.exec(await body.text())?.[1] ?? NaN)
 }
 
+interface Slices {
+  readonly hash: string
+  readonly value: number
+  /** What each node has used or may still admit. */
+  readonly claims: Readonly<Record<string, number>>
+}
+
+async function readSlices(): Promise<readonly Slices[]> {
+  const client = new pg.Client(several.settings['DATABASE_URL'])
+  await client.connect()
+  const { rows } = await client.query<Slices>('SELECT hash, value::float8, claims FROM slice_counter')
+  await client.end()
+  return rows
+}
+
+/** Returns of how many budgets, besides those of before, each node has a tenth or more. On a busy machine that takes a while. */
+async function countShared(before: readonly Slices[]): Promise<number> {
+  const known = new Set(before.map(({ hash }) => hash))
+  const added = (await readSlices()).filter(({ hash }) => !known.has(hash))
+  const shares = added.map(({ value, claims }) => Object.values(claims).filter((claim) => claim >= value / 10))
+  return shares.filter(({ length }) => length === several.nodes.length).length
+}
+
 /** Returns the calls of the active seconds and of some minutes after them, at all nodes. */
 const unitsFor = (minutesLeft: number): number =>
   Math.ceil((several.nodes.length / PACE_MS) * 1_000 * (minutesLeft * 60 + ACTIVE_SECONDS))
@@ -144,6 +168,7 @@ it.each(OUTAGES)(
       { quotas: { period: 'Annual', resourceUnits: unitsFor(16) * 2 }, resourceUnits: { default: 2 } },
       {},
     ]
+    const slices = await readSlices()
     const callers: SteadyCaller[] = []
     for (const [index, parts] of declarations.entries()) {
       const title = `Steady${index}${name.replaceAll(' ', '')}`
@@ -159,6 +184,7 @@ it.each(OUTAGES)(
     // Without a pause before the outage: at the end of a budget, what a caller does not need returns within two seconds.
     const calling = Promise.all(callers.map((caller, index) => callSteadily(caller, answers[index]!, () => isOver)))
     await delay(ACTIVE_SECONDS * 1_000)
+    await expect.poll(() => countShared(slices), WAIT).toBe(3)
     await expect.poll(() => Promise.all(several.nodes.map(copyLag)), WAIT).toEqual(several.nodes.map(() => 0))
     await begin()
     const before = sumOf(answers)
