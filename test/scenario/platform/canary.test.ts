@@ -45,7 +45,8 @@ describe('The activation of a revision', () => {
     expect((await send('GET', path)).body['canary']).toEqual({ revision: 2, consumers, since })
     const { body } = await send('GET', `${path}/revisions`)
     expect((body['items'] as { fate: string }[]).map(({ fate }) => fate)).toEqual(['active', 'canary'])
-    expect(await stage()).toMatchObject({ status: 409, body: { code: 'state_conflict' } })
+    const allowed = ['activate', 'discard']
+    expect(await stage()).toMatchObject({ status: 409, body: { code: 'state_conflict', state: 'canary', allowed } })
     expect(await send('POST', `${path}/discard`)).toMatchObject({ status: 200, body: { canary: null } })
     const audit = await send('GET', `/v1/audit?id=${path.split('/').at(-1)}`)
     expect((audit.body['items'] as { action: string }[]).map(({ action }) => action)).toEqual([
@@ -96,6 +97,7 @@ describe('The activation of a revision', () => {
 
   it('for some callers needs an active revision', async () => {
     const { activate } = await openStaged()
-    expect(await activate({ percent: 10 })).toMatchObject({ status: 409, body: { code: 'state_conflict' } })
+    const conflict = { code: 'state_conflict', state: 'staging', allowed: ['activate', 'discard'] }
+    expect(await activate({ percent: 10 })).toMatchObject({ status: 409, body: conflict })
   })
 })
