@@ -93,21 +93,35 @@ interface ProblemDocument {
   readonly code?: unknown
   readonly requestId?: unknown
   readonly errors?: unknown
+  /** The changes of a document that break its callers. */
+  readonly changes?: unknown
 }
 
-const ERRORS_SHOWN = 20
+const LINES_MAX = 20
 
-/** Returns the sentences of a problem document (RFC 9457), with a line for each location. */
+/** Returns the sentences of a problem document (RFC 9457), with a line for each location or change. */
 export function explainProblem(answer: Pick<HttpAnswer, 'status' | 'body'>): string {
   const { status } = answer
   const found = parseJson(answer)
   if (typeof found !== 'object' || found === null) return `The service answered ${status}.`
-  const { title, detail, code, requestId, errors } = found as ProblemDocument
+  const { title, detail, code, requestId, errors, changes } = found as ProblemDocument
   const sentence = [detail, title].find((text) => typeof text === 'string' && text !== '') ?? 'The service refused.'
   const facts = [String(status), code, typeof requestId === 'string' ? `request ${requestId}` : null]
   const shown = facts.filter((fact) => typeof fact === 'string').join(', ')
-  const wrong = Array.isArray(errors) ? (errors as readonly unknown[]).slice(0, ERRORS_SHOWN) : []
-  return [`${toPlain(String(sentence))} (${toPlain(shown)})`, ...wrong.map(toLine)].join('\n')
+  const lines = [...listOf(errors).map(toLine), ...listOf(changes).map(toChangeLine)]
+  const more = lines.length > LINES_MAX ? [`  and ${lines.length - LINES_MAX} more`] : []
+  return [`${toPlain(String(sentence))} (${toPlain(shown)})`, ...lines.slice(0, LINES_MAX), ...more].join('\n')
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : []
+}
+
+function toChangeLine(change: unknown): string {
+  const { message, operations, line } = (change ?? {}) as Record<string, unknown>
+  const named = listOf(operations).map(String).join(', ')
+  const place = typeof line === 'number' ? ` (line ${line})` : ''
+  return `  ${toPlain(`${named === '' ? '' : `${named}: `}${String(message ?? '')}${place}`)}`
 }
 
 function toLine(error: unknown): string {

@@ -19,6 +19,19 @@ it('explainProblem returns the detail, the code, the request id and each locatio
   )
 })
 
+it('explainProblem returns the changes of a document that break its callers, and how many more there are', () => {
+  const removed = { message: 'The operation was removed.', operations: ['GET /a', 'PUT /a'], line: 7 }
+  const changes = [removed, { message: 'The API requires more.', operations: [] }]
+  const problem = { detail: 'The document has breaking changes.', code: 'breaking_change', changes }
+  expect(explainProblem(answer(409, JSON.stringify(problem)))).toBe(
+    'The document has breaking changes. (409, breaking_change)\n' +
+      '  GET /a, PUT /a: The operation was removed. (line 7)\n  The API requires more.',
+  )
+  const many = JSON.stringify({ ...problem, changes: Array<object>(25).fill(removed) })
+  expect(explainProblem(answer(409, many)).split('\n')).toHaveLength(22)
+  expect(explainProblem(answer(409, many))).toMatch(/\n {2}and 5 more$/)
+})
+
 it.each(['', '<html>', 'null', '[]', '{"detail":5,"errors":{"a":1}}', '{"errors":[null,5]}'])(
   'explainProblem survives the body %j',
   (body) => expect(explainProblem(answer(502, body))).toContain('502'),
