@@ -39,13 +39,14 @@ export type Change =
 
 export const NO_OWNER = 'The folder has no tollgate.yaml with managedBy: NAME.'
 
+/** Returns the resource as the folder describes it, or as the service has it if the folder does not. */
 export function resourceOf(change: Change): Resource {
   switch (change.action) {
     case 'create':
     case 'halt':
       return change.wanted
     case 'change':
-      return { ...change.found, fields: { ...change.found.fields, ...change.wanted.fields } }
+      return { ...change.found, fields: change.wanted.fields }
     case 'remove':
       return change.found
     default:

@@ -1,4 +1,4 @@
-/** The access with which a command runs. Without it the command could not go on, and its user not repair that. */
+/** The access with which a command runs. Without it, the command could not go on, nor its user undo that. */
 
 import { isFields } from './resource.ts'
 
