@@ -116,9 +116,12 @@ it('The GET with which a client asks for a stream is no refused call', async () 
   expect(await api.recorded(1)).toMatchObject([{ outcome: 'served', status: 405, flags: 0 }])
 })
 
+/** A minute that does not end. */
+const nowMs = (): number => Date.UTC(2027, 0, 15, 12)
+
 describe('messages that call no operation', () => {
   it('are limited per credential, and tool calls are not', async () => {
-    const api = await openApi()
+    const api = await openApi(undefined, true, { nowMs })
     for (let count = 0; count < 60; count++) expect((await post(api, request('ping'))).status).toBe(200)
     const refused = await post(api, request('ping'))
     expect([refused.status, Number(refused.headers.get('retry-after')) > 0]).toEqual([429, true])
@@ -133,7 +136,7 @@ describe('people who use the same client', () => {
   it('have limits of their own for messages that call no operation', async () => {
     const callers = new Map(['ada', 'grace'].map((person) => [person, { ...callerOf('s'), person }]))
     const authenticate: Authenticator['authenticate'] = (_, key = '') => callers.get(key) ?? refuseUnverified('unknown')
-    const api = await openApi(undefined, true, { authenticator: { authenticate } })
+    const api = await openApi(undefined, true, { authenticator: { authenticate }, nowMs })
     const ping = async (person: string): Promise<number> =>
       (await post(api, request('ping'), { ...KEYED, 'x-api-key': person })).status
     for (let count = 0; count < 60; count++) expect(await ping('ada')).toBe(200)
