@@ -235,6 +235,7 @@ async function createEndpoint(options: EndpointOptions) {
       endCodes: async () => {},
     }),
     allowsRegistration: false,
+    lastUses: { note: () => {} },
     // No provider signs people in, and no client publishes a metadata document.
     federation: { publishedBy: () => null, refetch: async () => {}, fetch, clock },
     clientMetadata: { ...options, fetch, allowPrivate: false },

@@ -52,6 +52,7 @@ async function open(callersMax: number, revoked = 0) {
     refetch: async () => false,
     clock: { nowMs: () => NOW_MS },
     count: () => {},
+    onUse: () => {},
     callersMax,
   })
   authenticator.setKeys({ keys: [jwk] })

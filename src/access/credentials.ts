@@ -1,5 +1,5 @@
 /**
- * Reads, revokes and rotates the credentials of a subscription.
+ * Reads, names, revokes and rotates the credentials of a subscription.
  *
  * A revocation has reached every gateway thread before the command returns. A platform credential cannot be used to
  * escalate privileges: it reads and rotates the credentials of a subscription to the platform API only if it holds all scopes of that subscription.
@@ -7,6 +7,7 @@
 
 import { Problem } from '../domain/problem.ts'
 import type { Clock } from '../runtime/clock.ts'
+import type { Labels } from '../store/labels.ts'
 import type { Author, Document, Registry, Write } from '../store/registry.ts'
 import { policyOfSubscribed } from '../publishing/api-policy.ts'
 import { commit, find, invalidAt } from '../command/commands.ts'
@@ -28,6 +29,7 @@ import { PLATFORM_API } from '../domain/platform-api.ts'
 import { includesScope } from '../domain/scope-width.ts'
 import { SUBSCRIPTION_KIND, type SubscriptionBody } from '../subscriptions/document/subscription-document.ts'
 import type { HeldScopes } from './held-scopes.ts'
+import type { LastUses } from './last-uses.ts'
 import { keepAdmin, usableCredentials } from './last-admin.ts'
 
 /** The new credential that has a client id, or the first new one if none has; all new credentials are in `items`. */
@@ -42,6 +44,12 @@ export interface Rotation {
   readonly certificateThumbprint?: string | null | undefined
 }
 
+export interface CredentialChange {
+  /** Null removes it. */
+  readonly name?: string | null | undefined
+  readonly labels?: Labels | undefined
+}
+
 /** The rights of a caller that reads credentials. */
 export interface CredentialReader {
   readonly held: HeldScopes
@@ -52,6 +60,8 @@ export interface CredentialReader {
 export interface Credentials {
   /** Lists the credentials, with their secrets if `isRevealed`, and writes an audit entry. */
   read(author: Author, subscription: string, reader?: CredentialReader): Promise<Page<Credential>>
+  /** Changes the name and the labels; returns the credential without its secrets. */
+  update(author: Author, subscription: string, credential: string, change: CredentialChange): Promise<Credential>
   revoke(author: Author, subscription: string, credential: string): Promise<void>
   /** Replaces each active credential that is not federated and not yet replaced; the old ones expire after the overlap at the latest. */
   rotate(
@@ -69,6 +79,7 @@ export interface CredentialsOptions extends Secrets {
   readonly registry: Registry
   readonly gateway: Pick<GatewayPort, 'applyGrants'>
   readonly clock: Pick<Clock, 'nowMs'>
+  readonly lastUses: Pick<LastUses, 'read'>
 }
 
 export const DAY_MS = 86_400_000
@@ -95,12 +106,24 @@ export function createCredentials(options: CredentialsOptions): Credentials {
         id,
         tenant: current.tenant,
       })
-      return { items: credentials.map((each) => toCredential(options, each, isRevealed)), next: null }
+      return { items: await showAll(options, credentials, isRevealed), next: null }
+    },
+    async update(author, subscription, id, change) {
+      const current = await findOf(registry, author, subscription, id)
+      const { name = current.body.name, labels = current.body.labels } = change
+      const { name: _, ...unnamed } = current.body
+      const body: CredentialBody = {
+        ...unnamed,
+        ...(name !== undefined && name !== null && { name }),
+        ...(labels !== undefined && { labels }),
+      }
+      await commit(registry, author, 'credential.update', [credentialWrite(id, current.tenant, current.revision, body)])
+      const [shown] = await showAll(options, [{ ...current, body }], false)
+      return shown!
     },
     async revoke(author, id, credential) {
       const subscription = await find(registry, author.tenant, SUBSCRIPTION_KIND, id)
-      const current = await find(registry, author.tenant, CREDENTIAL_KIND, credential)
-      if (current.body.subscription !== id) throw new Problem('not_found', 'The subscription has no such credential.')
+      const current = await findOf(registry, author, id, credential)
       const { tenant } = author
       const { type, clientId, state } = current.body
       const body = { ...current.body, state: 'Revoked' } as const
@@ -135,13 +158,29 @@ function listCredentials(
   return registry.list(CREDENTIAL_KIND, { tenant, where: { subscription }, limit: CREDENTIALS_MAX })
 }
 
-function toCredential(
-  { vault, clock }: CredentialsOptions,
-  document: Document<CredentialBody>,
+async function findOf(
+  registry: Registry,
+  { tenant }: Author,
+  subscription: string,
+  credential: string,
+): Promise<Document<CredentialBody>> {
+  const found = await find(registry, tenant, CREDENTIAL_KIND, credential)
+  if (found.body.subscription !== subscription)
+    throw new Problem('not_found', 'The subscription has no such credential.')
+  return found
+}
+
+async function showAll(
+  { vault, clock, lastUses }: CredentialsOptions,
+  documents: readonly Document<CredentialBody>[],
   isRevealed: boolean,
-): Credential {
-  const shown = showCredential(document, vault, clock.nowMs())
-  return isRevealed ? shown : { ...shown, clientSecret: null, apiKey: null }
+): Promise<readonly Credential[]> {
+  const usedMs = await lastUses.read(documents.map(({ id }) => id))
+  const nowMs = clock.nowMs()
+  return documents.map((document) => {
+    const shown = showCredential(document, { vault, nowMs, lastUsedMs: usedMs.get(document.id) })
+    return isRevealed ? shown : { ...shown, clientSecret: null, apiKey: null }
+  })
 }
 
 async function rotate(
@@ -174,9 +213,10 @@ async function rotate(
   }
   const { credentialLifetimeDays } = await policyOfSubscribed(registry, subscription.body)
   const expiresAtMs = nowMs + credentialLifetimeDays * DAY_MS
-  const made = old.map(({ body: { type, scopes, apiProductId, certificateThumbprint: bound = null } }) =>
+  const made = old.map(({ body: { type, scopes, apiProductId, certificateThumbprint: bound = null, name, labels } }) =>
     newCredentialWrite(options, {
       ...{ tenant, subscription: id, type, scopes, apiProductId, expiresAtMs },
+      named: { ...(name !== undefined && { name }), ...(labels !== undefined && { labels }) },
       certificateThumbprint: certificateThumbprint === undefined ? bound : certificateThumbprint,
     }),
   )
@@ -188,9 +228,8 @@ async function rotate(
   await commit(registry, author, 'credential.rotate', [...ending, ...made, ...warnings])
   await announceSubscription(options, id)
   const ids = new Set(made.map((write) => write.id))
-  const items = (await listCredentials(options, tenant, id))
-    .filter((each) => ids.has(each.id))
-    .map((each) => toCredential(options, each, isRevealed))
+  const created = (await listCredentials(options, tenant, id)).filter((each) => ids.has(each.id))
+  const items = await showAll(options, created, isRevealed)
   const client = items.find(({ clientId }) => clientId !== null) ?? items[0]
   if (client === undefined) throw new Error(`the new credentials of ${id} are gone`)
   return { ...client, items }

@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto'
 import { API_KIND } from '../publishing/apis.ts'
 import { findTenant } from '../access/platform-access.ts'
 import type { Grants } from '../access/grants.ts'
+import type { LastUses } from '../access/last-uses.ts'
 import type { TokenRevocations } from '../access/token-revocations.ts'
 import type { TokenScopes } from '../access/token-scopes.ts'
 import type { LoginThrottle } from '../access/people/login-throttle.ts'
@@ -67,6 +68,7 @@ export interface AuthorizationOptions {
   readonly clientMetadata: MetadataClientsOptions
   readonly registeredClients: SelfRegisteredClients
   readonly allowsRegistration: boolean
+  readonly lastUses: Pick<LastUses, 'note'>
 }
 
 export function createAuthorization(options: AuthorizationOptions): OauthEndpoint {
@@ -76,7 +78,11 @@ export function createAuthorization(options: AuthorizationOptions): OauthEndpoin
   const { keyedHash } = vault
   const { revoke } = revocations
   const shared = { ...options, clientFor, grantPerson, grantOf: grants.resolve, keyedHash, randomBytes }
-  const authenticateClient = createClientAuthentication({ ...shared, throttle: createSecretThrottle(options.clock) })
+  const authenticateClient = createClientAuthentication({
+    ...shared,
+    throttle: createSecretThrottle(options.clock),
+    onUse: (credential) => options.lastUses.note([credential]),
+  })
   const codes = createAuthorizationCodes(shared)
   const deviceCodes = createDeviceCodes({ ...shared, store: options.stores.deviceCodes })
   const deviceThrottle = createDeviceThrottle({ ...shared, attempts: options.stores.attempts.device })

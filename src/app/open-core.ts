@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto'
 import type { Secrets } from '../access/credential-document.ts'
 import type { FirstAdmin } from '../access/first-admin.ts'
 import { createGrants, type Grants } from '../access/grants.ts'
+import { createLastUses, type LastUses } from '../access/last-uses.ts'
 import { createKeyedMutex, type KeyedMutex } from '../command/keyed-mutex.ts'
 import { createSharedMutex } from '../command/shared-mutex.ts'
 import type { Config } from '../config.ts'
@@ -21,6 +22,7 @@ import type { Opened } from '../runtime/lifecycle.ts'
 import type { Log } from '../runtime/log.ts'
 import { createEventCounter, createMetrics, type Metrics } from '../runtime/metrics.ts'
 import { claimAddresses, type Addresses } from '../settings/addresses.ts'
+import type { CredentialUseStore } from '../store/credential-uses.ts'
 import type { Author } from '../store/registry.ts'
 import { createBackends, type Backends } from './backend-rules.ts'
 import { createRunJob, type RunJob } from './node-jobs.ts'
@@ -57,6 +59,7 @@ export interface Core extends CoreOptions, Secrets, OpenedDataFolder {
   readonly admin: FirstAdmin
   readonly keyRing: KeyRing
   readonly grants: Grants
+  readonly lastUses: LastUses
   readonly documents: DocumentReader
   /** Creates a mutex, which holds across nodes. */
   readonly createMutex: () => KeyedMutex
@@ -76,6 +79,8 @@ export async function openCore({ config, log, opened }: CoreOptions): Promise<Co
   const certificates = await openCertificates({ config, metrics, clock, log, count })
   const dataFolder = await openDataFolder({ config, addresses, clock, log, count, opened })
   const { vault, registry, shared } = dataFolder
+  const lastUses = openLastUses(dataFolder.credentialUses, { log, count })
+  opened('last uses of credentials', lastUses.close)
   const connections = claimConnections(config.gatewayThreads, log)
   const backends = createBackends({ config, addresses, clock, log, count })
   const author = { tenant: config.adminTenant, consumer: 'system' }
@@ -112,8 +117,20 @@ export async function openCore({ config, log, opened }: CoreOptions): Promise<Co
     admin,
     keyRing,
     grants,
+    lastUses,
     documents: createDocumentReader(documentThread),
     createMutex: () => (shared === null ? createKeyedMutex() : createSharedMutex(shared.fences)),
     runJob: createRunJob({ shared, clock, log, count, opened }),
   }
+}
+
+function openLastUses(store: CredentialUseStore, { log, count }: Pick<Core, 'log' | 'count'>): LastUses {
+  return createLastUses({
+    store,
+    clock,
+    onFailed(cause) {
+      count('credential_uses_failed')
+      log.warn({ err: cause }, 'the last uses of credentials could not be stored; they are kept and stored in a minute')
+    },
+  })
 }

@@ -14,6 +14,7 @@ import type { Clock } from '../runtime/clock.ts'
 import type { Opened } from '../runtime/lifecycle.ts'
 import type { Log } from '../runtime/log.ts'
 import { createVault, loadMasterKey, type Vault } from '../runtime/vault.ts'
+import type { CredentialUseStore } from '../store/credential-uses.ts'
 import type { IdempotencyStore } from '../store/idempotency-store.ts'
 import type { Addresses } from '../settings/addresses.ts'
 import type { Registry } from '../store/registry.ts'
@@ -44,6 +45,7 @@ export interface OpenedDataFolder {
   readonly folder: OpenedFolder
   readonly vault: Vault
   readonly registry: Registry
+  readonly credentialUses: CredentialUseStore
   readonly idempotencyKeys: IdempotencyStore
   /** Registered. */
   readonly nodes: Nodes
@@ -73,13 +75,14 @@ export async function openDataFolder(options: OpenDataFolderOptions): Promise<Op
     },
   })
   opened('file check', stopCheck)
-  const { registry, idempotencyKeys, nodes, incarnation } = stores
+  const { registry, credentialUses, idempotencyKeys, nodes, incarnation } = stores
   const own = 'own' in stores ? stores.own : null
   const complete = (instance: string): void => {
     own?.claim(instance)
     folder.complete(instance)
   }
-  return { folder: { ...folder, complete, own }, vault, registry, idempotencyKeys, nodes, incarnation, shared }
+  const control = { registry, credentialUses, idempotencyKeys, nodes, incarnation }
+  return { folder: { ...folder, complete, own }, vault, ...control, shared }
 }
 
 type OwnFiles = Omit<OpenedDataFolder, 'folder' | 'vault' | 'shared'> & { readonly own: SqliteRegistry }
@@ -111,7 +114,8 @@ async function openOwnFiles(
   // No other process reads this list, so that the name need not survive a restart.
   const incarnation = randomUUID()
   await nodes.register({ incarnation, name: nodeName, version: readVersion(), format: FORMAT, settings: {} })
-  return { registry, idempotencyKeys, nodes, incarnation, own: registry }
+  const { credentialUses } = registry
+  return { registry, credentialUses, idempotencyKeys, nodes, incarnation, own: registry }
 }
 
 const EXIT_REFUSED = 2

@@ -58,6 +58,7 @@ export function openGateway(options: GatewayOptions): GatewayServices {
     refetch: (provider) => identity().federation.refetch(provider),
     clock,
     count,
+    onUse: (credential) => core.lastUses.note([credential]),
   })
   const pool = openPool(options, () => monitors)
   // Stopped before the pipeline if the threads have served; here if the start is refused before.
@@ -142,6 +143,7 @@ function openPool(options: GatewayOptions, monitors: () => Monitors): GatewayPoo
     log,
     onSpoolGrowth: () => reader.notify(),
     onCount: count,
+    onUsed: core.lastUses.note,
     onDrift: (drift) => monitors().onDrift(drift),
     onUpstream: (reports) => monitors().upstreams.report(reports),
     onDamage,

@@ -13,6 +13,7 @@ import { registeredProviders } from '../access/identity-provider-document.ts'
 import { createIdentityProviders, type IdentityProviders } from '../access/identity-providers.ts'
 import { openTokenRevocations, type TokenRevocations } from '../access/token-revocations.ts'
 import type { TokenScopes } from '../access/token-scopes.ts'
+import type { LastUses } from '../access/last-uses.ts'
 import { createLoginThrottle } from '../access/people/login-throttle.ts'
 import { createPeople, type People } from '../access/people/people.ts'
 import { createEndCodes } from '../identity/client-codes.ts'
@@ -62,6 +63,7 @@ export interface IdentityOptions extends Secrets {
   readonly allowPrivate: boolean
   /** Allows metadata documents of clients to have private addresses. */
   readonly allowPrivateClients: boolean
+  readonly lastUses: Pick<LastUses, 'note'>
   /** Lets clients register themselves. */
   readonly allowsRegistration: boolean
   /** Resolves when every thread has the keys. */

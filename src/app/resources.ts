@@ -28,6 +28,7 @@ import { createMutes } from '../mutes/mutes.ts'
 import { createLatestPlans } from '../publishing/latest-plans.ts'
 import type { JudgeToken } from '../plan/judged-token.ts'
 import type { LimitBook } from '../plan/limit-book.ts'
+import type { LastUses } from '../access/last-uses.ts'
 import { createPortals } from '../access/portals.ts'
 import { createSearch } from '../programmes/search.ts'
 import { createPrinciples } from '../programmes/principles.ts'
@@ -75,6 +76,7 @@ export interface ResourcesOptions extends Secrets {
   readonly scopes: readonly string[]
   readonly log: Log
   readonly createMutex: () => KeyedMutex
+  readonly lastUses: Pick<LastUses, 'read'>
 }
 
 export type Resources = ReturnType<typeof createResources>

@@ -56,10 +56,12 @@ export interface ClientAuthenticationOptions {
   readonly keyedHash: (text: string) => string
   readonly throttle: SecretThrottle
   readonly clock: Pick<Clock, 'nowMs'>
+  /** Called with the id of a credential whose secret was right. */
+  readonly onUse: (credential: string) => void
 }
 
 export function createClientAuthentication(options: ClientAuthenticationOptions): AuthenticateClient {
-  const { clientFor, keyedHash, throttle, clock } = options
+  const { clientFor, keyedHash, throttle, clock, onUse } = options
   /** Compared if the client is unknown, so that both cases take the same time. */
   const dummyHash = keyedHash('no client has this secret')
 
@@ -88,7 +90,11 @@ export function createClientAuthentication(options: ClientAuthenticationOptions)
       )
       return { refused: signalled(refused, { api, outcome: 'credential_invalid', grant }) }
     }
-    if (grant.valid && !isPast(grant)) return { clientId, grant, isPublic, mayRefresh }
+    if (grant.valid && !isPast(grant)) {
+      // The id of a public client proves nothing.
+      if (!isPublic) onUse(grant.credential)
+      return { clientId, grant, isPublic, mayRefresh }
+    }
     return { refused: wrongSecret(api, named, grant) }
   }
 

@@ -6,6 +6,7 @@ import type { Call, Handler, Operation, Operations } from './operation.ts'
 export interface ChangedResource {
   /** Equal for all changes of the resource. */
   readonly key: string
+  readonly reader: Operation
   read(): Promise<unknown>
 }
 
@@ -30,7 +31,7 @@ export function changedResource(
   const toResource = (call: Call, reply: FastifyReply): ChangedResource => {
     const params = names.map((name) => call.params[name])
     const key = `${changes} ${JSON.stringify([call.author.tenant, params, changesWith ? call.query : null])}`
-    return { key, read: () => read(call, reply) }
+    return { key, reader, read: () => read(call, reply) }
   }
 
   return async (call, reply) => {

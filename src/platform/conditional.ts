@@ -4,6 +4,7 @@
 
 import { createHash } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
+import type { Operation } from './operation.ts'
 
 export function installEtags(app: FastifyInstance): void {
   app.addHook('onSend', async (request, reply, payload) => {
@@ -12,13 +13,20 @@ export function installEtags(app: FastifyInstance): void {
     // The answers of changes have the ETag of their resource already.
     if (operation.method !== 'GET') return payload
     if (reply.statusCode >= 300 || !(typeof payload === 'string' || Buffer.isBuffer(payload))) return payload
-    const tag = etagOf(payload)
+    const tag = tagOf(operation, payload)
     void reply.header('ETag', tag)
     const known = request.headers['if-none-match']
-    if (known === undefined || !matchesEtag(known, tag)) return payload
+    if (known === undefined || operation.untagged !== undefined || !matchesEtag(known, tag)) return payload
     void reply.code(304).removeHeader('content-type').removeHeader('content-length')
     return null
   })
+}
+
+/** Returns the ETag of an answer of a GET. */
+export function tagOf({ untagged }: Pick<Operation, 'untagged'>, payload: string | Buffer): string {
+  if (untagged === undefined) return etagOf(payload)
+  // In a text of JSON, a quote that is not escaped ends a name, so that only the member matches.
+  return etagOf(String(payload).replaceAll(new RegExp(`"${untagged}":(?:null|"[^"]*"),?`, 'g'), ''))
 }
 
 export function etagOf(payload: string | Buffer): string {

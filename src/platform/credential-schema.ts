@@ -1,9 +1,10 @@
 /** Schemas of a credential and of its rotation. */
 
-import { id, named, nullable, object, scopeNames, text, thumbprint, time } from './schemas.ts'
+import { id, labels, name, named, nullable, object, scopeNames, text, thumbprint, time } from './schemas.ts'
 
 const credentialFields = {
   id,
+  name: { ...nullable(text), description: 'By which people recognise it. A rotation passes it on.' },
   type: { type: 'string', enum: ['OAuth2', 'ApiKey', 'PKCE', 'Federated'] },
   clientId: nullable(text),
   clientSecret: nullable(text),
@@ -16,8 +17,15 @@ const credentialFields = {
     description: 'The client certificate over which the credential must be used (`x5t#S256`); null: any connection.',
   },
   state: { type: 'string', enum: ['Active', 'Expiring', 'Expired', 'Revoked'] },
+  labels,
   createdAt: time,
   expiresAt: time,
+  lastUsedAt: {
+    ...nullable(time),
+    description:
+      'The beginning of the minute in which the credential was last used: for a call that its verification admitted, or for a token. ' +
+      'It is no part of the ETag.',
+  },
 } as const
 export const credential = named('Credential', object(credentialFields))
 export const rotated = named(
@@ -37,4 +45,8 @@ export const rotation = named(
     },
     [],
   ),
+)
+export const credentialChange = named(
+  'CredentialChange',
+  object({ name: { ...nullable(name), description: 'Null removes it.' }, labels }, []),
 )

@@ -67,6 +67,8 @@ export interface Operation {
   readonly eventData?: Schema
   /** Codes beyond those that follow from the rest of the declaration. */
   readonly problems?: readonly ProblemCode[]
+  /** A member of the answer that changes with each call: it is no part of the ETag, and the answer is never 304. */
+  readonly untagged?: 'lastUsedAt'
   /** The operation that reads the changed resource; `If-Match` is compared with the ETag of its answer. */
   readonly changes?: string
   /**

@@ -13,7 +13,7 @@ import { CONSUMER_HEADER } from './caller-owner.ts'
 import { bodyOf } from './document-bodies.ts'
 import { IDEMPOTENCY_HEADER, idempotencyKey, type Once } from './idempotency.ts'
 import { changedResource, type ChangedResource } from './changed-resource.ts'
-import { etagOf, matchesEtag } from './conditional.ts'
+import { matchesEtag, tagOf } from './conditional.ts'
 import type { Call, Handler, Handlers, Operation, Operations, OwnedKind } from './operation.ts'
 import type { Schema } from './schema-type.ts'
 import { NO_BODY, reference } from './schemas.ts'
@@ -173,7 +173,7 @@ function notePending(reply: FastifyReply, nodes: readonly string[]): void {
 async function checkMatch(request: FastifyRequest, changed: ChangedResource | null): Promise<void> {
   const condition = request.headers['if-match']
   if (condition === undefined) return
-  if (changed !== null && matchesEtag(condition, etagOf(JSON.stringify(await changed.read())))) return
+  if (changed !== null && matchesEtag(condition, tagOf(changed.reader, JSON.stringify(await changed.read())))) return
   throw new Problem('version_conflict', 'The resource has changed: `If-Match` does not match its ETag. Read it again.')
 }
 

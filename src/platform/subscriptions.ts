@@ -5,14 +5,14 @@ import type { HeldScopes } from '../access/held-scopes.ts'
 import type { Entitlements } from '../access/people/entitlements.ts'
 import type { ConsumerView } from '../subscriptions/consumer-view.ts'
 import type { Subscriptions } from '../subscriptions/subscriptions.ts'
-import { pageOf } from '../command/page.ts'
+import { hasLabels, pageOf } from '../command/page.ts'
 import { scopesFor } from './caller-owner.ts'
 import type { Call, Handlers, Operation, Operations } from './operation.ts'
 import { isOfOther } from './owner-filter.ts'
 import { checkOwnRequest, toReader } from './own-subscriptions.ts'
 import { renamed } from './renamed-filter.ts'
 import { subscribedOperation } from './subscribed-operation-schema.ts'
-import { credential, rotated, rotation } from './credential-schema.ts'
+import { credential, credentialChange, rotated, rotation } from './credential-schema.ts'
 import { state, subscription, subscriptionChange } from './subscription-schema.ts'
 import {
   formerly,
@@ -182,8 +182,21 @@ export const SUBSCRIPTION_OPERATIONS = {
       'With the scope `credentials:reveal`, or with the own width of the scope, the items contain their secrets, unless `reveal` is false. ' +
       'The audit log has `credentials.read` for a read with secrets, else `credentials.list`.',
     scope: 'credentials:read',
-    query: pagedQuery({ reveal: { type: 'boolean', default: true, description: 'Whether to return the secrets.' } }),
+    query: labelledQuery({ reveal: { type: 'boolean', default: true, description: 'Whether to return the secrets.' } }),
     answer: list(credential),
+    untagged: 'lastUsedAt',
+  },
+  updateCredential: {
+    ...writing,
+    method: 'PATCH',
+    path: '/v1/subscriptions/:id/credentials/:credentialId',
+    summary: 'Changes the name and the labels of a credential; the answer has no secret',
+    description: CREDENTIALS_TAG,
+    scope: 'credentials:write',
+    body: credentialChange,
+    status: 200,
+    answer: credential,
+    ...changingCredentials,
   },
   rotateCredentials: {
     ...writing,
@@ -264,8 +277,10 @@ export function subscriptionHandlers({
       const reader = toReader(call, await heldFor(call, params.id))
       const isRevealed = reader.isRevealed && query.reveal
       const { items } = await credentials.read(author, params.id, { ...reader, isRevealed })
-      return pageOf(items, query)
+      return pageOf(items.filter(hasLabels(query)), query)
     },
+    updateCredential: async ({ author, params, body }) =>
+      credentials.update(author, params.id, params.credentialId, body),
     async rotateCredentials(call, reply) {
       const { author, params, body } = call
       void reply.header('Cache-Control', 'no-store')

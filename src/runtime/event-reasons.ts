@@ -34,6 +34,8 @@ export const EVENT_REASONS = {
     'A client could not register itself: too many from its network or in its tenant within an hour, or the tenant is full.',
   client_too_slow: 'A client did not read the end of a response that is recorded already, and was disconnected.',
   connection_refused: 'A gateway thread has as many connections from clients as it may accept. Raise `ulimit -n`.',
+  credential_uses_failed:
+    'The last uses of credentials could not be stored. They are kept, and it is retried every minute.',
   drift_not_recorded: 'A difference between a call and its contract could not be recorded: the spool refused it.',
   drift_not_told:
     'A difference between a call and its contract was dropped: too many wait, or the registry refused it.',

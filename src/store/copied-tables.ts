@@ -8,7 +8,7 @@ export type CopiedRow = Readonly<Record<string, CopiedValue>>
 type ColumnType = 'text' | 'bigint' | 'boolean'
 
 export interface CopiedTable {
-  readonly name: 'document' | 'document_key' | 'change' | 'note'
+  readonly name: 'document' | 'document_key' | 'change' | 'note' | 'credential_use'
   readonly columns: Readonly<Record<string, ColumnType>>
   /** Its primary key, in the order of which its rows are read. */
   readonly order: readonly string[]
@@ -52,6 +52,12 @@ export const COPIED_TABLES: readonly CopiedTable[] = [
     name: 'note',
     columns: { position: 'bigint', ...NAMED, at_ms: 'bigint', ...AUTHORED },
     order: ['position'],
+    long: [],
+  },
+  {
+    name: 'credential_use',
+    columns: { credential: 'text', minute: 'bigint' },
+    order: ['credential'],
     long: [],
   },
 ]

@@ -81,6 +81,15 @@ describe('access of a consumer', () => {
     await page.getByRole('button', { name: '47DEQpj8…3hSuFU' }).first().waitFor()
 
     const row = page.getByRole('row').filter({ hasText: `${second.slice(0, 8)}…` })
+    await row.getByRole('button', { name: 'Edit' }).click()
+    await page.getByRole('dialog').getByLabel('Name', { exact: true }).fill('Billing run')
+    await page.getByRole('dialog').getByLabel('Labels').fill('team=a')
+    await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click()
+    await row.getByText('Billing run').waitFor()
+    const named = `/v1/subscriptions/${id}/credentials?reveal=false&label=team:a`
+    const { items } = await service.platform.get<{ items: { lastUsedAt: string | null }[] }>(named)
+    expect(items).toEqual([expect.objectContaining({ name: 'Billing run', lastUsedAt: expect.stringMatching(/:00/) })])
+    expect(await row.getByText('not used yet').count()).toBe(0)
     await row.getByRole('button', { name: 'Revoke credential' }).click()
     await page.getByText('will be refused from now on', { exact: false }).waitFor()
     await page.getByRole('dialog').getByRole('button', { name: 'Revoke credential' }).click()

@@ -62,8 +62,15 @@ export const CREDENTIALS: ResourceGroup = {
       operation: 'listCredentials',
       call: 'GET /v1/subscriptions/{id}/credentials',
       summary: 'Lists the credentials of a subscription',
-      filters: 'reveal',
-      columns: 'id type clientId keyPrefix state scopes expiresAt',
+      filters: 'reveal label',
+      columns: 'id name type clientId keyPrefix state scopes expiresAt lastUsedAt',
+    },
+    {
+      name: 'update',
+      operation: 'updateCredential',
+      call: 'PATCH /v1/subscriptions/{id}/credentials/{credentialId}',
+      summary: 'Changes the name or the labels of a credential',
+      fields: 'name labels:map',
     },
     {
       name: 'rotate',

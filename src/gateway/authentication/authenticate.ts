@@ -60,6 +60,8 @@ export interface AuthenticatorOptions {
   readonly refetch: (provider: string) => Promise<boolean>
   readonly clock: Pick<Clock, 'nowMs'>
   readonly count: CountEvent
+  /** Called at each call with the id of its credential, or of both. */
+  readonly onUse: (credential: string) => void
   /** Upper bound of cached credentials of one kind. */
   readonly callersMax?: number
   /** Upper bound of concurrent grant look-ups. */
@@ -74,7 +76,7 @@ const CHARACTERS_MAX = 64 * 1024 * 1024
 const MISSING = createRefusal('credential_missing', 'Send a bearer token in Authorization, or a key in x-api-key.')
 
 export function createAuthenticator(options: AuthenticatorOptions): Authenticator {
-  const { keyedHash, resolve, clock, count, callersMax = CALLERS_MAX, pendingMax } = options
+  const { keyedHash, resolve, clock, count, onUse, callersMax = CALLERS_MAX, pendingMax } = options
   const { nowMs } = clock
   const tokenKeys = createTokenKeys()
   const providers = createProviders()
@@ -99,12 +101,17 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
   })
   const both = new BothCredentials(tokens, keys)
 
+  function authenticate(authorization: string | undefined, apiKey: string | undefined, api: string) {
+    if (authorization === undefined) return apiKey === undefined ? MISSING : keys.authenticate(apiKey, api)
+    return apiKey === undefined
+      ? tokens.authenticate(authorization, api)
+      : both.authenticate(authorization, apiKey, api)
+  }
+
   return {
     authenticate(authorization, apiKey, api) {
-      if (authorization === undefined) return apiKey === undefined ? MISSING : keys.authenticate(apiKey, api)
-      return apiKey === undefined
-        ? tokens.authenticate(authorization, api)
-        : both.authenticate(authorization, apiKey, api)
+      const result = authenticate(authorization, apiKey, api)
+      return result instanceof Promise ? result.then((found) => noteUse(found, onUse)) : noteUse(result, onUse)
     },
     judge: createJudgeToken({
       ...checks,
@@ -125,6 +132,14 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
       tokens.forgetFederated()
     },
   }
+}
+
+/** Returns the result. Shared clients have no credential. */
+function noteUse(result: Caller | Refusal, onUse: AuthenticatorOptions['onUse']): Caller | Refusal {
+  if ('code' in result) return result
+  if (result.grant.type !== 'Shared') onUse(result.grant.credential)
+  if (result.key !== undefined) onUse(result.key.grant.credential)
+  return result
 }
 
 /** Authenticates calls that carry a token and a key: both must be valid, and the token names the caller. */

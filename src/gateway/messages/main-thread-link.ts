@@ -2,7 +2,7 @@
  * The link of a gateway thread to the main thread.
  *
  * - Requests have a time limit, and the number of pending ones is bounded.
- * - Counters are summed here and sent once a second.
+ * - Counters, and the credentials that were used, are collected here and sent once a second.
  * - "The spool has grown" is sent once; the next message follows only after the main thread has cleared the flag.
  */
 
@@ -20,6 +20,8 @@ export interface MainThreadLink {
   send(message: ToMainThread): void
   /** Adds to a counter. The reason is a fixed text of the gateway and never contains input. */
   count(reason: EventReason): void
+  /** Notes that a credential was used in this minute. */
+  noteUse(credential: string): void
   notifySpoolGrown(): void
   /** Settles the request that a message of the main thread responds to. */
   receive(message: ToWorker): void
@@ -29,6 +31,7 @@ export interface MainThreadLink {
 const PENDING_MAX = 4_096
 const RESPONSE_WITHIN_MS = 5_000
 const COUNTS_EVERY_MS = 1_000
+const MINUTE_MS = 60_000
 
 interface Pending {
   readonly resolve: (value: unknown) => void
@@ -47,6 +50,7 @@ export function createMainThreadLink({ port, clock, spoolGrownFlag }: MainThread
   const pending = new Map<number, Pending>()
   let counts = new Map<EventReason, number>()
   let nextId = 1
+  const uses = new UsesOfMinute((minute, credentials) => send({ type: 'used', minute, credentials }))
   const stopCounting = clock.every(COUNTS_EVERY_MS, sendCounts)
 
   function send(message: ToMainThread): void {
@@ -54,6 +58,7 @@ export function createMainThreadLink({ port, clock, spoolGrownFlag }: MainThread
   }
 
   function sendCounts(): void {
+    uses.send()
     if (counts.size === 0) return
     send({ type: 'counted', counts: [...counts] })
     counts = new Map()
@@ -83,6 +88,7 @@ export function createMainThreadLink({ port, clock, spoolGrownFlag }: MainThread
     count(reason) {
       counts.set(reason, (counts.get(reason) ?? 0) + 1)
     },
+    noteUse: (credential) => uses.note(credential, Math.floor(clock.nowMs() / MINUTE_MS)),
     notifySpoolGrown() {
       if (Atomics.exchange(spoolGrownFlag, 0, 1) === 0) send({ type: 'spoolGrown' })
     },
@@ -94,5 +100,36 @@ export function createMainThreadLink({ port, clock, spoolGrownFlag }: MainThread
       stopCounting()
       sendCounts()
     },
+  }
+}
+
+/** The credentials that were used in the current minute; each is sent once. */
+class UsesOfMinute {
+  readonly #send: (minute: number, credentials: readonly string[]) => void
+  #minute = 0
+  readonly #used = new Set<string>()
+  #unsent: string[] = []
+
+  constructor(send: (minute: number, credentials: readonly string[]) => void) {
+    this.#send = send
+  }
+
+  note(credential: string, minute: number): void {
+    if (minute !== this.#minute) this.#begin(minute)
+    if (this.#used.has(credential)) return
+    this.#used.add(credential)
+    this.#unsent.push(credential)
+  }
+
+  send(): void {
+    if (this.#unsent.length === 0) return
+    this.#send(this.#minute, this.#unsent)
+    this.#unsent = []
+  }
+
+  #begin(minute: number): void {
+    this.send()
+    this.#used.clear()
+    this.#minute = minute
   }
 }

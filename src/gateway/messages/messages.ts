@@ -94,6 +94,8 @@ export type ToMainThread =
   | { readonly type: 'drift'; readonly drift: Drift }
   | { readonly type: 'upstream'; readonly reports: readonly UpstreamReport[] }
   | { readonly type: 'damage'; readonly damage: Damage }
+  /** Credentials that were used in a minute, in minutes since 1970. */
+  | { readonly type: 'used'; readonly minute: number; readonly credentials: readonly string[] }
   | { readonly type: 'counted'; readonly counts: readonly (readonly [EventReason, number])[] }
   | {
       readonly type: 'log'

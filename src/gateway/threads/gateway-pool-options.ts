@@ -29,6 +29,8 @@ export interface GatewayPoolOptions {
   readonly onCount: CountEvent
   /** Called at most once a second per kind of drift and thread. */
   readonly onDrift: (drift: Drift) => void
+  /** Credentials that were used in a minute, in minutes since 1970. */
+  readonly onUsed: (credentials: readonly string[], minute: number) => void
   readonly onUpstream: (reports: readonly UpstreamReport[]) => void
   readonly onDamage: (damage: Damage) => void
   /** Called when a thread cannot compile a stored revision, and refuses the calls of its API. */

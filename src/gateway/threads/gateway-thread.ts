@@ -169,6 +169,7 @@ function createThreadAuthenticator(
     tenantOf: (api) => revisions.planOf(api)?.tenant ?? null,
     refetch: (provider) => mainThread.request('refetch', { provider }),
     count: mainThread.count,
+    onUse: mainThread.noteUse,
   })
 }
 

@@ -89,7 +89,7 @@ export class GatewayWorker {
   }
 
   #onMessage(message: ToMainThread): void {
-    const { onWithheld, onDrift, onUpstream, onCount, onDamage, log } = this.#options
+    const { onWithheld, onDrift, onUpstream, onUsed, onCount, onDamage, log } = this.#options
     switch (message.type) {
       case 'loaded':
         return this.#loaded.resolve()
@@ -107,6 +107,8 @@ export class GatewayWorker {
         return onDrift(message.drift)
       case 'upstream':
         return onUpstream(message.reports)
+      case 'used':
+        return onUsed(message.credentials, message.minute)
       case 'counted':
         return message.counts.forEach(([reason, by]) => onCount(reason, by))
       case 'damage':

@@ -105,6 +105,8 @@ async function compareWithEarlier(client: pg.Client, source: CopySource): Promis
   if (rows[0]?.position !== source.end) throw refusal
   const stored = await readBack(client)
   for (const table of COPIED_TABLES) {
+    // Nodes store the uses of credentials without a change.
+    if (table.name === 'credential_use') continue
     const digest = new TableDigest(table)
     for (const row of source.read(table)) digest.add(withHashes(table, toTarget(table, row)))
     if (!isSameSummary(digest.summary(), stored.get(table.name)!)) throw refusal

@@ -9,6 +9,7 @@ import type { Clock } from '../../runtime/clock.ts'
 import type { Moment } from '../../runtime/freshness.ts'
 import type { AttemptStore } from '../attempts.ts'
 import type { Claims } from '../claims.ts'
+import type { CredentialUseStore } from '../credential-uses.ts'
 import type { DeviceCodeStore } from '../device-codes.ts'
 import type { IdempotencyStore } from '../idempotency-store.ts'
 import type { LockFences } from '../lock-fences.ts'
@@ -22,6 +23,7 @@ import { createPostgresClaims } from './claims.ts'
 import { createCommitSlots } from './commit-slots.ts'
 import { CONNECT_TIMEOUT_MS, toClientConfig, type ConnectOptions } from './connection.ts'
 import { openConnections, type Connections, type Gate } from './connections.ts'
+import { createCredentialUses } from './credential-uses.ts'
 import { createPostgresDeviceCodes } from './device-codes.ts'
 import { createPostgresIdempotencyStore } from './idempotency-store.ts'
 import { createPostgresLeaseEpochs, type LeaseEpochs } from './lease-epochs.ts'
@@ -66,6 +68,7 @@ export interface Postgres {
   readonly registry: Registry
   /** For locks that hold across nodes (`createSharedMutex`). */
   readonly fences: LockFences
+  readonly credentialUses: CredentialUseStore
   readonly idempotencyKeys: IdempotencyStore
   readonly claims: Claims
   readonly leaseEpochs: LeaseEpochs
@@ -158,6 +161,7 @@ export function preparePostgres(options: PostgresOptions, gate?: Gate): Prepared
   return {
     registry,
     fences,
+    credentialUses: createCredentialUses(pool),
     idempotencyKeys,
     leaseEpochs: createPostgresLeaseEpochs(pool),
     claims: createPostgresClaims(claims),

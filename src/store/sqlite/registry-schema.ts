@@ -76,6 +76,9 @@ const STEPS = [
      FROM document WHERE kind = 'proxy' AND json_valid(body);`,
   // A number of changes of checkpoint.db that it had a minute before, so that an older copy of everything else is detected.
   `CREATE TABLE IF NOT EXISTS noted (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;`,
+  `CREATE TABLE IF NOT EXISTS credential_use (
+     credential TEXT PRIMARY KEY, minute INTEGER NOT NULL
+   ) STRICT, WITHOUT ROWID;`,
 ]
 
 /** A damaged document is not found by a search; verification reports it. */

@@ -8,10 +8,12 @@
 
 import type { DatabaseSync } from 'node:sqlite'
 import type { Clock } from '../../runtime/clock.ts'
+import type { CredentialUseStore } from '../credential-uses.ts'
 import { RegistryFull, type Commit, type Registry } from '../registry.ts'
 import { StoreUnwritable } from '../unwritable.ts'
 import { createAuditReader } from './audit-reader.ts'
 import { createChangeFeed } from './change-feed.ts'
+import { createCredentialUses } from './credential-uses.ts'
 import { createDocumentWriter } from './document-writer.ts'
 import { openRegistryFile, type RegistryFile, type RegistryOpening } from './registry-file.ts'
 import { createRegistryReads } from './registry-reads.ts'
@@ -27,6 +29,7 @@ export interface SqliteRegistryOptions extends RegistryOpening {
 }
 
 export interface SqliteRegistry extends Registry, Pick<RegistryFile, 'claim' | 'notedChanges' | 'noteChanges'> {
+  readonly credentialUses: CredentialUseStore
   close(): void
 }
 
@@ -75,6 +78,7 @@ export function openSqliteRegistry(options: SqliteRegistryOptions): SqliteRegist
     history: async (query) => readAudit(query),
     end: async () => Number(statements.lastPosition.get()?.['position'] ?? 0),
     watch: feed.watch,
+    credentialUses: createCredentialUses(database, runInTransaction),
     claim: file.claim,
     notedChanges: file.notedChanges,
     noteChanges: file.noteChanges,

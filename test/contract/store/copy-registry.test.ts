@@ -11,7 +11,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { systemClock } from '../../../src/runtime/clock.ts'
 import type { Registry, Write } from '../../../src/store/registry.ts'
 import { lockDataFolder } from '../../../src/store/sqlite/data-folder.ts'
-import { openSqliteRegistry } from '../../../src/store/sqlite/registry.ts'
+import { openSqliteRegistry, type SqliteRegistry } from '../../../src/store/sqlite/registry.ts'
 import { executeSql, openTestPostgres } from '../../fixtures/test-postgres.ts'
 import { usePostgres } from '../../fixtures/use-postgres.ts'
 import { runCommand } from '../../journey/running-command.ts'
@@ -21,10 +21,10 @@ import { AUTHOR, THING, write } from './registry-contract-helpers.ts'
 const server = usePostgres()
 
 const SYSTEM = { tenant: 'platform', consumer: 'system' }
-const TABLES = ['document', 'document_key', 'change', 'note']
+const TABLES = ['document', 'document_key', 'change', 'note', 'credential_use']
 const PROCESSED = 2_500
 
-async function newFolder(fill: (registry: Registry) => Promise<void> = fillAll): Promise<string> {
+async function newFolder(fill: (registry: SqliteRegistry) => Promise<void> = fillAll): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-migrate-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   const registry = openSqliteRegistry({ path: join(folder, 'registry.db'), clock: systemClock })
@@ -34,7 +34,7 @@ async function newFolder(fill: (registry: Registry) => Promise<void> = fillAll):
 }
 
 /** More rows than a batch and a page, changes of every sort, and texts that are hard to copy. */
-async function fillAll(registry: Registry): Promise<void> {
+async function fillAll(registry: SqliteRegistry): Promise<void> {
   const many = Array.from({ length: PROCESSED }, (_, number): Write => ({ ...write(`m${number}`, 0, number) }))
   await registry.commit(AUTHOR, 'fill', many)
   await registry.commit(SYSTEM, 'make', [
@@ -45,6 +45,7 @@ async function fillAll(registry: Registry): Promise<void> {
   await registry.commit(SYSTEM, 'grow', [write('large', 0, 'x'.repeat(5_000_000))])
   await registry.audit(AUTHOR, 'read', { kind: THING, id: 'm1', tenant: AUTHOR.tenant })
   await registry.audit(SYSTEM, 'read', { kind: THING, id: 'm1', tenant: AUTHOR.tenant })
+  await registry.credentialUses.store(new Map([['crd_1', 29_000_000]]))
 }
 
 const migrate = (folder: string, url: string): Promise<Ended> =>
@@ -83,7 +84,7 @@ async function countAll(url: string): Promise<unknown> {
   return (await executeSql(url, `SELECT ${counts.join()}`)).rows[0]
 }
 
-const EMPTY = { document: '0', document_key: '0', change: '0', note: '0' }
+const EMPTY = { document: '0', document_key: '0', change: '0', note: '0', credential_use: '0' }
 
 describe('a migration', () => {
   it('copies documents, keys, changes with their positions, and notes', async () => {
@@ -93,10 +94,11 @@ describe('a migration', () => {
     expect({ code, err }).toEqual({ code: 0, err: '' })
     expect(out).toMatch(/document +2502 rows, revisions add up to 2503, digest [0-9a-f]{16}\n/)
     expect(out).toMatch(/note +2 rows, digest/)
-    const { registry } = await openTestPostgres(url)
+    const { registry, credentialUses } = await openTestPostgres(url)
     const copied = await read(registry)
     expect(copied).toEqual(await readFile(folder))
     expect(copied).toMatchObject({ hostile: { id: 'hostile' }, held: { id: 'held' } })
+    expect([...(await credentialUses.read(['crd_1']))]).toEqual([['crd_1', 29_000_000]])
   })
 
   it('leaves a registry that goes on', async () => {
@@ -117,6 +119,7 @@ describe('a migration', () => {
     const folder = await newFolder()
     const url = await server.createDatabase()
     await migrate(folder, url)
+    await (await openTestPostgres(url)).credentialUses.store(new Map([['crd_1', 29_000_001]]))
     const again = await migrate(folder, url)
     expect(again).toMatchObject({ code: 0 })
     expect(again.out).toContain('is in PostgreSQL already')
@@ -131,9 +134,9 @@ describe('a migration', () => {
     await (await openTestPostgres(url)).close()
     const holder = new pg.Client({ connectionString: url, options: '-c search_path=tollgate' })
     await holder.connect()
-    await holder.query('BEGIN; LOCK TABLE note IN SHARE MODE')
+    await holder.query('BEGIN; LOCK TABLE credential_use IN SHARE MODE')
     const { signal, ended } = runCommand(['migrate', '--from', folder], { env: { DATABASE_URL: url } })
-    const waiting = `SELECT 1 FROM pg_locks WHERE NOT granted AND relation = 'tollgate.note'::regclass`
+    const waiting = `SELECT 1 FROM pg_locks WHERE NOT granted AND relation = 'tollgate.credential_use'::regclass`
     while ((await executeSql(url, waiting)).rows.length === 0) await setImmediate()
     const { rows } = await executeSql(
       url,

@@ -9,6 +9,7 @@ import { THING } from './registry-contract-helpers.ts'
 import { documentKind, RegistryFull, type Author, type Commit } from '../../../src/store/registry.ts'
 import { createDocumentList } from '../../../src/store/sqlite/document-list.ts'
 import { openSqliteRegistry, type SqliteRegistry } from '../../../src/store/sqlite/registry.ts'
+import { credentialUsesContract } from './credential-uses.contract.ts'
 import { auditContract } from './registry-audit.contract.ts'
 import { registryLabelsContract } from './registry-labels.contract.ts'
 import { registryPrefixContract } from './registry-prefix.contract.ts'
@@ -84,6 +85,10 @@ registryContract('sqlite', fresh)
 auditContract('sqlite', fresh)
 registryLabelsContract('sqlite', fresh)
 registryPrefixContract('sqlite', fresh)
+credentialUsesContract('sqlite', async () => {
+  const path = newPath()
+  return [open(path).credentialUses, open(path).credentialUses]
+})
 
 describe('registry in a file', () => {
   it('contains every commit that was acknowledged before a kill -9, and no partial commit', async () => {

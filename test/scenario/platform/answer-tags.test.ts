@@ -52,7 +52,8 @@ async function changeAll(change: Change, locations: ReadonlyMap<string, string>)
   await change('POST', `${subscription}/suspend`)
   await change('POST', `${subscription}/resume`)
   await change('PUT', `${subscription}/scopes`, { scopes: ['payments:read'] })
-  await change('POST', `${subscription}/credentials/rotate`, {})
+  const { body: rotated } = await change('POST', `${subscription}/credentials/rotate`, {})
+  await change('PATCH', `${subscription}/credentials/${String(rotated['id'])}`, labels)
   await change('POST', `${subscription}/cancel`)
   await change('POST', `${at('createEventSubscription')}/rotateSecret`)
   const user = at('createUser')
@@ -83,6 +84,7 @@ const UNTAGGED = [
   'redeliver',
   'retryProgramme',
   'rotateCredentials',
+  'updateCredential',
   'updateProgramme',
 ]
 /** Need another caller; they never have an ETag. */

@@ -39,6 +39,7 @@ function pathOf(template: string, party: Party): string {
 
 const BODIES: Readonly<Record<string, unknown>> = {
   setScopes: { scopes: [] },
+  updateCredential: { name: 'Mine' },
   requestTierChange: { slaVariant: 'gold' },
   updateEventSubscription: { events: null },
   testEventSubscription: { type: 'SlaChanged' },

@@ -132,7 +132,6 @@ const WITHOUT_LABELS: Readonly<Record<string, string>> = {
   getRevisionLevels: 'a revision is part of a proxy',
   listApprovals: 'a decision is part of an approval flow',
   listAudit: 'an entry of a log',
-  listCredentials: 'a credential is part of a subscription',
   listDeliveries: 'an entry of a log',
   listLineItems: 'an entry of a log',
   listMutes: 'a mute is part of an episode',

@@ -44,14 +44,7 @@ describe('labels', () => {
     ...['listNodes', 'listSettings'],
     'readAttention',
     ...['listAudit', 'listDeliveries', 'listLineItems', 'listRequests', 'listRisks', 'listSummaries'],
-    ...[
-      'listApprovals',
-      'listProgrammeApprovals',
-      'listCredentials',
-      'listOperations',
-      'listRevisions',
-      'getRevisionLevels',
-    ],
+    ...['listApprovals', 'listProgrammeApprovals', 'listOperations', 'listRevisions', 'getRevisionLevels'],
     ...['listMySessions', 'listRegisteredClients', 'listSessions', 'listSigningKeys', 'listMutes', 'listMutesOfRisk'],
   ]
   const itemOf = ({ answer }: Operation): unknown => (membersOf(answer)['items'] as Json | undefined)?.['items']

@@ -24,7 +24,7 @@ async function setUp() {
   const programme = String((await send('POST', '/v1/programmes', broken)).body['id'])
   await settled(platform, token, programme)
   return {
-    send,
+    ...{ send, platform },
     ids: {
       ...{ subscription, receiver, flow, waiting, credential, proxy, programme, event: event.riskId },
       ...{ user: String(user['id']), mute: String(mute['id']) },
@@ -46,6 +46,7 @@ const CHANGES = [
   ['/v1/eventsubscriptions/$receiver', 'POST /v1/eventsubscriptions/$receiver/rotateSecret', undefined, 200],
   [LISTED, `POST ${CREDENTIALS}/rotate`, {}, 200],
   [LISTED, `DELETE ${CREDENTIALS}/$credential`, undefined, 204],
+  [LISTED, `PATCH ${CREDENTIALS}/$credential`, { name: 'Billing' }, 200],
   ['/v1/subscriptions/$subscription', 'POST /v1/subscriptions/$subscription/tierChanges', TIER, 400],
   ['/v1/risks/$event/mutes/$mute', 'DELETE /v1/risks/$event/mutes/$mute', undefined, 204],
   ['/v1/proxies/$proxy', 'POST /v1/proxies', { api: 'payments-v1', fromRevision: 1 }, 201],
@@ -68,6 +69,26 @@ describe('a change with `If-Match`', () => {
     expect((await send('GET', fill(read))).text).toBe(before.text)
     const made = await send(method, path, body, { 'if-match': before.headers['etag'] ?? '' })
     expect(made.status, made.text).toBe(status)
+  })
+
+  it('matches after the credential was used, because its last use is no part of the ETag', async () => {
+    const { send, ids, platform } = await setUp()
+    const path = `/v1/subscriptions/${ids.subscription}/credentials`
+    const read = () => send('GET', `${path}?reveal=false&limit=500`)
+    const before = await read()
+    platform.lastUses.note([ids.credential])
+    const after = await read()
+    expect(after.text).not.toBe(before.text)
+    const etag = String(before.headers['etag'])
+    expect(after.headers['etag']).toBe(etag)
+    // A client that keeps the answer gets the new time.
+    const known = await send('GET', `${path}?reveal=false&limit=500`, undefined, { 'if-none-match': etag })
+    expect(known).toMatchObject({ status: 200, text: after.text })
+
+    const change = (name: string) => send('PATCH', `${path}/${ids.credential}`, { name }, { 'if-match': etag })
+    expect((await change('"lastUsedAt":null')).status).toBe(200)
+    expect((await read()).headers['etag']).not.toBe(etag)
+    expect((await change('Second')).status).toBe(412)
   })
 
   it('is refused with 412 if the resource does not exist yet', async () => {

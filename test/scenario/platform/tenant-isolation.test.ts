@@ -133,6 +133,7 @@ const BODIES: Readonly<Record<string, unknown>> = {
   labelProgramme: { labels: {} },
   labelApprovalFlow: { labels: {} },
   updateSubscription: { labels: {} },
+  updateCredential: { name: 'Mine' },
   updateProduct: { name: 'Mine' },
   updateAdr: { title: 'Mine' },
   updatePrinciple: { name: 'Mine' },

@@ -235,3 +235,36 @@ describe('the platform scopes that a caller can grant', () => {
     expect((await catalogue.credentials.rotate(ACME, id, { certificateThumbprint: null })).items).toHaveLength(2)
   })
 })
+
+describe('the name and the labels of a credential', () => {
+  it('are changed apart from each other, pass on to its replacement, and change nothing for the threads', async () => {
+    const catalogue = openTestCatalogue()
+    const { id } = await subscribe(catalogue)
+    const [client, key] = (await catalogue.credentials.read(ACME, id)).items
+    expect(key).toMatchObject({ name: null, labels: {}, lastUsedAt: null })
+    const change = (body: object) => catalogue.credentials.update(ACME, id, key!.id, body)
+    catalogue.gateway.calls.length = 0
+    const named = await change({ name: 'Billing run' })
+    expect(named).toEqual({ ...key!, name: 'Billing run', apiKey: null })
+    expect(await change({ labels: { team: 'a' } })).toMatchObject({ name: 'Billing run', labels: { team: 'a' } })
+    expect(catalogue.gateway.calls).toEqual([])
+
+    const { items } = await catalogue.credentials.rotate(ACME, id)
+    expect(items.map(({ type, name, labels }) => [type, name, labels])).toEqual([
+      ['OAuth2', null, {}],
+      ['ApiKey', 'Billing run', { team: 'a' }],
+    ])
+    expect(await change({ name: null })).toMatchObject({ name: null, labels: { team: 'a' } })
+    expect((await catalogue.credentials.read(ACME, id)).items[0]).toMatchObject({ id: client!.id, name: null })
+  })
+
+  it('cannot be changed through another subscription or by another tenant', async () => {
+    const catalogue = openTestCatalogue()
+    const { id, consumer } = await subscribe(catalogue)
+    const other = await catalogue.subscriptions.create(ACME, { consumer, api: API })
+    const [client] = (await catalogue.credentials.read(ACME, id)).items
+    const refused = { code: 'not_found' }
+    await expect(catalogue.credentials.update(ACME, other.id, client!.id, { name: 'x' })).rejects.toMatchObject(refused)
+    await expect(catalogue.credentials.update(RIVAL, id, client!.id, { name: 'x' })).rejects.toMatchObject(refused)
+  })
+})

@@ -11,7 +11,8 @@ import { change, read } from '../../api/client.ts'
 import type { Item } from '../../api/operations.ts'
 import { useRead } from '../../api/use-read.ts'
 import { ActionButton, ConfirmButton, DialogButton, Form } from '../../parts/dialog.tsx'
-import { SelectField } from '../../parts/fields.tsx'
+import { SelectField, TextField } from '../../parts/fields.tsx'
+import { fromLines, LabelsField, toLines } from '../../parts/labels.tsx'
 import { ListOf } from '../../parts/list.tsx'
 import { Pages } from '../../parts/pages.tsx'
 import { tell } from '../../parts/toast.tsx'
@@ -76,16 +77,23 @@ export function Credentials({ subscription: id, name, isPaged = false }: Credent
         keyOf={(each: Credential) => each.id}
         empty={{ text: words.none, commands: [`tollgate credentials list ${id}`] }}
         columns={[
-          { title: words.columns.name, cell: (each) => <Name of={each} /> },
+          { title: words.columns.name, cell: ({ name: given }) => <Given name={given} /> },
+          { title: words.columns.id, cell: (each) => <Name of={each} /> },
           { title: words.columns.type, cell: ({ type }) => words.types[type] },
           { title: words.columns.state, cell: ({ state }) => <State of={words.states[state]} /> },
           { title: words.columns.scopes, cell: ({ scopes: held }) => <Scopes of={held} /> },
           ...(isAnyBound ? [CERTIFICATE] : []),
+          { title: words.columns.used, cell: ({ lastUsedAt }) => <LastUse at={lastUsedAt} /> },
           { title: words.columns.created, cell: ({ createdAt }) => <Time at={createdAt} /> },
           { title: words.columns.expires, cell: ({ expiresAt }) => <Time at={expiresAt} /> },
           {
             title: words.columns.actions,
-            cell: (each) => <Revocation of={each} subscription={id} name={name} onRevoked={reading.reload} />,
+            cell: (each) => (
+              <p class="toolbar">
+                {may('credentials:write') && <Edit of={each} subscription={id} onSaved={reading.reload} />}
+                <Revocation of={each} subscription={id} name={name} onRevoked={reading.reload} />
+              </p>
+            ),
           },
         ]}
       />
@@ -98,6 +106,14 @@ const CERTIFICATE = {
   title: words.columns.certificate,
   cell: ({ certificateThumbprint: bound }: Credential) =>
     bound === null ? <span class="quiet">{words.unbound}</span> : <Id value={bound} />,
+}
+
+function Given({ name }: { readonly name: string | null }) {
+  return name === null ? <span class="quiet">{words.unnamed}</span> : <bdi class="text">{name}</bdi>
+}
+
+function LastUse({ at }: { readonly at: string | null }) {
+  return at === null ? <span class="quiet">{words.unused}</span> : <Time at={at} />
 }
 
 function Name({ of }: { readonly of: Pick<Credential, 'clientId' | 'keyPrefix' | 'id'> }) {
@@ -113,6 +129,36 @@ function Scopes({ of }: { readonly of: readonly string[] }) {
       <summary>{words.scopes(of.length)}</summary>
       {list}
     </details>
+  )
+}
+
+interface EditProps {
+  readonly of: Credential
+  readonly subscription: string
+  readonly onSaved: () => void
+}
+
+function Edit({ of, subscription: id, onSaved }: EditProps) {
+  return (
+    <DialogButton label={words.edit} title={words.editOf(nameOf(of))}>
+      {(close) => <EditForm of={of} subscription={id} onSaved={() => (onSaved(), close())} />}
+    </DialogButton>
+  )
+}
+
+function EditForm({ of, subscription: id, onSaved }: EditProps) {
+  const [given, setGiven] = useState(of.name ?? '')
+  const [labels, setLabels] = useState(toLines(of.labels))
+  const save = async (): Promise<void> => {
+    const body = { name: given === '' ? null : given, labels: fromLines(labels) }
+    await change('PATCH /v1/subscriptions/:id/credentials/:credentialId', { id, credentialId: of.id }, body)
+    onSaved()
+  }
+  return (
+    <Form submit={words.save} onSubmit={save}>
+      <TextField label={words.columns.name} hint={words.nameHint} value={given} onChange={setGiven} lengthMax={128} />
+      <LabelsField value={labels} onChange={setLabels} />
+    </Form>
   )
 }
 

@@ -217,3 +217,35 @@ describe('a call with a token and a key', () => {
     })
   })
 })
+
+describe('the use of a credential', () => {
+  it('is noted at each call that it authenticates, and at no other', async () => {
+    const used: string[] = []
+    const onUse = (credential: string) => void used.push(credential)
+    const { authenticate, applyGrant } = openTestAuthenticator(undefined, { onUse })
+    const token = bearer()
+    await authenticate(token, undefined, API)
+    await authenticate(token, undefined, API)
+    await authenticate(undefined, KEY, API)
+    expect(used.splice(0)).toEqual(['crd_1', 'crd_1', 'crd_2'])
+    await authenticate(token, KEY, API)
+    expect(used.splice(0)).toEqual(['crd_1', 'crd_2'])
+
+    await authenticate(token, undefined, OTHER_API)
+    await authenticate(`${token}x`, undefined, API)
+    await authenticate(undefined, undefined, API)
+    applyGrant({ ...GRANT, valid: false, version: GRANT.version + 1 })
+    await authenticate(token, undefined, API)
+    await authenticate(token, KEY, API)
+    expect(used).toEqual([])
+  })
+
+  it('is noted for no credential if people use a shared client', async () => {
+    const used: string[] = []
+    const shared = { ...GRANT, type: 'Shared', credential: GRANT.subscription } as const
+    const options = { onUse: (credential: string) => void used.push(credential) }
+    const { authenticate } = openTestAuthenticator(async () => shared, options)
+    expect(await authenticate(bearer(), undefined, API)).toMatchObject({ method: 'token' })
+    expect(used).toEqual([])
+  })
+})

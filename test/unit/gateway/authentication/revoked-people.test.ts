@@ -16,6 +16,7 @@ function start() {
     refetch: async () => false,
     clock: { nowMs: () => NOW_MS },
     count: () => {},
+    onUse: () => {},
   })
   authenticator.setKeys(authority.jwks)
   const call = async (jti: string, sub: string, named?: unknown) => {

@@ -20,6 +20,7 @@ function start(resolve: () => Promise<Grant | null> = async () => GRANT) {
     refetch: async () => false,
     clock: { nowMs: () => nowMs },
     count: () => {},
+    onUse: () => {},
   })
   authenticator.setKeys(authority.jwks)
   const call = (jti: string) => authenticator.authenticate(`Bearer ${authority.token({ jti })}`, undefined, API)
