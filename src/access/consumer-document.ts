@@ -39,7 +39,7 @@ export function consumerState({ isDisabled }: ConsumerBody): ConsumerState {
 /** Throws `Problem('state_conflict')` if the consumer is disabled. */
 export function checkConsumerEnabled(body: ConsumerBody): void {
   if (body.isDisabled !== true) return
-  const extensions = { state: consumerState(body), allowed: ['enabled'] }
+  const extensions = { state: consumerState(body), allowed: ['enable'] } as const
   throw new Problem('state_conflict', 'The consumer is disabled. Enable it before you create a subscription.', {
     extensions,
   })

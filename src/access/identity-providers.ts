@@ -155,7 +155,7 @@ async function checkLimit(registry: Registry, tenant: string): Promise<void> {
   const registered = await registry.list(IDENTITY_PROVIDER_KIND, { tenant, limit: OF_TENANT_MAX })
   if (registered.length < OF_TENANT_MAX) return
   const detail = `A tenant can register at most ${OF_TENANT_MAX} identity providers; remove one that is not used.`
-  throw new Problem('state_conflict', detail, { extensions: { state: 'full', allowed: ['removed'] } })
+  throw new Problem('state_conflict', detail, { extensions: { state: 'full', allowed: ['remove'] } })
 }
 
 async function checkApis(registry: Registry, tenant: string, apis: readonly string[]): Promise<void> {

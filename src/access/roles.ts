@@ -11,7 +11,7 @@ import type { Author, Document, Registry } from '../store/registry.ts'
 import { commit, invalidAt } from '../command/commands.ts'
 import type { KeyedMutex } from '../command/keyed-mutex.ts'
 import { hasLabels, listAll, pageOf, type Page, type PageQuery } from '../command/page.ts'
-import { Problem } from '../domain/problem.ts'
+import { Problem, type ConflictAction } from '../domain/problem.ts'
 import type { HeldScopes } from './held-scopes.ts'
 import { isMapped } from './identity-provider-document.ts'
 import type { Entitlements } from './people/entitlements.ts'
@@ -69,7 +69,7 @@ export function createRoles(options: RolesOptions): Roles {
         const known = await entitlements.roles(tenant)
         if (known.some((role) => role.name === name)) throw new Problem('name_taken', 'The name is taken.')
         if (known.length >= ROLES_MAX) {
-          throw conflict('full', ['removed'], `The tenant has ${known.length} roles, which is the maximum.`)
+          throw conflict('full', ['remove'], `The tenant has ${known.length} roles, which is the maximum.`)
         }
         await commit(registry, author, 'role.create', [roleWrite(createId('rol'), tenant, 0, toBody(name, input))])
         return get(tenant, name)
@@ -87,11 +87,10 @@ export function createRoles(options: RolesOptions): Roles {
         const { tenant } = author
         const { id, revision } = await findOwn(options, tenant, name)
         const holders = await registry.list(USER_KIND, { tenant, where: holdersOf(name), limit: 1 })
-        if (holders.length > 0)
-          throw conflict('held', ['replaced'], 'People hold this role. Remove it from them first.')
+        if (holders.length > 0) throw conflict('held', ['replace'], 'People hold this role. Remove it from them first.')
         if (await isMapped(registry, tenant, name)) {
           const detail = 'An identity provider gives this role. Remove it from its `signIn` first.'
-          throw conflict('mapped', ['replaced'], detail)
+          throw conflict('mapped', ['replace'], detail)
         }
         await commit(registry, author, 'role.remove', [{ kind: ROLE_KIND, id, tenant, expected: revision, body: null }])
       }),
@@ -150,7 +149,7 @@ async function findOwn(
 }
 
 /** A role has no states; the word is that of what prevents the change. */
-function conflict(state: string, allowed: readonly string[], detail: string): Problem {
+function conflict(state: string, allowed: readonly ConflictAction[], detail: string): Problem {
   return new Problem('state_conflict', detail, { extensions: { state, allowed } })
 }
 

@@ -34,8 +34,8 @@ export async function removeTenant(options: TenantRemovalOptions, author: Author
     const detail = 'Disable the tenant and export it completely before you remove it.'
     const extensions =
       body.isDisabled === true
-        ? { state: 'Disabled', allowed: ['enabled', 'exported'] }
-        : { state: 'Active', allowed: ['disabled'] }
+        ? ({ state: 'Disabled', allowed: ['enable', 'export'] } as const)
+        : ({ state: 'Active', allowed: ['disable'] } as const)
     throw new Problem('state_conflict', detail, { extensions })
   }
   for await (const { id } of listAll(registry, API_KIND, { tenant })) await gateway.withdraw(id)

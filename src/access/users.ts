@@ -274,11 +274,11 @@ function wrongState(body: UserBody, detail: string): Problem {
   })
 }
 
-/** The events that each state allows, for a user whose state refuses an invitation or a new password. */
+/** Commands that each state allows, for a user whose state refuses an invitation or a new password. */
 const ALLOWED = {
-  Active: ['disabled', 'passwordReset'],
-  Pending: ['disabled', 'invited'],
-  Disabled: ['enabled'],
+  Active: ['disable', 'reset-password'],
+  Pending: ['disable', 'invite'],
+  Disabled: ['enable'],
 } as const
 
 function rolesOfProvider(body: UserBody): Problem {

@@ -1,10 +1,10 @@
 /** The registry document of an approval flow, and the writes of its transitions. */
 
-import { approvalFlow, type ApprovalEvent, type ApprovalState } from './approval-machine.ts'
+import { APPROVAL_ACTIONS, approvalFlow, type ApprovalEvent, type ApprovalState } from './approval-machine.ts'
 import { begin, step, type PersistedActor } from '../command/persisted-machine.ts'
 import type { Labelled } from '../store/labels.ts'
 import { documentKind, type Author, type Document, type Registry, type Write } from '../store/registry.ts'
-import { stateConflict } from '../command/commands.ts'
+import { refusedStep } from '../command/commands.ts'
 import { dropDueWrite, dueWrite } from '../command/due-times.ts'
 
 export type Outcome = 'Approved' | 'Rejected' | 'AmendmentRequired'
@@ -91,7 +91,7 @@ function reminder(id: string, tenant: string, { remindAtMs }: ApprovalFlowBody):
 /** Throws `Problem('state_conflict')` if the flow does not accept the event. */
 export function stepFlow({ actor }: Pick<ApprovalFlowBody, 'actor'>, event: ApprovalEvent): PersistedActor {
   const result = step(approvalFlow, actor, event)
-  if ('refused' in result) throw stateConflict(result.refused)
+  if ('refused' in result) throw refusedStep(result.refused, APPROVAL_ACTIONS)
   return result.next
 }
 

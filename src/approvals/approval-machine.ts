@@ -11,12 +11,23 @@
  */
 
 import { setup } from 'xstate'
+import type { EventActions } from '../command/persisted-machine.ts'
 
 export type ApprovalState = 'Submitted' | 'InProgress' | 'Approved' | 'Rejected' | 'AmendmentRequired' | 'Complete'
 
 export type ApprovalEvent =
   | { readonly type: 'opened' | 'resubmitted' | 'withdrawn' | 'completed' }
   | { readonly type: 'approved' | 'rejected' | 'amendment.required'; readonly approver: string }
+
+export const APPROVAL_ACTIONS: EventActions<ApprovalEvent> = {
+  opened: null,
+  resubmitted: 'set-scopes',
+  withdrawn: 'cancel',
+  completed: null,
+  approved: 'decide',
+  rejected: 'decide',
+  'amendment.required': 'decide',
+}
 
 export const approvalFlow = setup({
   types: {} as {

@@ -1,6 +1,6 @@
 /** Helpers of all commands: find a resource of the tenant, commit, and convert store errors into problems. */
 
-import type { StepRefused } from './persisted-machine.ts'
+import type { EventActions, StepRefused } from './persisted-machine.ts'
 import type { EncodedText } from '../domain/encoded-text.ts'
 import { Problem, type Conflict } from '../domain/problem.ts'
 import {
@@ -73,7 +73,13 @@ export async function commit(
   }
 }
 
-export function stateConflict({ state, allowed }: StepRefused): Problem {
+/** Returns the conflict of an event that the state of a resource does not accept. */
+export function refusedStep(refused: StepRefused, actions: EventActions): Problem {
+  const allowed = refused.allowed.map((event) => actions[event] ?? null).filter((action) => action !== null)
+  return stateConflict({ state: refused.state, allowed: [...new Set(allowed)] })
+}
+
+export function stateConflict({ state, allowed }: Conflict): Problem {
   const detail = `The state is ${state}; it allows ${allowed.length === 0 ? 'no further action' : allowed.join(', ')}.`
   return new Problem('state_conflict', detail, { extensions: { state, allowed } })
 }

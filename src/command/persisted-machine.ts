@@ -12,6 +12,7 @@ import {
   type EventFromLogic,
   type InputFrom,
 } from 'xstate'
+import type { ConflictAction } from '../domain/problem.ts'
 
 /** The stored snapshot of a machine, as plain JSON. */
 export interface PersistedActor {
@@ -24,6 +25,11 @@ export interface StepRefused {
   readonly state: string
   readonly allowed: readonly string[]
 }
+
+/** The command that sends each event of a machine; null: no request sends it. */
+export type EventActions<Event extends { readonly type: string } = { readonly type: string }> = Readonly<
+  Record<Event['type'], ConflictAction | null>
+>
 
 export type Step = { readonly next: PersistedActor } | { readonly refused: StepRefused }
 

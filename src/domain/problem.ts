@@ -71,12 +71,20 @@ export interface ProblemOptions extends ErrorOptions {
   readonly retryAfterSeconds?: number
 }
 
+/** The commands that change a state, by their names in the command line tool, and `force`: the same request with that member. */
+export const CONFLICT_ACTIONS = [
+  ...['activate', 'cancel', 'decide', 'deprecate', 'disable', 'discard', 'enable', 'export', 'force', 'invite'],
+  ...['redeliver', 'remove', 'remove-totp', 'replace', 'reset-password', 'resume', 'retire', 'retry', 'set'],
+  ...['set-scopes', 'set-up-totp', 'stage', 'suspend', 'unmute', 'update'],
+] as const
+export type ConflictAction = (typeof CONFLICT_ACTIONS)[number]
+
 /** The members of a 409 by which a client continues without reading its text. */
 export type Conflict = {
   /** The state of the resource, in the words of its answers if it has one; else of what it conflicts with. */
   readonly state: string
-  /** The events that the state allows; empty if only another resource, or the passage of time, can change it. */
-  readonly allowed: readonly string[]
+  /** The commands that the state allows; empty if only another resource, or the passage of time, can change it. */
+  readonly allowed: readonly ConflictAction[]
 }
 
 interface ConflictOptions extends ProblemOptions {

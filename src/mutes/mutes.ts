@@ -161,7 +161,7 @@ async function checkNotMuted({ registry, clock }: MutesOptions, tenant: string, 
     return commit(registry, { tenant, consumer: 'system' }, 'mute.expire', endWrites(known, known.body.untilMs))
   const until = toTime(known.body.untilMs)
   throw new Problem('state_conflict', `The episode is muted until ${until} by ${known.id}; end that mute first.`, {
-    extensions: { state: 'Active', allowed: ['ended'] },
+    extensions: { state: 'Active', allowed: ['unmute'] },
   })
 }
 
@@ -169,7 +169,7 @@ async function checkLimit(registry: Registry, tenant: string): Promise<void> {
   const active = await registry.list(MUTE_KIND, { tenant, where: { state: 'Active' }, limit: ACTIVE_MAX })
   if (active.length < ACTIVE_MAX) return
   throw new Problem('state_conflict', `A tenant has at most ${ACTIVE_MAX} active mutes; end one that is not needed.`, {
-    extensions: { state: 'full', allowed: ['ended'] },
+    extensions: { state: 'full', allowed: ['unmute'] },
   })
 }
 

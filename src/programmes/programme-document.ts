@@ -1,13 +1,19 @@
 /** The stored document of a programme, and its view in the API. */
 
-import { programme as machine, STEPS, type ProgrammeEvent, type ProgrammeState } from './programme-machine.ts'
+import {
+  programme as machine,
+  PROGRAMME_ACTIONS,
+  STEPS,
+  type ProgrammeEvent,
+  type ProgrammeState,
+} from './programme-machine.ts'
 import { begin, step, type PersistedActor } from '../command/persisted-machine.ts'
 import type { ProblemPointer } from '../domain/problem.ts'
 import type { Labelled, Labels } from '../store/labels.ts'
 import { documentKind, type Author, type Document, type Write } from '../store/registry.ts'
 import type { BackendInput } from '../publishing/backend-address.ts'
 import type { Owner } from '../publishing/backend-secrets.ts'
-import { stateConflict, toTime } from '../command/commands.ts'
+import { refusedStep, toTime } from '../command/commands.ts'
 
 export interface ProgrammeStep {
   readonly status: 'pending' | 'running' | 'waiting' | 'done' | 'failed'
@@ -108,7 +114,7 @@ export function stateOf({ actor }: Pick<ProgrammeBody, 'actor'>): ProgrammeState
 /** Throws `Problem('state_conflict')` if the programme does not accept the event. */
 export function stepProgramme({ actor }: Pick<ProgrammeBody, 'actor'>, type: ProgrammeEvent['type']): PersistedActor {
   const result = step(machine, actor, { type })
-  if ('refused' in result) throw stateConflict(result.refused)
+  if ('refused' in result) throw refusedStep(result.refused, PROGRAMME_ACTIONS)
   return result.next
 }
 

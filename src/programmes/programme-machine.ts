@@ -10,6 +10,7 @@
  */
 
 import { assign, setup } from 'xstate'
+import type { EventActions } from '../command/persisted-machine.ts'
 
 export const STEPS = [
   'Validate Specification',
@@ -26,6 +27,16 @@ export type ProgrammeState = 'running' | 'waiting' | 'failed' | 'succeeded'
 
 export interface ProgrammeEvent {
   readonly type: 'step.done' | 'step.paused' | 'step.failed' | 'approved' | 'rejected' | 'retried' | 'updated'
+}
+
+export const PROGRAMME_ACTIONS: EventActions<ProgrammeEvent> = {
+  'step.done': null,
+  'step.paused': null,
+  'step.failed': null,
+  approved: 'decide',
+  rejected: 'decide',
+  retried: 'retry',
+  updated: 'update',
 }
 
 export const programme = setup({

@@ -79,7 +79,7 @@ export function createRulesets({ registry, createId, compliance }: RulesetsOptio
     async remove(author, id) {
       const { tenant, revision } = await find(registry, author.tenant, RULESET_KIND, id)
       if ((await activeRulesetId(registry, tenant)) === id) {
-        const extensions = { state: 'in force', allowed: ['updated'] }
+        const extensions = { state: 'in force', allowed: ['set'] } as const
         throw new Problem('state_conflict', 'The policy of the tenant names this ruleset. Change the policy first.', {
           extensions,
         })

@@ -1,13 +1,13 @@
 /** Changes what the gateway threads serve, together with the commit of the change. */
 
 import { step } from '../command/persisted-machine.ts'
-import { commit, find, stateConflict } from '../command/commands.ts'
+import { commit, find, refusedStep } from '../command/commands.ts'
 import { Problem } from '../domain/problem.ts'
 import type { GatewayPort, PreparedRevision } from '../plan/gateway-port.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Refusal } from '../store/preparations.ts'
 import type { Author, Registry, Write } from '../store/registry.ts'
-import { apiLifecycle } from './api-machine.ts'
+import { API_ACTIONS, apiLifecycle } from './api-machine.ts'
 import { API_KIND, apiActor, apiWrite, type ApiBody } from './apis.ts'
 import { checkStaged, type BackendRule } from './backend-address.ts'
 import { toPrepareRequest } from './prepared-revisions.ts'
@@ -139,6 +139,6 @@ function activated(body: ApiBody): ApiBody {
   refuseRetired(body)
   if (body.state !== 'Prospect') return body
   const result = step(apiLifecycle, apiActor(body), { type: 'activated' })
-  if ('refused' in result) throw stateConflict(result.refused)
+  if ('refused' in result) throw refusedStep(result.refused, API_ACTIONS)
   return { ...body, actor: result.next, state: 'Active' }
 }

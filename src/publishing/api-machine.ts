@@ -8,6 +8,7 @@
  */
 
 import { setup } from 'xstate'
+import type { EventActions } from '../command/persisted-machine.ts'
 
 export type ApiState = 'Prospect' | 'Active' | 'Deprecated' | 'Retired'
 
@@ -15,6 +16,8 @@ export type ApiEvent =
   | { readonly type: 'activated' }
   | { readonly type: 'deprecated' }
   | { readonly type: 'retired'; readonly activeSubscriptions: number; readonly isForced: boolean }
+
+export const API_ACTIONS: EventActions<ApiEvent> = { activated: 'activate', deprecated: 'deprecate', retired: 'retire' }
 
 export const apiLifecycle = setup({
   types: {} as { events: ApiEvent },

@@ -143,6 +143,6 @@ function toAddress(url: string, pointer: string): Address {
 }
 
 function unusable(detail: string): Problem {
-  const allowed = ['revision.discarded', 'revision.staged']
+  const allowed = ['discard', 'stage'] as const
   return new Problem('state_conflict', detail, { extensions: { state: 'staging', allowed } })
 }

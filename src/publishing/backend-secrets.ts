@@ -65,7 +65,7 @@ export class SecretsUnreadable extends Problem {
     super(
       'state_conflict',
       `The stored secrets of the backend of ${api} cannot be decrypted. Stage a revision with new ones.`,
-      { cause, extensions: { state: 'unreadable', allowed: ['revision.staged'] } },
+      { cause, extensions: { state: 'unreadable', allowed: ['stage'] } },
     )
   }
 }

@@ -136,7 +136,7 @@ function toUnprepared(cause: unknown): unknown {
   if (cause instanceof Problem && cause.code !== 'specification_invalid') return cause
   const reason = cause instanceof Problem ? cause.message : 'an internal fault.'
   const detail = `The active revision cannot be prepared, so that the canary keeps its callers: ${reason}`
-  const extensions = { state: 'canary', allowed: ['revision.activated'] }
+  const extensions = { state: 'canary', allowed: ['activate'] } as const
   return new Problem('state_conflict', detail, { cause, extensions })
 }
 

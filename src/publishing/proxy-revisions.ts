@@ -19,7 +19,7 @@ export function stepRevisions(actor: ProxyBody['actor'], event: ProxyEvent): Pro
 }
 
 /** The operations that end a staging revision. */
-const ENDING = ['activate', 'discard']
+const ENDING = ['activate', 'discard'] as const
 
 function canaryRuns({ context }: ProxyBody['actor']): Problem {
   const detail =

@@ -6,7 +6,7 @@
  * the retirement date then has no effect.
  */
 
-import { apiLifecycle, type ApiEvent } from './api-machine.ts'
+import { API_ACTIONS, apiLifecycle, type ApiEvent } from './api-machine.ts'
 import { step } from '../command/persisted-machine.ts'
 import { Problem } from '../domain/problem.ts'
 import type { Clock } from '../runtime/clock.ts'
@@ -14,7 +14,7 @@ import type { CreateId } from '../runtime/ids.ts'
 import type { Author, Document, Registry } from '../store/registry.ts'
 import { activeSubscriptionsOf } from './active-subscriptions.ts'
 import { API_KIND, apiActor, apiWrite, showApi, type Api, type ApiBody, type ApiState } from './apis.ts'
-import { commit, find, invalidAt, stateConflict, toTime } from '../command/commands.ts'
+import { commit, find, invalidAt, refusedStep, stateConflict, toTime } from '../command/commands.ts'
 import { dropDueWrite, dueWrite } from '../command/due-times.ts'
 import { eventWrite } from '../command/event-outbox.ts'
 import type { Proxies } from './proxies.ts'
@@ -133,6 +133,6 @@ function stepApi({ body }: Document<ApiBody>, event: ApiEvent): ApiBody {
   // The platform's own API has no lifecycle.
   if (body.ownScopes !== undefined) throw stateConflict({ state: body.state, allowed: [] })
   const result = step(apiLifecycle, apiActor(body), event)
-  if ('refused' in result) throw stateConflict(result.refused)
+  if ('refused' in result) throw refusedStep(result.refused, API_ACTIONS)
   return { ...body, actor: result.next, state: result.next.value as ApiState }
 }

@@ -5,8 +5,6 @@
  * Every gateway thread has the change before the command returns.
  */
 
-import { step } from '../command/persisted-machine.ts'
-import { subscription as machine, type SubscriptionEvent } from './document/subscription-machine.ts'
 import { Problem } from '../domain/problem.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { CreateId } from '../runtime/ids.ts'
@@ -24,12 +22,12 @@ import {
   type Outcome,
 } from '../approvals/approval-document.ts'
 import type { Capacity } from './capacity.ts'
-import { commit, find, stateConflict, toTime } from '../command/commands.ts'
+import { commit, find, toTime } from '../command/commands.ts'
 import type { Credentials } from '../access/credentials.ts'
 import { waitlisted } from '../command/event-outbox.ts'
 import { changeLabels } from '../command/label-change.ts'
 import { listFiltered, listPage, type Page, type PageQuery } from '../command/page.ts'
-import { SUBSCRIPTION_KIND, subscriptionWrite, type SubscriptionBody } from './document/subscription-document.ts'
+import { stepSubscription, SUBSCRIPTION_KIND, subscriptionWrite } from './document/subscription-document.ts'
 import { createTierRequest, grantTier, type GrantedTier, type TierInput } from './tier-changes.ts'
 import type { KeyedMutex } from '../command/keyed-mutex.ts'
 
@@ -219,15 +217,12 @@ async function effectsOf(
     return isGranted ? grantTier(options, subscription, flow.slaVariant) : { isInForce: true, writes: [] }
   }
   const isShort = outcome === 'Approved' && !(await capacity.isOpenTo(tenant, body))
-  const actor = transition(body, outcome === 'Rejected' ? 'rejected' : isShort ? 'capacity.short' : 'approved')
+  const actor = stepSubscription(
+    body.actor,
+    outcome === 'Rejected' ? 'rejected' : isShort ? 'capacity.short' : 'approved',
+  )
   const write = subscriptionWrite(id, tenant, revision, { ...body, actor })
   return { isInForce: true, writes: isShort ? [write, waitlisted(createId, tenant, id, body)] : [write] }
-}
-
-function transition({ actor }: SubscriptionBody, type: SubscriptionEvent['type']): SubscriptionBody['actor'] {
-  const result = step(machine, actor, { type })
-  if ('refused' in result) throw stateConflict(result.refused)
-  return result.next
 }
 
 function show({ id, body, createdAtMs }: Document<ApprovalFlowBody>): ApprovalFlow {

@@ -5,8 +5,7 @@
  * removes access (cancel, suspend, fewer scopes) has reached every gateway thread before the command returns.
  */
 
-import { begin, step, type PersistedActor } from '../command/persisted-machine.ts'
-import { subscription as machine, type SubscriptionEvent } from './document/subscription-machine.ts'
+import type { SubscriptionEvent } from './document/subscription-machine.ts'
 import { Problem } from '../domain/problem.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Labelled } from '../store/labels.ts'
@@ -35,7 +34,13 @@ import { policyOfSubscribed } from '../publishing/api-policy.ts'
 import type { DocumentReader } from '../publishing/document-reader.ts'
 import type { Specifications } from '../publishing/specifications.ts'
 import { createSubscriptionReader, type Subscription, type SubscriptionReader } from './subscription-reader.ts'
-import { SUBSCRIPTION_KIND, subscriptionWrite, type SubscriptionBody } from './document/subscription-document.ts'
+import {
+  pendingSubscription,
+  stepSubscription,
+  SUBSCRIPTION_KIND,
+  subscriptionWrite,
+  type SubscriptionBody,
+} from './document/subscription-document.ts'
 import { expiryWrites, toExpiryMs } from './subscription-expiry.ts'
 import { changedBody, isLess, type SubscriptionChange } from './subscription-change.ts'
 import type { HeldScopes } from '../access/held-scopes.ts'
@@ -132,13 +137,13 @@ async function create(
   const nowMs = context.clock.nowMs()
   const expiresAtMs = input.expiresAt === undefined ? undefined : toExpiryMs(input.expiresAt, nowMs)
   const { policy, ...subscribed } = terms
-  const pending = begin(machine, undefined)
+  const pending = pendingSubscription()
   const isAuto = policy.subscriptionApproval === 'Auto'
   const hasCapacity = !isAuto || (await capacity.isOpenTo(tenant, subscribed))
   const body: SubscriptionBody = {
     consumer: input.consumer,
     ...subscribed,
-    actor: isAuto ? transition(pending, { type: hasCapacity ? 'approved' : 'capacity.short' }) : pending,
+    actor: isAuto ? stepSubscription(pending, hasCapacity ? 'approved' : 'capacity.short') : pending,
     redirectUris: client.redirectUris,
     ...(input.contact !== undefined && { contact: input.contact }),
     ...(expiresAtMs !== undefined && { expiresAtMs }),
@@ -228,7 +233,7 @@ async function send(
   more: readonly Write[] = [],
 ): Promise<Subscription> {
   const { credentials } = context
-  const apply = (body: SubscriptionBody): SubscriptionBody => ({ ...body, actor: transition(body.actor, { type }) })
+  const apply = (body: SubscriptionBody): SubscriptionBody => ({ ...body, actor: stepSubscription(body.actor, type) })
   try {
     return await change(context, author, id, `subscription.${type}`, apply, more)
   } catch (cause) {
@@ -245,7 +250,7 @@ async function resume(context: Context, author: Author, id: string): Promise<Sub
   if (body.actor.value !== 'Suspended') return send(context, author, id, 'resumed')
   return capacity.runExclusive(author.tenant, async () => {
     if (await capacity.isOpenTo(author.tenant, body)) return send(context, author, id, 'resumed')
-    const extensions = { state: 'Suspended', allowed: ['cancelled'] }
+    const extensions = { state: 'Suspended', allowed: ['cancel'] as const }
     throw new Problem('state_conflict', 'The API has no free capacity at the moment.', { extensions })
   })
 }
@@ -291,10 +296,4 @@ async function resubmittedFlow(context: Context, tenant: string, { approvalFlow 
   if (stateOfFlow(flow.body) !== 'AmendmentRequired') return []
   const body = { ...flow.body, actor: stepFlow(flow.body, { type: 'resubmitted' }) }
   return movedFlow(registry, flow, body, clock.nowMs())
-}
-
-function transition(actor: PersistedActor, event: SubscriptionEvent): PersistedActor {
-  const result = step(machine, actor, event)
-  if ('refused' in result) throw stateConflict(result.refused)
-  return result.next
 }

@@ -104,7 +104,7 @@ async function checkEnabled(registry: Registry, tenant: string, id: string): Pro
   const { body } = await subscriptionOf(registry, tenant, id)
   if (!isEnabled(body))
     throw new Problem('state_conflict', 'The receiver is disabled. Enable it first: PATCH {"state": "active"}.', {
-      extensions: { state: 'disabled', allowed: ['enabled'] },
+      extensions: { state: 'disabled', allowed: ['update'] },
     })
 }
 

@@ -1,10 +1,15 @@
 /** The registry document of one event on its way to one receiver. */
 
-import { webhookDelivery as machine, type DeliveryEvent, type DeliveryState } from './delivery-machine.ts'
+import {
+  DELIVERY_ACTIONS,
+  webhookDelivery as machine,
+  type DeliveryEvent,
+  type DeliveryState,
+} from './delivery-machine.ts'
 import { begin, step, type PersistedActor } from '../command/persisted-machine.ts'
 import type { CreateId } from '../runtime/ids.ts'
 import { documentKind, type Document, type Write } from '../store/registry.ts'
-import { stateConflict } from '../command/commands.ts'
+import { refusedStep } from '../command/commands.ts'
 import type { EventBody, EventType } from '../command/event-outbox.ts'
 
 export interface DeliveryAttempt {
@@ -55,7 +60,7 @@ export function transitionDelivery(
   type: DeliveryEvent['type'],
 ): PersistedActor {
   const result = step(machine, actor, { type })
-  if ('refused' in result) throw stateConflict(result.refused)
+  if ('refused' in result) throw refusedStep(result.refused, DELIVERY_ACTIONS)
   return result.next
 }
 

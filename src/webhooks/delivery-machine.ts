@@ -9,6 +9,7 @@
  */
 
 import { assign, setup } from 'xstate'
+import type { EventActions } from '../command/persisted-machine.ts'
 
 export const DELIVERY_STATES = ['pending', 'delivered', 'failed'] as const
 export type DeliveryState = (typeof DELIVERY_STATES)[number]
@@ -19,6 +20,13 @@ export interface DeliveryEvent {
 
 /** The first attempt and nine retries. */
 export const ATTEMPTS_MAX = 10
+
+export const DELIVERY_ACTIONS: EventActions<DeliveryEvent> = {
+  succeeded: null,
+  failed: null,
+  abandoned: null,
+  redelivered: 'redeliver',
+}
 
 export const webhookDelivery = setup({
   types: {} as { context: { readonly tries: number }; events: DeliveryEvent; input: undefined },

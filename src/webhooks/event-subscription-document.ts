@@ -1,6 +1,7 @@
 /** The registry document of an event subscription, and its public form. */
 
 import {
+  EVENT_SUBSCRIPTION_ACTIONS,
   eventSubscription as machine,
   type EventSubscriptionEvent,
   type EventSubscriptionState,
@@ -9,7 +10,7 @@ import { begin, step, type PersistedActor } from '../command/persisted-machine.t
 import type { Vault } from '../runtime/vault.ts'
 import type { Labelled, Labels } from '../store/labels.ts'
 import { documentKind, type Document, type Write } from '../store/registry.ts'
-import { stateConflict, toTime } from '../command/commands.ts'
+import { refusedStep, toTime } from '../command/commands.ts'
 import type { EventType } from '../command/event-outbox.ts'
 
 export interface EventSubscriptionBody extends Labelled {
@@ -53,7 +54,7 @@ export function transitionSubscription(
   event: EventSubscriptionEvent,
 ): PersistedActor {
   const result = step(machine, actor, event)
-  if ('refused' in result) throw stateConflict(result.refused)
+  if ('refused' in result) throw refusedStep(result.refused, EVENT_SUBSCRIPTION_ACTIONS)
   return result.next
 }
 

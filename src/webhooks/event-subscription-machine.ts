@@ -10,6 +10,7 @@
  */
 
 import { assign, setup } from 'xstate'
+import type { EventActions } from '../command/persisted-machine.ts'
 
 export const EVENT_SUBSCRIPTION_STATES = ['active', 'failing', 'disabled'] as const
 export type EventSubscriptionState = (typeof EVENT_SUBSCRIPTION_STATES)[number]
@@ -20,6 +21,14 @@ export type EventSubscriptionEvent =
 
 /** Deliveries stop after every attempt has failed for this long. */
 export const GIVES_UP_AFTER_MS = 5 * 86_400_000
+
+export const EVENT_SUBSCRIPTION_ACTIONS: EventActions<EventSubscriptionEvent> = {
+  delivered: null,
+  failed: null,
+  gone: null,
+  disabled: 'update',
+  enabled: 'update',
+}
 
 export const eventSubscription = setup({
   types: {} as {

@@ -177,7 +177,7 @@ async function checkRoom(registry: Registry, tenant: string, consumer: string | 
     })
 }
 
-const FULL = { state: 'full', allowed: ['removed'] } as const
+const FULL = { state: 'full', allowed: ['remove'] } as const
 
 async function change(
   options: EventSubscriptionsOptions,

@@ -134,12 +134,14 @@ function changed(): Problem {
 
 /** The states are those of `secondFactor` of an account. */
 function isSetUp(): Problem {
-  const extensions = { state: 'totp', allowed: ['removed'] }
+  const extensions = { state: 'totp', allowed: ['remove-totp'] } as const
   return new Problem('state_conflict', 'The second factor is set up. Remove it first.', { extensions })
 }
 
 function noSecret(): Problem {
-  return new Problem('state_conflict', 'Request a secret first.', { extensions: { state: 'none', allowed: ['begun'] } })
+  return new Problem('state_conflict', 'Request a secret first.', {
+    extensions: { state: 'none', allowed: ['set-up-totp'] },
+  })
 }
 
 function contextOf(id: string): string {

@@ -1,9 +1,15 @@
 /** The registry document of a subscription. */
 
-import type { PersistedActor } from '../../command/persisted-machine.ts'
+import { refusedStep } from '../../command/commands.ts'
+import { begin, step, type PersistedActor } from '../../command/persisted-machine.ts'
 import type { Labelled } from '../../store/labels.ts'
 import { documentKind, type Write } from '../../store/registry.ts'
-import type { SubscriptionState } from './subscription-machine.ts'
+import {
+  subscription as machine,
+  SUBSCRIPTION_ACTIONS,
+  type SubscriptionEvent,
+  type SubscriptionState,
+} from './subscription-machine.ts'
 
 export interface SubscriptionBody extends Labelled {
   readonly consumer: string
@@ -39,6 +45,16 @@ export const SUBSCRIPTION_KIND = documentKind<SubscriptionBody>('subscription', 
 
 /** The states of a subscription that has not ended. */
 export const LIVE_STATES: readonly SubscriptionState[] = ['Active', 'Suspended', 'Pending', 'WaitlistedForCapacity']
+
+/** The state of a subscription that waits for its approval. */
+export const pendingSubscription = (): PersistedActor => begin(machine, undefined)
+
+/** Throws `Problem('state_conflict')` if the state of the subscription does not accept the event. */
+export function stepSubscription(actor: PersistedActor, type: SubscriptionEvent['type']): PersistedActor {
+  const result = step(machine, actor, { type })
+  if ('refused' in result) throw refusedStep(result.refused, SUBSCRIPTION_ACTIONS)
+  return result.next
+}
 
 export function subscriptionWrite(id: string, tenant: string, expected: number, body: SubscriptionBody): Write {
   const { consumer, api, apiProductId, actor } = body

@@ -10,6 +10,7 @@
  */
 
 import { setup } from 'xstate'
+import type { EventActions } from '../../command/persisted-machine.ts'
 
 export type SubscriptionState = 'Pending' | 'WaitlistedForCapacity' | 'Active' | 'Suspended' | 'Rejected' | 'Cancelled'
 
@@ -21,6 +22,16 @@ export type SubscriptionEvent =
   | { readonly type: 'suspended' }
   | { readonly type: 'resumed' }
   | { readonly type: 'cancelled' }
+
+export const SUBSCRIPTION_ACTIONS: EventActions<SubscriptionEvent> = {
+  approved: 'decide',
+  rejected: 'decide',
+  'capacity.short': null,
+  'capacity.freed': null,
+  suspended: 'suspend',
+  resumed: 'resume',
+  cancelled: 'cancel',
+}
 
 export const subscription = setup({
   types: {} as { events: SubscriptionEvent },

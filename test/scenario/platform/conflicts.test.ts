@@ -1,6 +1,8 @@
 /** Every 409 `state_conflict` names the state and what it allows; the answers of all test platforms are checked for both. */
 
 import { expect, it } from 'vitest'
+import { GROUPS } from '../../../src/cli/resources/resource-groups.ts'
+import { CONFLICT_ACTIONS } from '../../../src/domain/problem.ts'
 import { publishApi } from '../../fixtures/published-api.ts'
 import { riskEvent } from '../../fixtures/risk-event.ts'
 import { NOW_MS, openTestPlatform } from '../../fixtures/test-platform.ts'
@@ -23,14 +25,14 @@ it('409 for a delivery to a disabled receiver', async () => {
   const { send, receiver } = await setUp()
   const path = `/v1/eventsubscriptions/${receiver}`
   await send('PATCH', path, { state: 'disabled' })
-  expect(await send('POST', `${path}/test`, { type: 'SlaChanged' })).toMatchObject(conflict('disabled', ['enabled']))
+  expect(await send('POST', `${path}/test`, { type: 'SlaChanged' })).toMatchObject(conflict('disabled', ['update']))
 })
 
 it('409 for a subscription of a disabled consumer', async () => {
   const { send, consumer } = await setUp()
   await send('POST', `/v1/consumers/${consumer}/disable`)
   const answer = await send('POST', '/v1/subscriptions', { consumer, api: 'payments-v1' })
-  expect(answer).toMatchObject(conflict('Disabled', ['enabled']))
+  expect(answer).toMatchObject(conflict('Disabled', ['enable']))
 })
 
 it('409 for a second mute of an episode, and for the end of a mute that has ended', async () => {
@@ -40,7 +42,7 @@ it('409 for a second mute of an episode, and for the end of a mute that has ende
   const path = `/v1/risks/${event.riskId}/mutes`
   const body = { until: new Date(NOW_MS + 60_000).toISOString(), reason: 'Known' }
   const { body: mute } = await send('POST', path, body)
-  expect(await send('POST', path, body)).toMatchObject(conflict('Active', ['ended']))
+  expect(await send('POST', path, body)).toMatchObject(conflict('Active', ['unmute']))
   expect((await send('DELETE', `${path}/${String(mute['id'])}`)).status).toBe(204)
   expect(await send('DELETE', `${path}/${String(mute['id'])}`)).toMatchObject(conflict('Ended', []))
 })
@@ -50,11 +52,11 @@ it('409 for the removal of a ruleset in force, of a built-in role and of a role 
   const { body: ruleset } = await send('POST', '/v1/rulesets', { rules: { 'info-contact': 'off' } })
   const approval = { minScore: 80, allowErrors: false, allowBreaking: false, exposures: [] }
   await send('PUT', '/v1/policy', { approval, ruleset: ruleset['id'] })
-  expect(await send('DELETE', `/v1/rulesets/${String(ruleset['id'])}`)).toMatchObject(conflict('in force', ['updated']))
+  expect(await send('DELETE', `/v1/rulesets/${String(ruleset['id'])}`)).toMatchObject(conflict('in force', ['set']))
   expect(await send('DELETE', '/v1/roles/owner')).toMatchObject(conflict('builtIn', []))
   await send('POST', '/v1/roles', { name: 'readers', scopes: ['apis:read'] })
   await send('POST', '/v1/users', { username: 'ada', name: 'Ada', roles: [{ role: 'readers' }] })
-  expect(await send('DELETE', '/v1/roles/readers')).toMatchObject(conflict('held', ['replaced']))
+  expect(await send('DELETE', '/v1/roles/readers')).toMatchObject(conflict('held', ['replace']))
 })
 
 it('409 for an invitation of a disabled user', async () => {
@@ -62,7 +64,7 @@ it('409 for an invitation of a disabled user', async () => {
   const { body: user } = await send('POST', '/v1/users', { username: 'ada', name: 'Ada' })
   const path = `/v1/users/${String(user['id'])}`
   await send('POST', `${path}/disable`)
-  expect(await send('POST', `${path}/invite`)).toMatchObject(conflict('Disabled', ['enabled']))
+  expect(await send('POST', `${path}/invite`)).toMatchObject(conflict('Disabled', ['enable']))
 })
 
 it('409 for the removal of an API that is a member of a product', async () => {
@@ -71,4 +73,22 @@ it('409 for the removal of an API that is a member of a product', async () => {
   const answer = await send('DELETE', '/v1/apis/payments-v1')
   expect(answer).toMatchObject(conflict('Active', []))
   expect(answer.body['products']).toEqual([product])
+})
+
+it('409 for a change that the state of a resource does not allow names the commands that it allows', async () => {
+  const { send, subscription, waiting } = await setUp()
+  const path = `/v1/subscriptions/${subscription}`
+  expect(await send('POST', `${path}/resume`)).toMatchObject(conflict('Active', ['cancel', 'suspend']))
+  await send('POST', `${path}/suspend`)
+  expect(await send('POST', `${path}/suspend`)).toMatchObject(conflict('Suspended', ['cancel', 'resume']))
+  expect(await send('POST', `/v1/subscriptions/${waiting}/suspend`)).toMatchObject(
+    conflict('Pending', ['decide', 'cancel']),
+  )
+  await send('POST', `/v1/subscriptions/${waiting}/cancel`)
+  expect(await send('POST', '/v1/apis/payments-v1/retire', {})).toMatchObject(conflict('Active', ['deprecate']))
+})
+
+it('names the allowed commands of a conflict as the command line tool does', () => {
+  const names = new Set(GROUPS.flatMap(({ commands }) => commands.map(({ name }) => name)))
+  expect(CONFLICT_ACTIONS.filter((action) => action !== 'force' && !names.has(action))).toEqual([])
 })

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { Problem, type Conflict } from '../../../src/domain/problem.ts'
 
 it('a problem of the code `state_conflict` needs a state and what it allows', () => {
-  const conflict: Conflict = { state: 'Disabled', allowed: ['enabled'] }
+  const conflict: Conflict = { state: 'Disabled', allowed: ['enable'] }
   expect(new Problem('state_conflict', 'Disabled.', { extensions: conflict }).extensions).toEqual(conflict)
   // @ts-expect-error: no state
   expect(new Problem('state_conflict', 'Disabled.').extensions).toEqual({})
@@ -16,7 +16,7 @@ it('a stored problem is restored with all its members', () => {
     code: 'state_conflict',
     detail: 'Disabled.',
     errors: [{ pointer: '/a', detail: 'b' }],
-    extensions: { state: 'Disabled', allowed: ['enabled'] },
+    extensions: { state: 'Disabled', allowed: ['enable'] },
   } as const
   const { code, message: detail, errors, extensions } = Problem.restore(stored)
   expect({ code, detail, errors, extensions }).toEqual(stored)

@@ -170,7 +170,7 @@ describe('retiring', () => {
     const { proxy, consumer } = await publishApi(catalogue)
     await expect(catalogue.retirement.retire(ACME, API, true)).rejects.toMatchObject({
       code: 'state_conflict',
-      extensions: { state: 'Active', allowed: ['deprecated'] },
+      extensions: { state: 'Active', allowed: ['deprecate'] },
     })
     await catalogue.retirement.deprecate(ACME, API, { retirementDate: dateIn(catalogue, 1) })
     await catalogue.retirement.retire(ACME, API, false)
