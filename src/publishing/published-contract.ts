@@ -40,6 +40,7 @@ export async function readNext(
 export function refuseBreaking({ previous }: Pick<ReadDocument, 'previous'>, current: ProxyBody | null): void {
   if (previous === null || previous.breaking === 0) return
   const version = current === null ? null : activeDeployment(current)?.version
-  const detail = `The document has ${previous.breaking} breaking changes since version ${version}. Publish it as a new major version.`
+  const changes = previous.breaking === 1 ? '1 breaking change' : `${previous.breaking} breaking changes`
+  const detail = `The document has ${changes} since version ${version}. Publish it as a new major version.`
   throw new Problem('breaking_change', detail, { extensions: { changes: previous.changes } })
 }
