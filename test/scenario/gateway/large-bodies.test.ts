@@ -197,7 +197,7 @@ describe(`large bodies (seed ${SEED})`, () => {
           socket.write(Buffer.concat([DATA.subarray(0, rest), ...(isPoisoned ? [poison] : [])]))
         })
       })
-      const gateway = await openTestGateway({ backend: { origin, connections: 1 } })
+      const gateway = await openTestGateway({ backend: { origin, connections: 1, waitMs: 60_000 } })
       const agent = new Agent({ keepAlive: true })
       onTestFinished(() => agent.destroy())
       const sizes = await Promise.all(
