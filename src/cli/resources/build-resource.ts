@@ -31,10 +31,13 @@ const PAGE_MAX = 500
 
 export function buildGroup(command: Command, group: ResourceGroup, io: Io): void {
   for (const declaration of group.commands) {
-    const sub = command.command(declaration.name).description(`${declaration.summary}.`)
+    const sub = group.isOneCommand === true ? command : command.command(declaration.name)
+    sub.description(`${declaration.summary}.`)
     addResourceOptions(sub, declaration).action(async (...args: unknown[]) => {
       const parameters = parametersOf(declaration)
-      const options = args[parameters.length] as Options
+      const { argument } = declaration
+      const given = argument === undefined ? {} : { [toOptionKey(argument.filter)]: args[parameters.length] }
+      const options = { ...(args[parameters.length + (argument === undefined ? 0 : 1)] as Options), ...given }
       const open = group.isPublic === true ? openPublicSession : openSession
       const client = createApiClient(await open(io, options.context))
       await runResource(client, { declaration, parameters: args.slice(0, parameters.length).map(String), options }, io)
@@ -45,7 +48,10 @@ export function buildGroup(command: Command, group: ResourceGroup, io: Io): void
 
 function addResourceOptions(command: Command, declaration: ResourceCommand): Command {
   for (const name of parametersOf(declaration)) command.argument(`<${toKebab(name)}>`)
-  for (const name of wordsOf(declaration.filters)) command.option(`${toFlag(name)} <value>`)
+  const { argument } = declaration
+  if (argument !== undefined) command.argument(`<${argument.name}>`)
+  for (const name of wordsOf(declaration.filters))
+    if (name !== argument?.filter) command.option(`${toFlag(name)} <value>`)
   const fields = fieldsOf(declaration)
   for (const field of fields) addField(command, field)
   if (fields.length > 0) addBodyOptions(command)

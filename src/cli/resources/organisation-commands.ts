@@ -167,14 +167,16 @@ export const PORTAL: ResourceGroup = {
 
 export const SEARCH: ResourceGroup = {
   name: 'search',
+  isOneCommand: true,
   commands: [
     {
-      name: 'find',
+      name: 'search',
       operation: 'search',
       call: 'GET /v1/search',
       summary: 'Finds resources whose id or name begins with a text',
       filters: 'q',
+      argument: { filter: 'q', name: 'text' },
     },
   ],
-  examples: [['tollgate search find --q orders', 'finds what begins with "orders"']],
+  examples: [['tollgate search orders', 'finds what begins with "orders"']],
 }

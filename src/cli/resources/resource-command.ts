@@ -16,6 +16,8 @@ export interface ResourceCommand {
   readonly summary: string
   /** Parameters of the query, separated by blanks. Lists have `limit` and `cursor` besides. */
   readonly filters?: string
+  /** The filter that is given as an argument, and how the help names it. */
+  readonly argument?: { readonly filter: string; readonly name: string }
   /** Fields of the body, as `name` or `name:kind`, separated by blanks. */
   readonly fields?: string
   /** Columns of the table of a list, separated by blanks. Default: all simple fields. */
@@ -34,6 +36,8 @@ export interface ResourceGroup {
   readonly name: string
   /** The operations need no credentials. */
   readonly isPublic?: true
+  /** The group is its only command: `tollgate search TEXT`. */
+  readonly isOneCommand?: true
   readonly commands: readonly ResourceCommand[]
   readonly examples: readonly Example[]
 }
