@@ -5,6 +5,7 @@ import type { Secrets } from '../access/credential-document.ts'
 import type { FirstAdmin } from '../access/first-admin.ts'
 import { createGrants, type Grants } from '../access/grants.ts'
 import { createLastUses, type LastUses } from '../access/last-uses.ts'
+import { noteServiceAddress } from '../access/service-address.ts'
 import { createKeyedMutex, type KeyedMutex } from '../command/keyed-mutex.ts'
 import { createSharedMutex } from '../command/shared-mutex.ts'
 import type { Config } from '../config.ts'
@@ -89,6 +90,7 @@ export async function openCore({ config, log, opened }: CoreOptions): Promise<Co
   const { gatewayUrl } = addresses
   const isReadOnly = shared?.isJoined() === false
   const admin = await openAdmin({ ...secrets, config, registry, clock, scopes, log, gatewayUrl, isReadOnly })
+  if (!isReadOnly) await noteServiceAddress(registry, author, addresses)
   const keyRing = await openKeyRing({ registry, vault, clock, author })
   const grants = createGrants({ registry })
   const entry = new URL('./document-thread.ts', import.meta.url)

@@ -10,6 +10,7 @@ import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { resetAdmin, type AdminReset } from '../access/admin-replacement.ts'
+import { readServiceAddress, type ServiceAddress } from '../access/service-address.ts'
 import { parseCommand, runCommand } from './folder-command.ts'
 import { systemClock as clock } from '../runtime/clock.ts'
 import { createIdFactory } from '../runtime/ids.ts'
@@ -30,7 +31,7 @@ an owner sets a password; a tenant without an owner gets one.
 Without DATABASE_URL: stop the service first. DIR is its DATA_DIR (default: $DATA_DIR, else ./data). If the service
 runs with MASTER_KEY, set it here too.
 With DATABASE_URL: nodes may run; the command ends when every live node has applied the change. MASTER_KEY is required.
-Set GATEWAY_URL to the service's; the link begins with it (default: http://127.0.0.1:8080).
+The link begins with the address at which the service was last started; GATEWAY_URL replaces it.
 `
 /** A running node may change a credential or an owner meanwhile. */
 const ATTEMPTS_MAX = 5
@@ -97,13 +98,20 @@ async function resetInDatabase(url: string, masterKey: string): Promise<string> 
   }
 }
 
-async function reset(registry: Registry, masterKey: Buffer): Promise<AdminReset> {
+interface Reset extends AdminReset {
+  /** Null: no start has noted its addresses. */
+  readonly last: ServiceAddress | null
+}
+
+async function reset(registry: Registry, masterKey: Buffer): Promise<Reset> {
   const vault = createVault(masterKey)
   const createId = createIdFactory(clock.nowMs)
-  const gatewayUrl = (process.env['GATEWAY_URL'] || 'http://127.0.0.1:8080').replace(/\/+$/, '')
+  const last = await readServiceAddress(registry)
+  const gatewayUrl = (process.env['GATEWAY_URL'] || (last?.gatewayUrl ?? 'http://127.0.0.1:8080')).replace(/\/+$/, '')
   for (let attempt = 1; ; attempt++) {
     try {
-      return await resetAdmin({ registry, vault, createId, randomBytes, clock, gatewayUrl })
+      const made = await resetAdmin({ registry, vault, createId, randomBytes, clock, gatewayUrl })
+      return { ...made, last }
     } catch (cause) {
       if (!(cause instanceof RevisionConflict)) throw cause
       if (attempt === ATTEMPTS_MAX)
@@ -112,13 +120,14 @@ async function reset(registry: Registry, masterKey: Buffer): Promise<AdminReset>
   }
 }
 
-function describe({ clientId, clientSecret, revoked, owner, ownerLink }: AdminReset): string {
+function describe({ clientId, clientSecret, revoked, owner, ownerLink, last }: Reset): string {
   return [
     'Admin credential, shown this once:',
     `  client id      ${clientId}`,
     `  client secret  ${clientSecret}`,
     `Link with which the user ${owner} sets a password, until ${ownerLink.expiresAt}, once:`,
     `  ${ownerLink.url}`,
+    ...(last === null ? [] : [`Last started at: ${last.baseUrl} (platform), ${last.gatewayUrl} (gateway)`]),
     `Revoked: ${revoked.length === 0 ? 'none' : revoked.join(', ')}`,
     '',
   ].join('\n')

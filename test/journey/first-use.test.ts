@@ -183,7 +183,10 @@ describe.skipIf(isOnPostgres)('first use: tollgate admin reset (needs the regist
     const { status, stdout } = admin(['reset', '--data-dir', service.dataDir], env)
     const [, newId = '', newSecret = ''] = credential.exec(stdout) ?? []
     expect([status, stdout]).toEqual([0, expect.stringContaining(`Revoked: ${oldId}`)])
-    expect(stdout).toMatch(/user owner sets .*\n {2}http:\S+\/oauth2\/v2\/password\?link=usr_\S{70}\n/)
+    const link = /user owner sets .*\n {2}(http:\S+)\/oauth2\/v2\/password\?link=usr_\S{70}\n/.exec(stdout)
+    // No setting names the address: it is that of the last start.
+    expect(link?.[1]).toBe(service.gatewayUrl)
+    expect(stdout).toContain(`Last started at: ${service.baseUrl} (platform), ${service.gatewayUrl} (gateway)`)
     await service.start()
     await tokenOf(service, newId, newSecret)
     await expect(tokenOf(service, oldId, oldSecret)).rejects.toThrow('invalid_client')
