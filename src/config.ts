@@ -71,6 +71,8 @@ export interface Config extends TlsConfig, TelemetrySettings {
   /** Bearer token that `/metrics` requires; null: none, and the platform port answers only loopback addresses. */
   readonly metricsToken: string | null
   readonly requestLog: 'off' | 'refused' | 'all'
+  /** For a service without callers: documents may break them, and refusals name unknown paths. */
+  readonly isDevelopment: boolean
   readonly riskRules: RiskRules
   readonly retentionDays: RetentionDays
   readonly allowPrivateAddresses: readonly ('webhooks' | 'federation' | 'backends' | 'clients')[]
@@ -127,6 +129,7 @@ export const SETTING_NAMES = [
   'METRICS_PORT',
   'METRICS_TOKEN',
   'REQUEST_LOG',
+  'DEVELOPMENT',
   'RISK_THRESHOLDS',
   'RETENTION_LINE_ITEMS_DAYS',
   'RETENTION_SUMS_DAYS',
@@ -192,6 +195,7 @@ export function readConfig(argv: readonly string[], environment: Readonly<Record
     metricsPort: setting<number | null>('METRICS_PORT', null, port),
     metricsToken: setting<string | null>('METRICS_TOKEN', null, token),
     requestLog: setting('REQUEST_LOG', 'refused', oneOf('off', 'refused', 'all')),
+    isDevelopment: setting('DEVELOPMENT', 'off', oneOf('off', 'on')) === 'on',
     riskRules: setting('RISK_THRESHOLDS', DEFAULT_RISK_RULES, readThresholds),
     retentionDays: readRetention(setting, wrong),
     allowPrivateAddresses: setting('ALLOW_PRIVATE_ADDRESSES', [], PRIVATE_KINDS),

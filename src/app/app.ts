@@ -201,6 +201,7 @@ function constructResources(
     probeBackend: createConnectProbe({ operator: config.adminTenant }),
     refuseTarget: createTargetCheck({ clock, allowPrivate: config.allowPrivateAddresses.includes('webhooks') }),
     backendRule: backends.rule,
+    allowsBreaking: config.isDevelopment,
     ...(shared !== null && preparesOn(shared, { count, log })),
     // One of several nodes follows its own changes, and tries again there.
     onCanaryWithheld: createCanaryReport({ count, log, withheld: shared === null ? withheld : null }),

@@ -126,6 +126,7 @@ function openPool(options: GatewayOptions, monitors: () => Monitors): GatewayPoo
       messageCounts: createMessageLimitMemory(),
       messagesPerMinute: config.mcpMessagesPerMinute,
       servesWithoutLeases: config.limitsWithoutRedis === 'serve',
+      namesPaths: config.isDevelopment,
       hashKey: vault.hashKey,
       reusePort: config.gatewayThreads > 1 || heldPorts.has(addresses.gatewayPort),
       connections,

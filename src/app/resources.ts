@@ -77,6 +77,8 @@ export interface ResourcesOptions extends Secrets {
   readonly log: Log
   readonly createMutex: () => KeyedMutex
   readonly lastUses: Pick<LastUses, 'read'>
+  /** Breaking changes are published. */
+  readonly allowsBreaking?: boolean
 }
 
 export type Resources = ReturnType<typeof createResources>

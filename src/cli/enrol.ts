@@ -2,12 +2,15 @@
 
 import { fetchToken, type Credential, type PlatformClient } from './platform-client.ts'
 
-export interface Enrolment {
+export interface Access {
+  readonly token: string
+  readonly apiKey: string
+}
+
+export interface Enrolment extends Access {
   readonly consumer: string
   readonly name: string
   readonly subscription: string
-  readonly token: string
-  readonly apiKey: string
 }
 
 export interface EnrolOptions {
@@ -27,15 +30,26 @@ export async function enrol({ platform, gatewayUrl, api, name, kind, scopes }: E
     ...(scopes && { scopes }),
   })
   if (subscription.state !== 'Active') throw new Error(`the subscription of ${name} is ${subscription.state}`)
+  const access = await readAccess({ platform, gatewayUrl, api, subscription: subscription.id })
+  return { consumer, name, subscription: subscription.id, ...access }
+}
 
+export interface AccessOptions extends Pick<EnrolOptions, 'platform' | 'gatewayUrl' | 'api'> {
+  readonly subscription: string
+}
+
+/** Returns the API key of a subscription, and a new token. */
+export async function readAccess({ platform, gatewayUrl, api, subscription }: AccessOptions): Promise<Access> {
   const { items } = await platform.get<{ items: readonly Credential[] }>(
-    `/v1/subscriptions/${subscription.id}/credentials`,
+    `/v1/subscriptions/${subscription}/credentials`,
   )
-  const client = items.find(({ type }) => type === 'OAuth2')
-  const key = items.find(({ type }) => type === 'ApiKey')
-  if (client === undefined || key === undefined) throw new Error(`${name} got no client id and API key`)
+  const valid = items.filter(({ state }) => state === 'Active' || state === 'Expiring')
+  const client = valid.find(({ type }) => type === 'OAuth2')
+  const key = valid.find(({ type }) => type === 'ApiKey')
+  if (client === undefined || key === undefined)
+    throw new Error(`the subscription ${subscription} has no valid client id and API key`)
 
   const { clientId, clientSecret } = client
   const { accessToken } = await fetchToken({ gatewayUrl, api, clientId, clientSecret })
-  return { consumer, name, subscription: subscription.id, token: accessToken, apiKey: key.apiKey }
+  return { token: accessToken, apiKey: key.apiKey }
 }

@@ -10,6 +10,7 @@ import type { ServiceAddress } from './service-process.ts'
 
 export interface Credential {
   readonly type: string
+  readonly state: string
   readonly clientId: string
   readonly clientSecret: string
   readonly apiKey: string

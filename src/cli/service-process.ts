@@ -34,6 +34,9 @@ export interface ServiceOptions {
   /** A data folder to keep; default: a temporary one. */
   readonly dataDir?: string
   readonly clientSecret?: string
+  /** Default: free ones. */
+  readonly gatewayPort?: number
+  readonly platformPort?: number
 }
 
 const MAIN = join(import.meta.dirname, '../main.ts')
@@ -53,7 +56,7 @@ const POLL_MS = 50
 
 export async function startService(options: ServiceOptions = {}): Promise<ServiceProcess> {
   const { args = [], env = {}, startMsMax = 30_000 } = options
-  const [gatewayPort, platformPort] = await Promise.all([freePort(), freePort()])
+  const { gatewayPort = await freePort(), platformPort = await freePort() } = options
   const address: ServiceAddress = {
     gatewayUrl: `http://127.0.0.1:${gatewayPort}`,
     baseUrl: `http://127.0.0.1:${platformPort}`,

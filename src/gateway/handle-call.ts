@@ -31,6 +31,8 @@ export interface HandleCallOptions {
   readonly drift: DriftWatch
   readonly nowMs: () => number
   readonly servesWithoutLeases: boolean
+  /** Whether refusals name paths that no operation has; missing: they do not, because a path may have secrets. */
+  readonly namesPaths?: boolean
   /** Whether this process has lost the registry for too long to serve calls, at a time of `performance.now()`. */
   readonly isStaleAt: (monotonicMs: number) => boolean
   /** Returns false while the spool does not accept records. */
@@ -39,6 +41,7 @@ export interface HandleCallOptions {
   readonly send: (routed: RoutedCall) => void
 }
 
+const PATH_SHOWN_MAX = 200
 /** Bounds the exchanges with the grantor for one call: leases can be taken by other calls again and again. */
 const LEASE_ROUNDS_MAX = 20
 
@@ -82,7 +85,10 @@ function route(
   }
   const url = call.request.url ?? ''
   const match = routes.find(call.request.method ?? '', url, pathFrom, queryAt)
-  if (match === null || 'allowed' in match) return refuseUnknown(options, call, headers, revision, match, refusal)
+  if (match === null || 'allowed' in match) {
+    const path = options.namesPaths === true ? url.slice(pathFrom, Math.min(queryAt, pathFrom + PATH_SHOWN_MAX)) : null
+    return refuseUnknown(options, call, headers, revision, match, path, refusal)
+  }
   const operation = operations[match.operation]!
   call.attribution = operation.anonymous
   if (headers.isAmbiguous) return refuseTwoCredentials(call)
@@ -119,6 +125,7 @@ function refuseUnknown(
   { authorization, apiKey, isAmbiguous }: RequestHeaders,
   revision: CompiledRevision,
   match: { allowed: readonly string[] } | null,
+  path: string | null,
   refusal: Refusal | null,
 ): void {
   const { plan } = revision
@@ -130,10 +137,14 @@ function refuseUnknown(
   function refuse(result: Caller | Refusal | null): void {
     const isAuthenticated = result !== null && !('code' in result)
     if (isAuthenticated) call.attribution = toAttribution(plan, '', result, null)
-    if (match === null) call.refuse('not_found', `${plan.api} has no operation at this path.`)
+    if (match === null)
+      call.refuse(
+        'not_found',
+        `${plan.api} has no operation at ${path === null ? 'this path' : `${call.request.method} ${path}`}.`,
+      )
     else {
       const allowed = match.allowed.join(', ')
-      call.refuse('method_not_allowed', `This path accepts ${allowed}.`, { headers: ['Allow', allowed] })
+      call.refuse('method_not_allowed', `${path ?? 'This path'} accepts ${allowed}.`, { headers: ['Allow', allowed] })
     }
     if (
       isAuthenticated &&

@@ -1,6 +1,7 @@
 /** Streams calls as Server-Sent Events while they are recorded: at most 100 per second, the others as a number. */
 
 import type { FastifyReply } from 'fastify'
+import { readExplanation } from '../domain/explanation.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Log } from '../runtime/log.ts'
 import type { LoggedRequest, RequestFeed, RequestFilter } from '../store/request-store.ts'
@@ -69,8 +70,9 @@ function createTextCache(hasIds: boolean): (request: LoggedRequest) => string {
     let text = known.get(request)
     if (text === undefined) {
       const { tenant: _, ...shown } = request
+      const detail = readExplanation(request.explanation)?.detail
       const id = hasIds ? `id: ${request.timeMs}\n` : ''
-      text = `event: request\n${id}data: ${JSON.stringify(showRequest(shown))}\n\n`
+      text = `event: request\n${id}data: ${JSON.stringify({ ...showRequest(shown), ...(detail !== undefined && { detail }) })}\n\n`
       known.set(request, text)
     }
     return text

@@ -12,11 +12,18 @@ import { explainedRequest, explanation, explanationInput } from './explanation-s
 import type { CredentialExplanations } from '../access/credential-explanations.ts'
 import { whenCallerGone } from './caller-gone.ts'
 import type { Call, Handlers, Operations } from './operation.ts'
-import { instant, list, named, object, pagedQuery, reference, revisionFilter } from './schemas.ts'
+import { instant, list, named, object, pagedQuery, reference, revisionFilter, text } from './schemas.ts'
 import { requestFields, showRequest } from './request-shape.ts'
 import type { RequestStream } from './request-stream.ts'
 import { isOfOther, ofOwner } from './owner-filter.ts'
 import { checkRange, toRange } from './time-range.ts'
+
+const detail = {
+  ...text,
+  description:
+    'The reason of a refusal, in a sentence; missing for calls of other nodes. It has no value of the request.',
+} as const
+const names = Object.keys(requestFields) as (keyof typeof requestFields)[]
 
 export const REQUEST_OPERATIONS = {
   listRequests: {
@@ -45,7 +52,7 @@ export const REQUEST_OPERATIONS = {
     status: 200,
     answer: list(named('LoggedRequest', object(requestFields))),
     mediaTypes: ['text/event-stream'],
-    eventData: named('LoggedRequest', object(requestFields)),
+    eventData: named('RequestEvent', object({ ...requestFields, detail }, names)),
   },
   getRequest: {
     method: 'GET',

@@ -35,7 +35,7 @@ import {
 } from './programme-document.ts'
 import type { DocumentReader, ReadDocument } from '../publishing/document-reader.ts'
 import { PROXY_KIND, type ProxyBody } from '../publishing/proxy-document.ts'
-import { readNext, refuseBreaking, type RulesetOf } from '../publishing/published-contract.ts'
+import { readNext, refuseBreaking, type ContractOptions, type RulesetOf } from '../publishing/published-contract.ts'
 import { contentWrite, readContent } from '../publishing/published-content.ts'
 import type { KeyedMutex } from '../command/keyed-mutex.ts'
 
@@ -62,7 +62,7 @@ export interface Programmes {
   compliance(tenant: string, id: string): Promise<ApiCompliance>
 }
 
-export interface ProgrammesOptions {
+export interface ProgrammesOptions extends Pick<ContractOptions, 'allowsBreaking'> {
   readonly registry: Registry
   readonly documents: Pick<DocumentReader, 'read'>
   readonly rulesetOf: RulesetOf
@@ -171,7 +171,7 @@ async function update(options: ProgrammesOptions, author: Author, id: string, te
     )
   }
   const actor = stepProgramme(body, 'updated')
-  refuseBreaking(next, current)
+  refuseBreaking(options, next, current)
   const specification = createId('spc')
   const changed = { ...body, author, specification, approvalFlow: null, steps: initialSteps(), actor }
   await commit(registry, author, 'programme.update', [

@@ -36,7 +36,7 @@ import {
 } from './proxy-document.ts'
 import { showProxy, type Proxy } from './proxy-view.ts'
 import { createServingPlans, type ActivePlan, type ServingPlans } from './serving-plan.ts'
-import type { RulesetOf } from './published-contract.ts'
+import type { ContractOptions, RulesetOf } from './published-contract.ts'
 import { isDeclared, type Specifications } from './specifications.ts'
 import { stageRevision } from './stage-revision.ts'
 import type { StoredPlan } from './stored-plans.ts'
@@ -87,7 +87,7 @@ export interface Proxies {
   startApis(stored: AsyncIterable<StoredPlan>): AsyncIterable<() => Promise<ActivePlan | null>>
 }
 
-export interface ProxiesOptions {
+export interface ProxiesOptions extends Pick<ContractOptions, 'allowsBreaking'> {
   readonly registry: Registry
   readonly documents: DocumentReader
   readonly rulesetOf: RulesetOf

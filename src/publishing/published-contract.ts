@@ -19,6 +19,8 @@ export interface ContractOptions {
   readonly documents: Pick<DocumentReader, 'read'>
   readonly rulesetOf: RulesetOf
   readonly clock: Clock
+  /** Breaking changes are published; missing: they are refused. */
+  readonly allowsBreaking?: boolean
 }
 
 /** Reads a document and compares it with that of the active revision of `current`, if there is one. */
@@ -37,8 +39,12 @@ export async function readNext(
 }
 
 /** Throws `Problem('breaking_change')` with the changes since the active revision of `current`. */
-export function refuseBreaking({ previous }: Pick<ReadDocument, 'previous'>, current: ProxyBody | null): void {
-  if (previous === null || previous.breaking === 0) return
+export function refuseBreaking(
+  { allowsBreaking = false }: Pick<ContractOptions, 'allowsBreaking'>,
+  { previous }: Pick<ReadDocument, 'previous'>,
+  current: ProxyBody | null,
+): void {
+  if (previous === null || previous.breaking === 0 || allowsBreaking) return
   const version = current === null ? null : activeDeployment(current)?.version
   const changes = previous.breaking === 1 ? '1 breaking change' : `${previous.breaking} breaking changes`
   const detail = `The document has ${changes} since version ${version}. Publish it as a new major version.`

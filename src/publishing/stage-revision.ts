@@ -11,10 +11,10 @@ import { toDeployment, type StageInput } from './deployment.ts'
 import type { DocumentReader, ReadDocument } from './document-reader.ts'
 import { PROXY_KIND, proxyWrite, type Deployment, type ProxyBody } from './proxy-document.ts'
 import { initialRevisions, retained, stepRevisions } from './proxy-revisions.ts'
-import { readNext, refuseBreaking, type RulesetOf } from './published-contract.ts'
+import { readNext, refuseBreaking, type ContractOptions, type RulesetOf } from './published-contract.ts'
 import { takenName } from './taken-name.ts'
 
-export interface StageOptions {
+export interface StageOptions extends Pick<ContractOptions, 'allowsBreaking'> {
   readonly registry: Registry
   readonly documents: Pick<DocumentReader, 'read'>
   readonly rulesetOf: RulesetOf
@@ -72,7 +72,7 @@ async function readAllowed(
       `The title and version of the document yield the name ${technicalName}; \`api\` must match it.`,
     )
   }
-  refuseBreaking(document, current)
+  refuseBreaking(options, document, current)
   return document
 }
 

@@ -50,6 +50,10 @@ export const SETTINGS_HELP: Readonly<Record<SettingName, SettingHelp>> = {
   SPOOL_SYNC: { fallback: 'second', meaning: 'when records are synced to disk: always, second or never' },
   SPOOL_MAX_BYTES: { fallback: '8 GiB', meaning: 'size of the spool at which calls get 503' },
   REQUEST_LOG: { fallback: 'refused', meaning: 'calls that GET /v1/requests shows: off, refused or all' },
+  DEVELOPMENT: {
+    fallback: 'off',
+    meaning: 'on, for a service without callers: documents may break them, and refusals name unknown paths',
+  },
   METRICS_TOKEN: {
     fallback: 'unset',
     meaning: 'bearer token that GET /metrics requires; unset: only loopback is answered',

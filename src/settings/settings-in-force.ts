@@ -44,6 +44,7 @@ const READ: Readonly<Record<SettingName, Read>> = {
   METRICS_PORT: (_, { metricsPort }) => metricsPort,
   METRICS_TOKEN: ({ metricsToken }) => metricsToken,
   REQUEST_LOG: ({ requestLog }) => requestLog,
+  DEVELOPMENT: ({ isDevelopment }) => (isDevelopment ? 'on' : 'off'),
   RISK_THRESHOLDS: ({ riskRules }) => riskRules,
   RETENTION_LINE_ITEMS_DAYS: ({ retentionDays }) => retentionDays.lineItems,
   RETENTION_SUMS_DAYS: ({ retentionDays }) => retentionDays.sums,

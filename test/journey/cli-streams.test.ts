@@ -45,27 +45,53 @@ const statusOf = async (url: string, apiKey: string): Promise<number> => {
 }
 
 describe('tollgate dev', () => {
-  it('serves a document, shows each call, deploys changes, keeps the revision before a fault, and cleans up', async () => {
+  it('serves a document, shows each call, deploys changes, keeps the revision before a fault, and starts again with the same key', async () => {
     const file = join(folder, 'openapi.yaml')
     const document = readFileSync(EXAMPLE, 'utf8')
     writeFileSync(file, document)
-    const dev = runCommand(['dev', file, '--backend', backendUrl], { env: { XDG_CONFIG_HOME: folder, TMPDIR: folder } })
+    const cwd = folder
+    const own = { XDG_CONFIG_HOME: folder }
+    const dev = runCommand(['dev', file, '--backend', backendUrl], { env: own, cwd })
     const [, url = '', apiKey = ''] = await dev.match(/curl (\S+) -H 'x-api-key: (\S+)'/)
     expect(await statusOf(url, apiKey)).toBe(200)
     await dev.match(/200 {2}GET \/orders .* dev\n/)
     expect(await statusOf(url, 'wrong')).toBe(401)
     await dev.match(/401 {2}GET \/orders .*credential_invalid/)
+    expect(await statusOf(url.replace(/orders$/, 'unknown'), apiKey)).toBe(404)
+    await dev.match(/404 .*no operation at GET \/unknown/)
 
-    writeFileSync(file, document.replace('version: 1.0.0', 'version: 1.1.0'))
-    await dev.match(/revision 2 serves/)
+    // It breaks callers, and has an operation with a scope of its own.
+    const teapots = `  /teapots:\n    get: {operationId: listTeapots, security: [{oauth2: [teapots:read]}, {apiKey: []}], responses: {'200': {description: Teapots}}}\n`
+    const changed = document
+      .replace('maximum: 100,', 'maximum: 50,')
+      .replace('paths:\n', `paths:\n${teapots}`)
+      .replace('            orders:read:', '            teapots:read: Teapots\n            orders:read:')
+    writeFileSync(file, changed)
+    const [, token = ''] = await dev.match(/revision 2 serves\n.*scopes.*\n(\S+)\n/)
+    expect(token.split('.')).toHaveLength(3)
+    await statusOf(url.replace(/orders$/, 'teapots'), apiKey)
+    await dev.match(/GET \/teapots .* dev/)
     writeFileSync(file, 'openapi: [')
     await dev.match(/was not deployed/)
     expect(await statusOf(url, apiKey)).toBe(200)
 
+    const port = new URL(url).port
+    const taken = await runCommand(['dev', EXAMPLE, '--port', port], { env: own, cwd }).ended
+    expect(taken).toMatchObject({ code: 2, err: expect.stringContaining(`Port ${port} is in use`) })
     dev.signal('SIGINT')
     const { code, err } = await dev.ended
     expect([code, err]).toEqual([0, expect.stringContaining('Stopping the service')])
     await expect(request(url)).rejects.toThrow()
+
+    // The backend is the server of the document; the key and the port are those of before.
+    writeFileSync(file, changed.replace('http://127.0.0.1:9090', backendUrl))
+    const again = runCommand(['dev', file], { env: own, cwd })
+    await again.match(new RegExp(`curl ${url.replace(/orders$/, '')}\\S+ -H 'x-api-key: ${apiKey}'`))
+    expect(await statusOf(url, apiKey)).toBe(200)
+    await again.match(/200 {2}GET \/orders .* dev\n/)
+    again.signal('SIGINT')
+    expect((await again.ended).code).toBe(0)
+    expect(readFileSync(join(folder, '.tollgate/.gitignore'), 'utf8')).toBe('*\n')
   })
 
   it('refuses a document and a backend that cannot be used, without a service', async () => {

@@ -17,11 +17,13 @@ export interface RunningCommand {
 export interface CommandOptions {
   readonly env: Readonly<Record<string, string>>
   readonly input?: string
+  readonly cwd?: string
 }
 
-export function runCommand(args: readonly string[], { env, input = '' }: CommandOptions): RunningCommand {
+export function runCommand(args: readonly string[], { env, input = '', cwd }: CommandOptions): RunningCommand {
   const child = spawn(process.execPath, [CLI, ...args], {
     env: { ...PLAIN_ENVIRONMENT, ...env },
+    ...(cwd !== undefined && { cwd }),
     stdio: ['pipe', 'pipe', 'pipe'],
     timeout: MS_MAX,
     killSignal: 'SIGKILL',

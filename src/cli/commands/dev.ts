@@ -14,14 +14,18 @@ import { requestLine } from '../watch/event-lines.ts'
 import { followStream } from '../watch/follow-stream.ts'
 
 interface Options {
-  readonly backend: string
+  readonly backend?: string
+  readonly port?: number
   readonly opensla?: string
 }
+
+const PORT_MAX = 65_535
 
 export const buildDev: BuildCommand = (command, io) => {
   command
     .argument('<openapi>', 'an OpenAPI document in YAML or JSON')
-    .requiredOption('--backend <url>', 'the address of your service')
+    .option('--backend <url>', 'the address of your service; default: the first server of the document')
+    .option('--port <number>', 'the port of the gateway; default: that of the last start, or a free one', readPort)
     .option('--opensla <file>', 'a declaration of limits, quotas and prices')
     .action((file: string, options: Options) => runDev(file, options, io))
   addExamples(command, [
@@ -29,17 +33,17 @@ export const buildDev: BuildCommand = (command, io) => {
       'tollgate dev openapi.yaml --backend http://localhost:3000',
       'serves the document, and prints a key, a token and each call',
     ],
+    ['tollgate dev openapi.yaml --port 8080', 'calls the first server of the document'],
   ])
 }
 
-async function runDev(file: string, { backend, opensla }: Options, io: Io): Promise<void> {
+async function runDev(file: string, { backend, port, opensla }: Options, io: Io): Promise<void> {
   const interrupted = io.interruptible()
-  const address = checkAddress(backend, '--backend')
+  const address = backend === undefined ? null : checkAddress(backend, '--backend')
   const document = await readBytes(file)
   const declaration = opensla === undefined ? null : await readBytes(opensla)
   const { startDevService } = await import('../dev/dev-service.ts')
-  io.err.write('Starting a service in a temporary folder …\n')
-  const service = await startDevService({ file, document, declaration, backend: address, io })
+  const service = await startDevService({ file, document, declaration, backend: address, port: port ?? null, io })
   const contents = new Map([[file, document]])
   if (opensla !== undefined && declaration !== null) contents.set(opensla, declaration)
   const stopWatching = watchFiles(contents, (changed, bytes) => reload(service, { changed, bytes, file }, io))
@@ -56,25 +60,33 @@ async function runDev(file: string, { backend, opensla }: Options, io: Io): Prom
   }
 }
 
+function readPort(text: string): number {
+  const port = Number(text)
+  if (/^\d{1,5}$/.test(text) && port > 0 && port <= PORT_MAX) return port
+  throw new CommandFailed(`--port must be a number from 1 to ${PORT_MAX}.`)
+}
+
 async function readBytes(file: string): Promise<Buffer> {
   return readFile(file).catch((cause: unknown) => {
     throw new CommandFailed(`${file} cannot be read: ${(cause as Error).message}`)
   })
 }
 
-function introduction({ gatewayUrl, api, baseUrl, consumer, endpoints }: DevService, { out }: Io): string {
+function introduction({ gatewayUrl, api, baseUrl, backend, access, endpoints }: DevService, { out }: Io): string {
   const bold = (text: string): string => (out.colour ? paint('bold', text) : text)
   const [first = ''] = [...endpoints.values()].filter((endpoint) => /^GET [^{]*$/.test(endpoint))
   const path = first.slice('GET '.length) || '/'
   return `
   ${bold('gateway')}   ${gatewayUrl}/${api}
+  ${bold('backend')}   ${backend}
   ${bold('platform')}  ${baseUrl}
-  ${bold('API key')}   ${consumer.apiKey}
-  ${bold('token')}     ${consumer.token}
+  ${bold('API key')}   ${access.apiKey}
+  ${bold('token')}     ${access.token}
 
-  curl ${gatewayUrl}/${api}${path} -H 'x-api-key: ${consumer.apiKey}'
+  curl ${gatewayUrl}/${api}${path} -H 'x-api-key: ${access.apiKey}'
 
-Calls appear below. Changes of the files are deployed at once. Press Ctrl-C to stop.
+Calls appear below. Changes of the files are deployed at once, also those that break callers. The key and the ports
+are the same after a restart in this folder. Press Ctrl-C to stop.
 
 `
 }
@@ -89,8 +101,11 @@ interface Change {
 /** A document that the service refuses changes nothing: the revision before it keeps serving. */
 async function reload({ deploy, declare }: DevService, { changed, bytes, file }: Change, { err }: Io): Promise<void> {
   try {
-    if (changed === file) err.write(`${changed} changed: revision ${await deploy(bytes)} serves\n`)
-    else {
+    if (changed === file) {
+      const { revision, token } = await deploy(bytes)
+      err.write(`${changed} changed: revision ${revision} serves\n`)
+      if (token !== null) err.write(`It has other scopes. This token has them:\n${token}\n`)
+    } else {
       await declare(bytes)
       err.write(`${changed} changed: the declaration is in force\n`)
     }

@@ -41,7 +41,7 @@ export function requestLine(
   { colour, columns }: LineOptions,
   endpoints: ReadonlyMap<string, string> = new Map(),
 ): string {
-  const { time, api, operation, status, outcome, customerName, durationMs, resourceUnits } = request
+  const { time, api, operation, status, outcome, customerName, durationMs, resourceUnits, detail } = request
   const called = endpoints.get(String(operation)) ?? `${String(api ?? '')} ${String(operation || '-')}`
   const code = String(status ?? '')
   const units = Number(resourceUnits) || 0
@@ -53,6 +53,7 @@ export function requestLine(
     padStart(`${(Number(durationMs) || 0).toFixed(1)} ms`, 10),
     toPlain(String(customerName || 'anonymous')),
     ...(outcome === 'served' ? [] : [toPlain(String(outcome))]),
+    ...(typeof detail === 'string' ? [fit(toPlain(detail), MESSAGE_MAX)] : []),
   ]
   const line = flow(parts, columns)
   return colour ? line.replace(`  ${code}  `, `  ${paint(styleOf(Number(status)), code)}  `) : line

@@ -146,6 +146,8 @@ export interface ThreadSettings {
   readonly messagesPerMinute: number
   /** Whether calls are served, counted on this node alone, while their leases cannot be had. */
   readonly servesWithoutLeases: boolean
+  /** Whether refusals name paths that no operation has. */
+  readonly namesPaths: boolean
   /** Whether the spool stores an explanation next to the record of each refused call. */
   readonly spoolExplains: boolean
   /** Null: nothing is exported. */

@@ -260,7 +260,8 @@ function createServer(
   })
   const admissions = createThreadAdmissions(settings, parts, onFault)
   const own = { admissions, loops, drift, nowMs, isAccepting, isStaleAt, send }
-  const stages = { authenticator, callerContexts, servesWithoutLeases: settings.servesWithoutLeases, ...own }
+  const { servesWithoutLeases, namesPaths } = settings
+  const stages = { authenticator, callerContexts, servesWithoutLeases, namesPaths, ...own }
   const mcp = new McpEndpoint({
     ...stages,
     bodies,

@@ -67,6 +67,24 @@ it('200: sends calls of the tenant with the fields of the list, and the number o
   expect(data).not.toContain('acme')
 })
 
+it('200: sends the reason of a refusal', async () => {
+  const { feed, subscribers } = createFeed()
+  const { platform, port } = await listen({ liveRequests: feed })
+  const reader = read(port, platform.token('acme'), '/v1/requests', ACCEPT)
+  await reader.seen('retry: 1000')
+  const explanation = JSON.stringify({ detail: 'The body does not match its schema.' })
+  for (const { onRequest } of subscribers.values()) {
+    onRequest({ ...logged, status: 400, outcome: 'payload_invalid', explanation })
+    onRequest({ ...logged, requestId: '1'.repeat(24) })
+  }
+  await reader.seen('"requestId":"1')
+  const [refused, served] = [...reader.text().matchAll(/event: request\ndata: (.*)\n/g)].map(([, data = '']) =>
+    JSON.parse(data),
+  ) as [object, object]
+  expect(refused).toMatchObject({ status: 400, detail: 'The body does not match its schema.' })
+  expect(served).not.toHaveProperty('detail')
+})
+
 it('200: sends a caller with the own width the calls of its consumer alone', async () => {
   const { feed, subscribers } = createFeed()
   const { platform, port } = await listen({ liveRequests: feed })

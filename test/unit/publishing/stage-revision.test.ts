@@ -141,6 +141,14 @@ describe('a staged revision', () => {
     expect(await catalogue.registry.list(OPENAPI_SPEC_KIND, { limit: 9 })).toHaveLength(1)
   })
 
+  it('may break callers of a service for development', async () => {
+    const catalogue = openTestCatalogue({ allowsBreaking: true })
+    const { proxy } = await publishApi(catalogue)
+    const narrower = { listOrders: OFFERED.listOrders }
+    await catalogue.proxies.stage(ACME, stageInput({ specification: base64(orders({ operations: narrower })) }))
+    expect(await catalogue.proxies.activate(ACME, proxy)).toMatchObject({ activeRevision: 2 })
+  })
+
   it('may break callers of another major version, or of a revision that was never active', async () => {
     const catalogue = openTestCatalogue()
     const { proxies } = catalogue
