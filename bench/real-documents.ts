@@ -1,5 +1,5 @@
 /**
- * Lints the real documents of the tests and writes their table to `docs/governance.md`.
+ * Lints the real documents of the tests and writes their table to `bench/RESULTS.md`.
  *
  *   node bench/real-documents.ts
  *
@@ -12,7 +12,7 @@ import { lint, lintServable, readToLint } from '../src/governance/lint/lint.ts'
 import { readDocument } from '../src/governance/specification.ts'
 import { readRealDocument, REAL_DOCUMENTS } from '../test/fixtures/real-documents.ts'
 
-const FILE = join(import.meta.dirname, '../docs/governance.md')
+const FILE = join(import.meta.dirname, 'RESULTS.md')
 const HEAD = '| Document | Operations | Time (s) | Score | Faults |\n| --- | --: | --: | --: | --: |\n'
 const END = '\n\n'
 

@@ -33,6 +33,24 @@ function longLines(page: string): string[] {
     })
 }
 
+const withoutCode = (text: string): string => text.replaceAll(/^```[^]*?^```/gm, '')
+
+/** The anchors of the headings of a page, as GitHub names them. */
+function headingsOf(page: string): ReadonlySet<string> {
+  const anchors = new Set<string>()
+  for (const [, heading = ''] of withoutCode(read(page)).matchAll(/^#+ (.+)$/gm)) {
+    const anchor = heading
+      .replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1')
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N}_ -]/gu, '')
+      .replaceAll(' ', '-')
+    let number = 0
+    while (anchors.has(number === 0 ? anchor : `${anchor}-${number}`)) number++
+    anchors.add(number === 0 ? anchor : `${anchor}-${number}`)
+  }
+  return anchors
+}
+
 describe('The documentation', () => {
   it('is wrapped at 100 columns', () => {
     const pages = globSync('{*,docs/*,docs/{adr,nodes}/*}.md', { cwd: ROOT }).sort()
@@ -47,6 +65,21 @@ describe('The documentation', () => {
     )
     expect(named.length).toBeGreaterThan(0)
     expect(named.filter(({ path }) => !existsSync(join(ROOT, path)))).toEqual([])
+  })
+
+  it('links to pages and headings that exist', () => {
+    const pages = globSync('{*,docs/**/*,bench/*,deploy/**/*}.md', { cwd: ROOT })
+    const links = pages.flatMap((page) =>
+      [...withoutCode(read(page)).matchAll(/\]\((?!\w+:)([^)\s#]*)(?:#([^)\s]+))?\)/g)].map(
+        ([, path = '', heading]) => ({ page, to: path === '' ? page : join(dirname(page), path), heading }),
+      ),
+    )
+    expect(links.length).toBeGreaterThan(500)
+    const broken = links.filter(
+      ({ to, heading }) =>
+        !existsSync(join(ROOT, to)) || (heading !== undefined && to.endsWith('.md') && !headingsOf(to).has(heading)),
+    )
+    expect(broken).toEqual([])
   })
 
   it('shows every picture, and names only pictures that exist', () => {
@@ -89,7 +122,9 @@ describe('The documentation', () => {
     const defined = [...sources.matchAll(/\.(?:counter|measured)\(\s*'(\w+)'/g)].map(
       ([, name = '']) => `tollgate_${name}`,
     )
-    const named = globSync('docs/*.md', { cwd: ROOT }).flatMap((page) => read(page).match(/\btollgate_[a-z_]+/g) ?? [])
+    const named = globSync('docs/{,nodes/}*.md', { cwd: ROOT }).flatMap(
+      (page) => read(page).match(/\btollgate_[a-z_]+/g) ?? [],
+    )
     expect([...new Set(named)].toSorted()).toEqual([...new Set(defined)].toSorted())
   })
 })

@@ -284,7 +284,7 @@ describe('Slices from PostgreSQL', { timeout: 60_000 }, () => {
     let admitted = ofOther + (await call([node!], 6))
     await other!.kill()
     const left = QUOTA.value - ((await claimOf(url, 'node-1')) - ofOther)
-    // As docs/nodes.md says, after files were restored that show no other history.
+    // As docs/nodes/limits.md says, after files were restored that show no other history.
     await executeSql(url, `UPDATE slice_generation SET run_id = ''`)
     await vi.waitFor(() => expect(node!.node.epoch).toBe(2), { timeout: 20_000 })
     await executeSql(url, `UPDATE slice_generation SET start_ms = start_ms - 60000`)

@@ -10,7 +10,7 @@ const scopesOf = (name: string, isOperator = true) => rolesOf(isOperator).get(na
 
 /** The rows of the table of roles in the documentation. */
 function documentedRoles(): ReadonlyMap<string, string> {
-  const page = readFileSync(join(import.meta.dirname, '../../../../docs/identity.md'), 'utf8')
+  const page = readFileSync(join(import.meta.dirname, '../../../../docs/people.md'), 'utf8')
   const table = page.slice(page.indexOf('| Role |')).split('\n\n', 1)[0] ?? ''
   const rows = table.split('\n').slice(2)
   return new Map(
