@@ -11,7 +11,7 @@ import { spawn } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import module, { createRequire } from 'node:module'
 import { homedir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { dirname, join, sep } from 'node:path'
 import process from 'node:process'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 
@@ -29,7 +29,8 @@ if (isAtLeast(process.versions.node, needed)) {
 } else {
   const node = findNode()
   if (node === null) {
-    process.stderr.write(`tollgate: needs Node ${needed} or newer; this is ${process.versions.node}\n`)
+    const reason = `needs Node ${needed} or newer; this is ${process.versions.node}${remedy()}`
+    process.stderr.write(`tollgate: ${reason}\n`)
     process.exitCode = EXIT_TROUBLE
   } else runWith(node)
 }
@@ -53,6 +54,23 @@ function findNode() {
   } catch {
     return null
   }
+}
+
+/** npm blocks the install script of a dependency that the user has not allowed. */
+function remedy() {
+  try {
+    createRequire(import.meta.url).resolve('node/package.json')
+  } catch {
+    return ''
+  }
+  return `. npm has blocked the install script of the package node, which brings one; allow it: ${allowance()}`
+}
+
+function allowance() {
+  if (ROOT.includes(`${sep}_npx${sep}`)) return 'npx --allow-scripts=node tollgate …'
+  const isOfProject = existsSync(join(ROOT, '../../package.json'))
+  if (!isOfProject) return 'npm install -g --allow-scripts=node tollgate'
+  return 'npm install-scripts approve node && npm rebuild node'
 }
 
 function runWith(node) {

@@ -112,6 +112,21 @@ describe('the command on a Node that is too old', () => {
     })
   })
 
+  it.each([
+    ['project/node_modules/tollgate', 'npm install-scripts approve node && npm rebuild node'],
+    ['lib/node_modules/tollgate', 'npm install -g --allow-scripts=node tollgate'],
+    ['_npx/1f2e/node_modules/tollgate', 'npx --allow-scripts=node tollgate …'],
+  ])('says in one line what to allow if npm has blocked the script that brings one, in %s', async (at, command) => {
+    const root = rootWith(at)
+    if (at.startsWith('project')) writeFileSync(join(root, '../../package.json'), '{}')
+    mkdirSync(join(root, '../node'))
+    writeFileSync(join(root, '../node/package.json'), '{"name":"node","version":"99.1.0"}')
+    const { code, err } = await run(process.execPath, [join(root, 'bin/tollgate.js'), 'lint'], folder)
+    expect([code, err.split('\n').length]).toEqual([2, 2])
+    expect(err).toContain(`needs Node 99.1 or newer; this is ${process.versions.node}. npm has blocked`)
+    expect(err.endsWith(`: ${command}\n`)).toBe(true)
+  })
+
   it('runs with the Node among the dependencies, with the same arguments and exit code', async () => {
     const root = rootWith('with')
     const bin = join(root, 'node_modules/node/bin')
