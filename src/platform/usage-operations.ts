@@ -94,7 +94,12 @@ export const USAGE_OPERATIONS = {
           `Any of ${GROUP_FIELDS.join(', ')}, separated by commas; empty for one total per currency. ` +
           '`revision` needs the filter `api`, and is answered for as long as line items are kept.',
       },
-      interval: { type: 'string', enum: ['hour', 'day', 'month'], description: 'In UTC. Default: the whole range.' },
+      interval: {
+        type: 'string',
+        enum: ['minute', 'hour', 'day', 'month'],
+        description:
+          'In UTC. Default: the whole range. `minute` is for a range of a day at most, and as long as line items are kept.',
+      },
     }),
     answer: list(named('Summary', object(summary, ['value', 'calls', 'amount', 'currency', 'from', 'to']))),
   },

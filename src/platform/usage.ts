@@ -17,6 +17,8 @@ import { sendTable } from './table.ts'
 import { checkRange, invalidQuery, TIME_MS_MAX, toRange } from './time-range.ts'
 
 const DEFAULT_RANGE_MS = 30 * 86_400_000
+/** A day, and the hour by which the longest day of a time zone is longer. */
+const MINUTES_RANGE_MS_MAX = 25 * 3_600_000
 
 export interface UsageHandlersOptions {
   readonly usage: UsageStore
@@ -50,6 +52,8 @@ export function usageHandlers({
       const { filter, limit, position, toNext } = toReading(call, page, clock)
       const groupBy = toGroups(groups)
       if (groupBy.includes('revision')) requireApi(page, '/groupBy')
+      if (interval === 'minute' && filter.toMs - filter.fromMs > MINUTES_RANGE_MS_MAX)
+        throw invalidQuery('/interval', 'Minutes are answered for a range of a day at most.')
       if (isOfOther(call.owner, page.customer)) return sendTable(reply, summaryColumns(groupBy), [], null)
       const after = position === undefined ? {} : { after: position }
       const query = { ...filter, ...after, groupBy, limit, ...(interval !== undefined && { interval }) }

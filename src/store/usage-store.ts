@@ -56,7 +56,7 @@ export interface LineItemRow {
 
 export const GROUP_FIELDS = ['api', 'customer', 'operation', 'subscription', 'agent', 'revision'] as const
 export type GroupField = (typeof GROUP_FIELDS)[number]
-export type SummaryInterval = 'hour' | 'day' | 'month'
+export type SummaryInterval = 'minute' | 'hour' | 'day' | 'month'
 
 export interface SummaryQuery extends UsageFilter {
   readonly groupBy: readonly GroupField[]

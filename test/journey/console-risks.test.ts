@@ -43,7 +43,7 @@ describe('an episode', () => {
     const declaration = page.getByRole('link', { name: 'Edit declaration' })
     expect(await declaration.getAttribute('href')).toBe('/console/apis/ledger-v1/declarations')
     await expectUsable(page)
-    expect(await page.title()).toBe('DesignDrift · tollgate')
+    expect(await page.title()).toBe('Calls differ from the document (DesignDrift) · tollgate')
     expect(errors).toEqual([])
   })
 

@@ -52,7 +52,7 @@ export class Summaries {
   }
 
   async read(query: Ask): Promise<SummaryPage> {
-    const requireRows = isByRevision(query) ? requireLineItems : requireSums
+    const requireRows = isByRevision(query) || query.interval === 'minute' ? requireLineItems : requireSums
     requireRows(query, this.#kept())
     const page = await this.#readPage(query)
     // Rows may have been removed meanwhile.
@@ -154,12 +154,14 @@ function toSummaryRow(row: Row, { groupBy, interval, fromMs, toMs }: SummaryQuer
   }
 }
 
+const LENGTHS_MS = { minute: HOUR_MS / 60, hour: HOUR_MS, day: 24 * HOUR_MS }
+
 /** End of the last of so many intervals, the first of which contains `fromMs`. */
 function endOfStretch(fromMs: number, interval: SummaryInterval, intervals: number): number {
   if (interval === 'month') {
     const from = new Date(fromMs)
     return Date.UTC(from.getUTCFullYear(), from.getUTCMonth() + intervals, 1)
   }
-  const lengthMs = interval === 'hour' ? HOUR_MS : 24 * HOUR_MS
+  const lengthMs = LENGTHS_MS[interval]
   return (Math.floor(fromMs / lengthMs) + intervals) * lengthMs
 }

@@ -56,7 +56,7 @@ const HOUR_S = 3_600
 const DAY_S = 24 * HOUR_S
 
 export function planSources(range: SummaryRange, rolled: RolledUsage & PricedUsage): Source[] {
-  if (range.isByRevision === true) return planLineItems(range)
+  if (range.isByRevision === true || range.interval === 'minute') return planLineItems(range)
   const { fromMs, toMs, interval, isByConsumer, isByPrice = false } = range
   const found = new Map<SourceTable, Span[]>()
   const add = (table: SourceTable, fromS: number, toS: number): void => {

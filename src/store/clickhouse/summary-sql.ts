@@ -33,6 +33,7 @@ const TIMES: Readonly<Record<SourceTable, { readonly column: string; readonly is
   usage_monthly: { column: 'month', isDate: true },
 }
 const STARTS: Readonly<Record<SummaryInterval, (column: string) => string>> = {
+  minute: (column) => `toUnixTimestamp(toStartOfMinute(${column}))`,
   hour: (column) => `toUnixTimestamp(toStartOfHour(${column}))`,
   day: (column) => `toUnixTimestamp(toStartOfDay(toDateTime(${column}, 'UTC')))`,
   month: (column) => `toUnixTimestamp(toDateTime(toStartOfMonth(${column}), 'UTC'))`,

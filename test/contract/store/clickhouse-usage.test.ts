@@ -73,13 +73,13 @@ describe('usage in ClickHouse', () => {
     const expected = { calls, value: toDecimal(units, 6), amount: toDecimal(amount, 12) }
     expect(await total('sums')).toMatchObject(expected)
     expect(addUp(await everyRow('sums', 100))).toEqual(expected)
-    for (const interval of ['hour', 'day', 'month'] as const) {
+    for (const interval of ['minute', 'hour', 'day', 'month'] as const) {
       const { rows: groups } = await usage.summaries({
         tenant: 'sums',
         ...ALL,
         groupBy: ['api'],
         interval,
-        limit: 500,
+        limit: 5_000,
       })
       expect(addUp(groups), interval).toEqual(expected)
     }
@@ -156,11 +156,15 @@ describe('usage in ClickHouse', () => {
       item({ tenant: 'utc', windowStartMs: lastNight + 10_000 }),
     ])
     const query = { tenant: 'utc', fromMs: NOON, toMs: NOON + 24 * HOUR, groupBy: [], limit: 10 }
-    const ranges = async (interval: 'hour' | 'day' | 'month') =>
+    const ranges = async (interval: 'minute' | 'hour' | 'day' | 'month') =>
       (await usage.summaries({ ...query, interval })).rows.map(({ fromMs, toMs }) =>
         [fromMs, toMs].map((timeMs) => new Date(timeMs).toISOString().slice(5, 16)),
       )
 
+    expect(await ranges('minute')).toEqual([
+      ['03-31T23:59', '04-01T00:00'],
+      ['04-01T00:00', '04-01T00:01'],
+    ])
     expect(await ranges('hour')).toEqual([
       ['03-31T23:00', '04-01T00:00'],
       ['04-01T00:00', '04-01T01:00'],

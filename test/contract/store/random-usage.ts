@@ -32,7 +32,7 @@ export function randomQuery(random: Random): SummaryQuery {
   const at = (): number => FIRST - DAY + random.below((NOW - FIRST) / 1_000 + 2 * 86_400) * 1_000
   const step = [1, 10_000, 3_600_000, DAY][random.below(4)]!
   const [one, other] = [at(), at()].map((timeMs) => Math.floor(timeMs / step) * step)
-  const interval = [undefined, undefined, 'hour', 'day', 'month'][random.below(5)] as SummaryQuery['interval']
+  const interval = [undefined, undefined, 'minute', 'hour', 'day', 'month'][random.below(6)] as SummaryQuery['interval']
   const range = { tenant: 'own', fromMs: Math.min(one!, other!), toMs: Math.max(one!, other!) }
   if (random.below(5) === 0) return { ...range, groupBy: ['customer'], limit: [3, 7, 1_000][random.below(3)]! }
   return {

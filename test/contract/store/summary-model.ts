@@ -93,6 +93,10 @@ function intervalOf({ windowStartMs }: LineItem, { interval }: SummaryQuery): { 
   if (interval === 'month') return { fromMs: Date.UTC(year, month, 1), toMs: Date.UTC(year, month + 1, 1) }
   if (interval === 'day') return { fromMs: Date.UTC(year, month, day), toMs: Date.UTC(year, month, day + 1) }
   const hour = at.getUTCHours()
+  if (interval === 'minute') {
+    const fromMs = Math.floor(windowStartMs / 60_000) * 60_000
+    return { fromMs, toMs: fromMs + 60_000 }
+  }
   return { fromMs: Date.UTC(year, month, day, hour), toMs: Date.UTC(year, month, day, hour + 1) }
 }
 

@@ -1,13 +1,12 @@
 /** The facts about an API, its traffic, how it is called, and who uses it. */
 
-import { useRead } from '../../api/use-read.ts'
-import { Chart } from '../../parts/chart.tsx'
-import { Loaded } from '../../parts/states.tsx'
+import { Skeleton } from '../../parts/states.tsx'
 import { Time, toNumber } from '../../parts/values.tsx'
 import { BASE, query } from '../../router.ts'
 import { may } from '../../shell/person.ts'
 import { texts } from '../../texts.ts'
-import { TOTAL } from '../usage/links.ts'
+import { CallChart } from '../usage/call-chart.tsx'
+import { usePreset } from '../usage/use-preset.ts'
 import type { Api, ApiTabProps } from './api-tab.ts'
 import { ApiUsers } from './api-users.tsx'
 import { addressesOf } from './backend-addresses.ts'
@@ -18,8 +17,6 @@ import type { Proxy } from './proxy.ts'
 import { useProxy } from './use-document.ts'
 
 const { facts, traffic, users, firstCall } = texts.apis
-const DAY_MS = 86_400_000
-const DAYS = 30
 
 export function Overview({ api }: ApiTabProps) {
   const deployment = useProxy(may('proxies:read') ? api.id : null)
@@ -111,22 +108,6 @@ function Deployment({ api, proxy }: { readonly api: string; readonly proxy: Prox
 }
 
 function Traffic({ api }: { readonly api: string }) {
-  const today = Math.floor(Date.now() / DAY_MS) * DAY_MS
-  const from = new Date(today - (DAYS - 1) * DAY_MS).toISOString()
-  const reading = useRead('/v1/summaries', { query: { api, from, interval: 'day', groupBy: TOTAL } })
-  return (
-    <Loaded reading={reading}>
-      {({ items }) => {
-        const times = Array.from({ length: DAYS }, (_, day) => today - (DAYS - 1 - day) * DAY_MS)
-        const values = times.map((time) =>
-          items.filter((item) => Date.parse(item.from) === time).reduce((sum, { calls }) => sum + calls, 0),
-        )
-        return items.length === 0 ? (
-          <p class="quiet">{traffic.none}</p>
-        ) : (
-          <Chart title={traffic.title} times={times} values={values} />
-        )
-      }}
-    </Loaded>
-  )
+  const preset = usePreset({ api })
+  return preset === null ? <Skeleton /> : <CallChart filters={{ api }} preset={preset} none={traffic.none} />
 }

@@ -1,13 +1,11 @@
-/** The use of APIs by a consumer in the last 30 days: calls per day, and totals per API. */
+/** The use of APIs by a consumer: a chart of its calls, and totals per API of the last 30 days. */
 
-import type { Item } from '../../api/operations.ts'
-import { useRead } from '../../api/use-read.ts'
-import { Chart } from '../../parts/chart.tsx'
 import { List } from '../../parts/list.tsx'
-import { Loaded } from '../../parts/states.tsx'
+import { Skeleton } from '../../parts/states.tsx'
 import { toAmount, toNumber } from '../../parts/values.tsx'
 import { texts } from '../../texts.ts'
-import { TOTAL } from '../usage/links.ts'
+import { CallChart } from '../usage/call-chart.tsx'
+import { usePreset } from '../usage/use-preset.ts'
 
 const words = texts.consumers.usage
 const DAY_MS = 86_400_000
@@ -17,14 +15,10 @@ export function ConsumerUsage({ consumer: customer }: { readonly consumer: strin
   // Whole days, so that the address of the answer stays the same for a day.
   const fromMs = (Math.floor(Date.now() / DAY_MS) - DAYS + 1) * DAY_MS
   const from = new Date(fromMs).toISOString()
-  const daily = useRead('/v1/summaries', {
-    query: { customer, from, groupBy: TOTAL, interval: 'day', limit: '500' },
-  })
+  const preset = usePreset({ customer })
   return (
     <>
-      <Loaded reading={daily}>
-        {({ items }) => items.length > 0 && <Chart title={words.daily} {...toSeries(items, fromMs)} />}
-      </Loaded>
+      {preset === null ? <Skeleton /> : <CallChart filters={{ customer }} preset={preset} none={words.none} />}
       <h2>{words.byApi}</h2>
       <List
         path="/v1/summaries"
@@ -42,14 +36,4 @@ export function ConsumerUsage({ consumer: customer }: { readonly consumer: strin
       />
     </>
   )
-}
-
-function toSeries(items: readonly Item<'/v1/summaries'>[], fromMs: number) {
-  const calls = new Map<number, number>()
-  for (const { from, calls: number } of items) {
-    const at = Date.parse(from)
-    calls.set(at, (calls.get(at) ?? 0) + number)
-  }
-  const times = Array.from({ length: DAYS }, (_, day) => fromMs + day * DAY_MS)
-  return { times, values: times.map((time) => calls.get(time) ?? 0) }
 }

@@ -13,6 +13,7 @@ import { RangeFilter } from '../usage/range.tsx'
 import { endOf, rangeOf, type Range } from '../usage/time-range.ts'
 import { TOTAL } from '../usage/links.ts'
 import { toSeries, useUsage } from '../usage/series.ts'
+import { usePreset } from '../usage/use-preset.ts'
 
 type Levels = Answer<'/v1/serviceLevels'>
 type Window = Levels['windows'][number]
@@ -31,14 +32,16 @@ interface TrafficProps {
 }
 
 export function Traffic({ hasUsage, hasLevels }: TrafficProps) {
-  const range = rangeOf(query.value)
+  const preset = usePreset({})
+  if (preset === null) return <Skeleton />
+  const range = rangeOf(query.value, preset)
   return (
     <>
       {hasUsage && <Month />}
       <section aria-labelledby="traffic">
         <h2 id="traffic">{words.traffic}</h2>
         <Filters>
-          <RangeFilter />
+          <RangeFilter fallback={preset} />
         </Filters>
         {hasUsage && <Usage range={range} />}
         {hasLevels && <ServiceLevels range={range} />}

@@ -2,6 +2,7 @@
 
 import { chosenConsumer } from '../../api/client.ts'
 import { useRead } from '../../api/use-read.ts'
+import { Outcome, outcomeTitle } from '../../parts/codes.tsx'
 import { Page } from '../../parts/page.tsx'
 import { Empty, Loaded } from '../../parts/states.tsx'
 import { Table } from '../../parts/table.tsx'
@@ -133,9 +134,9 @@ function Refused() {
                   cell: ({ outcome, requestId }) => (
                     <a
                       href={`${BASE}requests/${encodeURIComponent(requestId)}`}
-                      aria-label={words.explain(outcome, requestId)}
+                      aria-label={words.explain(`${outcomeTitle(outcome)} ${outcome}`.trim(), requestId)}
                     >
-                      {outcome}
+                      <Outcome of={outcome} />
                     </a>
                   ),
                 },

@@ -2,6 +2,7 @@
 
 import type { Answer } from '../../api/operations.ts'
 import { useRead } from '../../api/use-read.ts'
+import { Outcome } from '../../parts/codes.tsx'
 import { Page } from '../../parts/page.tsx'
 import { Empty, Loaded } from '../../parts/states.tsx'
 import { Id, Time, toNumber } from '../../parts/values.tsx'
@@ -96,7 +97,9 @@ function Facts({ call }: { readonly call: Call }) {
   return (
     <>
       <dt>{fields.outcome}</dt>
-      <dd>{words.outcome(outcome, status)}</dd>
+      <dd>
+        <Outcome of={outcome} status={status} />
+      </dd>
       <dt>{fields.api}</dt>
       <dd>
         <bdi>

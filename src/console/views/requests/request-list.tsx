@@ -1,5 +1,6 @@
 /** Stored calls, the latest first, with filters in the address. */
 
+import { outcomeTitle } from '../../parts/codes.tsx'
 import { Filters, SelectFilter, TextFilter } from '../../parts/filters.tsx'
 import { Page } from '../../parts/page.tsx'
 import { BASE, query } from '../../router.ts'
@@ -32,7 +33,11 @@ export function RequestList() {
         <SelectFilter
           name="outcome"
           label={filters.outcome}
-          options={[['', words.all], ['refused', words.allRefused], ...OUTCOMES.map((code) => [code, code] as const)]}
+          options={[
+            ['', words.all],
+            ['refused', words.allRefused],
+            ...OUTCOMES.map((code) => [code, `${outcomeTitle(code)} (${code})`] as const),
+          ]}
         />
         <TimeFilter name="from" label={filters.from} />
         <TimeFilter name="to" label={filters.to} />

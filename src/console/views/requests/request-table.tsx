@@ -1,6 +1,7 @@
 /** A table of stored calls, each with a link to its explanation. */
 
 import type { Item } from '../../api/operations.ts'
+import { Outcome } from '../../parts/codes.tsx'
 import { List } from '../../parts/list.tsx'
 import type { Column } from '../../parts/table.tsx'
 import { Time, toNumber } from '../../parts/values.tsx'
@@ -27,7 +28,7 @@ export const CALL_COLUMNS: readonly Column<LoggedCall>[] = [
     ),
   },
   { title: columns.time, cell: ({ time }) => <Time at={time} /> },
-  { title: columns.outcome, cell: ({ outcome, status }) => words.outcome(outcome, status) },
+  { title: columns.outcome, cell: ({ outcome, status }) => <Outcome of={outcome} status={status} /> },
   { title: columns.api, cell: ({ api }) => <bdi>{api}</bdi> },
   { title: columns.operation, cell: ({ operation }) => <bdi>{operation}</bdi> },
   CONSUMER,

@@ -3,6 +3,7 @@
 import { useEffect, useRef } from 'preact/hooks'
 import type { Item } from '../../api/operations.ts'
 import { useRead } from '../../api/use-read.ts'
+import { Outcome } from '../../parts/codes.tsx'
 import { Loaded } from '../../parts/states.tsx'
 import { Table, type Column } from '../../parts/table.tsx'
 import { State, Time, toNumber } from '../../parts/values.tsx'
@@ -83,7 +84,7 @@ function toColumns(evidence: readonly string[], isOfAll: boolean): readonly Colu
       title: titles.outcome,
       cell: ({ outcome, status, requestId }) => (
         <>
-          {outcome} ({status}) {evidence.includes(requestId) && <State of={words.evidence} />}
+          <Outcome of={outcome} status={status} /> {evidence.includes(requestId) && <State of={words.evidence} />}
         </>
       ),
     },

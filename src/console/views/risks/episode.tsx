@@ -2,6 +2,7 @@
 
 import { useEffect } from 'preact/hooks'
 import { useRead } from '../../api/use-read.ts'
+import { riskTitle } from '../../parts/codes.tsx'
 import { Page } from '../../parts/page.tsx'
 import { Loaded } from '../../parts/states.tsx'
 import { Table } from '../../parts/table.tsx'
@@ -31,7 +32,7 @@ export function Episode({ riskId }: { readonly riskId: string }) {
   }, [data?.state])
   return (
     <Page
-      title={data?.type ?? words.title}
+      title={data === null ? words.title : riskTitle(data.type)}
       state={data !== null && <States risk={data} />}
       actions={data !== null && <Actions risk={data} onChanged={reload} />}
     >

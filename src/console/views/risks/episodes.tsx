@@ -1,5 +1,6 @@
 /** All episodes that are kept, open and cleared. */
 
+import { RiskTitle, riskTitle } from '../../parts/codes.tsx'
 import { toWho } from '../../parts/attribution.tsx'
 import { Filters, SelectFilter, TextFilter } from '../../parts/filters.tsx'
 import { List } from '../../parts/list.tsx'
@@ -36,7 +37,7 @@ export function Episodes() {
         <SelectFilter
           name="type"
           label={words.columns.type}
-          options={[['', words.all], ...RISK_TYPES.map((type) => [type, type] as const)]}
+          options={[['', words.all], ...RISK_TYPES.map((type) => [type, riskTitle(type)] as const)]}
         />
         <TextFilter name="api" label={words.columns.api} />
         {scopes.value.has('risks:read') && (
@@ -70,7 +71,10 @@ export function Episodes() {
 function toName({ riskId, type, mute }: Risk) {
   return (
     <>
-      <a href={BASE + addressOf(riskId)}>{type}</a> {mute !== null && <State of={words.muted} />}
+      <a href={BASE + addressOf(riskId)}>
+        <RiskTitle of={type} />
+      </a>{' '}
+      {mute !== null && <State of={words.muted} />}
     </>
   )
 }

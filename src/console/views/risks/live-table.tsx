@@ -1,6 +1,7 @@
 /** The rows of the live list. A row is drawn again only if its episode has changed, or to age its times. */
 
 import { Component } from 'preact'
+import { RiskTitle } from '../../parts/codes.tsx'
 import { toWho } from '../../parts/attribution.tsx'
 import { Severity, State, Time, toNumber } from '../../parts/values.tsx'
 import { BASE } from '../../router.ts'
@@ -59,7 +60,10 @@ class LiveRow extends Component<LiveRowProps> {
     return (
       <tr class={isMuted || phase === 'cleared' ? 'dim' : ''}>
         <th scope="row">
-          <a href={BASE + addressOf(riskId)}>{type}</a> {isMuted && <State of={muted} />}
+          <a href={BASE + addressOf(riskId)}>
+            <RiskTitle of={type} />
+          </a>{' '}
+          {isMuted && <State of={muted} />}
           {phase === 'cleared' && <State of={cleared} />}
         </th>
         <td data-label={columns.severity}>

@@ -2,10 +2,12 @@
 
 import { endOf, type Range } from './time-range.ts'
 
-export type Interval = 'hour' | 'day' | 'month'
+export type Interval = 'minute' | 'hour' | 'day' | 'month'
 
-const HOUR_MS = 3_600_000
+const MINUTE_MS = 60_000
+const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
+const MINUTES_UP_TO_DAYS = 3 / 24
 const HOURS_UP_TO_DAYS = 3
 const DAYS_UP_TO_DAYS = 120
 /** The last ones are shown if a time has more. */
@@ -13,6 +15,7 @@ const BUCKETS_MAX = 500
 
 export function intervalOf(range: Range): Interval {
   const days = (endOf(range) - Date.parse(range.from)) / DAY_MS
+  if (days <= MINUTES_UP_TO_DAYS) return 'minute'
   if (days <= HOURS_UP_TO_DAYS) return 'hour'
   return days <= DAYS_UP_TO_DAYS ? 'day' : 'month'
 }
@@ -26,13 +29,15 @@ export function bucketsOf(range: Range, interval: Interval): readonly number[] {
   return times.slice(-BUCKETS_MAX)
 }
 
+const SIZES_MS = { minute: MINUTE_MS, hour: HOUR_MS, day: DAY_MS }
+
 export function startOf(ms: number, interval: Interval): number {
   if (interval === 'month') return Date.UTC(new Date(ms).getUTCFullYear(), new Date(ms).getUTCMonth(), 1)
-  const sizeMs = interval === 'hour' ? HOUR_MS : DAY_MS
+  const sizeMs = SIZES_MS[interval]
   return Math.floor(ms / sizeMs) * sizeMs
 }
 
 function nextOf(ms: number, interval: Interval): number {
   if (interval === 'month') return Date.UTC(new Date(ms).getUTCFullYear(), new Date(ms).getUTCMonth() + 1, 1)
-  return ms + (interval === 'hour' ? HOUR_MS : DAY_MS)
+  return ms + SIZES_MS[interval]
 }

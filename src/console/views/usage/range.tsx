@@ -9,11 +9,16 @@ import './range.css'
 
 const words = texts.range
 
-export function RangeFilter() {
+interface RangeFilterProps {
+  /** The preset of an address that has none. */
+  readonly fallback?: string
+}
+
+export function RangeFilter({ fallback = DEFAULT_PRESET }: RangeFilterProps) {
   const params = query.value
-  const range = rangeOf(params)
+  const range = rangeOf(params, fallback)
   const isCustom = toInstant(params.get('from')) !== ''
-  const preset = isCustom ? 'custom' : (params.get('range') ?? DEFAULT_PRESET)
+  const preset = isCustom ? 'custom' : (params.get('range') ?? fallback)
   const choose = (value: string): void => {
     if (value !== 'custom') return setQuery({ range: value, from: '', to: '', cursor: '' })
     setQuery({ range: '', from: range.from, to: toIso(endOf(range)), cursor: '' })

@@ -16,6 +16,7 @@ import { drillDown, filtersOf, linkTo, nameOf, TOTAL } from './links.ts'
 import { CHARTED, toSeries, useUsage, type Metric, type Summary, type UsageQuery } from './series.ts'
 import { rangeOf } from './time-range.ts'
 import { UsageFilters } from './usage-filters.tsx'
+import { usePreset } from './use-preset.ts'
 
 const words = texts.usage
 const GROUPS = ['api', 'customer', 'operation', 'subscription', 'agent'] as const
@@ -25,8 +26,14 @@ const DEFAULT_GROUPS = 'api,customer'
 const NO_GROUP = 'none'
 
 export function Summaries() {
+  const preset = usePreset(filtersOf())
+  return preset === null ? <Skeleton /> : <SummariesOf preset={preset} />
+}
+
+/** `preset`: of an address that has none. */
+function SummariesOf({ preset }: { readonly preset: string }) {
   const params = query.value
-  const range = rangeOf(params)
+  const range = rangeOf(params, preset)
   const groups = groupsOf(params.get('groupBy'))
   const interval = params.get('interval') ?? ''
   const asked = {
@@ -42,7 +49,7 @@ export function Summaries() {
       title={words.title}
       actions={<ExportButton path="/v1/summaries" query={asked} name={nameOf('usage', range)} />}
     >
-      <UsageFilters path="usage">
+      <UsageFilters path="usage" fallback={preset}>
         <SelectFilter name="interval" label={words.interval} options={Object.entries(words.intervals)} />
         <GroupFilter groups={groups} />
       </UsageFilters>

@@ -7,7 +7,8 @@ export interface Range {
   readonly to: string
 }
 
-const HOUR_MS = 3_600_000
+const MINUTE_MS = 60_000
+const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
 const DAYS: ReadonlyMap<string, number> = new Map([
   ['7d', 7],
@@ -17,16 +18,20 @@ const DAYS: ReadonlyMap<string, number> = new Map([
 ])
 export const DEFAULT_PRESET = '30d'
 
-/** Relative ranges begin at a whole hour or day, so that the address of an answer stays the same for a while. */
-export function rangeOf(params: URLSearchParams, nowMs = Date.now()): Range {
+/**
+ * Relative ranges begin at a whole minute, hour or day, so that the address of an answer stays the same for a while. `fallback`: the preset of an
+ * address that has none.
+ */
+export function rangeOf(params: URLSearchParams, fallback = DEFAULT_PRESET, nowMs = Date.now()): Range {
   const from = toInstant(params.get('from'))
   if (from !== '') return { from, to: toInstant(params.get('to')) }
-  const preset = params.get('range') ?? DEFAULT_PRESET
+  const preset = params.get('range') ?? fallback
   const month = new Date(nowMs)
   const startOf = (past: number): string =>
     new Date(Date.UTC(month.getUTCFullYear(), month.getUTCMonth() - past, 1)).toISOString()
   if (preset === 'month') return { from: startOf(0), to: '' }
   if (preset === 'lastMonth') return { from: startOf(1), to: startOf(0) }
+  if (preset === '1h') return { from: toIso(floorTo(nowMs, MINUTE_MS) - HOUR_MS), to: '' }
   if (preset === '1d') return { from: toIso(floorTo(nowMs, HOUR_MS) - DAY_MS), to: '' }
   const days = DAYS.get(preset) ?? DAYS.get(DEFAULT_PRESET) ?? 0
   return { from: toIso(floorTo(nowMs, DAY_MS) - (days - 1) * DAY_MS), to: '' }

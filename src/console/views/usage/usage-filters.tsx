@@ -12,16 +12,18 @@ const { fields, clear } = texts.usage
 interface UsageFiltersProps {
   /** Path of the view. */
   readonly path: string
+  /** The preset of an address that has none. */
+  readonly fallback?: string
   readonly children?: ComponentChildren
 }
 
-export function UsageFilters({ path, children }: UsageFiltersProps) {
+export function UsageFilters({ path, fallback, children }: UsageFiltersProps) {
   // With the own width it could only name the own consumer.
   const shown = FILTERS.filter((name) => name !== 'customer' || scopes.value.has('usage:read'))
   const isFiltered = Object.keys(filtersOf()).length > 0
   return (
     <Filters>
-      <RangeFilter />
+      <RangeFilter {...(fallback !== undefined && { fallback })} />
       {children}
       {shown.map((name) => (
         <TextFilter key={name} name={name} label={fields[name]} />
