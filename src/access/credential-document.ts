@@ -37,7 +37,7 @@ export interface CredentialBody extends Labelled {
   readonly expiresAtMs: number
   /** Thumbprint of the client certificate that the credential is bound to (RFC 8705); missing if it is not bound. */
   readonly certificateThumbprint?: string
-  /** By which people recognise it; missing: it has none. */
+  /** Chosen by people; missing: it has none. */
   readonly name?: string
   /** A rotation has created a newer credential in its place. */
   readonly isReplaced?: boolean
@@ -64,7 +64,7 @@ export const EXPIRING_KEY = 'expiring'
 
 export interface Credential {
   readonly id: string
-  /** By which people recognise it. */
+  /** Chosen by people. */
   readonly name: string | null
   readonly type: CredentialBody['type']
   readonly clientId: string | null

@@ -106,10 +106,12 @@ export function createCredentials(options: CredentialsOptions): Credentials {
         id,
         tenant: current.tenant,
       })
-      return { items: await showAll(options, credentials, isRevealed), next: null }
+      const usedMs = await options.lastUses.read(credentials.map((each) => each.id))
+      return { items: credentials.map((each) => show(options, each, { isRevealed, usedMs })), next: null }
     },
     async update(author, subscription, id, change) {
       const current = await findOf(registry, author, subscription, id)
+      const usedMs = await options.lastUses.read([id])
       const { name = current.body.name, labels = current.body.labels } = change
       const { name: _, ...unnamed } = current.body
       const body: CredentialBody = {
@@ -118,8 +120,7 @@ export function createCredentials(options: CredentialsOptions): Credentials {
         ...(labels !== undefined && { labels }),
       }
       await commit(registry, author, 'credential.update', [credentialWrite(id, current.tenant, current.revision, body)])
-      const [shown] = await showAll(options, [{ ...current, body }], false)
-      return shown!
+      return show(options, { ...current, body }, { isRevealed: false, usedMs })
     },
     async revoke(author, id, credential) {
       const subscription = await find(registry, author.tenant, SUBSCRIPTION_KIND, id)
@@ -170,17 +171,13 @@ async function findOf(
   return found
 }
 
-async function showAll(
-  { vault, clock, lastUses }: CredentialsOptions,
-  documents: readonly Document<CredentialBody>[],
-  isRevealed: boolean,
-): Promise<readonly Credential[]> {
-  const usedMs = await lastUses.read(documents.map(({ id }) => id))
-  const nowMs = clock.nowMs()
-  return documents.map((document) => {
-    const shown = showCredential(document, { vault, nowMs, lastUsedMs: usedMs.get(document.id) })
-    return isRevealed ? shown : { ...shown, clientSecret: null, apiKey: null }
-  })
+function show(
+  { vault, clock }: CredentialsOptions,
+  document: Document<CredentialBody>,
+  { isRevealed, usedMs }: { readonly isRevealed: boolean; readonly usedMs: ReadonlyMap<string, number> },
+): Credential {
+  const shown = showCredential(document, { vault, nowMs: clock.nowMs(), lastUsedMs: usedMs.get(document.id) })
+  return isRevealed ? shown : { ...shown, clientSecret: null, apiKey: null }
 }
 
 async function rotate(
@@ -229,7 +226,7 @@ async function rotate(
   await announceSubscription(options, id)
   const ids = new Set(made.map((write) => write.id))
   const created = (await listCredentials(options, tenant, id)).filter((each) => ids.has(each.id))
-  const items = await showAll(options, created, isRevealed)
+  const items = created.map((each) => show(options, each, { isRevealed, usedMs: new Map() }))
   const client = items.find(({ clientId }) => clientId !== null) ?? items[0]
   if (client === undefined) throw new Error(`the new credentials of ${id} are gone`)
   return { ...client, items }

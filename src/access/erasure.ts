@@ -17,6 +17,7 @@ import {
   subscriptionWrite,
   type SubscriptionBody,
 } from '../subscriptions/document/subscription-document.ts'
+import { CREDENTIAL_KIND, credentialWrite, type CredentialBody } from './credential-document.ts'
 import { CONSUMER_KIND, type ConsumerBody } from './consumer-document.ts'
 import { USER_KIND, type UserBody } from './people/user-document.ts'
 
@@ -111,7 +112,25 @@ async function removeContacts(registry: Registry, tenant: string, consumer: stri
       await registry.commit({ tenant, consumer: 'system' }, 'consumer.erase', [write])
     }
     await registry.redact({ kind: SUBSCRIPTION_KIND, id, tenant }, withoutContact)
+    await removeCredentialNames(registry, tenant, id)
   }
+}
+
+/** Removes the names and the labels of the credentials of a subscription, which people have written, and of their audit entries. */
+async function removeCredentialNames(registry: Registry, tenant: string, subscription: string): Promise<void> {
+  for await (const { id, revision, body } of listAll(registry, CREDENTIAL_KIND, { tenant, where: { subscription } })) {
+    if (body.name !== undefined || body.labels !== undefined) {
+      const write = credentialWrite(id, tenant, revision, withoutName(body) as CredentialBody)
+      await registry.commit({ tenant, consumer: 'system' }, 'consumer.erase', [write])
+    }
+    await registry.redact({ kind: CREDENTIAL_KIND, id, tenant }, withoutName)
+  }
+}
+
+function withoutName(body: unknown): unknown {
+  if (body === null) return null
+  const { name: _, labels: __, ...rest } = body as CredentialBody
+  return rest
 }
 
 function withoutContact(body: unknown): unknown {

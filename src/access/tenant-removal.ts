@@ -13,6 +13,8 @@ import type { Grant } from '../plan/grant.ts'
 import { API_KIND } from '../publishing/apis.ts'
 import { declaredKinds, type Author, type DocumentKind, type Registry } from '../store/registry.ts'
 import { SUBSCRIPTION_KIND } from '../subscriptions/document/subscription-document.ts'
+import { CREDENTIAL_KIND } from './credential-document.ts'
+import type { LastUses } from './last-uses.ts'
 import { eraseContacts, isErasure } from './erasure.ts'
 import { sendGrants } from './announced-grants.ts'
 import { grantsOfSubscription } from './grants.ts'
@@ -21,6 +23,7 @@ import { TENANT_KIND } from './platform-access.ts'
 export interface TenantRemovalOptions {
   readonly registry: Registry
   readonly gateway: Pick<GatewayPort, 'withdraw' | 'applyGrants'>
+  readonly lastUses: Pick<LastUses, 'remove'>
 }
 
 /** Documents per commit. */
@@ -41,8 +44,8 @@ export async function removeTenant(options: TenantRemovalOptions, author: Author
   for await (const { id } of listAll(registry, API_KIND, { tenant })) await gateway.withdraw(id)
   await invalidate(options, tenant)
   await eraseContacts(registry, tenant)
-  for (const kind of declaredKinds()) if (kind !== TENANT_KIND) await removeAll(registry, author, tenant, kind)
-  await removeAll(registry, author, tenant, TENANT_KIND)
+  for (const kind of declaredKinds()) if (kind !== TENANT_KIND) await removeAll(options, author, tenant, kind)
+  await removeAll(options, author, tenant, TENANT_KIND)
 }
 
 /** Before the documents are removed, because a removal that is repeated finds no credential that is gone. */
@@ -56,7 +59,12 @@ async function invalidate({ registry, gateway }: TenantRemovalOptions, tenant: s
   await sendGrants(gateway, refused())
 }
 
-async function removeAll(registry: Registry, author: Author, tenant: string, kind: string): Promise<void> {
+async function removeAll(
+  { registry, lastUses }: TenantRemovalOptions,
+  author: Author,
+  tenant: string,
+  kind: string,
+): Promise<void> {
   let after: string | undefined
   do {
     const page = { tenant, limit: BATCH_MAX, ...(after !== undefined && { after }) }
@@ -64,6 +72,7 @@ async function removeAll(registry: Registry, author: Author, tenant: string, kin
     const writes = batch
       .filter((document) => !isErasure(document))
       .map(({ id, revision }) => ({ kind, id, tenant, expected: revision, body: null }))
+    if (kind === CREDENTIAL_KIND) await lastUses.remove(batch.map(({ id }) => id))
     if (writes.length > 0) await commit(registry, author, 'tenant.remove', writes)
     after = batch.at(-1)?.id
   } while (after !== undefined)

@@ -8,6 +8,7 @@
 import type { KeyedMutex } from '../command/keyed-mutex.ts'
 import { Problem } from '../domain/problem.ts'
 import type { GatewayPort } from '../plan/gateway-port.ts'
+import type { LastUses } from './last-uses.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { LABEL_KEY, type Labelled, type Labels } from '../store/labels.ts'
 import type { Author, Document, Write } from '../store/registry.ts'
@@ -71,6 +72,7 @@ export interface TenantsOptions extends Secrets, AnnouncementOptions {
   readonly mutex: KeyedMutex
   readonly clock: Pick<Clock, 'nowMs'>
   readonly scopes: readonly string[]
+  readonly lastUses: Pick<LastUses, 'remove'>
 }
 
 export function createTenants(options: TenantsOptions): Tenants {

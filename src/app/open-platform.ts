@@ -89,6 +89,7 @@ export function openPlatform(options: OpenPlatformOptions): Platform {
     rootPage: toRootPage(console, rootPage),
     authenticate: async (authorization, apiKey) =>
       refuseApart(core.shared) ?? gateway.authenticator.authenticate(authorization, apiKey, PLATFORM_API),
+    noteUse: gateway.authenticator.noteUse,
     record: recordCall(options),
   })
 }

@@ -76,7 +76,7 @@ export interface ResourcesOptions extends Secrets {
   readonly scopes: readonly string[]
   readonly log: Log
   readonly createMutex: () => KeyedMutex
-  readonly lastUses: Pick<LastUses, 'read'>
+  readonly lastUses: Pick<LastUses, 'read' | 'remove'>
   /** Breaking changes are published. */
   readonly allowsBreaking?: boolean
 }

@@ -86,7 +86,7 @@ function route(
   const url = call.request.url ?? ''
   const match = routes.find(call.request.method ?? '', url, pathFrom, queryAt)
   if (match === null || 'allowed' in match) {
-    const path = options.namesPaths === true ? url.slice(pathFrom, Math.min(queryAt, pathFrom + PATH_SHOWN_MAX)) : null
+    const path = options.namesPaths === true ? url.slice(pathFrom, queryAt).slice(0, PATH_SHOWN_MAX) : null
     return refuseUnknown(options, call, headers, revision, match, path, refusal)
   }
   const operation = operations[match.operation]!
@@ -137,15 +137,11 @@ function refuseUnknown(
   function refuse(result: Caller | Refusal | null): void {
     const isAuthenticated = result !== null && !('code' in result)
     if (isAuthenticated) call.attribution = toAttribution(plan, '', result, null)
-    if (match === null)
-      call.refuse(
-        'not_found',
-        `${plan.api} has no operation at ${path === null ? 'this path' : `${call.request.method} ${path}`}.`,
-      )
-    else {
-      const allowed = match.allowed.join(', ')
+    const allowed = match?.allowed.join(', ')
+    const at = path === null ? 'this path' : `${call.request.method} ${path}`
+    if (allowed === undefined) call.refuse('not_found', `${plan.api} has no operation at ${at}.`)
+    else
       call.refuse('method_not_allowed', `${path ?? 'This path'} accepts ${allowed}.`, { headers: ['Allow', allowed] })
-    }
     if (
       isAuthenticated &&
       revision.reportsUndeclaredOperations &&
@@ -218,6 +214,7 @@ function authoriseCaller(options: HandleCallOptions, routed: RoutedCall, context
     const fault = findCertificateFault(context.caller, isRequired, call.socket, options.nowMs())
     if (fault !== null) return refuseCertificate(routed, fault)
   }
+  options.authenticator.noteUse(context.caller)
   const refused = authorise(operation.plan.security, context.caller, revision)
   if (refused === null) return limit(options, routed, context)
   if (refused === 'operation_forbidden') {

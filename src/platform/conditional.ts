@@ -25,7 +25,7 @@ export function installEtags(app: FastifyInstance): void {
 /** Returns the ETag of an answer of a GET. */
 export function tagOf({ untagged }: Pick<Operation, 'untagged'>, payload: string | Buffer): string {
   if (untagged === undefined) return etagOf(payload)
-  // In a text of JSON, a quote that is not escaped ends a name, so that only the member matches.
+  // A text escapes its quotes, and keys of labels are in lower case, so that only the member matches.
   return etagOf(String(payload).replaceAll(new RegExp(`"${untagged}":(?:null|"[^"]*"),?`, 'g'), ''))
 }
 
@@ -33,7 +33,7 @@ export function etagOf(payload: string | Buffer): string {
   return `"${createHash('sha256').update(payload).digest('base64url')}"`
 }
 
-/** Returns whether a condition lists `tag`. Compares weakly, which is safe because equal tags mean equal bytes. */
+/** Returns whether a condition lists `tag`. Compares weakly, which is safe because equal tags mean equal bytes but for untagged members. */
 export function matchesEtag(condition: string, tag: string): boolean {
   if (condition.trim() === '*') return true
   return condition.split(',').some((each) => each.trim().replace(/^W\//, '') === tag)

@@ -4,7 +4,7 @@ import { id, labels, name, named, nullable, object, scopeNames, text, thumbprint
 
 const credentialFields = {
   id,
-  name: { ...nullable(text), description: 'By which people recognise it. A rotation passes it on.' },
+  name: { ...nullable(text), description: 'A name that people choose. A rotation passes it on.' },
   type: { type: 'string', enum: ['OAuth2', 'ApiKey', 'PKCE', 'Federated'] },
   clientId: nullable(text),
   clientSecret: nullable(text),

@@ -48,6 +48,8 @@ export interface GuardOptions extends RecordOptions {
     authorization: string | undefined,
     apiKey: string | undefined,
   ) => Promise<Caller | PlatformRefusal>
+  /** Notes that a caller uses its credential. */
+  readonly noteUse: (caller: Caller) => void
   readonly entitlements: Pick<Entitlements, 'ofUser'>
   readonly limits: CallLimits
   /** Returns the public addresses; called once they are known. */
@@ -198,7 +200,10 @@ async function authorise(
 async function authenticateRequest(guard: Guard, { headers }: FastifyRequest): Promise<Caller | PlatformRefusal> {
   const key = headers['x-api-key']
   const result = await guard.options.authenticate(headers.authorization, Array.isArray(key) ? key.join() : key)
-  return 'code' in result || !isBound(result) ? result : refuseBound(result)
+  if ('code' in result) return result
+  if (isBound(result)) return refuseBound(result)
+  guard.options.noteUse(result)
+  return result
 }
 
 /** The ports of the platform ask for no client certificates. */

@@ -54,8 +54,8 @@ export function toOpenApiOperation(operationId: string, operation: Operation): F
 }
 
 function toParameters(operation: Operation): Fragment {
-  const { path, query, method, scope, endless, changes } = operation
-  const conditional = method === 'GET' && scope !== null && endless !== true
+  const { path, query, changes } = operation
+  const conditional = isConditional(operation)
   const given: readonly Fragment[] = [
     ...[...path.matchAll(/:(\w+)/g)].map(([, name]) => ({
       ...{ name, in: 'path', required: true, schema: { type: 'string', maxLength: 256 } },
@@ -106,8 +106,13 @@ function header(name: string, description: string): Fragment {
   return { [name]: { description, schema: { type: 'string' } } }
 }
 
-function toNotModified({ method, scope, endless }: Operation): Fragment {
-  if (method !== 'GET' || scope === null || endless === true) return {}
+/** Whether a read may be answered with 304. */
+function isConditional({ method, scope, endless, untagged }: Operation): boolean {
+  return method === 'GET' && scope !== null && endless !== true && untagged === undefined
+}
+
+function toNotModified(operation: Operation): Fragment {
+  if (!isConditional(operation)) return {}
   return { '304': { description: 'Not modified: `If-None-Match` names the current ETag.' } }
 }
 

@@ -1,9 +1,9 @@
 /**
- * Device codes in a store: logins that a device without a browser has begun, bounded in number.
+ * Device codes in a store: sign-ins that a device without a browser has begun, bounded in number.
  *
  * A device asks for the decision every few seconds, so that a code without requests is most likely abandoned. In a full store a new
  * code replaces one of the network that has the most codes: the one whose last request is oldest. So a stranger who begins many
- * logins replaces their own. Times are those of the store's clock. Texts are sealed, and codes and networks are keyed hashes.
+ * sign-ins replaces their own. Times are those of the store's clock. Texts are sealed, and codes and networks are keyed hashes.
  */
 
 export interface NewDeviceCode {

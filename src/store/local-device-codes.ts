@@ -1,4 +1,4 @@
-/** The device codes of a single node, in memory: a restart ends the logins in progress, and the devices begin again. */
+/** The device codes of a single node, in memory: a restart ends the sign-ins in progress, and the devices begin again. */
 
 import type { Clock } from '../runtime/clock.ts'
 import {

@@ -37,6 +37,8 @@ export type { Refusal } from './credential-refusal.ts'
 export interface Authenticator {
   /** Returns a promise only for a credential that this thread does not know yet. */
   authenticate(authorization: string | undefined, apiKey: string | undefined, api: string): AuthenticationResult
+  /** Notes that the caller uses its credential, or both: it may call over this connection. */
+  noteUse(caller: Caller): void
   /** Judges a token without keeping it, to explain why calls are refused. */
   readonly judge: JudgeToken
   applyGrant(grant: Grant): void
@@ -60,7 +62,7 @@ export interface AuthenticatorOptions {
   readonly refetch: (provider: string) => Promise<boolean>
   readonly clock: Pick<Clock, 'nowMs'>
   readonly count: CountEvent
-  /** Called at each call with the id of its credential, or of both. */
+  /** Called with the id of each credential that is used. */
   readonly onUse: (credential: string) => void
   /** Upper bound of cached credentials of one kind. */
   readonly callersMax?: number
@@ -101,17 +103,17 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
   })
   const both = new BothCredentials(tokens, keys)
 
-  function authenticate(authorization: string | undefined, apiKey: string | undefined, api: string) {
-    if (authorization === undefined) return apiKey === undefined ? MISSING : keys.authenticate(apiKey, api)
-    return apiKey === undefined
-      ? tokens.authenticate(authorization, api)
-      : both.authenticate(authorization, apiKey, api)
-  }
-
   return {
     authenticate(authorization, apiKey, api) {
-      const result = authenticate(authorization, apiKey, api)
-      return result instanceof Promise ? result.then((found) => noteUse(found, onUse)) : noteUse(result, onUse)
+      if (authorization === undefined) return apiKey === undefined ? MISSING : keys.authenticate(apiKey, api)
+      return apiKey === undefined
+        ? tokens.authenticate(authorization, api)
+        : both.authenticate(authorization, apiKey, api)
+    },
+    noteUse({ grant, key }) {
+      // Shared clients have no credential.
+      if (grant.type !== 'Shared') onUse(grant.credential)
+      if (key !== undefined) onUse(key.grant.credential)
     },
     judge: createJudgeToken({
       ...checks,
@@ -132,14 +134,6 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
       tokens.forgetFederated()
     },
   }
-}
-
-/** Returns the result. Shared clients have no credential. */
-function noteUse(result: Caller | Refusal, onUse: AuthenticatorOptions['onUse']): Caller | Refusal {
-  if ('code' in result) return result
-  if (result.grant.type !== 'Shared') onUse(result.grant.credential)
-  if (result.key !== undefined) onUse(result.key.grant.credential)
-  return result
 }
 
 /** Authenticates calls that carry a token and a key: both must be valid, and the token names the caller. */

@@ -40,7 +40,7 @@ import { isSearching } from './search-tools.ts'
 import { startToolCall, type AdmitCall } from './tool-call.ts'
 
 export interface McpEndpointOptions {
-  readonly authenticator: Pick<Authenticator, 'authenticate'>
+  readonly authenticator: Pick<Authenticator, 'authenticate' | 'noteUse'>
   readonly callerContexts: Pick<CallerContexts, 'of'>
   readonly bodies: BodyBuffers
   readonly loops: Pick<LoopDetection, 'isLoop'>
@@ -170,7 +170,10 @@ export class McpEndpoint {
   /** Returns true if the message was refused, because it does not come over the certificate of its credential. */
   #lacksCertificate({ call, revision, context: { caller } }: Exchange): boolean {
     const detail = findCertificateFault(caller, false, call.socket, this.#options.nowMs())
-    if (detail === null) return false
+    if (detail === null) {
+      this.#options.authenticator.noteUse(caller)
+      return false
+    }
     const challenge = revision.mcpChallenges.credential_invalid
     call.refuse('credential_invalid', detail, { headers: ['WWW-Authenticate', challenge] })
     return true

@@ -25,7 +25,7 @@ import type { TrafficCounts } from './traffic-counts.ts'
 import { WebSocketTunnel, type TunnelOwner } from './tunnel.ts'
 
 export interface WebSocketsOptions {
-  readonly authenticator: Pick<Authenticator, 'authenticate'>
+  readonly authenticator: Pick<Authenticator, 'authenticate' | 'noteUse'>
   readonly revisionOf: (api: string) => CompiledRevision | undefined
   readonly isStaleAt: (monotonicMs: number) => boolean
   /** Charges what a call has used so far. Returns why it may use no more, or null. */
@@ -174,7 +174,7 @@ export class WebSockets {
         tunnel.close(CLOSE.policy, 'The credential does not permit this operation any more.')
       } else if (this.#hasCertificateFault(routed, result)) {
         tunnel.close(CLOSE.policy, 'The client certificate is not valid any more.')
-      }
+      } else this.#options.authenticator.noteUse(result)
     }
     const { authorization, apiKey } = credentials
     const result = this.#options.authenticator.authenticate(authorization, apiKey, revision.plan.api)

@@ -82,3 +82,12 @@ export async function withRegistryErrors<Result>(work: () => Promise<Result>): P
     throw toRegistryError(cause)
   }
 }
+
+/**
+ * Returns user, host, port and database, for messages. A malformed URL can put its password into the name of a database or a host, so
+ * unusual names are not shown.
+ */
+export function describeConnection({ user, host, port, database }: pg.Client): string {
+  const [by, at, name] = [user, host, database].map((each) => (/^[\w.:/-]*$/.test(each ?? '') ? (each ?? '') : '…'))
+  return `${by}@${at}:${port}/${name}`
+}

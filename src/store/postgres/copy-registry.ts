@@ -19,7 +19,7 @@ import {
   type TableSummary,
 } from '../copied-tables.ts'
 import type { Author } from '../registry.ts'
-import { toClientConfig, toText } from './connection.ts'
+import { describeConnection, toClientConfig, toText } from './connection.ts'
 import { COMMIT_LOCK, START_LOCK } from './lock-numbers.ts'
 import { shownAuthor } from './plan-commits.ts'
 import { refuseUnusable } from './refuse-unusable.ts'
@@ -54,8 +54,7 @@ const LOCK_NOT_AVAILABLE = '55P03'
 
 /** Returns host, port, database and user of a URL of PostgreSQL, which has been found usable. */
 export function describeDatabase(url: string): string {
-  const { user, host, port, database } = new pg.Client({ connectionString: url })
-  return `${user ?? ''}@${host}:${port}/${database ?? ''}`
+  return describeConnection(new pg.Client({ connectionString: url }))
 }
 
 /** Throws `StartRefused`. `beforeCommit` runs when the copy is verified. */

@@ -8,12 +8,14 @@ import { withRegistryErrors } from './connection.ts'
 const STORE = `INSERT INTO credential_use AS u (credential, minute)
   SELECT credential, minute FROM unnest($1::text[], $2::bigint[]) AS used (credential, minute) ORDER BY credential
   ON CONFLICT (credential) DO UPDATE SET minute = excluded.minute WHERE excluded.minute > u.minute`
+const REMOVE = 'DELETE FROM credential_use WHERE credential = ANY ($1)'
 const READ = 'SELECT credential, minute FROM credential_use WHERE credential = ANY ($1)'
 
 export function createCredentialUses(pool: Pick<Pool, 'query'>): CredentialUseStore {
   return {
     store: (minutes) =>
       withRegistryErrors(async () => void (await pool.query(STORE, [[...minutes.keys()], [...minutes.values()]]))),
+    remove: (credentials) => withRegistryErrors(async () => void (await pool.query(REMOVE, [credentials]))),
     read: (credentials) =>
       withRegistryErrors(async () => {
         const { rows } = await pool.query<{ credential: string; minute: number }>(READ, [credentials])

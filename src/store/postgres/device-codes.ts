@@ -1,8 +1,8 @@
 /**
  * The device codes of several nodes, by PostgreSQL's clock.
  *
- * Additions exclude each other, so that the bound holds over all nodes. The table is unlogged: strangers who begin logins add nothing to
- * backups and standbys, and a crash of the server ends the logins in progress.
+ * Additions exclude each other, so that the bound holds over all nodes. The table is unlogged: strangers who begin sign-ins add nothing to
+ * backups and standbys, and a crash of the server ends the sign-ins in progress.
  */
 
 import type { Pool } from 'pg'

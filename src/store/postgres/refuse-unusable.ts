@@ -6,7 +6,7 @@
 
 import pg, { type ClientBase } from 'pg'
 import { StartRefused } from '../../runtime/start-refused.ts'
-import { SCHEMA } from './connection.ts'
+import { describeConnection, SCHEMA } from './connection.ts'
 import { migrateSchema } from './migrate-schema.ts'
 
 /** The server cannot be reached, or does not answer yet: a node may start without it. */
@@ -33,7 +33,7 @@ export async function refuseUnusable(
     })
   }
   client.on('error', () => {})
-  const where = `${client.user ?? ''}@${client.host}:${client.port}/${client.database ?? ''}`
+  const where = describeConnection(client)
   try {
     await client.connect()
     await refusePooler(client, where)

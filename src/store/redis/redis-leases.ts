@@ -3,7 +3,7 @@
  *
  * A slow server is treated like an absent one: a message that is not answered in time is lost, its connection is replaced, and after
  * some losses in a row messages fail at once. A reply is in time if it has arrived, even if a busy event loop has not read it yet.
- * Messages are never queued or sent again here; the node reports anew instead. No error contains the URL, which may hold a password.
+ * Messages are never queued or sent again here; the node reports anew instead. No error contains the URL or a command, which may hold a password.
  */
 
 import { createHash } from 'node:crypto'
@@ -121,6 +121,8 @@ class RedisGrantor implements RedisLeases {
       // A reply that arrives later must not be taken for that to another message, and the next one needs a fresh connection.
       if (this.#client.status === 'ready' && isTimeout(cause)) this.#client.disconnect(true)
       if (cause instanceof RedisUnusable) throw cause
+      // ioredis adds the command, such as AUTH with its password; Node prints it if the process crashes.
+      if (cause instanceof Error) Reflect.deleteProperty(cause, 'command')
       throw new LeasesUnavailable(effect, { cause })
     }
   }

@@ -31,6 +31,18 @@ export function credentialUsesContract(
       expect((await other.read([])).size).toBe(0)
     })
 
+    it('has none of those that are removed', async () => {
+      const [one] = await open()
+      await one.store(
+        new Map([
+          ['crd_1', 1],
+          ['crd_2', 2],
+        ]),
+      )
+      await one.remove(['crd_1', 'crd_3'])
+      expect([...(await one.read(['crd_1', 'crd_2']))]).toEqual([['crd_2', 2]])
+    })
+
     it('takes many at once, also the same ones from two sides', async () => {
       const [one, other] = await open()
       const ids = Array.from({ length: 5_000 }, (_, index) => `crd_${index}`)

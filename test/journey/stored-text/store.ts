@@ -184,7 +184,10 @@ async function storeAccess(filler: Filler, decider: Filler, { issuer }: Addresse
   await decider.send('decide', { id: waiting['id'], flowId: flow!.id }, { outcome: 'AmendmentRequired' })
   await send('labelApprovalFlow', flow!)
   await send('requestTierChange', { id: subscription }, { slaVariant: TEXT })
-  const { items } = await read<{ items: { apiKey?: string }[] }>(`/v1/subscriptions/${subscription}/credentials`)
+  const { items } = await read<{ items: { id: string; apiKey?: string }[] }>(
+    `/v1/subscriptions/${subscription}/credentials`,
+  )
+  for (const { id } of items) await send('updateCredential', { id: subscription, credentialId: id })
   const claim = (name: string): string => hostileOf(`updateIdentityProvider /claims/${name}`)
   return {
     consumer,

@@ -81,7 +81,9 @@ async function openGateway({ grant = {}, nowMs = Date.now, root = {}, paths = PA
     response.end('{}')
   })
   const found = { ...GRANT, api: API, scopes: [], ...grant }
-  const authenticator = openTestAuthenticator(async ({ kind }) => ({ ...found, credential: kind }))
+  const used: string[] = []
+  const onUse = (credential: string): void => void used.push(credential)
+  const authenticator = openTestAuthenticator(async ({ kind }) => ({ ...found, credential: kind }), { onUse })
   const unknown: string[] = []
   const gateway = await openTestGateway({
     backend: { origin },
@@ -101,7 +103,7 @@ async function openGateway({ grant = {}, nowMs = Date.now, root = {}, paths = PA
     onTestFinished(() => agent.destroy())
     return (asked: Asked) => ask(agent, gateway.port, asked)
   }
-  return { ...gateway, authenticator, served, unknown, connect }
+  return { ...gateway, authenticator, served, unknown, used, connect }
 }
 
 async function ask(agent: Agent, port: number, { path = '/things', token, key, message }: Asked): Promise<Answer> {
@@ -192,6 +194,18 @@ describe.each([
       expect(await send(credential)).toMatchObject({ ...expected, isResumed: true })
     },
   )
+
+  it('is used only by calls over its certificate, also over MCP', async () => {
+    const bound = { certificateThumbprint: thumbprintOf(shop) }
+    const { connect, used } = await openGateway({ grant: bound })
+    const message = { jsonrpc: '2.0', id: 1, method: 'tools/list' }
+    for (const asked of [{ key: KEY }, { key: KEY, message }]) {
+      for (const certificate of [null, bank]) expect((await connect(certificate)(asked)).status).toBe(401)
+      expect(used).toEqual([])
+      expect((await connect(shop)(asked)).status).toBe(200)
+      expect(used.splice(0)).toEqual(['key'])
+    }
+  })
 
   it('is refused once its certificate has expired, also over an open connection', async () => {
     const endsMs = new X509Certificate(shop.cert).validToDate.getTime()

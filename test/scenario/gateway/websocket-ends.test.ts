@@ -29,7 +29,7 @@ async function openChanging() {
       authenticator: { authenticate },
       webSockets: {
         clock,
-        authenticator: { authenticate },
+        authenticator: { authenticate, noteUse: () => {} },
         revisionOf: (api) => (now.options.revisionOf ?? (() => gateway.revision))(api),
         isStaleAt: (at) => now.options.isStaleAt?.(at) ?? false,
       },

@@ -81,6 +81,8 @@ describe('the erasure of a consumer', () => {
       api: 'orders-v1',
       contact: 'ada@shop.example',
     })
+    const [key] = (await catalogue.credentials.read(ACME, id)).items
+    await catalogue.credentials.update(ACME, id, key!.id, { name: 'Laptop of ada@', labels: { owner: 'ada@' } })
     await catalogue.subscriptions.cancel(ACME, id)
     await catalogue.consumers.remove(ACME, consumer, { erase: true })
     return { consumer, subscription: id }
@@ -90,7 +92,7 @@ describe('the erasure of a consumer', () => {
     const catalogue = openTestCatalogue()
     const { consumer, subscription } = await removeWithContact(catalogue)
     expect(await runDue(catalogue)).toEqual([`acme ${consumer} ${consumer}`])
-    expect(await everythingOf(catalogue, ['consumer', 'subscription'])).not.toMatch(/Acme Shop|ada@/)
+    expect(await everythingOf(catalogue, ['consumer', 'subscription', 'credential'])).not.toMatch(/Acme Shop|ada@/)
     expect(await catalogue.subscriptions.get('acme', subscription)).toMatchObject({ contact: null })
     expect(await runDue(catalogue, [], catalogue.clock.nowMs + HOUR_MS)).toHaveLength(1)
     expect(await catalogue.registry.list(DUE_KIND, { limit: 9, where: { subject: consumer } })).toEqual([])
@@ -118,7 +120,7 @@ describe('the erasure of a consumer', () => {
 
     const again = catalogue.restart()
     expect(await runDue(again)).toEqual([`acme ${consumer} ${consumer}`])
-    expect(await everythingOf(again, ['consumer', 'subscription'])).not.toMatch(/Acme Shop|ada@/)
+    expect(await everythingOf(again, ['consumer', 'subscription', 'credential'])).not.toMatch(/Acme Shop|ada@/)
   })
 
   it('takes place also if the tenant is removed before', async () => {
@@ -128,14 +130,17 @@ describe('the erasure of a consumer', () => {
     const body = { name: 'acme', isDisabled: true, exportedAtMs: catalogue.clock.nowMs } as const
     await registry.commit(ACME, 'test', [tenantWrite('acme', 0, body)])
     const gateway = { withdraw: async () => {}, applyGrants: async () => {} }
-    await removeTenant({ registry, gateway }, ACME, 'acme')
+    const gone: string[] = []
+    const lastUses = { remove: async (ids: readonly string[]) => void gone.push(...ids) }
+    await removeTenant({ registry, gateway, lastUses }, ACME, 'acme')
+    expect(gone).toHaveLength(2)
     expect(await registry.list(SUBSCRIPTION_KIND, { tenant: 'acme', limit: 9 })).toEqual([])
 
     expect(await runDue(catalogue, [], catalogue.clock.nowMs + HOUR_MS)).toEqual([
       `acme ${consumer} ${consumer}`,
       `acme ${consumer} ${consumer}`,
     ])
-    expect(await everythingOf(catalogue, ['consumer', 'subscription'])).not.toMatch(/Acme Shop|ada@/)
+    expect(await everythingOf(catalogue, ['consumer', 'subscription', 'credential'])).not.toMatch(/Acme Shop|ada@/)
     expect(await registry.list(DUE_KIND, { limit: 9 })).toEqual([])
   })
 

@@ -16,6 +16,9 @@ function open() {
       writes.push([...minutes.keys()])
       minutes.forEach((minute, id) => stored.set(id, Math.max(minute, stored.get(id) ?? 0)))
     },
+    async remove(ids: readonly string[]) {
+      for (const id of ids) stored.delete(id)
+    },
     async read(ids: readonly string[]) {
       return new Map(ids.flatMap((id) => (stored.has(id) ? [[id, stored.get(id)!] as const] : [])))
     },
@@ -59,6 +62,30 @@ describe('the last use of a credential', () => {
     state.isDown = false
     await clock.advance(MINUTE_MS)
     expect(Object.fromEntries(stored)).toEqual({ crd_1: 10, crd_2: 11 })
+  })
+
+  it('is known while it is being stored, and a stop waits for that', async () => {
+    const clock = createFakeClock(10 * MINUTE_MS)
+    const { promise, reject } = Promise.withResolvers<void>()
+    const stored: string[] = []
+    const store = {
+      store: async (minutes: ReadonlyMap<string, number>) => {
+        stored.push([...minutes.keys()].join())
+        if (stored.length === 1) await promise
+      },
+      read: async () => new Map<string, number>(),
+      remove: async () => {},
+    }
+    const { note, flush, read, close } = createLastUses({ store, clock, onFailed: () => {} })
+    note(['crd_1'])
+    void flush()
+    await Promise.resolve()
+    expect((await read(['crd_1'])).get('crd_1')).toBe(10 * MINUTE_MS)
+    const closed = close()
+    reject(new Error('the server is away'))
+    await closed
+    // The stop stores again what was refused.
+    expect(stored).toEqual(['crd_1', 'crd_1'])
   })
 
   it('is stored when the service stops', async () => {

@@ -18,7 +18,7 @@ it('An admin of each tenant gets the scopes of a new version at the start, unles
   const start = (scopes: readonly string[]) =>
     createFirstAdmin({ ...options, tenant: 'acme', chosen: null, scopes, gatewayUrl: 'https://gateway.example' })
   await start(OLD)
-  const tenants = createTenants({ ...options, scopes: OLD })
+  const tenants = createTenants({ ...options, scopes: OLD, lastUses: { remove: async () => {} } })
   const whole = await tenants.create(ACME, { name: 'Whole' })
   const reduced = await tenants.create(ACME, { name: 'Reduced' })
   const clientOf = async ({ credential }: typeof whole) => grants.clientFor(credential.clientId)

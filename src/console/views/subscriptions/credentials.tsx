@@ -12,7 +12,7 @@ import type { Item } from '../../api/operations.ts'
 import { useRead } from '../../api/use-read.ts'
 import { ActionButton, ConfirmButton, DialogButton, Form } from '../../parts/dialog.tsx'
 import { SelectField, TextField } from '../../parts/fields.tsx'
-import { fromLines, LabelsField, toLines } from '../../parts/labels.tsx'
+import { fromLines, Labels, LabelsField, toLines } from '../../parts/labels.tsx'
 import { ListOf } from '../../parts/list.tsx'
 import { Pages } from '../../parts/pages.tsx'
 import { tell } from '../../parts/toast.tsx'
@@ -77,7 +77,7 @@ export function Credentials({ subscription: id, name, isPaged = false }: Credent
         keyOf={(each: Credential) => each.id}
         empty={{ text: words.none, commands: [`tollgate credentials list ${id}`] }}
         columns={[
-          { title: words.columns.name, cell: ({ name: given }) => <Given name={given} /> },
+          { title: words.columns.name, cell: (each) => <Given of={each} /> },
           { title: words.columns.id, cell: (each) => <Name of={each} /> },
           { title: words.columns.type, cell: ({ type }) => words.types[type] },
           { title: words.columns.state, cell: ({ state }) => <State of={words.states[state]} /> },
@@ -108,8 +108,13 @@ const CERTIFICATE = {
     bound === null ? <span class="quiet">{words.unbound}</span> : <Id value={bound} />,
 }
 
-function Given({ name }: { readonly name: string | null }) {
-  return name === null ? <span class="quiet">{words.unnamed}</span> : <bdi class="text">{name}</bdi>
+function Given({ of: { name, labels } }: { readonly of: Pick<Credential, 'name' | 'labels'> }) {
+  return (
+    <>
+      {name === null ? <span class="quiet">{words.unnamed}</span> : <bdi class="text">{name}</bdi>}
+      {Object.keys(labels).length > 0 && <Labels of={labels} />}
+    </>
+  )
 }
 
 function LastUse({ at }: { readonly at: string | null }) {

@@ -219,33 +219,22 @@ describe('a call with a token and a key', () => {
 })
 
 describe('the use of a credential', () => {
-  it('is noted at each call that it authenticates, and at no other', async () => {
+  it('is noted with that of the key beside a token', async () => {
     const used: string[] = []
-    const onUse = (credential: string) => void used.push(credential)
-    const { authenticate, applyGrant } = openTestAuthenticator(undefined, { onUse })
+    const { authenticate, noteUse } = openTestAuthenticator(undefined, { onUse: (id) => void used.push(id) })
     const token = bearer()
-    await authenticate(token, undefined, API)
-    await authenticate(token, undefined, API)
-    await authenticate(undefined, KEY, API)
-    expect(used.splice(0)).toEqual(['crd_1', 'crd_1', 'crd_2'])
-    await authenticate(token, KEY, API)
-    expect(used.splice(0)).toEqual(['crd_1', 'crd_2'])
-
-    await authenticate(token, undefined, OTHER_API)
-    await authenticate(`${token}x`, undefined, API)
-    await authenticate(undefined, undefined, API)
-    applyGrant({ ...GRANT, valid: false, version: GRANT.version + 1 })
-    await authenticate(token, undefined, API)
-    await authenticate(token, KEY, API)
-    expect(used).toEqual([])
+    noteUse((await authenticate(token, undefined, API)) as Caller)
+    noteUse((await authenticate(undefined, KEY, API)) as Caller)
+    noteUse((await authenticate(token, KEY, API)) as Caller)
+    expect(used).toEqual(['crd_1', 'crd_2', 'crd_1', 'crd_2'])
   })
 
   it('is noted for no credential if people use a shared client', async () => {
     const used: string[] = []
     const shared = { ...GRANT, type: 'Shared', credential: GRANT.subscription } as const
     const options = { onUse: (credential: string) => void used.push(credential) }
-    const { authenticate } = openTestAuthenticator(async () => shared, options)
-    expect(await authenticate(bearer(), undefined, API)).toMatchObject({ method: 'token' })
+    const { authenticate, noteUse } = openTestAuthenticator(async () => shared, options)
+    noteUse((await authenticate(bearer(), undefined, API)) as Caller)
     expect(used).toEqual([])
   })
 })

@@ -111,13 +111,13 @@ it('The clients of a tenant are removed with it, and those of other tenants stay
   const tenant = { kind: 'tenant', id: 'acme', tenant: 'acme', expected: 0, body }
   await registry.commit(ACME, 'test.tenant', [tenant])
   const gateway = { withdraw: async () => {}, applyGrants: async () => {} }
-  await removeTenant({ registry, gateway }, ACME, 'acme')
+  await removeTenant({ registry, gateway, lastUses: { remove: async () => {} } }, ACME, 'acme')
   expect(await registry.list(REGISTERED_CLIENT_KIND, { tenant: 'acme', limit: 9 })).toEqual([])
   expect([await isKnown(id), await isKnown(other)]).toEqual([false, true])
 })
 
 describe('the removal of a client', () => {
-  it('ends the tokens and the codes of its logins, and of no other client', async () => {
+  it('ends the tokens and the codes of its sign-ins, and of no other client', async () => {
     const { clients, register, allow, redeem, codes, revoked } = await open()
     const [id, other] = [await register(), await register()]
     await redeem(await allow(id), 'tok_1')
