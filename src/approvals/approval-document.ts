@@ -65,7 +65,7 @@ export function stateOfFlow({ actor }: Pick<ApprovalFlowBody, 'actor'>): Approva
 /** Returns the writes of a pending flow, with the task that escalates it. */
 export function openFlow(id: string, tenant: string, flow: FlowRequest, nowMs: number): Write[] {
   const fresh = begin(approvalFlow, { requester: flow.requester })
-  const actor = stepFlow({ actor: fresh }, { type: 'opened' })
+  const actor = stepFlow({ ...flow, actor: fresh }, { type: 'opened' })
   const body: ApprovalFlowBody = { ...flow, approvals: [], actor, remindAtMs: nowMs + ESCALATE_AFTER_MS }
   return [flowWrite(id, tenant, 0, body), reminder(id, tenant, body)]
 }
@@ -78,9 +78,9 @@ export function approvedFlow(
   approval: Approval,
   isComplete: boolean,
 ): Write[] {
-  const opened = stepFlow({ actor: begin(approvalFlow, { requester: flow.requester }) }, { type: 'opened' })
-  const approved = stepFlow({ actor: opened }, { type: 'approved', approver: approval.approver })
-  const actor = isComplete ? stepFlow({ actor: approved }, { type: 'completed' }) : approved
+  const opened = stepFlow({ ...flow, actor: begin(approvalFlow, { requester: flow.requester }) }, { type: 'opened' })
+  const approved = stepFlow({ ...flow, actor: opened }, { type: 'approved', approver: approval.approver })
+  const actor = isComplete ? stepFlow({ ...flow, actor: approved }, { type: 'completed' }) : approved
   return [flowWrite(id, tenant, 0, { ...flow, approvals: [approval], actor, remindAtMs: 0 })]
 }
 
@@ -89,9 +89,12 @@ function reminder(id: string, tenant: string, { remindAtMs }: ApprovalFlowBody):
 }
 
 /** Throws `Problem('state_conflict')` if the flow does not accept the event. */
-export function stepFlow({ actor }: Pick<ApprovalFlowBody, 'actor'>, event: ApprovalEvent): PersistedActor {
+export function stepFlow(
+  { actor, kind }: Pick<ApprovalFlowBody, 'actor' | 'kind'>,
+  event: ApprovalEvent,
+): PersistedActor {
   const result = step(approvalFlow, actor, event)
-  if ('refused' in result) throw refusedStep(result.refused, APPROVAL_ACTIONS)
+  if ('refused' in result) throw refusedStep(result.refused, APPROVAL_ACTIONS[kind])
   return result.next
 }
 

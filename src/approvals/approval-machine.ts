@@ -19,14 +19,20 @@ export type ApprovalEvent =
   | { readonly type: 'opened' | 'resubmitted' | 'withdrawn' | 'completed' }
   | { readonly type: 'approved' | 'rejected' | 'amendment.required'; readonly approver: string }
 
-export const APPROVAL_ACTIONS: EventActions<ApprovalEvent> = {
+const DECIDED = {
   opened: null,
-  resubmitted: 'set-scopes',
-  withdrawn: 'cancel',
   completed: null,
   approved: 'decide',
   rejected: 'decide',
   'amendment.required': 'decide',
+} as const
+/** By the kind of what is approved. A tier change is requested again instead of changed. */
+export const APPROVAL_ACTIONS: Readonly<
+  Record<'subscription' | 'tierChange' | 'programme', EventActions<ApprovalEvent>>
+> = {
+  subscription: { ...DECIDED, resubmitted: 'set-scopes', withdrawn: 'cancel' },
+  tierChange: { ...DECIDED, resubmitted: 'change-tier', withdrawn: 'change-tier' },
+  programme: { ...DECIDED, resubmitted: 'update', withdrawn: 'update' },
 }
 
 export const approvalFlow = setup({

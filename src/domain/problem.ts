@@ -73,7 +73,19 @@ export interface ProblemOptions extends ErrorOptions {
 
 /** The commands that change a state, by their names in the command line tool, and `force`: the same request with that member. */
 export const CONFLICT_ACTIONS = [
-  ...['activate', 'cancel', 'decide', 'deprecate', 'disable', 'discard', 'enable', 'export', 'force', 'invite'],
+  ...[
+    'activate',
+    'cancel',
+    'change-tier',
+    'decide',
+    'deprecate',
+    'disable',
+    'discard',
+    'enable',
+    'export',
+    'force',
+    'invite',
+  ],
   ...['redeliver', 'remove', 'remove-totp', 'replace', 'reset-password', 'resume', 'retire', 'retry', 'set'],
   ...['set-scopes', 'set-up-totp', 'stage', 'suspend', 'unmute', 'update'],
 ] as const

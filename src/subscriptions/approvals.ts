@@ -189,7 +189,7 @@ async function decide(
     : { isInForce: false, writes: [] }
   const body: ApprovalFlowBody = {
     ...flow.body,
-    actor: isInForce ? stepFlow({ actor: decided }, { type: 'completed' }) : decided,
+    actor: isInForce ? stepFlow({ ...flow.body, actor: decided }, { type: 'completed' }) : decided,
     approvals: [...flow.body.approvals, approval],
   }
   await commit(registry, author, `approval.${EVENTS[outcome]}`, [

@@ -1,6 +1,9 @@
 /** Every 409 `state_conflict` names the state and what it allows; the answers of all test platforms are checked for both. */
 
 import { expect, it } from 'vitest'
+import { stepFlow } from '../../../src/approvals/approval-document.ts'
+import { approvalFlow } from '../../../src/approvals/approval-machine.ts'
+import { begin } from '../../../src/command/persisted-machine.ts'
 import { GROUPS } from '../../../src/cli/resources/resource-groups.ts'
 import { CONFLICT_ACTIONS } from '../../../src/domain/problem.ts'
 import { publishApi } from '../../fixtures/published-api.ts'
@@ -86,6 +89,18 @@ it('409 for a change that the state of a resource does not allow names the comma
   )
   await send('POST', `/v1/subscriptions/${waiting}/cancel`)
   expect(await send('POST', '/v1/apis/payments-v1/retire', {})).toMatchObject(conflict('Active', ['deprecate']))
+})
+
+it.each([
+  ['subscription', ['set-scopes', 'cancel']],
+  ['tierChange', ['change-tier']],
+  ['programme', ['update']],
+] as const)('names what can be done about a request that is to be amended: %s', (kind, allowed) => {
+  const fresh = begin(approvalFlow, { requester: 'ada' })
+  const opened = stepFlow({ kind, actor: fresh }, { type: 'opened' })
+  const returned = stepFlow({ kind, actor: opened }, { type: 'amendment.required', approver: 'bob' })
+  const again = () => stepFlow({ kind, actor: returned }, { type: 'approved', approver: 'bob' })
+  expect(again).toThrow(expect.objectContaining({ extensions: { state: 'AmendmentRequired', allowed } }))
 })
 
 it('names the allowed commands of a conflict as the command line tool does', () => {
