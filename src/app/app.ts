@@ -67,6 +67,8 @@ interface Parts {
 
 /** Plans that are read while the stores are opened: what a second is enough for. */
 const PLANS_MAX = 2_500
+const DEVELOPMENT =
+  'DEVELOPMENT is on: documents may break callers, and refusals store unknown paths, which may have secrets'
 
 /** Releasing takes a fifth of the CPU of a start, and would delay the first calls. */
 const RELEASE_DELAY_MS = 30_000
@@ -144,6 +146,7 @@ async function build(options: CoreOptions, logTap: LogTap | null, startedAt: num
   const { gatewayUrl, baseUrl, riskUrl } = addresses
   const threads = config.gatewayThreads
   if (parserLimitation !== null) log.warn(parserLimitation)
+  if (config.isDevelopment) log.warn(DEVELOPMENT)
   log.info({ gatewayUrl, baseUrl, riskUrl, threads, httpParser }, 'tollgate is up')
   const ownerUrl = admin.ownerLink?.url ?? null
   const startedInMs = performance.now() - startedAt

@@ -1,4 +1,7 @@
-/** Explanation of a refused call for the request log, in addition to its code. It never contains a value that the client sent. */
+/**
+ * Explanation of a refused call for the request log, in addition to its code. It never contains a value that the client sent, except for
+ * an unknown path in a service for development.
+ */
 
 import { LIMIT_KINDS, type LimitKind } from './limit-rule.ts'
 import type { ProblemPointer } from './problem.ts'

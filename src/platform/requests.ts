@@ -21,7 +21,7 @@ import { checkRange, toRange } from './time-range.ts'
 const detail = {
   ...text,
   description:
-    'The reason of a refusal, in a sentence; missing for calls of other nodes. It has no value of the request.',
+    'The reason of a refusal, in a sentence; missing for calls of other nodes. It has no value of the request, except for an unknown path with DEVELOPMENT=on.',
 } as const
 const names = Object.keys(requestFields) as (keyof typeof requestFields)[]
 

@@ -1,10 +1,10 @@
 /** Commands that run until Ctrl-C: `dev` with a backend and a document that changes, `requests tail`, `risks tail`, `programmes watch`. */
 
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { globSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { request } from 'undici'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { runCommand } from './running-command.ts'
@@ -50,7 +50,7 @@ describe('tollgate dev', () => {
     const document = readFileSync(EXAMPLE, 'utf8')
     writeFileSync(file, document)
     const cwd = folder
-    const own = { XDG_CONFIG_HOME: folder }
+    const own = { XDG_CONFIG_HOME: folder, XDG_STATE_HOME: join(folder, 'state') }
     const dev = runCommand(['dev', file, '--backend', backendUrl], { env: own, cwd })
     const [, url = '', apiKey = ''] = await dev.match(/curl (\S+) -H 'x-api-key: (\S+)'/)
     expect(await statusOf(url, apiKey)).toBe(200)
@@ -91,7 +91,9 @@ describe('tollgate dev', () => {
     await again.match(/200 {2}GET \/orders .* dev\n/)
     again.signal('SIGINT')
     expect((await again.ended).code).toBe(0)
-    expect(readFileSync(join(folder, '.tollgate/.gitignore'), 'utf8')).toBe('*\n')
+    const [state = ''] = globSync('state/tollgate/dev/*/orders-v1/dev.json', { cwd: folder })
+    const modes = ['state/tollgate/dev', dirname(state), state].map((path) => statSync(join(folder, path)).mode & 0o077)
+    expect(modes).toEqual([0, 0, 0])
   })
 
   it('refuses a document and a backend that cannot be used, without a service', async () => {

@@ -218,19 +218,19 @@ describe('tables in a terminal', () => {
 })
 
 describe('tollgate dev in a terminal', () => {
-  it('prints a key, a token and coloured calls, follows the width, and cleans up after Ctrl-C', async () => {
+  it('prints a key, a token and coloured calls, follows the width, and leaves no temporary file after Ctrl-C', async () => {
     const home = join(folder, 'dev')
     mkdirSync(home)
     const args = ['dev', join(EXAMPLES, 'openapi.yaml'), '--backend', backendUrl()]
-    const dev = open(args, { env: { TMPDIR: home } })
+    const dev = open(args, { env: { TMPDIR: home, XDG_STATE_HOME: home } })
     const [, url = '', apiKey = ''] = await dev.match(/curl (\S+) -H 'x-api-key: (\S+)'/)
     expect(dev.text()).toMatch(
-      / {2}gateway +http\S+\/orders-v1\n {2}platform +http\S+\n {2}API key +\S+\n {2}token +ey\S+\n/,
+      / {2}gateway +http\S+\/orders-v1\n {2}backend +http\S+\n {2}platform +http\S+\n {2}API key +\S+\n {2}token +ey\S+\n/,
     )
     expect(await call(apiKey, { url })).toBe(200)
     await dev.match(/200 {2}GET \/orders +0 units +[\d.]+ ms {2}dev\n/)
     expect(coloursOf(dev, '200', '  GET')).toEqual([GREEN])
-    expect(readdirSync(home)).toHaveLength(1)
+    expect(readdirSync(home)).toEqual(['tollgate'])
     const lines = commandLines()
     expect(lines.filter((line) => line.includes('main.ts'))).not.toEqual([])
     expect(lines.filter((line) => [apiKey, shop.apiKey, SECRET].some((secret) => line.includes(secret)))).toEqual([])
@@ -243,7 +243,8 @@ describe('tollgate dev in a terminal', () => {
     dev.type(CTRL_C)
     expect(await dev.ended).toEqual(CLEAN)
     expect(dev.text()).toContain('Stopping the service')
-    expect(readdirSync(home)).toEqual([])
+    // The service of the next start.
+    expect(readdirSync(home)).toEqual(['tollgate'])
     await expect(request(url)).rejects.toThrow()
   })
 })
@@ -286,6 +287,6 @@ describe('tollgate login in a terminal', () => {
     expect(environment.filter((line) => /TOLLGATE_|journey-admin/.test(line))).toEqual([])
     login.type(CTRL_C)
     expect(await login.ended).toEqual({ ...CLEAN, code: 2 })
-    expect(login.text()).toContain('The login was interrupted.')
+    expect(login.text()).toContain('The sign-in was interrupted.')
   })
 })

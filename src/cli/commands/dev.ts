@@ -74,7 +74,7 @@ async function readBytes(file: string): Promise<Buffer> {
 
 function introduction({ gatewayUrl, api, baseUrl, backend, access, endpoints }: DevService, { out }: Io): string {
   const bold = (text: string): string => (out.colour ? paint('bold', text) : text)
-  const [first = ''] = [...endpoints.values()].filter((endpoint) => /^GET [^{]*$/.test(endpoint))
+  const [first = ''] = [...endpoints().values()].filter((endpoint) => /^GET [^{]*$/.test(endpoint))
   const path = first.slice('GET '.length) || '/'
   return `
   ${bold('gateway')}   ${gatewayUrl}/${api}
@@ -116,7 +116,7 @@ async function reload({ deploy, declare }: DevService, { changed, bytes, file }:
 
 function printer({ endpoints }: DevService, { out, err }: Io) {
   return ({ event, data }: { readonly event: string; readonly data: string }): void => {
-    if (event === 'request') out.write(`${requestLine(JSON.parse(data) as Row, out, endpoints)}\n`)
+    if (event === 'request') out.write(`${requestLine(JSON.parse(data) as Row, out, endpoints())}\n`)
     else if (event === 'skipped') err.write(`${(JSON.parse(data) as { count: number }).count} more calls\n`)
   }
 }

@@ -1,13 +1,20 @@
 /**
- * The folder in which `tollgate dev` keeps the service of an API, so that the key and the ports are the same after a restart: below the
- * working directory, and ignored by git. If that cannot be written, a temporary one.
+ * The folder in which `tollgate dev` keeps the service of an API, so that the key and the ports are the same after a restart in the
+ * same working directory.
+ *
+ * It is among the files of the user, not in the working directory: what a repository contains is not trusted. If it cannot be written,
+ * a temporary one takes its place.
  */
 
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join, relative } from 'node:path'
+import { createHash, randomBytes } from 'node:crypto'
+import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { homedir, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Io } from '../io.ts'
 
 export interface DevState {
+  /** Name of the data folder. */
+  readonly data: string
   readonly gatewayPort: number
   readonly platformPort: number
   readonly clientSecret: string
@@ -17,58 +24,54 @@ export interface DevState {
 }
 
 export interface DevFolder {
-  /** As it is shown to people. */
-  readonly name: string
-  readonly dataDir: string
-  /** Null: nothing is kept yet. */
+  readonly path: string
+  /** Null: there is none. */
   readonly state: DevState | null
+  dataDirOf(state: Pick<DevState, 'data'>): string
   save(state: DevState): Promise<void>
   /** Removes a temporary folder. */
   close(): Promise<void>
 }
 
-const FOLDER = '.tollgate'
+const HASH_CHARACTERS = 16
+const PRIVATE = 0o700
 
-/** `isUsable` decides whether the state can be used; otherwise the data is removed. */
-export async function openDevFolder(
-  api: string,
-  isUsable: (state: DevState) => boolean,
-  cwd = process.cwd(),
-): Promise<DevFolder> {
-  const kept = join(cwd, FOLDER, 'dev', api)
-  const isKept = await makeFolder(join(cwd, FOLDER), kept)
+export async function openDevFolder(api: string, { env }: Pick<Io, 'env'>, cwd = process.cwd()): Promise<DevFolder> {
+  const states = env['XDG_STATE_HOME'] || join(env['HOME'] || homedir(), '.local/state')
+  const directory = createHash('sha256').update(cwd).digest('hex').slice(0, HASH_CHARACTERS)
+  const kept = join(states, 'tollgate/dev', directory, api)
+  const isKept = await mkdir(kept, { recursive: true, mode: PRIVATE }).then(
+    () => true,
+    () => false,
+  )
   const path = isKept ? kept : await mkdtemp(join(tmpdir(), 'tollgate-dev-'))
-  const [dataDir, file] = [join(path, 'data'), join(path, 'dev.json')]
-  const found = await readState(file)
-  const state = found !== null && isUsable(found) ? found : null
-  if (state === null) await rm(dataDir, { recursive: true, force: true })
+  const file = join(path, 'dev.json')
   return {
-    name: isKept ? relative(cwd, kept) : path,
-    dataDir,
-    state,
-    save: (next) => writeFile(file, `${JSON.stringify(next, null, 2)}\n`, { mode: 0o600 }),
+    path,
+    state: await readState(file),
+    dataDirOf: ({ data }) => join(path, data),
+    async save(state) {
+      const next = `${file}.${randomBytes(4).toString('hex')}`
+      await writeFile(next, `${JSON.stringify({ ...state, directory: cwd }, null, 2)}\n`, { mode: 0o600, flag: 'wx' })
+      await rename(next, file)
+    },
     async close() {
       if (!isKept) await rm(path, { recursive: true, force: true })
     },
   }
 }
 
-/** Returns false if the working directory cannot be written. */
-async function makeFolder(folder: string, path: string): Promise<boolean> {
-  try {
-    await mkdir(path, { recursive: true, mode: 0o700 })
-    await writeFile(join(folder, '.gitignore'), '*\n')
-    return true
-  } catch {
-    return false
-  }
+/** Another process may have begun a data folder of its own at the same time. */
+export function newDataName(): string {
+  return `data-${randomBytes(4).toString('hex')}`
 }
 
 async function readState(file: string): Promise<DevState | null> {
   try {
     const state = JSON.parse(await readFile(file, 'utf8')) as Partial<Record<keyof DevState, unknown>>
-    const { gatewayPort, platformPort, clientSecret, subscription, isDeclared } = state
+    const { data, gatewayPort, platformPort, clientSecret, subscription, isDeclared } = state
     const isState =
+      /^data-[0-9a-f]{8}$/.test(String(data)) &&
       [gatewayPort, platformPort].every(Number.isInteger) &&
       [clientSecret, subscription].every((text) => typeof text === 'string') &&
       typeof isDeclared === 'boolean'

@@ -1,6 +1,7 @@
 /** A service with one API and one consumer, for `tollgate dev`. */
 
 import { randomBytes } from 'node:crypto'
+import { rm } from 'node:fs/promises'
 import { enrol, readAccess, type Access } from '../enrol.ts'
 import { CommandFailed } from '../exit-codes.ts'
 import { freePort, isFree } from '../free-port.ts'
@@ -10,7 +11,7 @@ import { deriveApiName } from '../resources/api-name.ts'
 import { createApiClient, type ApiClient } from '../session/api-client.ts'
 import { openSession, type Session } from '../session/session.ts'
 import { startService, type ServiceProcess } from '../service-process.ts'
-import { openDevFolder, type DevFolder } from './dev-folder.ts'
+import { newDataName, openDevFolder, type DevFolder, type DevState } from './dev-folder.ts'
 
 export interface DevService {
   readonly api: string
@@ -20,8 +21,8 @@ export interface DevService {
   readonly backend: string
   readonly access: Access
   readonly session: Session
-  /** Method and path by operation id; a deployment changes them. */
-  readonly endpoints: ReadonlyMap<string, string>
+  /** Method and path by operation id, as they are now. */
+  endpoints(): ReadonlyMap<string, string>
   /** Deploys a new version of the document. */
   deploy(document: Buffer): Promise<Deployed>
   declare(declaration: Buffer): Promise<void>
@@ -40,12 +41,12 @@ export interface DevOptions {
   readonly declaration: Buffer | null
   /** Null: the first server of the document. */
   readonly backend: string | null
-  /** Of the gateway; null: that of the last start, or a free one. */
+  /** The port of the gateway; null: that of the last start, or a free one. */
   readonly port: number | null
   readonly io: Io
 }
 
-/** All calls are shown, nobody depends on the API, and the document may be on this machine like its backend. */
+/** All calls are shown, and the API has no other callers. */
 const SETTINGS = { REQUEST_LOG: 'all', DEVELOPMENT: 'on', GATEWAY_THREADS: '1' }
 
 /** A busy machine takes a while. */
@@ -57,71 +58,82 @@ export async function startDevService(options: DevOptions): Promise<DevService> 
   const api = await deriveApiName(document, file)
   if (port !== null && !(await isFree(port, HOST)))
     throw new CommandFailed(`Port ${port} is in use. Choose another one with --port.`)
-  const folder = await openDevFolder(api, ({ isDeclared }) => declaration !== null || !isDeclared)
-  const { state } = folder
-  io.err.write(`Starting a service in ${folder.name} …\n`)
+  const folder = await openDevFolder(api, io)
+  const state = await usableState(folder, declaration !== null, io)
+  const data = state?.data ?? newDataName()
+  const dataDir = folder.dataDirOf({ data })
+  io.err.write(`Starting a service in ${dataDir} …\n`)
   const service = await startService({
     args: ['--empty'],
     env: SETTINGS,
     startMsMax: START_MS_MAX,
-    dataDir: folder.dataDir,
+    dataDir,
     clientSecret: state?.clientSecret ?? randomBytes(24).toString('base64url'),
     gatewayPort: port ?? (await portOf(state?.gatewayPort)),
-    platformPort: await portOf(state?.platformPort),
+    platformPort: await portOf(state?.platformPort, port),
   })
   const stop = async (): Promise<void> => {
     await service.stop()
     await folder.close()
   }
   try {
-    return await fill(api, { service, folder, stop }, options)
+    return await fill(api, { service, folder, data, state, stop }, options)
   } catch (cause) {
     await stop()
     throw cause
   }
 }
 
+/** Returns null to begin anew: a declaration of an earlier start cannot be taken away. */
+async function usableState(
+  { state, dataDirOf }: DevFolder,
+  hasDeclaration: boolean,
+  { err }: Io,
+): Promise<DevState | null> {
+  if (state === null || hasDeclaration || !state.isDeclared) return state
+  err.write('Beginning anew without the declaration of the last start: the key changes.\n')
+  // Another `dev` may still serve it.
+  if (await isFree(state.platformPort, HOST)) await rm(dataDirOf(state), { recursive: true, force: true })
+  return null
+}
+
 /** Returns the port of the last start if it is free, otherwise another one. */
-async function portOf(last: number | undefined): Promise<number> {
-  return last !== undefined && (await isFree(last, HOST)) ? last : freePort(HOST)
+async function portOf(last: number | undefined, taken: number | null = null): Promise<number> {
+  return last !== undefined && last !== taken && (await isFree(last, HOST)) ? last : freePort(HOST)
 }
 
 interface Started {
   readonly service: ServiceProcess
   readonly folder: DevFolder
+  /** Name of the data folder. */
+  readonly data: string
+  readonly state: DevState | null
   readonly stop: () => Promise<void>
 }
 
-async function fill(api: string, { service, folder, stop }: Started, options: DevOptions): Promise<DevService> {
+async function fill(api: string, started: Started, options: DevOptions): Promise<DevService> {
+  const { service, folder, data, state, stop } = started
   const { document, declaration, io } = options
   const { gatewayUrl, baseUrl, clientId, clientSecret } = service
   const env = { TOLLGATE_URL: baseUrl, TOLLGATE_CLIENT_ID: clientId, TOLLGATE_CLIENT_SECRET: clientSecret }
   const session = await openSession({ ...io, env })
   const client = createApiClient(session)
-  const platform = createPlatformClient(service)
   const declare = async (bytes: Buffer): Promise<void> => {
     await post(client, '/v1/openslaspecs', { api, specification: bytes.toString('base64') })
   }
   const first = await deployDocument(client, { api, document, backend: options.backend })
   if (declaration !== null) await declare(declaration)
-  const of = { platform, gatewayUrl, api }
-  const subscription = await subscribe(of, folder.state?.subscription)
-  await setScopes(client, subscription, first.declaredScopes)
-  const access = await readAccess({ ...of, subscription })
+  const of = { platform: createPlatformClient(service), gatewayUrl, api }
+  const { subscription, ...access } = await subscribe(client, of, first.declaredScopes, state?.subscription)
   await folder.save({
+    data,
     gatewayPort: portIn(gatewayUrl),
     platformPort: portIn(baseUrl),
     clientSecret,
     subscription,
     isDeclared: declaration !== null,
   })
-  const endpoints = new Map<string, string>()
-  let scopes = first.declaredScopes
-  const readEndpoints = async (): Promise<void> => {
-    endpoints.clear()
-    for (const [operation, endpoint] of await listEndpoints(client, subscription)) endpoints.set(operation, endpoint)
-  }
-  await readEndpoints()
+  let endpoints = await listEndpoints(client, subscription)
 
   async function deploy(bytes: Buffer): Promise<Deployed> {
     const name = await deriveApiName(bytes, options.file)
@@ -132,30 +144,51 @@ async function fill(api: string, { service, folder, stop }: Started, options: De
       document: bytes,
       backend: options.backend,
     })
-    await setScopes(client, subscription, declaredScopes)
-    await readEndpoints()
-    const isSame = declaredScopes.join(' ') === scopes.join(' ')
-    scopes = declaredScopes
-    return { revision, token: isSame ? null : (await readAccess({ ...of, subscription })).token }
+    const isChanged = await setScopes(client, subscription, declaredScopes)
+    endpoints = await listEndpoints(client, subscription)
+    return { revision, token: isChanged ? (await readAccess({ ...of, subscription })).token : null }
   }
-  return { api, gatewayUrl, baseUrl, backend: first.backend, access, session, endpoints, deploy, declare, stop }
+  return {
+    api,
+    gatewayUrl,
+    baseUrl,
+    backend: first.backend,
+    access,
+    session,
+    endpoints: () => endpoints,
+    deploy,
+    declare,
+    stop,
+  }
 }
 
 function portIn(url: string): number {
   return Number(new URL(url).port)
 }
 
-/** Returns the subscription of the last start, or a new one. */
+interface Enrolling {
+  readonly platform: PlatformClient
+  readonly gatewayUrl: string
+  readonly api: string
+}
+
+/** Returns the subscription of the last start with all scopes of the document, or a new one if its access has ended. */
 async function subscribe(
-  { platform, gatewayUrl, api }: { platform: PlatformClient; gatewayUrl: string; api: string },
+  client: ApiClient,
+  of: Enrolling,
+  scopes: readonly string[],
   last: string | undefined,
-): Promise<string> {
-  const { items } = await platform.get<{ items: readonly { id: string }[] }>(
-    `/v1/subscriptions?ApiId=${api}&state=Active&limit=500`,
-  )
-  const known = items.find(({ id }) => id === last)
-  if (known !== undefined) return known.id
-  return (await enrol({ platform, gatewayUrl, api, name: 'dev', kind: 'application' })).subscription
+): Promise<Access & { readonly subscription: string }> {
+  const path = `/v1/subscriptions?ApiId=${of.api}&state=Active&limit=500`
+  const { items } = await of.platform.get<{ items: readonly { id: string }[] }>(path)
+  if (items.some(({ id }) => id === last)) {
+    const subscription = String(last)
+    await setScopes(client, subscription, scopes)
+    const access = await readAccess({ ...of, subscription }).catch(() => null)
+    if (access !== null) return { subscription, ...access }
+  }
+  const { subscription, token, apiKey } = await enrol({ ...of, name: 'dev', kind: 'application' })
+  return { subscription, token, apiKey }
 }
 
 interface Deployment {
@@ -180,18 +213,21 @@ async function deployDocument(client: ApiClient, { api, document, backend }: Dep
   return { revision: active.revision, backend: active.backend.url, declaredScopes: active.declaredScopes }
 }
 
-/** Gives the subscription all scopes of the document. */
-async function setScopes(client: ApiClient, subscription: string, scopes: readonly string[]): Promise<void> {
-  const path = `/v1/subscriptions/${subscription}/scopes`
-  await client.call({ method: 'PUT', path, body: JSON.stringify({ scopes }) })
+/** Gives the subscription all scopes of the document. Returns whether it had others. */
+async function setScopes(client: ApiClient, subscription: string, scopes: readonly string[]): Promise<boolean> {
+  const path = `/v1/subscriptions/${subscription}`
+  const { scopes: held } = (await client.call({ method: 'GET', path })) as { readonly scopes: readonly string[] }
+  if (held.toSorted().join(' ') === scopes.toSorted().join(' ')) return false
+  await client.call({ method: 'PUT', path: `${path}/scopes`, body: JSON.stringify({ scopes }) })
+  return true
 }
 
-async function listEndpoints(client: ApiClient, subscription: string): Promise<readonly (readonly [string, string])[]> {
+async function listEndpoints(client: ApiClient, subscription: string): Promise<ReadonlyMap<string, string>> {
   const path = `/v1/subscriptions/${subscription}/operations?limit=500`
   const { items } = (await client.call({ method: 'GET', path })) as {
     readonly items: readonly { readonly operationId: string; readonly method: string; readonly path: string }[]
   }
-  return items.map((operation) => [operation.operationId, `${operation.method} ${operation.path}`])
+  return new Map(items.map((operation) => [operation.operationId, `${operation.method} ${operation.path}`]))
 }
 
 function post(client: ApiClient, path: string, body?: object): Promise<unknown> {
