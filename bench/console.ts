@@ -67,7 +67,7 @@ async function signIn(by: Browser, { baseUrl }: ServiceProcess, { post }: Platfo
   await page.getByRole('button', { name: 'Sign in' }).click()
   await page.getByLabel('User name').fill('grace')
   await page.getByLabel('Password').fill(PASSWORD)
-  await page.getByRole('button', { name: /log in/i }).click()
+  await page.getByRole('button', { name: 'Sign in' }).click()
   await page.getByRole('button', { name: 'Sign out', exact: true }).waitFor()
   await page.close()
   return context

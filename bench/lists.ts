@@ -94,7 +94,7 @@ async function signIn(to: ServiceProcess): Promise<BrowserContext> {
   await page.getByRole('button', { name: 'Sign in' }).click()
   await page.getByLabel('User name').fill(username)
   await page.getByLabel('Password').fill(PASSWORD)
-  await page.getByRole('button', { name: /log in/i }).click()
+  await page.getByRole('button', { name: 'Sign in' }).click()
   await page.getByRole('button', { name: 'Sign out', exact: true }).waitFor()
   await page.close()
   return context

@@ -33,7 +33,7 @@ export interface Client {
   /** Hash of the client secret; `''` for a public client. */
   readonly secretHash: string
   readonly redirectUris: readonly string[]
-  /** Whether logins with the client give refresh tokens. */
+  /** Whether sign-ins with the client give refresh tokens. */
   readonly mayRefresh: boolean
 }
 

@@ -19,7 +19,7 @@ export interface ProviderSignIn {
   readonly scopes: readonly string[]
   /** Whether an unknown person becomes a user. */
   readonly createPeople: boolean
-  /** The name on the login page; null: the host of the issuer. */
+  /** The name on the sign-in page; null: the host of the issuer. */
   readonly name: string | null
 }
 

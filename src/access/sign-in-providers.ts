@@ -10,7 +10,7 @@ import {
 } from './identity-provider-document.ts'
 import { callbackUri } from './identity-providers.ts'
 
-/** A provider as the login page names it. */
+/** A provider as the sign-in page names it. */
 export interface SignInProvider {
   readonly id: string
   readonly name: string

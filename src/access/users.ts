@@ -1,8 +1,8 @@
 /**
- * Users: people who log in at the authorization endpoint, and on whose behalf clients call.
+ * Users: people who sign in at the authorization endpoint, and on whose behalf clients call.
  *
  * A command that takes access away (disable, remove, reset, change of roles) answers when every gateway thread refuses the tokens
- * of the person, and logins that have begun fail. The last owner of a tenant keeps the role.
+ * of the person, and sign-ins that have begun fail. The last owner of a tenant keeps the role.
  */
 
 import type { CreateId } from '../runtime/ids.ts'
@@ -63,7 +63,7 @@ export interface Users {
   enable(author: Author, id: string, held?: HeldScopes): Promise<User>
   /** With `erase` the names of the user are erased, also if the user was removed earlier. */
   remove(author: Author, id: string, held?: HeldScopes, removal?: Removal): Promise<void>
-  /** Refuses the earlier tokens, codes and logins of the user. */
+  /** Refuses the earlier tokens, codes and sign-ins of the user. */
   endSessions(author: Author, id: string, held?: HeldScopes): Promise<void>
   /** Throws 403 if the user has a right that the caller does not hold. */
   checkRights(author: Author, id: string, held: HeldScopes): Promise<void>
@@ -246,12 +246,12 @@ async function removeDocument(
   })
 }
 
-/** Throws 409 if no other user of the tenant can log in as an owner, whatever an identity provider says. */
+/** Throws 409 if no other user of the tenant can sign in as an owner, whatever an identity provider says. */
 async function checkOwnerRemains(registry: Registry, { id, tenant }: Document<UserBody>): Promise<void> {
   for await (const other of listAll(registry, USER_KIND, { tenant, where: holdersOf(OWNER) })) {
     if (other.id !== id && other.body.identity === undefined && stateOf(other.body) === 'Active') return
   }
-  const detail = 'This is the last owner who can log in. Give another active user the role `owner` first.'
+  const detail = 'This is the last owner who can sign in. Give another active user the role `owner` first.'
   throw new Problem('state_conflict', detail, { extensions: { state: 'Active', allowed: [] } })
 }
 

@@ -109,7 +109,7 @@ export function createAuthorization(options: AuthorizationOptions): OauthEndpoin
         revoke,
         onReuse({ id, tenant, clientId, person }) {
           count('refresh_token_reused')
-          log.warn({ tenant, clientId, person, grant: id }, 'refresh token was used twice; its login has ended')
+          log.warn({ tenant, clientId, person, grant: id }, 'refresh token was used twice; its session has ended')
         },
         mint: createAccessTokens(shared),
         mintIdToken: createIdTokens(shared),

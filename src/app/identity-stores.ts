@@ -1,4 +1,4 @@
-/** Stores of what strangers cause at a login: in PostgreSQL if several nodes share it, else in memory. */
+/** Stores of what strangers cause at a sign-in: in PostgreSQL if several nodes share it, else in memory. */
 
 import type { Clock } from '../runtime/clock.ts'
 import { createLocalAttempts, type AttemptStore } from '../store/attempts.ts'

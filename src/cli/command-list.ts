@@ -56,7 +56,7 @@ export const SECTIONS: readonly CommandSection[] = [
       },
       {
         name: 'logout',
-        summary: 'Ends a login and removes its tokens',
+        summary: 'Signs out of a service and removes its tokens',
         load: async () => (await import('./commands/sign-in.ts')).buildLogout,
       },
       {

@@ -14,7 +14,7 @@ import type { ConsoleSessions } from './console-sessions.ts'
 import type { TokenSource } from './token-source.ts'
 
 export interface SignIn {
-  /** Returns where the browser goes to log in. `path`: where it returns to in the end. */
+  /** Returns where the browser goes to sign in. `path`: where it returns to in the end. */
   begin(organisation: string, path: string): Redirect
   /** Returns where the browser goes now; a sign-in that failed leads to the page that says so. */
   end(query: Readonly<Record<string, unknown>>, cookie: string | undefined): Promise<Redirect>

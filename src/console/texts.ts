@@ -63,7 +63,7 @@ export const texts = {
   },
   script: {
     title: 'As a script',
-    lead: 'The calls of this view. The command line tool uses your login (tollgate login); TOKEN is an access token.',
+    lead: 'The calls of this view. The command line tool uses your sign-in (tollgate login); TOKEN is an access token.',
     commandLine: 'Command line',
     curl: 'curl',
     none: 'This view has made no call.',
@@ -248,7 +248,7 @@ export const texts = {
     title: 'Settings',
     people: {
       title: 'People',
-      none: 'Nobody may log in yet.',
+      none: 'Nobody may sign in yet.',
       create: 'Invite person',
       username: 'User name',
       name: 'Name',
@@ -272,7 +272,7 @@ export const texts = {
       disable: 'Disable person',
       enable: 'Enable person',
       disabled: 'The person is disabled, and their tokens are refused.',
-      enabled: 'The person may log in again.',
+      enabled: 'The person may sign in again.',
       invite: 'Make new link',
       reset: 'Reset password',
       resetConsequence: (name: string) =>
@@ -280,14 +280,14 @@ export const texts = {
       resetFactor: 'Also remove the second factor',
       remove: 'Delete person',
       removeConsequence: (name: string) =>
-        `${name} can no longer log in, and tokens are refused now. This cannot be undone.`,
+        `${name} can no longer sign in, and tokens are refused now. This cannot be undone.`,
       removed: 'The person is deleted.',
       sessions: 'Sessions',
       noSessions: 'There is no session.',
       sessionColumns: {
         client: 'Client',
         api: 'API',
-        login: 'Logged in',
+        login: 'Signed in',
         used: 'Last used',
         expires: 'Ends',
         actions: 'Actions',
@@ -296,7 +296,7 @@ export const texts = {
       endSessionOf: (client: string) => `End session of ${client}`,
       sessionEnded: 'The session is ended.',
       endSessions: 'End all sessions',
-      endSessionsConsequence: (name: string) => `${name} is logged out everywhere, and has to log in again.`,
+      endSessionsConsequence: (name: string) => `${name} is signed out everywhere, and has to sign in again.`,
       sessionsEnded: 'All sessions are ended.',
     },
     roles: {
@@ -341,7 +341,7 @@ export const texts = {
       claim: 'Claim',
       value: 'Value of the claim',
       role: 'Role',
-      label: 'Name on the login page',
+      label: 'Name on the sign-in page',
       scopes: 'Scopes',
       scopesHint: 'Requested besides openid, separated by commas. The claims of the roles may need one.',
       yes: 'yes',
@@ -377,7 +377,7 @@ export const texts = {
       removeLead: 'Enter a code of the app, or a recovery code.',
       factorRemoved: 'The second factor is removed.',
       sessions: 'My sessions',
-      own: 'A login of this console is a session of the client tollgate-console.',
+      own: 'Each sign-in to this console is a session of the client tollgate-console.',
     },
     signingKeys: {
       title: 'Signing keys',
@@ -1248,7 +1248,7 @@ export const texts = {
     edit: 'Edit terms',
     save: 'Save changes',
     saved: (name: string) => `${name} is changed.`,
-    refreshTokens: 'Logins give refresh tokens',
+    refreshTokens: 'Sign-ins give refresh tokens',
     redirectUris: 'Redirect addresses',
     expires: 'Ends at',
     expiresHint: 'In your time zone. Empty: never.',
@@ -1898,7 +1898,7 @@ export const texts = {
     builtIn: 'The built-in rules',
     secondFactor: 'Second factor',
     optional: 'People may set one up',
-    required: 'People need one to log in',
+    required: 'People need one to sign in',
   },
   rulesets: {
     title: 'Rulesets',

@@ -1,4 +1,4 @@
-/** The end of a login: the redirect back to the client, or a page if a device waits for the answer. */
+/** The end of a sign-in: the redirect back to the client, or a page if a device waits for the answer. */
 
 import type { Back } from './authorize-request.ts'
 import type { DeviceStep } from './device-step.ts'

@@ -1,7 +1,7 @@
 /**
- * The authorization endpoint (RFC 6749, 3.1): login, consent, and the redirect back with a code.
+ * The authorization endpoint (RFC 6749, 3.1): sign-in, consent, and the redirect back with a code.
  *
- * The service keeps no session. The state of a login travels in the form, sealed for the browser
+ * The service keeps no session. The state of a sign-in travels in the form, sealed for the browser
  * (`sealed-transaction.ts`), and every step reads client, subscription and redirect URI again. A fault of the client or
  * its redirect URI is shown to the person. Every other error goes to the client, with `iss` (RFC 9207).
  */
@@ -72,7 +72,7 @@ interface SubmittedForm {
 
 const TRANSACTION_MS = 10 * 60_000
 const ORGANISATION_LENGTH_MAX = 256
-const EXPIRED = 'This login has expired, or it was started in another browser or window.'
+const EXPIRED = 'This sign-in has expired, or it was started in another browser or window.'
 const WRONG_PASSWORD = 'The user name or password is incorrect.'
 
 export function createAuthorizeFlow(options: AuthorizeFlowOptions): OauthEndpoint {
@@ -115,7 +115,7 @@ export function createAuthorizeFlow(options: AuthorizeFlowOptions): OauthEndpoin
   }
 }
 
-/** Validates the request of the client and shows the login page. */
+/** Validates the request of the client and shows the sign-in page. */
 async function begin(
   flow: Flow,
   form: readonly (readonly [string, string])[],
@@ -129,7 +129,7 @@ async function begin(
   return flow.loginStep.show(result.request, browser, { headers })
 }
 
-/** Asks for the code of a device, and shows the login page for its client. */
+/** Asks for the code of a device, and shows the sign-in page for its client. */
 async function enterUserCode(flow: Flow, call: OauthCall): Promise<OauthAnswer> {
   const entered = await flow.deviceStep.enter(call)
   if ('page' in entered) return entered.page
@@ -141,7 +141,7 @@ async function logIn(flow: Flow, request: AuthorizeRequest, form: SubmittedForm)
   const { cookies, loginStep, throttle, verify } = flow
   const { fields, browser, cookie } = form
   const client = await findClient(flow, request)
-  if (client === null) return faultPage('This app is no longer allowed to ask you to log in.')
+  if (client === null) return faultPage('This app is no longer allowed to ask you to sign in.')
   const { tenant } = client.grant
   const [username = '', password = ''] = [fields.get('username'), fields.get('password')]
   const account = accountOf(client, username)
@@ -171,7 +171,7 @@ async function submitCode(flow: Flow, transaction: string, form: SubmittedForm):
   if (step === null) return faultPage(EXPIRED)
   const { request } = step
   const client = await findClient(flow, request)
-  if (client === null) return faultPage('This app is no longer allowed to ask you to log in.')
+  if (client === null) return faultPage('This app is no longer allowed to ask you to sign in.')
   const result = await flow.secondFactorStep.check(client.grant.tenant, step, browser, fields.get('code') ?? '')
   if ('page' in result) return failedLogin(request, client, result.page)
   return showConsent(flow, client, request, form, result.recoveryCodes)
@@ -184,13 +184,13 @@ async function goToProvider(
   { fields, browser }: SubmittedForm,
 ): Promise<OauthAnswer> {
   const client = await findClient(flow, request)
-  if (client === null) return faultPage('This app is no longer allowed to ask you to log in.')
+  if (client === null) return faultPage('This app is no longer allowed to ask you to sign in.')
   const { tenant } = client.grant
   const provider = fields.get('provider') ?? ''
   if (provider === '') return flow.loginStep.showProviders(tenant, request, browser)
   const redirect = await flow.federatedSignIn.begin(tenant, request, provider, browser)
   if (redirect !== null) return redirect
-  const description = 'state and nonce are too long for a login at an identity provider.'
+  const description = 'state and nonce are too long for a sign-in at an identity provider.'
   return sendBack(flow, request, { error: 'invalid_request', error_description: description })
 }
 
@@ -200,10 +200,10 @@ async function returnFromProvider(flow: Flow, call: OauthCall): Promise<OauthAns
   const step = browser === null ? null : flow.federatedSignIn.open(call, browser)
   if (browser === null || step === null) return faultPage(EXPIRED)
   const client = await findClient(flow, step.request)
-  if (client === null) return faultPage('This app is no longer allowed to ask you to log in.')
+  if (client === null) return faultPage('This app is no longer allowed to ask you to sign in.')
   const result = await flow.federatedSignIn.finish(client.grant.tenant, step, call)
   if ('isDenied' in result) {
-    const error_description = 'The user cancelled the login at the identity provider.'
+    const error_description = 'The user cancelled the sign-in at the identity provider.'
     return sendBack(flow, step.request, { error: 'access_denied', error_description })
   }
   if ('page' in result) return failedLogin(step.request, client, result.page)

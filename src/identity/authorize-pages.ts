@@ -1,5 +1,5 @@
 /**
- * The login and consent pages.
+ * The sign-in and consent pages.
  *
  * `form-action` of the Content-Security-Policy names this service and the client's redirect URI, because browsers also apply
  * it to the redirect after the form. All text that comes from clients, providers and users is escaped.
@@ -66,7 +66,7 @@ export function loginPage(page: LoginPage, status = 200, headers: Readonly<Recor
       : `<label for="organisation">Organisation</label>
 <input id="organisation" name="organisation" type="text" autocomplete="organization" autocapitalize="none" spellcheck="false" maxlength="256" required value="${escape(organisation)}"${focus('organisation')}>
 `
-  const body = `<h1>Log in</h1>
+  const body = `<h1>Sign in</h1>
 <p><strong>${escape(app)}</strong> asks to use ${api === '' ? 'APIs' : `<strong>${escape(api)}</strong>`} on your behalf.</p>
 ${fault === null ? '' : `<p class="fault" id="fault" role="alert">${escape(fault)}</p>`}
 <form method="post" action="/oauth2/v2/authorize">
@@ -75,18 +75,18 @@ ${organisationInput}<label for="username">User name</label>
 <input id="username" name="username" type="text" autocomplete="username" autocapitalize="none" spellcheck="false" maxlength="128" required value="${escape(username)}"${described}${focus('username')}>
 <label for="password">Password</label>
 <input id="password" name="password" type="password" autocomplete="current-password" maxlength="256" required${described}${focus('password')}>
-<button type="submit">Log in</button>
+<button type="submit">Sign in</button>
 ${offersProviders ? OTHER_WAYS : ''}</form>${providers.length === 0 ? '' : `\n${providerForm(page)}`}`
-  return html(status, 'Log in', body, headers, `${formTargets(redirectUri)}${providerTargets(providers)}`)
+  return html(status, 'Sign in', body, headers, `${formTargets(redirectUri)}${providerTargets(providers)}`)
 }
 
 /** Lists the identity providers of the organisation that the person has named. */
 export function providersPage(page: ProvidersPage): OauthAnswer {
   const { app, redirectUri, providers } = page
-  const body = `<h1>Log in</h1>
-<p>Choose how to log in to <strong>${escape(app)}</strong>.</p>
+  const body = `<h1>Sign in</h1>
+<p>Choose how to sign in to <strong>${escape(app)}</strong>.</p>
 ${providerForm(page)}`
-  return html(200, 'Log in', body, {}, `${formTargets(redirectUri)}${providerTargets(providers)}`)
+  return html(200, 'Sign in', body, {}, `${formTargets(redirectUri)}${providerTargets(providers)}`)
 }
 
 function providerForm({ providers, transaction }: ProvidersPage): string {
@@ -114,7 +114,7 @@ export function consentPage(page: ConsentPage, headers: Readonly<Record<string, 
       ? ''
       : `<p>Your second factor is set up. Keep these recovery codes; each replaces a code once, and they are not shown again:</p>\n<ul>\n${codes}\n</ul>\n`
   const body = `${recovery}<h1>Allow ${escape(app)} to act on your behalf?</h1>
-<p>You are logged in as <strong>${escape(person)}</strong>.</p>
+<p>You are signed in as <strong>${escape(person)}</strong>.</p>
 ${access}
 ${notices(page)}${destination(redirectUri, userCode)}
 <form method="post" action="/oauth2/v2/authorize">
@@ -127,10 +127,10 @@ ${notices(page)}${destination(redirectUri, userCode)}
 
 /** For faults that are shown to the person, because the client is unknown or must not receive them. */
 export function faultPage(fault: string, status = 400, headers: Readonly<Record<string, string>> = {}): OauthAnswer {
-  const body = `<h1>This login cannot continue</h1>
+  const body = `<h1>This sign-in cannot continue</h1>
 <p role="alert">${escape(fault)}</p>
 <p>Go back to the app and start again.</p>`
-  return html(status, 'Login', body, headers, "'none'")
+  return html(status, 'Sign-in', body, headers, "'none'")
 }
 
 function html(

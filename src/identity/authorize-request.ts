@@ -25,7 +25,7 @@ export interface AuthorizeRequest {
   readonly wantsProfile: boolean
   readonly nonce: string | null
   readonly state: string | null
-  /** The client does not accept an earlier login (`prompt=login`, `max_age`), which only an identity provider remembers. */
+  /** The client does not accept an earlier sign-in (`prompt=login`, `max_age`), which only an identity provider remembers. */
   readonly needsNewLogin?: true
   /** The device that waits for the answer, instead of an address (RFC 8628). */
   readonly device?: { readonly id: string; readonly userCode: string }
@@ -33,7 +33,7 @@ export interface AuthorizeRequest {
   readonly organisation?: string
 }
 
-/** A request whose person has logged in. */
+/** A request whose person has signed in. */
 export interface LoggedInRequest extends AuthorizeRequest {
   readonly person: Person
   readonly loggedInAtMs: number
@@ -66,7 +66,8 @@ export type ReadAuthorizeRequest = (form: readonly (readonly [string, string])[]
 const STATE_LENGTH_MAX = 4_096
 /** The request travels in the forms of the pages, with what later steps add. */
 const REQUEST_BYTES_MAX = 7_800
-const UNKNOWN_CLIENT = 'The app that sent you here is not registered for logins, or not with the address to return to.'
+const UNKNOWN_CLIENT =
+  'The app that sent you here is not registered to sign people in, or not with the address to return to.'
 
 export function createAuthorizeRequests(options: AuthorizeRequestOptions): ReadAuthorizeRequest {
   const { clientFor, scopesOf, nowMs } = options
@@ -141,7 +142,7 @@ export async function isOpenTo(
   return target !== null && isSubscribed(grant, api, target)
 }
 
-/** Returns the client of a request if it may still log people in and return to where the request says. */
+/** Returns the client of a request if it may still sign people in and return to where the request says. */
 export async function findLoginClient(
   clientFor: (clientId: string, organisation?: string) => Promise<RegisteredClient | null>,
   { clientId, redirectUri, organisation, device }: AuthorizeRequest,
@@ -154,7 +155,7 @@ export async function findLoginClient(
   return mayReturnTo(client, redirectUri) ? client : null
 }
 
-/** Returns whether a client may log people in: it has a redirect URI and is valid. */
+/** Returns whether a client may sign people in: it has a redirect URI and is valid. */
 function canLogIn({ grant, redirectUris, isLocal }: RegisteredClient, nowMs: number): boolean {
   if (redirectUris.length === 0 && isLocal !== true) return false
   if (grant.type === 'ApiKey' || grant.type === 'Federated') return false
@@ -186,9 +187,9 @@ function faultOf(values: ReadonlyMap<string, string>): { error: string; descript
     )
   if ((values.get('state') ?? '').length > STATE_LENGTH_MAX) return wrong('invalid_request', 'state is too long.')
   if ((values.get('nonce') ?? '').length > STATE_LENGTH_MAX) return wrong('invalid_request', 'nonce is too long.')
-  // Every request needs a login, because the service keeps no sessions.
+  // Every request needs a sign-in, because the service keeps no sessions.
   if ((values.get('prompt') ?? '').split(' ').includes('none'))
-    return wrong('login_required', 'The user has to log in; prompt=none is not supported.')
+    return wrong('login_required', 'The user has to sign in; prompt=none is not supported.')
   return null
 }
 

@@ -18,19 +18,19 @@ export interface RegisteredClient {
   /** `''` for a public client. */
   readonly secretHash: string
   readonly redirectUris: readonly string[]
-  /** Whether logins with the client give refresh tokens. */
+  /** Whether sign-ins with the client give refresh tokens. */
   readonly mayRefresh: boolean
   /** The client may return to every address on the computer of the browser. */
   readonly isLocal?: true
-  /** The client is a page of this service itself: a login needs no consent. */
+  /** The client is a page of this service itself: a sign-in needs no consent. */
   readonly isOwnPage?: true
-  /** The login page asks people for their organisation, because the client belongs to none. */
+  /** The sign-in page asks people for their organisation, because the client belongs to none. */
   readonly asksOrganisation?: true
   /** The client registered itself, and its name is not verified. */
   readonly isSelfRegistered?: true
 }
 
-/** Whether devices may log people in to the client. */
+/** Whether devices may sign people in to the client. */
 export function mayUseDevices({ isPublic, mayRefresh }: { isPublic: boolean; mayRefresh: boolean }): boolean {
   return isPublic && mayRefresh
 }
@@ -39,7 +39,7 @@ export interface Client {
   readonly clientId: string
   readonly grant: Grant
   readonly isPublic: boolean
-  /** Whether logins with the client give refresh tokens. */
+  /** Whether sign-ins with the client give refresh tokens. */
   readonly mayRefresh: boolean
 }
 

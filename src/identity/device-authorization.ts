@@ -1,5 +1,5 @@
 /**
- * The device authorization endpoint (RFC 8628, 3.1): a device without a browser begins a login, which a person continues elsewhere.
+ * The device authorization endpoint (RFC 8628, 3.1): a device without a browser begins a sign-in, which a person continues elsewhere.
  *
  * For public clients that are entitled to refresh tokens.
  */
@@ -18,7 +18,7 @@ export interface DeviceAuthorizationOptions extends ResourceAddresses {
   readonly deviceCodes: Pick<DeviceCodes, 'create'>
 }
 
-/** Bounds what is stored for a login in progress. */
+/** Bounds what is stored for a sign-in in progress. */
 const SCOPE_LENGTH_MAX = 1_000
 
 export function createDeviceAuthorization(options: DeviceAuthorizationOptions): OauthEndpoint {
@@ -30,7 +30,7 @@ export function createDeviceAuthorization(options: DeviceAuthorizationOptions): 
     const { values } = fields
     const client = await authenticateClient('', values, authorization, certificate)
     if ('refused' in client) return client.refused
-    if (!mayUseDevices(client)) return refuse('unauthorized_client', 'The client may not log people in on devices.')
+    if (!mayUseDevices(client)) return refuse('unauthorized_client', 'The client may not sign people in on devices.')
     const { clientId, grant } = client
     const resource = values.get('resource')
     const api = resource === undefined ? grant.api : apiOfResource(options, resource)

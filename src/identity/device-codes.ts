@@ -1,7 +1,7 @@
 /**
- * Device codes: logins that a device without a browser has begun (RFC 8628), and what the person has decided.
+ * Device codes: sign-ins that a device without a browser has begun (RFC 8628), and what the person has decided.
  *
- * They are no documents, because anyone can begin a login and each write would add to the audit log. Both codes are looked up by keyed
+ * They are no documents, because anyone can begin a sign-in and each write would add to the audit log. Both codes are looked up by keyed
  * hashes. Their number is bounded, and the requests and decisions are encrypted (`store/device-codes.ts`).
  */
 

@@ -29,7 +29,7 @@ export function createDeviceExchange(options: DeviceExchangeOptions, issueLogin:
     const { api, client, values } = request
     const text = values.get('device_code')
     if (text === undefined) return refuse('invalid_request', 'device_code is missing.')
-    if (!mayUseDevices(client)) return refuse('unauthorized_client', 'The client may not log people in on devices.')
+    if (!mayUseDevices(client)) return refuse('unauthorized_client', 'The client may not sign people in on devices.')
     const poll = await deviceCodes.poll(text, client.clientId, api)
     if (poll.state !== 'allowed') return refused(poll.state)
     const { id, login } = poll

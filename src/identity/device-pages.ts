@@ -1,4 +1,4 @@
-/** The pages on which a person enters the code of a device, and that end its login. */
+/** The pages on which a person enters the code of a device, and that end its sign-in. */
 
 import { answer, type OauthAnswer } from '../plan/oauth-call.ts'
 import { escapeHtml } from '../domain/html.ts'

@@ -1,5 +1,5 @@
 /**
- * The steps of a login for a device that differ from other logins: the person enters the user code first (RFC 8628, 3.3), and sees a
+ * The steps of a sign-in for a device that differ from other sign-ins: the person enters the user code first (RFC 8628, 3.3), and sees a
  * page at the end.
  *
  * The form is sealed for the browser like those of the other steps, so that no other site can submit it. A code in the address is
@@ -16,7 +16,7 @@ import type { OauthAnswer, OauthCall } from '../plan/oauth-call.ts'
 import { createSeals } from './sealed-transaction.ts'
 import type { Login } from './token-grants.ts'
 
-/** A device that waits for the answer of a login. */
+/** A device that waits for the answer of a sign-in. */
 export type WaitingDevice = Pick<EnteredCode, 'id' | 'userCode'>
 
 export interface DeviceStep {
@@ -24,7 +24,7 @@ export interface DeviceStep {
   enter(
     call: Pick<OauthCall, 'method' | 'form' | 'cookie'>,
   ): Promise<{ readonly page: OauthAnswer } | { readonly browser: string; readonly request: AuthorizeRequest }>
-  /** Gives the device the login and returns the last page. */
+  /** Gives the device the sign-in and returns the last page. */
   allow(device: WaitingDevice, login: Login): Promise<OauthAnswer>
   refuse(device: WaitingDevice, reason: string): Promise<OauthAnswer>
 }

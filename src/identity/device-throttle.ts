@@ -2,8 +2,8 @@
  * Limits guessing of user codes (RFC 8628, 5.1): ten wrong codes in 15 minutes for a browser, and 100,000 in 10 minutes in total, on
  * all nodes together.
  *
- * A user code has 43 bits, so that 100,000 guesses find one of 10,000 logins in progress with a probability of 1 in 10,000. Who
- * finds one can only log in a device of someone else, as themselves. The total is the limit for guesses without a cookie, and above
+ * A user code has 43 bits, so that 100,000 guesses find one of 10,000 sign-ins in progress with a probability of 1 in 10,000. Who
+ * finds one can only sign a device of someone else in, as themselves. The total is the limit for guesses without a cookie, and above
  * what a stranger needs to enter to keep others from entering theirs.
  */
 

@@ -1,7 +1,7 @@
 /**
- * The step of a login at an identity provider: to the provider with PKCE, `nonce` and `state`, and back.
+ * The step of a sign-in at an identity provider: to the provider with PKCE, `nonce` and `state`, and back.
  *
- * As in the other steps, the service keeps nothing. `state` is the sealed login with the secrets of the sign-in, so that only the
+ * As in the other steps, the service keeps nothing. `state` is the sealed transaction with the secrets of the sign-in, so that only the
  * browser in which it began can finish it. The provider is responsible for a second factor. A fault of the provider is shown to the
  * person without its text, which a stranger could have written into the address.
  */
@@ -53,7 +53,7 @@ const STATE_LENGTH_MAX = 4_096
 const SECRET_BYTES = 32
 /** Exchanges with one provider at a time. */
 const EXCHANGES_MAX = 16
-const CLOSED = 'This way to log in is no longer offered.'
+const CLOSED = 'This way to sign in is no longer offered.'
 const REFUSALS: Readonly<Record<SignInRefusal, string>> = {
   provider_closed: CLOSED,
   person_unknown: 'You have no account here. Ask the administrator of your organisation.',
@@ -90,7 +90,7 @@ export function createFederatedSignIn(options: FederatedSignInOptions): Federate
       const parameters = new URLSearchParams(form.map(([name, value]) => [name, value]))
       const result = await bulkhead(provider, () => exchange.redeem(party, proof, parameters))
       if (result === null)
-        return { page: faultPage('Too many logins at the moment. Try again.', 503, { 'Retry-After': '5' }) }
+        return { page: faultPage('Too many sign-ins at the moment. Try again.', 503, { 'Retry-After': '5' }) }
       if ('refused' in result && result.refused === 'access_denied') return { isDenied: true }
       if (!('claims' in result)) {
         onFault(provider, 'refused' in result ? `the provider answered ${result.refused.slice(0, 64)}` : result.fault)
@@ -123,12 +123,12 @@ function createBulkhead() {
 
 function failedPage(name: string): OauthAnswer {
   return faultPage(
-    `The login at ${name} has failed. Try again later, or ask the administrator of your organisation.`,
+    `The sign-in at ${name} has failed. Try again later, or ask the administrator of your organisation.`,
     502,
   )
 }
 
-/** The provider may have logged the person in earlier. */
+/** The provider may have signed the person in earlier. */
 function loggedInAt({ auth_time: seconds }: Claims, nowMs: number): number {
   return typeof seconds === 'number' && seconds > 0 && seconds * 1_000 < nowMs ? Math.floor(seconds) * 1_000 : nowMs
 }

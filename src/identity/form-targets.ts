@@ -1,8 +1,8 @@
 /**
- * The origins to which a form of a login may lead.
+ * The origins to which a form of a sign-in may lead.
  *
  * Browsers apply `form-action` also to the redirect after the form. A client without a consent page gets its redirect from the page of
- * the password or of the second factor, so that each page of a login names the redirect URI.
+ * the password or of the second factor, so that each page of a sign-in names the redirect URI.
  */
 
 /**

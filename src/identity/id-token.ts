@@ -1,5 +1,5 @@
 /**
- * ID tokens (OpenID Connect Core 1.0, 2): identify the logged-in person to the client and grant no access to an API.
+ * ID tokens (OpenID Connect Core 1.0, 2): identify the signed-in person to the client and grant no access to an API.
  * Signed by the same keys and with the same issuer as the API's access tokens.
  */
 

@@ -1,6 +1,6 @@
 /**
- * The two cookies of a login: a random id of the browser, which binds the sealed forms to it, and a mark of a browser in
- * which an account has logged in.
+ * The two cookies of a sign-in: a random id of the browser, which binds the sealed forms to it, and a mark of a browser in
+ * which an account has signed in.
  *
  * Neither is a session: both together do not replace the password. Over https they have the `__Host-` prefix, so that a
  * sibling domain cannot set them.
@@ -18,9 +18,9 @@ export interface LoginCookies {
   }
   /** Returns the id of the browser, or null if it has none. */
   readBrowser(cookie: string | undefined): string | null
-  /** Returns the header that marks the browser as one in which this account has logged in. */
+  /** Returns the header that marks the browser as one in which this account has signed in. */
   markDevice(account: string): Readonly<Record<string, string>>
-  /** Returns a key for this account in this browser, or null if it has not logged in here before. */
+  /** Returns a key for this account in this browser, or null if it has not signed in here before. */
   deviceOf(cookie: string | undefined, account: string): string | null
 }
 

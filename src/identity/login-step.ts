@@ -1,5 +1,5 @@
 /**
- * The pages on which a login begins: user name and password, and the identity providers of an organisation.
+ * The pages on which a sign-in begins: user name and password, and the identity providers of an organisation.
  *
  * If anyone can name the organisation, the first page is the same for all of them, whether they exist and have providers or not.
  * It offers a second page, which lists the providers; an organisation without any is refused there like one that does not exist.
@@ -36,7 +36,7 @@ export interface LoginStep {
   showProviders(tenant: string, request: AuthorizeRequest, browser: string): Promise<OauthAnswer>
 }
 
-const NO_PROVIDER = 'This organisation offers no other way to log in, or its name is wrong.'
+const NO_PROVIDER = 'This organisation offers no other way to sign in, or its name is wrong.'
 
 export function createLoginStep(options: LoginStepOptions): LoginStep {
   const { clientFor, titleOf, federatedSignIn, loginSeals } = options

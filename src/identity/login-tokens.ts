@@ -1,8 +1,8 @@
 /**
- * Issues the tokens of a login that a person has just allowed: the access token, and the refresh and ID token if the client gets
+ * Issues the tokens of a sign-in that a person has just allowed: the access token, and the refresh and ID token if the client gets
  * them.
  *
- * The caller uses up the code of the login in the same commit that creates the refresh grant, so that a code gives either all of its
+ * The caller uses up the code of the sign-in in the same commit that creates the refresh grant, so that a code gives either all of its
  * tokens or none.
  */
 
@@ -23,10 +23,10 @@ export interface LoginTokensOptions {
   readonly grantPerson: GrantPerson
 }
 
-/** Uses up the code of the login; returns false if it is no longer valid. `grant` is the id of the refresh grant that begins. */
+/** Uses up the code of the sign-in; returns false if it is no longer valid. `grant` is the id of the refresh grant that begins. */
 export type UseCode = (gives: GivenToken, writes: readonly Write[]) => Promise<boolean>
 
-/** Returns null if the person may no longer use the login, or the code is no longer valid. */
+/** Returns null if the person may no longer use the sign-in, or the code is no longer valid. */
 export type IssueLogin = (request: TokenRequest, login: Login, useCode: UseCode) => Promise<OauthAnswer | null>
 
 export function createLoginTokens(options: LoginTokensOptions): IssueLogin {

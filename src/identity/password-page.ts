@@ -55,7 +55,7 @@ ${fault === null ? `<p>${RULE}</p>` : `<p class="fault" id="fault" role="alert">
 function donePage(baseUrl: string, tenant: string): OauthAnswer {
   const query = new URLSearchParams({ organisation: tenant }).toString()
   const body = `<h1>Your password is set</h1>
-<p>Log in to the app with it, or <a href="${escapeHtml(`${baseUrl}/console/sign-in?${query}`)}">sign in to the console</a>.</p>`
+<p>Sign in to the app with it, or <a href="${escapeHtml(`${baseUrl}/console/sign-in?${query}`)}">sign in to the console</a>.</p>`
   return page(200, 'Password set', body, "'none'")
 }
 

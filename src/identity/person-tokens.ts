@@ -1,9 +1,9 @@
 /**
- * Tokens for an API in the name of a person who is logged in to the console: the login opens the platform, and the person may call
+ * Tokens for an API in the name of a person who is signed in to the console: the sign-in opens the platform, and the person may call
  * every API that a consumer of theirs is subscribed to.
  *
- * The token is the one that the person would get by logging in to the API with the same client. It is valid for a minute and gives no
- * refresh token, so that it is not a part of the login: the console uses it for one call and keeps it nowhere.
+ * The token is the one that the person would get by signing in to the API with the same client. It is valid for a minute and gives no
+ * refresh token, so that it is not a part of the sign-in: the console uses it for one call and keeps it nowhere.
  */
 
 import type { ConsumersOfPerson } from '../access/people/person-subscriptions.ts'
@@ -26,7 +26,7 @@ export type PersonToken =
   | { readonly kind: 'foreign' }
   /** The tenant of the person has no such API, or none that serves. */
   | { readonly kind: 'unknown' }
-  /** The login gives no more tokens. */
+  /** The sign-in gives no more tokens. */
   | { readonly kind: 'ended' }
   | { readonly kind: 'tooLong' }
 

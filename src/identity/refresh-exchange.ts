@@ -2,9 +2,9 @@
  * `grant_type=refresh_token` (RFC 6749, 6): each use gives a new access token and replaces the refresh token.
  *
  * A token that was replaced is in two hands: its second use ends the grant, and every gateway thread refuses the access tokens of the
- * grant before the answer (RFC 9700, 4.14.2). There is no grace period, so that a client whose answer was lost asks the person to log
- * in again. A session of this service keeps the tokens in the same commit (`TokenKeeper`), so that one of its concurrent renewals succeeds,
- * and the others end nothing. Scopes are computed anew at each use and never exceed those of the login.
+ * grant before the answer (RFC 9700, 4.14.2). There is no grace period, so that a client whose answer was lost asks the person to
+ * sign in again. A session of this service keeps the tokens in the same commit (`TokenKeeper`), so that one of its concurrent renewals succeeds,
+ * and the others end nothing. Scopes are computed anew at each use and never exceed those of the sign-in.
  */
 
 import type { GrantPerson } from '../access/people/person-grants.ts'
@@ -26,7 +26,7 @@ export interface RefreshExchangeOptions {
 
 /** Live access tokens of a grant. More are refused, because the end of the grant revokes each of them. */
 const ACCESS_TOKENS_MAX = 60
-/** Scopes that concern the login and not the API. */
+/** Scopes that concern the sign-in and not the API. */
 const LOGIN_SCOPES = ['openid', 'profile', 'offline_access']
 
 export function createRefreshExchange(options: RefreshExchangeOptions): IssueToken {
@@ -43,7 +43,7 @@ export function createRefreshExchange(options: RefreshExchangeOptions): IssueTok
     if (!client.mayRefresh) return refuse('unauthorized_client', 'The client may no longer use refresh tokens.')
     const scope = values.get('scope') ?? found.grant.scope
     if (!isWithin(scope, found.grant.scope)) {
-      return refuse('invalid_scope', 'scope must not contain scopes that the login did not give.')
+      return refuse('invalid_scope', 'scope must not contain scopes that the sign-in did not give.')
     }
     const waitMs = waitOf(found.grant, clock.nowMs())
     return waitMs === 0 ? exchange(options, request, found, scope) : tooMany(waitMs)
@@ -115,7 +115,7 @@ function waitOf({ gave }: RefreshGrant, nowMs: number): number {
 function tooMany(waitMs: number): OauthAnswer {
   const body = {
     error: 'temporarily_unavailable',
-    error_description: `This login has ${ACCESS_TOKENS_MAX} access tokens that are still valid; use one of them.`,
+    error_description: `This session has ${ACCESS_TOKENS_MAX} access tokens that are still valid; use one of them.`,
   }
   return answer(429, body, { 'Retry-After': String(Math.ceil(waitMs / 1_000)) })
 }

@@ -26,7 +26,7 @@ export interface RefreshGrantBody {
   readonly credential: string
   readonly api: string
   readonly person: string
-  /** The epoch of the person at the login. */
+  /** The epoch of the person at the sign-in. */
   readonly epoch: number
   /** The scopes of the first access token, which no later one exceeds. */
   readonly scope: string
@@ -50,7 +50,7 @@ export interface RefreshGrant extends RefreshGrantBody {
   readonly revision: number
 }
 
-/** A login that a grant begins with. */
+/** A sign-in that a grant begins with. */
 export interface RefreshLogin {
   readonly tenant: string
   readonly clientId: string

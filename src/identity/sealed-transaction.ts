@@ -1,8 +1,8 @@
 /**
- * The state of a login between its pages, encrypted into the form, so that the service stores none.
+ * The state of a sign-in between its pages, encrypted into the form, so that the service stores none.
  *
  * A sealed text is valid for one stage and for the browser that received it: the hash of the browser's random cookie is
- * part of the encryption context. A text for the login page does not open at the consent page, and a text of one browser
+ * part of the encryption context. A text for the sign-in page does not open at the consent page, and a text of one browser
  * does not open in another. This prevents forged requests (CSRF).
  */
 

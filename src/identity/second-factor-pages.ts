@@ -1,4 +1,4 @@
-/** The pages of a login that ask for the second factor, and that set it up if the policy of the tenant requires one. */
+/** The pages of a sign-in that ask for the second factor, and that set it up if the policy of the tenant requires one. */
 
 import { answer, type OauthAnswer } from '../plan/oauth-call.ts'
 import { escapeHtml } from '../domain/html.ts'

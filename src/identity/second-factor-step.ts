@@ -1,5 +1,5 @@
 /**
- * The step of a login after the password: a code of the second factor.
+ * The step of a sign-in after the password: a code of the second factor.
  *
  * As in the other steps, the state travels in the form, sealed for the browser. A person who needs a second factor and has none sets
  * it up in this step: the new secret is part of the sealed state, and a right code puts it into force.

@@ -1,8 +1,8 @@
 /**
- * Sessions of people: logins from which a client still has access.
+ * Sessions of people: sign-ins from which a client still has access.
  *
- * A login with a refresh token is a refresh grant. The service keeps the code of any other login until the token that it gave has
- * expired. Their number is bounded by the grants of each client and by the logins of an hour, so that a list reads all of them.
+ * A sign-in with a refresh token is a refresh grant. The service keeps the code of any other sign-in until the token that it gave has
+ * expired. Their number is bounded by the grants of each client and by the sign-ins of an hour, so that a list reads all of them.
  */
 
 import type { Session, Sessions } from '../access/people/sessions.ts'
@@ -36,7 +36,7 @@ interface FoundSession {
 }
 
 export function createSessions(options: SessionsOptions): Sessions {
-  /** Returns the live sessions in the order of their ids, which is that of the logins. */
+  /** Returns the live sessions in the order of their ids, which is that of the sign-ins. */
   async function findAll(tenant: string, person: string): Promise<readonly FoundSession[]> {
     const found = [...(await grantsOf(options, tenant, person)), ...(await codesOf(options, tenant, person))]
     return found.sort((a, b) => (a.session.id < b.session.id ? -1 : 1))

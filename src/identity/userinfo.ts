@@ -11,7 +11,7 @@ export interface Person {
   readonly id: string
   readonly username: string
   readonly name: string
-  /** A login or a code with an earlier epoch has ended. */
+  /** A sign-in or a code with an earlier epoch has ended. */
   readonly epoch: number
 }
 

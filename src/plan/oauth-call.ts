@@ -32,7 +32,7 @@ export interface OauthCall {
   readonly address: string
   /** Thumbprint of the verified client certificate of the connection; missing if there is none. */
   readonly certificate?: string
-  /** Set by a session of this process that keeps the tokens of a login; a request from outside has none. */
+  /** Set by a session of this process that keeps the tokens of a sign-in; a request from outside has none. */
   readonly keeper?: TokenKeeper
 }
 

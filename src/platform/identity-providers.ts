@@ -45,7 +45,7 @@ const signInFields = {
     type: 'boolean',
     description: 'Whether a person who is not known becomes a user at the first sign-in. Default: false.',
   },
-  name: { ...nullable(name), description: 'The name on the login page. Default: the host of the issuer.' },
+  name: { ...nullable(name), description: 'The name on the sign-in page. Default: the host of the issuer.' },
 } as const
 const signInChange = { ...signInFields, clientSecret }
 const signIn = nullable(named('ProviderSignIn', object(signInFields)))

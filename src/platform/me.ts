@@ -66,7 +66,7 @@ export const ME_OPERATIONS = {
     summary: 'Sets up a second factor: without a code returns a secret, with a code confirms it',
     description:
       'The first call returns `secret` and `uri` for an authenticator app. The second call has a code of the app and returns ' +
-      '`recoveryCodes`, each of which replaces a code once. From then on a login asks for a code.',
+      '`recoveryCodes`, each of which replaces a code once. From then on a sign-in asks for a code.',
     body: { ...named('TotpInput', object({ code }, [])), type: ['object', 'null'] },
     answer: named('TotpSetup', object({ secret: text, uri: text, recoveryCodes: { type: 'array', items: text } }, [])),
     problems: ['operation_forbidden', 'not_found', 'state_conflict'],

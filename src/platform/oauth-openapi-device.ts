@@ -1,4 +1,4 @@
-/** The paths of a login for a device (RFC 8628). */
+/** The paths of a sign-in for a device (RFC 8628). */
 
 import { answers, client, failure, FORM, form, long, type Fragment } from './oauth-openapi-parts.ts'
 import { object, text } from './schemas.ts'
@@ -25,23 +25,23 @@ const deviceAnswer = object({
 })
 
 export function devicePaths(): Fragment {
-  const summary = 'Begins a login on a device without a browser'
+  const summary = 'Begins a sign-in on a device without a browser'
   const html = { 'text/html': { schema: { type: 'string' } } }
   const responses = {
-    200: { description: 'The page that asks for the code, or the login page.', content: html },
+    200: { description: 'The page that asks for the code, or the sign-in page.', content: html },
     400: { description: 'The code is wrong, or the form is from another browser.', content: html },
     429: { description: 'Too many wrong codes. `Retry-After` contains the time to wait.', content: html },
     503: failure('503'),
     default: failure('default'),
   }
   const userCode = { name: 'user_code', in: 'query', required: false, schema: { type: 'string', maxLength: 32 } }
-  const shared = { tags: ['Login'], security: [], responses }
+  const shared = { tags: ['Sign-in'], security: [], responses }
   return {
     '/oauth2/v2/device_authorization': {
       post: {
         operationId: 'authorizeDevice',
         summary,
-        tags: ['Login'],
+        tags: ['Sign-in'],
         security: [],
         requestBody: { required: true, content: { [FORM]: { schema: deviceForm } } },
         responses: answers(200, summary, deviceAnswer, ['400', '401', '503']),
@@ -56,7 +56,7 @@ export function devicePaths(): Fragment {
       },
       post: {
         operationId: 'enterUserCode',
-        summary: 'Continues with the login page for the device that shows the code',
+        summary: 'Continues with the sign-in page for the device that shows the code',
         requestBody: { required: true, content: { [FORM]: { schema: { type: 'object' } } } },
         ...shared,
       },

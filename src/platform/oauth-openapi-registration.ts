@@ -48,7 +48,7 @@ const registered = object(
 )
 
 export function registrationPath(apiParameter: Fragment): Fragment {
-  const summary = 'Registers a client without a secret, for people who log in (RFC 7591)'
+  const summary = 'Registers a client without a secret, for people who sign in (RFC 7591)'
   return {
     '/{api}/oauth2/v2/register': {
       parameters: [apiParameter],
@@ -58,7 +58,7 @@ export function registrationPath(apiParameter: Fragment): Fragment {
         description:
           'Exists only if the operator allows it (`MCP_DYNAMIC_REGISTRATION`); `registration_endpoint` of the metadata names ' +
           'it. The client has no rights of its own.',
-        tags: ['Login'],
+        tags: ['Sign-in'],
         security: [],
         requestBody: { required: true, content: { 'application/json': { schema: input, example } } },
         responses: {

@@ -73,7 +73,7 @@ export function buildOauthOpenApi({ baseUrl, gatewayUrl }: OauthOpenApiOptions):
     servers: [{ url: gatewayUrl }],
     tags: [
       { name: 'Tokens', description: 'Issue, introspect and revoke tokens.' },
-      { name: 'Login', description: 'Login of people (OpenID Connect).' },
+      { name: 'Sign-in', description: 'Sign-in of people (OpenID Connect).' },
       { name: 'Discovery', description: 'Keys and metadata for clients and resource servers.' },
     ],
     security: [],
@@ -150,7 +150,7 @@ function posting(operationId: string, summary: string, form: Schema, answer: Sch
 function userinfo(suffix: string, of: string): Fragment {
   const claims = { ...object({ sub: text, name: text, preferred_username: text }, ['sub']), additionalProperties: true }
   const summary = `The person that a token was issued for${of}`
-  const shared = { summary, tags: ['Login'], security: [{ token: [] }] }
+  const shared = { summary, tags: ['Sign-in'], security: [{ token: [] }] }
   const responses = answers(200, summary, claims, ['400', '401', '404', '503'])
   return {
     parameters: [apiParameter],
@@ -178,7 +178,7 @@ function loginPaths(): Fragment {
   }))
   const html = { 'text/html': { schema: { type: 'string' } } }
   const responses = {
-    200: { description: 'The login page or the consent page.', content: html },
+    200: { description: 'The sign-in page or the consent page.', content: html },
     303: { description: 'Redirects to the client, with `code` or `error` (RFC 6749, 4.1.2).' },
     400: { description: 'The client or its redirect URI is unknown; the browser is not redirected.', content: html },
     503: failure('503'),
@@ -188,16 +188,16 @@ function loginPaths(): Fragment {
     '/oauth2/v2/authorize': {
       get: {
         operationId: 'authorize',
-        summary: 'Begins a login with an authorization code and PKCE',
-        tags: ['Login'],
+        summary: 'Begins a sign-in with an authorization code and PKCE',
+        tags: ['Sign-in'],
         security: [],
         parameters,
         responses,
       },
       post: {
         operationId: 'continueLogin',
-        summary: 'Continues a login with the form of the login page or the consent page',
-        tags: ['Login'],
+        summary: 'Continues a sign-in with the form of the sign-in page or the consent page',
+        tags: ['Sign-in'],
         security: [],
         requestBody: { required: true, content: { [FORM]: { schema: { type: 'object' } } } },
         responses,
@@ -213,14 +213,14 @@ function callbackPath(): Fragment {
     '/oauth2/v2/callback/{provider}': {
       get: {
         operationId: 'returnFromProvider',
-        summary: 'Continues a login at an identity provider, which redirects here',
-        tags: ['Login'],
+        summary: 'Continues a sign-in at an identity provider, which redirects here',
+        tags: ['Sign-in'],
         security: [],
         parameters: [{ ...provider, description: 'The id of the identity provider.' }],
         responses: {
           200: { description: 'The consent page.', content: html },
           303: { description: 'Redirects to the client, with `error=access_denied`.' },
-          400: { description: 'The login has expired or began in another browser.', content: html },
+          400: { description: 'The sign-in has expired or began in another browser.', content: html },
           403: { description: 'The person has no account or no role.', content: html },
           502: { description: 'The identity provider did not prove who the person is.', content: html },
           503: failure('503'),
@@ -240,7 +240,7 @@ function passwordPaths(): Fragment {
     default: failure('default'),
   }
   const link = { name: 'link', in: 'query', required: true, schema: { type: 'string', maxLength: 128 } }
-  const shared = { tags: ['Login'], security: [], responses }
+  const shared = { tags: ['Sign-in'], security: [], responses }
   return {
     '/oauth2/v2/password': {
       get: {

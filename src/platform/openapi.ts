@@ -41,7 +41,7 @@ export function buildOpenApi({ operations, baseUrl, gatewayUrl }: OpenApiOptions
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     externalDocs: {
-      description: 'The OAuth paths of the gateway: tokens, login, keys, discovery',
+      description: 'The OAuth paths of the gateway: tokens, sign-in, keys, discovery',
       url: `${baseUrl}${SERVICE_OPERATIONS.getOauthOpenApi.path}`,
     },
     servers: [{ url: baseUrl }],

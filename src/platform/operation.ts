@@ -28,7 +28,7 @@ export const TAGS = {
   Subscriptions: 'Access of consumers to APIs, with its credentials.',
   Tenants: 'Tenants of this gateway; for the operator only.',
   Usage: 'Consumption and its cost.',
-  Users: 'People who log in with a user name and a password.',
+  Users: 'People who sign in with a user name and a password.',
 } as const
 
 /** Kinds of resources that belong to a consumer. */

@@ -25,7 +25,7 @@ const policy = named(
     secondFactor: {
       type: 'string',
       enum: ['off', 'required'],
-      description: '`required`: people need a second factor to log in, and set it up at the next login.',
+      description: '`required`: people need a second factor to sign in, and set it up at the next sign-in.',
     },
   }),
 )

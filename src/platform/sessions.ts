@@ -1,4 +1,4 @@
-/** `/v1/me/sessions` and `/v1/users/{id}/sessions`: logins from which a client still has access. */
+/** `/v1/me/sessions` and `/v1/users/{id}/sessions`: sign-ins from which a client still has access. */
 
 import type { Sessions } from '../access/people/sessions.ts'
 import type { Users } from '../access/users.ts'
@@ -16,7 +16,7 @@ const session = named(
     lastUsedAt: { ...time, description: 'When the client last got an access token.' },
     expiresAt: {
       ...time,
-      description: 'A client with a refresh token can extend it by use, up to 90 days after the login.',
+      description: 'A client with a refresh token can extend it by use, up to 90 days after the sign-in.',
     },
   }),
 )

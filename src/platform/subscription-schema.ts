@@ -28,7 +28,10 @@ export const subscription = named(
     slaVariant: nullable(text),
     scopes: scopeNames,
     redirectUris: { type: 'array', items: text },
-    refreshTokens: { type: 'boolean', description: 'Logins with the clients of the subscription give refresh tokens.' },
+    refreshTokens: {
+      type: 'boolean',
+      description: 'Sign-ins with the clients of the subscription give refresh tokens.',
+    },
     approvalFlow: nullable(id),
     contact: nullable(text),
     expiresAt: { ...nullable(time), description: 'The subscription is cancelled at this time.' },
@@ -46,7 +49,7 @@ export const subscriptionChange = named(
       refreshTokens: {
         type: 'boolean',
         description:
-          'Lets clients keep the access of a person without a new login (RFC 6749, 6), and devices log in (RFC 8628).',
+          'Lets clients keep the access of a person without a new sign-in (RFC 6749, 6), and devices sign in (RFC 8628).',
       },
       labels,
     },

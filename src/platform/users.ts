@@ -1,4 +1,4 @@
-/** `/v1/users`: people who may log in at the authorize endpoint. */
+/** `/v1/users`: people who may sign in at the authorize endpoint. */
 
 import { PASSWORD } from '../access/people/password-rule.ts'
 import type { Users } from '../access/users.ts'
@@ -92,7 +92,7 @@ export const USER_OPERATIONS = {
   createUser: {
     ...writing,
     path: '/v1/users',
-    summary: 'Creates a user who may log in; without a password the answer has a one-time link',
+    summary: 'Creates a user who may sign in; without a password the answer has a one-time link',
     body: named(
       'UserInput',
       object({ username: name, password, name, roles: roleAssignments, identity, labels }, ['username', 'name']),
@@ -138,7 +138,7 @@ export const USER_OPERATIONS = {
   enableUser: {
     ...writing,
     path: '/v1/users/:id/enable',
-    summary: 'Lets a disabled user log in again',
+    summary: 'Lets a disabled user sign in again',
     changes: 'getUser',
   },
   inviteUser: {

@@ -16,7 +16,7 @@ export interface TenantPolicy {
   }
   /** Id of the ruleset for linting; null or missing: the built-in rules. */
   readonly ruleset?: string | null
-  /** Whether people need a second factor to log in. */
+  /** Whether people need a second factor to sign in. */
   readonly secondFactor?: 'off' | 'required'
 }
 

@@ -98,7 +98,7 @@ export const EVENT_REASONS = {
     'Records may be lost with a power cut, because a sync of the spool failed. The log has the time range.',
   refetch_failed: 'The keys of an identity provider could not be fetched for a token with an unknown key.',
   refresh_token_reused:
-    'A refresh token was used twice, so that its login has ended. The token may have been stolen; the log names the client.',
+    'A refresh token was used twice, so that its session has ended. The token may have been stolen; the log names the client.',
   registry_connection_failed: 'A connection to PostgreSQL failed. It is opened again; calls are served meanwhile.',
   registry_went_back:
     'PostgreSQL lacked changes at startup that this node has served. [Backup](nodes/backup.md) says what to do.',

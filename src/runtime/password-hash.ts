@@ -2,7 +2,7 @@
  * Password hashes: scrypt (RFC 7914) with a random salt. Each hash takes 32 MiB and tens of milliseconds, which slows down an attack
  * on a stolen registry.
  *
- * Hashing runs in the thread pool with bounded concurrency and a bounded queue, so that a flood of logins exhausts neither memory nor
+ * Hashing runs in the thread pool with bounded concurrency and a bounded queue, so that a flood of sign-ins exhausts neither memory nor
  * the pool. Verification does the same work if there is no stored hash, so that its duration does not reveal whether a person exists.
  */
 
@@ -41,7 +41,8 @@ export function createPasswordHasher(options: PasswordHasherOptions): PasswordHa
 
   async function withSlot<T>(work: () => Promise<T>): Promise<T> {
     if (running >= atOnceMax) {
-      if (waiting.length >= waitingMax) throw new Problem('unavailable', 'Too many logins are in progress; try again.')
+      if (waiting.length >= waitingMax)
+        throw new Problem('unavailable', 'Too many sign-ins are in progress; try again.')
       await new Promise<void>((resolve) => waiting.push(resolve))
     } else running++
     try {

@@ -98,7 +98,7 @@ export const SETTINGS_HELP: Readonly<Record<SettingName, SettingHelp>> = {
   },
   MCP_DYNAMIC_REGISTRATION: {
     fallback: 'off',
-    meaning: 'on lets clients register themselves, for people who log in: off or on',
+    meaning: 'on lets clients register themselves, for people who sign in: off or on',
   },
   MCP_MESSAGES_PER_MINUTE: {
     fallback: '60',

@@ -19,7 +19,7 @@ export function changedBody(body: SubscriptionBody, change: SubscriptionChange):
   if (refreshTokens === true && (body.redirectUris ?? []).length === 0) {
     throw invalidAt(
       '/refreshTokens',
-      'Refresh tokens require clients that people log in with; there is no redirect URI.',
+      'Refresh tokens require clients that people sign in with; there is no redirect URI.',
     )
   }
   const expiresAtMs = expiresAt === undefined ? expiryBefore : expiresAt === null ? undefined : Date.parse(expiresAt)

@@ -1,5 +1,5 @@
 /**
- * A minimal browser for logins: keeps the cookies of one origin, does not follow redirects, and
+ * A minimal browser for sign-ins: keeps the cookies of one origin, does not follow redirects, and
  * submits forms with the fields of the page. It runs no scripts.
  */
 

@@ -45,7 +45,7 @@ async function signedIn(): Promise<Record<string, string>> {
   return env
 }
 
-/** The person logs in on the page and allows the access. */
+/** The person signs in on the page and allows the access. */
 async function allow(page: Page, browser: ReturnType<typeof createBrowser>, username: string): Promise<Page> {
   const consent = await browser.submit(page, { organisation: '', username, password: PASSWORD })
   return browser.submit(consent, {}, buttonOf(consent, 'Allow'))
@@ -75,7 +75,7 @@ describe('tollgate login', () => {
     expect(after.contexts[0]!.expiresAtMs).toBeGreaterThan(0)
   })
 
-  it('logs a person in with a browser, refreshes in parallel commands, and revokes the login at logout', async () => {
+  it('signs a person in with a browser, refreshes in parallel commands, and revokes the session at logout', async () => {
     const env = newEnvironment()
     const { username } = await invite(service, { role: 'auditor' })
     const login = runCommand(['login', service.baseUrl, '--no-browser'], { env })
@@ -85,7 +85,7 @@ describe('tollgate login', () => {
     const callback = await request(String(back.headers['location']))
     expect([callback.statusCode, await callback.body.text()]).toEqual([
       200,
-      expect.stringContaining('You are logged in'),
+      expect.stringContaining('You are signed in'),
     ])
     expect(await login.ended).toMatchObject({ code: 0, out: '' })
     expect(JSON.parse((await run(env, ['whoami', '-o', 'json'])).out)).toMatchObject({ username })
@@ -115,11 +115,11 @@ describe('tollgate login', () => {
     await request(`${back.href}?error=access_denied&state=${search.get('state')}&iss=${issuer}`)
     expect(await login.ended).toMatchObject({
       code: 1,
-      err: expect.stringContaining('The login was refused: access_denied'),
+      err: expect.stringContaining('The sign-in was refused: access_denied'),
     })
   })
 
-  it('logs a person in on a device with a code', async () => {
+  it('signs a person in on a device with a code', async () => {
     const env = newEnvironment()
     const { username } = await invite(service, { role: 'auditor' })
     const login = runCommand(['login', service.baseUrl, '--device'], { env })

@@ -91,7 +91,7 @@ describe('a portal that is switched off', () => {
       await page.getByRole('button', { name: 'Sign in' }).click()
       await page.getByLabel('User name').fill(username)
       await page.getByLabel('Password').fill(PASSWORD)
-      await page.getByRole('button', { name: /log in/i }).click()
+      await page.getByRole('button', { name: 'Sign in' }).click()
       await page.getByRole('alert').getByText('The portal of your organisation is switched off.').waitFor()
       expect(await statusAt(page, '/v1/me')).toBe(401)
       const { token } = await logIn(service, { api: 'platform-v1', clientId, username, password: PASSWORD })

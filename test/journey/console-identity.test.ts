@@ -35,7 +35,7 @@ async function askForProviders(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Continue with the provider of your organisation' }).click()
 }
 
-/** With the forms of the provider: a login, and a consent. It asks for neither a second time. */
+/** With the forms of the provider: a sign-in, and a consent. It asks for neither a second time. */
 async function signInAtProvider(page: Page, { isKnown = false } = {}): Promise<void> {
   await askForProviders(page)
   await page.getByRole('button', { name: /Staff login/ }).click()
@@ -65,7 +65,7 @@ describe('an identity provider', () => {
       await dialog(page).getByLabel('Signs people in').check()
       await dialog(page).getByLabel('Client id').fill(CLIENT.clientId)
       await dialog(page).getByLabel('Client secret').fill(CLIENT.clientSecret)
-      await dialog(page).getByLabel('Name on the login page').fill('Staff login')
+      await dialog(page).getByLabel('Name on the sign-in page').fill('Staff login')
       await dialog(page).getByLabel('Scopes').fill('profile, groups')
       await dialog(page)
         .getByLabel(/^A person who is not known/)

@@ -74,12 +74,12 @@ export async function logIn(page: Page, username: string): Promise<void> {
   await page.getByRole('button', { name: 'Sign in' }).waitFor()
   await activate(page, 'Sign in')
   await enterLogin(page, username, PASSWORD)
-  // The page of the login has a heading as well.
+  // The page of the sign-in has a heading as well.
   await page.getByRole('button', { name: 'Sign out', exact: true }).waitFor()
   await page.getByRole('heading', { level: 1 }).waitFor()
 }
 
-/** On the login page of the service. */
+/** On the sign-in page of the service. */
 export async function enterLogin(page: Page, username: string, password: string): Promise<void> {
   await page.getByLabel('User name').waitFor()
   await enterText(page, 'User name', username)

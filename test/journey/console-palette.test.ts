@@ -103,7 +103,7 @@ describe('the first owner', () => {
         await page.getByRole('link', { name: 'sign in to the console' }).click()
         await page.getByLabel('User name').fill('owner')
         await page.getByLabel('Password').fill(PASSWORD)
-        await page.getByRole('button', { name: /log in/i }).click()
+        await page.getByRole('button', { name: 'Sign in' }).click()
         await page.getByText('Signed in as Owner').waitFor()
         await page.close()
       } finally {

@@ -124,7 +124,7 @@ describe('stored text', () => {
     expect(text).toContain(TEXT.slice(0, 20))
   })
 
-  it('is text on the pages of the login', { timeout: MINUTE }, async () => {
+  it('is text on the pages of the sign-in', { timeout: MINUTE }, async () => {
     const { username } = await invite(service, { role: 'consumer', consumers: [stored.consumer] })
     const { page, seen } = await openWatched()
     await page.goto(
@@ -137,7 +137,7 @@ describe('stored text', () => {
     await page.getByLabel('Organisation').fill('default')
     await page.getByLabel('User name').fill(username!)
     await page.getByLabel('Password').fill(PASSWORD)
-    await page.getByRole('button', { name: /log in/i }).click()
+    await page.getByRole('button', { name: 'Sign in' }).click()
     await page.getByRole('button', { name: 'Allow' }).waitFor()
     // Names of clients are shown without the characters of markup.
     expect(await page.locator('body').innerText()).toContain('onerror')

@@ -1,5 +1,5 @@
 /**
- * An owner invites a publisher and a person of a consumer, each logs in through the command line tool, and each can do what their role
+ * An owner invites a publisher and a person of a consumer, each signs in through the command line tool, and each can do what their role
  * allows. The person of the consumer is disabled in the middle of calls and of a stream.
  */
 
@@ -26,7 +26,7 @@ async function send(method: 'POST' | 'PATCH', path: string, token: string, body:
   return { status: answer.statusCode, body: (await answer.body.json()) as Record<string, unknown> }
 }
 
-/** The owner invites a person, who sets a password and logs in at the platform. */
+/** The owner invites a person, who sets a password and signs in at the platform. */
 async function invite(username: string, role: object) {
   const { status, body } = await send('POST', '/v1/users', owner, { username, name: username, roles: [role] })
   expect(status).toBe(201)

@@ -22,7 +22,7 @@ export interface AgentOptions {
   readonly redirectUri: string
   /** Sends this as `resource` instead of the one that the metadata names. */
   readonly resource?: string
-  /** Logs in and consents. Returns the address that the browser is redirected to. */
+  /** Signs in and consents. Returns the address that the browser is redirected to. */
   readonly authorise: (authorizationUrl: URL) => Promise<URL>
 }
 

@@ -135,7 +135,7 @@ async function registerItself(): Promise<Case> {
   return { ...(await publishAgent()), identity: { registers: true } }
 }
 
-/** Logs in and consents in a browser. Returns the address that the browser is redirected to. */
+/** Signs in and consents in a browser. Returns the address that the browser is redirected to. */
 async function authorise({ username }: Case, authorizationUrl: URL): Promise<URL> {
   expect(authorizationUrl.searchParams.get('code_challenge_method')).toBe('S256')
   const browser = createBrowser()

@@ -1,4 +1,4 @@
-/** The official MCP client of a person: authorises with PKCE, from the 401 of the endpoint to a login and consent in a browser. */
+/** The official MCP client of a person: authorises with PKCE, from the 401 of the endpoint to a sign-in and consent in a browser. */
 
 import {
   Client,

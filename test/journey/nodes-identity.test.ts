@@ -1,5 +1,5 @@
 /**
- * Logins across several nodes whose clocks differ: each step at another one, guesses at all of them, one console session at all of
+ * Sign-ins across several nodes whose clocks differ: each step at another one, guesses at all of them, one console session at all of
  * them, and a lost admin secret while they run.
  */
 
@@ -95,7 +95,7 @@ async function allowDevice({ user_code: code }: Begun, turn: number): Promise<Pa
   return browser.submit(at(node(turn + 3), consent), {}, buttonOf(consent, 'Allow'))
 }
 
-describe('a login for a device, each step at another node', () => {
+describe('a sign-in for a device, each step at another node', () => {
   it('gives tokens once, which every node accepts', { timeout: MINUTE }, async () => {
     for (let round = 0; round < 3; round++) {
       const begun = await beginDevice(node(round))

@@ -41,7 +41,7 @@ afterAll(async () => {
   await backend.close()
 })
 
-/** A public client: no secret, people log in. */
+/** A public client: no secret, people sign in. */
 async function enrolPublic(name: string, kind: string): Promise<{ clientId: string; consumer: string }> {
   const { id: consumer } = await service.platform.post<{ id: string }>('/v1/consumers', { name, kind })
   const { id } = await service.platform.post<{ id: string }>('/v1/subscriptions', {
@@ -58,7 +58,7 @@ async function enrolPublic(name: string, kind: string): Promise<{ clientId: stri
   return { clientId: items[0]?.clientId ?? '', consumer }
 }
 
-/** Logs in and consents like a person. Returns the address that the browser is redirected to. */
+/** Signs in and consents like a person. Returns the address that the browser is redirected to. */
 async function logIn(authorizeUrl: URL): Promise<URL> {
   const browser = createBrowser()
   const login = await browser.open(authorizeUrl.href)
@@ -128,7 +128,7 @@ describe('oauth4webapi', () => {
     }
   })
 
-  it('gets a token, an ID token and userinfo after login and consent of a person', async () => {
+  it('gets a token, an ID token and userinfo after sign-in and consent of a person', async () => {
     const as = await discover('oidc')
     const client: oauth.Client = { client_id: app.clientId }
     const verifier = oauth.generateRandomCodeVerifier()

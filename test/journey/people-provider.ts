@@ -1,4 +1,4 @@
-/** An independent identity provider (`oidc-provider`) whose people log in with the pages that it has for development. */
+/** An independent identity provider (`oidc-provider`) whose people sign in with the pages that it has for development. */
 
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -14,7 +14,7 @@ export interface PeopleProvider {
   readonly people: Map<string, Readonly<Record<string, unknown>>>
   /** Accepts the client with this redirect URI. */
   register(redirectUri: string): void
-  /** Returns how the person of this subject logs in, from the login page of the gateway until the page after the return. */
+  /** Returns how the person of this subject signs in, from the sign-in page of the gateway until the page after the return. */
   logIn(subject: string): (browser: ReturnType<typeof createBrowser>, page: Page) => Promise<Page>
   close(): Promise<void>
 }

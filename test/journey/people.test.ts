@@ -1,4 +1,4 @@
-/** People with real gateway threads: invitation, login, roles, and the end of their access when a command is answered. */
+/** People with real gateway threads: invitation, sign-in, roles, and the end of their access when a command is answered. */
 
 import { request } from 'undici'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -99,7 +99,7 @@ describe('the first owner', () => {
   })
 })
 
-describe('a login with a second factor', () => {
+describe('a sign-in with a second factor', () => {
   it('needs a code of the app, each of which works once, or a recovery code', async () => {
     const { ledger, platform } = await invite()
     const { token } = await logIn(service, platform)

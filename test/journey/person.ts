@@ -1,4 +1,4 @@
-/** A person with a browser: sets a password by a one-time link, logs in, consents, and gets tokens. */
+/** A person with a browser: sets a password by a one-time link, signs in, consents, and gets tokens. */
 
 import { createHash, randomBytes } from 'node:crypto'
 import { request } from 'undici'
@@ -7,7 +7,7 @@ import type { Service } from './service.ts'
 
 const REDIRECT = 'https://app.example/back'
 
-/** Creates a public client of an API, with which people log in. */
+/** Creates a public client of an API, with which people sign in. */
 export async function createPublicClient(service: Service, api: string, scopes?: readonly string[]): Promise<string> {
   const { platform } = service
   const { id: consumer } = await platform.post<{ id: string }>('/v1/consumers', { name: 'App', kind: 'application' })
@@ -29,7 +29,7 @@ export interface LoginOptions {
   readonly username: string
   readonly password: string
   readonly redirectUri?: string
-  /** Logs in on the login page; default: with user name and password. */
+  /** Signs in on the sign-in page; default: with user name and password. */
   readonly first?: (browser: ReturnType<typeof createBrowser>, page: Page) => Promise<Page>
   /** For a client that belongs to no organisation. */
   readonly organisation?: string
@@ -52,7 +52,7 @@ export async function setPassword(url: string, password: string): Promise<number
   return (await browser.submit(page, { password })).status
 }
 
-/** Logs in and consents. Returns the code, with the verifier that redeems it; the status of the refused step otherwise. */
+/** Signs in and consents. Returns the code, with the verifier that redeems it; the status of the refused step otherwise. */
 export async function getCode(
   service: Service,
   options: LoginOptions,

@@ -1,4 +1,4 @@
-/** Agents use the platform over MCP in the whole service: login, rights, tools, resources, prompts and records. */
+/** Agents use the platform over MCP in the whole service: sign-in, rights, tools, resources, prompts and records. */
 
 import { request } from 'undici'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -38,7 +38,7 @@ async function logIn(role: string, revision: '2025-11-25' | '2026-07-28'): Promi
 
 describe('a person with the official client', () => {
   it.each(['2025-11-25', '2026-07-28'] as const)(
-    'logs in for the endpoint and acts with the rights of the role (%s)',
+    'signs in for the endpoint and acts with the rights of the role (%s)',
     { timeout: MINUTE },
     async (revision) => {
       const { client, authorizeUrl, callback, token, id } = await logIn('auditor', revision)

@@ -1,5 +1,5 @@
 /**
- * Logins that last, with independent clients and the running service: refresh, reuse, revocation and sessions, and logins on devices.
+ * Sign-ins that last, with independent clients and the running service: refresh, reuse, revocation and sessions, and sign-ins on devices.
  * After each answer that ends access, calls on new connections are refused, whichever gateway thread accepts them.
  */
 
@@ -52,14 +52,14 @@ async function discover(): Promise<oauth.AuthorizationServer> {
   return oauth.processDiscoveryResponse(issuer(), await oauth.discoveryRequest(issuer(), { ...insecure }))
 }
 
-/** Answers the pages of a login, from the login page on. */
+/** Answers the pages of a sign-in, from the sign-in page on. */
 async function decide(browser: ReturnType<typeof createBrowser>, login: Awaited<ReturnType<typeof browser.open>>) {
   const consent = await browser.submit(login, { username: PERSON.username, password: PERSON.password })
   expect(consent.status).toBe(200)
   return { consent, last: await browser.submit(consent, {}, buttonOf(consent, 'Allow')) }
 }
 
-/** Logs in with a browser and redeems the code. */
+/** Signs in with a browser and redeems the code. */
 async function logIn(as: oauth.AuthorizationServer): Promise<oauth.TokenEndpointResponse> {
   const verifier = oauth.generateRandomCodeVerifier()
   const url = new URL(as.authorization_endpoint ?? '')
@@ -102,7 +102,7 @@ async function statusesOf({ access_token: token }: { readonly access_token: stri
 const invalidGrant = { error: 'invalid_grant' }
 
 describe('oauth4webapi', () => {
-  it('refreshes a login, also after a restart of the service', async () => {
+  it('refreshes a sign-in, also after a restart of the service', async () => {
     const as = await discover()
     expect(as.grant_types_supported).toContain('refresh_token')
     const first = await logIn(as)
@@ -117,7 +117,7 @@ describe('oauth4webapi', () => {
     expect(await statusesOf(third)).toEqual([200])
   })
 
-  it('gets nothing for a refresh token that was used, and every access token of the login is refused', async () => {
+  it('gets nothing for a refresh token that was used, and every access token of the sign-in is refused', async () => {
     const as = await discover()
     const first = await logIn(as)
     const second = await refresh(as, first)
@@ -128,7 +128,7 @@ describe('oauth4webapi', () => {
     await expect(refresh(as, second)).rejects.toMatchObject(invalidGrant)
   })
 
-  it('logs a person in on a device', async () => {
+  it('signs a person in on a device', async () => {
     const as = await discover()
     const begin = await oauth.deviceAuthorizationRequest(as, client, oauth.None(), { scope: 'entries:read' }, insecure)
     const begun = await oauth.processDeviceAuthorizationResponse(as, client, begin)
@@ -156,7 +156,7 @@ describe('openid-client', () => {
     return openid.discovery(issuer(), client.client_id, undefined, openid.None(), options)
   }
 
-  it('refreshes and revokes a login', async () => {
+  it('refreshes and revokes a sign-in', async () => {
     const config = await configure()
     const first = await logIn(await discover())
     const second = await openid.refreshTokenGrant(config, first.refresh_token ?? '', { scope: 'entries:read' })
@@ -167,7 +167,7 @@ describe('openid-client', () => {
     await expect(openid.refreshTokenGrant(config, second.refresh_token ?? '')).rejects.toMatchObject(invalidGrant)
   })
 
-  it('logs a person in on a device, until the person denies it', async () => {
+  it('signs a person in on a device, until the person denies it', async () => {
     const config = await configure()
     const decideAs = async (label: string, userCode: string): Promise<void> => {
       const browser = createBrowser()
@@ -196,7 +196,7 @@ describe('openid-client', () => {
 describe('the command line', () => {
   const CLIENT = { client_id: 'tollgate-cli.default' }
 
-  it('logs a person in on a device, without a subscription, until the person ends the session', async () => {
+  it('signs a person in on a device, without a subscription, until the person ends the session', async () => {
     const platform = new URL(`${service.gatewayUrl}/platform-v1`)
     const as = await oauth.processDiscoveryResponse(platform, await oauth.discoveryRequest(platform, { ...insecure }))
     const begin = await oauth.deviceAuthorizationRequest(as, CLIENT, oauth.None(), {}, insecure)

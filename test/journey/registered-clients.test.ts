@@ -127,7 +127,7 @@ describe('a client that registered itself', () => {
     expect((await getCode(service, person)).code).toBe('')
   })
 
-  it('logs in no person of another tenant, also if the form names that tenant', async () => {
+  it('signs in no person of another tenant, also if the form names that tenant', async () => {
     const tenant = await service.platform.post<NewTenant>('/v1/tenants', { name: 'Rival' })
     const { gatewayUrl, baseUrl } = service
     const rival = { ...service, platform: createPlatformClient({ gatewayUrl, baseUrl, ...tenant.credential }) }

@@ -1,4 +1,4 @@
-/** People of a service who log in through clients without a subscription of their own. */
+/** People of a service who sign in through clients without a subscription of their own. */
 
 import { request } from 'undici'
 import { expect } from 'vitest'
@@ -16,7 +16,7 @@ export interface Role {
 
 let people = 0
 
-/** Invites a person, who sets a password. Returns how the person logs in at `ledger-v1` through the command line tool. */
+/** Invites a person, who sets a password. Returns how the person signs in at `ledger-v1` through the command line tool. */
 export async function invite(
   { platform }: Service,
   ...roles: readonly Role[]

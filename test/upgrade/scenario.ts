@@ -149,7 +149,7 @@ async function deploymentStates(platform: PlatformClient): Promise<void> {
   await subscribe(platform, 'Dorothy', 'application', 'guarded-v1')
 }
 
-/** A programme that has run through its steps, decisions, principles, rules and a person who may log in. */
+/** A programme that has run through its steps, decisions, principles, rules and a person who may sign in. */
 async function governance(platform: PlatformClient): Promise<void> {
   const openApi = readFileSync(join(SAMPLE, 'payments.openapi.yaml'), 'utf8').replace('title: Payments', 'title: Shop')
   const { id } = await platform.post<{ id: string }>('/v1/programmes', {

@@ -1,7 +1,7 @@
 /**
  * The own account of a person: name, password and second factor.
  *
- * A change of the password needs the present one, and the removal of the second factor a code. Attempts are throttled like logins,
+ * A change of the password needs the present one, and the removal of the second factor a code. Attempts are throttled like sign-ins,
  * apart from them, so that neither delays the other.
  */
 

@@ -34,7 +34,7 @@ export type FederatedSignInResult = { readonly person: Person } | { readonly ref
 export interface FederatedPeople {
   /** Signs in the person of validated claims. */
   signIn(tenant: string, provider: string, claims: Claims): Promise<FederatedSignInResult>
-  /** Refuses the earlier tokens, codes and logins of all people of a provider. */
+  /** Refuses the earlier tokens, codes and sign-ins of all people of a provider. */
   endAccess(author: Author, provider: string): Promise<void>
 }
 

@@ -2,7 +2,7 @@
  * Limits password guessing without locking out the owner of an account.
  *
  * Each user name has ten failed attempts in 15 minutes, shared by all browsers and nodes and counted whether or not the user
- * exists. A browser in which the owner has logged in before has ten attempts of its own (OWASP, device cookies), so the
+ * exists. A browser in which the owner has signed in before has ten attempts of its own (OWASP, device cookies), so the
  * attempts of others do not count against the owner. Above the limit no password is compared.
  */
 

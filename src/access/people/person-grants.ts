@@ -36,7 +36,7 @@ export interface PersonAtClient {
 }
 
 /**
- * Returns null if the person may no longer use the login that `person` comes from, and `unsubscribed` if the client is shared and no
+ * Returns null if the person may no longer use the sign-in that `person` comes from, and `unsubscribed` if the client is shared and no
  * consumer of the person is subscribed to the API.
  */
 export type GrantPerson = (login: PersonAtClient) => Promise<PersonGrant | 'unsubscribed' | null>

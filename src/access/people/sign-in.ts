@@ -11,17 +11,17 @@ import type { PersonRevocations } from '../person-revocations.ts'
 import { readLink, type OneTimeLinks } from './one-time-links.ts'
 import { USER_KIND, usernameKey, userWrite, type UserBody } from './user-document.ts'
 
-/** A person who may log in. */
+/** A person who may sign in. */
 export interface Person {
   readonly id: string
   readonly username: string
   readonly name: string
-  /** A login or a code with an earlier epoch has ended. */
+  /** A sign-in or a code with an earlier epoch has ended. */
   readonly epoch: number
 }
 
 export interface SignIn {
-  /** Returns null if the person cannot log in with this password. */
+  /** Returns null if the person cannot sign in with this password. */
   verify(tenant: string, username: string, password: string): Promise<Person | null>
   /** Returns null if there is no such person, it is disabled, or its identity provider no longer signs people in. */
   find(tenant: string, id: string): Promise<Person | null>

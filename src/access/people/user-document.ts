@@ -20,7 +20,7 @@ export interface UserBody extends Labelled {
   readonly roles?: readonly RoleAssignment[]
   /** Who signs the person in, if there is no password. The roles come from its claims. */
   readonly identity?: ProviderIdentity
-  /** Increases when logins that have begun, and codes that were issued, end. */
+  /** Increases when sign-ins that have begun, and codes that were issued, end. */
   readonly epoch?: number
   /** The only link that is open; a new one replaces it. */
   readonly link?: OneTimeLink | null

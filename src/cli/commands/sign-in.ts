@@ -32,20 +32,20 @@ export const buildLogin: BuildCommand = (command, io) => {
       '--client-id <id>',
       'sign in as a client; its secret is TOLLGATE_CLIENT_SECRET, or a line on standard input',
     )
-    .option('--tenant <name>', 'id or name of the organisation to log in to', 'default')
+    .option('--tenant <name>', 'id or name of the organisation to sign in to', 'default')
     .option('--name <context>', 'name of the context (default: the host of the service)')
     .option('--no-browser', 'print the address instead of opening the browser')
     .action((url: string | undefined, options: LoginOptions) => login(url, options, io))
   addExamples(command, [
-    ['tollgate login https://platform.example', 'logs you in with your browser'],
-    ['tollgate login --device --tenant acme', 'logs you in from a machine without a browser'],
+    ['tollgate login https://platform.example', 'signs you in with your browser'],
+    ['tollgate login --device --tenant acme', 'signs you in from a machine without a browser'],
     ['tollgate login --client-id "$ID" < secret.txt', 'signs a build in'],
   ])
 }
 
 async function login(url: string | undefined, options: LoginOptions, io: Io): Promise<void> {
   const store = openContexts(contextPath(io.env))
-  // A file that cannot be read is found before the login.
+  // A file that cannot be read is found before the sign-in.
   await store.read()
   const given = url ?? io.env['TOLLGATE_URL']
   const baseUrl = checkAddress(given || DEFAULT_URL, 'The address of the service')
@@ -83,7 +83,7 @@ export const buildLogout: BuildCommand = (command, io) => {
   command
     .argument('[context]', 'the context to leave (default: the current one)')
     .action((name: string | undefined) => logout(name, io))
-  addExamples(command, [['tollgate logout', 'ends the login and removes its tokens from this machine']])
+  addExamples(command, [['tollgate logout', 'signs you out and removes the tokens from this machine']])
 }
 
 async function logout(name: string | undefined, io: Io): Promise<void> {

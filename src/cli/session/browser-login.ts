@@ -1,7 +1,7 @@
 /**
- * A login in the browser: authorization code with PKCE (S256), and a loopback redirect on a free port (RFC 8252, 7.3).
+ * A sign-in in the browser: authorization code with PKCE (S256), and a loopback redirect on a free port (RFC 8252, 7.3).
  *
- * The listener accepts one answer, with the state and the issuer of this login (RFC 9207), and nothing after five minutes.
+ * The listener accepts one answer, with the state and the issuer of this sign-in (RFC 9207), and nothing after five minutes.
  */
 
 import { spawn } from 'node:child_process'
@@ -42,7 +42,7 @@ export async function loginInBrowser({ gatewayUrl, clientId, io, opensBrowser }:
       state,
     }).toString()
     const answered = waitForAnswer(server, { state, issuer: issuerOf(gatewayUrl) }, io.interruptible())
-    io.err.write(`Log in with your browser:\n\n  ${url.href}\n\n`)
+    io.err.write(`Sign in with your browser:\n\n  ${url.href}\n\n`)
     if (opensBrowser) openBrowser(url.href, io)
     const code = await answered
     return await requestTokens(gatewayUrl, {
@@ -72,14 +72,14 @@ interface Expected {
 
 function waitForAnswer(server: Server, expected: Expected, interrupted: AbortSignal): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>()
-  const timer = setTimeout(() => reject(new CommandFailed('No login within five minutes.')), WAIT_MS)
-  const onAbort = (): void => reject(new CommandFailed('The login was interrupted.'))
+  const timer = setTimeout(() => reject(new CommandFailed('No sign-in within five minutes.')), WAIT_MS)
+  const onAbort = (): void => reject(new CommandFailed('The sign-in was interrupted.'))
   interrupted.addEventListener('abort', onAbort, { once: true })
   server.on('request', ({ url = '', method }, response) => {
     const { pathname, searchParams } = new URL(url, 'http://loopback')
     if (method !== 'GET' || pathname !== PATH) return answer(response, 404, 'Not found.')
     if (!isSame(searchParams.get('state') ?? '', expected.state)) {
-      return answer(response, 400, 'This is not the login that the command waits for.')
+      return answer(response, 400, 'This is not the sign-in that the command waits for.')
     }
     const read = readAnswer(searchParams, expected.issuer)
     answer(response, read.code === null ? 400 : 200, read.page)
@@ -97,12 +97,12 @@ type Answer =
   | { readonly code: null; readonly page: string; readonly reason: string }
 
 function readAnswer(search: URLSearchParams, issuer: string): Answer {
-  const page = 'The login failed. Return to the terminal.'
+  const page = 'The sign-in failed. Return to the terminal.'
   if (search.get('iss') !== issuer) return { code: null, page, reason: 'The answer came from another issuer.' }
   const code = search.get('code')
-  if (code !== null && code !== '') return { code, page: 'You are logged in. You can close this page.' }
+  if (code !== null && code !== '') return { code, page: 'You are signed in. You can close this page.' }
   const reason = search.get('error_description') ?? search.get('error') ?? 'no code in the answer'
-  return { code: null, page, reason: `The login was refused: ${toPlain(reason).slice(0, 300)}` }
+  return { code: null, page, reason: `The sign-in was refused: ${toPlain(reason).slice(0, 300)}` }
 }
 
 function answer(response: ServerResponse, status: number, text: string): void {

@@ -1,4 +1,4 @@
-/** A login with a code that the person enters in a browser elsewhere (RFC 8628). */
+/** A sign-in with a code that the person enters in a browser elsewhere (RFC 8628). */
 
 import { setTimeout as pause } from 'node:timers/promises'
 import { CommandFailed } from '../exit-codes.ts'
@@ -38,7 +38,7 @@ async function poll({ gatewayUrl, clientId, code, seconds, endMs, io }: Poll): P
   const signal = io.interruptible()
   for (let wait = seconds; performance.now() < endMs;) {
     await pause(wait * 1000, undefined, { signal }).catch(() => {
-      throw new CommandFailed('The login was interrupted.')
+      throw new CommandFailed('The sign-in was interrupted.')
     })
     try {
       return await requestTokens(gatewayUrl, { grant_type: GRANT, client_id: clientId, device_code: code })
@@ -48,7 +48,7 @@ async function poll({ gatewayUrl, clientId, code, seconds, endMs, io }: Poll): P
       else if (reason !== 'authorization_pending') throw cause
     }
   }
-  throw new CommandFailed('The code has expired. Start the login again.')
+  throw new CommandFailed('The code has expired. Start the sign-in again.')
 }
 
 function timesOf({ interval, expires_in: expiresIn }: Readonly<Record<string, unknown>>) {

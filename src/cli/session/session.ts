@@ -131,7 +131,7 @@ async function currentUrl(store: ContextStore, name: string | undefined): Promis
 }
 
 function signedOut(name: string): CommandFailed {
-  return new CommandFailed(`The login of the context ${name} has ended. Run: tollgate login`)
+  return new CommandFailed(`The session of the context ${name} has ended. Run: tollgate login`)
 }
 
 export function clientForm(clientId: string, clientSecret: string): Readonly<Record<string, string>> {

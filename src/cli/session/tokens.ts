@@ -39,7 +39,7 @@ export async function requestTokens(gatewayUrl: string, form: Readonly<Record<st
   }
 }
 
-/** Revokes a refresh token, which ends the login, or an access token (RFC 7009). */
+/** Revokes a refresh token, which ends the sign-in, or an access token (RFC 7009). */
 export async function revokeToken(gatewayUrl: string, form: Readonly<Record<string, string>>): Promise<void> {
   await postForm(`${issuerOf(gatewayUrl)}/oauth2/v2/revoke`, form)
 }

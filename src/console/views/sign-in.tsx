@@ -1,4 +1,4 @@
-/** The page of somebody who is not signed in: a form that leads to the login of the service. */
+/** The page of somebody who is not signed in: a form that leads to the sign-in of the service. */
 
 import { useEffect } from 'preact/hooks'
 import { brand, findBrand } from '../shell/brand.ts'
@@ -19,7 +19,7 @@ export function SignIn() {
   }, [known])
   const failure = FAILURES.get(query.value.get('sign-in') ?? '')
   const wanted = failure === undefined ? location.pathname + location.search : ''
-  // A form of its own may not lead to another origin, as the login of the gateway is.
+  // A form of its own may not lead to another origin, as the sign-in of the gateway is.
   const signIn = (event: SubmitEvent & { readonly currentTarget: HTMLFormElement }): void => {
     event.preventDefault()
     const organisation = String(new FormData(event.currentTarget).get('organisation'))

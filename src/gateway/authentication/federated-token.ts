@@ -85,7 +85,7 @@ function isOtherToken(header: Jwt['header'], claims: Jwt['claims']): boolean {
   if (CLAIMS_OF_OTHER_TOKENS.some((name) => Object.hasOwn(claims, name))) return true
   const kinds = [lower(claims['typ']), lower(claims['token_use'])]
   if (kinds.some((kind) => OTHER_KINDS.includes(kind))) return true
-  // Keycloak copies the login's nonce into access tokens, but marks them as access tokens.
+  // Keycloak copies the nonce of the sign-in into access tokens, but marks them as access tokens.
   const isMarked = String(lower(header['typ'])).endsWith('at+jwt') || kinds.some((kind) => ACCESS_KINDS.includes(kind))
   return !isMarked && Object.hasOwn(claims, 'nonce')
 }

@@ -1,5 +1,5 @@
 /**
- * Removes the cookies of this service from a request: the session of the console, and those of a login.
+ * Removes the cookies of this service from a request: the session of the console, and those of a sign-in.
  *
  * Browsers send cookies to every port and path of a host, so that the backend of any API could get them.
  */

@@ -2,7 +2,7 @@
  * The clients of this service itself, which need no subscription: the command line and the console. Each tenant has them under names
  * of its own: `tollgate-cli.{tenant}` and `tollgate-console.{tenant}`, with the id or the name of the tenant.
  *
- * A tenant that is unknown or disabled has the same clients. No person belongs to them, so a login fails like one with a
+ * A tenant that is unknown or disabled has the same clients. No person belongs to them, so a sign-in fails like one with a
  * wrong password.
  */
 

@@ -23,7 +23,7 @@ export interface MetadataClientsOptions {
   readonly count: CountEvent
 }
 
-/** Returns null if the id is no such URL, or its document cannot be used. The tenant of the person is part of the login. */
+/** Returns null if the id is no such URL, or its document cannot be used. The tenant of the person is part of the sign-in. */
 export type FindMetadataClient = (clientId: string, tenant: string) => Promise<RegisteredClient | null>
 
 interface Known {

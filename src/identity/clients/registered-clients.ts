@@ -3,7 +3,7 @@
  * by a metadata document.
  *
  * An organisation that is unknown or disabled counts as a tenant without people, which has an id of its own. So attempts to
- * log in are answered and throttled as if it existed.
+ * sign in are answered and throttled as if it existed.
  */
 
 import type { RegisteredClient } from '../client-authentication.ts'

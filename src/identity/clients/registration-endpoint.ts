@@ -1,6 +1,6 @@
 /**
- * The registration endpoint (RFC 7591, 3): a client that nobody knows gets an id, and nothing else. It can ask people to log
- * in; only they can give it access.
+ * The registration endpoint (RFC 7591, 3): a client that nobody knows gets an id, and nothing else. It can ask people to
+ * sign in; only they can give it access.
  */
 
 import { isDisabled } from '../../access/platform-access.ts'

@@ -3,9 +3,9 @@
  * and no subscription, and expires 30 days after a person last allowed it access.
  *
  * A tenant has a bounded number of them. When it is reached, the oldest one that nobody has used gives way, but not within
- * a day, so that strangers cannot remove clients whose people are about to log in.
+ * a day, so that strangers cannot remove clients whose people are about to sign in.
  *
- * A removal ends the logins with the client: its codes and the tokens that they gave, before the client is removed, so that
+ * A removal ends the sign-ins with the client: its codes and the tokens that they gave, before the client is removed, so that
  * a removal that was interrupted can be repeated, and once more after it, for what began meanwhile.
  */
 
@@ -54,7 +54,7 @@ export interface SelfRegisteredClientsOptions {
   readonly mutex: KeyedMutex
   readonly createId: CreateId
   readonly clock: Pick<Clock, 'nowMs'>
-  /** Whether clients may register, and those that did may log people in. */
+  /** Whether clients may register, and those that did may sign people in. */
   readonly isAllowed: boolean
   /** Ends the codes of a client, and the tokens that they gave. */
   readonly endCodes: EndCodes

@@ -23,7 +23,7 @@ export interface SignInProof {
 
 export interface ProviderRequest {
   readonly state: string
-  /** Whether the provider has to ask a person who is logged in there. */
+  /** Whether the provider has to ask a person who is signed in there. */
   readonly needsNewLogin: boolean
 }
 
@@ -177,7 +177,7 @@ async function verifySignature(
     if (!(cause instanceof oauth.OperationProcessingError) || cause.code !== oauth.KEY_SELECTION) throw cause
     await refetch(id)
     const keys = publishedBy(id)?.keys ?? known
-    // Another login may have fetched them meanwhile.
+    // Another sign-in may have fetched them meanwhile.
     if (keys === known) throw cause
     await verify(keys)
   }

@@ -22,7 +22,7 @@ export interface SubscriptionBody extends Labelled {
   readonly approvalFlow?: string
   /** Missing in subscriptions of an earlier version. */
   readonly redirectUris?: readonly string[]
-  /** Whether logins give refresh tokens; missing: they do not. */
+  /** Whether sign-ins give refresh tokens; missing: they do not. */
   readonly refreshTokens?: boolean
   readonly contact?: string
   /** The subscription is cancelled at this time. */

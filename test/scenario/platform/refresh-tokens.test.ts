@@ -41,7 +41,7 @@ describe('refresh tokens of a subscription', () => {
     expect(created.status).toBe(400)
   })
 
-  it('need clients that people log in with', async () => {
+  it('need clients that people sign in with', async () => {
     const { send, path } = await setUp({})
     const { status, body } = await send('PATCH', path, { refreshTokens: true })
     expect([status, body['errors']]).toMatchObject([400, [{ pointer: '/refreshTokens' }]])

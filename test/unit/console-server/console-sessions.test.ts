@@ -130,7 +130,7 @@ it('stores neither the id nor a token in readable form, and removes the session 
   expect(await registry.list(kind, { limit: 10 })).toEqual([])
 })
 
-it('gives a token for an API while it lasts, with the login that is in force', async () => {
+it('gives a token for an API while it lasts, with the sign-in that is in force', async () => {
   const { clock, logins, sessions } = openSessions()
   const id = await sessions.begin(CLIENT, tokens(1))
   expect(await sessions.apiTokenOf(id, 'ledger-v1')).toEqual({ kind: 'token', text: 'token for ledger-v1' })

@@ -56,7 +56,7 @@ describe('a sign-in', () => {
     expect(revoked).toEqual(['r'])
   })
 
-  it('goes to the login with PKCE, and returns to where it began, with a session', async () => {
+  it('goes to the sign-in with PKCE, and returns to where it began, with a session', async () => {
     const { signIn, begin, redeemed } = open()
     const { url, state, cookie, searchParams } = begin()
     expect(url.startsWith(`${GATEWAY}/oauth2/v2/authorize?`)).toBe(true)

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { PERSON } from '../../fixtures/token-endpoints.ts'
 import { backOf, openTestLogin, PASSWORD } from '../../fixtures/login-endpoints.ts'
 
-describe('a login with a second factor', () => {
+describe('a sign-in with a second factor', () => {
   function openWithCode() {
     const server = openTestLogin()
     const tried: string[] = []
@@ -47,7 +47,7 @@ describe('a login with a second factor', () => {
     expect([server.consents, tried]).toEqual([[], []])
   })
 
-  it('is throttled after ten wrong codes without a comparison, over all logins', async () => {
+  it('is throttled after ten wrong codes without a comparison, over all sign-ins', async () => {
     const { server, tried } = openWithCode()
     for (let count = 0; count < 10; count++) {
       const browser = server.browser()

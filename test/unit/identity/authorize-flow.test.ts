@@ -10,7 +10,7 @@ async function consentOf(server: TestLogin, parameters?: Record<string, string>)
   return { browser, page }
 }
 
-describe('a login', () => {
+describe('a sign-in', () => {
   it('ends with a code for the access that the person has allowed', async () => {
     const server = openTestLogin()
     const { browser, page } = await consentOf(server, { scope: 'openid read', nonce: 'n', redirect_uri: REDIRECT })
@@ -108,7 +108,7 @@ describe('a login', () => {
   })
 })
 
-describe('a forged login form', () => {
+describe('a forged sign-in form', () => {
   it('of another browser, no browser or another stage, changed or expired, is refused', async () => {
     const server = openTestLogin()
     const browser = server.browser()
@@ -183,7 +183,7 @@ describe('password guessing', () => {
     expect(server.compared).toHaveLength(10)
   })
 
-  it('by others does not lock out a browser in which the person has logged in', async () => {
+  it('by others does not lock out a browser in which the person has signed in', async () => {
     const server = openTestLogin()
     const { browser } = await consentOf(server)
     await guess(server, 11)
@@ -208,7 +208,7 @@ describe('password guessing', () => {
   })
 })
 
-describe('a login page', () => {
+describe('a sign-in page', () => {
   const HOSTILE = `"><script>alert(1)</script>'&{{x}}`
 
   it('escapes the texts of clients, providers and users', async () => {
@@ -253,7 +253,7 @@ describe('a login page', () => {
     const { body } = await openTestLogin().browser().open()
     for (const part of [
       '<html lang="en">',
-      '<title>Log in</title>',
+      '<title>Sign in</title>',
       '<label for="username">',
       '<label for="password">',
       'autocomplete="username"',
@@ -266,7 +266,7 @@ describe('a login page', () => {
   })
 })
 
-describe('the login cookies', () => {
+describe('the sign-in cookies', () => {
   it.each([
     ['https://gateway.example', '__Host-tollgate', '; Secure'],
     ['http://127.0.0.1:8080', 'tollgate', ''],
@@ -280,7 +280,7 @@ describe('the login cookies', () => {
     )
   })
 
-  it('keep one browser id across several logins', async () => {
+  it('keep one browser id across several sign-ins', async () => {
     const browser = openTestLogin().browser()
     const first = await browser.open()
     await browser.open()

@@ -63,7 +63,7 @@ describe.each(['asksOrganisation', 'isSelfRegistered'] as const)('a client that 
     ['an unknown response_type', { response_type: 'x' }],
     ['a login without interaction', { prompt: 'none' }],
     ['a resource elsewhere', { resource: 'https://evil.example' }],
-  ])('is redirected nowhere before a login: %s', async (_, parameters) => {
+  ])('is redirected nowhere before a sign-in: %s', async (_, parameters) => {
     const server = openTestLogin()
     server[kind] = true
     const answer = await server.browser().open(parameters)

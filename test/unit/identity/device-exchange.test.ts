@@ -35,7 +35,7 @@ async function openServer(options: TestOauthServerOptions = {}) {
   return { ...server, server, authorize, begin, poll }
 }
 
-/** Decides like a person who has logged in. */
+/** Decides like a person who has signed in. */
 async function allow({ deviceCodes, clock }: TestOauthServer, { user_code: userCode }: Begun): Promise<boolean> {
   const entered = await deviceCodes.enter(userCode)
   const login = { tenant: 'acme', person: PERSON, nonce: null, loggedInAtMs: clock.nowMs() }
@@ -48,7 +48,7 @@ async function deny(deviceCodes: DeviceCodes, { user_code: userCode }: Begun): P
 
 const failure = (error: string) => ({ status: 400, body: { error } })
 
-describe('a login for a device', () => {
+describe('a sign-in for a device', () => {
   it('begins with two codes and the address of the page', async () => {
     const { begin, failures } = await openServer()
     const begun = await begin()
@@ -132,7 +132,7 @@ describe('a login for a device', () => {
     expect((await poll(begun)).status).toBe(200)
   })
 
-  it('gives nothing if the person may no longer log in', async () => {
+  it('gives nothing if the person may no longer sign in', async () => {
     const { server, begin, poll } = await openServer()
     const begun = await begin()
     await allow(server, begun)

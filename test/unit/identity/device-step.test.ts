@@ -18,7 +18,7 @@ function openLogin() {
 }
 
 describe('the page for the code of a device', () => {
-  it('leads to the login, a consent that warns and shows the code, and the end', async () => {
+  it('leads to the sign-in, a consent that warns and shows the code, and the end', async () => {
     const { login, begin, poll, consent } = openLogin()
     const browser = login.browser()
     const code = await begin()
@@ -112,7 +112,7 @@ describe('the page for the code of a device', () => {
     expect(await poll(code)).toEqual(WAITS)
   })
 
-  it('ends after the second factor like any login', async () => {
+  it('ends after the second factor like any sign-in', async () => {
     const { login, begin, poll, consent } = openLogin()
     login.secondFactors.stateOf = async () => 'on' as never
     login.secondFactors.use = async (_tenant, _person, given) => given === '123456'

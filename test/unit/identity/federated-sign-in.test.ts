@@ -64,7 +64,7 @@ describe('a sign-in at an identity provider', () => {
   })
 
   it.each([{ prompt: 'consent login' }, { max_age: '3600' }])(
-    'is a new login at the provider if the client asks for it with %o',
+    'is a new sign-in at the provider if the client asks for it with %o',
     async (parameters) => {
       const { login, registered } = await openFederatedLogin()
       const browser = login.browser()
@@ -73,7 +73,7 @@ describe('a sign-in at an identity provider', () => {
     },
   )
 
-  it('asks for no second factor, and tells the client when the person has logged in', async () => {
+  it('asks for no second factor, and tells the client when the person has signed in', async () => {
     const server = await openFederatedLogin()
     server.login.secondFactors.stateOf = async () => 'enrol'
     server.provider.claims = { ...ADA, auth_time: 1_700_000_000 }
@@ -174,7 +174,7 @@ describe('a response of a provider', () => {
     expect(await browser.comeBack(back)).toMatchObject({ status: 502 })
   })
 
-  it('is refused if the client may no longer log people in', async () => {
+  it('is refused if the client may no longer sign people in', async () => {
     const { server, browser, back } = await begin()
     server.login.redirectUris = ['https://other.example/']
     expect(await browser.comeBack(back)).toMatchObject({ status: 400 })
@@ -182,7 +182,7 @@ describe('a response of a provider', () => {
   })
 })
 
-it('Sixteen logins at a time wait for one provider; further ones are asked to try again', async () => {
+it('Sixteen sign-ins at a time wait for one provider; further ones are asked to try again', async () => {
   const server = await openFederatedLogin()
   const gate = Promise.withResolvers<void>()
   server.provider.gate = gate.promise
@@ -194,7 +194,7 @@ it('Sixteen logins at a time wait for one provider; further ones are asked to tr
 })
 
 describe('a provider of one tenant', () => {
-  it('signs nobody in to another tenant, at the beginning or in the middle of a login', async () => {
+  it('signs nobody in to another tenant, at the beginning or in the middle of a sign-in', async () => {
     const server = await openFederatedLogin()
     const browser = server.login.browser()
     const page = await browser.open()
@@ -218,7 +218,7 @@ describe('a provider of one tenant', () => {
     expect(one?.items[0]?.id).not.toBe(two?.items[0]?.id)
   })
 
-  it('signs nobody in after its removal, also in the middle of a login', async () => {
+  it('signs nobody in after its removal, also in the middle of a sign-in', async () => {
     const server = await openFederatedLogin()
     const browser = server.login.browser()
     const page = await browser.open()

@@ -7,7 +7,7 @@ import { API, GATEWAY_URL } from '../../fixtures/token-endpoints.ts'
 
 const NAMES = ['acme', 'rival', 'unknown nobody']
 
-/** Opens the login page of a client whose organisation is named by a stranger. */
+/** Opens the sign-in page of a client whose organisation is named by a stranger. */
 async function open({ login }: FederatedLogin, tenant: string): Promise<{ browser: Browser; page: OauthAnswer }> {
   login.grant = toSharedClientGrant(tenant, 'The command line')
   const browser = login.browser()
@@ -20,7 +20,7 @@ function constantOf(page: OauthAnswer): unknown {
   return { status: page.status, headers, body: String(page.body).replace(hidden(page), '') }
 }
 
-describe('the login page of a client without an organisation', () => {
+describe('the sign-in page of a client without an organisation', () => {
   it('is the same for an organisation with a provider, one without, and one that does not exist', async () => {
     const server = await openFederatedLogin()
     const pages = await Promise.all(NAMES.map((name) => open(server, name)))

@@ -60,7 +60,7 @@ async function openTokens(change: Partial<PersonTokensOptions> = {}) {
   }
 }
 
-describe('a token in the name of a person who is logged in to the console', () => {
+describe('a token in the name of a person who is signed in to the console', () => {
   it('is for one API and a minute, under the subscription of the person', async () => {
     const { issue, asked, minted } = await openTokens()
     expect(await issue()).toEqual({ kind: 'token', text: 'the token' })
@@ -110,7 +110,7 @@ describe('a token in the name of a person who is logged in to the console', () =
     expect(await meanwhile.issue()).toEqual({ kind: 'ended' })
   })
 
-  it('is not given by a login that has ended, has expired, or is of another client', async () => {
+  it('is not given by a sign-in that has ended, has expired, or is of another client', async () => {
     const { issue, end, minted } = await openTokens()
     expect(await issue('ledger-v1', 'tollgate-console.globex')).toEqual({ kind: 'ended' })
     await end()

@@ -51,7 +51,7 @@ describe('a refresh token', () => {
     expect(revoked).toEqual(new Set())
   })
 
-  it('that is used twice ends the login, with every access token that it gave', async () => {
+  it('that is used twice ends the sign-in, with every access token that it gave', async () => {
     const { redeem, refresh, revoked, reused, grants } = await openServer()
     const first = await redeem()
     const second = await refresh(refreshTokenOf(first))
@@ -113,7 +113,7 @@ describe('a refresh token', () => {
     expect((await refresh(text, { client_id: 'cli_1', client_secret: SECRET })).status).toBe(200)
   })
 
-  it('expires 30 days after its last use, and 90 days after the login', async () => {
+  it('expires 30 days after its last use, and 90 days after the sign-in', async () => {
     const { redeem, refresh, forward } = await openServer()
     const idle = refreshTokenOf(await redeem())
     let used = await redeem()
@@ -140,7 +140,7 @@ describe('a refresh token', () => {
     expect(tokenOf(whole).claims).toMatchObject({ openid: true })
   })
 
-  it('gives only scopes that the person still has, and no scope that was added since the login', async () => {
+  it('gives only scopes that the person still has, and no scope that was added since the sign-in', async () => {
     const { server, redeem, refresh } = await openServer()
     server.personGrant = { scopes: new Set(['read']), revocation: '', isCurrent: () => true }
     const first = await redeem()
@@ -151,7 +151,7 @@ describe('a refresh token', () => {
     expect((await refresh(refreshTokenOf(second))).body).toMatchObject({ scope: '' })
   })
 
-  it('is refused while the person may not use the login, and stays unused', async () => {
+  it('is refused while the person may not use the sign-in, and stays unused', async () => {
     const { server, redeem, refresh } = await openServer()
     const { personGrant } = server
     const text = refreshTokenOf(await redeem())

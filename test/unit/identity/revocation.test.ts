@@ -21,7 +21,7 @@ function refreshTokenOf({ body }: OauthAnswer): string {
 }
 
 describe('the revocation of a refresh token', () => {
-  it.each(['in force', 'replaced'])('ends the login if the token is %s', async (state) => {
+  it.each(['in force', 'replaced'])('ends the sign-in if the token is %s', async (state) => {
     const { call, first, refresh, revoked, jtisOf } = await openLogin()
     const second = await refresh(first)
     const token = refreshTokenOf(state === 'in force' ? second : first)

@@ -21,7 +21,7 @@ async function openSessions() {
     ...{ redirectUri: REDIRECT, challenge: '', person, ...wanted },
   }
 
-  /** Logs in; the code is redeemed for a token. */
+  /** Signs in; the code is redeemed for a token. */
   async function logIn(): Promise<string> {
     const text = await codes.create(consent)
     const code = await codes.find(text)
@@ -29,7 +29,7 @@ async function openSessions() {
     if (code !== null) await codes.use(code, { jti, expiresAtMs: catalogue.clock.nowMs + HOUR_MS })
     return text
   }
-  /** Logs in with a client that gets refresh tokens. */
+  /** Signs in with a client that gets refresh tokens. */
   async function stayLoggedIn(epoch = 0): Promise<{ text: string; jti: string }> {
     const text = await codes.create(consent)
     const code = await codes.find(text)
@@ -46,7 +46,7 @@ async function openSessions() {
 }
 
 describe('the sessions of a person', () => {
-  it('are the logins whose token is accepted', async () => {
+  it('are the sign-ins whose token is accepted', async () => {
     const { catalogue, codes, consent, list, logIn } = await openSessions()
     await codes.create(consent)
     expect(await list()).toEqual([])
@@ -68,7 +68,7 @@ describe('the sessions of a person', () => {
     expect(await list()).toEqual([])
   })
 
-  it('end together, and a login afterwards counts', async () => {
+  it('end together, and a sign-in afterwards counts', async () => {
     const { catalogue, id, list, logIn, users } = await openSessions()
     await logIn()
     await logIn()

@@ -83,7 +83,7 @@ describe('a refresh token of a public client', () => {
     expect(await refresh(refreshTokenOf(last), certificate)).toMatchObject(refused)
   })
 
-  it('is not bound if the login presented no certificate', async () => {
+  it('is not bound if the sign-in presented no certificate', async () => {
     const { redeem, refresh } = await openServer()
     const login = refreshTokenOf(await redeem())
     const over = await refresh(login, ONE)

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { openTestOauthServer, tokenOf } from '../../fixtures/token-endpoints.ts'
 
 describe('a code of a person', () => {
-  it('gives no token if the person may no longer log in, and stays unused', async () => {
+  it('gives no token if the person may no longer sign in, and stays unused', async () => {
     const server = await openTestOauthServer()
     const code = await server.code()
     const { personGrant } = server

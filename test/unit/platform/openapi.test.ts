@@ -163,7 +163,7 @@ describe('/oauth.openapi.json, to which /openapi.json links', () => {
     expect(body['servers']).toEqual([{ url: GATEWAY_URL }])
     expect((await new Validator().validate(structuredClone(body))).errors ?? []).toEqual([])
     const rules = new Set((await lint(bytes)).findings.map(({ rule }) => rule))
-    // HTTP Basic for clients and errors of RFC 6749, `.well-known` of RFC 8615, a login that needs no credential.
+    // HTTP Basic for clients and errors of RFC 6749, `.well-known` of RFC 8615, a sign-in that needs no credential.
     const dictated = [
       'path-spelling',
       'problem-details',

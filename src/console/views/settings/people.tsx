@@ -1,4 +1,4 @@
-/** People who may log in: `settings/people` and `settings/people/{id}`. */
+/** People who may sign in: `settings/people` and `settings/people/{id}`. */
 
 import { useState } from 'preact/hooks'
 import { change } from '../../api/client.ts'

@@ -1,4 +1,4 @@
-/** The sessions of a person: logins from which a client still has access. */
+/** The sessions of a person: sign-ins from which a client still has access. */
 
 import { change, isSignedIn } from '../../api/client.ts'
 import type { Item } from '../../api/operations.ts'

@@ -69,7 +69,7 @@ describe('a second factor', () => {
     }
   })
 
-  it('must be set up at the next login if the policy requires one, and cannot be removed then', async () => {
+  it('must be set up at the next sign-in if the policy requires one, and cannot be removed then', async () => {
     const catalogue = openTestCatalogue()
     const people = await openTestPeople(catalogue)
     const { secondFactors, users } = people

@@ -119,7 +119,7 @@ describe('the token endpoint of a provider', () => {
     gate.resolve()
   })
 
-  it('gets a code only with the verifier of the login that began', async () => {
+  it('gets a code only with the verifier of the sign-in that began', async () => {
     const server = await openFederatedLogin()
     const [browser, other] = [server.login.browser(), server.login.browser()]
     const foreign = server.provider.authorize(await goToProvider(other, server.registered))
