@@ -227,7 +227,7 @@ function createThreadAdmissions(
 
 /** Constructs the server with the stages of a call. */
 function createServer(
-  { settings, clock, clock: { nowMs }, keyedHash }: ThreadOptions,
+  { settings, settings: { servesWithoutLeases, namesPaths }, clock, clock: { nowMs }, keyedHash }: ThreadOptions,
   parts: ServerParts,
 ): Pick<ThreadParts, 'server' | 'webSockets'> {
   const { mainThread, spool, inFlight, limiter, callerContexts, revisions, authenticator, oauth } = parts
@@ -260,7 +260,6 @@ function createServer(
   })
   const admissions = createThreadAdmissions(settings, parts, onFault)
   const own = { admissions, loops, drift, nowMs, isAccepting, isStaleAt, send }
-  const { servesWithoutLeases, namesPaths } = settings
   const stages = { authenticator, callerContexts, servesWithoutLeases, namesPaths, ...own }
   const mcp = new McpEndpoint({
     ...stages,
