@@ -7,11 +7,11 @@
 
 import { availableParallelism, hostname } from 'node:os'
 import { resolve } from 'node:path'
-import { parseArgs } from 'node:util'
 import { DEFAULT_RISK_RULES, type RiskRules } from './risk/risk-rules.ts'
 import { readThresholds } from './risk/risk-thresholds.ts'
 import type { SpoolSync } from './record/spool-writer-options.ts'
 import { LOG_LEVELS, type LogLevel } from './runtime/log.ts'
+import { readFlags } from './settings/flags.ts'
 import {
   address,
   cluster,
@@ -23,6 +23,7 @@ import {
   oneOf,
   origins,
   port,
+  publicAddress,
   server,
   tenant,
   text,
@@ -30,6 +31,7 @@ import {
   whole,
   type Read,
 } from './settings/setting-values.ts'
+import { notThis } from './settings/quote-values.ts'
 import { readRetention } from './settings/retention-settings.ts'
 import { readTelemetry, type TelemetrySettings } from './settings/telemetry-settings.ts'
 import { readTls, type TlsConfig } from './settings/tls-settings.ts'
@@ -162,14 +164,14 @@ const STALENESS_SECONDS_MAX = 86_400
 /** Throws `ConfigError`. A variable that is empty counts as unset. */
 export function readConfig(argv: readonly string[], environment: Readonly<Record<string, string | undefined>>): Config {
   const wrong: string[] = []
-  const { flags, empty } = readFlags(argv, wrong)
+  const { flags, empty } = readFlags(argv, SETTING_NAMES, wrong)
 
   function setting<T>(name: Name, fallback: T, read: Read<T>): T {
     const text = flags.get(name) ?? environment[name]
     if (text === undefined || text === '') return fallback
     const result = read(text)
     if ('value' in result) return result.value
-    wrong.push(`${name} takes ${result.takes}${SECRET_SETTINGS.has(name) ? '' : `, not "${text.slice(0, 100)}"`}`)
+    wrong.push(`${name} takes ${result.takes}${SECRET_SETTINGS.has(name) ? '' : notThis(text)}`)
     return fallback
   }
 
@@ -178,9 +180,9 @@ export function readConfig(argv: readonly string[], environment: Readonly<Record
     platformPort: setting('PLATFORM_PORT', 8081, port),
     riskPort: setting<number | null>('RISK_PORT', null, port),
     host: setting('HOST', '127.0.0.1', host),
-    gatewayUrl: setting<string | null>('GATEWAY_URL', null, address),
-    baseUrl: setting<string | null>('BASE_URL', null, address),
-    riskUrl: setting<string | null>('RISK_URL', null, address),
+    gatewayUrl: setting<string | null>('GATEWAY_URL', null, publicAddress),
+    baseUrl: setting<string | null>('BASE_URL', null, publicAddress),
+    riskUrl: setting<string | null>('RISK_URL', null, publicAddress),
     gatewayThreads: setting('GATEWAY_THREADS', Math.max(1, availableParallelism() - 1), whole(1, 256)),
     dataDir: resolve(setting('DATA_DIR', './data', text(1, 4096))),
     clickhouseUrl: setting<string | null>('CLICKHOUSE_URL', null, address),
@@ -215,6 +217,8 @@ export function readConfig(argv: readonly string[], environment: Readonly<Record
   if (config.clickhouseCluster !== null && config.clickhouseUrl === null && wrong.length === 0)
     wrong.push('CLICKHOUSE_CLUSTER names a cluster of the server of CLICKHOUSE_URL, which is not set')
   refuseHalfNodes(config, wrong)
+  if (config.isDevelopment && config.databaseUrl !== null)
+    wrong.push('DEVELOPMENT=on is for a single process without callers, not for several nodes (DATABASE_URL)')
   if (wrong.length > 0) throw new ConfigError(wrong)
   return config
 }
@@ -266,34 +270,3 @@ export const SECRET_SETTINGS: ReadonlySet<SettingName> = new Set([
   'REDIS_URL',
   'DATABASE_URL',
 ])
-
-const EMPTY = 'empty'
-
-function readFlags(argv: readonly string[], wrong: string[]): { flags: Map<Name, string>; empty: boolean } {
-  const names = new Map(SETTING_NAMES.map((name) => [flagOf(name), name]))
-  const options = Object.fromEntries(SETTING_NAMES.map((name) => [flagOf(name).slice(2), { type: 'string' as const }]))
-  const { tokens } = parseArgs({
-    args: [...argv],
-    options: { ...options, [EMPTY]: { type: 'boolean' } },
-    strict: false,
-    tokens: true,
-  })
-  const flags = new Map<Name, string>()
-  let empty = false
-  for (const token of tokens) {
-    const flag = token.kind === 'option' ? token.rawName : token.kind === 'positional' ? token.value : '--'
-    const name = names.get(flag)
-    if (token.kind === 'option' && token.name === EMPTY && token.value === undefined) empty = true
-    else if (token.kind !== 'option' || name === undefined) {
-      wrong.push(`${flag.slice(0, 100)} is not a flag; --help lists them`)
-    } else if (token.value === undefined || (!token.inlineValue && token.value.startsWith('--'))) {
-      wrong.push(`${flag} takes a value`)
-    } else flags.set(name, token.value)
-  }
-  return { flags, empty }
-}
-
-/** Returns `--gateway-port` for `GATEWAY_PORT`. */
-export function flagOf(name: SettingName): string {
-  return `--${name.toLowerCase().replaceAll('_', '-')}`
-}

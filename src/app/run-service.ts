@@ -21,6 +21,9 @@ const EXIT_REFUSED = 2
 /** Under `npm start`, one Ctrl-C arrives twice: from the terminal, and forwarded by npm. */
 const SAME_SIGNAL_MS = 500
 
+/** Files of the data folder are for this user alone, also in a folder that others may enter. */
+process.umask(0o077)
+
 const argv = process.argv.slice(2)
 
 const text = orRefuse(() => information(argv, process.env))

@@ -67,7 +67,7 @@ function createProgram(io: Io): { readonly program: Command; readonly load: Load
     .configureOutput({
       writeOut: (text) => io.out.write(text),
       writeErr: (text) => io.err.write(text),
-      outputError: (text, write) => write(text.replace(/^error: /, 'tollgate: ')),
+      outputError: (text, write) => write(withoutValues(text).replace(/^error: /, 'tollgate: ')),
       getOutHelpWidth: () => Math.min(io.out.columns, HELP_COLUMNS_MAX),
       getErrHelpWidth: () => Math.min(io.err.columns, HELP_COLUMNS_MAX),
       getOutHasColors: () => io.out.colour,
@@ -96,6 +96,14 @@ function createProgram(io: Io): { readonly program: Command; readonly load: Load
 const RAW: ReadonlyMap<string, RawEntry> = new Map(
   SECTIONS.flatMap(({ entries }) => entries.flatMap((entry) => ('run' in entry ? [[entry.name, entry] as const] : []))),
 )
+
+/** Removes arguments from a message of Commander: one that is misplaced or follows a misspelt option may be a secret. */
+function withoutValues(text: string): string {
+  return text
+    .replace(/^(error: unknown option '--?[\w-]*)[^\w'-].*'/s, "$1'")
+    .replace(/^(error: unknown command )'(?![\w-]*').*'/s, '$1')
+    .replace(/^(error: too many arguments.* but got \d+): .*\.$/ms, '$1.')
+}
 
 function explain(cause: unknown, io: Io): number {
   // Commander has printed its message.

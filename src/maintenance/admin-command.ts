@@ -15,6 +15,7 @@ import { parseCommand, runCommand } from './folder-command.ts'
 import { systemClock as clock } from '../runtime/clock.ts'
 import { createIdFactory } from '../runtime/ids.ts'
 import { StartRefused } from '../runtime/start-refused.ts'
+import { publicAddress } from '../settings/setting-values.ts'
 import { createVault, loadMasterKey } from '../runtime/vault.ts'
 import type { Postgres } from '../store/postgres/open-postgres.ts'
 import { RevisionConflict, type Registry } from '../store/registry.ts'
@@ -107,7 +108,7 @@ async function reset(registry: Registry, masterKey: Buffer): Promise<Reset> {
   const vault = createVault(masterKey)
   const createId = createIdFactory(clock.nowMs)
   const last = await readServiceAddress(registry)
-  const gatewayUrl = (process.env['GATEWAY_URL'] || (last?.gatewayUrl ?? 'http://127.0.0.1:8080')).replace(/\/+$/, '')
+  const gatewayUrl = readGatewayUrl() ?? last?.gatewayUrl ?? 'http://127.0.0.1:8080'
   for (let attempt = 1; ; attempt++) {
     try {
       const made = await resetAdmin({ registry, vault, createId, randomBytes, clock, gatewayUrl })
@@ -118,6 +119,16 @@ async function reset(registry: Registry, masterKey: Buffer): Promise<Reset> {
         throw new StartRefused('running nodes keep changing the credentials; repeat', { cause })
     }
   }
+}
+
+/** Returns null if the variable is not set. Throws `StartRefused`. */
+function readGatewayUrl(): string | null {
+  const { GATEWAY_URL: text = '' } = process.env
+  if (text === '') return null
+  const read = publicAddress(text)
+  // Not repeated: it may have a password.
+  if ('takes' in read) throw new StartRefused(`GATEWAY_URL takes ${read.takes}`)
+  return read.value
 }
 
 function describe({ clientId, clientSecret, revoked, owner, ownerLink, last }: Reset): string {

@@ -7,6 +7,7 @@
 import { takeBackup } from '../backup/take-backup.ts'
 import type { Manifest } from '../backup/manifest.ts'
 import { EXIT_REFUSED, parseCommand, runCommand } from './folder-command.ts'
+import { readStoreSettings } from './store-settings.ts'
 import { readVersion } from '../settings/information-flags.ts'
 import { systemClock as clock } from '../runtime/clock.ts'
 import { StartRefused } from '../runtime/start-refused.ts'
@@ -20,7 +21,6 @@ may be running or stopped. Run the command as the user of the service, on its ma
 tollgate restore.
 `
 
-process.umask(0o077)
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.once(signal, () => {
     process.stderr.write('tollgate: interrupted; no backup was made\n')
@@ -35,7 +35,7 @@ async function run(args: string[]): Promise<string> {
   const [target] = positionals
   if (target === undefined || positionals.length > 1)
     throw new StartRefused(`backup takes exactly one folder\n\n${HELP}`)
-  const url = process.env['CLICKHOUSE_URL'] || null
+  const { clickhouseUrl: url } = readStoreSettings()
   const manifest = await takeBackup({
     dataDir: values['data-dir'] ?? (process.env['DATA_DIR'] || './data'),
     target,

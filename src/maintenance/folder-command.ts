@@ -5,8 +5,9 @@ import { StartRefused } from '../runtime/start-refused.ts'
 
 export const EXIT_REFUSED = 2
 
-/** Runs a command and prints its text; a refusal is a line on stderr and exit code 2. */
+/** Runs a command and prints its text; a refusal is a line on stderr and exit code 2. Other users of the machine cannot read its files. */
 export async function runCommand(run: (args: string[]) => string | Promise<string>): Promise<void> {
+  process.umask(0o077)
   try {
     process.stdout.write(await run(process.argv.slice(2)))
   } catch (cause) {

@@ -16,7 +16,6 @@ Compares the backup in DIR with its manifest and copies it to NEW. NEW must not 
 DATA_DIR set to NEW, and with the MASTER_KEY and CLICKHOUSE_URL of the original service, if it had them.
 `
 
-process.umask(0o077)
 await runCommand(run)
 
 function run(args: string[]): string {

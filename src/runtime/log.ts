@@ -9,6 +9,7 @@
 import { pino, type Logger } from 'pino'
 import { systemClock } from './clock.ts'
 import { createLogLimit, type LogLimit } from './log-limit.ts'
+import { REDACTED, withoutUrlSecrets } from './log-secrets.ts'
 import type { LogTap } from './log-tap.ts'
 
 export type Log = Logger
@@ -16,7 +17,6 @@ export type Log = Logger
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 export type LogLevel = (typeof LOG_LEVELS)[number]
 
-const SECRETS = ['authorization', 'cookie', 'client_secret', 'clientSecret', 'apiKey', 'password', 'secret']
 const WARN = 40
 const FATAL = 60
 const SWEEP_EVERY_MS = 1_000
@@ -42,7 +42,7 @@ export function createLog(level: LogLevel, options: LogOptions = {}): Log {
       base: null,
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
-      redact: { paths: SECRETS.flatMap((name) => [name, `*.${name}`, `*.headers.${name}`]), censor: '[secret]' },
+      redact: REDACTED,
       hooks: {
         logMethod(given, method, levelNumber) {
           const [fields, message] = given as unknown as [unknown, string | undefined]
@@ -54,7 +54,7 @@ export function createLog(level: LogLevel, options: LogOptions = {}): Log {
         },
       },
     },
-    tap === null ? destination : tapped(destination, tap),
+    cleaned(tap === null ? destination : tapped(destination, tap)),
   )
 }
 
@@ -73,6 +73,10 @@ function causeOf(error: unknown): unknown {
   if (!(error instanceof Error)) return typeof error
   const { name, code, cause } = error as NodeJS.ErrnoException
   return [name, code, ...(cause === undefined ? [] : [causeOf(cause)])]
+}
+
+function cleaned(destination: { write(line: string): void }): { write(line: string): void } {
+  return { write: (line) => destination.write(withoutUrlSecrets(line)) }
 }
 
 function tapped(destination: { write(line: string): void }, tap: Pick<LogTap, 'write'>): { write(line: string): void } {

@@ -1,6 +1,7 @@
 /** The text of `--help`: flags, settings, exit codes, and further documents. */
 
-import { flagOf, SETTING_NAMES } from '../config.ts'
+import { SETTING_NAMES } from '../config.ts'
+import { flagOf } from './flags.ts'
 import { SETTINGS_HELP } from './setting-descriptions.ts'
 
 const FLAG_WIDTH = 26

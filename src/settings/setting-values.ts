@@ -29,16 +29,38 @@ export const tenant: Read<string> = (text) =>
 
 export const address: Read<string> = (text) => {
   const url = URL.canParse(text) ? new URL(text) : null
-  if (url === null || !/^https?:$/.test(url.protocol) || url.search !== '' || url.hash !== '') {
+  if (
+    url === null ||
+    !/^https?:$/.test(url.protocol) ||
+    url.search !== '' ||
+    url.hash !== '' ||
+    url.pathname.includes('@')
+  ) {
     return { takes: 'an http or https address' }
   }
   return { value: text.replace(/\/+$/, '') }
 }
 
-/** The URL of a server, which may contain a password. */
+/** An address that tokens, links and messages show, so that it must have no password. */
+export const publicAddress: Read<string> = (text) => {
+  const read = address(text)
+  if ('takes' in read) return read
+  const { username, password } = new URL(read.value)
+  return username === '' && password === '' ? read : { takes: 'an http or https address without user and password' }
+}
+
+/** The path of a file or folder; a key in PEM is the content of one. */
+export const path: Read<string> = (value) =>
+  value.includes('-----BEGIN') || /[\r\n]/.test(value)
+    ? { takes: 'a path, not the content of a file' }
+    : text(1, 4096)(value)
+
+/** The URL of a server, which may contain a password. Without `//`, or with a raw slash, the password would be a part of the path. */
 export function server(...protocols: readonly string[]): Read<string> {
   return (text) =>
-    URL.canParse(text) && protocols.includes(new URL(text).protocol.slice(0, -1))
+    URL.canParse(text) &&
+    protocols.some((protocol) => text.toLowerCase().startsWith(`${protocol}://`)) &&
+    !new URL(text).pathname.includes('@')
       ? { value: text }
       : { takes: `a URL of the form ${protocols[0]}://user:password@host:port/...` }
 }

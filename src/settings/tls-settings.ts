@@ -2,7 +2,7 @@
 
 import { resolve } from 'node:path'
 import type { TlsSettings } from '../tls/certificate-files.ts'
-import { port, text, type Read } from './setting-values.ts'
+import { path as pathOf, port, type Read } from './setting-values.ts'
 
 type Name = 'TLS_CERT_FILE' | 'TLS_KEY_FILE' | 'TLS_CERT_DIR' | 'TLS_CLIENT_CA_FILE' | 'HTTP_REDIRECT_PORT'
 
@@ -15,7 +15,7 @@ export interface TlsConfig {
 
 export function readTls(setting: <T>(name: Name, fallback: T, read: Read<T>) => T, wrong: string[]): TlsConfig {
   const path = (name: Exclude<Name, 'HTTP_REDIRECT_PORT'>): string | null => {
-    const value = setting<string | null>(name, null, text(1, 4096))
+    const value = setting<string | null>(name, null, pathOf)
     return value === null ? null : resolve(value)
   }
   const certFile = path('TLS_CERT_FILE')

@@ -13,6 +13,7 @@ import { createClickHouseServer, type ClickHouseServer } from '../fixtures/click
 import { OWN_ADDRESS, ownPort } from '../fixtures/own-address.ts'
 import type { PostgresServer } from '../fixtures/postgres-server.ts'
 import type { RedisServer } from '../fixtures/redis-server.ts'
+import { secretIn } from '../fixtures/secret-in.ts'
 import { dropOutput, keepOutput } from '../fixtures/service-outputs.ts'
 import { PLAIN_ENVIRONMENT } from './plain-environment.ts'
 
@@ -151,12 +152,18 @@ export async function createService(options: ServiceOptions = {}): Promise<Servi
     return new Promise((resolve) => running.once('exit', (code) => resolve(code)))
   }
 
+  function refuseSecrets(): void {
+    const secret = secretIn(errors)
+    if (secret !== null) throw new Error(`the service has logged a secret: ${secret}`)
+  }
+
   async function stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<number | null> {
     const end = exited()
     child?.kill(signal)
     const code = await end
     // Logs are kept, and read by many.
     if ((output + errors).includes(clientSecret)) throw new Error('the service has printed ADMIN_CLIENT_SECRET')
+    refuseSecrets()
     return code
   }
 
@@ -193,6 +200,7 @@ export async function createService(options: ServiceOptions = {}): Promise<Servi
         await server.remove()
       }
       rmSync(dataDir, { recursive: true, force: true })
+      refuseSecrets()
     },
   }
 }

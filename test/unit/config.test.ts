@@ -34,31 +34,38 @@ describe('flags', () => {
   it.each([
     [
       ['--gatway-port', '9000'],
-      ['--gatway-port is not a flag; --help lists them', '9000 is not a flag'],
+      ['--gatway-port is not a flag; --help lists them', 'argument 2 is not a flag'],
     ],
-    [['start'], ['start is not a flag']],
+    [['start'], ['argument 1 is not a flag']],
     [
       ['-p', '9000'],
-      ['-p is not a flag', '9000 is not a flag'],
+      ['-p is not a flag', 'argument 2 is not a flag'],
     ],
     [
       ['--', '--empty'],
-      ['-- is not a flag', '--empty is not a flag'],
+      ['-- is not a flag', 'argument 2 is not a flag'],
     ],
     [['--empty=yes'], ['--empty is not a flag']],
     [['--gateway-port'], ['--gateway-port takes a value']],
     [['--gateway-port', '--empty'], ['--gateway-port takes a value']],
     [
       ['--__proto__', 'x'],
-      ['--__proto__ is not a flag', 'x is not a flag'],
+      ['--__proto__ is not a flag', 'argument 2 is not a flag'],
     ],
   ])('that are not understood are refused, all at once: %j', (argv, expected) => {
     const lines = faults(argv)
     for (const text of expected) expect(lines.join('\n')).toContain(text)
   })
 
-  it('never repeat the value of an unknown flag, which may be a secret', () => {
-    expect(faults(['--admin-secret=hunter2-hunter2']).join('\n')).not.toContain('hunter2')
+  it.each([
+    [['--admin-secret=hunter2-hunter2']],
+    [['--admin-secret', 'hunter2']],
+    [['--database-urll', 'postgres://user:hunter2@db/x']],
+    [['--postgres://user:hunter2@db/x']],
+    [['DATABASE_URL=postgres://user:hunter2@db/x']],
+  ])('never repeat what no flag takes, which may be a secret: %j', (argv) => {
+    expect(faults(argv)).not.toEqual([])
+    expect(faults(argv).join('\n')).not.toContain('hunter2')
   })
 })
 

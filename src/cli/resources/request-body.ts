@@ -45,13 +45,14 @@ async function askSecrets(fields: readonly Field[], io: Io): Promise<readonly (r
   return names.map((name, index) => [name, secrets[index] ?? ''] as const)
 }
 
-/** Parses `key=value` texts. */
-function readFields(texts: readonly string[], parse: (text: string) => unknown): Body {
+/** Parses `key=value` texts. No message repeats a value, which may be a secret. */
+function readFields(texts: readonly string[], parse: (text: string, name: string) => unknown): Body {
   return Object.fromEntries(
     texts.map((text) => {
       const at = text.indexOf('=')
-      if (at < 1) throw new CommandFailed(`A field has the form key=value, not ${text.slice(0, 80)}`)
-      return [text.slice(0, at), parse(text.slice(at + 1))]
+      if (at < 1) throw new CommandFailed('A field has the form key=value, and one has no key.')
+      const name = text.slice(0, at)
+      return [name, parse(text.slice(at + 1), name)]
     }),
   )
 }
@@ -71,7 +72,9 @@ async function readObject(name: string, io: Io): Promise<Body> {
   try {
     value = parse(text, { maxAliasCount: 100 })
   } catch (cause) {
-    throw new CommandFailed(`${name} is neither YAML nor JSON: ${(cause as Error).message}`)
+    // The other lines quote the file, which may contain secrets.
+    const [reason] = (cause as Error).message.split('\n')
+    throw new CommandFailed(`${name} is neither YAML nor JSON: ${reason}`)
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw new CommandFailed(`${name} must contain an object with the fields of the body.`)
@@ -95,7 +98,7 @@ async function toValue(kind: Field['kind'], value: unknown, name: string, io: Io
     case 'address':
       return { url: text }
     case 'json':
-      return parseJsonText(text)
+      return parseJsonText(text, name)
     case 'flag':
     case 'text':
     case 'secret':
@@ -109,10 +112,10 @@ function toNumber(text: string, name: string): number {
   return number
 }
 
-function parseJsonText(text: string): unknown {
+function parseJsonText(text: string, name: string): unknown {
   try {
     return JSON.parse(text) as unknown
   } catch {
-    throw new CommandFailed(`${text.slice(0, 80)} is not JSON.`)
+    throw new CommandFailed(`The value of ${name} is not JSON.`)
   }
 }

@@ -1,5 +1,6 @@
 // @module-tag redis-server
 
+import { inspect } from 'node:util'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { LeaseMessage, LeaseRequest } from '../../../src/leases/lease-messages.ts'
 import {
@@ -253,3 +254,14 @@ async function becomesTrueAfterFailures(leases: RedisLeases): Promise<void> {
   expect(faults.length).toBeGreaterThan(0)
   expect(faults.join()).not.toContain('secret-of-redis')
 }
+
+it('errors of a wrong password do not contain it, even as Node prints them in a crash', async () => {
+  await server.command('CONFIG', 'SET', 'requirepass', 'another')
+  const leases = openLeases(server.port)
+  const printed = await vi.waitFor(async () => {
+    const text = inspect(await Promise.resolve(leases.prepare()).catch((cause: unknown) => cause), { depth: 9 })
+    expect(text).toContain('WRONGPASS')
+    return text
+  })
+  expect(printed).not.toContain('secret-of-redis')
+})

@@ -85,7 +85,7 @@ describe('a user', () => {
 })
 
 describe('the last owner', () => {
-  it('cannot be disabled, removed or demoted, until another owner can log in', async () => {
+  it('cannot be disabled, removed or demoted, until another owner can sign in', async () => {
     const { users } = await openTestPeople(openTestCatalogue())
     const owner = { roles: [{ role: 'owner' }] }
     const { id } = await users.create(ACME, { ...GRACE, ...owner })

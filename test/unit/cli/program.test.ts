@@ -84,6 +84,20 @@ describe('Wrong use', () => {
     }
   })
 
+  it.each([
+    ['--client-secrett=hunter2'],
+    ['login', '--client-secrett=hunter2', 'https://platform.example'],
+    ['login', 'https://platform.example', 'hunter2'],
+    ['apis', 'list', '--postgres://user:hunter2@db/x'],
+    ['apis', 'list', 'a', "hunter2'"],
+    ['postgres://user:hunter2@db/x'],
+    ['apis', 'postgres://user:hunter2@db/x'],
+  ])('repeats no argument that may be a secret: %j %j %j', async (...args) => {
+    const { code, err } = await run(...args.filter((each) => each !== undefined))
+    expect([code, err]).toEqual([2, expect.stringMatching(/^tollgate: (unknown|too many)/)])
+    expect(err).not.toContain('hunter2')
+  })
+
   it('has options for fields whose names every command uses', async () => {
     expect((await run('adrs', 'create', '--help')).out).toMatch(/--context-text <text>[^]*--context <name>/)
   })

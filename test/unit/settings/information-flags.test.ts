@@ -3,7 +3,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { flagOf, SETTING_NAMES } from '../../../src/config.ts'
+import { SETTING_NAMES } from '../../../src/config.ts'
+import { flagOf } from '../../../src/settings/flags.ts'
 import { firstSteps } from '../../../src/onboarding/first-steps.ts'
 import { information } from '../../../src/settings/information-flags.ts'
 

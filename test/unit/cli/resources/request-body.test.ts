@@ -59,4 +59,16 @@ describe('buildBody', () => {
   ] as const)('refuses the fields %j with %j and %j', async (kinds, values, options, reason) => {
     await expect(build(kinds, values, options, '[1]')).rejects.toThrow(reason)
   })
+
+  it.each([
+    [{}, { field: ['hunter2'] }, ''],
+    [{}, { jsonField: ['clientSecret=hunter2'] }, ''],
+    [{ secretHeaders: '{"value":"hunter2' }, {}, ''],
+    [{}, { input: '-' }, 'clientSecret: "hunter2\nname: x\n'],
+    [{}, { input: '-' }, '{"clientSecret": "hunter2"'],
+  ])('repeats no value of the malformed fields %j with %j and the input %j', async (values, options, input) => {
+    const refused = await build({ secretHeaders: 'json' }, values, options, input).catch(String)
+    expect(refused).toMatch(/^CommandFailed|^Error/)
+    expect(refused).not.toContain('hunter2')
+  })
 })
