@@ -582,11 +582,11 @@ export const texts = {
     types: {
       ProtectionViolation: 'Request outside the contract',
       AuthFailure401: 'Unauthenticated calls',
-      AuthFailure403: 'Calls without the right',
+      AuthFailure403: 'Calls without permission',
       ApproachingLimit: 'Limit nearly reached',
       RateLimitBreach: 'Limit exceeded',
       RetirementBlocked: 'Retirement blocked',
-      SelfApprovalAttempt: 'Attempt to approve an own request',
+      SelfApprovalAttempt: 'Attempted self-approval',
       ServiceLevelBreach: 'Service level missed',
       DesignDrift: 'Calls differ from the document',
       ComplianceScoreLow: 'Low compliance score',
