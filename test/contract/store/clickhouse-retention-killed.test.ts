@@ -87,7 +87,7 @@ async function expectStatements(service: UsageService): Promise<void> {
 
 it.each(Array.from({ length: KILLS }, (_, index) => readSeed(0) + index))(
   'never changes a sum or a statement (kill %i)',
-  { timeout: 120_000 },
+  { timeout: 300_000 },
   async (seed) => {
     const folder = mkdtempSync(join(tmpdir(), 'killed-retention-'))
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }))

@@ -50,7 +50,7 @@ async function runAndKill(folder: string, seed: number): Promise<Step> {
 
 it.each(Array.from({ length: KILLS }, (_, index) => readSeed(0) + index))(
   'never changes a summary (kill %i)',
-  { timeout: 120_000 },
+  { timeout: 300_000 },
   async (seed) => {
     const folder = mkdtempSync(join(tmpdir(), 'killed-rollup-'))
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }))

@@ -173,7 +173,7 @@ describe('a statement', () => {
     expect(await read()).toEqual({ closedMs: null, lines: linesOf(items), corrections: [] })
   })
 
-  it('equals its line items while usage arrives and is rolled up (random)', { timeout: 120_000 }, async () => {
+  it('equals its line items while usage arrives and is rolled up (random)', { timeout: 300_000 }, async () => {
     const random = createRandom(11)
     const items: LineItem[] = []
     let closedMs: number | null = null

@@ -33,7 +33,9 @@ export function randomQuery(random: Random): SummaryQuery {
   const step = [1, 10_000, 3_600_000, DAY][random.below(4)]!
   const [one, other] = [at(), at()].map((timeMs) => Math.floor(timeMs / step) * step)
   const interval = [undefined, undefined, 'minute', 'hour', 'day', 'month'][random.below(6)] as SummaryQuery['interval']
-  const range = { tenant: 'own', fromMs: Math.min(one!, other!), toMs: Math.max(one!, other!) }
+  const [fromMs, last] = [Math.min(one!, other!), Math.max(one!, other!)]
+  // The API answers minutes for a day at most.
+  const range = { tenant: 'own', fromMs, toMs: interval === 'minute' ? Math.min(last, fromMs + DAY) : last }
   if (random.below(5) === 0) return { ...range, groupBy: ['customer'], limit: [3, 7, 1_000][random.below(3)]! }
   return {
     ...range,

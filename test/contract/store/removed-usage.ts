@@ -97,16 +97,19 @@ function anyQuery(random: Random, nowMs: number): SummaryQuery {
   const at = (): number => FIRST - 5 * DAY + random.below((nowMs - FIRST) / 1_000 + 10 * 86_400) * 1_000
   const step = [1, 10_000, HOUR, DAY][random.below(4)]!
   const [one, other] = [at(), at()].map((timeMs) => Math.floor(timeMs / step) * step)
-  return { ...randomQuery(random), fromMs: Math.min(one!, other!), toMs: Math.max(one!, other!), limit: 1_000 }
+  const [fromMs, last] = [Math.min(one!, other!), Math.max(one!, other!)]
+  const query = randomQuery(random)
+  const toMs = query.interval === 'minute' ? Math.min(last, fromMs + DAY) : last
+  return { ...query, fromMs, toMs, limit: 1_000 }
 }
 
-/** Whether a query needs nothing that was removed: sums for whole hours, line items for parts of an hour and for revisions. */
+/** Whether a query needs nothing that was removed: sums for whole hours, line items for parts of an hour, minutes and revisions. */
 function isKept(
-  { fromMs, toMs, groupBy, revision }: SummaryQuery,
+  { fromMs, toMs, groupBy, revision, interval }: SummaryQuery,
   { lineItemsFromMs, sumsFromMs }: KeptUsage,
 ): boolean {
   if (fromMs >= toMs || fromMs >= lineItemsFromMs) return true
-  if (revision !== undefined || groupBy.includes('revision')) return false
+  if (revision !== undefined || groupBy.includes('revision') || interval === 'minute') return false
   const endsInHour = toMs % HOUR !== 0 && Math.floor(toMs / HOUR) * HOUR < lineItemsFromMs
   return fromMs >= sumsFromMs && fromMs % HOUR === 0 && !endsInHour
 }
