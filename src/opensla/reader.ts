@@ -105,12 +105,21 @@ export function operationsAt(
     )
   return ids.filter((id, index): id is string => {
     if (typeof id === 'string' && known.has(id)) return true
-    faults.add(`${pointer}/${index}`, `The API has no operation "${quoted(id)}".`)
+    faults.add(`${pointer}/${index}`, unknownOperation(id, known))
     return false
   })
 }
 
-export function quoted(value: unknown): string {
+const OPERATIONS_SHOWN_MAX = 10
+
+/** Returns the fault of an operation that the document lacks, with those that it has. */
+export function unknownOperation(id: unknown, known: ReadonlySet<string>): string {
+  const shown = [...known].slice(0, OPERATIONS_SHOWN_MAX).map(quoted)
+  const more = known.size > shown.length ? ` and ${known.size - shown.length} more` : ''
+  return `The API has no operation "${quoted(id)}". Its operations are: ${shown.join(', ')}${more}.`
+}
+
+function quoted(value: unknown): string {
   return String(value).slice(0, QUOTED_LENGTH_MAX)
 }
 

@@ -1,7 +1,7 @@
 /** Reads the cost of calls: resource units of operations, their quota and their price, in millionths. */
 
 import { MICRO, toMicro } from '../domain/decimal.ts'
-import { fieldsAt, pointerTo, quoted, type Faults, type Fields } from './reader.ts'
+import { fieldsAt, pointerTo, unknownOperation, type Faults, type Fields } from './reader.ts'
 import { SHORT_FORMS } from './short-forms.ts'
 import type { QuotaPeriod, QuotaPlan } from '../plan/sla-plan.ts'
 
@@ -33,7 +33,7 @@ export function readUnits(
   const operations = fieldsAt(fields['operations'], '/resourceUnits/operations', faults) ?? {}
   const costs = Object.entries(operations).map(([id, cost]): [string, number] => {
     const pointer = pointerTo('/resourceUnits/operations', id)
-    if (!known.has(id)) faults.add(pointer, `The API has no operation "${quoted(id)}".`)
+    if (!known.has(id)) faults.add(pointer, unknownOperation(id, known))
     return [id, readMicro(cost, pointer, faults)]
   })
   const standard =

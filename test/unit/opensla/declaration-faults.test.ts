@@ -40,6 +40,17 @@ describe('an invalid declaration', () => {
     expect(faultsOf(text)).toEqual(pointers)
   })
 
+  it('names the operations of the API', () => {
+    const text = 'opensla: 1.0.0\nlimits: [{ name: a, operationIds: [burnBook], concurrent: 1 }]'
+    const many = Array.from({ length: 12 }, (_, index) => `op${index}`)
+    const detailOf = (operationIds: readonly string[]): string | undefined => {
+      const fault = caught(() => parseDeclaration(bytesOf(text), { ...LIBRARY, operationIds }))
+      return (fault as Problem).errors[0]?.detail
+    }
+    expect(detailOf(LIBRARY.operationIds)).toMatch(/"burnBook"\. .*: listBooks, readBook, addBook, .*__proto__\.$/)
+    expect(detailOf(many)).toMatch(/op9 and 2 more\.$/)
+  })
+
   it.each([
     ['no version', 'limits: []', ['/opensla']],
     ['a version as a number', 'opensla: 1.0', ['/opensla']],
