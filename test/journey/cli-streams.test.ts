@@ -85,7 +85,10 @@ describe('tollgate dev', () => {
 
     // The backend is the server of the document; the key and the port are those of before.
     writeFileSync(file, changed.replace('http://127.0.0.1:9090', backendUrl))
-    const again = runCommand(['dev', file], { env: own, cwd })
+    const declaration = join(folder, 'opensla.yaml')
+    writeFileSync(declaration, 'opensla: 1.0.0\nlimits: [{ name: all, concurent: 1 }]')
+    const again = runCommand(['dev', file, '--opensla', declaration], { env: own, cwd })
+    await again.match(/\/limits\/0\/concurent .*\n/)
     await again.match(new RegExp(`curl ${url.replace(/orders$/, '')}\\S+ -H 'x-api-key: ${apiKey}'`))
     expect(await statusOf(url, apiKey)).toBe(200)
     await again.match(/200 {2}GET \/orders .* dev\n/)
@@ -94,6 +97,13 @@ describe('tollgate dev', () => {
     const [state = ''] = globSync('state/tollgate/dev/*/orders-v1/dev.json', { cwd: folder })
     const modes = ['state/tollgate/dev', dirname(state), state].map((path) => statSync(join(folder, path)).mode & 0o077)
     expect(modes).toEqual([0, 0, 0])
+
+    const anew = runCommand(['dev', file], { env: own, cwd })
+    await anew.match(/Beginning anew/)
+    const [, served, otherKey] = await anew.match(/curl (\S+) -H 'x-api-key: (\S+)'/)
+    expect([new URL(served!).port, otherKey]).toEqual([port, expect.not.stringContaining(apiKey)])
+    anew.signal('SIGINT')
+    expect((await anew.ended).code).toBe(0)
   })
 
   it('refuses a document and a backend that cannot be used, without a service', async () => {

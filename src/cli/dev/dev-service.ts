@@ -69,8 +69,8 @@ export async function startDevService(options: DevOptions): Promise<DevService> 
     startMsMax: START_MS_MAX,
     dataDir,
     clientSecret: state?.clientSecret ?? randomBytes(24).toString('base64url'),
-    gatewayPort: port ?? (await portOf(state?.gatewayPort)),
-    platformPort: await portOf(state?.platformPort, port),
+    gatewayPort: port ?? (await portOf(folder.state?.gatewayPort)),
+    platformPort: await portOf(folder.state?.platformPort, port),
   })
   const stop = async (): Promise<void> => {
     await service.stop()
@@ -119,7 +119,10 @@ async function fill(api: string, started: Started, options: DevOptions): Promise
   const session = await openSession({ ...io, env })
   const client = createApiClient(session)
   const declare = async (bytes: Buffer): Promise<void> => {
-    await post(client, '/v1/openslaspecs', { api, specification: bytes.toString('base64') })
+    const declared = (await post(client, '/v1/openslaspecs', { api, specification: bytes.toString('base64') })) as {
+      readonly warnings?: readonly { readonly pointer: string; readonly detail: string }[]
+    }
+    for (const { pointer, detail } of declared.warnings ?? []) io.err.write(`${pointer} ${detail}\n`)
   }
   const first = await deployDocument(client, { api, document, backend: options.backend })
   if (declaration !== null) await declare(declaration)
