@@ -63,6 +63,12 @@ function resumedAt({ request }: Pick<Call, 'request'>): number | undefined {
   return typeof id === 'string' && /^\d{1,13}$/.test(id) ? Number(id) : undefined
 }
 
+/** Returns the reason of a refusal with the first error; undefined if there is none. */
+function detailOf({ explanation }: LoggedRequest): string | undefined {
+  const { detail, errors: [first] = [] } = readExplanation(explanation) ?? {}
+  return first === undefined ? detail : `${detail} ${first.pointer}: ${first.detail}`
+}
+
 /** Serialises each call once for all readers. */
 function createTextCache(hasIds: boolean): (request: LoggedRequest) => string {
   const known = new WeakMap<LoggedRequest, string>()
@@ -70,7 +76,7 @@ function createTextCache(hasIds: boolean): (request: LoggedRequest) => string {
     let text = known.get(request)
     if (text === undefined) {
       const { tenant: _, ...shown } = request
-      const detail = readExplanation(request.explanation)?.detail
+      const detail = detailOf(request)
       const id = hasIds ? `id: ${request.timeMs}\n` : ''
       text = `event: request\n${id}data: ${JSON.stringify({ ...showRequest(shown), ...(detail !== undefined && { detail }) })}\n\n`
       known.set(request, text)

@@ -72,7 +72,8 @@ it('200: sends the reason of a refusal', async () => {
   const { platform, port } = await listen({ liveRequests: feed })
   const reader = read(port, platform.token('acme'), '/v1/requests', ACCEPT)
   await reader.seen('retry: 1000')
-  const explanation = JSON.stringify({ detail: 'The body does not match its schema.' })
+  const errors = ['/item', '/amount'].map((pointer) => ({ pointer, detail: 'Give it.' }))
+  const explanation = JSON.stringify({ detail: 'The body does not match its schema.', errors })
   for (const { onRequest } of subscribers.values()) {
     onRequest({ ...logged, status: 400, outcome: 'payload_invalid', explanation })
     onRequest({ ...logged, requestId: '1'.repeat(24) })
@@ -81,7 +82,7 @@ it('200: sends the reason of a refusal', async () => {
   const [refused, served] = [...reader.text().matchAll(/event: request\ndata: (.*)\n/g)].map(([, data = '']) =>
     JSON.parse(data),
   ) as [object, object]
-  expect(refused).toMatchObject({ status: 400, detail: 'The body does not match its schema.' })
+  expect(refused).toMatchObject({ status: 400, detail: 'The body does not match its schema. /item: Give it.' })
   expect(served).not.toHaveProperty('detail')
 })
 
