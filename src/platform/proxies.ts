@@ -97,7 +97,7 @@ const deployed = named(
       type: 'array',
       items: text,
       description:
-        'Reports that a backend from the document differs from the active one, that units are not counted without a declaration ' +
+        'Reports that a backend from the document differs from the active one, that operations that write are public, that units are not counted without a declaration ' +
         'and, to the operator, that the backend is unreachable.',
     },
   }),

@@ -105,6 +105,7 @@ async function fromDocument(options: DeploymentOptions, text: EncodedText): Prom
     declaredScopes,
     allowedScopes: within(input.allowedScopes, declaredScopes),
     ...(document.countsUnits && { countsUnits: true }),
+    ...(document.publicWrites.length > 0 && { publicWrites: document.publicWrites }),
     operationIds,
   }
   const { tenant } = author

@@ -49,6 +49,8 @@ export interface ReadDocument {
   readonly declaredScopes: readonly string[]
   /** Whether an operation has `x-tollgate-units`. */
   readonly countsUnits: boolean
+  /** Ids of the operations that write and need no credential. */
+  readonly publicWrites: readonly string[]
   /** Null if there is no previous document, or if it was not compared. */
   readonly previous: ComparedDocument | null
   /** The packed form. */

@@ -32,6 +32,7 @@ import {
   activeDeployment,
   proxyWrite,
   stagedDeployment,
+  type Deployment,
   type ProxyBody,
 } from './proxy-document.ts'
 import { showProxy, type Proxy } from './proxy-view.ts'
@@ -110,6 +111,9 @@ export interface ProxiesOptions extends Pick<ContractOptions, 'allowsBreaking'> 
 
 const UNITS_UNCOUNTED =
   'The API has no OpenSLA declaration, so that `x-tollgate-units` counts nothing. Publish one by POST /v1/openslaspecs.'
+
+/** Upper bound of the operations that a warning names. */
+const OPERATIONS_SHOWN_MAX = 5
 
 /** Proxies with many operations are large. */
 const BATCH_MAX = 100
@@ -199,9 +203,24 @@ async function withWarnings(
   const { body } = await find(registry, tenant, PROXY_KIND, proxy.id)
   const active = activeDeployment(body)
   const staged = stagedDeployment(body)
-  const warnings = await backendWarnings(tenant, staged ?? active, active, probeBackend)
-  const isUncounted = (staged ?? active)?.countsUnits === true && !(await isDeclared(registry, proxy.api))
-  return { ...proxy, warnings: isUncounted ? [...warnings, UNITS_UNCOUNTED] : warnings }
+  const deployment = staged ?? active
+  const warnings = await backendWarnings(tenant, deployment, active, probeBackend)
+  const isUncounted = deployment?.countsUnits === true && !(await isDeclared(registry, proxy.api))
+  return {
+    ...proxy,
+    warnings: [...warnings, ...publicWrites(deployment), ...(isUncounted ? [UNITS_UNCOUNTED] : [])],
+  }
+}
+
+/** Security that is meant for the specimen server of a document arrives with it, unseen. */
+function publicWrites(deployment: Deployment | null): readonly string[] {
+  const ids = deployment?.publicWrites ?? []
+  if (ids.length === 0) return []
+  const shown = ids.slice(0, OPERATIONS_SHOWN_MAX).join(', ')
+  const more = ids.length > OPERATIONS_SHOWN_MAX ? ` and ${ids.length - OPERATIONS_SHOWN_MAX} more` : ''
+  return [
+    `The document lets everybody call operations that write, without a credential (\`security: []\` or \`{}\`): ${shown}${more}.`,
+  ]
 }
 
 function showRevisions({ actor, deployments }: ProxyBody): readonly Revision[] {

@@ -45,6 +45,8 @@ export interface Deployment {
   readonly allowedScopes: readonly string[]
   /** Set if the document has `x-tollgate-units`, which need a declaration. */
   readonly countsUnits?: true
+  /** Ids of the operations that write and need no credential; missing if there is none. */
+  readonly publicWrites?: readonly string[]
   readonly operationIds: readonly string[]
 }
 

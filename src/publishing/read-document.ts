@@ -12,7 +12,7 @@ import {
   type Specification,
 } from '../governance/specification.ts'
 import { compileDocument } from './compiled-document.ts'
-import { defaultScopes, usesDefaultScopes } from '../governance/serving/compile-security.ts'
+import { defaultScopes, isPublicWrite, usesDefaultScopes } from '../governance/serving/compile-security.ts'
 import type {
   CompileRequest,
   ComparedDocument,
@@ -37,6 +37,9 @@ export async function readDocument({ bytes, previous }: DocumentRequest): Promis
     operationIds: operations.map(({ operationId }) => operationId),
     declaredScopes: declaredBy(specification),
     countsUnits: operations.some((operation) => readUnits(document, operation, []).units !== undefined),
+    publicWrites: operations
+      .filter((operation) => isPublicWrite(operation, specification))
+      .map(({ operationId }) => operationId),
     compiled: compileDocument(specification),
     converted: swagger === null ? null : Buffer.from(JSON.stringify(document)),
     previous: previous?.api === technicalName ? await compare(previous, bytes, specification) : null,

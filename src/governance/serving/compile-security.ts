@@ -47,6 +47,11 @@ export function compileSecurity(
   return withKeyScopes(usable)
 }
 
+/** Tests whether an operation that writes needs no credential. Call it for a document without faults. */
+export function isPublicWrite(operation: DeclaredOperation, specification: Specification): boolean {
+  return !READS.has(operation.method) && compileSecurity(operation, specification).length === 0
+}
+
 /** Returns the scopes of a document without `security`. */
 export function defaultScopes(technicalName: string): readonly string[] {
   return [`${technicalName}:read`, `${technicalName}:write`]

@@ -11,6 +11,7 @@ it('returns the facts of a document, and its compiled form', async () => {
   expect(facts).toEqual({
     technicalName: 'orders-v1',
     countsUnits: false,
+    publicWrites: [],
     title: 'Orders',
     version: '1.2.3',
     major: 1,

@@ -24,6 +24,23 @@ const fatesOf = async (catalogue: TestCatalogue, id: string): Promise<string[]> 
   (await catalogue.proxies.revisions('acme', id)).items.map(({ revision, fate }) => `${revision} ${fate}`)
 
 describe('a staged revision', () => {
+  it('warns of operations that write and that everybody may call', async () => {
+    const { proxies } = openTestCatalogue()
+    const api = JSON.parse(orders().toString()) as { paths: Record<string, object>; security?: object[] }
+    const operation = (operationId: string, more = {}) => ({
+      operationId,
+      responses: { 200: { description: 'done' } },
+      ...more,
+    })
+    api.security = []
+    api.paths['/own'] = { put: operation('own', { security: [{ key: [] }] }), get: operation('read') }
+    api.paths['/none'] = { post: operation('none'), delete: operation('any', { security: [{ key: [] }, {}] }) }
+    const specification = base64(Buffer.from(JSON.stringify(api)))
+    const { id, warnings } = await proxies.stage(ACME, stageInput({ specification }))
+    expect(warnings).toEqual([expect.stringMatching(/without a credential .*: none, any\.$/)])
+    expect((await proxies.activate(ACME, id)).warnings).toEqual(warnings)
+  })
+
   it('creates the proxy and the catalogue entry if it is the first of the API', async () => {
     const { proxies, apis, gateway } = openTestCatalogue()
     const proxy = await proxies.stage(ACME, stageInput())
