@@ -78,13 +78,11 @@ export function Credentials({ subscription: id, name, isPaged = false }: Credent
         empty={{ text: words.none, commands: [`tollgate credentials list ${id}`] }}
         columns={[
           { title: words.columns.name, cell: (each) => <Given of={each} /> },
-          { title: words.columns.id, cell: (each) => <Name of={each} /> },
           { title: words.columns.type, cell: ({ type }) => words.types[type] },
           { title: words.columns.state, cell: ({ state }) => <State of={words.states[state]} /> },
           { title: words.columns.scopes, cell: ({ scopes: held }) => <Scopes of={held} /> },
           ...(isAnyBound ? [CERTIFICATE] : []),
           { title: words.columns.used, cell: ({ lastUsedAt }) => <LastUse at={lastUsedAt} /> },
-          { title: words.columns.created, cell: ({ createdAt }) => <Time at={createdAt} /> },
           { title: words.columns.expires, cell: ({ expiresAt }) => <Time at={expiresAt} /> },
           {
             title: words.columns.actions,
@@ -108,11 +106,12 @@ const CERTIFICATE = {
     bound === null ? <span class="quiet">{words.unbound}</span> : <Id value={bound} />,
 }
 
-function Given({ of: { name, labels } }: { readonly of: Pick<Credential, 'name' | 'labels'> }) {
+/** The name, the client id or the beginning of the key, and the labels. */
+function Given({ of }: { readonly of: Credential }) {
   return (
     <>
-      {name === null ? <span class="quiet">{words.unnamed}</span> : <bdi class="text">{name}</bdi>}
-      {Object.keys(labels).length > 0 && <Labels of={labels} />}
+      {of.name !== null && <bdi class="text">{of.name}</bdi>} <Name of={of} />
+      {Object.keys(of.labels).length > 0 && <Labels of={of.labels} />}
     </>
   )
 }
@@ -161,7 +160,7 @@ function EditForm({ of, subscription: id, onSaved }: EditProps) {
   }
   return (
     <Form submit={words.save} onSubmit={save}>
-      <TextField label={words.columns.name} hint={words.nameHint} value={given} onChange={setGiven} lengthMax={128} />
+      <TextField label={words.givenName} hint={words.nameHint} value={given} onChange={setGiven} lengthMax={128} />
       <LabelsField value={labels} onChange={setLabels} />
     </Form>
   )
