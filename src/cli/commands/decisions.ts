@@ -25,7 +25,7 @@ export function addApprovalCommands(command: Command, io: Io): void {
     sub.option('--comments <text>', 'the reason')
     addOutputOption(sub).action(async (flow: string, options: DecisionOptions) => {
       const client = createApiClient(await openSession(io, options.context))
-      await decide(client, await findFlow(client, flow), { outcome: OUTCOMES[verb], options }, io)
+      await decide(client, await findFlow(client, flow), { id: flow, outcome: OUTCOMES[verb], options }, io)
     })
   }
 }
@@ -44,7 +44,7 @@ export function addProgrammeCommands(command: Command, io: Io): void {
     await decide(
       client,
       `${path}/approvalFlows/${encodeURIComponent(approvalFlow)}`,
-      { outcome: 'Approved', options },
+      { id, outcome: 'Approved', options },
       io,
     )
   })
@@ -61,12 +61,14 @@ async function findFlow(client: ApiClient, id: string): Promise<string> {
 }
 
 interface Decision {
+  /** The argument of the command. */
+  readonly id: string
   readonly outcome: string
   readonly options: DecisionOptions
 }
 
-async function decide(client: ApiClient, flow: string, { outcome, options }: Decision, io: Io): Promise<void> {
+async function decide(client: ApiClient, flow: string, { id, outcome, options }: Decision, io: Io): Promise<void> {
   const { comments } = options
   const body = JSON.stringify({ outcome, ...(comments !== undefined && { comments }) })
-  await printResult(await client.call({ method: 'POST', path: `${flow}/approvals`, body }), options.output, io)
+  await printResult(await client.call({ method: 'POST', path: `${flow}/approvals`, body }), options.output, io, { id })
 }

@@ -20,6 +20,8 @@ export interface Shape {
   readonly columns?: readonly string[]
   /** A number that is shown as a bar per row on a terminal. */
   readonly bar?: string
+  /** The argument that named the item: what `-o name` prints of a result without a name. */
+  readonly id?: string
 }
 
 interface List {
@@ -35,7 +37,7 @@ export async function printResult(result: unknown, format: OutputFormat, { out, 
   if (format === 'yaml') return out.write((await import('yaml')).stringify(result))
   const rows = isList(result) ? result.items : [isRow(result) ? result : { value: result }]
   if (format === 'csv') return out.write(toCsvText(rows))
-  if (format === 'name') return out.write(rows.map((row) => `${nameOf(row)}\n`).join(''))
+  if (format === 'name') return out.write(rows.map((row) => `${nameOf(row, shape)}\n`).join(''))
   const { columns, colour } = out
   if (!isList(result)) return out.write(drawFields(rows[0] ?? {}, { columns, colour }))
   if (rows.length === 0) return err.write('No items.\n')
@@ -68,8 +70,9 @@ function columnsOf(rows: readonly Row[]): readonly string[] {
   return simple.length > 0 ? simple : names
 }
 
-function nameOf(row: Row): string {
+function nameOf(row: Row, { id }: Shape): string {
   const field = NAMES.find((name) => row[name] !== undefined && row[name] !== null)
+  if (field === undefined && id !== undefined) return toPlain(id)
   if (field === undefined) throw new CommandFailed('The result has no id and no name. Choose another format than name.')
   return toPlain(String(row[field]))
 }

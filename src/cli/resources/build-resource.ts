@@ -125,7 +125,8 @@ async function runResource(client: ApiClient, run: ResourceRun, io: Io): Promise
     },
   })
   if (result === null) return io.err.write('Done.\n')
-  await printResult(result, options.output, io, shapeOf(declaration))
+  const id = run.parameters.at(-1)
+  await printResult(result, options.output, io, { ...shapeOf(declaration), ...(id !== undefined && { id }) })
 }
 
 async function readTag(client: ApiClient, path: string): Promise<string | null> {

@@ -42,6 +42,15 @@ describe('printResult', () => {
     expect((await print(LIST, 'name')).out).toBe('con_1\ncon_2\n')
   })
 
+  it('prints the argument of the command for a result without a name', async () => {
+    const decision = { approver: 'usr_1', outcome: 'Approved' }
+    let printed = ''
+    const io = { out: { write: (text: string) => void (printed += text) } } as unknown as Io
+    await printResult(decision, 'name', io, { id: 'apf_1' })
+    expect(printed).toBe('apf_1\n')
+    await expect(printResult(decision, 'name', io)).rejects.toThrow('no id and no name')
+  })
+
   it('shortens the widest column to the width of the terminal, also with wide characters', async () => {
     const items = [{ id: 'con_1', name: '漢字'.repeat(20), count: 1 }]
     const { out } = await print({ items }, 'table', 30)
