@@ -9,12 +9,12 @@ export interface ServiceAddress {
   readonly baseUrl: string
 }
 
-const KIND = documentKind<ServiceAddress>('service_address', 'hidden')
+const SERVICE_ADDRESS_KIND = documentKind<ServiceAddress>('service_address', 'hidden')
 const ID = 'service'
 
 /** Returns null if no start has noted them. */
 export async function readServiceAddress(registry: Pick<Registry, 'get'>): Promise<ServiceAddress | null> {
-  return (await registry.get(KIND, ID))?.body ?? null
+  return (await registry.get(SERVICE_ADDRESS_KIND, ID))?.body ?? null
 }
 
 export async function noteServiceAddress(
@@ -22,10 +22,10 @@ export async function noteServiceAddress(
   author: Author,
   { gatewayUrl, baseUrl }: ServiceAddress,
 ): Promise<void> {
-  const known = await registry.get(KIND, ID)
+  const known = await registry.get(SERVICE_ADDRESS_KIND, ID)
   if (known?.body.gatewayUrl === gatewayUrl && known.body.baseUrl === baseUrl) return
   const write = {
-    kind: KIND,
+    kind: SERVICE_ADDRESS_KIND,
     id: ID,
     tenant: author.tenant,
     expected: known?.revision ?? 0,
