@@ -169,6 +169,14 @@ describe('tollgate', () => {
       'json',
     ])
     expect(JSON.parse(deploy.out)).toMatchObject({ api: 'payments-v1', state: 'active' })
+    const post = { operationId: 'add', security: [], responses: { 200: { description: 'done' } } }
+    const servers = [{ url: 'http://127.0.0.1:9' }]
+    const open = { openapi: '3.1.0', info: { title: 'Open', version: '1.0.0' }, servers, paths: { '/a': { post } } }
+    const named = await run(env, ['proxies', 'deploy', '-', '-o', 'name'], JSON.stringify(open))
+    expect([named.out, named.err]).toEqual([
+      expect.stringMatching(/^prx_\w+\n$/),
+      expect.stringContaining('without a credential (`security: []` or `{}`): add.\n'),
+    ])
     const consumer = await run(env, ['consumers', 'create', '--name', 'shop', '--kind', 'application', '-o', 'name'])
     const args = ['--consumer', consumer.out.trim(), '--api', 'payments-v1', '-o', 'yaml']
     expect((await run(env, ['subscriptions', 'create', ...args])).out).toContain('state: Active\n')

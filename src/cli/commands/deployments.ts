@@ -5,7 +5,8 @@ import { CommandFailed } from '../exit-codes.ts'
 import { deriveApiName } from '../resources/api-name.ts'
 import type { Io } from '../io.ts'
 import { addOutputOption, type OutputOptions } from '../output/output-option.ts'
-import { printResult } from '../output/print-result.ts'
+import { toPlain } from '../output/plain-text.ts'
+import { printResult, type OutputFormat } from '../output/print-result.ts'
 import { readInput } from '../resources/request-body.ts'
 import { createApiClient, type ApiClient } from '../session/api-client.ts'
 import { openSession } from '../session/session.ts'
@@ -19,6 +20,7 @@ interface DeployOptions extends OutputOptions {
 interface Proxy {
   readonly id: string
   readonly api: string
+  readonly warnings: readonly string[]
 }
 
 export function addProxyCommands(command: Command, io: Io): void {
@@ -44,7 +46,7 @@ export function addProxyCommands(command: Command, io: Io): void {
     const path = `/v1/proxies/${encodeURIComponent(id)}`
     const { api } = (await client.call({ method: 'GET', path })) as Proxy
     await client.call({ method: 'POST', path: '/v1/proxies', body: JSON.stringify({ api, fromRevision }) })
-    await printResult(await activate(client, id), options.output, io)
+    await printProxy(await activate(client, id), options.output, io)
   })
 }
 
@@ -55,9 +57,15 @@ async function deployFile(file: string, options: DeployOptions, io: Io): Promise
   const { backend: url } = options
   const body = { api, specification: bytes.toString('base64'), ...(url !== undefined && { backend: { url } }) }
   const staged = (await client.call({ method: 'POST', path: '/v1/proxies', body: JSON.stringify(body) })) as Proxy
-  await printResult(options.activate ? await activate(client, staged.id) : staged, options.output, io)
+  await printProxy(options.activate ? await activate(client, staged.id) : staged, options.output, io)
 }
 
-function activate(client: ApiClient, id: string): Promise<unknown> {
-  return client.call({ method: 'POST', path: `/v1/proxies/${encodeURIComponent(id)}/activate` })
+async function activate(client: ApiClient, id: string): Promise<Proxy> {
+  return (await client.call({ method: 'POST', path: `/v1/proxies/${encodeURIComponent(id)}/activate` })) as Proxy
+}
+
+/** The format name has no place for warnings, which must not be missed. */
+async function printProxy(proxy: Proxy, format: OutputFormat, io: Io): Promise<void> {
+  if (format === 'name') for (const warning of proxy.warnings) io.err.write(`${toPlain(warning)}\n`)
+  await printResult(proxy, format, io)
 }

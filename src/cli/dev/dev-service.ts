@@ -7,6 +7,7 @@ import { CommandFailed } from '../exit-codes.ts'
 import { freePort, isFree } from '../free-port.ts'
 import type { Io } from '../io.ts'
 import { createPlatformClient, type PlatformClient } from '../platform-client.ts'
+import { toPlain } from '../output/plain-text.ts'
 import { deriveApiName } from '../resources/api-name.ts'
 import { createApiClient, type ApiClient } from '../session/api-client.ts'
 import { openSession, type Session } from '../session/session.ts'
@@ -122,7 +123,7 @@ async function fill(api: string, started: Started, options: DevOptions): Promise
     const declared = (await post(client, '/v1/openslaspecs', { api, specification: bytes.toString('base64') })) as {
       readonly warnings?: readonly { readonly pointer: string; readonly detail: string }[]
     }
-    for (const { pointer, detail } of declared.warnings ?? []) io.err.write(`${pointer} ${detail}\n`)
+    for (const { pointer, detail } of declared.warnings ?? []) io.err.write(`${toPlain(`${pointer} ${detail}`)}\n`)
   }
   const first = await deployDocument(client, { api, document, backend: options.backend })
   if (declaration !== null) await declare(declaration)
