@@ -137,7 +137,7 @@ describe.skipIf(!isEmbedded)(
       const { service, proxy, caller } = bench
       const { platform } = service
       const path = `/v1/subscriptions/${caller.subscription}/credentials`
-      const credentials = await platform.get<{ items: readonly { id: string }[] }>(path)
+      const credentials = await platform.get<{ items: readonly { id: string; lastUsedAt: string | null }[] }>(path)
       await platform.post('/v1/proxies', { api: 'ledger-v1', fromRevision: 1 })
       const staged = await platform.get<object>(`/v1/proxies/${proxy}`)
       const token = await platform.token()
@@ -180,11 +180,15 @@ describe.skipIf(!isEmbedded)(
       await settle(bench, calls)
 
       expect(await platform.get(`/v1/proxies/${proxy}`)).toEqual(staged)
-      expect((await platform.get<typeof credentials>(path)).items).toEqual(credentials.items)
+      const withoutUse = ({ items }: typeof credentials) => items.map((each) => ({ ...each, lastUsedAt: null }))
+      const after = await platform.get<typeof credentials>(path)
+      expect(withoutUse(after)).toEqual(withoutUse(credentials))
       await platform.post(`/v1/proxies/${proxy}/activate`)
       await platform.post(`${path}/rotate`)
       await platform.delete(`${path}/${credentials.items[0]?.id}`)
       await settleForGood(bench)
+      const used = (await platform.get<typeof credentials>(path)).items.filter(({ lastUsedAt }) => lastUsedAt !== null)
+      expect(used).not.toEqual([])
     })
   },
 )

@@ -132,15 +132,18 @@ describe('passwords that are guessed at several nodes', () => {
     'of %s are compared ten times in total',
     { timeout: MINUTE },
     async (name) => {
-      const guesses = Array.from({ length: 18 }, async (_, index) => {
+      const guess = async (index: number): Promise<number> => {
         const browser = createBrowser()
         const entry = await browser.open(`${node(index).gatewayUrl}/oauth2/v2/device`)
         const login = await browser.submit(entry, { user_code: (await beginDevice(node(index))).user_code })
         return (await browser.submit(login, { username: name, password: `guess ${index}` })).status
-      })
-      const statuses = await Promise.all(guesses)
-      expect(statuses.filter((status) => status === 401)).toHaveLength(10)
-      expect(statuses.filter((status) => status === 429)).toHaveLength(8)
+      }
+      const statuses: number[] = []
+      // One per node at once: a node of a busy machine would answer 503 to a queue of them.
+      for (let turn = 0; turn < 18; turn += 3) {
+        statuses.push(...(await Promise.all([guess(turn), guess(turn + 1), guess(turn + 2)])))
+      }
+      expect(statuses.toSorted()).toEqual([...Array<number>(10).fill(401), ...Array<number>(8).fill(429)])
     },
   )
 })
