@@ -31,17 +31,18 @@ export class SocketReading {
   /** The receiver of what was read must use it first; of a client, it must read responses first. */
   #isOutputHeld = false
   readonly #socket: Socket
-  readonly #parser: MessageParser
+  readonly #parser: Pick<MessageParser, 'parse'>
   readonly #isRaw: boolean
-  readonly #isEncrypted: boolean
+  readonly #isCopied: boolean
   #receiver: RawReceiver | null = null
   #hasChosenBuffers = false
   #isReleased = false
 
-  constructor(socket: Socket, parser: MessageParser) {
+  /** `writesWithin`: while the parser parses, something may be written to the socket, which may read from it if it has TLS. */
+  constructor(socket: Socket, parser: Pick<MessageParser, 'parse'>, writesWithin = true) {
     this.#socket = socket
     this.#parser = parser
-    this.#isEncrypted = socket instanceof TLSSocket
+    this.#isCopied = writesWithin && socket instanceof TLSSocket
     this.#isRaw = isReadable(socket) && readInto(socket, SHARED, this.#onRead)
     if (!this.#isRaw) socket.on('data', this.#parse)
   }
@@ -100,8 +101,7 @@ export class SocketReading {
     }
     const bytes = from.subarray(0, count)
     if (this.#isReleased) return this.#socket.push(ownCopy(bytes))
-    // A write to a socket with TLS may read from it.
-    this.#parser.parse(this.#isEncrypted ? Buffer.from(bytes) : bytes)
+    this.#parser.parse(this.#isCopied ? Buffer.from(bytes) : bytes)
     return true
   }
 

@@ -1,35 +1,45 @@
 /**
- * A connection of a client over HTTP/2.
+ * A connection of a client over HTTP/2 (RFC 9113).
  *
- * nghttp2 reads and writes the frames. This file passes each stream on as a request and a response, and ends connections that cost
- * more than their requests: many resets, SETTINGS or PING, frames without a request. The scan of `http2-sessions.ts` applies the
- * time limits.
+ * `client-frames.ts` answers frames; each stream carries a request and its response. What was read is served when the read has ended, and what
+ * is to be sent leaves at the end of the turn, in one piece. Connections that cost more than their requests end: many resets,
+ * SETTINGS or PING, frames without a request. The scan of `http2-sessions.ts` applies the time limits.
  */
 
-import { constants, performServerHandshake, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2'
 import type { Socket } from 'node:net'
 import { CLIENT_BOUNDS, REFUSAL_WITHIN_MS, type ClientServerOptions } from '../client.ts'
+import type { HeaderMemo } from '../header-memo.ts'
+import { SocketReading } from '../http1/socket-reading.ts'
 import { deliveredBytes, queuedBytes } from '../reader-watch.ts'
-import { ControlBytes } from './control-bytes.ts'
 import { RequestTurns } from '../request-turns.ts'
+import { ClientFrames, type FramesOwner } from './client-frames.ts'
+import { ControlBytes } from './control-bytes.ts'
 import { EventWindow } from './event-window.ts'
-import { HTTP2_BOUNDS, SESSION_OPTIONS } from './http2-bounds.ts'
+import { ERROR, SETTING, WINDOW_BYTES } from './frame.ts'
+import { FrameReader } from './frame-reader.ts'
+import type { FrameWriter } from './frame-writer.ts'
+import type { HpackEncoder } from './hpack-encoder.ts'
+import { HTTP2_BOUNDS } from './http2-bounds.ts'
 import { OpenStream, type StreamConnection } from './open-stream.ts'
+import type { ReadHead } from './request-head.ts'
+import { RequestReceiver, type RequestOwner } from './request-receiver.ts'
+import { StreamSender, type SenderOwner } from './stream-sender.ts'
+import { StreamTable } from './stream-table.ts'
 
-const { headWithinMs, idleMs, scanEveryMs } = CLIENT_BOUNDS
+const { headWithinMs, idleMs, scanEveryMs, headBytesMax } = CLIENT_BOUNDS
 const HEAD_SCANS = headWithinMs / scanEveryMs
 const IDLE_SCANS = idleMs / scanEveryMs
 const REFUSAL_SCANS = REFUSAL_WITHIN_MS / scanEveryMs
+const { streamsMax, streamWindowBytes, connectionWindowBytes } = HTTP2_BOUNDS
 
-const { NGHTTP2_ENHANCE_YOUR_CALM, NGHTTP2_FLAG_END_STREAM, NGHTTP2_REFUSED_STREAM, NGHTTP2_SETTINGS_TIMEOUT } =
-  constants
-
-/** One object for all, since a stack costs more than the rest. */
-const FLOODED = new Error('a client sent too many frames')
-const NOT_ACKNOWLEDGED = new Error('a client has not acknowledged the settings')
-
-/** Errors of nghttp2 and Node about frames that the protocol does not allow. */
-const INVALID: ReadonlySet<string> = new Set(['ERR_HTTP2_ERROR', 'ERR_HTTP2_TOO_MANY_INVALID_FRAMES'])
+const SETTINGS = [
+  [SETTING.push, 0],
+  [SETTING.streams, streamsMax],
+  [SETTING.window, streamWindowBytes],
+  [SETTING.headBytes, headBytesMax],
+] as const
+/** Its answer shows that the client has read what was sent before. */
+const LEAVING_PING = Buffer.from('leaving.')
 
 /** The server of a connection. */
 export interface Http2Server extends Pick<ClientServerOptions, 'count' | 'onRequest' | 'onFault'> {
@@ -41,30 +51,34 @@ export interface Http2Server extends Pick<ClientServerOptions, 'count' | 'onRequ
   onClosed(connection: Http2Connection): void
 }
 
-export class Http2Connection implements StreamConnection {
+/**
+ * - `leaving`: the client should send no other request, and may not know it yet.
+ * - `final`: the client knows; the connection ends with its streams.
+ * - `over`: nothing is read or served any more.
+ */
+type Phase = 'open' | 'leaving' | 'final' | 'over'
+
+export class Http2Connection implements FramesOwner, RequestOwner, StreamConnection, SenderOwner {
   readonly socket: Socket
   readonly #server: Http2Server
-  readonly #session: ServerHttp2Session
-  readonly #streams = new Set<OpenStream>()
+  readonly #reading: SocketReading
+  readonly #streams = new StreamTable()
+  readonly #receiver = new RequestReceiver(this, this.#streams)
+  readonly #sender: StreamSender
+  readonly #frames: ClientFrames
+  readonly #reader: FrameReader
   readonly #resets = new EventWindow(HTTP2_BOUNDS.resetsMax, HTTP2_BOUNDS.countedMs)
-  readonly #settings = new EventWindow(HTTP2_BOUNDS.settingsMax, HTTP2_BOUNDS.countedMs)
-  readonly #pings = new EventWindow(HTTP2_BOUNDS.pingsMax, HTTP2_BOUNDS.countedMs)
   readonly #control = new ControlBytes()
   readonly #turns = new RequestTurns<OpenStream>((stream) => {
     // The client may have reset it.
     if (this.#streams.has(stream)) stream.serve(this.#server)
   })
+  #phase: Phase = 'open'
   #streamCount = 0
   #bodyBytes = 0
-  /** The client has sent its preface. */
-  #hasBegun = false
-  /** The client has accepted the bounds of the gateway. */
-  #isAcknowledged = false
-  /** Scans of the whole connection, and since it has no stream or has ended. */
+  /** Scans of the whole connection, since it has no stream or has ended, and since a head has begun. */
   #scans = 0
   #idleScans = 0
-  /** The last stream whose head is complete, and scans since the head of a later one has begun. */
-  #lastStreamId = 0
   #headScans = 0
   /** Streams until the last scan: most begin and end between two scans. */
   #scannedStreams = 0
@@ -72,19 +86,21 @@ export class Http2Connection implements StreamConnection {
   constructor(socket: Socket, server: Http2Server) {
     this.socket = socket
     this.#server = server
+    this.#sender = new StreamSender(socket, this)
+    this.#frames = new ClientFrames(this, this.#streams, this.#sender, this.#receiver)
+    this.#reader = new FrameReader(this.#frames)
     socket.on('error', () => socket.destroy())
-    socket.on('close', () => server.onClosed(this))
-    const session = (this.#session = performServerHandshake(socket, SESSION_OPTIONS))
-    session.on('error', (error: NodeJS.ErrnoException) => INVALID.has(error.code ?? '') && server.count('malformed'))
-    session.on('stream', (stream, _headers, flags, received) => this.#onStream(stream, flags, received))
-    session.on('localSettings', () => (this.#isAcknowledged = true))
-    session.on('remoteSettings', () => this.#onSettings())
-    session.on('ping', () => this.#onPing())
-    session.setLocalWindowSize(HTTP2_BOUNDS.connectionWindowBytes)
+    // A client that closes its side reads nothing more.
+    socket.on('end', () => socket.destroy())
+    socket.on('close', () => this.#onClose())
+    this.writer.settings(SETTINGS)
+    this.writer.windowUpdate(0, connectionWindowBytes - WINDOW_BYTES)
+    this.sendSoon(null)
+    this.#reading = new SocketReading(socket, { parse: (bytes) => this.guard(() => this.#parse(bytes)) }, false)
   }
 
   get isIdle(): boolean {
-    return this.#hasBegun && this.#streams.size === 0
+    return this.#frames.hasBegun && this.#streams.size === 0
   }
 
   get deliveredBytes(): number {
@@ -92,12 +108,24 @@ export class Http2Connection implements StreamConnection {
   }
 
   get isBlocked(): boolean {
-    return queuedBytes(this.socket) > 0 || this.#session.state.remoteWindowSize === 0
+    return queuedBytes(this.socket) > 0 || this.#sender.isWindowClosed
   }
 
-  /** Sends GOAWAY; open streams may end. */
+  get writer(): FrameWriter {
+    return this.#sender.writer
+  }
+
+  get encoder(): HpackEncoder {
+    return this.#sender.encoder
+  }
+
+  /** Asks the client to send its further requests elsewhere; open streams may end. */
   leave(): void {
-    this.#session.close()
+    if (this.#phase !== 'open') return
+    this.#phase = 'leaving'
+    this.writer.goAway(null, ERROR.none)
+    this.writer.ping(LEAVING_PING)
+    this.sendSoon(null)
   }
 
   /** Called for all connections in the interval of `CLIENT_BOUNDS`. */
@@ -105,93 +133,168 @@ export class Http2Connection implements StreamConnection {
     this.#scans++
     const isIdle = this.#streams.size === 0 && this.#streamCount === this.#scannedStreams
     this.#scannedStreams = this.#streamCount
-    if (this.#session.destroyed || isIdle) this.#idleScans++
+    if (isIdle || this.#phase === 'over') this.#idleScans++
     else this.#idleScans = 0
-    if (this.#session.destroyed || this.#session.closed) return this.#scanEnding()
-    if (!this.#hasBegun) {
-      if (this.#scans > HEAD_SCANS) this.#refuseSlow()
-      return
-    }
-    if (!this.#isAcknowledged && this.#scans > HEAD_SCANS)
-      return this.#session.destroy(NOT_ACKNOWLEDGED, NGHTTP2_SETTINGS_TIMEOUT)
-    if (isIdle && this.#isHeadLate()) return this.#refuseSlow()
-    if (this.#idleScans > IDLE_SCANS) return this.#session.close()
-    if (this.#control.isExceededBy(this.#traffic)) return this.#endFlood()
-    for (const stream of this.#streams) stream.scan()
+    // A client that does not close its side, or does not read, would keep the connection otherwise.
+    if (this.#phase === 'over') return void (this.#idleScans > REFUSAL_SCANS && this.socket.destroy())
+    if (this.#isHeadLate() || (!this.#frames.hasBegun && this.#scans > HEAD_SCANS))
+      return this.destroy('request_too_slow')
+    if (!this.#frames.isAcknowledged && this.#scans > HEAD_SCANS) return this.#end(ERROR.settingsTimeout)
+    if (this.#phase === 'leaving') this.finish()
+    else if (this.#idleScans > IDLE_SCANS) this.leave()
+    if (this.#isFlooded()) return this.endFlood()
+    for (const stream of this.#streams.all()) stream.scan()
   }
 
-  /** A head may come in many frames, and nghttp2 knows its stream from the first one on. */
   #isHeadLate(): boolean {
-    const { lastProcStreamID = 0 } = this.#session.state
-    this.#headScans = lastProcStreamID > this.#lastStreamId ? this.#headScans + 1 : 0
+    const isWithinHead = this.#receiver.headStream !== null || this.#reader.isWithinHead
+    this.#headScans = isWithinHead ? this.#headScans + 1 : 0
     return this.#headScans > HEAD_SCANS
+  }
+
+  #isFlooded(): boolean {
+    const { bytesRead: receivedBytes, bytesWritten: sentBytes } = this.socket
+    const traffic = { receivedBytes, sentBytes, bodyBytes: this.#bodyBytes, streams: this.#streamCount }
+    return this.#control.isExceededBy(traffic)
+  }
+
+  #parse(bytes: Buffer): void {
+    if (this.#phase === 'over') return
+    this.#reader.parse(bytes)
+    this.#receiver.onReadEnd()
+  }
+
+  holdReading(isHeld: boolean): void {
+    this.#reading.pause(isHeld)
+  }
+
+  sendSoon(stream: OpenStream | null): void {
+    this.#sender.sendSoon(stream)
+  }
+
+  onBodyRead(bytes: number): void {
+    this.#bodyBytes += bytes
+    this.#receiver.grant(bytes)
+  }
+
+  get count() {
+    return this.#server.count
+  }
+
+  get isFinal(): boolean {
+    return this.#phase === 'final' || this.#phase === 'over'
+  }
+
+  countStream(): boolean {
+    this.#streamCount++
+    return this.#server.openStream()
+  }
+
+  open(id: number, head: ReadHead, memo: HeaderMemo, hasBody: boolean): OpenStream {
+    if (this.#server.isLeaving) this.leave()
+    return new OpenStream(this, id, head, memo, hasBody, this.#frames.streamWindow)
+  }
+
+  serve(stream: OpenStream): void {
+    this.#turns.add(stream)
+  }
+
+  sendUpdate(bytes: number): void {
+    this.writer.windowUpdate(0, bytes)
+    this.sendSoon(null)
+  }
+
+  sendReset(id: number, code: number): void {
+    this.writer.reset(id, code)
+    this.sendSoon(null)
+  }
+
+  forget(stream: OpenStream): void {
+    this.#streams.end(stream)
+    this.#sender.forget(stream)
+    this.#server.closeStream()
+  }
+
+  onFlushed(isFlushed: boolean): void {
+    this.#streams.tellEnded(isFlushed)
+    if (this.#phase === 'final' && this.#streams.size === 0) {
+      this.#phase = 'over'
+      this.#reader.stop()
+    }
+    if (this.#phase === 'over' && isFlushed) this.socket.end()
   }
 
   onFault(cause: unknown): void {
     this.#server.onFault(cause)
   }
 
-  onBodyBytes(bytes: number): void {
-    this.#bodyBytes += bytes
-  }
-
-  get #traffic() {
-    const { bytesRead: receivedBytes, bytesWritten: sentBytes } = this.socket
-    return { receivedBytes, sentBytes, bodyBytes: this.#bodyBytes, streams: this.#streamCount }
-  }
-
-  #onStream(stream: ServerHttp2Stream, flags: number, received: readonly string[]): void {
-    const server = this.#server
-    this.#streamCount++
-    this.#lastStreamId = stream.id ?? this.#lastStreamId
-    stream.on('error', ignore)
-    // The client has reset it in the same read.
-    if (stream.destroyed || stream.closed) return this.#countReset()
-    if (!server.openStream()) {
-      server.count('http2_stream_refused')
-      return stream.close(NGHTTP2_REFUSED_STREAM)
+  guard(step: () => void): void {
+    try {
+      step()
+    } catch (cause) {
+      this.onFault(cause)
+      this.socket.destroy()
     }
-    const open = new OpenStream(this, stream, received, (flags & NGHTTP2_FLAG_END_STREAM) === 0)
-    this.#streams.add(open)
-    this.#turns.add(open)
-    if (server.isLeaving) this.leave()
   }
 
-  onStreamClosed(stream: OpenStream, isReset: boolean): void {
-    this.#streams.delete(stream)
-    this.#server.closeStream()
-    if (isReset) this.#countReset()
+  /** The stream breaks the rules, and not its connection. */
+  resetFault(stream: OpenStream, code: number): void {
+    if (stream.isDone) return
+    this.#server.count('malformed')
+    stream.reset(code)
+    this.countReset()
   }
 
-  #countReset(): void {
-    if (this.#resets.add(performance.now())) this.#endFlood()
+  countReset(): void {
+    if (this.#resets.add(performance.now())) this.endFlood()
   }
 
-  #onSettings(): void {
-    this.#hasBegun = true
-    if (this.#settings.add(performance.now())) this.#endFlood()
-  }
-
-  #onPing(): void {
-    if (this.#pings.add(performance.now())) this.#endFlood()
-  }
-
-  #endFlood(): void {
-    if (this.#session.destroyed) return
+  endFlood(): void {
+    if (this.#phase === 'over') return
     this.#server.count('http2_flood')
-    this.#session.destroy(FLOODED, NGHTTP2_ENHANCE_YOUR_CALM)
+    this.#end(ERROR.calm)
   }
 
-  #refuseSlow(): void {
-    this.#server.count('request_too_slow')
+  /** The client breaks the rules of the connection. */
+  fail(code: number): void {
+    if (this.#phase === 'over') return
+    this.#server.count('malformed')
+    this.#end(code)
+  }
+
+  destroy(reason: 'malformed' | 'request_too_slow'): void {
+    this.#server.count(reason)
     this.socket.destroy()
   }
 
-  /** A client that does not close its side would keep the connection otherwise. */
-  #scanEnding(): void {
-    if (this.#idleScans > REFUSAL_SCANS) this.socket.destroy()
-    else for (const stream of this.#streams) stream.scan()
+  onPingAnswered(payload: Buffer): void {
+    if (this.#phase === 'leaving' && payload.equals(LEAVING_PING)) this.finish()
+  }
+
+  /** The connection ends with the streams that are open. */
+  finish(): void {
+    if (this.isFinal) return
+    this.#phase = 'final'
+    this.writer.goAway(this.#streams.last, ERROR.none)
+    this.sendSoon(null)
+  }
+
+  /** Ends the connection. */
+  #end(code: number): void {
+    this.#phase = 'over'
+    this.#idleScans = 0
+    this.#reader.stop()
+    this.writer.goAway(this.#streams.last, code)
+    this.#streams.abortAll()
+    this.sendSoon(null)
+  }
+
+  #onClose(): void {
+    this.#phase = 'over'
+    this.#reader.stop()
+    this.#turns.drop()
+    this.#server.onClosed(this)
+    this.#streams.abortAll()
+    this.#streams.tellAll()
   }
 }
-
-function ignore(): void {}

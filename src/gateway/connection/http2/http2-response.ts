@@ -1,20 +1,41 @@
 /** A response on a stream of HTTP/2. END_STREAM is sent by `end` only, so that a response that is broken off never looks complete. */
 
-import { constants, type ServerHttp2Stream } from 'node:http2'
 import type { Socket } from 'node:net'
 import type { AnsweredCall, ClientResponse, ResponseEvent } from '../client.ts'
+import { currentDateLine } from '../http1/response-head.ts'
 import { Listeners } from '../http1/listeners.ts'
 import { toResponseFields, type ResponseFields } from '../response-fields.ts'
-import type { Http2Request, StreamCarrier } from './http2-request.ts'
-import { PieceWriter } from './piece-writer.ts'
-import { toHeadFields } from './response-head.ts'
+import type { Http2Request } from './http2-request.ts'
 import { StreamProgress } from './stream-progress.ts'
 
+/** The stream of a response. */
+export interface ResponseStream {
+  readonly socket: Socket
+  /** Bytes of the connection that its client has accepted. */
+  readonly connectionBytes: number
+  /** Whether streams wait for the connection, instead of their own windows. */
+  readonly isConnectionBlocked: boolean
+  /** Bytes of the body that wait for a window or for the connection. */
+  readonly queuedBytes: number
+  /** Bytes of the body that do not wait any more. */
+  readonly sentBytes: number
+  /** The client has reset the stream, or the connection has ended. */
+  readonly isOver: boolean
+  /** Sends a head of lines `Name: value`. */
+  sendHead(status: number, lines: string, isWhole: boolean): void
+  /** Returns false if the client must read first. */
+  write(chunk: Buffer): boolean
+  /** Ends the stream behind what was written. */
+  end(): void
+  /** Resets the stream. */
+  breakOff(): void
+  /** Runs a step of a listener; a fault ends the stream. */
+  guard(step: () => void): void
+}
+
 const EMPTY = toResponseFields(['Content-Length', '0'])
-/** Statuses without a body, for which Node ends the stream with the head. */
+/** Statuses without a body. */
 const BODILESS: ReadonlySet<number> = new Set([204, 205, 304])
-/** Becomes RST_STREAM with INTERNAL_ERROR; one object for all, since a stack costs more than the rest. */
-const BROKEN_OFF = new Error('the response was broken off')
 
 export class Http2Response extends Listeners implements ClientResponse {
   call: AnsweredCall | null = null
@@ -30,38 +51,34 @@ export class Http2Response extends Listeners implements ClientResponse {
   /** The gateway has broken off the response. */
   isBrokenOff = false
 
-  readonly #carrier: StreamCarrier
-  readonly #stream: ServerHttp2Stream
-  readonly #pieces: PieceWriter
+  readonly #stream: ResponseStream
   readonly #progress: StreamProgress
   #status = 0
   #fields: ResponseFields = EMPTY
   #isHeadWritten = false
   #hasBody = true
   #bodyBytes = 0
+  #needsDrain = false
   #isClosed = false
 
-  constructor(carrier: StreamCarrier, request: Http2Request) {
+  constructor(stream: ResponseStream, request: Http2Request) {
     super()
-    this.#carrier = carrier
-    this.#stream = carrier.stream
+    this.#stream = stream
     this.request = request
-    this.#pieces = new PieceWriter(carrier.stream, () => this.#tell('drain'))
-    this.#progress = new StreamProgress(carrier.deliveredBytes)
+    this.#progress = new StreamProgress(stream.connectionBytes)
   }
 
   get socket(): Socket | null {
-    return this.#isClosed ? null : this.#carrier.socket
+    return this.#isClosed ? null : this.#stream.socket
   }
 
   get writableLength(): number {
-    return this.#pieces.length
+    return this.#stream.queuedBytes
   }
 
   deliveredBytes(bytesPerSecondMin: number): number {
-    const { deliveredBytes, isBlocked } = this.#carrier
-    const own = this.#pieces.deliveredBytes
-    return this.#progress.measure(own, deliveredBytes, isBlocked, bytesPerSecondMin, performance.now())
+    const { sentBytes, connectionBytes, isConnectionBlocked } = this.#stream
+    return this.#progress.measure(sentBytes, connectionBytes, isConnectionBlocked, bytesPerSecondMin, performance.now())
   }
 
   start(status: number, fields: ResponseFields): void {
@@ -84,9 +101,13 @@ export class Http2Response extends Listeners implements ClientResponse {
     if (chunk.length === 0 || this.destroyed) return true
     this.#bodyBytes += chunk.length
     const { length } = this.#fields
-    if (length < 0 || this.#bodyBytes <= length) return this.#pieces.write(chunk)
-    this.breakOff()
-    return true
+    if (length >= 0 && this.#bodyBytes > length) {
+      this.breakOff()
+      return true
+    }
+    const mayGoOn = this.#stream.write(chunk)
+    if (!mayGoOn) this.#needsDrain = true
+    return mayGoOn
   }
 
   end(last: Buffer | string | null = null): void {
@@ -98,9 +119,12 @@ export class Http2Response extends Listeners implements ClientResponse {
     const { length } = this.#fields
     if (this.#hasBody && length >= 0 && this.#bodyBytes !== length) return this.breakOff()
     const isEmpty = !this.#hasBody || this.#bodyBytes === 0
-    if (!this.#isHeadWritten) this.#sendHead(this.#hasBody ? bytes : -1, isEmpty)
-    // Node has ended the stream with a head that is the whole response.
-    if (!this.#stream.writableEnded) this.#pieces.end(chunk)
+    const isWhole = isEmpty && !this.#isHeadWritten
+    if (!this.#isHeadWritten) this.#sendHead(this.#hasBody ? bytes : -1, isWhole)
+    if (!isWhole && !this.destroyed) {
+      if (chunk !== null && this.#hasBody) this.#stream.write(chunk)
+      this.#stream.end()
+    }
     this.#tell('prefinish')
   }
 
@@ -116,15 +140,13 @@ export class Http2Response extends Listeners implements ClientResponse {
   }
 
   askForBody(): void {
-    if (this.headersSent || this.#isGone) return
-    this.#stream.additionalHeaders({ [constants.HTTP2_HEADER_STATUS]: constants.HTTP_STATUS_CONTINUE })
+    if (!this.headersSent && !this.#stream.isOver) this.#stream.sendHead(100, '', false)
   }
 
   breakOff(): void {
     this.destroyed = true
     this.isBrokenOff = true
-    this.#pieces.drop()
-    this.#stream.destroy(BROKEN_OFF)
+    this.#stream.breakOff()
   }
 
   /** One connection carries the calls of many readers. */
@@ -132,33 +154,38 @@ export class Http2Response extends Listeners implements ClientResponse {
     this.breakOff()
   }
 
-  /** The client has got all of it, or the stream or its connection has ended. */
-  close(): void {
+  /** All that was written is sent. */
+  drained(): void {
+    if (!this.#needsDrain || this.#isClosed) return
+    this.#needsDrain = false
+    this.#tell('drain')
+  }
+
+  /** The last byte was passed to the connection, or the stream or its connection has ended. */
+  close(isFinished: boolean): void {
     if (this.#isClosed) return
     this.#isClosed = true
-    const { aborted: isAborted, rstCode } = this.#stream
-    // Node closes a stream when its last frame is written, which may be before the kernel has accepted it.
-    this.writableFinished = this.writableEnded && !isAborted && rstCode === 0 && !this.isBrokenOff
+    this.writableFinished = isFinished
     this.destroyed = true
-    this.#pieces.drop()
     const { call } = this
-    if (call !== null) this.#carrier.guard(() => call.clientGone())
+    if (call !== null) this.#stream.guard(() => call.clientGone())
     this.#tell('close')
   }
 
   #tell(event: ResponseEvent): void {
-    if (this.listenerCount(event) > 0) this.#carrier.guard(() => this.emit(event))
+    if (this.listenerCount(event) > 0) this.#stream.guard(() => this.emit(event))
   }
 
-  /** A stream that its client has reset is closed a turn before its listeners are called. */
-  get #isGone(): boolean {
-    return this.destroyed || this.#stream.closed || this.#stream.destroyed
-  }
-
+  /** `bytes` is the length of the body if the fields do not have it; -1 if it is unknown. */
   #sendHead(bytes: number, isWhole: boolean): void {
     if (this.#status === 0) throw new Error('a response has no head')
     this.#isHeadWritten = true
-    if (this.#isGone) this.destroyed = true
-    else this.#stream.respond(toHeadFields(this.#status, this.#fields, bytes), { endStream: isWhole })
+    if (this.#stream.isOver) {
+      this.destroyed = true
+      return
+    }
+    const { lines, length, hasDate } = this.#fields
+    const framing = bytes >= 0 && length < 0 ? `Content-Length: ${bytes}\r\n` : ''
+    this.#stream.sendHead(this.#status, `${lines}${hasDate ? '' : currentDateLine()}${framing}`, isWhole)
   }
 }

@@ -3,7 +3,6 @@
 import * as h2 from './frames.ts'
 
 export const PROTOCOL = 1
-export const INTERNAL = 2
 export const FLOW_CONTROL = 3
 export const STREAM_CLOSED = 5
 export const FRAME_SIZE = 6

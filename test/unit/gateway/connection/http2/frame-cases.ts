@@ -1,16 +1,17 @@
 /** Cases of the connection, of streams and of frames (RFC 9113, 3.4 to 6). */
 
 import {
+  CALM,
   COMPRESSION,
   FLOW_CONTROL,
   FRAME_SIZE,
-  INTERNAL,
   PROTOCOL,
   STREAM_CLOSED,
   GET,
   goaway,
   open,
   padded,
+  rst,
   type Case,
 } from './cases.ts'
 import * as h2 from './frames.ts'
@@ -96,9 +97,9 @@ export const FRAME_CASES: readonly Case[] = [
   },
   { name: 'refuses an even stream', send: [h2.headers(2)], expected: goaway(PROTOCOL) },
   {
-    name: 'ignores a smaller stream than the last one',
+    name: 'refuses a smaller stream than the last one',
     send: [h2.headers(1), h2.headers(5), h2.headers(3)],
-    expected: { status: 200 },
+    expected: goaway(PROTOCOL),
   },
   { name: 'refuses a head of stream 0', send: [h2.headers(0)], expected: goaway(PROTOCOL) },
   { name: 'refuses DATA of stream 0', send: [h2.data(0, 'x')], expected: goaway(PROTOCOL) },
@@ -162,7 +163,7 @@ export const FRAME_CASES: readonly Case[] = [
     send: [h2.frame(h2.PING, 0, 0, Buffer.alloc(6))],
     expected: goaway(FRAME_SIZE),
   },
-  { name: 'refuses PING ACK without PING', send: [h2.ping(h2.ACK)], expected: goaway(INTERNAL) },
+  { name: 'ignores PING ACK without PING', send: [h2.ping(h2.ACK)], expected: 'ignored' },
   {
     name: 'refuses GOAWAY of a stream',
     send: [h2.frame(h2.GOAWAY, 0, 1, Buffer.alloc(8))],
@@ -172,7 +173,7 @@ export const FRAME_CASES: readonly Case[] = [
   {
     name: 'refuses an update of the window of a stream by 0',
     send: [open(), h2.windowUpdate(1, 0)],
-    expected: goaway(PROTOCOL),
+    expected: rst(PROTOCOL),
   },
   {
     name: 'refuses a window above 2^31 - 1',
@@ -182,12 +183,71 @@ export const FRAME_CASES: readonly Case[] = [
   {
     name: 'refuses a window of a stream above 2^31 - 1',
     send: [open(), h2.windowUpdate(1, 0x7fff_ffff)],
-    expected: goaway(FLOW_CONTROL),
+    expected: rst(FLOW_CONTROL),
   },
   {
     name: 'refuses WINDOW_UPDATE of another length',
     send: [h2.frame(h2.WINDOW_UPDATE, 0, 0, Buffer.alloc(3))],
     expected: goaway(FRAME_SIZE),
+  },
+  {
+    name: 'refuses PRIORITY of another length',
+    send: [open(), h2.frame(h2.PRIORITY, 0, 1, Buffer.alloc(4))],
+    expected: rst(FRAME_SIZE),
+  },
+  {
+    name: 'refuses PRIORITY of stream 0',
+    send: [h2.frame(h2.PRIORITY, 0, 0, Buffer.alloc(5))],
+    expected: goaway(PROTOCOL),
+  },
+  { name: 'refuses DATA of an even stream', send: [h2.data(2, 'x')], expected: goaway(PROTOCOL) },
+  {
+    name: 'refuses GOAWAY of another length',
+    send: [h2.frame(h2.GOAWAY, 0, 0, Buffer.alloc(7))],
+    expected: goaway(FRAME_SIZE),
+  },
+  {
+    name: 'refuses padded DATA without its length',
+    send: [open(), h2.frame(h2.DATA, h2.PADDED, 1)],
+    expected: goaway(FRAME_SIZE),
+  },
+  {
+    name: 'refuses more DATA than the window of a stream',
+    send: [open(), ...Array.from({ length: 4 }, () => h2.frame(h2.DATA, 0, 1, Buffer.alloc(16_384)))],
+    expected: rst(FLOW_CONTROL),
+  },
+  {
+    name: 'refuses a head in more frames than clients need',
+    send: [
+      h2.headers(1, GET, h2.END_STREAM),
+      ...Array.from({ length: 17 }, () => h2.frame(h2.CONTINUATION, 0, 1, Buffer.from([0x82]))),
+    ],
+    expected: goaway(CALM),
+  },
+  {
+    name: 'refuses a change of the table behind a field',
+    send: [h2.frame(h2.HEADERS, h2.WHOLE, 1, Buffer.from([0x82, 0x20]))],
+    expected: goaway(COMPRESSION),
+  },
+  {
+    name: 'refuses an integer without an end',
+    send: [h2.frame(h2.HEADERS, h2.WHOLE, 1, Buffer.from([0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff]))],
+    expected: goaway(COMPRESSION),
+  },
+  {
+    name: 'refuses a text that is longer than its block',
+    send: [h2.frame(h2.HEADERS, h2.WHOLE, 1, Buffer.from([0x00, 0x05, 0x61]))],
+    expected: goaway(COMPRESSION),
+  },
+  {
+    name: 'refuses a text with the code for the end',
+    send: [h2.frame(h2.HEADERS, h2.WHOLE, 1, Buffer.from([0x04, 0x84, 0xff, 0xff, 0xff, 0xff]))],
+    expected: goaway(COMPRESSION),
+  },
+  {
+    name: 'refuses a text with too much padding',
+    send: [h2.frame(h2.HEADERS, h2.WHOLE, 1, Buffer.from([0x04, 0x82, 0x07, 0xff]))],
+    expected: goaway(COMPRESSION),
   },
   { name: 'ignores PRIORITY', send: [h2.frame(h2.PRIORITY, 0, 1, Buffer.alloc(5, 1))], expected: 'ignored' },
 ]

@@ -116,7 +116,7 @@ const STATUSES: Readonly<Record<number, number>> = {
   0x8e: 500,
 }
 
-/** Returns the status of a head if it is one of the static table, otherwise 0. */
+/** Returns the status of a head, which is its first field. */
 export function statusOf({ payload }: Frame): number {
-  return STATUSES[payload[0] ?? 0] ?? 0
+  return payload[0] === 0x08 ? Number(payload.toString('latin1', 2, 5)) : (STATUSES[payload[0] ?? 0] ?? 0)
 }

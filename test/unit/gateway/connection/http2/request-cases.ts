@@ -1,6 +1,6 @@
 /** Cases of requests (RFC 9113, 8). */
 
-import { CALM, INTERNAL, PROTOCOL, GET, POST_HEAD, get, goaway, open, rst, without, type Case } from './cases.ts'
+import { PROTOCOL, GET, POST_HEAD, get, open, rst, without, type Case } from './cases.ts'
 import * as h2 from './frames.ts'
 
 export const REQUEST_CASES: readonly Case[] = [
@@ -37,8 +37,21 @@ export const REQUEST_CASES: readonly Case[] = [
   { name: 'refuses Upgrade', send: [get(['upgrade', 'h2c'])], expected: rst(PROTOCOL) },
   { name: 'refuses TE other than trailers', send: [get(['te', 'gzip'])], expected: rst(PROTOCOL) },
   { name: 'accepts TE: trailers', send: [get(['te', 'trailers'])], expected: { status: 200 } },
-  { name: 'drops a header with a line break in a value', send: [get(['x-a', 'b\r\nc: d'])], expected: { status: 200 } },
-  { name: 'drops a header with a zero byte in a value', send: [get(['x-a', 'b\0'])], expected: { status: 200 } },
+  { name: 'refuses a line break in a value', send: [get(['x-a', 'b\r\nc: d'])], expected: rst(PROTOCOL) },
+  { name: 'refuses a line feed in a value', send: [get(['x-a', 'b\nc'])], expected: rst(PROTOCOL) },
+  { name: 'refuses a zero byte in a value', send: [get(['x-a', 'b\0'])], expected: rst(PROTOCOL) },
+  { name: 'refuses a control character in a value', send: [get(['x-a', 'b\x7f'])], expected: rst(PROTOCOL) },
+  {
+    name: 'refuses a line break in an authority',
+    send: [h2.headers(1, h2.pseudo('GET', '/', 'a\r\nb: c'))],
+    expected: rst(PROTOCOL),
+  },
+  {
+    name: 'refuses a line break in a path',
+    send: [h2.headers(1, h2.pseudo('GET', '/\r\nb: c'))],
+    expected: rst(PROTOCOL),
+  },
+  { name: 'refuses a line break in a method', send: [h2.headers(1, h2.pseudo('GET\r\n'))], expected: rst(PROTOCOL) },
   { name: 'answers a value that begins with a space with 400', send: [get(['x-a', ' b'])], expected: { status: 400 } },
   { name: 'answers a value that ends with a tab with 400', send: [get(['x-a', 'b\t'])], expected: { status: 400 } },
   {
@@ -51,7 +64,16 @@ export const REQUEST_CASES: readonly Case[] = [
     send: [get(['accept', ''], ['user-agent', 'a b'])],
     expected: { status: 200 },
   },
-  { name: 'drops a header with a space in a name', send: [get(['x a', 'b'])], expected: { status: 200 } },
+  { name: 'refuses a space in a name', send: [get(['x a', 'b'])], expected: rst(PROTOCOL) },
+  { name: 'refuses a line break in a name', send: [get(['x\r\na', 'b'])], expected: rst(PROTOCOL) },
+  { name: 'refuses a zero byte in a name', send: [get(['x\0', 'b'])], expected: rst(PROTOCOL) },
+  { name: 'refuses a colon in a name', send: [get(['x:a', 'b'])], expected: rst(PROTOCOL) },
+  { name: 'refuses an empty name', send: [get(['', 'b'])], expected: rst(PROTOCOL) },
+  {
+    name: 'refuses a line break in a trailer',
+    send: [open(), h2.data(1, 'x'), h2.headers(1, [['x-a', 'b\r\nc']])],
+    expected: rst(PROTOCOL),
+  },
   {
     name: 'refuses a body shorter than its length',
     send: [h2.headers(1, [...POST_HEAD, ['content-length', '2']], h2.END_HEADERS), h2.data(1, 'x', h2.END_STREAM)],
@@ -60,7 +82,7 @@ export const REQUEST_CASES: readonly Case[] = [
   {
     name: 'refuses a body longer than its length',
     send: [h2.headers(1, [...POST_HEAD, ['content-length', '1']], h2.END_HEADERS), h2.data(1, 'xy', h2.END_STREAM)],
-    expected: goaway(INTERNAL),
+    expected: rst(PROTOCOL),
   },
   { name: 'refuses a length without a body', send: [get(['content-length', '1'])], expected: rst(PROTOCOL) },
   {
@@ -68,6 +90,7 @@ export const REQUEST_CASES: readonly Case[] = [
     send: [get(['content-length', '0'], ['content-length', '0'])],
     expected: rst(PROTOCOL),
   },
+  { name: 'refuses a length with a leading zero', send: [get(['content-length', '00'])], expected: rst(PROTOCOL) },
   { name: 'refuses a length with a sign', send: [get(['content-length', '+0'])], expected: rst(PROTOCOL) },
   {
     name: 'refuses a pseudo-header in trailers',
@@ -102,9 +125,12 @@ export const REQUEST_CASES: readonly Case[] = [
     expected: { status: 400 },
   },
   {
-    name: 'resets a request with more than 16 KB of headers',
-    send: [get(['x-a', 'b'.repeat(8_000)], ['x-b', 'b'.repeat(8_000)], ['x-c', 'b'.repeat(300)])],
-    expected: rst(CALM),
+    name: 'answers more than 16 KB of headers with 431',
+    send: [
+      h2.headers(1, [...GET, ['x-a', 'b'.repeat(16_000)]], h2.END_STREAM),
+      h2.frame(h2.CONTINUATION, h2.END_HEADERS, 1, h2.block([['x-b', 'b'.repeat(300)]])),
+    ],
+    expected: { status: 431 },
   },
   {
     name: 'accepts trailers, which it drops',

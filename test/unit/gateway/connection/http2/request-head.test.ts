@@ -7,7 +7,14 @@ const GET = pseudo().flat()
 describe('readHead', () => {
   it('reads pseudo-headers as the request line and the host', () => {
     const head = readHead([...pseudo('PUT', '/a?b', 'a.example:8443', 'https').flat(), 'x-a', 'b'], false)
-    expect(head).toEqual({ method: 'PUT', target: '/a?b', raw: ['x-a', 'b', 'host', 'a.example:8443'], fault: 0 })
+    expect(head).toEqual({
+      method: 'PUT',
+      target: '/a?b',
+      raw: ['x-a', 'b', 'host', 'a.example:8443'],
+      bodyBytes: -1,
+      isMalformed: false,
+      fault: 0,
+    })
   })
 
   it('keeps the host of a request without an authority', () => {

@@ -1,0 +1,45 @@
+/** What is to be sent on a stream: chunks of any size, sent in frames. */
+export class SendQueue {
+  /** Bytes that wait. */
+  bytes = 0
+  #parts: Buffer[] = []
+  #next = 0
+
+  add(chunk: Buffer): void {
+    if (chunk.length === 0) return
+    this.#parts.push(chunk)
+    this.bytes += chunk.length
+  }
+
+  /** Removes and returns the first bytes, as many as there are, up to `bytesMax`. */
+  take(bytesMax: number): Buffer {
+    const part = this.#parts[this.#next]!
+    if (part.length >= bytesMax || part.length === this.bytes) return this.#takePart(bytesMax)
+    const taken: Buffer[] = []
+    let room = bytesMax
+    while (room > 0 && this.bytes > 0) {
+      const next = this.#takePart(room)
+      taken.push(next)
+      room -= next.length
+    }
+    return Buffer.concat(taken, bytesMax - room)
+  }
+
+  drop(): void {
+    this.#parts = []
+    this.#next = this.bytes = 0
+  }
+
+  #takePart(bytesMax: number): Buffer {
+    const part = this.#parts[this.#next]!
+    const isWhole = part.length <= bytesMax
+    const taken = isWhole ? part : part.subarray(0, bytesMax)
+    if (!isWhole) this.#parts[this.#next] = part.subarray(bytesMax)
+    else if (++this.#next === this.#parts.length) {
+      this.#parts = []
+      this.#next = 0
+    }
+    this.bytes -= taken.length
+    return taken
+  }
+}

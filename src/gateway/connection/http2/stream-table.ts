@@ -1,0 +1,81 @@
+/** The streams of a connection: those that are open, and what is known of others. */
+
+import { ERROR } from './frame.ts'
+import type { OpenStream } from './open-stream.ts'
+
+/** Streams that were open last; more than a client can have in flight. */
+const RECENT_MAX = 1_024
+
+export class StreamTable {
+  /** The last stream that the client has opened. */
+  last = 0
+  readonly #open = new Map<number, OpenStream>()
+  /** Whether the client may still send on a stream that is over: it may not know yet that the gateway has reset it. */
+  readonly #recent = new Map<number, boolean>()
+  /** Streams that have ended, but for telling. */
+  #ending: OpenStream[] = []
+
+  get size(): number {
+    return this.#open.size
+  }
+
+  get(id: number): OpenStream | undefined {
+    return this.#open.get(id)
+  }
+
+  all(): Iterable<OpenStream> {
+    return this.#open.values()
+  }
+
+  add(stream: OpenStream): void {
+    this.#open.set(stream.id, stream)
+  }
+
+  has(stream: OpenStream): boolean {
+    return this.#open.get(stream.id) === stream
+  }
+
+  /** The stream has ended; `tellEnded` tells it. */
+  end(stream: OpenStream): void {
+    this.#open.delete(stream.id)
+    this.refuse(stream.id, stream.isReceived)
+    this.#ending.push(stream)
+  }
+
+  /** The stream is over, or was never served. */
+  refuse(id: number, isReceived: boolean): void {
+    this.#recent.set(id, !isReceived)
+    if (this.#recent.size <= RECENT_MAX) return
+    for (const oldest of this.#recent.keys()) {
+      this.#recent.delete(oldest)
+      return
+    }
+  }
+
+  /** Returns the error that a frame is whose stream is not open; 0 if it is ignored. */
+  faultIn(id: number): number {
+    const maySend = this.#recent.get(id)
+    if (maySend === undefined) return ERROR.protocol
+    return maySend ? ERROR.none : ERROR.streamClosed
+  }
+
+  abortAll(): void {
+    for (const stream of this.#open.values()) stream.abort()
+  }
+
+  /** Tells streams that they have ended. A complete response waits until the socket has got all of it. */
+  tellEnded(isFlushed: boolean): void {
+    if (this.#ending.length === 0) return
+    const ending = this.#ending
+    this.#ending = []
+    for (const stream of ending) {
+      if (isFlushed || stream.isOver) stream.onClosed(isFlushed)
+      else this.#ending.push(stream)
+    }
+  }
+
+  /** Tells all that the connection has ended. */
+  tellAll(): void {
+    for (const stream of this.#ending.splice(0)) stream.onClosed(false)
+  }
+}
