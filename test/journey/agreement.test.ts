@@ -3,9 +3,20 @@
  * missing rows. A folder that starts has an exact bill; every other one is refused with a sentence.
  */
 
-import { cpSync, existsSync, mkdtempSync, readdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { foldersIn } from '../../src/record/spool-folder.ts'
 import {
@@ -119,6 +130,37 @@ describe.skipIf(!isEmbedded)('an older store (needs the registry and the store i
     expect(await itemizedOf(service)).toBe(BILLED.third)
   })
 })
+
+describe.skipIf(!isEmbedded)('a segment of the spool (needs the registry and the store in the folder)', () => {
+  const lastIn = (folder: string): string => join(folder, readdirSync(folder).sort().at(-1)!)
+
+  it('is refused in another place, before anything is written', async () => {
+    const dataDir = copies.mixed()
+    const own = lastIn(join(dataDir, 'spool/gateway-0'))
+    const other = join(dataDir, 'spool/gateway-0/9000000000.spool')
+    renameSync(own, other)
+    const before = contentsOf(dataDir)
+    expect(await refusal(dataDir)).toContain('9000000000.spool was renamed or moved')
+    expect(contentsOf(dataDir)).toEqual(before)
+  })
+
+  it.each(['gateway-0', 'platform'])('is refused if it belongs to another folder: of %s', async (source) => {
+    const other = await startOn(mkdtempSync(join(tmpdir(), 'tollgate-other-')))
+    await other.stop()
+    const dataDir = copies.mixed()
+    const from = lastIn(join(other.dataDir, 'spool', source))
+    cpSync(from, join(dataDir, 'spool', source, basename(from)))
+    expect(await refusal(dataDir)).toContain(`${basename(from)} was written in another data folder`)
+  })
+})
+
+/** Bytes of the segments, of their marks and of what a start writes beside them, by path. */
+function contentsOf(dataDir: string): readonly string[] {
+  const paths = readdirSync(dataDir, { recursive: true, encoding: 'utf8' }).sort()
+  return paths
+    .filter((path) => /^spool\/(gateway|platform).*k$|\.spool$|^checkpoint\.mark$|^running$|^folder\.json$/.test(path))
+    .map((path) => `${path} ${readFileSync(join(dataDir, path), 'base64')}`)
+}
 
 /** Calls of the line items. */
 async function itemizedOf(service: Service): Promise<number> {

@@ -1,10 +1,10 @@
 /** Missing segments, ranges and batches of a spool, and their reports. */
 
-import { appendFileSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { appendFileSync, copyFileSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { createRandom } from '../../random.ts'
-import { createSpoolCopies, sizeOf, START_MS, startProcess, type Written } from '../../fixtures/spool-copy.ts'
+import { createSpoolCopies, pathOf, sizeOf, START_MS, startProcess, type Written } from '../../fixtures/spool-copy.ts'
 import { batchesOf, killedSpool, SOURCE } from './killed-spool.ts'
 
 const copies = createSpoolCopies()
@@ -196,6 +196,33 @@ describe('records that were read before', () => {
     const process = startProcess(folder, [])
     expect(process.read({}).ids).toEqual([...ids, ...later.map(({ id }) => id)])
     expect(process.damages.map(({ what }) => what)).toEqual([REPEATED])
+    process.kill()
+  })
+
+  it('are not read again if a segment is copied behind the others', async () => {
+    const { folder, path, segments, ids } = await killedSpool(copies, { turns: 31 })
+    copyFileSync(path(-1), pathOf(folder, SOURCE, segments.at(-1)! + 1))
+    const process = startProcess(folder, [])
+    expect(process.read({}).ids).toEqual(ids)
+    expect(process.damages).toEqual([expect.objectContaining({ what: REPEATED, records: 0 })])
+    process.kill()
+  })
+
+  it.each([
+    ['whole', 0],
+    ['damaged', 8],
+  ])('give no number to later ones, without the mark of their source: in a segment that is %s', async (_, garbage) => {
+    const { folder, path, ids } = await killedSpool(copies, { segmentBytesMax: 1 << 20 })
+    const bytes = readFileSync(path(0))
+    const [from, to] = [-4, -3].map((index) => batchesOf(path(0)).at(index)!.at)
+    const parts = [bytes.subarray(0, from), Buffer.alloc(garbage, 0x5a), bytes.subarray(from), bytes.subarray(from, to)]
+    writeFileSync(path(0), Buffer.concat(parts))
+    rmSync(join(folder, `${SOURCE}.mark`))
+    const later: Written[] = []
+    const process = startProcess(folder, later)
+    await process.write(SOURCE, createRandom(3), 3)
+    expect(process.read({}).ids).toEqual([...ids, ...later.map(({ id }) => id)])
+    expect(process.damages.every(({ records }) => records === 0)).toBe(true)
     process.kill()
   })
 })

@@ -1,5 +1,8 @@
 import { describe, expect, it } from 'vitest'
+import { announceTenant } from '../../../src/access/announced-grants.ts'
 import type { Rotation } from '../../../src/access/credentials.ts'
+import { tenantWrite } from '../../../src/access/platform-access.ts'
+import { removeTenant } from '../../../src/access/tenant-removal.ts'
 import type { Grant } from '../../../src/plan/grant.ts'
 import { apiWrite } from '../../../src/publishing/apis.ts'
 import { ACME, publishApi, openTestCatalogue, RIVAL, type TestCatalogue } from '../../fixtures/test-catalogue.ts'
@@ -39,6 +42,28 @@ describe('what the threads get', () => {
     const granted = catalogue.gateway.grants.map(({ subscription, active }) => `${subscription} ${active}`)
     expect(new Set(granted)).toEqual(new Set([`${id} false`, `${other.id} false`]))
     expect(granted).toHaveLength(6)
+  })
+
+  it('after a change of a tenant is one command for all of its subscriptions', async () => {
+    const catalogue = openTestCatalogue()
+    const { id, consumer } = await subscribe(catalogue)
+    const other = await catalogue.subscriptions.create(ACME, { consumer, api: API })
+    catalogue.gateway.calls.length = catalogue.gateway.grants.length = 0
+    await announceTenant(catalogue, 'acme')
+    expect(catalogue.gateway.calls).toHaveLength(1)
+    expect(new Set(catalogue.gateway.grants.map(({ subscription }) => subscription))).toEqual(new Set([id, other.id]))
+  })
+
+  it('before the removal of a tenant is one command, which refuses all of its credentials', async () => {
+    const catalogue = openTestCatalogue()
+    const { consumer } = await subscribe(catalogue)
+    await catalogue.subscriptions.create(ACME, { consumer, api: API })
+    const body = { name: 'Acme', isDisabled: true, exportedAtMs: catalogue.clock.nowMs } as const
+    await catalogue.registry.commit(ACME, 'test', [tenantWrite('acme', 0, body)])
+    catalogue.gateway.calls.length = catalogue.gateway.grants.length = 0
+    await removeTenant({ ...catalogue, lastUses: { remove: async () => {} } }, ACME, 'acme')
+    expect(catalogue.gateway.calls.filter((call) => call.startsWith('grants'))).toHaveLength(1)
+    expect(catalogue.gateway.grants.map(({ valid }) => valid)).toEqual(Array<boolean>(6).fill(false))
   })
 })
 

@@ -3,6 +3,7 @@
 import { describe, expect, it } from 'vitest'
 import { createGatewayPort, platformPlan, type GatewayParts } from '../../../src/app/gateway-adapter.ts'
 import { serveStored } from '../../../src/app/serve-stored.ts'
+import { toSharedClientGrant, type Grant } from '../../../src/plan/grant.ts'
 import type { PackedPlan, PlanHead } from '../../../src/plan/packed-plan.ts'
 import type { BackendPlan } from '../../../src/plan/route-plan.ts'
 import { SecretsUnreadable, sealSecrets } from '../../../src/publishing/backend-secrets.ts'
@@ -88,6 +89,19 @@ describe('a plan for the gateway threads', () => {
     await (await port.prepare(planWith('marker', 'Retired'), [])).swap()
     expect(prepared[0]?.backend).not.toHaveProperty('secretHeaders')
   })
+})
+
+it('The grants of a change go to the gateway threads in one command', async () => {
+  const commands: (readonly Grant[])[] = []
+  const known: Grant[] = []
+  const port = createGatewayPort({
+    gatewayPool: { applyGrants: async (grants: readonly Grant[]) => void commands.push(grants) },
+    authenticator: { applyGrant: (grant: Grant) => void known.push(grant) },
+    onGrant() {},
+  } as unknown as GatewayParts)
+  const grants = ['Ada', 'Bob', 'Cyd'].map((name) => toSharedClientGrant('acme', name))
+  await port.applyGrants(grants)
+  expect([commands, known]).toEqual([[grants], grants])
 })
 
 describe('a start', () => {

@@ -1,12 +1,12 @@
 /** A spool writer with a clock, recorded outcomes and a reader, for tests of a failing disk. */
 
-import { mkdirSync, mkdtempSync, readdirSync, readlinkSync, rmSync, statSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { ANONYMOUS, type Attribution } from '../../../src/domain/attribution.ts'
 import type { Damage } from '../../../src/record/damage.ts'
-import { TEMPORARY_SUFFIX } from '../../../src/record/segment-header.ts'
+import { decodeHeader, TEMPORARY_SUFFIX, type SegmentHeader } from '../../../src/record/segment-header.ts'
 import { segmentName, segmentNumber } from '../../../src/record/segment-name.ts'
 import { createSpoolGaugeMemory, openSpoolGauge } from '../../../src/record/spool-gauge.ts'
 import { openSpoolReader } from '../../../src/record/spool-reader.ts'
@@ -30,6 +30,8 @@ export interface FailingDiskWriter {
   second(): void
   segments(): readonly string[]
   size(): number
+  /** The header of the last segment; null if it is damaged. */
+  header(): SegmentHeader | null
   /** Returns the consumers of all records, in order. */
   read(): readonly string[]
   /** Creates a folder with the name of the temporary file of the next segment, and returns its path. */
@@ -110,6 +112,7 @@ export function openWriter(options: { sync?: SpoolSync; segmentBytesMax?: number
       return temporary
     },
     size: () => statSync(join(path, segments().at(-1) ?? '')).size,
+    header: () => decodeHeader(readFileSync(join(path, segments().at(-1) ?? ''))),
     read() {
       const reader = openSpoolReader({ folder, gauge, onTornTail: () => {}, onDamage: () => {} })
       const consumers: string[] = []

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { withFilesLimited } from '../../file-size-limit.ts'
 import { injectFaults } from '../../inject-faults.ts'
+import { placeOf } from '../../../src/record/segment-header.ts'
 import { openFiles, openWriter, SOURCE, START_MS } from './failing-disk-writer.ts'
 
 describe('a spool writer whose write fails', () => {
@@ -157,6 +158,8 @@ describe('a spool writer whose sync fails', { tags: ['strace', 'root'] }, () => 
     await spool.turn('e', 'b')
     expect(spool.segments()).toHaveLength(2)
     expect(spool.read()).toEqual(['a', 'b', 'c', 'e', 'b'])
+    // It was written again after the failed syncs.
+    expect(spool.header()?.place).toBe(placeOf(join(SOURCE, spool.segments()[1]!)))
   })
 
   it('refuses the calls of the batch under SPOOL_SYNC=always, and does not bill them', async () => {

@@ -70,6 +70,12 @@ it.each([
   expect(() => refuseSpoolCopies(folder, [])).toThrow(`${to} was renamed or moved`)
 })
 
+it('the folder of a thread that was renamed is refused', async () => {
+  const { folder } = await spool()
+  renameSync(join(folder, SOURCE), join(folder, 'gateway-7'))
+  expect(() => refuseSpoolCopies(folder, [])).toThrow(/gateway-7.* was renamed or moved/)
+})
+
 it('folders of two threads that were swapped are refused', async () => {
   const { folder } = await spool()
   renameSync(join(folder, SOURCE), join(folder, 'other'))

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { describe, expect, it } from 'vitest'
 import type { ClientRequest, ClientResponse } from '../../../../../src/gateway/connection/client.ts'
 import { received, receivedUntil } from '../../../../fixtures/test-backend.ts'
-import { answer, CLOSE, get, openServer, statusesIn } from './open-server.ts'
+import { answer, CLOSE, exchangeOften, get, openServer, statusesIn } from './open-server.ts'
 import { serveWithOurs } from './read-requests.ts'
 import { toResponseFields } from '../../../../../src/gateway/connection/response-fields.ts'
 
@@ -230,5 +230,39 @@ describe('A connection that stops reading', () => {
     socket.write('TP/1.1\r\n\r\n')
     expect(statusesIn(await text)).toEqual(['200', '200', '200'])
     expect(counts).toEqual([])
+  })
+})
+
+describe('Requests that a client sends without waiting for answers', () => {
+  it('begin a few in each turn, and are all answered', async () => {
+    const COUNT = 1_000
+    let inTurn = 0
+    let most = 0
+    const { raw } = await openServer((_, response) => {
+      if (++inTurn === 1) setImmediate(() => (inTurn = 0))
+      most = Math.max(most, inTurn)
+      answer(response)
+    })
+    expect(statusesIn(await raw(get().repeat(COUNT - 1) + get('/', CLOSE)))).toHaveLength(COUNT)
+    expect(most).toBeLessThanOrEqual(16)
+  })
+
+  it('are not read while others wait, so that none is refused', async () => {
+    const COUNT = 3_000
+    const { raw, counts } = await openServer((_, response) => answer(response))
+    const long = `/${'a'.repeat(500)}`
+    expect(statusesIn(await raw(get(long).repeat(COUNT - 1) + get('/', CLOSE)))).toHaveLength(COUNT)
+    expect(counts).toEqual([])
+  })
+
+  it('do not begin after the end of their connection', async () => {
+    let begun = 0
+    const { raw } = await openServer((_, response) => {
+      if (++begun > 8) throw new Error('broken')
+      answer(response)
+    })
+    await raw(get().repeat(1_000))
+    await exchangeOften(await openServer((_, response) => answer(response)))
+    expect(begun).toBeLessThanOrEqual(8 + 16)
   })
 })

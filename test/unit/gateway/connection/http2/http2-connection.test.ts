@@ -57,3 +57,34 @@ describe('a connection over HTTP/2', () => {
     expect(h2.statusOf(frame)).toBe(200)
   }
 })
+
+describe('requests that arrive together over HTTP/2', () => {
+  const STREAMS = Array.from({ length: 100 }, (_, index) => 2 * index + 1)
+  const toHeaders = (stream: number): Buffer => h2.headers(stream, h2.pseudo('GET', `/${stream}`))
+
+  it('begin a few in each turn', async () => {
+    let inTurn = 0
+    let most = 0
+    const { raw } = await openSessions((request, response) => {
+      if (++inTurn === 1) setImmediate(() => (inTurn = 0))
+      most = Math.max(most, inTurn)
+      onRequest(request, response)
+    })
+    const client = raw().send(h2.ACKNOWLEDGED, ...STREAMS.map(toHeaders))
+    await Promise.all(STREAMS.map((each) => client.frame(h2.HEADERS, ({ stream }) => stream === each)))
+    expect(most).toBeLessThanOrEqual(16)
+  })
+
+  it('do not begin if the client resets them while they wait', async () => {
+    const begun: string[] = []
+    const { raw } = await openSessions((request, response) => {
+      if (begun.push(request.url ?? '') === 1) client.send(...STREAMS.slice(50).map((stream) => h2.reset(stream)))
+      onRequest(request, response)
+    })
+    const client = raw().send(h2.ACKNOWLEDGED, ...STREAMS.map(toHeaders))
+    await client.frame(h2.HEADERS, ({ stream }) => stream === STREAMS[49])
+    client.send(h2.headers(STREAMS.at(-1)! + 2))
+    await client.frame(h2.HEADERS, ({ stream }) => stream === STREAMS.at(-1)! + 2)
+    expect(begun).not.toContain(`/${STREAMS.at(-1)}`)
+  })
+})
