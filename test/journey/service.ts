@@ -244,6 +244,14 @@ export async function enrol(
   }
 }
 
+/** Returns the types of the credentials of a subscription that were used, as a service shows them. */
+export async function usedTypes({ platform }: Service, subscription: string): Promise<readonly string[]> {
+  const { items } = await platform.get<{
+    items: readonly { type: string; lastUsedAt: string | null }[]
+  }>(`/v1/subscriptions/${subscription}/credentials?reveal=false`)
+  return items.flatMap(({ type, lastUsedAt }) => (lastUsedAt === null ? [] : [type]))
+}
+
 /** Publishes a document as an API with one active revision. */
 export async function publish(service: Service, api: string, document: object, backend: string): Promise<string> {
   const { id } = await service.platform.post<{ id: string }>('/v1/proxies', {

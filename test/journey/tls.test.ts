@@ -10,7 +10,7 @@ import { createCertificateFolder, type CertificateFolder } from '../fixtures/cer
 import { OWN_ADDRESS, ownPort, ownUrl } from '../fixtures/own-address.ts'
 import { createTestAuthority } from '../fixtures/test-certificates.ts'
 import { openTlsSocket } from '../fixtures/tls-socket.ts'
-import { createService, enrol, publish, type Enrolled, type Service, TWO_THREADS } from './service.ts'
+import { createService, enrol, publish, type Enrolled, type Service, TWO_THREADS, usedTypes } from './service.ts'
 import { readRisks } from './risk-streams.ts'
 import { more, startTraffic, WITHIN } from './steady-clients.ts'
 import { document, listen } from './things-api.ts'
@@ -88,9 +88,9 @@ it('presents changed certificates to new connections while the others go on', { 
   expect(await call(kept)).toBe('HTTP/1.1 200 OK')
 })
 
-it('serves and bills calls over HTTP/2', { timeout: 60_000 }, async () => {
+it('serves and bills calls over HTTP/2, which use their credential', { timeout: 60_000 }, async () => {
   const { gatewayUrl, platform } = service
-  const { apiKey, consumer } = await enrol(service, 'things-v1', { name: 'Grace' })
+  const { apiKey, consumer, subscription } = await enrol(service, 'things-v1', { name: 'Grace' })
   const billed = async (): Promise<number> => {
     const { items } = await platform.get<{ items: readonly { calls: number }[] }>(`/v1/summaries?customer=${consumer}`)
     return items.reduce((sum, { calls }) => sum + calls, 0)
@@ -105,6 +105,7 @@ it('serves and bills calls over HTTP/2', { timeout: 60_000 }, async () => {
   })
   expect(new Set(await Promise.all(answers))).toEqual(new Set([200]))
   await expect.poll(billed, WITHIN).toBe(50)
+  await expect.poll(() => usedTypes(service, subscription), WITHIN).toEqual(['ApiKey'])
 })
 
 it('presents certificates by the host, also those that are added', { timeout: 60_000 }, async () => {

@@ -6,7 +6,7 @@ import { OWN_ADDRESS } from '../fixtures/own-address.ts'
 import { createTestAuthority } from '../fixtures/test-certificates.ts'
 import { openTlsSocket } from '../fixtures/tls-socket.ts'
 import { connectPeer, echo, handshake, openWebSocketBackend, TEXT, type Peer } from '../fixtures/websocket-peers.ts'
-import { createService, enrol, publish, type Enrolled, type Service, TWO_THREADS } from './service.ts'
+import { createService, enrol, publish, type Enrolled, type Service, TWO_THREADS, usedTypes } from './service.ts'
 import { WITHIN } from './steady-clients.ts'
 
 const MESSAGES = 100
@@ -59,7 +59,7 @@ async function open(): Promise<Peer> {
   return peer
 }
 
-it('bills messages, and ends with the credential and with the service', { timeout: 120_000 }, async () => {
+it('bills messages, uses its credential, and ends with that and with the service', { timeout: 120_000 }, async () => {
   const { origin } = await openWebSocketBackend({ onPeer: (peer) => void echo(peer) })
   const specification = Buffer.from(JSON.stringify(DECLARATION)).toString('base64')
   await publish(service, 'chat-v1', DOCUMENT, origin)
@@ -71,6 +71,7 @@ it('bills messages, and ends with the credential and with the service', { timeou
     peer.send(TEXT, `message ${message}`)
     expect(await peer.nextText()).toBe(`1 message ${message}`)
   }
+  await expect.poll(() => usedTypes(service, caller.subscription), WITHIN).toEqual(['ApiKey'])
   await service.platform.post(`/v1/subscriptions/${caller.subscription}/suspend`)
   expect(await peer.nextText()).toBe('close 1008')
   const units = async (): Promise<number> => {

@@ -1,6 +1,7 @@
-/** What an API declares holds over HTTP/2 as well: CORS, units counted after the response, WebSockets. */
+/** What an API declares holds over HTTP/2 as well: CORS, units counted after the response, WebSockets; and a call uses its credential. */
 
 import { expect, it } from 'vitest'
+import type { Caller } from '../../../src/plan/caller.ts'
 import { ALLOWED, APP, CORS_PATHS } from '../../fixtures/cors-api.ts'
 import { answerTo, call, KEYED, openClient, openHttp2Gateway } from '../../fixtures/http2-calls.ts'
 import { openMeteredGateway } from '../../fixtures/metered-gateway.ts'
@@ -63,4 +64,17 @@ it('refuses a WebSocket with the protocol that it needs', async () => {
   const { status, body, headers } = await call(openClient(gateway))
   expect([status, JSON.parse(body)]).toEqual([426, expect.objectContaining({ code: 'upgrade_required' })])
   expect(headers).not.toHaveProperty('upgrade')
+})
+
+it('notes the credential of each call that it admits as used, and none of a call that it refuses', async () => {
+  const origin = await openBackend((_, response) => response.end('fine'))
+  const used: string[] = []
+  const authenticator = { noteUse: ({ grant }: Caller) => void used.push(grant.credential) }
+  const client = openClient(await openHttp2Gateway({ backend: { origin }, authenticator }))
+  const statuses: number[] = []
+  for (const key of ['key-a', 'unknown', 'key-b']) {
+    statuses.push((await call(client, { ...KEYED, 'x-api-key': key })).status)
+  }
+  expect(statuses).toEqual([200, 401, 200])
+  expect(used).toEqual(['crd_a', 'crd_b'])
 })

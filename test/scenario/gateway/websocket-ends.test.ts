@@ -1,4 +1,4 @@
-/** WebSockets end when a new call would be refused, when they are idle, and when the gateway stops. */
+/** WebSockets use their credential while they are open, and end when a new call would be refused, when they are idle, and when the gateway stops. */
 
 import { describe, expect, it } from 'vitest'
 import type { Authenticator } from '../../../src/gateway/authentication/authenticate.ts'
@@ -23,13 +23,13 @@ async function openChanging() {
   const clock = createFakeClock(Date.now())
   const now: Changes = { result: CALLER, answer: null, options: {} }
   const authenticate: Authenticator['authenticate'] = () => now.answer?.() ?? now.result
+  const used: string[] = []
   const gateway = await openWebSocketGateway(
     {},
     {
-      authenticator: { authenticate },
+      authenticator: { authenticate, noteUse: ({ grant }) => void used.push(grant.credential) },
       webSockets: {
         clock,
-        authenticator: { authenticate, noteUse: () => {} },
         revisionOf: (api) => (now.options.revisionOf ?? (() => gateway.revision))(api),
         isStaleAt: (at) => now.options.isStaleAt?.(at) ?? false,
       },
@@ -40,6 +40,7 @@ async function openChanging() {
     records: gateway.records,
     clock,
     now,
+    used,
     async connected(path = '/keyed') {
       const { peer } = await gateway.connect(path, KEYED)
       return { peer, server: await gateway.backend.connected() }
@@ -127,6 +128,18 @@ describe('A WebSocket ends within a second', () => {
 })
 
 describe('A WebSocket', () => {
+  it('uses its credential at its handshake and each second, but not once that is refused', async () => {
+    const { connected, clock, now, used } = await openChanging()
+    const { peer } = await connected()
+    expect(used.splice(0)).toEqual(['crd_a'])
+    await clock.advance(3_000)
+    expect(used.splice(0)).toEqual(['crd_a', 'crd_a', 'crd_a'])
+    now.result = createRefusal('credential_invalid', 'revoked')
+    await clock.advance(1_000)
+    expect(await peer.nextText()).toBe('close 1008')
+    expect(used).toEqual([])
+  })
+
   it('ends after ten minutes without a byte', async () => {
     const { connected, clock, records } = await openChanging()
     const { peer, server } = await connected()
