@@ -8,7 +8,7 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ledgerDocument, startLedgerBackend, type LedgerBackend } from './ledger-backend.ts'
-import { createService, enrol, publish, type Service } from './service.ts'
+import { createService, enrol, publish, usedTypes, type Service } from './service.ts'
 import {
   callOne,
   pendingAfter,
@@ -99,6 +99,21 @@ describe('three nodes that started at the same time', () => {
       expect(await several.callAll(PATH, apiKey)).toEqual([200, 200, 200])
     }
   })
+
+  it(
+    'show a credential as used that was used at another node, once that has stopped',
+    { timeout: MINUTE },
+    async () => {
+      const { subscription, apiKey } = await enrol(node(0), 'ledger-v1', { name: 'Used' })
+      expect(await usedTypes(node(1), subscription)).toEqual([])
+      expect(await callOne(node(0), PATH, apiKey)).toBe(200)
+      await expect.poll(() => usedTypes(node(0), subscription)).toEqual(['ApiKey'])
+      expect(await node(0).stop()).toBe(0)
+      expect(await usedTypes(node(1), subscription)).toEqual(['ApiKey'])
+      await node(0).start()
+      expect(await usedTypes(node(0), subscription)).toEqual(['ApiKey'])
+    },
+  )
 
   it('refuse a token once it is revoked at another node', { timeout: MINUTE }, async () => {
     for (let round = 0; round < several.nodes.length; round++) {
