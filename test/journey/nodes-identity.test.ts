@@ -282,10 +282,12 @@ describe('tollgate admin reset with DATABASE_URL', () => {
         }),
       )
     expect(await statuses(former)).toEqual([200, 200, 200])
-    const { code, out } = await tollgate(['admin', 'reset'], { DATABASE_URL, MASTER_KEY, GATEWAY_URL })
+    const { code, out } = await tollgate(['admin', 'reset'], { DATABASE_URL, MASTER_KEY })
     expect({ code, out }).toEqual({ code: 0, out: expect.stringContaining('Every node in the list refuses') })
     expect(await statuses(former)).toEqual([401, 401, 401])
+    // No setting names the addresses: the nodes, which started at the same time, have noted them.
     expect(out).toContain(`  ${GATEWAY_URL}/oauth2/v2/password?link=usr_`)
+    expect(out).toContain(`Last started at: ${BASE_URL} (platform), ${GATEWAY_URL} (gateway)`)
     const [, clientOfAdmin = '', clientSecret = ''] = credential.exec(out) ?? []
     for (const each of several.nodes) {
       const made = await fetchToken({ ...each, api: 'platform-v1', clientId: clientOfAdmin, clientSecret })
