@@ -87,10 +87,10 @@ export function createRoles(options: RolesOptions): Roles {
         const { tenant } = author
         const { id, revision } = await findOwn(options, tenant, name)
         const holders = await registry.list(USER_KIND, { tenant, where: holdersOf(name), limit: 1 })
-        if (holders.length > 0) throw conflict('held', ['replace'], 'People hold this role. Remove it from them first.')
+        if (holders.length > 0) throw conflict('held', [], 'People hold this role. Remove it from them first.')
         if (await isMapped(registry, tenant, name)) {
           const detail = 'An identity provider gives this role. Remove it from its `signIn` first.'
-          throw conflict('mapped', ['replace'], detail)
+          throw conflict('mapped', [], detail)
         }
         await commit(registry, author, 'role.remove', [{ kind: ROLE_KIND, id, tenant, expected: revision, body: null }])
       }),

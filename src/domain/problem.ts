@@ -86,7 +86,7 @@ export const CONFLICT_ACTIONS = [
     'force',
     'invite',
   ],
-  ...['redeliver', 'remove', 'remove-totp', 'replace', 'reset-password', 'resume', 'retire', 'retry', 'set'],
+  ...['redeliver', 'remove', 'remove-totp', 'reset-password', 'resume', 'retire', 'retry', 'set'],
   ...['set-scopes', 'set-up-totp', 'stage', 'suspend', 'unmute', 'update'],
 ] as const
 export type ConflictAction = (typeof CONFLICT_ACTIONS)[number]
