@@ -16,6 +16,8 @@ export const OUTPUT_FORMATS = ['table', 'json', 'yaml', 'csv', 'name'] as const
 export type OutputFormat = (typeof OUTPUT_FORMATS)[number]
 
 export interface Shape {
+  /** The member that has the items of a list; default: `items`. */
+  readonly items?: string | undefined
   /** Columns of a table; default: all fields with simple values. */
   readonly columns?: readonly string[]
   /** A number that is shown as a bar per row on a terminal. */
@@ -35,11 +37,12 @@ const NAMES = ['id', 'riskId', 'name', 'requestId', 'username', 'keyId', 'kid', 
 export async function printResult(result: unknown, format: OutputFormat, { out, err }: Io, shape: Shape = {}) {
   if (format === 'json') return out.write(`${toJsonText(result)}\n`)
   if (format === 'yaml') return out.write((await import('yaml')).stringify(result))
-  const rows = isList(result) ? result.items : [isRow(result) ? result : { value: result }]
+  const items = itemsOf(result, shape)
+  const rows = items ?? [isRow(result) ? result : { value: result }]
   if (format === 'csv') return out.write(toCsvText(rows))
   if (format === 'name') return out.write(rows.map((row) => `${nameOf(row, shape)}\n`).join(''))
   const { columns, colour } = out
-  if (!isList(result)) return out.write(drawFields(rows[0] ?? {}, { columns, colour }))
+  if (items === null) return out.write(drawFields(rows[0] ?? {}, { columns, colour }))
   if (rows.length === 0) return err.write('No items.\n')
   const { bar } = shape
   const names = chooseColumns(rows, shape)
@@ -78,7 +81,12 @@ function nameOf(row: Row, { id }: Shape): string {
 }
 
 export function isList(value: unknown): value is List {
-  return isRow(value) && Array.isArray(value['items']) && value['items'].every(isRow)
+  return itemsOf(value, {}) !== null
+}
+
+function itemsOf(value: unknown, { items = 'items' }: Shape): readonly Row[] | null {
+  const found = isRow(value) ? value[items] : undefined
+  return Array.isArray(found) && found.every(isRow) ? found : null
 }
 
 function isRow(value: unknown): value is Row {

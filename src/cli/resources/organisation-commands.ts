@@ -176,6 +176,7 @@ export const SEARCH: ResourceGroup = {
       summary: 'Finds resources whose id or name begins with a text',
       filters: 'q',
       argument: { filter: 'q', name: 'text' },
+      items: 'found',
     },
   ],
   examples: [['tollgate search orders', 'finds what begins with "orders"']],

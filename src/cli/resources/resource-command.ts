@@ -20,6 +20,8 @@ export interface ResourceCommand {
   readonly argument?: { readonly filter: string; readonly name: string }
   /** Fields of the body, as `name` or `name:kind`, separated by blanks. */
   readonly fields?: string
+  /** The member of the answer that has the items of a list; default: `items`. */
+  readonly items?: string
   /** Columns of the table of a list, separated by blanks. Default: all simple fields. */
   readonly columns?: string
   /** A number that is shown as a bar per row on a terminal. */

@@ -1,30 +1,10 @@
 /** The whole tree of commands: help with examples on every level, suggestions, and exit codes. */
 
-import { Readable } from 'node:stream'
 import { describe, expect, it } from 'vitest'
 import { SECTIONS } from '../../../src/cli/command-list.ts'
-import type { Io, Sink } from '../../../src/cli/io.ts'
-import { runProgram } from '../../../src/cli/program.ts'
+import { runProgram } from '../../fixtures/run-program.ts'
 
-async function run(...args: readonly string[]) {
-  let out = ''
-  let err = ''
-  const sinkTo = (write: (text: string) => void): Sink => ({
-    write: (text) => write(String(text)),
-    isTerminal: false,
-    columns: Infinity,
-    colour: false,
-  })
-  const io: Io = {
-    env: { XDG_CONFIG_HOME: '/nonexistent' },
-    stdin: Readable.from([]),
-    out: sinkTo((text) => (out += text)),
-    err: sinkTo((text) => (err += text)),
-    interruptible: () => new AbortController().signal,
-  }
-  const code = await runProgram(args, io)
-  return { code, out, err }
-}
+const run = (...args: readonly string[]) => runProgram(args)
 
 const entries = SECTIONS.flatMap((section) => section.entries)
 /** Commands that this process parses; the others read their own arguments. */
