@@ -123,21 +123,34 @@ it('A request that waits for an approval is no part of a copy, which could grant
   expect(await differencesOf(service, folder)).toEqual([])
 })
 
-it('What was halted since a dump stays so, and what was resumed since is halted again', async () => {
-  const service = await openTestPlatform()
-  const post = poster(service)
-  const { id } = await post('/v1/consumers', { name: 'App', kind: 'application' })
-  const before = await dumpOf(service)
-  await post(`/v1/consumers/${String(id)}/disable`, {})
-  expect(await differencesOf(service, before)).toEqual([])
-  const after = await dumpOf(service)
-  await post(`/v1/consumers/${String(id)}/enable`, {})
-  expect(await applyTo(service, after)).toMatchObject({ failures: [], lines: ['~ consumer App'] })
-  expect(await dumpOf(service)).toEqual(after)
-  const active = { 'a.yaml': 'resource: consumer\nname: App\nstate: Active\n' }
-  expect(await applyTo(service, active)).toMatchObject({ failures: [], lines: ['~ consumer App'] })
-  expect(await dumpOf(service)).toEqual(before)
-})
+it.each([
+  ['consumer App', 'consumers', 'name: App', 'disable', 'enable'],
+  ['user ann', 'users', 'username: ann', 'disable', 'enable'],
+  [`subscription App to ${API}`, 'subscriptions', `consumer: App\napi: ${API}`, 'suspend', 'resume'],
+])(
+  '%s stays halted if it was halted since a dump, is halted again if it was resumed, and is halted in a copy',
+  async (key, list, named, halt, resume) => {
+    const [service, copy] = await Promise.all([openTestPlatform(), openTestPlatform()])
+    const post = poster(service)
+    await publish(service, { backend: { url: 'https://backend.example' } })
+    const { id: consumer } = await post('/v1/consumers', { name: 'App', kind: 'application' })
+    const { id: subscription } = await post('/v1/subscriptions', { consumer, api: API })
+    const { id: user } = await post('/v1/users', { username: 'ann', name: 'Ann' })
+    const path = `/v1/${list}/${String({ consumers: consumer, users: user, subscriptions: subscription }[list])}`
+    const before = await dumpOf(service)
+    await post(`${path}/${halt}`, {})
+    expect(await differencesOf(service, before)).toEqual([])
+    const after = await dumpOf(service)
+    await post(`${path}/${resume}`, {})
+    expect(await applyTo(service, after)).toMatchObject({ failures: [], lines: [`~ ${key}`] })
+    expect(await dumpOf(service)).toEqual(after)
+    expect(await applyTo(copy, after)).toMatchObject({ failures: [] })
+    expect(await dumpOf(copy)).toEqual(after)
+    const active = { 'a.yaml': `resource: ${key.split(' ')[0]}\n${named}\nstate: Active\n` }
+    expect(await applyTo(service, active)).toMatchObject({ failures: [], lines: [`~ ${key}`] })
+    expect(await dumpOf(service)).toEqual(before)
+  },
+)
 
 /** Another value for each field of each kind that can be changed. */
 const OTHER: Readonly<Record<string, Fields>> = {
