@@ -38,6 +38,8 @@ it('every text, list and map of a request is bounded', () => {
   expect(places).toEqual([])
 })
 
+const lists = OPERATIONS.filter(([, { method, query }]) => method === 'GET' && 'cursor' in membersOf(query))
+
 describe('labels', () => {
   /** Lists of records that belong to a resource, or that nobody creates. */
   const RECORDS = [
@@ -48,7 +50,6 @@ describe('labels', () => {
     ...['listMySessions', 'listRegisteredClients', 'listSessions', 'listSigningKeys', 'listMutes', 'listMutesOfRisk'],
   ]
   const itemOf = ({ answer }: Operation): unknown => (membersOf(answer)['items'] as Json | undefined)?.['items']
-  const lists = OPERATIONS.filter(([, { method, query }]) => method === 'GET' && 'cursor' in membersOf(query))
 
   it('are members of the items of every list of resources, and its filter', () => {
     const without = lists.filter(
@@ -134,6 +135,22 @@ describe('every resource that a caller creates', () => {
       expect(await lastEntry(each), operationId).not.toBe(before)
       const { body: list } = await send('GET', `${path.slice(0, path.lastIndexOf('/'))}?label=team:red`)
       expect([operationId, list['items']]).toEqual([operationId, [expect.objectContaining(body)]])
+    }
+  })
+
+  it('is in no list by a label that it does not have', async () => {
+    const { send, made } = await setUp()
+    const pathOf = (id: string) => made.find(({ operationId }) => operationId === id)!.path
+    // A request that waits for an approval is in a list of its own.
+    await send('PATCH', '/v1/apis/payments-v1/policy', { subscriptionApproval: 'Manual' })
+    const consumer = pathOf('createConsumer').split('/').at(-1)
+    expect((await send('POST', '/v1/subscriptions', { consumer, api: 'payments-v1' })).status).toBe(201)
+    for (const [id, { path, query }] of lists) {
+      if (!('label' in membersOf(query))) continue
+      const list = path.replace('/v1/subscriptions/:id', pathOf('createSubscription'))
+      const countOf = async (address: string) => ((await send('GET', address)).body['items'] as object[]).length
+      expect(await countOf(list), id).toBeGreaterThan(0)
+      expect(await countOf(`${list}?label=team:red`), id).toBe(0)
     }
   })
 
