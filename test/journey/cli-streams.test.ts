@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { request } from 'undici'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { freePort } from '../../src/cli/free-port.ts'
 import { runCommand } from './running-command.ts'
 import { createService, type Service } from './service.ts'
 
@@ -51,8 +52,10 @@ describe('tollgate dev', () => {
     writeFileSync(file, document)
     const cwd = folder
     const own = { XDG_CONFIG_HOME: folder, XDG_STATE_HOME: join(folder, 'state') }
-    const dev = runCommand(['dev', file, '--backend', backendUrl], { env: own, cwd })
+    const port = String(await freePort('127.0.0.1'))
+    const dev = runCommand(['dev', file, '--backend', backendUrl, '--port', port], { env: own, cwd })
     const [, url = '', apiKey = ''] = await dev.match(/curl (\S+) -H 'x-api-key: (\S+)'/)
+    expect(new URL(url).port).toBe(port)
     expect(await statusOf(url, apiKey)).toBe(200)
     await dev.match(/200 {2}GET \/orders .* dev\n/)
     expect(await statusOf(url, 'wrong')).toBe(401)
@@ -75,7 +78,6 @@ describe('tollgate dev', () => {
     await dev.match(/was not deployed/)
     expect(await statusOf(url, apiKey)).toBe(200)
 
-    const port = new URL(url).port
     const taken = await runCommand(['dev', EXAMPLE, '--port', port], { env: own, cwd }).ended
     expect(taken).toMatchObject({ code: 2, err: expect.stringContaining(`Port ${port} is in use`) })
     dev.signal('SIGINT')
