@@ -167,9 +167,9 @@ describe.skipIf(isOnPostgres)('first use: tollgate admin reset (needs the regist
     fetchToken({ ...service, api: 'platform-v1', clientId, clientSecret })
 
   it.each([
-    ['the key file of the folder', {}],
-    ['MASTER_KEY', { MASTER_KEY }],
-  ])('replaces a lost admin secret, with %s', async (_name, env) => {
+    ['the key file of the folder', {}, {}],
+    ['MASTER_KEY, and another GATEWAY_URL for the link', { MASTER_KEY }, { GATEWAY_URL: 'https://other.example' }],
+  ])('replaces a lost admin secret, with %s', async (_name, env, atReset) => {
     const service = await started({ args: ['--empty'], env: { ...env, ...MADE } })
     const credential = /client id +(\S+)\s+client secret +(\S+)/
     const [, oldId = '', oldSecret = ''] = credential.exec(service.output()) ?? []
@@ -180,12 +180,12 @@ describe.skipIf(isOnPostgres)('first use: tollgate admin reset (needs the regist
     expect(refused.stderr).toContain('in use by another process')
 
     await service.stop()
-    const { status, stdout } = admin(['reset', '--data-dir', service.dataDir], env)
+    const { status, stdout } = admin(['reset', '--data-dir', service.dataDir], { ...env, ...atReset })
     const [, newId = '', newSecret = ''] = credential.exec(stdout) ?? []
     expect([status, stdout]).toEqual([0, expect.stringContaining(`Revoked: ${oldId}`)])
-    const link = /user owner sets .*\n {2}(http:\S+)\/oauth2\/v2\/password\?link=usr_\S{70}\n/.exec(stdout)
-    // No setting names the address: it is that of the last start.
-    expect(link?.[1]).toBe(service.gatewayUrl)
+    const link = /user owner sets .*\n {2}(https?:\S+)\/oauth2\/v2\/password\?link=usr_\S{70}\n/.exec(stdout)
+    // Without a setting that names it, the address is that of the last start.
+    expect(link?.[1]).toBe('GATEWAY_URL' in atReset ? atReset.GATEWAY_URL : service.gatewayUrl)
     expect(stdout).toContain(`Last started at: ${service.baseUrl} (platform), ${service.gatewayUrl} (gateway)`)
     await service.start()
     await tokenOf(service, newId, newSecret)
