@@ -49,6 +49,7 @@ const STOP_MS_MAX = 10_000
 const UNSET = Object.fromEntries(
   [
     ...['HOST', 'RISK_PORT', 'GATEWAY_URL', 'BASE_URL', 'RISK_URL', 'ADMIN_TENANT', 'MASTER_KEY'],
+    ...['TLS_CERT_FILE', 'TLS_KEY_FILE', 'TLS_CERT_DIR', 'TLS_CLIENT_CA_FILE', 'HTTP_REDIRECT_PORT'],
     ...['CLICKHOUSE_URL', 'REDIS_URL', 'DATABASE_URL', 'LIMITS_WITHOUT_REDIS', 'NODE_NAME', 'MAX_STALENESS_SECONDS'],
   ].map((name) => [name, '']),
 )
@@ -57,9 +58,10 @@ const POLL_MS = 50
 export async function startService(options: ServiceOptions = {}): Promise<ServiceProcess> {
   const { args = [], env = {}, startMsMax = 30_000 } = options
   const { gatewayPort = await freePort(), platformPort = await freePort() } = options
+  const scheme = env['TLS_CERT_FILE'] === undefined ? 'http' : 'https'
   const address: ServiceAddress = {
-    gatewayUrl: `http://127.0.0.1:${gatewayPort}`,
-    baseUrl: `http://127.0.0.1:${platformPort}`,
+    gatewayUrl: `${scheme}://127.0.0.1:${gatewayPort}`,
+    baseUrl: `${scheme}://127.0.0.1:${platformPort}`,
     clientId: 'own-admin',
     clientSecret: options.clientSecret ?? randomBytes(24).toString('base64url'),
   }
