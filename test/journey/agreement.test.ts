@@ -16,7 +16,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { basename, join } from 'node:path'
+import { basename, join, relative } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { foldersIn } from '../../src/record/spool-folder.ts'
 import {
@@ -32,6 +32,7 @@ import {
   startOn,
   type FolderCopies,
 } from './folder-copies.ts'
+import { liveFilesIn } from './live-folder.ts'
 import { endStarts } from './refused-starts.ts'
 import { isEmbedded, type Service } from './service.ts'
 
@@ -156,10 +157,11 @@ describe.skipIf(!isEmbedded)('a segment of the spool (needs the registry and the
 
 /** Bytes of the segments, of their marks and of what a start writes beside them, by path. */
 function contentsOf(dataDir: string): readonly string[] {
-  const paths = readdirSync(dataDir, { recursive: true, encoding: 'utf8' }).sort()
-  return paths
+  return liveFilesIn(dataDir)
+    .map((path) => relative(dataDir, path))
     .filter((path) => /^spool\/(gateway|platform).*k$|\.spool$|^checkpoint\.mark$|^running$|^folder\.json$/.test(path))
     .map((path) => `${path} ${readFileSync(join(dataDir, path), 'base64')}`)
+    .sort()
 }
 
 /** Calls of the line items. */

@@ -100,6 +100,7 @@ function listen({ settings, server, mainThread }: ThreadParts, port: number): Pr
 async function drain({ server, webSockets, clock, gates, spool, mainThread }: ThreadParts): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
   server.close(() => resolve())
+  server.leave()
   webSockets.leave()
   server.closeIdleConnections()
   // A connection stays open when its last call ends, so idle connections are closed repeatedly.

@@ -16,8 +16,6 @@ const PRIORITY_BYTES = 5
 /** The connection of the frames. */
 export interface FramesOwner {
   onPingAnswered(payload: Buffer): void
-  /** The client sends no other request. */
-  finish(): void
   /** Resets a stream for a fault of the client. */
   resetFault(stream: OpenStream, code: number): void
   /** The client has caused a reset. */
@@ -68,9 +66,7 @@ export class ClientFrames implements FrameReceiver {
         return this.#onReset(id)
       case FRAME.priority:
         return this.#onPriority(id, payload)
-      // The client sends no other request.
-      case FRAME.goAway:
-        this.#owner.finish()
+      // GOAWAY of a client is about streams of the gateway, which opens none: the client may open others (6.8).
     }
   }
 

@@ -8,6 +8,8 @@ const COPIED_BYTES_MAX = 4_096
 export class FrameWriter {
   /** Bytes that wait. */
   bytes = 0
+  /** Bytes of frames other than DATA, and of the heads of these, since the beginning. */
+  controlBytes = 0
   #parts: Buffer[] = []
 
   /** Returns what waits, in one piece. */
@@ -74,6 +76,7 @@ export class FrameWriter {
     const frame = Buffer.allocUnsafe(FRAME_HEAD_BYTES + 4)
     writeFrameHead(frame, 4, type, 0, stream)
     frame.writeUInt32BE(value, FRAME_HEAD_BYTES)
+    this.controlBytes += frame.length
     this.#add(frame)
   }
 
@@ -82,6 +85,7 @@ export class FrameWriter {
     const frame = Buffer.allocUnsafe(FRAME_HEAD_BYTES + (isCopied ? payload.length : 0))
     writeFrameHead(frame, payload.length, type, flags, stream)
     if (isCopied) payload.copy(frame, FRAME_HEAD_BYTES)
+    this.controlBytes += FRAME_HEAD_BYTES + (type === FRAME.data ? 0 : payload.length)
     this.#add(frame)
     if (!isCopied) this.#add(payload)
   }

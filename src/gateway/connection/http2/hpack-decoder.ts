@@ -50,6 +50,8 @@ const INTEGER_MAX = 0xff_ffff
 const SHIFT_MAX = 21
 /** Removed fields that are kept in front of the others until they are many. */
 const REMOVED_MAX = 256
+/** In the place of a field that was removed, which may be large. */
+const REMOVED = toField(':', '')
 const NOTHING = Buffer.alloc(0)
 
 export class HpackDecoder {
@@ -125,7 +127,10 @@ export class HpackDecoder {
 
   /** Removes the oldest fields until the table is within its size. A field larger than the table empties it (4.4). */
   #shrink(): void {
-    while (this.#tableBytes > this.#tableBytesMax) this.#tableBytes -= this.#table[this.#first++]!.size
+    while (this.#tableBytes > this.#tableBytesMax) {
+      this.#tableBytes -= this.#table[this.#first]!.size
+      this.#table[this.#first++] = REMOVED
+    }
     if (this.#first < REMOVED_MAX) return
     this.#table = this.#table.slice(this.#first)
     this.#first = 0

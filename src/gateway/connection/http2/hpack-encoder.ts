@@ -20,6 +20,9 @@ const CONNECTION_HEADERS: ReadonlySet<string> = new Set([
 /** What these tell is for one client, so that no table behind the gateway should hold it (RFC 7541, 7.1). */
 const SECRET_HEADERS: ReadonlySet<string> = new Set(['set-cookie', 'authorization', 'location', 'www-authenticate'])
 
+/** Other white space, as `trim` removes it, may be a part of a character in UTF-8. */
+const OUTER_SPACE = /^[ \t]+|[ \t]+$/g
+
 /** First bits of a field (6.1 to 6.3), and the bits of the integer behind them. */
 const [INDEXED, INDEXED_BITS] = [0x80, 0x7f]
 const [ADDED, ADDED_BITS] = [0x40, 0x3f]
@@ -71,7 +74,7 @@ function findLine(text: string): Line {
 function readLine(text: string): Line {
   const end = text.indexOf(':')
   const name = text.slice(0, end).toLowerCase()
-  const value = text.slice(end + 1).trim()
+  const value = text.slice(end + 1).replace(OUTER_SPACE, '')
   return {
     name,
     value,

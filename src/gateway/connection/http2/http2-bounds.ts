@@ -1,5 +1,8 @@
 /** Time limits and bounds of connections over HTTP/2, besides those of `CLIENT_BOUNDS`; docs/gateway.md lists them. */
 
+import { CLIENT_BOUNDS } from '../client.ts'
+import { SETTING } from './frame.ts'
+
 export const HTTP2_BOUNDS = {
   /** Streams that one connection may have open at a time. */
   streamsMax: 100,
@@ -24,3 +27,11 @@ export const HTTP2_BOUNDS = {
   /** Bytes that are passed to the socket of a connection before it has sent them. */
   unsentBytes: 65_536,
 } as const
+
+/** What the gateway tells each client. */
+export const SETTINGS = [
+  [SETTING.push, 0],
+  [SETTING.streams, HTTP2_BOUNDS.streamsMax],
+  [SETTING.window, HTTP2_BOUNDS.streamWindowBytes],
+  [SETTING.headBytes, CLIENT_BOUNDS.headBytesMax],
+] as const

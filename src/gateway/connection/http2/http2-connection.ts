@@ -7,7 +7,7 @@
  */
 
 import type { Socket } from 'node:net'
-import { CLIENT_BOUNDS, REFUSAL_WITHIN_MS, type ClientServerOptions } from '../client.ts'
+import type { ClientServerOptions } from '../client.ts'
 import type { HeaderMemo } from '../header-memo.ts'
 import { SocketReading } from '../http1/socket-reading.ts'
 import { deliveredBytes, queuedBytes } from '../reader-watch.ts'
@@ -15,31 +15,22 @@ import { RequestTurns } from '../request-turns.ts'
 import { ClientFrames, type FramesOwner } from './client-frames.ts'
 import { ControlBytes } from './control-bytes.ts'
 import { EventWindow } from './event-window.ts'
-import { ERROR, SETTING, WINDOW_BYTES } from './frame.ts'
+import { ERROR, WINDOW_BYTES } from './frame.ts'
 import { FrameReader } from './frame-reader.ts'
 import type { FrameWriter } from './frame-writer.ts'
 import type { HpackEncoder } from './hpack-encoder.ts'
-import { HTTP2_BOUNDS } from './http2-bounds.ts'
+import { HTTP2_BOUNDS, SETTINGS } from './http2-bounds.ts'
+import { Http2Clock, type ScannedConnection } from './http2-clock.ts'
 import { OpenStream, type StreamConnection } from './open-stream.ts'
 import type { ReadHead } from './request-head.ts'
 import { RequestReceiver, type RequestOwner } from './request-receiver.ts'
 import { StreamSender, type SenderOwner } from './stream-sender.ts'
 import { StreamTable } from './stream-table.ts'
 
-const { headWithinMs, idleMs, scanEveryMs, headBytesMax } = CLIENT_BOUNDS
-const HEAD_SCANS = headWithinMs / scanEveryMs
-const IDLE_SCANS = idleMs / scanEveryMs
-const REFUSAL_SCANS = REFUSAL_WITHIN_MS / scanEveryMs
-const { streamsMax, streamWindowBytes, connectionWindowBytes } = HTTP2_BOUNDS
-
-const SETTINGS = [
-  [SETTING.push, 0],
-  [SETTING.streams, streamsMax],
-  [SETTING.window, streamWindowBytes],
-  [SETTING.headBytes, headBytesMax],
-] as const
 /** Its answer shows that the client has read what was sent before. */
 const LEAVING_PING = Buffer.from('leaving.')
+/** As much time has the client to answer. */
+const LEAVING_MS = 1_000
 
 /** The server of a connection. */
 export interface Http2Server extends Pick<ClientServerOptions, 'count' | 'onRequest' | 'onFault'> {
@@ -68,20 +59,18 @@ export class Http2Connection implements FramesOwner, RequestOwner, StreamConnect
   readonly #frames: ClientFrames
   readonly #reader: FrameReader
   readonly #resets = new EventWindow(HTTP2_BOUNDS.resetsMax, HTTP2_BOUNDS.countedMs)
+  readonly #clock = new Http2Clock()
   readonly #control = new ControlBytes()
   readonly #turns = new RequestTurns<OpenStream>((stream) => {
     // The client may have reset it.
     if (this.#streams.has(stream)) stream.serve(this.#server)
   })
   #phase: Phase = 'open'
+  #leftAt = -Infinity
+  /** The last stream that is served, once the client knows it. */
+  #finalStream: number | null = null
   #streamCount = 0
   #bodyBytes = 0
-  /** Scans of the whole connection, since it has no stream or has ended, and since a head has begun. */
-  #scans = 0
-  #idleScans = 0
-  #headScans = 0
-  /** Streams until the last scan: most begin and end between two scans. */
-  #scannedStreams = 0
 
   constructor(socket: Socket, server: Http2Server) {
     this.socket = socket
@@ -94,17 +83,19 @@ export class Http2Connection implements FramesOwner, RequestOwner, StreamConnect
     socket.on('end', () => socket.destroy())
     socket.on('close', () => this.#onClose())
     this.writer.settings(SETTINGS)
-    this.writer.windowUpdate(0, connectionWindowBytes - WINDOW_BYTES)
+    this.writer.windowUpdate(0, HTTP2_BOUNDS.connectionWindowBytes - WINDOW_BYTES)
     this.sendSoon(null)
     this.#reading = new SocketReading(socket, { parse: (bytes) => this.guard(() => this.#parse(bytes)) }, false)
   }
 
+  /** Whether it can be closed without a loss: nothing is open or unsent, and the client has had time to hear that the gateway leaves. */
   get isIdle(): boolean {
-    return this.#frames.hasBegun && this.#streams.size === 0
+    const isQuiet = this.#streams.isEmpty && this.writer.bytes === 0 && this.socket.writableLength === 0
+    return this.#frames.hasBegun && isQuiet && performance.now() >= this.#leftAt + LEAVING_MS
   }
 
   get deliveredBytes(): number {
-    return deliveredBytes(this.socket)
+    return deliveredBytes(this.socket) - this.writer.controlBytes
   }
 
   get isBlocked(): boolean {
@@ -123,6 +114,7 @@ export class Http2Connection implements FramesOwner, RequestOwner, StreamConnect
   leave(): void {
     if (this.#phase !== 'open') return
     this.#phase = 'leaving'
+    this.#leftAt = performance.now()
     this.writer.goAway(null, ERROR.none)
     this.writer.ping(LEAVING_PING)
     this.sendSoon(null)
@@ -130,26 +122,31 @@ export class Http2Connection implements FramesOwner, RequestOwner, StreamConnect
 
   /** Called for all connections in the interval of `CLIENT_BOUNDS`. */
   scan(): void {
-    this.#scans++
-    const isIdle = this.#streams.size === 0 && this.#streamCount === this.#scannedStreams
-    this.#scannedStreams = this.#streamCount
-    if (isIdle || this.#phase === 'over') this.#idleScans++
-    else this.#idleScans = 0
+    const due = this.#clock.scan(this.#seen)
     // A client that does not close its side, or does not read, would keep the connection otherwise.
-    if (this.#phase === 'over') return void (this.#idleScans > REFUSAL_SCANS && this.socket.destroy())
-    if (this.#isHeadLate() || (!this.#frames.hasBegun && this.#scans > HEAD_SCANS))
-      return this.destroy('request_too_slow')
-    if (!this.#frames.isAcknowledged && this.#scans > HEAD_SCANS) return this.#end(ERROR.settingsTimeout)
+    if (due === 'end') this.socket.destroy()
+    if (this.#phase === 'over') return
+    if (due === 'head') return this.destroy('request_too_slow')
+    if (due === 'settings') return this.#end(ERROR.settingsTimeout)
     if (this.#phase === 'leaving') this.finish()
-    else if (this.#idleScans > IDLE_SCANS) this.leave()
+    else if (due === 'idle') this.leave()
     if (this.#isFlooded()) return this.endFlood()
     for (const stream of this.#streams.all()) stream.scan()
   }
 
-  #isHeadLate(): boolean {
-    const isWithinHead = this.#receiver.headStream !== null || this.#reader.isWithinHead
-    this.#headScans = isWithinHead ? this.#headScans + 1 : 0
-    return this.#headScans > HEAD_SCANS
+  get #seen(): ScannedConnection {
+    const { hasBegun, isAcknowledged } = this.#frames
+    return {
+      isOver: this.#phase === 'over',
+      hasBegun,
+      isAcknowledged,
+      isWithinHead: this.#receiver.headStream !== null || this.#reader.isWithinHead,
+      openStreams: this.#streams.size,
+      streams: this.#streamCount,
+      lastStream: this.#streams.last,
+      deliveredBytes: deliveredBytes(this.socket),
+      isWaitedFor: queuedBytes(this.socket) > 0,
+    }
   }
 
   #isFlooded(): boolean {
@@ -217,8 +214,9 @@ export class Http2Connection implements FramesOwner, RequestOwner, StreamConnect
 
   onFlushed(isFlushed: boolean): void {
     this.#streams.tellEnded(isFlushed)
-    if (this.#phase === 'final' && this.#streams.size === 0) {
+    if (this.#phase === 'final' && this.#streams.isEmpty) {
       this.#phase = 'over'
+      this.#clock.end()
       this.#reader.stop()
     }
     if (this.#phase === 'over' && isFlushed) this.socket.end()
@@ -275,16 +273,18 @@ export class Http2Connection implements FramesOwner, RequestOwner, StreamConnect
   finish(): void {
     if (this.isFinal) return
     this.#phase = 'final'
-    this.writer.goAway(this.#streams.last, ERROR.none)
+    this.#finalStream = this.#streams.last
+    this.writer.goAway(this.#finalStream, ERROR.none)
     this.sendSoon(null)
   }
 
   /** Ends the connection. */
   #end(code: number): void {
     this.#phase = 'over'
-    this.#idleScans = 0
+    this.#clock.end()
     this.#reader.stop()
-    this.writer.goAway(this.#streams.last, code)
+    // It must not grow (6.8).
+    this.writer.goAway(this.#finalStream ?? this.#streams.last, code)
     this.#streams.abortAll()
     this.sendSoon(null)
   }

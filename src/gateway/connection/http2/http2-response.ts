@@ -11,7 +11,7 @@ import { StreamProgress } from './stream-progress.ts'
 /** The stream of a response. */
 export interface ResponseStream {
   readonly socket: Socket
-  /** Bytes of the connection that its client has accepted. */
+  /** Bytes of all bodies on the connection that its client has accepted. */
   readonly connectionBytes: number
   /** Whether streams wait for the connection, instead of their own windows. */
   readonly isConnectionBlocked: boolean
@@ -33,6 +33,7 @@ export interface ResponseStream {
   guard(step: () => void): void
 }
 
+const LENGTH_LINE = /^content-length:.*\r\n/im
 const EMPTY = toResponseFields(['Content-Length', '0'])
 /** Statuses without a body. */
 const BODILESS: ReadonlySet<number> = new Set([204, 205, 304])
@@ -185,7 +186,9 @@ export class Http2Response extends Listeners implements ClientResponse {
       return
     }
     const { lines, length, hasDate } = this.#fields
+    // A backend may send a body with 205, which a client must not get (RFC 9110, 15.3.6).
+    const sent = this.#hasBody || this.#status !== 205 ? lines : lines.replace(LENGTH_LINE, '')
     const framing = bytes >= 0 && length < 0 ? `Content-Length: ${bytes}\r\n` : ''
-    this.#stream.sendHead(this.#status, `${lines}${hasDate ? '' : currentDateLine()}${framing}`, isWhole)
+    this.#stream.sendHead(this.#status, `${sent}${hasDate ? '' : currentDateLine()}${framing}`, isWhole)
   }
 }

@@ -22,7 +22,7 @@ const EMPTY = Buffer.alloc(0)
 /** The connection of a stream. */
 export interface StreamConnection {
   readonly socket: Socket
-  /** Bytes that the client has accepted. */
+  /** Bytes of bodies that the client has accepted. */
   readonly deliveredBytes: number
   readonly isBlocked: boolean
   readonly writer: FrameWriter

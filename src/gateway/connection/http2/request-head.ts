@@ -63,7 +63,7 @@ export function readHead(received: readonly string[], hasBody: boolean): ReadHea
       else pseudo[name] = value
     }
     // A client may send each pair by itself (8.2.3).
-    else if (name === 'cookie') cookie = cookie === null ? value : `${cookie}; ${value}`
+    else if (name === 'cookie') cookie = cookie === null || cookie === '' ? value : `${cookie}; ${value}`
     else {
       if (name === 'content-length') {
         if (bodyBytes >= 0 || !LENGTH.test(value)) isMalformed = true
@@ -96,7 +96,7 @@ function isPseudo(name: string): name is keyof Pseudo {
 }
 
 function isOfConnection(name: string, value: string): boolean {
-  return CONNECTION_HEADERS.has(name) || (name === 'te' && value !== 'trailers')
+  return CONNECTION_HEADERS.has(name) || (name === 'te' && value.toLowerCase() !== 'trailers')
 }
 
 /** Whether the pseudo-headers are those of a request (8.3.1). CONNECT has no scheme and no path (8.5). */

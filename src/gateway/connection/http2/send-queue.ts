@@ -1,3 +1,7 @@
+const EMPTY = Buffer.alloc(0)
+/** Parts that were taken are kept in front of the others until they are many. */
+const TAKEN_MAX = 64
+
 /** What is to be sent on a stream: chunks of any size, sent in frames. */
 export class SendQueue {
   /** Bytes that wait. */
@@ -34,9 +38,10 @@ export class SendQueue {
     const part = this.#parts[this.#next]!
     const isWhole = part.length <= bytesMax
     const taken = isWhole ? part : part.subarray(0, bytesMax)
-    if (!isWhole) this.#parts[this.#next] = part.subarray(bytesMax)
-    else if (++this.#next === this.#parts.length) {
-      this.#parts = []
+    this.#parts[this.#next] = isWhole ? EMPTY : part.subarray(bytesMax)
+    if (isWhole) this.#next++
+    if (this.#next === this.#parts.length || this.#next === TAKEN_MAX) {
+      this.#parts = this.#parts.slice(this.#next)
       this.#next = 0
     }
     this.bytes -= taken.length

@@ -3,20 +3,27 @@
 import { ERROR } from './frame.ts'
 import type { OpenStream } from './open-stream.ts'
 
-/** Streams that were open last; more than a client can have in flight. */
+/** Streams of each kind that are remembered; more than a client can have in flight. */
 const RECENT_MAX = 1_024
 
 export class StreamTable {
   /** The last stream that the client has opened. */
   last = 0
   readonly #open = new Map<number, OpenStream>()
-  /** Whether the client may still send on a stream that is over: it may not know yet that the gateway has reset it. */
-  readonly #recent = new Map<number, boolean>()
+  /** Streams that the client has ended. */
+  readonly #received = new Set<number>()
+  /** Streams on which the client may still send: it may not know yet that the gateway has reset them. */
+  readonly #reset = new Set<number>()
   /** Streams that have ended, but for telling. */
   #ending: OpenStream[] = []
 
   get size(): number {
     return this.#open.size
+  }
+
+  /** Whether no stream is open, or waits to be told that it has ended. */
+  get isEmpty(): boolean {
+    return this.#open.size === 0 && this.#ending.length === 0
   }
 
   get(id: number): OpenStream | undefined {
@@ -44,19 +51,19 @@ export class StreamTable {
 
   /** The stream is over, or was never served. */
   refuse(id: number, isReceived: boolean): void {
-    this.#recent.set(id, !isReceived)
-    if (this.#recent.size <= RECENT_MAX) return
-    for (const oldest of this.#recent.keys()) {
-      this.#recent.delete(oldest)
+    const recent = isReceived ? this.#received : this.#reset
+    recent.add(id)
+    if (recent.size <= RECENT_MAX) return
+    for (const oldest of recent) {
+      recent.delete(oldest)
       return
     }
   }
 
   /** Returns the error that a frame is whose stream is not open; 0 if it is ignored. */
   faultIn(id: number): number {
-    const maySend = this.#recent.get(id)
-    if (maySend === undefined) return ERROR.protocol
-    return maySend ? ERROR.none : ERROR.streamClosed
+    if (this.#reset.has(id)) return ERROR.none
+    return this.#received.has(id) ? ERROR.streamClosed : ERROR.protocol
   }
 
   abortAll(): void {

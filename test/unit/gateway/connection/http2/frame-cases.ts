@@ -249,5 +249,6 @@ export const FRAME_CASES: readonly Case[] = [
     send: [h2.frame(h2.HEADERS, h2.WHOLE, 1, Buffer.from([0x04, 0x82, 0x07, 0xff]))],
     expected: goaway(COMPRESSION),
   },
+  { name: 'ignores GOAWAY', send: [h2.frame(h2.GOAWAY, 0, 0, Buffer.alloc(8))], expected: 'ignored' },
   { name: 'ignores PRIORITY', send: [h2.frame(h2.PRIORITY, 0, 1, Buffer.alloc(5, 1))], expected: 'ignored' },
 ]

@@ -18,6 +18,11 @@ describe('HpackEncoder', () => {
     expect(decode(new HpackEncoder().encode(200, lines))).toEqual(head)
   })
 
+  it('strips spaces and tabs around a value, and no other character', () => {
+    const lines = 'X-A: \t voil\xc3\xa0 \t\r\n'
+    expect(decode(new HpackEncoder().encode(200, lines))).toEqual([':status', '200', 'x-a', 'voil\xc3\xa0'])
+  })
+
   it('drops the headers of a connection, however they are spelled', () => {
     const names = ['Connection', 'Keep-Alive', 'PROXY-CONNECTION', 'Transfer-Encoding', 'Upgrade', 'TE']
     const lines = names.map((name) => `${name}: a\r\n`).join('')

@@ -1,6 +1,7 @@
 /** What a client must not make the gateway do for ever: each flood ends its connection, and others are served. */
 
 import { EventEmitter, once } from 'node:events'
+import type { Socket } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import type { ClientRequest, ClientResponse } from '../../../../../src/gateway/connection/client.ts'
 import { HTTP2_BOUNDS } from '../../../../../src/gateway/connection/http2/http2-bounds.ts'
@@ -119,6 +120,44 @@ describe('a connection over HTTP/2 that is flooded', () => {
     expect((await client.frame(h2.GOAWAY)).payload.readUInt32BE(4)).toBe(CALM)
     await client.closed
     expect(opened.counts).toEqual(['http2_flood'])
+    await expectOthersServed(opened)
+  })
+
+  it('is not read further while its client does not read the heads that answer it', async () => {
+    let requests = 0
+    let socket: Socket | null = null
+    const fields = toResponseFields(['X-Large', 'x'.repeat(8_000)])
+    const opened = await openSessions((request, response) => {
+      if (request.url === '/') return onRequest(request, response)
+      requests++
+      socket = request.socket
+      response.start(204, fields)
+      response.end()
+    })
+    const client = await begin(opened)
+    client.socket.pause()
+    let sent = 0
+    const sendSome = (): void => {
+      client.send(many(20, (index) => h2.headers(streamOf(sent + index), h2.pseudo('GET', '/large'))))
+      sent += 20
+    }
+    const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+    // The kernel takes some megabytes.
+    while (socket === null || !(socket as Socket).writableNeedDrain) {
+      sendSome()
+      while (requests < sent) await turn()
+      await turn()
+    }
+    // What is answered now waits for the client.
+    sendSome()
+    while (requests < sent) await turn()
+    sendSome()
+    for (let turns = 0; turns < 500; turns++) await turn()
+    expect(requests).toBe(sent - 20)
+    client.socket.resume()
+    await expect.poll(() => requests).toBe(sent)
+    expect(opened.counts).toEqual([])
+    client.socket.destroy()
     await expectOthersServed(opened)
   })
 

@@ -40,6 +40,62 @@ describe('Http2Sessions', () => {
     await once(session, 'close')
   })
 
+  it('serves what a client sends before it knows that the gateway leaves, and names the last stream once', async () => {
+    const { raw, sessions } = await openSessions((request, response) => request.url === '/' && answer(response))
+    const client = raw()
+    client.send(h2.ACKNOWLEDGED, h2.headers(1))
+    await client.frame(h2.HEADERS)
+    sessions.leave()
+    const ping = await client.frame(h2.PING)
+    client.send(h2.headers(3))
+    await client.frame(h2.HEADERS, ({ stream }) => stream === 3)
+    client.send(h2.headers(5, h2.pseudo('GET', '/never')), h2.frame(h2.PING, h2.ACK, 0, ping.payload))
+    await client.frame(h2.GOAWAY, ({ payload }) => payload.readUInt32BE(0) === 5)
+    // Not served any more, and the fault behind it must not make the client believe that it was.
+    client.send(h2.headers(7), h2.windowUpdate(0, 0))
+    await client.closed
+    const last = client.frames.filter(({ type }) => type === h2.GOAWAY).map(({ payload }) => payload.readUInt32BE(0))
+    expect(last).toEqual([0x7fff_ffff, 5, 5])
+    expect(client.frames.some(({ type, stream }) => type === h2.HEADERS && stream === 7)).toBe(false)
+  })
+
+  it('serves the requests that a client sends behind its GOAWAY', async () => {
+    const { client } = await openSessions((_, response) => answer(response))
+    const session = client()
+    await once(session, 'remoteSettings')
+    const pending = Array.from({ length: 20 }, () => exchange(session, { ':path': '/' }))
+    session.close()
+    for (const each of pending) expect(await each).toMatchObject({ status: 200, rstCode: 0 })
+  })
+
+  it('does not close a connection as idle while its client has not got the last response', async () => {
+    const finished: boolean[] = []
+    let socket: Socket | null = null
+    const { raw, sessions } = await openSessions((request, response) => {
+      socket = request.socket
+      response.on('close', () => finished.push(response.writableFinished))
+      response.start(200, toResponseFields([]))
+      response.end(Buffer.alloc(16_000))
+    })
+    const client = raw()
+    client.send(h2.ACKNOWLEDGED, h2.settings([[h2.SETTING.window, 2 ** 30]]), h2.windowUpdate(0, 2 ** 30))
+    await client.frame(h2.SETTINGS, ({ flags }) => flags === h2.ACK)
+    client.socket.pause()
+    let sent = 0
+    const isBlocked = (): boolean => socket !== null && socket.writableLength > 0
+    while (!isBlocked()) {
+      client.send(h2.headers(sent++ * 2 + 1))
+      while (finished.length < sent && !isBlocked()) await new Promise((resolve) => setImmediate(resolve))
+    }
+    sessions.closeIdleConnections()
+    expect(sessions.size).toBe(1)
+    client.socket.resume()
+    const endsOf = () => client.frames.filter(({ type, flags }) => type === h2.DATA && (flags & h2.END_STREAM) !== 0)
+    await expect.poll(() => endsOf().length, { timeout: 10_000 }).toBe(sent)
+    await expect.poll(() => (sessions.closeIdleConnections(), sessions.size)).toBe(0)
+    expect(finished).toEqual(Array(sent).fill(true))
+  })
+
   it('closes idle connections only', async () => {
     const responses: ClientResponse[] = []
     const { client, sessions } = await openSessions((_, response) => void responses.push(response))

@@ -36,6 +36,7 @@ export const REQUEST_CASES: readonly Case[] = [
   { name: 'refuses Transfer-Encoding', send: [get(['transfer-encoding', 'chunked'])], expected: rst(PROTOCOL) },
   { name: 'refuses Upgrade', send: [get(['upgrade', 'h2c'])], expected: rst(PROTOCOL) },
   { name: 'refuses TE other than trailers', send: [get(['te', 'gzip'])], expected: rst(PROTOCOL) },
+  { name: 'accepts TE: Trailers', send: [get(['te', 'Trailers'])], expected: { status: 200 } },
   { name: 'accepts TE: trailers', send: [get(['te', 'trailers'])], expected: { status: 200 } },
   { name: 'refuses a line break in a value', send: [get(['x-a', 'b\r\nc: d'])], expected: rst(PROTOCOL) },
   { name: 'refuses a line feed in a value', send: [get(['x-a', 'b\nc'])], expected: rst(PROTOCOL) },

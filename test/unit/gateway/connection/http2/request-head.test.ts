@@ -40,6 +40,7 @@ describe('readHead', () => {
   it('joins the parts of a cookie', () => {
     const { raw } = readHead([...GET, 'cookie', 'a=1', 'x-a', 'b', 'cookie', 'b=2; c=3'], false)
     expect(raw).toEqual(['x-a', 'b', 'cookie', 'a=1; b=2; c=3', 'host', 'a.example'])
+    expect(readHead([...GET, 'cookie', '', 'cookie', 'a=1'], false).raw).toEqual(['cookie', 'a=1', 'host', 'a.example'])
   })
 
   it('adds a transfer coding if the length of a body is unknown, and only then', () => {

@@ -1,5 +1,10 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { describe, expect, it } from 'vitest'
 import { SendQueue } from '../../../../../src/gateway/connection/http2/send-queue.ts'
+
+setFlagsFromString('--expose-gc')
+const collectGarbage = runInNewContext('gc') as () => void
 
 function queueOf(...chunks: readonly string[]): SendQueue {
   const queue = new SendQueue()
@@ -30,5 +35,21 @@ describe('SendQueue', () => {
     expect(queue.bytes).toBe(0)
     queue.add(Buffer.from('d'))
     expect(String(queue.take(9))).toBe('d')
+  })
+
+  it('keeps nothing that was taken, although it is never empty', async () => {
+    const queue = queueOf('a')
+    const refs: WeakRef<Buffer>[] = []
+    for (let round = 0; round < 200; round++) {
+      const chunk = Buffer.alloc(100)
+      refs.push(new WeakRef(chunk))
+      queue.add(chunk)
+      queue.take(100)
+    }
+    expect(queue.bytes).toBe(1)
+    // References are kept until the end of a turn.
+    await new Promise((resolve) => setImmediate(resolve))
+    collectGarbage()
+    expect(refs.filter((ref) => ref.deref() !== undefined).length).toBeLessThan(200 / 2)
   })
 })
