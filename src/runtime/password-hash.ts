@@ -18,24 +18,27 @@ export interface PasswordHasher {
 
 export interface PasswordHasherOptions {
   readonly randomBytes: (size: number) => Buffer
+  /** Cost of new hashes; default: `COST`. */
+  readonly cost?: PasswordCost
   readonly atOnceMax?: number
   readonly waitingMax?: number
 }
 
-interface Cost {
+/** Parameters of scrypt (RFC 7914, section 2). */
+export interface PasswordCost {
   readonly N: number
   readonly r: number
   readonly p: number
 }
 
-const COST: Cost = { N: 2 ** 15, r: 8, p: 1 }
+const COST: PasswordCost = { N: 2 ** 15, r: 8, p: 1 }
 const SALT_BYTES = 16
 const HASH_BYTES = 32
 const MEMORY_MAX = 64 * 1024 * 1024
-const NO_PASSWORD = `scrypt$${COST.N}$${COST.r}$${COST.p}$${'A'.repeat(22)}$${'A'.repeat(43)}`
 
 export function createPasswordHasher(options: PasswordHasherOptions): PasswordHasher {
-  const { randomBytes, atOnceMax = 2, waitingMax = 64 } = options
+  const { randomBytes, cost = COST, atOnceMax = 2, waitingMax = 64 } = options
+  const noPassword = encode(cost, 'A'.repeat(22), 'A'.repeat(43))
   const waiting: (() => void)[] = []
   let running = 0
 
@@ -58,21 +61,24 @@ export function createPasswordHasher(options: PasswordHasherOptions): PasswordHa
   return {
     async hash(password) {
       const salt = randomBytes(SALT_BYTES)
-      const hash = await withSlot(() => derive(password, salt, COST))
-      return `scrypt$${COST.N}$${COST.r}$${COST.p}$${salt.toString('base64url')}$${hash.toString('base64url')}`
+      const hash = await withSlot(() => derive(password, salt, cost))
+      return encode(cost, salt.toString('base64url'), hash.toString('base64url'))
     },
     async verify(password, encoded) {
-      const [, n, r, p, salt = '', hash = ''] = (encoded ?? NO_PASSWORD).split('$')
-      const cost: Cost = { N: Number(n), r: Number(r), p: Number(p) }
-      const computed = await withSlot(() => derive(password, Buffer.from(salt, 'base64url'), cost))
+      const [, n, r, p, salt = '', hash = ''] = (encoded ?? noPassword).split('$')
+      const costOfHash = { N: Number(n), r: Number(r), p: Number(p) }
+      const computed = await withSlot(() => derive(password, Buffer.from(salt, 'base64url'), costOfHash))
       const stored = Buffer.from(hash, 'base64url')
       return computed.length === stored.length && timingSafeEqual(computed, stored) && encoded !== null
     },
   }
 }
 
+const encode = ({ N, r, p }: PasswordCost, salt: string, hash: string): string =>
+  `scrypt$${N}$${r}$${p}$${salt}$${hash}`
+
 /** Normalises to NFC, so that equivalent Unicode texts have the same hash (RFC 8265, section 4.2). */
-function derive(password: string, salt: Buffer, { N, r, p }: Cost): Promise<Buffer> {
+function derive(password: string, salt: Buffer, { N, r, p }: PasswordCost): Promise<Buffer> {
   return new Promise((resolve, reject) =>
     scrypt(password.normalize('NFC'), salt, HASH_BYTES, { N, r, p, maxmem: MEMORY_MAX }, (error, key) =>
       error === null ? resolve(key) : reject(error),
