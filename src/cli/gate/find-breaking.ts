@@ -1,11 +1,10 @@
 /** `tollgate breaking`: lists the changes from one version of a document to the next, with their places in both. */
 
 import { createHash } from 'node:crypto'
-import type { Readable } from 'node:stream'
 import { Problem } from '../../domain/problem.ts'
 import { RULES, type RuleId } from '../../governance/compare/change-rules.ts'
 import { compareDocuments, type Change } from '../../governance/compare/compare-documents.ts'
-import { createLinter } from '../../governance/lint/linter.ts'
+import { createLinter as createOwnLinter } from '../../governance/lint/linter.ts'
 import { findPlaces } from '../../governance/lint/places.ts'
 import { toStablePointer } from '../../governance/lint/stable-pointer.ts'
 import { parseDocumentBytes } from '../../governance/parse-document.ts'
@@ -18,7 +17,7 @@ import type { ReportPlace, Severity } from '../report/report.ts'
 import type { BreakingSettings } from './gate-settings.ts'
 import { InputFault } from './input-fault.ts'
 import { judgeFindings, type JudgeOptions, type RawFinding } from './judge-findings.ts'
-import { readRuleset, type Judged } from './lint-documents.ts'
+import { readRuleset, type Judged, type LintMeans } from './lint-documents.ts'
 import { readDocument, type DocumentInput } from './read-document.ts'
 
 interface Version {
@@ -32,12 +31,13 @@ const SEVERITY_OF: Readonly<Record<Change['level'], Severity>> = { breaking: 'er
 export async function findBreaking(
   settings: BreakingSettings,
   options: JudgeOptions,
-  { stdin, nowMs }: { readonly stdin: Readable; readonly nowMs: number },
+  means: LintMeans & { readonly nowMs: number },
 ): Promise<Judged> {
+  const { stdin, nowMs } = means
   const before = await readSide(await readDocument(settings.previous, settings.root, stdin))
   const after = await readSide(await readDocument(settings.next, settings.root, stdin))
   const changes = compareDocuments(before.specification, after.specification, nowMs, {
-    ruleset: settings.ruleset === null ? EMPTY_RULESET : await readPolicy(settings.ruleset, stdin),
+    ruleset: settings.ruleset === null ? EMPTY_RULESET : await readPolicy(settings.ruleset, means),
   })
   const previousPointers = changes.flatMap(({ previousPointer }) => (previousPointer === null ? [] : [previousPointer]))
   const previous = toVersion(before, previousPointers)
@@ -54,7 +54,10 @@ export async function findBreaking(
   return { documents, troubles: [], baselineText: judgement.baselineText }
 }
 
-async function readPolicy(file: string, stdin: Readable): Promise<RulesetDocument> {
+async function readPolicy(
+  file: string,
+  { stdin, createLinter = createOwnLinter }: LintMeans,
+): Promise<RulesetDocument> {
   const linter = createLinter({ clock: systemClock, log: { error: () => {} } })
   try {
     return await readRuleset(file, linter, stdin)

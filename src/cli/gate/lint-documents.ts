@@ -6,7 +6,12 @@
 
 import type { Readable } from 'node:stream'
 import { Problem } from '../../domain/problem.ts'
-import { createLinter, type Linter, type LintReport } from '../../governance/lint/linter.ts'
+import {
+  createLinter as createOwnLinter,
+  type Linter,
+  type LinterOptions,
+  type LintReport,
+} from '../../governance/lint/linter.ts'
 import { scoreOf } from '../../governance/lint/score.ts'
 import { EMPTY_RULESET, type RulesetDocument } from '../../governance/ruleset-document.ts'
 import { systemClock } from '../../runtime/clock.ts'
@@ -24,6 +29,12 @@ export interface Judged {
   readonly baselineText: string | null
 }
 
+export interface LintMeans {
+  readonly stdin: Readable
+  /** Creates the linter of one run. Default: with threads of its own. */
+  readonly createLinter?: ((options: LinterOptions) => Linter) | undefined
+}
+
 interface Linted extends RawDocument {
   readonly report: LintReport
 }
@@ -32,7 +43,11 @@ interface Linted extends RawDocument {
 const DEADLINE_MS = 120_000
 const FINDINGS_MAX = 50_000
 
-export async function lintDocuments(settings: LintSettings, options: JudgeOptions, stdin: Readable): Promise<Judged> {
+export async function lintDocuments(
+  settings: LintSettings,
+  options: JudgeOptions,
+  { stdin, createLinter = createOwnLinter }: LintMeans,
+): Promise<Judged> {
   const log = { error: () => {} }
   const linter = createLinter({ clock: systemClock, log, deadlineMs: DEADLINE_MS, findingsMax: FINDINGS_MAX })
   try {

@@ -1,7 +1,6 @@
 /** Runs `tollgate lint` or `tollgate breaking` on this machine, writes the report, and returns the exit code. */
 
 import { writeFile } from 'node:fs/promises'
-import type { Readable } from 'node:stream'
 import { toPlain } from '../../domain/plain-text.ts'
 import { formatReport } from '../report/format-report.ts'
 import { EXIT_GOOD, EXIT_TROUBLE, exitCodeOf, type Report } from '../report/report.ts'
@@ -12,11 +11,10 @@ import { readGateSettings, type GateCommand, type GateSettings } from './gate-se
 import { NO_IGNORES, readIgnores } from './ignore-file.ts'
 import { InputFault } from './input-fault.ts'
 import type { JudgeOptions } from './judge-findings.ts'
-import { lintDocuments, type Judged } from './lint-documents.ts'
+import { lintDocuments, type Judged, type LintMeans } from './lint-documents.ts'
 import { readOptionFile } from './option-file.ts'
 
-export interface GateStreams {
-  readonly stdin: Readable
+export interface GateStreams extends LintMeans {
   readonly out: (text: string) => void
   readonly err: (text: string) => void
   readonly colour: boolean
@@ -63,7 +61,7 @@ async function judge(
 }
 
 function run(settings: GateSettings, options: JudgeOptions, streams: GateStreams): Promise<Judged> {
-  if (settings.command === 'lint') return lintDocuments(settings, options, streams.stdin)
+  if (settings.command === 'lint') return lintDocuments(settings, options, streams)
   return findBreaking(settings, options, streams)
 }
 
