@@ -11,6 +11,7 @@ import { systemClock, type Clock } from '../../../src/runtime/clock.ts'
 import type { Write } from '../../../src/store/registry.ts'
 import { StoreUnwritable } from '../../../src/store/unwritable.ts'
 import { createFakeClock } from '../../fixtures/fake-clock.ts'
+import { createSharedLinter } from '../../fixtures/shared-linter.ts'
 import {
   ACME,
   base64,
@@ -25,9 +26,9 @@ function open(
   log: (message: string) => void = () => {},
   ownDeadlineMs = 100_000,
   clock: Clock = systemClock,
+  linter = createSharedLinter({ clock: systemClock, log: { error: () => {} } }),
 ) {
   const low: string[] = []
-  const linter = createLinter({ clock: systemClock, log: { error: () => {} } })
   const compliance = createCompliance({
     registry,
     linter,
@@ -39,6 +40,11 @@ function open(
   })
   onTestFinished(() => compliance.stop())
   return { ...compliance, low }
+}
+
+/** With threads that end with it. */
+function openWithThreads(catalogue: TestCatalogue, log: (message: string) => void) {
+  return open(catalogue, log, undefined, undefined, createLinter({ clock: systemClock, log: { error: () => {} } }))
 }
 
 const scoreOf = async (catalogue: TestCatalogue) => (await catalogue.apis.get('acme', 'orders-v1')).complianceScore
@@ -56,7 +62,7 @@ it('stores a score once if two nodes compute it at the same time, without an err
   const catalogue = openTestCatalogue()
   await publishApi(catalogue)
   const errors: string[] = []
-  const nodes = [open(catalogue, (message) => errors.push(message)), open(catalogue, (message) => errors.push(message))]
+  const nodes = Array.from({ length: 2 }, () => openWithThreads(catalogue, (message) => errors.push(message)))
   await Promise.all(nodes.map((node) => node.start()))
   await scored(catalogue, null)
   await Promise.all(nodes.map((node) => node.stop()))
@@ -109,7 +115,7 @@ it('is silent about the revision whose scoring a stop interrupts', async () => {
   const catalogue = openTestCatalogue()
   await publishApi(catalogue)
   const logged: string[] = []
-  const compliance = open(catalogue, (message) => logged.push(message))
+  const compliance = openWithThreads(catalogue, (message) => logged.push(message))
 
   const starting = compliance.start()
   await new Promise((resolve) => setImmediate(resolve))

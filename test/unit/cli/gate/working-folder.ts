@@ -7,7 +7,7 @@ import { Readable } from 'node:stream'
 import { onTestFinished } from 'vitest'
 import { runGate } from '../../../../src/cli/gate/run-gate.ts'
 import type { GateCommand } from '../../../../src/cli/gate/gate-settings.ts'
-import { createLinter, type Linter, type LinterOptions } from '../../../../src/governance/lint/linter.ts'
+import { createSharedLinter } from '../../../fixtures/shared-linter.ts'
 
 export const NOW_MS = Date.parse('2026-06-15T12:00:00Z')
 
@@ -24,16 +24,6 @@ export function openFolder(files: Readonly<Record<string, string>>): string {
     writeFileSync(name, text)
   }
   return folder
-}
-
-const linters = new Map<string, Linter>()
-
-/** Shares the linters of the process, by their bounds: a thread that loads the rules takes half a second of CPU. They end when idle. */
-function createSharedLinter(options: LinterOptions): Linter {
-  const bounds = `${options.deadlineMs} ${options.findingsMax}`
-  const linter = linters.get(bounds) ?? createLinter(options)
-  linters.set(bounds, linter)
-  return { ...linter, close: async () => {} }
 }
 
 export interface Ran {
