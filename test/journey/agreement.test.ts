@@ -16,7 +16,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { basename, join, relative } from 'node:path'
+import { basename, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { foldersIn } from '../../src/record/spool-folder.ts'
 import {
@@ -145,23 +145,22 @@ describe.skipIf(!isEmbedded)('a segment of the spool (needs the registry and the
     expect(contentsOf(dataDir)).toEqual(before)
   })
 
-  it.each(['gateway-0', 'platform'])('is refused if it belongs to another folder: of %s', async (source) => {
+  it('is refused if it belongs to another folder, of a gateway thread and of the platform', async () => {
     const other = await startOn(mkdtempSync(join(tmpdir(), 'tollgate-other-')))
     await other.stop()
-    const dataDir = copies.mixed()
-    const from = lastIn(join(other.dataDir, 'spool', source))
-    cpSync(from, join(dataDir, 'spool', source, basename(from)))
-    expect(await refusal(dataDir)).toContain(`${basename(from)} was written in another data folder`)
+    for (const source of ['gateway-0', 'platform']) {
+      const [from, dataDir] = [lastIn(join(other.dataDir, 'spool', source)), copies.mixed()]
+      cpSync(from, join(dataDir, 'spool', source, basename(from)))
+      expect(await refusal(dataDir)).toContain(`${basename(from)} was written in another data folder`)
+    }
   })
 })
 
 /** Bytes of the segments, of their marks and of what a start writes beside them, by path. */
 function contentsOf(dataDir: string): readonly string[] {
-  return liveFilesIn(dataDir)
-    .map((path) => relative(dataDir, path))
-    .filter((path) => /^spool\/(gateway|platform).*k$|\.spool$|^checkpoint\.mark$|^running$|^folder\.json$/.test(path))
-    .map((path) => `${path} ${readFileSync(join(dataDir, path), 'base64')}`)
-    .sort()
+  const isCompared = /\/spool\/(gateway|platform).*k$|\.spool$|\/(checkpoint\.mark|running|folder\.json)$/
+  const paths = liveFilesIn(dataDir).filter((path) => isCompared.test(path))
+  return paths.map((path) => `${path} ${readFileSync(path, 'base64')}`).sort()
 }
 
 /** Calls of the line items. */
