@@ -10,6 +10,8 @@ import { batchesOf, killedSpool, SOURCE } from './killed-spool.ts'
 const copies = createSpoolCopies()
 afterAll(() => copies.removeAll())
 
+const garbage = (bytes: number): Buffer => Buffer.alloc(bytes, 0x5a)
+
 describe('a gap', () => {
   it('of a missing segment is reported with the exact number of its records', async () => {
     const { folder, path, idsIn, segments, ids } = await killedSpool(copies)
@@ -209,20 +211,24 @@ describe('records that were read before', () => {
   })
 
   it.each([
-    ['whole', 0],
-    ['damaged', 8],
-  ])('give no number to later ones, without the mark of their source: in a segment that is %s', async (_, garbage) => {
-    const { folder, path, ids } = await killedSpool(copies, { segmentBytesMax: 1 << 20 })
-    const bytes = readFileSync(path(0))
-    const [from, to] = [-4, -3].map((index) => batchesOf(path(0)).at(index)!.at)
-    const parts = [bytes.subarray(0, from), Buffer.alloc(garbage, 0x5a), bytes.subarray(from), bytes.subarray(from, to)]
-    writeFileSync(path(0), Buffer.concat(parts))
-    rmSync(join(folder, `${SOURCE}.mark`))
-    const later: Written[] = []
-    const process = startProcess(folder, later)
-    await process.write(SOURCE, createRandom(3), 3)
-    expect(process.read({}).ids).toEqual([...ids, ...later.map(({ id }) => id)])
-    expect(process.damages.every(({ records }) => records === 0)).toBe(true)
-    process.kill()
-  })
+    ['whole', 0, 0],
+    ['damaged', 8, 0],
+    ['damaged in front of them', 0, 8],
+  ])(
+    'give no number to later ones, without the mark of their source: in a segment that is %s',
+    async (_, before, behind) => {
+      const { folder, path, ids } = await killedSpool(copies, { segmentBytesMax: 1 << 20 })
+      const bytes = readFileSync(path(0))
+      const [from, to] = [-4, -3].map((index) => batchesOf(path(0)).at(index)!.at)
+      const parts = [bytes.subarray(0, from), garbage(before), bytes.subarray(from), garbage(behind)]
+      writeFileSync(path(0), Buffer.concat([...parts, bytes.subarray(from, to)]))
+      rmSync(join(folder, `${SOURCE}.mark`))
+      const later: Written[] = []
+      const process = startProcess(folder, later)
+      await process.write(SOURCE, createRandom(3), 3)
+      expect(process.read({}).ids).toEqual([...ids, ...later.map(({ id }) => id)])
+      expect(process.damages.every(({ records }) => records === 0)).toBe(true)
+      process.kill()
+    },
+  )
 })
