@@ -1,9 +1,9 @@
 /**
  * A connection of a client over HTTP/2 (RFC 9113).
  *
- * `client-frames.ts` answers frames; each stream carries a request and its response. What was read is served when the read has ended, and what
- * is to be sent leaves at the end of the turn, in one piece. Connections that cost more than their requests end: many resets,
- * SETTINGS or PING, frames without a request. The scan of `http2-sessions.ts` applies the time limits.
+ * `client-frames.ts` answers frames; each stream carries a request and its response. What was read is served when the read has
+ * ended, and what is to be sent leaves at the end of the turn, in one piece. Connections that cost more than their requests end:
+ * many resets, SETTINGS or PING, frames without a request. The scan of `http2-sessions.ts` applies the time limits.
  */
 
 import type { Socket } from 'node:net'
