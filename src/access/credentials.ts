@@ -88,7 +88,8 @@ export const REVEAL_SCOPE = 'credentials:reveal'
 /** The service itself. */
 const SERVICE: CredentialReader = { held: null, isRevealed: true }
 const OVERLAP_SECONDS = 86_400
-const CREDENTIALS_MAX = 500
+/** Upper bound of the credentials of a subscription. */
+export const CREDENTIALS_MAX = 500
 
 export function createCredentials(options: CredentialsOptions): Credentials {
   const { registry, createId } = options

@@ -2,10 +2,11 @@
 
 import { id, labels, name, named, nullable, object, scopeNames, text, thumbprint, time } from './schemas.ts'
 
+export const credentialType = { type: 'string', enum: ['OAuth2', 'ApiKey', 'PKCE', 'Federated'] } as const
 const credentialFields = {
   id,
   name: { ...nullable(text), description: 'A name that people choose. A rotation passes it on.' },
-  type: { type: 'string', enum: ['OAuth2', 'ApiKey', 'PKCE', 'Federated'] },
+  type: credentialType,
   clientId: nullable(text),
   clientSecret: nullable(text),
   apiKey: nullable(text),

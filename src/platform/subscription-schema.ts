@@ -1,5 +1,6 @@
 /** Schemas of a subscription and of its change. */
 
+import { credentialType } from './credential-schema.ts'
 import { id, instant, labels, line, named, nullable, object, scopeNames, text, time } from './schemas.ts'
 
 export const state = {
@@ -27,6 +28,19 @@ export const subscription = named(
     state,
     slaVariant: nullable(text),
     scopes: scopeNames,
+    securityTypes: {
+      type: 'array',
+      items: credentialType,
+      description:
+        'The types of its credentials, except for those that are revoked, expired or replaced by a rotation.',
+    },
+    federated: nullable(object({ issuer: text, clientId: text })),
+    certificateThumbprints: {
+      type: 'array',
+      items: nullable(text),
+      description:
+        'The client certificates that these credentials are bound to; null among them: some are bound to none.',
+    },
     redirectUris: { type: 'array', items: text },
     refreshTokens: {
       type: 'boolean',

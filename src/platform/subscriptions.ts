@@ -12,7 +12,7 @@ import { isOfOther } from './owner-filter.ts'
 import { checkOwnRequest, toReader } from './own-subscriptions.ts'
 import { renamed } from './renamed-filter.ts'
 import { subscribedOperation } from './subscribed-operation-schema.ts'
-import { credential, credentialChange, rotated, rotation } from './credential-schema.ts'
+import { credential, credentialChange, credentialType, rotated, rotation } from './credential-schema.ts'
 import { state, subscription, subscriptionChange } from './subscription-schema.ts'
 import {
   formerly,
@@ -43,7 +43,7 @@ const input = named(
         type: 'array',
         minItems: 1,
         maxItems: 4,
-        items: { type: 'string', enum: ['OAuth2', 'ApiKey', 'PKCE', 'Federated'] },
+        items: credentialType,
       },
       redirectUris: { type: 'array', maxItems: 20, items: { type: 'string', minLength: 1, maxLength: 2_048 } },
       federated: object({ issuer: line, clientId: line }),

@@ -5,18 +5,21 @@ import type { Clock } from '../runtime/clock.ts'
 import type { Labels } from '../store/labels.ts'
 import type { Document, Registry } from '../store/registry.ts'
 import { CONSUMER_KIND } from '../access/consumer-document.ts'
+import { CREDENTIAL_KIND } from '../access/credential-document.ts'
+import { CREDENTIALS_MAX } from '../access/credentials.ts'
 import { find, toTime } from '../command/commands.ts'
 import type { LimitBook } from '../plan/limit-book.ts'
 import { listPage, type Page, type PageQuery } from '../command/page.ts'
 import { PLATFORM_API, type PlatformOperation } from '../domain/platform-api.ts'
 import { PRODUCT_KIND } from '../publishing/products.ts'
+import { toClientView, type ClientView } from './client-view.ts'
 import { recommendTier, type Recommendation } from './recommendations.ts'
 import type { DocumentReader } from '../publishing/document-reader.ts'
 import type { Specifications } from '../publishing/specifications.ts'
 import { createSubscribedOperations, ofPlatform, planFor, type SubscribedOperation } from './subscribed-operations.ts'
 import { SUBSCRIPTION_KIND, type SubscriptionBody } from './document/subscription-document.ts'
 
-export interface Subscription {
+export interface Subscription extends ClientView {
   readonly id: string
   readonly consumer: string
   /** Empty if the consumer was removed. */
@@ -83,11 +86,17 @@ export function createSubscriptionReader(options: SubscriptionReaderOptions): Su
   }
 
   async function show(document: Document<SubscriptionBody>): Promise<Subscription> {
-    const { id, body } = document
+    const { id, tenant, body } = document
     const apis = body.actor.status === 'done' ? [] : await apisOf(body)
     const recommendations = apis.flatMap((api) => recommendTier(api, limits.breachesMs(id, api)))
     const consumerName = (await registry.get(CONSUMER_KIND, body.consumer))?.body.name ?? ''
-    return { ...toSubscription(document), consumerName, recommendations }
+    const where = { subscription: id }
+    const credentials = await registry.list(CREDENTIAL_KIND, { tenant, where, limit: CREDENTIALS_MAX })
+    const client = toClientView(
+      credentials.map((each) => each.body),
+      clock.nowMs(),
+    )
+    return { ...toSubscription(document), ...client, consumerName, recommendations }
   }
 
   async function get(tenant: string, id: string): Promise<Subscription> {
@@ -115,7 +124,7 @@ function toSubscription({
   id,
   body,
   createdAtMs,
-}: Document<SubscriptionBody>): Omit<Subscription, 'consumerName' | 'recommendations'> {
+}: Document<SubscriptionBody>): Omit<Subscription, keyof ClientView | 'consumerName' | 'recommendations'> {
   return {
     id,
     consumer: body.consumer,

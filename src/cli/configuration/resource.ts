@@ -34,7 +34,7 @@ export const SECRET_FIELDS: ReadonlySet<string> = new Set(['secret', 'clientSecr
 /** Fields that the service empties by another value than null. */
 const EMPTY: Fields = {
   ...{ labels: {}, claims: {}, aliases: {}, 'ruleset rules': {} },
-  ...{ apis: [], roles: [], scopes: [], redirectUris: [], rules: [], extends: [], formats: [] },
+  ...{ apis: [], roles: [], scopes: [], redirectUris: [], securityTypes: [], rules: [], extends: [], formats: [] },
   ...{ description: '', documentationUrl: '', refreshTokens: false },
 }
 

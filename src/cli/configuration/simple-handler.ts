@@ -86,7 +86,7 @@ export function pick(fields: Fields, names: ReadonlySet<string>): Fields {
   return Object.fromEntries(Object.entries(fields).filter(([name]) => names.has(name)))
 }
 
-function withoutFields(fields: Fields, names: readonly string[]): Fields {
+export function withoutFields(fields: Fields, names: readonly string[]): Fields {
   return Object.fromEntries(Object.entries(fields).filter(([name]) => !names.includes(name)))
 }
 

@@ -3,12 +3,19 @@
  * them.
  */
 
-import { CommandFailed, EXIT_NEGATIVE } from '../exit-codes.ts'
 import { createHaltedHandler, withState } from './halting.ts'
 import type { Context, Handler } from './handler.ts'
 import { explicit, type Fields, type Found, type Resource } from './resource.ts'
 import { knownApis } from './known-apis.ts'
-import { mapInParallel, pick, withoutNull } from './simple-handler.ts'
+import { mapInParallel, pick, withoutFields, withoutNull } from './simple-handler.ts'
+import {
+  CLIENT_FIELDS,
+  clientFault,
+  clientFields,
+  clientInput,
+  refuseClientChange,
+  revokeUnwanted,
+} from './subscription-client.ts'
 
 const KIND = 'subscription'
 const PATH = '/v1/subscriptions'
@@ -27,22 +34,25 @@ const HALTING = {
 export function createSubscriptionHandler(): Handler {
   const handler: Handler = {
     kind: KIND,
-    fields: ['consumer', 'api', 'product', 'number', 'slaVariant', 'scopes', 'redirectUris', ...PATCHED],
+    fields: ['consumer', 'api', 'product', 'number', 'slaVariant', 'scopes', ...CLIENT_FIELDS, ...PATCHED],
     nameOf,
-    faultIn({ number = 1 }) {
-      return Number.isInteger(number) && Number(number) > 0 ? null : 'number must be a whole number from 1.'
+    faultIn({ number = 1, ...fields }) {
+      const isNumber = Number.isInteger(number) && Number(number) > 0
+      return isNumber ? clientFault(fields) : 'number must be a whole number from 1.'
     },
     read,
     async create(context, { name, fields }) {
       const { consumer, product, number: _, refreshTokens, ...rest } = withoutNull(fields)
       const body = {
-        ...rest,
+        ...withoutFields(rest, CLIENT_FIELDS),
+        ...clientInput(fields),
         consumer: context.names.idOf('consumer', String(consumer)),
         ...(product !== undefined && { product: context.names.idOf('product', String(product)) }),
       }
       const { body: created } = await context.platform.send('POST', PATH, body)
       const id = String(created['id'])
       context.names.add(KIND, name, id)
+      await revokeUnwanted(context.platform, id, fields)
       if (refreshTokens === true) await context.platform.send('PATCH', `${PATH}/${id}`, { refreshTokens })
       return created['state'] === 'Active' ? null : `waits: ${String(created['state'])}`
     },
@@ -71,7 +81,7 @@ async function read(context: Context): Promise<readonly Found[]> {
   const answers = await mapInParallel(bodies, ({ id }) => platform.get(`${PATH}/${String(id)}`))
   const numbers = new Map<string, number>()
   const found = answers.map(({ body, tag }) => {
-    const { id, consumer, ApiId: api, ApiProductId, slaVariant, redirectUris, state } = body
+    const { id, consumer, ApiId: api, ApiProductId, slaVariant, state } = body
     const all = body['scopes'] as readonly string[]
     // A product may have had an API that is retired.
     const scopes = ApiProductId === null ? all : all.filter((scope) => names.findName('scope', scope) !== undefined)
@@ -86,7 +96,7 @@ async function read(context: Context): Promise<readonly Found[]> {
     const number = (numbers.get(pair) ?? 0) + 1
     numbers.set(pair, number)
     const own = pick(body, PATCHED)
-    const fields = { ...target, ...(number > 1 && { number }), slaVariant, scopes, redirectUris, ...own }
+    const fields = { ...target, ...(number > 1 && { number }), slaVariant, scopes, ...clientFields(body), ...own }
     const name = nameOf(fields)!
     names.add(KIND, name, String(id))
     const waits = WAITING.includes(state) ? { isWaiting: true } : {}
@@ -108,9 +118,7 @@ async function change(
   { fields }: Pick<Resource, 'fields'>,
   changed: ReadonlySet<string>,
 ): Promise<string | null> {
-  if (changed.has('redirectUris')) {
-    throw new CommandFailed(`redirectUris cannot be changed; remove the ${KIND} and create it again.`, EXIT_NEGATIVE)
-  }
+  refuseClientChange(found, fields, changed)
   const path = `${PATH}/${found.id}`
   let tag = found.tags[0]
   const patch = pick(fields, changed.intersection(PATCHED))

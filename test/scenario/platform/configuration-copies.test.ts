@@ -3,9 +3,11 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { HANDLERS, handlerOf, readAll } from '../../../src/cli/configuration/kinds.ts'
 import { explicit, type Fields, type Found } from '../../../src/cli/configuration/resource.ts'
+import { CLIENT_FIELDS } from '../../../src/cli/configuration/subscription-client.ts'
 import {
   applyTo,
   contextOver,
+  credentialsOf,
   differencesOf,
   dumpOf,
   platformOver,
@@ -15,7 +17,20 @@ import { openTestPlatform, PAYMENTS, PAYMENTS_SLA, type TestPlatform } from '../
 import { createRandom, type Random } from '../../random.ts'
 
 const API = 'payments-v1'
+const ISSUER = 'https://login.example'
 const SCOPES = ['payments:read', 'payments:write']
+
+/** Returns how a subscription is used: the types of its credentials, and what these are bound to. */
+function clientOf(random: Random, federatedId: string): Fields {
+  const types = ['OAuth2', 'ApiKey', 'PKCE', 'Federated'].filter(() => random.next() < 0.4)
+  const isRedirected = types.includes('PKCE') || (types.includes('OAuth2') && random.next() < 0.5)
+  return {
+    ...(types.length > 0 && { securityTypes: types }),
+    ...(isRedirected && { redirectUris: ['https://app.example/back'] }),
+    ...(types.includes('Federated') && { federated: { issuer: ISSUER, clientId: federatedId } }),
+    ...(random.next() < 0.3 && { certificateThumbprint: 'A'.repeat(43) }),
+  }
+}
 
 const poster = (service: TestPlatform) => async (path: string, body: object) => {
   const { status, body: made, text } = await service.send('POST', path, { token: service.token('acme'), body })
@@ -55,6 +70,7 @@ async function fill(service: TestPlatform, random: Random): Promise<void> {
   await post('/v1/adrs', { ...decision, ...maybe({ api: API }) })
   const { id: product } = await post('/v1/products', { name: 'All', apis: [API], ...labels() })
   await post('/v1/products', { name: 'None', apis: [] })
+  await post('/v1/identityproviders', { issuer: ISSUER, apis: some([API]), ...maybe({ audience: 'a' }) })
   for (const name of ['App', 'Agent']) {
     const { id: consumer } = await post('/v1/consumers', {
       ...{ name, kind: 'application' },
@@ -63,7 +79,9 @@ async function fill(service: TestPlatform, random: Random): Promise<void> {
     })
     for (const target of [{ api: API }, { product }]) {
       const scopes = maybe({ scopes: some(SCOPES) })
-      const { id } = await post('/v1/subscriptions', { consumer, ...target, ...scopes, ...maybe({ contact: 'b' }) })
+      const client = clientOf(random, `${name} ${JSON.stringify(target)}`)
+      const body = { consumer, ...target, ...scopes, ...client, ...maybe({ contact: 'b' }) }
+      const { id } = await post('/v1/subscriptions', body)
       if (random.next() < 0.3) await post(`/v1/subscriptions/${String(id)}/suspend`, {})
     }
     const covering = [{ role: 'auditor' }, { role: 'consumer', consumers: [consumer] }]
@@ -73,11 +91,6 @@ async function fill(service: TestPlatform, random: Random): Promise<void> {
     if (random.next() < 0.3) await post(`/v1/consumers/${String(consumer)}/disable`, {})
   }
   await post('/v1/eventsubscriptions', { url: 'https://hook.example/', ...maybe({ events: ['SlaChanged'] }) })
-  await post('/v1/identityproviders', {
-    issuer: 'https://login.example',
-    apis: some([API]),
-    ...maybe({ audience: 'a' }),
-  })
 }
 
 it.each([1, 2, 3, 4])('A copy has the same configuration, whatever is empty (seed %i)', async (seed) => {
@@ -87,6 +100,7 @@ it.each([1, 2, 3, 4])('A copy has the same configuration, whatever is empty (see
   expect(await applyTo(two, files)).toMatchObject({ failures: [] })
   expect(await dumpOf(two)).toEqual(files)
   expect(await differencesOf(two, files)).toEqual([])
+  expect(await credentialsOf(two)).toEqual(await credentialsOf(one))
 })
 
 it('A copy has nothing of a retired API, and no provider whose tokens opened that API alone', async () => {
@@ -185,7 +199,7 @@ const OTHER: Readonly<Record<string, Fields>> = {
   eventsubscription: { events: ['SlaChanged'], labels: { a: 'b' } },
 }
 /** They name a resource, are set once, or have tests of their own. */
-const NOT_CHANGED = new Set(['number', 'consumer', 'api', 'product', 'redirectUris', 'kind', 'secret', 'state'])
+const NOT_CHANGED = new Set(['number', 'consumer', 'api', 'product', 'kind', 'secret', 'state', ...CLIENT_FIELDS])
 
 const cases = HANDLERS.flatMap(({ kind, fields }) =>
   fields.filter((field) => kind === 'adr' || !NOT_CHANGED.has(field)).map((field) => [kind, field] as const),
