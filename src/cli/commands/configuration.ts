@@ -61,10 +61,10 @@ export const buildDump: BuildCommand = (command, io) => {
       const all = await readAll(context).catch(explainRefusal)
       const duplicates = duplicatesOf(all)
       // A copy could grant what nobody has granted here.
-      const found = all.filter((each) => !duplicates.has(keyOf(each)) && each.isWaiting !== true)
+      const found = all.filter((each) => !duplicates.has(keyOf(each)) && each.waitsFor === undefined)
       const count = writeFolder(dir, found, options.managedBy ?? null, options.replace === true)
       io.err.write(`${found.length} resources in ${count} files\n`)
-      const waiting = all.filter(({ isWaiting }) => isWaiting === true).length
+      const waiting = all.filter(({ waitsFor }) => waitsFor !== undefined).length
       if (waiting > 0) io.err.write(`${waiting} subscriptions wait for an approval or for capacity and are left out\n`)
       if (duplicates.size === 0) return
       const lines = [...duplicates].map((key) => `  ${toPlain(key)}`).join('\n')
@@ -234,9 +234,10 @@ function failIfAny({ length }: readonly Change[]): void {
 async function make(io: Io, context: Context, changes: readonly Change[]): Promise<void> {
   // Before the first change, because a missing secret is no reason to stop in the middle.
   for (const change of changes) if (change.action === 'create') checkSecrets(change.wanted.fields)
-  const { done, failures, left } = await applyChanges(context, changes, (line) => io.out.write(`${line}\n`))
+  const { done, waiting, failures, left } = await applyChanges(context, changes, (line) => io.out.write(`${line}\n`))
   if (failures.length === 0) {
-    io.err.write(`${done} ${done === 1 ? 'change' : 'changes'}\n`)
+    const rest = waiting === 0 ? '' : `; ${waiting} ${waiting === 1 ? 'waits' : 'wait'} for a decision or capacity`
+    io.err.write(`${done} ${done === 1 ? 'change' : 'changes'}${rest}\n`)
     return
   }
   const rest = left.map((change) => `  ${headOf(change, context)}`).join('\n')

@@ -17,6 +17,8 @@ export interface Failure {
 
 export interface ApplyReport {
   readonly done: number
+  /** The resources that wait for an approval or for capacity, which the tool cannot change. */
+  readonly waiting: number
   readonly failures: readonly Failure[]
   /** The changes that were not made: those that failed, and those that were not tried. */
   readonly left: readonly Change[]
@@ -27,7 +29,12 @@ export type OnDone = (line: string) => void
 export async function applyChanges(context: Context, changes: readonly Change[], onDone: OnDone): Promise<ApplyReport> {
   const failures: Failure[] = []
   const left: Change[] = []
+  const waiting = changes.filter(({ action }) => action === 'wait').length
   for (const change of changes) {
+    if (change.action === 'wait') {
+      onDone(headOf(change, context))
+      continue
+    }
     // The service fails or cannot be reached: the others would wait for it as well.
     const isOver = failures.at(-1)?.exitCode === EXIT_TROUBLE
     if (isOver || left.some((other) => dependsOn(change, other))) {
@@ -43,7 +50,7 @@ export async function applyChanges(context: Context, changes: readonly Change[],
       left.push(change)
     }
   }
-  return { done: changes.length - left.length, failures, left }
+  return { done: changes.length - waiting - left.length, waiting, failures, left }
 }
 
 /** A resource needs those that it names; it is removed after those that name it. */
@@ -71,7 +78,7 @@ export function exitCodeOf({ status }: Refused): CommandFailed['exitCode'] {
   return status < 500 ? EXIT_NEGATIVE : EXIT_TROUBLE
 }
 
-async function applyChange(context: Context, change: Change): Promise<string | null> {
+async function applyChange(context: Context, change: Exclude<Change, { action: 'wait' }>): Promise<string | null> {
   const handler = handlerOf(resourceOf(change).kind)!
   switch (change.action) {
     case 'create':

@@ -34,6 +34,8 @@ export type Change =
       readonly differences: readonly Difference[]
     }
   | { readonly action: 'remove'; readonly found: Found }
+  /** Only people of the service can grant it, or capacity that becomes free. */
+  | { readonly action: 'wait'; readonly found: Found }
   /** Disables or suspends what the folder describes as such. */
   | { readonly action: 'halt'; readonly wanted: Resource }
 
@@ -48,17 +50,22 @@ export function resourceOf(change: Change): Resource {
     case 'change':
       return { ...change.found, fields: change.wanted.fields }
     case 'remove':
+    case 'wait':
       return change.found
     default:
       return change satisfies never
   }
 }
 
-/** Returns creations and changes in the order of dependencies. Resources are halted last: a disabled consumer gets no subscription. */
+/**
+ * Returns creations and changes in the order of dependencies. Resources are halted after them, because a disabled consumer gets no
+ * subscription. What waits comes last: a folder has it as granted.
+ */
 export function findChanges(context: Context, folder: Folder, found: readonly Found[]): readonly Change[] {
   const existing = indexOf(folder, found)
   const changes: Change[] = []
   const halts: Change[] = []
+  const waits: Change[] = []
   for (const { kind, halting } of HANDLERS) {
     for (const resource of folder.resources) {
       if (resource.kind !== kind) continue
@@ -72,11 +79,12 @@ export function findChanges(context: Context, folder: Folder, found: readonly Fo
         changes.push({ action: 'create', wanted })
         continue
       }
+      if (before.waitsFor !== undefined) waits.push({ action: 'wait', found: before })
       const differences = differencesOf(context, before, wanted)
       if (differences.length > 0) changes.push({ action: 'change', found: before, wanted, differences })
     }
   }
-  return [...changes, ...halts]
+  return [...changes, ...halts, ...waits]
 }
 
 function withoutState({ fields: { state: _, ...fields }, ...resource }: Resource): Resource {
@@ -165,6 +173,7 @@ export function describeChange(change: Change, hide: (text: string) => string): 
   const key = toPlain(hide(keyOf(resourceOf(change))))
   if (change.action === 'create') return `+ ${key}`
   if (change.action === 'remove') return `- ${key}`
+  if (change.action === 'wait') return `! ${key} waits for ${change.found.waitsFor}`
   if (change.action === 'halt') return `~ ${key}\n    state: ${String(change.wanted.fields['state'])}`
   return [`~ ${key}`, ...change.differences.map((each) => toPlain(describeDifference(each, hide)))].join('\n')
 }

@@ -21,7 +21,7 @@ export interface Found extends Resource {
   /** Entity tags of all that was read, in a fixed order; any change of the resource changes one of them. */
   readonly tags: readonly string[]
   /** Asked for and not granted: another service would decide anew. */
-  readonly isWaiting?: boolean
+  readonly waitsFor?: 'an approval' | 'capacity'
   /** Values of fields that it does not set itself. */
   readonly defaults?: Fields
 }

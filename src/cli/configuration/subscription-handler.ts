@@ -22,7 +22,10 @@ const PATH = '/v1/subscriptions'
 /** The service itself keeps the subscription by which people of the tenant use the platform. */
 const OWN_NAME = 'People of the tenant to platform-v1'
 const ENDED: readonly unknown[] = ['Cancelled', 'Rejected']
-const WAITING: readonly unknown[] = ['Pending', 'WaitlistedForCapacity']
+const WAITS_FOR: Readonly<Record<string, NonNullable<Found['waitsFor']>>> = {
+  Pending: 'an approval',
+  WaitlistedForCapacity: 'capacity',
+}
 /** Fields of PATCH; scopes and tier have operations of their own. */
 const PATCHED = new Set(['contact', 'expiresAt', 'refreshTokens', 'labels'])
 
@@ -54,7 +57,8 @@ export function createSubscriptionHandler(): Handler {
       context.names.add(KIND, name, id)
       await revokeUnwanted(context.platform, id, fields)
       if (refreshTokens === true) await context.platform.send('PATCH', `${PATH}/${id}`, { refreshTokens })
-      return created['state'] === 'Active' ? null : `waits: ${String(created['state'])}`
+      const waitsFor = WAITS_FOR[String(created['state'])]
+      return waitsFor === undefined ? null : `waits for ${waitsFor}`
     },
     change,
     async remove({ platform }, found) {
@@ -99,11 +103,11 @@ async function read(context: Context): Promise<readonly Found[]> {
     const fields = { ...target, ...(number > 1 && { number }), slaVariant, scopes, ...clientFields(body), ...own }
     const name = nameOf(fields)!
     names.add(KIND, name, String(id))
-    const waits = WAITING.includes(state) ? { isWaiting: true } : {}
+    const waitsFor = WAITS_FOR[String(state)]
     return {
       kind: KIND,
       name,
-      ...waits,
+      ...(waitsFor !== undefined && { waitsFor }),
       ...withState(HALTING, state, explicit(KIND, fields)),
       id: String(id),
       tags: [tag],

@@ -1,6 +1,7 @@
 /** A service, its folder, and another service that is made from the folder: what a file leaves out must widen nothing. */
 
 import { beforeAll, describe, expect, it } from 'vitest'
+import { describeChange } from '../../../src/cli/configuration/differences.ts'
 import { HANDLERS, handlerOf, readAll } from '../../../src/cli/configuration/kinds.ts'
 import { explicit, type Fields, type Found } from '../../../src/cli/configuration/resource.ts'
 import { CLIENT_FIELDS } from '../../../src/cli/configuration/subscription-client.ts'
@@ -134,7 +135,30 @@ it('A request that waits for an approval is no part of a copy, which could grant
   expect(state).toBe('Pending')
   expect(await dumpOf(service)).not.toHaveProperty('subscriptions.yaml')
   const folder = { 'a.yaml': `resource: subscription\nconsumer: App\napi: ${API}\n` }
-  expect(await differencesOf(service, folder)).toEqual([])
+  const line = `! subscription App to ${API} waits for an approval`
+  expect((await differencesOf(service, folder)).map((each) => describeChange(each, String))).toEqual([line])
+  expect(await applyTo(service, folder)).toMatchObject({ done: 0, waiting: 1, failures: [], left: [], lines: [line] })
+})
+
+it('A subscription that is active here and waits in the copy is a difference until it is approved', async () => {
+  const [one, two] = await Promise.all([openTestPlatform(), openTestPlatform()])
+  await publish(one, { backend: { url: 'https://backend.example' } })
+  const { id: consumer } = await poster(one)('/v1/consumers', { name: 'App', kind: 'application' })
+  await poster(one)('/v1/subscriptions', { consumer, api: API })
+  const body = { subscriptionApproval: 'Manual' }
+  await one.send('PATCH', `/v1/apis/${API}/policy`, { token: one.token('acme'), body })
+  const files = await dumpOf(one)
+  const { failures, lines } = await applyTo(two, files)
+  expect([failures, lines.at(-1)]).toEqual([[], `+ subscription App to ${API} (waits for an approval)`])
+  expect(await differencesOf(two, files)).toMatchObject([{ action: 'wait', found: { name: `App to ${API}` } }])
+  const { items } = (await two.send('GET', '/v1/subscriptions', { token: two.token('acme') })).body
+  const [{ id, approvalFlow }] = items as readonly [Fields]
+  const other = await poster(two)('/v1/consumers', { name: 'Approver', kind: 'application' })
+  const token = two.token('acme', undefined, undefined, { consumer: String(other['id']) })
+  const decision = { token, body: { outcome: 'Approved' } }
+  const path = `/v1/subscriptions/${String(id)}/approvalFlows/${String(approvalFlow)}/approvals`
+  expect((await two.send('POST', path, decision)).status).toBeLessThan(300)
+  expect(await differencesOf(two, files)).toEqual([])
 })
 
 it.each([

@@ -45,7 +45,7 @@ describe('changes', () => {
     expect(sent).toEqual(['/v1/consumers/a', '/v1/consumers/b', '/v1/consumers/c'])
     expect(lines).toEqual(['~ consumer a', '~ consumer c'])
     const failures = [{ text: 'consumer b: The consumer ${SECRET} is in use.', exitCode: 1 }]
-    expect(result).toEqual({ done: 2, failures, left: [CHANGES[1]] })
+    expect(result).toEqual({ done: 2, waiting: 0, failures, left: [CHANGES[1]] })
     const { result: changed } = await run(new Refused(412, 'x'))
     expect(changed.failures).toEqual([{ text: 'consumer b has changed since it was read.', exitCode: 1 }])
   })
@@ -67,7 +67,7 @@ describe('changes', () => {
     const dependents = [user('ann', 'b'), subscription]
     const { sent, result } = await run(REFUSED, [...CHANGES, ...dependents, adr('Why', 'b')])
     expect(sent).toEqual(['/v1/consumers/a', '/v1/consumers/b', '/v1/consumers/c', '/v1/adrs'])
-    expect(result).toMatchObject({ done: 3, left: [CHANGES[1], ...dependents] })
+    expect(result).toMatchObject({ done: 3, waiting: 0, left: [CHANGES[1], ...dependents] })
   })
 
   it('do not remove what a resource needs that could not be removed', async () => {
@@ -92,7 +92,7 @@ describe('changes', () => {
     const { sent, result } = await run(error)
     expect(sent).toHaveLength(2)
     const failures = [{ text: `consumer b: ${error.message}`, exitCode: 2 }]
-    expect(result).toEqual({ done: 1, failures, left: CHANGES.slice(1) })
+    expect(result).toEqual({ done: 1, waiting: 0, failures, left: CHANGES.slice(1) })
   })
 
   it('throw an error that is no refusal', async () => {
