@@ -184,6 +184,30 @@ describe('the configuration of a service', () => {
     expect(await run(two, ['adopt', dir])).toMatchObject({ code: 0, out: '' })
   })
 
+  it('names what a dump leaves out, and a subscription that waits until it is approved', async () => {
+    await publish(one, 'old-v1', document('Old'), 'http://127.0.0.1:1')
+    await one.platform.post('/v1/products', { name: 'Both', apis: [API, 'old-v1'] })
+    const retirementDate = new Date(Date.now() + 86_400_000).toISOString()
+    await one.platform.post('/v1/apis/old-v1/deprecate', { retirementDate })
+    await one.platform.post('/v1/apis/old-v1/retire', { force: true })
+    const dumped = await run(one, ['dump', at('both')])
+    expect(dumped.err).toContain('product Both is written without old-v1: retired, or never active\n')
+
+    const dir = mkdtempSync(join(folder, 'waits-'))
+    const policy = `resource: api\nname: ${API}\npolicy: { subscriptionApproval: Manual }\n`
+    const access = `resource: consumer\nname: Later\nkind: agent\n---\nresource: subscription\nconsumer: Later\napi: ${API}\n`
+    writeFileSync(join(dir, 'all.yaml'), `${policy}---\n${access}`)
+    const applied = await run(two, ['apply', dir])
+    expect(applied, applied.err).toMatchObject({ code: 0 })
+    expect(applied.out).toContain(`+ subscription Later to ${API} (waits for an approval)\n`)
+    const out = `! subscription Later to ${API} waits for an approval\n`
+    expect(await run(two, ['diff', dir])).toMatchObject({ code: 1, out, err: 'tollgate: 1 difference\n' })
+    expect(await run(two, ['plan', dir, '--out', at('waits')])).toMatchObject({ code: 1, out })
+    const again = { code: 0, out, err: '0 changes; 1 waits for an approval or for capacity\n' }
+    expect(await run(two, ['apply', dir])).toMatchObject(again)
+    expect(await run(two, ['apply', at('waits')])).toMatchObject(again)
+  })
+
   it('never takes away the access with which the command runs', async () => {
     const dir = mkdtempSync(join(folder, 'self-'))
     writeFileSync(join(dir, 'tollgate.yaml'), 'managedBy: team-self\n')

@@ -66,6 +66,11 @@ export const buildDump: BuildCommand = (command, io) => {
       io.err.write(`${found.length} resources in ${count} files\n`)
       const waiting = all.filter(({ waitsFor }) => waitsFor !== undefined).length
       if (waiting > 0) io.err.write(`${waiting} subscriptions wait for an approval or for capacity and are left out\n`)
+      for (const { unknownApis = [], ...each } of found) {
+        if (unknownApis.length === 0) continue
+        const apis = toPlain(unknownApis.join(', '))
+        io.err.write(`${toPlain(keyOf(each))} is written without ${apis}: retired, or never active\n`)
+      }
       if (duplicates.size === 0) return
       const lines = [...duplicates].map((key) => `  ${toPlain(key)}`).join('\n')
       throw new CommandFailed(`Left out, because several resources have one name:\n${lines}`, EXIT_NEGATIVE)
@@ -236,7 +241,7 @@ async function make(io: Io, context: Context, changes: readonly Change[]): Promi
   for (const change of changes) if (change.action === 'create') checkSecrets(change.wanted.fields)
   const { done, waiting, failures, left } = await applyChanges(context, changes, (line) => io.out.write(`${line}\n`))
   if (failures.length === 0) {
-    const rest = waiting === 0 ? '' : `; ${waiting} ${waiting === 1 ? 'waits' : 'wait'} for a decision or capacity`
+    const rest = waiting === 0 ? '' : `; ${waiting} ${waiting === 1 ? 'waits' : 'wait'} for an approval or for capacity`
     io.err.write(`${done} ${done === 1 ? 'change' : 'changes'}${rest}\n`)
     return
   }

@@ -22,6 +22,8 @@ export interface Found extends Resource {
   readonly tags: readonly string[]
   /** Asked for and not granted: another service would decide anew. */
   readonly waitsFor?: 'an approval' | 'capacity'
+  /** APIs that it names and that a folder cannot have, such as retired ones. */
+  readonly unknownApis?: readonly string[]
   /** Values of fields that it does not set itself. */
   readonly defaults?: Fields
 }

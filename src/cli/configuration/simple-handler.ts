@@ -3,6 +3,7 @@
 import { CommandFailed, EXIT_NEGATIVE } from '../exit-codes.ts'
 import type { Context, Handler } from './handler.ts'
 import { createHaltedHandler, withState, type HaltingRule } from './halting.ts'
+import { unknownApis } from './known-apis.ts'
 import { explicit, type Fields, type Found } from './resource.ts'
 
 type Body = Readonly<Record<string, unknown>>
@@ -48,7 +49,7 @@ export function createSimpleHandler(rule: SimpleKind): Handler {
       const own = Object.fromEntries(fields.map((field) => [field, body[field]]))
       const all = explicit(kind, fromService(context, own))
       const stated = halting === null ? { fields: all } : withState(halting, body['state'], all)
-      return { kind, name: String(body[key]), ...stated, id, tags: [tag] }
+      return { kind, name: String(body[key]), ...stated, id, tags: [tag], unknownApis: unknownApis(context, own) }
     })
     for (const { name, id } of found) context.names.add(kind, name, id)
     return found
