@@ -5,6 +5,8 @@ import { fetchToken, type Credential, type PlatformClient } from './platform-cli
 export interface Access {
   readonly token: string
   readonly apiKey: string
+  /** The OAuth client of the subscription. */
+  readonly clientId: string
 }
 
 export interface Enrolment extends Access {
@@ -51,5 +53,5 @@ export async function readAccess({ platform, gatewayUrl, api, subscription }: Ac
 
   const { clientId, clientSecret } = client
   const { accessToken } = await fetchToken({ gatewayUrl, api, clientId, clientSecret })
-  return { token: accessToken, apiKey: key.apiKey }
+  return { token: accessToken, apiKey: key.apiKey, clientId }
 }

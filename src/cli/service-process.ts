@@ -33,6 +33,7 @@ export interface ServiceOptions {
   readonly startMsMax?: number
   /** A data folder to keep; default: a temporary one. */
   readonly dataDir?: string
+  readonly clientId?: string
   readonly clientSecret?: string
   /** Default: free ones. */
   readonly gatewayPort?: number
@@ -62,7 +63,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   const address: ServiceAddress = {
     gatewayUrl: `${scheme}://127.0.0.1:${gatewayPort}`,
     baseUrl: `${scheme}://127.0.0.1:${platformPort}`,
-    clientId: 'own-admin',
+    clientId: options.clientId ?? 'own-admin',
     clientSecret: options.clientSecret ?? randomBytes(24).toString('base64url'),
   }
   const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), 'tollgate-')))

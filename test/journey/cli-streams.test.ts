@@ -78,6 +78,15 @@ describe('tollgate dev', () => {
     await dev.match(/was not deployed/)
     expect(await statusOf(url, apiKey)).toBe(200)
 
+    // The context of this service does not outlive it.
+    const context = { env: { XDG_CONFIG_HOME: folder } }
+    const who = await runCommand(['whoami', '-o', 'json', '--context', 'dev-orders-v1'], context).ended
+    expect(JSON.parse(who.out)).toMatchObject({ clientId: 'own-admin' })
+    const [, page = ''] = await dev.match(/owner +(http\S+)/)
+    expect((await request(page)).statusCode).toBe(200)
+    const second = await runCommand(['dev', EXAMPLE, '--backend', backendUrl], { env: own, cwd }).ended
+    expect(second).toMatchObject({ code: 2, err: expect.stringContaining('dev already serves orders-v1') })
+    expect(second.err).not.toContain('DATA_DIR')
     const taken = await runCommand(['dev', EXAMPLE, '--port', port], { env: own, cwd }).ended
     expect(taken).toMatchObject({ code: 2, err: expect.stringContaining(`Port ${port} is in use`) })
     dev.signal('SIGINT')
@@ -85,11 +94,19 @@ describe('tollgate dev', () => {
     expect([code, err]).toEqual([0, expect.stringContaining('Stopping the service')])
     await expect(request(url)).rejects.toThrow()
 
+    expect((await runCommand(['context', 'list'], context).ended).out).not.toContain('dev-orders-v1')
+
+    // The client of `dev` is revoked. It makes a new one.
+    const [dataDir = ''] = globSync('state/tollgate/dev/*/orders-v1/data-*', { cwd: folder })
+    const reset = await runCommand(['admin', 'reset', '--data-dir', join(folder, dataDir)], { env: own }).ended
+    expect(reset).toMatchObject({ code: 0, out: expect.stringContaining('Revoked: own-admin') })
+
     // The backend is the server of the document; the key and the port are those of before.
     writeFileSync(file, changed.replace('http://127.0.0.1:9090', backendUrl))
     const declaration = join(folder, 'opensla.yaml')
     writeFileSync(declaration, 'opensla: 1.0.0\nlimits: [{ name: all, concurent: 1 }]')
     const again = runCommand(['dev', file, '--opensla', declaration], { env: own, cwd })
+    await again.match(/Replacing the admin client/)
     await again.match(/\/limits\/0\/concurent .*\n/)
     await again.match(new RegExp(`curl ${url.replace(/orders$/, '')}\\S+ -H 'x-api-key: ${apiKey}'`))
     expect(await statusOf(url, apiKey)).toBe(200)

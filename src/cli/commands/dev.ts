@@ -72,19 +72,28 @@ async function readBytes(file: string): Promise<Buffer> {
   })
 }
 
-function introduction({ gatewayUrl, api, baseUrl, backend, access, endpoints }: DevService, { out }: Io): string {
-  const bold = (text: string): string => (out.colour ? paint('bold', text) : text)
+function introduction(service: DevService, { out }: Io): string {
+  const { gatewayUrl, api, baseUrl, backend, access, subscription, context, ownerLink, endpoints } = service
+  const row = (name: string, value: string): string =>
+    `  ${out.colour ? paint('bold', name) : name}${' '.repeat(11 - name.length)}${value}\n`
   const [first = ''] = [...endpoints().values()].filter((endpoint) => /^GET [^{]*$/.test(endpoint))
   const path = first.slice('GET '.length) || '/'
+  const signedIn = (command: string): string => `  tollgate ${command} --context ${context}\n`
+  const rows = [
+    row('gateway', `${gatewayUrl}/${api}`),
+    row('backend', backend),
+    row('platform', baseUrl),
+    row('API key', access.apiKey),
+    row('token', access.token),
+    row('client id', access.clientId),
+    row('console', `${baseUrl}/console/`),
+    ...(ownerLink === null ? [] : [row('owner', `${ownerLink} (sets the password, once)`)]),
+  ]
+  const commands = ['requests list', `credentials list ${subscription} -o json`]
   return `
-  ${bold('gateway')}   ${gatewayUrl}/${api}
-  ${bold('backend')}   ${backend}
-  ${bold('platform')}  ${baseUrl}
-  ${bold('API key')}   ${access.apiKey}
-  ${bold('token')}     ${access.token}
-
+${rows.join('')}
   curl ${gatewayUrl}/${api}${path} -H 'x-api-key: ${access.apiKey}'
-
+${context === null ? '' : commands.map((command) => `  tollgate ${command} --context ${context}\n`).join('')}
 Calls appear below. Changes of the files are deployed at once, also those that break callers. The key and the ports
 are the same after a restart in this folder. Press Ctrl-C to stop.
 

@@ -17,6 +17,8 @@ export interface DevState {
   readonly data: string
   readonly gatewayPort: number
   readonly platformPort: number
+  /** Missing in a state of an earlier version. */
+  readonly clientId?: string
   readonly clientSecret: string
   readonly subscription: string
   /** A declaration is in force. It cannot be taken away. */
@@ -69,11 +71,11 @@ export function newDataName(): string {
 async function readState(file: string): Promise<DevState | null> {
   try {
     const state = JSON.parse(await readFile(file, 'utf8')) as Partial<Record<keyof DevState, unknown>>
-    const { data, gatewayPort, platformPort, clientSecret, subscription, isDeclared } = state
+    const { data, gatewayPort, platformPort, clientId = '', clientSecret, subscription, isDeclared } = state
     const isState =
       /^data-[0-9a-f]{8}$/.test(String(data)) &&
       [gatewayPort, platformPort].every(Number.isInteger) &&
-      [clientSecret, subscription].every((text) => typeof text === 'string') &&
+      [clientId, clientSecret, subscription].every((text) => typeof text === 'string') &&
       typeof isDeclared === 'boolean'
     return isState ? (state as DevState) : null
   } catch {

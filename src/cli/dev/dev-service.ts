@@ -1,18 +1,15 @@
 /** A service with one API and one consumer, for `tollgate dev`. */
 
-import { randomBytes } from 'node:crypto'
-import { rm } from 'node:fs/promises'
 import { enrol, readAccess, type Access } from '../enrol.ts'
 import { CommandFailed } from '../exit-codes.ts'
-import { freePort, isFree } from '../free-port.ts'
 import type { Io } from '../io.ts'
 import { createPlatformClient, type PlatformClient } from '../platform-client.ts'
 import { toPlain } from '../output/plain-text.ts'
 import { deriveApiName } from '../resources/api-name.ts'
 import { createApiClient, type ApiClient } from '../session/api-client.ts'
 import { openSession, type Session } from '../session/session.ts'
-import { startService, type ServiceProcess } from '../service-process.ts'
-import { newDataName, openDevFolder, type DevFolder, type DevState } from './dev-folder.ts'
+import { inviteOwner, writeDevContext } from './dev-sign-in.ts'
+import { startDev, type StartedDev } from './dev-start.ts'
 
 export interface DevService {
   readonly api: string
@@ -21,6 +18,11 @@ export interface DevService {
   /** The address of the backend. */
   readonly backend: string
   readonly access: Access
+  readonly subscription: string
+  /** Name of the context with which the command line signs in; null: there is none. */
+  readonly context: string | null
+  /** One-time link with which the user `owner` sets a password; null: the user has one. */
+  readonly ownerLink: string | null
   readonly session: Session
   /** Method and path by operation id, as they are now. */
   endpoints(): ReadonlyMap<string, string>
@@ -47,73 +49,32 @@ export interface DevOptions {
   readonly io: Io
 }
 
-/** All calls are shown, and the API has no other callers. */
-const SETTINGS = { REQUEST_LOG: 'all', DEVELOPMENT: 'on', GATEWAY_THREADS: '1' }
-
-/** A busy machine takes a while. */
-const START_MS_MAX = 120_000
-const HOST = '127.0.0.1'
-
 export async function startDevService(options: DevOptions): Promise<DevService> {
   const { document, declaration, file, port, io } = options
   const api = await deriveApiName(document, file)
-  if (port !== null && !(await isFree(port, HOST)))
-    throw new CommandFailed(`Port ${port} is in use. Choose another one with --port.`)
-  const folder = await openDevFolder(api, io)
-  const state = await usableState(folder, declaration !== null, io)
-  const data = state?.data ?? newDataName()
-  const dataDir = folder.dataDirOf({ data })
-  io.err.write(`Starting a service in ${dataDir} …\n`)
-  const service = await startService({
-    args: ['--empty'],
-    env: SETTINGS,
-    startMsMax: START_MS_MAX,
-    dataDir,
-    clientSecret: state?.clientSecret ?? randomBytes(24).toString('base64url'),
-    gatewayPort: port ?? (await portOf(folder.state?.gatewayPort)),
-    platformPort: await portOf(folder.state?.platformPort, port),
-  })
+  const started = await startDev({ api, hasDeclaration: declaration !== null, port, io })
+  const { service, tokens, folder } = started
+  const context = await writeDevContext({ api, service, tokens, io })
   const stop = async (): Promise<void> => {
+    await context.remove()
     await service.stop()
     await folder.close()
   }
   try {
-    return await fill(api, { service, folder, data, state, stop }, options)
+    return await fill(api, { ...started, context: context.name, stop }, options)
   } catch (cause) {
     await stop()
     throw cause
   }
 }
 
-/** Returns null to begin anew: a declaration of an earlier start cannot be taken away. */
-async function usableState(
-  { state, dataDirOf }: DevFolder,
-  hasDeclaration: boolean,
-  { err }: Io,
-): Promise<DevState | null> {
-  if (state === null || hasDeclaration || !state.isDeclared) return state
-  err.write('Beginning anew without the declaration of the last start: the key changes.\n')
-  // Another `dev` may still serve it.
-  if (await isFree(state.platformPort, HOST)) await rm(dataDirOf(state), { recursive: true, force: true })
-  return null
-}
-
-/** Returns the port of the last start if it is free, otherwise another one. */
-async function portOf(last: number | undefined, taken: number | null = null): Promise<number> {
-  return last !== undefined && last !== taken && (await isFree(last, HOST)) ? last : freePort(HOST)
-}
-
-interface Started {
-  readonly service: ServiceProcess
-  readonly folder: DevFolder
-  /** Name of the data folder. */
-  readonly data: string
-  readonly state: DevState | null
+interface Started extends StartedDev {
+  readonly context: string | null
   readonly stop: () => Promise<void>
 }
 
 async function fill(api: string, started: Started, options: DevOptions): Promise<DevService> {
-  const { service, folder, data, state, stop } = started
+  const { service, folder, data, state, context, stop } = started
   const { document, declaration, io } = options
   const { gatewayUrl, baseUrl, clientId, clientSecret } = service
   const env = { TOLLGATE_URL: baseUrl, TOLLGATE_CLIENT_ID: clientId, TOLLGATE_CLIENT_SECRET: clientSecret }
@@ -133,11 +94,13 @@ async function fill(api: string, started: Started, options: DevOptions): Promise
     data,
     gatewayPort: portIn(gatewayUrl),
     platformPort: portIn(baseUrl),
+    clientId,
     clientSecret,
     subscription,
     isDeclared: declaration !== null,
   })
   let endpoints = await listEndpoints(client, subscription)
+  const ownerLink = await inviteOwner(client)
 
   async function deploy(bytes: Buffer): Promise<Deployed> {
     const name = await deriveApiName(bytes, options.file)
@@ -158,6 +121,9 @@ async function fill(api: string, started: Started, options: DevOptions): Promise
     baseUrl,
     backend: first.backend,
     access,
+    subscription,
+    context,
+    ownerLink,
     session,
     endpoints: () => endpoints,
     deploy,
@@ -191,8 +157,8 @@ async function subscribe(
     const access = await readAccess({ ...of, subscription }).catch(() => null)
     if (access !== null) return { subscription, ...access }
   }
-  const { subscription, token, apiKey } = await enrol({ ...of, name: 'dev', kind: 'application' })
-  return { subscription, token, apiKey }
+  const { subscription, token, apiKey, clientId } = await enrol({ ...of, name: 'dev', kind: 'application' })
+  return { subscription, token, apiKey, clientId }
 }
 
 interface Deployment {
