@@ -41,7 +41,7 @@ export interface HandleCallOptions {
   readonly send: (routed: RoutedCall) => void
 }
 
-const PATH_SHOWN_MAX = 200
+export const PATH_SHOWN_MAX = 200
 /** Bounds the exchanges with the grantor for one call: leases can be taken by other calls again and again. */
 const LEASE_ROUNDS_MAX = 20
 

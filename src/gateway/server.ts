@@ -11,7 +11,7 @@ import type { Authenticator, Refusal } from './authentication/authenticate.ts'
 import { Call } from './call/call.ts'
 import { toAttribution } from './call/call-attribution.ts'
 import type { CallDependencies } from './call/call-dependencies.ts'
-import type { HandleCall } from './handle-call.ts'
+import { PATH_SHOWN_MAX, type HandleCall } from './handle-call.ts'
 import type { RequestRules } from './headers/header-rules.ts'
 import type { ClientRequest, ClientResponse, ClientServer, ClientServerOptions } from './connection/client.ts'
 import { createClientServer } from './connection/client-server.ts'
@@ -51,6 +51,11 @@ export interface GatewayServerOptions {
   readonly revisionOf: (api: string) => CompiledRevision | undefined
   /** Compiles a revision that `revisionOf` lacks because its API was not called yet; null if there is none. */
   readonly wake: (api: string) => Promise<void> | null
+  /**
+   * Of a service for development: the revision of its only API, if it has one, which also has the calls of no API in its records.
+   * Null: such calls are only counted.
+   */
+  readonly onlyRevision?: (() => CompiledRevision | null) | null
   /** Handles the OAuth paths; returns false for any other path. */
   readonly oauth: OauthHandler
 }
@@ -166,13 +171,22 @@ function beginCall(
     if (response.destroyed) endGone(call, headers, revision)
     else if (gateway.isStaleAt(nowAt)) refuseStaleCall(call, headers, revision)
     else if (queryAt < 0) refuseTarget(gateway, call, headers, target)
-    else if (revision === undefined) call.refuse('not_found', 'No API with this name is published here.')
+    else if (revision === undefined) refuseUnpublished(gateway, call, target.slice(0, queryAt))
     else if (refusal !== null && refusal.code === 'unavailable') refuseUnverified(call, headers, revision, refusal)
     else if (call instanceof McpCall) gateway.mcp.handle(call, headers, revision, refusal)
     else gateway.handleCall(call, headers, revision, nameEnd, queryAt, refusal)
   } catch (cause) {
     call.crash(cause)
   }
+}
+
+function refuseUnpublished({ onlyRevision }: Gateway, call: Call, path: string): void {
+  const only = onlyRevision?.() ?? null
+  if (only === null) return call.refuse('not_found', 'No API with this name is published here.')
+  call.attribution = only.unrouted
+  const { api } = only.plan
+  const at = `${call.request.method} ${path.slice(0, PATH_SHOWN_MAX)}`
+  call.refuse('not_found', `No API is published at ${at}. The paths of ${api} begin with /${api}.`)
 }
 
 /** Answers a preflight request to a path of an API. */

@@ -63,6 +63,9 @@ describe('tollgate dev', () => {
     expect(await statusOf(url.replace(/orders$/, 'unknown'), apiKey)).toBe(404)
     await dev.match(/404 .*no operation at GET \/unknown/)
 
+    expect(await statusOf(url.replace('/orders-v1', ''), apiKey)).toBe(404)
+    await dev.match(/404 .*No API is published at GET \/orders\. The paths of orders-v1 begin with \/orders-v1\./)
+
     // It breaks callers, and has an operation with a scope of its own.
     const teapots = `  /teapots:\n    get: {operationId: listTeapots, security: [{oauth2: [teapots:read]}, {apiKey: []}], responses: {'200': {description: Teapots}}}\n`
     const changed = document

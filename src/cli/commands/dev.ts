@@ -78,7 +78,6 @@ function introduction(service: DevService, { out }: Io): string {
     `  ${out.colour ? paint('bold', name) : name}${' '.repeat(11 - name.length)}${value}\n`
   const [first = ''] = [...endpoints().values()].filter((endpoint) => /^GET [^{]*$/.test(endpoint))
   const path = first.slice('GET '.length) || '/'
-  const signedIn = (command: string): string => `  tollgate ${command} --context ${context}\n`
   const rows = [
     row('gateway', `${gatewayUrl}/${api}`),
     row('backend', backend),

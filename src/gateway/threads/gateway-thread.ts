@@ -279,6 +279,7 @@ function createServer(
     isStaleAt,
     revisionOf: revisions.of,
     wake: revisions.wake,
+    onlyRevision: namesPaths ? revisions.only : null,
     oauth,
     connectionsMax: settings.connections.clients,
     tls: settings.tls,

@@ -31,6 +31,8 @@ export interface ServedRevisions {
   of(this: void, api: string): CompiledRevision | undefined
   /** Wakes the revision of an API for one call; resolves when `of` returns what serves it. Null if none sleeps. */
   wake(this: void, api: string): Promise<void> | null
+  /** Returns the revision that serves the only API; null if no API or several are served. */
+  only(this: void): CompiledRevision | null
   /** Returns facts of the active revision of an API, without waking it. */
   planOf(api: string): Facts | undefined
   /** Serves the revisions that a starting thread is given. The calls of one that cannot be compiled are refused. */
@@ -97,6 +99,12 @@ class Revisions implements ServedRevisions {
     waking.calls++
     this.#callsWaiting++
     return waking.awake
+  }
+
+  readonly only = (): CompiledRevision | null => {
+    if (this.#serving.size !== 1 || this.#sleeping.size > 0) return null
+    const [revision = null] = this.#serving.values()
+    return revision
   }
 
   planOf(api: string): Facts | undefined {

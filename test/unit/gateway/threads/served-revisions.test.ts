@@ -105,6 +105,21 @@ describe('the gates of a thread', () => {
   })
 })
 
+it('the only API of a thread is the one that it serves, unless there is another one', async () => {
+  const { revisions } = open()
+  expect(revisions.only()).toBeNull()
+  const serve = async (id: number, plan: PackedPlan): Promise<void> => {
+    await revisions.prepare(id, plan, [])
+    revisions.swap(id, [])
+  }
+  await serve(1, small)
+  expect(revisions.only()).toBe(revisions.of(API))
+  await serve(2, { ...small, api: 'parcels-v1' })
+  expect(revisions.only()).toBeNull()
+  revisions.withdraw('parcels-v1')
+  expect(revisions.only()).toBe(revisions.of(API))
+})
+
 describe('a revision of a small document', () => {
   it('is compiled at the first call of its API, once', async () => {
     const { revisions, compiled } = open()
