@@ -130,7 +130,7 @@ export const SECTIONS: readonly CommandSection[] = [
       resource('signingkeys', 'Lists and rotates the keys that sign tokens'),
       resource('tenants', 'Manages tenants; for the operator only'),
       resource('portal', 'Manages the portal for people of consumers'),
-      resource('search', 'Finds resources by the beginning of their ids or names'),
+      resource('search', 'Finds APIs, consumers, subscriptions and others by the beginning of an id or a name'),
     ],
   },
   {

@@ -20,6 +20,8 @@ export interface Shape {
   readonly items?: string | undefined
   /** Columns of a table; default: all fields with simple values. */
   readonly columns?: readonly string[]
+  /** Shown in place of a table without rows; default: `No items.` */
+  readonly none?: string | undefined
   /** A number that is shown as a bar per row on a terminal. */
   readonly bar?: string
   /** The argument that named the item: what `-o name` prints of a result without a name. */
@@ -43,7 +45,7 @@ export async function printResult(result: unknown, format: OutputFormat, { out, 
   if (format === 'name') return out.write(rows.map((row) => `${nameOf(row, shape)}\n`).join(''))
   const { columns, colour } = out
   if (items === null) return out.write(drawFields(rows[0] ?? {}, { columns, colour }))
-  if (rows.length === 0) return err.write('No items.\n')
+  if (rows.length === 0) return err.write(`${shape.none ?? 'No items.'}\n`)
   const { bar } = shape
   const names = chooseColumns(rows, shape)
   const key = NAMES.find((name) => names.includes(name)) ?? names[0] ?? ''

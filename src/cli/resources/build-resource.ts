@@ -135,8 +135,8 @@ async function readTag(client: ApiClient, path: string): Promise<string | null> 
   return answer.headers.get('etag')
 }
 
-function shapeOf({ items, columns, bar }: ResourceCommand): Shape {
-  return { items, columns: wordsOf(columns), ...(bar !== undefined && { bar }) }
+function shapeOf({ items, columns, none, bar }: ResourceCommand): Shape {
+  return { items, columns: wordsOf(columns), none, ...(bar !== undefined && { bar }) }
 }
 
 /** Returns the path with its parameters and filters. */

@@ -173,10 +173,12 @@ export const SEARCH: ResourceGroup = {
       name: 'search',
       operation: 'search',
       call: 'GET /v1/search',
-      summary: 'Finds resources whose id or name begins with a text',
+      summary:
+        'Finds APIs, consumers, subscriptions, products, programmes and people whose id or name begins with a text, five of each',
       filters: 'q',
       argument: { filter: 'q', name: 'text' },
       items: 'found',
+      none: 'No API, consumer, subscription, product, programme or person has an id or a name that begins with this text.',
     },
   ],
   examples: [['tollgate search orders', 'finds what begins with "orders"']],

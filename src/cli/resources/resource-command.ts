@@ -24,6 +24,8 @@ export interface ResourceCommand {
   readonly items?: string
   /** Columns of the table of a list, separated by blanks. Default: all simple fields. */
   readonly columns?: string
+  /** Shown in place of a table without rows. */
+  readonly none?: string
   /** A number that is shown as a bar per row on a terminal. */
   readonly bar?: string
   /** A header with a secret, which is typed or read from standard input. */

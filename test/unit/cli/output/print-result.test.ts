@@ -10,7 +10,7 @@ const LIST = {
   next: null,
 }
 
-async function print(result: unknown, format: OutputFormat, columns = Infinity, colour = false) {
+async function print(result: unknown, format: OutputFormat, columns = Infinity, colour = false, none?: string) {
   let out = ''
   let err = ''
   const io = {
@@ -18,7 +18,7 @@ async function print(result: unknown, format: OutputFormat, columns = Infinity, 
     out: { write: (text: string) => void (out += text), isTerminal: colour, columns, colour },
     err: { write: (text: string) => void (err += text), isTerminal: false, columns, colour: false },
   } as unknown as Io
-  await printResult(result, format, io, { columns: ['id', 'name', 'count'] })
+  await printResult(result, format, io, { columns: ['id', 'name', 'count'], none })
   return { out, err }
 }
 
@@ -36,6 +36,11 @@ describe('printResult', () => {
     expect((await print(LIST, 'csv')).out).toBe(
       `id,name,labels,count\r\ncon_1,shop,"{""team"":""a""}",3\r\ncon_2,'=cmd(),{},12\r\n`,
     )
+  })
+
+  it('says what a table without rows lacks', async () => {
+    expect(await print({ items: [] }, 'table')).toEqual({ out: '', err: 'No items.\n' })
+    expect(await print({ items: [] }, 'table', Infinity, false, 'No orders.')).toEqual({ out: '', err: 'No orders.\n' })
   })
 
   it('prints ids alone with the format name', async () => {

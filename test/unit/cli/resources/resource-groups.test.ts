@@ -11,6 +11,7 @@ import {
 } from '../../../../src/cli/resources/resource-command.ts'
 import { GROUPS } from '../../../../src/cli/resources/resource-groups.ts'
 import { buildOpenApi } from '../../../../src/platform/openapi.ts'
+import { FOUND_KINDS } from '../../../../src/programmes/search.ts'
 import { ALL_OPERATIONS } from '../../../../src/platform/operations.ts'
 
 /** Operations without a command, with the reason. */
@@ -89,6 +90,15 @@ describe('The commands for resources', () => {
   it('cover every operation of the platform API, except those that are listed with a reason', () => {
     const without = documented.map(({ operationId }) => operationId).filter((id) => !commandOf.has(id))
     expect(without.sort()).toEqual(Object.keys(WITHOUT_COMMAND).sort())
+  })
+
+  it('name each kind that a search finds, in its help and in its answer without a result', () => {
+    const { summary, none = '' } = commandOf.get('search')!
+    for (const kind of FOUND_KINDS) {
+      const [one, more] = kind === 'user' ? ['person', 'people'] : [kind, `${kind}s`]
+      expect(summary.toLowerCase()).toContain(more)
+      expect(none.toLowerCase()).toContain(one)
+    }
   })
 
   it('name only operations that exist, each once, with its method and path', () => {
