@@ -7,6 +7,7 @@
  * Calls in flight keep the revision object that they started with.
  */
 
+import { PLATFORM_API } from '../../domain/platform-api.ts'
 import { unpackedBytes, type PackedPlan } from '../../plan/packed-plan.ts'
 import type { RevisionPlan } from '../../plan/route-plan.ts'
 import type { SlaPlan } from '../../plan/sla-plan.ts'
@@ -31,7 +32,7 @@ export interface ServedRevisions {
   of(this: void, api: string): CompiledRevision | undefined
   /** Wakes the revision of an API for one call; resolves when `of` returns what serves it. Null if none sleeps. */
   wake(this: void, api: string): Promise<void> | null
-  /** Returns the revision that serves the only API; null if no API or several are served. */
+  /** Returns the revision of the only API besides that of the platform; null if there is none, or several, or it sleeps. */
   only(this: void): CompiledRevision | null
   /** Returns facts of the active revision of an API, without waking it. */
   planOf(api: string): Facts | undefined
@@ -102,9 +103,8 @@ class Revisions implements ServedRevisions {
   }
 
   readonly only = (): CompiledRevision | null => {
-    if (this.#serving.size !== 1 || this.#sleeping.size > 0) return null
-    const [revision = null] = this.#serving.values()
-    return revision
+    const apis = [...this.#serving.keys(), ...this.#sleeping.keys()].filter((api) => api !== PLATFORM_API)
+    return apis.length === 1 ? (this.#serving.get(apis[0]!) ?? null) : null
   }
 
   planOf(api: string): Facts | undefined {

@@ -105,8 +105,9 @@ describe('the gates of a thread', () => {
   })
 })
 
-it('the only API of a thread is the one that it serves, unless there is another one', async () => {
+it('the only API of a thread is the one that it serves beside that of the platform, unless there is another one', async () => {
   const { revisions } = open()
+  await revisions.restore([{ plan: { ...small, api: 'platform-v1' }, slas: [] }])
   expect(revisions.only()).toBeNull()
   const serve = async (id: number, plan: PackedPlan): Promise<void> => {
     await revisions.prepare(id, plan, [])
