@@ -1557,6 +1557,7 @@ export const texts = {
     },
     tokenTitle: 'The token',
     keyTitle: (start: string) => `API keys that begin with ${start}`,
+    keyHint: 'Only these characters are compared. If calls get 401, the rest differs: send the key whole.',
     admitted: 'A call is admitted, if its operation and its limits admit it.',
     refusedCalls: 'Latest refused calls of the consumer',
     tokenStates: {

@@ -2,6 +2,7 @@
 
 import type { ComponentChildren } from 'preact'
 import { Id } from './values.tsx'
+import { texts } from '../texts.ts'
 
 interface OnceProps {
   readonly text: string
@@ -21,7 +22,7 @@ export function Once({ text, secrets, done, onDone, children }: OnceProps) {
           <>
             <dt key={name}>{name}</dt>
             <dd key={value}>
-              <code>{value}</code> <Id value={value} />
+              <code>{value}</code> <Id value={value} shown={texts.units.copy} />
             </dd>
           </>
         ))}

@@ -73,15 +73,24 @@ function toTime(ms: number, atMs: number): string {
   return relative.format(Math.round(past / size), unit)
 }
 
-/** Shortened in the middle; a click copies all of it. */
-export function Id({ value }: { readonly value: string }) {
+interface IdProps {
+  readonly value: string
+  /** What is shown; default: the value, shortened in the middle. */
+  readonly shown?: string
+}
+
+/** A click copies all of it. */
+export function Id({ value, shown = shorten(value) }: IdProps) {
   const { outcome, copy } = useCopy(value)
-  const shown = value.length <= ID_SHOWN_MAX ? value : `${value.slice(0, 8)}…${value.slice(-6)}`
   return (
     <button type="button" class="id" title={`${texts.units.copy} ${value}`} onClick={copy}>
       {outcome ?? shown}
     </button>
   )
+}
+
+function shorten(value: string): string {
+  return value.length <= ID_SHOWN_MAX ? value : `${value.slice(0, 8)}…${value.slice(-6)}`
 }
 
 const SIGNS: ReadonlyMap<string, string> = new Map([

@@ -66,6 +66,7 @@ export function ExplainedKeys({ keys, start }: KeysProps) {
   return (
     <section aria-label={words.keyTitle(start)}>
       <h2>{words.keyTitle(start)}</h2>
+      <p class="quiet">{words.keyHint}</p>
       {keys.map((key) => (
         <article key={key.id} class="card">
           <dl class="facts">

@@ -56,7 +56,7 @@ function SetUp({ onChange }: ChangeProps) {
                 <dl class="facts">
                   <dt>{words.secret}</dt>
                   <dd>
-                    <code>{setup.secret}</code> <Id value={setup.secret ?? ''} />
+                    <code>{setup.secret}</code> <Id value={setup.secret ?? ''} shown={texts.units.copy} />
                   </dd>
                   <dt>{words.address}</dt>
                   <dd>
