@@ -59,7 +59,7 @@ export function resourceOf(change: Change): Resource {
 
 /**
  * Returns creations and changes in the order of dependencies. Resources are halted after them, because a disabled consumer gets no
- * subscription. What waits comes last: a folder has it as granted.
+ * subscription. Those that wait come last.
  */
 export function findChanges(context: Context, folder: Folder, found: readonly Found[]): readonly Change[] {
   const existing = indexOf(folder, found)
