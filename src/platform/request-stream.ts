@@ -66,7 +66,9 @@ function resumedAt({ request }: Pick<Call, 'request'>): number | undefined {
 /** Returns the reason of a refusal with the first error; undefined if there is none. */
 function detailOf({ explanation }: LoggedRequest): string | undefined {
   const { detail, errors: [first] = [] } = readExplanation(explanation) ?? {}
-  return first === undefined ? detail : `${detail} ${first.pointer}: ${first.detail}`
+  if (first === undefined) return detail
+  // The pointer of the whole body is empty.
+  return `${detail} ${first.pointer === '' ? '' : `${first.pointer}: `}${first.detail}`
 }
 
 /** Serialises each call once for all readers. */

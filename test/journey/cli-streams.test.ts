@@ -78,7 +78,9 @@ describe('tollgate dev', () => {
     await statusOf(url.replace(/orders$/, 'teapots'), apiKey)
     await dev.match(/GET \/teapots .* dev/)
     writeFileSync(file, 'openapi: [')
-    await dev.match(/was not deployed/)
+    await dev.match(/was not deployed: .* at line \d+, column \d+\.\n/)
+    rmSync(file)
+    await dev.match(/openapi\.yaml cannot be read: what was deployed last keeps serving/)
     expect(await statusOf(url, apiKey)).toBe(200)
 
     // The context of this service does not outlive it.
@@ -110,7 +112,7 @@ describe('tollgate dev', () => {
     writeFileSync(declaration, 'opensla: 1.0.0\nlimits: [{ name: all, concurent: 1 }]')
     const again = runCommand(['dev', file, '--opensla', declaration], { env: own, cwd })
     await again.match(/Replacing the admin client/)
-    await again.match(/\/limits\/0\/concurent .*\n/)
+    await again.match(/\/limits\/0\/concurent: .*\(line 2, column \d+\)\n/)
     await again.match(new RegExp(`curl ${url.replace(/orders$/, '')}\\S+ -H 'x-api-key: ${apiKey}'`))
     expect(await statusOf(url, apiKey)).toBe(200)
     await again.match(/200 {2}GET \/orders .* dev\n/)
@@ -128,9 +130,21 @@ describe('tollgate dev', () => {
     expect((await anew.ended).code).toBe(0)
   })
 
+  it('names --backend if neither the command nor the document has an address', async () => {
+    const file = join(folder, 'no-servers.yaml')
+    writeFileSync(file, readFileSync(EXAMPLE, 'utf8').replace(/^servers:\n(?: .*\n|\n)*/m, ''))
+    const own = { XDG_CONFIG_HOME: folder, XDG_STATE_HOME: join(folder, 'state-of-none') }
+    const { code, err } = await runCommand(['dev', file], { env: own }).ended
+    expect([code, err]).toEqual([2, expect.stringContaining('address of your service with --backend URL')])
+  })
+
   it('refuses a document and a backend that cannot be used, without a service', async () => {
     const none = await runCommand(['dev', join(folder, 'none.yaml'), '--backend', backendUrl], { env }).ended
     expect(none).toMatchObject({ code: 2, out: '', err: expect.stringContaining('cannot be read') })
+    const file = join(folder, 'mistake.yaml')
+    writeFileSync(file, 'openapi: 3.1.0\ninfo: {title: A\n')
+    const mistake = await runCommand(['dev', file, '--backend', backendUrl], { env }).ended
+    expect(mistake).toMatchObject({ code: 2, err: expect.stringMatching(/at line \d+, column \d+\.\n$/) })
     const address = await runCommand(['dev', EXAMPLE, '--backend', 'localhost:3000'], { env }).ended
     expect(address).toMatchObject({
       code: 2,

@@ -46,7 +46,11 @@ async function runDev(file: string, { backend, port, opensla }: Options, io: Io)
   const service = await startDevService({ file, document, declaration, backend: address, port: port ?? null, io })
   const contents = new Map([[file, document]])
   if (opensla !== undefined && declaration !== null) contents.set(opensla, declaration)
-  const stopWatching = watchFiles(contents, (changed, bytes) => reload(service, { changed, bytes, file }, io))
+  const stopWatching = watchFiles(
+    contents,
+    (changed, bytes) => reload(service, { changed, bytes, file }, io),
+    (missing) => io.err.write(`${missing} cannot be read: what was deployed last keeps serving\n`),
+  )
   try {
     if (interrupted.aborted) return
     // The stream shows calls that come after it is open.

@@ -4,9 +4,9 @@ import { enrol, readAccess, type Access } from '../enrol.ts'
 import { CommandFailed } from '../exit-codes.ts'
 import type { Io } from '../io.ts'
 import { createPlatformClient, type PlatformClient } from '../platform-client.ts'
-import { toPlain } from '../output/plain-text.ts'
 import { deriveApiName } from '../resources/api-name.ts'
-import { createApiClient, type ApiClient } from '../session/api-client.ts'
+import { createApiClient, errorLine, refuseProblem, type ApiClient } from '../session/api-client.ts'
+import { parseJson, type HttpAnswer } from '../session/http.ts'
 import { openSession, type Session } from '../session/session.ts'
 import { inviteOwner, writeDevContext } from './dev-sign-in.ts'
 import { startDev, type StartedDev } from './dev-start.ts'
@@ -82,9 +82,9 @@ async function fill(api: string, started: Started, options: DevOptions): Promise
   const client = createApiClient(session)
   const declare = async (bytes: Buffer): Promise<void> => {
     const declared = (await post(client, '/v1/openslaspecs', { api, specification: bytes.toString('base64') })) as {
-      readonly warnings?: readonly { readonly pointer: string; readonly detail: string }[]
+      readonly warnings?: readonly unknown[]
     }
-    for (const { pointer, detail } of declared.warnings ?? []) io.err.write(`${toPlain(`${pointer} ${detail}`)}\n`)
+    for (const warning of declared.warnings ?? []) io.err.write(`${errorLine(warning)}\n`)
   }
   const first = await deployDocument(client, { api, document, backend: options.backend })
   if (declaration !== null) await declare(declaration)
@@ -176,11 +176,27 @@ interface DeployedDocument {
 async function deployDocument(client: ApiClient, { api, document, backend }: Deployment): Promise<DeployedDocument> {
   const address = backend === null ? null : { url: backend }
   const staged = { api, specification: document.toString('base64'), backend: address }
-  const { id } = (await post(client, '/v1/proxies', staged)) as { readonly id: string }
+  const answer = await client.send({ method: 'POST', path: '/v1/proxies', body: JSON.stringify(staged) })
+  if (backend === null && isWithoutBackend(answer)) {
+    throw new CommandFailed(
+      'The document has no absolute URL in servers. Name the address of your service with --backend URL.',
+    )
+  }
+  refuseProblem(answer)
+  const { id } = parseJson(answer) as { readonly id: string }
   const active = (await post(client, `/v1/proxies/${id}/activate`)) as Omit<DeployedDocument, 'backend'> & {
     readonly backend: { readonly url: string }
   }
   return { revision: active.revision, backend: active.backend.url, declaredScopes: active.declaredScopes }
+}
+
+/** Whether neither the request nor the document has a backend. */
+function isWithoutBackend(answer: HttpAnswer): boolean {
+  const { errors } = (answer.status < 300 ? {} : (parseJson(answer) ?? {})) as { readonly errors?: unknown }
+  return (
+    Array.isArray(errors) &&
+    errors.some((error: { readonly pointer?: unknown } | null) => error?.pointer === '/backend')
+  )
 }
 
 /** Gives the subscription all scopes of the document. Returns whether it had others. */

@@ -12,20 +12,33 @@ import { dirname, resolve } from 'node:path'
 /** Resolves when the change is processed. */
 export type OnChange = (file: string, content: Buffer) => Promise<void>
 
+/** Called once when a file cannot be read for longer than an editor takes to replace it. */
+export type OnMissing = (file: string) => void
+
 const SETTLE_MS = 150
 
 /** `contents` has the current content of each file. Returns a function that stops watching. */
-export function watchFiles(contents: ReadonlyMap<string, Buffer>, onChange: OnChange): () => void {
+export function watchFiles(
+  contents: ReadonlyMap<string, Buffer>,
+  onChange: OnChange,
+  onMissing: OnMissing,
+): () => void {
   const digests = new Map([...contents].map(([file, content]) => [resolve(file), digestOf(content)]))
   const names = new Map([...contents.keys()].map((file) => [resolve(file), file]))
+  const missing = new Set<string>()
   let timer: NodeJS.Timeout | undefined
   let work: Promise<void> = Promise.resolve()
 
   async function look(): Promise<void> {
     for (const [path, digest] of digests) {
-      // Between the removal and the new file, an editor leaves nothing to read.
       const content = await readFile(path).catch(() => null)
-      if (content === null || digestOf(content) === digest) continue
+      if (content === null) {
+        if (!missing.has(path)) onMissing(names.get(path) ?? path)
+        missing.add(path)
+        continue
+      }
+      missing.delete(path)
+      if (digestOf(content) === digest) continue
       digests.set(path, digestOf(content))
       await onChange(names.get(path) ?? path, content)
     }

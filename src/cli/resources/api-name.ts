@@ -21,7 +21,7 @@ export async function deriveApiName(bytes: Uint8Array, file: string): Promise<st
   return `${name}-v${major}`
 }
 
-/** The lines after the first one quote the document. */
+/** The lines after the first one, which ends with a colon, quote the document. */
 function firstLine(cause: unknown): string {
-  return (cause as Error).message.split('\n', 1)[0] ?? ''
+  return ((cause as Error).message.split('\n', 1)[0] ?? '').replace(/:$/, '.')
 }

@@ -108,7 +108,7 @@ export function explainProblem(answer: Pick<HttpAnswer, 'status' | 'body'>): str
   const sentence = [detail, title].find((text) => typeof text === 'string' && text !== '') ?? 'The service refused.'
   const facts = [String(status), code, typeof requestId === 'string' ? `request ${requestId}` : null]
   const shown = facts.filter((fact) => typeof fact === 'string').join(', ')
-  const lines = [...listOf(errors).map(toLine), ...listOf(changes).map(toChangeLine)]
+  const lines = [...listOf(errors).map(errorLine), ...listOf(changes).map(toChangeLine)]
   const more = lines.length > LINES_MAX ? [`  and ${lines.length - LINES_MAX} more`] : []
   return [`${toPlain(String(sentence))} (${toPlain(shown)})`, ...lines.slice(0, LINES_MAX), ...more].join('\n')
 }
@@ -124,7 +124,12 @@ function toChangeLine(change: unknown): string {
   return `  ${toPlain(`${named === '' ? '' : `${named}: `}${String(message ?? '')}${place}`)}`
 }
 
-function toLine(error: unknown): string {
-  const { pointer, detail } = (error ?? {}) as { readonly pointer?: unknown; readonly detail?: unknown }
-  return `  ${toPlain(String(pointer ?? ''))}: ${toPlain(String(detail ?? ''))}`
+/** Returns a line for a location of a problem or a warning, with its place in the text if it has one. */
+export function errorLine(error: unknown): string {
+  const { pointer, detail, line, column } = (error ?? {}) as Readonly<Record<string, unknown>>
+  const text = [String(pointer ?? ''), String(detail ?? '')].filter((part) => part !== '').join(': ')
+  // The sentence of a parser often has the place already.
+  const isPlaced = typeof line !== 'number' || new RegExp(`\\bline ${line}\\b`).test(text)
+  const at = typeof column === 'number' ? `line ${String(line)}, column ${column}` : `line ${String(line)}`
+  return `  ${toPlain(isPlaced ? text : `${text} (${at})`)}`
 }

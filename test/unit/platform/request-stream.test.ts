@@ -76,13 +76,19 @@ it('200: sends the reason of a refusal', async () => {
   const explanation = JSON.stringify({ detail: 'The body does not match its schema.', errors })
   for (const { onRequest } of subscribers.values()) {
     onRequest({ ...logged, status: 400, outcome: 'payload_invalid', explanation })
+    const whole = JSON.stringify({
+      detail: 'The body does not match.',
+      errors: [{ pointer: '', detail: 'Send an object.' }],
+    })
+    onRequest({ ...logged, status: 400, outcome: 'payload_invalid', explanation: whole })
     onRequest({ ...logged, requestId: '1'.repeat(24) })
   }
   await reader.seen('"requestId":"1')
-  const [refused, served] = [...reader.text().matchAll(/event: request\ndata: (.*)\n/g)].map(([, data = '']) =>
+  const [refused, ofWhole, served] = [...reader.text().matchAll(/event: request\ndata: (.*)\n/g)].map(([, data = '']) =>
     JSON.parse(data),
-  ) as [object, object]
+  ) as [object, object, object]
   expect(refused).toMatchObject({ status: 400, detail: 'The body does not match its schema. /item: Give it.' })
+  expect(ofWhole).toMatchObject({ detail: 'The body does not match. Send an object.' })
   expect(served).not.toHaveProperty('detail')
 })
 

@@ -19,6 +19,19 @@ it('explainProblem returns the detail, the code, the request id and each locatio
   )
 })
 
+it('explainProblem names the line and the column once, and no empty pointer', () => {
+  const errors = [
+    { pointer: '', detail: 'must be an object' },
+    { pointer: '/paths', detail: 'must be an object', line: 3, column: 5 },
+    { pointer: '/info', detail: 'does not parse (line 4, column 2).', line: 4, column: 2 },
+    { pointer: '/a', detail: 'is unknown', line: 9 },
+  ]
+  expect(explainProblem(answer(400, JSON.stringify({ detail: 'No.', errors })))).toBe(
+    'No. (400)\n  must be an object\n  /paths: must be an object (line 3, column 5)\n' +
+      '  /info: does not parse (line 4, column 2).\n  /a: is unknown (line 9)',
+  )
+})
+
 it('explainProblem returns the changes of a document that break its callers, and how many more there are', () => {
   const removed = { message: 'The operation was removed.', operations: ['GET /a', 'PUT /a'], line: 7 }
   const changes = [removed, { message: 'The API requires more.', operations: [] }]
