@@ -241,12 +241,11 @@ function createServer(
   const isAccepting = (): boolean => spool.accepting
   const isStaleAt = settings.freshness === null ? () => false : openFreshness(settings.freshness).isStaleAt
   const bodies = createBodyBuffers(uploads)
-  const watches = { drift, uploads, readers }
   const responseRules = createResponseRules()
   const live = { authenticator, isStaleAt, readers, responseRules, clock, onFault, settle: createSettle(limiter) }
   const webSockets = new WebSockets({ ...live, revisionOf: revisions.of })
   const send = createSendCall({
-    ...watches,
+    ...{ drift, uploads, readers },
     webSockets,
     responseRules,
     turnEnd: createTurnEnd(),
