@@ -52,8 +52,8 @@ export interface GatewayServerOptions {
   /** Compiles a revision that `revisionOf` lacks because its API was not called yet; null if there is none. */
   readonly wake: (api: string) => Promise<void> | null
   /**
-   * Of a service for development: the revision of its only API, if it has one, which also has the calls of no API in its records.
-   * Null: such calls are only counted.
+   * Returns the revision of the only API of a service for development, whose records have the calls of no API as well. Null, and
+   * in other services: such calls are only counted.
    */
   readonly onlyRevision?: (() => CompiledRevision | null) | null
   /** Handles the OAuth paths; returns false for any other path. */

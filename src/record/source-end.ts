@@ -82,7 +82,7 @@ function endByBatches(segment: SegmentFile): number | null {
     Infinity,
     Infinity,
     (batch, firstRecord) => (next = firstRecord === null ? next : Math.max(next ?? 0, firstRecord + batch.count)),
-    // What follows may be a copy here as well.
+    // A copy may follow here as well.
     ({ nextRecord }) => (next = nextRecord === null ? next : Math.max(next ?? 0, nextRecord)),
   )
   return next === null ? null : next + segment.tail(offset).records

@@ -20,7 +20,7 @@ export interface DevStartOptions {
 
 export interface StartedDev {
   readonly service: ServiceProcess
-  /** Of the client of `dev`. */
+  /** Tokens for the client of `dev`. */
   readonly tokens: Tokens
   readonly folder: DevFolder
   /** Name of the data folder. */
@@ -34,7 +34,7 @@ const SETTINGS = { REQUEST_LOG: 'all', DEVELOPMENT: 'on', GATEWAY_THREADS: '1' }
 /** A busy machine takes a while. */
 const START_MS_MAX = 120_000
 const HOST = '127.0.0.1'
-/** Of the refusal that the service prints if another process has locked its folder. */
+/** A part of the refusal that the service prints if another process has locked its folder. */
 const IN_USE = 'is in use by another process'
 
 export async function startDev({ api, hasDeclaration, port, io }: DevStartOptions): Promise<StartedDev> {

@@ -75,7 +75,7 @@ function toTime(ms: number, atMs: number): string {
 
 interface IdProps {
   readonly value: string
-  /** What is shown; default: the value, shortened in the middle. */
+  /** The text of the button; default: the value, shortened in the middle. */
   readonly shown?: string
 }
 

@@ -6,7 +6,7 @@
 
 import { ERROR, FLAG, FRAME, FRAME_HEAD_BYTES, PAYLOAD_BYTES_MAX, PREFACE, STREAM_MASK } from './frame.ts'
 
-/** Receives the frames of one connection. No method may throw. What they get is overwritten by the next read. */
+/** Receives the frames of one connection. No method may throw. The next read overwrites the bytes that they get. */
 export interface FrameReceiver {
   onFrame(type: number, flags: number, stream: number, payload: Buffer): void
   /** A DATA frame begins; `bytes` are those of its payload, with padding. */

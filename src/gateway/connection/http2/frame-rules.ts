@@ -1,4 +1,4 @@
-/** What every frame must be, whatever the state of its connection (RFC 9113, 6). */
+/** Rules for every frame, in any state of its connection (RFC 9113, 6). */
 
 import { ERROR, FLAG, FRAME } from './frame.ts'
 

@@ -15,7 +15,7 @@ interface Field {
   readonly isValid: boolean
 }
 
-/** What a block consists of. */
+/** The fields of a block. */
 export interface DecodedBlock {
   /** Name, value, …; those within the bounds only. */
   readonly received: readonly string[]
@@ -26,7 +26,7 @@ export interface DecodedBlock {
 }
 
 export interface DecoderBounds {
-  /** Of all fields of a block, as `sizeOfField` counts. */
+  /** Upper bound for all fields of a block, as `sizeOfField` counts. */
   readonly bytesMax: number
   readonly fieldsMax: number
 }

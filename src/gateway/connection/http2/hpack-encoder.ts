@@ -17,7 +17,7 @@ const CONNECTION_HEADERS: ReadonlySet<string> = new Set([
   'upgrade',
   'http2-settings',
 ])
-/** What these tell is for one client, so that no table behind the gateway should hold it (RFC 7541, 7.1). */
+/** Their values are for one client, so that no table behind the gateway should hold them (RFC 7541, 7.1). */
 const SECRET_HEADERS: ReadonlySet<string> = new Set(['set-cookie', 'authorization', 'location', 'www-authenticate'])
 
 /** Other white space, as `trim` removes it, may be a part of a character in UTF-8. */
@@ -39,7 +39,7 @@ const LINES_MAX = 512
 interface Line {
   readonly name: string
   readonly value: string
-  /** Of the name in the static table; 0 if it has none. */
+  /** Index of the name in the static table; 0 if it has none. */
   readonly nameIndex: number
   readonly size: number
   /** Whether the line belongs to the connection. */

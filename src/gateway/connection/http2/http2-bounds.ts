@@ -28,7 +28,7 @@ export const HTTP2_BOUNDS = {
   unsentBytes: 65_536,
 } as const
 
-/** What the gateway tells each client. */
+/** The settings of the gateway, for each client. */
 export const SETTINGS = [
   [SETTING.push, 0],
   [SETTING.streams, HTTP2_BOUNDS.streamsMax],

@@ -1,8 +1,8 @@
 /**
  * A connection of a client over HTTP/2 (RFC 9113).
  *
- * `client-frames.ts` answers frames; each stream carries a request and its response. What was read is served when the read has
- * ended, and what is to be sent leaves at the end of the turn, in one piece. Connections that cost more than their requests end:
+ * `client-frames.ts` answers frames; each stream carries a request and its response. Requests are served when the read that
+ * has brought them has ended, and all frames leave at the end of the turn, in one piece. Connections that cost more than their requests end:
  * many resets, SETTINGS or PING, frames without a request. The scan of `http2-sessions.ts` applies the time limits.
  */
 

@@ -199,7 +199,7 @@ export class OpenStream implements RequestStream, ResponseStream {
     return payload.length
   }
 
-  /** What was written is sent. */
+  /** The frames of this turn are sent. */
   onFlushed(): void {
     if (this.#queue.bytes === 0 && !this.isOver) this.#response.drained()
   }

@@ -3,9 +3,9 @@
 import { ERROR, PAYLOAD_BYTES_MAX, SETTING, WINDOW_BYTES_MAX } from './frame.ts'
 
 export interface PeerSettings {
-  /** Of the table with which heads are sent; missing: as before. */
+  /** Size of the table with which heads are sent; missing: as before. */
   readonly tableSize?: number
-  /** Of each stream; missing: as before. */
+  /** Send window of each stream; missing: as before. */
   readonly window?: number
 }
 

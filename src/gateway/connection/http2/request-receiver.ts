@@ -153,7 +153,7 @@ export class RequestReceiver {
     } else {
       this.#streams.last = id
       const head = readHead(received, !isWhole)
-      // What is missing behind the bound looks like a fault.
+      // Fields are missing behind the bound, which looks like a fault.
       if (isTooLarge) this.#open(id, isWhole, isMalformed ? null : { ...head, fault: 431 })
       else this.#open(id, isWhole, isMalformed || head.isMalformed ? null : head)
     }

@@ -2,7 +2,7 @@ const EMPTY = Buffer.alloc(0)
 /** Parts that were taken are kept in front of the others until they are many. */
 const TAKEN_MAX = 64
 
-/** What is to be sent on a stream: chunks of any size, sent in frames. */
+/** Chunks of any size that wait to be sent in frames on a stream. */
 export class SendQueue {
   /** Bytes that wait. */
   bytes = 0
