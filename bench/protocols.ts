@@ -9,7 +9,7 @@
 import { execFile } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setDefaultCACertificates, getCACertificates } from 'node:tls'
+import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import { promisify } from 'node:util'
 import { freePort } from '../src/cli/free-port.ts'
 import { createCertificate } from '../test/fixtures/x509.ts'
@@ -58,13 +58,20 @@ for (const [name, flag] of [
 const workbench = await openWorkbench()
 const certificate = writeCertificate(workbench)
 const tls = { TLS_CERT_FILE: certificate.certPath, TLS_KEY_FILE: certificate.keyPath }
-const pairs = new Map<boolean, readonly [ours: Contestant, nginx: Contestant]>()
-pairs.set(false, [await startTollgate(workbench.backendPort), await startNginx(workbench)])
-pairs.set(true, [await startTollgate(workbench.backendPort, tls), await startSecureNginx(workbench, certificate)])
+const started: Contestant[] = []
+const start = async (contestant: Promise<Contestant>): Promise<Contestant> => {
+  started.push(await contestant)
+  return started.at(-1)!
+}
 try {
-  for (const protocol of PROTOCOLS) await compare(protocol, pairs.get(protocol.isSecure)!)
+  const plain = [await start(startTollgate(workbench.backendPort)), await start(startNginx(workbench))] as const
+  const secure = [
+    await start(startTollgate(workbench.backendPort, tls)),
+    await start(startSecureNginx(workbench, certificate)),
+  ] as const
+  for (const protocol of PROTOCOLS) await compare(protocol, protocol.isSecure ? secure : plain)
 } finally {
-  for (const contestant of [...pairs.values()].flat()) await contestant.stop()
+  for (const contestant of started) await contestant.stop()
   await workbench.close()
 }
 
