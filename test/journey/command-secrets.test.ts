@@ -1,10 +1,12 @@
 /** Commands on a data folder with malformed addresses: no message repeats a password. */
 
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
+import { systemClock as clock } from '../../src/runtime/clock.ts'
+import { openSqliteRegistry } from '../../src/store/sqlite/registry.ts'
 import { PLAIN_ENVIRONMENT } from './plain-environment.ts'
 
 const COMMANDS = join(import.meta.dirname, '../../src/maintenance')
@@ -37,4 +39,17 @@ describe.each([
     expect(stdout + stderr).not.toContain('hunter2')
     expect(status).toBe(2)
   })
+})
+
+it('admin reset refuses a GATEWAY_URL with a password, which its link would contain', () => {
+  const dataDir = join(folder, 'data')
+  mkdirSync(dataDir)
+  openSqliteRegistry({ path: join(dataDir, 'registry.db'), clock }).close()
+  const GATEWAY_URL = 'https://user:hunter2@gateway.example'
+  const { status, stdout, stderr } = spawnSync(process.execPath, [join(COMMANDS, 'admin-command.ts'), 'reset'], {
+    encoding: 'utf8',
+    env: { ...PLAIN_ENVIRONMENT, MASTER_KEY: NODE.MASTER_KEY, DATA_DIR: dataDir, GATEWAY_URL },
+  })
+  const reason = 'tollgate: GATEWAY_URL takes an http or https address without user and password\n'
+  expect({ status, stdout, stderr }).toEqual({ status: 2, stdout: '', stderr: reason })
 })

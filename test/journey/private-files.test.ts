@@ -1,9 +1,10 @@
 /** Modes of the files of a service, in a folder that other users may enter. */
 
-import { chmodSync, globSync, mkdtempSync, statSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { chmodSync, globSync, mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, it } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { createService } from './service.ts'
 
 const OF_OTHERS = 0o077
@@ -24,4 +25,20 @@ it('no file of a data folder that is open to others can be read by them', async 
   } finally {
     await service.remove()
   }
+})
+
+it('no file that a command makes in a folder that is open to others can be read by them', () => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'tollgate-open-'))
+  onTestFinished(() => rmSync(dataDir, { recursive: true }))
+  const script = `
+    import { writeFileSync } from 'node:fs'
+    import { runCommand } from ${JSON.stringify(join(import.meta.dirname, '../../src/maintenance/folder-command.ts'))}
+    process.umask(0o022)
+    await runCommand(() => {
+      writeFileSync('made', '')
+      return 'done'
+    })`
+  const args = ['--input-type=module', '--eval', script]
+  expect(spawnSync(process.execPath, args, { cwd: dataDir, encoding: 'utf8' }).stdout).toBe('done')
+  expect(statSync(join(dataDir, 'made')).mode & OF_OTHERS).toBe(0)
 })

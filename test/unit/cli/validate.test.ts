@@ -70,6 +70,11 @@ it('the command of the package is an executable file', () => {
   }
 })
 
+it('the package may be published, under the name that npm i takes', () => {
+  const text = readFileSync(join(import.meta.dirname, '../../../package.json'), 'utf8')
+  expect({ private: false, ...JSON.parse(text) }).toMatchObject({ name: 'tollgate', private: false })
+})
+
 describe('the settings of validate', () => {
   it('are a file and the defaults', () => {
     expect(readValidateSettings(['a.yaml'], ENV)).toEqual({

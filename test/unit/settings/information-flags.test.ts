@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { SETTING_NAMES } from '../../../src/config.ts'
 import { flagOf } from '../../../src/settings/flags.ts'
+import { greeting } from '../../../src/onboarding/banner.ts'
 import { firstSteps } from '../../../src/onboarding/first-steps.ts'
 import { information } from '../../../src/settings/information-flags.ts'
 
@@ -55,5 +56,17 @@ describe('a credential with shell characters', () => {
     const admin = { clientId: 'plain-id_1', clientSecret: `it's $HOME & "more"` }
     const [line] = firstSteps({ ...PLACES, admin, client: null })
     expect(line).toContain(`-d client_id=plain-id_1 --data-urlencode 'client_secret=it'\\''s $HOME & "more"'`)
+  })
+})
+
+describe('a secret that the operator has set', () => {
+  it('is named after its variable in the banner, and taken from it by the commands', () => {
+    const admin = { clientId: 'operator', clientSecret: null }
+    const sample = { api: 'a-v1', path: '/x', clientId: 'sample', clientSecret: 'secret-of-the-sample' }
+    const text = greeting({ ...PLACES, dataDir: 'd', threads: 1, startedInMs: 1, admin, ownerUrl: null, sample }, false)
+    expect(text).toMatch(
+      /Admin credential:\n {4}client id {6}operator\n {4}client secret {2}as set by ADMIN_CLIENT_SECRET\n/,
+    )
+    expect(text).toContain('-d client_id=operator --data-urlencode "client_secret=$ADMIN_CLIENT_SECRET"')
   })
 })

@@ -18,6 +18,7 @@ const MISPLACED = [
   PEM.replaceAll('\n', String.raw`\n`),
   'hunter2+q8Zk/5Vw0aYx2Bn7==',
   'hunter2-hunter2-hunter2',
+  `hunter2 ${'of many words '.repeat(10)}@db`,
 ]
 
 function messageOf(environment: Readonly<Record<string, string>>): string {
@@ -42,13 +43,22 @@ it.each(['GATEWAY_URL', 'BASE_URL', 'RISK_URL'])('%s is shown, so that it has no
 })
 
 it.each(['TLS_CERT_FILE', 'TLS_KEY_FILE', 'TLS_CERT_DIR', 'TLS_CLIENT_CA_FILE'])('%s refuses a key', (name) => {
-  expect(messageOf({ [name]: PEM })).toContain(`${name} takes a path, not the content of a file`)
+  // Whole, in one line, and the part without its first line.
+  for (const key of [PEM, PEM.replaceAll('\n', ' '), 'MIIB\nhunter2'])
+    expect(messageOf({ [name]: key })).toContain(`${name} takes a path, not the content of a file`)
 })
 
 it.each(['CLICKHOUSE_URL', 'DATABASE_URL', 'REDIS_URL'])('%s refuses a password that ends up in the path', (name) => {
   const scheme = { CLICKHOUSE_URL: 'http', DATABASE_URL: 'postgres', REDIS_URL: 'redis' }[name]!
   expect(messageOf({ [name]: `${scheme}://user:1/hunter2@db` })).toContain(`${name} takes `)
   expect(messageOf({ [name]: `${scheme}://user:1%2Fhunter2@db` })).not.toContain(`${name} takes `)
+})
+
+it.each([
+  ['DATABASE_URL', 'postgres:hunter2'],
+  ['REDIS_URL', 'redis:/hunter2:6379'],
+])('%s refuses a URL without //', (name, url) => {
+  expect(messageOf({ [name]: url })).toContain(`${name} takes a URL of the form`)
 })
 
 it('quotes values that are no secrets', () => {
