@@ -43,7 +43,7 @@ const OVER_HTTP = [
 
 const server = {
   test: {
-    ...project('server', 60_000).test,
+    ...project('server', 180_000).test,
     include: OVER_HTTP.map((name) => `test/contract/${name}.test.ts`),
     // Its last hook runs behind that of the server.
     setupFiles: [WATCH_FILE, 'test/fixtures/use-clickhouse-server.ts'],
@@ -89,19 +89,19 @@ export default defineConfig({
     projects: [
       { test: { ...journey('smoke').test, include: SMOKE } },
       { test: { ...journey('journey').test, exclude: [OF_MACHINE, ...SMOKE] } },
-      { test: { ...project('contract-servers', 60_000).test, include: WITH_SERVERS } },
-      { test: { ...project('contract', 60_000).test, exclude: [OF_MACHINE, ...WITH_SERVERS] } },
+      { test: { ...project('contract-servers', 180_000).test, include: WITH_SERVERS } },
+      { test: { ...project('contract', 180_000).test, exclude: [OF_MACHINE, ...WITH_SERVERS] } },
       server,
       // Files share a process, which loads the modules once; a file restores what it changes. Not so those of contracts: a process has
       // at most one embedded engine.
       {
         test: {
-          ...project('unit', 60_000, ['unit', 'scenario']).test,
+          ...project('unit', 120_000, ['unit', 'scenario']).test,
           exclude: [OF_MACHINE, ...ALONE],
           isolate: false,
         },
       },
-      { test: { ...project('unit-alone', 60_000).test, include: ALONE } },
+      { test: { ...project('unit-alone', 120_000).test, include: ALONE } },
       machine,
     ],
     tags: toTags(),

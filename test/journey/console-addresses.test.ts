@@ -45,7 +45,7 @@ it('shows a page for every odd address, and nothing fails', { timeout: 3 * MINUT
   }
 })
 
-it('shows a page for an odd address that is loaded', { timeout: MINUTE }, async () => {
+it('shows a page for an odd address that is loaded', async () => {
   const { page, errors } = await signIn('admin', 'console/')
   for (const address of ['consumers/%', 'settings/%ff/%', 'apis/%/%', 'subscriptions/%00']) {
     const response = await page.goto(`${service.baseUrl}/console/${address}`)

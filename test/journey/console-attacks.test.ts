@@ -66,7 +66,7 @@ async function callBack(path = '', end = createBrowser, begin = createBrowser())
 }
 
 describe('session fixation', () => {
-  it('fails: a sign-in has a new session, whatever the browser had before', { timeout: MINUTE }, async () => {
+  it('fails: a sign-in has a new session, whatever the browser had before', async () => {
     const { context, page } = await signIn('auditor')
     const first = await sessionOf(context)
     await context.addCookies([{ name: COOKIE, value: PLANTED, domain: OWN_ADDRESS, path: '/console', httpOnly: true }])
@@ -80,22 +80,18 @@ describe('session fixation', () => {
     expect(await Promise.all([session, first, PLANTED, url.slice(-43)].map(statusWith))).toEqual([200, 200, 401, 401])
   })
 
-  it(
-    'fails: the end of a sign-in gives no session to another browser, and none twice',
-    { timeout: MINUTE },
-    async () => {
-      const victim = createBrowser()
-      await victim.open(`${service.baseUrl}/console/sign-in`)
-      const { answer, url } = await callBack('', () => victim)
-      expect(answer.headers['location']).toBe('/console/?sign-in=expired')
-      expect(String(answer.headers['set-cookie'])).not.toContain(`${COOKIE}=`)
-      const own = createBrowser()
-      const done = await callBack('', createBrowser, own)
-      expect(String(done.answer.headers['set-cookie'])).toContain(`${COOKIE}=`)
-      for (const again of [done.url, url])
-        expect((await own.open(again)).headers['location']).toBe('/console/?sign-in=expired')
-    },
-  )
+  it('fails: the end of a sign-in gives no session to another browser, and none twice', async () => {
+    const victim = createBrowser()
+    await victim.open(`${service.baseUrl}/console/sign-in`)
+    const { answer, url } = await callBack('', () => victim)
+    expect(answer.headers['location']).toBe('/console/?sign-in=expired')
+    expect(String(answer.headers['set-cookie'])).not.toContain(`${COOKIE}=`)
+    const own = createBrowser()
+    const done = await callBack('', createBrowser, own)
+    expect(String(done.answer.headers['set-cookie'])).toContain(`${COOKIE}=`)
+    for (const again of [done.url, url])
+      expect((await own.open(again)).headers['location']).toBe('/console/?sign-in=expired')
+  })
 })
 
 /** Sends a form from the page, and waits until its answer is shown in a frame or a page of its own. */
@@ -116,7 +112,7 @@ async function sendForm(page: Page, action: string, method: string, enctype: str
 }
 
 describe('a request that another page forges', () => {
-  it('changes nothing and reads nothing, with the cookies of the person', { timeout: MINUTE }, async () => {
+  it('changes nothing and reads nothing, with the cookies of the person', async () => {
     const { context, page: own } = await signIn('owner')
     const page = await context.newPage()
     await page.goto(attackerUrl)
@@ -151,7 +147,7 @@ describe('a request that another page forges', () => {
 })
 
 describe('a page of the service', () => {
-  it('is shown in no frame of another page, whatever it answers', { timeout: MINUTE }, async () => {
+  it('is shown in no frame of another page, whatever it answers', async () => {
     const { id } = await invite(service, { role: 'auditor' })
     const { invitation } = await service.platform.post<{ invitation: { url: string } }>(`/v1/users/${id}/resetPassword`)
     const { baseUrl, gatewayUrl } = service

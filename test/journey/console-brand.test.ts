@@ -12,7 +12,6 @@ import { createPublicClient, logIn } from './person.ts'
 import type { Service } from './service.ts'
 import { createConsumer, invite, PASSWORD, type Role } from './shared-client.ts'
 
-const MINUTE = 60_000
 let service: Service
 /** Of a person of a consumer. */
 let role: Role
@@ -38,7 +37,7 @@ async function switchPortal(enabled: boolean): Promise<void> {
 }
 
 describe('the brand of an organisation', () => {
-  it('is set in the settings, and shown in the portal and at its sign-in', { timeout: MINUTE }, async () => {
+  it('is set in the settings, and shown in the portal and at its sign-in', async () => {
     const { page } = await signIn('admin', 'console/settings/portal')
     await page.getByLabel('Name', { exact: true }).fill('Acme APIs')
     await page.getByLabel('Colour').fill('#ffcc00')
@@ -79,7 +78,7 @@ describe('the brand of an organisation', () => {
 })
 
 describe('a portal that is switched off', () => {
-  it('refuses its people at the sign-in and in open sessions, and nobody else', { timeout: MINUTE }, async () => {
+  it('refuses its people at the sign-in and in open sessions, and nobody else', async () => {
     const { page } = await signIn(role)
     const clientId = await createPublicClient(service, 'platform-v1')
     await switchPortal(false)

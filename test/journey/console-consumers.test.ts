@@ -12,7 +12,6 @@ import { ledgerDocument } from './ledger-backend.ts'
 import { enrol, publish, type Service } from './service.ts'
 import { createConsumer, subscribe } from './shared-client.ts'
 
-const MINUTE = 60_000
 const HOSTILE = '<img src=x onerror="document.title=1">\u202eevil'
 let service: Service
 
@@ -41,7 +40,7 @@ const auditOf = async (id: string) =>
   (await service.platform.get<{ items: { action: string }[] }>(`/v1/audit?id=${id}`)).items.map(({ action }) => action)
 
 describe('access of a consumer', () => {
-  it('is created, rotated with an overlap and revoked; secrets are shown on request', { timeout: MINUTE }, async () => {
+  it('is created, rotated with an overlap and revoked; secrets are shown on request', async () => {
     const { page, errors } = await signIn('admin', 'console/consumers')
     await page.getByRole('button', { name: 'Create consumer' }).click()
     await page.getByLabel('Name', { exact: true }).fill('Mobile app')
@@ -98,7 +97,7 @@ describe('access of a consumer', () => {
     expect(errors).toEqual([])
   })
 
-  it('copies a secret, and says so if the browser does not allow it', { timeout: MINUTE }, async () => {
+  it('copies a secret, and says so if the browser does not allow it', async () => {
     const { subscription, apiKey } = await enrol(service, 'ledger-v1', { name: 'Copied' })
     const { page, context, errors } = await signIn('admin', `console/subscriptions/${subscription}/credentials`)
     await context.grantPermissions(['clipboard-read', 'clipboard-write'])
@@ -115,7 +114,7 @@ describe('access of a consumer', () => {
     expect(errors).toEqual([])
   })
 
-  it('is suspended, and resumed with undo', { timeout: MINUTE }, async () => {
+  it('is suspended, and resumed with undo', async () => {
     const { subscription, apiKey } = await enrol(service, 'ledger-v1', { name: 'Till' })
     const { page } = await signIn('admin', `console/subscriptions/${subscription}`)
     await page.getByRole('button', { name: 'Suspend subscription' }).click()
@@ -126,7 +125,7 @@ describe('access of a consumer', () => {
     expect((await withKey(apiKey)).status).toBe(200)
   })
 
-  it('is found by the beginning of the name of its consumer', { timeout: MINUTE }, async () => {
+  it('is found by the beginning of the name of its consumer', async () => {
     for (const name of ['Zebra', 'zebra two', 'Zoo']) await enrol(service, 'ledger-v1', { name })
     const { page } = await signIn('admin', 'console/consumers')
     await page.keyboard.press('/')
@@ -139,7 +138,7 @@ describe('access of a consumer', () => {
 })
 
 describe('a request that waits for a decision', () => {
-  it('is approved with the keyboard alone, after an earlier comment', { timeout: MINUTE }, async () => {
+  it('is approved with the keyboard alone, after an earlier comment', async () => {
     const { platform } = service
     await platform.put('/v1/apis/other-v1/policy', { subscriptionApproval: 'Manual' })
     const consumer = await createConsumer(service)
@@ -166,7 +165,7 @@ describe('a request that waits for a decision', () => {
 })
 
 describe('a person', () => {
-  it('without the right sees neither the actions nor the secrets', { timeout: MINUTE }, async () => {
+  it('without the right sees neither the actions nor the secrets', async () => {
     const { subscription, consumer, apiKey } = await enrol(service, 'ledger-v1', { name: 'Reader of secrets' })
     const { page } = await signIn('security', `console/subscriptions/${subscription}/credentials`)
     await page.getByText(`${apiKey.slice(0, 8)}…`).waitFor()
@@ -177,7 +176,7 @@ describe('a person', () => {
     expect(await buttons()).not.toMatch(/Disable|Edit|Remove/)
   })
 
-  it('of a consumer sees its own access alone', { timeout: MINUTE }, async () => {
+  it('of a consumer sees its own access alone', async () => {
     const mine = await enrol(service, 'ledger-v1', { name: 'Mine' })
     const other = await enrol(service, 'ledger-v1', { name: 'Not mine' })
     // People use the console under a subscription of their consumer.
@@ -197,47 +196,43 @@ describe('a person', () => {
 })
 
 describe('every view of consumers and subscriptions', () => {
-  it(
-    'has no finding of axe, no scroll bar at the side, and hostile names as text',
-    { timeout: 2 * MINUTE },
-    async () => {
-      const { platform } = service
-      const long = `${HOSTILE.slice(0, 60)}${'ö'.repeat(60)}`
-      const texts = { contact: HOSTILE, labels: { note: HOSTILE } }
-      const body = { name: long, kind: 'application', ...texts }
-      const { id: consumer } = await platform.post<{ id: string }>('/v1/consumers', body)
-      await platform.put('/v1/apis/other-v1/policy', { subscriptionApproval: 'Manual' })
-      const waiting = await subscribe(service, consumer, { api: 'other-v1', ...texts })
-      const { items } = await platform.get<{ items: { id: string }[] }>(`/v1/subscriptions/${waiting}/approvalFlows`)
-      const comments = `${HOSTILE}\n${'x'.repeat(10_000)}`
-      const decision = { outcome: 'AmendmentRequired', comments }
-      await platform.put(`/v1/subscriptions/${waiting}/scopes`, { scopes: [] })
-      const { page, errors, id } = await signIn('admin', 'console/consumers')
-      expect(id).not.toBe('')
-      await decideInName(page, waiting, items[0]!.id, decision)
-      const views = [
-        ...['', 'subscriptions', 'credentials', 'usage', 'limits', 'bill', 'risks', 'requests', 'activity'].map(
-          (tab) => `consumers/${consumer}/${tab}`,
-        ),
-        ...['', 'credentials', 'limits', 'approvals', 'activity'].map((tab) => `subscriptions/${waiting}/${tab}`),
-        ...[
-          'consumers',
-          'subscriptions',
-          'subscriptions/approvals',
-          'subscriptions/waiting',
-          'approvals?state=AmendmentRequired',
-        ],
-        ...['subscriptions/waiting/tiers', 'requests', 'requests/explain'],
-      ]
-      for (const view of views) {
-        await page.goto(`${service.baseUrl}/console/${view}`)
-        await page.getByRole('heading', { level: 1 }).waitFor()
-        await expectUsable(page)
-        expect(await page.title()).not.toBe('1')
-      }
-      expect(errors).toEqual([])
-    },
-  )
+  it('has no finding of axe, no scroll bar at the side, and hostile names as text', async () => {
+    const { platform } = service
+    const long = `${HOSTILE.slice(0, 60)}${'ö'.repeat(60)}`
+    const texts = { contact: HOSTILE, labels: { note: HOSTILE } }
+    const body = { name: long, kind: 'application', ...texts }
+    const { id: consumer } = await platform.post<{ id: string }>('/v1/consumers', body)
+    await platform.put('/v1/apis/other-v1/policy', { subscriptionApproval: 'Manual' })
+    const waiting = await subscribe(service, consumer, { api: 'other-v1', ...texts })
+    const { items } = await platform.get<{ items: { id: string }[] }>(`/v1/subscriptions/${waiting}/approvalFlows`)
+    const comments = `${HOSTILE}\n${'x'.repeat(10_000)}`
+    const decision = { outcome: 'AmendmentRequired', comments }
+    await platform.put(`/v1/subscriptions/${waiting}/scopes`, { scopes: [] })
+    const { page, errors, id } = await signIn('admin', 'console/consumers')
+    expect(id).not.toBe('')
+    await decideInName(page, waiting, items[0]!.id, decision)
+    const views = [
+      ...['', 'subscriptions', 'credentials', 'usage', 'limits', 'bill', 'risks', 'requests', 'activity'].map(
+        (tab) => `consumers/${consumer}/${tab}`,
+      ),
+      ...['', 'credentials', 'limits', 'approvals', 'activity'].map((tab) => `subscriptions/${waiting}/${tab}`),
+      ...[
+        'consumers',
+        'subscriptions',
+        'subscriptions/approvals',
+        'subscriptions/waiting',
+        'approvals?state=AmendmentRequired',
+      ],
+      ...['subscriptions/waiting/tiers', 'requests', 'requests/explain'],
+    ]
+    for (const view of views) {
+      await page.goto(`${service.baseUrl}/console/${view}`)
+      await page.getByRole('heading', { level: 1 }).waitFor()
+      await expectUsable(page)
+      expect(await page.title()).not.toBe('1')
+    }
+    expect(errors).toEqual([])
+  })
 })
 
 /** The requester, which is the client of the test, cannot decide itself. */

@@ -10,7 +10,6 @@ import { useConsole } from './console-stage.ts'
 import { ledgerDocument, type LedgerBackend } from './ledger-backend.ts'
 import { enrol, type Enrolled, type Service } from './service.ts'
 
-const MINUTE = 60_000
 const DECLARATIONS = 'console/apis/ledger-v1/declarations'
 let service: Service
 let backend: LedgerBackend
@@ -43,7 +42,7 @@ async function edit(page: Page, label: string, text: string): Promise<void> {
 }
 
 describe('a declaration that is edited in the browser', () => {
-  it('shows a mistake at its line, then the plan in words, and limits calls at once', { timeout: MINUTE }, async () => {
+  it('shows a mistake at its line, then the plan in words, and limits calls at once', async () => {
     const { page, errors } = await signIn('publisher', DECLARATIONS)
     await page.getByText('Nothing is declared', { exact: false }).waitFor()
     await page.getByRole('link', { name: 'New declaration' }).click()
@@ -66,26 +65,22 @@ describe('a declaration that is edited in the browser', () => {
     expect(errors).toEqual([])
   })
 
-  it(
-    'is refused if somebody else has declared since it was opened, and keeps the text',
-    { timeout: MINUTE },
-    async () => {
-      const { page } = await signIn('publisher', `${DECLARATIONS}?declaration=new`)
-      await page.getByText('At most 100 calls a minute per subscription', { exact: false }).waitFor()
-      const specification = Buffer.from(declaration('few', '3')).toString('base64')
-      await service.platform.post('/v1/openslaspecs', { api: 'ledger-v1', specification })
-      await edit(page, 'OpenSLA document', declaration('few', '9'))
-      await page.getByText('At most 9 calls per calendar day', { exact: false }).waitFor()
-      await page.getByRole('button', { name: 'Review and activate' }).click()
-      await page.getByRole('button', { name: 'Activate declaration' }).click()
-      await page.getByRole('alert').getByText('The resource has changed', { exact: false }).waitFor()
-      await page.getByText('At most 9 calls per calendar day', { exact: false }).waitFor()
-      const { items } = await service.platform.get<{ items: object[] }>('/v1/openslaspecs?api=ledger-v1&inForce=false')
-      expect(items).toHaveLength(1)
-    },
-  )
+  it('is refused if somebody else has declared since it was opened, and keeps the text', async () => {
+    const { page } = await signIn('publisher', `${DECLARATIONS}?declaration=new`)
+    await page.getByText('At most 100 calls a minute per subscription', { exact: false }).waitFor()
+    const specification = Buffer.from(declaration('few', '3')).toString('base64')
+    await service.platform.post('/v1/openslaspecs', { api: 'ledger-v1', specification })
+    await edit(page, 'OpenSLA document', declaration('few', '9'))
+    await page.getByText('At most 9 calls per calendar day', { exact: false }).waitFor()
+    await page.getByRole('button', { name: 'Review and activate' }).click()
+    await page.getByRole('button', { name: 'Activate declaration' }).click()
+    await page.getByRole('alert').getByText('The resource has changed', { exact: false }).waitFor()
+    await page.getByText('At most 9 calls per calendar day', { exact: false }).waitFor()
+    const { items } = await service.platform.get<{ items: object[] }>('/v1/openslaspecs?api=ledger-v1&inForce=false')
+    expect(items).toHaveLength(1)
+  })
 
-  it('is replaced with the keyboard alone, and the earlier one returns with undo', { timeout: MINUTE }, async () => {
+  it('is replaced with the keyboard alone, and the earlier one returns with undo', async () => {
     const { page, errors } = await signIn('publisher')
     await goTo(page, 'a')
     await page.getByRole('link', { name: 'ledger-v1' }).waitFor()
@@ -118,7 +113,7 @@ describe('a declaration that is edited in the browser', () => {
 describe('the policy of an API', () => {
   const PATH = '/v1/apis/ledger-v1/policy'
 
-  it('keeps the text of a person when somebody else has changed it in between', { timeout: MINUTE }, async () => {
+  it('keeps the text of a person when somebody else has changed it in between', async () => {
     const { page, errors } = await signIn('publisher', 'console/apis/ledger-v1/policy')
     await page.getByLabel('Lifetime of credentials, in days').fill('30')
     await service.platform.put(PATH, { subscriptionApproval: 'Manual' })
@@ -145,53 +140,49 @@ describe('the policy of an API', () => {
     expect(errors).toEqual([])
   })
 
-  it(
-    'lets pages of listed origins call, and refuses what is no origin beside its field',
-    { timeout: MINUTE },
-    async () => {
-      const { page, errors } = await signIn('publisher', 'console/apis/ledger-v1/policy')
-      const save = async (): Promise<void> => {
-        await page.getByRole('button', { name: 'Review the change' }).click()
-        await page.getByRole('button', { name: 'Save policy' }).click()
-      }
-      await page.getByRole('combobox', { name: 'Origins' }).selectOption('listed')
-      await page.getByLabel('Listed origins').fill('https://app.example\nhttps://b.example/<img/src=x>')
-      await save()
-      await page.getByRole('dialog').getByRole('alert').waitFor()
-      await page.keyboard.press('Escape')
-      const field = page.getByLabel('Listed origins')
-      await page
-        .getByRole('group', { name: /^Pages of other origins/ })
-        .getByRole('alert')
-        .waitFor()
-      expect(await field.getAttribute('aria-invalid')).toBe('true')
-      await expectUsable(page)
-      await field.fill('https://app.example\n')
-      await field.press('Enter')
-      // An empty line stays while a person types.
-      expect(await field.inputValue()).toBe('https://app.example\n\n')
-      await page.getByLabel('Request headers').fill('X-Shop')
-      await page.getByLabel('Pages may send cookies').check()
-      await page.getByLabel('Maximum age, in seconds').fill('60')
-      await save()
-      await page.getByText('The policy of ledger-v1 is saved.').waitFor()
-      const { headers } = await request(`${service.gatewayUrl}/ledger-v1/entries`, {
-        method: 'OPTIONS',
-        headers: { origin: 'https://app.example', 'access-control-request-method': 'GET' },
-      })
-      expect(headers).toMatchObject({
-        'access-control-allow-origin': 'https://app.example',
-        'access-control-allow-credentials': 'true',
-        'access-control-max-age': '60',
-      })
-      await page.getByRole('combobox', { name: 'Origins' }).selectOption('document')
-      await save()
-      await expect.poll(() => service.platform.get(PATH)).toMatchObject({ cors: null })
-      expect(errors).toEqual([])
-    },
-  )
+  it('lets pages of listed origins call, and refuses what is no origin beside its field', async () => {
+    const { page, errors } = await signIn('publisher', 'console/apis/ledger-v1/policy')
+    const save = async (): Promise<void> => {
+      await page.getByRole('button', { name: 'Review the change' }).click()
+      await page.getByRole('button', { name: 'Save policy' }).click()
+    }
+    await page.getByRole('combobox', { name: 'Origins' }).selectOption('listed')
+    await page.getByLabel('Listed origins').fill('https://app.example\nhttps://b.example/<img/src=x>')
+    await save()
+    await page.getByRole('dialog').getByRole('alert').waitFor()
+    await page.keyboard.press('Escape')
+    const field = page.getByLabel('Listed origins')
+    await page
+      .getByRole('group', { name: /^Pages of other origins/ })
+      .getByRole('alert')
+      .waitFor()
+    expect(await field.getAttribute('aria-invalid')).toBe('true')
+    await expectUsable(page)
+    await field.fill('https://app.example\n')
+    await field.press('Enter')
+    // An empty line stays while a person types.
+    expect(await field.inputValue()).toBe('https://app.example\n\n')
+    await page.getByLabel('Request headers').fill('X-Shop')
+    await page.getByLabel('Pages may send cookies').check()
+    await page.getByLabel('Maximum age, in seconds').fill('60')
+    await save()
+    await page.getByText('The policy of ledger-v1 is saved.').waitFor()
+    const { headers } = await request(`${service.gatewayUrl}/ledger-v1/entries`, {
+      method: 'OPTIONS',
+      headers: { origin: 'https://app.example', 'access-control-request-method': 'GET' },
+    })
+    expect(headers).toMatchObject({
+      'access-control-allow-origin': 'https://app.example',
+      'access-control-allow-credentials': 'true',
+      'access-control-max-age': '60',
+    })
+    await page.getByRole('combobox', { name: 'Origins' }).selectOption('document')
+    await save()
+    await expect.poll(() => service.platform.get(PATH)).toMatchObject({ cors: null })
+    expect(errors).toEqual([])
+  })
 
-  it('is refused at its line in the document, and shown as text', { timeout: MINUTE }, async () => {
+  it('is refused at its line in the document, and shown as text', async () => {
     const { page } = await signIn('publisher', 'console/apis/ledger-v1/policy?as=text')
     await edit(page, 'Policy of ledger-v1', '{\n  "exposure": "Public",\n  "credentialLifetimeDays": 0\n}')
     await page.getByRole('button', { name: 'Review the change' }).click()
@@ -205,7 +196,7 @@ describe('the policy of an API', () => {
 })
 
 describe('a programme', () => {
-  it('is started, waits, and shows its steps live when somebody else approves it', { timeout: MINUTE }, async () => {
+  it('is started, waits, and shows its steps live when somebody else approves it', async () => {
     const approval = { minScore: 100, allowErrors: false, allowBreaking: false, exposures: [] }
     await service.platform.put('/v1/policy', { approval })
     const { page, errors } = await signIn('publisher', 'console/governance/programmes')
@@ -228,7 +219,7 @@ describe('a programme', () => {
     expect(errors).toEqual([])
   })
 
-  it('shows at which line of the document a step failed, and is retried', { timeout: MINUTE }, async () => {
+  it('shows at which line of the document a step failed, and is retried', async () => {
     const specification = Buffer.from('openapi: 3.1.0').toString('base64')
     const { id } = await service.platform.post<{ id: string }>('/v1/programmes', { name: 'Empty', specification })
     const { page } = await signIn('publisher', `console/governance/programmes/${id}`)
@@ -239,7 +230,7 @@ describe('a programme', () => {
 })
 
 describe('a ruleset', () => {
-  it('is created, refused at the line of a fault, changed and deleted', { timeout: MINUTE }, async () => {
+  it('is created, refused at the line of a fault, changed and deleted', async () => {
     const { page, errors } = await signIn('admin', 'console/governance/rulesets')
     await page.getByRole('link', { name: 'Create ruleset' }).click()
     await edit(page, 'Ruleset', '{\n  "description": "House",\n  "rules": {\n    "info-contact": "loud"\n  }\n}')
@@ -264,7 +255,7 @@ describe('a ruleset', () => {
 })
 
 describe('a person who may only read', () => {
-  it('sees the documents and no action, and the API refuses changes', { timeout: MINUTE }, async () => {
+  it('sees the documents and no action, and the API refuses changes', async () => {
     const { page, errors } = await signIn('auditor', DECLARATIONS)
     await page.getByRole('link', { name: 'Default tier' }).first().waitFor()
     expect(await page.getByRole('link', { name: 'New declaration' }).count()).toBe(0)

@@ -105,7 +105,7 @@ describe('a person of another tenant', () => {
     expect(errors).toEqual([])
   })
 
-  it.each(['admin', 'owner'])('finds nothing of the process as %s', { timeout: MINUTE }, async (role) => {
+  it.each(['admin', 'owner'])('finds nothing of the process as %s', async (role) => {
     const { page } = await signIn(role)
     await page.getByRole('link', { name: 'Critical episodes' }).waitFor()
     expect(await page.getByRole('link', { name: 'Spool and pipeline' }).count()).toBe(0)

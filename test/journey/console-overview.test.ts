@@ -132,7 +132,7 @@ function statusOf(page: Page, path: string): Promise<number> {
 }
 
 describe('the overview', () => {
-  it('lists what needs attention, and each item leads to its place', { timeout: MINUTE }, async () => {
+  it('lists what needs attention, and each item leads to its place', async () => {
     const { page, errors } = await signIn('admin')
     const matters = await mattersOf(page)
     expect(matters.get('1 limit is nearly used up')?.[0]).toBe('risks/episodes?type=ApproachingLimit')
@@ -165,7 +165,7 @@ describe('the overview', () => {
     expect(errors).toEqual([])
   })
 
-  it('leads to the staged revisions, and one click further to the activation of one', { timeout: MINUTE }, async () => {
+  it('leads to the staged revisions, and one click further to the activation of one', async () => {
     const { page, errors } = await signIn('publisher')
     await page.getByRole('link', { name: '1 staged revision waits for activation' }).click()
     await page.getByRole('heading', { level: 1, name: 'Staged revisions' }).waitFor()
@@ -191,7 +191,7 @@ describe('the overview', () => {
     expect(await statusOf(billing.page, '/v1/proxies?hasStaging=true')).toBe(403)
   })
 
-  it('shows calls, errors, latency and units over time, with exact values', { timeout: MINUTE }, async () => {
+  it('shows calls, errors, latency and units over time, with exact values', async () => {
     const { page } = await signIn('admin', 'console/?range=1d')
     const cursor = (title: string) => page.getByRole('slider', { name: new RegExp(`^${title}`) })
     await expect.poll(() => cursor('Calls by API').getAttribute('aria-valuetext')).toMatch(/ledger-v1 \d+ calls/)
@@ -202,7 +202,7 @@ describe('the overview', () => {
     expect(await cursor('Latency of backends').getAttribute('aria-valuetext')).toMatch(/p50 .*p95 .*p99/)
   })
 
-  it('has for each person what the rights allow, and nothing else', { timeout: 2 * MINUTE }, async () => {
+  it('has for each person what the rights allow, and nothing else', async () => {
     const billing = await signIn('billing')
     expect([...(await mattersOf(billing.page)).keys()]).toEqual(['1 backend fails'])
     const security = await signIn('security')
@@ -220,7 +220,7 @@ describe('the overview', () => {
     expect(await own.page.getByRole('link', { name: 'Spool and pipeline' }).count()).toBe(0)
   })
 
-  it('leads to a place with the keyboard alone', { timeout: MINUTE }, async () => {
+  it('leads to a place with the keyboard alone', async () => {
     const { page } = await signIn('admin')
     await mattersOf(page)
     await page.keyboard.press('j')
@@ -231,7 +231,7 @@ describe('the overview', () => {
 })
 
 describe('the process', () => {
-  it('shows its settings without secrets, and its health', { timeout: MINUTE }, async () => {
+  it('shows its settings without secrets, and its health', async () => {
     const { page, errors } = await signIn('admin', 'console/settings/in-force')
     const table = page.getByRole('region', { name: 'Settings in force' })
     await table.getByRole('row', { name: /^REQUEST_LOG all changed refused/ }).waitFor()
@@ -248,7 +248,7 @@ describe('the process', () => {
     expect(errors).toEqual([])
   })
 
-  it('is hidden from people without the right, and refused to them', { timeout: MINUTE }, async () => {
+  it('is hidden from people without the right, and refused to them', async () => {
     const { page } = await signIn('publisher')
     await page.getByRole('link', { name: 'Settings' }).click()
     await page.getByRole('heading', { name: 'Settings' }).waitFor()

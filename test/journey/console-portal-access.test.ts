@@ -171,7 +171,7 @@ describe('a new person of a consumer, with the keyboard alone', () => {
 })
 
 describe('the documentation', () => {
-  it('has nothing that is private to the publisher', { timeout: MINUTE }, async () => {
+  it('has nothing that is private to the publisher', async () => {
     const { page } = await signIn(roleOf(await createConsumer(service)))
     const { status, text } = await send(page, '/console/api/v1/apis/ledger-v1/document', null)
     expect([status, text.includes('In cents.')]).toEqual([200, true])
@@ -183,7 +183,7 @@ describe('the documentation', () => {
       expect([path, (await send(page, `/console/api/v1/${path}`, null)).status]).toEqual([path, 403])
   })
 
-  it('shows hostile texts as text, at each width', { timeout: MINUTE }, async () => {
+  it('shows hostile texts as text, at each width', async () => {
     const consumer = await createConsumer(service)
     await subscribe(service, consumer, { api: 'hostile-v1' })
     const { page, errors } = await signIn(roleOf(consumer))
@@ -202,7 +202,7 @@ describe('the documentation', () => {
 })
 
 describe('calls that are tried', () => {
-  it('use the access of the own consumer only', { timeout: MINUTE }, async () => {
+  it('use the access of the own consumer only', async () => {
     const [mine, other] = [await createConsumer(service), await createConsumer(service)]
     for (const api of ['hostile-v1', 'secret-v1']) await subscribe(service, other, { api })
     const { page } = await signIn(roleOf(mine))
@@ -215,7 +215,7 @@ describe('calls that are tried', () => {
     await page.getByText('There is no such page').waitFor()
   })
 
-  it('end with a suspension, and when the portal is switched off', { timeout: MINUTE }, async () => {
+  it('end with a suspension, and when the portal is switched off', async () => {
     const consumer = await createConsumer(service)
     const subscription = await subscribe(service, consumer, { api: 'hostile-v1' })
     const { page } = await signIn(roleOf(consumer))

@@ -87,7 +87,7 @@ async function createWebhook(): Promise<{ readonly webhook: string; readonly del
 }
 
 describe('a person of a consumer', () => {
-  it('sees six sections, and no view of the provider', { timeout: MINUTE }, async () => {
+  it('sees six sections, and no view of the provider', async () => {
     const { page, errors } = await signIn(roleOf(own))
     const names = await page.getByRole('navigation', { name: 'Main' }).getByRole('link').allInnerTexts()
     expect(names).toEqual(['Start', 'APIs', 'Keys', 'Usage', 'Requests', 'Webhooks'])
@@ -101,52 +101,48 @@ describe('a person of a consumer', () => {
     expect(errors).toEqual([])
   })
 
-  it(
-    'subscribes with the keyboard alone, calls with the key, and learns why a call was refused',
-    { timeout: MINUTE },
-    async () => {
-      const { page, errors } = await signIn(roleOf(own))
-      await goTo(page, 'a')
-      await page.getByRole('heading', { level: 1, name: 'APIs' }).waitFor()
-      await page.getByRole('link', { name: 'Ledger' }).waitFor()
-      await openRow(page, 'Ledger')
-      await page.getByText('/entries').first().waitFor()
-      await page.getByRole('button', { name: 'Subscribe' }).waitFor()
-      await activate(page, 'Subscribe')
-      await page.getByRole('dialog').waitFor()
-      await activate(page, 'Subscribe')
-      await page.getByText('You are subscribed.').waitFor()
-      // They are shown once, without a request of the person.
-      const apiKey = await secretsOf(page).first().innerText()
-      expect(apiKey).toMatch(/^tg_/)
-      expect((await callLedger(apiKey)).status).toBe(200)
-      const { status, id } = await callLedger(apiKey, 'nowhere')
-      expect(status).toBe(404)
-      await page.goto(`${service.baseUrl}/console/requests/${id}`)
-      const shown = async () => {
-        await page.getByRole('heading', { level: 1 }).waitFor()
-        const text = await textOf(page)
-        if (!text.includes('no operation')) await page.reload()
-        return text
-      }
-      await expect.poll(shown, { timeout: 20_000, interval: 500 }).toContain('ledger-v1 has no operation at this path.')
-      await page.goto(`${service.baseUrl}/console/`)
-      await page.getByRole('link', { name: `why was call ${id} refused?` }).waitFor()
-      await activate(page, 'All refused calls')
-      await page.getByRole('link', { name: id }).waitFor()
-      expect(await page.getByRole('main').locator('tbody tr').count()).toBe(1)
-      // Links of views that the console and the portal share end at views of the portal.
-      await activate(page, id)
-      await page.getByRole('main').getByRole('link', { name: /^sub_/ }).waitFor()
-      await activate(page, /^sub_/)
-      await page.getByRole('button', { name: 'Reveal secrets' }).waitFor()
-      await page.goto(`${service.baseUrl}/console/apis/platform-v1/documentation`)
-      await page.getByRole('link', { name: '/openapi.json' }).waitFor()
-      expect(errors).toEqual([])
-    },
-  )
+  it('subscribes with the keyboard alone, calls with the key, and learns why a call was refused', async () => {
+    const { page, errors } = await signIn(roleOf(own))
+    await goTo(page, 'a')
+    await page.getByRole('heading', { level: 1, name: 'APIs' }).waitFor()
+    await page.getByRole('link', { name: 'Ledger' }).waitFor()
+    await openRow(page, 'Ledger')
+    await page.getByText('/entries').first().waitFor()
+    await page.getByRole('button', { name: 'Subscribe' }).waitFor()
+    await activate(page, 'Subscribe')
+    await page.getByRole('dialog').waitFor()
+    await activate(page, 'Subscribe')
+    await page.getByText('You are subscribed.').waitFor()
+    // They are shown once, without a request of the person.
+    const apiKey = await secretsOf(page).first().innerText()
+    expect(apiKey).toMatch(/^tg_/)
+    expect((await callLedger(apiKey)).status).toBe(200)
+    const { status, id } = await callLedger(apiKey, 'nowhere')
+    expect(status).toBe(404)
+    await page.goto(`${service.baseUrl}/console/requests/${id}`)
+    const shown = async () => {
+      await page.getByRole('heading', { level: 1 }).waitFor()
+      const text = await textOf(page)
+      if (!text.includes('no operation')) await page.reload()
+      return text
+    }
+    await expect.poll(shown, { timeout: 20_000, interval: 500 }).toContain('ledger-v1 has no operation at this path.')
+    await page.goto(`${service.baseUrl}/console/`)
+    await page.getByRole('link', { name: `why was call ${id} refused?` }).waitFor()
+    await activate(page, 'All refused calls')
+    await page.getByRole('link', { name: id }).waitFor()
+    expect(await page.getByRole('main').locator('tbody tr').count()).toBe(1)
+    // Links of views that the console and the portal share end at views of the portal.
+    await activate(page, id)
+    await page.getByRole('main').getByRole('link', { name: /^sub_/ }).waitFor()
+    await activate(page, /^sub_/)
+    await page.getByRole('button', { name: 'Reveal secrets' }).waitFor()
+    await page.goto(`${service.baseUrl}/console/apis/platform-v1/documentation`)
+    await page.getByRole('link', { name: '/openapi.json' }).waitFor()
+    expect(errors).toEqual([])
+  })
 
-  it('rotates, revokes and cancels only its own access', { timeout: MINUTE }, async () => {
+  it('rotates, revokes and cancels only its own access', async () => {
     const { page } = await signIn(roleOf(own), `console/keys/${own.subscription}`)
     await page.getByRole('button', { name: 'Rotate credentials' }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Rotate credentials' }).click()
@@ -167,85 +163,77 @@ describe('a person of a consumer', () => {
 })
 
 describe('of another consumer, a person', () => {
-  it(
-    'sees nothing: not by address, through the session, by search, nor as that consumer',
-    { timeout: MINUTE },
-    async () => {
-      const { webhook, delivery } = await createWebhook()
-      const { page } = await signIn(roleOf(other))
-      for (const path of [
-        `keys/${own.subscription}`,
-        `subscriptions/${own.subscription}/credentials`,
-        `webhooks/${webhook}`,
-        `settings/people/none`,
-      ]) {
-        await page.goto(`${service.baseUrl}/console/${path}`)
-        await page
-          .getByText(/There is no such page|Your roles do not include this/)
-          .first()
-          .waitFor()
-        expect(await textOf(page)).not.toContain(own.subscription)
-      }
-      for (const path of [
-        `/v1/subscriptions/${own.subscription}`,
-        `/v1/subscriptions/${own.subscription}/credentials`,
-        `/v1/eventsubscriptions/${webhook}`,
-        `/v1/eventsubscriptions/${webhook}/deliveries`,
-        `/v1/eventsubscriptions/${webhook}/deliveries/${delivery}`,
-      ])
-        expect([path, await statusAt(page, path)]).toEqual([path, 404])
-      expect(await statusAt(page, `/v1/consumers/${own.consumer}`)).toBe(403)
-      expect(await statusAt(page, '/v1/subscriptions', { 'x-consumer-id': own.consumer })).toBe(403)
-      expect(await statusAt(page, '/v1/subscriptions', { 'x-consumer-id': other.consumer })).toBe(200)
-      const found = await page.evaluate(
-        async (ids) =>
-          Promise.all(
-            ids.map(async (id) => {
-              const answer = await fetch(`/console/api/v1/search?q=${id}`, { headers: { 'tollgate-console': '1' } })
-              return (await answer.json()) as { found: { id: string }[] }
-            }),
-          ),
-        [own.subscription, own.consumer, 'sub_', other.subscription],
-      )
-      expect(found[0]).toEqual({ found: [] })
-      expect(found[1]).toEqual({ found: [] })
-      expect(found[2]!.found.map(({ id }) => id)).not.toContain(own.subscription)
-      expect(found[3]!.found.map(({ id }) => id)).toEqual([other.subscription])
-    },
-  )
+  it('sees nothing: not by address, through the session, by search, nor as that consumer', async () => {
+    const { webhook, delivery } = await createWebhook()
+    const { page } = await signIn(roleOf(other))
+    for (const path of [
+      `keys/${own.subscription}`,
+      `subscriptions/${own.subscription}/credentials`,
+      `webhooks/${webhook}`,
+      `settings/people/none`,
+    ]) {
+      await page.goto(`${service.baseUrl}/console/${path}`)
+      await page
+        .getByText(/There is no such page|Your roles do not include this/)
+        .first()
+        .waitFor()
+      expect(await textOf(page)).not.toContain(own.subscription)
+    }
+    for (const path of [
+      `/v1/subscriptions/${own.subscription}`,
+      `/v1/subscriptions/${own.subscription}/credentials`,
+      `/v1/eventsubscriptions/${webhook}`,
+      `/v1/eventsubscriptions/${webhook}/deliveries`,
+      `/v1/eventsubscriptions/${webhook}/deliveries/${delivery}`,
+    ])
+      expect([path, await statusAt(page, path)]).toEqual([path, 404])
+    expect(await statusAt(page, `/v1/consumers/${own.consumer}`)).toBe(403)
+    expect(await statusAt(page, '/v1/subscriptions', { 'x-consumer-id': own.consumer })).toBe(403)
+    expect(await statusAt(page, '/v1/subscriptions', { 'x-consumer-id': other.consumer })).toBe(200)
+    const found = await page.evaluate(
+      async (ids) =>
+        Promise.all(
+          ids.map(async (id) => {
+            const answer = await fetch(`/console/api/v1/search?q=${id}`, { headers: { 'tollgate-console': '1' } })
+            return (await answer.json()) as { found: { id: string }[] }
+          }),
+        ),
+      [own.subscription, own.consumer, 'sub_', other.subscription],
+    )
+    expect(found[0]).toEqual({ found: [] })
+    expect(found[1]).toEqual({ found: [] })
+    expect(found[2]!.found.map(({ id }) => id)).not.toContain(own.subscription)
+    expect(found[3]!.found.map(({ id }) => id)).toEqual([other.subscription])
+  })
 
-  it(
-    'sees nothing with the keyboard alone: in its list, by search, by the start of a key, or by address',
-    { timeout: MINUTE },
-    async () => {
-      const path = `/v1/subscriptions/${own.subscription}/credentials`
-      const { items } = await service.platform.get<{ items: { keyPrefix: string }[] }>(path)
-      const { page, errors } = await signIn(roleOf(other))
-      await goTo(page, 'k')
-      await page.getByRole('heading', { name: 'Keys', level: 1 }).waitFor()
-      await page.getByRole('region', { name: 'Keys' }).waitFor()
-      expect(await page.content()).not.toContain(own.subscription)
-      await openRow(page, 'ledger-v1')
-      await page.waitForURL((url) => url.pathname.endsWith(`/keys/${other.subscription}`))
-      await page.keyboard.press('Control+k')
-      await page.keyboard.type(own.subscription)
-      await page.getByText('Nothing begins with this.').waitFor()
-      await replaceText(page, other.subscription)
-      await page.getByRole('option', { name: 'ledger-v1' }).waitFor()
-      await page.keyboard.press('Escape')
-      await goTo(page, 'q')
-      await page.getByRole('link', { name: 'Explain a refusal' }).waitFor()
-      await activate(page, 'Explain a refusal')
-      await enterText(page, 'Request id, token, or API key', items[0]!.keyPrefix)
-      await page.keyboard.press('Enter')
-      await page.getByText('No API key of yours begins so.').waitFor()
-      await page.goto(`${service.baseUrl}/console/keys/${own.subscription}`)
-      await page.getByText('There is no such page.').waitFor()
-      expect(errors).toEqual([])
-    },
-  )
+  it('sees nothing with the keyboard alone: in its list, by search, by the start of a key, or by address', async () => {
+    const path = `/v1/subscriptions/${own.subscription}/credentials`
+    const { items } = await service.platform.get<{ items: { keyPrefix: string }[] }>(path)
+    const { page, errors } = await signIn(roleOf(other))
+    await goTo(page, 'k')
+    await page.getByRole('heading', { name: 'Keys', level: 1 }).waitFor()
+    await page.getByRole('region', { name: 'Keys' }).waitFor()
+    expect(await page.content()).not.toContain(own.subscription)
+    await openRow(page, 'ledger-v1')
+    await page.waitForURL((url) => url.pathname.endsWith(`/keys/${other.subscription}`))
+    await page.keyboard.press('Control+k')
+    await page.keyboard.type(own.subscription)
+    await page.getByText('Nothing begins with this.').waitFor()
+    await replaceText(page, other.subscription)
+    await page.getByRole('option', { name: 'ledger-v1' }).waitFor()
+    await page.keyboard.press('Escape')
+    await goTo(page, 'q')
+    await page.getByRole('link', { name: 'Explain a refusal' }).waitFor()
+    await activate(page, 'Explain a refusal')
+    await enterText(page, 'Request id, token, or API key', items[0]!.keyPrefix)
+    await page.keyboard.press('Enter')
+    await page.getByText('No API key of yours begins so.').waitFor()
+    await page.goto(`${service.baseUrl}/console/keys/${own.subscription}`)
+    await page.getByText('There is no such page.').waitFor()
+    expect(errors).toEqual([])
+  })
 
-  it('may act for several consumers, one at a time', { timeout: MINUTE }, async () => {
+  it('may act for several consumers, one at a time', async () => {
     const { page } = await signIn({ role: 'consumer', consumers: [own.consumer, other.consumer] }, 'console/keys')
     const idsOf = () =>
       page
@@ -264,7 +252,7 @@ describe('of another consumer, a person', () => {
 })
 
 describe('the views of the portal', () => {
-  it('have no findings of axe, fit each width, and show hostile names as text', { timeout: 2 * MINUTE }, async () => {
+  it('have no findings of axe, fit each width, and show hostile names as text', async () => {
     const { page, errors } = await signIn(roleOf(other))
     const { items } = await service.platform.get<{ items: { id: string }[] }>('/v1/products')
     const views = [

@@ -10,7 +10,6 @@ import { expectUsable } from './console-visit.ts'
 import { call, HOSTILE, MARKUP, openEpisode, risksOf, type Caller } from './risk-episodes.ts'
 import type { Service } from './service.ts'
 
-const MINUTE = 60_000
 let service: Service
 
 const { signIn } = useConsole({ env: { REQUEST_LOG: 'all' } }, (stage) => {
@@ -28,7 +27,7 @@ const rowOf = (page: Page, name: string) => page.getByRole('row').filter({ hasTe
 const addressOf = ({ riskId }: Caller) => `console/risks/${riskId}`
 
 describe('an episode', () => {
-  it('leads to its calls, and to the consumer, which are shown as text', { timeout: 2 * MINUTE }, async () => {
+  it('leads to its calls, and to the consumer, which are shown as text', async () => {
     const caller = await openEpisode(service, HOSTILE)
     const { page, errors } = await signIn('admin', addressOf(caller))
     await page.getByRole('heading', { name: 'DesignDrift' }).waitFor()
@@ -47,7 +46,7 @@ describe('an episode', () => {
     expect(errors).toEqual([])
   })
 
-  it('is ended by suspending the subscription, which can be undone', { timeout: MINUTE }, async () => {
+  it('is ended by suspending the subscription, which can be undone', async () => {
     const caller = await openEpisode(service, 'Suspended')
     const { page, id } = await signIn('admin', addressOf(caller))
     await page.getByRole('button', { name: 'Suspend subscription' }).click()
@@ -60,53 +59,45 @@ describe('an episode', () => {
     expect(await actionsOf('subscription', id)).toEqual(['subscription.resumed', 'subscription.suspended'])
   })
 
-  it(
-    'is ended by revoking the credential in two clicks, which says what stops working',
-    { timeout: MINUTE },
-    async () => {
-      const caller = await openEpisode(service, 'Revoked')
-      const { page, id } = await signIn('security', addressOf(caller))
-      await page.getByRole('button', { name: 'Revoke credential' }).click()
-      const dialog = page.getByRole('dialog')
-      await dialog.getByText('Calls with this credential will be refused from now on.', { exact: false }).waitFor()
-      const key = dialog.getByRole('option', { name: /^API key/ })
-      await dialog.getByLabel('Credential').selectOption({ label: (await key.textContent()) ?? '' })
-      expect(await call(service, caller)).toBe(200)
-      await dialog.getByRole('button', { name: 'Revoke credential' }).click()
-      await page.getByText('The credential is revoked.', { exact: false }).waitFor()
-      expect(await call(service, caller)).toBe(401)
-      expect(await actionsOf('credential', id)).toContain('credential.revoke')
-      // This role cannot suspend.
-      expect(await page.getByRole('button', { name: 'Suspend subscription' }).count()).toBe(0)
-    },
-  )
+  it('is ended by revoking the credential in two clicks, which says what stops working', async () => {
+    const caller = await openEpisode(service, 'Revoked')
+    const { page, id } = await signIn('security', addressOf(caller))
+    await page.getByRole('button', { name: 'Revoke credential' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByText('Calls with this credential will be refused from now on.', { exact: false }).waitFor()
+    const key = dialog.getByRole('option', { name: /^API key/ })
+    await dialog.getByLabel('Credential').selectOption({ label: (await key.textContent()) ?? '' })
+    expect(await call(service, caller)).toBe(200)
+    await dialog.getByRole('button', { name: 'Revoke credential' }).click()
+    await page.getByText('The credential is revoked.', { exact: false }).waitFor()
+    expect(await call(service, caller)).toBe(401)
+    expect(await actionsOf('credential', id)).toContain('credential.revoke')
+    // This role cannot suspend.
+    expect(await page.getByRole('button', { name: 'Suspend subscription' }).count()).toBe(0)
+  })
 
-  it(
-    'leads to a proposal of another tier, which is decided like a request for access',
-    { timeout: MINUTE },
-    async () => {
-      const limits = [{ name: 'all', concurrent: 2 }]
-      const text = JSON.stringify({ opensla: '1.0.0', info: { version: '1.0.0', variant: 'gold' }, limits })
-      const specification = Buffer.from(text).toString('base64')
-      await service.platform.post('/v1/openslaspecs', { api: 'ledger-v1', specification })
-      const caller = await openEpisode(service, 'Tier')
-      await service.platform.put('/v1/apis/ledger-v1/policy', { subscriptionApproval: 'Manual' })
-      const { page, id } = await signIn('admin', addressOf(caller))
-      await page.getByRole('button', { name: 'Propose tier change' }).click()
-      const dialog = page.getByRole('dialog')
-      await dialog.getByLabel('Tier').selectOption('gold')
-      await dialog.getByLabel('Reason').fill(HOSTILE)
-      await dialog.getByRole('button', { name: 'Propose tier change' }).click()
-      await page.getByText('The tier change is requested.').waitFor()
-      await service.platform.put('/v1/apis/ledger-v1/policy', { subscriptionApproval: 'Auto' })
-      const { items } = await service.platform.get<{ items: object[] }>(
-        `/v1/subscriptions/${caller.subscription}/approvalFlows`,
-      )
-      expect(items).toMatchObject([{ kind: 'tierChange', slaVariant: 'gold', reason: HOSTILE, requester: id }])
-    },
-  )
+  it('leads to a proposal of another tier, which is decided like a request for access', async () => {
+    const limits = [{ name: 'all', concurrent: 2 }]
+    const text = JSON.stringify({ opensla: '1.0.0', info: { version: '1.0.0', variant: 'gold' }, limits })
+    const specification = Buffer.from(text).toString('base64')
+    await service.platform.post('/v1/openslaspecs', { api: 'ledger-v1', specification })
+    const caller = await openEpisode(service, 'Tier')
+    await service.platform.put('/v1/apis/ledger-v1/policy', { subscriptionApproval: 'Manual' })
+    const { page, id } = await signIn('admin', addressOf(caller))
+    await page.getByRole('button', { name: 'Propose tier change' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Tier').selectOption('gold')
+    await dialog.getByLabel('Reason').fill(HOSTILE)
+    await dialog.getByRole('button', { name: 'Propose tier change' }).click()
+    await page.getByText('The tier change is requested.').waitFor()
+    await service.platform.put('/v1/apis/ledger-v1/policy', { subscriptionApproval: 'Auto' })
+    const { items } = await service.platform.get<{ items: object[] }>(
+      `/v1/subscriptions/${caller.subscription}/approvalFlows`,
+    )
+    expect(items).toMatchObject([{ kind: 'tierChange', slaVariant: 'gold', reason: HOSTILE, requester: id }])
+  })
 
-  it('is ended by revoking the credential with the keyboard alone', { timeout: MINUTE }, async () => {
+  it('is ended by revoking the credential with the keyboard alone', async () => {
     const caller = await openEpisode(service, 'Keyboard')
     const { page, errors } = await signIn('security')
     await goTo(page, 'r')
@@ -126,51 +117,47 @@ describe('an episode', () => {
     expect(errors).toEqual([])
   })
 
-  it(
-    'is muted with a reason and an end, also over a restart, until the mute is ended',
-    { timeout: 2 * MINUTE },
-    async () => {
-      const caller = await openEpisode(service, 'Muted one')
-      const { page, id, errors } = await signIn('security', addressOf(caller))
-      await page.getByRole('button', { name: 'Mute' }).click()
-      const dialog = page.getByRole('dialog')
-      await dialog.getByLabel('Reason').fill(`${HOSTILE} is a load test`)
-      await dialog.getByLabel('Until').selectOption('In 7 days')
-      await dialog.getByRole('button', { name: 'Mute' }).click()
-      await page.getByText('The episode is muted.').waitFor()
-      await page.getByRole('button', { name: 'End mute' }).waitFor()
-      await page.locator('button:focus', { hasText: 'End mute' }).waitFor()
-      expect(await risksOf(service, caller)).toMatchObject([{ mute: { reason: `${HOSTILE} is a load test` } }])
-      await service.stop()
-      await service.start()
-      await page.goto(`${service.baseUrl}/console/risks`)
-      await rowOf(page, 'Muted one').getByText('Muted', { exact: true }).waitFor()
-      await expectUsable(page)
-      await page.getByLabel('Hide muted episodes').check()
-      await rowOf(page, 'Muted one').waitFor({ state: 'detached' })
-      await page.getByRole('link', { name: 'Mutes' }).click()
-      await rowOf(page, 'Muted one').getByText(`${MARKUP}`, { exact: false }).waitFor()
-      await expectUsable(page)
-      await page.getByRole('button', { name: 'End mute' }).click()
-      await page.getByText('No episode is muted.', { exact: false }).waitFor()
-      await expectUsable(page)
-      expect(await risksOf(service, caller)).toMatchObject([{ mute: null }])
-      await page.getByRole('button', { name: 'Undo' }).click()
-      await rowOf(page, 'Muted one').waitFor()
-      await page.getByRole('link', { name: 'Episodes' }).click()
-      await page.getByLabel('Muted').selectOption('Only these')
-      await rowOf(page, 'Muted one').waitFor()
-      expect(await page.getByRole('row').count()).toBe(2)
-      await expectUsable(page)
-      expect(await actionsOf('mute', id)).toEqual(['mute.create', 'mute.end', 'mute.create'])
-      expect(await page.title()).toBe('Episodes · tollgate')
-      expect(errors).toEqual([])
-    },
-  )
+  it('is muted with a reason and an end, also over a restart, until the mute is ended', async () => {
+    const caller = await openEpisode(service, 'Muted one')
+    const { page, id, errors } = await signIn('security', addressOf(caller))
+    await page.getByRole('button', { name: 'Mute' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Reason').fill(`${HOSTILE} is a load test`)
+    await dialog.getByLabel('Until').selectOption('In 7 days')
+    await dialog.getByRole('button', { name: 'Mute' }).click()
+    await page.getByText('The episode is muted.').waitFor()
+    await page.getByRole('button', { name: 'End mute' }).waitFor()
+    await page.locator('button:focus', { hasText: 'End mute' }).waitFor()
+    expect(await risksOf(service, caller)).toMatchObject([{ mute: { reason: `${HOSTILE} is a load test` } }])
+    await service.stop()
+    await service.start()
+    await page.goto(`${service.baseUrl}/console/risks`)
+    await rowOf(page, 'Muted one').getByText('Muted', { exact: true }).waitFor()
+    await expectUsable(page)
+    await page.getByLabel('Hide muted episodes').check()
+    await rowOf(page, 'Muted one').waitFor({ state: 'detached' })
+    await page.getByRole('link', { name: 'Mutes' }).click()
+    await rowOf(page, 'Muted one').getByText(`${MARKUP}`, { exact: false }).waitFor()
+    await expectUsable(page)
+    await page.getByRole('button', { name: 'End mute' }).click()
+    await page.getByText('No episode is muted.', { exact: false }).waitFor()
+    await expectUsable(page)
+    expect(await risksOf(service, caller)).toMatchObject([{ mute: null }])
+    await page.getByRole('button', { name: 'Undo' }).click()
+    await rowOf(page, 'Muted one').waitFor()
+    await page.getByRole('link', { name: 'Episodes' }).click()
+    await page.getByLabel('Muted').selectOption('Only these')
+    await rowOf(page, 'Muted one').waitFor()
+    expect(await page.getByRole('row').count()).toBe(2)
+    await expectUsable(page)
+    expect(await actionsOf('mute', id)).toEqual(['mute.create', 'mute.end', 'mute.create'])
+    expect(await page.title()).toBe('Episodes · tollgate')
+    expect(errors).toEqual([])
+  })
 })
 
 describe('a person who may only read', () => {
-  it('sees no action, and the service refuses each', { timeout: MINUTE }, async () => {
+  it('sees no action, and the service refuses each', async () => {
     const caller = await openEpisode(service, 'Read only')
     const { page } = await signIn('auditor', addressOf(caller))
     await page.getByRole('heading', { name: 'Subscriptions involved' }).waitFor()

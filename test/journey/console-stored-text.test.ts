@@ -124,7 +124,7 @@ describe('stored text', () => {
     expect(text).toContain(TEXT.slice(0, 20))
   })
 
-  it('is text on the pages of the sign-in', { timeout: MINUTE }, async () => {
+  it('is text on the pages of the sign-in', async () => {
     const { username } = await invite(service, { role: 'consumer', consumers: [stored.consumer] })
     const { page, seen } = await openWatched()
     await page.goto(

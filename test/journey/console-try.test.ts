@@ -12,7 +12,6 @@ import type { SignedIn } from './console-visit.ts'
 import { ledgerDocument, type LedgerBackend } from './ledger-backend.ts'
 import { enrol, type Service } from './service.ts'
 
-const MINUTE = 60_000
 const CALL = { api: 'ledger-v1', method: 'GET', path: '/entries', query: [], headers: [], body: null }
 let service: Service
 let backend: LedgerBackend
@@ -48,7 +47,7 @@ async function sendRaw(text: string): Promise<number> {
 }
 
 describe('a person', () => {
-  it('goes from the first API to the first call with the keyboard alone', { timeout: MINUTE }, async () => {
+  it('goes from the first API to the first call with the keyboard alone', async () => {
     const { page, errors } = await signIn('owner')
     await goTo(page, 'a')
     await page.getByRole('link', { name: 'Publish an API' }).waitFor()
@@ -80,36 +79,32 @@ describe('a call that a person tries', () => {
     const own = items.find(({ name }) => name === 'People of the tenant')
     await service.platform.post('/v1/subscriptions', { consumer: own!.id, api: 'ledger-v1' })
   })
-  it(
-    'is metered for the person, and neither the session nor the token reaches the backend',
-    { timeout: MINUTE },
-    async () => {
-      const visit = await signIn('owner')
-      const cookie = await cookieOf(visit)
-      const headers = [['x-shop', 'Berlin']]
-      const { status, body } = await send(cookie, { headers, query: [['n', 'tried']] })
-      expect([status, body['status'], body['kind']]).toEqual([200, 200, 'answer'])
-      const received = JSON.stringify(backend.last())
-      expect(received).toContain('"x-shop":"Berlin"')
-      expect(received).not.toContain(cookie.split('=')[1])
-      expect(received).not.toMatch(/eyJ|cookie|tollgate-console/)
-      expect(backend.last()).toMatchObject({ 'x-on-behalf-of': visit.id })
-      expect(JSON.stringify(body)).not.toMatch(/eyJ/)
-      // A call is stored some seconds after it has ended.
-      const stored = () => service.platform.get(`/v1/requests/${String(body['requestId'])}`).catch(() => null)
-      await expect.poll(stored, { timeout: 20_000, interval: 500 }).toMatchObject({ api: 'ledger-v1', status: 200 })
+  it('is metered for the person, and neither the session nor the token reaches the backend', async () => {
+    const visit = await signIn('owner')
+    const cookie = await cookieOf(visit)
+    const headers = [['x-shop', 'Berlin']]
+    const { status, body } = await send(cookie, { headers, query: [['n', 'tried']] })
+    expect([status, body['status'], body['kind']]).toEqual([200, 200, 'answer'])
+    const received = JSON.stringify(backend.last())
+    expect(received).toContain('"x-shop":"Berlin"')
+    expect(received).not.toContain(cookie.split('=')[1])
+    expect(received).not.toMatch(/eyJ|cookie|tollgate-console/)
+    expect(backend.last()).toMatchObject({ 'x-on-behalf-of': visit.id })
+    expect(JSON.stringify(body)).not.toMatch(/eyJ/)
+    // A call is stored some seconds after it has ended.
+    const stored = () => service.platform.get(`/v1/requests/${String(body['requestId'])}`).catch(() => null)
+    await expect.poll(stored, { timeout: 20_000, interval: 500 }).toMatchObject({ api: 'ledger-v1', status: 200 })
 
-      expect((await send(cookie, { path: '/../platform-v1/v1/me' })).status).toBe(400)
-      expect((await send(cookie, { headers: [['authorization', 'Bearer x']] })).status).toBe(400)
-      expect((await send(cookie, { api: 'platform-v1' })).status).toBe(404)
-      expect((await send(cookie, { path: '/nowhere' })).body).toMatchObject({ kind: 'answer', status: 404 })
-      await visit.page.getByRole('button', { name: 'Sign out', exact: true }).click()
-      await visit.page.getByRole('button', { name: 'Sign in' }).waitFor()
-      expect((await send(cookie, {})).status).toBe(401)
-    },
-  )
+    expect((await send(cookie, { path: '/../platform-v1/v1/me' })).status).toBe(400)
+    expect((await send(cookie, { headers: [['authorization', 'Bearer x']] })).status).toBe(400)
+    expect((await send(cookie, { api: 'platform-v1' })).status).toBe(404)
+    expect((await send(cookie, { path: '/nowhere' })).body).toMatchObject({ kind: 'answer', status: 404 })
+    await visit.page.getByRole('button', { name: 'Sign out', exact: true }).click()
+    await visit.page.getByRole('button', { name: 'Sign in' }).waitFor()
+    expect((await send(cookie, {})).status).toBe(401)
+  })
 
-  it('ends with the access of the person, and with the subscription', { timeout: MINUTE }, async () => {
+  it('ends with the access of the person, and with the subscription', async () => {
     const visit = await signIn('owner')
     const cookie = await cookieOf(visit)
     expect((await send(cookie, {})).body).toMatchObject({ status: 200 })
@@ -124,7 +119,7 @@ describe('a call that a person tries', () => {
     expect((await send(cookie, {})).status).toBe(401)
   })
 
-  it('is made for a consumer of the person, and for nobody else', { timeout: MINUTE }, async () => {
+  it('is made for a consumer of the person, and for nobody else', async () => {
     const mine = await enrol(service, 'ledger-v1', { name: 'Mine' })
     const { consumer: other } = await enrol(service, 'ledger-v1', { name: 'Other' })
     await service.platform.post('/v1/subscriptions', {
@@ -142,7 +137,7 @@ describe('a call that a person tries', () => {
     expect((await send(cookie, {})).body).toEqual({ kind: 'unsubscribed', consumers: [mine.consumer] })
   })
 
-  it('uses the subscription of the consumer that the person has chosen', { timeout: MINUTE }, async () => {
+  it('uses the subscription of the consumer that the person has chosen', async () => {
     const first = await enrol(service, 'ledger-v1', { name: 'First' })
     const second = await enrol(service, 'ledger-v1', { name: 'Second' })
     const role = { role: 'consumer', consumers: [first.consumer, second.consumer] }
@@ -158,7 +153,7 @@ describe('a call that a person tries', () => {
     expect(backend.last()).toMatchObject({ 'x-subscription-id': first.subscription })
   })
 
-  it('comes from a page of the console, by one path and in one form', { timeout: MINUTE }, async () => {
+  it('comes from a page of the console, by one path and in one form', async () => {
     const cookie = await cookieOf(await signIn('owner'))
     const body = JSON.stringify(CALL)
     const head = (target: string, ...lines: readonly string[]) =>

@@ -97,7 +97,7 @@ async function csvOf(path: string): Promise<string> {
 }
 
 describe('the bill of a consumer', () => {
-  it('equals its line items, which lead to the calls', { timeout: MINUTE }, async () => {
+  it('equals its line items, which lead to the calls', async () => {
     const { page, errors } = await signIn('admin', `console/usage/statements?consumer=${shop.consumer}&month=${MONTH}`)
     const [ledger, orders] = await rowsOf(page, 'Lines')
     // 7 and 2 calls of 3 units at 0.100001.
@@ -115,7 +115,7 @@ describe('the bill of a consumer', () => {
     expect(await page.title()).toBe('Line items · tollgate')
   })
 
-  it('is reconciled with the keyboard alone, from the overview to the calls', { timeout: MINUTE }, async () => {
+  it('is reconciled with the keyboard alone, from the overview to the calls', async () => {
     const { page, errors } = await signIn('admin')
     await goTo(page, 'u')
     await page.getByRole('heading', { name: 'Usage' }).waitFor()
@@ -135,7 +135,7 @@ describe('the bill of a consumer', () => {
     expect(errors).toEqual([])
   })
 
-  it('says what differs while the statement and the items are not the same', { timeout: MINUTE }, async () => {
+  it('says what differs while the statement and the items are not the same', async () => {
     const { page } = await signIn('admin')
     await page.route(/\/v1\/summaries/, async (route) => {
       const answer = await route.fetch()
@@ -150,7 +150,7 @@ describe('the bill of a consumer', () => {
 })
 
 describe('summaries', () => {
-  it('lead from the month to the call, with the filter in the address', { timeout: MINUTE }, async () => {
+  it('lead from the month to the call, with the filter in the address', async () => {
     const { page, errors } = await signIn(
       'admin',
       `console/usage?range=month&interval=month&groupBy=api&customer=${shop.consumer}`,
@@ -208,7 +208,7 @@ describe('summaries', () => {
     },
   )
 
-  it('have a time in the zone of the reader, and any grouping', { timeout: MINUTE }, async () => {
+  it('have a time in the zone of the reader, and any grouping', async () => {
     const { page } = await signIn('admin', 'console/usage?from=2026-01-01T00:00:00Z&to=2026-02-01T00:00:00Z')
     await page.getByText('Nothing was used in this time.').waitFor()
     expect(await page.getByLabel('From', { exact: true }).inputValue()).toMatch(/^202[56]-\d\d-\d\dT\d\d:\d\d$/)
@@ -234,7 +234,7 @@ function endOf(csv: string): string {
 }
 
 describe('hostile values', () => {
-  it('of the address are text, and break nothing', { timeout: MINUTE }, async () => {
+  it('of the address are text, and break nothing', async () => {
     const { page, errors } = await signIn('admin', 'console/usage')
     const markup = encodeURIComponent(`${HOSTILE}${'W'.repeat(200)}`)
     for (const path of [
@@ -259,7 +259,7 @@ describe('hostile values', () => {
 })
 
 describe('a person of a consumer', () => {
-  it('sees the usage and the statement of the consumer alone', { timeout: MINUTE }, async () => {
+  it('sees the usage and the statement of the consumer alone', async () => {
     const scopes = ['me:read', 'requests:read:own', 'usage:read:own']
     await service.platform.post('/v1/subscriptions', { consumer: rival.consumer, api: 'platform-v1', scopes })
     const role = { role: 'consumer', consumers: [rival.consumer] }
@@ -273,7 +273,7 @@ describe('a person of a consumer', () => {
     await page.getByText('There is no such page.').waitFor()
   })
 
-  it('finds no usage without the right', { timeout: MINUTE }, async () => {
+  it('finds no usage without the right', async () => {
     const { page } = await signIn('security', 'console/usage')
     await page.getByText('Your roles do not include this.').first().waitFor()
     expect(await page.getByRole('link', { name: 'Statements' }).count()).toBe(0)

@@ -10,7 +10,6 @@ import { expectUsable } from './console-visit.ts'
 import { enrol, type Enrolled, type Service } from './service.ts'
 import { invite, PASSWORD } from './shared-client.ts'
 
-const MINUTE = 60_000
 const REFUSALS = 60
 const HOSTILE = '<img src=x onerror="document.title=1">\u202eevil'
 let service: Service
@@ -29,7 +28,7 @@ async function call(path: string): Promise<string> {
 }
 
 describe('a person who signs in', () => {
-  it('sees the overview, and has neither a token nor a cookie in reach of scripts', { timeout: MINUTE }, async () => {
+  it('sees the overview, and has neither a token nor a cookie in reach of scripts', async () => {
     const { page, context, errors } = await signIn('admin')
     await page.getByRole('heading', { name: 'Overview' }).waitFor()
     await page.getByText('Signed in as Grace').waitFor()
@@ -47,7 +46,7 @@ describe('a person who signs in', () => {
     expect(errors).toEqual([])
   })
 
-  it('arrives at the address that was opened, and the back button works', { timeout: MINUTE }, async () => {
+  it('arrives at the address that was opened, and the back button works', async () => {
     const { page } = await signIn('admin', 'console/usage?groupBy=operation')
     await page.getByRole('heading', { name: 'Usage' }).waitFor()
     expect(await page.getByRole('checkbox', { name: 'Operation' }).isChecked()).toBe(true)
@@ -58,7 +57,7 @@ describe('a person who signs in', () => {
     expect(new URL(page.url()).search).toBe('?groupBy=operation')
   })
 
-  it('signs out, after which the session opens nothing', { timeout: MINUTE }, async () => {
+  it('signs out, after which the session opens nothing', async () => {
     const { page, context } = await signIn('admin')
     const before = await context.cookies()
     await page.getByRole('button', { name: 'Sign out', exact: true }).click()
@@ -68,45 +67,41 @@ describe('a person who signs in', () => {
     await page.getByRole('button', { name: 'Sign in' }).waitFor()
   })
 
-  it(
-    'signs in after a wrong password, and signs out here and everywhere, with the keyboard alone',
-    { timeout: MINUTE },
-    async () => {
-      const { id, username } = await invite(service, { role: 'admin' })
-      const { page, errors } = await open('console/usage')
-      await page.getByRole('button', { name: 'Sign in' }).waitFor()
-      await activate(page, 'Sign in')
-      await enterLogin(page, username, 'not the password')
-      await page.getByRole('alert').waitFor()
-      // The user name is kept.
-      expect(await nameOfFocus(page)).toBe('Password')
-      await tabTo(page, 'User name', 'Shift+Tab')
-      await enterLogin(page, username, PASSWORD)
-      await page.getByRole('heading', { name: 'Usage', level: 1 }).waitFor()
-      expect(await nameOfFocus(page)).toBe('')
-      await page.keyboard.press('Tab')
-      expect(await nameOfFocus(page)).toBe('Skip to the content')
-      await activate(page, 'Sign out')
-      await page.getByRole('button', { name: 'Sign in' }).waitFor()
-      await logIn(page, username)
-      await activate(page, 'Signed in as Grace')
-      await page.getByRole('heading', { name: 'My account' }).waitFor()
-      await tabTo(page, 'Sign out everywhere')
-      await page.keyboard.press('Space')
-      await page.getByRole('button', { name: 'Sign in' }).waitFor()
-      expect(await service.platform.get(`/v1/users/${id}/sessions`)).toMatchObject({ items: [] })
-      expect(errors).toEqual([])
-    },
-  )
+  it('signs in after a wrong password, and signs out here and everywhere, with the keyboard alone', async () => {
+    const { id, username } = await invite(service, { role: 'admin' })
+    const { page, errors } = await open('console/usage')
+    await page.getByRole('button', { name: 'Sign in' }).waitFor()
+    await activate(page, 'Sign in')
+    await enterLogin(page, username, 'not the password')
+    await page.getByRole('alert').waitFor()
+    // The user name is kept.
+    expect(await nameOfFocus(page)).toBe('Password')
+    await tabTo(page, 'User name', 'Shift+Tab')
+    await enterLogin(page, username, PASSWORD)
+    await page.getByRole('heading', { name: 'Usage', level: 1 }).waitFor()
+    expect(await nameOfFocus(page)).toBe('')
+    await page.keyboard.press('Tab')
+    expect(await nameOfFocus(page)).toBe('Skip to the content')
+    await activate(page, 'Sign out')
+    await page.getByRole('button', { name: 'Sign in' }).waitFor()
+    await logIn(page, username)
+    await activate(page, 'Signed in as Grace')
+    await page.getByRole('heading', { name: 'My account' }).waitFor()
+    await tabTo(page, 'Sign out everywhere')
+    await page.keyboard.press('Space')
+    await page.getByRole('button', { name: 'Sign in' }).waitFor()
+    expect(await service.platform.get(`/v1/users/${id}/sessions`)).toMatchObject({ items: [] })
+    expect(errors).toEqual([])
+  })
 
-  it('is asked to sign in again when the sessions of the person are ended', { timeout: MINUTE }, async () => {
+  it('is asked to sign in again when the sessions of the person are ended', async () => {
     const { page, id } = await signIn('admin')
     await service.platform.delete(`/v1/users/${id}/sessions`)
     await page.goto(`${service.baseUrl}/console/consumers`)
     await page.getByRole('button', { name: 'Sign in' }).waitFor()
   })
 
-  it('signs out everywhere', { timeout: MINUTE }, async () => {
+  it('signs out everywhere', async () => {
     const { page, id } = await signIn('admin')
     await page.getByRole('link', { name: 'Signed in as Grace' }).click()
     await page.getByRole('button', { name: 'Sign out everywhere' }).click()
@@ -114,7 +109,7 @@ describe('a person who signs in', () => {
     expect(await service.platform.get(`/v1/users/${id}/sessions`)).toMatchObject({ items: [] })
   })
 
-  it('stays signed in when the service starts again', { timeout: MINUTE }, async () => {
+  it('stays signed in when the service starts again', async () => {
     const { page } = await signIn('admin')
     await service.stop()
     await service.start()
@@ -122,7 +117,7 @@ describe('a person who signs in', () => {
     await page.getByText('Signed in as Grace').waitFor()
   })
 
-  it('sees only the sections that the roles include', { timeout: MINUTE }, async () => {
+  it('sees only the sections that the roles include', async () => {
     const { page } = await signIn('security')
     await page.getByRole('link', { name: 'Risks', exact: true }).waitFor()
     const names = await page.getByRole('navigation', { name: 'Main' }).getByRole('link').allInnerTexts()
@@ -131,7 +126,7 @@ describe('a person who signs in', () => {
 })
 
 describe('the views', () => {
-  it('show a risk as it happens, and its calls', { timeout: MINUTE }, async () => {
+  it('show a risk as it happens, and its calls', async () => {
     const { page, errors } = await signIn('admin', 'console/risks')
     await page.getByRole('heading', { name: 'Risks' }).waitFor()
     const key = { 'x-api-key': `${caller.apiKey.slice(0, -4)}xxxx` }
@@ -149,7 +144,7 @@ describe('the views', () => {
     expect(errors).toEqual([])
   })
 
-  it('explain why a call was refused', { timeout: MINUTE }, async () => {
+  it('explain why a call was refused', async () => {
     const id = await call('nowhere')
     const { page } = await signIn('admin', `console/requests/${id}`)
     // A call is stored some seconds after it has ended.
@@ -162,7 +157,7 @@ describe('the views', () => {
     await expect.poll(text, { timeout: 20_000, interval: 500 }).toContain('ledger-v1 has no operation at this path.')
   })
 
-  it('let a person approve a request, with a comment', { timeout: MINUTE }, async () => {
+  it('let a person approve a request, with a comment', async () => {
     const { platform } = service
     await platform.put('/v1/apis/ledger-v1/policy', { subscriptionApproval: 'Manual' })
     const { id: consumer } = await platform.post<{ id: string }>('/v1/consumers', { name: 'Shop', kind: 'application' })
@@ -180,14 +175,14 @@ describe('the views', () => {
     expect(errors).toEqual([])
   })
 
-  it('show names of consumers as text', { timeout: MINUTE }, async () => {
+  it('show names of consumers as text', async () => {
     const { page, errors } = await signIn('admin', 'console/consumers')
     await page.getByText('<img src=x onerror', { exact: false }).waitFor()
     expect(await page.title()).toBe('Consumers · tollgate')
     expect(errors).toEqual([])
   })
 
-  it('have one row of header, a menu and no table that scrolls on a phone', { timeout: MINUTE }, async () => {
+  it('have one row of header, a menu and no table that scrolls on a phone', async () => {
     const { page, errors } = await signIn('admin', 'console/settings/roles')
     await page.getByRole('link', { name: 'publisher' }).waitFor()
     await page.setViewportSize({ width: 360, height: 740 })
@@ -216,7 +211,7 @@ describe('the views', () => {
     expect(errors).toEqual([])
   })
 
-  it('open with the keyboard alone', { timeout: MINUTE }, async () => {
+  it('open with the keyboard alone', async () => {
     const { page } = await signIn('admin')
     await goTo(page, 'c')
     await page.getByRole('heading', { name: 'Consumers' }).waitFor()
@@ -231,7 +226,7 @@ describe('a request that no page of the console sent', () => {
     return [statusCode, ((await body.json()) as { username?: string; code?: string }).code] as const
   }
 
-  it('is refused, and the cookie opens nothing but the console', { timeout: MINUTE }, async () => {
+  it('is refused, and the cookie opens nothing but the console', async () => {
     const { context, page } = await signIn('admin')
     const [session] = (await context.cookies()).filter(({ name }) => name === 'tollgate-console')
     const cookie = `tollgate-console=${session!.value}`
@@ -249,7 +244,7 @@ describe('a request that no page of the console sent', () => {
     await page.getByRole('button', { name: 'Sign out', exact: true }).waitFor()
   })
 
-  it('gets no permission for another origin, and no page may frame the console', { timeout: MINUTE }, async () => {
+  it('gets no permission for another origin, and no page may frame the console', async () => {
     const headers = { origin: 'https://evil.example', 'access-control-request-headers': 'tollgate-console' }
     const preflight = await request(`${service.baseUrl}/console/api/v1/me`, { method: 'OPTIONS', headers })
     await preflight.body.dump()

@@ -65,7 +65,7 @@ const drain = (folder: string, more: Readonly<Record<string, string>> = {}): Pro
   tollgate(['drain', '--data-dir', folder], { ...several.settings, ...more })
 
 describe('tollgate drain', () => {
-  it('is refused while the node lives, on its folder and on a copy of it', { timeout: 2 * MINUTE }, async () => {
+  it('is refused while the node lives, on its folder and on a copy of it', async () => {
     await callDead()
     await expect.poll(billed, WAIT).toBe(calls)
     expect(await drain(dead().dataDir)).toMatchObject({ code: 2, err: expect.stringContaining('in use by another') })
@@ -99,7 +99,7 @@ describe('tollgate drain', () => {
     }
   })
 
-  it('does not hinder the node if it returns', { timeout: 2 * MINUTE }, async () => {
+  it('does not hinder the node if it returns', async () => {
     await dead().start()
     await callDead()
     await expect.poll(billed, WAIT).toBe(calls)

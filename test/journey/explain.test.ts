@@ -68,31 +68,27 @@ const explained = (id: string) =>
   })
 
 describe('a refused call', () => {
-  it(
-    'is explained by the stage, the reason and the limit as it was, also after kill -9',
-    { timeout: 60_000 },
-    async () => {
-      const before = [await call('/few'), await call('/few')]
-      expect(before.map(({ status }) => status)).toEqual([200, 200])
-      const full = await call('/few')
-      await service.kill()
-      await service.start()
+  it('is explained by the stage, the reason and the limit as it was, also after kill -9', async () => {
+    const before = [await call('/few'), await call('/few')]
+    expect(before.map(({ status }) => status)).toEqual([200, 200])
+    const full = await call('/few')
+    await service.kill()
+    await service.start()
 
-      const now = new Date()
-      const opensAt = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1)).toISOString()
-      await explained(full.id).toMatchObject({
-        requestId: full.id,
-        status: 429,
-        outcome: 'rate_limited',
-        customer: caller.consumer,
-        stage: 'limit',
-        detail: `The limit "few month" of 2 is reached. It opens at ${opensAt}.`,
-        limit: { name: 'few month', kind: 'total', limit: 2, used: 2, remaining: 0, window: 'month', opensAt },
-      })
-    },
-  )
+    const now = new Date()
+    const opensAt = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1)).toISOString()
+    await explained(full.id).toMatchObject({
+      requestId: full.id,
+      status: 429,
+      outcome: 'rate_limited',
+      customer: caller.consumer,
+      stage: 'limit',
+      detail: `The limit "few month" of 2 is reached. It opens at ${opensAt}.`,
+      limit: { name: 'few month', kind: 'total', limit: 2, used: 2, remaining: 0, window: 'month', opensAt },
+    })
+  })
 
-  it('is explained at every stage', { timeout: 60_000 }, async () => {
+  it('is explained at every stage', async () => {
     expect((await call('/dear')).status).toBe(200)
     const [unknown, nobody, stranger, invalid, spent] = [
       await call('/nothing'),
@@ -121,7 +117,7 @@ describe('a refused call', () => {
     expect(JSON.stringify(await service.platform.get(`/v1/requests/${invalid.id}`))).not.toContain('987654321')
   })
 
-  it('of the platform API is explained too', { timeout: 30_000 }, async () => {
+  it('of the platform API is explained too', async () => {
     const headers = { authorization: `Bearer ${await service.platform.token()}` }
     const answer = await request(`${service.baseUrl}/v1/apis?limit=0`, { headers })
     await answer.body.dump()

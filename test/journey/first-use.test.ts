@@ -44,7 +44,7 @@ const MADE = { ADMIN_CLIENT_ID: '', ADMIN_CLIENT_SECRET: '' }
 for (const [index, shell] of SHELLS.entries()) {
   const tags = ['curl', ...shell.tags]
   describe(`first use: the commands that a first start prints, pasted into ${shell.name}`, { tags }, () => {
-    it('terminate, make a call, raise a risk, and show the risk and a bill', { timeout: 120_000 }, async () => {
+    it('terminate, make a call, raise a risk, and show the risk and a bill', async () => {
       // A secret that the operator has set is not printed, so that the shell must have it.
       const isChosen = index === 0
       const service = await started(isChosen ? {} : { env: MADE })

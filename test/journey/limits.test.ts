@@ -34,7 +34,7 @@ afterAll(async () => {
 
 // One of several nodes loses what it had opened for calls: `nodes-limits-faults.test.ts`.
 describe.skipIf(isOnPostgres)('limits across kill -9 under load (exact with one node only)', () => {
-  it('admit exactly the declared number of calls, which the bill shows', { timeout: 120_000 }, async () => {
+  it('admit exactly the declared number of calls, which the bill shows', async () => {
     const caller = await open('total', { limits: [{ name: 'all', totals: { month: 1_000 } }] })
     const before = arrived
     const answered = [
@@ -50,7 +50,7 @@ describe.skipIf(isOnPostgres)('limits across kill -9 under load (exact with one 
     expect(await left(caller)).toMatchObject({ limits: [{ remaining: 0 }] })
   })
 
-  it('count units to the millionth', { timeout: 120_000 }, async () => {
+  it('count units to the millionth', async () => {
     const caller = await open('units', {
       quotas: { period: 'Annual', resourceUnits: 60 },
       resourceUnits: { default: 0.3 },
@@ -82,7 +82,7 @@ describe('a refusal', () => {
 })
 
 describe('the bill', () => {
-  it('equals the sum of every call, to the last digit', { timeout: 60_000 }, async () => {
+  it('equals the sum of every call, to the last digit', async () => {
     const { cheap, odd, dear } = MICRO_UNITS
     const sla = {
       resourceUnits: { default: toDecimal(cheap), operations: { odd: toDecimal(odd), dear: toDecimal(dear) } },

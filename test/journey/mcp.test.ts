@@ -60,7 +60,7 @@ const itemsOf = async (path: string) => {
 }
 
 describe('an API over MCP', () => {
-  it('has an endpoint once the policy says so, with metadata of its own', { timeout: MINUTE }, async () => {
+  it('has an endpoint once the policy says so, with metadata of its own', async () => {
     const send = () => request(endpoint(), { method: 'POST', body: '{}' })
     expect((await send()).statusCode).toBe(404)
     await service.platform.put(`/v1/apis/${API}/policy`, { mcp: true })
@@ -73,7 +73,7 @@ describe('an API over MCP', () => {
     })
   })
 
-  it('offers what the credential may call, and meters each call once', { timeout: MINUTE }, async () => {
+  it('offers what the credential may call, and meters each call once', async () => {
     const client = await openMcpClient(endpoint(), caller.apiKey, '2026-07-28')
     const { tools } = await client.listTools()
     expect(tools.map(({ name }) => name)).toEqual(['list', 'few'])
@@ -95,7 +95,7 @@ describe('an API over MCP', () => {
     expect(summaries).toMatchObject({ items: [{ calls: 3, value: 6 }] })
   })
 
-  it('limits the messages of a credential that call no operation over all threads', { timeout: MINUTE }, async () => {
+  it('limits the messages of a credential that call no operation over all threads', async () => {
     let answers = await pingInOneMinute()
     // The limit is per minute of the clock, so messages that were sent at its end show nothing.
     while (answers === null) answers = await pingInOneMinute()

@@ -96,7 +96,7 @@ async function allowDevice({ user_code: code }: Begun, turn: number): Promise<Pa
 }
 
 describe('a sign-in for a device, each step at another node', () => {
-  it('gives tokens once, which every node accepts', { timeout: MINUTE }, async () => {
+  it('gives tokens once, which every node accepts', async () => {
     for (let round = 0; round < 3; round++) {
       const begun = await beginDevice(node(round))
       expect((await pollDevice(node(round + 1), begun)).body).toMatchObject({ error: 'authorization_pending' })
@@ -115,7 +115,7 @@ describe('a sign-in for a device, each step at another node', () => {
     }
   })
 
-  it('ends after ten wrong codes of a browser, at whichever nodes', { timeout: MINUTE }, async () => {
+  it('ends after ten wrong codes of a browser, at whichever nodes', async () => {
     const browser = createBrowser()
     const page = await browser.open(`${node(0).gatewayUrl}/oauth2/v2/device`)
     for (let guess = 0; guess < 10; guess++) {
@@ -128,24 +128,20 @@ describe('a sign-in for a device, each step at another node', () => {
 })
 
 describe('passwords that are guessed at several nodes', () => {
-  it.each(['grace', 'nobody-of-this-name'])(
-    'of %s are compared ten times in total',
-    { timeout: MINUTE },
-    async (name) => {
-      const guess = async (index: number): Promise<number> => {
-        const browser = createBrowser()
-        const entry = await browser.open(`${node(index).gatewayUrl}/oauth2/v2/device`)
-        const login = await browser.submit(entry, { user_code: (await beginDevice(node(index))).user_code })
-        return (await browser.submit(login, { username: name, password: `guess ${index}` })).status
-      }
-      const statuses: number[] = []
-      // One per node at once: a node of a busy machine would answer 503 to a queue of them.
-      for (let turn = 0; turn < 18; turn += 3) {
-        statuses.push(...(await Promise.all([guess(turn), guess(turn + 1), guess(turn + 2)])))
-      }
-      expect(statuses.toSorted()).toEqual([...Array<number>(10).fill(401), ...Array<number>(8).fill(429)])
-    },
-  )
+  it.each(['grace', 'nobody-of-this-name'])('of %s are compared ten times in total', async (name) => {
+    const guess = async (index: number): Promise<number> => {
+      const browser = createBrowser()
+      const entry = await browser.open(`${node(index).gatewayUrl}/oauth2/v2/device`)
+      const login = await browser.submit(entry, { user_code: (await beginDevice(node(index))).user_code })
+      return (await browser.submit(login, { username: name, password: `guess ${index}` })).status
+    }
+    const statuses: number[] = []
+    // One per node at once: a node of a busy machine would answer 503 to a queue of them.
+    for (let turn = 0; turn < 18; turn += 3) {
+      statuses.push(...(await Promise.all([guess(turn), guess(turn + 1), guess(turn + 2)])))
+    }
+    expect(statuses.toSorted()).toEqual([...Array<number>(10).fill(401), ...Array<number>(8).fill(429)])
+  })
 })
 
 interface ConsoleLogin {
@@ -186,7 +182,7 @@ async function signIn(username: string): Promise<ConsoleLogin> {
 }
 
 describe('a console session that several nodes renew at the same time', () => {
-  it('continues', { timeout: MINUTE }, async () => {
+  it('continues', async () => {
     const { ask, age } = await signIn('ada')
     for (let round = 0; round < ROUNDS; round++) {
       await age()
@@ -197,7 +193,7 @@ describe('a console session that several nodes renew at the same time', () => {
 })
 
 describe('a person who is disabled at one node', () => {
-  it('has no access at the others after the answer', { timeout: MINUTE }, async () => {
+  it('has no access at the others after the answer', async () => {
     for (let round = 0; round < 3; round++) {
       const username = `person-${round}`
       const { ask } = await signIn(username)
@@ -211,7 +207,7 @@ describe('a person who is disabled at one node', () => {
 })
 
 describe('a federated provider that is registered at one node', () => {
-  it('has its clients known and forgotten by all nodes with each answer', { timeout: MINUTE }, async () => {
+  it('has its clients known and forgotten by all nodes with each answer', async () => {
     const secret = 'a secret that only the provider knows'
     const clients = [0, 1, 2].map((round) => ({ id: `partner-${round}`, secret }))
     const provider = await startFederatedProvider({ clients, scopes: ['entries:read'] })
@@ -271,7 +267,7 @@ describe('tollgate admin reset with DATABASE_URL', () => {
     expect(rows).toEqual([])
   })
 
-  it('replaces the admin of running nodes, which refuse the former one when it ends', { timeout: MINUTE }, async () => {
+  it('replaces the admin of running nodes, which refuse the former one when it ends', async () => {
     const { DATABASE_URL, MASTER_KEY } = several.settings as { DATABASE_URL: string; MASTER_KEY: string }
     const former = await node(0).platform.token()
     const statuses = (token: string) =>

@@ -75,7 +75,7 @@ describe('nodes whose Redis is stopped', () => {
 })
 
 describe('a node that left', () => {
-  it('closes no limit after Redis has lost its data, and its calls count', { timeout: 2 * MINUTE }, async () => {
+  it('closes no limit after Redis has lost its data, and its calls count', async () => {
     const caller = await LimitedCaller.enrol(nodeOf(several, 0), 'Left')
     const slots = await LimitedCaller.enrol(nodeOf(several, 0), 'Slots', 'slots-v1', '/slots-v1/entries?n=1')
     const [left, others] = [nodeOf(several, 2), several.nodes.slice(0, 2)]
@@ -93,7 +93,7 @@ describe('a node that left', () => {
 })
 
 describe('a total of an hour', () => {
-  it('is never exceeded after Redis has restarted from a snapshot', { timeout: 2 * MINUTE }, async () => {
+  it('is never exceeded after Redis has restarted from a snapshot', async () => {
     const caller = await LimitedCaller.enrol(nodeOf(several, 0), 'Snapshot')
     expect(await caller.burst(several.nodes, 5)).toEqual([200])
     await several.redis.command('SAVE')
@@ -103,7 +103,7 @@ describe('a total of an hour', () => {
     await callUpToLimit(caller, LIMIT * 0.95)
   })
 
-  it('is never exceeded if a node is killed and started again', { timeout: 2 * MINUTE }, async () => {
+  it('is never exceeded if a node is killed and started again', async () => {
     const caller = await LimitedCaller.enrol(nodeOf(several, 0), 'Killed')
     expect(await caller.burst(several.nodes, 20)).toEqual([200])
     const killed = nodeOf(several, 1)
@@ -112,7 +112,7 @@ describe('a total of an hour', () => {
     await callUpToLimit(caller, LIMIT * 0.7)
   })
 
-  it('is never exceeded if a node is killed and Redis loses its data meanwhile', { timeout: 2 * MINUTE }, async () => {
+  it('is never exceeded if a node is killed and Redis loses its data meanwhile', async () => {
     const caller = await LimitedCaller.enrol(nodeOf(several, 0), 'Both')
     expect(await caller.burst(several.nodes, 20)).toEqual([200])
     const killed = nodeOf(several, 2)
@@ -129,7 +129,7 @@ describe('a total of an hour', () => {
   })
 
   // From here on, identities are left that nobody reports, for which the hour waits if Redis loses its data.
-  it('is never exceeded if the folder of a node is put back from an older copy', { timeout: 2 * MINUTE }, async () => {
+  it('is never exceeded if the folder of a node is put back from an older copy', async () => {
     const caller = await LimitedCaller.enrol(nodeOf(several, 0), 'Older')
     const node = nodeOf(several, 1)
     expect(await caller.burst([node], 20)).toEqual([200])
@@ -145,7 +145,7 @@ describe('a total of an hour', () => {
 })
 
 describe('a node that was killed and removed', () => {
-  it('is named while an hour waits for it after Redis has lost its data', { timeout: 2 * MINUTE }, async () => {
+  it('is named while an hour waits for it after Redis has lost its data', async () => {
     const caller = await LimitedCaller.enrol(nodeOf(several, 0), 'Removed')
     const killed = nodeOf(several, 2)
     expect(await caller.burst([killed], 20)).toEqual([200])
@@ -169,7 +169,7 @@ describe('a node that was killed and removed', () => {
 })
 
 describe('a node that shall serve without Redis', () => {
-  it('serves, counts alone, and raises a Critical risk for the operator', { timeout: 2 * MINUTE }, async () => {
+  it('serves, counts alone, and raises a Critical risk for the operator', async () => {
     const serving = await startSeveralNodes(['s'], { LIMITS_WITHOUT_REDIS: 'serve' })
     try {
       const [node] = serving.nodes as [(typeof serving.nodes)[0]]

@@ -48,7 +48,7 @@ const untilAdmitted = async (caller: LimitedCaller, number: number) => {
 const newCaller = (name: string) => LimitedCaller.enrol(nodeOf(several, 0), name)
 
 describe('three nodes', () => {
-  it('admit a total per hour together', { timeout: MINUTE }, async () => {
+  it('admit a total per hour together', async () => {
     await declare({ totals: { hour: 100 } })
     const caller = await newCaller('Hourly')
     const fromMs = Date.now()
@@ -57,7 +57,7 @@ describe('three nodes', () => {
     expect(caller.admitted).toBeLessThanOrEqual(100 * windowsSince(fromMs, HOUR))
   })
 
-  it('admit a rate together', { timeout: MINUTE }, async () => {
+  it('admit a rate together', async () => {
     await declare({ rate: { value: 60, duration: 'minute' } })
     const caller = await newCaller('Steady')
     const fromMs = Date.now()
@@ -79,7 +79,7 @@ describe('three nodes', () => {
     expect(caller.admitted).toBeLessThanOrEqual(500 * windowsSince(fromMs, HOUR))
   })
 
-  it('run no more calls at once than declared, and as many again after these', { timeout: MINUTE }, async () => {
+  it('run no more calls at once than declared, and as many again after these', async () => {
     const slots = 6
     await declare({ concurrent: slots }, HELD_API)
     const caller = await LimitedCaller.enrol(nodeOf(several, 0), 'Slots', HELD_API, `/${HELD_API}/entries?n=1`)
@@ -97,7 +97,7 @@ describe('three nodes', () => {
     expect(Object.keys(caller.counts)).toEqual(['200', '429'])
   })
 
-  it('admit nothing above a lower number once its command has answered', { timeout: MINUTE }, async () => {
+  it('admit nothing above a lower number once its command has answered', async () => {
     await declare({ totals: { hour: 100_000 } })
     const caller = await newCaller('Lowered')
     const hourMs = Math.floor(Date.now() / HOUR)

@@ -68,7 +68,7 @@ async function callUntil(served: number, apiKey: string, counts: Readonly<Record
   await expect.poll(async () => (sum += (await callInTurn(apiKey, 1))[200] ?? 0), WAIT).toBe(served)
 }
 
-it('serves exactly the units of a quota, whichever node a call reaches', { timeout: 2 * MINUTE }, async () => {
+it('serves exactly the units of a quota, whichever node a call reaches', async () => {
   await declare({ quotas: { period: 'Annual', resourceUnits: 100 }, resourceUnits: { default: 2 } })
   const { apiKey } = await enrol(node(0), 'ledger-v1', { name: 'Yearly' })
   const counts = await callInTurn(apiKey, 30)
@@ -77,7 +77,7 @@ it('serves exactly the units of a quota, whichever node a call reaches', { timeo
   expect(await callInTurn(apiKey, 10)).toEqual({ 402: 30 })
 })
 
-it('serves exactly the calls of a month', { timeout: 2 * MINUTE }, async () => {
+it('serves exactly the calls of a month', async () => {
   await declare({ limits: [{ name: 'all', totals: { month: 40 } }] })
   const { apiKey } = await enrol(node(0), 'ledger-v1', { name: 'Monthly' })
   const counts = await callInTurn(apiKey, 20)

@@ -72,7 +72,7 @@ const eventsOf = ({ risks }: RiskReader, { consumer }: Enrolled) =>
 const sql = (text: string) => executeSql(several.settings['DATABASE_URL']!, text)
 
 describe('ten refused calls over three nodes', () => {
-  it('are one Critical episode at every node, and in the stream of every node', { timeout: MINUTE }, async () => {
+  it('are one Critical episode at every node, and in the stream of every node', async () => {
     const consumer = await enrolRefused('Spread')
     const streams = await Promise.all(several.nodes.map((each) => openReader(each)))
     for (let turn = 0; turn < 10; turn++) expect(await call(node(turn), consumer)).toBe(403)
@@ -90,7 +90,7 @@ describe('ten refused calls over three nodes', () => {
     await expect.poll(() => new Set(idsOf()).size, WAIT).toBe(1)
   })
 
-  it('have one timeline at every node', { timeout: MINUTE }, async () => {
+  it('have one timeline at every node', async () => {
     const consumer = await enrolRefused('Timeline')
     for (let turn = 0; turn < 10; turn++) await call(node(turn), consumer)
     await expect.poll(() => risksOf(node(1), consumer), WAIT).toMatchObject([{ severity: 'Critical' }])
@@ -105,7 +105,7 @@ describe('ten refused calls over three nodes', () => {
 })
 
 describe('a reader that resumes at another node', () => {
-  it('receives every later event once', { timeout: MINUTE }, async () => {
+  it('receives every later event once', async () => {
     const first = await openReader(node(0))
     const consumers: Enrolled[] = []
     for (let index = 0; index < 5; index++) {

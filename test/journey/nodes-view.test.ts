@@ -53,7 +53,7 @@ async function openStream({ baseUrl, platform }: Service, lastEventId = ''): Pro
 }
 
 describe('a call', () => {
-  it('is streamed and found at every node, and a stream resumes at another one', { timeout: 2 * MINUTE }, async () => {
+  it('is streamed and found at every node, and a stream resumes at another one', async () => {
     const { subscription, apiKey } = await enrol(node(0), 'ledger-v1', { name: 'Refused' })
     await node(0).platform.post(`/v1/subscriptions/${subscription}/suspend`)
     const streams = await Promise.all(several.nodes.map((each) => openStream(each)))
@@ -76,7 +76,7 @@ describe('a call', () => {
 })
 
 describe('a backend that fails for one node', () => {
-  it('needs attention at every node', { timeout: 2 * MINUTE }, async () => {
+  it('needs attention at every node', async () => {
     await publish(node(0), 'ledger-v2', ledgerDocument('2.0.0'), ownUrl(await ownPort()))
     const { apiKey } = await enrol(node(0), 'ledger-v2', { name: 'Broken' })
     const failing = async ({ platform }: Service): Promise<readonly string[]> => {
@@ -97,7 +97,7 @@ describe('a backend that fails for one node', () => {
 })
 
 describe('a node with another address', () => {
-  it('is refused, unless a change of addresses rolls; then every node shows it', { timeout: 2 * MINUTE }, async () => {
+  it('is refused, unless a change of addresses rolls; then every node shows it', async () => {
     const env = { ...several.settings, NODE_NAME: 'c', BASE_URL: 'http://other.example' }
     const refused = await createService({ args: ['--empty'], env })
     onTestFinished(() => refused.remove())

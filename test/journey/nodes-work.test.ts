@@ -114,7 +114,7 @@ describe('the webhooks of three nodes', () => {
 })
 
 describe('a canary of three nodes', () => {
-  it('serves the same callers on every node, until it is promoted or discarded', { timeout: 2 * MINUTE }, async () => {
+  it('serves the same callers on every node, until it is promoted or discarded', async () => {
     const next = await startLedgerBackend('next')
     const document = { ...ledgerDocument(), info: { title: 'Canary', version: '1.0.0' } }
     const specification = Buffer.from(JSON.stringify(document)).toString('base64')

@@ -74,7 +74,7 @@ async function storedCalls(subscription: string): Promise<number> {
 }
 
 describe('three nodes that started at the same time', () => {
-  it('have one admin and one set of signing keys', { timeout: MINUTE }, async () => {
+  it('have one admin and one set of signing keys', async () => {
     const keys = await Promise.all(
       several.nodes.map(
         async ({ platform }) => (await platform.get<{ items: { id: string }[] }>('/v1/signingkeys')).items,
@@ -89,7 +89,7 @@ describe('three nodes that started at the same time', () => {
     }
   })
 
-  it('serve a new subscription, and refuse it once it is suspended', { timeout: 2 * MINUTE }, async () => {
+  it('serve a new subscription, and refuse it once it is suspended', async () => {
     for (let round = 0; round < ROUNDS; round++) {
       const { subscription, apiKey } = await enrol(node(round), 'ledger-v1', { name: `Round ${round}` })
       expect(await several.callAll(PATH, apiKey)).toEqual([200, 200, 200])
@@ -100,22 +100,18 @@ describe('three nodes that started at the same time', () => {
     }
   })
 
-  it(
-    'show a credential as used that was used at another node, once that has stopped',
-    { timeout: MINUTE },
-    async () => {
-      const { subscription, apiKey } = await enrol(node(0), 'ledger-v1', { name: 'Used' })
-      expect(await usedTypes(node(1), subscription)).toEqual([])
-      expect(await callOne(node(0), PATH, apiKey)).toBe(200)
-      await expect.poll(() => usedTypes(node(0), subscription)).toEqual(['ApiKey'])
-      expect(await node(0).stop()).toBe(0)
-      expect(await usedTypes(node(1), subscription)).toEqual(['ApiKey'])
-      await node(0).start()
-      expect(await usedTypes(node(0), subscription)).toEqual(['ApiKey'])
-    },
-  )
+  it('show a credential as used that was used at another node, once that has stopped', async () => {
+    const { subscription, apiKey } = await enrol(node(0), 'ledger-v1', { name: 'Used' })
+    expect(await usedTypes(node(1), subscription)).toEqual([])
+    expect(await callOne(node(0), PATH, apiKey)).toBe(200)
+    await expect.poll(() => usedTypes(node(0), subscription)).toEqual(['ApiKey'])
+    expect(await node(0).stop()).toBe(0)
+    expect(await usedTypes(node(1), subscription)).toEqual(['ApiKey'])
+    await node(0).start()
+    expect(await usedTypes(node(0), subscription)).toEqual(['ApiKey'])
+  })
 
-  it('refuse a token once it is revoked at another node', { timeout: MINUTE }, async () => {
+  it('refuse a token once it is revoked at another node', async () => {
     for (let round = 0; round < several.nodes.length; round++) {
       const { clientId, clientSecret, token } = await enrol(node(round), 'ledger-v1', { name: `Tokens ${round}` })
       const bearer = await token()
@@ -130,33 +126,29 @@ describe('three nodes that started at the same time', () => {
     }
   })
 
-  it(
-    'serve a revision everywhere once its activation is answered, without a failed call',
-    { timeout: 2 * MINUTE },
-    async () => {
-      const { apiKey } = await enrol(node(0), 'ledger-v1', { name: 'Load' })
-      let isOver = false
-      const seen = new Set<string>()
-      const load = several.nodes.map(async (each) => {
-        while (!isOver) seen.add(await answerOf(each, apiKey))
-      })
-      try {
-        for (let round = 0; round < ROUNDS; round++) {
-          const backend = backends[(round + 1) % 2]!
-          await stage(node(round), backend)
-          expect(await pendingAfter(node(round + 1), `/v1/proxies/${proxy}/activate`)).toBe('')
-          const expected = backend === backends[0] ? 'first' : 'second'
-          for (const each of several.nodes) expect(await answerOf(each, apiKey)).toBe(expected)
-        }
-      } finally {
-        isOver = true
-        await Promise.all(load)
+  it('serve a revision everywhere once its activation is answered, without a failed call', async () => {
+    const { apiKey } = await enrol(node(0), 'ledger-v1', { name: 'Load' })
+    let isOver = false
+    const seen = new Set<string>()
+    const load = several.nodes.map(async (each) => {
+      while (!isOver) seen.add(await answerOf(each, apiKey))
+    })
+    try {
+      for (let round = 0; round < ROUNDS; round++) {
+        const backend = backends[(round + 1) % 2]!
+        await stage(node(round), backend)
+        expect(await pendingAfter(node(round + 1), `/v1/proxies/${proxy}/activate`)).toBe('')
+        const expected = backend === backends[0] ? 'first' : 'second'
+        for (const each of several.nodes) expect(await answerOf(each, apiKey)).toBe(expected)
       }
-      expect([...seen].sort()).toEqual(['first', 'second'])
-    },
-  )
+    } finally {
+      isOver = true
+      await Promise.all(load)
+    }
+    expect([...seen].sort()).toEqual(['first', 'second'])
+  })
 
-  it('answer a repeated request from the answer of another node', { timeout: MINUTE }, async () => {
+  it('answer a repeated request from the answer of another node', async () => {
     const create = async ({ baseUrl, platform }: Service) => {
       const response = await fetch(`${baseUrl}/v1/consumers`, {
         method: 'POST',
@@ -177,7 +169,7 @@ describe('three nodes that started at the same time', () => {
 })
 
 describe('a node that was killed', () => {
-  it('is named as pending, and serves the current state after its restart', { timeout: 2 * MINUTE }, async () => {
+  it('is named as pending, and serves the current state after its restart', async () => {
     const { subscription, apiKey } = await enrol(node(0), 'ledger-v1', { name: 'Killed' })
     await node(2).kill()
     expect(await pendingAfter(node(0), `/v1/subscriptions/${subscription}/suspend`)).toBe('c')
@@ -188,7 +180,7 @@ describe('a node that was killed', () => {
     expect(await callOne(node(2), PATH, apiKey)).toBe(200)
   })
 
-  it('is shown as silent by every node, and can be removed; a live one cannot', { timeout: 2 * MINUTE }, async () => {
+  it('is shown as silent by every node, and can be removed; a live one cannot', async () => {
     expect(await listedAt(node(0))).toEqual(['a live self', 'b live', 'c live'])
     await node(2).kill()
     await expect.poll(() => listedAt(node(0)), { timeout: 20_000 }).toEqual(['a live self', 'b live', 'c silent'])
@@ -208,7 +200,7 @@ describe('a node that was killed', () => {
     await expect.poll(() => metricOf(node(2), 'node_lag'), { timeout: 20_000 }).toBe(0)
   })
 
-  it('is refused with a copied identity and with the name of another node', { timeout: 2 * MINUTE }, async () => {
+  it('is refused with a copied identity and with the name of another node', async () => {
     const env = { ...several.settings, NODE_NAME: 'a' }
     const other = await createService({ args: ['--empty'], env })
     await expect(other.start()).rejects.toThrow(/another node is named a; set NODE_NAME/)
@@ -217,22 +209,18 @@ describe('a node that was killed', () => {
 })
 
 describe('without PostgreSQL', () => {
-  it(
-    'calls are served and stored, and commands answer 503; afterwards everything works again',
-    { timeout: 2 * MINUTE },
-    async () => {
-      const { subscription, apiKey } = await enrol(node(0), 'ledger-v1', { name: 'Outage' })
-      expect(await several.callAll(PATH, apiKey)).toEqual([200, 200, 200])
-      await several.postgres.stop()
-      expect(await several.callAll(PATH, apiKey)).toEqual([200, 200, 200])
-      await expect(node(0).platform.post(`/v1/subscriptions/${subscription}/suspend`)).rejects.toThrow(/answered 503/)
-      expect(await several.callAll(PATH, apiKey)).toEqual([200, 200, 200])
-      await expect.poll(() => storedCalls(subscription), { timeout: MINUTE }).toBe(9)
-      await several.postgres.start()
-      const serving = () => servingNodes(node(0)).catch(() => [])
-      await expect.poll(serving, { timeout: MINUTE }).toEqual(['a', 'b', 'c'])
-      await serveAfter(node(0), `/v1/subscriptions/${subscription}/suspend`, ['a', 'b', 'c'])
-      expect(await several.callAll(PATH, apiKey)).toEqual([403, 403, 403])
-    },
-  )
+  it('calls are served and stored, and commands answer 503; afterwards everything works again', async () => {
+    const { subscription, apiKey } = await enrol(node(0), 'ledger-v1', { name: 'Outage' })
+    expect(await several.callAll(PATH, apiKey)).toEqual([200, 200, 200])
+    await several.postgres.stop()
+    expect(await several.callAll(PATH, apiKey)).toEqual([200, 200, 200])
+    await expect(node(0).platform.post(`/v1/subscriptions/${subscription}/suspend`)).rejects.toThrow(/answered 503/)
+    expect(await several.callAll(PATH, apiKey)).toEqual([200, 200, 200])
+    await expect.poll(() => storedCalls(subscription), { timeout: MINUTE }).toBe(9)
+    await several.postgres.start()
+    const serving = () => servingNodes(node(0)).catch(() => [])
+    await expect.poll(serving, { timeout: MINUTE }).toEqual(['a', 'b', 'c'])
+    await serveAfter(node(0), `/v1/subscriptions/${subscription}/suspend`, ['a', 'b', 'c'])
+    expect(await several.callAll(PATH, apiKey)).toEqual([403, 403, 403])
+  })
 })

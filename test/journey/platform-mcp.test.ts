@@ -39,7 +39,6 @@ async function logIn(role: string, revision: '2025-11-25' | '2026-07-28'): Promi
 describe('a person with the official client', () => {
   it.each(['2025-11-25', '2026-07-28'] as const)(
     'signs in for the endpoint and acts with the rights of the role (%s)',
-    { timeout: MINUTE },
     async (revision) => {
       const { client, authorizeUrl, callback, token, id } = await logIn('auditor', revision)
       expect(authorizeUrl.searchParams.get('resource')).toBe(endpoint())
@@ -63,7 +62,7 @@ describe('a person with the official client', () => {
     },
   )
 
-  it('reads several pages of resources, one of them, and a prompt', { timeout: MINUTE }, async () => {
+  it('reads several pages of resources, one of them, and a prompt', async () => {
     const specification = (version: number) =>
       Buffer.from(JSON.stringify({ opensla: '1.0.0', info: { version: `1.0.${version}` } })).toString('base64')
     for (let version = 0; version <= PAGE_MAX; version++) {
@@ -89,7 +88,7 @@ describe('a person with the official client', () => {
     expect(contentOf(prompt)).toContain('Explain the call abc')
   })
 
-  it('learns why a call was refused, and who uses most', { timeout: MINUTE }, async () => {
+  it('learns why a call was refused, and who uses most', async () => {
     const send = (query: string) =>
       request(`${service.gatewayUrl}/ledger-v1/entries?n=${query}`, { headers: { 'x-api-key': caller.apiKey } })
     const { headers, body } = await send('1')
@@ -105,42 +104,36 @@ describe('a person with the official client', () => {
 })
 
 describe('an agent with a credential of its own', () => {
-  it(
-    'has each call in the request log once, with its channel, and other messages without units',
-    { timeout: MINUTE },
-    async () => {
-      const robot = await enrol(service, 'platform-v1', { name: 'Robot', kind: 'agent', scopes: ['apis:read'] })
-      const client = await openMcpClient(endpoint(), robot.apiKey, '2026-07-28')
-      await client.listTools()
-      await client.callTool({ name: 'search_catalogue' })
-      await client.callTool({ name: 'search_catalogue', arguments: { state: 'Active' } })
-      expect(await client.callTool({ name: 'current_risks' })).toMatchObject({ isError: true })
-      const logged = async () => {
-        type Logged = { operation: string; channel: string; outcome: string; resourceUnits: number }
-        const path = `/v1/requests?api=platform-v1&customer=${robot.consumer}`
-        const { items } = await service.platform.get<{ items: readonly Logged[] }>(path)
-        return items.map(({ operation, channel, outcome }) => `${channel} ${operation} ${outcome}`).sort()
-      }
-      await expect
-        .poll(logged, { timeout: 20_000, interval: 200 })
-        .toEqual([
-          'mcp  served',
-          'mcp  served',
-          'mcp listApis served',
-          'mcp listApis served',
-          'mcp listRisks operation_forbidden',
-        ])
-      const usage = () =>
-        service.platform.get<{ items: readonly { operation: string; channel: string; calls: number }[] }>(
-          `/v1?api=platform-v1&customer=${robot.consumer}`,
-        )
-      await expect.poll(async () => (await usage()).items.length, { timeout: 30_000, interval: 200 }).toBeGreaterThan(0)
-      const { items } = await usage()
-      expect(new Set(items.map(({ operation, channel }) => `${channel} ${operation}`))).toEqual(
-        new Set(['mcp listApis']),
+  it('has each call in the request log once, with its channel, and other messages without units', async () => {
+    const robot = await enrol(service, 'platform-v1', { name: 'Robot', kind: 'agent', scopes: ['apis:read'] })
+    const client = await openMcpClient(endpoint(), robot.apiKey, '2026-07-28')
+    await client.listTools()
+    await client.callTool({ name: 'search_catalogue' })
+    await client.callTool({ name: 'search_catalogue', arguments: { state: 'Active' } })
+    expect(await client.callTool({ name: 'current_risks' })).toMatchObject({ isError: true })
+    const logged = async () => {
+      type Logged = { operation: string; channel: string; outcome: string; resourceUnits: number }
+      const path = `/v1/requests?api=platform-v1&customer=${robot.consumer}`
+      const { items } = await service.platform.get<{ items: readonly Logged[] }>(path)
+      return items.map(({ operation, channel, outcome }) => `${channel} ${operation} ${outcome}`).sort()
+    }
+    await expect
+      .poll(logged, { timeout: 20_000, interval: 200 })
+      .toEqual([
+        'mcp  served',
+        'mcp  served',
+        'mcp listApis served',
+        'mcp listApis served',
+        'mcp listRisks operation_forbidden',
+      ])
+    const usage = () =>
+      service.platform.get<{ items: readonly { operation: string; channel: string; calls: number }[] }>(
+        `/v1?api=platform-v1&customer=${robot.consumer}`,
       )
-    },
-  )
+    await expect.poll(async () => (await usage()).items.length, { timeout: 30_000, interval: 200 }).toBeGreaterThan(0)
+    const { items } = await usage()
+    expect(new Set(items.map(({ operation, channel }) => `${channel} ${operation}`))).toEqual(new Set(['mcp listApis']))
+  })
 
   it('cannot use a token or a key of another API', async () => {
     const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }
@@ -154,7 +147,7 @@ describe('an agent with a credential of its own', () => {
     expect(await send({ 'x-api-key': caller.apiKey })).toEqual([403, 'subscription_required'])
   })
 
-  it('has its revoked credential refused at the next message', { timeout: MINUTE }, async () => {
+  it('has its revoked credential refused at the next message', async () => {
     const robot = await enrol(service, 'platform-v1', { name: 'Robot', kind: 'agent', scopes: ['apis:read'] })
     const client = await openMcpClient(endpoint(), robot.apiKey, '2026-07-28')
     expect(await client.callTool({ name: 'search_catalogue' })).toMatchObject({ isError: false })

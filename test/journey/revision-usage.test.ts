@@ -127,7 +127,7 @@ const billed = async (): Promise<number> =>
   (await itemsAt<Sum>('/v1/summaries?api=ledger-v1&groupBy=api')).reduce((sum, { calls }) => sum + calls, 0)
 
 describe('the usage of two revisions', () => {
-  it('is exact for each of them: calls, units, errors, logged calls, and their sum', { timeout: 120_000 }, async () => {
+  it('is exact for each of them: calls, units, errors, logged calls, and their sum', async () => {
     await callThrough(async () => {
       await service.platform.post('/v1/proxies', {
         api: 'ledger-v1',

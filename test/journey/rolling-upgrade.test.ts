@@ -112,7 +112,7 @@ async function refuseEverywhere(name: string): Promise<void> {
 }
 
 describe('a node of a later version beside two of this one', () => {
-  it('extends the schema, and writes what the others read', { timeout: MINUTE }, async () => {
+  it('extends the schema, and writes what the others read', async () => {
     nodes[2].installation.install('later')
     await nodes[2].start()
     expect(await versions(nodes[0])).toEqual(['this', 'this', 'later'])
@@ -123,7 +123,7 @@ describe('a node of a later version beside two of this one', () => {
     expect(await sharedFormat()).toBe(FORMAT)
   })
 
-  it('executes commands for the others, and they for it', { timeout: MINUTE }, async () => {
+  it('executes commands for the others, and they for it', async () => {
     for (const [at, other] of [
       [nodes[2], nodes[0]],
       [nodes[1], nodes[2]],
@@ -140,7 +140,7 @@ describe('a node of a later version beside two of this one', () => {
     }
   })
 
-  it('admits a total together with them', { timeout: MINUTE }, async () => {
+  it('admits a total together with them', async () => {
     await declareLimit(nodes[2], { totals: { hour: 60 } }, LIMITED)
     const caller = await LimitedCaller.enrol(nodes[1], 'Hourly', LIMITED, `/${LIMITED}/things`)
     const fromMs = Date.now()
@@ -171,7 +171,7 @@ describe('an upgrade of one node after the other', () => {
     await refuseEverywhere('Later')
   })
 
-  it('is final: a node of the earlier version is refused with one line', { timeout: MINUTE }, async () => {
+  it('is final: a node of the earlier version is refused with one line', async () => {
     await nodes[0].stop()
     nodes[0].installation.install('this')
     await expect(nodes[0].start()).rejects.toThrow(

@@ -67,7 +67,7 @@ async function call(socket: TLSSocket): Promise<string> {
   return head.toString().split('\r\n')[0]!
 }
 
-it('presents changed certificates to new connections while the others go on', { timeout: 120_000 }, async () => {
+it('presents changed certificates to new connections while the others go on', async () => {
   const { gatewayUrl, baseUrl } = service
   const kept = await open(gatewayUrl)
   expect(await call(kept)).toBe('HTTP/1.1 200 OK')
@@ -88,7 +88,7 @@ it('presents changed certificates to new connections while the others go on', { 
   expect(await call(kept)).toBe('HTTP/1.1 200 OK')
 })
 
-it('serves and bills calls over HTTP/2, which use their credential', { timeout: 60_000 }, async () => {
+it('serves and bills calls over HTTP/2, which use their credential', async () => {
   const { gatewayUrl, platform } = service
   const { apiKey, consumer, subscription } = await enrol(service, 'things-v1', { name: 'Grace' })
   const billed = async (): Promise<number> => {
@@ -108,7 +108,7 @@ it('serves and bills calls over HTTP/2, which use their credential', { timeout: 
   await expect.poll(() => usedTypes(service, subscription), WITHIN).toEqual(['ApiKey'])
 })
 
-it('presents certificates by the host, also those that are added', { timeout: 60_000 }, async () => {
+it('presents certificates by the host, also those that are added', async () => {
   const { gatewayUrl, baseUrl } = service
   for (const url of [gatewayUrl, baseUrl]) {
     const socket = await open(url, 'api.example.test')
@@ -125,7 +125,7 @@ it('presents certificates by the host, also those that are added', { timeout: 60
   await expect.poll(nameOf, WITHIN).toBe('late.example.test')
 })
 
-it('goes on with its certificate while another one cannot be read', { timeout: 60_000 }, async () => {
+it('goes on with its certificate while another one cannot be read', async () => {
   const { gatewayUrl } = service
   const before = await presented(gatewayUrl)
   folder.write('main/gw.crt', 'nothing')
@@ -141,7 +141,7 @@ it('redirects HTTP to HTTPS', async () => {
   expect([answer.statusCode, answer.headers.location]).toEqual([308, `${service.gatewayUrl}/things-v1/things?a=b`])
 })
 
-it('raises a risk before a certificate expires, and shows the days that are left', { timeout: 60_000 }, async () => {
+it('raises a risk before a certificate expires, and shows the days that are left', async () => {
   const metrics = await (await fetch(`${service.baseUrl}/metrics`)).text()
   expect(Number(/^tollgate_tls_certificate_days_left (.+)$/m.exec(metrics)?.[1])).toBeCloseTo(30, 0)
   folder.put('more/short', authority.sign('short.example.test', 3))
@@ -153,7 +153,7 @@ it('raises a risk before a certificate expires, and shows the days that are left
   await expect.poll(found, WITHIN).toMatchObject({ severity: 'Warning', phase: 'opened' })
 })
 
-it('refuses to start with a certificate that it cannot read', { timeout: 60_000 }, async () => {
+it('refuses to start with a certificate that it cannot read', async () => {
   const refused = await createService({
     env: { TLS_CERT_FILE: folder.at('main/gw.crt'), TLS_KEY_FILE: folder.at('more/api.key') },
   })

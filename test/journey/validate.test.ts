@@ -67,7 +67,7 @@ it('validate prints the reason if the service cannot be reached', async () => {
   expect([code, err]).toEqual([2, expect.stringContaining('ECONNREFUSED')])
 })
 
-it('every activation is scored, and a low score is a risk of the provider', { timeout: 30_000 }, async () => {
+it('every activation is scored, and a low score is a risk of the provider', async () => {
   const responses = { 200: { description: 'ok' } }
   const operation = (id: string) => ({ operationId: id, security: [], responses })
   await publish(

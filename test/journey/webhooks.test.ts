@@ -122,7 +122,7 @@ describe('the webhook event', () => {
     backend.close()
   })
 
-  it('DesignDrift is sent for a response that the contract does not declare', { timeout: 60_000 }, async () => {
+  it('DesignDrift is sent for a response that the contract does not declare', async () => {
     const { apiKey } = await enrol(service, 'shop-v1')
     expect(await call('shop-v1', apiKey)).toBe(418)
     await vi.waitFor(
@@ -132,7 +132,7 @@ describe('the webhook event', () => {
     status = 200
   })
 
-  it('UpstreamHealthIssue is sent for an unreachable backend', { timeout: 90_000 }, async () => {
+  it('UpstreamHealthIssue is sent for an unreachable backend', async () => {
     const { apiKey, subscription } = await enrol(service, 'down-v1')
     onDown = subscription
     await vi.waitFor(async () => {
@@ -142,7 +142,7 @@ describe('the webhook event', () => {
     expect(dataOf('UpstreamHealthIssue')[0]).toMatchObject({ api: 'down-v1' })
   })
 
-  it('CredentialExpiringSoon and CredentialRevoked are sent', { timeout: 60_000 }, async () => {
+  it('CredentialExpiringSoon and CredentialRevoked are sent', async () => {
     await service.platform.put('/v1/apis/shop-v1/policy', { credentialLifetimeDays: 1 })
     const { subscription, clientId } = await enrol(service, 'shop-v1')
     await service.platform.put('/v1/apis/shop-v1/policy', {})
@@ -157,41 +157,37 @@ describe('the webhook event', () => {
     }, WAIT)
   })
 
-  it(
-    'SlaChanged, SubscriptionWaitlistedForCapacity and TierChangeRequested are sent',
-    { timeout: 60_000 },
-    async () => {
-      const limits = [{ name: 'all', concurrent: 2 }]
-      await declare('shop-v1', { version: '1.0.0' }, { runtime: [{ name: 'promise', concurrency: 3 }], limits })
-      await declare('shop-v1', { version: '1.1.0' }, { runtime: [{ name: 'promise', concurrency: 3 }], limits })
-      await declare('shop-v1', { version: '1.0.0', variant: 'gold' }, { limits })
-      // Including the first one, because the API has subscriptions; the order is not guaranteed.
-      await vi.waitFor(() => {
-        const changes = dataOf('SlaChanged').map(({ api, from, to }) => ({ api, from, to }))
-        expect(changes).toHaveLength(2)
-        expect(changes).toContainEqual({ api: 'shop-v1', from: null, to: '1.0.0' })
-        expect(changes).toContainEqual({ api: 'shop-v1', from: '1.0.0', to: '1.1.0' })
-      }, WAIT)
+  it('SlaChanged, SubscriptionWaitlistedForCapacity and TierChangeRequested are sent', async () => {
+    const limits = [{ name: 'all', concurrent: 2 }]
+    await declare('shop-v1', { version: '1.0.0' }, { runtime: [{ name: 'promise', concurrency: 3 }], limits })
+    await declare('shop-v1', { version: '1.1.0' }, { runtime: [{ name: 'promise', concurrency: 3 }], limits })
+    await declare('shop-v1', { version: '1.0.0', variant: 'gold' }, { limits })
+    // Including the first one, because the API has subscriptions; the order is not guaranteed.
+    await vi.waitFor(() => {
+      const changes = dataOf('SlaChanged').map(({ api, from, to }) => ({ api, from, to }))
+      expect(changes).toHaveLength(2)
+      expect(changes).toContainEqual({ api: 'shop-v1', from: null, to: '1.0.0' })
+      expect(changes).toContainEqual({ api: 'shop-v1', from: '1.0.0', to: '1.1.0' })
+    }, WAIT)
 
-      const { id: consumer } = await service.platform.post<{ id: string }>('/v1/consumers', {
-        name: 'Late',
-        kind: 'application',
-      })
-      const { id } = await service.platform.post<{ id: string }>('/v1/subscriptions', { consumer, api: 'shop-v1' })
-      await vi.waitFor(() => {
-        expect(dataOf('SubscriptionWaitlistedForCapacity')).toMatchObject([{ subscription: id, api: 'shop-v1' }])
-      }, WAIT)
+    const { id: consumer } = await service.platform.post<{ id: string }>('/v1/consumers', {
+      name: 'Late',
+      kind: 'application',
+    })
+    const { id } = await service.platform.post<{ id: string }>('/v1/subscriptions', { consumer, api: 'shop-v1' })
+    await vi.waitFor(() => {
+      expect(dataOf('SubscriptionWaitlistedForCapacity')).toMatchObject([{ subscription: id, api: 'shop-v1' }])
+    }, WAIT)
 
-      await service.platform.put('/v1/apis/down-v1/policy', { subscriptionApproval: 'Manual' })
-      await declare('down-v1', { version: '1.0.0', variant: 'gold' }, { limits })
-      await service.platform.post(`/v1/subscriptions/${onDown}/tierChanges`, { slaVariant: 'gold', reason: 'More.' })
-      await vi.waitFor(() => {
-        expect(dataOf('TierChangeRequested')).toMatchObject([{ subscription: onDown, to: 'gold', reason: 'More.' }])
-      }, WAIT)
-    },
-  )
+    await service.platform.put('/v1/apis/down-v1/policy', { subscriptionApproval: 'Manual' })
+    await declare('down-v1', { version: '1.0.0', variant: 'gold' }, { limits })
+    await service.platform.post(`/v1/subscriptions/${onDown}/tierChanges`, { slaVariant: 'gold', reason: 'More.' })
+    await vi.waitFor(() => {
+      expect(dataOf('TierChangeRequested')).toMatchObject([{ subscription: onDown, to: 'gold', reason: 'More.' }])
+    }, WAIT)
+  })
 
-  it('VersionDeprecated and VersionSunset are sent', { timeout: 60_000 }, async () => {
+  it('VersionDeprecated and VersionSunset are sent', async () => {
     const retirementDate = new Date(Date.now() + 86_400_000).toISOString()
     await service.platform.post('/v1/apis/down-v1/deprecate', { retirementDate })
     await service.platform.post('/v1/apis/down-v1/retire', { force: true })

@@ -59,7 +59,7 @@ async function open(): Promise<Peer> {
   return peer
 }
 
-it('bills messages, uses its credential, and ends with that and with the service', { timeout: 120_000 }, async () => {
+it('bills messages, uses its credential, and ends with that and with the service', async () => {
   const { origin } = await openWebSocketBackend({ onPeer: (peer) => void echo(peer) })
   const specification = Buffer.from(JSON.stringify(DECLARATION)).toString('base64')
   await publish(service, 'chat-v1', DOCUMENT, origin)

@@ -67,7 +67,7 @@ function linesOf(items: readonly LineItem[]): readonly StatementLine[] {
 }
 
 describe('a statement', () => {
-  it('equals its line items, open, closed, and with what arrives later', { timeout: 60_000 }, async () => {
+  it('equals its line items, open, closed, and with what arrives later', async () => {
     const random = createRandom(3)
     const items = randomItems(random, 1_500)
     await usage.insert('first', items)
@@ -163,7 +163,7 @@ describe('a statement', () => {
     }
   })
 
-  it('is read from the rollup by price, as exact as before', { timeout: 60_000 }, async () => {
+  it('is read from the rollup by price, as exact as before', async () => {
     const items = randomItems(createRandom(7), 1_000)
     await usage.insert('first', items)
     await rollups.roll(NOW)

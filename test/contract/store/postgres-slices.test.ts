@@ -103,7 +103,7 @@ describe('The grantor of slices in PostgreSQL', () => {
     },
   )
 
-  it.each(FAULTS)('is found to differ with "%s" replaced by "%s"', { timeout: 120_000 }, async (text, replacement) => {
+  it.each(FAULTS)('is found to differ with "%s" replaced by "%s"', async (text, replacement) => {
     const faulty = { load: load.replace(text, replacement), store: STORE.replace(text, replacement) }
     expect(faulty).not.toEqual({ load, store: STORE })
     let isFound = false

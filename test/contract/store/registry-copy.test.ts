@@ -82,7 +82,7 @@ async function readAll(reads: Reads): Promise<unknown> {
 }
 
 describe('a copy of the registry', () => {
-  it('equals the registry after random commits, whenever it is brought up to date', { timeout: 60_000 }, async () => {
+  it('equals the registry after random commits, whenever it is brought up to date', async () => {
     const { next: random } = createRandom(SEED)
     const { postgres, copy } = await openBoth()
     const revisions = new Map<string, number>()
