@@ -3,6 +3,7 @@
 import { request, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { describe, expect, it } from 'vitest'
+import { queuedBytes } from '../../../src/gateway/connection/reader-watch.ts'
 import { openBackend, openRawBackend, openTestGateway, type TestGateway } from '../../fixtures/test-gateway.ts'
 
 const uploadRequest = (headers: string, key = 'a', path = '/things-v1/keyed'): string =>
@@ -88,9 +89,11 @@ describe('connections to a backend', () => {
   })
 
   it('are taken back, when all stay in use, from the slowest client of the subscription that holds the most', async () => {
+    const downloads: Socket[] = []
     const origin = await openBackend((incoming, response) => {
-      if (incoming.headers['x-consumer-id'] === 'con_good') response.end('ok')
-      else response.end(Buffer.alloc(50_000_000))
+      if (incoming.headers['x-consumer-id'] === 'con_good') return void response.end('ok')
+      downloads.push(incoming.socket)
+      response.end(Buffer.alloc(50_000_000))
     })
     const gateway = await openTestGateway({ backend: { origin, connections: 4, waitMs: 5_000 } })
     const sockets = await Promise.all(Array.from({ length: 4 }, () => gateway.open()))
@@ -98,7 +101,10 @@ describe('connections to a backend', () => {
       socket.pause()
       socket.write(downloadRequest(index < 2 ? 'a' : 'b'))
     })
-    await new Promise((resolve) => sockets[3]!.once('readable', resolve))
+    // Until the gateway reads no more of any of them.
+    const left = (): string => downloads.map(queuedBytes).join()
+    let last = ''
+    await expect.poll(() => downloads.length === 4 && last === (last = left()), { interval: 100 }).toBe(true)
     expect(await getStatus(gateway, 'good')).toBe(200)
     expect(gateway.records.map(({ outcome }) => outcome)).toEqual(['client_too_slow', 'served'])
   })

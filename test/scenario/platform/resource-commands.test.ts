@@ -65,6 +65,10 @@ it('tollgate search prints the resources that begin with the text that follows',
     code: 0,
     out: expect.stringMatching(/^\S*KIND +ID .*\napi +payments-v1 .*\n$/i),
   })
-  expect(await tollgate('search', 'nothing')).toEqual({ code: 0, out: '', err: 'No items.\n' })
+  expect(await tollgate('search', 'nothing')).toEqual({
+    code: 0,
+    out: '',
+    err: 'No API, consumer, subscription, product, programme or person has an id or a name that begins with this text.\n',
+  })
   expect(await tollgate('search')).toMatchObject({ code: 2, err: expect.stringContaining("'text'") })
 })
