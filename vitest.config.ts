@@ -96,12 +96,12 @@ export default defineConfig({
       // at most one embedded engine.
       {
         test: {
-          ...project('unit', 120_000, ['unit', 'scenario']).test,
+          ...project('unit', 60_000, ['unit', 'scenario']).test,
           exclude: [OF_MACHINE, ...ALONE],
           isolate: false,
         },
       },
-      { test: { ...project('unit-alone', 120_000).test, include: ALONE } },
+      { test: { ...project('unit-alone', 60_000).test, include: ALONE } },
       machine,
     ],
     tags: toTags(),
