@@ -11,15 +11,11 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import { promisify } from 'node:util'
-import { freePort } from '../src/cli/free-port.ts'
 import { createCertificate } from '../test/fixtures/x509.ts'
-import { BENCH_PATH, type Contestant } from './contestant.ts'
+import type { Contestant } from './contestant.ts'
 import { load } from './load.ts'
 import { describeMachine, versionOf } from './machine.ts'
-import { startNginx } from './rivals/nginx.ts'
-import { nginxSettings } from './rivals/nginx-settings.ts'
-import { processCpuMs } from './process-cpu.ts'
-import { startProgram } from './program.ts'
+import { startNginx, type CertificatePaths } from './rivals/nginx.ts'
 import { spreadOf, toText } from './spread.ts'
 import { startTollgate } from './subject/tollgate.ts'
 import { openWorkbench, type Workbench } from './workbench.ts'
@@ -67,7 +63,7 @@ try {
   const plain = [await start(startTollgate(workbench.backendPort)), await start(startNginx(workbench))] as const
   const secure = [
     await start(startTollgate(workbench.backendPort, tls)),
-    await start(startSecureNginx(workbench, certificate)),
+    await start(startNginx(workbench, certificate)),
   ] as const
   for (const protocol of PROTOCOLS) await compare(protocol, protocol.isSecure ? secure : plain)
 } finally {
@@ -114,11 +110,6 @@ async function byH2load({ url, token }: Contestant): Promise<{ calls: number; fa
   return { calls, failed: failed + read(/ (\d+) 3xx/) + read(/ (\d+) 4xx/) + read(/ (\d+) 5xx/) }
 }
 
-interface CertificatePaths {
-  readonly certPath: string
-  readonly keyPath: string
-}
-
 /** This process trusts the certificate, since it sets up the service. */
 function writeCertificate({ dir }: Workbench): CertificatePaths {
   const nowMs = Date.now()
@@ -133,35 +124,4 @@ function writeCertificate({ dir }: Workbench): CertificatePaths {
   writeFileSync(keyPath, key)
   setDefaultCACertificates([...getCACertificates('default'), cert.toString()])
   return { certPath, keyPath }
-}
-
-async function startSecureNginx(
-  { dir, backendPort, token }: Workbench,
-  { certPath, keyPath }: CertificatePaths,
-): Promise<Contestant> {
-  const port = await freePort()
-  const path = join(dir, 'nginx-tls.conf')
-  writeFileSync(
-    path,
-    nginxSettings(
-      dir,
-      'tls',
-      `upstream backend { server 127.0.0.1:${backendPort}; keepalive 256; keepalive_requests 1000000000; keepalive_timeout 3600s; }
-  server {
-    listen 127.0.0.1:${port} ssl http2;
-    ssl_certificate ${certPath};
-    ssl_certificate_key ${keyPath};
-    ssl_protocols TLSv1.3;
-    location / { proxy_pass http://backend; proxy_http_version 1.1; proxy_set_header Connection ""; }
-  }`,
-    ),
-  )
-  const { pid, stop } = await startProgram({ command: 'nginx', args: ['-c', path], port })
-  return {
-    name: 'nginx with TLS, merely proxying',
-    url: `https://127.0.0.1:${port}${BENCH_PATH}`,
-    token,
-    cpuMs: () => processCpuMs(pid),
-    stop,
-  }
 }
