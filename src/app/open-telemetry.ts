@@ -1,7 +1,7 @@
 /** Opens the export of telemetry, if the settings ask for it, and registers its counters. */
 
 import type { LogTap } from '../runtime/log-tap.ts'
-import { readVersion } from '../settings/information-flags.ts'
+import { readVersion } from '../runtime/version.ts'
 import type { Telemetry } from '../telemetry/start-telemetry.ts'
 import type { Core } from './open-core.ts'
 

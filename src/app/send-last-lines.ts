@@ -4,7 +4,7 @@ import type { Config } from '../config.ts'
 import { systemClock } from '../runtime/clock.ts'
 import type { Log } from '../runtime/log.ts'
 import type { LogTap } from '../runtime/log-tap.ts'
-import { readVersion } from '../settings/information-flags.ts'
+import { readVersion } from '../runtime/version.ts'
 
 export interface LastLines {
   readonly config: Pick<Config, 'telemetry' | 'nodeName'>

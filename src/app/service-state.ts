@@ -2,7 +2,7 @@
 
 import { statfs } from 'node:fs/promises'
 import type { ServiceHealth, ServiceState } from '../platform/service-state.ts'
-import { readVersion } from '../settings/information-flags.ts'
+import { readVersion } from '../runtime/version.ts'
 import { settingsInForce } from '../settings/settings-in-force.ts'
 import type { Core } from './open-core.ts'
 import type { GatewayServices } from './open-gateway.ts'

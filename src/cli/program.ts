@@ -11,7 +11,7 @@ import { SECTIONS } from './command-list.ts'
 import { CommandFailed, EXIT_TROUBLE } from './exit-codes.ts'
 import { addExamples } from './help-text.ts'
 import type { Io } from './io.ts'
-import { readVersion } from './version.ts'
+import { readVersion } from '../runtime/version.ts'
 
 const EXAMPLES = [
   ['tollgate dev openapi.yaml --backend http://localhost:3000', 'serves an API in front of your backend'],

@@ -1,10 +1,9 @@
 /** Flags that print a text and exit: `--help`, `--version`, `--help-first-steps`. They open and change nothing. */
 
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { urlOf } from './addresses.ts'
 import { readConfig } from '../config.ts'
 import { FIRST_STEPS_TITLE, firstSteps, SAMPLE_CALL } from '../onboarding/first-steps.ts'
+import { readVersion } from '../runtime/version.ts'
 import { usage } from './help.ts'
 
 const FIRST_STEPS_FLAG = '--help-first-steps'
@@ -41,10 +40,4 @@ export function information(
     `GET ${baseUrl}/v1/subscriptions/{id}/credentials shows those of a consumer.`,
     'A lost admin secret is replaced by: npx tollgate admin reset --data-dir DIR',
   ].join('\n')}\n`
-}
-
-/** The version of the package. */
-export function readVersion(): string {
-  const text = readFileSync(join(import.meta.dirname, '../../package.json'), 'utf8')
-  return (JSON.parse(text) as { readonly version: string }).version
 }

@@ -5,7 +5,7 @@ import { chmodSync, cpSync, globSync, mkdirSync, mkdtempSync, rmSync, writeFileS
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { readVersion } from '../../src/settings/information-flags.ts'
+import { readVersion } from '../../src/runtime/version.ts'
 import { createService } from './service.ts'
 
 const ROOT = join(import.meta.dirname, '../..')

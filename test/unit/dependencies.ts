@@ -215,7 +215,7 @@ export const TABLE: Readonly<Record<string, Row>> = {
     packages: ['node:'],
   },
   cli: {
-    folders: ['domain', 'cli/gate', 'cli/report'],
+    folders: [...BASE, 'cli/gate', 'cli/report'],
     // `node:sqlite` locks the file of contexts.
     packages: ['commander', 'eventsource-parser', 'undici', 'yaml', 'node:', 'node:sqlite'],
   },

@@ -3,7 +3,7 @@
 import { CommandFailed } from '../exit-codes.ts'
 import type { Io } from '../io.ts'
 import { toPlain } from '../output/plain-text.ts'
-import { readVersion } from '../version.ts'
+import { readVersion } from '../../runtime/version.ts'
 import { checkAddress, parseJson, send } from './http.ts'
 
 export interface Service {

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { expect, it, onTestFinished } from 'vitest'
 import type { Io } from '../../../../src/cli/io.ts'
 import { discover } from '../../../../src/cli/session/discovery.ts'
-import { readVersion } from '../../../../src/cli/version.ts'
+import { readVersion } from '../../../../src/runtime/version.ts'
 
 async function discoverAt(answer: object, status = 200) {
   const server = createServer((_, response) => {

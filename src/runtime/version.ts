@@ -1,4 +1,4 @@
-/** The version of this tool. */
+/** The version of the package. */
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
