@@ -39,7 +39,6 @@ const AGREED: Verdict = { kind: 'agreed' }
 export function compare(comparison: Comparison): Verdict {
   const { checkpoint, store } = comparison
   const { last } = store
-  if (store.missingTables.length > 0) return refused('store', `the store lacks ${store.missingTables.join(', ')}`)
   if (last === null) return withoutNotes(comparison)
   if (store.missing.length > 0) return refused('store', `rows of the store are missing: ${store.missing.join(', ')}`)
   if (store.excess.length > 0) {

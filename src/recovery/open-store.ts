@@ -17,6 +17,7 @@ import { openEmbedded } from '../store/clickhouse/open-embedded.ts'
 import { detachParts, findPartFaults, type PartFault } from '../store/clickhouse/part-faults.ts'
 import { refuseUnusable } from '../store/clickhouse/refuse-unusable.ts'
 import { toStoreRefused } from '../store/clickhouse/store-refused.ts'
+import { TABLES } from './store-claims.ts'
 
 export interface OpenStoreOptions {
   readonly dataDir: string
@@ -24,8 +25,8 @@ export interface OpenStoreOptions {
   readonly clickhouseUrl: string | null
   /** Cluster of the server, whose tables replicate. Default: none. */
   readonly clickhouseCluster?: string | null
-  /** True: detaches parts with damaged files instead of refusing the start. */
-  readonly detachesDamagedParts?: boolean
+  /** True: detaches parts with damaged files, and leaves missing tables to the caller, instead of refusing the start. */
+  readonly isLossAccepted?: boolean
 }
 
 export interface OpenedStore {
@@ -52,6 +53,7 @@ export async function openStore(options: OpenStoreOptions): Promise<OpenedStore>
     const isNew = (await tablesOf(client)).length === 0
     await migrateStore(client)
     const remade = url === null ? await checkFiles(client, options, remedy) : []
+    if (options.isLossAccepted !== true) await requireTables(client, remedy)
     return { client, isNew, remade }
   } catch (cause) {
     await client?.close()
@@ -62,7 +64,7 @@ export async function openStore(options: OpenStoreOptions): Promise<OpenedStore>
 /** Returns the views and rollups that were recreated. Throws `StartRefused`. */
 async function checkFiles(
   client: ClickHouse,
-  { dataDir, detachesDamagedParts = false }: OpenStoreOptions,
+  { dataDir, isLossAccepted = false }: OpenStoreOptions,
   remedy: string,
 ): Promise<readonly string[]> {
   const refuse = (sentence: string): never => {
@@ -74,9 +76,9 @@ async function checkFiles(
       `the store's definition of ${changedTables.join(', ')} differs from sql/definitions.sql: the .sql file of the table is damaged`,
     )
   }
-  // `compare` refuses a store with missing tables.
+  // `requireTables` refuses the start.
   if (missingTables.length > 0) return []
-  const isDetached = ({ table }: PartFault): boolean => detachesDamagedParts || isDerived(table)
+  const isDetached = ({ table }: PartFault): boolean => isLossAccepted || isDerived(table)
   let faults = await findPartFaults(client)
   // A part with one fault may hide faults of others.
   while (faults.some(isDetached)) {
@@ -89,6 +91,13 @@ async function checkFiles(
   }
   await remakeDerived(client, lostDerived)
   return lostDerived
+}
+
+/** Throws `StartRefused`. Whatever reads the store afterwards may name any table. */
+async function requireTables(client: ClickHouse, remedy: string): Promise<void> {
+  const tables = await tablesOf(client)
+  const missing = TABLES.filter((table) => !tables.includes(table))
+  if (missing.length > 0) throw new StartRefused(`the store lacks ${missing.join(', ')}; ${remedy}`)
 }
 
 /** Returns the first message that is not empty, of an error or its cause, on one line. */

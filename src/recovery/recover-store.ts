@@ -52,7 +52,7 @@ async function makeTables(client: ClickHouse): Promise<void> {
 
 async function openOrReplace(options: LostStoreOptions): Promise<OpenedStore> {
   try {
-    return await openStore({ ...options, detachesDamagedParts: true })
+    return await openStore({ ...options, isLossAccepted: true })
   } catch (cause) {
     if (!(cause instanceof StartRefused) || options.clickhouseUrl !== null) throw cause
     return replace(options)

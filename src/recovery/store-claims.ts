@@ -13,7 +13,6 @@ import {
   notesFrom,
   storesRows,
   sumOf,
-  tablesOf,
 } from '../store/clickhouse/flush-notes.ts'
 import { compareSums, type ComparedSums } from '../store/clickhouse/compare-sums.ts'
 import { countOwnRows, isOwn } from '../store/clickhouse/own-rows.ts'
@@ -27,7 +26,6 @@ export interface StoreClaims {
   /** True if the store had no tables before this start. */
   readonly isNew: boolean
   readonly hasRows: boolean
-  readonly missingTables: readonly string[]
   /** The last note of the checkpoint's instance; null: none. */
   readonly last: FlushNote | null
   /** The last note of each other instance. */
@@ -46,6 +44,7 @@ export interface StoreClaims {
   readonly isExact: boolean
 }
 
+/** Those without which a start is refused. */
 export const TABLES = [
   'line_items',
   'line_items_hourly',
@@ -67,23 +66,6 @@ export async function readStoreClaims(
   { isNew, nowMs }: { readonly isNew: boolean; readonly nowMs: number },
 ): Promise<StoreClaims> {
   const { instance, flushes } = checkpoint
-  const tables = await tablesOf(client)
-  const missingTables = TABLES.filter((table) => !tables.includes(table))
-  if (missingTables.length > 0) {
-    return {
-      isNew,
-      hasRows: true,
-      missingTables,
-      last: null,
-      others: [],
-      next: null,
-      notedAfter: 0,
-      missing: [],
-      excess: [],
-      differing: [],
-      isExact: false,
-    }
-  }
   const notes = await lastNotes(client)
   const last = notes.find((note) => note.instance === instance) ?? null
   const compared = client.isEmbedded ? await compareAll(client, notes) : await compareOwn(client, instance, last, nowMs)
@@ -96,7 +78,6 @@ export async function readStoreClaims(
   return {
     isNew,
     hasRows: await storesRows(client),
-    missingTables,
     last,
     others: notes.filter((note) => note !== last),
     next: (await notesFrom(client, instance, flushes + 1, 1))[0] ?? null,

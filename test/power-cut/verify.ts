@@ -148,7 +148,6 @@ function verifyAgreement({ dataDir, checkpoint, promises, registryEnd, check }: 
     store: {
       isNew: false,
       hasRows: promises.stored.size > 0,
-      missingTables: [],
       last: noteOf(numbers.at(-1) ?? 0),
       others: [],
       next: noteOf(claims.flushes + 1),

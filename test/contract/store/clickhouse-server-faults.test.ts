@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { openStore } from '../../../src/recovery/open-store.ts'
 import { openClickHouse, type ClickHouse } from '../../../src/store/clickhouse/client.ts'
 import { migrate } from '../../../src/store/clickhouse/migrations.ts'
 import { createClickHouseUsageStore } from '../../../src/store/clickhouse/usage-store.ts'
@@ -69,5 +70,13 @@ describe('a read of a ClickHouse server', () => {
       await expect(callsOf('read')).rejects.toThrow()
     }
     expect(await callsOf('read')).toBe(1)
+  })
+})
+
+describe('a ClickHouse server that lacks a table', () => {
+  it('is refused at the start, before anything reads it', async () => {
+    await client.command({ query: 'DROP TABLE kept_usage' })
+    const start = openStore({ dataDir: '/nonexistent', clickhouseUrl: server.url })
+    await expect(start).rejects.toThrow(/^the store lacks kept_usage; .*recover --accept-loss store/)
   })
 })

@@ -35,7 +35,6 @@ const claims = (flushes: number, changes: Partial<CheckpointClaims> = {}): Check
 const store = (last: FlushNote | null, changes: Partial<StoreClaims> = {}): StoreClaims => ({
   isNew: false,
   hasRows: last !== null,
-  missingTables: [],
   last,
   others: [],
   next: null,
@@ -86,7 +85,6 @@ describe('checkpoint and store', () => {
       claims(3, { isNoted: false }),
       store(null, { isNew: true }),
     ],
-    ['a table is missing', 'store', claims(3), store(null, { missingTables: ['line_items'] })],
     ['rows are missing', 'store', claims(3), store(note(3), { missing: ['1 of 2 rows'] })],
     ['rows exist that no flush noted', 'store', claims(3), store(note(3), { excess: ['1 rows'] })],
     [
