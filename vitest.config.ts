@@ -80,8 +80,8 @@ const SMOKE = [
   ...['first-start', 'cli', 'console-overview', 'console-portal', 'mcp', 'webhooks', 'nodes-limits'],
 ].map((name) => `test/journey/${name}.test.ts`)
 
-const journey = (name: string): ReturnType<typeof project> => ({
-  test: { ...project(name, 300_000, ['journey']).test, isolate: false },
+const journey = (name: string) => ({
+  test: { ...project(name, 300_000, ['journey']).test, isolate: false, globalSetup: ['test/build-service.ts'] },
 })
 
 export default defineConfig({

@@ -7,10 +7,10 @@ import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { createPlatformClient } from '../../src/cli/platform-client.ts'
 import { createCertificateFolder } from '../fixtures/certificate-folder.ts'
+import { MAIN } from '../fixtures/entry-points.ts'
 import { createTestAuthority } from '../fixtures/test-certificates.ts'
 import { PLAIN_ENVIRONMENT } from './plain-environment.ts'
 
-const MAIN = join(import.meta.dirname, '../../src/main.ts')
 const NAMES = ['GATEWAY_PORT', 'PLATFORM_PORT', 'RISK_PORT', 'METRICS_PORT', 'HTTP_REDIRECT_PORT']
 const ADMIN = { clientId: 'any-admin', clientSecret: 'any-admin-secret-0123456789' }
 

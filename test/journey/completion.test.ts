@@ -5,10 +5,10 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { CLI } from '../fixtures/entry-points.ts'
 import { PLAIN_ENVIRONMENT } from './plain-environment.ts'
 import { openPseudoTerminal, type PseudoTerminal } from './pseudo-terminal.ts'
 
-const CLI = join(import.meta.dirname, '../../src/cli/main.ts')
 const CLEAR_LINE = '\x15'
 const SHELLS = [
   {

@@ -5,12 +5,12 @@ import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFi
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { CLI } from '../fixtures/entry-points.ts'
 import { CLIENT, startPeopleProvider, type PeopleProvider } from './people-provider.ts'
 import { createService, publish, type Service } from './service.ts'
 import { document } from './things-api.ts'
 import { PLAIN_ENVIRONMENT } from './plain-environment.ts'
 
-const CLI = join(import.meta.dirname, '../../src/cli/main.ts')
 const API = 'things-v1'
 const SLA = `opensla: 1.0.0
 info:

@@ -5,10 +5,10 @@ import { DatabaseSync } from 'node:sqlite'
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { CLI } from '../fixtures/entry-points.ts'
 import { ledgerDocument, startLedgerBackend, type LedgerBackend } from './ledger-backend.ts'
 import { createService, enrol, publish, type Enrolled, type Service } from './service.ts'
 
-const CLI = join(import.meta.dirname, '../../src/cli/main.ts')
 const CONSUMERS = 3
 const CALLS = 60
 

@@ -7,12 +7,12 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { Agent, request } from 'undici'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { MAIN } from '../fixtures/entry-points.ts'
 import { ledgerDocument, startLedgerBackend, type LedgerBackend } from './ledger-backend.ts'
 import { billOf } from './load.ts'
 import { createService, enrol, publish, type Enrolled, type Service, TWO_THREADS } from './service.ts'
 import { PLAIN_ENVIRONMENT } from './plain-environment.ts'
 
-const MAIN = join(import.meta.dirname, '../../src/main.ts')
 /** Low enough to be reached by one test process, high enough for two gateway threads. */
 const LIMIT = 800
 const CONNECTIONS = 1_500

@@ -9,6 +9,7 @@ import { cpSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, vi } from 'vitest'
+import { CLI } from '../fixtures/entry-points.ts'
 import { ledgerDocument, startLedgerBackend } from './ledger-backend.ts'
 import { createService, enrol, publish, type Enrolled, type Service } from './service.ts'
 import { PLAIN_ENVIRONMENT } from './plain-environment.ts'
@@ -132,7 +133,7 @@ export async function earlyRefusal(dataDir: string, env: Record<string, string> 
 /** Runs `tollgate recover` and returns its output. */
 export function recover(dataDir: string, ...parts: readonly string[]): string {
   const args = ['recover', ...parts.flatMap((part) => ['--accept-loss', part]), '--data-dir', dataDir]
-  const { status, stdout, stderr } = spawnSync(process.execPath, [join(SRC, 'cli/main.ts'), ...args], {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [CLI, ...args], {
     encoding: 'utf8',
     env: PLAIN_ENVIRONMENT,
   })

@@ -3,9 +3,9 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { MAIN } from '../fixtures/entry-points.ts'
 import { PLAIN_ENVIRONMENT } from './plain-environment.ts'
 
-const MAIN = join(import.meta.dirname, '../../src/main.ts')
 const STARTS = join(import.meta.dirname, 'refused-starts-process.ts')
 const AS_USER = process.getuid?.() === 0 ? ['setpriv', '--bounding-set=-all', '--inh-caps=-all'] : []
 

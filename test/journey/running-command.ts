@@ -1,10 +1,9 @@
 /** `tollgate <command>` as a separate process whose output can be read while it runs. */
 
 import { spawn } from 'node:child_process'
-import { join } from 'node:path'
+import { CLI } from '../fixtures/entry-points.ts'
 import { PLAIN_ENVIRONMENT } from './plain-environment.ts'
 
-const CLI = join(import.meta.dirname, '../../src/cli/main.ts')
 const MS_MAX = 120_000
 
 export interface RunningCommand {

@@ -10,14 +10,13 @@ import { join } from 'node:path'
 import { freePort } from '../../src/cli/free-port.ts'
 import { createPlatformClient, fetchToken, type PlatformClient } from '../../src/cli/platform-client.ts'
 import { createClickHouseServer, type ClickHouseServer } from '../fixtures/clickhouse-server.ts'
+import { MAIN } from '../fixtures/entry-points.ts'
 import { OWN_ADDRESS, ownPort } from '../fixtures/own-address.ts'
 import type { PostgresServer } from '../fixtures/postgres-server.ts'
 import type { RedisServer } from '../fixtures/redis-server.ts'
 import { secretIn } from '../fixtures/secret-in.ts'
 import { dropOutput, keepOutput } from '../fixtures/service-outputs.ts'
 import { PLAIN_ENVIRONMENT } from './plain-environment.ts'
-
-const MAIN = join(import.meta.dirname, '../../src/main.ts')
 
 export interface Service {
   readonly gatewayUrl: string

@@ -9,11 +9,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { request } from 'undici'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { CLI } from '../fixtures/entry-points.ts'
 import { CTRL_C, openPseudoTerminal, type Cell, type PseudoTerminal, type Size } from './pseudo-terminal.ts'
 import { runCommand } from './running-command.ts'
 import { createService, enrol, type Enrolled, type Service } from './service.ts'
 
-const CLI = join(import.meta.dirname, '../../src/cli/main.ts')
 const EXAMPLES = join(import.meta.dirname, '../../examples')
 const SECRET = 'journey-admin-secret-0123456789'
 const CLEAN = { code: 0, keepsModes: true, showsCursor: true }
@@ -232,7 +232,7 @@ describe('tollgate dev in a terminal', () => {
     expect(coloursOf(dev, '200', '  GET')).toEqual([GREEN])
     expect(readdirSync(home)).toEqual(['tollgate'])
     const lines = commandLines()
-    expect(lines.filter((line) => line.includes('main.ts'))).not.toEqual([])
+    expect(lines.filter((line) => line.includes('dist/main.js'))).not.toEqual([])
     expect(lines.filter((line) => [apiKey, shop.apiKey, SECRET].some((secret) => line.includes(secret)))).toEqual([])
 
     dev.resize({ columns: 70, rows: 24 })

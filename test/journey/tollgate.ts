@@ -1,10 +1,8 @@
 /** Runs `tollgate <command>` as a separate process. */
 
 import { spawn } from 'node:child_process'
-import { join } from 'node:path'
+import { CLI } from '../fixtures/entry-points.ts'
 import { PLAIN_ENVIRONMENT } from './plain-environment.ts'
-
-const CLI = join(import.meta.dirname, '../../src/cli/main.ts')
 
 export interface Ended {
   readonly code: number | null

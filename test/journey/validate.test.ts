@@ -5,10 +5,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
+import { CLI } from '../fixtures/entry-points.ts'
 import { createService, publish, type Service } from './service.ts'
 import { PLAIN_ENVIRONMENT } from './plain-environment.ts'
 
-const CLI = join(import.meta.dirname, '../../src/cli/main.ts')
 const SAMPLE = join(import.meta.dirname, '../../src/sample/payments.openapi.yaml')
 
 let service: Service
