@@ -63,9 +63,18 @@ const machine = {
 
 /** Those that look at the whole process: its threads, its files, its timers. */
 const ALONE = [
-  ...['gateway/connection/backend-connections-tls', 'gateway/connection/reader-watch', 'governance/lint/linter'],
-  ...['jobs/thread-pool', 'record/spool-writer-failing-disk'],
-  ...['runtime/release-heap', 'runtime/release-pages', 'store/clickhouse/client', '../scenario/spool/release'],
+  ...[
+    'gateway/connection/backend-connections-tls',
+    'gateway/connection/reader-watch',
+    'documents/governance/lint/linter',
+  ],
+  ...['foundation/jobs/thread-pool', 'storage/spool/spool-writer-failing-disk'],
+  ...[
+    'foundation/runtime/release-heap',
+    'foundation/runtime/release-pages',
+    'storage/store/clickhouse/client',
+    '../scenario/spool/release',
+  ],
 ].map((name) => join('test/unit', `${name}.test.ts`))
 
 /** Contracts that start PostgreSQL or Redis. */

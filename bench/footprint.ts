@@ -14,7 +14,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:f
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { startService } from '../src/cli/service-process.ts'
+import { startService } from '../src/interfaces/cli/service-process.ts'
 import { describeMachine } from './machine.ts'
 import { spreadOf, toText } from './spread.ts'
 

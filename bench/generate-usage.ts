@@ -1,6 +1,6 @@
 /** Generates line items of one tenant inside the store: 20 APIs, 10,000 consumers, 30 days. */
 
-import type { ClickHouse } from '../src/store/clickhouse/client.ts'
+import type { ClickHouse } from '../src/storage/store/clickhouse/client.ts'
 
 export const DAY = 86_400_000
 export const DAYS = 30

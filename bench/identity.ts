@@ -12,7 +12,7 @@
 
 import { readFileSync } from 'node:fs'
 import { Pool } from 'undici'
-import { fetchToken } from '../src/cli/platform-client.ts'
+import { fetchToken } from '../src/interfaces/cli/platform-client.ts'
 import { BENCH_PATH } from './contestant.ts'
 import { describeMachine } from './machine.ts'
 import { runPaced, type PacedLoadOptions } from './paced-load.ts'

@@ -14,8 +14,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import type { ClickHouse } from '../src/store/clickhouse/client.ts'
-import type { LineItem, UsageStore } from '../src/store/usage-store.ts'
+import type { ClickHouse } from '../src/storage/store/clickhouse/client.ts'
+import type { LineItem, UsageStore } from '../src/storage/store/usage-store.ts'
 import { createRandom } from '../test/random.ts'
 import { describeMachine } from './machine.ts'
 import { spreadOf, toText } from './spread.ts'
@@ -67,9 +67,12 @@ function measureApart(root: string): number {
 
 async function measure(root: string): Promise<number> {
   const folder = mkdtempSync(join(tmpdir(), 'ingestion-'))
-  const load = async <Module>(path: string): Promise<Module> => (await import(join(root, 'src/store', path))) as Module
-  const { openClickHouse } = await load<typeof import('../src/store/clickhouse/client.ts')>('clickhouse/client.ts')
-  const { migrate } = await load<typeof import('../src/store/clickhouse/migrations.ts')>('clickhouse/migrations.ts')
+  const load = async <Module>(path: string): Promise<Module> =>
+    (await import(join(root, 'src/storage/store', path))) as Module
+  const { openClickHouse } =
+    await load<typeof import('../src/storage/store/clickhouse/client.ts')>('clickhouse/client.ts')
+  const { migrate } =
+    await load<typeof import('../src/storage/store/clickhouse/migrations.ts')>('clickhouse/migrations.ts')
   const [client, other] = [openClickHouse({ url: null, folder }), openClickHouse({ url: null, folder })]
   try {
     await migrate(client)
@@ -99,17 +102,17 @@ interface Opened {
 
 /** The commit before has neither rollups nor statements. */
 async function openUsage(root: string, client: ClickHouse, background: ClickHouse): Promise<Opened> {
-  const folder = join(root, 'src/store/clickhouse')
+  const folder = join(root, 'src/storage/store/clickhouse')
   const load = async <Module>(name: string): Promise<Module> => (await import(join(folder, name))) as Module
   const { createClickHouseUsageStore } =
-    await load<typeof import('../src/store/clickhouse/usage-store.ts')>('usage-store.ts')
+    await load<typeof import('../src/storage/store/clickhouse/usage-store.ts')>('usage-store.ts')
   if (!existsSync(join(folder, 'rollups.ts'))) {
     return { usage: createClickHouseUsageStore(client), whenOver: () => Promise.resolve() }
   }
-  const { createRollups } = await load<typeof import('../src/store/clickhouse/rollups.ts')>('rollups.ts')
-  const { createReaders } = await load<typeof import('../src/store/clickhouse/readers.ts')>('readers.ts')
+  const { createRollups } = await load<typeof import('../src/storage/store/clickhouse/rollups.ts')>('rollups.ts')
+  const { createReaders } = await load<typeof import('../src/storage/store/clickhouse/readers.ts')>('readers.ts')
   const { createClickHouseStatementStore } =
-    await load<typeof import('../src/store/clickhouse/statement-store.ts')>('statement-store.ts')
+    await load<typeof import('../src/storage/store/clickhouse/statement-store.ts')>('statement-store.ts')
   const rollups = createRollups(background)
   const readers = createReaders([client])
   const usage = createClickHouseUsageStore(client, { readers, rollups })

@@ -8,9 +8,9 @@
  */
 
 import { Client } from 'undici'
-import { enrol } from '../src/cli/enrol.ts'
-import { createPlatformClient } from '../src/cli/platform-client.ts'
-import { startService, type ServiceProcess } from '../src/cli/service-process.ts'
+import { enrol } from '../src/interfaces/cli/enrol.ts'
+import { createPlatformClient } from '../src/interfaces/cli/platform-client.ts'
+import { startService, type ServiceProcess } from '../src/interfaces/cli/service-process.ts'
 import { describeMachine } from './machine.ts'
 import { processCpuMs } from './process-cpu.ts'
 import { spreadOf, toText } from './spread.ts'

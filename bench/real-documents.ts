@@ -8,8 +8,8 @@
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { lint, lintServable, readToLint } from '../src/governance/lint/lint.ts'
-import { readDocument } from '../src/governance/specification.ts'
+import { lint, lintServable, readToLint } from '../src/documents/governance/lint/lint.ts'
+import { readDocument } from '../src/documents/governance/specification.ts'
 import { readRealDocument, REAL_DOCUMENTS } from '../test/fixtures/real-documents.ts'
 
 const FILE = join(import.meta.dirname, 'RESULTS.md')

@@ -7,7 +7,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Pool } from 'undici'
-import type { Credential, PlatformClient } from '../src/cli/platform-client.ts'
+import type { Credential, PlatformClient } from '../src/interfaces/cli/platform-client.ts'
 
 export interface RiskLoad {
   readonly episodes: number

@@ -12,7 +12,7 @@
 import { readFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
-import { enrol } from '../src/cli/enrol.ts'
+import { enrol } from '../src/interfaces/cli/enrol.ts'
 import { filePath, openBodiesWorkbench } from './bodies-workbench.ts'
 import { BENCH_PATH } from './contestant.ts'
 import { startLatencyProbe, type Latencies } from './latency-probe.ts'

@@ -8,7 +8,7 @@
 
 import { readFileSync } from 'node:fs'
 import { Pool } from 'undici'
-import { enrol } from '../src/cli/enrol.ts'
+import { enrol } from '../src/interfaces/cli/enrol.ts'
 import { BENCH_PATH } from './contestant.ts'
 import { describeMachine } from './machine.ts'
 import { spreadOf, toText } from './spread.ts'

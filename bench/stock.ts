@@ -5,15 +5,15 @@
  */
 
 import { randomBytes } from 'node:crypto'
-import { CONSUMER_KIND, consumerWrite } from '../src/access/consumer-document.ts'
-import { CREDENTIAL_KIND, credentialWrite } from '../src/access/credential-document.ts'
-import { API_KIND, apiWrite } from '../src/publishing/apis.ts'
-import { PROXY_KIND, proxyWrite } from '../src/publishing/proxy-document.ts'
-import { systemClock } from '../src/runtime/clock.ts'
-import { createIdFactory } from '../src/runtime/ids.ts'
-import type { Registry, Write } from '../src/store/registry.ts'
-import { openSqliteRegistry } from '../src/store/sqlite/registry.ts'
-import { SUBSCRIPTION_KIND, subscriptionWrite } from '../src/subscriptions/document/subscription-document.ts'
+import { CONSUMER_KIND, consumerWrite } from '../src/control/access/consumer-document.ts'
+import { CREDENTIAL_KIND, credentialWrite } from '../src/control/access/credential-document.ts'
+import { API_KIND, apiWrite } from '../src/control/publishing/apis.ts'
+import { PROXY_KIND, proxyWrite } from '../src/control/publishing/proxy-document.ts'
+import { systemClock } from '../src/foundation/runtime/clock.ts'
+import { createIdFactory } from '../src/foundation/runtime/ids.ts'
+import type { Registry, Write } from '../src/storage/store/registry.ts'
+import { openSqliteRegistry } from '../src/storage/store/sqlite/registry.ts'
+import { SUBSCRIPTION_KIND, subscriptionWrite } from '../src/control/subscriptions/document/subscription-document.ts'
 
 export interface StockOptions {
   /** Path of the registry. */

@@ -11,7 +11,7 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { PlatformClient } from '../src/cli/platform-client.ts'
+import type { PlatformClient } from '../src/interfaces/cli/platform-client.ts'
 import { describeMachine } from './machine.ts'
 import { percentile } from './spread.ts'
 import { BENCH_API } from './subject/bench-api.ts'

@@ -1,15 +1,20 @@
 /** Copies an API as often as asked, each copy with documents and a declaration of its own, so that a start reads as much as it would. */
 
-import { API_KIND, apiWrite } from '../src/publishing/apis.ts'
-import { COMPILED_KIND } from '../src/publishing/compiled-document.ts'
-import { activeDeployment, PROXY_KIND, proxyWrite } from '../src/publishing/proxy-document.ts'
-import { COMPLIANCE_KIND } from '../src/programmes/compliance-score.ts'
-import { DECLARED_KIND } from '../src/publishing/declared-fields.ts'
-import { CONTENT_KIND } from '../src/publishing/published-content.ts'
-import { OPENAPI_SPEC_KIND, OPENSLA_SPEC_KIND, openApiWrite, openSlaWrite } from '../src/publishing/specifications.ts'
-import { systemClock } from '../src/runtime/clock.ts'
-import { createIdFactory } from '../src/runtime/ids.ts'
-import { type Document, type Registry, type Write } from '../src/store/registry.ts'
+import { API_KIND, apiWrite } from '../src/control/publishing/apis.ts'
+import { COMPILED_KIND } from '../src/control/publishing/compiled-document.ts'
+import { activeDeployment, PROXY_KIND, proxyWrite } from '../src/control/publishing/proxy-document.ts'
+import { COMPLIANCE_KIND } from '../src/control/programmes/compliance-score.ts'
+import { DECLARED_KIND } from '../src/control/publishing/declared-fields.ts'
+import { CONTENT_KIND } from '../src/control/publishing/published-content.ts'
+import {
+  OPENAPI_SPEC_KIND,
+  OPENSLA_SPEC_KIND,
+  openApiWrite,
+  openSlaWrite,
+} from '../src/control/publishing/specifications.ts'
+import { systemClock } from '../src/foundation/runtime/clock.ts'
+import { createIdFactory } from '../src/foundation/runtime/ids.ts'
+import { type Document, type Registry, type Write } from '../src/storage/store/registry.ts'
 
 const AUTHOR = { tenant: 'default', consumer: 'bench' }
 const COPIES_AT_ONCE = 200

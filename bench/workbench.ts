@@ -7,7 +7,7 @@ import { generateKeyPairSync, sign, type KeyObject } from 'node:crypto'
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { freePort } from '../src/cli/free-port.ts'
+import { freePort } from '../src/interfaces/cli/free-port.ts'
 import { nginxSettings } from './rivals/nginx-settings.ts'
 import { startProgram } from './program.ts'
 

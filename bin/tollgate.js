@@ -17,8 +17,8 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 
 const EXIT_TROUBLE = 2
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..')
-const BUILT = join(ROOT, 'dist/cli/main.js')
-const MAIN = existsSync(join(ROOT, 'src')) ? join(ROOT, 'src/cli/main.ts') : BUILT
+const BUILT = join(ROOT, 'dist/interfaces/cli/main.js')
+const MAIN = existsSync(join(ROOT, 'src')) ? join(ROOT, 'src/interfaces/cli/main.ts') : BUILT
 
 const CACHE = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'tollgate', 'compiled')
 

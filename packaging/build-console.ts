@@ -22,7 +22,7 @@ if (!existsSync(INPUTS) || readFileSync(INPUTS, 'utf8') !== inputs) await buildI
 
 /** The sources, this script, and the versions of the packages. */
 function digestInputs(): string {
-  const files = globSync('src/console/**/*.*', { cwd: ROOT }).sort()
+  const files = globSync('src/interfaces/console/**/*.*', { cwd: ROOT }).sort()
   const digest = createHash('sha256')
   for (const file of [...files, 'packaging/build-console.ts', 'package-lock.json']) {
     digest.update(`${file}\n`).update(readFileSync(join(ROOT, file)))
@@ -36,7 +36,7 @@ async function buildIfPossible(): Promise<void> {
     return console.error('The console is not built: Vite is not installed (npm ci without --omit=dev).')
   await vite.build({
     configFile: false,
-    root: join(ROOT, 'src/console'),
+    root: join(ROOT, 'src/interfaces/console'),
     base: '/console/',
     logLevel: 'warn',
     html: { cspNonce: '__NONCE__' },

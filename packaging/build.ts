@@ -2,8 +2,8 @@
  * Bundles `src/` as JavaScript into `dist/`: for the package (`npm pack` runs it), because Node does not strip types below
  * `node_modules`, and for the tests that start many processes. A start from a few files takes less CPU than one from a thousand (ADR 67).
  *
- * A module that a process or a thread starts with keeps its path (`dist/cli/main.js`); all others are in `dist/chunks/`. Paths that a
- * module makes of `import.meta` are those of the source. Packages stay outside: npm installs, audits and replaces them.
+ * A module that a process or a thread starts with keeps its path (`dist/interfaces/cli/main.js`); all others are in `dist/chunks/`.
+ * Paths that a module makes of `import.meta` are those of the source. Packages stay outside: npm installs, audits and replaces them.
  */
 
 import { createHash } from 'node:crypto'
@@ -15,8 +15,8 @@ const ROOT = join(import.meta.dirname, '..')
 const SOURCE = join(ROOT, 'src')
 const BUILT = join(ROOT, 'dist')
 /** Vite builds it. */
-const CONSOLE = 'console/**'
-const ENTRIES = ['main', 'cli/main']
+const CONSOLE = 'interfaces/console/**'
+const ENTRIES = ['main', 'interfaces/cli/main']
 /** A module that is started as a thread or as a process, or imported, is named by a literal. */
 const MODULE_PATH = /(?<before>(?:from|import)[\s(]*)?['"](?<path>\.{1,2}\/[^'"\n]*)\.ts['"]/g
 const EXTENSION = /(?<=['"]\.{1,2}\/[^'"\n]*)\.ts(?=['"])/g

@@ -9,11 +9,11 @@ import { createHash } from 'node:crypto'
 import { existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { BUILT_SCORE } from '../src/app/built-score.ts'
-import { createLinter } from '../src/governance/lint/linter.ts'
-import { ownDocument } from '../src/platform/openapi.ts'
-import { ownSpecification } from '../src/programmes/compliance.ts'
-import { systemClock as clock } from '../src/runtime/clock.ts'
-import { createLog } from '../src/runtime/log.ts'
+import { createLinter } from '../src/documents/governance/lint/linter.ts'
+import { ownDocument } from '../src/interfaces/platform/openapi.ts'
+import { ownSpecification } from '../src/control/programmes/compliance.ts'
+import { systemClock as clock } from '../src/foundation/runtime/clock.ts'
+import { createLog } from '../src/foundation/runtime/log.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 
@@ -24,7 +24,10 @@ if (!existsSync(BUILT_SCORE) || JSON.parse(readFileSync(BUILT_SCORE, 'utf8')).in
 /** The document, the rules, and the versions of the packages. */
 function digestInputs(): string {
   const digest = createHash('sha256').update(document)
-  for (const file of [...globSync('src/{governance,json}/**/*.ts', { cwd: ROOT }).sort(), 'package-lock.json']) {
+  for (const file of [
+    ...globSync('src/{documents/governance,foundation/json}/**/*.ts', { cwd: ROOT }).sort(),
+    'package-lock.json',
+  ]) {
     digest.update(`${file}\n`).update(readFileSync(join(ROOT, file)))
   }
   return digest.digest('hex')

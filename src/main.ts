@@ -4,8 +4,8 @@
  * The imports that follow are dynamic, because Node compiles all static ones before it runs the first line.
  */
 
-import './runtime/thread-pool.ts'
-import { keepCompiledModules } from './runtime/compile-cache.ts'
+import './foundation/runtime/thread-pool.ts'
+import { keepCompiledModules } from './foundation/runtime/compile-cache.ts'
 
 keepCompiledModules()
 await import('./app/run-service.ts')

@@ -5,9 +5,9 @@ import { toResponseFields } from './gateway/connection/response-fields.ts'
 import type { ThreadSettings } from './gateway/messages/messages.ts'
 import { startThread } from './gateway/threads/gateway-thread.ts'
 import { createOauthHandler, type OauthHandler } from './gateway/oauth/oauth-server.ts'
-import { systemClock } from './runtime/clock.ts'
-import { asksForRootPage, sendRootPage } from './onboarding/root-page.ts'
-import { createKeyedHash } from './runtime/vault.ts'
+import { systemClock } from './foundation/runtime/clock.ts'
+import { asksForRootPage, sendRootPage } from './app/onboarding/root-page.ts'
+import { createKeyedHash } from './foundation/runtime/vault.ts'
 
 if (parentPort === null) throw new Error('thread.ts runs only as a worker thread of the service')
 const settings = workerData as ThreadSettings

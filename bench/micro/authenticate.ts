@@ -1,7 +1,7 @@
 /** What a credential costs: one that is known, one that is seen for the first time, one that is forged. */
 
 import { generateKeyPairSync, sign } from 'node:crypto'
-import type { Grant } from '../../src/plan/grant.ts'
+import type { Grant } from '../../src/boundary/plan/grant.ts'
 import { createAuthenticator } from '../../src/gateway/authentication/authenticate.ts'
 import { measure } from '../harness.ts'
 

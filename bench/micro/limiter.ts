@@ -4,10 +4,10 @@
  * subscriptions take of shared memory: at most 200 bytes each.
  */
 
-import { createLimiter, type CompiledSla } from '../../src/gateway/limits/limiter.ts'
-import { createLimitMemory } from '../../src/gateway/limits/limit-memory.ts'
-import { toLimitLines, toQuotaLines } from '../../src/gateway/limits/limit-headers.ts'
-import { parseDeclaration } from '../../src/opensla/declaration.ts'
+import { createLimiter, type CompiledSla } from '../../src/limits/limiter.ts'
+import { createLimitMemory } from '../../src/limits/limit-memory.ts'
+import { toLimitLines, toQuotaLines } from '../../src/limits/limit-headers.ts'
+import { parseDeclaration } from '../../src/documents/opensla/declaration.ts'
 import { measure } from '../harness.ts'
 
 const TAKES = 100_000

@@ -2,7 +2,7 @@
 
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { freePort } from '../../src/cli/free-port.ts'
+import { freePort } from '../../src/interfaces/cli/free-port.ts'
 import { BENCH_PATH, type Contestant } from '../contestant.ts'
 import { processCpuMs } from '../process-cpu.ts'
 import { startProgram } from '../program.ts'

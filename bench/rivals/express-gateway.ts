@@ -11,7 +11,7 @@
 
 import { cpSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { freePort } from '../../src/cli/free-port.ts'
+import { freePort } from '../../src/interfaces/cli/free-port.ts'
 import type { Contestant } from '../contestant.ts'
 import type { Workbench } from '../workbench.ts'
 import { startNodeStack } from './node-stack.ts'

@@ -1,6 +1,6 @@
 /** Starts a gateway that is one process of Node, and counts the CPU of that process. */
 
-import { freePort } from '../../src/cli/free-port.ts'
+import { freePort } from '../../src/interfaces/cli/free-port.ts'
 import { BENCH_PATH, type Contestant } from '../contestant.ts'
 import { processCpuMs } from '../process-cpu.ts'
 import { startProgram } from '../program.ts'

@@ -6,9 +6,9 @@
  * store) is reported beside it.
  */
 
-import { enrol, type Enrolment } from '../../src/cli/enrol.ts'
-import { createPlatformClient, type PlatformClient } from '../../src/cli/platform-client.ts'
-import { startService, type ServiceOptions, type ServiceProcess } from '../../src/cli/service-process.ts'
+import { enrol, type Enrolment } from '../../src/interfaces/cli/enrol.ts'
+import { createPlatformClient, type PlatformClient } from '../../src/interfaces/cli/platform-client.ts'
+import { startService, type ServiceOptions, type ServiceProcess } from '../../src/interfaces/cli/service-process.ts'
 import { BENCH_PATH, type Contestant } from '../contestant.ts'
 import { processCpuMs, threadsCpu } from '../process-cpu.ts'
 import { BENCH_API, BENCH_OPENAPI, BENCH_OPENSLA } from './bench-api.ts'

@@ -1,17 +1,17 @@
 /** Composes the rule for addresses of backends, its guard and their log lines. */
 
-import type { Addresses } from '../settings/addresses.ts'
-import type { BackendRule } from '../publishing/backend-address.ts'
-import type { Config } from '../config.ts'
+import type { Addresses } from './settings/addresses.ts'
+import type { BackendRule } from '../control/publishing/backend-address.ts'
+import type { Config } from './config.ts'
 import { createBackendConnect, type BackendConnect } from '../gateway/backend/backend-connect.ts'
-import { createBackendGuard, type OwnAddresses } from '../outbound/backend-guard.ts'
-import { createBackendRule } from '../outbound/backend-rule.ts'
-import { systemResolve } from '../outbound/guarded-lookup.ts'
-import { targetsOf } from '../plan/backend-targets.ts'
-import type { BackendPlan, RevisionPlan } from '../plan/route-plan.ts'
-import type { CountEvent } from '../runtime/event-reasons.ts'
-import type { Clock } from '../runtime/clock.ts'
-import type { Log } from '../runtime/log.ts'
+import { createBackendGuard, type OwnAddresses } from '../foundation/outbound/backend-guard.ts'
+import { createBackendRule } from '../foundation/outbound/backend-rule.ts'
+import { systemResolve } from '../foundation/outbound/guarded-lookup.ts'
+import { targetsOf } from '../boundary/plan/backend-targets.ts'
+import type { BackendPlan, RevisionPlan } from '../boundary/plan/route-plan.ts'
+import type { CountEvent } from '../foundation/runtime/event-reasons.ts'
+import type { Clock } from '../foundation/runtime/clock.ts'
+import type { Log } from '../foundation/runtime/log.ts'
 
 export interface Backends {
   readonly own: OwnAddresses

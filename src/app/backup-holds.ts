@@ -1,12 +1,12 @@
 /** The writers that a backup pauses: removal of spool segments, and the embedded store. */
 
 import { join } from 'node:path'
-import type { Holds } from '../backup/control-session.ts'
-import type { Config } from '../config.ts'
-import { PLATFORM_API } from '../domain/platform-api.ts'
-import type { SpoolReader } from '../record/spool-reader.ts'
-import type { ClickHouse } from '../store/clickhouse/client.ts'
-import { createStoreFreezer } from '../store/clickhouse/frozen-store.ts'
+import type { Holds } from '../storage/backup/control-session.ts'
+import type { Config } from './config.ts'
+import { PLATFORM_API } from '../foundation/domain/platform-api.ts'
+import type { SpoolReader } from '../storage/spool/spool-reader.ts'
+import type { ClickHouse } from '../storage/store/clickhouse/client.ts'
+import { createStoreFreezer } from '../storage/store/clickhouse/frozen-store.ts'
 
 export function createStoreHold(
   client: ClickHouse,

@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { BuiltScore } from '../programmes/compliance.ts'
+import type { BuiltScore } from '../control/programmes/compliance.ts'
 
 export const BUILT_SCORE = join(import.meta.dirname, '../../build/platform-score.json')
 

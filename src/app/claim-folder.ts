@@ -1,14 +1,14 @@
 /** Takes the ids of a node from its data folder, which may be a copy, or have moved while the former process goes on elsewhere. */
 
 import { join } from 'node:path'
-import type { Config } from '../config.ts'
-import { discardJournals } from '../leases/lease-journal-file.ts'
-import { claimIds, type NodeIds } from '../nodes/incarnation.ts'
-import { readBoot } from '../record/running-mark.ts'
-import type { CountEvent } from '../runtime/event-reasons.ts'
-import type { Log } from '../runtime/log.ts'
-import type { Nodes } from '../store/nodes.ts'
-import { LAST_GOOD_FILE, removeCopy } from '../store/sqlite/registry-copy.ts'
+import type { Config } from './config.ts'
+import { discardJournals } from '../boundary/leases/lease-journal-file.ts'
+import { claimIds, type NodeIds } from '../storage/nodes/incarnation.ts'
+import { readBoot } from '../storage/spool/running-mark.ts'
+import type { CountEvent } from '../foundation/runtime/event-reasons.ts'
+import type { Log } from '../foundation/runtime/log.ts'
+import type { Nodes } from '../storage/store/nodes.ts'
+import { LAST_GOOD_FILE, removeCopy } from '../storage/store/sqlite/registry-copy.ts'
 
 export interface ClaimFolderOptions {
   readonly config: Pick<Config, 'dataDir'>

@@ -1,9 +1,9 @@
 /** Presents other certificates when their files change, warns before one expires, and redirects HTTP to HTTPS. */
 
 import type { GatewayPool } from '../gateway/threads/gateway-pool-options.ts'
-import { watchExpiry } from '../self-metering/certificate-watch.ts'
-import type { PlatformRecorder } from '../self-metering/platform-recorder.ts'
-import { openRedirectPort } from '../tls/redirect-port.ts'
+import { watchExpiry } from '../interfaces/platform/self-metering/certificate-watch.ts'
+import type { PlatformRecorder } from '../interfaces/platform/self-metering/platform-recorder.ts'
+import { openRedirectPort } from '../foundation/tls/redirect-port.ts'
 import type { Core } from './open-core.ts'
 
 export interface FollowOptions {

@@ -3,17 +3,17 @@
  * thread change together.
  */
 
-import { PLATFORM_API } from '../domain/platform-api.ts'
-import type { GatewayPort } from '../plan/gateway-port.ts'
-import type { Grant } from '../plan/grant.ts'
-import { packDocument, type PackedPlan, type PlanHead } from '../plan/packed-plan.ts'
-import type { BackendPlan } from '../plan/route-plan.ts'
-import { openSecrets } from '../publishing/backend-secrets.ts'
-import type { Vault } from '../runtime/vault.ts'
+import { PLATFORM_API } from '../foundation/domain/platform-api.ts'
+import type { GatewayPort } from '../boundary/plan/gateway-port.ts'
+import type { Grant } from '../boundary/plan/grant.ts'
+import { packDocument, type PackedPlan, type PlanHead } from '../boundary/plan/packed-plan.ts'
+import type { BackendPlan } from '../boundary/plan/route-plan.ts'
+import { openSecrets } from '../control/publishing/backend-secrets.ts'
+import type { Vault } from '../foundation/runtime/vault.ts'
 import type { Authenticator } from '../gateway/authentication/authenticate.ts'
 import type { GatewayPool } from '../gateway/threads/gateway-pool-options.ts'
-import type { ActiveDeclarations } from '../gateway/limits/active-declarations.ts'
-import type { PlatformLimits } from '../self-metering/platform-limits.ts'
+import type { ActiveDeclarations } from '../limits/active-declarations.ts'
+import type { PlatformLimits } from '../interfaces/platform/self-metering/platform-limits.ts'
 
 export interface GatewayParts {
   readonly gatewayPool: GatewayPool

@@ -1,9 +1,9 @@
 /** Stores of what strangers cause at a sign-in: in PostgreSQL if several nodes share it, else in memory. */
 
-import type { Clock } from '../runtime/clock.ts'
-import { createLocalAttempts, type AttemptStore } from '../store/attempts.ts'
-import type { DeviceCodeStore } from '../store/device-codes.ts'
-import { createLocalDeviceCodes } from '../store/local-device-codes.ts'
+import type { Clock } from '../foundation/runtime/clock.ts'
+import { createLocalAttempts, type AttemptStore } from '../storage/store/attempts.ts'
+import type { DeviceCodeStore } from '../storage/store/device-codes.ts'
+import { createLocalDeviceCodes } from '../storage/store/local-device-codes.ts'
 import type { Shared } from './open-shared.ts'
 
 export interface IdentityStores {

@@ -1,10 +1,10 @@
 /** Starts work that one node does: the only node at once, one of several under a claim. */
 
-import { createClaimedJob, type Job } from '../command/claimed-job.ts'
-import type { CountEvent } from '../runtime/event-reasons.ts'
-import type { Clock } from '../runtime/clock.ts'
-import type { Opened } from '../runtime/lifecycle.ts'
-import type { Log } from '../runtime/log.ts'
+import { createClaimedJob, type Job } from '../control/command/claimed-job.ts'
+import type { CountEvent } from '../foundation/runtime/event-reasons.ts'
+import type { Clock } from '../foundation/runtime/clock.ts'
+import type { Opened } from '../foundation/runtime/lifecycle.ts'
+import type { Log } from '../foundation/runtime/log.ts'
 import type { Shared } from './open-shared.ts'
 
 export interface NodeJobsOptions {

@@ -1,8 +1,8 @@
 /** The admin credential at startup: created at the first start, or set by the settings. */
 
-import { createFirstAdmin, type FirstAdmin, type FirstAdminOptions } from '../access/first-admin.ts'
-import type { Config } from '../config.ts'
-import type { Log } from '../runtime/log.ts'
+import { createFirstAdmin, type FirstAdmin, type FirstAdminOptions } from '../control/access/first-admin.ts'
+import type { Config } from './config.ts'
+import type { Log } from '../foundation/runtime/log.ts'
 
 export interface OpenAdminOptions extends Omit<FirstAdminOptions, 'tenant' | 'chosen'> {
   readonly config: Config

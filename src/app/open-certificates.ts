@@ -1,13 +1,13 @@
 /** Reads the certificates of this service at the start. */
 
-import type { Config } from '../config.ts'
-import type { CountEvent } from '../runtime/event-reasons.ts'
-import type { Clock } from '../runtime/clock.ts'
-import type { Log } from '../runtime/log.ts'
-import type { Metrics } from '../runtime/metrics.ts'
-import { StartRefused } from '../runtime/start-refused.ts'
-import { readCertificates } from '../tls/certificate-files.ts'
-import { ServedCertificates } from '../tls/served-certificates.ts'
+import type { Config } from './config.ts'
+import type { CountEvent } from '../foundation/runtime/event-reasons.ts'
+import type { Clock } from '../foundation/runtime/clock.ts'
+import type { Log } from '../foundation/runtime/log.ts'
+import type { Metrics } from '../foundation/runtime/metrics.ts'
+import { StartRefused } from '../foundation/runtime/start-refused.ts'
+import { readCertificates } from '../foundation/tls/certificate-files.ts'
+import { ServedCertificates } from '../foundation/tls/served-certificates.ts'
 
 export interface CertificatesOptions {
   readonly config: Pick<Config, 'tls'>

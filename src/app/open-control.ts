@@ -3,12 +3,12 @@
  * opened, the service runs without it.
  */
 
-import type { Holds } from '../backup/control-session.ts'
-import { openControlSocket } from '../backup/control-socket.ts'
-import type { Config } from '../config.ts'
-import type { Clock } from '../runtime/clock.ts'
-import type { Opened } from '../runtime/lifecycle.ts'
-import type { Log } from '../runtime/log.ts'
+import type { Holds } from '../storage/backup/control-session.ts'
+import { openControlSocket } from '../storage/backup/control-socket.ts'
+import type { Config } from './config.ts'
+import type { Clock } from '../foundation/runtime/clock.ts'
+import type { Opened } from '../foundation/runtime/lifecycle.ts'
+import type { Log } from '../foundation/runtime/log.ts'
 
 export interface ControlOptions {
   readonly config: Pick<Config, 'dataDir'>

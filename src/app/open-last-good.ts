@@ -1,18 +1,18 @@
 /** The last good configuration: the copy of the registry from which a node serves calls if it starts while PostgreSQL is away. */
 
 import { join } from 'node:path'
-import type { Config } from '../config.ts'
-import { keepCopy, type CopyKeeper } from '../nodes/keep-copy.ts'
-import type { CountEvent } from '../runtime/event-reasons.ts'
-import type { Clock } from '../runtime/clock.ts'
-import type { Log } from '../runtime/log.ts'
-import { StartRefused } from '../runtime/start-refused.ts'
-import type { Vault } from '../runtime/vault.ts'
-import { readVersion } from '../runtime/version.ts'
-import type { CopyOrigin, RegistryCopy, RegistryMark } from '../store/registry-copy.ts'
-import type { Postgres } from '../store/postgres/open-postgres.ts'
-import { LAST_GOOD_FILE, openOrReplaceCopy, openRegistryCopy } from '../store/sqlite/registry-copy.ts'
-import { DELIVERY_KIND } from '../webhooks/delivery-document.ts'
+import type { Config } from './config.ts'
+import { keepCopy, type CopyKeeper } from '../storage/nodes/keep-copy.ts'
+import type { CountEvent } from '../foundation/runtime/event-reasons.ts'
+import type { Clock } from '../foundation/runtime/clock.ts'
+import type { Log } from '../foundation/runtime/log.ts'
+import { StartRefused } from '../foundation/runtime/start-refused.ts'
+import type { Vault } from '../foundation/runtime/vault.ts'
+import { readVersion } from '../foundation/runtime/version.ts'
+import type { CopyOrigin, RegistryCopy, RegistryMark } from '../storage/store/registry-copy.ts'
+import type { Postgres } from '../storage/store/postgres/open-postgres.ts'
+import { LAST_GOOD_FILE, openOrReplaceCopy, openRegistryCopy } from '../storage/store/sqlite/registry-copy.ts'
+import { DELIVERY_KIND } from '../control/webhooks/delivery-document.ts'
 
 export interface LastGoodOptions {
   readonly config: Pick<Config, 'dataDir' | 'gatewayUrl'>

@@ -4,22 +4,27 @@
  */
 
 import { randomUUID } from 'node:crypto'
-import type { Config } from '../config.ts'
-import type { LeaseKeeper, LeaseKeepers } from '../gateway/limits/lease-book.ts'
-import { createLeaseDriver, type LeaseDriverOptions } from '../leases/lease-driver.ts'
-import { discardJournals, openJournalFile, type JournalFile, type JournalName } from '../leases/lease-journal-file.ts'
-import { farewellOf, reportHandOvers, type HandOver, type LeaseBounds } from '../leases/hand-over.ts'
-import { LeaseJournal } from '../leases/lease-journal.ts'
-import type { NodeMoment } from '../leases/lease-cell.ts'
-import { LeaseNode } from '../leases/lease-node.ts'
-import { LEASE_TIMINGS, SLICE_TIMINGS, type LeaseTimings } from '../leases/lease-timings.ts'
-import { readBoot } from '../record/running-mark.ts'
-import type { Clock } from '../runtime/clock.ts'
-import type { CountEvent } from '../runtime/event-reasons.ts'
-import type { Opened } from '../runtime/lifecycle.ts'
-import type { Log } from '../runtime/log.ts'
-import { createMonotonicClock } from '../runtime/monotonic.ts'
-import { StartRefused } from '../runtime/start-refused.ts'
+import type { Config } from './config.ts'
+import type { LeaseKeeper, LeaseKeepers } from '../limits/lease-book.ts'
+import { createLeaseDriver, type LeaseDriverOptions } from '../boundary/leases/lease-driver.ts'
+import {
+  discardJournals,
+  openJournalFile,
+  type JournalFile,
+  type JournalName,
+} from '../boundary/leases/lease-journal-file.ts'
+import { farewellOf, reportHandOvers, type HandOver, type LeaseBounds } from '../boundary/leases/hand-over.ts'
+import { LeaseJournal } from '../boundary/leases/lease-journal.ts'
+import type { NodeMoment } from '../boundary/leases/lease-cell.ts'
+import { LeaseNode } from '../boundary/leases/lease-node.ts'
+import { LEASE_TIMINGS, SLICE_TIMINGS, type LeaseTimings } from '../boundary/leases/lease-timings.ts'
+import { readBoot } from '../storage/spool/running-mark.ts'
+import type { Clock } from '../foundation/runtime/clock.ts'
+import type { CountEvent } from '../foundation/runtime/event-reasons.ts'
+import type { Opened } from '../foundation/runtime/lifecycle.ts'
+import type { Log } from '../foundation/runtime/log.ts'
+import { createMonotonicClock } from '../foundation/runtime/monotonic.ts'
+import { StartRefused } from '../foundation/runtime/start-refused.ts'
 import type { Shared } from './open-shared.ts'
 import { watchWaiting } from './watch-waiting.ts'
 
@@ -79,7 +84,7 @@ export async function openLeases(options: LeasesOptions): Promise<Leases | null>
   const { redisUrl: url, nodeName } = config
   if (shared === null || url === null) return null
   // A single node starts sooner without it.
-  const { createRedisLeases, RedisUnusable } = await import('../store/redis/redis-leases.ts')
+  const { createRedisLeases, RedisUnusable } = await import('../storage/store/redis/redis-leases.ts')
   const open = (name: JournalName) => openJournal(name, options, shared.end)
   const journals = { short: open('leases.journal'), long: open('slices.journal') }
   const register = createRegistration(shared, journals.short.file.identity)

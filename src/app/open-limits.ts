@@ -3,14 +3,14 @@
  * blocks, and the counters that survive the process.
  */
 
-import type { LimitBook } from '../plan/limit-book.ts'
-import { PLATFORM_API } from '../domain/platform-api.ts'
-import { createActiveDeclarations, type ActiveDeclarations } from '../gateway/limits/active-declarations.ts'
-import { LeaseBook } from '../gateway/limits/lease-book.ts'
-import { createLimitLedger, type LimitLedger } from '../gateway/limits/limit-ledger.ts'
-import { createLimitMemory, type LimitMemory, type LimitMemoryOptions } from '../gateway/limits/limit-memory.ts'
-import type { Clock } from '../runtime/clock.ts'
-import type { LimitCheckpoint } from '../store/limit-checkpoint.ts'
+import type { LimitBook } from '../boundary/plan/limit-book.ts'
+import { PLATFORM_API } from '../foundation/domain/platform-api.ts'
+import { createActiveDeclarations, type ActiveDeclarations } from '../limits/active-declarations.ts'
+import { LeaseBook } from '../limits/lease-book.ts'
+import { createLimitLedger, type LimitLedger } from '../limits/limit-ledger.ts'
+import { createLimitMemory, type LimitMemory, type LimitMemoryOptions } from '../limits/limit-memory.ts'
+import type { Clock } from '../foundation/runtime/clock.ts'
+import type { LimitCheckpoint } from '../storage/store/limit-checkpoint.ts'
 import type { Leases } from './open-leases.ts'
 
 export interface Limits extends LimitBook {

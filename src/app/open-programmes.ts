@@ -1,18 +1,18 @@
 /** Composes programmes: commands, the eight steps, and the runner that executes them. */
 
-import type { ApiPolicies } from '../publishing/api-policy.ts'
-import type { BackendRule } from '../publishing/backend-address.ts'
-import type { RulesetOf } from '../publishing/published-contract.ts'
-import type { Compliance } from '../programmes/compliance.ts'
-import { createProgrammes, type Programmes } from '../programmes/programmes.ts'
-import { createProgrammeRunner, type ProgrammeRunner } from '../programmes/programme-runner.ts'
-import { createProgrammeSteps, type ProgrammeStepsOptions } from '../programmes/programme-steps.ts'
-import { createRulesets, type Rulesets } from '../programmes/rulesets.ts'
-import { createTenantPolicies, type TenantPolicies } from '../programmes/tenant-policy.ts'
-import type { DocumentReader } from '../publishing/document-reader.ts'
-import type { KeyedMutex } from '../command/keyed-mutex.ts'
-import type { Log } from '../runtime/log.ts'
-import type { Vault } from '../runtime/vault.ts'
+import type { ApiPolicies } from '../control/publishing/api-policy.ts'
+import type { BackendRule } from '../control/publishing/backend-address.ts'
+import type { RulesetOf } from '../control/publishing/published-contract.ts'
+import type { Compliance } from '../control/programmes/compliance.ts'
+import { createProgrammes, type Programmes } from '../control/programmes/programmes.ts'
+import { createProgrammeRunner, type ProgrammeRunner } from '../control/programmes/programme-runner.ts'
+import { createProgrammeSteps, type ProgrammeStepsOptions } from '../control/programmes/programme-steps.ts'
+import { createRulesets, type Rulesets } from '../control/programmes/rulesets.ts'
+import { createTenantPolicies, type TenantPolicies } from '../control/programmes/tenant-policy.ts'
+import type { DocumentReader } from '../control/publishing/document-reader.ts'
+import type { KeyedMutex } from '../control/command/keyed-mutex.ts'
+import type { Log } from '../foundation/runtime/log.ts'
+import type { Vault } from '../foundation/runtime/vault.ts'
 
 export interface ProgrammeServices {
   readonly programmes: Programmes

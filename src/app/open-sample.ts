@@ -5,18 +5,18 @@
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Consumers } from '../access/consumers.ts'
-import type { Proxies } from '../publishing/proxies.ts'
-import type { Specifications } from '../publishing/specifications.ts'
-import type { Credentials } from '../access/credentials.ts'
-import type { Subscriptions } from '../subscriptions/subscriptions.ts'
-import type { Opened } from '../runtime/lifecycle.ts'
-import type { Log } from '../runtime/log.ts'
-import { StartRefused } from '../runtime/start-refused.ts'
-import type { SampleBackend } from '../sample/backend.ts'
-import { documentKind, type Author, type Registry } from '../store/registry.ts'
-import type { SampleFacts } from '../onboarding/banner.ts'
-import { SAMPLE_CALL } from '../onboarding/first-steps.ts'
+import type { Consumers } from '../control/access/consumers.ts'
+import type { Proxies } from '../control/publishing/proxies.ts'
+import type { Specifications } from '../control/publishing/specifications.ts'
+import type { Credentials } from '../control/access/credentials.ts'
+import type { Subscriptions } from '../control/subscriptions/subscriptions.ts'
+import type { Opened } from '../foundation/runtime/lifecycle.ts'
+import type { Log } from '../foundation/runtime/log.ts'
+import { StartRefused } from '../foundation/runtime/start-refused.ts'
+import type { SampleBackend } from './sample/backend.ts'
+import { documentKind, type Author, type Registry } from '../storage/store/registry.ts'
+import type { SampleFacts } from './onboarding/banner.ts'
+import { SAMPLE_CALL } from './onboarding/first-steps.ts'
 
 export interface SampleFiles {
   readonly openApi: Buffer
@@ -44,7 +44,7 @@ export interface SampleOptions {
   readonly author: Author
 }
 
-const FOLDER = join(import.meta.dirname, '../sample')
+const FOLDER = join(import.meta.dirname, './sample')
 
 /** Reads the sample before anything is written. Throws `StartRefused`. */
 export function readSample(): SampleFiles {
@@ -75,7 +75,7 @@ export async function openSampleBackend(options: SampleBackendOptions): Promise<
   if (stored === null && !isWanted) return null
   const port = stored === null ? 0 : Number(new URL(stored.body.backendUrl).port)
   try {
-    const { startSampleBackend } = await import('../sample/backend.ts')
+    const { startSampleBackend } = await import('./sample/backend.ts')
     const backend = await startSampleBackend({ host, port })
     opened('sample backend', () => backend.close())
     return backend

@@ -5,26 +5,26 @@
  * since its copy then, as if its start had taken that long.
  */
 
-import type { Config } from '../config.ts'
+import type { Config } from './config.ts'
 import { claimFolder, noteFormer } from './claim-folder.ts'
-import { createClockWatch } from '../nodes/clock-watch.ts'
-import { compareAtStart } from '../nodes/compare-settings.ts'
-import { joinLater } from '../nodes/join-later.ts'
-import type { CopyKeeper } from '../nodes/keep-copy.ts'
-import { createStalenessWatch, type StalenessWatch } from '../nodes/staleness-watch.ts'
-import type { CountEvent } from '../runtime/event-reasons.ts'
-import type { Clock } from '../runtime/clock.ts'
-import type { Opened } from '../runtime/lifecycle.ts'
-import type { Log } from '../runtime/log.ts'
-import { StartRefused } from '../runtime/start-refused.ts'
-import type { Vault } from '../runtime/vault.ts'
-import type { Addresses } from '../settings/addresses.ts'
-import { readVersion } from '../runtime/version.ts'
-import { hashSharedSettings } from '../settings/shared-settings.ts'
-import { FORMAT, type NodeIdentity } from '../store/nodes.ts'
-import type { RegistryCopy } from '../store/registry-copy.ts'
-import type { LatePostgres } from '../store/postgres/join-postgres.ts'
-import type { Postgres, PostgresOptions } from '../store/postgres/open-postgres.ts'
+import { createClockWatch } from '../storage/nodes/clock-watch.ts'
+import { compareAtStart } from '../storage/nodes/compare-settings.ts'
+import { joinLater } from '../storage/nodes/join-later.ts'
+import type { CopyKeeper } from '../storage/nodes/keep-copy.ts'
+import { createStalenessWatch, type StalenessWatch } from '../storage/nodes/staleness-watch.ts'
+import type { CountEvent } from '../foundation/runtime/event-reasons.ts'
+import type { Clock } from '../foundation/runtime/clock.ts'
+import type { Opened } from '../foundation/runtime/lifecycle.ts'
+import type { Log } from '../foundation/runtime/log.ts'
+import { StartRefused } from '../foundation/runtime/start-refused.ts'
+import type { Vault } from '../foundation/runtime/vault.ts'
+import type { Addresses } from './settings/addresses.ts'
+import { readVersion } from '../foundation/runtime/version.ts'
+import { hashSharedSettings } from './settings/shared-settings.ts'
+import { FORMAT, type NodeIdentity } from '../storage/store/nodes.ts'
+import type { RegistryCopy } from '../storage/store/registry-copy.ts'
+import type { LatePostgres } from '../storage/store/postgres/join-postgres.ts'
+import type { Postgres, PostgresOptions } from '../storage/store/postgres/open-postgres.ts'
 import { keepLastGood, openCopyToKeep, openLastGood, type KeptParts, type LastGoodOptions } from './open-last-good.ts'
 
 export interface Shared extends Omit<Postgres, 'close'> {
@@ -88,8 +88,8 @@ const REPLACED =
 export async function openShared(options: SharedOptions, end: End): Promise<Shared> {
   const node = describeNode(options, end)
   // A single node starts sooner without these.
-  const { openPostgres } = await import('../store/postgres/open-postgres.ts')
-  const { DatabaseUnreachable } = await import('../store/postgres/refuse-unusable.ts')
+  const { openPostgres } = await import('../storage/store/postgres/open-postgres.ts')
+  const { DatabaseUnreachable } = await import('../storage/store/postgres/refuse-unusable.ts')
   try {
     return await join(node, await openPostgres(node.postgresOptions))
   } catch (cause) {
@@ -132,7 +132,7 @@ async function join(node: Node, postgres: Postgres) {
   const { options, identity, freshness, postgresOptions, lastGood } = node
   const { opened } = options
   opened('PostgreSQL', postgres.close)
-  const { lockStart } = await import('../store/postgres/start-lock.ts')
+  const { lockStart } = await import('../storage/store/postgres/start-lock.ts')
   const endStart = await lockStart(postgresOptions)
   opened('start', endStart)
   const { registry, nodes, snapshots } = postgres
@@ -169,7 +169,7 @@ async function startApart(node: Node, away: StartRefused): Promise<Shared> {
   const { opened, log, count } = options
   const { copy, mark } = openLastGood(lastGood, away)
   opened('last good configuration', () => copy.close())
-  const { openPostgresLater } = await import('../store/postgres/join-postgres.ts')
+  const { openPostgresLater } = await import('../storage/store/postgres/join-postgres.ts')
   const late = openPostgresLater(postgresOptions, { mark, reads: copy.reads })
   const { postgres, isJoined } = late
   opened('PostgreSQL', postgres.close)
@@ -240,7 +240,7 @@ function returnLater(
   return joinLater({
     clock,
     async join() {
-      const { RegistryReplaced } = await import('../store/postgres/join-postgres.ts')
+      const { RegistryReplaced } = await import('../storage/store/postgres/join-postgres.ts')
       try {
         await joinOnce(() => registerOrEnd(node, postgres))
       } catch (cause) {

@@ -1,8 +1,8 @@
 /** Opens the export of telemetry, if the settings ask for it, and registers its counters. */
 
-import type { LogTap } from '../runtime/log-tap.ts'
-import { readVersion } from '../runtime/version.ts'
-import type { Telemetry } from '../telemetry/start-telemetry.ts'
+import type { LogTap } from '../foundation/runtime/log-tap.ts'
+import { readVersion } from '../foundation/runtime/version.ts'
+import type { Telemetry } from '../pipeline/telemetry/start-telemetry.ts'
 import type { Core } from './open-core.ts'
 
 /** Returns what follows the records of the pipeline; null: nothing is exported. */
@@ -21,7 +21,7 @@ export async function openTelemetry(
     ['signal', 'reason'],
   )
   if (config.telemetry === null) return null
-  const { startTelemetry } = await import('../telemetry/start-telemetry.ts')
+  const { startTelemetry } = await import('../pipeline/telemetry/start-telemetry.ts')
   const telemetry = startTelemetry({
     config: config.telemetry,
     clock,

@@ -1,19 +1,19 @@
 /** Composes webhooks: an event becomes deliveries, which are queued until a sender sends them. */
 
-import type { KeyedMutex } from '../command/keyed-mutex.ts'
-import { createGuardedFetch } from '../outbound/guarded-fetch.ts'
-import type { CountEvent } from '../runtime/event-reasons.ts'
-import type { Clock } from '../runtime/clock.ts'
-import type { CreateId } from '../runtime/ids.ts'
-import type { Log } from '../runtime/log.ts'
-import type { Vault } from '../runtime/vault.ts'
-import type { Registry } from '../store/registry.ts'
-import { createConsumerEvents } from '../subscriptions/consumer-events.ts'
-import { BOUNDS, createDeliveryQueue } from '../webhooks/delivery-queue.ts'
-import { createFanOut } from '../webhooks/fan-out.ts'
-import { createQueueFeed } from '../webhooks/queue-feed.ts'
-import { startDeliveryRetention } from '../webhooks/delivery-retention.ts'
-import { createSender } from '../webhooks/sender.ts'
+import type { KeyedMutex } from '../control/command/keyed-mutex.ts'
+import { createGuardedFetch } from '../foundation/outbound/guarded-fetch.ts'
+import type { CountEvent } from '../foundation/runtime/event-reasons.ts'
+import type { Clock } from '../foundation/runtime/clock.ts'
+import type { CreateId } from '../foundation/runtime/ids.ts'
+import type { Log } from '../foundation/runtime/log.ts'
+import type { Vault } from '../foundation/runtime/vault.ts'
+import type { Registry } from '../storage/store/registry.ts'
+import { createConsumerEvents } from '../control/subscriptions/consumer-events.ts'
+import { BOUNDS, createDeliveryQueue } from '../control/webhooks/delivery-queue.ts'
+import { createFanOut } from '../control/webhooks/fan-out.ts'
+import { createQueueFeed } from '../control/webhooks/queue-feed.ts'
+import { startDeliveryRetention } from '../control/webhooks/delivery-retention.ts'
+import { createSender } from '../control/webhooks/sender.ts'
 
 export interface WebhooksOptions {
   readonly registry: Registry

@@ -7,14 +7,14 @@
 
 import { startApp } from './app.ts'
 import { sendLastLines } from './send-last-lines.ts'
-import { greeting } from '../onboarding/banner.ts'
-import { ConfigError, readConfig, SETTING_NAMES } from '../config.ts'
-import { information } from '../settings/information-flags.ts'
-import { createLogTap } from '../runtime/log-tap.ts'
-import { createLog } from '../runtime/log.ts'
-import { refusalOf, StartRefused } from '../runtime/start-refused.ts'
-import { TELEMETRY_VARIABLES } from '../settings/telemetry-settings.ts'
-import { unknownVariables } from '../settings/unknown-variables.ts'
+import { greeting } from './onboarding/banner.ts'
+import { ConfigError, readConfig, SETTING_NAMES } from './config.ts'
+import { information } from './settings/information-flags.ts'
+import { createLogTap } from '../foundation/runtime/log-tap.ts'
+import { createLog } from '../foundation/runtime/log.ts'
+import { refusalOf, StartRefused } from '../foundation/runtime/start-refused.ts'
+import { TELEMETRY_VARIABLES } from '../pipeline/telemetry/telemetry-settings.ts'
+import { unknownVariables } from './settings/unknown-variables.ts'
 
 const EXIT_FAILED = 1
 const EXIT_REFUSED = 2

@@ -1,10 +1,10 @@
 /** Exports the last lines of the log before the process ends with a failure, if logs are exported. */
 
-import type { Config } from '../config.ts'
-import { systemClock } from '../runtime/clock.ts'
-import type { Log } from '../runtime/log.ts'
-import type { LogTap } from '../runtime/log-tap.ts'
-import { readVersion } from '../runtime/version.ts'
+import type { Config } from './config.ts'
+import { systemClock } from '../foundation/runtime/clock.ts'
+import type { Log } from '../foundation/runtime/log.ts'
+import type { LogTap } from '../foundation/runtime/log-tap.ts'
+import { readVersion } from '../foundation/runtime/version.ts'
 
 export interface LastLines {
   readonly config: Pick<Config, 'telemetry' | 'nodeName'>
@@ -18,7 +18,7 @@ export async function sendLastLines({ config, log, logTap }: LastLines): Promise
   const { telemetry, nodeName: node } = config
   if (telemetry === null || logTap === null) return
   try {
-    const lastLines = await import('../telemetry/last-lines.ts')
+    const lastLines = await import('../pipeline/telemetry/last-lines.ts')
     await lastLines.sendLastLines({ config: telemetry, clock: systemClock, log, logTap, version: readVersion(), node })
   } catch (cause) {
     log.error({ err: cause }, 'the last lines of the log could not be exported')

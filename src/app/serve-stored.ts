@@ -1,12 +1,12 @@
 /** Serves an active revision when the service starts. */
 
-import type { GatewayPort } from '../plan/gateway-port.ts'
-import type { PackedPlan } from '../plan/packed-plan.ts'
-import { toWithheldPlan, withWithheldCanary } from '../plan/withheld-plan.ts'
-import { SecretsUnreadable } from '../publishing/backend-secrets.ts'
-import type { ActivePlan } from '../publishing/serving-plan.ts'
-import type { OnCanaryWithheld } from '../publishing/withheld-canary.ts'
-import type { WithheldRetries } from '../publishing/withheld-retries.ts'
+import type { GatewayPort } from '../boundary/plan/gateway-port.ts'
+import type { PackedPlan } from '../boundary/plan/packed-plan.ts'
+import { toWithheldPlan, withWithheldCanary } from '../boundary/plan/withheld-plan.ts'
+import { SecretsUnreadable } from '../control/publishing/backend-secrets.ts'
+import type { ActivePlan } from '../control/publishing/serving-plan.ts'
+import type { OnCanaryWithheld } from '../control/publishing/withheld-canary.ts'
+import type { WithheldRetries } from '../control/publishing/withheld-retries.ts'
 import type { Core } from './open-core.ts'
 
 interface WithheldReport extends Pick<Core, 'count' | 'log'> {

@@ -1,9 +1,9 @@
 /** Reads the settings in force and the health of the process. */
 
 import { statfs } from 'node:fs/promises'
-import type { ServiceHealth, ServiceState } from '../platform/service-state.ts'
-import { readVersion } from '../runtime/version.ts'
-import { settingsInForce } from '../settings/settings-in-force.ts'
+import type { ServiceHealth, ServiceState } from '../interfaces/platform/service-state.ts'
+import { readVersion } from '../foundation/runtime/version.ts'
+import { settingsInForce } from './settings/settings-in-force.ts'
 import type { Core } from './open-core.ts'
 import type { GatewayServices } from './open-gateway.ts'
 import type { StreamServices } from './open-stream.ts'

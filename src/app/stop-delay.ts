@@ -6,10 +6,10 @@
  * its client cannot know whether it was executed.
  */
 
-import type { Config } from '../config.ts'
+import type { Config } from './config.ts'
 import type { GatewayPool } from '../gateway/threads/gateway-pool-options.ts'
-import type { Platform } from '../platform/server.ts'
-import type { Clock } from '../runtime/clock.ts'
+import type { Platform } from '../interfaces/platform/server.ts'
+import type { Clock } from '../foundation/runtime/clock.ts'
 import type { Shared } from './open-shared.ts'
 import type { StreamServices } from './open-stream.ts'
 

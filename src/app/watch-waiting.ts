@@ -1,8 +1,8 @@
 /** Names the nodes that limits wait for after a grantor has lost its data, in the log and at `/readyz`. */
 
-import type { LeaseNode } from '../leases/lease-node.ts'
-import type { Clock } from '../runtime/clock.ts'
-import type { Log } from '../runtime/log.ts'
+import type { LeaseNode } from '../boundary/leases/lease-node.ts'
+import type { Clock } from '../foundation/runtime/clock.ts'
+import type { Log } from '../foundation/runtime/log.ts'
 
 export interface WaitingOptions {
   /** Names the grantor in the log. */

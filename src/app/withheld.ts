@@ -1,7 +1,7 @@
 /** Composes the attempts to serve what this node withholds. */
 
-import type { Proxies } from '../publishing/proxies.ts'
-import { createWithheldRetries, type WithheldRetries } from '../publishing/withheld-retries.ts'
+import type { Proxies } from '../control/publishing/proxies.ts'
+import { createWithheldRetries, type WithheldRetries } from '../control/publishing/withheld-retries.ts'
 import type { Core } from './open-core.ts'
 
 /** Remembers what is withheld; the attempts begin with `start`. `proxies` is called only then. */

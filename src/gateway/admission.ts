@@ -6,14 +6,14 @@
  * only after the response, what was charged is a reserve, and the end of the call settles the difference.
  */
 
-import { OUTCOMES, type Outcome } from '../domain/outcome.ts'
-import { FLAG_APPROACHING_LIMIT, FLAG_COUNTED, FLAG_FORWARDED } from '../record/call-record.ts'
+import { OUTCOMES, type Outcome } from '../foundation/domain/outcome.ts'
+import { FLAG_APPROACHING_LIMIT, FLAG_COUNTED, FLAG_FORWARDED } from '../storage/spool/call-record.ts'
 import type { Call } from './call/call.ts'
-import { toLimitRefusal, type LimitRefusal } from './limits/limit-refusal.ts'
-import type { LeaseWaits } from './limits/lease-waits.ts'
-import { ADMITTED, CLOSED, LACKING, type Block, type CompiledSla, type Limiter } from './limits/limiter.ts'
-import { toLimitLines } from './limits/limit-headers.ts'
-import type { SlotWatch } from './limits/slot-watch.ts'
+import { toLimitRefusal, type LimitRefusal } from '../limits/limit-refusal.ts'
+import type { LeaseWaits } from '../limits/lease-waits.ts'
+import { ADMITTED, CLOSED, LACKING, type Block, type CompiledSla, type Limiter } from '../limits/limiter.ts'
+import { toLimitLines } from '../limits/limit-headers.ts'
+import type { SlotWatch } from '../limits/slot-watch.ts'
 import type { CallerContext } from './call/caller-context.ts'
 
 /** The node holds no lease for the call, which may be admitted after `Admissions.wait`. */

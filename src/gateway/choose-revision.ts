@@ -1,6 +1,6 @@
 /** Decides which revision serves a call while an API has a canary. */
 
-import type { Caller } from '../plan/caller.ts'
+import type { Caller } from '../boundary/plan/caller.ts'
 import type { Authenticator, Refusal } from './authentication/authenticate.ts'
 import { authorise } from './authentication/authorise.ts'
 import { createRefusal, type AuthenticationResult } from './authentication/credential-refusal.ts'

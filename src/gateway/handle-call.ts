@@ -6,8 +6,8 @@
  * resumes first checks whether the call is over.
  */
 
-import type { Caller } from '../plan/caller.ts'
-import { FLAG_APPROACHING_LIMIT, FLAG_PAST_RETIREMENT } from '../record/call-record.ts'
+import type { Caller } from '../boundary/plan/caller.ts'
+import { FLAG_APPROACHING_LIMIT, FLAG_PAST_RETIREMENT } from '../storage/spool/call-record.ts'
 import { LEASES_CLOSED, NEEDS_LEASE, type Admissions } from './admission.ts'
 import type { Authenticator, Refusal } from './authentication/authenticate.ts'
 import { authorise } from './authentication/authorise.ts'

@@ -6,7 +6,7 @@
  * two hosts, `Content-Length: 010`, other transfer codings, other versions of HTTP.
  */
 
-import type { Caller } from '../plan/caller.ts'
+import type { Caller } from '../boundary/plan/caller.ts'
 import type { Authenticator, Refusal } from './authentication/authenticate.ts'
 import { Call } from './call/call.ts'
 import { toAttribution } from './call/call-attribution.ts'
@@ -26,7 +26,7 @@ import { isMcpTarget, type McpEndpoint } from './mcp/mcp-endpoint.ts'
 import { KnownTexts } from './routing/known-texts.ts'
 import { scanTarget } from './routing/path.ts'
 import type { Tracer } from './tracing/tracer.ts'
-import type { TlsPlan } from '../plan/tls-plan.ts'
+import type { TlsPlan } from '../foundation/tls/tls-plan.ts'
 import type { UploadWatch } from './connection/upload-watch.ts'
 import { readRequestHeaders, type RequestHeaders } from './headers/upstream-request.ts'
 

@@ -18,7 +18,7 @@ import {
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { foldersIn } from '../../src/record/spool-folder.ts'
+import { foldersIn } from '../../src/storage/spool/spool-folder.ts'
 import {
   BILLED,
   billOf,

@@ -2,7 +2,7 @@
 
 import { request } from 'undici'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createPlatformClient, type PlatformClient } from '../../src/cli/platform-client.ts'
+import { createPlatformClient, type PlatformClient } from '../../src/interfaces/cli/platform-client.ts'
 import { ledgerDocument, startLedgerBackend, type LedgerBackend } from './ledger-backend.ts'
 import { createService, enrol, publish, type Enrolled, type Service } from './service.ts'
 

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { request } from 'undici'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { freePort } from '../../src/cli/free-port.ts'
+import { freePort } from '../../src/interfaces/cli/free-port.ts'
 import { runCommand } from './running-command.ts'
 import { createService, type Service } from './service.ts'
 

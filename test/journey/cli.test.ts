@@ -10,7 +10,7 @@ import { runCommand } from './running-command.ts'
 import { createService, type Service } from './service.ts'
 import { invite, PASSWORD } from './shared-client.ts'
 
-const SAMPLE = join(import.meta.dirname, '../../src/sample/payments.openapi.yaml')
+const SAMPLE = join(import.meta.dirname, '../../src/app/sample/payments.openapi.yaml')
 const SECRET = 'journey-admin-secret-0123456789'
 
 let service: Service

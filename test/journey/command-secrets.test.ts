@@ -5,11 +5,11 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
-import { systemClock as clock } from '../../src/runtime/clock.ts'
-import { openSqliteRegistry } from '../../src/store/sqlite/registry.ts'
+import { systemClock as clock } from '../../src/foundation/runtime/clock.ts'
+import { openSqliteRegistry } from '../../src/storage/store/sqlite/registry.ts'
 import { PLAIN_ENVIRONMENT } from './plain-environment.ts'
 
-const COMMANDS = join(import.meta.dirname, '../../src/maintenance')
+const COMMANDS = join(import.meta.dirname, '../../src/interfaces/maintenance')
 const folder = mkdtempSync(join(tmpdir(), 'tollgate-commands-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 

@@ -4,7 +4,7 @@
 
 import type { Browser, Page, Request } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createPlatformClient } from '../../src/cli/platform-client.ts'
+import { createPlatformClient } from '../../src/interfaces/cli/platform-client.ts'
 import { logIn } from './console-keyboard.ts'
 import { createVisits, workerBrowser } from './console-visit.ts'
 import { ledgerDocument, startLedgerBackend, type LedgerBackend } from './ledger-backend.ts'

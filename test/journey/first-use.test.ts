@@ -6,13 +6,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { request } from 'undici'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { fetchToken } from '../../src/cli/platform-client.ts'
+import { fetchToken } from '../../src/interfaces/cli/platform-client.ts'
 import { ADMIN_SECRET, createService, type Service, isOnPostgres } from './service.ts'
 import { paste, SHELLS } from './shells.ts'
 import { PLAIN_ENVIRONMENT } from './plain-environment.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
-const CLI = join(ROOT, 'src/cli/main.ts')
+const CLI = join(ROOT, 'src/interfaces/cli/main.ts')
 const opened: (() => unknown)[] = []
 
 afterEach(async () => {

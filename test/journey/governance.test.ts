@@ -4,7 +4,7 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { request } from 'undici'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
-import { fetchToken } from '../../src/cli/platform-client.ts'
+import { fetchToken } from '../../src/interfaces/cli/platform-client.ts'
 import { createService, enrol, type Service } from './service.ts'
 
 const WAIT = { timeout: 30_000, interval: 20 }

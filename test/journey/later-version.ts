@@ -6,7 +6,7 @@
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { FORMAT } from '../../src/store/nodes.ts'
+import { FORMAT } from '../../src/storage/store/nodes.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 /** Everything else that a service reads from its checkout. */
@@ -34,10 +34,10 @@ export function makeLaterVersion(): LaterVersion {
   for (const name of LINKED) symlinkSync(join(ROOT, name), join(later, name))
   const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as object
   writeFileSync(join(later, 'package.json'), JSON.stringify({ ...manifest, version: LATER_VERSION }))
-  replaceIn(join(later, 'src/store/nodes.ts'), `FORMAT = ${FORMAT}\n`, `FORMAT = ${LATER_FORMAT}\n`)
-  const steps = join(later, 'src/store/postgres/schema-steps.ts')
+  replaceIn(join(later, 'src/storage/store/nodes.ts'), `FORMAT = ${FORMAT}\n`, `FORMAT = ${LATER_FORMAT}\n`)
+  const steps = join(later, 'src/storage/store/postgres/schema-steps.ts')
   replaceIn(steps, '\n]\n', `\n  'ALTER TABLE node ADD COLUMN later text; CREATE TABLE later_version (id int)',\n]\n`)
-  const signals = join(later, 'src/store/postgres/risk-signals.ts')
+  const signals = join(later, 'src/storage/store/postgres/risk-signals.ts')
   const [body, read] = [`JSON.stringify({ format, ...signal })`, 'return format <= FORMAT ? signal : null']
   replaceIn(
     signals,

@@ -2,7 +2,7 @@
 
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { unlessGone } from '../../src/runtime/unless-gone.ts'
+import { unlessGone } from '../../src/foundation/runtime/unless-gone.ts'
 
 /** Returns the paths of all files below `folder`. */
 export function liveFilesIn(folder: string): readonly string[] {

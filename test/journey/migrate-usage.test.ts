@@ -21,7 +21,7 @@ const MINUTE = 60_000
 const WAIT = { timeout: MINUTE, interval: 100 }
 const CALLS = 20
 /** `tollgate migrate` runs it as a process of its own. */
-const PROGRAM = join(import.meta.dirname, '../../src/maintenance/migrate-command.ts')
+const PROGRAM = join(import.meta.dirname, '../../src/interfaces/maintenance/migrate-command.ts')
 
 async function bill(service: Service): Promise<unknown> {
   const { items } = await service.platform.get<{ items: readonly object[] }>(

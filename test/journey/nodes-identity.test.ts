@@ -8,7 +8,7 @@
 
 import { request } from 'undici'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { fetchToken } from '../../src/cli/platform-client.ts'
+import { fetchToken } from '../../src/interfaces/cli/platform-client.ts'
 import { executeSql } from '../fixtures/test-postgres.ts'
 import { buttonOf, createBrowser, type Page } from './browser.ts'
 import { startFederatedProvider } from './federated-provider.ts'

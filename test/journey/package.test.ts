@@ -5,11 +5,11 @@ import { chmodSync, cpSync, globSync, mkdirSync, mkdtempSync, rmSync, writeFileS
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { readVersion } from '../../src/runtime/version.ts'
+import { readVersion } from '../../src/foundation/runtime/version.ts'
 import { createService } from './service.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
-const SAMPLE = join(ROOT, 'src/sample/payments.openapi.yaml')
+const SAMPLE = join(ROOT, 'src/app/sample/payments.openapi.yaml')
 
 interface Outcome {
   readonly code: number
@@ -135,6 +135,6 @@ describe('the command on a Node that is too old', () => {
     writeFileSync(join(bin, 'node'), '#!/bin/sh\necho "$@"\nexit 3\n')
     chmodSync(join(bin, 'node'), 0o755)
     const { code, out } = await run(process.execPath, [join(root, 'bin/tollgate.js'), 'lint', 'a b'], folder)
-    expect({ code, out }).toEqual({ code: 3, out: `${join(root, 'dist/cli/main.js')} lint a b\n` })
+    expect({ code, out }).toEqual({ code: 3, out: `${join(root, 'dist/interfaces/cli/main.js')} lint a b\n` })
   })
 })

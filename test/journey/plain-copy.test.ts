@@ -18,7 +18,7 @@ import {
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { unlessGone } from '../../src/runtime/unless-gone.ts'
+import { unlessGone } from '../../src/foundation/runtime/unless-gone.ts'
 import { createRandom, type Random } from '../random.ts'
 import { readSeed } from '../random-seed.ts'
 import { useDisk } from '../fixtures/use-disk.ts'

@@ -32,7 +32,7 @@ it('no file that a command makes in a folder that is open to others can be read 
   onTestFinished(() => rmSync(dataDir, { recursive: true }))
   const script = `
     import { writeFileSync } from 'node:fs'
-    import { runCommand } from ${JSON.stringify(join(import.meta.dirname, '../../src/maintenance/folder-command.ts'))}
+    import { runCommand } from ${JSON.stringify(join(import.meta.dirname, '../../src/interfaces/maintenance/folder-command.ts'))}
     process.umask(0o022)
     await runCommand(() => {
       writeFileSync('made', '')

@@ -4,7 +4,7 @@ import { cpSync, appendFileSync, mkdtempSync, readFileSync, rmSync, symlinkSync 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { freePort } from '../../src/cli/free-port.ts'
+import { freePort } from '../../src/interfaces/cli/free-port.ts'
 import { paste, SHELLS } from './shells.ts'
 
 const ROOT = join(import.meta.dirname, '../..')

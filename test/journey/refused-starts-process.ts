@@ -5,9 +5,9 @@
 
 import { createInterface } from 'node:readline'
 import { startApp } from '../../src/app/app.ts'
-import { ConfigError, readConfig } from '../../src/config.ts'
-import { createLog } from '../../src/runtime/log.ts'
-import { refusalOf, StartRefused } from '../../src/runtime/start-refused.ts'
+import { ConfigError, readConfig } from '../../src/app/config.ts'
+import { createLog } from '../../src/foundation/runtime/log.ts'
+import { refusalOf, StartRefused } from '../../src/foundation/runtime/start-refused.ts'
 
 for await (const line of createInterface({ input: process.stdin })) {
   const lines = await refusedLines(JSON.parse(line) as Record<string, string>)

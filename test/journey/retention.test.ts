@@ -2,10 +2,10 @@
 
 import { join } from 'node:path'
 import { afterEach, expect, it } from 'vitest'
-import { acceptRows } from '../../src/recovery/recover-store.ts'
-import { openClickHouse } from '../../src/store/clickhouse/client.ts'
-import { createClickHouseUsageStore } from '../../src/store/clickhouse/usage-store.ts'
-import { openSqliteCheckpoint } from '../../src/store/sqlite/checkpoint.ts'
+import { acceptRows } from '../../src/storage/recovery/recover-store.ts'
+import { openClickHouse } from '../../src/storage/store/clickhouse/client.ts'
+import { createClickHouseUsageStore } from '../../src/storage/store/clickhouse/usage-store.ts'
+import { openSqliteCheckpoint } from '../../src/storage/store/sqlite/checkpoint.ts'
 import { createService, type Service, isEmbedded } from './service.ts'
 
 const DAY = 86_400_000

@@ -5,7 +5,7 @@
 
 import { Pool, request } from 'undici'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { fetchToken } from '../../src/cli/platform-client.ts'
+import { fetchToken } from '../../src/interfaces/cli/platform-client.ts'
 import { ledgerDocument, startLedgerBackend, type LedgerBackend } from './ledger-backend.ts'
 import { createService, enrol, publish, type Service } from './service.ts'
 

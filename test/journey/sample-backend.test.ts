@@ -4,12 +4,12 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { request } from 'undici'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createPlatformClient } from '../../src/cli/platform-client.ts'
+import { createPlatformClient } from '../../src/interfaces/cli/platform-client.ts'
 import { ownPort, ownUrl } from '../fixtures/own-address.ts'
 import { ledgerDocument } from './ledger-backend.ts'
 import { createService, enrol, type Service } from './service.ts'
 
-const PAYMENTS = readFileSync(join(import.meta.dirname, '../../src/sample/payments.openapi.yaml'), 'utf8')
+const PAYMENTS = readFileSync(join(import.meta.dirname, '../../src/app/sample/payments.openapi.yaml'), 'utf8')
 let service: Service
 
 interface Deployed {

@@ -2,7 +2,7 @@
 
 import { request } from 'undici'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createPlatformClient } from '../../src/cli/platform-client.ts'
+import { createPlatformClient } from '../../src/interfaces/cli/platform-client.ts'
 import { createBrowser } from './browser.ts'
 import { ledgerDocument, startLedgerBackend, type LedgerBackend } from './ledger-backend.ts'
 import { getCode, logIn, setPassword } from './person.ts'

@@ -2,7 +2,7 @@
 
 import { request } from 'undici'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createPlatformClient, fetchToken } from '../../src/cli/platform-client.ts'
+import { createPlatformClient, fetchToken } from '../../src/interfaces/cli/platform-client.ts'
 import { unpack } from '../upgrade/archive.ts'
 import { PUBLIC_GATEWAY_URL, readFixtures } from '../upgrade/fixture.ts'
 import { startNeighbours, type Neighbours } from '../upgrade/neighbours.ts'

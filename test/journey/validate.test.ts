@@ -9,7 +9,7 @@ import { CLI } from '../fixtures/entry-points.ts'
 import { createService, publish, type Service } from './service.ts'
 import { PLAIN_ENVIRONMENT } from './plain-environment.ts'
 
-const SAMPLE = join(import.meta.dirname, '../../src/sample/payments.openapi.yaml')
+const SAMPLE = join(import.meta.dirname, '../../src/app/sample/payments.openapi.yaml')
 
 let service: Service
 let folder: string

@@ -1,8 +1,8 @@
 /** Calls whose fields are computed from their request id, so that a record that is read can be verified. */
 
-import { ANONYMOUS, type Attribution } from '../../src/domain/attribution.ts'
-import { toRequestId } from '../../src/record/record-batch.ts'
-import type { CallRecord } from '../../src/record/call-record.ts'
+import { ANONYMOUS, type Attribution } from '../../src/foundation/domain/attribution.ts'
+import { toRequestId } from '../../src/storage/spool/record-batch.ts'
+import type { CallRecord } from '../../src/storage/spool/call-record.ts'
 
 const CONSUMERS = 7
 

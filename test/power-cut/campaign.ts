@@ -3,7 +3,7 @@
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { SpoolSync } from '../../src/record/spool-writer-options.ts'
+import type { SpoolSync } from '../../src/storage/spool/spool-writer-options.ts'
 import { createRandom, type Random } from '../random.ts'
 import { createDisk, FILE_SYSTEMS, type Tree } from './disk.ts'
 import { createPromiseReader, noPromises, type Line, type Promises } from './promises.ts'

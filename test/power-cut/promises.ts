@@ -1,7 +1,7 @@
 /** The promises of a process at the moment of the power cut, computed from the lines that it printed before. */
 
-import type { SpoolSync } from '../../src/record/spool-writer-options.ts'
-import type { FlushNote } from '../../src/store/flush-log.ts'
+import type { SpoolSync } from '../../src/storage/spool/spool-writer-options.ts'
+import type { FlushNote } from '../../src/storage/store/flush-log.ts'
 import { toRequestId } from './calls.ts'
 
 export type Line =

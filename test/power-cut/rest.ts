@@ -1,11 +1,11 @@
 /** Records of a range of the spool, read to its end. */
 
-import { readRange } from '../../src/record/read-range.ts'
-import type { CallRecord } from '../../src/record/call-record.ts'
-import type { RecordBatch } from '../../src/record/record-batch.ts'
-import type { SpoolReader } from '../../src/record/spool-reader.ts'
-import { isSame } from '../../src/record/spool-position.ts'
-import type { SpoolPosition } from '../../src/store/checkpoint.ts'
+import { readRange } from '../../src/storage/spool/read-range.ts'
+import type { CallRecord } from '../../src/storage/spool/call-record.ts'
+import type { RecordBatch } from '../../src/storage/spool/record-batch.ts'
+import type { SpoolReader } from '../../src/storage/spool/spool-reader.ts'
+import { isSame } from '../../src/storage/spool/spool-position.ts'
+import type { SpoolPosition } from '../../src/storage/store/checkpoint.ts'
 
 export interface ReadRecord {
   readonly id: string

@@ -1,6 +1,6 @@
 /** A clock that the test advances, with periodic tasks that the test runs. */
 
-import type { Clock } from '../../src/runtime/clock.ts'
+import type { Clock } from '../../src/foundation/runtime/clock.ts'
 
 export interface TickClock extends Clock {
   advance(byMs: number): void

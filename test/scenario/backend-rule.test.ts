@@ -1,7 +1,7 @@
 /** The rule for the addresses of backends, in staging and activation. */
 
 import { describe, expect, it } from 'vitest'
-import { exemptOldBackends } from '../../src/publishing/exempt-backends.ts'
+import { exemptOldBackends } from '../../src/control/publishing/exempt-backends.ts'
 import { ACME, base64, openTestCatalogue, orders, type TestCatalogue } from '../fixtures/test-catalogue.ts'
 
 const API = 'orders-v1'

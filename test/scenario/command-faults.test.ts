@@ -5,9 +5,9 @@
  * after it, and the order of commit and update is checked.
  */
 
-import { unpackPlan } from '../../src/plan/packed-plan.ts'
+import { unpackPlan } from '../../src/boundary/plan/packed-plan.ts'
 import { describe, expect, it } from 'vitest'
-import type { DocumentKind, Registry } from '../../src/store/registry.ts'
+import type { DocumentKind, Registry } from '../../src/storage/store/registry.ts'
 import {
   ACME,
   base64,

@@ -1,6 +1,6 @@
 /** A model of the catalogue, which is simple enough to be correct by inspection. */
 
-import { Problem } from '../../src/domain/problem.ts'
+import { Problem } from '../../src/foundation/domain/problem.ts'
 import type { Random } from '../random.ts'
 
 export interface ModelApi {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { registeredProviders } from '../../src/access/identity-provider-document.ts'
-import { createIdentityProviders } from '../../src/access/identity-providers.ts'
-import { createKeyedMutex } from '../../src/command/keyed-mutex.ts'
+import { registeredProviders } from '../../src/control/access/identity-provider-document.ts'
+import { createIdentityProviders } from '../../src/control/access/identity-providers.ts'
+import { createKeyedMutex } from '../../src/control/command/keyed-mutex.ts'
 import { ACME, publishApi, openTestCatalogue, RIVAL, type TestCatalogue } from '../fixtures/test-catalogue.ts'
 import { openTestPeople } from '../fixtures/test-people.ts'
 

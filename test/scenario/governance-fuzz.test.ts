@@ -8,26 +8,26 @@
 
 import { readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
-import { compareVersions } from '../../src/governance/lint/compare-versions.ts'
-import { lint } from '../../src/governance/lint/lint.ts'
-import { judge } from '../../src/governance/serving/verdict.ts'
-import { parseDocumentBytes } from '../../src/governance/parse-document.ts'
-import { readJudged, readSpecification } from '../../src/governance/specification.ts'
-import { compileDocument } from '../../src/publishing/compiled-document.ts'
-import { unpackDocument } from '../../src/plan/packed-plan.ts'
+import { compareVersions } from '../../src/documents/governance/lint/compare-versions.ts'
+import { lint } from '../../src/documents/governance/lint/lint.ts'
+import { judge } from '../../src/documents/governance/serving/verdict.ts'
+import { parseDocumentBytes } from '../../src/documents/governance/parse-document.ts'
+import { readJudged, readSpecification } from '../../src/documents/governance/specification.ts'
+import { compileDocument } from '../../src/control/publishing/compiled-document.ts'
+import { unpackDocument } from '../../src/boundary/plan/packed-plan.ts'
 import { compileResponses } from '../../src/gateway/validation/declared-responses.ts'
 import { compileValidators } from '../../src/gateway/validation/validate.ts'
 import { createRouteTable } from '../../src/gateway/routing/route-table.ts'
-import { Problem } from '../../src/domain/problem.ts'
-import { KEYWORDS } from '../../src/json/schema-keywords.ts'
-import type { RoutePlan } from '../../src/plan/route-plan.ts'
+import { Problem } from '../../src/foundation/domain/problem.ts'
+import { KEYWORDS } from '../../src/foundation/json/schema-keywords.ts'
+import type { RoutePlan } from '../../src/boundary/plan/route-plan.ts'
 import { REAL_DOCUMENTS, readRealDocument } from '../fixtures/real-documents.ts'
 import { createRandom, type Random } from '../random.ts'
 import { readSeed } from '../random-seed.ts'
 
 const DOCUMENTS = Number(process.env['DOCUMENTS'] ?? 300)
 const SEED = readSeed(1)
-const SAMPLE = readFileSync(new URL('../../src/sample/payments.openapi.yaml', import.meta.url))
+const SAMPLE = readFileSync(new URL('../../src/app/sample/payments.openapi.yaml', import.meta.url))
 const SMALL = {
   openapi: '3.1.0',
   info: { title: 'Small', version: '1.0.0' },

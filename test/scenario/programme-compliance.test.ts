@@ -1,8 +1,8 @@
 /** The compliance of a programme with hundreds of activations and drifts. */
 
 import { expect, it } from 'vitest'
-import { createProgrammes } from '../../src/programmes/programmes.ts'
-import { createKeyedMutex } from '../../src/command/keyed-mutex.ts'
+import { createProgrammes } from '../../src/control/programmes/programmes.ts'
+import { createKeyedMutex } from '../../src/control/command/keyed-mutex.ts'
 import { documents } from '../fixtures/documents.ts'
 import { createFakeClock } from '../fixtures/fake-clock.ts'
 import { ACME, base64, openTestCatalogue } from '../fixtures/test-catalogue.ts'

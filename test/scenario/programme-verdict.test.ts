@@ -1,7 +1,7 @@
 /** The same verdict on a document wherever it is judged: by the command line tool, the API, a programme and a deployment. */
 
 import { expect, it } from 'vitest'
-import { lint } from '../../src/governance/lint/lint.ts'
+import { lint } from '../../src/documents/governance/lint/lint.ts'
 import { base64, openProgrammes } from '../fixtures/test-programmes.ts'
 
 type Json = Record<string, unknown>

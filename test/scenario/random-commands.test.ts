@@ -6,7 +6,7 @@
  */
 
 import { expect, it } from 'vitest'
-import type { Author } from '../../src/store/registry.ts'
+import type { Author } from '../../src/storage/store/registry.ts'
 import { createRandom, type Random } from '../random.ts'
 import { readSeed } from '../random-seed.ts'
 import { base64, publishApi, openTestCatalogue, orders, type TestCatalogue } from '../fixtures/test-catalogue.ts'

@@ -22,7 +22,7 @@ interface Declaration {
   readonly resourceUnits: { readonly operations: Readonly<Record<string, number>> }
 }
 
-const read = (name: string): string => readFileSync(join(import.meta.dirname, '../../src/sample', name), 'utf8')
+const read = (name: string): string => readFileSync(join(import.meta.dirname, '../../src/app/sample', name), 'utf8')
 const document = parse(read('payments.openapi.yaml')) as Document
 const declaration = parse(read('payments.opensla.yaml')) as Declaration
 

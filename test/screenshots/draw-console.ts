@@ -78,7 +78,7 @@ async function sendDemo({ gatewayUrl, baseUrl }: Service): Promise<void> {
     ADMIN_CLIENT_SECRET: 'journey-admin-secret-0123456789',
   }
   const args = ['--seconds', DEMO_SECONDS, '--gateway-url', gatewayUrl, '--base-url', baseUrl]
-  const demo = spawn(process.execPath, [join(ROOT, 'src/cli/demo.ts'), ...args], { env, stdio: 'inherit' })
+  const demo = spawn(process.execPath, [join(ROOT, 'src/interfaces/cli/demo.ts'), ...args], { env, stdio: 'inherit' })
   const [code] = (await once(demo, 'exit')) as [number | null]
   if (code !== 0) throw new Error(`the demo ended with ${code}`)
 }

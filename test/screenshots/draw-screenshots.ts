@@ -16,7 +16,7 @@ import { tollgate } from '../journey/tollgate.ts'
 import { drawScreen } from './screen-svg.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
-const CLI = join(ROOT, 'src/cli/main.ts')
+const CLI = join(ROOT, 'src/interfaces/cli/main.ts')
 const EXAMPLES = join(ROOT, 'examples')
 const PICTURES = join(ROOT, 'docs/cli')
 const SIZE = { columns: 112, rows: 40 }

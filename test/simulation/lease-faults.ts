@@ -1,6 +1,6 @@
 /** Faults of nodes, the grantor, the registry and the network between them, at random times. */
 
-import type { LeaseMessage } from '../../src/leases/lease-messages.ts'
+import type { LeaseMessage } from '../../src/boundary/leases/lease-messages.ts'
 import type { Random } from '../random.ts'
 import type { EventQueue } from './event-queue.ts'
 import type { LeaseLimits } from './lease-limits.ts'

@@ -1,7 +1,7 @@
 /** The declared limits of a simulation, and which of their values each node follows. */
 
-import { toBucket } from '../../src/domain/gcra.ts'
-import type { LeaseDeclaration } from '../../src/leases/lease-declaration.ts'
+import { toBucket } from '../../src/foundation/domain/gcra.ts'
+import type { LeaseDeclaration } from '../../src/boundary/leases/lease-declaration.ts'
 import type { Random } from '../random.ts'
 import type { Declared } from './lease-checker.ts'
 

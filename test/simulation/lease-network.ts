@@ -1,6 +1,6 @@
 /** The network between nodes and the grantor: delays, loses, repeats and reorders messages, and cuts nodes off. */
 
-import type { LeaseReply } from '../../src/leases/lease-messages.ts'
+import type { LeaseReply } from '../../src/boundary/leases/lease-messages.ts'
 import type { Random } from '../random.ts'
 import type { EventQueue } from './event-queue.ts'
 

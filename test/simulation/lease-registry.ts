@@ -1,6 +1,6 @@
 /** The registry in virtual time: numbers the generations, and lists all nodes that may hold leases. */
 
-import type { OpenedEpoch } from '../../src/leases/lease-membership.ts'
+import type { OpenedEpoch } from '../../src/boundary/leases/lease-membership.ts'
 import type { EventQueue } from './event-queue.ts'
 
 /** An identity stays a member for as long after its end: longer than the longest window, with a clock that is set back. */

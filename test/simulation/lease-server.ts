@@ -1,9 +1,9 @@
 /** The grantor in virtual time: a process that restarts empty or from a snapshot, and whose clock can be set. */
 
-import { grant, type GrantorMoment } from '../../src/leases/grantor.ts'
-import { createGrantorState, type GrantorState } from '../../src/leases/grantor-state.ts'
-import type { LeaseMessage, LeaseReply } from '../../src/leases/lease-messages.ts'
-import type { LeaseTimings } from '../../src/leases/lease-timings.ts'
+import { grant, type GrantorMoment } from '../../src/boundary/leases/grantor.ts'
+import { createGrantorState, type GrantorState } from '../../src/boundary/leases/grantor-state.ts'
+import type { LeaseMessage, LeaseReply } from '../../src/boundary/leases/lease-messages.ts'
+import type { LeaseTimings } from '../../src/boundary/leases/lease-timings.ts'
 
 export type Grant = typeof grant
 

@@ -4,7 +4,7 @@
  * Everything follows from the seed. Every admission is checked against the declaration at the moment at which it happens.
  */
 
-import type { LeaseTimings } from '../../src/leases/lease-timings.ts'
+import type { LeaseTimings } from '../../src/boundary/leases/lease-timings.ts'
 import { createRandom, type Random } from '../random.ts'
 import { EventQueue } from './event-queue.ts'
 import { LeaseChecker } from './lease-checker.ts'

@@ -1,8 +1,8 @@
 /** Faults of the lease protocol, one each. The simulation must find every one of them, or it proves nothing. */
 
-import { grant } from '../../src/leases/grantor.ts'
-import type { RateState, TotalState } from '../../src/leases/grantor-state.ts'
-import type { LeaseItem, LeaseMessage, LeaseReply } from '../../src/leases/lease-messages.ts'
+import { grant } from '../../src/boundary/leases/grantor.ts'
+import type { RateState, TotalState } from '../../src/boundary/leases/grantor-state.ts'
+import type { LeaseItem, LeaseMessage, LeaseReply } from '../../src/boundary/leases/lease-messages.ts'
 import type { Planted } from './lease-simulation.ts'
 import type { Grant } from './lease-server.ts'
 

@@ -1,7 +1,7 @@
 /** Faults of slices, one each. The simulation must find every one of them, or it proves nothing. */
 
-import type { LeaseItem, LeaseMessage } from '../../src/leases/lease-messages.ts'
-import { grantSlices } from '../../src/leases/slice-grantor.ts'
+import type { LeaseItem, LeaseMessage } from '../../src/boundary/leases/lease-messages.ts'
+import { grantSlices } from '../../src/boundary/leases/slice-grantor.ts'
 import type { GrantSlices } from './slice-database.ts'
 import type { PlantedSliceFault } from './slice-simulation.ts'
 

@@ -1,8 +1,8 @@
 /** Invariants of risks over several nodes. */
 
-import { DEFAULT_RISK_RULES, severityOf } from '../../src/risk/risk-rules.ts'
-import { textOf } from '../../src/risk/episode.ts'
-import type { SavedEpisode } from '../../src/store/risk-checkpoint.ts'
+import { DEFAULT_RISK_RULES, severityOf } from '../../src/pipeline/risk/risk-rules.ts'
+import { textOf } from '../../src/pipeline/risk/episode.ts'
+import type { SavedEpisode } from '../../src/storage/store/risk-checkpoint.ts'
 import type { SignalServer } from './signal-server.ts'
 
 export class BrokenInvariant extends Error {}

@@ -9,7 +9,7 @@ import type {
   SignalBatch,
   SignalStore,
   SourceState,
-} from '../../src/store/shared-risks.ts'
+} from '../../src/storage/store/shared-risks.ts'
 import type { Random } from '../random.ts'
 import type { EventQueue } from './event-queue.ts'
 import type { SignalServer, Transaction } from './signal-server.ts'

@@ -3,10 +3,16 @@
  * transaction ends. After each commit the invariants of risks are checked.
  */
 
-import { idAt } from '../../src/runtime/ids.ts'
-import type { SavedEpisode } from '../../src/store/risk-checkpoint.ts'
-import type { EventPage, PartitionChanges, RiskSignal, SignalBatch, SourceState } from '../../src/store/shared-risks.ts'
-import type { SpoolPosition } from '../../src/store/checkpoint.ts'
+import { idAt } from '../../src/foundation/runtime/ids.ts'
+import type { SavedEpisode } from '../../src/storage/store/risk-checkpoint.ts'
+import type {
+  EventPage,
+  PartitionChanges,
+  RiskSignal,
+  SignalBatch,
+  SourceState,
+} from '../../src/storage/store/shared-risks.ts'
+import type { SpoolPosition } from '../../src/storage/store/checkpoint.ts'
 import { START_MS } from '../fixtures/calls.ts'
 import type { EventQueue } from './event-queue.ts'
 import { checkCommitted } from './signal-checker.ts'

@@ -1,15 +1,15 @@
 /** The database of slices in virtual time: it restarts with all that it committed, or goes back to an earlier state. */
 
-import type { LeaseMessage, LeaseReply } from '../../src/leases/lease-messages.ts'
-import type { OpenedEpoch } from '../../src/leases/lease-membership.ts'
-import type { LeaseTimings } from '../../src/leases/lease-timings.ts'
+import type { LeaseMessage, LeaseReply } from '../../src/boundary/leases/lease-messages.ts'
+import type { OpenedEpoch } from '../../src/boundary/leases/lease-membership.ts'
+import type { LeaseTimings } from '../../src/boundary/leases/lease-timings.ts'
 import {
   grantSlices,
   type SliceCounter,
   type SliceGeneration,
   type SliceRequest,
   type SliceSender,
-} from '../../src/leases/slice-grantor.ts'
+} from '../../src/boundary/leases/slice-grantor.ts'
 
 export type GrantSlices = typeof grantSlices
 

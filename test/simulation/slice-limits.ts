@@ -1,7 +1,7 @@
 /** The declared totals and the quota of a simulation of slices, and which of their values each node follows. */
 
-import { endOf, startOf, type CalendarUnit } from '../../src/domain/calendar.ts'
-import type { TotalDeclaration } from '../../src/leases/lease-declaration.ts'
+import { endOf, startOf, type CalendarUnit } from '../../src/foundation/domain/calendar.ts'
+import type { TotalDeclaration } from '../../src/boundary/leases/lease-declaration.ts'
 import type { Random } from '../random.ts'
 
 export type SliceName = 'day' | 'month' | 'quota'

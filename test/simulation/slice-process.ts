@@ -12,12 +12,12 @@ import {
   overdrawLease,
   takeLease,
   type NodeMoment,
-} from '../../src/leases/lease-cell.ts'
-import { LeaseJournal, type JournalEntry } from '../../src/leases/lease-journal.ts'
-import type { LeaseMessage, LeaseReply } from '../../src/leases/lease-messages.ts'
-import { LeaseNode } from '../../src/leases/lease-node.ts'
-import type { LeaseTimings } from '../../src/leases/lease-timings.ts'
-import type { SliceRequest } from '../../src/leases/slice-grantor.ts'
+} from '../../src/boundary/leases/lease-cell.ts'
+import { LeaseJournal, type JournalEntry } from '../../src/boundary/leases/lease-journal.ts'
+import type { LeaseMessage, LeaseReply } from '../../src/boundary/leases/lease-messages.ts'
+import { LeaseNode } from '../../src/boundary/leases/lease-node.ts'
+import type { LeaseTimings } from '../../src/boundary/leases/lease-timings.ts'
+import type { SliceRequest } from '../../src/boundary/leases/slice-grantor.ts'
 import type { Random } from '../random.ts'
 import type { EventQueue } from './event-queue.ts'
 import type { LeaseChecker } from './lease-checker.ts'

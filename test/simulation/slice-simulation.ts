@@ -5,7 +5,7 @@
  * what a node used after the state that a database went back to is known to that node only.
  */
 
-import type { LeaseTimings } from '../../src/leases/lease-timings.ts'
+import type { LeaseTimings } from '../../src/boundary/leases/lease-timings.ts'
 import { createRandom, type Random } from '../random.ts'
 import { EventQueue } from './event-queue.ts'
 import { LeaseChecker } from './lease-checker.ts'

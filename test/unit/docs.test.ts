@@ -3,11 +3,11 @@
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { PROBLEMS } from '../../src/domain/problem.ts'
-import { RISK_TYPES } from '../../src/domain/risk.ts'
-import { MEMBERS } from '../../src/opensla/limits.ts'
-import { SHORT_FORMS } from '../../src/opensla/short-forms.ts'
-import { EVENT_TYPES } from '../../src/command/event-outbox.ts'
+import { PROBLEMS } from '../../src/foundation/domain/problem.ts'
+import { RISK_TYPES } from '../../src/foundation/domain/risk.ts'
+import { MEMBERS } from '../../src/documents/opensla/limits.ts'
+import { SHORT_FORMS } from '../../src/documents/opensla/short-forms.ts'
+import { EVENT_TYPES } from '../../src/control/command/event-outbox.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8')

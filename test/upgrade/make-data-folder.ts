@@ -9,7 +9,7 @@
 
 import { cpSync, existsSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { createPlatformClient, type PlatformClient } from '../../src/cli/platform-client.ts'
+import { createPlatformClient, type PlatformClient } from '../../src/interfaces/cli/platform-client.ts'
 import { createService, type Service } from '../journey/service.ts'
 import { pack } from './archive.ts'
 import { PUBLIC_GATEWAY_URL, type Fixture } from './fixture.ts'

@@ -6,7 +6,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { request } from 'undici'
-import { fetchToken, type PlatformClient } from '../../src/cli/platform-client.ts'
+import { fetchToken, type PlatformClient } from '../../src/interfaces/cli/platform-client.ts'
 import { base64, declaration, entriesDocument } from './documents.ts'
 import { BACKEND_URL, RECEIVER_URL, type Neighbours } from './neighbours.ts'
 
@@ -42,7 +42,7 @@ export interface ScenarioOptions {
   readonly neighbours: Neighbours
 }
 
-const SAMPLE = join(import.meta.dirname, '../../src/sample')
+const SAMPLE = join(import.meta.dirname, '../../src/app/sample')
 const LIFETIME_DAYS_MAX = 3_650
 const POLL_MS = 50
 const WAIT_MS_MAX = 60_000

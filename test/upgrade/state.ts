@@ -7,7 +7,7 @@
 
 import { createHash } from 'node:crypto'
 import { request } from 'undici'
-import type { PlatformClient } from '../../src/cli/platform-client.ts'
+import type { PlatformClient } from '../../src/interfaces/cli/platform-client.ts'
 
 type Item = Readonly<Record<string, unknown>>
 

@@ -9,13 +9,13 @@
  * A refusal names an attributed party only after a signature verified, or for a known key or client.
  */
 
-import type { CountEvent } from '../../runtime/event-reasons.ts'
-import type { Caller } from '../../plan/caller.ts'
-import type { RevokedPerson, RevokedToken } from '../../plan/gateway-port.ts'
-import type { CredentialName, Grant } from '../../plan/grant.ts'
-import type { JudgeToken } from '../../plan/judged-token.ts'
-import type { ProviderPlan } from '../../plan/provider-plan.ts'
-import type { Clock } from '../../runtime/clock.ts'
+import type { CountEvent } from '../../foundation/runtime/event-reasons.ts'
+import type { Caller } from '../../boundary/plan/caller.ts'
+import type { RevokedPerson, RevokedToken } from '../../boundary/plan/gateway-port.ts'
+import type { CredentialName, Grant } from '../../boundary/plan/grant.ts'
+import type { JudgeToken } from '../../boundary/plan/judged-token.ts'
+import type { ProviderPlan } from '../../boundary/plan/provider-plan.ts'
+import type { Clock } from '../../foundation/runtime/clock.ts'
 import { createCallerCache } from './caller-cache.ts'
 import { createRefusal, type AuthenticationResult, type Refusal } from './credential-refusal.ts'
 import { createGrantCache } from './grant-cache.ts'

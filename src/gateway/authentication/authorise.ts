@@ -9,8 +9,8 @@
  * the product. This code runs on every call and allocates nothing.
  */
 
-import type { Caller } from '../../plan/caller.ts'
-import type { SecurityAlternative } from '../../plan/route-plan.ts'
+import type { Caller } from '../../boundary/plan/caller.ts'
+import type { SecurityAlternative } from '../../boundary/plan/route-plan.ts'
 
 export interface AuthoriseScope {
   readonly allowedScopes: ReadonlySet<string>

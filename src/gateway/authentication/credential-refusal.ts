@@ -1,7 +1,7 @@
 /** Reason why the gateway refuses the credential of a call. */
 
-import type { Caller } from '../../plan/caller.ts'
-import type { Grant } from '../../plan/grant.ts'
+import type { Caller } from '../../boundary/plan/caller.ts'
+import type { Grant } from '../../boundary/plan/grant.ts'
 
 export interface Refusal {
   readonly code: 'credential_missing' | 'credential_invalid' | 'subscription_required' | 'unavailable'

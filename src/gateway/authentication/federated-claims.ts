@@ -5,7 +5,7 @@
  * bounded and lone surrogates, which no encoding can carry, are refused.
  */
 
-import type { ProviderClaims } from '../../plan/provider-plan.ts'
+import type { ProviderClaims } from '../../boundary/plan/provider-plan.ts'
 
 type Claims = Readonly<Record<string, unknown>>
 

@@ -11,8 +11,8 @@
  */
 
 import { constants, verify } from 'node:crypto'
-import { readConfirmation } from '../../plan/certificate-binding.ts'
-import type { VerificationAlgorithm, VerificationKey } from '../../plan/verification-key.ts'
+import { readConfirmation } from '../../boundary/plan/certificate-binding.ts'
+import type { VerificationAlgorithm, VerificationKey } from '../../boundary/plan/verification-key.ts'
 import { readClient, readPerson, readScopes } from './federated-claims.ts'
 import type { Fault, Jwt } from './jwt.ts'
 import type { Provider } from './providers.ts'

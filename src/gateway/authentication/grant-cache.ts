@@ -12,7 +12,7 @@
  * changes.
  */
 
-import type { CredentialName, Grant } from '../../plan/grant.ts'
+import type { CredentialName, Grant } from '../../boundary/plan/grant.ts'
 
 export interface GrantCache {
   /** Returns the grant, null if there is none, or `undefined` if it must be fetched. */

@@ -3,8 +3,8 @@
  * before.
  */
 
-import type { CountEvent } from '../../runtime/event-reasons.ts'
-import type { CredentialName, Grant } from '../../plan/grant.ts'
+import type { CountEvent } from '../../foundation/runtime/event-reasons.ts'
+import type { CredentialName, Grant } from '../../boundary/plan/grant.ts'
 import type { CallerCache } from './caller-cache.ts'
 import { createRefusal, type AuthenticationResult, type Refusal } from './credential-refusal.ts'
 import { GrantsBusy, type GrantCache } from './grant-cache.ts'

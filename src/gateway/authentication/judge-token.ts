@@ -5,8 +5,8 @@
  * token leaves no trace. A token that does not verify names nobody.
  */
 
-import type { CredentialName, Grant } from '../../plan/grant.ts'
-import type { JudgedToken, JudgeToken, TokenRefusal, TokenState } from '../../plan/judged-token.ts'
+import type { CredentialName, Grant } from '../../boundary/plan/grant.ts'
+import type { JudgedToken, JudgeToken, TokenRefusal, TokenState } from '../../boundary/plan/judged-token.ts'
 import { readJwt } from './jwt.ts'
 import { toTokenCaller, type KnownCaller } from './known-caller.ts'
 import {

@@ -5,7 +5,7 @@
  * parsers differ on which one counts). The gateway supports no extension, so it refuses every token with `crit`.
  */
 
-import { scanJson } from '../../json/json-scan.ts'
+import { scanJson } from '../../foundation/json/json-scan.ts'
 
 export interface Jwt {
   readonly header: Readonly<Record<string, unknown>>

@@ -1,6 +1,6 @@
 /** Authenticates API keys: by the cache of verified keys, otherwise by a look-up of the key's hash. */
 
-import { isApiKeyShaped } from '../../plan/credential-format.ts'
+import { isApiKeyShaped } from '../../boundary/plan/credential-format.ts'
 import { toCacheKey, type CallerCache } from './caller-cache.ts'
 import { refuseUnverified, type AuthenticationResult } from './credential-refusal.ts'
 import type { GrantLookup } from './grant-lookup.ts'

@@ -5,8 +5,8 @@
  * wait. The main thread enforces the longer pause between two fetches from the provider.
  */
 
-import type { Clock } from '../../runtime/clock.ts'
-import { restOfPause } from '../../runtime/rest-of-pause.ts'
+import type { Clock } from '../../foundation/runtime/clock.ts'
+import { restOfPause } from '../../foundation/runtime/rest-of-pause.ts'
 
 export interface KeyRefetch {
   /** Returns whether the keys have changed; rejects if they cannot be fetched now. */

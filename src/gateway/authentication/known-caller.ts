@@ -5,9 +5,9 @@
  * changes, so that a removed scope or an earlier expiry also applies to tokens that were issued before.
  */
 
-import { bindingOf } from '../../plan/certificate-binding.ts'
-import type { Caller } from '../../plan/caller.ts'
-import type { Grant } from '../../plan/grant.ts'
+import { bindingOf } from '../../boundary/plan/certificate-binding.ts'
+import type { Caller } from '../../boundary/plan/caller.ts'
+import type { Grant } from '../../boundary/plan/grant.ts'
 import { createRefusal, type Refusal } from './credential-refusal.ts'
 import type { VerifiedToken } from './verified-token.ts'
 

@@ -10,10 +10,10 @@
  */
 
 import { createPublicKey, verify, type JsonWebKeyInput, type KeyObject } from 'node:crypto'
-import { readConfirmation } from '../../plan/certificate-binding.ts'
-import { REVOCATION_CLAIM } from '../../plan/gateway-port.ts'
-import type { CredentialName } from '../../plan/grant.ts'
-import { CLOCK_MARGIN_MS } from '../../runtime/clock.ts'
+import { readConfirmation } from '../../boundary/plan/certificate-binding.ts'
+import { REVOCATION_CLAIM } from '../../boundary/plan/gateway-port.ts'
+import type { CredentialName } from '../../boundary/plan/grant.ts'
+import { CLOCK_MARGIN_MS } from '../../foundation/runtime/clock.ts'
 import type { Fault, Jwt } from './jwt.ts'
 import type { VerifiedToken } from './verified-token.ts'
 import { isRsaLength } from './rsa-length.ts'

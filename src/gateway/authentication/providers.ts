@@ -4,8 +4,8 @@
  * The tenant is part of the look-up, so that the provider of one tenant cannot issue tokens for the APIs of another.
  */
 
-import type { ProviderPlan } from '../../plan/provider-plan.ts'
-import { toVerificationKey, type VerificationKey } from '../../plan/verification-key.ts'
+import type { ProviderPlan } from '../../boundary/plan/provider-plan.ts'
+import { toVerificationKey, type VerificationKey } from '../../boundary/plan/verification-key.ts'
 
 export interface Provider {
   readonly plan: ProviderPlan

@@ -5,7 +5,7 @@
  * of them has expired. `has` costs one comparison while none is kept.
  */
 
-import { covers, type RevokedPerson } from '../../plan/gateway-port.ts'
+import { covers, type RevokedPerson } from '../../boundary/plan/gateway-port.ts'
 import type { VerifiedToken } from './verified-token.ts'
 
 export interface RevokedPeople {

@@ -5,7 +5,7 @@
  * of all has expired, so that `has` costs one comparison while no token is revoked.
  */
 
-import type { RevokedToken } from '../../plan/gateway-port.ts'
+import type { RevokedToken } from '../../boundary/plan/gateway-port.ts'
 
 export interface RevokedTokens {
   /** Returns false if the set is full; the token is then not added. */

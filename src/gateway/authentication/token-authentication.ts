@@ -10,9 +10,9 @@
  * gateway threads already use all cores.
  */
 
-import type { CountEvent } from '../../runtime/event-reasons.ts'
-import type { Caller } from '../../plan/caller.ts'
-import type { Grant } from '../../plan/grant.ts'
+import type { CountEvent } from '../../foundation/runtime/event-reasons.ts'
+import type { Caller } from '../../boundary/plan/caller.ts'
+import type { Grant } from '../../boundary/plan/grant.ts'
 import { toCacheKey, type CallerCache } from './caller-cache.ts'
 import { createRefusal, refuseUnverified, type AuthenticationResult, type Refusal } from './credential-refusal.ts'
 import type { GrantLookup } from './grant-lookup.ts'

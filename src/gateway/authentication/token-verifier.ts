@@ -6,7 +6,7 @@
  * token is refused if they do not include it.
  */
 
-import type { CredentialName } from '../../plan/grant.ts'
+import type { CredentialName } from '../../boundary/plan/grant.ts'
 import { verifyFederatedToken } from './federated-token.ts'
 import { readJwt, type Jwt } from './jwt.ts'
 import type { KeyRefetch } from './key-refetch.ts'
@@ -14,7 +14,7 @@ import type { Provider, Providers } from './providers.ts'
 import { createRefusal, refuseUnverified, type Refusal } from './credential-refusal.ts'
 import { toCredentialName, toVerifiedToken, verifyOwnToken, type TokenKeys } from './own-token.ts'
 import type { VerifiedToken } from './verified-token.ts'
-import type { CountEvent } from '../../runtime/event-reasons.ts'
+import type { CountEvent } from '../../foundation/runtime/event-reasons.ts'
 
 export interface Verified {
   readonly token: VerifiedToken

@@ -5,9 +5,9 @@
  * calls.
  */
 
-import { targetsOf } from '../../plan/backend-targets.ts'
-import type { BackendPlan } from '../../plan/route-plan.ts'
-import { severityOf, type UpstreamState } from '../../plan/upstream-state.ts'
+import { targetsOf } from '../../boundary/plan/backend-targets.ts'
+import type { BackendPlan } from '../../boundary/plan/route-plan.ts'
+import { severityOf, type UpstreamState } from '../../boundary/plan/upstream-state.ts'
 import { BackendMonitor, type BackendMonitorOptions, type TargetChange } from './backend-monitor.ts'
 import { gateKey } from './gate-key.ts'
 import type { GatePlan, UpstreamReport } from './upstream-gate.ts'

@@ -9,11 +9,11 @@
 
 import { isIP, type Socket } from 'node:net'
 import type { buildConnector } from 'undici'
-import { endpointOf, type BackendGuard, type Endpoint } from '../../outbound/backend-guard.ts'
+import { endpointOf, type BackendGuard, type Endpoint } from '../../foundation/outbound/backend-guard.ts'
 import { createConnector } from '../connection/connector.ts'
-import { createJudgedLookup, type Resolve } from '../../outbound/guarded-lookup.ts'
-import type { BackendPlan } from '../../plan/route-plan.ts'
-import type { CountEvent } from '../../runtime/event-reasons.ts'
+import { createJudgedLookup, type Resolve } from '../../foundation/outbound/guarded-lookup.ts'
+import type { BackendPlan } from '../../boundary/plan/route-plan.ts'
+import type { CountEvent } from '../../foundation/runtime/event-reasons.ts'
 
 /** `code` of the error for a connection to a refused address. */
 export const BACKEND_ADDRESS_REFUSED = 'TOLLGATE_ADDRESS_REFUSED'

@@ -5,9 +5,9 @@
  * A new monitor assumes that its target is healthy.
  */
 
-import type { BackendPlan } from '../../plan/route-plan.ts'
-import type { UpstreamState } from '../../plan/upstream-state.ts'
-import type { Clock } from '../../runtime/clock.ts'
+import type { BackendPlan } from '../../boundary/plan/route-plan.ts'
+import type { UpstreamState } from '../../boundary/plan/upstream-state.ts'
+import type { Clock } from '../../foundation/runtime/clock.ts'
 import { HEALTHY, next, type HealthEvent, type HealthState } from './health-state.ts'
 import { ResponseWindow, type ResponseCounts } from './response-window.ts'
 import type { GatePlan } from './upstream-gate.ts'

@@ -8,7 +8,7 @@
  *   holder is evicted, provided that this holder has more than its fair share.
  */
 
-import { DeadlineQueue, type Timed } from '../../runtime/deadline-queue.ts'
+import { DeadlineQueue, type Timed } from '../../foundation/runtime/deadline-queue.ts'
 
 /** A call that needs a connection. Receives either `onGranted` or `onDenied`, unless it releases its slot before. */
 export interface SlotUser extends Timed {

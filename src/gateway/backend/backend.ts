@@ -5,10 +5,10 @@
  * gateway slow. `deadlines` runs only while a call waits for the backend.
  */
 
-import type { BackendPlan } from '../../plan/route-plan.ts'
+import type { BackendPlan } from '../../boundary/plan/route-plan.ts'
 import type { BackendConnect } from './backend-connect.ts'
 import { BackendSlots } from './backend-slots.ts'
-import { DeadlineQueue } from '../../runtime/deadline-queue.ts'
+import { DeadlineQueue } from '../../foundation/runtime/deadline-queue.ts'
 import { toTlsOptions } from './tls-identity.ts'
 import { UpstreamGate } from './upstream-gate.ts'
 import { openConnections } from '../connection/backend-connections.ts'

@@ -10,8 +10,8 @@
  * open, or if no other call has come for a while.
  */
 
-import { targetsOf } from '../../plan/backend-targets.ts'
-import type { BackendPlan } from '../../plan/route-plan.ts'
+import { targetsOf } from '../../boundary/plan/backend-targets.ts'
+import type { BackendPlan } from '../../boundary/plan/route-plan.ts'
 import { Backend, type BackendSettings } from './backend.ts'
 import { gateKey } from './gate-key.ts'
 import { RetryBudget } from './retry-budget.ts'

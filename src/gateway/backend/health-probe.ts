@@ -1,8 +1,8 @@
 /** Sends requests to the health path of a backend: a status below 400 within five seconds is good. */
 
 import type { Agent } from 'undici'
-import { loadUndici } from '../../outbound/load-undici.ts'
-import type { BackendPlan, BackendTls } from '../../plan/route-plan.ts'
+import { loadUndici } from '../../foundation/outbound/load-undici.ts'
+import type { BackendPlan, BackendTls } from '../../boundary/plan/route-plan.ts'
 import type { BackendConnect } from './backend-connect.ts'
 import { toTlsOptions } from './tls-identity.ts'
 

@@ -9,7 +9,7 @@
  * in a row, close it to calls.
  */
 
-import type { UpstreamState } from '../../plan/upstream-state.ts'
+import type { UpstreamState } from '../../boundary/plan/upstream-state.ts'
 
 /** Responses of one backend within the window, so far. */
 export interface WindowEvent {

@@ -1,7 +1,7 @@
 /** How the gateway proves its identity to a backend, and by which authorities it verifies the backend. */
 
 import { createSecureContext, type SecureContext } from 'node:tls'
-import type { BackendTls } from '../../plan/route-plan.ts'
+import type { BackendTls } from '../../boundary/plan/route-plan.ts'
 
 /** Returns the options of the connections to a backend, made once for all of them. Throws if the key or a certificate cannot be used. */
 export function toTlsOptions(tls: BackendTls | undefined): { readonly secureContext?: SecureContext } {

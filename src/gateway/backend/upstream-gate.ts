@@ -5,7 +5,7 @@
  * `trial` one call per second and thread. Calls that began before the last change are not counted.
  */
 
-import { restOfPause } from '../../runtime/rest-of-pause.ts'
+import { restOfPause } from '../../foundation/runtime/rest-of-pause.ts'
 
 export interface GatePlan {
   readonly mode: 'open' | 'shut' | 'trial'

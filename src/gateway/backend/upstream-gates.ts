@@ -4,7 +4,7 @@
  * Reports with failures are sent every 100 ms, all others once per second.
  */
 
-import type { Clock } from '../../runtime/clock.ts'
+import type { Clock } from '../../foundation/runtime/clock.ts'
 import { UpstreamGate, type GatePlan, type UpstreamReport } from './upstream-gate.ts'
 
 export interface UpstreamGates {

@@ -7,9 +7,9 @@
  * thread. The failure ratio covers all responses of the last ten seconds.
  */
 
-import type { BackendPlan } from '../../plan/route-plan.ts'
-import type { UpstreamState } from '../../plan/upstream-state.ts'
-import { canaryScope } from '../../plan/canary.ts'
+import type { BackendPlan } from '../../boundary/plan/route-plan.ts'
+import type { UpstreamState } from '../../boundary/plan/upstream-state.ts'
+import { canaryScope } from '../../boundary/plan/canary.ts'
 import { ApiMonitor, type ApiMonitorOptions, type MonitoredApi } from './api-monitor.ts'
 import type { UpstreamReport } from './upstream-gate.ts'
 

@@ -1,9 +1,9 @@
 /** The attribution of a call: the API and its revision, the attributed party of the credential, and the price in its declaration. */
 
-import type { Caller } from '../../plan/caller.ts'
-import type { RoutePlan } from '../../plan/route-plan.ts'
-import { ANONYMOUS, type Attribution, type Channel } from '../../domain/attribution.ts'
-import type { CompiledSla } from '../limits/limiter.ts'
+import type { Caller } from '../../boundary/plan/caller.ts'
+import type { RoutePlan } from '../../boundary/plan/route-plan.ts'
+import { ANONYMOUS, type Attribution, type Channel } from '../../foundation/domain/attribution.ts'
+import type { CompiledSla } from '../../limits/limiter.ts'
 
 /** Returns the attribution; a call without a caller is attributed to its API and tenant only. */
 export function toAttribution(

@@ -1,7 +1,7 @@
 /** The services that every call of a gateway thread uses. */
 
-import type { CountEvent } from '../../runtime/event-reasons.ts'
-import type { SpoolWriter } from '../../record/spool-writer.ts'
+import type { CountEvent } from '../../foundation/runtime/event-reasons.ts'
+import type { SpoolWriter } from '../../storage/spool/spool-writer.ts'
 import type { ReaderWatch } from '../connection/reader-watch.ts'
 
 export interface CallDependencies {

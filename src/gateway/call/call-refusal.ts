@@ -1,8 +1,8 @@
 /** The code and the optional details with which a stage refuses a call. */
 
-import type { LimitState, Stage } from '../../domain/explanation.ts'
-import type { ProblemCode, ProblemPointer } from '../../domain/problem.ts'
-import type { Outcome } from '../../domain/outcome.ts'
+import type { LimitState, Stage } from '../../foundation/domain/explanation.ts'
+import type { ProblemCode, ProblemPointer } from '../../foundation/domain/problem.ts'
+import type { Outcome } from '../../foundation/domain/outcome.ts'
 
 export type RefusalCode = Outcome & ProblemCode
 

@@ -10,19 +10,19 @@
  */
 
 import type { Socket } from 'node:net'
-import { ANONYMOUS, type Attribution, type Channel } from '../../domain/attribution.ts'
-import type { Explanation } from '../../domain/explanation.ts'
-import { problemDocument, PROBLEMS, type ProblemDocument } from '../../domain/problem.ts'
-import { outcomeIndex, STATUS_CLIENT_GONE, type Outcome } from '../../domain/outcome.ts'
-import { toRequestId } from '../../record/record-batch.ts'
-import type { RecordedCall } from '../../record/spool-writer.ts'
+import { ANONYMOUS, type Attribution, type Channel } from '../../foundation/domain/attribution.ts'
+import type { Explanation } from '../../foundation/domain/explanation.ts'
+import { problemDocument, PROBLEMS, type ProblemDocument } from '../../foundation/domain/problem.ts'
+import { outcomeIndex, STATUS_CLIENT_GONE, type Outcome } from '../../foundation/domain/outcome.ts'
+import { toRequestId } from '../../storage/spool/record-batch.ts'
+import type { RecordedCall } from '../../storage/spool/spool-writer.ts'
 import type { CallDependencies } from './call-dependencies.ts'
 import type { RefusalCode, RefusalOptions } from './call-refusal.ts'
 import type { ClientRequest, ClientResponse } from '../connection/client.ts'
 import { discardRest, mayReuseAfter } from '../connection/discard-body.ts'
 import { toResponseFields, type ResponseFields } from '../connection/response-fields.ts'
-import { toQuotaLines } from '../limits/limit-headers.ts'
-import type { Block, CompiledSla } from '../limits/limiter.ts'
+import { toQuotaLines } from '../../limits/limit-headers.ts'
+import type { Block, CompiledSla } from '../../limits/limiter.ts'
 import { READ_BYTES_PER_SECOND_MIN, type WatchedReader } from '../connection/reader-watch.ts'
 
 /** The stage that must be stopped if the call ends early. */

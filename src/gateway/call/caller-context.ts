@@ -5,13 +5,13 @@
  * revision or the declaration changes.
  */
 
-import type { Caller } from '../../plan/caller.ts'
-import type { Grant } from '../../plan/grant.ts'
-import type { Attribution, Channel } from '../../domain/attribution.ts'
-import { isBound } from '../../plan/certificate-binding.ts'
+import type { Caller } from '../../boundary/plan/caller.ts'
+import type { Grant } from '../../boundary/plan/grant.ts'
+import type { Attribution, Channel } from '../../foundation/domain/attribution.ts'
+import { isBound } from '../../boundary/plan/certificate-binding.ts'
 import { toAttribution, withRoute } from './call-attribution.ts'
 import { toIdentityLines } from '../headers/identity-headers.ts'
-import type { Block, CompiledSla } from '../limits/limiter.ts'
+import type { Block, CompiledSla } from '../../limits/limiter.ts'
 import type { CompiledRevision } from './revision.ts'
 
 export interface CallerContext {

@@ -5,9 +5,9 @@
  * token cache. The main thread is asked once for the location of the counters of a subscription.
  */
 
-import type { Caller } from '../../plan/caller.ts'
+import type { Caller } from '../../boundary/plan/caller.ts'
 import type { MainThreadLink } from '../messages/main-thread-link.ts'
-import type { Limiter } from '../limits/limiter.ts'
+import type { Limiter } from '../../limits/limiter.ts'
 import type { CompiledRevision } from './revision.ts'
 import { createCallerContext, variantFor, type CallerContext } from './caller-context.ts'
 

@@ -6,8 +6,8 @@
  */
 
 import type { Socket } from 'node:net'
-import type { Caller } from '../../plan/caller.ts'
-import { isBound } from '../../plan/certificate-binding.ts'
+import type { Caller } from '../../boundary/plan/caller.ts'
+import { isBound } from '../../boundary/plan/certificate-binding.ts'
 import { clientCertificateOf, isValidAt } from '../connection/client-certificate.ts'
 
 /**

@@ -1,6 +1,6 @@
 /** Texts of `WWW-Authenticate` of an API, compiled at activation. */
 
-import type { RoutePlan } from '../../plan/route-plan.ts'
+import type { RoutePlan } from '../../boundary/plan/route-plan.ts'
 
 export interface Challenges {
   readonly credential_missing: string

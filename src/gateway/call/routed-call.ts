@@ -1,6 +1,6 @@
 /** A call whose operation is known, with everything that the later stages read. */
 
-import type { Stage } from '../../domain/explanation.ts'
+import type { Stage } from '../../foundation/domain/explanation.ts'
 import type { Call } from './call.ts'
 import type { CompiledOperation, CompiledRevision } from './revision.ts'
 import type { ValidationFailure } from '../validation/validation-failure.ts'

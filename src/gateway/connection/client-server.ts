@@ -1,6 +1,6 @@
 /** Opens the server for the clients of a thread: our own, or that of `node:http` (`parser-choice.ts`), with or without TLS. */
 
-import { acceptProxyHeaders } from '../../runtime/accept-proxy-headers.ts'
+import { acceptProxyHeaders } from '../../foundation/runtime/accept-proxy-headers.ts'
 import type { ClientServer, ClientServerOptions } from './client.ts'
 import { Http1Server } from './http1/http1-server.ts'
 import { createNodeServer } from './node/node-server.ts'

@@ -5,8 +5,8 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Server, Socket } from 'node:net'
-import type { TlsPlan } from '../../plan/tls-plan.ts'
-import type { CountEvent } from '../../runtime/event-reasons.ts'
+import type { TlsPlan } from '../../foundation/tls/tls-plan.ts'
+import type { CountEvent } from '../../foundation/runtime/event-reasons.ts'
 import type { ChunkWriter } from './chunk-writer.ts'
 import type { HeaderMemo } from './header-memo.ts'
 import type { ResponseFields } from './response-fields.ts'

@@ -1,6 +1,6 @@
 /** The response to a message that the HTTP parser rejects, and how the rejection is counted. */
 
-import type { EventReason } from '../../runtime/event-reasons.ts'
+import type { EventReason } from '../../foundation/runtime/event-reasons.ts'
 
 /** An error of llhttp. */
 export interface ParserError extends NodeJS.ErrnoException {

@@ -2,8 +2,8 @@
 
 import type { Socket } from 'node:net'
 import { Server, type TLSSocket } from 'node:tls'
-import type { TlsPlan } from '../../plan/tls-plan.ts'
-import { SecureContexts, tlsOptions, type ServedContexts } from '../../tls/secure-contexts.ts'
+import type { TlsPlan } from '../../foundation/tls/tls-plan.ts'
+import { SecureContexts, tlsOptions, type ServedContexts } from '../../foundation/tls/secure-contexts.ts'
 import type { ClientServer, ClientServerOptions } from './client.ts'
 import { Http1Connections, type Http1Options } from './http1/http1-connections.ts'
 import { Http2Sessions } from './http2/http2-sessions.ts'

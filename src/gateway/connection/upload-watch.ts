@@ -5,7 +5,7 @@
  * is paused and the deadline of the backend runs instead.
  */
 
-import { DeadlineQueue, type Timed } from '../../runtime/deadline-queue.ts'
+import { DeadlineQueue, type Timed } from '../../foundation/runtime/deadline-queue.ts'
 
 export interface UploadBounds {
   /** Interval over which the rate is measured. */

@@ -5,7 +5,7 @@
  * origin is allowed if it equals one of the setting. `null`, the origin of sandboxed pages, is never allowed.
  */
 
-import { EXPOSED_HEADERS, MAX_AGE_SECONDS, type CorsPlan } from '../../plan/cors.ts'
+import { EXPOSED_HEADERS, MAX_AGE_SECONDS, type CorsPlan } from '../../boundary/plan/cors.ts'
 
 /** How the responses of a path depend on the page that sent the request. */
 export interface CorsRules {

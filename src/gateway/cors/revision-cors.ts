@@ -1,7 +1,7 @@
 /** The CORS rules of a revision: of its calls, of its token endpoints, and what each path accepts. */
 
-import { corsOf } from '../../plan/cors.ts'
-import type { OperationPlan, RoutePlan } from '../../plan/route-plan.ts'
+import { corsOf } from '../../boundary/plan/cors.ts'
+import type { OperationPlan, RoutePlan } from '../../boundary/plan/route-plan.ts'
 import { createCorsRules, type CorsRules } from './cors-rules.ts'
 
 export interface RevisionCors {

@@ -7,17 +7,17 @@
  * sent.
  */
 
-import type { CountEvent } from '../../runtime/event-reasons.ts'
-import type { Attribution } from '../../domain/attribution.ts'
-import type { Drift } from '../../domain/drift.ts'
-import { outcomeIndex } from '../../domain/outcome.ts'
-import type { SpoolWriter } from '../../record/spool-writer.ts'
+import type { CountEvent } from '../../foundation/runtime/event-reasons.ts'
+import type { Attribution } from '../../foundation/domain/attribution.ts'
+import type { Drift } from '../../foundation/domain/drift.ts'
+import { outcomeIndex } from '../../foundation/domain/outcome.ts'
+import type { SpoolWriter } from '../../storage/spool/spool-writer.ts'
 import type { Call } from '../call/call.ts'
 import type { CompiledOperation } from '../call/revision.ts'
 import type { ResponseHead } from '../headers/upstream-response.ts'
 import type { DeclaredResponse } from '../validation/declared-responses.ts'
-import { parseJsonBody } from '../../json/parse-json-body.ts'
-import type { Check } from '../../schema/schema-compiler.ts'
+import { parseJsonBody } from '../../foundation/json/parse-json-body.ts'
+import type { Check } from '../../boundary/schema/schema-compiler.ts'
 import { BufferedSample, SampleBudget, type BodySample } from './drift-sampling.ts'
 
 export interface DriftWatch {

@@ -11,7 +11,7 @@
  * A failed request is sent again only if that is safe (`attempt.ts`). The call has one record, whatever the attempts.
  */
 
-import { FLAG_FORWARDED } from '../../record/call-record.ts'
+import { FLAG_FORWARDED } from '../../storage/spool/call-record.ts'
 import { Attempt } from './attempt.ts'
 import type { Call, CallOwner } from '../call/call.ts'
 import { NOTHING_WAITS, type ChunkWriter } from '../connection/chunk-writer.ts'

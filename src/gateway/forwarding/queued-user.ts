@@ -1,6 +1,6 @@
 /** The fields by which the queues of a backend keep their members. */
 
-import type { Timed } from '../../runtime/deadline-queue.ts'
+import type { Timed } from '../../foundation/runtime/deadline-queue.ts'
 import type { SlotUser } from '../backend/backend-slots.ts'
 
 export abstract class QueuedUser {

@@ -19,7 +19,7 @@ import type { Exchange } from '../connection/exchange.ts'
 import type { HeaderMemo } from '../connection/header-memo.ts'
 import type { ReaderWatch } from '../connection/reader-watch.ts'
 import type { CompiledOperation } from '../call/revision.ts'
-import type { TurnEnd, TurnMember } from '../../runtime/turn-end.ts'
+import type { TurnEnd, TurnMember } from '../../foundation/runtime/turn-end.ts'
 import { readResponseHead, type ResponseHead } from '../headers/upstream-response.ts'
 import type { UsageMeter } from './usage-meter.ts'
 

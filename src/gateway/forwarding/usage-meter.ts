@@ -7,9 +7,9 @@
  * If the units cannot be read, the reserve is charged and the reason is reported.
  */
 
-import { MICRO } from '../../domain/decimal.ts'
-import { OUTCOMES } from '../../domain/outcome.ts'
-import type { EventUnits, ResponseUnits, TrafficUnits, UnitsPlan } from '../../plan/route-plan.ts'
+import { MICRO } from '../../foundation/domain/decimal.ts'
+import { OUTCOMES } from '../../foundation/domain/outcome.ts'
+import type { EventUnits, ResponseUnits, TrafficUnits, UnitsPlan } from '../../boundary/plan/route-plan.ts'
 import type { Call } from '../call/call.ts'
 import type { TrailerReader } from '../connection/exchange.ts'
 import { HeaderMemo } from '../connection/header-memo.ts'

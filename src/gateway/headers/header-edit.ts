@@ -4,9 +4,9 @@
  * Compiled with the revision, so that a call costs one replacement in the text of its headers.
  */
 
-import type { HeaderField, HeaderTransform } from '../../plan/transform-plan.ts'
+import type { HeaderField, HeaderTransform } from '../../boundary/plan/transform-plan.ts'
 import { toHeaderLines } from '../connection/header-lines.ts'
-import { inOnePiece } from '../../runtime/one-piece.ts'
+import { inOnePiece } from '../../foundation/runtime/one-piece.ts'
 
 export interface HeaderEdit {
   /** Matches the lines that do not stay; null if all do. */

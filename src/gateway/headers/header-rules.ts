@@ -10,8 +10,8 @@
  * Lookups use the name as it was sent; the table caches spellings up to a bound.
  */
 
-import { createHostCheck } from '../../domain/framing.ts'
-import { comparedName } from '../../plan/header-names.ts'
+import { createHostCheck } from '../../foundation/domain/framing.ts'
+import { comparedName } from '../../boundary/plan/header-names.ts'
 
 export const PASS = 0
 export const DROP = 1

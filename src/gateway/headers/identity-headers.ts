@@ -2,14 +2,14 @@
 
 import type { Socket } from 'node:net'
 import { toHeaderLines } from '../connection/header-lines.ts'
-import { inOnePiece } from '../../runtime/one-piece.ts'
-import type { Caller } from '../../plan/caller.ts'
+import { inOnePiece } from '../../foundation/runtime/one-piece.ts'
+import type { Caller } from '../../boundary/plan/caller.ts'
 import {
   protocolOfConnection,
   type AddressedRequest,
   type ClientAddress,
   type Protocol,
-} from '../../runtime/client-address.ts'
+} from '../../foundation/runtime/client-address.ts'
 
 /** Returns the lines for one caller; computed once per caller context. */
 export function toIdentityLines({ grant, agent, person }: Caller): string {

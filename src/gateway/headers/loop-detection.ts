@@ -6,7 +6,7 @@
  */
 
 import { toHeaderLines } from '../connection/header-lines.ts'
-import { inOnePiece } from '../../runtime/one-piece.ts'
+import { inOnePiece } from '../../foundation/runtime/one-piece.ts'
 import type { RequestHeaders } from './upstream-request.ts'
 
 export interface LoopDetection {

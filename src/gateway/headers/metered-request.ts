@@ -1,7 +1,7 @@
 /** The headers of a request whose units are counted after its response: what the client sends must not change the count. */
 
-import { comparedName } from '../../plan/header-names.ts'
-import type { UnitsPlan } from '../../plan/route-plan.ts'
+import { comparedName } from '../../boundary/plan/header-names.ts'
+import type { UnitsPlan } from '../../boundary/plan/route-plan.ts'
 
 const ACCEPT_ENCODING = 'accept-encoding'
 

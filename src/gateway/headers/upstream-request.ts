@@ -7,7 +7,7 @@
  */
 
 import type { ClientRequest } from '../connection/client.ts'
-import { isPlainLength } from '../../domain/framing.ts'
+import { isPlainLength } from '../../foundation/domain/framing.ts'
 import {
   API_KEY,
   AUTHORIZATION,

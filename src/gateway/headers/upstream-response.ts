@@ -1,7 +1,7 @@
 /** Converts the head of a backend's response into the head for the client. */
 
 import { toHeaderLines } from '../connection/header-lines.ts'
-import { inOnePiece } from '../../runtime/one-piece.ts'
+import { inOnePiece } from '../../foundation/runtime/one-piece.ts'
 import type { HeaderMemo } from '../connection/header-memo.ts'
 import type { ResponseFields } from '../connection/response-fields.ts'
 import {

@@ -1,12 +1,18 @@
 /** Answers the messages that call no operation: `initialize`, `server/discover`, `ping`, `tools/list` and the search tools. */
 
-import { fieldsOf } from '../../json/fields.ts'
+import { fieldsOf } from '../../foundation/json/fields.ts'
 import type { CallerContext } from '../call/caller-context.ts'
-import { INVALID_PARAMS, METHOD_NOT_FOUND, type Message, type MessageFault, type MessageId } from '../../mcp/message.ts'
+import {
+  INVALID_PARAMS,
+  METHOD_NOT_FOUND,
+  type Message,
+  type MessageFault,
+  type MessageId,
+} from '../../boundary/mcp/message.ts'
 import { listTools } from './list-tools.ts'
-import { negotiate, SUPPORTED, type ProtocolRevision } from '../../mcp/revision-of-message.ts'
+import { negotiate, SUPPORTED, type ProtocolRevision } from '../../boundary/mcp/revision-of-message.ts'
 import { answerSearch, isSearching, SEARCH_TOOLS } from './search-tools.ts'
-import { cacheMembers, writeAnswer } from '../../mcp/write-answer.ts'
+import { cacheMembers, writeAnswer } from '../../boundary/mcp/write-answer.ts'
 import { toServerInfo } from './server-info.ts'
 
 const CAPABILITIES = '"capabilities":{"tools":{}}'

@@ -5,7 +5,7 @@
  * the tool call, with status 200; the record keeps the status of the operation.
  */
 
-import type { ProblemDocument } from '../../domain/problem.ts'
+import type { ProblemDocument } from '../../foundation/domain/problem.ts'
 import { Call } from '../call/call.ts'
 import { toResponseFields } from '../connection/response-fields.ts'
 

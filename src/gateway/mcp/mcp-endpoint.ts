@@ -6,10 +6,10 @@
  * next one or by refusing.
  */
 
-import { parseMediaType } from '../../domain/media-type.ts'
-import type { Caller } from '../../plan/caller.ts'
-import { fieldsOf } from '../../json/fields.ts'
-import { MCP_PATH } from '../../plan/mcp-exposure.ts'
+import { parseMediaType } from '../../foundation/domain/media-type.ts'
+import type { Caller } from '../../boundary/plan/caller.ts'
+import { fieldsOf } from '../../foundation/json/fields.ts'
+import { MCP_PATH } from '../../boundary/plan/mcp-exposure.ts'
 import {
   INVALID_REQUEST,
   PARSE_ERROR,
@@ -18,8 +18,8 @@ import {
   type Message,
   type MessageFault,
   type MessageId,
-} from '../../mcp/message.ts'
-import { CALL_OPERATION, isSearchTool } from '../../mcp/search.ts'
+} from '../../boundary/mcp/message.ts'
+import { CALL_OPERATION, isSearchTool } from '../../boundary/mcp/search.ts'
 import type { Authenticator, Refusal } from '../authentication/authenticate.ts'
 import { authorise } from '../authentication/authorise.ts'
 import { toAttribution } from '../call/call-attribution.ts'
@@ -35,7 +35,7 @@ import { REPEATED_CONTENT_TYPE } from '../validation/validation-failure.ts'
 import type { McpCall } from './mcp-call.ts'
 import type { MessageLimit } from './message-limit.ts'
 import { answerMessage } from './answer-message.ts'
-import { readRevision, type ProtocolRevision } from '../../mcp/revision-of-message.ts'
+import { readRevision, type ProtocolRevision } from '../../boundary/mcp/revision-of-message.ts'
 import { isSearching } from './search-tools.ts'
 import { startToolCall, type AdmitCall } from './tool-call.ts'
 

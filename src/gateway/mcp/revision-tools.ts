@@ -5,10 +5,10 @@
  * revision.
  */
 
-import { toToolNames } from '../../mcp/tool-names.ts'
-import { isWritable } from '../../mcp/tool-arguments.ts'
-import { toTool, type Tool } from '../../mcp/tool.ts'
-import { isExposed } from '../../plan/mcp-exposure.ts'
+import { toToolNames } from '../../boundary/mcp/tool-names.ts'
+import { isWritable } from '../../boundary/mcp/tool-arguments.ts'
+import { toTool, type Tool } from '../../boundary/mcp/tool.ts'
+import { isExposed } from '../../boundary/plan/mcp-exposure.ts'
 import { authorise } from '../authentication/authorise.ts'
 import type { CallerContext } from '../call/caller-context.ts'
 import type { CompiledOperation, CompiledRevision } from '../call/revision.ts'

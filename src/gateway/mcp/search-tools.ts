@@ -1,6 +1,6 @@
 /** Search mode for the operations that a caller may call. */
 
-import type { Fields } from '../../json/fields.ts'
+import type { Fields } from '../../foundation/json/fields.ts'
 import {
   NO_SUCH_OPERATION,
   NOTHING_FOUND,
@@ -8,8 +8,8 @@ import {
   SEARCH_DEFINITIONS,
   SEARCH_OPERATIONS,
   searchOperations,
-} from '../../mcp/search.ts'
-import { writeText } from '../../mcp/tool-result.ts'
+} from '../../boundary/mcp/search.ts'
+import { writeText } from '../../boundary/mcp/tool-result.ts'
 import type { CallerContext } from '../call/caller-context.ts'
 import { callableTools, toolsOf } from './revision-tools.ts'
 

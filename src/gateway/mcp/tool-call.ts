@@ -3,7 +3,7 @@
  * call. Only its request is made from the arguments, and its response becomes the result of the tool.
  */
 
-import type { Fields } from '../../json/fields.ts'
+import type { Fields } from '../../foundation/json/fields.ts'
 import type { CallerContext } from '../call/caller-context.ts'
 import type { CompiledOperation, CompiledRevision } from '../call/revision.ts'
 import type { ReceivedResponse, ResponseReceiver, RoutedCall } from '../call/routed-call.ts'
@@ -13,13 +13,13 @@ import { scanTarget } from '../routing/path.ts'
 import type { RouteMatch } from '../routing/route-table.ts'
 import { invalid, type ValidationFailure } from '../validation/validation-failure.ts'
 import type { McpCall } from './mcp-call.ts'
-import { INVALID_PARAMS, type MessageFault, type MessageId } from '../../mcp/message.ts'
-import type { ProtocolRevision } from '../../mcp/revision-of-message.ts'
+import { INVALID_PARAMS, type MessageFault, type MessageId } from '../../boundary/mcp/message.ts'
+import type { ProtocolRevision } from '../../boundary/mcp/revision-of-message.ts'
 import { toolsOf } from './revision-tools.ts'
 import { toServerInfo } from './server-info.ts'
-import { toToolRequest, type ToolRequest } from '../../mcp/tool-request.ts'
-import { writeProblem, writeResponse } from '../../mcp/tool-result.ts'
-import { writeAnswer } from '../../mcp/write-answer.ts'
+import { toToolRequest, type ToolRequest } from '../../boundary/mcp/tool-request.ts'
+import { writeProblem, writeResponse } from '../../boundary/mcp/tool-result.ts'
+import { writeAnswer } from '../../boundary/mcp/write-answer.ts'
 
 export interface ToolCall {
   readonly call: McpCall

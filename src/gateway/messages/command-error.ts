@@ -1,6 +1,6 @@
 /** Errors of commands on gateway threads: as a message to the main thread, and as a problem of the platform API. */
 
-import { Problem } from '../../domain/problem.ts'
+import { Problem } from '../../foundation/domain/problem.ts'
 import type { CommandError } from './messages.ts'
 
 export function toCommandError(cause: unknown): CommandError {

@@ -1,7 +1,7 @@
 /** Logs faults of a gateway thread with their stacks, each message at most once in ten seconds, with the number of repetitions. */
 
-import type { Clock } from '../../runtime/clock.ts'
-import { createLogLimit } from '../../runtime/log-limit.ts'
+import type { Clock } from '../../foundation/runtime/clock.ts'
+import { createLogLimit } from '../../foundation/runtime/log-limit.ts'
 import type { ToMainThread } from './messages.ts'
 
 export interface FaultLog {

@@ -6,9 +6,9 @@
  * - "The spool has grown" is sent once; the next message follows only after the main thread has cleared the flag.
  */
 
-import type { EventReason } from '../../runtime/event-reasons.ts'
+import type { EventReason } from '../../foundation/runtime/event-reasons.ts'
 import type { MessagePort } from 'node:worker_threads'
-import type { Clock } from '../../runtime/clock.ts'
+import type { Clock } from '../../foundation/runtime/clock.ts'
 import type { Requests, ToMainThread, ToWorker } from './messages.ts'
 
 export interface MainThreadLink {

@@ -6,24 +6,24 @@
  * credential.
  */
 
-import type { CredentialName, Grant } from '../../plan/grant.ts'
-import type { RevokedPerson, RevokedToken } from '../../plan/gateway-port.ts'
-import type { OauthAnswer, OauthCall } from '../../plan/oauth-call.ts'
-import type { OwnAddresses } from '../../outbound/backend-guard.ts'
-import type { ProviderPlan } from '../../plan/provider-plan.ts'
-import type { PackedPlan } from '../../plan/packed-plan.ts'
-import type { Drift } from '../../domain/drift.ts'
-import type { SlaPlan } from '../../plan/sla-plan.ts'
-import type { TraceSampler } from '../../domain/trace-sampler.ts'
-import type { TlsPlan } from '../../plan/tls-plan.ts'
-import type { Damage } from '../../record/damage.ts'
-import type { SpoolSync } from '../../record/spool-writer-options.ts'
-import type { SpoolPosition } from '../../store/checkpoint.ts'
-import type { BlockParameters } from '../limits/active-declarations.ts'
-import type { LeaseNeed } from '../limits/lease-book.ts'
-import type { BlockRef } from '../limits/limit-memory.ts'
+import type { CredentialName, Grant } from '../../boundary/plan/grant.ts'
+import type { RevokedPerson, RevokedToken } from '../../boundary/plan/gateway-port.ts'
+import type { OauthAnswer, OauthCall } from '../../boundary/plan/oauth-call.ts'
+import type { OwnAddresses } from '../../foundation/outbound/backend-guard.ts'
+import type { ProviderPlan } from '../../boundary/plan/provider-plan.ts'
+import type { PackedPlan } from '../../boundary/plan/packed-plan.ts'
+import type { Drift } from '../../foundation/domain/drift.ts'
+import type { SlaPlan } from '../../boundary/plan/sla-plan.ts'
+import type { TraceSampler } from '../../foundation/domain/trace-sampler.ts'
+import type { TlsPlan } from '../../foundation/tls/tls-plan.ts'
+import type { Damage } from '../../storage/spool/damage.ts'
+import type { SpoolSync } from '../../storage/spool/spool-writer-options.ts'
+import type { SpoolPosition } from '../../storage/store/checkpoint.ts'
+import type { BlockParameters } from '../../limits/active-declarations.ts'
+import type { LeaseNeed } from '../../limits/lease-book.ts'
+import type { BlockRef } from '../../limits/limit-memory.ts'
 import type { GatePlan, UpstreamReport } from '../backend/upstream-gate.ts'
-import type { EventReason } from '../../runtime/event-reasons.ts'
+import type { EventReason } from '../../foundation/runtime/event-reasons.ts'
 
 export interface JsonWebKeySet {
   readonly keys: readonly Readonly<Record<string, unknown>>[]
@@ -139,7 +139,7 @@ export interface ThreadSettings {
   readonly spoolBytesMax: number
   /** Reason why the spool of a thread cannot be written; see `spool-faults.ts`. */
   readonly spoolFaults: SharedArrayBuffer
-  /** Until when calls may be served without the registry (`runtime/freshness.ts`); null: without end. */
+  /** Until when calls may be served without the registry (`foundation/runtime/freshness.ts`); null: without end. */
   readonly freshness: SharedArrayBuffer | null
   /** Counts of messages over MCP; see `mcp/message-limit.ts`. */
   readonly messageCounts: SharedArrayBuffer

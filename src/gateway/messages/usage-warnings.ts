@@ -1,9 +1,9 @@
 /** Counts and logs responses whose units could not be read, each operation at most once in ten seconds. */
 
-import type { Attribution } from '../../domain/attribution.ts'
-import type { Clock } from '../../runtime/clock.ts'
-import type { CountEvent } from '../../runtime/event-reasons.ts'
-import { createLogLimit } from '../../runtime/log-limit.ts'
+import type { Attribution } from '../../foundation/domain/attribution.ts'
+import type { Clock } from '../../foundation/runtime/clock.ts'
+import type { CountEvent } from '../../foundation/runtime/event-reasons.ts'
+import { createLogLimit } from '../../foundation/runtime/log-limit.ts'
 import type { ToMainThread } from './messages.ts'
 
 export interface UsageWarningsOptions {

@@ -3,7 +3,7 @@
  * Everything that they list is implemented.
  */
 
-import { MCP_PATH } from '../../plan/mcp-exposure.ts'
+import { MCP_PATH } from '../../boundary/plan/mcp-exposure.ts'
 
 export interface Discovered {
   readonly gatewayUrl: string

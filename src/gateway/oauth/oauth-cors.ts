@@ -6,7 +6,7 @@
  * have none.
  */
 
-import { MAX_AGE_SECONDS } from '../../plan/cors.ts'
+import { MAX_AGE_SECONDS } from '../../boundary/plan/cors.ts'
 import type { CorsRules } from '../cors/cors-rules.ts'
 
 /** The rules for an OAuth path; `ofApi` are those of the API in it. */

@@ -1,6 +1,6 @@
 /** The OAuth paths of the gateway. */
 
-import type { OauthCall } from '../../plan/oauth-call.ts'
+import type { OauthCall } from '../../boundary/plan/oauth-call.ts'
 
 type Endpoint = OauthCall['endpoint']
 

@@ -6,9 +6,9 @@
  */
 
 import { toDiscovery, toMcpResource, toProtectedResource } from './discovery.ts'
-import { PLATFORM_API } from '../../domain/platform-api.ts'
-import { refuse, type OauthAnswer, type OauthCall } from '../../plan/oauth-call.ts'
-import type { ClientAddress } from '../../runtime/client-address.ts'
+import { PLATFORM_API } from '../../foundation/domain/platform-api.ts'
+import { refuse, type OauthAnswer, type OauthCall } from '../../boundary/plan/oauth-call.ts'
+import type { ClientAddress } from '../../foundation/runtime/client-address.ts'
 import { thumbprintAt } from '../connection/client-certificate.ts'
 import type { ClientRequest, ClientResponse } from '../connection/client.ts'
 import { discardRest } from '../connection/discard-body.ts'

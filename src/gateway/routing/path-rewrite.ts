@@ -5,7 +5,7 @@
  * because the backend must read them as the gateway did.
  */
 
-import type { BasePathTransform } from '../../plan/transform-plan.ts'
+import type { BasePathTransform } from '../../boundary/plan/transform-plan.ts'
 
 export interface PathRewrite {
   /** Segments that `prefix` replaces. */

@@ -1,9 +1,9 @@
 /** Compiles a stored revision with its canary, and changes both together. */
 
-import { canaryScope, createCanaryMatch } from '../../plan/canary.ts'
-import { unpackPlan } from '../../plan/packed-plan.ts'
-import type { SlaPlan } from '../../plan/sla-plan.ts'
-import type { Pace } from '../../runtime/pace.ts'
+import { canaryScope, createCanaryMatch } from '../../boundary/plan/canary.ts'
+import { unpackPlan } from '../../boundary/plan/packed-plan.ts'
+import type { SlaPlan } from '../../boundary/plan/sla-plan.ts'
+import type { Pace } from '../../foundation/runtime/pace.ts'
 import type { UpstreamGates } from '../backend/upstream-gates.ts'
 import {
   compileRevision,
@@ -12,7 +12,7 @@ import {
   type CompiledRevision,
   type RevisionSettings,
 } from '../call/revision.ts'
-import type { Limiter } from '../limits/limiter.ts'
+import type { Limiter } from '../../limits/limiter.ts'
 import type { StoredRevision } from '../messages/messages.ts'
 
 export interface CompileOptions {

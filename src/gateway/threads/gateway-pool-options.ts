@@ -1,13 +1,13 @@
 /** The dependencies of the pool of gateway threads, and its interface. */
 
-import type { Damage } from '../../record/damage.ts'
-import type { Drift } from '../../domain/drift.ts'
-import type { GatewayPort } from '../../plan/gateway-port.ts'
-import type { CountEvent } from '../../runtime/event-reasons.ts'
-import type { Clock } from '../../runtime/clock.ts'
-import type { Log } from '../../runtime/log.ts'
+import type { Damage } from '../../storage/spool/damage.ts'
+import type { Drift } from '../../foundation/domain/drift.ts'
+import type { GatewayPort } from '../../boundary/plan/gateway-port.ts'
+import type { CountEvent } from '../../foundation/runtime/event-reasons.ts'
+import type { Clock } from '../../foundation/runtime/clock.ts'
+import type { Log } from '../../foundation/runtime/log.ts'
 import type { GatePlan, UpstreamReport } from '../backend/upstream-gate.ts'
-import type { TlsPlan } from '../../plan/tls-plan.ts'
+import type { TlsPlan } from '../../foundation/tls/tls-plan.ts'
 import type { JsonWebKeySet, Requests, ThreadSettings } from '../messages/messages.ts'
 
 /** Handlers on the main thread for the requests of gateway threads. */

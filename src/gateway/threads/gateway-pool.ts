@@ -6,10 +6,10 @@
  * receives the current state (`serving-state.ts`) before it listens.
  */
 
-import type { GatewayPort, PreparedRevision } from '../../plan/gateway-port.ts'
-import type { PackedPlan } from '../../plan/packed-plan.ts'
-import { Problem } from '../../domain/problem.ts'
-import type { SlaPlan } from '../../plan/sla-plan.ts'
+import type { GatewayPort, PreparedRevision } from '../../boundary/plan/gateway-port.ts'
+import type { PackedPlan } from '../../boundary/plan/packed-plan.ts'
+import { Problem } from '../../foundation/domain/problem.ts'
+import type { SlaPlan } from '../../boundary/plan/sla-plan.ts'
 import { toCommandProblem, toCompileProblem } from '../messages/command-error.ts'
 import type { Command, CommandError, StoredRevision } from '../messages/messages.ts'
 import type { GatewayPool, GatewayPoolOptions } from './gateway-pool-options.ts'

@@ -5,7 +5,7 @@
  * then overrides the plan with the newer membership. The table has one entry per API that a command has changed.
  */
 
-import type { RevisionPlan } from '../../plan/route-plan.ts'
+import type { RevisionPlan } from '../../boundary/plan/route-plan.ts'
 
 export interface ProductMembership {
   /** Returns the version to pass to `apply` for a plan that is compiled now. */

@@ -4,7 +4,7 @@
  * A command must be acknowledged in time, so it does not carry more documents than are compiled in a few seconds.
  */
 
-import { packedBytes } from '../../plan/packed-plan.ts'
+import { packedBytes } from '../../boundary/plan/packed-plan.ts'
 import type { StoredRevision } from '../messages/messages.ts'
 
 const BATCH_BYTES = 256 * 1024

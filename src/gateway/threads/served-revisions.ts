@@ -7,16 +7,16 @@
  * Calls in flight keep the revision object that they started with.
  */
 
-import { PLATFORM_API } from '../../domain/platform-api.ts'
-import { unpackedBytes, type PackedPlan } from '../../plan/packed-plan.ts'
-import type { RevisionPlan } from '../../plan/route-plan.ts'
-import type { SlaPlan } from '../../plan/sla-plan.ts'
-import { toWithheldPlan, withWithheldCanary } from '../../plan/withheld-plan.ts'
+import { PLATFORM_API } from '../../foundation/domain/platform-api.ts'
+import { unpackedBytes, type PackedPlan } from '../../boundary/plan/packed-plan.ts'
+import type { RevisionPlan } from '../../boundary/plan/route-plan.ts'
+import type { SlaPlan } from '../../boundary/plan/sla-plan.ts'
+import { toWithheldPlan, withWithheldCanary } from '../../boundary/plan/withheld-plan.ts'
 import type { UpstreamGates } from '../backend/upstream-gates.ts'
 import type { CompiledRevision, RevisionSettings } from '../call/revision.ts'
 import type { StoredRevision } from '../messages/messages.ts'
-import { createPace, type Pace, type PaceOptions } from '../../runtime/pace.ts'
-import type { Limiter } from '../limits/limiter.ts'
+import { createPace, type Pace, type PaceOptions } from '../../foundation/runtime/pace.ts'
+import type { Limiter } from '../../limits/limiter.ts'
 import {
   closeBackends,
   compileStored,

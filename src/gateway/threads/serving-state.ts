@@ -3,11 +3,11 @@
  * tokens. The main thread keeps it to bring a restarted thread up to date before that thread accepts calls.
  */
 
-import type { RevokedPerson, RevokedToken } from '../../plan/gateway-port.ts'
-import type { ProviderPlan } from '../../plan/provider-plan.ts'
-import type { PackedPlan } from '../../plan/packed-plan.ts'
-import type { SlaPlan } from '../../plan/sla-plan.ts'
-import type { TlsPlan } from '../../plan/tls-plan.ts'
+import type { RevokedPerson, RevokedToken } from '../../boundary/plan/gateway-port.ts'
+import type { ProviderPlan } from '../../boundary/plan/provider-plan.ts'
+import type { PackedPlan } from '../../boundary/plan/packed-plan.ts'
+import type { SlaPlan } from '../../boundary/plan/sla-plan.ts'
+import type { TlsPlan } from '../../foundation/tls/tls-plan.ts'
 import { createProductMembership } from './product-membership.ts'
 import type { Command, JsonWebKeySet } from '../messages/messages.ts'
 import { createRevokedPeople } from '../authentication/revoked-people.ts'

@@ -1,7 +1,7 @@
 /** Executes the commands of the main thread on one gateway thread. */
 
-import type { SpoolWriter } from '../../record/spool-writer.ts'
-import type { Clock } from '../../runtime/clock.ts'
+import type { SpoolWriter } from '../../storage/spool/spool-writer.ts'
+import type { Clock } from '../../foundation/runtime/clock.ts'
 import type { Authenticator } from '../authentication/authenticate.ts'
 import type { UpstreamGates } from '../backend/upstream-gates.ts'
 import type { CallerContexts } from '../call/caller-contexts.ts'

@@ -6,9 +6,9 @@
  */
 
 import { randomBytes } from 'node:crypto'
-import type { TraceSampler } from '../../domain/trace-sampler.ts'
-import type { AddressedRequest } from '../../runtime/client-address.ts'
-import { CallTrace, clientSpanId, SAMPLED } from '../../record/call-trace.ts'
+import type { TraceSampler } from '../../foundation/domain/trace-sampler.ts'
+import type { AddressedRequest } from '../../foundation/runtime/client-address.ts'
+import { CallTrace, clientSpanId, SAMPLED } from '../../storage/spool/call-trace.ts'
 import { createTraceIds, isWithinRatio } from './trace-id.ts'
 import { readTraceParent, readTraceState } from './trace-parent.ts'
 

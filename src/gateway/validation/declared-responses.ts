@@ -6,11 +6,11 @@
  * patterns are compiled, which takes turns with the calls if there are many. A schema that cannot be compiled is not checked.
  */
 
-import type { ResponsePlan, RoutePlan } from '../../plan/route-plan.ts'
-import { createPace, type Pace } from '../../runtime/pace.ts'
-import { isJson, parseMediaType } from '../../domain/media-type.ts'
-import { patternsIn, preparePatterns } from '../../schema/patterns.ts'
-import { createSchemaCompiler, type Check, type SchemaCompiler } from '../../schema/schema-compiler.ts'
+import type { ResponsePlan, RoutePlan } from '../../boundary/plan/route-plan.ts'
+import { createPace, type Pace } from '../../foundation/runtime/pace.ts'
+import { isJson, parseMediaType } from '../../foundation/domain/media-type.ts'
+import { patternsIn, preparePatterns } from '../../boundary/schema/patterns.ts'
+import { createSchemaCompiler, type Check, type SchemaCompiler } from '../../boundary/schema/schema-compiler.ts'
 
 export interface DeclaredResponses {
   /** Returns null if the contract does not declare the status. */

@@ -7,7 +7,7 @@
  * other value.
  */
 
-import type { ParameterPlan } from '../../plan/route-plan.ts'
+import type { ParameterPlan } from '../../boundary/plan/route-plan.ts'
 import { valuesOf, type OperationRequest } from '../routing/operation-request.ts'
 import { kindOf, toScalar, type Shape } from './shape.ts'
 

@@ -6,7 +6,7 @@
  * and bounded, because schemas can refer to themselves.
  */
 
-import type { RoutePlan } from '../../plan/route-plan.ts'
+import type { RoutePlan } from '../../boundary/plan/route-plan.ts'
 
 export interface Shape {
   readonly types: ReadonlySet<string>

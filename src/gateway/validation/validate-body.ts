@@ -5,11 +5,11 @@
  * refused in another charset or coding, because the backend could read other values than the gateway.
  */
 
-import type { BodyPlan, RoutePlan } from '../../plan/route-plan.ts'
-import { parseJsonBody } from '../../json/parse-json-body.ts'
-import { isJson, parseMediaType } from '../../domain/media-type.ts'
+import type { BodyPlan, RoutePlan } from '../../boundary/plan/route-plan.ts'
+import { parseJsonBody } from '../../foundation/json/parse-json-body.ts'
+import { isJson, parseMediaType } from '../../foundation/domain/media-type.ts'
 import { parsePairs, readForm, UNREADABLE } from './parameters.ts'
-import type { Check, SchemaCompiler } from '../../schema/schema-compiler.ts'
+import type { Check, SchemaCompiler } from '../../boundary/schema/schema-compiler.ts'
 import { toShape, type Shape } from './shape.ts'
 import { invalid, toPointers, unsupported, type ValidationFailure } from './validation-failure.ts'
 

@@ -4,15 +4,15 @@
  * Compiled once; parameters without a schema cost nothing. Undeclared parameters are forwarded.
  */
 
-import type { OperationPlan, ParameterPlan, RoutePlan } from '../../plan/route-plan.ts'
-import type { ProblemPointer } from '../../domain/problem.ts'
-import { escapePointer } from '../../json/references.ts'
-import { isReadable } from '../../plan/parameter-style.ts'
-import { parseJsonBody } from '../../json/parse-json-body.ts'
+import type { OperationPlan, ParameterPlan, RoutePlan } from '../../boundary/plan/route-plan.ts'
+import type { ProblemPointer } from '../../foundation/domain/problem.ts'
+import { escapePointer } from '../../foundation/json/references.ts'
+import { isReadable } from '../../boundary/plan/parameter-style.ts'
+import { parseJsonBody } from '../../foundation/json/parse-json-body.ts'
 import { parsePairs, readCookie, readHeader, readPath, readQuery, UNREADABLE, type RawValues } from './parameters.ts'
 import type { OperationRequest } from '../routing/operation-request.ts'
 import type { RouteMatch } from '../routing/route-table.ts'
-import type { Check, SchemaCompiler } from '../../schema/schema-compiler.ts'
+import type { Check, SchemaCompiler } from '../../boundary/schema/schema-compiler.ts'
 import { toShape, toTyped, type Shape } from './shape.ts'
 import { invalid, toPointers, type ValidationFailure } from './validation-failure.ts'
 

@@ -6,13 +6,13 @@
  * Undeclared parts of a request cost nothing.
  */
 
-import type { OperationPlan, RoutePlan } from '../../plan/route-plan.ts'
-import { Problem } from '../../domain/problem.ts'
-import { escapePointer } from '../../json/references.ts'
-import { createPace, type Pace } from '../../runtime/pace.ts'
-import { referencedFirst } from '../../schema/reference-order.ts'
-import { patternsIn, preparePatterns } from '../../schema/patterns.ts'
-import { createSchemaCompiler, type SchemaCompiler } from '../../schema/schema-compiler.ts'
+import type { OperationPlan, RoutePlan } from '../../boundary/plan/route-plan.ts'
+import { Problem } from '../../foundation/domain/problem.ts'
+import { escapePointer } from '../../foundation/json/references.ts'
+import { createPace, type Pace } from '../../foundation/runtime/pace.ts'
+import { referencedFirst } from '../../boundary/schema/reference-order.ts'
+import { patternsIn, preparePatterns } from '../../boundary/schema/patterns.ts'
+import { createSchemaCompiler, type SchemaCompiler } from '../../boundary/schema/schema-compiler.ts'
 import { compileBody, type BodyValidator } from './validate-body.ts'
 import { compileParameters, type ParameterValidator } from './validate-parameters.ts'
 

@@ -1,7 +1,7 @@
 /** Reason why a request does not match its specification: JSON pointers and messages, never values that the client sent. */
 
 import type { ErrorObject } from 'ajv'
-import type { ProblemPointer } from '../../domain/problem.ts'
+import type { ProblemPointer } from '../../foundation/domain/problem.ts'
 
 export interface ValidationFailure {
   readonly code: 'payload_invalid' | 'payload_too_large' | 'media_type_unsupported'

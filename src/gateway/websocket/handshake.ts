@@ -10,7 +10,7 @@ import { isToken } from '../connection/header-lines.ts'
 import { HeaderMemo } from '../connection/header-memo.ts'
 import type { HeaderRules } from '../headers/header-rules.ts'
 import type { RequestHeaders } from '../headers/upstream-request.ts'
-import { comparedName } from '../../plan/header-names.ts'
+import { comparedName } from '../../boundary/plan/header-names.ts'
 import { readResponseHead } from '../headers/upstream-response.ts'
 
 export interface Handshake {

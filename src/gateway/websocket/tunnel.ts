@@ -9,8 +9,8 @@
  */
 
 import type { Socket } from 'node:net'
-import type { Outcome } from '../../domain/outcome.ts'
-import type { Clock } from '../../runtime/clock.ts'
+import type { Outcome } from '../../foundation/domain/outcome.ts'
+import type { Clock } from '../../foundation/runtime/clock.ts'
 import type { Call, CallOwner } from '../call/call.ts'
 import type { SwitchedResponse } from '../connection/client.ts'
 import type { SwitchedConnection } from '../connection/exchange.ts'

@@ -5,8 +5,8 @@
  * is not active or its API is not served any more, or if its quota is used up.
  */
 
-import type { Caller } from '../../plan/caller.ts'
-import type { Clock } from '../../runtime/clock.ts'
+import type { Caller } from '../../boundary/plan/caller.ts'
+import type { Clock } from '../../foundation/runtime/clock.ts'
 import type { Authenticator, Refusal } from '../authentication/authenticate.ts'
 import { authorise } from '../authentication/authorise.ts'
 import type { Call } from '../call/call.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { AttemptLimit, AttemptStore } from '../../../src/store/attempts.ts'
+import type { AttemptLimit, AttemptStore } from '../../../src/storage/store/attempts.ts'
 
 export interface OpenedAttempts {
   readonly attempts: AttemptStore

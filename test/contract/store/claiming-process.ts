@@ -1,9 +1,9 @@
 /** Does a claimed job until it is killed, and prints when it starts. */
 
 import { writeSync } from 'node:fs'
-import { createClaimedJob } from '../../../src/command/claimed-job.ts'
-import { systemClock } from '../../../src/runtime/clock.ts'
-import { openPostgres } from '../../../src/store/postgres/open-postgres.ts'
+import { createClaimedJob } from '../../../src/control/command/claimed-job.ts'
+import { systemClock } from '../../../src/foundation/runtime/clock.ts'
+import { openPostgres } from '../../../src/storage/store/postgres/open-postgres.ts'
 
 const [, , url = '', holder = '', ttlMs = ''] = process.argv
 const ignore = (): void => {}

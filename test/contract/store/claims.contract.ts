@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Claims } from '../../../src/store/claims.ts'
+import type { Claims } from '../../../src/storage/store/claims.ts'
 
 /** The contract of all claims, be it of one node or of several. */
 export function claimsContract(name: string, open: () => Claims | Promise<Claims>): void {

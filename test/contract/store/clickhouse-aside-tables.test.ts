@@ -2,10 +2,10 @@ import { globSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { dropAbandoned, withAside, withAsides } from '../../../src/store/clickhouse/aside-tables.ts'
-import { openClickHouse, type ClickHouse } from '../../../src/store/clickhouse/client.ts'
-import { migrate } from '../../../src/store/clickhouse/migrations.ts'
-import { createStoreFreezer } from '../../../src/store/clickhouse/frozen-store.ts'
+import { dropAbandoned, withAside, withAsides } from '../../../src/storage/store/clickhouse/aside-tables.ts'
+import { openClickHouse, type ClickHouse } from '../../../src/storage/store/clickhouse/client.ts'
+import { migrate } from '../../../src/storage/store/clickhouse/migrations.ts'
+import { createStoreFreezer } from '../../../src/storage/store/clickhouse/frozen-store.ts'
 
 let folder: string
 let client: ClickHouse

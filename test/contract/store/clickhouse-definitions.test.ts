@@ -4,13 +4,13 @@ import { cpSync, globSync, mkdtempSync, readFileSync, rmSync, truncateSync, writ
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { openStore, type OpenedStore } from '../../../src/recovery/open-store.ts'
-import { StartRefused } from '../../../src/runtime/start-refused.ts'
-import { openClickHouse, type ClickHouse } from '../../../src/store/clickhouse/client.ts'
-import { compareDefinitions } from '../../../src/store/clickhouse/definitions.ts'
-import { countRows } from '../../../src/store/clickhouse/flush-notes.ts'
-import { migrate, SQL_FOLDER } from '../../../src/store/clickhouse/migrations.ts'
-import { createClickHouseUsageStore } from '../../../src/store/clickhouse/usage-store.ts'
+import { openStore, type OpenedStore } from '../../../src/storage/recovery/open-store.ts'
+import { StartRefused } from '../../../src/foundation/runtime/start-refused.ts'
+import { openClickHouse, type ClickHouse } from '../../../src/storage/store/clickhouse/client.ts'
+import { compareDefinitions } from '../../../src/storage/store/clickhouse/definitions.ts'
+import { countRows } from '../../../src/storage/store/clickhouse/flush-notes.ts'
+import { migrate, SQL_FOLDER } from '../../../src/storage/store/clickhouse/migrations.ts'
+import { createClickHouseUsageStore } from '../../../src/storage/store/clickhouse/usage-store.ts'
 
 const HEADER = `-- The tables and views that the files of \`schema\` add up to, as the engine formats them. A start compares the store with this file,
 -- and a contract test compares this file with the migrations.

@@ -2,10 +2,15 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openClickHouse, type ClickHouse } from '../../../src/store/clickhouse/client.ts'
-import { migrate } from '../../../src/store/clickhouse/migrations.ts'
-import { createClickHouseRequestStore } from '../../../src/store/clickhouse/request-store.ts'
-import type { FollowedFilter, FollowedLog, LoggedRequest, RequestStore } from '../../../src/store/request-store.ts'
+import { openClickHouse, type ClickHouse } from '../../../src/storage/store/clickhouse/client.ts'
+import { migrate } from '../../../src/storage/store/clickhouse/migrations.ts'
+import { createClickHouseRequestStore } from '../../../src/storage/store/clickhouse/request-store.ts'
+import type {
+  FollowedFilter,
+  FollowedLog,
+  LoggedRequest,
+  RequestStore,
+} from '../../../src/storage/store/request-store.ts'
 
 let folder: string
 let client: ClickHouse

@@ -4,12 +4,12 @@ import { cpSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } fr
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { openStore, type OpenedStore } from '../../../src/recovery/open-store.ts'
-import { openLostStore } from '../../../src/recovery/recover-store.ts'
-import { systemClock } from '../../../src/runtime/clock.ts'
-import { countRows } from '../../../src/store/clickhouse/flush-notes.ts'
-import { findPartFaults } from '../../../src/store/clickhouse/part-faults.ts'
-import { createClickHouseUsageStore } from '../../../src/store/clickhouse/usage-store.ts'
+import { openStore, type OpenedStore } from '../../../src/storage/recovery/open-store.ts'
+import { openLostStore } from '../../../src/storage/recovery/recover-store.ts'
+import { systemClock } from '../../../src/foundation/runtime/clock.ts'
+import { countRows } from '../../../src/storage/store/clickhouse/flush-notes.ts'
+import { findPartFaults } from '../../../src/storage/store/clickhouse/part-faults.ts'
+import { createClickHouseUsageStore } from '../../../src/storage/store/clickhouse/usage-store.ts'
 
 const NOW = Date.UTC(2026, 5, 15, 12)
 

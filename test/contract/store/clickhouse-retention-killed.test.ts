@@ -6,7 +6,7 @@ import { cpSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
-import type { LineItem } from '../../../src/store/usage-store.ts'
+import type { LineItem } from '../../../src/storage/store/usage-store.ts'
 import { readSeed } from '../../random-seed.ts'
 import { createRandom } from '../../random.ts'
 import {

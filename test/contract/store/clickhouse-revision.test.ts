@@ -4,11 +4,11 @@ import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { openClickHouse, type ClickHouse } from '../../../src/store/clickhouse/client.ts'
-import { insertOnce } from '../../../src/store/clickhouse/insert-once.ts'
-import { migrate, SQL_FOLDER } from '../../../src/store/clickhouse/migrations.ts'
-import { createClickHouseUsageStore } from '../../../src/store/clickhouse/usage-store.ts'
-import type { LineItemRow, UsageStore } from '../../../src/store/usage-store.ts'
+import { openClickHouse, type ClickHouse } from '../../../src/storage/store/clickhouse/client.ts'
+import { insertOnce } from '../../../src/storage/store/clickhouse/insert-once.ts'
+import { migrate, SQL_FOLDER } from '../../../src/storage/store/clickhouse/migrations.ts'
+import { createClickHouseUsageStore } from '../../../src/storage/store/clickhouse/usage-store.ts'
+import type { LineItemRow, UsageStore } from '../../../src/storage/store/usage-store.ts'
 import { ALL, item, NOON } from './usage-items.ts'
 
 let folder: string

@@ -2,10 +2,10 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { RiskEvent } from '../../../src/domain/risk.ts'
-import { openClickHouse, type ClickHouse } from '../../../src/store/clickhouse/client.ts'
-import { migrate } from '../../../src/store/clickhouse/migrations.ts'
-import { createClickHouseRiskStore } from '../../../src/store/clickhouse/risk-store.ts'
+import type { RiskEvent } from '../../../src/foundation/domain/risk.ts'
+import { openClickHouse, type ClickHouse } from '../../../src/storage/store/clickhouse/client.ts'
+import { migrate } from '../../../src/storage/store/clickhouse/migrations.ts'
+import { createClickHouseRiskStore } from '../../../src/storage/store/clickhouse/risk-store.ts'
 
 let folder: string
 let client: ClickHouse

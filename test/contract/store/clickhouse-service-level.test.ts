@@ -2,11 +2,15 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { sumOfMeasures } from '../../../src/domain/service-level.ts'
-import { openClickHouse, type ClickHouse } from '../../../src/store/clickhouse/client.ts'
-import { migrate } from '../../../src/store/clickhouse/migrations.ts'
-import { createClickHouseServiceLevelStore } from '../../../src/store/clickhouse/service-level-store.ts'
-import type { ServiceLevelQuery, ServiceLevelRow, ServiceLevelStore } from '../../../src/store/service-level-store.ts'
+import { sumOfMeasures } from '../../../src/foundation/domain/service-level.ts'
+import { openClickHouse, type ClickHouse } from '../../../src/storage/store/clickhouse/client.ts'
+import { migrate } from '../../../src/storage/store/clickhouse/migrations.ts'
+import { createClickHouseServiceLevelStore } from '../../../src/storage/store/clickhouse/service-level-store.ts'
+import type {
+  ServiceLevelQuery,
+  ServiceLevelRow,
+  ServiceLevelStore,
+} from '../../../src/storage/store/service-level-store.ts'
 
 const NOON_MS = Date.UTC(2026, 2, 31, 12)
 const MINUTE_MS = 60_000

@@ -1,11 +1,11 @@
 /** A service that stops waits once for a ClickHouse server that does not answer, and not in each of its parts. */
 
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { openClickHouse, type ClickHouse } from '../../../src/store/clickhouse/client.ts'
-import { createFlushLog } from '../../../src/store/clickhouse/flush-log.ts'
-import { migrate } from '../../../src/store/clickhouse/migrations.ts'
-import { createReaders } from '../../../src/store/clickhouse/readers.ts'
-import { giveUpIfSilent } from '../../../src/store/clickhouse/silent-server.ts'
+import { openClickHouse, type ClickHouse } from '../../../src/storage/store/clickhouse/client.ts'
+import { createFlushLog } from '../../../src/storage/store/clickhouse/flush-log.ts'
+import { migrate } from '../../../src/storage/store/clickhouse/migrations.ts'
+import { createReaders } from '../../../src/storage/store/clickhouse/readers.ts'
+import { giveUpIfSilent } from '../../../src/storage/store/clickhouse/silent-server.ts'
 import { createClickHouseServer, type ClickHouseServer } from '../../fixtures/clickhouse-server.ts'
 import { createFakeClock } from '../../fixtures/fake-clock.ts'
 import { openBehindProxy } from '../../fixtures/faulty-proxy.ts'

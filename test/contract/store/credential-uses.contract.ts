@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { CredentialUseStore } from '../../../src/store/credential-uses.ts'
+import type { CredentialUseStore } from '../../../src/storage/store/credential-uses.ts'
 
 /** The contract of all stores of the uses of credentials. `open` returns two connections to one store. */
 export function credentialUsesContract(

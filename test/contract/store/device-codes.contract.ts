@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { DeviceCodeStore, NewDeviceCode } from '../../../src/store/device-codes.ts'
+import type { DeviceCodeStore, NewDeviceCode } from '../../../src/storage/store/device-codes.ts'
 
 export interface OpenedDeviceCodes {
   readonly codes: DeviceCodeStore

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { IdempotencyStore } from '../../../src/store/idempotency-store.ts'
+import type { IdempotencyStore } from '../../../src/storage/store/idempotency-store.ts'
 
 export interface FreshKeys {
   /** Opens the same keys on each call, also if they are still open. */

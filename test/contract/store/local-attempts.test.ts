@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { createLocalAttempts } from '../../../src/store/attempts.ts'
+import { createLocalAttempts } from '../../../src/storage/store/attempts.ts'
 import { attemptsContract, keyOf } from './attempts.contract.ts'
 
 function open() {

@@ -1,4 +1,4 @@
-import { createLocalClaims } from '../../../src/store/claims.ts'
+import { createLocalClaims } from '../../../src/storage/store/claims.ts'
 import { claimsContract } from './claims.contract.ts'
 
 claimsContract('one node', createLocalClaims)

@@ -1,4 +1,4 @@
-import { createLocalDeviceCodes } from '../../../src/store/local-device-codes.ts'
+import { createLocalDeviceCodes } from '../../../src/storage/store/local-device-codes.ts'
 import { deviceCodesContract } from './device-codes.contract.ts'
 
 deviceCodesContract('local', (codesMax) => {

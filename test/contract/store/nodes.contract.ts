@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { FORMAT, type NodeIdentity, type Nodes } from '../../../src/store/nodes.ts'
+import { FORMAT, type NodeIdentity, type Nodes } from '../../../src/storage/store/nodes.ts'
 
 export const NODE: NodeIdentity = {
   incarnation: 'i-1',

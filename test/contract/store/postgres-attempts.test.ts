@@ -1,8 +1,8 @@
 // @module-tag postgres
 
 import { describe, expect, it } from 'vitest'
-import type { AttemptLimit } from '../../../src/store/attempts.ts'
-import { StoreUnwritable } from '../../../src/store/unwritable.ts'
+import type { AttemptLimit } from '../../../src/storage/store/attempts.ts'
+import { StoreUnwritable } from '../../../src/storage/store/unwritable.ts'
 import { createPostgresServer } from '../../fixtures/postgres-server.ts'
 import { executeSql, openTestPostgres } from '../../fixtures/test-postgres.ts'
 import { usePostgres } from '../../fixtures/use-postgres.ts'

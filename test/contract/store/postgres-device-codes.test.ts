@@ -2,9 +2,9 @@
 
 import pg from 'pg'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { SCHEMA } from '../../../src/store/postgres/connection.ts'
-import { createPostgresDeviceCodes } from '../../../src/store/postgres/device-codes.ts'
-import { StoreUnwritable } from '../../../src/store/unwritable.ts'
+import { SCHEMA } from '../../../src/storage/store/postgres/connection.ts'
+import { createPostgresDeviceCodes } from '../../../src/storage/store/postgres/device-codes.ts'
+import { StoreUnwritable } from '../../../src/storage/store/unwritable.ts'
 import { createPostgresServer } from '../../fixtures/postgres-server.ts'
 import { executeSql, openTestPostgres } from '../../fixtures/test-postgres.ts'
 import { usePostgres } from '../../fixtures/use-postgres.ts'

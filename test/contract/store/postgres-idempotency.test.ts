@@ -1,9 +1,9 @@
 // @module-tag postgres
 
 import { describe, expect, it } from 'vitest'
-import { RequestTakenOver } from '../../../src/store/idempotency-store.ts'
-import type { Postgres } from '../../../src/store/postgres/open-postgres.ts'
-import { StoreUnwritable } from '../../../src/store/unwritable.ts'
+import { RequestTakenOver } from '../../../src/storage/store/idempotency-store.ts'
+import type { Postgres } from '../../../src/storage/store/postgres/open-postgres.ts'
+import { StoreUnwritable } from '../../../src/storage/store/unwritable.ts'
 import { openBehindProxy } from '../../fixtures/faulty-proxy.ts'
 import { executeSql, openTestPostgres } from '../../fixtures/test-postgres.ts'
 import { usePostgres } from '../../fixtures/use-postgres.ts'

@@ -2,10 +2,10 @@
 
 import pg from 'pg'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { systemClock } from '../../../src/runtime/clock.ts'
-import { RegistryUnreachable, toClientConfig } from '../../../src/store/postgres/connection.ts'
-import { createPostgresLeases } from '../../../src/store/postgres/leases.ts'
-import { migrateSchema } from '../../../src/store/postgres/migrate-schema.ts'
+import { systemClock } from '../../../src/foundation/runtime/clock.ts'
+import { RegistryUnreachable, toClientConfig } from '../../../src/storage/store/postgres/connection.ts'
+import { createPostgresLeases } from '../../../src/storage/store/postgres/leases.ts'
+import { migrateSchema } from '../../../src/storage/store/postgres/migrate-schema.ts'
 import { createPostgresServer, type PostgresServer } from '../../fixtures/postgres-server.ts'
 
 let server: PostgresServer

@@ -1,11 +1,11 @@
 // @module-tag postgres
 
 import { describe, expect, it } from 'vitest'
-import { commit } from '../../../src/command/commands.ts'
-import { createSharedMutex } from '../../../src/command/shared-mutex.ts'
-import { LockLost } from '../../../src/store/lock-fences.ts'
-import type { Postgres } from '../../../src/store/postgres/open-postgres.ts'
-import { RevisionConflict, type Registry } from '../../../src/store/registry.ts'
+import { commit } from '../../../src/control/command/commands.ts'
+import { createSharedMutex } from '../../../src/control/command/shared-mutex.ts'
+import { LockLost } from '../../../src/storage/store/lock-fences.ts'
+import type { Postgres } from '../../../src/storage/store/postgres/open-postgres.ts'
+import { RevisionConflict, type Registry } from '../../../src/storage/store/registry.ts'
 import { executeSql, openTestPostgres } from '../../fixtures/test-postgres.ts'
 import { usePostgres } from '../../fixtures/use-postgres.ts'
 import { AUTHOR, THING, write } from './registry-contract-helpers.ts'

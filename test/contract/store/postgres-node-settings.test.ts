@@ -1,9 +1,9 @@
 // @module-tag postgres
 
 import { describe, expect, it } from 'vitest'
-import { systemClock, type Clock } from '../../../src/runtime/clock.ts'
-import type { NodeIdentity, Nodes } from '../../../src/store/nodes.ts'
-import type { PostgresOptions } from '../../../src/store/postgres/open-postgres.ts'
+import { systemClock, type Clock } from '../../../src/foundation/runtime/clock.ts'
+import type { NodeIdentity, Nodes } from '../../../src/storage/store/nodes.ts'
+import type { PostgresOptions } from '../../../src/storage/store/postgres/open-postgres.ts'
 import { executeSql, openTestPostgres } from '../../fixtures/test-postgres.ts'
 import { usePostgres } from '../../fixtures/use-postgres.ts'
 import { NODE } from './nodes.contract.ts'

@@ -3,8 +3,8 @@
 // @module-tag postgres
 
 import { describe, expect, it } from 'vitest'
-import { RegistryUnreachable } from '../../../src/store/postgres/connection.ts'
-import { RevisionConflict, type Registry } from '../../../src/store/registry.ts'
+import { RegistryUnreachable } from '../../../src/storage/store/postgres/connection.ts'
+import { RevisionConflict, type Registry } from '../../../src/storage/store/registry.ts'
 import { openBehindProxy, type Direction, type FaultyProxy, type Verdict } from '../../fixtures/faulty-proxy.ts'
 import { openTestPostgres } from '../../fixtures/test-postgres.ts'
 import { usePostgres } from '../../fixtures/use-postgres.ts'

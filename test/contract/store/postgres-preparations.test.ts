@@ -3,10 +3,10 @@
 // @module-tag postgres
 
 import { describe, expect, it } from 'vitest'
-import { systemClock, type Clock } from '../../../src/runtime/clock.ts'
-import { LIVE_MS } from '../../../src/store/nodes.ts'
-import type { Postgres } from '../../../src/store/postgres/open-postgres.ts'
-import type { Prepare } from '../../../src/store/preparations.ts'
+import { systemClock, type Clock } from '../../../src/foundation/runtime/clock.ts'
+import { LIVE_MS } from '../../../src/storage/store/nodes.ts'
+import type { Postgres } from '../../../src/storage/store/postgres/open-postgres.ts'
+import type { Prepare } from '../../../src/storage/store/preparations.ts'
 import { openBehindProxy } from '../../fixtures/faulty-proxy.ts'
 import { executeSql, openTestPostgres } from '../../fixtures/test-postgres.ts'
 import { usePostgres } from '../../fixtures/use-postgres.ts'

@@ -1,8 +1,8 @@
 // @module-tag postgres
 
 import { describe, expect, it } from 'vitest'
-import { systemClock } from '../../../src/runtime/clock.ts'
-import type { Registry } from '../../../src/store/registry.ts'
+import { systemClock } from '../../../src/foundation/runtime/clock.ts'
+import type { Registry } from '../../../src/storage/store/registry.ts'
 import { openTestPostgres } from '../../fixtures/test-postgres.ts'
 import { usePostgres } from '../../fixtures/use-postgres.ts'
 import { auditContract } from './registry-audit.contract.ts'

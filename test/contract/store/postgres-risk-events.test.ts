@@ -1,8 +1,8 @@
 // @module-tag postgres
 
 import { describe, expect, it } from 'vitest'
-import { idAt } from '../../../src/runtime/ids.ts'
-import type { SavedEpisode } from '../../../src/store/risk-checkpoint.ts'
+import { idAt } from '../../../src/foundation/runtime/ids.ts'
+import type { SavedEpisode } from '../../../src/storage/store/risk-checkpoint.ts'
 import { riskEvent } from '../../fixtures/risk-event.ts'
 import { executeSql, openTestPostgres } from '../../fixtures/test-postgres.ts'
 import { usePostgres } from '../../fixtures/use-postgres.ts'

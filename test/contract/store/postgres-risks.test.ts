@@ -1,9 +1,9 @@
 // @module-tag postgres
 
 import { describe, expect, it } from 'vitest'
-import type { SavedEpisode } from '../../../src/store/risk-checkpoint.ts'
-import type { ClaimedPartition, PartitionChanges } from '../../../src/store/shared-risks.ts'
-import { StoreUnwritable } from '../../../src/store/unwritable.ts'
+import type { SavedEpisode } from '../../../src/storage/store/risk-checkpoint.ts'
+import type { ClaimedPartition, PartitionChanges } from '../../../src/storage/store/shared-risks.ts'
+import { StoreUnwritable } from '../../../src/storage/store/unwritable.ts'
 import { executeSql } from '../../fixtures/test-postgres.ts'
 import { usePostgres } from '../../fixtures/use-postgres.ts'
 import { advanceAll, episode, NOTHING, openTwo, send, signal } from './shared-risks-helpers.ts'

@@ -1,11 +1,11 @@
 // @module-tag postgres
 
 import { describe, expect, it } from 'vitest'
-import { eventWrite } from '../../../src/command/event-outbox.ts'
-import { createIdFactory } from '../../../src/runtime/ids.ts'
-import type { Postgres } from '../../../src/store/postgres/open-postgres.ts'
-import type { OwnUpstreamReport, UpstreamReport } from '../../../src/store/upstream-reports.ts'
-import type { Commit } from '../../../src/store/registry.ts'
+import { eventWrite } from '../../../src/control/command/event-outbox.ts'
+import { createIdFactory } from '../../../src/foundation/runtime/ids.ts'
+import type { Postgres } from '../../../src/storage/store/postgres/open-postgres.ts'
+import type { OwnUpstreamReport, UpstreamReport } from '../../../src/storage/store/upstream-reports.ts'
+import type { Commit } from '../../../src/storage/store/registry.ts'
 import { executeSql, openTestPostgres } from '../../fixtures/test-postgres.ts'
 import { usePostgres } from '../../fixtures/use-postgres.ts'
 import { AUTHOR } from './registry-contract-helpers.ts'

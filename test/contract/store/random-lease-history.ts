@@ -1,10 +1,10 @@
 /** Random messages of nodes to the grantor, with its replies: reports that fit what was granted, and some that do not. */
 
-import { toBucket } from '../../../src/domain/gcra.ts'
-import { grant } from '../../../src/leases/grantor.ts'
-import { createGrantorState } from '../../../src/leases/grantor-state.ts'
-import type { LeaseBudget, LeaseItem, LeaseMessage, LeaseReply } from '../../../src/leases/lease-messages.ts'
-import type { LeaseTimings } from '../../../src/leases/lease-timings.ts'
+import { toBucket } from '../../../src/foundation/domain/gcra.ts'
+import { grant } from '../../../src/boundary/leases/grantor.ts'
+import { createGrantorState } from '../../../src/boundary/leases/grantor-state.ts'
+import type { LeaseBudget, LeaseItem, LeaseMessage, LeaseReply } from '../../../src/boundary/leases/lease-messages.ts'
+import type { LeaseTimings } from '../../../src/boundary/leases/lease-timings.ts'
 import { createRandom, type Random } from '../../random.ts'
 
 export interface HistoryStep {

@@ -1,13 +1,13 @@
 /** Random messages of nodes to the grantor of slices, with its replies: the state is rewound now and then, and the list of nodes changes. */
 
-import type { LeaseItem, LeaseMessage, LeaseReply } from '../../../src/leases/lease-messages.ts'
-import type { LeaseTimings } from '../../../src/leases/lease-timings.ts'
+import type { LeaseItem, LeaseMessage, LeaseReply } from '../../../src/boundary/leases/lease-messages.ts'
+import type { LeaseTimings } from '../../../src/boundary/leases/lease-timings.ts'
 import {
   grantSlices,
   type SliceCounter,
   type SliceGeneration,
   type SliceRequest,
-} from '../../../src/leases/slice-grantor.ts'
+} from '../../../src/boundary/leases/slice-grantor.ts'
 import { createRandom, type Random } from '../../random.ts'
 
 export interface SliceStep {

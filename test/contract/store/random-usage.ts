@@ -1,6 +1,6 @@
 /** Random line items of six weeks in three months, and random queries of their summaries. */
 
-import { GROUP_FIELDS, type LineItem, type SummaryQuery } from '../../../src/store/usage-store.ts'
+import { GROUP_FIELDS, type LineItem, type SummaryQuery } from '../../../src/storage/store/usage-store.ts'
 import type { Random } from '../../random.ts'
 import { item } from './usage-items.ts'
 

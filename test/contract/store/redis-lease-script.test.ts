@@ -3,9 +3,9 @@
 import { isDeepStrictEqual } from 'node:util'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { LEASE_TIMINGS } from '../../../src/leases/lease-timings.ts'
-import { decodeReply } from '../../../src/store/redis/lease-codec.ts'
-import { leaseScript } from '../../../src/store/redis/lease-script.ts'
+import { LEASE_TIMINGS } from '../../../src/boundary/leases/lease-timings.ts'
+import { decodeReply } from '../../../src/storage/store/redis/lease-codec.ts'
+import { leaseScript } from '../../../src/storage/store/redis/lease-script.ts'
 import { createRedisServer, type RedisServer } from '../../fixtures/redis-server.ts'
 import { createLeaseHistory, type HistoryStep } from './random-lease-history.ts'
 

@@ -2,17 +2,17 @@
 
 import { inspect } from 'node:util'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import type { LeaseMessage, LeaseRequest } from '../../../src/leases/lease-messages.ts'
+import type { LeaseMessage, LeaseRequest } from '../../../src/boundary/leases/lease-messages.ts'
 import {
   createRedisLeases,
   LeasesUnavailable,
   RedisUnusable,
   type RedisLeases,
   type RedisLeasesOptions,
-} from '../../../src/store/redis/redis-leases.ts'
-import { LEASE_TIMINGS } from '../../../src/leases/lease-timings.ts'
-import { systemClock } from '../../../src/runtime/clock.ts'
-import { leaseScript } from '../../../src/store/redis/lease-script.ts'
+} from '../../../src/storage/store/redis/redis-leases.ts'
+import { LEASE_TIMINGS } from '../../../src/boundary/leases/lease-timings.ts'
+import { systemClock } from '../../../src/foundation/runtime/clock.ts'
+import { leaseScript } from '../../../src/storage/store/redis/lease-script.ts'
 import { createFaultyProxy, type FaultyProxy } from '../../fixtures/faulty-proxy.ts'
 import { createEpochs, openLeaseNode, type LeaseTestNode } from '../../fixtures/lease-nodes.ts'
 import { OWN_ADDRESS } from '../../fixtures/own-address.ts'

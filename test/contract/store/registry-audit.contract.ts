@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { RevisionConflict } from '../../../src/store/registry.ts'
+import { RevisionConflict } from '../../../src/storage/store/registry.ts'
 import { AUTHOR, write, startRegistry, type FreshRegistry } from './registry-contract-helpers.ts'
 
 /** The audit log of every registry; run once per adapter. */

@@ -1,7 +1,7 @@
 /** Documents, keys and openers for the contract tests of registries. */
 
-import type { Clock } from '../../../src/runtime/clock.ts'
-import { documentKind, type Author, type Registry, type Write } from '../../../src/store/registry.ts'
+import type { Clock } from '../../../src/foundation/runtime/clock.ts'
+import { documentKind, type Author, type Registry, type Write } from '../../../src/storage/store/registry.ts'
 
 export const NONE = documentKind<unknown>('none', 'hidden')
 export const OTHER = documentKind<unknown>('other', 'hidden')

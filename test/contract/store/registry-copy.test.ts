@@ -7,10 +7,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { documentKind, type Document, type Write } from '../../../src/store/registry.ts'
-import type { CopyOrigin, RegistryCopy } from '../../../src/store/registry-copy.ts'
-import type { Postgres } from '../../../src/store/postgres/open-postgres.ts'
-import { openOrReplaceCopy, openRegistryCopy, type UnusableCopy } from '../../../src/store/sqlite/registry-copy.ts'
+import { documentKind, type Document, type Write } from '../../../src/storage/store/registry.ts'
+import type { CopyOrigin, RegistryCopy } from '../../../src/storage/store/registry-copy.ts'
+import type { Postgres } from '../../../src/storage/store/postgres/open-postgres.ts'
+import {
+  openOrReplaceCopy,
+  openRegistryCopy,
+  type UnusableCopy,
+} from '../../../src/storage/store/sqlite/registry-copy.ts'
 import { executeSql, openTestPostgres } from '../../fixtures/test-postgres.ts'
 import { usePostgres } from '../../fixtures/use-postgres.ts'
 import { createRandom } from '../../random.ts'

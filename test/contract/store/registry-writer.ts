@@ -1,8 +1,8 @@
 /** Commits pairs of documents until it is killed, and prints each acknowledged commit. */
 
 import { writeSync } from 'node:fs'
-import { systemClock } from '../../../src/runtime/clock.ts'
-import { openSqliteRegistry } from '../../../src/store/sqlite/registry.ts'
+import { systemClock } from '../../../src/foundation/runtime/clock.ts'
+import { openSqliteRegistry } from '../../../src/storage/store/sqlite/registry.ts'
 
 const [, , path = '', from = '0'] = process.argv
 const registry = openSqliteRegistry({ path, clock: systemClock })

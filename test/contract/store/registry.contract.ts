@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { KeyTaken, RevisionConflict, type Change, type Write } from '../../../src/store/registry.ts'
+import { KeyTaken, RevisionConflict, type Change, type Write } from '../../../src/storage/store/registry.ts'
 import { createRandom } from '../../random.ts'
 import {
   NONE,

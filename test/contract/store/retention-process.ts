@@ -5,9 +5,9 @@
  *   node retention-process.ts FOLDER NOW_MS
  */
 
-import { openClickHouse } from '../../../src/store/clickhouse/client.ts'
-import { readKeptUsage } from '../../../src/store/clickhouse/kept-usage.ts'
-import { createRetention } from '../../../src/store/clickhouse/retention.ts'
+import { openClickHouse } from '../../../src/storage/store/clickhouse/client.ts'
+import { readKeptUsage } from '../../../src/storage/store/clickhouse/kept-usage.ts'
+import { createRetention } from '../../../src/storage/store/clickhouse/retention.ts'
 import { SHORT } from './removed-usage.ts'
 
 const [, , folder = '', nowMs = '0'] = process.argv

@@ -1,6 +1,6 @@
 /** The usage that a killed process inserted, batch by batch. */
 
-import type { LineItem } from '../../../src/store/usage-store.ts'
+import type { LineItem } from '../../../src/storage/store/usage-store.ts'
 import { createRandom } from '../../random.ts'
 import { randomItems } from './random-usage.ts'
 

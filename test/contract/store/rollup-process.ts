@@ -4,10 +4,10 @@
  *   node rollup-process.ts FOLDER SEED
  */
 
-import { openClickHouse } from '../../../src/store/clickhouse/client.ts'
-import { migrate } from '../../../src/store/clickhouse/migrations.ts'
-import { createRollups } from '../../../src/store/clickhouse/rollups.ts'
-import { createClickHouseUsageStore } from '../../../src/store/clickhouse/usage-store.ts'
+import { openClickHouse } from '../../../src/storage/store/clickhouse/client.ts'
+import { migrate } from '../../../src/storage/store/clickhouse/migrations.ts'
+import { createRollups } from '../../../src/storage/store/clickhouse/rollups.ts'
+import { createClickHouseUsageStore } from '../../../src/storage/store/clickhouse/usage-store.ts'
 import { batchOf } from './rollup-batches.ts'
 import { NOW } from './random-usage.ts'
 

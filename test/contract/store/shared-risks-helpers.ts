@@ -1,8 +1,13 @@
 /** Signals, episodes and events of risks for the contract of their store. */
 
-import type { RiskEvent } from '../../../src/domain/risk.ts'
-import type { SavedEpisode } from '../../../src/store/risk-checkpoint.ts'
-import type { ClaimedPartition, PartitionChanges, RiskSignal, SharedRisks } from '../../../src/store/shared-risks.ts'
+import type { RiskEvent } from '../../../src/foundation/domain/risk.ts'
+import type { SavedEpisode } from '../../../src/storage/store/risk-checkpoint.ts'
+import type {
+  ClaimedPartition,
+  PartitionChanges,
+  RiskSignal,
+  SharedRisks,
+} from '../../../src/storage/store/shared-risks.ts'
 import { riskEvent } from '../../fixtures/risk-event.ts'
 import { openTestPostgres } from '../../fixtures/test-postgres.ts'
 

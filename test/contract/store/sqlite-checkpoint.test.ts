@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { RiskEvent, Severity } from '../../../src/domain/risk.ts'
-import type { SavedEpisode } from '../../../src/store/risk-checkpoint.ts'
-import { openSqliteCheckpoint, type SqliteCheckpoint } from '../../../src/store/sqlite/checkpoint.ts'
+import type { RiskEvent, Severity } from '../../../src/foundation/domain/risk.ts'
+import type { SavedEpisode } from '../../../src/storage/store/risk-checkpoint.ts'
+import { openSqliteCheckpoint, type SqliteCheckpoint } from '../../../src/storage/store/sqlite/checkpoint.ts'
 
 let folder: string
 let checkpoint: SqliteCheckpoint

@@ -3,7 +3,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { openSqliteIdempotencyStore } from '../../../src/store/sqlite/idempotency-store.ts'
+import { openSqliteIdempotencyStore } from '../../../src/storage/store/sqlite/idempotency-store.ts'
 import { idempotencyContract } from './idempotency.contract.ts'
 
 function start() {

@@ -1,7 +1,13 @@
 /** The summary that a list of line items has, computed by hand, and the one that a store returns. */
 
-import { toDecimal } from '../../../src/domain/decimal.ts'
-import type { GroupField, LineItem, SummaryQuery, SummaryRow, UsageStore } from '../../../src/store/usage-store.ts'
+import { toDecimal } from '../../../src/foundation/domain/decimal.ts'
+import type {
+  GroupField,
+  LineItem,
+  SummaryQuery,
+  SummaryRow,
+  UsageStore,
+} from '../../../src/storage/store/usage-store.ts'
 
 type Shown = Pick<SummaryRow, 'group' | 'calls' | 'value' | 'amount' | 'currency' | 'fromMs' | 'toMs'>
 

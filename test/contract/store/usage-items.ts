@@ -1,7 +1,7 @@
 /** Line items and ranges for tests of the usage store. */
 
-import { toDecimal } from '../../../src/domain/decimal.ts'
-import type { LineItem } from '../../../src/store/usage-store.ts'
+import { toDecimal } from '../../../src/foundation/domain/decimal.ts'
+import type { LineItem } from '../../../src/storage/store/usage-store.ts'
 
 export const NOON = Date.UTC(2026, 2, 31, 12)
 export const HOUR = 3_600_000

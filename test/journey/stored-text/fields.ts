@@ -4,7 +4,7 @@
  * A field is closed if its own schema refuses all hostile values: identifiers, times, digits.
  */
 
-import { ALL_OPERATIONS } from '../../../src/platform/operations.ts'
+import { ALL_OPERATIONS } from '../../../src/interfaces/platform/operations.ts'
 
 export interface Field {
   /** `createConsumer /name`; `[]` is an item of a list, `{key}` and `{value}` are those of a map. */

@@ -1,7 +1,7 @@
 /** Stores a hostile value in every field of the platform API that takes one, and keeps account of the fields. */
 
-import { fetchToken } from '../../../src/cli/platform-client.ts'
-import { ALL_OPERATIONS } from '../../../src/platform/operations.ts'
+import { fetchToken } from '../../../src/interfaces/cli/platform-client.ts'
+import { ALL_OPERATIONS } from '../../../src/interfaces/platform/operations.ts'
 import type { Service } from '../service.ts'
 import { hostileBody, hostileFieldsOf } from './fields.ts'
 

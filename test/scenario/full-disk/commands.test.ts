@@ -5,12 +5,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { CONSUMER_KIND } from '../../../src/access/consumer-document.ts'
-import { createConsumers } from '../../../src/access/consumers.ts'
-import { createKeyedMutex } from '../../../src/command/keyed-mutex.ts'
-import { createIdFactory } from '../../../src/runtime/ids.ts'
-import { openSqliteRegistry } from '../../../src/store/sqlite/registry.ts'
-import { StoreUnwritable } from '../../../src/store/unwritable.ts'
+import { CONSUMER_KIND } from '../../../src/control/access/consumer-document.ts'
+import { createConsumers } from '../../../src/control/access/consumers.ts'
+import { createKeyedMutex } from '../../../src/control/command/keyed-mutex.ts'
+import { createIdFactory } from '../../../src/foundation/runtime/ids.ts'
+import { openSqliteRegistry } from '../../../src/storage/store/sqlite/registry.ts'
+import { StoreUnwritable } from '../../../src/storage/store/unwritable.ts'
 import { withFilesLimited } from '../../file-size-limit.ts'
 import {
   ACME,
@@ -22,7 +22,7 @@ import {
   orders,
   type TestCatalogue,
 } from '../../fixtures/test-catalogue.ts'
-import type { DocumentKind } from '../../../src/store/registry.ts'
+import type { DocumentKind } from '../../../src/storage/store/registry.ts'
 
 it('a full disk is answered 503, and the registry stays consistent and works again when space is free', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-full-'))

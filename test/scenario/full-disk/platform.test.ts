@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { Problem } from '../../../src/domain/problem.ts'
-import { StoreUnwritable } from '../../../src/store/unwritable.ts'
+import { Problem } from '../../../src/foundation/domain/problem.ts'
+import { StoreUnwritable } from '../../../src/storage/store/unwritable.ts'
 import { openTestPlatform, type TestPlatform } from '../../fixtures/test-platform.ts'
 
 const ADA = { name: 'Ada', kind: 'agent' }

@@ -2,7 +2,7 @@
 
 import { createServer } from 'node:http'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { FLAG_FORWARDED } from '../../../src/record/call-record.ts'
+import { FLAG_FORWARDED } from '../../../src/storage/spool/call-record.ts'
 import { openMcpClient } from '../../fixtures/mcp-client.ts'
 import {
   FAULT_NAMES,

@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest'
 import type { CompiledRevision } from '../../../src/gateway/call/revision.ts'
 import { closeBackends } from '../../../src/gateway/threads/compile-stored.ts'
-import type { RecordedCall } from '../../../src/record/spool-writer.ts'
+import type { RecordedCall } from '../../../src/storage/spool/spool-writer.ts'
 import { createFakeClock } from '../../fixtures/fake-clock.ts'
 import { call, openClient } from '../../fixtures/http2-calls.ts'
 import { get, keyed, openCanary } from '../../fixtures/test-canary.ts'

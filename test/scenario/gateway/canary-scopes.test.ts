@@ -1,7 +1,7 @@
 /** Tokens of an API whose canary allows other scopes: no call fails because its token has a scope of the other revision. */
 
 import { describe, expect, it } from 'vitest'
-import type { Caller } from '../../../src/plan/caller.ts'
+import type { Caller } from '../../../src/boundary/plan/caller.ts'
 import { get, openCanary } from '../../fixtures/test-canary.ts'
 import { callerOf } from '../../fixtures/test-callers.ts'
 

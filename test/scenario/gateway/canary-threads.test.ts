@@ -1,8 +1,8 @@
 /** A canary on real gateway threads: all of them serve each caller by the same revision, also after one was replaced. */
 
 import { expect, it } from 'vitest'
-import type { CanaryRule } from '../../../src/plan/canary.ts'
-import { toCanaryPlan, type PackedPlan } from '../../../src/plan/packed-plan.ts'
+import type { CanaryRule } from '../../../src/boundary/plan/canary.ts'
+import { toCanaryPlan, type PackedPlan } from '../../../src/boundary/plan/packed-plan.ts'
 import { openGatewayPool, token, UNTIL_MS } from '../../fixtures/test-gateway-pool.ts'
 
 /** The canary allows no scopes, so that it answers 403 where the active revision answers 200. */

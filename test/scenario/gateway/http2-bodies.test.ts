@@ -1,7 +1,7 @@
 /** Bodies over HTTP/2: back-pressure both ways, clients that go away, and slow ones. */
 
 import { describe, expect, it } from 'vitest'
-import { FLAG_FORWARDED } from '../../../src/record/call-record.ts'
+import { FLAG_FORWARDED } from '../../../src/storage/spool/call-record.ts'
 import { answerTo, call, KEYED, openClient, openHttp2Gateway, UPLOAD } from '../../fixtures/http2-calls.ts'
 import { openBackend } from '../../fixtures/test-gateway.ts'
 

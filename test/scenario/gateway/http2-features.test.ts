@@ -1,7 +1,7 @@
 /** What an API declares holds over HTTP/2 as well: CORS, units counted after the response, WebSockets; and a call uses its credential. */
 
 import { expect, it } from 'vitest'
-import type { Caller } from '../../../src/plan/caller.ts'
+import type { Caller } from '../../../src/boundary/plan/caller.ts'
 import { ALLOWED, APP, CORS_PATHS } from '../../fixtures/cors-api.ts'
 import { answerTo, call, KEYED, openClient, openHttp2Gateway } from '../../fixtures/http2-calls.ts'
 import { openMeteredGateway } from '../../fixtures/metered-gateway.ts'

@@ -1,7 +1,7 @@
 /** Calls over HTTP/2 pass through the same stages as calls over HTTP/1.1, and are forwarded over HTTP/1.1. */
 
 import { describe, expect, it } from 'vitest'
-import { FLAG_FORWARDED } from '../../../src/record/call-record.ts'
+import { FLAG_FORWARDED } from '../../../src/storage/spool/call-record.ts'
 import { answerTo, call, KEYED, openClient, openHttp2Gateway } from '../../fixtures/http2-calls.ts'
 import { openBackend } from '../../fixtures/test-gateway.ts'
 

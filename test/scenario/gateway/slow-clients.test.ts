@@ -2,7 +2,7 @@
 
 import { request } from 'node:http'
 import { describe, expect, it } from 'vitest'
-import { FLAG_FORWARDED } from '../../../src/record/call-record.ts'
+import { FLAG_FORWARDED } from '../../../src/storage/spool/call-record.ts'
 import { openBackend, openTestGateway, received, receivedUntil, type TestGateway } from '../../fixtures/test-gateway.ts'
 
 const UPLOAD_LIMITS = { windowMs: 100, bytesPerSecondMin: 1_000, totalMs: 600_000 }

@@ -2,9 +2,9 @@
 
 import type { Socket } from 'node:net'
 import { describe, expect, it } from 'vitest'
-import type { TraceSampler } from '../../../src/domain/trace-sampler.ts'
+import type { TraceSampler } from '../../../src/foundation/domain/trace-sampler.ts'
 import { createTracer } from '../../../src/gateway/tracing/tracer.ts'
-import type { CallTrace } from '../../../src/record/call-trace.ts'
+import type { CallTrace } from '../../../src/storage/spool/call-trace.ts'
 import { answerTo, openClient, openHttp2Gateway } from '../../fixtures/http2-calls.ts'
 import { openBackend, openRawBackend, openTestGateway, type TestGatewayOptions } from '../../fixtures/test-gateway.ts'
 

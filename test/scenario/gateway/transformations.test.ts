@@ -2,7 +2,7 @@
 
 import { request } from 'undici'
 import { describe, expect, it } from 'vitest'
-import type { TransformPlan } from '../../../src/plan/transform-plan.ts'
+import type { TransformPlan } from '../../../src/boundary/plan/transform-plan.ts'
 import { call, openClient, openHttp2Gateway } from '../../fixtures/http2-calls.ts'
 import { openMcpClient } from '../../fixtures/mcp-client.ts'
 import { openBackend, openTestGateway, PATHS, type TestGatewayOptions } from '../../fixtures/test-gateway.ts'

@@ -1,9 +1,9 @@
 /** The ETag of the answer to a change lets a client make its next change without reading the resource again. */
 
 import { expect, it } from 'vitest'
-import { tagAnswer } from '../../../src/platform/answer-tag.ts'
-import type { Operation } from '../../../src/platform/operation.ts'
-import { ALL_OPERATIONS } from '../../../src/platform/operations.ts'
+import { tagAnswer } from '../../../src/interfaces/platform/answer-tag.ts'
+import type { Operation } from '../../../src/interfaces/platform/operation.ts'
+import { ALL_OPERATIONS } from '../../../src/interfaces/platform/operations.ts'
 import { createAll } from '../../fixtures/created-resources.ts'
 import { openTestPlatform, type Answer, type TestPlatform } from '../../fixtures/test-platform.ts'
 

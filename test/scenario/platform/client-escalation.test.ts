@@ -5,9 +5,9 @@
  */
 
 import { expect, it } from 'vitest'
-import { ACCOUNT_SCOPES } from '../../../src/access/grants.ts'
-import { isOwnScope, wideScope } from '../../../src/domain/scope-width.ts'
-import { platformScopes } from '../../../src/platform/operations.ts'
+import { ACCOUNT_SCOPES } from '../../../src/control/access/grants.ts'
+import { isOwnScope, wideScope } from '../../../src/foundation/domain/scope-width.ts'
+import { platformScopes } from '../../../src/interfaces/platform/operations.ts'
 import { openTestPlatform, type TestPlatform } from '../../fixtures/test-platform.ts'
 import { createRandom, type Random } from '../../random.ts'
 import { readSeed } from '../../random-seed.ts'

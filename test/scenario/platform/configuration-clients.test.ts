@@ -1,11 +1,11 @@
 /** How subscriptions are used is part of a folder: a copy must have no credentials that its source does not have. */
 
 import { beforeEach, describe, expect, it } from 'vitest'
-import { HANDLERS, readAll } from '../../../src/cli/configuration/kinds.ts'
-import { NAME_FIELDS } from '../../../src/cli/configuration/read-folder.ts'
-import type { Fields } from '../../../src/cli/configuration/resource.ts'
-import { CLIENT_FIELDS } from '../../../src/cli/configuration/subscription-client.ts'
-import { ALL_OPERATIONS } from '../../../src/platform/operations.ts'
+import { HANDLERS, readAll } from '../../../src/interfaces/cli/configuration/kinds.ts'
+import { NAME_FIELDS } from '../../../src/interfaces/cli/configuration/read-folder.ts'
+import type { Fields } from '../../../src/interfaces/cli/configuration/resource.ts'
+import { CLIENT_FIELDS } from '../../../src/interfaces/cli/configuration/subscription-client.ts'
+import { ALL_OPERATIONS } from '../../../src/interfaces/platform/operations.ts'
 import {
   applyTo,
   contextOver,

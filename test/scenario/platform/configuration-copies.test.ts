@@ -1,10 +1,10 @@
 /** A service, its folder, and another service that is made from the folder: what a file leaves out must widen nothing. */
 
 import { beforeAll, describe, expect, it } from 'vitest'
-import { describeChange } from '../../../src/cli/configuration/differences.ts'
-import { HANDLERS, handlerOf, readAll } from '../../../src/cli/configuration/kinds.ts'
-import { explicit, type Fields, type Found } from '../../../src/cli/configuration/resource.ts'
-import { CLIENT_FIELDS } from '../../../src/cli/configuration/subscription-client.ts'
+import { describeChange } from '../../../src/interfaces/cli/configuration/differences.ts'
+import { HANDLERS, handlerOf, readAll } from '../../../src/interfaces/cli/configuration/kinds.ts'
+import { explicit, type Fields, type Found } from '../../../src/interfaces/cli/configuration/resource.ts'
+import { CLIENT_FIELDS } from '../../../src/interfaces/cli/configuration/subscription-client.ts'
 import {
   applyTo,
   contextOver,

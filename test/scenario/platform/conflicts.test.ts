@@ -1,11 +1,11 @@
 /** Every 409 `state_conflict` names the state and what it allows; the answers of all test platforms are checked for both. */
 
 import { expect, it } from 'vitest'
-import { stepFlow } from '../../../src/approvals/approval-document.ts'
-import { approvalFlow } from '../../../src/approvals/approval-machine.ts'
-import { begin } from '../../../src/command/persisted-machine.ts'
-import { GROUPS } from '../../../src/cli/resources/resource-groups.ts'
-import { CONFLICT_ACTIONS } from '../../../src/domain/problem.ts'
+import { stepFlow } from '../../../src/control/approvals/approval-document.ts'
+import { approvalFlow } from '../../../src/control/approvals/approval-machine.ts'
+import { begin } from '../../../src/control/command/persisted-machine.ts'
+import { GROUPS } from '../../../src/interfaces/cli/resources/resource-groups.ts'
+import { CONFLICT_ACTIONS } from '../../../src/foundation/domain/problem.ts'
 import { publishApi } from '../../fixtures/published-api.ts'
 import { riskEvent } from '../../fixtures/risk-event.ts'
 import { NOW_MS, openTestPlatform } from '../../fixtures/test-platform.ts'

@@ -6,8 +6,8 @@
 
 import { createConnection, type AddressInfo } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { ownScope } from '../../../src/domain/scope-width.ts'
-import { ALL_OPERATIONS } from '../../../src/platform/operations.ts'
+import { ownScope } from '../../../src/foundation/domain/scope-width.ts'
+import { ALL_OPERATIONS } from '../../../src/interfaces/platform/operations.ts'
 import { riskEvent } from '../../fixtures/risk-event.ts'
 import type { TestPlatform } from '../../fixtures/test-platform.ts'
 import { openTenant, OWN_SCOPES, type Party, type Tenant } from '../../fixtures/three-consumers.ts'

@@ -3,14 +3,14 @@
  */
 
 import { describe, expect, it } from 'vitest'
-import { buildOpenApi } from '../../../src/platform/openapi.ts'
-import { OPERATORS_SCOPE } from '../../../src/access/platform-access.ts'
-import { ALL_OPERATIONS, platformScopes } from '../../../src/platform/operations.ts'
+import { buildOpenApi } from '../../../src/interfaces/platform/openapi.ts'
+import { OPERATORS_SCOPE } from '../../../src/control/access/platform-access.ts'
+import { ALL_OPERATIONS, platformScopes } from '../../../src/interfaces/platform/operations.ts'
 import { publishApi } from '../../fixtures/published-api.ts'
 import { BASE_URL, GATEWAY_URL, openTestPlatform } from '../../fixtures/test-platform.ts'
 import { createAll, settled } from '../../fixtures/created-resources.ts'
-import { CREDENTIAL_KIND } from '../../../src/access/credential-document.ts'
-import { DUE_KIND } from '../../../src/command/due-times.ts'
+import { CREDENTIAL_KIND } from '../../../src/control/access/credential-document.ts'
+import { DUE_KIND } from '../../../src/control/command/due-times.ts'
 
 type Schema = Readonly<Record<string, unknown>>
 

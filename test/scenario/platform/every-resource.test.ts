@@ -1,8 +1,8 @@
 /** What holds for every resource and every request of the platform API, checked over the declarations of all operations. */
 
 import { describe, expect, it } from 'vitest'
-import type { Operation } from '../../../src/platform/operation.ts'
-import { ALL_OPERATIONS } from '../../../src/platform/operations.ts'
+import type { Operation } from '../../../src/interfaces/platform/operation.ts'
+import { ALL_OPERATIONS } from '../../../src/interfaces/platform/operations.ts'
 import { createAll } from '../../fixtures/created-resources.ts'
 import { openTestPlatform, type TestPlatform } from '../../fixtures/test-platform.ts'
 

@@ -1,7 +1,7 @@
 /** Resources and prompts of the platform over MCP. */
 
 import { describe, expect, it } from 'vitest'
-import { CHOSEN_TOOLS } from '../../../src/platform/mcp/chosen-tools.ts'
+import { CHOSEN_TOOLS } from '../../../src/interfaces/platform/mcp/chosen-tools.ts'
 import { sendMessage, type MessageAnswer } from '../../fixtures/platform-messages.ts'
 import { publishApi } from '../../fixtures/published-api.ts'
 import { riskEvent } from '../../fixtures/risk-event.ts'

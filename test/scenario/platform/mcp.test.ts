@@ -1,8 +1,8 @@
 /** Tools of the platform over MCP, with the rights, limits and records of the calls that they make. */
 
 import { describe, expect, it } from 'vitest'
-import { CHOSEN_TOOLS } from '../../../src/platform/mcp/chosen-tools.ts'
-import { platformScopes } from '../../../src/platform/operations.ts'
+import { CHOSEN_TOOLS } from '../../../src/interfaces/platform/mcp/chosen-tools.ts'
+import { platformScopes } from '../../../src/interfaces/platform/operations.ts'
 import { sendMessage, textOf, type MessageAnswer, type Revision } from '../../fixtures/platform-messages.ts'
 import { publishApi } from '../../fixtures/published-api.ts'
 import { riskEvent } from '../../fixtures/risk-event.ts'

@@ -1,7 +1,7 @@
 /** `/v1/me` through the platform API: for people alone, with the old password, throttled. */
 
 import { describe, expect, it } from 'vitest'
-import { platformScopes } from '../../../src/platform/operations.ts'
+import { platformScopes } from '../../../src/interfaces/platform/operations.ts'
 import { appCode } from '../../fixtures/authenticator-app.ts'
 import { NOW_MS, openTestPlatform, type TestPlatform } from '../../fixtures/test-platform.ts'
 

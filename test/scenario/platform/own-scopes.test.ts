@@ -1,7 +1,7 @@
 /** What a consumer can do with scopes of the own width, and what its provider alone can do. */
 
 import { describe, expect, it } from 'vitest'
-import { platformScopes } from '../../../src/platform/operations.ts'
+import { platformScopes } from '../../../src/interfaces/platform/operations.ts'
 import { publishApi } from '../../fixtures/published-api.ts'
 import { openTestPlatform, type TestPlatform } from '../../fixtures/test-platform.ts'
 

@@ -1,7 +1,7 @@
 /** Users and roles through the platform API: life cycle, rights of the caller, isolation, hostile input. */
 
 import { describe, expect, it } from 'vitest'
-import { platformScopes } from '../../../src/platform/operations.ts'
+import { platformScopes } from '../../../src/interfaces/platform/operations.ts'
 import { GATEWAY_URL, NOW_MS, openTestPlatform, type TestPlatform } from '../../fixtures/test-platform.ts'
 
 const PASSWORD = 'a long password'

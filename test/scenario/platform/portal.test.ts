@@ -1,8 +1,8 @@
 /** The portal of a tenant: its brand, who changes it, and the documents that its people read. */
 
 import { describe, expect, it } from 'vitest'
-import { createPortals } from '../../../src/access/portals.ts'
-import { createKeyedMutex } from '../../../src/command/keyed-mutex.ts'
+import { createPortals } from '../../../src/control/access/portals.ts'
+import { createKeyedMutex } from '../../../src/control/command/keyed-mutex.ts'
 import { OWN_SCOPES } from '../../fixtures/three-consumers.ts'
 import { pixels, png } from '../../fixtures/images.ts'
 import { publishApi } from '../../fixtures/published-api.ts'

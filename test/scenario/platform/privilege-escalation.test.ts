@@ -1,8 +1,8 @@
 /** A platform token cannot be used to escalate privileges: `SEEDS` random sequences of commands, from `SEED` on. */
 
 import { describe, expect, it } from 'vitest'
-import { includesScope, wideScope } from '../../../src/domain/scope-width.ts'
-import { platformScopes } from '../../../src/platform/operations.ts'
+import { includesScope, wideScope } from '../../../src/foundation/domain/scope-width.ts'
+import { platformScopes } from '../../../src/interfaces/platform/operations.ts'
 import { createRandom } from '../../random.ts'
 import { readSeed } from '../../random-seed.ts'
 import { publishApi } from '../../fixtures/published-api.ts'

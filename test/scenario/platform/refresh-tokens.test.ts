@@ -1,7 +1,7 @@
 /** Which clients get refresh tokens: the provider decides by subscription, and a consumer cannot. */
 
 import { describe, expect, it } from 'vitest'
-import { platformScopes } from '../../../src/platform/operations.ts'
+import { platformScopes } from '../../../src/interfaces/platform/operations.ts'
 import { publishApi } from '../../fixtures/published-api.ts'
 import { openTestPlatform } from '../../fixtures/test-platform.ts'
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { platformScopes } from '../../../src/platform/operations.ts'
-import type { Write } from '../../../src/store/registry.ts'
+import { platformScopes } from '../../../src/interfaces/platform/operations.ts'
+import type { Write } from '../../../src/storage/store/registry.ts'
 import { publishApi } from '../../fixtures/published-api.ts'
 import { BASE_URL, openTestPlatform, PAYMENTS, PAYMENTS_SLA } from '../../fixtures/test-platform.ts'
 

@@ -1,7 +1,7 @@
 /** Search finds what the scopes of the caller show, and nothing of others. */
 
 import { describe, expect, it } from 'vitest'
-import { ownScope } from '../../../src/domain/scope-width.ts'
+import { ownScope } from '../../../src/foundation/domain/scope-width.ts'
 import { openTenant } from '../../fixtures/three-consumers.ts'
 import { openTestPlatform, type TestPlatform } from '../../fixtures/test-platform.ts'
 

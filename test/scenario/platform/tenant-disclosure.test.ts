@@ -1,7 +1,7 @@
 /** The information about the operator that a new tenant can read. */
 
 import { expect, describe, it } from 'vitest'
-import { platformScopes } from '../../../src/platform/operations.ts'
+import { platformScopes } from '../../../src/interfaces/platform/operations.ts'
 import { openTestPlatform, type TestPlatform } from '../../fixtures/test-platform.ts'
 
 async function openTenant(): Promise<{ platform: TestPlatform; token: string; tenant: string }> {

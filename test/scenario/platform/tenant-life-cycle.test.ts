@@ -1,8 +1,8 @@
 /** The life cycle of a tenant: change, disable, enable, export and removal. */
 
 import { describe, expect, it } from 'vitest'
-import { createGrants } from '../../../src/access/grants.ts'
-import { platformScopes } from '../../../src/platform/operations.ts'
+import { createGrants } from '../../../src/control/access/grants.ts'
+import { platformScopes } from '../../../src/interfaces/platform/operations.ts'
 import { pixels } from '../../fixtures/images.ts'
 import { publishApi } from '../../fixtures/published-api.ts'
 import { openTestPlatform, type Answer } from '../../fixtures/test-platform.ts'

@@ -2,7 +2,7 @@
 
 import { appendFileSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { afterAll, describe, expect, it } from 'vitest'
-import type { SpoolPosition } from '../../../src/store/checkpoint.ts'
+import type { SpoolPosition } from '../../../src/storage/store/checkpoint.ts'
 import { createRandom, type Random } from '../../random.ts'
 import { readSeed } from '../../random-seed.ts'
 import { createSpoolCopies, pathOf, segmentsOf, sizeOf, startProcess, type Written } from '../../fixtures/spool-copy.ts'

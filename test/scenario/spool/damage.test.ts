@@ -3,7 +3,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
-import type { SpoolPosition } from '../../../src/store/checkpoint.ts'
+import type { SpoolPosition } from '../../../src/storage/store/checkpoint.ts'
 import { createRandom } from '../../random.ts'
 import {
   createSpoolCopies,

@@ -2,14 +2,14 @@
 
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { ANONYMOUS, type Attribution } from '../../../src/domain/attribution.ts'
-import type { Damage } from '../../../src/record/damage.ts'
-import type { CallRecord } from '../../../src/record/call-record.ts'
-import type { SpoolPosition } from '../../../src/store/checkpoint.ts'
-import { createSpoolGaugeMemory, openSpoolGauge } from '../../../src/record/spool-gauge.ts'
-import { openSpoolReader } from '../../../src/record/spool-reader.ts'
-import { createSpoolWriter, type RecordedCall } from '../../../src/record/spool-writer.ts'
-import { systemClock } from '../../../src/runtime/clock.ts'
+import { ANONYMOUS, type Attribution } from '../../../src/foundation/domain/attribution.ts'
+import type { Damage } from '../../../src/storage/spool/damage.ts'
+import type { CallRecord } from '../../../src/storage/spool/call-record.ts'
+import type { SpoolPosition } from '../../../src/storage/store/checkpoint.ts'
+import { createSpoolGaugeMemory, openSpoolGauge } from '../../../src/storage/spool/spool-gauge.ts'
+import { openSpoolReader } from '../../../src/storage/spool/spool-reader.ts'
+import { createSpoolWriter, type RecordedCall } from '../../../src/storage/spool/spool-writer.ts'
+import { systemClock } from '../../../src/foundation/runtime/clock.ts'
 
 export const attribution = (consumer: string): Attribution => ({
   ...ANONYMOUS,

@@ -4,8 +4,8 @@ import { appendFileSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { createSpoolWriter } from '../../../src/record/spool-writer.ts'
-import { systemClock } from '../../../src/runtime/clock.ts'
+import { createSpoolWriter } from '../../../src/storage/spool/spool-writer.ts'
+import { systemClock } from '../../../src/foundation/runtime/clock.ts'
 import { attribution, call, drain, openSpool, segmentsIn, turn, type SpoolOptions } from './open-spool.ts'
 
 let folder: string

@@ -4,10 +4,10 @@ import { appendFileSync, mkdirSync, mkdtempSync, rmSync, truncateSync, statSync 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { type Attribution } from '../../../src/domain/attribution.ts'
-import type { SpoolPosition } from '../../../src/store/checkpoint.ts'
-import { createSpoolWriter } from '../../../src/record/spool-writer.ts'
-import { systemClock } from '../../../src/runtime/clock.ts'
+import { type Attribution } from '../../../src/foundation/domain/attribution.ts'
+import type { SpoolPosition } from '../../../src/storage/store/checkpoint.ts'
+import { createSpoolWriter } from '../../../src/storage/spool/spool-writer.ts'
+import { systemClock } from '../../../src/foundation/runtime/clock.ts'
 import { attribution, call, drain, openSpool, segmentsIn, turn, type SpoolOptions } from './open-spool.ts'
 
 let folder: string

@@ -1,11 +1,11 @@
 /** Events that become deliveries, also across restarts and beyond the memory of the fan-out. */
 
 import { describe, expect, it, vi } from 'vitest'
-import { eventWrite } from '../../../src/command/event-outbox.ts'
-import { DELIVERY_KIND } from '../../../src/webhooks/delivery-document.ts'
-import { createFanOut } from '../../../src/webhooks/fan-out.ts'
-import type { Registry } from '../../../src/store/registry.ts'
-import { StoreUnwritable } from '../../../src/store/unwritable.ts'
+import { eventWrite } from '../../../src/control/command/event-outbox.ts'
+import { DELIVERY_KIND } from '../../../src/control/webhooks/delivery-document.ts'
+import { createFanOut } from '../../../src/control/webhooks/fan-out.ts'
+import type { Registry } from '../../../src/storage/store/registry.ts'
+import { StoreUnwritable } from '../../../src/storage/store/unwritable.ts'
 import { settled } from '../../fixtures/fake-clock.ts'
 import { ACME, openTestReceiver } from '../../fixtures/test-receiver.ts'
 

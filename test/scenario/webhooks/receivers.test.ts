@@ -2,7 +2,7 @@
 
 import { Webhook } from 'standardwebhooks'
 import { describe, expect, it } from 'vitest'
-import type { Resolve } from '../../../src/outbound/guarded-lookup.ts'
+import type { Resolve } from '../../../src/foundation/outbound/guarded-lookup.ts'
 import { ACME, loopback, NOW_MS, openTestReceiver, type Message } from '../../fixtures/test-receiver.ts'
 
 const at = { resolve: loopback }

@@ -3,11 +3,11 @@
 import { describe, expect, it } from 'vitest'
 import { createGatewayPort, platformPlan, type GatewayParts } from '../../../src/app/gateway-adapter.ts'
 import { serveStored } from '../../../src/app/serve-stored.ts'
-import { toSharedClientGrant, type Grant } from '../../../src/plan/grant.ts'
-import type { PackedPlan, PlanHead } from '../../../src/plan/packed-plan.ts'
-import type { BackendPlan } from '../../../src/plan/route-plan.ts'
-import { SecretsUnreadable, sealSecrets } from '../../../src/publishing/backend-secrets.ts'
-import { createVault } from '../../../src/runtime/vault.ts'
+import { toSharedClientGrant, type Grant } from '../../../src/boundary/plan/grant.ts'
+import type { PackedPlan, PlanHead } from '../../../src/boundary/plan/packed-plan.ts'
+import type { BackendPlan } from '../../../src/boundary/plan/route-plan.ts'
+import { SecretsUnreadable, sealSecrets } from '../../../src/control/publishing/backend-secrets.ts'
+import { createVault } from '../../../src/foundation/runtime/vault.ts'
 
 const API = 'things-v1'
 const vault = createVault(Buffer.alloc(32, 1))

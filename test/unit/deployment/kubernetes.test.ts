@@ -3,7 +3,7 @@
 import { globSync } from 'node:fs'
 import { Ajv } from 'ajv'
 import { describe, expect, it } from 'vitest'
-import { SERVICE_OPERATIONS } from '../../../src/platform/service-routes.ts'
+import { SERVICE_OPERATIONS } from '../../../src/interfaces/platform/service-routes.ts'
 import { faultsOf, readYaml, ROOT, saysNotStarted, unknownSettings } from '../../fixtures/deployment.ts'
 import { readRealDocument } from '../../fixtures/real-documents.ts'
 

@@ -3,8 +3,8 @@
 import { existsSync, globSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { SERVICE_OPERATIONS } from '../../../src/platform/service-routes.ts'
-import { EVENT_REASONS } from '../../../src/runtime/event-reasons.ts'
+import { SERVICE_OPERATIONS } from '../../../src/interfaces/platform/service-routes.ts'
+import { EVENT_REASONS } from '../../../src/foundation/runtime/event-reasons.ts'
 import { readDeployment, readYaml, ROOT } from '../../fixtures/deployment.ts'
 
 interface Panel {

@@ -3,10 +3,10 @@
 import { expect, it } from 'vitest'
 import { createAdmissions } from '../../../src/gateway/admission.ts'
 import type { Call } from '../../../src/gateway/call/call.ts'
-import { outcomeIndex, type Outcome } from '../../../src/domain/outcome.ts'
-import { FLAG_FORWARDED } from '../../../src/record/call-record.ts'
+import { outcomeIndex, type Outcome } from '../../../src/foundation/domain/outcome.ts'
+import { FLAG_FORWARDED } from '../../../src/storage/spool/call-record.ts'
 import { openTestLimiter, planOf } from '../../fixtures/test-limits.ts'
-import { createLeaseWaits } from '../../../src/gateway/limits/lease-waits.ts'
+import { createLeaseWaits } from '../../../src/limits/lease-waits.ts'
 
 it.each<[Outcome, number, boolean, boolean]>([
   ['served', 200, true, true],

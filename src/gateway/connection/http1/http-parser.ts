@@ -6,7 +6,7 @@
  */
 
 import { createRequire } from 'node:module'
-import { METHODS } from '../../../runtime/node-http.ts'
+import { METHODS } from '../../../foundation/runtime/node-http.ts'
 import type { ParserError } from '../parser-errors.ts'
 import { isAsExpected } from './expected-events.ts'
 import type { HttpParser, MessageEnd, MessageEvents, MessageParser } from './message-parser.ts'

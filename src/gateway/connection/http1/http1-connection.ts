@@ -7,7 +7,7 @@
  */
 
 import type { Socket } from 'node:net'
-import type { Timed } from '../../../runtime/deadline-queue.ts'
+import type { Timed } from '../../../foundation/runtime/deadline-queue.ts'
 import { exchangeError, RESPONSE_INVALID } from '../exchange.ts'
 import { NOTHING_WAITS, type ChunkWriter } from '../chunk-writer.ts'
 import { HeaderMemo } from '../header-memo.ts'

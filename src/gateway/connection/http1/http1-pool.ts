@@ -15,8 +15,8 @@
 
 import { isIP, type Socket } from 'node:net'
 import type { buildConnector } from 'undici'
-import { DeadlineQueue } from '../../../runtime/deadline-queue.ts'
-import { inOnePiece } from '../../../runtime/one-piece.ts'
+import { DeadlineQueue } from '../../../foundation/runtime/deadline-queue.ts'
+import { inOnePiece } from '../../../foundation/runtime/one-piece.ts'
 import type { BackendConnections, Exchange, ExchangeHandler, ExchangeRequest } from '../exchange.ts'
 import type { HttpParser } from './message-parser.ts'
 import { Http1Connection, type ConnectionOwner } from './http1-connection.ts'

@@ -9,7 +9,7 @@
  * is read.
  */
 
-import { ownCopy } from '../../../runtime/own-copy.ts'
+import { ownCopy } from '../../../foundation/runtime/own-copy.ts'
 import { LastHeaders, type HeaderMemo } from '../header-memo.ts'
 import { bodyBytesOf } from './framing-headers.ts'
 import type { RequestEvents, RequestLine, ResponseEvents, StatusLine } from './message-parser.ts'

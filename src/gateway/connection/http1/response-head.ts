@@ -1,7 +1,7 @@
 /** The lines of a response that are the same for many responses. */
 
-import { STATUS_CODES } from '../../../runtime/node-http.ts'
-import { inOnePiece } from '../../../runtime/one-piece.ts'
+import { STATUS_CODES } from '../../../foundation/runtime/node-http.ts'
+import { inOnePiece } from '../../../foundation/runtime/one-piece.ts'
 
 const statusLines = new Map<number, string>()
 

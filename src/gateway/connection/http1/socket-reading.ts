@@ -7,7 +7,7 @@
 
 import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
-import { ownCopy } from '../../../runtime/own-copy.ts'
+import { ownCopy } from '../../../foundation/runtime/own-copy.ts'
 import type { MessageParser } from './message-parser.ts'
 import { chooseBuffers, readInto } from './socket-buffers.ts'
 import { isReadable, setReading } from './socket-handle.ts'

@@ -6,7 +6,7 @@
  * implementations could read differently; it is answered.
  */
 
-import { METHODS } from '../../../runtime/node-http.ts'
+import { METHODS } from '../../../foundation/runtime/node-http.ts'
 import { CLIENT_BOUNDS } from '../client.ts'
 import { HTTP2_BOUNDS } from './http2-bounds.ts'
 import { sizeOfField } from './hpack-static-table.ts'

@@ -6,7 +6,7 @@
  */
 
 import type { Socket } from 'node:net'
-import { createTurnEnd, type TurnMember } from '../../../runtime/turn-end.ts'
+import { createTurnEnd, type TurnMember } from '../../../foundation/runtime/turn-end.ts'
 import { WINDOW_BYTES, WINDOW_BYTES_MAX } from './frame.ts'
 import { FrameWriter } from './frame-writer.ts'
 import { HpackEncoder } from './hpack-encoder.ts'

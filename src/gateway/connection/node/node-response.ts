@@ -2,8 +2,8 @@
 
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
-import { ServerResponse } from '../../../runtime/node-http.ts'
-import { parseHeaderLines } from '../../../runtime/parse-header-lines.ts'
+import { ServerResponse } from '../../../foundation/runtime/node-http.ts'
+import { parseHeaderLines } from '../../../foundation/runtime/parse-header-lines.ts'
 import { REFUSAL_WITHIN_MS, type AnsweredCall, type ClientResponse } from '../client.ts'
 import { toResponseFields, type ResponseFields } from '../response-fields.ts'
 import type { ConnectionRefusals } from './refuse-connection.ts'

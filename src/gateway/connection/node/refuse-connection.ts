@@ -7,7 +7,7 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import type { CountEvent } from '../../../runtime/event-reasons.ts'
+import type { CountEvent } from '../../../foundation/runtime/event-reasons.ts'
 import { REFUSAL_WITHIN_MS } from '../client.ts'
 import { refusalOf, refusalText, type ParserError, type RefusalStatus } from '../parser-errors.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Grant } from '../../../../src/plan/grant.ts'
+import type { Grant } from '../../../../src/boundary/plan/grant.ts'
 import { API, GRANT } from '../../../fixtures/token-authority.ts'
 import { authority, bearer, findByKind, openTestAuthenticator } from '../../../fixtures/test-authenticator.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Grant } from '../../../../src/plan/grant.ts'
+import type { Grant } from '../../../../src/boundary/plan/grant.ts'
 import { API, GRANT, NOW_MS } from '../../../fixtures/token-authority.ts'
 import { bearer, KEY, KEY_GRANT, openTestAuthenticator } from '../../../fixtures/test-authenticator.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Grant } from '../../../../src/plan/grant.ts'
+import type { Grant } from '../../../../src/boundary/plan/grant.ts'
 import { key, next, openFederatedAuthenticator } from '../../../fixtures/federated-authenticator.ts'
 import { FEDERATED_GRANT, issue, toPlan } from '../../../fixtures/federated-issuer.ts'
 import { authority } from '../../../fixtures/test-authenticator.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { Caller } from '../../../../src/plan/caller.ts'
-import type { Grant } from '../../../../src/plan/grant.ts'
+import type { Caller } from '../../../../src/boundary/plan/caller.ts'
+import type { Grant } from '../../../../src/boundary/plan/grant.ts'
 import { FOREIGN_API, key, next, openFederatedAuthenticator } from '../../../fixtures/federated-authenticator.ts'
 import { FEDERATED_GRANT, issue, ISSUER, toPlan } from '../../../fixtures/federated-issuer.ts'
 import { authority, OTHER_API } from '../../../fixtures/test-authenticator.ts'

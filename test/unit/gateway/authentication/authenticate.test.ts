@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { Caller } from '../../../../src/plan/caller.ts'
-import type { Grant } from '../../../../src/plan/grant.ts'
+import type { Caller } from '../../../../src/boundary/plan/caller.ts'
+import type { Grant } from '../../../../src/boundary/plan/grant.ts'
 import { API, GRANT, NOW_MS } from '../../../fixtures/token-authority.ts'
 import {
   authority,

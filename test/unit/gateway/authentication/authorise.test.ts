@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { Caller } from '../../../../src/plan/caller.ts'
-import type { SecurityAlternative } from '../../../../src/plan/route-plan.ts'
+import type { Caller } from '../../../../src/boundary/plan/caller.ts'
+import type { SecurityAlternative } from '../../../../src/boundary/plan/route-plan.ts'
 import { authorise } from '../../../../src/gateway/authentication/authorise.ts'
 import { createRandom } from '../../../random.ts'
 

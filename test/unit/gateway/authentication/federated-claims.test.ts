@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { ProviderPlan } from '../../../../src/plan/provider-plan.ts'
+import type { ProviderPlan } from '../../../../src/boundary/plan/provider-plan.ts'
 import { verifyFederatedToken } from '../../../../src/gateway/authentication/federated-token.ts'
 import { readJwt } from '../../../../src/gateway/authentication/jwt.ts'
 import { createProviders } from '../../../../src/gateway/authentication/providers.ts'

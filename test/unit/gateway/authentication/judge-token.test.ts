@@ -1,7 +1,7 @@
 /** The judgement of a token, and that of a call with it, agree. */
 
 import { describe, expect, it } from 'vitest'
-import type { CredentialName, Grant } from '../../../../src/plan/grant.ts'
+import type { CredentialName, Grant } from '../../../../src/boundary/plan/grant.ts'
 import { authority, bearer, openTestAuthenticator, OTHER_API } from '../../../fixtures/test-authenticator.ts'
 import { API, GRANT, NOW_MS } from '../../../fixtures/token-authority.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Grant } from '../../../../src/plan/grant.ts'
+import type { Grant } from '../../../../src/boundary/plan/grant.ts'
 import { createAuthenticator } from '../../../../src/gateway/authentication/authenticate.ts'
 import { createRevokedTokens } from '../../../../src/gateway/authentication/revoked-tokens.ts'
 import { createRandom } from '../../../random.ts'

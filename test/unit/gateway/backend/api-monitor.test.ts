@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { ApiMonitor, type UpstreamChange } from '../../../../src/gateway/backend/api-monitor.ts'
 import { gateKey } from '../../../../src/gateway/backend/gate-key.ts'
 import { createUpstreamHealth } from '../../../../src/gateway/backend/upstream-health.ts'
-import type { BackendPlan, TargetPlan } from '../../../../src/plan/route-plan.ts'
+import type { BackendPlan, TargetPlan } from '../../../../src/boundary/plan/route-plan.ts'
 import { createFakeClock, settled } from '../../../fixtures/fake-clock.ts'
 
 const START_MS = Date.UTC(2027, 0, 15, 12)

@@ -9,8 +9,8 @@ import {
 } from '../../../../src/gateway/backend/backend-connect.ts'
 import { createHealthProbe } from '../../../../src/gateway/backend/health-probe.ts'
 import { toOutcome } from '../../../../src/gateway/backend/upstream-failure.ts'
-import { createBackendGuard } from '../../../../src/outbound/backend-guard.ts'
-import type { Resolve } from '../../../../src/outbound/guarded-lookup.ts'
+import { createBackendGuard } from '../../../../src/foundation/outbound/backend-guard.ts'
+import type { Resolve } from '../../../../src/foundation/outbound/guarded-lookup.ts'
 import { createFakeClock } from '../../../fixtures/fake-clock.ts'
 
 async function serve(): Promise<number> {

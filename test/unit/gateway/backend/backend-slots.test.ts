@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { BackendSlots, type SlotUser } from '../../../../src/gateway/backend/backend-slots.ts'
-import type { Timed } from '../../../../src/runtime/deadline-queue.ts'
+import type { Timed } from '../../../../src/foundation/runtime/deadline-queue.ts'
 import { createRandom } from '../../../random.ts'
 
 class User implements SlotUser {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { Backend } from '../../../../src/gateway/backend/backend.ts'
 import { Balancer } from '../../../../src/gateway/backend/balancer.ts'
 import { UpstreamGate } from '../../../../src/gateway/backend/upstream-gate.ts'
-import type { BackendPlan } from '../../../../src/plan/route-plan.ts'
+import type { BackendPlan } from '../../../../src/boundary/plan/route-plan.ts'
 import type { SlotUser } from '../../../../src/gateway/backend/backend-slots.ts'
 import { createRandom } from '../../../random.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { BackendPlan } from '../../../../src/plan/route-plan.ts'
+import type { BackendPlan } from '../../../../src/boundary/plan/route-plan.ts'
 import type { GatePlan, UpstreamReport } from '../../../../src/gateway/backend/upstream-gate.ts'
 import type { UpstreamChange } from '../../../../src/gateway/backend/api-monitor.ts'
 import { gateKey } from '../../../../src/gateway/backend/gate-key.ts'

@@ -2,13 +2,13 @@
 
 import { describe, expect, it } from 'vitest'
 import { toTokenCaller } from '../../../../src/gateway/authentication/known-caller.ts'
-import { createLimiter } from '../../../../src/gateway/limits/limiter.ts'
-import { createActiveDeclarations } from '../../../../src/gateway/limits/active-declarations.ts'
-import { createLimitMemory } from '../../../../src/gateway/limits/limit-memory.ts'
+import { createLimiter } from '../../../../src/limits/limiter.ts'
+import { createActiveDeclarations } from '../../../../src/limits/active-declarations.ts'
+import { createLimitMemory } from '../../../../src/limits/limit-memory.ts'
 import { compileRevision } from '../../../../src/gateway/call/revision.ts'
 import { attributionOf } from '../../../../src/gateway/call/caller-context.ts'
 import { createCallerContexts } from '../../../../src/gateway/call/caller-contexts.ts'
-import type { SlaPlan } from '../../../../src/plan/sla-plan.ts'
+import type { SlaPlan } from '../../../../src/boundary/plan/sla-plan.ts'
 import { API, GRANT } from '../../../fixtures/token-authority.ts'
 import { planOf } from '../../../fixtures/test-limits.ts'
 

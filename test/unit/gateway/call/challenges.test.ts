@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { compileChallenges } from '../../../../src/gateway/call/challenges.ts'
-import type { RoutePlan, SecurityAlternative } from '../../../../src/plan/route-plan.ts'
+import type { RoutePlan, SecurityAlternative } from '../../../../src/boundary/plan/route-plan.ts'
 
 const TOKEN = { tokenScopes: ['read'], apiKey: false, keyScopes: [] }
 const KEY = { tokenScopes: null, apiKey: true, keyScopes: [] }

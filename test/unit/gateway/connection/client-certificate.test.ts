@@ -11,7 +11,7 @@ import { createClientServer } from '../../../../src/gateway/connection/client-se
 import type { ClientServer } from '../../../../src/gateway/connection/client.ts'
 import { nodeParser } from '../../../../src/gateway/connection/parser-choice.ts'
 import { toResponseFields } from '../../../../src/gateway/connection/response-fields.ts'
-import type { CertificatePlan, TlsPlan } from '../../../../src/plan/tls-plan.ts'
+import type { CertificatePlan, TlsPlan } from '../../../../src/foundation/tls/tls-plan.ts'
 import { listen } from '../../../fixtures/test-backend.ts'
 import { createTestAuthority, thumbprintOf, type Certificate } from '../../../fixtures/test-certificates.ts'
 import { openTlsSocket } from '../../../fixtures/tls-socket.ts'

@@ -7,7 +7,7 @@ import { createClientServer } from '../../../../src/gateway/connection/client-se
 import type { ClientServer } from '../../../../src/gateway/connection/client.ts'
 import { nodeParser } from '../../../../src/gateway/connection/parser-choice.ts'
 import { toResponseFields } from '../../../../src/gateway/connection/response-fields.ts'
-import type { CertificatePlan, TlsPlan } from '../../../../src/plan/tls-plan.ts'
+import type { CertificatePlan, TlsPlan } from '../../../../src/foundation/tls/tls-plan.ts'
 import { listen, received } from '../../../fixtures/test-backend.ts'
 import { createTestAuthority } from '../../../fixtures/test-certificates.ts'
 import { openTlsSocket, type TlsClientOptions } from '../../../fixtures/tls-socket.ts'

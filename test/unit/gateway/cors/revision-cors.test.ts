@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { compileCors } from '../../../../src/gateway/cors/revision-cors.ts'
-import type { CorsPlan } from '../../../../src/plan/cors.ts'
-import { compile, RESPONSES } from '../../governance/serving/compiled-plans.ts'
+import type { CorsPlan } from '../../../../src/boundary/plan/cors.ts'
+import { compile, RESPONSES } from '../../documents/governance/serving/compiled-plans.ts'
 
 const APP = 'https://app.example'
 const header = (name: string) => ({ name, in: 'header', schema: { type: 'string' } })

@@ -1,12 +1,12 @@
 /** The units of a response, from its head, its body and its trailer, also from hostile ones. */
 
 import { describe, expect, it } from 'vitest'
-import { outcomeIndex, type Outcome } from '../../../../src/domain/outcome.ts'
+import { outcomeIndex, type Outcome } from '../../../../src/foundation/domain/outcome.ts'
 import type { Call } from '../../../../src/gateway/call/call.ts'
 import { HeaderMemo } from '../../../../src/gateway/connection/header-memo.ts'
 import { startMeter } from '../../../../src/gateway/forwarding/usage-meter.ts'
 import { createResponseRules } from '../../../../src/gateway/headers/header-rules.ts'
-import type { UnitsPlan } from '../../../../src/plan/route-plan.ts'
+import type { UnitsPlan } from '../../../../src/boundary/plan/route-plan.ts'
 
 const MICRO = 1_000_000
 const RESERVE = 'reserve'

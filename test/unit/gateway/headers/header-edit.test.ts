@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { compileHeaderEdit, editHeaders } from '../../../../src/gateway/headers/header-edit.ts'
-import type { HeaderField, HeaderTransform } from '../../../../src/plan/transform-plan.ts'
+import type { HeaderField, HeaderTransform } from '../../../../src/boundary/plan/transform-plan.ts'
 
 const field = (name: string, value: string): HeaderField => ({ name, value })
 

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { describe, expect, it } from 'vitest'
 import { createForwarded } from '../../../../src/gateway/headers/identity-headers.ts'
-import { createClientAddress } from '../../../../src/runtime/client-address.ts'
+import { createClientAddress } from '../../../../src/foundation/runtime/client-address.ts'
 import { openBackend, openTestGateway } from '../../../fixtures/test-gateway.ts'
 
 /** Sends a call with these lines, and returns the headers that the backend receives; null if the gateway refuses it. */

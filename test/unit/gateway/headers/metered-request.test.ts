@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { toMeteredHeaders } from '../../../../src/gateway/headers/metered-request.ts'
-import type { UnitsPlan } from '../../../../src/plan/route-plan.ts'
+import type { UnitsPlan } from '../../../../src/boundary/plan/route-plan.ts'
 
 const BY_EVENT: UnitsPlan = { per: 'event', unitsMicro: 1 }
 const BY_HEADER: UnitsPlan = { per: 'response', unitsMicro: 1, header: 'x-usage-units', maxMicro: 1 }

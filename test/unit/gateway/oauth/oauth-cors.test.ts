@@ -5,7 +5,7 @@ import { createCorsRules, type CorsRules } from '../../../../src/gateway/cors/co
 import { createOauthHandler, type OauthHandler } from '../../../../src/gateway/oauth/oauth-server.ts'
 import { readRequestHeaders } from '../../../../src/gateway/headers/upstream-request.ts'
 import { createRequestRules } from '../../../../src/gateway/headers/header-rules.ts'
-import type { OauthCall } from '../../../../src/plan/oauth-call.ts'
+import type { OauthCall } from '../../../../src/boundary/plan/oauth-call.ts'
 import { openClientServer } from '../../../fixtures/client-server.ts'
 import { API, SCOPES } from '../../../fixtures/token-endpoints.ts'
 

@@ -2,8 +2,8 @@
 
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createOauthHandler, type OauthHandler, type OauthOptions } from '../../../../src/gateway/oauth/oauth-server.ts'
-import { createClientAddress } from '../../../../src/runtime/client-address.ts'
-import type { OauthCall } from '../../../../src/plan/oauth-call.ts'
+import { createClientAddress } from '../../../../src/foundation/runtime/client-address.ts'
+import type { OauthCall } from '../../../../src/boundary/plan/oauth-call.ts'
 import { NO_CORS, openClientServer } from '../../../fixtures/client-server.ts'
 import { API, SCOPES } from '../../../fixtures/token-endpoints.ts'
 

@@ -5,7 +5,7 @@ import { createLocalJWKSet, jwtVerify } from 'jose'
 import * as oauth from 'oauth4webapi'
 import { afterEach, describe, expect, it } from 'vitest'
 import { createOauthHandler, type OauthHandler } from '../../../../src/gateway/oauth/oauth-server.ts'
-import type { OauthCall, OauthEndpoint } from '../../../../src/plan/oauth-call.ts'
+import type { OauthCall, OauthEndpoint } from '../../../../src/boundary/plan/oauth-call.ts'
 import { NO_CORS, openClientServer } from '../../../fixtures/client-server.ts'
 import { API, openTestOauthServer, SCOPES, SECRET } from '../../../fixtures/token-endpoints.ts'
 

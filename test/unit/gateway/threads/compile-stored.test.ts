@@ -2,12 +2,17 @@
 
 import { describe, expect, it } from 'vitest'
 import type { CompiledRevision } from '../../../../src/gateway/call/revision.ts'
-import { createLimiter } from '../../../../src/gateway/limits/limiter.ts'
+import { createLimiter } from '../../../../src/limits/limiter.ts'
 import { createServedRevisions } from '../../../../src/gateway/threads/served-revisions.ts'
 import { createServingState } from '../../../../src/gateway/threads/serving-state.ts'
-import { packDocument, toCanaryPlan, unpackedBytes, type PackedPlan } from '../../../../src/plan/packed-plan.ts'
-import type { OperationPlan } from '../../../../src/plan/route-plan.ts'
-import { systemClock } from '../../../../src/runtime/clock.ts'
+import {
+  packDocument,
+  toCanaryPlan,
+  unpackedBytes,
+  type PackedPlan,
+} from '../../../../src/boundary/plan/packed-plan.ts'
+import type { OperationPlan } from '../../../../src/boundary/plan/route-plan.ts'
+import { systemClock } from '../../../../src/foundation/runtime/clock.ts'
 import { planOf } from '../../../fixtures/test-limits.ts'
 
 const API = 'orders-v1'

@@ -5,10 +5,10 @@ import { describe, expect, it } from 'vitest'
 import { toPlan } from '../../../fixtures/federated-issuer.ts'
 import { federated, key, next, openGatewayPool, token, UNTIL_MS } from '../../../fixtures/test-gateway-pool.ts'
 import { API, GRANT } from '../../../fixtures/token-authority.ts'
-import { packDocument } from '../../../../src/plan/packed-plan.ts'
-import { toWithheldPlan } from '../../../../src/plan/withheld-plan.ts'
-import { createFreshnessMemory, openFreshness, readMoment } from '../../../../src/runtime/freshness.ts'
-import type { DocumentPlan, OperationPlan } from '../../../../src/plan/route-plan.ts'
+import { packDocument } from '../../../../src/boundary/plan/packed-plan.ts'
+import { toWithheldPlan } from '../../../../src/boundary/plan/withheld-plan.ts'
+import { createFreshnessMemory, openFreshness, readMoment } from '../../../../src/foundation/runtime/freshness.ts'
+import type { DocumentPlan, OperationPlan } from '../../../../src/boundary/plan/route-plan.ts'
 
 function largeDocument(schemas: number): DocumentPlan {
   const operations: OperationPlan[] = []

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { RoutePlan } from '../../../../src/plan/route-plan.ts'
+import type { RoutePlan } from '../../../../src/boundary/plan/route-plan.ts'
 import { createProductMembership } from '../../../../src/gateway/threads/product-membership.ts'
 
 const PLAN: RoutePlan = {

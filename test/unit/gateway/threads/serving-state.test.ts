@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { packDocument, type PackedPlan } from '../../../../src/plan/packed-plan.ts'
+import { packDocument, type PackedPlan } from '../../../../src/boundary/plan/packed-plan.ts'
 import { createServingState } from '../../../../src/gateway/threads/serving-state.ts'
 
 const plan = (memberOfProductIds: readonly string[], revision = 1): PackedPlan => ({

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { TraceSampler } from '../../../../src/domain/trace-sampler.ts'
+import type { TraceSampler } from '../../../../src/foundation/domain/trace-sampler.ts'
 import {
   createTracer,
   noteAttempt,

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { compileResponses } from '../../../../src/gateway/validation/declared-responses.ts'
 import { compileValidators } from '../../../../src/gateway/validation/validate.ts'
-import type { RoutePlan } from '../../../../src/plan/route-plan.ts'
+import type { RoutePlan } from '../../../../src/boundary/plan/route-plan.ts'
 
 const MANY = 40
 const schema = {

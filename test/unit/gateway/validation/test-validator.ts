@@ -1,7 +1,7 @@
 /** Compiles a document with one operation as a gateway thread does, and validates requests against it. */
 
-import { compileRoutePlan } from '../../../../src/governance/serving/compile-route-plan.ts'
-import { readSpecification } from '../../../../src/governance/specification.ts'
+import { compileRoutePlan } from '../../../../src/documents/governance/serving/compile-route-plan.ts'
+import { readSpecification } from '../../../../src/documents/governance/specification.ts'
 import { createRouteTable } from '../../../../src/gateway/routing/route-table.ts'
 import { compileValidators } from '../../../../src/gateway/validation/validate.ts'
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { compileResponses } from '../../../../src/gateway/validation/declared-responses.ts'
-import { compileRoutePlan } from '../../../../src/governance/serving/compile-route-plan.ts'
-import { readSpecification } from '../../../../src/governance/specification.ts'
+import { compileRoutePlan } from '../../../../src/documents/governance/serving/compile-route-plan.ts'
+import { readSpecification } from '../../../../src/documents/governance/specification.ts'
 import { openTestValidator } from './test-validator.ts'
 
 interface Case {

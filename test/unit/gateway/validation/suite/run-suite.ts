@@ -3,7 +3,7 @@
  * operation, which is read, compiled at activation and validated as in a gateway thread.
  */
 
-import { Problem } from '../../../../../src/domain/problem.ts'
+import { Problem } from '../../../../../src/foundation/domain/problem.ts'
 import { openTestValidator } from '../test-validator.ts'
 import type { SuiteGroup } from './suite-group.ts'
 
