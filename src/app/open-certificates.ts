@@ -1,5 +1,6 @@
 /** Reads the certificates of this service at the start. */
 
+import { DAY_MS } from '../foundation/domain/calendar.ts'
 import type { Config } from './config.ts'
 import type { CountEvent } from '../foundation/runtime/event-reasons.ts'
 import type { Clock } from '../foundation/runtime/clock.ts'
@@ -16,8 +17,6 @@ export interface CertificatesOptions {
   readonly log: Log
   readonly count: CountEvent
 }
-
-const DAY_MS = 86_400_000
 
 /** Returns null without TLS. Throws `StartRefused`. */
 export async function openCertificates(options: CertificatesOptions): Promise<ServedCertificates | null> {

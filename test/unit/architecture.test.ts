@@ -119,6 +119,16 @@ describe('architecture', () => {
     expect(files.filter((file) => /(^|\/)(index|types|utils?|helpers?)\.ts$/.test(file))).toEqual([])
   })
 
+  it('has the constants of time in one place', () => {
+    const isPlace = (file: string): boolean =>
+      file === 'foundation/domain/calendar.ts' || file.startsWith('app/sample/')
+    const copies = files.filter((file) =>
+      /^(?:export )?const (?:MINUTE|HOUR|DAY|WEEK)(?:_MS|_S|_SECONDS)? = \d/m.test(textOf.get(file) ?? ''),
+    )
+    expect(copies.filter((file) => !isPlace(file))).toEqual([])
+    expect(copies.filter(isPlace)).not.toEqual([])
+  })
+
   it(`keeps files small: none over ${LINES_MAX} lines, the median is ${median}`, () => {
     expect(lines.filter(({ file, count }) => count > LINES_MAX && file !== CATALOGUE)).toEqual([])
     expect(median).toBeLessThanOrEqual(LINES_MEDIAN_MAX)

@@ -6,6 +6,7 @@
  * warnings.
  */
 
+import { DAY_MS } from '../../foundation/domain/calendar.ts'
 import type { Clock } from '../../foundation/runtime/clock.ts'
 import type { CreateId } from '../../foundation/runtime/ids.ts'
 import type { Registry, Write } from '../../storage/store/registry.ts'
@@ -15,7 +16,6 @@ import { dropDueWrite, dueWrite, type DueTime } from '../command/due-times.ts'
 import { eventWrite } from '../command/event-outbox.ts'
 
 export const CREDENTIAL_DUE = 'credential_expiring'
-const DAY_MS = 86_400_000
 export const WARN_DAYS = [30, 7, 1]
 
 export interface CredentialExpiryOptions {

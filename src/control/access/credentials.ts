@@ -5,6 +5,7 @@
  * escalate privileges: it reads and rotates the credentials of a subscription to the platform API only if it holds all scopes of that subscription.
  */
 
+import { DAY_MS } from '../../foundation/domain/calendar.ts'
 import { Problem } from '../../foundation/domain/problem.ts'
 import type { Clock } from '../../foundation/runtime/clock.ts'
 import type { Labels } from '../../storage/store/labels.ts'
@@ -82,7 +83,6 @@ export interface CredentialsOptions extends Secrets {
   readonly lastUses: Pick<LastUses, 'read'>
 }
 
-export const DAY_MS = 86_400_000
 /** Adds the secrets to the credentials of other consumers. */
 export const REVEAL_SCOPE = 'credentials:reveal'
 /** The service itself. */

@@ -5,6 +5,7 @@
  * that is killed loses the uses of its last minute at most.
  */
 
+import { MINUTE_MS } from '../../foundation/domain/calendar.ts'
 import type { Clock } from '../../foundation/runtime/clock.ts'
 import type { CredentialUseStore } from '../../storage/store/credential-uses.ts'
 
@@ -24,8 +25,6 @@ export interface LastUsesOptions {
   readonly clock: Pick<Clock, 'nowMs' | 'every'>
   readonly onFailed: (cause: unknown) => void
 }
-
-const MINUTE_MS = 60_000
 
 export function createLastUses({ store, clock, onFailed }: LastUsesOptions): LastUses {
   let noted = new Map<string, number>()

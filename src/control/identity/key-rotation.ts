@@ -6,6 +6,7 @@
  * registry, so a rotation that fell due while the process was down happens once, at the next start.
  */
 
+import { DAY_MS } from '../../foundation/domain/calendar.ts'
 import { Problem } from '../../foundation/domain/problem.ts'
 import type { Clock } from '../../foundation/runtime/clock.ts'
 import { RevisionConflict } from '../../storage/store/registry.ts'
@@ -36,7 +37,6 @@ export interface KeyRotationOptions {
 
 /** How long verifiers may cache the key set: `max-age` of its response. */
 const KEY_SET_SECONDS = 300
-const DAY_MS = 86_400_000
 const EVERY_DAYS = 30
 const RETRY_MS = 60_000
 /** `setTimeout` overflows above 2^31 − 1 ms (24.8 days), so a longer sleep is split. */

@@ -6,6 +6,7 @@
  * sibling domain cannot set them.
  */
 
+import { DAY_MS, DAY_S } from '../../foundation/domain/calendar.ts'
 import type { Clock } from '../../foundation/runtime/clock.ts'
 import type { Vault } from '../../foundation/runtime/vault.ts'
 import { createSeals } from './sealed-transaction.ts'
@@ -32,14 +33,13 @@ export interface LoginCookiesOptions {
 }
 
 const DEVICE_DAYS = 90
-const DAY_SECONDS = 86_400
 const BROWSER = /^[A-Za-z0-9_-]{43}$/
 
 export function createLoginCookies({ vault, clock, randomBytes, gatewayUrl }: LoginCookiesOptions): LoginCookies {
   const isSecure = gatewayUrl.startsWith('https:')
   const prefix = isSecure ? '__Host-' : ''
   const attributes = `Path=/; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`
-  const lifetimeMs = DEVICE_DAYS * DAY_SECONDS * 1_000
+  const lifetimeMs = DEVICE_DAYS * DAY_MS
   const marks = createSeals<{ readonly device: string }>({ vault, clock, stage: 'device', lifetimeMs })
 
   function readBrowser(cookie: string | undefined): string | null {
@@ -58,7 +58,7 @@ export function createLoginCookies({ vault, clock, randomBytes, gatewayUrl }: Lo
     },
     markDevice(account) {
       const text = marks.seal({ device: randomBytes(16).toString('base64url') }, account)
-      const age = `Max-Age=${DEVICE_DAYS * DAY_SECONDS}`
+      const age = `Max-Age=${DEVICE_DAYS * DAY_S}`
       return { 'Set-Cookie': `${prefix}tollgate-device=${text}; ${age}; ${attributes}` }
     },
     deviceOf(cookie, account) {

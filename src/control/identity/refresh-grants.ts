@@ -7,6 +7,7 @@
  * Compare-and-set makes the use exclusive. The grant lists the access tokens that it gave, which end with it.
  */
 
+import { DAY_MS } from '../../foundation/domain/calendar.ts'
 import { mayBeAccepted } from '../access/token-revocations.ts'
 import type { Clock } from '../../foundation/runtime/clock.ts'
 import type { CreateId } from '../../foundation/runtime/ids.ts'
@@ -109,7 +110,6 @@ export interface RefreshGrantsOptions {
 }
 
 export const REFRESH_GRANT_KIND = documentKind<RefreshGrantBody>('refresh_grant', 'hidden')
-const DAY_MS = 86_400_000
 const IDLE_MS = 30 * DAY_MS
 const LIFETIME_MS = 90 * DAY_MS
 const SECRET_BYTES = 32

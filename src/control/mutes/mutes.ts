@@ -5,6 +5,7 @@
  * changes no episode, event, delivery or bill; readers of the risk position see it beside the episode.
  */
 
+import { DAY_MS } from '../../foundation/domain/calendar.ts'
 import { commit, find, invalidAt, notFound, toTime } from '../command/commands.ts'
 import { dropDueWrite, dueWrite } from '../command/due-times.ts'
 import { listPage, type Page, type PageQuery } from '../command/page.ts'
@@ -80,7 +81,6 @@ export interface MutesOptions {
 }
 
 const DAYS_MAX = 90
-const DAY_MS = 86_400_000
 /** Bounds the mutes that one read of the risk position loads. */
 export const ACTIVE_MAX = 500
 

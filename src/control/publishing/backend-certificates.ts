@@ -6,6 +6,7 @@
  * until a revision with another certificate serves.
  */
 
+import { DAY_MS } from '../../foundation/domain/calendar.ts'
 import { expiryOutcome, toDay } from '../../foundation/domain/certificate-expiry.ts'
 import type { Outcome } from '../../foundation/domain/outcome.ts'
 import type { PlanHead } from '../../boundary/plan/packed-plan.ts'
@@ -47,7 +48,6 @@ interface WatchedApi {
 }
 
 const REPEAT_MS = 60_000
-const DAY_MS = 86_400_000
 
 export function watchBackendCertificates(options: BackendCertificatesOptions): BackendCertificates {
   const { clock, log } = options

@@ -6,9 +6,9 @@
  * with less time left.
  */
 
+import { DAY_MS } from '../../foundation/domain/calendar.ts'
 import { CREDENTIAL_KIND } from '../access/credential-document.ts'
 import { WARN_DAYS } from '../access/credential-expiry.ts'
-import { DAY_MS } from '../access/credentials.ts'
 import { invalidAt, toTime } from '../command/commands.ts'
 import { addDueWrite, type DueTime } from '../command/due-times.ts'
 import { eventWrite } from '../command/event-outbox.ts'

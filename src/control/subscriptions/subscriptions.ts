@@ -5,6 +5,7 @@
  * removes access (cancel, suspend, fewer scopes) has reached every gateway thread before the command returns.
  */
 
+import { DAY_MS } from '../../foundation/domain/calendar.ts'
 import type { SubscriptionEvent } from './document/subscription-machine.ts'
 import { Problem } from '../../foundation/domain/problem.ts'
 import type { Clock } from '../../foundation/runtime/clock.ts'
@@ -25,7 +26,7 @@ import { commit, find, invalidAt, notFound, stateConflict } from '../command/com
 import { checkConsumerEnabled, CONSUMER_KIND, consumerLock } from '../access/consumer-document.ts'
 import { credentialWrite, newCredentialWrite, type Secrets } from '../access/credential-document.ts'
 import { firstWarningWrite } from '../access/credential-expiry.ts'
-import { DAY_MS, type Credentials } from '../access/credentials.ts'
+import type { Credentials } from '../access/credentials.ts'
 import { refuseOwnAccess } from '../access/own-consumer.ts'
 import { waitlisted } from '../command/event-outbox.ts'
 import type { LimitBook } from '../../boundary/plan/limit-book.ts'

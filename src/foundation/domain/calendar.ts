@@ -9,6 +9,10 @@ export const HOUR_MS = 3_600_000
 export const DAY_MS = 86_400_000
 export const WEEK_MS = 7 * DAY_MS
 
+export const MINUTE_S = 60
+export const HOUR_S = 3_600
+export const DAY_S = 86_400
+
 export type CalendarUnit = 'minute' | 'hour' | 'day' | 'week' | 'month' | 'quarter' | 'year'
 
 /** 1970-01-01 was a Thursday, so the Monday before it was three days earlier. */

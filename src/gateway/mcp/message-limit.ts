@@ -8,13 +8,13 @@
  */
 
 import { createHash, randomFillSync } from 'node:crypto'
+import { MINUTE_MS } from '../../foundation/domain/calendar.ts'
 
 export interface MessageLimit {
   /** Returns the seconds until the next minute if the credential has used its messages; otherwise counts one and returns 0. */
   take(credential: string, nowMs: number): number
 }
 
-const MINUTE_MS = 60_000
 const KEY_BYTES = 32
 /** Two bytes of the hash select a slot. */
 const SLOTS = 2 ** 16

@@ -6,6 +6,7 @@
  * - "The spool has grown" is sent once; the next message follows only after the main thread has cleared the flag.
  */
 
+import { MINUTE_MS } from '../../foundation/domain/calendar.ts'
 import type { EventReason } from '../../foundation/runtime/event-reasons.ts'
 import type { MessagePort } from 'node:worker_threads'
 import type { Clock } from '../../foundation/runtime/clock.ts'
@@ -31,7 +32,6 @@ export interface MainThreadLink {
 const PENDING_MAX = 4_096
 const RESPONSE_WITHIN_MS = 5_000
 const COUNTS_EVERY_MS = 1_000
-const MINUTE_MS = 60_000
 
 interface Pending {
   readonly resolve: (value: unknown) => void

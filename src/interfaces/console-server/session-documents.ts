@@ -4,6 +4,7 @@
  * Sessions that have ended without a request that noticed are removed a week after the sign-in.
  */
 
+import { HOUR_MS } from '../../foundation/domain/calendar.ts'
 import { dueWrite, type DueTime } from '../../control/command/due-times.ts'
 import type { Clock } from '../../foundation/runtime/clock.ts'
 import type { Vault } from '../../foundation/runtime/vault.ts'
@@ -49,7 +50,6 @@ export interface SessionDocumentsOptions {
 export const CONSOLE_SESSION_DUE = 'console_session_expiry'
 const CONSOLE_SESSION_KIND = documentKind<ConsoleSessionBody>('console_session', 'hidden')
 
-const HOUR_MS = 3_600_000
 const IDLE_MS = 12 * HOUR_MS
 const LIFETIME_MS = 7 * 24 * HOUR_MS
 const ID_BYTES = 32

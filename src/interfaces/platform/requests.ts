@@ -1,6 +1,7 @@
 /** `/v1/requests`: single calls of the last 7 days, for troubleshooting; refused ones unless `REQUEST_LOG` selects others. */
 
 import type { FastifyReply } from 'fastify'
+import { DAY_MS } from '../../foundation/domain/calendar.ts'
 import { fromCursor, invalidCursor, toCursor } from '../../control/command/page.ts'
 import { Problem } from '../../foundation/domain/problem.ts'
 import { preferredType } from '../../foundation/runtime/accept.ts'
@@ -84,7 +85,6 @@ export const REQUEST_OPERATIONS = {
   },
 } as const satisfies Operations
 
-const DAY_MS = 86_400_000
 const DEFAULT_RANGE_MS = DAY_MS
 /** The clock of a gateway thread may be slightly ahead of this one. */
 const AHEAD_MS = 60_000

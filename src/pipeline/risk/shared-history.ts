@@ -4,6 +4,7 @@
  * A batch does not change until the store has it, and any node sends it under the same token, so that nothing is stored twice.
  */
 
+import { DAY_MS } from '../../foundation/domain/calendar.ts'
 import type { Clock } from '../../foundation/runtime/clock.ts'
 import type { CountEvent } from '../../foundation/runtime/event-reasons.ts'
 import type { Log } from '../../foundation/runtime/log.ts'
@@ -28,7 +29,6 @@ export interface SharedHistory {
 
 const SEND_EVERY_MS = 1_000
 const PRUNE_EVERY_MS = 60_000
-const DAY_MS = 86_400_000
 
 export function createSharedHistory(options: SharedHistoryOptions): SharedHistory {
   const { clock } = options

@@ -5,6 +5,7 @@
  * operation rebuilds it from the checkpoint.
  */
 
+import { DAY_MS } from '../../foundation/domain/calendar.ts'
 import type { RiskRules } from '../risk/risk-rules.ts'
 import type { RiskEvent } from '../../foundation/domain/risk.ts'
 import type { RecordBatch } from '../../storage/spool/record-batch.ts'
@@ -110,7 +111,6 @@ interface Stages {
 /** Up to this many changed counters are saved every second; if more have changed, they are saved every ten seconds. A start counts the records after the last save again. */
 const SAVED_EVERY_SECOND_MAX = 1_000
 const SAVE_MANY_MS = 10_000
-const DAY_MS = 86_400_000
 
 export class PipelineState {
   readonly #options: PipelineStateOptions

@@ -7,6 +7,7 @@
  */
 
 import { readFileSync } from 'node:fs'
+import { HOUR_MS } from '../../foundation/domain/calendar.ts'
 import type { TraceSampler } from '../../foundation/domain/trace-sampler.ts'
 import { readKeyValues } from '../../foundation/settings/key-value-list.ts'
 import { readSampler } from '../../foundation/settings/sampler-setting.ts'
@@ -81,7 +82,6 @@ export const TELEMETRY_VARIABLES: readonly string[] = [
   'OTEL_METRIC_EXPORT_INTERVAL',
 ]
 
-const HOUR_MS = 3_600_000
 const QUEUE_MAX = 100_000
 const ATTRIBUTES_MAX = 64
 /** The export sets these, or they belong to the connection; the HTTP client refuses requests with some of them. */

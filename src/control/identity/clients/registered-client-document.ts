@@ -1,5 +1,6 @@
 /** The document of a client that registered itself, and what follows from it. */
 
+import { DAY_MS } from '../../../foundation/domain/calendar.ts'
 import type { RegisteredClientView } from '../../access/people/registered-clients.ts'
 import { toTime } from '../../command/commands.ts'
 import { documentKind, type Document } from '../../../storage/store/registry.ts'
@@ -25,7 +26,6 @@ export const REGISTERED_CLIENT_KIND = documentKind<RegisteredClientBody>('regist
   'lastUsedAtMs',
 ])
 export const REGISTERED_CLIENT_DUE = 'registered_client_expiry'
-export const DAY_MS = 86_400_000
 /** Without use. */
 export const LIFETIME_MS = 30 * DAY_MS
 

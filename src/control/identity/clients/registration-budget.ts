@@ -5,6 +5,7 @@
  * the tenant. A refused registration counts for neither, so that the store never holds more than the registrations of one hour.
  */
 
+import { HOUR_MS } from '../../../foundation/domain/calendar.ts'
 import type { AttemptLimit, AttemptStore } from '../../../storage/store/attempts.ts'
 import { networkOf } from '../network-of.ts'
 
@@ -20,7 +21,7 @@ export interface RegistrationBudgetOptions {
 
 export const PER_NETWORK_MAX = 20
 export const PER_TENANT_MAX = 100
-const HOUR = { windowMs: 3_600_000, isSliding: false }
+const HOUR = { windowMs: HOUR_MS, isSliding: false }
 const PER_NETWORK: AttemptLimit = { ...HOUR, max: PER_NETWORK_MAX }
 const PER_TENANT: AttemptLimit = { ...HOUR, max: PER_TENANT_MAX }
 

@@ -9,6 +9,7 @@
  * a removal that was interrupted can be repeated, and once more after it, for what began meanwhile.
  */
 
+import { DAY_MS } from '../../../foundation/domain/calendar.ts'
 import { isDisabled } from '../../access/platform-access.ts'
 import type { RegisteredClients } from '../../access/people/registered-clients.ts'
 import { addDueWrite, dropDueWrite, dueWrite, type DueTime } from '../../command/due-times.ts'
@@ -28,7 +29,6 @@ import {
 import type { EndCodes } from '../client-codes.ts'
 import type { RegisteredClient } from '../client-authentication.ts'
 import {
-  DAY_MS,
   expiryOf,
   keysOf,
   LIFETIME_MS,

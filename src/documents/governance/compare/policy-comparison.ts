@@ -1,9 +1,9 @@
 /** Checks of the life of an operation that a ruleset may switch on: its sunset and its stability. */
 
+import { DAY_MS } from '../../../foundation/domain/calendar.ts'
 import type { DeclaredOperation } from '../operations.ts'
 import type { Sides } from './sides.ts'
 
-const DAY_MS = 86_400_000
 /** Time that callers have between the announcement of a sunset and the sunset. */
 const NOTICE_DAYS = 90
 /** From the least to the most stable. */

@@ -10,6 +10,7 @@
  */
 
 import { matchesGlob, normalize } from 'node:path'
+import { DAY_MS } from '../../../foundation/domain/calendar.ts'
 import { fieldsOf, type Fields } from '../../../foundation/json/fields.ts'
 import { InputFault } from './input-fault.ts'
 
@@ -32,7 +33,6 @@ interface Entry {
 
 const MEMBERS: ReadonlySet<string> = new Set(['rule', 'pointer', 'file', 'reason', 'expires'])
 const DATE = /^\d{4}-\d{2}-\d{2}$/
-const DAY_MS = 86_400_000
 
 export const NO_IGNORES: IgnoreFile = { reasonFor: () => null, notes: () => [] }
 

@@ -1,10 +1,10 @@
 /** Values as people read them: times in their zone, numbers with separators, ids that can be copied. */
 
 import { signal } from '@preact/signals'
+import { DAY_MS } from '../../../foundation/domain/calendar.ts'
 import { texts } from '../texts.ts'
 import { useCopy } from './use-copy.ts'
 
-const DAY_MS = 86_400_000
 const ID_SHOWN_MAX = 16
 const number = new Intl.NumberFormat('en')
 const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto' })

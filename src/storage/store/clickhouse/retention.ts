@@ -8,6 +8,7 @@
  * The line items of a month are removed after its statement was closed. Its corrections are stored before line items or sums go.
  */
 
+import { DAY_MS } from '../../../foundation/domain/calendar.ts'
 import { ALL_KEPT, type KeptUsage, type RetentionDays } from '../retention.ts'
 import type { ClickHouse } from './client.ts'
 import { readKeptUsage, SUBJECTS, writeKeptUsage, type Subject } from './kept-usage.ts'
@@ -52,7 +53,6 @@ const TABLES: Readonly<Record<Subject, readonly string[]>> = {
 const SYNCHRONISED = ['kept_usage', 'statement_lines', 'statement_corrections', 'line_items', 'line_items_hourly']
 /** Ten years, or as long as sums. */
 const STATEMENT_DAYS = 3_660
-const DAY_MS = 86_400_000
 /** Other services of the same server refuse reads of removed months when they have read the record of it, every ten minutes. */
 const SERVER_DELAY_MS = 20 * 60_000
 

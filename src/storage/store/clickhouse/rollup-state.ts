@@ -1,5 +1,6 @@
 /** Compares the rollups of a month with the hourly totals, day by day. */
 
+import { DAY_S } from '../../../foundation/domain/calendar.ts'
 import { within, yielding, type ClickHouse } from './client.ts'
 
 export interface MonthState {
@@ -31,7 +32,6 @@ interface DayRow {
   readonly sums: string
 }
 
-const DAY_S = 86_400
 /** Usage of the last seconds of a day is stored after its end. Later usage is late, which is as exact but costs another rollup. */
 const CLOSING_S = 600
 /** In the background, a statement may read a whole month. */

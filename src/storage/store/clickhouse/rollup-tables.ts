@@ -5,6 +5,7 @@
  * have rows, so that the month is replaced.
  */
 
+import { DAY_S } from '../../../foundation/domain/calendar.ts'
 import { withAsides } from './aside-tables.ts'
 import type { ClickHouse } from './client.ts'
 import { onAllReplicas } from './replicas.ts'
@@ -17,7 +18,6 @@ const DAILY_KEY = 'day, tenant, api, consumer, operation, subscription, agent, c
 const BY_API_KEY = 'hour, tenant, api, operation, currency'
 const BY_PRICE_KEY = 'day, tenant, consumer, api, currency, price'
 const MONTHLY_KEY = 'month, tenant, api, consumer, operation, subscription, agent, currency'
-const DAY_S = 86_400
 
 export function isRollup(table: string): boolean {
   return ROLLUPS.some((rollup) => rollup === table)

@@ -9,6 +9,7 @@
  * Totals may arrive late. Their day is read from the hourly totals from before the insert until it is rolled up again.
  */
 
+import { DAY_S } from '../../../foundation/domain/calendar.ts'
 import type { ClickHouse } from './client.ts'
 import { closedUpTo, compareMonth, listMonths, type ComparedMonth } from './rollup-state.ts'
 import { makeRollups } from './rollup-tables.ts'
@@ -35,8 +36,6 @@ export const NOTHING_ROLLED: Rollups = {
   inserting: (_, insert) => insert(),
   roll: () => Promise.resolve(),
 }
-
-const DAY_S = 86_400
 
 /** Inserts of the totals of one day. */
 interface Inserts {

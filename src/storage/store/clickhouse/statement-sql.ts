@@ -5,6 +5,7 @@
  * contains only names of this file; every value of a caller is a parameter.
  */
 
+import { DAY_S } from '../../../foundation/domain/calendar.ts'
 import type { StatementQuery } from '../statement-store.ts'
 import type { Statement } from './readers.ts'
 import type { PricedUsage, Span } from './summary-plan.ts'
@@ -18,7 +19,6 @@ export interface UsageOfMonth {
   readonly isLate: boolean
 }
 
-const DAY_S = 86_400
 const OWN = 'u.tenant = {tenant:String} AND u.consumer = {consumer:String} AND u.api != {exclude_api:String}'
 const COLUMNS = 'u.api AS api, u.currency AS currency, u.price AS price'
 const SUMS = 'toInt64(u.calls) AS calls, u.units AS units, u.amount AS amount'

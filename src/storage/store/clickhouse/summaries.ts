@@ -6,6 +6,7 @@
  * looked for in ever longer stretches of time.
  */
 
+import { HOUR_MS } from '../../../foundation/domain/calendar.ts'
 import type { GroupField, SummaryInterval, SummaryPage, SummaryQuery, SummaryRow } from '../usage-store.ts'
 import type { KeptUsage } from '../retention.ts'
 import { requireLineItems, requireSums } from './kept-usage.ts'
@@ -30,7 +31,6 @@ interface Row {
 
 type Ask = SummaryQuery & { readonly signal?: AbortSignal | undefined }
 
-const HOUR_MS = 3_600_000
 /** Tables that are sorted by a column, after the tenant. */
 const ORDERED_BY: Readonly<Record<'api' | 'consumer', readonly SourceTable[]>> = {
   api: ['usage_daily', 'usage_monthly'],

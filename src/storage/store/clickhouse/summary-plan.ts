@@ -5,6 +5,7 @@
  * instant of the range belongs to one table, so the sum is exact for any range.
  */
 
+import { DAY_S, HOUR_S } from '../../../foundation/domain/calendar.ts'
 import type { SummaryInterval } from '../usage-store.ts'
 
 const SOURCES = [
@@ -51,9 +52,6 @@ export interface SummaryRange {
   /** Whether the query names a revision, in its groups or its filters: only line items have it. */
   readonly isByRevision?: boolean
 }
-
-const HOUR_S = 3_600
-const DAY_S = 24 * HOUR_S
 
 export function planSources(range: SummaryRange, rolled: RolledUsage & PricedUsage): Source[] {
   if (range.isByRevision === true || range.interval === 'minute') return planLineItems(range)

@@ -4,6 +4,7 @@
  * Their text contains only names of this file; every value of a caller is a parameter.
  */
 
+import { DAY_S } from '../../../foundation/domain/calendar.ts'
 import type { GroupField, SummaryInterval, SummaryQuery } from '../usage-store.ts'
 import type { Statement } from './readers.ts'
 import type { Source, SourceTable } from './summary-plan.ts'
@@ -38,7 +39,6 @@ const STARTS: Readonly<Record<SummaryInterval, (column: string) => string>> = {
   day: (column) => `toUnixTimestamp(toStartOfDay(toDateTime(${column}, 'UTC')))`,
   month: (column) => `toUnixTimestamp(toDateTime(toStartOfMonth(${column}), 'UTC'))`,
 }
-const DAY_S = 86_400
 
 /** Names of the key's columns: the interval, the groups, the currency. */
 export function keyColumns({ groupBy, interval }: SummaryShape): readonly string[] {

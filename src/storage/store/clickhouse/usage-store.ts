@@ -1,5 +1,6 @@
 /** Usage in ClickHouse: line items as they are flushed, hourly totals beside them, and rollups of closed days. */
 
+import { HOUR_MS } from '../../../foundation/domain/calendar.ts'
 import { UNKNOWN_REVISION } from '../../../foundation/domain/attribution.ts'
 import { toDecimal } from '../../../foundation/domain/decimal.ts'
 import { ALL_KEPT, type KeptUsage } from '../retention.ts'
@@ -23,7 +24,6 @@ interface Row extends CursorRow {
   readonly amount: string
 }
 
-const HOUR_MS = 3_600_000
 /** A page is looked for in ever longer stretches of time: merging a whole month to show fifty rows takes seconds. */
 const SPAN_MS = HOUR_MS / 6
 const SPAN_GROWTH = 4

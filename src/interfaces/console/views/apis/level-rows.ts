@@ -1,10 +1,10 @@
 /** Which service levels of revisions are compared. */
 
+import { MINUTE_MS } from '../../../../foundation/domain/calendar.ts'
 import type { Item } from '../../api/operations.ts'
 
 type Level = Item<'/v1/proxies/:id/levels'>
 
-const MINUTE_MS = 60_000
 /** Less than the API measures at once, because the page stays open. */
 const SPAN_MS_MAX = 30 * 86_400_000
 

@@ -1,5 +1,6 @@
 /** The service level of an API: promised against measured, and how it was over time. */
 
+import { HOUR_MS, MINUTE_MS } from '../../../../foundation/domain/calendar.ts'
 import type { Answer } from '../../api/operations.ts'
 import { useRead } from '../../api/use-read.ts'
 import { Filters, SelectFilter } from '../../parts/filters.tsx'
@@ -16,8 +17,6 @@ type Level = Answer<'/v1/apis/:name/serviceLevel'>
 type Promised = Level['promises'][number]
 
 const words = texts.serviceLevel
-const HOUR_MS = 3_600_000
-const MINUTE_MS = 60_000
 const RANGES: readonly (readonly [string, string])[] = [
   ['1', words.ranges.hour],
   ['24', words.ranges.day],

@@ -1,9 +1,9 @@
 /** Calls by API or by subscription, for the rows of a list. */
 
+import { HOUR_MS } from '../../../../foundation/domain/calendar.ts'
 import { useRead } from '../../api/use-read.ts'
 import { may } from '../../shell/person.ts'
 
-const HOUR_MS = 3_600_000
 const DAY_HOURS = 24
 const GROUPS = '500'
 

@@ -1,5 +1,6 @@
 /** The use of APIs by a consumer: a chart of its calls, and totals per API of the last 30 days. */
 
+import { DAY_MS } from '../../../../foundation/domain/calendar.ts'
 import { List } from '../../parts/list.tsx'
 import { Skeleton } from '../../parts/states.tsx'
 import { toAmount, toNumber } from '../../parts/values.tsx'
@@ -8,7 +9,6 @@ import { CallChart } from '../usage/call-chart.tsx'
 import { usePreset } from '../usage/use-preset.ts'
 
 const words = texts.consumers.usage
-const DAY_MS = 86_400_000
 const DAYS = 30
 
 export function ConsumerUsage({ consumer: customer }: { readonly consumer: string }) {

@@ -1,5 +1,6 @@
 /** Calls, errors, latency, resource units and money over time. */
 
+import { DAY_MS, MINUTE_MS } from '../../../../foundation/domain/calendar.ts'
 import { useRead } from '../../api/use-read.ts'
 import type { Answer } from '../../api/operations.ts'
 import { Chart, type Series } from '../../parts/chart.tsx'
@@ -19,8 +20,6 @@ type Levels = Answer<'/v1/serviceLevels'>
 type Window = Levels['windows'][number]
 
 const words = texts.overview
-const MINUTE_MS = 60_000
-const DAY_MS = 86_400_000
 /** As the API divides a time. */
 const WINDOWS_MAX = 100
 const STEPS_MS = [1, 5, 15, 60, 360, 1_440].map((minutes) => minutes * MINUTE_MS)

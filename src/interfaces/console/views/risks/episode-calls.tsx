@@ -1,6 +1,7 @@
 /** The calls of the party before and since an episode opened; those of its evidence are marked. */
 
 import { useEffect, useRef } from 'preact/hooks'
+import { HOUR_MS } from '../../../../foundation/domain/calendar.ts'
 import type { Item } from '../../api/operations.ts'
 import { useRead } from '../../api/use-read.ts'
 import { Outcome } from '../../parts/codes.tsx'
@@ -16,7 +17,6 @@ type Call = Item<'/v1/requests'>
 
 const words = texts.risks.calls
 const SHOWN = '20'
-const HOUR_MS = 3_600_000
 /** The service keeps calls for 7 days by default. */
 const KEPT_MS = 7 * 24 * HOUR_MS
 

@@ -1,6 +1,7 @@
 /** One risk episode: what happens, who is involved, their calls, and what can be done about it. */
 
 import { useEffect } from 'preact/hooks'
+import { MINUTE_MS } from '../../../../foundation/domain/calendar.ts'
 import { useRead } from '../../api/use-read.ts'
 import { riskTitle } from '../../parts/codes.tsx'
 import { Page } from '../../parts/page.tsx'
@@ -20,7 +21,6 @@ import type { Timeline } from './party.ts'
 
 const words = texts.risks
 const RELOAD_MS = 10_000
-const MINUTE_MS = 60_000
 
 export function Episode({ riskId }: { readonly riskId: string }) {
   const reading = useRead('/v1/risks/:riskId', { params: { riskId } })

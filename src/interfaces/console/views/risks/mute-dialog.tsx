@@ -1,6 +1,7 @@
 /** Mutes an episode with a reason and an end, and takes it back. */
 
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { HOUR_MS } from '../../../../foundation/domain/calendar.ts'
 import { change } from '../../api/client.ts'
 import { ActionButton, DialogButton, Form, keepFocus } from '../../parts/dialog.tsx'
 import { SelectField, TextAreaField, TextField } from '../../parts/fields.tsx'
@@ -11,7 +12,6 @@ import type { Mute, Risk } from './party.ts'
 
 const words = texts.risks.muting
 const actions = texts.risks.actions
-const HOUR_MS = 3_600_000
 const CUSTOM = ''
 /** The service takes at most 90 days from the time at which it gets the call. */
 const SPAN_MS_MAX = 90 * 24 * HOUR_MS - 60_000

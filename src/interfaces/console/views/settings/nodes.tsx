@@ -1,5 +1,6 @@
 /** The nodes that share the registry, refreshed while the page is visible; a node that does not return is removed here. */
 
+import { MINUTE_S } from '../../../../foundation/domain/calendar.ts'
 import { change } from '../../api/client.ts'
 import type { Item } from '../../api/operations.ts'
 import { useRead } from '../../api/use-read.ts'
@@ -20,7 +21,6 @@ const words = texts.nodes
 const REFRESH_MS = 5_000
 /** Above it the clocks of nodes order too little of what they make. */
 const CLOCK_SECONDS_MAX = 1
-const MINUTE_SECONDS = 60
 
 export function Nodes() {
   const reading = useRead('/v1/nodes', { query: Pages.query() })
@@ -103,6 +103,6 @@ function Remove({ node: { name }, onRemoved }: Shown & { readonly onRemoved: () 
 }
 
 function toDuration(seconds: number): string {
-  if (seconds < MINUTE_SECONDS) return words.seconds(toNumber(Math.floor(seconds)))
-  return words.minutes(toNumber(Math.floor(seconds / MINUTE_SECONDS)))
+  if (seconds < MINUTE_S) return words.seconds(toNumber(Math.floor(seconds)))
+  return words.minutes(toNumber(Math.floor(seconds / MINUTE_S)))
 }

@@ -1,12 +1,10 @@
 /** The intervals of a chart, in UTC as the API adds them up. */
 
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../../foundation/domain/calendar.ts'
 import { endOf, type Range } from './time-range.ts'
 
 export type Interval = 'minute' | 'hour' | 'day' | 'month'
 
-const MINUTE_MS = 60_000
-const HOUR_MS = 60 * MINUTE_MS
-const DAY_MS = 24 * HOUR_MS
 const MINUTES_UP_TO_DAYS = 3 / 24
 const HOURS_UP_TO_DAYS = 3
 const DAYS_UP_TO_DAYS = 120

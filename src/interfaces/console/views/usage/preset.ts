@@ -1,9 +1,7 @@
 /** The preset of a chart whose address has none: the last 30 days, or less for a young service. */
 
+import { DAY_MS, HOUR_MS } from '../../../../foundation/domain/calendar.ts'
 import { DEFAULT_PRESET } from './time-range.ts'
-
-const HOUR_MS = 3_600_000
-const DAY_MS = 24 * HOUR_MS
 
 /** Starts of the day, the hour and the minute of the first use; null: there is none, missing: it has not been read. */
 export interface FirstUse {

@@ -1,5 +1,7 @@
 /** The time that a view covers, from the address. */
 
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../../foundation/domain/calendar.ts'
+
 export interface Range {
   /** RFC 3339. */
   readonly from: string
@@ -7,9 +9,6 @@ export interface Range {
   readonly to: string
 }
 
-const MINUTE_MS = 60_000
-const HOUR_MS = 60 * MINUTE_MS
-const DAY_MS = 24 * HOUR_MS
 const DAYS: ReadonlyMap<string, number> = new Map([
   ['7d', 7],
   ['30d', 30],

@@ -1,6 +1,7 @@
 /** The deliveries of a receiver, by state, and the way to send them again. */
 
 import { useState } from 'preact/hooks'
+import { HOUR_MS } from '../../../../foundation/domain/calendar.ts'
 import { change } from '../../api/client.ts'
 import { useRead } from '../../api/use-read.ts'
 import { ActionButton, DialogButton, Form } from '../../parts/dialog.tsx'
@@ -15,7 +16,6 @@ import { may } from '../../shell/person.ts'
 import { texts } from '../../texts.ts'
 
 const words = texts.webhooks
-const HOUR_MS = 3_600_000
 
 export function Deliveries({ webhook }: { readonly webhook: string }) {
   const state = query.value.get('state') ?? ''
