@@ -45,7 +45,7 @@ export interface LeasesOptions {
 }
 
 interface Grantor extends Pick<LeaseDriverOptions, 'prepare' | 'send' | 'openEpoch'> {
-  /** Tells the operator what to do about nodes that the grantor waits for. */
+  /** Logs what to do about nodes that the grantor waits for. */
   readonly remedy: string
   /** Returns the names of these nodes. */
   readonly namesOf: (waiting: readonly string[]) => Promise<readonly string[]>

@@ -153,7 +153,7 @@ function openSharedUpstreams(
     own: issues,
     events,
     clock,
-    onFailed: (cause) => log.warn({ err: cause }, 'failing backends could not be told to other nodes; retrying'),
+    onFailed: (cause) => log.warn({ err: cause }, 'failing backends could not be reported to other nodes; retrying'),
   })
   opened('failing backends', upstreams.stop)
   return upstreams

@@ -1,4 +1,4 @@
-/** Composes what makes a node follow the changes of others, and shows how far it has come. A single node has nobody to follow. */
+/** Composes what makes a node follow the changes of others, and shows how far it has come. A single node follows none. */
 
 import { followGrants, GRANT_KINDS } from '../control/access/follow-grants.ts'
 import { IDENTITY_PROVIDER_KIND } from '../control/access/identity-provider-document.ts'
@@ -153,7 +153,7 @@ function apiOf({ document }: Change): string {
 }
 
 /**
- * If the position cannot be read, nobody knows which nodes serve the change: the answer says so. If nodes refuse calls without the
+ * If the position cannot be read, it is unknown which nodes serve the change: the answer says so. If nodes refuse calls without the
  * registry, it is given once every node that lacks the change does.
  */
 export function createAwaitNodes({

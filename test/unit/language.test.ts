@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest'
 const SRC = join(import.meta.dirname, '../../src')
 /** A sentence starts with its subject or its verb. */
 const STARTS = /^(Of|What|Whoever|Nobody)\b/
-const PHRASES = /\b(whence|whoever|his|is told|hears of)\b/i
+const PHRASES = /\b(whence|whoever|nobody|somebody|forgets?|forgotten|his|is told|hears of)\b/i
 
 interface Passage {
   readonly line: number

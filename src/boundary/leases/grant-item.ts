@@ -171,7 +171,7 @@ function grantSlots(
 
 /**
  * Returns the limit of the newest declaration: that of `known`, or of the request. A version that no request has carried for `keepMs`
- * is forgotten: no node holds anything that was granted under it, and the registry may have been restored to a point before it.
+ * is dropped: no node holds anything that was granted under it, and the registry may have been restored to a point before it.
  */
 function newest<State extends Known, Budget extends Versioned>(
   known: State | null,

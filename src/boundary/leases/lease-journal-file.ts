@@ -30,7 +30,7 @@ export type JournalName = (typeof JOURNAL_NAMES)[number]
 export interface JournalFileOptions {
   readonly folder: string
   readonly name?: JournalName
-  /** Changes when the machine starts; null if the platform does not tell. Then every start takes a new identity. */
+  /** Changes when the machine starts; null if the platform does not say. Then every start takes a new identity. */
   readonly bootId: string | null
   readonly newIdentity: () => string
   /** Returns the claims to keep when the file is rewritten. */

@@ -82,7 +82,7 @@ export interface LeaseRequest {
   readonly notAfterMs: number
   /** Whether all that the node held when the generation began has been reported. */
   readonly isSynced: boolean
-  /** The identity asks for nothing any more, so that the grantor forgets it, but not its calls. Default: false. */
+  /** The identity asks for nothing any more, so that the grantor evicts it, but not its calls. Default: false. */
   readonly isLast?: boolean
   readonly items: readonly LeaseItem[]
 }

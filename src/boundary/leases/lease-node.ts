@@ -128,7 +128,7 @@ export class LeaseNode {
     return false
   }
 
-  /** Lets the next message report a lease, which tells how much is left for all nodes. */
+  /** Lets the next message report a lease, which reports how much is left for all nodes. */
   look(key: string): void {
     const counter = this.#counters.get(key)
     if (counter === undefined) return

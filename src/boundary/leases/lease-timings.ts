@@ -41,7 +41,7 @@ export interface LeaseTimings {
   readonly retryMs: number
   /** An idle lease is returned after this time once the budget is scarce. */
   readonly returnMs: number
-  /** An idle lease is returned after this time in any case. A version of a declaration is forgotten if no request carries it for as long. */
+  /** An idle lease is returned after this time in any case. A version of a declaration is dropped if no request carries it for as long. */
   readonly keepMs: number
   /** A lease is reported again after `returnMs`, or after this time for each active counter if that is longer. */
   readonly refreshMsEach: number

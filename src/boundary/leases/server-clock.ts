@@ -36,7 +36,7 @@ export class ServerClock {
     this.#widthMs = widthMs
   }
 
-  /** Forgets all earlier exchanges. */
+  /** Drops all earlier exchanges. */
   reset({ sentMs, receivedMs, serverMs }: Exchange): void {
     this.#lowMs = serverMs - receivedMs
     this.#highMs = serverMs + 1 - sentMs

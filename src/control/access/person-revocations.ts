@@ -4,7 +4,7 @@
  * A revocation has a random id. A token names the latest revocation of its person, which is read before the rights that it carries; a
  * token that names another one is refused. So neither clocks nor the order of ids matter. A revocation is stored until the last of the
  * tokens before it has expired, and has reached every gateway thread before the command returns. Their number is bounded by the people
- * who are changed within the lifetime of a token. A change that nobody repeats after a crash commits a due revocation with itself,
+ * who are changed within the lifetime of a token. A change that is not repeated after a crash commits a due revocation with itself,
  * which the next start carries out.
  */
 

@@ -13,10 +13,10 @@ export function createLazyWatch(
     registry.watch(await registry.end(), listener)
   }
 
-  function forget(cause: unknown): never {
+  function evict(cause: unknown): never {
     watching = null
     throw cause
   }
 
-  return () => (watching ??= watch().catch(forget))
+  return () => (watching ??= watch().catch(evict))
 }

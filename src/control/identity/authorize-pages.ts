@@ -144,7 +144,7 @@ function html(
   return answer(status, page.text, { ...page.headers, ...headers })
 }
 
-/** A provider redirects among hosts of its own, which nobody can list. */
+/** A provider redirects among hosts of its own, which cannot be listed. */
 function providerTargets(providers: readonly SignInProvider[]): string {
   return [...new Set(providers.map(({ issuer }) => ` ${new URL(issuer).protocol}`))].join('')
 }

@@ -94,7 +94,7 @@ export async function changeEntry(
   })
 }
 
-/** A retired API serves nobody. */
+/** A retired API serves no call. */
 function withoutCanary(body: ProxyBody, atMs: number): ProxyBody {
   return canaryOf(body) === null ? body : steppedProxy(body, { type: 'revision.discarded', atMs })
 }

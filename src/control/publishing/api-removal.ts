@@ -1,5 +1,5 @@
 /**
- * Removes APIs that nobody subscribes to.
+ * Removes APIs without subscriptions.
  *
  * When the command returns, every gateway thread answers 404 for the API and its name is free, also for other tenants. Documents,
  * declarations and usage stay, because bills refer to them.

@@ -78,7 +78,7 @@ async function follow(options: FollowApiOptions, planOf: ServingPlans, api: stri
   const { registry, gateway, specifications, served } = options
   const entry = await registry.get(API_KIND, api)
   if (entry === null) {
-    served.forget(api)
+    served.evict(api)
     await gateway.withdraw(api)
     return null
   }
@@ -113,7 +113,7 @@ async function serveOrWithhold(options: FollowApiOptions, of: Next): Promise<Act
     return (await serve(options, next)) ? next : null
   } catch (cause) {
     if (isFromDisk(cause)) throw cause
-    served.forget(api)
+    served.evict(api)
     const what = (await withholdCanary(options, of)) ? 'canary' : 'active revision'
     if (what !== 'canary') await (await gateway.prepare(toWithheld(proxy, deployment), [])).swap()
     throw new RevisionWithheld(what, api, cause)

@@ -28,7 +28,7 @@ export interface Proxy {
   readonly backendSource: BackendSource | null
   /** The deployment of the staged revision; null if there is none. */
   readonly staging: Staging | null
-  /** Whom the staged revision serves; null if it serves nobody. */
+  /** Whom the staged revision serves; null if it serves no call. */
   readonly canary: ShownCanary | null
   readonly labels: Labels
   /** Only in the responses to staging and activation. */

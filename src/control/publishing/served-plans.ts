@@ -12,7 +12,7 @@ export interface ServedPlans {
   note(served: ActivePlan): void
   /** Returns what this node has to change to serve a plan; null if it serves the plan. */
   changeTo(plan: ActivePlan): PlanChange | null
-  forget(api: string): void
+  evict(api: string): void
 }
 
 interface Digests {
@@ -30,7 +30,7 @@ export function createServedPlans(): ServedPlans {
       const served = digests.get(plan.plan.api)
       return served === undefined ? 'revision' : compare(served, plan)
     },
-    forget: (api) => void digests.delete(api),
+    evict: (api) => void digests.delete(api),
   }
 }
 

@@ -13,7 +13,7 @@ export interface FailingBackend {
   readonly tenant: string
   readonly api: string
   readonly state: UpstreamState
-  /** How badly all targets fail together, so that a node tells the others of the second one that fails. */
+  /** How badly all targets fail together, so that a node reports the second one that fails to the others. */
   readonly severity: number
 }
 

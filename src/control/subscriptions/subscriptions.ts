@@ -281,7 +281,7 @@ async function setScopes(
   ])
 }
 
-/** A consumer cannot add scopes that nobody approves. */
+/** A consumer cannot add scopes without an approval. */
 async function checkNoneAdded({ registry }: Context, body: SubscriptionBody, scopes: readonly string[]): Promise<void> {
   if (body.actor.value === 'Pending' || scopes.every((scope) => body.scopes.includes(scope))) return
   const { subscriptionApproval } = await policyOfSubscribed(registry, body)

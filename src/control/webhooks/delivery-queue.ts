@@ -26,7 +26,7 @@ export interface DeliveryQueue {
   /** Removes the queued deliveries of a receiver. */
   drop(receiver: string): void
   /** Treats a receiver as unproven, and evicts it as soon as it has no deliveries. */
-  forget(receiver: string): void
+  evict(receiver: string): void
   /** Returns the number of queued deliveries, of one receiver or of all. */
   sizeOf(receiver?: string): number
   /** The number of receivers in memory. */
@@ -118,7 +118,7 @@ class FairDeliveryQueue implements DeliveryQueue {
     if (isIdle(receiver)) this.#receivers.delete(name)
   }
 
-  forget(name: string): void {
+  evict(name: string): void {
     const receiver = this.#receivers.get(name)
     if (receiver === undefined) return
     receiver.isProven = false

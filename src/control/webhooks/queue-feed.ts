@@ -27,7 +27,7 @@ export interface QueueFeed {
 
 export interface QueueFeedOptions {
   readonly registry: Pick<Registry, 'end' | 'list' | 'watch'>
-  readonly queue: Pick<DeliveryQueue, 'add' | 'drop' | 'forget'>
+  readonly queue: Pick<DeliveryQueue, 'add' | 'drop' | 'evict'>
   readonly clock: Pick<Clock, 'after'>
   readonly log: Log
   readonly count: CountEvent
@@ -48,7 +48,7 @@ export function createQueueFeed(options: QueueFeedOptions): QueueFeed {
       void reload({ tenant: document.id })
     if (document.kind !== EVENT_SUBSCRIPTION_KIND) return
     const { id, body } = document as Document<EventSubscriptionBody>
-    if (removed) queue.forget(id)
+    if (removed) queue.evict(id)
     if (!removed && stateOfSubscription(body) === 'disabled') {
       queue.drop(id)
       disabled.add(id)

@@ -144,14 +144,14 @@ class SharedLookups {
   #nameOf(hostname: string): Name {
     let name = this.#names.get(hostname)
     if (name !== undefined) return name
-    if (this.#names.size >= NAMES_MAX) this.#forget()
+    if (this.#names.size >= NAMES_MAX) this.#evict()
     name = { hostname, pending: null, wasLate: null, addresses: null, addressesAtMs: 0, refusedUntilMs: 0 }
     this.#names.set(hostname, name)
     return name
   }
 
-  /** Forgets the name that is known for the longest time. */
-  #forget(): void {
+  /** Evicts the name that is known for the longest time. */
+  #evict(): void {
     for (const [hostname, { pending }] of this.#names) {
       if (pending !== null) continue
       this.#names.delete(hostname)

@@ -2,7 +2,7 @@
 
 type ForeignFunctions = typeof import('node:ffi')
 
-/** Returns undefined if there is none. Without the warning that it is experimental: nobody who starts the service can act on it. */
+/** Returns undefined if there is none. Without the warning that it is experimental: an operator cannot act on it. */
 export function loadForeignFunctions(): ForeignFunctions | undefined {
   if (process.platform !== 'linux') return undefined
   const { emitWarning } = process

@@ -2,7 +2,7 @@
  * Until when this process may serve calls without having read the registry, as two deadlines in memory that all threads share.
  *
  * A thread compares them with its own clocks, so that a main thread that is blocked cannot prolong anything. The monotonic clock
- * stands still while a machine is suspended, and the system clock can be set back: the earlier deadline counts. Memory that nobody has
+ * stands still while a machine is suspended, and the system clock can be set back: the earlier deadline counts. Memory that was never
  * written is stale.
  */
 

@@ -112,7 +112,7 @@ async function readPair(certFile: string, keyFile: string): Promise<StoredCertif
   if (!leaf.checkPrivateKey(readKey(key, keyFile)))
     throw new Error(`the key in ${keyFile} belongs to another certificate`)
   createSecureContext({ cert, key })
-  // Not those of its issuers: an expired one of several chains harms nobody.
+  // Not those of its issuers: an expired one of several chains does no harm.
   return { file: certFile, cert, key, names: namesOf(leaf), expiresMs: leaf.validToDate.getTime() }
 }
 

@@ -124,14 +124,14 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
     revokeToken: (token) => void (revoked.add(token) || count('revoked_tokens_full')),
     revokePerson: (person) => void (revokedPeople.add(person) || count('revoked_tokens_full')),
     setKeys({ keys: jwks }) {
-      if (tokenKeys.set(jwks)) tokens.forgetOwn()
+      if (tokenKeys.set(jwks)) tokens.evictOwn()
     },
     setProviders(plans) {
       for (const tenant of providers.set(plans)) grants.invalidateNames(tenant)
     },
     membershipChanged(tenant) {
       grants.invalidateNames(tenant)
-      tokens.forgetFederated()
+      tokens.evictFederated()
     },
   }
 }

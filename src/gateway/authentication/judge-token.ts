@@ -2,7 +2,7 @@
  * Judges a token as a call with it would be judged, to explain why calls are refused.
  *
  * Neither the token nor the result is cached, and the grant is read anew, so that the judgement is that of the next call and the
- * token leaves no trace. A token that does not verify names nobody.
+ * token leaves no trace. A token that does not verify names no caller.
  */
 
 import type { CredentialName, Grant } from '../../boundary/plan/grant.ts'

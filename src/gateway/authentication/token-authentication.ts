@@ -77,13 +77,13 @@ export class TokenAuthentication {
   }
 
   /** Invalidates verified tokens of this gateway. */
-  forgetOwn(): void {
+  evictOwn(): void {
     this.#options.ownCallers.clear()
     this.#epoch++
   }
 
   /** Invalidates verified tokens of federated issuers. */
-  forgetFederated(): void {
+  evictFederated(): void {
     this.#options.federatedCallers.clear()
     this.#epoch++
   }

@@ -10,7 +10,7 @@ import { UpstreamGate, type GatePlan, type UpstreamReport } from './upstream-gat
 export interface UpstreamGates {
   of(key: string): UpstreamGate
   set(key: string, plan: GatePlan): void
-  /** Forgets the gate to a target that no revision has any more. */
+  /** Evicts the gate to a target that no revision has any more. */
   drop(key: string): void
   close(): void
 }

@@ -40,7 +40,7 @@ export function createUpstreamHealth(options: ApiMonitorOptions): UpstreamHealth
   const monitors = new Map<string, ApiMonitor>()
   const byKey = new Map<string, ApiMonitor>()
 
-  function forget(monitor: ApiMonitor): void {
+  function evict(monitor: ApiMonitor): void {
     for (const key of monitor.keys) byKey.delete(key)
   }
 
@@ -52,14 +52,14 @@ export function createUpstreamHealth(options: ApiMonitorOptions): UpstreamHealth
     const monitor = monitors.get(scope)
     if (monitor === undefined) return
     monitor.release()
-    forget(monitor)
+    evict(monitor)
     monitors.delete(scope)
   }
 
   function watch(scope: string, monitored: MonitoredApi): void {
     const running = monitors.get(scope)
     if (running?.tenant === monitored.tenant) {
-      forget(running)
+      evict(running)
       running.setBackend(monitored.backend)
       return register(running)
     }

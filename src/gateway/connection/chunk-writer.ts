@@ -3,5 +3,5 @@ export interface ChunkWriter {
   readonly writableLength: number
 }
 
-/** For chunks that nobody needs. */
+/** For chunks that are not needed. */
 export const NOTHING_WAITS: ChunkWriter = Object.freeze({ writableLength: 0 })

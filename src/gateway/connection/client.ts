@@ -77,7 +77,7 @@ export interface ClientResponse extends Pick<
   breakOff(): void
   /** Closes the connection, because its client is too slow; of HTTP/2, only the stream. */
   disconnect(): void
-  /** The bytes that the client has accepted, if its connection does not tell. */
+  /** The bytes that the client has accepted, if its connection does not report them. */
   deliveredBytes?(bytesPerSecondMin: number): number
   on(event: Exclude<ResponseEvent, 'socket'>, listener: () => void): unknown
   once(event: Exclude<ResponseEvent, 'socket'>, listener: () => void): unknown

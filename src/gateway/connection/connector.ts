@@ -1,6 +1,6 @@
 /**
  * undici's connector (DNS, TLS, time limit) for one backend, with the TLS session of its last connection. undici holds sessions
- * weakly, so that it would forget them whenever memory is collected.
+ * weakly, so that it would evict them whenever memory is collected.
  */
 
 import { createRequire } from 'node:module'

@@ -1,6 +1,6 @@
 /**
  * Writes headers as the lines of a message, and checks them: a line break in one of them would become a header or a request that
- * nobody has sent. Characters above U+00FF are refused, since their low bytes would be sent instead.
+ * was never sent. Characters above U+00FF are refused, since their low bytes would be sent instead.
  */
 
 import { exchangeError, REQUEST_INVALID } from './exchange.ts'

@@ -8,7 +8,7 @@ const KEPT_CHARACTERS_MAX = 4_096
 
 export class HeaderMemo {
   readonly raw: readonly string[]
-  /** Written by the code that reads the headers; the same object for all messages with these headers, so that nobody changes it. */
+  /** Written by the code that reads the headers; the same object for all messages with these headers, so it must not be changed. */
   reading: object | null = null
   /** Written by the connection: see `bodyBytesOf`. */
   bodyBytes: number | null = null
@@ -39,7 +39,7 @@ export class LastHeaders {
     return found
   }
 
-  forget(): void {
+  evict(): void {
     this.#memo = null
   }
 

@@ -11,7 +11,7 @@ export const nodeParser = findHttpParser()
 /** For the log. */
 export const httpParser: 'own' | 'fallback' = nodeParser === null ? 'fallback' : 'own'
 
-/** Tells operators of the fallback; null without it. */
+/** The warning about the fallback, for operators; null without it. */
 export const parserLimitation =
   nodeParser === null
     ? 'The HTTP parser of this version of Node is missing or differs: node:http and undici read HTTP instead, which costs more CPU per call.'

@@ -38,7 +38,7 @@ export abstract class ReceivedRequest extends Listeners implements ClientRequest
   writer: ChunkWriter | null = null
   /** The whole request has arrived. */
   complete = false
-  /** Null until somebody wants the body. */
+  /** Null until the body is wanted. */
   readableFlowing: boolean | null = null
 
   readonly #carrier: RequestCarrier

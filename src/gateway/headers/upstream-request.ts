@@ -70,7 +70,7 @@ export interface RequestHeaders {
   forwardLines: string | null
 }
 
-/** Returns the same object for requests of a connection with the same headers; nobody changes it, except for `forwardLines`. */
+/** Returns the same object for requests of a connection with the same headers; it must not be changed, except for `forwardLines`. */
 export function readRequestHeaders(request: ClientRequest, rules: RequestRules): RequestHeaders {
   const { headerMemo } = request
   if (headerMemo === undefined) return readHeaders(request, rules)

@@ -30,7 +30,7 @@ export interface ResponseHead extends ResponseFields {
 
 const NO_CONTENT = 204
 
-/** Returns the same object for responses of a connection with the same status and headers; nobody changes it. */
+/** Returns the same object for responses of a connection with the same status and headers; it must not be changed. */
 export function readResponseHead(status: number, headers: HeaderMemo, rules: HeaderRules): ResponseHead {
   return (headers.reading ??= readHead(status, headers.raw, rules)) as ResponseHead
 }

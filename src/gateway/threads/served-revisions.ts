@@ -170,7 +170,7 @@ class Revisions implements ServedRevisions {
     this.#retire(previous)
   }
 
-  /** Closes the connections of a revision that serves no more calls, and forgets the gates that no other one has. */
+  /** Closes the connections of a revision that serves no more calls, and evicts the gates that no other one has. */
   #retire(revision: CompiledRevision | undefined): void {
     if (revision === undefined) return
     const kept = new Set(gateKeysOf(this.#serving.get(revision.plan.api)))

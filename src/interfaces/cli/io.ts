@@ -61,7 +61,7 @@ export function createInterrupt(onFirst: () => void): () => void {
 }
 
 function toSink(stream: WriteStream, mayColour: boolean): Sink {
-  // The reader of a pipe has ended, as `head` does: there is nobody left to write to.
+  // The reader of a pipe has ended, as `head` does: nothing reads the output any more.
   stream.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 2))
   return {
     write: (text) => void stream.write(text),

@@ -47,7 +47,7 @@ export function createConsoleCookies({ baseUrl, gatewayUrl }: ConsoleCookiesOpti
   }
 }
 
-/** Returns null also if the cookie comes twice: one of them may have been set by somebody else. */
+/** Returns null also if the cookie comes twice: one of them may have been set by another site. */
 function readCookie(header: string | undefined, name: string): string | null {
   const found = (header ?? '').split(';').flatMap((pair) => {
     const at = pair.indexOf('=')

@@ -26,7 +26,7 @@ export interface ConsoleRequests {
   refuseOtherOrigins(request: Pick<IncomingMessage, 'headers'>): void
   /** Returns the path of the platform API for a request below `/console/api`, and that of any other request unchanged. */
   rewriteUrl(request: IncomingMessage): string
-  /** Returns the credential of the session. Throws a `Problem` if no page of the console sent the request, or nobody is signed in. */
+  /** Returns the credential of the session. Throws a `Problem` if no page of the console sent the request, or if there is no session. */
   credentialFor(request: IncomingMessage): Promise<string>
   /** Adds the hook that gives such requests their credential. */
   install(app: FastifyInstance): void

@@ -85,7 +85,7 @@ export function createConsoleSessions(options: ConsoleSessionsOptions): ConsoleS
     async end(id) {
       const found = await documents.find(id)
       if (found === null) return
-      // A renewal that is running would leave a refresh token that nobody ends.
+      // A renewal that is running would leave a refresh token that is never ended.
       await inTurn(found, async () => {
         const session = await documents.find(id)
         if (session === null) return

@@ -39,7 +39,7 @@ export async function openEventFollower(options: EventFollowerOptions): Promise<
   return new Follower(options, { end, lastId })
 }
 
-/** Follows from the end that the feed has once it can be read; nobody may subscribe before. */
+/** Follows from the end that the feed has once it can be read; subscribe only afterwards. */
 export function openLateEventFollower(options: EventFollowerOptions): EventFollower {
   return new Follower(options, null)
 }

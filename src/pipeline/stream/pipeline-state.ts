@@ -63,7 +63,7 @@ export interface PipelineStateOptions {
   readonly telemetry?: BatchObserver | null
   /** Whether this pipeline groups risks into episodes; otherwise nodes do it together. */
   readonly detectsRisks?: boolean
-  /** Returns the position before which nobody else needs the spool. `read`: what the pipeline does not need any more. */
+  /** Returns the position before which nothing else needs the spool. `read`: what the pipeline does not need any more. */
   readonly held?: (read: SpoolPosition) => SpoolPosition
   /** Receives events after they are committed. */
   readonly publish: (events: readonly RiskEvent[]) => void
@@ -87,7 +87,7 @@ export interface LimitSink {
   take(): readonly SavedCounters[]
   /** Number of counters that `take` would return. */
   readonly changed: number
-  /** Tells the sink that the counters of the last `take` are on disk. */
+  /** Reports to the sink that the counters of the last `take` are on disk. */
   saved(): void
   /** Discards what was not saved; the same records are added again. */
   reset(): void
@@ -241,12 +241,12 @@ export class PipelineState {
   #commitRisk({ detector, intake, evaluator, counter }: Stages): void {
     const { checkpoint, clearedDays, clock, count, onCalls, publish, telemetry } = this.#options
     const { events, episodes } = detector.take()
-    const forgetMs = clock.nowMs() - clearedDays * DAY_MS
+    const clearedBeforeMs = clock.nowMs() - clearedDays * DAY_MS
     const dropped = checkpoint.commitRisk(
       intake.evaluated,
       episodes,
       events,
-      forgetMs,
+      clearedBeforeMs,
       evaluator.mark(intake.evaluated),
     )
     if (dropped > 0) count('risk_history_dropped', dropped)

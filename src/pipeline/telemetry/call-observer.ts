@@ -56,12 +56,12 @@ export class CallObserver {
         if (this.#dropped[reason] > 0) traces?.drop(this.#dropped[reason], reason)
       }
     })
-    this.#forget()
+    this.#evict()
   }
 
   reset(): void {
     this.#options.durations?.reset()
-    this.#forget()
+    this.#evict()
   }
 
   #read(batch: RecordBatch): void {
@@ -88,7 +88,7 @@ export class CallObserver {
     else this.#pending.push({ record: batch.at(index), requestId: batch.requestId(index), trace })
   }
 
-  #forget(): void {
+  #evict(): void {
     this.#pending = []
     this.#dropped.late = this.#dropped.queue_full = this.#dropped.unreadable = 0
   }

@@ -1,4 +1,4 @@
-/** Tells the operator when the clock of this node and that of PostgreSQL disagree, and when they agree again. */
+/** Logs when the clock of this node and that of PostgreSQL disagree, and when they agree again. */
 
 import type { CountEvent } from '../../foundation/runtime/event-reasons.ts'
 import type { Log } from '../../foundation/runtime/log.ts'

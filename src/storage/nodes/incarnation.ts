@@ -21,7 +21,7 @@ export interface NodeIds {
 
 export interface ClaimOptions {
   readonly dataDir: string
-  /** Changes when the machine starts; null if the platform does not tell: every start takes another incarnation. */
+  /** Changes when the machine starts; null if the platform does not say: every start takes another incarnation. */
   readonly bootId: string | null
   /**
    * Called before the ids are renewed or created: the former process may not have ended, so that this one must use nothing that it held.

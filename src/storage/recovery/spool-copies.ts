@@ -1,5 +1,5 @@
 /**
- * Detects segments that were put into the spool by hand, or moved in it: their calls would be billed twice, or to nobody.
+ * Detects segments that were put into the spool by hand, or moved in it: their calls would be billed twice, or to no consumer.
  *
  * A header names the data folder and the place of its segment. Headers are unique: each contains the random prefix of its writer, the
  * number of its first record and the segment that it continues. Two equal headers therefore belong to copies, and so do two equal first

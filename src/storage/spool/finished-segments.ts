@@ -67,7 +67,7 @@ export class FinishedSegments {
     const { segments, gauge } = this.#options
     const path = segments.pathOf(source, segment)
     const size = sizeOf(path)
-    this.#forget(path)
+    this.#evict(path)
     if (!segments.moveUnkept(source, segment)) rmSync(path, { recursive: true, force: true })
     gauge.add(-size)
   }
@@ -90,12 +90,12 @@ export class FinishedSegments {
     } catch {
       return
     }
-    this.#forget(path)
+    this.#evict(path)
     gauge.add(-size)
     gauge.add(HEADER_BYTES)
   }
 
-  #forget(path: string): void {
+  #evict(path: string): void {
     this.#options.segments.closeAt(path)
     this.#torn.delete(path)
     this.#ends.delete(path)

@@ -65,7 +65,7 @@ export interface FlushLog {
    * repeated is compared with the store first.
    */
   repairs(): number
-  /** Whether each retry is compared with the store first, because it may have forgotten tokens meanwhile: a server stores for others too. */
+  /** Whether each retry is compared with the store first, because it may have dropped tokens meanwhile: a server stores for others too. */
   readonly comparesRetries: boolean
   /** Notes that the rows of `flush` follow. A repetition changes nothing. */
   begin(flush: PendingFlush, rows: FlushTotals, signal?: AbortSignal): Promise<void>

@@ -81,7 +81,7 @@ export interface Nodes {
    * Infinite before the first one.
    */
   staleMs(): number
-  /** Asks nobody. */
+  /** Without a question to any node. */
   progress(): NodeProgress
   /** Returns the format in which this node writes what others read: no later one than every node in the list reads. It only rises. */
   format(): number

@@ -1,7 +1,7 @@
 /**
  * Work that all nodes prepare before a change is committed.
  *
- * A node asks the others, and each of them answers whether it has prepared what the request describes. Requests are forgotten after a
+ * A node asks the others, and each of them answers whether it has prepared what the request describes. Requests are dropped after a
  * minute.
  */
 

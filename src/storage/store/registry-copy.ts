@@ -75,7 +75,7 @@ export interface RegistryCopy {
   /** Only for a complete copy that is not being updated. */
   readonly reads: RegistryReads
   /**
-   * Notes that the node is about to tell others that it serves this change. If it ends before the copy has it, the copy is not used:
+   * Notes that the node is about to report to others that it serves this change. If it ends before the copy has it, the copy is not used:
    * the change may take access away. Positions do not decrease. The note survives the process, not the machine.
    */
   expect(position: number): void

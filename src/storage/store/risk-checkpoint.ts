@@ -42,14 +42,14 @@ export interface RiskCheckpoint {
   /** Id of the latest committed event; '' before the first. */
   lastEventId(): string
   /**
-   * Commits in one transaction. Deletes episodes that cleared before `forgetBeforeMs`, and the oldest outbox events above the limit.
+   * Commits in one transaction. Deletes episodes that cleared before `clearedBeforeMs`, and the oldest outbox events above the limit.
    * Returns the number of deleted events. `level`, if given, replaces the stored mark.
    */
   commitRisk(
     position: SpoolPosition,
     episodes: readonly SavedEpisode[],
     events: readonly RiskEvent[],
-    forgetBeforeMs: number,
+    clearedBeforeMs: number,
     level?: LevelMark | null,
   ): number
   /** Returns a cleared episode; null if the tenant has none with this id. */

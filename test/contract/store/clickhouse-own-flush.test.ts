@@ -198,7 +198,7 @@ describe('a flush on a server that was cut off', () => {
 describe('a flush whose answer was lost', () => {
   beforeEach(() => migrate(client))
 
-  it('is not stored again when other instances made the server forget its token', async () => {
+  it('is not stored again when other instances made the server evict its token', async () => {
     for (const table of ['line_items', 'line_items_hourly'])
       await client.command({ query: `ALTER TABLE ${table} MODIFY SETTING non_replicated_deduplication_window = 2` })
     let inserts = 0

@@ -33,7 +33,7 @@ export function expiryOf({ registeredAtMs, lastUsedAtMs = registeredAtMs }: Regi
   return lastUsedAtMs + LIFETIME_MS
 }
 
-/** A key of the registry, by which the clients are found that nobody has used. */
+/** A key of the registry, by which unused clients are found. */
 export function keysOf({ lastUsedAtMs }: RegisteredClientBody): Readonly<Record<string, string>> {
   return { use: lastUsedAtMs === undefined ? 'none' : 'some' }
 }

@@ -1,5 +1,5 @@
 /**
- * The registration endpoint (RFC 7591, 3): a client that nobody knows gets an id, and nothing else. It can ask people to
+ * The registration endpoint (RFC 7591, 3): an unknown client gets an id, and nothing else. It can ask people to
  * sign in; only they can give it access.
  */
 

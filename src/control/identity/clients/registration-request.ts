@@ -50,7 +50,7 @@ function faultOf(members: Members): string | null {
   if (name !== undefined && (typeof name !== 'string' || name.length > NAME_LENGTH_MAX)) {
     return `client_name must be a text of at most ${NAME_LENGTH_MAX} characters.`
   }
-  // The default of RFC 7591 is a shared secret; the answer tells the client that it has none.
+  // The default of RFC 7591 is a shared secret; the answer says that the client has none.
   const method = members['token_endpoint_auth_method']
   if (method !== undefined && method !== 'none') return 'token_endpoint_auth_method must be none.'
   if (!isWithin(members['grant_types'], GRANT_TYPES)) {

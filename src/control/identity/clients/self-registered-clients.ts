@@ -2,7 +2,7 @@
  * Clients that registered themselves (RFC 7591). Each belongs to the tenant of the API at which it registered, has no secret
  * and no subscription, and expires 30 days after a person last allowed it access.
  *
- * A tenant has a bounded number of them. When it is reached, the oldest one that nobody has used gives way, but not within
+ * A tenant has a bounded number of them. When it is reached, the oldest unused one gives way, but not within
  * a day, so that strangers cannot remove clients whose people are about to sign in.
  *
  * A removal ends the sign-ins with the client: its codes and the tokens that they gave, before the client is removed, so that
@@ -69,7 +69,7 @@ export interface SelfRegisteredClientsOptions {
 export const CLIENTS_MAX = 1_000
 const PREFIX = 'rcl'
 const ATTEMPTS_MAX = 10
-/** The name is followed by text that it cannot contain, so that it cannot pass for a client whose name somebody has checked. */
+/** The name is followed by text that it cannot contain, so that it cannot pass for a client whose name was checked. */
 const UNVERIFIED = '(registered itself)'
 
 export function createSelfRegisteredClients(options: SelfRegisteredClientsOptions): SelfRegisteredClients {

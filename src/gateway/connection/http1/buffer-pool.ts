@@ -22,7 +22,7 @@ export class BufferPool {
     this.#free.push(buffer)
   }
 
-  /** The memory is somebody else's now. */
+  /** The memory has another owner now. */
   giveAway(): void {
     this.#count--
   }

@@ -157,7 +157,7 @@ export class ClientConnection implements RequestEvents, RequestCarrier, Response
     const current = this.#responses[0]
     if (current?.isRefusal === true && this.#clock.isRefusalOver) this.socket.destroy()
     // An idle connection needs little memory.
-    if (this.isIdle) this.#parser.heads.forget()
+    if (this.isIdle) this.#parser.heads.evict()
   }
 
   holdBody(isHeld: boolean): void {

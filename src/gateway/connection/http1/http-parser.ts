@@ -33,7 +33,7 @@ interface ParserClass {
 }
 
 const STRICT = 0
-/** Tells the parser that the response has no body. */
+/** Declares to the parser that the response has no body. */
 const SKIP_BODY = 1
 
 /** Returns null if Node's parser is missing or does not behave as expected. */
@@ -107,7 +107,7 @@ function bind(Parser: ParserClass): HttpParser {
   }
 }
 
-/** Has the parser report the end of a message only if somebody needs that. */
+/** Has the parser report the end of a message only if it is needed. */
 class Completion {
   readonly #parser: RawParser
   readonly #key: number

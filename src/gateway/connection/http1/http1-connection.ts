@@ -2,7 +2,7 @@
  * A connection to a backend: carries one exchange at a time.
  *
  * A response ends where its framing says. A connection is used again only if the bytes of a read end with the response: what
- * follows would otherwise be taken for the response to somebody else's request. For the same reason a connection is closed if its
+ * follows would otherwise be taken for the response to another client's request. For the same reason a connection is closed if its
  * request was not sent completely, or if anything arrives while it is idle.
  */
 

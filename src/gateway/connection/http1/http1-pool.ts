@@ -148,7 +148,7 @@ export class Http1Pool implements BackendConnections, ConnectionOwner {
       // After an error there is no socket.
       const [error, socket] = result as [Error | null, Socket | null | undefined]
       const claimed = opening.end()
-      if (claimed === null) this.#forget(opening)
+      if (claimed === null) this.#evict(opening)
       if (error !== null || !socket) {
         if (claimed === null) return
         // Most of the time limit may have passed before the exchange came.
@@ -162,7 +162,7 @@ export class Http1Pool implements BackendConnections, ConnectionOwner {
     })
   }
 
-  #forget(opening: Opening): void {
+  #evict(opening: Opening): void {
     const index = this.#unclaimed.indexOf(opening)
     if (index >= 0) this.#unclaimed.splice(index, 1)
   }

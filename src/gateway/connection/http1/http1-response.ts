@@ -53,7 +53,7 @@ export class Http1Response extends Listeners implements ClientResponse {
   writableFinished = false
   destroyed = false
 
-  /** The response belongs to no call, so that nobody else disconnects a client that does not read it. */
+  /** The response belongs to no call, so that nothing else disconnects a client that does not read it. */
   isRefusal = false
   readonly #carrier: ResponseCarrier
   #statusLine = ''
@@ -123,7 +123,7 @@ export class Http1Response extends Listeners implements ClientResponse {
     else if (!this.#isChunked) this.#send(head, chunk, '')
     else if (bytes === 0) this.#send(head, null, LAST_CHUNK)
     else this.#send(`${head}${bytes.toString(16)}\r\n`, chunk, `\r\n${LAST_CHUNK}`)
-    this.#tell('prefinish')
+    this.#notify('prefinish')
     if (this.#isCurrent) this.#carrier.onEnded()
   }
 
@@ -167,7 +167,7 @@ export class Http1Response extends Listeners implements ClientResponse {
     const { socket } = this.#carrier
     this.#isCurrent = true
     if (this.destroyed) return void socket.destroy()
-    this.#tell('socket', socket)
+    this.#notify('socket', socket)
     if (this.#isContinueQueued && !this.headersSent) {
       this.#isContinueQueued = false
       socket.write(CONTINUE, 'latin1')
@@ -181,7 +181,7 @@ export class Http1Response extends Listeners implements ClientResponse {
   drained(): void {
     if (!this.#needsDrain) return
     this.#needsDrain = false
-    this.#tell('drain')
+    this.#notify('drain')
   }
 
   /** The kernel has accepted all bytes, or the connection has ended. */
@@ -194,10 +194,10 @@ export class Http1Response extends Listeners implements ClientResponse {
     this.#dropQueued()
     const { call } = this
     if (call !== null) this.#carrier.guard(() => call.clientGone())
-    this.#tell('close')
+    this.#notify('close')
   }
 
-  #tell(event: ResponseEvent, ...parts: readonly unknown[]): void {
+  #notify(event: ResponseEvent, ...parts: readonly unknown[]): void {
     if (this.listenerCount(event) > 0) this.#carrier.guard(() => this.emit(event, ...parts))
   }
 

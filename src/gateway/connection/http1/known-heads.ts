@@ -52,8 +52,8 @@ abstract class KnownHeads<Line, Events> {
   }
 
   /** Frees what was kept. */
-  forget(): void {
-    this.#last.forget()
+  evict(): void {
+    this.#last.evict()
     this.#memo = this.#line = this.known = null
   }
 

@@ -58,7 +58,7 @@ export interface MessageParser {
   /** Parts of bodies since the receiver has set the count to 0; each costs time, however few bytes it has. */
   readonly parts: { count: number }
   /** Remembers the last head. The receiver looks up the headers of each one. */
-  readonly heads: { find(headers: readonly string[], key: number): HeaderMemo; forget(): void }
+  readonly heads: { find(headers: readonly string[], key: number): HeaderMemo; evict(): void }
   /** Keeps none of the bytes: those of another read may take their place. */
   parse(bytes: Buffer): void
   /** Goes on with the next message, in the midst of a body. */

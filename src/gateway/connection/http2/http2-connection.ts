@@ -206,14 +206,14 @@ export class Http2Connection implements FramesOwner, RequestOwner, StreamConnect
     this.sendSoon(null)
   }
 
-  forget(stream: OpenStream): void {
+  evict(stream: OpenStream): void {
     this.#streams.end(stream)
-    this.#sender.forget(stream)
+    this.#sender.evict(stream)
     this.#server.closeStream()
   }
 
   onFlushed(isFlushed: boolean): void {
-    this.#streams.tellEnded(isFlushed)
+    this.#streams.notifyEnded(isFlushed)
     if (this.#phase === 'final' && this.#streams.isEmpty) {
       this.#phase = 'over'
       this.#clock.end()
@@ -295,6 +295,6 @@ export class Http2Connection implements FramesOwner, RequestOwner, StreamConnect
     this.#turns.drop()
     this.#server.onClosed(this)
     this.#streams.abortAll()
-    this.#streams.tellAll()
+    this.#streams.notifyAll()
   }
 }

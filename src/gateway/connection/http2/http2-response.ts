@@ -47,7 +47,7 @@ export class Http2Response extends Listeners implements ClientResponse {
   writableEnded = false
   writableFinished = false
   destroyed = false
-  /** The response belongs to no call, so that nobody else disconnects a client that does not read it. */
+  /** The response belongs to no call, so that nothing else disconnects a client that does not read it. */
   isRefusal = false
   /** The gateway has broken off the response. */
   isBrokenOff = false
@@ -126,7 +126,7 @@ export class Http2Response extends Listeners implements ClientResponse {
       if (chunk !== null && this.#hasBody) this.#stream.write(chunk)
       this.#stream.end()
     }
-    this.#tell('prefinish')
+    this.#notify('prefinish')
   }
 
   endWith(last: Buffer | string | null): void {
@@ -159,7 +159,7 @@ export class Http2Response extends Listeners implements ClientResponse {
   drained(): void {
     if (!this.#needsDrain || this.#isClosed) return
     this.#needsDrain = false
-    this.#tell('drain')
+    this.#notify('drain')
   }
 
   /** The last byte was passed to the connection, or the stream or its connection has ended. */
@@ -170,10 +170,10 @@ export class Http2Response extends Listeners implements ClientResponse {
     this.destroyed = true
     const { call } = this
     if (call !== null) this.#stream.guard(() => call.clientGone())
-    this.#tell('close')
+    this.#notify('close')
   }
 
-  #tell(event: ResponseEvent): void {
+  #notify(event: ResponseEvent): void {
     if (this.listenerCount(event) > 0) this.#stream.guard(() => this.emit(event))
   }
 

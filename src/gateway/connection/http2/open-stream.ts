@@ -33,7 +33,7 @@ export interface StreamConnection {
   /** Bytes of a body were read, or dropped. */
   onBodyRead(bytes: number): void
   /** No other frame of the stream is expected; `onClosed` of the stream follows. */
-  forget(stream: OpenStream): void
+  evict(stream: OpenStream): void
 }
 
 export class OpenStream implements RequestStream, ResponseStream {
@@ -228,7 +228,7 @@ export class OpenStream implements RequestStream, ResponseStream {
     if (isUnreadRefusal || (!this.#request.complete && scans > REQUEST_SCANS)) this.#response.breakOff()
   }
 
-  /** The connection has forgotten the stream; `isFlushed` if its socket has got all that was sent. */
+  /** The connection has evicted the stream; `isFlushed` if its socket has got all that was sent. */
   onClosed(isFlushed: boolean): void {
     this.isOver = true
     const unreadBytes = this.#receivedBytes - this.#readBytes
@@ -241,13 +241,13 @@ export class OpenStream implements RequestStream, ResponseStream {
   #onSent(): void {
     this.#isSent = true
     if (!this.isReceived) this.#connection.writer.reset(this.id, ERROR.none)
-    this.#connection.forget(this)
+    this.#connection.evict(this)
   }
 
   #abandon(): void {
     this.isOver = true
     this.#queue.drop()
-    this.#connection.forget(this)
+    this.#connection.evict(this)
     this.#connection.sendSoon(null)
   }
 

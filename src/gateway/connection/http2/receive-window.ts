@@ -16,7 +16,7 @@ export class ReceiveWindow {
     return this.#left >= 0
   }
 
-  /** Bytes were read. Returns how many more the client may be told to send; 0 for too few to tell. */
+  /** Bytes were read. Returns how many more bytes to announce to the client; 0 for too few. */
   read(bytes: number): number {
     this.#readBytes += bytes
     if (this.#readBytes < this.#size / 2) return 0

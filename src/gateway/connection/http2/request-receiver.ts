@@ -51,7 +51,7 @@ export class RequestReceiver {
   readonly #emptyFrames = new EventWindow(emptyFramesMax, countedMs)
   /** The head that is incomplete. */
   #block: HeadBlock | null = null
-  /** The stream of the DATA frame that arrives; null if nobody wants it. */
+  /** The stream of the DATA frame that arrives; null if it is not wanted. */
   #receiving: OpenStream | null = null
   #dataFlags = 0
   #frameBytes = 0

@@ -66,7 +66,7 @@ export class StreamSender implements TurnMember {
     turnEnd.join(this)
   }
 
-  forget(stream: OpenStream): void {
+  evict(stream: OpenStream): void {
     this.#ready.delete(stream)
   }
 

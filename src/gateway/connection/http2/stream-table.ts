@@ -21,7 +21,7 @@ export class StreamTable {
     return this.#open.size
   }
 
-  /** Whether no stream is open, or waits to be told that it has ended. */
+  /** Whether no stream is open, or waits for `notifyEnded`. */
   get isEmpty(): boolean {
     return this.#open.size === 0 && this.#ending.length === 0
   }
@@ -42,7 +42,7 @@ export class StreamTable {
     return this.#open.get(stream.id) === stream
   }
 
-  /** The stream has ended; `tellEnded` tells it. */
+  /** The stream has ended; `notifyEnded` says so. */
   end(stream: OpenStream): void {
     this.#open.delete(stream.id)
     this.refuse(stream.id, stream.isReceived)
@@ -70,8 +70,8 @@ export class StreamTable {
     for (const stream of this.#open.values()) stream.abort()
   }
 
-  /** Tells streams that they have ended. A complete response waits until the socket has got all of it. */
-  tellEnded(isFlushed: boolean): void {
+  /** Notifies streams that have ended. A complete response waits until the socket has got all of it. */
+  notifyEnded(isFlushed: boolean): void {
     if (this.#ending.length === 0) return
     const ending = this.#ending
     this.#ending = []
@@ -81,8 +81,8 @@ export class StreamTable {
     }
   }
 
-  /** Tells all that the connection has ended. */
-  tellAll(): void {
+  /** Notifies all streams that the connection has ended. */
+  notifyAll(): void {
     for (const stream of this.#ending.splice(0)) stream.onClosed(false)
   }
 }

@@ -68,7 +68,7 @@ export class GatewayResponse extends ServerResponse<IncomingMessage> implements 
   }
 }
 
-/** The response belongs to no call, so that nobody else disconnects a client that does not read it. */
+/** The response belongs to no call, so that nothing else disconnects a client that does not read it. */
 function disconnectSlow(socket: Socket): void {
   socket.setTimeout(REFUSAL_WITHIN_MS, () => socket.destroy())
 }

@@ -60,7 +60,7 @@ export const buildDump: BuildCommand = (command, io) => {
       const context = { platform, names: createNames(), readFile: () => '', hide: (text: string) => text }
       const all = await readAll(context).catch(explainRefusal)
       const duplicates = duplicatesOf(all)
-      // A copy could grant what nobody has granted here.
+      // A copy could grant what was not granted here.
       const found = all.filter((each) => !duplicates.has(keyOf(each)) && each.waitsFor === undefined)
       const count = writeFolder(dir, found, options.managedBy ?? null, options.replace === true)
       io.err.write(`${found.length} resources in ${count} files\n`)

@@ -140,7 +140,7 @@ export const ATTENTION: ResourceGroup = {
       columns: 'severity kind count isMore',
     },
   ],
-  examples: [['tollgate attention list', 'lists risks, approvals, backends and webhooks that wait for somebody']],
+  examples: [['tollgate attention list', 'lists risks, approvals, backends and webhooks that wait for a person']],
 }
 
 /** The state of the process, for the operator. */

@@ -27,7 +27,7 @@ export function record({ method, url, body }: MadeCall, replaces = false): void 
   madeCalls.value = [...others, call].slice(-CALLS_MAX)
 }
 
-export function forgetCalls(): void {
+export function dropCalls(): void {
   madeCalls.value = []
 }
 

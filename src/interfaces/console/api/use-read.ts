@@ -61,7 +61,7 @@ export function useRead<Path extends ReadPath>(
 }
 
 /** Another person may sign in on this page. */
-export function forgetAnswers(): void {
+export function dropAnswers(): void {
   kept.clear()
 }
 

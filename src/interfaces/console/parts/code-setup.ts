@@ -44,7 +44,7 @@ const colours = HighlightStyle.define([
   { tag: tags.comment, color: 'var(--text-2)' },
 ])
 
-/** Tab leaves the editor, so that nobody who uses the keyboard is caught in it. */
+/** Tab leaves the editor, so that users of the keyboard are not caught in it. */
 export function setup(label: string, language: Language, isReadOnly: boolean): Extension {
   return [
     EditorView.cspNonce.of(document.querySelector<HTMLMetaElement>('meta[property="csp-nonce"]')?.nonce ?? ''),

@@ -15,7 +15,7 @@ import type { Finding } from './code-editor.tsx'
 import { DialogButton, Form } from './dialog.tsx'
 import { lineAt, linesOf } from './json-lines.ts'
 import { Loaded } from './states.tsx'
-import { tell } from './toast.tsx'
+import { notify } from './toast.tsx'
 import { faultAt } from './fault-at.ts'
 
 export interface JsonDocumentProps<Value> {
@@ -145,10 +145,10 @@ function useDraft<Value extends object>({ first, draft, load, save, saved }: Dra
       }
       setConflict(false)
       const before = base.data
-      if (base.etag === '') return tell(saved)
+      if (base.etag === '') return notify(saved)
       const made = await rebase()
       change(print(made.data))
-      tell(saved, async () => {
+      notify(saved, async () => {
         await save(before, made.etag)
         change(print((await rebase()).data))
       })

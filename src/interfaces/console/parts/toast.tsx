@@ -14,7 +14,7 @@ const SHOWN_WITH_UNDO_MS = 20_000
 const toasts = signal<readonly Toast[]>([])
 let lastId = 0
 
-export function tell(text: string, undo: (() => Promise<unknown>) | null = null): void {
+export function notify(text: string, undo: (() => Promise<unknown>) | null = null): void {
   const id = ++lastId
   toasts.value = [...toasts.value, { id, text, undo }]
   expire(id, undo === null ? SHOWN_MS : SHOWN_WITH_UNDO_MS)
@@ -47,8 +47,8 @@ export function Toasts() {
               onClick={async () => {
                 remove(id)
                 await undo().then(
-                  () => tell(texts.states.undone),
-                  (cause: unknown) => tell(cause instanceof Error ? cause.message : texts.states.failed),
+                  () => notify(texts.states.undone),
+                  (cause: unknown) => notify(cause instanceof Error ? cause.message : texts.states.failed),
                 )
               }}
             >

@@ -1,5 +1,5 @@
 /**
- * The page of an object that is edited as a whole. A change is refused if somebody else has saved in between (`If-Match`), and can be
+ * The page of an object that is edited as a whole. A change is refused if another person has saved in between (`If-Match`), and can be
  * undone; the removal asks first.
  */
 
@@ -9,7 +9,7 @@ import { go } from '../router.ts'
 import { ConfirmButton, DialogButton } from './dialog.tsx'
 import { Page } from './page.tsx'
 import { Loaded } from './states.tsx'
-import { tell } from './toast.tsx'
+import { notify } from './toast.tsx'
 
 interface Version<Data> {
   readonly data: Data
@@ -71,14 +71,14 @@ function Actions<Data, Input>(props: ActionsProps<Data, Input>) {
   const save = async (input: Input): Promise<void> => {
     await patch(input, { etag: version.etag })
     reading.reload()
-    tell(words.saved, async () => {
+    notify(words.saved, async () => {
       await patch(first, {})
       reading.reload()
     })
   }
   const removeIt = async (): Promise<void> => {
     await remove()
-    tell(words.removed)
+    notify(words.removed)
     go(list)
   }
   return (

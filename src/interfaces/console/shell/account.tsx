@@ -1,7 +1,7 @@
 /** Who is signed in, for which consumer, and how to end it. */
 
 import { chosenConsumer, isSignedIn, request } from '../api/client.ts'
-import { forgetAnswers } from '../api/use-read.ts'
+import { dropAnswers } from '../api/use-read.ts'
 import { BASE, go } from '../router.ts'
 import { texts } from '../texts.ts'
 import { choose, consumers } from './brand.ts'
@@ -33,7 +33,7 @@ function ConsumerChoice() {
   if (consumers.value.length < 2) return null
   const onChange = (consumer: string): void => {
     choose(consumer)
-    forgetAnswers()
+    dropAnswers()
     go('')
   }
   return (

@@ -1,9 +1,9 @@
 /** The frame of all views: who is signed in, the sections, and the view that the path names. */
 
 import { useEffect, useState } from 'preact/hooks'
-import { forgetCalls } from '../api/script.ts'
+import { dropCalls } from '../api/script.ts'
 import { CallRefused, chosenConsumer, isSignedIn, type Problem } from '../api/client.ts'
-import { forgetAnswers } from '../api/use-read.ts'
+import { dropAnswers } from '../api/use-read.ts'
 import { NotFoundPage, Skeleton } from '../parts/states.tsx'
 import { Toasts } from '../parts/toast.tsx'
 import { path } from '../router.ts'
@@ -25,7 +25,7 @@ export function App() {
     })
   }, [])
   useEffect(() => {
-    if (isSignedIn.value === false) forgetAnswers()
+    if (isSignedIn.value === false) dropAnswers()
   }, [isSignedIn.value])
   if (isSignedIn.value === false) return <SignIn />
   if (problem !== null) return <p class="alone">{problem.detail}</p>
@@ -36,7 +36,7 @@ export function App() {
 function Frame() {
   useKeys()
   const section = sectionsOf(scopes.value).find((each) => each.path === path.value.split('/')[0])
-  useEffect(forgetCalls, [path.value])
+  useEffect(dropCalls, [path.value])
   useFocusAfter(path.value)
   useFocusKeeper()
   return (

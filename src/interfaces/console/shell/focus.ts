@@ -15,7 +15,7 @@ export function useFocusKeeper(): void {
       around = target instanceof Element ? withAncestors(target) : []
     }
     // A person who presses the pointer beside everything takes the focus away.
-    const forget = (): void => {
+    const evict = (): void => {
       around = []
     }
     const observer = new MutationObserver(() => {
@@ -25,11 +25,11 @@ export function useFocusKeeper(): void {
       focusOn(place)
     })
     addEventListener('focusin', remember)
-    addEventListener('pointerdown', forget, true)
+    addEventListener('pointerdown', evict, true)
     observer.observe(document.body, { childList: true, subtree: true })
     return () => {
       removeEventListener('focusin', remember)
-      removeEventListener('pointerdown', forget, true)
+      removeEventListener('pointerdown', evict, true)
       observer.disconnect()
     }
   }, [])

@@ -14,7 +14,7 @@ export const scopes = computed<ReadonlySet<string>>(() => {
   return new Set(held.filter((scope) => isOperator || !PROCESS_SCOPES.has(scope)))
 })
 
-/** Throws `CallRefused`; nobody is signed in after 401. */
+/** Throws `CallRefused`; after 401 there is no session. */
 export async function findPerson(): Promise<void> {
   const [found] = await Promise.all([read('/v1/me'), findPortal()])
   person.value = found

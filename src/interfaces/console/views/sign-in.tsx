@@ -1,4 +1,4 @@
-/** The page of somebody who is not signed in: a form that leads to the sign-in of the service. */
+/** The page without a session: a form that leads to the sign-in of the service. */
 
 import { useEffect } from 'preact/hooks'
 import { brand, findBrand } from '../shell/brand.ts'

@@ -106,7 +106,7 @@ export const CHOSEN_TOOLS: Readonly<Record<string, ChosenTool>> = {
     title: 'Request access to an API',
     description:
       'Subscribes a consumer to an API or a product. Depending on the policy it is active at once, or waits for an approval. ' +
-      'Its credentials are read with call_operation and listCredentials; show them to nobody but the person who asked.',
+      'Its credentials are read with call_operation and listCredentials; show them only to the person who asked.',
   },
   find_declarations: {
     operationId: 'listOpenSlaSpecs',

@@ -25,7 +25,7 @@ export interface InnerAnswer {
   readonly body: string | Buffer
 }
 
-/** `gone`: tells the operation that nobody waits for the response any more, as the end of a connection would. It still responds. */
+/** `gone`: reports to the operation that the response is not awaited any more, as the end of a connection would. It still responds. */
 export function exchange(
   app: Pick<FastifyInstance, 'routing'>,
   request: InnerRequest,

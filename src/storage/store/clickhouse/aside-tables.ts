@@ -55,7 +55,7 @@ export function withAsides<Table extends string, T>(
 }
 
 /**
- * Drops tables that nobody uses any more: no work takes so long. Those of earlier versions have no time in their name; on a server, a
+ * Drops tables that are not used any more: no work takes so long. Those of earlier versions have no time in their name; on a server, a
  * node of such a version may use them.
  */
 export async function dropAbandoned(

@@ -29,7 +29,7 @@ type Preceding = Pick<FlushNote, 'instance' | 'number' | 'totals'>
 
 /** Notes are kept for some days of constant traffic: a checkpoint that is older is not repaired automatically. */
 const KEPT = 300_000
-const FORGOTTEN_EVERY = 100_000
+const EVICT_EVERY = 100_000
 
 export function createFlushLog(options: FlushLogOptions): FlushLog {
   const { client, isEmbedded, instance, nowMs, registryEnd, completeRows = async () => false } = options
@@ -82,7 +82,7 @@ export function createFlushLog(options: FlushLogOptions): FlushLog {
     async done(flush, rows, signal) {
       const made = await note(flush, rows, true, signal)
       before = made
-      if (flush.number % FORGOTTEN_EVERY === 0) await forget(client, instance(), flush.number - KEPT)
+      if (flush.number % EVICT_EVERY === 0) await evict(client, instance(), flush.number - KEPT)
       return made.registryEnd
     },
   }
@@ -102,7 +102,7 @@ async function recounted(client: ClickHouse, preceding: Preceding, rows: FlushTo
 }
 
 /** The table removes them in the background. */
-async function forget(client: ClickHouse, instance: string, before: number): Promise<void> {
+async function evict(client: ClickHouse, instance: string, before: number): Promise<void> {
   if (before <= 0) return
   await client.command({
     query: 'ALTER TABLE flushes DELETE WHERE instance = {instance:String} AND number < {before:UInt64}',

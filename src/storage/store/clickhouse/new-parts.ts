@@ -11,7 +11,7 @@ import { join } from 'node:path'
 import type { ClickHouseClient } from '@clickhouse/client'
 
 export interface NewParts {
-  /** Counts the repairs. A repair may forget tokens of rows that stay in the store. */
+  /** Counts the repairs. A repair may evict tokens of rows that stay in the store. */
   readonly repairs: number
   /** Runs an insert and verifies the parts that it made. Rejects with `DamagedParts` if the insert must be repeated with its token. */
   verified(insert: () => Promise<void>): Promise<void>

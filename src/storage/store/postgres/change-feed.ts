@@ -2,7 +2,7 @@
  * The change feed of the registry on PostgreSQL: every node delivers every change once, in commit order.
  *
  * A notification is only a hint, and a poll finds what a hint missed. One loop reads for all watchers of the process. A commit of this
- * process resolves after its changes were delivered here. An exception in a listener is a bug of that listener: it stops nobody else.
+ * process resolves after its changes were delivered here. An exception in a listener is a bug of that listener: the others go on.
  *
  * A restored server, or a standby that took over, may lack the last changes and give their positions to others. So each page begins
  * with the change that was read last; if it is another one now, nothing that follows can be trusted, and the feed ends. It also ends

@@ -2,7 +2,7 @@
  * Numbers the generations of the grantor of leases, and knows which identities may hold leases in them.
  *
  * An identity stays a member for an hour after its node left or took another one: the calls that it admitted count in windows that are
- * still open, and nobody else reports them. A trigger notes the end, so that it holds for every way to leave the list of nodes. A node
+ * still open, and no other node reports them. A trigger notes the end, so that it holds for every way to leave the list of nodes. A node
  * that was removed while it was silent returns to the list by its next report, and its latest identity is a member again. A node that
  * leaves hands over what it has admitted, and the others report it.
  */
@@ -69,7 +69,7 @@ export function createPostgresLeaseEpochs(pool: Pool): LeaseEpochs {
       await withRegistryErrors(() =>
         withClient(pool, async (client) => {
           await client.query('BEGIN')
-          await client.query(FORGET, [identity])
+          await client.query(REMOVE, [identity])
           await client.query(HAND_OVER, [identity, session, parts])
           await client.query('COMMIT')
         }),
@@ -109,7 +109,7 @@ interface HandOverRow {
 const NAME_OF_NODE = '(SELECT name FROM node WHERE incarnation = $2)'
 const REGISTER = `INSERT INTO lease_identity (identity, incarnation, name) VALUES ($1, $2, ${NAME_OF_NODE})
   ON CONFLICT (identity) DO UPDATE SET incarnation = $2, ended_at = NULL, name = ${NAME_OF_NODE}`
-/** Redis forgets a node that was silent for two hours. */
+/** Redis evicts a node that was silent for two hours. */
 const PRUNE = `DELETE FROM lease_identity WHERE ended_at < now() - interval '1 week'
   AND NOT EXISTS (SELECT FROM node WHERE node.incarnation = lease_identity.incarnation)`
 /** The node reports what it has admitted itself. */
@@ -126,7 +126,7 @@ const MEMBERS = `SELECT identity, CASE WHEN ended_at IS NOT NULL AND NOT is_curr
         AND (later.ended_at IS NULL OR later.ended_at > own.ended_at)) AS is_current
     FROM lease_identity own) AS known
   WHERE is_current OR ended_at IS NULL OR ended_at > now() - interval '1 hour'`
-const FORGET = `DELETE FROM lease_hand_over WHERE identity = $1 OR at < now() - interval '2 hours'`
+const REMOVE = `DELETE FROM lease_hand_over WHERE identity = $1 OR at < now() - interval '2 hours'`
 const HAND_OVER = `INSERT INTO lease_hand_over (identity, session, part, windows)
   SELECT $1, $2, part, windows FROM unnest($3::text[]) WITH ORDINALITY AS each (windows, part)`
 const HANDED_OVER = `SELECT identity, session, windows FROM lease_hand_over

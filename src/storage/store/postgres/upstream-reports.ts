@@ -46,7 +46,7 @@ export function createUpstreamReports({ pool, commitIf }: UpstreamReportsOptions
           const name = toText(api)
           await client.query('BEGIN')
           await client.query(LOCK, [name])
-          await client.query(FORGET, [name, node, LIVE_MS])
+          await client.query(REMOVE, [name, node, LIVE_MS])
           const { rows } = await client.query<{ published: number }>(PUBLISHED, [name])
           const { published } = rows[0]!
           if (report !== null) {
@@ -100,7 +100,7 @@ const isLiveAt = (parameter: string): string => `n.incarnation = r.incarnation A
 
 const LOCK = `SELECT pg_advisory_xact_lock(hashtextextended($1, ${UPSTREAM_SEED}))`
 /** Removes the report of the node, and those of processes that are gone. */
-const FORGET = `DELETE FROM upstream_report r WHERE api = $1 AND (incarnation = $2 OR NOT EXISTS (
+const REMOVE = `DELETE FROM upstream_report r WHERE api = $1 AND (incarnation = $2 OR NOT EXISTS (
     SELECT FROM node n WHERE ${isLiveAt('$3')}))`
 /** A node of an earlier version publishes the event as it reports. */
 const PUBLISHED = `SELECT coalesce(max(coalesce(published, severity)), 0) AS published FROM upstream_report WHERE api = $1`

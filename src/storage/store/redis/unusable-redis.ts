@@ -1,4 +1,4 @@
-/** Settings of a Redis server under which it would forget leases while it runs. */
+/** Settings of a Redis server under which it would evict leases while it runs. */
 
 /** Returns why leases cannot be kept on the server, from its `INFO`; null if they can. */
 export function unusableReason(info: string): string | null {

@@ -142,7 +142,7 @@ function riskCheckpoint(file: CheckpointFile, outboxMax: number): RiskCheckpoint
     openEpisodes: episodeTable.open,
     lastEventId: () => state('last_event', ''),
     levelMark: () => levelMarkIn(file),
-    commitRisk(position, episodes, events, forgetBeforeMs, level = null) {
+    commitRisk(position, episodes, events, clearedBeforeMs, level = null) {
       let dropped = 0
       once(() => {
         setState('risk_position', position)
@@ -150,7 +150,7 @@ function riskCheckpoint(file: CheckpointFile, outboxMax: number): RiskCheckpoint
         const last = events.at(-1)
         if (last !== undefined) setState('last_event', last.id)
         dropped = outbox.add(events)
-        episodeTable.save(episodes, forgetBeforeMs)
+        episodeTable.save(episodes, clearedBeforeMs)
       })
       outbox.grew(events.length - dropped)
       return dropped

@@ -2,7 +2,7 @@
  * The copy of a shared registry in a file of the data folder, with the schema of the registry of one node.
  *
  * The file has no change feed and no audit log. An update is one transaction, however long it takes, so that a crash leaves the copy of
- * one moment or the other. A mark beside the file is ahead of it while it lacks changes that the node has told others to serve, or if an
+ * one moment or the other. A mark beside the file is ahead of it while it lacks changes that others know to be served, or if an
  * older copy of the file was put back: both would bring back what was revoked.
  */
 

@@ -137,7 +137,7 @@ describe('A node that left', () => {
 })
 
 describe('The last message of a node', () => {
-  it('makes the grantor forget it, and keeps what it has used', () => {
+  it('makes the grantor evict it, and keeps what it has used', () => {
     const { state, send, ask } = generationOf(['a'])
     ask(0)
     const claims = () => Object.values((state.counters.get('total:key 0') as { claims: Record<string, number> }).claims)

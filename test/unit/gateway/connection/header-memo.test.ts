@@ -33,7 +33,7 @@ describe('the memo of the headers of a connection', () => {
     const long = ['X-A', 'a'.repeat(5_000)]
     expect(last.find([...long], 11)).not.toBe(last.find([...long], 11))
     const memo = last.find(HEADERS, 11)
-    last.forget()
+    last.evict()
     expect(last.find(HEADERS, 11)).not.toBe(memo)
   })
 })

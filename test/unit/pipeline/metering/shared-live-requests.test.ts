@@ -98,7 +98,7 @@ describe('streams of the calls of all nodes', () => {
     expect(asked[2]!.position).toEqual(position)
   })
 
-  it('forget a writer that has stored nothing for two minutes', async () => {
+  it('evict a writer that has stored nothing for two minutes', async () => {
     const { clock, asked, state, subscribe } = open()
     subscribe()
     state.answer = async () => [found(0, [logged('a')])]

@@ -4,7 +4,7 @@ import { useState } from 'preact/hooks'
 import { change } from '../../api/client.ts'
 import { DialogButton, Form } from '../../parts/dialog.tsx'
 import { Loaded } from '../../parts/states.tsx'
-import { tell } from '../../parts/toast.tsx'
+import { notify } from '../../parts/toast.tsx'
 import { useFaults } from '../../parts/use-faults.ts'
 import { go } from '../../router.ts'
 import { may } from '../../shell/person.ts'
@@ -80,7 +80,7 @@ function ChangeForm({
     const body = { api, fromRevision: active, ...(input && { backend: input }) }
     const { stagingRevision } = await faults.keep(async () => change('POST /v1/proxies', {}, body))
     close()
-    tell(texts.apis.publish.staged(stagingRevision ?? 0))
+    notify(texts.apis.publish.staged(stagingRevision ?? 0))
     go(`apis/${encodeURIComponent(api)}/revisions`)
   }
   return (

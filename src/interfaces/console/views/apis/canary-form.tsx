@@ -6,7 +6,7 @@ import { useLoaded } from '../../api/use-loaded.ts'
 import { DialogButton, Form } from '../../parts/dialog.tsx'
 import { SelectField, TextField } from '../../parts/fields.tsx'
 import { Loaded } from '../../parts/states.tsx'
-import { tell } from '../../parts/toast.tsx'
+import { notify } from '../../parts/toast.tsx'
 import { useFaults } from '../../parts/use-faults.ts'
 import { may } from '../../shell/person.ts'
 import { texts } from '../../texts.ts'
@@ -77,7 +77,7 @@ function CanaryForm({
   const submit = async (): Promise<void> => {
     await faults.keep(async () => change('POST /v1/proxies/:id/activate', { id }, rule))
     close()
-    tell(words.done(revision), canary === null ? null : async () => activate(toRule(canary)))
+    notify(words.done(revision), canary === null ? null : async () => activate(toRule(canary)))
     onDone()
   }
   return (

@@ -8,7 +8,7 @@ import { Diff, Editor } from '../../parts/code.tsx'
 import type { Finding } from '../../parts/code-editor.tsx'
 import { DialogButton, Form, Refusal } from '../../parts/dialog.tsx'
 import { Findings } from '../../parts/json-document.tsx'
-import { tell } from '../../parts/toast.tsx'
+import { notify } from '../../parts/toast.tsx'
 import { texts } from '../../texts.ts'
 import { PlanInWords } from './plan-in-words.tsx'
 
@@ -36,7 +36,7 @@ export function DeclarationEditor({ api, first, previous, etag, onDone }: Declar
     // Without the version there is no undo; the declaration is in force nevertheless.
     const next = await readInForce(api).catch(() => null)
     const undo = previous === null || next === null ? null : async () => declare(api, previous, next.etag)
-    tell(words.activated(api), undo)
+    notify(words.activated(api), undo)
     onDone()
   }
   return (

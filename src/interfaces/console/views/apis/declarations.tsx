@@ -143,7 +143,7 @@ interface EditProps {
   readonly onDone: () => void
 }
 
-/** Whether the declaration is in force is read with the version, so that a change by somebody else in between is refused. */
+/** Whether the declaration is in force is read with the version, so that a change by another person in between is refused. */
 function Edit({ api, id, text, onDone }: EditProps) {
   const reading = useLoaded(`${api} in force`, async (signal) => readInForce(api, signal))
   return (

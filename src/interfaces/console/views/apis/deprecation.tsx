@@ -5,7 +5,7 @@ import { change } from '../../api/client.ts'
 import { DialogButton, Form } from '../../parts/dialog.tsx'
 import { TextAreaField, TextField } from '../../parts/fields.tsx'
 import { Time } from '../../parts/values.tsx'
-import { tell } from '../../parts/toast.tsx'
+import { notify } from '../../parts/toast.tsx'
 import { BASE } from '../../router.ts'
 import { may } from '../../shell/person.ts'
 import { useRead } from '../../api/use-read.ts'
@@ -58,7 +58,7 @@ function Deprecate({ api: { id: name }, reload }: ApiTabProps) {
           name={name}
           onDone={() => {
             close()
-            tell(words.deprecated(name))
+            notify(words.deprecated(name))
             reload()
           }}
         />
@@ -108,7 +108,7 @@ function Retire({ api: { id: name }, reload }: ApiTabProps) {
   const retire = async (close: () => void): Promise<void> => {
     await change('POST /v1/apis/:name/retire', { name }, { force: isUsed })
     close()
-    tell(words.retired(name))
+    notify(words.retired(name))
     reload()
   }
   return (

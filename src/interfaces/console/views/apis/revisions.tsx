@@ -5,7 +5,7 @@ import type { Item } from '../../api/operations.ts'
 import { DialogButton, Form } from '../../parts/dialog.tsx'
 import { ListOf } from '../../parts/list.tsx'
 import { Loaded } from '../../parts/states.tsx'
-import { tell } from '../../parts/toast.tsx'
+import { notify } from '../../parts/toast.tsx'
 import { State, Time } from '../../parts/values.tsx'
 import { segment } from '../../router.ts'
 import { may } from '../../shell/person.ts'
@@ -91,7 +91,7 @@ function RevisionList({ proxy, reload, refresh }: ListProps) {
 function Actions({ revision: { revision, fate }, proxy, reload }: ProxyProps & { readonly revision: Revision }) {
   const { id, api, activeRevision, canary } = proxy
   const done = (text: string, undo: (() => Promise<unknown>) | null) => (): void => {
-    tell(text, undo)
+    notify(text, undo)
     reload()
   }
   const stageAgain = (number: number) => async (): Promise<void> => {

@@ -4,7 +4,7 @@ import { useMemo, useState } from 'preact/hooks'
 import { CallRefused, change, type Problem } from '../../api/client.ts'
 import type { Changes } from '../../api/operations.ts'
 import type { Finding } from '../../parts/code-editor.tsx'
-import { tell } from '../../parts/toast.tsx'
+import { notify } from '../../parts/toast.tsx'
 import { go } from '../../router.ts'
 import { faultAt } from '../../parts/fault-at.ts'
 import { may } from '../../shell/person.ts'
@@ -77,11 +77,11 @@ export function useStaging({ api, proxy, onStaged }: StagingOf): Staging {
       const { id, stagingRevision } = await noteFaults(change('POST /v1/proxies', {}, body))
       if (api !== null) {
         onStaged?.()
-        tell(words.staged(stagingRevision ?? 0))
+        notify(words.staged(stagingRevision ?? 0))
         return go(`apis/${encodeURIComponent(api)}/revisions`)
       }
       await change('POST /v1/proxies/:id/activate', { id }, {})
-      tell(words.published(target))
+      notify(words.published(target))
       go(`apis/${encodeURIComponent(target)}?published`)
     },
   }

@@ -8,7 +8,7 @@ import { Filters, SelectFilter, TextFilter } from '../../parts/filters.tsx'
 import { fromLines, LabelsField } from '../../parts/labels.tsx'
 import { List } from '../../parts/list.tsx'
 import { Page } from '../../parts/page.tsx'
-import { tell } from '../../parts/toast.tsx'
+import { notify } from '../../parts/toast.tsx'
 import { Id, State, Time } from '../../parts/values.tsx'
 import { BASE, go, query } from '../../router.ts'
 import { scopes } from '../../shell/person.ts'
@@ -81,7 +81,7 @@ function CreateForm({ onCreated }: { readonly onCreated: () => void }) {
       },
     )
     onCreated()
-    tell(words.created(name))
+    notify(words.created(name))
     go(`consumers/${encodeURIComponent(id)}`)
   }
   return (

@@ -7,7 +7,7 @@ import { ConfirmButton, DialogButton, Form } from '../../parts/dialog.tsx'
 import { Facts } from '../../parts/facts.tsx'
 import { SelectField, TextField } from '../../parts/fields.tsx'
 import { fromLines, LabelsField, toLines } from '../../parts/labels.tsx'
-import { tell } from '../../parts/toast.tsx'
+import { notify } from '../../parts/toast.tsx'
 import { Id } from '../../parts/values.tsx'
 import { go } from '../../router.ts'
 import { scopes } from '../../shell/person.ts'
@@ -88,7 +88,7 @@ function EditForm({ consumer, onSaved }: EditProps) {
     }
     await change('PATCH /v1/consumers/:id', { id }, body)
     onSaved()
-    tell(words.saved(name), async () => {
+    notify(words.saved(name), async () => {
       await change('PATCH /v1/consumers/:id', { id }, before)
       onSaved()
     })
@@ -112,7 +112,7 @@ function EditForm({ consumer, onSaved }: EditProps) {
 function RemoveConsumer({ consumer: { id, name } }: { readonly consumer: Consumer }) {
   const remove = async (): Promise<void> => {
     await change('DELETE /v1/consumers/:id', { id }, undefined)
-    tell(words.removed(name))
+    notify(words.removed(name))
     go('consumers')
   }
   return <ConfirmButton label={words.remove} consequence={<bdi>{words.removal(name)}</bdi>} onConfirm={remove} />

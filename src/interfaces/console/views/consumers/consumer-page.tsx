@@ -7,7 +7,7 @@ import { AuditTrail } from '../../parts/audit-trail.tsx'
 import { ActionButton } from '../../parts/dialog.tsx'
 import { Page, Tabs } from '../../parts/page.tsx'
 import { Loaded, NotFound } from '../../parts/states.tsx'
-import { tell } from '../../parts/toast.tsx'
+import { notify } from '../../parts/toast.tsx'
 import { State } from '../../parts/values.tsx'
 import { BASE } from '../../router.ts'
 import { may, scopes } from '../../shell/person.ts'
@@ -107,7 +107,7 @@ function Switch({ consumer: { id, name, state }, reading }: SwitchProps) {
   const run = async (): Promise<void> => {
     const isActive = state === 'Active'
     await set(isActive ? 'disable' : 'enable')
-    tell((isActive ? words.disabled : words.enabled)(name), () => set(isActive ? 'enable' : 'disable'))
+    notify((isActive ? words.disabled : words.enabled)(name), () => set(isActive ? 'enable' : 'disable'))
   }
   return <ActionButton label={state === 'Active' ? words.disable : words.enable} onClick={run} />
 }

@@ -10,7 +10,7 @@ import { SelectField, TextAreaField, TextField } from '../../parts/fields.tsx'
 import { Filters, TextFilter } from '../../parts/filters.tsx'
 import { List } from '../../parts/list.tsx'
 import { Page } from '../../parts/page.tsx'
-import { tell } from '../../parts/toast.tsx'
+import { notify } from '../../parts/toast.tsx'
 import { Id, State, Time } from '../../parts/values.tsx'
 import { type FormOf, VersionedPage } from '../../parts/versioned-page.tsx'
 import { BASE, go, query } from '../../router.ts'
@@ -36,7 +36,7 @@ function mayWrite(): boolean {
 function AdrList() {
   const create = async (input: AdrInput): Promise<void> => {
     const { id } = await change('POST /v1/adrs', {}, input)
-    tell(words.created)
+    notify(words.created)
     go(`${LIST}/${encodeURIComponent(id)}`)
   }
   return (

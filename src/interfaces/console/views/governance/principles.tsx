@@ -9,7 +9,7 @@ import { Facts } from '../../parts/facts.tsx'
 import { TextAreaField, TextField } from '../../parts/fields.tsx'
 import { List } from '../../parts/list.tsx'
 import { Page } from '../../parts/page.tsx'
-import { tell } from '../../parts/toast.tsx'
+import { notify } from '../../parts/toast.tsx'
 import { Id, Time, toNumber } from '../../parts/values.tsx'
 import { type FormOf, VersionedPage } from '../../parts/versioned-page.tsx'
 import { BASE, go } from '../../router.ts'
@@ -34,7 +34,7 @@ function mayWrite(): boolean {
 function PrincipleList() {
   const create = async (input: PrincipleInput): Promise<void> => {
     const { id } = await change('POST /v1/principles', {}, input)
-    tell(words.created)
+    notify(words.created)
     go(`${LIST}/${encodeURIComponent(id)}`)
   }
   return (

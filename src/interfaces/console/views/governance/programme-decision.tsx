@@ -5,7 +5,7 @@ import { change } from '../../api/client.ts'
 import { useRead } from '../../api/use-read.ts'
 import { ActionButton } from '../../parts/dialog.tsx'
 import { TextField } from '../../parts/fields.tsx'
-import { tell } from '../../parts/toast.tsx'
+import { notify } from '../../parts/toast.tsx'
 import { Id, State, Time } from '../../parts/values.tsx'
 import { scopes } from '../../shell/person.ts'
 import { texts } from '../../texts.ts'
@@ -27,7 +27,7 @@ export function Decision({ id, flowId }: DecisionProps) {
     const comments = comment.trim()
     const body = { outcome, ...(comments !== '' && { comments }) }
     await change('POST /v1/programmes/:id/approvalFlows/:flowId/approvals', params, body)
-    tell(outcome === 'Approved' ? words.approved : words.rejected)
+    notify(outcome === 'Approved' ? words.approved : words.rejected)
     reading.reload()
   }
   return (

@@ -9,7 +9,7 @@ import type { Finding } from '../../parts/code-editor.tsx'
 import { DialogButton, Form } from '../../parts/dialog.tsx'
 import { TextField } from '../../parts/fields.tsx'
 import { Loaded } from '../../parts/states.tsx'
-import { tell } from '../../parts/toast.tsx'
+import { notify } from '../../parts/toast.tsx'
 import { go } from '../../router.ts'
 import { texts } from '../../texts.ts'
 
@@ -32,7 +32,7 @@ export function NewVersion({ id, findings, onSent }: NewVersionProps) {
           findings={findings}
           onSent={() => {
             close()
-            tell(words.sent)
+            notify(words.sent)
             onSent()
           }}
         />

@@ -9,7 +9,7 @@ import type { Finding } from '../../parts/code-editor.tsx'
 import { ActionButton } from '../../parts/dialog.tsx'
 import { Loaded } from '../../parts/states.tsx'
 import { Table } from '../../parts/table.tsx'
-import { tell } from '../../parts/toast.tsx'
+import { notify } from '../../parts/toast.tsx'
 import { Id, State, Time, toNumber } from '../../parts/values.tsx'
 import { BASE } from '../../router.ts'
 import { scopes } from '../../shell/person.ts'
@@ -47,7 +47,7 @@ function Followed({ programme, reload }: FollowedProps) {
   const mayWrite = scopes.value.has('programmes:write')
   const retry = async (): Promise<void> => {
     await change('POST /v1/programmes/:id/retry', { id }, undefined)
-    tell(words.retried)
+    notify(words.retried)
     again()
   }
   return (

@@ -7,7 +7,7 @@ import { ConfirmButton } from '../../parts/dialog.tsx'
 import { JsonDocument } from '../../parts/json-document.tsx'
 import { List } from '../../parts/list.tsx'
 import { Page } from '../../parts/page.tsx'
-import { tell } from '../../parts/toast.tsx'
+import { notify } from '../../parts/toast.tsx'
 import { Id, State, Time, toNumber } from '../../parts/values.tsx'
 import { BASE, go } from '../../router.ts'
 import { may, scopes } from '../../shell/person.ts'
@@ -111,7 +111,7 @@ function RulesetPage({ id }: { readonly id: string }) {
   const { data } = useRead('/v1/rulesets/:id', { params })
   const remove = async (): Promise<void> => {
     await change('DELETE /v1/rulesets/:id', params, undefined)
-    tell(words.removed)
+    notify(words.removed)
     go(LIST)
   }
   return (

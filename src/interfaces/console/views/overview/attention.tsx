@@ -1,4 +1,4 @@
-/** Lists the matters that wait for somebody, the most severe first. Each item leads to the place where it can be acted on. */
+/** Lists the matters that wait for a person, the most severe first. Each item leads to the place where it can be acted on. */
 
 import { useEffect } from 'preact/hooks'
 import type { Item } from '../../api/operations.ts'

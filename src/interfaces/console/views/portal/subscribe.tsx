@@ -4,7 +4,7 @@ import { useState } from 'preact/hooks'
 import { change, chosenConsumer } from '../../api/client.ts'
 import { DialogButton, Form } from '../../parts/dialog.tsx'
 import { SelectField, TextField } from '../../parts/fields.tsx'
-import { tell } from '../../parts/toast.tsx'
+import { notify } from '../../parts/toast.tsx'
 import { go } from '../../router.ts'
 import { consumers } from '../../shell/brand.ts'
 import { texts } from '../../texts.ts'
@@ -41,7 +41,7 @@ export function Subscribe({ to, name, isAgain = false }: SubscribeProps) {
     )
     // Its page shows the secrets once.
     if (state === 'Active') justCreated.value = id
-    tell(state === 'Active' ? words.subscribed : words.requested)
+    notify(state === 'Active' ? words.subscribed : words.requested)
     go(`keys/${encodeURIComponent(id)}`)
   }
   return (

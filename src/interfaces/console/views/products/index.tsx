@@ -4,7 +4,7 @@ import { change } from '../../api/client.ts'
 import { DialogButton } from '../../parts/dialog.tsx'
 import { List } from '../../parts/list.tsx'
 import { Page } from '../../parts/page.tsx'
-import { tell } from '../../parts/toast.tsx'
+import { notify } from '../../parts/toast.tsx'
 import { Id, toNumber } from '../../parts/values.tsx'
 import { BASE, go, segment } from '../../router.ts'
 import { scopes } from '../../shell/person.ts'
@@ -22,7 +22,7 @@ export function Products() {
 function ProductList() {
   const create = async (input: ProductInput): Promise<void> => {
     const { id } = await change('POST /v1/products', {}, input)
-    tell(words.created)
+    notify(words.created)
     go(`products/${encodeURIComponent(id)}`)
   }
   return (

@@ -5,7 +5,7 @@ import { change, read } from '../../api/client.ts'
 import { useRead } from '../../api/use-read.ts'
 import { ActionButton } from '../../parts/dialog.tsx'
 import { Loaded } from '../../parts/states.tsx'
-import { tell } from '../../parts/toast.tsx'
+import { notify } from '../../parts/toast.tsx'
 import { State } from '../../parts/values.tsx'
 import { BASE } from '../../router.ts'
 import { may, scopes } from '../../shell/person.ts'
@@ -115,11 +115,11 @@ function Actions({ subscription, api, onChanged }: ActionsProps) {
   }
   const suspend = async (): Promise<void> => {
     await set('suspend')
-    tell(words.suspended(id), () => set('resume'))
+    notify(words.suspended(id), () => set('resume'))
   }
   const resume = async (): Promise<void> => {
     await set('resume')
-    tell(words.resumed(id), () => set('suspend'))
+    notify(words.resumed(id), () => set('suspend'))
   }
   return (
     <div class="actions">

@@ -5,7 +5,7 @@ import { HOUR_MS } from '../../../../foundation/domain/calendar.ts'
 import { change } from '../../api/client.ts'
 import { ActionButton, DialogButton, Form, keepFocus } from '../../parts/dialog.tsx'
 import { SelectField, TextAreaField, TextField } from '../../parts/fields.tsx'
-import { tell } from '../../parts/toast.tsx'
+import { notify } from '../../parts/toast.tsx'
 import { scopes } from '../../shell/person.ts'
 import { texts } from '../../texts.ts'
 import type { Mute, Risk } from './party.ts'
@@ -59,7 +59,7 @@ function MuteButton({ riskId, onChanged }: ButtonProps) {
 function EndButton({ riskId, mute, onChanged }: ButtonProps & { readonly mute: NonNullable<Risk['mute']> }) {
   const end = async (): Promise<void> => {
     await endMute(riskId, mute.id)
-    tell(words.ended, async () => createMute(riskId, mute).then(onChanged))
+    notify(words.ended, async () => createMute(riskId, mute).then(onChanged))
     onChanged()
   }
   return <ActionButton label={actions.endMute} onClick={end} />
@@ -77,7 +77,7 @@ function MuteForm({ riskId, onDone, onChanged }: MuteFormProps) {
   const [time, setTime] = useState('')
   const submit = async (): Promise<void> => {
     const { id } = await createMute(riskId, { reason, until: toUntil(hours, time) })
-    tell(words.done, async () => endMute(riskId, id).then(onChanged))
+    notify(words.done, async () => endMute(riskId, id).then(onChanged))
     onDone()
   }
   return (

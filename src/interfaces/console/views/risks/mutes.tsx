@@ -8,7 +8,7 @@ import { Filters, SelectFilter, TextFilter } from '../../parts/filters.tsx'
 import { ListOf } from '../../parts/list.tsx'
 import { Page } from '../../parts/page.tsx'
 import { Pages } from '../../parts/pages.tsx'
-import { tell } from '../../parts/toast.tsx'
+import { notify } from '../../parts/toast.tsx'
 import { Id, Time } from '../../parts/values.tsx'
 import { BASE, query } from '../../router.ts'
 import { scopes } from '../../shell/person.ts'
@@ -24,7 +24,7 @@ export function Mutes() {
   const reading = useRead('/v1/mutes', { query: { ...filters, ...Pages.query() } })
   const end = async (mute: Mute): Promise<void> => {
     await change('DELETE /v1/risks/:riskId/mutes/:muteId', { riskId: mute.riskId, muteId: mute.id }, undefined)
-    tell(words.muting.ended, async () => createMute(mute.riskId, mute).then(reading.reload))
+    notify(words.muting.ended, async () => createMute(mute.riskId, mute).then(reading.reload))
     reading.reload()
   }
   return (

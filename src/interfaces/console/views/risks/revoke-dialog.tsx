@@ -6,7 +6,7 @@ import type { Item } from '../../api/operations.ts'
 import { DialogButton, Form, Refusal } from '../../parts/dialog.tsx'
 import { SelectField } from '../../parts/fields.tsx'
 import { Skeleton } from '../../parts/states.tsx'
-import { tell } from '../../parts/toast.tsx'
+import { notify } from '../../parts/toast.tsx'
 import { texts } from '../../texts.ts'
 
 /** Without the secrets, which the answer has for people who may reveal them. */
@@ -37,7 +37,7 @@ function RevokeForm({ subscription, onDone }: { readonly subscription: string; r
       { id: subscription, credentialId },
       undefined,
     )
-    tell(words.done)
+    notify(words.done)
     onDone()
   }
   return (

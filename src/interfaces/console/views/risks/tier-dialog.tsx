@@ -5,7 +5,7 @@ import { change } from '../../api/client.ts'
 import { useRead } from '../../api/use-read.ts'
 import { DialogButton, Form } from '../../parts/dialog.tsx'
 import { SelectField, TextAreaField, TextField } from '../../parts/fields.tsx'
-import { tell } from '../../parts/toast.tsx'
+import { notify } from '../../parts/toast.tsx'
 import { may } from '../../shell/person.ts'
 import { texts } from '../../texts.ts'
 import type { Subscription } from './party.ts'
@@ -35,7 +35,7 @@ function TierForm({ subscription, api, onChanged, onDone }: TierProps & { readon
   const submit = async (): Promise<void> => {
     const body = { slaVariant, ...(reason.trim() !== '' && { reason: reason.trim() }) }
     const { state } = await change('POST /v1/subscriptions/:id/tierChanges', { id: subscription.id }, body)
-    tell(state === 'Approved' ? words.doneNow : words.done)
+    notify(state === 'Approved' ? words.doneNow : words.done)
     onDone()
     onChanged()
   }

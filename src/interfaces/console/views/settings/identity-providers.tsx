@@ -10,7 +10,7 @@ import { ListOf } from '../../parts/list.tsx'
 import { Page } from '../../parts/page.tsx'
 import { Pages } from '../../parts/pages.tsx'
 import { Loaded } from '../../parts/states.tsx'
-import { tell } from '../../parts/toast.tsx'
+import { notify } from '../../parts/toast.tsx'
 import { Id } from '../../parts/values.tsx'
 import { BASE, go } from '../../router.ts'
 import { scopes } from '../../shell/person.ts'
@@ -125,7 +125,7 @@ function Actions({ provider, onChange }: ActionsProps) {
   const { id, issuer } = provider
   const remove = async (): Promise<void> => {
     await change('DELETE /v1/identityproviders/:id', { id }, undefined)
-    tell(words.removed)
+    notify(words.removed)
     go('settings/identity-providers')
   }
   return (
@@ -139,7 +139,7 @@ function Actions({ provider, onChange }: ActionsProps) {
               const body = { audience: audience === '' ? null : audience, apis, signIn: toSignIn(signIn) }
               await change('PATCH /v1/identityproviders/:id', { id }, body)
               close()
-              tell(words.saved)
+              notify(words.saved)
               onChange()
             }}
           />
@@ -173,7 +173,7 @@ function Register({ onChange }: Pick<ActionsProps, 'onChange'>) {
               },
             )
             close()
-            tell(words.created)
+            notify(words.created)
             onChange()
           }}
         />
@@ -186,7 +186,7 @@ interface Values {
   readonly issuer: string
   readonly audience: string
   readonly apis: string[]
-  /** Null: the provider signs nobody in. */
+  /** Null: the provider signs no one in. */
   readonly signIn: SignInValues | null
 }
 

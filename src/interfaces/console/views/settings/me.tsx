@@ -8,7 +8,7 @@ import { DialogButton, Form } from '../../parts/dialog.tsx'
 import { TextField } from '../../parts/fields.tsx'
 import { Page } from '../../parts/page.tsx'
 import { Loaded } from '../../parts/states.tsx'
-import { tell } from '../../parts/toast.tsx'
+import { notify } from '../../parts/toast.tsx'
 import { scopes } from '../../shell/person.ts'
 import { texts } from '../../texts.ts'
 import { SecondFactor } from './second-factor.tsx'
@@ -81,7 +81,7 @@ function Rename({ account, onChange }: ActionsProps) {
           onSubmit={async () => {
             await change('PATCH /v1/me', {}, { name: name.trim() })
             close()
-            tell(words.renamed)
+            notify(words.renamed)
             onChange()
           }}
         >

@@ -8,7 +8,7 @@ import { ConfirmButton } from '../../parts/dialog.tsx'
 import { ListOf } from '../../parts/list.tsx'
 import { Page } from '../../parts/page.tsx'
 import { Pages } from '../../parts/pages.tsx'
-import { tell } from '../../parts/toast.tsx'
+import { notify } from '../../parts/toast.tsx'
 import { Severity, State, Time, toNumber } from '../../parts/values.tsx'
 import { scopes } from '../../shell/person.ts'
 import { texts } from '../../texts.ts'
@@ -96,7 +96,7 @@ function Clock({ node: { clockOffsetSeconds: offset } }: Shown) {
 function Remove({ node: { name }, onRemoved }: Shown & { readonly onRemoved: () => void }) {
   const remove = async (): Promise<void> => {
     await change('DELETE /v1/nodes/:name', { name }, undefined)
-    tell(words.removed(name))
+    notify(words.removed(name))
     onRemoved()
   }
   return <ConfirmButton label={words.remove} consequence={words.consequence(name)} onConfirm={remove} />

@@ -10,7 +10,7 @@ import { ListOf } from '../../parts/list.tsx'
 import { Once } from '../../parts/once.tsx'
 import { Page } from '../../parts/page.tsx'
 import { Pages } from '../../parts/pages.tsx'
-import { tell } from '../../parts/toast.tsx'
+import { notify } from '../../parts/toast.tsx'
 import { Id, State, Time } from '../../parts/values.tsx'
 import { scopes } from '../../shell/person.ts'
 import { texts } from '../../texts.ts'
@@ -51,7 +51,7 @@ interface ChangeProps {
 function Switch({ tenant: { id, name, state }, onChange }: ChangeProps & { readonly tenant: Item<'/v1/tenants'> }) {
   const set = async (isOn: boolean): Promise<void> => {
     await change(isOn ? 'POST /v1/tenants/:id/enable' : 'POST /v1/tenants/:id/disable', { id }, undefined)
-    tell(isOn ? words.enabled : words.disabled)
+    notify(isOn ? words.enabled : words.disabled)
     onChange()
   }
   if (state === 'Disabled') return <ActionButton label={words.enable} onClick={() => set(true)} />
@@ -81,7 +81,7 @@ function Create({ onChange }: ChangeProps) {
             submit={words.create}
             onSubmit={async () => {
               setMade(await change('POST /v1/tenants', {}, { name: name.trim() }))
-              tell(words.created)
+              notify(words.created)
             }}
           >
             <TextField label={words.name} value={name} onChange={setName} isRequired lengthMax={NAME_LENGTH_MAX} />

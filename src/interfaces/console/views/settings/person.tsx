@@ -8,7 +8,7 @@ import { ActionButton, ConfirmButton, DialogButton, Form } from '../../parts/dia
 import { CheckField } from '../../parts/fields.tsx'
 import { Page } from '../../parts/page.tsx'
 import { Loaded } from '../../parts/states.tsx'
-import { tell } from '../../parts/toast.tsx'
+import { notify } from '../../parts/toast.tsx'
 import { Id, State, Time } from '../../parts/values.tsx'
 import { go } from '../../router.ts'
 import { may, scopes } from '../../shell/person.ts'
@@ -80,11 +80,11 @@ function Actions({ person, onChange }: ActionsProps) {
   }
   const toggle = async (): Promise<void> => {
     await set(isDisabled)
-    tell(isDisabled ? words.enabled : words.disabled, () => set(!isDisabled))
+    notify(isDisabled ? words.enabled : words.disabled, () => set(!isDisabled))
   }
   const remove = async (): Promise<void> => {
     await change('DELETE /v1/users/:id', { id }, undefined)
-    tell(words.removed)
+    notify(words.removed)
     go('settings/people')
   }
   return (
@@ -107,7 +107,7 @@ function EditRoles({ person: { id, roles }, onChange }: ActionsProps) {
           onSubmit={async () => {
             await change('PATCH /v1/users/:id', { id }, { roles: toAssignments(value) })
             close()
-            tell(words.rolesSaved)
+            notify(words.rolesSaved)
             onChange()
           }}
         >

@@ -8,7 +8,7 @@ import { Form } from '../../parts/dialog.tsx'
 import { CheckField, TextField } from '../../parts/fields.tsx'
 import { Page } from '../../parts/page.tsx'
 import { Loaded } from '../../parts/states.tsx'
-import { tell } from '../../parts/toast.tsx'
+import { notify } from '../../parts/toast.tsx'
 import { show } from '../../shell/brand.ts'
 import { toShades } from '../../shell/shades.ts'
 import { texts } from '../../texts.ts'
@@ -48,7 +48,7 @@ function Fields({ portal, onChange }: FieldsProps) {
     show(await change('PATCH /v1/portal', {}, { ...body, ...logo }))
     setFile(null)
     setRemoved(false)
-    tell(words.saved)
+    notify(words.saved)
     onChange()
   }
   return (

@@ -10,7 +10,7 @@ import { ListOf } from '../../parts/list.tsx'
 import { Page } from '../../parts/page.tsx'
 import { Pages } from '../../parts/pages.tsx'
 import { Loaded } from '../../parts/states.tsx'
-import { tell } from '../../parts/toast.tsx'
+import { notify } from '../../parts/toast.tsx'
 import { BASE, go } from '../../router.ts'
 import { scopes } from '../../shell/person.ts'
 import { texts } from '../../texts.ts'
@@ -95,7 +95,7 @@ function Actions({ role, onChange }: ActionsProps) {
   const { name } = role
   const remove = async (): Promise<void> => {
     await change('DELETE /v1/roles/:name', { name }, undefined)
-    tell(words.removed)
+    notify(words.removed)
     go('settings/roles')
   }
   return (
@@ -108,7 +108,7 @@ function Actions({ role, onChange }: ActionsProps) {
             onSubmit={async ({ description, scopes: chosen }) => {
               await change('PUT /v1/roles/:name', { name }, { description, scopes: chosen })
               close()
-              tell(words.saved)
+              notify(words.saved)
               onChange()
             }}
           />
@@ -128,7 +128,7 @@ function CreateRole({ onChange }: Pick<ActionsProps, 'onChange'>) {
           onSubmit={async (body) => {
             await change('POST /v1/roles', {}, body)
             close()
-            tell(words.created)
+            notify(words.created)
             onChange()
           }}
         />

@@ -6,7 +6,7 @@ import type { Changes } from '../../api/operations.ts'
 import { DialogButton, Form } from '../../parts/dialog.tsx'
 import { TextField } from '../../parts/fields.tsx'
 import { Once } from '../../parts/once.tsx'
-import { tell } from '../../parts/toast.tsx'
+import { notify } from '../../parts/toast.tsx'
 import { Id } from '../../parts/values.tsx'
 import { texts } from '../../texts.ts'
 
@@ -78,7 +78,7 @@ function Remove({ onChange }: ChangeProps) {
   const remove = async (): Promise<void> => {
     // The code travels in a header, which no log and no script of a view has.
     await request(toUrl('/v1/me/totp', {}), { method: 'DELETE', headers: { 'x-second-factor': code.trim() } })
-    tell(words.factorRemoved)
+    notify(words.factorRemoved)
     onChange()
   }
   return (

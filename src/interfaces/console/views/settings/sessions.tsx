@@ -6,7 +6,7 @@ import { useRead, type Reading } from '../../api/use-read.ts'
 import { ActionButton, ConfirmButton } from '../../parts/dialog.tsx'
 import { ListOf } from '../../parts/list.tsx'
 import { Pages } from '../../parts/pages.tsx'
-import { tell } from '../../parts/toast.tsx'
+import { notify } from '../../parts/toast.tsx'
 import { Time } from '../../parts/values.tsx'
 import { scopes } from '../../shell/person.ts'
 import { texts } from '../../texts.ts'
@@ -22,7 +22,7 @@ export function Sessions({ of: id, name }: { readonly of: string; readonly name:
   const end = (session: string) => change('DELETE /v1/users/:id/sessions/:session', { id, session }, undefined)
   const endAll = async (): Promise<void> => {
     await change('DELETE /v1/users/:id/sessions', { id }, undefined)
-    tell(words.sessionsEnded)
+    notify(words.sessionsEnded)
     reading.reload()
   }
   return (
@@ -68,7 +68,7 @@ function SessionTable({ reading, end }: SessionTableProps) {
   const { sessionColumns: columns } = words
   const endOne = async (id: string): Promise<void> => {
     await end?.(id)
-    tell(words.sessionEnded)
+    notify(words.sessionEnded)
     reading.reload()
   }
   return (

@@ -6,7 +6,7 @@ import { ConfirmButton } from '../../parts/dialog.tsx'
 import { ListOf } from '../../parts/list.tsx'
 import { Page } from '../../parts/page.tsx'
 import { Pages } from '../../parts/pages.tsx'
-import { tell } from '../../parts/toast.tsx'
+import { notify } from '../../parts/toast.tsx'
 import { Id, State, Time } from '../../parts/values.tsx'
 import { scopes } from '../../shell/person.ts'
 import { texts } from '../../texts.ts'
@@ -18,7 +18,7 @@ export function SigningKeys() {
   const { columns } = words
   const rotate = async (): Promise<void> => {
     await change('POST /v1/signingkeys/rotate', {}, undefined)
-    tell(words.rotated)
+    notify(words.rotated)
     reading.reload()
   }
   return (

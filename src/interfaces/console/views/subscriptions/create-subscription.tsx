@@ -4,7 +4,7 @@ import { useState } from 'preact/hooks'
 import { change } from '../../api/client.ts'
 import { DialogButton, Form } from '../../parts/dialog.tsx'
 import { SelectField, TextField } from '../../parts/fields.tsx'
-import { tell } from '../../parts/toast.tsx'
+import { notify } from '../../parts/toast.tsx'
 import { go } from '../../router.ts'
 import { texts } from '../../texts.ts'
 import { justCreated } from './credentials.tsx'
@@ -47,7 +47,7 @@ function CreateForm({ consumer: given, onCreated }: CreateProps & { readonly onC
     // Its page shows the secrets once.
     justCreated.value = made.id
     onCreated()
-    tell(made.state === 'Active' ? words.createdActive(titleOf(made)) : words.createdWaiting(titleOf(made)))
+    notify(made.state === 'Active' ? words.createdActive(titleOf(made)) : words.createdWaiting(titleOf(made)))
     go(`subscriptions/${encodeURIComponent(made.id)}/credentials`)
   }
   return (

@@ -15,7 +15,7 @@ import { SelectField, TextField } from '../../parts/fields.tsx'
 import { fromLines, Labels, LabelsField, toLines } from '../../parts/labels.tsx'
 import { ListOf } from '../../parts/list.tsx'
 import { Pages } from '../../parts/pages.tsx'
-import { tell } from '../../parts/toast.tsx'
+import { notify } from '../../parts/toast.tsx'
 import { Id, State, Time } from '../../parts/values.tsx'
 import { may, scopes } from '../../shell/person.ts'
 import { texts } from '../../texts.ts'
@@ -181,7 +181,7 @@ function Rotation({ subscription: id, onRotated }: RotationProps) {
     const body = { overlapSeconds: Number(seconds) }
     const { items } = await change('POST /v1/subscriptions/:id/credentials/rotate', { id }, body)
     onRotated(items)
-    tell(words.rotated)
+    notify(words.rotated)
   }
   return (
     <DialogButton label={words.rotate}>
@@ -212,7 +212,7 @@ function Revocation({ of, subscription: id, name, onRevoked }: RevocationProps) 
   const revoke = async (): Promise<void> => {
     const params = { id, credentialId: of.id }
     await change('DELETE /v1/subscriptions/:id/credentials/:credentialId', params, undefined)
-    tell(words.revoked(nameOf(of)))
+    notify(words.revoked(nameOf(of)))
     onRevoked()
   }
   return (

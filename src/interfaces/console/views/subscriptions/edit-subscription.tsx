@@ -6,7 +6,7 @@ import type { Answer } from '../../api/operations.ts'
 import { Form } from '../../parts/dialog.tsx'
 import { CheckField, TextAreaField, TextField } from '../../parts/fields.tsx'
 import { fromLines, LabelsField, toLines } from '../../parts/labels.tsx'
-import { tell } from '../../parts/toast.tsx'
+import { notify } from '../../parts/toast.tsx'
 import { texts } from '../../texts.ts'
 import { titleOf } from './subscription-name.ts'
 
@@ -29,7 +29,7 @@ export function SetScopes({ subscription, onDone }: EditProps) {
   }
   const save = async (): Promise<void> => {
     await set(typed.split(/[\s,]+/).filter((each) => each !== ''))
-    tell(words.scopesSet(titleOf(subscription)), () => set(before))
+    notify(words.scopesSet(titleOf(subscription)), () => set(before))
   }
   return (
     <Form submit={words.setScopes} onSubmit={save}>
@@ -62,7 +62,7 @@ export function EditTerms({ subscription, onDone }: EditProps) {
       },
     )
     onDone()
-    tell(words.saved(titleOf(subscription)), async () => {
+    notify(words.saved(titleOf(subscription)), async () => {
       await change('PATCH /v1/subscriptions/:id', { id }, before)
       onDone()
     })

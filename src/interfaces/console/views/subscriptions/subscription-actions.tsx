@@ -3,7 +3,7 @@
 import { change } from '../../api/client.ts'
 import type { Answer } from '../../api/operations.ts'
 import { ActionButton, ConfirmButton } from '../../parts/dialog.tsx'
-import { tell } from '../../parts/toast.tsx'
+import { notify } from '../../parts/toast.tsx'
 import { may, scopes } from '../../shell/person.ts'
 import { texts } from '../../texts.ts'
 import { titleOf } from './subscription-name.ts'
@@ -26,16 +26,16 @@ export function SubscriptionActions({ subscription, onChanged }: SubscriptionAct
   }
   const suspend = async (): Promise<void> => {
     await set('suspend')
-    tell(words.suspended(name), () => set('resume'))
+    notify(words.suspended(name), () => set('resume'))
   }
   const resume = async (): Promise<void> => {
     await set('resume')
-    tell(words.resumed(name), () => set('suspend'))
+    notify(words.resumed(name), () => set('suspend'))
   }
   const cancel = async (): Promise<void> => {
     await change('POST /v1/subscriptions/:id/cancel', { id }, undefined)
     onChanged()
-    tell(words.cancelled(name))
+    notify(words.cancelled(name))
   }
   const hasEnded = state === 'Cancelled' || state === 'Rejected'
   return (

@@ -6,7 +6,7 @@ import type { Answer } from '../../api/operations.ts'
 import { useRead } from '../../api/use-read.ts'
 import { Form } from '../../parts/dialog.tsx'
 import { SelectField, TextAreaField, TextField } from '../../parts/fields.tsx'
-import { tell } from '../../parts/toast.tsx'
+import { notify } from '../../parts/toast.tsx'
 import { scopes } from '../../shell/person.ts'
 import { texts } from '../../texts.ts'
 import { titleOf } from './subscription-name.ts'
@@ -33,7 +33,7 @@ export function ChangeTier({ subscription, onDone }: ChangeTierProps) {
     const { state } = await change('POST /v1/subscriptions/:id/tierChanges', { id }, body)
     onDone()
     const name = titleOf(subscription)
-    tell(state === 'Complete' ? words.tierChanged(name, tier) : words.tierRequested(name, tier))
+    notify(state === 'Complete' ? words.tierChanged(name, tier) : words.tierRequested(name, tier))
   }
   return (
     <Form submit={words.changeTier} onSubmit={request} isDisabled={tier === ''}>

@@ -9,7 +9,7 @@ import { TextField } from '../../parts/fields.tsx'
 import { Filters, SelectFilter } from '../../parts/filters.tsx'
 import { ListOf } from '../../parts/list.tsx'
 import { Pages } from '../../parts/pages.tsx'
-import { tell } from '../../parts/toast.tsx'
+import { notify } from '../../parts/toast.tsx'
 import { State, Time } from '../../parts/values.tsx'
 import { BASE, query } from '../../router.ts'
 import { may } from '../../shell/person.ts'
@@ -77,7 +77,7 @@ interface RedeliverProps {
 export function Redeliver({ webhook, id, onChange }: RedeliverProps & { readonly id: string }) {
   const send = async (): Promise<void> => {
     await change('POST /v1/eventsubscriptions/:id/redeliver', { id: webhook }, { delivery: id })
-    tell(words.redelivered)
+    notify(words.redelivered)
     onChange()
   }
   return <ActionButton label={words.redeliver} onClick={send} />
@@ -94,7 +94,7 @@ function RedeliverFailed({ webhook, onChange }: RedeliverProps) {
             const body = { since: `${since}:00Z` }
             const { redelivered } = await change('POST /v1/eventsubscriptions/:id/redeliver', { id: webhook }, body)
             close()
-            tell(words.redeliveredMany(redelivered))
+            notify(words.redeliveredMany(redelivered))
             onChange()
           }}
         >

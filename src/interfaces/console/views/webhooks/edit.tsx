@@ -6,7 +6,7 @@ import type { Item } from '../../api/operations.ts'
 import { DialogButton, Form } from '../../parts/dialog.tsx'
 import { CheckField, TextField } from '../../parts/fields.tsx'
 import { Once } from '../../parts/once.tsx'
-import { tell } from '../../parts/toast.tsx'
+import { notify } from '../../parts/toast.tsx'
 import { go } from '../../router.ts'
 import { texts } from '../../texts.ts'
 import { EVENTS, type EventName } from './events.ts'
@@ -27,7 +27,7 @@ export function CreateWebhook() {
             onSubmit={async (url, events) => {
               const { id, secret } = await change('POST /v1/eventsubscriptions', {}, { url, ...(events && { events }) })
               setMade({ id, secret })
-              tell(words.created)
+              notify(words.created)
             }}
           />
         ) : (
@@ -58,7 +58,7 @@ export function EditWebhook({ webhook, onChange }: EditProps) {
           onSubmit={async (url, events) => {
             await change('PATCH /v1/eventsubscriptions/:id', { id: webhook.id }, { url, events })
             close()
-            tell(words.saved)
+            notify(words.saved)
             onChange()
           }}
         />

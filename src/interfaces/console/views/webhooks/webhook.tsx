@@ -9,7 +9,7 @@ import { SelectField } from '../../parts/fields.tsx'
 import { Once } from '../../parts/once.tsx'
 import { Page } from '../../parts/page.tsx'
 import { Loaded } from '../../parts/states.tsx'
-import { tell } from '../../parts/toast.tsx'
+import { notify } from '../../parts/toast.tsx'
 import { Id, State, Time } from '../../parts/values.tsx'
 import { go } from '../../router.ts'
 import { may } from '../../shell/person.ts'
@@ -83,11 +83,11 @@ function Actions({ webhook, onChange }: ActionsProps) {
   const toggle = async (): Promise<void> => {
     const isOn = state !== 'disabled'
     await setState(isOn ? 'disabled' : 'active')
-    tell(isOn ? words.disabled : words.enabled, () => setState(isOn ? 'active' : 'disabled'))
+    notify(isOn ? words.disabled : words.enabled, () => setState(isOn ? 'active' : 'disabled'))
   }
   const remove = async (): Promise<void> => {
     await change('DELETE /v1/eventsubscriptions/:id', { id }, undefined)
-    tell(words.removed)
+    notify(words.removed)
     go('webhooks')
   }
   return (
@@ -111,7 +111,7 @@ function SendTest({ id, onChange }: { readonly id: string; readonly onChange: ()
           onSubmit={async () => {
             await change('POST /v1/eventsubscriptions/:id/test', { id }, { type })
             close()
-            tell(words.tested)
+            notify(words.tested)
             onChange()
           }}
         >

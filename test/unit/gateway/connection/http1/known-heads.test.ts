@@ -134,7 +134,7 @@ describe('a request whose headers have come twice', () => {
 
   it('is forgotten when the connection asks for it', () => {
     const log = openKnown()
-    log.forget()
+    log.evict()
     expect(readAll(log, [requestFor('/a'), requestFor('/a'), requestFor('/a')])).toEqual([1, 1, 0])
   })
 

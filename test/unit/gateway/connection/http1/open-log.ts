@@ -58,8 +58,8 @@ export class Log {
     return executions - before
   }
 
-  forget(): void {
-    this.#parser.heads.forget()
+  evict(): void {
+    this.#parser.heads.evict()
   }
 
   isBetweenMessages(): boolean {
