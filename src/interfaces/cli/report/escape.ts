@@ -1,4 +1,4 @@
-/** Escapes text that may quote a hostile document, for HTML, XML and GitHub Actions. */
+/** Escapes text that may quote a hostile document, for XML and GitHub Actions. */
 
 import { toPlain } from '../../../foundation/domain/plain-text.ts'
 
@@ -15,10 +15,6 @@ export function escapeXml(text: string): string {
   return toPlain(text)
     .replace(/[^\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu, '?')
     .replace(/[&<>"']/g, (character) => ENTITIES[character]!)
-}
-
-export function escapeHtml(text: string): string {
-  return toPlain(text).replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
 }
 
 /** Escapes the message of a workflow command of GitHub Actions. */

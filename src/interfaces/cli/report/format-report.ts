@@ -1,14 +1,13 @@
 /** Writes a report in one of the formats of the command line. */
 
 import { toGithub } from './github-report.ts'
-import { toHtml } from './html-report.ts'
 import { toJunit } from './junit-report.ts'
 import { toMarkdown } from './markdown-report.ts'
 import { exitCodeOf, isGood, onlyFailures, type Report } from './report.ts'
 import { toSarif } from './sarif-report.ts'
 import { toText } from './text-report.ts'
 
-export const REPORT_FORMATS = ['text', 'json', 'sarif', 'junit', 'github', 'markdown', 'html'] as const
+export const REPORT_FORMATS = ['text', 'json', 'sarif', 'junit', 'github', 'markdown'] as const
 export type ReportFormat = (typeof REPORT_FORMATS)[number]
 
 export interface FormatOptions {
@@ -24,7 +23,6 @@ const WRITERS: Readonly<Record<Exclude<ReportFormat, 'text'>, (report: Report) =
   junit: toJunit,
   github: toGithub,
   markdown: toMarkdown,
-  html: toHtml,
 }
 
 export function formatReport(report: Report, { format, colour, quiet }: FormatOptions): string {

@@ -36,7 +36,7 @@ describe('The command line of lint and breaking', () => {
     ['lint', ['a', '--min-score', '101'], '--min-score takes 0 to 100.'],
     ['lint', ['a', '--min-score', ''], '--min-score takes 0 to 100.'],
     ['lint', ['a', '--min-score', 'NaN'], '--min-score takes 0 to 100.'],
-    ['lint', ['a', '--format', 'xml'], '--format takes one of text, json, sarif, junit, github, markdown, html.'],
+    ['lint', ['a', '--format', 'xml'], '--format takes one of text, json, sarif, junit, github, markdown.'],
     ['lint', ['a', '--fail-severity', 'fatal'], '--fail-severity takes one of error, warning, info, off.'],
     ['lint', ['a', '--fast'], "Unknown option '--fast'"],
     ['lint', ['a', '--fail-on-breaking'], "Unknown option '--fail-on-breaking'"],
