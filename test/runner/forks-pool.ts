@@ -1,6 +1,6 @@
 /**
  * vitest's pool of processes, with two differences: what a worker or a library in it writes past the console is kept, and shown only
- * with a file that fails; and a worker whose file does not end is ended.
+ * with a file that fails; and a worker that hangs is ended.
  *
  * Tests of damaged stores load the embedded engine, which prints errors of thousands of characters.
  */
@@ -9,8 +9,8 @@ import type { ChildProcess } from 'node:child_process'
 import { Writable } from 'node:stream'
 import { ForksPoolWorker, type PoolOptions, type PoolWorker, type Vitest, type WorkerRequest } from 'vitest/node'
 
-/** Longer than any file takes in a whole run, also on a busy machine. The long runs of `package.json` name their files. */
-const FILE_MS_MAX = 900_000
+/** A worker reports each test and hook that ends, and none may take as long. The long runs of `package.json` name their files. */
+const SILENT_MS_MAX = 900_000
 const OUTPUT_LENGTH_MAX = 20_000
 
 /** What the worker of each file, by its path, has written since the file began. */
@@ -38,6 +38,7 @@ class FileWorker extends ForksPoolWorker {
   override readonly name = FILE_FORKS.name
   #file = ''
   #timer: NodeJS.Timeout | undefined
+  #isRunning = false
   readonly #isWhole: boolean
 
   constructor(options: PoolOptions) {
@@ -51,7 +52,8 @@ class FileWorker extends ForksPoolWorker {
   override async start(): Promise<void> {
     await super.start()
     this.on('message', (message: { type?: string } | undefined) => {
-      if (message?.type === 'testfileFinished') clearTimeout(this.#timer)
+      if (message?.type === 'testfileFinished') this.#isRunning = false
+      this.#watch()
     })
   }
 
@@ -59,15 +61,23 @@ class FileWorker extends ForksPoolWorker {
     if (request.type === 'run') {
       this.#file = request.context.files[0]?.filepath ?? ''
       written.delete(this.#file)
-      clearTimeout(this.#timer)
-      if (this.#isWhole) this.#timer = setTimeout(() => this.#endHanging(), FILE_MS_MAX).unref()
+      this.#isRunning = true
+      this.#watch()
     }
     super.send(request)
   }
 
   override async stop(): Promise<void> {
-    clearTimeout(this.#timer)
+    this.#isRunning = false
+    this.#watch()
     await super.stop()
+  }
+
+  /** Begins to wait anew. */
+  #watch(): void {
+    clearTimeout(this.#timer)
+    if (!this.#isWhole || !this.#isRunning) return
+    this.#timer = setTimeout(() => this.#endHanging(), SILENT_MS_MAX).unref()
   }
 
   #keep(text: string): void {
@@ -76,7 +86,7 @@ class FileWorker extends ForksPoolWorker {
 
   /** vitest then reports that the worker of the file ended unexpectedly. */
   #endHanging(): void {
-    this.#keep(`The file did not end within ${FILE_MS_MAX / 1_000} s; its process was ended.\n`)
+    this.#keep(`No test of the file ended within ${SILENT_MS_MAX / 1_000} s; its process was ended.\n`)
     const { _fork: child } = this as unknown as { readonly _fork: ChildProcess | undefined }
     child?.kill('SIGKILL')
   }
