@@ -5,6 +5,7 @@ import type { Socket } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import { queuedBytes } from '../../../src/gateway/connection/reader-watch.ts'
 import { openBackend, openRawBackend, openTestGateway, type TestGateway } from '../../fixtures/test-gateway.ts'
+import { untilStill } from '../../fixtures/until-still.ts'
 
 const uploadRequest = (headers: string, key = 'a', path = '/things-v1/keyed'): string =>
   `POST ${path} HTTP/1.1\r\nHost: a\r\nx-api-key: key-${key}\r\nContent-Type: application/octet-stream\r\n${headers}\r\n\r\n`
@@ -102,9 +103,7 @@ describe('connections to a backend', () => {
       socket.write(downloadRequest(index < 2 ? 'a' : 'b'))
     })
     // Until the gateway reads no more of any of them.
-    const left = (): string => downloads.map(queuedBytes).join()
-    let last = ''
-    await expect.poll(() => downloads.length === 4 && last === (last = left()), { interval: 100 }).toBe(true)
+    await untilStill(() => (downloads.length === 4 ? downloads.map(queuedBytes).join() : null))
     expect(await getStatus(gateway, 'good')).toBe(200)
     expect(gateway.records.map(({ outcome }) => outcome)).toEqual(['client_too_slow', 'served'])
   })

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { FLAG_FORWARDED } from '../../../src/storage/spool/call-record.ts'
 import { answerTo, call, KEYED, openClient, openHttp2Gateway, UPLOAD } from '../../fixtures/http2-calls.ts'
 import { openBackend } from '../../fixtures/test-gateway.ts'
+import { untilStill } from '../../fixtures/until-still.ts'
 
 describe('a call over HTTP/2', () => {
   it.each([
@@ -54,10 +55,10 @@ describe('a call over HTTP/2', () => {
     const answer = answerTo(stream)
     stream.end(Buffer.alloc(30_000_000))
     await expect.poll(() => incoming.length).toBe(1)
-    let last = -1
-    await expect.poll(() => last === (last = stream.session?.socket.bytesWritten ?? 0), { interval: 200 }).toBe(true)
+    const written = (): number => stream.session?.socket.bytesWritten ?? 0
+    await untilStill(written)
     // The kernel buffers a few megabytes between the gateway and its backend.
-    expect(last).toBeLessThan(20_000_000)
+    expect(written()).toBeLessThan(20_000_000)
     incoming[0]!()
     expect(await answer).toMatchObject({ status: 200, body: 'ok' })
   })

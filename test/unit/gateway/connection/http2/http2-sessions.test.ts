@@ -9,6 +9,7 @@ import { listen } from '../../../../fixtures/test-backend.ts'
 import { createTestAuthority } from '../../../../fixtures/test-certificates.ts'
 import * as h2 from './frames.ts'
 import { exchange, openSessions } from './open-sessions.ts'
+import { untilStill } from '../../../../fixtures/until-still.ts'
 
 const EMPTY = toResponseFields(['Content-Length', '0'])
 
@@ -217,8 +218,7 @@ describe('Http2Sessions', () => {
     // The client does not read, so that the window of its stream fills up.
     const stream = session.request({ ':path': '/' })
     await once(stream, 'response')
-    let last = -1
-    await expect.poll(() => last === (last = responses[0]!.deliveredBytes!(1e9)), { interval: 100 }).toBe(true)
+    await untilStill(() => responses[0]!.deliveredBytes!(1e9))
     expect(responses[0]!.writableLength).toBeGreaterThan(0)
 
     let bytes = 0
